@@ -33,8 +33,8 @@ type Build struct {
 // Begin starts a build: it takes the build lock of the data set (ErrBuilding
 // when another process or goroutine has it), removes what killed builds left
 // behind, and opens an empty store in a fresh directory, whose name says that it
-// is unfinished. Nobody sees it before Publish. The caller ends it with Publish or Abort; deferring Abort is right,
-// since after Publish it does nothing.
+// is unfinished. Nobody sees it before Publish. The caller ends it with Publish or
+// Abort; deferring Abort is right, since after Publish it does nothing.
 func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err error) {
 	if err := checkName(dataset); err != nil {
 		return nil, err
@@ -42,12 +42,18 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(c.dir, dataset), 0o755); err != nil {
-		return nil, err
-	}
 	b := &Build{c: c, dataset: dataset}
-	if b.lock, err = c.lockBuild(dataset, "built"); err != nil {
-		return nil, err
+	for b.lock == nil {
+		if err := os.MkdirAll(filepath.Join(c.dir, dataset), 0o755); err != nil {
+			return nil, err
+		}
+		if err := c.step("directory made"); err != nil {
+			return nil, err
+		}
+		// A prune may have removed the directory of a dropped data set since.
+		if b.lock, err = c.lockBuild(dataset, "built"); err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
 	}
 	defer func() {
 		if err != nil {
@@ -62,7 +68,7 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 	if err != nil {
 		return nil, err
 	}
-	if err := c.removeWaste(ctx, dataset, p, stored, 0); err != nil {
+	if _, err := c.removeWaste(ctx, dataset, p, stored, 0); err != nil {
 		return nil, err
 	}
 	if p != nil {
@@ -194,7 +200,9 @@ func (b *Build) tryOpen() error {
 }
 
 // Abort closes the store and removes everything built. After Publish, or a
-// second time, it does nothing.
+// second time, it does nothing. A complete generation that Publish could not list
+// stays where the pointer is missing or cannot be read: another program may be
+// writing one that lists it. The next publish lists it if none does.
 func (b *Build) Abort() error {
 	if b.done {
 		return nil
@@ -204,11 +212,19 @@ func (b *Build) Abort() error {
 	if !b.closed {
 		err = b.store.Close()
 	}
-	// The lock is released last: until then the directory is ours.
+	defer b.lock.Close() // last: until then the directory is ours
 	unfinished := strings.HasSuffix(b.dir, unfinishedSuffix)
-	err = errors.Join(err, b.c.remove(context.Background(), b.dataset, storedGeneration{number: b.generation, removing: unfinished}))
-	b.lock.Close()
-	return err
+	if !unfinished {
+		p, perr := b.c.pointer(context.Background(), b.dataset)
+		if p == nil || perr != nil {
+			return err
+		}
+		// Only the holder of the build lock adds to a pointer that is there.
+		if _, listed := p.find(b.generation); listed {
+			return err
+		}
+	}
+	return errors.Join(err, b.c.remove(context.Background(), b.dataset, storedGeneration{number: b.generation, removing: unfinished}))
 }
 
 // seal makes every file below dir durable and lists them. It frees the space that

@@ -88,10 +88,15 @@ func (c *Catalog) datasets(ctx context.Context) ([]storedPointer, error) {
 	return list, nil
 }
 
-// present tells a lost directory from one in which something is not there.
-func (c *Catalog) present(context.Context) error {
-	if _, err := os.Stat(c.dir); err != nil {
+// present tells a lost directory from one in which something is not there. Where a
+// file system was mounted, an empty directory is left without it.
+func (c *Catalog) present(_ context.Context, serving *Generation) error {
+	root, err := os.Stat(c.dir)
+	if err != nil {
 		return fmt.Errorf("the directory of all data sets is gone, put it back: %w", err)
+	}
+	if !os.SameFile(root, serving.root) {
+		return fmt.Errorf("%s is another directory now, without the data set: mount or put back the one before, or restart to serve this one", c.dir)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -104,8 +105,7 @@ func (g *Generations) Activate(ctx context.Context, dataset string, generation u
 	})
 }
 
-// Drop makes that nothing of a data set is published: readers answer as if it had
-// never been. It returns the number of the generation that was. All generations stay
+// Drop unpublishes a data set: readers answer as if it had never been. It returns the number of the generation that was. All generations stay
 // until Prune, which then removes every one; until then Rollback undoes Drop.
 // ErrNoGeneration when nothing is published.
 func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint64, err error) {
@@ -197,26 +197,29 @@ func (g *Generations) rebuildPointer(ctx context.Context, dataset string) (*poin
 }
 
 // adopt lists the complete generations with numbers that the pointer, nil for none,
-// has never known, and reports whether there are any. Those with lower numbers were
-// pruned.
+// has never listed, and reports whether it has changed. Those with lower numbers were
+// pruned. It notes what it cannot decode, which may be complete all the same.
 func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, changed bool) {
 	all := new(pointer)
 	if p != nil {
 		*all = *p
 		all.Generations = slices.Clone(p.Generations)
 	}
-	last := all.Last
+	last, unread := all.Last, all.Unread
+	all.Unread = nil
 	for _, s := range stored {
-		if s.waste(p) || s.number <= last {
+		if _, listed := all.find(s.number); listed || s.waste(p) || s.number <= last && !slices.Contains(unread, s.number) {
 			continue
 		}
-		e := entry{s.number, digestBytes(s.manifest)}
-		if _, err := decodePinned(dataset, e, s.manifest); err == nil {
+		all.Last = max(all.Last, s.number)
+		if e, err := s.entry(dataset); err == nil {
 			all.add(e)
-			all.Last, changed = max(all.Last, s.number), true
+			changed = true
+		} else {
+			all.Unread = append(all.Unread, s.number)
 		}
 	}
-	return all, changed
+	return all, changed || !slices.Equal(unread, all.Unread)
 }
 
 // Pruned is what Prune did, by data set and number.
@@ -227,6 +230,11 @@ type Pruned struct {
 	// InUse would have been removed, but a process on this machine has them
 	// open, or in a Depot the grace is not over.
 	InUse []Info
+	// Leftovers of killed builds, pushes and prunes have been removed.
+	Leftovers []Info
+	// Unread are not listed and stay, as they may hold a data set: Err says why
+	// they cannot be read, and what to do.
+	Unread []Info
 }
 
 // Prune deletes all but the keep newest generations of the named data sets, or
@@ -244,8 +252,8 @@ type Pruned struct {
 // with the last one the pointer and, in a Catalog, the directory.
 //
 // Prune also removes what killed builds, pushes and prunes left behind, unless
-// a build or a push is running. A complete generation with a number that the pointer
-// has never known is listed again instead.
+// a build or a push is running. A complete generation that the pointer has never
+// listed is listed again instead, and one whose manifest is missing or damaged stays.
 func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, datasets ...string) (Pruned, error) {
 	var pruned Pruned
 	if keep < 0 || grace < 0 {
@@ -290,7 +298,10 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 		release()
 		unlisted, inUse = nil, nil
 		if err == nil && p == nil {
-			err = g.unpublished(ctx, dataset, nil)
+			// Another prune may have removed the last of it since.
+			if err = g.unpublished(ctx, dataset, nil); errors.Is(err, ErrNoGeneration) {
+				return nil, nil
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -336,7 +347,7 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 		}
 	}
 	ctx, end, err := g.back.claim(ctx, dataset)
-	if errors.Is(err, ErrBuilding) {
+	if errors.Is(err, ErrBuilding) || errors.Is(err, fs.ErrNotExist) { // or another prune has removed the last of it
 		return nil
 	}
 	if err != nil {
@@ -368,19 +379,35 @@ func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned)
 	if err != nil || p == nil { // another prune has removed the last of it
 		return err
 	}
-	if err := g.removeWaste(ctx, dataset, p, stored, 0); err != nil {
+	waste, err := g.removeWaste(ctx, dataset, p, stored, 0)
+	for _, n := range waste {
+		pruned.Leftovers = append(pruned.Leftovers, Info{Dataset: dataset, Generation: n})
+	}
+	if err != nil {
 		return err
 	}
 	for _, s := range stored {
 		if _, listed := p.find(s.number); listed || s.waste(p) {
 			continue
 		}
+		in := Info{Dataset: dataset, Generation: s.number}
+		e, err := s.entry(dataset)
+		if err != nil {
+			in.Err = fmt.Errorf("%w: restore its manifest and prune again, or remove %s from %s if nobody needs it", err, generationRow(dataset, s.number), g.place)
+			pruned.Unread = append(pruned.Unread, in)
+			continue
+		}
 		removed, err := g.removeUnlisted(ctx, dataset, s)
 		if err != nil {
 			return err
 		}
-		if m, err := decodeManifest(s.manifest); removed && err == nil {
-			pruned.Removed = append(pruned.Removed, Info{Dataset: dataset, Generation: s.number, Manifest: *m})
+		if m, err := decodePinned(dataset, e, s.manifest); err == nil {
+			in.Manifest = *m
+		}
+		if removed {
+			pruned.Removed = append(pruned.Removed, in)
+		} else {
+			pruned.InUse = append(pruned.InUse, in)
 		}
 	}
 	p, before, err := g.pointerBytes(ctx, dataset)
@@ -412,10 +439,10 @@ func (g *Generations) withhold(dataset string, p *pointer, e entry, grace time.D
 // themselves that they are unfinished, except one. The caller has claimed the data
 // set, so nobody is adding to them. What looks complete stays, whatever p says: p may
 // have been lost, or restored from a backup.
-func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointer, stored []storedGeneration, except uint64) error {
+func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointer, stored []storedGeneration, except uint64) (removed []uint64, _ error) {
 	for _, s := range stored {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return removed, context.Cause(ctx)
 		}
 		if p != nil {
 			if _, listed := p.find(s.number); listed {
@@ -425,11 +452,15 @@ func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointe
 		if s.number == except || !s.waste(p) {
 			continue
 		}
-		if _, err := g.removeUnlisted(ctx, dataset, s); err != nil {
-			return err
+		done, err := g.removeUnlisted(ctx, dataset, s)
+		if err != nil {
+			return removed, err
+		}
+		if done {
+			removed = append(removed, s.number)
 		}
 	}
-	return nil
+	return removed, nil
 }
 
 // removeUnlisted removes an unlisted generation, unless it is being read.

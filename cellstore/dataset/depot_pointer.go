@@ -30,7 +30,7 @@ func (d *Depot) datasets(ctx context.Context) ([]storedPointer, error) {
 }
 
 // present tells a lost table from one in which something is not there.
-func (d *Depot) present(ctx context.Context) error {
+func (d *Depot) present(ctx context.Context, _ *Generation) error {
 	t, err := d.table(ctx)
 	if err == nil && t == nil {
 		err = fmt.Errorf("table %s of %s is gone, restore it or push again: %w", depotTable, d.opts.Name, cellstore.ErrTableNotFound)

@@ -238,7 +238,7 @@ func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 		return nil, false, err
 	}
 	// The number of the local one where that is free, so that people see which
-	// is which; numbers are never used again.
+	// is which. Numbers are used again only after Drop and Prune.
 	number := p.g.Manifest.Generation
 	if ptr != nil {
 		number = max(number, ptr.Last+1)
@@ -259,7 +259,7 @@ func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 		}
 		number = max(number, r.number+1)
 	}
-	if err := p.d.removeWaste(ctx, p.dataset, ptr, rows, p.generation); err != nil {
+	if _, err := p.d.removeWaste(ctx, p.dataset, ptr, rows, p.generation); err != nil {
 		return nil, false, err
 	}
 	if resume != nil {

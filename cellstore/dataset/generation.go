@@ -23,6 +23,7 @@ type Generation struct {
 	// Dir holds store/ and the files the domain package wrote in Build.Dir.
 	Dir string
 
+	root    os.FileInfo // the directory of the Catalog; nil in a Depot
 	lock    *os.File
 	entry   entry
 	files   []File // those of the manifest that are in Dir
@@ -74,8 +75,12 @@ func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (_ *Gen
 	if err != nil {
 		return nil, err
 	}
+	root, err := os.Stat(c.dir)
+	if err != nil {
+		return nil, err
+	}
 	m.Disk = diskBytes(dir)
-	g := &Generation{Manifest: *m, Dir: dir, lock: lock, entry: e, files: m.Files}
+	g := &Generation{Manifest: *m, Dir: dir, root: root, lock: lock, entry: e, files: m.Files}
 	if err := g.checkSizes(); err != nil {
 		return nil, err
 	}
@@ -120,8 +125,8 @@ func (g *Generation) checkSizes() error {
 // generation was published. It returns all differences, each matching
 // cellstore.ErrCorrupt. A file the manifest does not list is one only where it is
 // named like those of the generation, and so may be read as one of them; for others
-// see Foreign. Of a generation from a Depot it compares the files beside the store; [Generations.Verify]
-// reads the tables.
+// see Foreign. Of a generation from a Depot it compares the files beside the store;
+// [Generations.Verify] reads the tables.
 func (g *Generation) Verify(ctx context.Context) error { return g.verify(ctx, nil) }
 
 func (g *Generation) verify(ctx context.Context, progress func(done, total int64)) error {

@@ -37,9 +37,9 @@ type backing interface {
 	// datasets lists, by name, the data sets of which a pointer may be there. A data
 	// set without one is listed too where finding it costs nothing.
 	datasets(ctx context.Context) ([]storedPointer, error)
-	// present returns an error when the whole place is gone, so that the lack of a
-	// pointer in it means nothing.
-	present(ctx context.Context) error
+	// present returns an error when the whole place is gone, or is not the one from
+	// which serving was opened, so that the lack of a pointer in it means nothing.
+	present(ctx context.Context, serving *Generation) error
 	// readPointer returns the stored pointer, nil when there is none.
 	readPointer(ctx context.Context, dataset string) ([]byte, error)
 	// swapPointer replaces the pointer before by after, provided that it is
@@ -100,6 +100,16 @@ type storedGeneration struct {
 // may have been listed, and the note of its load left behind.
 func (s *storedGeneration) waste(p *pointer) bool {
 	return s.removing || s.load != nil && (p != nil || s.manifest == nil)
+}
+
+// entry is what a pointer lists of it, or the reason why it cannot be listed.
+func (s *storedGeneration) entry(dataset string) (entry, error) {
+	if s.manifest == nil {
+		return entry{}, fmt.Errorf("generation %d of %s: %w: it is missing", s.number, dataset, ErrBadManifest)
+	}
+	e := entry{s.number, digestBytes(s.manifest)}
+	_, err := decodePinned(dataset, e, s.manifest)
+	return e, err
 }
 
 func (g *Generations) all() *Generations { return g }
@@ -278,7 +288,7 @@ func (g *Generations) pointerBytes(ctx context.Context, dataset string) (*pointe
 	}
 	p, err := decodePointer(b)
 	if err != nil {
-		return nil, b, fmt.Errorf("data set %s in %s: %w: activate a generation by its number", dataset, g.place, err)
+		return nil, b, fmt.Errorf("data set %s in %s: %w: publish a generation again by ingest rollback %s --to N", dataset, g.place, err, dataset)
 	}
 	return p, b, nil
 }
@@ -302,13 +312,17 @@ func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointe
 	if p != nil && len(p.Generations) > 0 {
 		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration, dataset, g.place, p.dropped())
 	}
-	if stored, err := g.back.stored(ctx, dataset); p == nil && err == nil {
+	if p == nil {
+		stored, err := g.back.stored(ctx, dataset)
+		if err != nil {
+			return err
+		}
 		// One whose load is still noted is that of a push that was killed before it
 		// published anything.
 		found, _ := adopt(dataset, nil, slices.DeleteFunc(stored, func(s storedGeneration) bool { return s.load != nil }))
 		if n := len(found.Generations); n > 0 {
-			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are there: activate one by its number, such as %d",
-				ErrBadPointer, dataset, g.place, n, found.Last)
+			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are there: publish one of them again by ingest rollback %s --to %d",
+				ErrBadPointer, dataset, g.place, n, dataset, found.Generations[n-1].Generation)
 		}
 	}
 	return fmt.Errorf("%w: nothing is published of data set %s in %s: %s it first", ErrNoGeneration, dataset, g.place, g.fill)

@@ -190,9 +190,9 @@ func (l *Live[T]) Err() error { return l.status.Load().Err }
 // Poll reads the pointer now. When that names another generation than the one in
 // service, Poll opens it and swaps it in. On failure the old one stays in
 // service, and Poll returns the *LoadError that Err returns too. It is no failure
-// that nothing is published, or nothing any more; then nothing is in service. When reads have failed, Poll looks for
-// damage. While the files of the generation in service stay damaged, it returns
-// the error of Status.Damage.
+// that nothing is published, or nothing any more; then nothing is in service. When
+// reads have failed, Poll looks for damage. While the files of the generation in
+// service stay damaged, it returns the error of Status.Damage.
 func (l *Live[T]) Poll(ctx context.Context) error { return l.poll(ctx, true) }
 
 // poll is Poll. Without force, it leaves a generation that failed alone until
@@ -269,8 +269,12 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	if p == nil && l.cur.Load() != nil {
-		if err := l.from.back.present(ctx); err != nil {
+	if cur := l.cur.Load(); p == nil && cur != nil {
+		if err := l.from.back.present(ctx, cur.gen); err != nil {
+			return entry{}, err
+		}
+		// Where generations are left, only their pointer is lost.
+		if err := l.from.unpublished(ctx, l.dataset, nil); !errors.Is(err, ErrNoGeneration) {
 			return entry{}, err
 		}
 	}

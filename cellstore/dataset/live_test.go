@@ -262,10 +262,6 @@ func TestUnpublished(t *testing.T) {
 			func(c *Catalog) error { _, err := c.Drop(t.Context(), "ip"); return err },
 			func(c *Catalog) error { _, err := c.Rollback(t.Context(), "ip"); return err },
 		},
-		"pointer gone": {
-			func(c *Catalog) error { return os.Remove(c.pointerPath("ip")) },
-			func(c *Catalog) error { _, err := c.Activate(t.Context(), "ip", 2); return err },
-		},
 		"data set gone": {
 			func(c *Catalog) error { return os.RemoveAll(filepath.Join(c.Dir(), "ip")) },
 			func(c *Catalog) error { _, err := ingest(c, "ip", "again"); return err },

@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"quadrille/cellstore"
@@ -155,8 +157,8 @@ func TestUnlistedStays(t *testing.T) {
 	}
 }
 
-// TestOlderLeftovers: directories that older programs left when they were killed are
-// in nobody's way, and go with a prune.
+// TestOlderLeftovers: directories without a manifest, as older programs left them when
+// they were killed, are in nobody's way, and stay: a manifest can be lost.
 func TestOlderLeftovers(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -170,12 +172,164 @@ func TestOlderLeftovers(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("a build took away what lacks a manifest: %v", err)
 	}
-	if _, err := c.Prune(t.Context(), 2, 0); err != nil {
-		t.Fatal(err)
+	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.Unread) != 1 {
+		t.Fatalf("pruned %+v, %v", done, err)
 	}
-	if got := storedNumbers(t, c.Generations, "ip"); !slices.Equal(got, []uint64{1, 3}) {
+	if got := storedNumbers(t, c.Generations, "ip"); !slices.Equal(got, []uint64{1, 2, 3}) {
 		t.Errorf("stored are %v", got)
 	}
+}
+
+// TestDamagedManifestStays: what an older pointer does not know and cannot be read is
+// told, kept, and listed once it can be read, also after another publish.
+func TestDamagedManifestStays(t *testing.T) {
+	c, _ := newCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	backup, err := os.ReadFile(c.pointerPath("ip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustIngest(t, c, "ip", "two")
+	mustIngest(t, c, "ip", "three")
+	path := filepath.Join(c.generationDir("ip", 3), manifestName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := slices.Clone(whole)
+	damaged[0] ^= 1
+	write := func(path string, b []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(path, damaged)
+	write(c.pointerPath("ip"), backup)
+	for range 2 {
+		done, err := c.Prune(t.Context(), 5, 0)
+		if err != nil || len(done.Removed) > 0 || len(done.Unread) != 1 || done.Unread[0].Generation != 3 || done.Unread[0].Err == nil {
+			t.Fatalf("pruned %+v, %v", done, err)
+		}
+	}
+	if m := mustIngest(t, c, "ip", "four"); m.Generation != 4 {
+		t.Errorf("generation %d", m.Generation)
+	}
+	write(path, whole)
+	if done, err := c.Prune(t.Context(), 5, 0); err != nil || len(done.Removed)+len(done.Unread) > 0 {
+		t.Errorf("pruned %+v, %v", done, err)
+	}
+	if got := numbers(t, c, "ip"); got != "1 2 3 4*" {
+		t.Errorf("listed are %s", got)
+	}
+}
+
+// TestAbortLeavesPublished: another program publishes the generation, without a
+// pointer, while its build fails.
+func TestAbortLeavesPublished(t *testing.T) {
+	c, stats := newCatalog(t)
+	other, err := Open(c.Dir(), stats.opener)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.onStep = func(step string) error {
+		if step != "named" {
+			return nil
+		}
+		if _, err := other.Activate(t.Context(), "ip", 1); err != nil {
+			t.Error(err)
+		}
+		return errInjected
+	}
+	_, err = ingest(c, "ip", "one")
+	wantErr(t, err, errInjected)
+	wantContent(t, c, "ip", "one")
+}
+
+// TestPruneBesideOthers: a prune ends well where another has removed the last of a
+// dropped data set, and a build goes on.
+func TestPruneBesideOthers(t *testing.T) {
+	c, stats := newCatalog(t)
+	other, err := Open(c.Dir(), stats.opener)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"unlisted", "directory made"} {
+		mustIngest(t, c, "ip", "one")
+		if _, err := c.Drop(t.Context(), "ip"); err != nil {
+			t.Fatal(err)
+		}
+		once := false
+		c.onStep = func(step string) error {
+			if step == at && !once {
+				once = true
+				if done, err := other.Prune(t.Context(), 1, 0); err != nil {
+					t.Errorf("%s: pruned %+v, %v", at, done, err)
+				}
+				if at == "unlisted" { // the first prune keeps readers away until it ends
+					if err := os.RemoveAll(filepath.Join(c.Dir(), "ip")); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return nil
+		}
+		if at == "unlisted" {
+			if _, err := c.Prune(t.Context(), 1, 0); err != nil {
+				t.Error(err)
+			}
+		} else {
+			mustIngest(t, c, "ip", "anew")
+		}
+		c.onStep = nil
+	}
+	wantContent(t, c, "ip", "anew")
+}
+
+// TestLiveKeepsWhatIsLost: a lost pointer, and a data directory in the place of which
+// there is another, take nothing out of service; removing the data set does.
+func TestLiveKeepsWhatIsLost(t *testing.T) {
+	c, _ := newCatalog(t)
+	mustIngest(t, c, "ip", "one")
+	l := NewLive(c, "ip", binder(new(atomic.Int64)))
+	defer l.Close()
+	poll := func(serving bool, want error) {
+		t.Helper()
+		err := l.Poll(t.Context())
+		if (err == nil) == serving || want != nil && !errors.Is(err, want) || (l.Status().Serving != nil) != serving {
+			t.Fatalf("polled %v, in service is %v", err, l.Status().Serving)
+		}
+	}
+	if err := l.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rename := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	away := c.Dir() + ".away"
+	rename(c.Dir(), away)
+	if err := os.Mkdir(c.Dir(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	poll(true, nil)
+	if err := os.Remove(c.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	rename(away, c.Dir())
+	if err := l.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(c.pointerPath("ip")); err != nil {
+		t.Fatal(err)
+	}
+	poll(true, ErrBadPointer)
+	if err := os.RemoveAll(filepath.Join(c.Dir(), "ip")); err != nil {
+		t.Fatal(err)
+	}
+	poll(false, nil)
 }
 
 // TestDrop: one step, undone by another until prune has removed the files, and then

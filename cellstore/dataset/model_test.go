@@ -41,7 +41,7 @@ func (m *model) listed() []uint64 {
 // Steps of Publish after which a failure, as in a crash, has published
 // nothing, and the one after which it has.
 var (
-	unpublishedSteps = []string{"begun", "store closed", "files sealed", "manifest written", "manifest renamed", "named", "pointer written"}
+	unpublishedSteps = []string{"directory made", "begun", "store closed", "files sealed", "manifest written", "manifest renamed", "named", "pointer written"}
 	publishedStep    = "pointer renamed"
 )
 
@@ -71,7 +71,11 @@ func modelledCatalog(t *rapid.T) *modelled {
 		leftover: func(t *rapid.T, m *model) {
 			// What a build killed at some point leaves, with and
 			// without its manifest.
-			dir := c.generationDir("ip", m.last+1) + unfinishedSuffix
+			n := m.last
+			for orphan := range m.orphans {
+				n = max(n, orphan)
+			}
+			dir := c.generationDir("ip", n+1) + unfinishedSuffix
 			if err := os.MkdirAll(filepath.Join(dir, storeDir), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -199,7 +203,7 @@ func runModel(t *rapid.T, g *modelled) {
 			}
 			for _, e := range p.Generations {
 				if old, ok := m.orphans[e.Generation]; ok && e.Generation != n {
-					m.texts[e.Generation] = old
+					m.texts[e.Generation], m.last = old, max(m.last, e.Generation)
 				}
 			}
 		}

@@ -160,7 +160,7 @@ func (o *older[T]) drop(i int) {
 }
 
 // keepListed closes the generations that are no longer listed: a Depot may remove
-// them although they are open here.
+// them although they are open here. After Drop and Prune another may have the number.
 func (o *older[T]) keepListed(p *pointer) {
 	// Whoever holds the lock may be opening a generation, which can take long;
 	// the next look comes in seconds.
@@ -169,7 +169,7 @@ func (o *older[T]) keepListed(p *pointer) {
 	}
 	defer o.mu.Unlock()
 	for i := len(o.open) - 1; i >= 0; i-- {
-		if _, ok := p.find(o.open[i].handle.gen.Manifest.Generation); !ok {
+		if gen := o.open[i].handle.gen; !p.lists(gen.entry) {
 			o.drop(i)
 		}
 	}

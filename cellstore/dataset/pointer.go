@@ -22,10 +22,13 @@ type pointer struct {
 	Current uint64 `json:"current"` // 0 while the data set is dropped
 	// Dropped is the generation that was published when the data set was dropped.
 	Dropped uint64 `json:"dropped,omitempty"`
-	// Last is the highest number ever published. Numbers are not used again,
-	// so whatever was cached under one stays true.
+	// Last is the highest number known. Numbers are not used again, so whatever was
+	// cached under one stays true, until Drop and Prune have removed the pointer too.
 	Last        uint64  `json:"last"`
 	Generations []entry `json:"generations"` // ascending; those that exist
+	// Unread are numbers up to Last that were stored when Last passed them, and could
+	// not be decoded. They have never been listed, and are once they can be read.
+	Unread []uint64 `json:"unread,omitempty"`
 	// Superseded holds, in a Depot, the time since which each other listed
 	// generation has not been the published one.
 	Superseded map[uint64]time.Time `json:"superseded,omitempty"`
@@ -45,6 +48,12 @@ func (p *pointer) find(generation uint64) (entry, bool) {
 		return entry{}, false
 	}
 	return p.Generations[i], true
+}
+
+// lists reports whether the very generation is listed, not another of its number.
+func (p *pointer) lists(e entry) bool {
+	have, ok := p.find(e.Generation)
+	return ok && have == e
 }
 
 // add lists a generation that is not listed.

@@ -216,7 +216,7 @@ type dropCmd struct {
 }
 
 func (dropCmd) Help() string {
-	return `Nothing of the data set is published any more: a running tileserver answers as if it had never been. Its generations stay until ingest prune removes them, all of them; until then ingest rollback publishes the one again that was. With --store the data set is dropped there, and stays published in --data.
+	return `Nothing of the data set is published any more: a running tileserver answers as if it had never been. Its generations stay until ingest prune removes them, all of them; until then ingest rollback publishes the same generation again. With --store the data set is dropped there, and stays published in --data: world and refresh leave it dropped there until its sources change, and ingest push publishes it again.
 
 The next ingest publishes the data set anew, and so do world and refresh as long as they are told to. The names of a collection stay in searches until ingest names.
 
@@ -254,7 +254,7 @@ type pruneCmd struct {
 }
 
 func (pruneCmd) Help() string {
-	return `The published generation is never deleted, nor one that a tileserver on this machine still serves, nor in --store one that was replaced less than --grace ago. What killed builds and pushes left behind goes as well. Of a data set that was dropped everything goes that nobody reads, whatever --keep says.
+	return `The published generation is never deleted, nor one that a tileserver on this machine still serves, nor in --store one that was replaced less than --grace ago. What killed builds and pushes left behind goes as well. A generation whose manifest is missing or damaged stays, and a line says what to do. Of a data set that was dropped everything goes that nobody reads, whatever --keep says.
 
   ingest prune
   ingest prune --keep 1 places`
@@ -288,6 +288,19 @@ func (c *pruneCmd) Run(s *session) error {
 		kept = "kept, replaced less than --grace ago:"
 	}
 	tell("in use", kept, pruned.InUse)
+	tell("leftover", "removed what was left unfinished of", pruned.Leftovers)
+	for _, in := range pruned.Unread {
+		if s.json {
+			s.reporter.event(struct {
+				Event      string `json:"event"`
+				Dataset    string `json:"dataset"`
+				Generation uint64 `json:"generation"`
+				Error      string `json:"error"`
+			}{"unread", in.Dataset, in.Generation, in.Err.Error()})
+		} else {
+			fmt.Fprintf(s.stdout, "kept, not listed: %v\n", in.Err)
+		}
+	}
 	for _, name := range pruned.Gone {
 		switch {
 		case s.json:
@@ -299,7 +312,7 @@ func (c *pruneCmd) Run(s *session) error {
 			fmt.Fprintf(s.stdout, "nothing is left of %s\n", name)
 		}
 	}
-	if err == nil && !s.json && !s.quiet && len(pruned.Removed)+len(pruned.InUse)+len(pruned.Gone) == 0 {
+	if err == nil && !s.json && !s.quiet && len(pruned.Removed)+len(pruned.InUse)+len(pruned.Gone)+len(pruned.Leftovers)+len(pruned.Unread) == 0 {
 		fmt.Fprintln(s.stdout, "nothing to remove")
 	}
 	return err

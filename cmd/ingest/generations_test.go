@@ -24,7 +24,7 @@ func TestForeignFile(t *testing.T) {
 	if err := run(t.Context(), []string{"verify", "airports", "--data", data}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if want := path + " is not of generation 1 of airports, and harms nothing: remove it\nairports is intact\n"; out.String() != want {
+	if want := path + " does not belong to generation 1 of airports and does no harm; it can be removed\nairports is intact\n"; out.String() != want {
 		t.Errorf("verify says %q, want %q", out.String(), want)
 	}
 }

@@ -70,7 +70,7 @@ func remarkForeign(s *session, name string, generation uint64) (err error) {
 				Path       string `json:"path"`
 			}{"foreign file", name, gen.Manifest.Generation, path})
 		case !s.quiet:
-			fmt.Fprintf(s.stdout, "%s is not of generation %d of %s, and harms nothing: remove it\n", path, gen.Manifest.Generation, name)
+			fmt.Fprintf(s.stdout, "%s does not belong to generation %d of %s and does no harm; it can be removed\n", path, gen.Manifest.Generation, name)
 		}
 	}
 	return err
