@@ -296,8 +296,11 @@ func (k *commit) apply() (full []quadkey.Tile, err error) {
 	c := k.c
 	c.views.agree.Lock()
 	defer c.views.agree.Unlock()
-	if err = c.table.Apply(context.Background(), k.mutations...); err == nil || k.visible() {
-		return k.settle(), err
+	if err = c.table.Apply(context.Background(), k.mutations...); err == nil {
+		return k.settle(), nil
+	}
+	if k.visible() {
+		return k.settle(), unknown(err)
 	}
 	c.tree.forget(k.arrived)
 	if k.meta != nil {

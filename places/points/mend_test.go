@@ -29,6 +29,7 @@ type disk struct {
 	store    *pebblestore.Store
 	full     bool
 	keeps    bool // refuses to drop tables
+	breaks   bool // after the next write that is not to be durable
 	damaged  bool // the next table that is opened again is
 	trouble  error
 	reopened int
@@ -146,6 +147,9 @@ func (t *diskTable) Apply(ctx context.Context, mutations ...cellstore.Mutation) 
 	durable := false
 	for _, m := range mutations {
 		durable = durable || m.Durability != cellstore.Async
+	}
+	if t.d.breaks && !durable {
+		t.d.breaks, t.d.trouble = false, t.d.failed
 	}
 	if !t.d.full || !durable {
 		return t.Table.Apply(ctx, mutations...)
@@ -300,6 +304,47 @@ func TestFullDisk(t *testing.T) {
 				t.Fatalf("notices: %v", list)
 			}
 		})
+	}
+}
+
+// A write that was made before the table broke is never said not to be there, whatever the
+// table says of the write that was to make it durable.
+func TestBrokenBeforeItIsDurable(t *testing.T) {
+	d := newDisk(t)
+	l, _ := openOn(t, d)
+	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
+	d.mu.Lock()
+	d.breaks = true
+	d.mu.Unlock()
+	if err := writeOne(t, c, putNumber(1)); !errors.Is(err, ErrRefused) || !errors.Is(err, cellstore.ErrUnknownOutcome) {
+		t.Fatal(err)
+	}
+}
+
+// What is judged by a write that the disk refuses is not known either.
+func TestJudgedByARefusedWrite(t *testing.T) {
+	d := newDisk(t)
+	l, _ := openOn(t, d)
+	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
+	if err := writeOne(t, c, putNumber(1)); err != nil {
+		t.Fatal(err)
+	}
+	d.fill(true)
+	absent := putNumber(2)
+	absent.IfAbsent = true
+	writes := []Write{{Kind: Delete, ID: "1"}, {Kind: Delete, ID: "1"}, absent, absent, {Kind: Delete, ID: "2", IfVersion: 1}, {Kind: Delete}}
+	outcomes := make([]Outcome, len(writes))
+	if err := c.Write(t.Context(), writes, outcomes); err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range outcomes {
+		if own := i == len(outcomes)-1; errors.Is(o.Err, cellstore.ErrUnknownOutcome) == own || errors.Is(o.Err, ErrPoint) != own {
+			t.Errorf("write %d: %v", i, o.Err)
+		}
+	}
+	var h Hit
+	if err := c.Get(t.Context(), "1", &h); err != nil {
+		t.Fatal(err)
 	}
 }
 

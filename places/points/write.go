@@ -246,6 +246,7 @@ func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []O
 	r := &request{writes, make([]ready, len(writes)), outcomes, make(chan struct{})}
 	for i := range writes {
 		r.ready[i] = c.prepare(&writes[i])
+		outcomes[i] = Outcome{Err: r.ready[i].err}
 	}
 	select {
 	case c.requests <- r:
@@ -378,6 +379,9 @@ func (c *LiveCollection) acknowledge() {
 			}
 		}
 		err := c.refused(c.table.Apply(context.Background(), cellstore.Mutation{Row: sequenceRow}))
+		if err != nil {
+			err = unknown(err) // they have been applied, whatever the store says of this row
+		}
 		if seq := batch[len(batch)-1].seq; err == nil && seq != c.seq.Load() {
 			c.seq.Store(seq)
 			c.announce()
@@ -402,13 +406,23 @@ func (c *LiveCollection) acknowledge() {
 	}
 }
 
-// fail tells an error to all writes that have none of their own.
+// fail tells an error to all writes but those that are wrong by themselves or were refused
+// before. What was judged by points that may not stay, such as that there is none, is not
+// known either.
 func (r *request) fail(err error) {
 	for i := range r.outcomes {
-		if r.outcomes[i].Err == nil {
-			r.outcomes[i] = Outcome{Err: err}
+		if o := &r.outcomes[i]; r.ready[i].err == nil && !errors.Is(o.Err, ErrRefused) {
+			*o = Outcome{Err: err}
 		}
 	}
+}
+
+// unknown is an error of writes that may have been made.
+func unknown(err error) error {
+	if errors.Is(err, cellstore.ErrUnknownOutcome) {
+		return err
+	}
+	return fmt.Errorf("points: %w: %w", cellstore.ErrUnknownOutcome, err)
 }
 
 // expirer finds the points of a collection that have expired.
