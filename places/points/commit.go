@@ -12,6 +12,7 @@ import (
 
 // commit makes the writes of requests, in steps of maxCommit. The error is that of a step.
 func (c *LiveCollection) commit(batch []*request) (err error) {
+	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.take() })
 	k := newCommit(c)
 	for _, r := range batch {
 		for i := range r.writes {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -45,9 +46,12 @@ type Live struct {
 	clock     *cellstore.Clock
 	notify    func(Trouble)
 	pause     time.Duration // between attempts to take writes again
-	mending   sync.Mutex    // held to open a table again, one at a time
+	mending   chan struct{} // has a value while a table is opened again, one at a time
+	work      sync.WaitGroup
 
 	mu          sync.RWMutex
+	closed      bool                // no work begins any more
+	dropping    map[string]struct{} // names that are not free until the collection has ended
 	collections map[string]*LiveCollection
 	damaged     map[string]Trouble // that could not be opened
 }
@@ -76,7 +80,8 @@ func (o LiveOptions) Open(ctx context.Context, store cellstore.Store) (*Live, er
 	if c := store.Capabilities(); !c.AtomicBatch || !c.Snapshot {
 		return nil, fmt.Errorf("points: %w: live collections need a store that writes several rows at once and takes snapshots", errors.ErrUnsupported)
 	}
-	l := &Live{store: store, clock: clockOf(store), notify: o.Notify, pause: cmp.Or(o.pause, mendPause), collections: map[string]*LiveCollection{}, damaged: map[string]Trouble{}}
+	l := &Live{store: store, clock: clockOf(store), notify: o.Notify, pause: cmp.Or(o.pause, mendPause),
+		mending: make(chan struct{}, 1), dropping: map[string]struct{}{}, collections: map[string]*LiveCollection{}, damaged: map[string]Trouble{}}
 	l.recoverer, _ = store.(cellstore.Recoverer)
 	if l.notify == nil {
 		l.notify = func(Trouble) {}
@@ -179,6 +184,9 @@ func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return nil, ErrClosed
+	}
 	if err := l.vacant(meta.Name); err != nil {
 		return nil, err
 	}
@@ -205,6 +213,9 @@ func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 func (l *Live) vacant(name string) error {
 	if t, is := l.damaged[name]; is {
 		return t.Err
+	}
+	if _, is := l.dropping[name]; is {
+		return fmt.Errorf("collection %s: %w", name, ErrClosed)
 	}
 	if l.collections[name] != nil {
 		return fmt.Errorf("collection %s: %w", name, ErrExists)
@@ -289,25 +300,55 @@ func (m *liveMeta) mutation() cellstore.Mutation {
 }
 
 // Drop removes a collection with its points, in one step: after an error it is there as
-// before. Errors match ErrNoCollection or ErrDamaged, or come from the store.
+// before. Errors match ErrNoCollection or ErrDamaged, ErrClosed while another Drop of it
+// runs, or come from the store. Nothing else waits for it.
 func (l *Live) Drop(ctx context.Context, name string) error {
+	c, err := l.leave(name)
+	if err != nil {
+		return err
+	}
+	defer l.work.Done()
+	if err = l.store.DropTable(ctx, c.tableName); err != nil {
+		if tables, terr := l.store.Tables(ctx); terr == nil && !slices.Contains(tables, c.tableName) {
+			err = nil
+		}
+	}
+	l.mu.Lock()
+	closes := err == nil && l.collections[name] == c // Close has not
+	if closes {
+		delete(l.collections, name)
+	}
+	l.mu.Unlock()
+	switch {
+	case err != nil:
+		c.disturbed() // the store may have closed the table
+		err = wrap(err)
+	case closes:
+		err = c.close()
+	}
+	l.mu.Lock()
+	delete(l.dropping, name)
+	l.mu.Unlock()
+	return err
+}
+
+// leave keeps the name of a collection that is to be dropped from others.
+func (l *Live) leave(name string) (*LiveCollection, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t, is := l.damaged[name]; is {
-		return t.Err
+		return nil, t.Err
+	}
+	if _, is := l.dropping[name]; is || l.closed {
+		return nil, fmt.Errorf("collection %.60q: %w", name, ErrClosed)
 	}
 	c := l.collections[name]
 	if c == nil {
-		return fmt.Errorf("%w: %.60q", ErrNoCollection, name)
+		return nil, fmt.Errorf("%w: %.60q", ErrNoCollection, name)
 	}
-	if err := l.store.DropTable(ctx, c.tableName); err != nil {
-		if tables, terr := l.store.Tables(ctx); terr != nil || slices.Contains(tables, c.tableName) {
-			c.disturbed() // the store may have closed the table
-			return wrap(err)
-		}
-	}
-	delete(l.collections, name)
-	return c.close()
+	l.dropping[name] = struct{}{}
+	l.work.Add(1)
+	return c, nil
 }
 
 // Collection returns a collection, nil if there is none.
@@ -333,11 +374,14 @@ func (l *Live) Collections() []*LiveCollection {
 // store.
 func (l *Live) Close() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.closed = true
+	all := slices.Collect(maps.Values(l.collections))
+	clear(l.collections)
+	l.mu.Unlock()
 	var errs []error
-	for name, c := range l.collections {
+	for _, c := range all {
 		errs = append(errs, c.close())
-		delete(l.collections, name)
 	}
+	l.work.Wait()
 	return errors.Join(errs...)
 }

@@ -83,8 +83,8 @@ func (c *LiveCollection) show(now *Collection, err error) {
 	}
 }
 
-// read calls fn with the current state, and again where the table was closed under it to
-// be opened again.
+// read calls fn with the current state, and again where the table was closed under it: to
+// be opened again, or to be dropped, which may be refused.
 func (c *LiveCollection) read(ctx context.Context, fn func(now *Collection) error) error {
 	for {
 		now := c.now.Load()
@@ -94,7 +94,6 @@ func (c *LiveCollection) read(ctx context.Context, fn func(now *Collection) erro
 		err := fn(now.Collection)
 		switch {
 		case errors.Is(err, cellstore.ErrTableNotFound):
-			return ErrClosed // it has been dropped
 		case !errors.Is(err, cellstore.ErrClosed) && !errors.Is(err, ErrClosed), !now.leaving.Load():
 			return err
 		}
@@ -146,7 +145,8 @@ func (c *LiveCollection) refused(err error) error {
 	case c.refusing() != nil:
 		return fmt.Errorf("points: %w: %w", ErrRefused, err)
 	case errors.Is(err, cellstore.ErrTableNotFound):
-		return ErrClosed // it has been dropped
+		// It is being dropped. Should that be refused, writes are taken again.
+		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	return wrap(err)
 }
@@ -179,6 +179,11 @@ func (c *LiveCollection) mend(known bool) bool {
 	}
 	for {
 		err := c.reopen(known)
+		select {
+		case <-c.quit:
+			return false
+		default:
+		}
 		select { // what has failed up to now
 		case <-c.failed:
 		default:
@@ -233,8 +238,12 @@ func (c *LiveCollection) report(err error) {
 // reopen makes the state on the disk that of the collection. The error is why it takes no
 // writes.
 func (c *LiveCollection) reopen(known bool) error {
-	c.live.mending.Lock()
-	defer c.live.mending.Unlock()
+	select {
+	case c.live.mending <- struct{}{}:
+		defer func() { <-c.live.mending }()
+	case <-c.quit:
+		return ErrClosed
+	}
 	ctx := context.Background()
 	was := c.now.Load()
 	was.leaving.Store(true)
@@ -297,8 +306,10 @@ func (c *LiveCollection) wait(pause time.Duration) bool {
 	for {
 		select {
 		case r := <-c.requests:
-			r.fail(c.trouble.Load().Err)
-			close(r.done)
+			if r.take() {
+				r.fail(c.trouble.Load().Err)
+				close(r.done)
+			}
 		case <-timer.C:
 			return true
 		case <-c.quit:

@@ -28,9 +28,10 @@ type disk struct {
 	mem      *vfs.MemFS
 	store    *pebblestore.Store
 	full     bool
-	keeps    bool // refuses to drop tables
-	breaks   bool // after the next write that is not to be durable
-	damaged  bool // the next table that is opened again is
+	keeps    bool          // refuses to drop tables
+	dropping chan struct{} // if set, what closes the table waits for it before it refuses
+	breaks   bool          // after the next write that is not to be durable
+	damaged  bool          // the next table that is opened again is
 	trouble  error
 	reopened int
 }
@@ -118,6 +119,15 @@ func (d *disk) AlterTable(ctx context.Context, s cellstore.Schema) error {
 func (d *disk) DropTable(ctx context.Context, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.dropping != nil { // as a table is closed, and its directory cannot be renamed
+		left := d.mem.CrashClone(vfs.CrashCloneCfg{})
+		_ = d.store.DropTable(ctx, name)
+		<-d.dropping
+		_ = d.store.Close()
+		d.mem = left
+		d.open()
+		return d.failed
+	}
 	if d.keeps {
 		return d.failed
 	}
@@ -532,6 +542,75 @@ func TestRefusedDrop(t *testing.T) {
 		t.Fatal(err)
 	}
 	must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
+}
+
+// What asks or follows a collection while its removal is refused is answered once the table
+// is open again.
+func TestAskedWhileDropIsRefused(t *testing.T) {
+	d := newDisk(t)
+	l, _ := openOn(t, d)
+	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
+	if err := writeOne(t, c, putNumber(1)); err != nil {
+		t.Fatal(err)
+	}
+	d.dropping = make(chan struct{})
+	table, dropped := c.now.Load().table, make(chan error)
+	go func() { dropped <- l.Drop(t.Context(), "test") }()
+	var row cellstore.Row
+	eventually(t, "the table is closed", func() bool {
+		_, err := table.Get(t.Context(), sequenceRow, &cellstore.Selection{}, &row)
+		return errors.Is(err, cellstore.ErrTableNotFound)
+	})
+	asked := make(chan error, 3)
+	go func() { var h Hit; asked <- c.Get(t.Context(), "1", &h) }()
+	go func() { asked <- c.Follow(t.Context(), 0, func(*Event) error { return context.Canceled }) }()
+	go func() { asked <- c.SetNote(t.Context(), "n", []byte("x"), cellstore.Sync) }()
+	time.Sleep(10 * time.Millisecond) // only so that they are likely to meet the closed table
+	close(d.dropping)
+	if err := <-dropped; !errors.Is(err, cellstore.ErrNoSpace) {
+		t.Fatal(err)
+	}
+	for range cap(asked) {
+		if err := <-asked; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	d.dropping = nil
+}
+
+// A write that waits while the table is opened again ends with its context, and is not made.
+func TestWriteEndsWithItsContext(t *testing.T) {
+	d := newDisk(t)
+	l, _ := openOn(t, d)
+	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
+	d.fill(true)
+	_ = writeOne(t, c, putNumber(1))
+	release := holdMending(l)
+	stuck := func() bool { return len(c.requests) > 0 }
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	eventually(t, "a write waits", func() bool {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		waiting.Go(func() { ended <- c.Write(ctx, []Write{putNumber(2)}, make([]Outcome, 1)) })
+		time.Sleep(time.Millisecond)
+		was := stuck()
+		cancel()
+		err := <-ended
+		return was && errors.Is(err, context.Canceled)
+	})
+	d.fill(false)
+	release()
+	eventually(t, "writes are taken", func() bool { return writeOne(t, c, putNumber(3)) == nil })
+	var h Hit
+	if err := c.Get(t.Context(), "2", &h); !errors.Is(err, ErrNotFound) {
+		t.Fatal(err)
+	}
+}
+
+func holdMending(l *Live) (release func()) {
+	l.mending <- struct{}{}
+	return func() { <-l.mending }
 }
 
 // A table that lacks the description of its collection is damaged if it holds anything,

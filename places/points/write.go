@@ -93,8 +93,13 @@ type request struct {
 	writes   []Write
 	ready    []ready
 	outcomes []Outcome
+	taken    atomic.Bool   // by who makes the writes, or by a caller who gives them up
+	judged   chan struct{} // closed once the outcomes stay as they are
 	done     chan struct{}
 }
+
+// take reports whether nobody else has taken the request.
+func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
 
 // ready is what can be said of a write without a look at the collection. Callers do so
 // side by side.
@@ -235,15 +240,15 @@ func (c *LiveCollection) close() error {
 
 // Write makes writes in the order given, each by itself, and fills the outcome of each,
 // of which there must be as many. Once it returns, what succeeded is on the disk and is
-// seen by every question that begins. The error is that of the context or matches
-// ErrClosed: then the outcomes are not known.
+// seen by every question that begins. The error is that of the context, and then nothing
+// is written, or matches ErrClosed: then the outcomes are not known.
 //
 // Outcomes match ErrPoint, ErrProperties or ErrType where a point cannot be kept,
 // ErrNotFound where there is none to patch or delete, ErrExists and ErrChanged where a
 // condition does not hold, ErrRefused where the disk does not take it, or are the store's.
 // Of a write with an error nothing is there, unless it matches cellstore.ErrUnknownOutcome.
 func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
-	r := &request{writes, make([]ready, len(writes)), outcomes, make(chan struct{})}
+	r := &request{writes: writes, ready: make([]ready, len(writes)), outcomes: outcomes, judged: make(chan struct{}), done: make(chan struct{})}
 	for i := range writes {
 		r.ready[i] = c.prepare(&writes[i])
 		outcomes[i] = Outcome{Err: r.ready[i].err}
@@ -255,15 +260,25 @@ func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []O
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	select {
-	case <-r.done:
-		return nil
-	case <-c.ended:
+	over, judged := ctx.Done(), (chan struct{})(nil)
+	for {
 		select {
 		case <-r.done:
 			return nil
-		default:
-			return ErrClosed
+		case <-c.ended:
+			select {
+			case <-r.done:
+				return nil
+			default:
+				return ErrClosed
+			}
+		case <-over:
+			if r.take() {
+				return ctx.Err()
+			}
+			over, judged = nil, r.judged // they are being made
+		case <-judged:
+			return nil // the table may take long to be opened again
 		}
 	}
 }
@@ -393,6 +408,7 @@ func (c *LiveCollection) acknowledge() {
 					r.fail(err)
 				}
 				if torn {
+					close(r.judged)
 					c.unanswered = append(c.unanswered, r)
 				} else {
 					close(r.done)
@@ -436,7 +452,7 @@ type expirer struct {
 // Those that have expired all at once, at the start or by a step of the clock, wait until
 // the clock is settled.
 func (e *expirer) expired() *request {
-	c, r := e.c, &request{done: make(chan struct{})}
+	c, r := e.c, &request{judged: make(chan struct{}), done: make(chan struct{})}
 	now := c.clock.Now()
 	switch {
 	case c.clock.Settled():
