@@ -25,8 +25,11 @@ var (
 	ErrChanged = errors.New("the point has changed")
 	// ErrClosed is matched once a collection is closed or dropped.
 	ErrClosed = errors.New("collection is closed")
-	// ErrDamaged is matched when a collection cannot be opened; see DamagedError.
+	// ErrDamaged is matched when what is stored of a collection is corrupt; see DamagedError.
 	ErrDamaged = errors.New("collection is damaged")
+	// ErrUnreadable is matched while a collection cannot be read for another reason, such as
+	// the disk: it is tried again until it can.
+	ErrUnreadable = errors.New("collection cannot be read for the moment")
 	// ErrUnfinished is matched when the program ended before it had made a collection. Create
 	// takes what is there, which holds no rows.
 	ErrUnfinished = errors.New("collection has not been made to the end")
@@ -50,6 +53,7 @@ type Live struct {
 	work      sync.WaitGroup
 
 	mu          sync.RWMutex
+	quit        chan struct{}       // closed with it
 	closed      bool                // no work begins any more
 	dropping    map[string]struct{} // names that are not free until the collection has ended
 	collections map[string]*LiveCollection
@@ -69,8 +73,8 @@ type LiveOptions struct {
 // rows in one atomic step (cellstore.Capabilities.AtomicBatch) and takes snapshots. It
 // reads all points once, to count them.
 //
-// Each collection is opened apart: one that cannot be is damaged, see Live.Troubles, and
-// nothing of it is removed. Errors are those of the store as a whole.
+// Each collection is opened apart: one that cannot be is told by Live.Troubles, and
+// nothing of it is removed. One that is not damaged nor of another layout is tried again. Errors are those of the store as a whole.
 func OpenLive(ctx context.Context, store cellstore.Store) (*Live, error) {
 	return LiveOptions{}.Open(ctx, store)
 }
@@ -81,7 +85,7 @@ func (o LiveOptions) Open(ctx context.Context, store cellstore.Store) (*Live, er
 		return nil, fmt.Errorf("points: %w: live collections need a store that writes several rows at once and takes snapshots", errors.ErrUnsupported)
 	}
 	l := &Live{store: store, clock: clockOf(store), notify: o.Notify, pause: cmp.Or(o.pause, mendPause),
-		mending: make(chan struct{}, 1), dropping: map[string]struct{}{}, collections: map[string]*LiveCollection{}, damaged: map[string]Trouble{}}
+		mending: make(chan struct{}, 1), quit: make(chan struct{}), dropping: map[string]struct{}{}, collections: map[string]*LiveCollection{}, damaged: map[string]Trouble{}}
 	l.recoverer, _ = store.(cellstore.Recoverer)
 	if l.notify == nil {
 		l.notify = func(Trouble) {}
@@ -116,15 +120,17 @@ func LiveNames(ctx context.Context, store cellstore.Store) (names []string, err 
 // take takes a collection into service that has a table, or notes that it is damaged.
 // The error matches ErrUnfinished where nothing was ever in the table.
 func (l *Live) take(ctx context.Context, name string) error {
-	c, private, err := l.open(ctx, name)
+	c, m, err := l.open(ctx, name)
 	if err == nil {
 		l.collections[name] = c
 		return nil
 	}
-	t := Trouble{Name: name, Private: private, Err: err}
+	t := l.unopened(name, m, err)
 	if ctx.Err() == nil && !errors.Is(err, ErrUnfinished) {
-		t.Err = &DamagedError{name, private, err}
 		l.damaged[name] = t
+		if errors.Is(t.Err, ErrUnreadable) {
+			l.work.Go(func() { l.retry(name) })
+		}
 	}
 	if ctx.Err() == nil {
 		l.notify(t)
@@ -132,19 +138,61 @@ func (l *Live) take(ctx context.Context, name string) error {
 	return t.Err
 }
 
-// open opens a collection. private is set if it is known to be so. The error matches
-// ErrUnfinished if the program ended before it was made.
-func (l *Live) open(ctx context.Context, name string) (c *LiveCollection, private bool, err error) {
+// unopened is the trouble of a collection that could not be opened. m is nil if its
+// description could not be read.
+func (l *Live) unopened(name string, m *liveMeta, err error) Trouble {
+	if !errors.Is(err, ErrUnfinished) {
+		err = &DamagedError{name, m != nil && m.Private, err}
+	}
+	return Trouble{Name: name, Private: m == nil || m.Private, Err: err}
+}
+
+// retry opens a collection that could not be read, once it can.
+func (l *Live) retry(name string) {
+	for {
+		select {
+		case <-l.quit:
+			return
+		case <-time.After(l.pause):
+		}
+		c, m, err := l.open(context.Background(), name)
+		t := l.unopened(name, m, err)
+		l.mu.Lock()
+		switch {
+		case err == nil && l.closed:
+			l.mu.Unlock()
+			_ = c.close() // nothing has been written
+			return
+		case err == nil:
+			t.Err, t.Private = nil, c.Meta().Private
+			delete(l.damaged, name)
+			l.collections[name] = c
+		case errors.Is(err, ErrUnfinished):
+			delete(l.damaged, name) // nothing was ever in it
+		default:
+			l.damaged[name] = t
+		}
+		l.mu.Unlock()
+		if !errors.Is(t.Err, ErrUnreadable) {
+			l.notify(t)
+			return
+		}
+	}
+}
+
+// open opens a collection, and returns its description if that could be read. The error
+// matches ErrUnfinished if the program ended before it was made.
+func (l *Live) open(ctx context.Context, name string) (*LiveCollection, *liveMeta, error) {
 	table, err := l.store.Table(ctx, tablePrefix+name)
 	if err != nil {
-		return nil, false, wrap(err)
+		return nil, nil, wrap(err)
 	}
 	m, err := readMeta(ctx, table)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
-	c, err = l.start(ctx, table, m)
-	return c, m.Private, err
+	c, err := l.start(ctx, table, m)
+	return c, m, err
 }
 
 // readMeta reads how a collection is described. Making one begins with this row, which
@@ -374,6 +422,9 @@ func (l *Live) Collections() []*LiveCollection {
 // store.
 func (l *Live) Close() error {
 	l.mu.Lock()
+	if !l.closed {
+		close(l.quit)
+	}
 	l.closed = true
 	all := slices.Collect(maps.Values(l.collections))
 	clear(l.collections)

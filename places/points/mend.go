@@ -19,27 +19,53 @@ import (
 // Trouble is what keeps a live collection from being read or written.
 type Trouble struct {
 	Name string
-	// Private is set if the collection is known to be private.
+	// Private is set unless the collection is known to be public: what cannot be read may be
+	// private.
 	Private bool
-	// Err matches ErrDamaged if the collection cannot be read, and ErrRefused if it takes no
-	// writes. In a notice it may match ErrUnfinished, and is nil once the trouble is over.
+	// Err matches ErrDamaged, ErrNewer, ErrOlder or ErrUnreadable if the collection cannot be
+	// read, see DamagedError, and ErrRefused if it takes no writes. In a notice it may match ErrUnfinished, and is nil once the trouble is over.
 	Err error
 }
 
-// DamagedError says why a collection cannot be read. It matches ErrDamaged, and nothing
-// that its cause does.
+// DamagedError says why a collection cannot be read. It matches one of ErrDamaged, ErrNewer,
+// ErrOlder and ErrUnreadable, and nothing else that its cause does.
 type DamagedError struct {
 	Name    string
 	Private bool // the collection is known to be private
 	Cause   error
 }
 
+// unopened are the kinds of a DamagedError, but for ErrUnreadable, with what they are
+// recognized by and what is to be done.
+var unopened = [...]struct {
+	cause, kind error
+	todo        string
+}{
+	{cellstore.ErrCorrupt, ErrDamaged, "run tileserver live verify on the directory while no server has it open"},
+	{ErrNewer, ErrNewer, "update the program"},
+	{ErrOlder, ErrOlder, "open it with the release that wrote it"},
+}
+
+// kind returns what is to be done, and what e matches.
+func (e *DamagedError) kind() (todo string, kind error) {
+	for _, u := range unopened {
+		if errors.Is(e.Cause, u.cause) {
+			return u.todo, u.kind
+		}
+	}
+	return "it is tried again by itself; mend what the error names", ErrUnreadable
+}
+
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("collection %s: %v: run tileserver live verify on the directory while no server has it open: %v", e.Name, ErrDamaged, e.Cause)
+	todo, kind := e.kind()
+	return fmt.Sprintf("collection %s: %v: %s: %v", e.Name, kind, todo, e.Cause)
 }
 
 // Is reports whether e matches an error.
-func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
+func (e *DamagedError) Is(target error) bool {
+	_, kind := e.kind()
+	return target == kind
+}
 
 // Troubles lists the collections that are in trouble, by name.
 func (l *Live) Troubles() []Trouble {
@@ -266,11 +292,10 @@ func (c *LiveCollection) reopen(known bool) error {
 		if known {
 			_ = was.views.close() // the store has closed its table
 		}
-		if errors.Is(err, cellstore.ErrCorrupt) {
-			err = &DamagedError{c.Meta().Name, c.Meta().Private, err}
-			c.show(nil, err)
-		} else {
-			c.show(nil, fmt.Errorf("points: %w: %w", ErrRefused, err))
+		told := &DamagedError{c.Meta().Name, c.Meta().Private, err}
+		c.show(nil, told)
+		if errors.Is(told, ErrDamaged) {
+			return told
 		}
 		return err
 	}

@@ -31,6 +31,7 @@ type disk struct {
 	keeps    bool          // refuses to drop tables
 	dropping chan struct{} // if set, what closes the table waits for it before it refuses
 	breaks   bool          // after the next write that is not to be durable
+	broken   error         // of tables that are opened, if set
 	damaged  bool          // the next table that is opened again is
 	trouble  error
 	reopened int
@@ -93,6 +94,9 @@ func (d *disk) Recover(context.Context, string) error {
 func (d *disk) Table(ctx context.Context, name string) (cellstore.Table, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.broken != nil {
+		return nil, d.broken
+	}
 	if d.damaged {
 		return nil, fmt.Errorf("%w: a bit", cellstore.ErrCorrupt)
 	}
@@ -513,6 +517,87 @@ func TestDamagedWhenOpenedAgain(t *testing.T) {
 	}
 	if list := notices.all(); len(list) != 3 || !errors.Is(list[1].Err, ErrDamaged) || list[2].Err != nil {
 		t.Fatalf("notices: %v", list)
+	}
+}
+
+// A collection that cannot be opened for another reason than damage is not called damaged,
+// and is served once it can be read. Nobody may take it for a public one meanwhile.
+func TestUnreadableAtTheStart(t *testing.T) {
+	d := newDisk(t)
+	l, _ := openOn(t, d)
+	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
+	if err := writeOne(t, c, putNumber(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	breaks := func(err error) { d.mu.Lock(); defer d.mu.Unlock(); d.broken = err }
+	for _, cause := range []error{syscall.EMFILE, syscall.EACCES, fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC)} {
+		breaks(cause)
+		l, notices := openOn(t, d)
+		all := l.Troubles()
+		if len(all) != 1 || !errors.Is(all[0].Err, ErrUnreadable) || errors.Is(all[0].Err, ErrDamaged) || errors.Is(all[0].Err, cause) || !all[0].Private {
+			t.Fatalf("troubles: %v", all)
+		}
+		if err := l.Drop(t.Context(), "test"); !errors.Is(err, ErrUnreadable) {
+			t.Fatal(err)
+		}
+		breaks(nil)
+		eventually(t, "it is served", func() bool { return l.Collection("test") != nil })
+		if n := countOf(t, l.Collection("test")); n != 1 || l.Troubles() != nil {
+			t.Fatalf("%d points, troubles %v", n, l.Troubles())
+		}
+		eventually(t, "that is told", func() bool { return len(notices.all()) == 2 })
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Reads of a table that cannot be opened again are not told what writes are told.
+func TestUnreadableWhenOpenedAgain(t *testing.T) {
+	d := newDisk(t)
+	l, _ := openOn(t, d)
+	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
+	d.fill(true)
+	d.mu.Lock()
+	d.broken = d.failed
+	d.mu.Unlock()
+	_ = writeOne(t, c, putNumber(1))
+	var h Hit
+	eventually(t, "it cannot be read", func() bool { return errors.Is(c.Get(t.Context(), "1", &h), ErrUnreadable) })
+	if err := c.Get(t.Context(), "1", &h); errors.Is(err, cellstore.ErrNoSpace) || errors.Is(err, ErrRefused) {
+		t.Fatal(err)
+	}
+	if err := writeOne(t, c, putNumber(2)); !errors.Is(err, ErrRefused) || !errors.Is(err, cellstore.ErrNoSpace) {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	d.broken, d.full = nil, false
+	d.mu.Unlock()
+	eventually(t, "it is back", func() bool { return writeOne(t, c, putNumber(3)) == nil })
+}
+
+// A collection of another layout is told as such, and left as it is.
+func TestOtherLayout(t *testing.T) {
+	d := newDisk(t)
+	for version, want := range map[int]error{SchemaVersion + 1: ErrNewer, SchemaVersion - 1: ErrOlder} {
+		m := &liveMeta{Meta: Meta{Name: "test", SchemaVersion: version}}
+		if err := d.CreateTable(t.Context(), m.tableSchema()); err != nil && !errors.Is(err, cellstore.ErrTableExists) {
+			t.Fatal(err)
+		}
+		table := must[cellstore.Table](t)(d.Table(t.Context(), m.tableSchema().Table))
+		if err := table.Apply(t.Context(), m.mutation()); err != nil {
+			t.Fatal(err)
+		}
+		l, _ := openOn(t, d)
+		if all := l.Troubles(); len(all) != 1 || !errors.Is(all[0].Err, want) || errors.Is(all[0].Err, ErrDamaged) || !all[0].Private {
+			t.Fatalf("troubles: %v", all)
+		}
+		if _, err := l.Create(t.Context(), Meta{Name: "test"}); !errors.Is(err, want) {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -72,7 +72,7 @@ type Trouble struct {
 const (
 	TroubleDamaged = "damaged" // it cannot be read
 	TroubleFull    = "full"    // the disk has no room for writes
-	TroubleFailing = "failing" // the disk refuses writes for another reason
+	TroubleFailing = "failing" // the disk refuses writes for another reason, or reads
 )
 
 // TroubleStates are all of them.
@@ -85,6 +85,10 @@ func NewTrouble(store, collection string, err error) Trouble {
 	switch {
 	case errors.Is(err, points.ErrDamaged):
 		t.State, t.Detail = TroubleDamaged, "Stop the server and see what is damaged by tileserver live verify; tileserver live repair rescues what can be read."
+	case errors.Is(err, points.ErrNewer), errors.Is(err, points.ErrOlder):
+		t.Detail = "Another version of the program wrote the collection, which is left as it is. Update the program, or start the one that wrote it."
+	case errors.Is(err, points.ErrUnreadable):
+		t.Detail = "The collection cannot be read; the log says why. It is served by itself once it can be."
 	case errors.Is(err, cellstore.ErrCorrupt):
 		t.State, t.Detail = TroubleDamaged, "Counts are kept in memory alone. For new ones stop the server, move the directory of --usage aside, and start the server again."
 	case errors.Is(err, cellstore.ErrNoSpace):
@@ -93,8 +97,9 @@ func NewTrouble(store, collection string, err error) Trouble {
 	return t
 }
 
-// Troubles lists the live collections that are in trouble. Private ones have no name
-// unless it is asked for.
+// Troubles lists the live collections that are in trouble. Those that are not known to be
+// public have no name unless it is asked for. Who asks for one of them by its name is told
+// that it cannot be read, unless it is known to be private.
 func (c *Collections) Troubles(private bool) (all []Trouble) {
 	if c == nil || c.Live == nil {
 		return nil

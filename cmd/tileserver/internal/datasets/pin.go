@@ -48,6 +48,12 @@ var Damaged = []web.Kind{
 var Unreadable = []web.Kind{
 	{Err: points.ErrDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
 		Detail: "The collection cannot be read. Tell the operator: tileserver live verify finds the damage, and tileserver live repair rescues what can be read.", Retry: true, Expected: true},
+	{Err: points.ErrNewer, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "A newer version of the program wrote the collection. Tell the operator: update the program.", Retry: true, Expected: true},
+	{Err: points.ErrOlder, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "An older version of the program wrote the collection. Tell the operator, who finds the reason in the server's log.", Retry: true, Expected: true},
+	{Err: points.ErrUnreadable, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server fails",
+		Detail: "The collection cannot be read for the moment. Try again later; if it lasts, the operator will find the reason in the server's log.", Retry: true, Expected: true},
 	{Err: cellstore.ErrNoSpace, Status: http.StatusInsufficientStorage, Type: "insufficient-storage", Title: "The server has no room to write",
 		Detail: "Nothing was written. Try again later: writes are taken by themselves once there is room on the disk.", Retry: true, Expected: true},
 	{Err: points.ErrRefused, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server refuses writes",
