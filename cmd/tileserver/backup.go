@@ -14,26 +14,102 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 )
 
-// unfinished begins the name of a copy that is not a backup yet.
-const unfinished = ".unfinished-"
+// unfinished begins the name of a copy that is not a backup yet, and removing that of one
+// that is being removed.
+const (
+	unfinished = ".unfinished-"
+	removing   = ".unfinished." // no copy has it
+)
+
+// placeOf returns the path of a backup without symbolic links, whose parent must be there.
+// It refuses one inside a store: what is in there has a meaning to the next start.
+func placeOf(to string) (string, error) {
+	to, err := filepath.Abs(to)
+	if err != nil {
+		return "", err
+	}
+	parent, err := filepath.EvalSymlinks(filepath.Dir(to))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s is not there: make it, or mount it, first: %w", filepath.Dir(to), err)
+	}
+	if err != nil {
+		return "", err
+	}
+	for at := parent; ; at = filepath.Dir(at) {
+		_, noLock := os.Lstat(filepath.Join(at, "LOCK"))
+		if _, err := os.Lstat(filepath.Join(at, "tables")); err == nil && noLock == nil {
+			return "", fmt.Errorf("%s is a store, or a backup of one: name a directory that is not inside it", at)
+		}
+		if at == filepath.Dir(at) {
+			return filepath.Join(parent, filepath.Base(to)), nil
+		}
+	}
+}
+
+// checkFree refuses a backup that would have the name of something else.
+func checkFree(to string) error {
+	_, err := os.Lstat(to)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%w: %s is there already: name a directory that is not", fs.ErrExist, to)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
+// removeUnfinished removes a copy that did not become a backup. It is put away first, so
+// that whoever may still make it cannot give a part of it the name of a backup.
+func removeUnfinished(copied string) error {
+	parent, name := filepath.Split(copied)
+	if strings.HasPrefix(name, unfinished) {
+		away := filepath.Join(parent, removing+strings.TrimPrefix(name, unfinished))
+		err := os.RemoveAll(away)
+		if err == nil {
+			err = os.Rename(copied, away)
+		}
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			return err
+		}
+		copied = away
+	}
+	return os.RemoveAll(copied)
+}
+
+// removeAllUnfinished removes what backups left in a directory of backups alone.
+func removeAllUnfinished(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if name := e.Name(); e.IsDir() && (strings.HasPrefix(name, unfinished) || strings.HasPrefix(name, removing)) {
+			err = errors.Join(err, removeUnfinished(filepath.Join(dir, name)))
+		}
+	}
+	return err
+}
 
 // backup copies the live collections of a store into a directory that does not exist yet,
 // each as it is at one moment, and reads the copy to its end. The directory is there
-// once that is done, whole, and not before.
+// once that is done, whole, and not before. Errors match fs.ErrExist where it is there,
+// and cellstore.ErrNoSpace.
 func backup(ctx context.Context, store cellstore.Store, to string, report io.Writer) (err error) {
-	if _, err := os.Lstat(to); err == nil {
-		return fmt.Errorf("%s is there already: name a directory that is not", to)
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if to, err = placeOf(to); err != nil {
+		return err
+	}
+	if err := checkFree(to); err != nil {
 		return err
 	}
 	parent := filepath.Dir(to)
 	copied := filepath.Join(parent, unfinished+filepath.Base(to))
-	if err := os.RemoveAll(copied); err != nil { // what an earlier one left
+	if err := removeUnfinished(copied); err != nil { // what an earlier one left
 		return err
 	}
 	if err := store.Checkpoint(ctx, copied); err != nil {
@@ -41,7 +117,7 @@ func backup(ctx context.Context, store cellstore.Store, to string, report io.Wri
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(copied))
+			err = errors.Join(err, removeUnfinished(copied))
 		}
 	}()
 	if err := verifyBackup(ctx, copied, report); err != nil {
@@ -69,6 +145,28 @@ func verifyBackup(ctx context.Context, dir string, report io.Writer) (err error)
 // backupPath is where the admin listener is asked for a backup.
 const backupPath = "/live/backup"
 
+// madeBackup is the answer to who asked for a backup.
+type madeBackup struct {
+	Made   string `json:"made"` // its path on the machine of the server, without symbolic links
+	Report string `json:"report"`
+}
+
+// backupStatus is the status that tells of an error of backup.
+func backupStatus(err error) int {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return http.StatusConflict
+	case errors.Is(err, cellstore.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
+		return http.StatusInsufficientStorage
+	}
+	return http.StatusInternalServerError
+}
+
+// isBackupName reports whether a backup may have a name in the allowed directory.
+func isBackupName(name string) bool {
+	return name != "" && name[0] != '.' && len(name) <= 200 && !strings.ContainsAny(name, "/\\\x00")
+}
+
 // backupHandler answers POST /live/backup: {"to":"NAME"} makes a backup of that name in a
 // directory that the operator has allowed. It is for the admin listener alone.
 func backupHandler(store cellstore.Store, dir string) http.Handler {
@@ -91,8 +189,8 @@ func backupHandler(store cellstore.Store, dir string) http.Handler {
 			return
 		}
 		in := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4096))
-		if err := in.Decode(&asked); err != nil || asked.To == "" || asked.To != filepath.Base(asked.To) || strings.HasPrefix(asked.To, ".") {
-			http.Error(w, `Send {"to":"NAME"}: a name without slashes that does not begin with a dot.`, http.StatusBadRequest)
+		if err := in.Decode(&asked); err != nil || !isBackupName(asked.To) {
+			http.Error(w, `Send {"to":"NAME"}: a name of at most 200 bytes without slashes and backslashes that does not begin with a dot.`, http.StatusBadRequest)
 			return
 		}
 		if !one.TryLock() {
@@ -101,11 +199,19 @@ func backupHandler(store cellstore.Store, dir string) http.Handler {
 		}
 		defer one.Unlock()
 		var report bytes.Buffer
-		if err := backup(r.Context(), store, filepath.Join(dir, asked.To), &report); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+		to, err := placeOf(filepath.Join(dir, asked.To))
+		if err == nil {
+			err = removeAllUnfinished(filepath.Dir(to))
+		}
+		if err == nil {
+			err = backup(r.Context(), store, to, &report)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), backupStatus(err))
 			return
 		}
-		_, _ = io.Copy(w, &report) // the client is gone if this fails
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(madeBackup{Made: to, Report: report.String()}) // the client is gone if this fails
 	})
 }
 
@@ -116,21 +222,25 @@ type backupCommand struct {
 
 // run makes the backup, or has the server that has the directory open make it.
 func (c *backupCommand) run(ctx context.Context, admin string, stdout io.Writer) (err error) {
-	to, err := filepath.Abs(c.To)
+	to, err := placeOf(c.To)
 	if err != nil {
 		return err
 	}
 	if err := checkRepaired(c.Dir); err != nil {
 		return err
 	}
+	if err := checkFree(to); err != nil {
+		return err
+	}
 	store, err := openStopped(c.Dir)
 	switch {
 	case errors.Is(err, cellstore.ErrLocked):
-		if err := askBackup(ctx, admin, filepath.Base(to), stdout); err != nil {
+		made, err := askBackup(ctx, admin, filepath.Base(to), stdout)
+		if err != nil {
 			return err
 		}
-		if _, err := os.Stat(to); err != nil {
-			return fmt.Errorf("the server has made the backup %s in its --backup-dir, which is not %s: look for it there", filepath.Base(to), filepath.Dir(to))
+		if _, err := os.Lstat(to); err != nil || made != to {
+			return fmt.Errorf("the server at %s has made the backup %s, which is not %s: ask the server of %s, and name a directory in its --backup-dir", admin, made, to, c.Dir)
 		}
 	case err != nil:
 		return err
@@ -144,31 +254,39 @@ func (c *backupCommand) run(ctx context.Context, admin string, stdout io.Writer)
 	return err
 }
 
-func askBackup(ctx context.Context, admin, name string, stdout io.Writer) error {
+// adminClient asks a server of ours, which is behind no proxy.
+var adminClient = &http.Client{Transport: &http.Transport{}}
+
+// askBackup returns the path that the server says it has made.
+func askBackup(ctx context.Context, admin, name string, stdout io.Writer) (made string, err error) {
 	if admin == "" {
-		return &usageError{errors.New("a server has the directory open: name its admin listener by --admin-listen ADDR, such as 127.0.0.1:6060")}
+		return "", &usageError{errors.New("a server has the directory open: name its admin listener by --admin-listen ADDR, such as 127.0.0.1:6060")}
 	}
 	body, err := json.Marshal(map[string]string{"to": name})
 	if err != nil {
-		return err
+		return "", err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+admin+backupPath, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return "", err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(r)
+	res, err := adminClient.Do(r)
 	if err != nil {
-		return fmt.Errorf("the server cannot be asked at --admin-listen %s: %w", admin, err)
+		return "", fmt.Errorf("the server cannot be asked at --admin-listen %s: %w", admin, err)
 	}
 	defer res.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	if err != nil {
-		return err
+		return "", err
 	}
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server made no backup: %s", strings.TrimSpace(string(answer)))
+		return "", fmt.Errorf("the server made no backup: %s", strings.TrimSpace(string(text)))
 	}
-	_, err = stdout.Write(answer)
-	return err
+	var answer madeBackup
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return "", fmt.Errorf("what answers at --admin-listen %s is no server of this version: %w", admin, err)
+	}
+	_, err = io.WriteString(stdout, answer.Report)
+	return answer.Made, err
 }

@@ -90,6 +90,10 @@ func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (dama
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
+		case errors.Is(err, points.ErrNewer):
+			return nil, fmt.Errorf("%s: update the program, which is older than what wrote the collection: nothing is changed: %w", name, err)
+		case errors.Is(err, points.ErrOlder):
+			return nil, fmt.Errorf("%s: take the program that wrote the collection, this one is newer: nothing is changed: %w", name, err)
 		case errors.Is(err, points.ErrUnfinished):
 			_, err = fmt.Fprintf(out, "%s: was not made to the end and holds nothing\n", name)
 		case err != nil:
@@ -176,16 +180,30 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	x := &exporter{out: bufio.NewWriter(stdout)}
 	var damaged []string
+	var failed []error
+	// note keeps why a collection is not all written, and ends only where no other can be.
+	note := func(err error) error {
+		if err == nil || ctx.Err() != nil || x.out.Flush() != nil {
+			return err
+		}
+		failed = append(failed, err)
+		return nil
+	}
 	for _, name := range names {
 		t, err := store.Table(ctx, points.LiveTable(name))
-		if errors.Is(err, cellstore.ErrCorrupt) {
+		if err == nil { // a line that is written cannot be taken back
+			err = readRows(ctx, t, func(*cellstore.Row) error { return nil })
+		}
+		switch {
+		case errors.Is(err, cellstore.ErrCorrupt):
 			damaged = append(damaged, name)
 			continue
-		}
-		if err == nil {
+		case err == nil:
 			err = x.collection(name, stderr, func(fn func(*cellstore.Row) error) (string, error) { return "", readRows(ctx, t, fn) })
+		default:
+			err = fmt.Errorf("%s: %w", name, err)
 		}
-		if err != nil {
+		if err := note(err); err != nil {
 			return err
 		}
 	}
@@ -194,14 +212,14 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	for _, name := range damaged {
 		err := x.collection(name, stderr, func(fn func(*cellstore.Row) error) (string, error) { return salvage(ctx, c.Dir, name, fn) })
-		if err != nil {
+		if err := note(err); err != nil {
 			return err
 		}
 	}
 	if len(damaged) > 0 {
-		return fmt.Errorf("not all could be read of %s", strings.Join(damaged, ", "))
+		failed = append(failed, fmt.Errorf("not all could be read of %s", strings.Join(damaged, ", ")))
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // exporter writes points as Features.
@@ -254,63 +272,73 @@ type repairLiveCommand struct {
 // comes after an interruption goes on with it.
 func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) error {
 	ready := filepath.Join(c.Dir, repairDir)
-	if checkRepaired(c.Dir) == nil {
-		made, lost, err := c.prepare(ctx, ready+".tmp", stdout)
-		if err != nil {
-			return err
-		}
-		if made > 0 {
-			if err := os.Rename(ready+".tmp", ready); err != nil {
-				return err
-			}
-			if err := syncDirectory(c.Dir); err != nil {
-				return err
-			}
-			if err := c.replace(ready, stdout); err != nil {
-				return err
-			}
-		}
-		if err := os.RemoveAll(ready + ".tmp"); err != nil { // it holds nothing
-			return err
-		}
-		if len(lost) > 0 {
-			return fmt.Errorf("nothing can be read of %s: it is left as it is; restore a backup", strings.Join(lost, ", "))
-		}
-		return nil
+	if checkRepaired(c.Dir) != nil {
+		return c.replace(nil, ready, stdout)
 	}
-	store, err := openStopped(c.Dir) // nobody else has it
+	made, lost, err := c.prepare(ctx, ready+".tmp", stdout)
 	if err != nil {
 		return err
 	}
-	if err := store.Close(); err != nil {
+	if len(made) > 0 {
+		if err := c.replace(made, ready, stdout); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(ready + ".tmp"); err != nil { // it holds nothing
 		return err
 	}
-	return c.replace(ready, stdout)
+	if len(lost) > 0 {
+		return fmt.Errorf("nothing can be read of %s: it is left as it is; restore a backup", strings.Join(lost, ", "))
+	}
+	return nil
 }
 
-// prepare makes the store of whole collections, and says how many there are, and which
-// collections nothing could be read of.
-func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.Writer) (made int, lost []string, err error) {
+// tableState is what the files of a collection are, by their names, sizes and times. It
+// changes when a server opens the collection.
+func tableState(dir, name string) (string, error) {
+	var state strings.Builder
+	root := filepath.Join(dir, "tables", points.LiveTable(name))
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || entry.Name() == "LOCK" { // reading takes the lock
+			return err
+		}
+		info, err := os.Lstat(path)
+		if err == nil {
+			fmt.Fprintf(&state, "%q %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+		}
+		return err
+	})
+	return state.String(), err
+}
+
+// prepare makes the store of whole collections. made has, by their names, the state of the
+// damaged ones before they were read, and lost those of which nothing could be.
+func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.Writer) (made map[string]string, lost []string, err error) {
 	store, err := openStopped(c.Dir)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	damaged, err := verifyLive(ctx, store, stdout)
 	if err = errors.Join(err, store.Close()); err != nil || len(damaged) == 0 {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	if err := os.RemoveAll(dir); err != nil { // copies, of one that was interrupted
-		return 0, nil, err
+		return nil, nil, err
 	}
 	to, err := pebblestore.Open(dir, nil)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
+	made = map[string]string{}
 	for _, name := range damaged {
+		state, err := tableState(c.Dir, name)
+		if err != nil {
+			return nil, nil, err
+		}
 		rescuer, err := points.NewRescuer(ctx, to, name)
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 		rows := 0
 		gone, err := salvage(ctx, c.Dir, name, func(row *cellstore.Row) error {
@@ -318,20 +346,20 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 			return rescuer.Add(ctx, row)
 		})
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 		if rows == 0 {
 			lost = append(lost, name)
 			if err := to.DropTable(ctx, points.LiveTable(name)); err != nil {
-				return 0, nil, err
+				return nil, nil, err
 			}
 			continue
 		}
 		report, err := rescuer.Finish(ctx)
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
-		made++
+		made[name] = state
 		text := fmt.Sprintf("%s: %d points are rescued", name, report.Points)
 		if report.Earlier > 0 {
 			text += fmt.Sprintf(", %d of them as they were earlier", report.Earlier)
@@ -349,14 +377,37 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 			text += "; its description is lost, so it is private now and has neither title nor history"
 		}
 		if _, err := fmt.Fprintln(stdout, text); err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 	}
 	return made, lost, nil
 }
 
-// replace sets damaged collections aside and puts the whole ones in their places.
-func (c *repairLiveCommand) replace(ready string, stdout io.Writer) error {
+// replace sets damaged collections aside and puts the whole ones in their places. It holds
+// the lock of the directory meanwhile, so that no server has open what it moves. states are
+// those of the collections when they were read, nil if an earlier run has compared them.
+func (c *repairLiveCommand) replace(states map[string]string, ready string, stdout io.Writer) (err error) {
+	lock, err := openStopped(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	for name, before := range states {
+		switch now, err := tableState(c.Dir, name); {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return err
+		case now != before:
+			return fmt.Errorf("%s has changed since it was read, as a server was started meanwhile: nothing is replaced: run tileserver live repair %s again while none runs", name, c.Dir)
+		}
+	}
+	if states != nil {
+		if err := os.Rename(ready+".tmp", ready); err != nil {
+			return err
+		}
+		if err := syncDirectory(c.Dir); err != nil {
+			return err
+		}
+	}
 	made, err := filepath.Glob(filepath.Join(ready, "tables", points.LiveTable("*")))
 	if err != nil {
 		return err

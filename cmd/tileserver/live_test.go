@@ -3,9 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -186,8 +190,16 @@ func TestBackupWhileServing(t *testing.T) {
 	wantText(t, got, err, true, "is there already")
 	got, err = command(t, "live", "backup", dir, filepath.Join(backups, ".hidden"), "--admin-listen", admin)
 	wantText(t, got, err, true, "does not begin with a dot")
-	got, err = command(t, "live", "backup", dir, to)
+	got, err = command(t, "live", "backup", dir, filepath.Join(backups, "other"))
 	wantText(t, got, err, true, "--admin-listen")
+	there := t.TempDir()
+	if err := os.Mkdir(filepath.Join(there, "monday"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got, err = command(t, "live", "backup", dir, filepath.Join(there, "monday"), "--admin-listen", admin)
+	wantText(t, got, err, true, "is there already")
+	got, err = command(t, "live", "backup", dir, filepath.Join(there, "sunday"), "--admin-listen", admin)
+	wantText(t, got, err, true, "has made the backup "+filepath.Join(backups, "sunday"), "ask the server of")
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
@@ -345,4 +357,150 @@ func TestRescueOfDamagedLog(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A server that was started while a repair read has what it wrote, and one that runs keeps
+// its tables.
+func TestRepairBesideServer(t *testing.T) {
+	dir := makeLive(t, 5, "shops")
+	spoil(t, dir, "shops")
+	c, ready := &repairLiveCommand{Dir: dir}, filepath.Join(dir, repairDir)
+	made, _, err := c.prepare(t.Context(), ready+".tmp", io.Discard)
+	if err != nil || len(made) != 1 {
+		t.Fatal(made, err)
+	}
+	store, err := pebblestore.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.replace(made, ready, io.Discard); !errors.Is(err, cellstore.ErrLocked) {
+		t.Error(err)
+	}
+	if _, err := store.Table(t.Context(), points.LiveTable("shops")); err != nil {
+		t.Error(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.replace(made, ready, io.Discard); err == nil || !strings.Contains(err.Error(), "has changed since") {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, damagedDir)); err == nil {
+		t.Error("something was set aside")
+	}
+	got, err := command(t, "live", "repair", dir)
+	wantText(t, got, err, false, "points are rescued")
+}
+
+// A damaged block in one collection leaves the others to be exported, and what lies beside.
+func TestExportBesideDamage(t *testing.T) {
+	dir := makeLive(t, 3000, "a-shops", "whole")
+	inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
+		if err := store.(*pebblestore.Store).Compact(t.Context(), points.LiveTable("a-shops")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	files, err := filepath.Glob(filepath.Join(dir, "tables", "points_a-shops", "db", "*.sst"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)/2] ^= 1
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := command(t, "live", "export", dir)
+	wantText(t, got, err, true, "whole: 3000 points", "not all could be read of a-shops", `"collection":"a-shops"`)
+	if n := strings.Count(got, `"collection":"whole"`); n != 3000 {
+		t.Errorf("%d points of the whole one", n)
+	}
+}
+
+// A collection of another layout is nobody's to repair.
+func TestRepairOtherLayout(t *testing.T) {
+	for version, text := range map[int]string{points.SchemaVersion + 1: "update the program", points.SchemaVersion - 1: "take the program"} {
+		dir := makeLive(t, 3, "shops")
+		inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
+			table, err := store.Table(t.Context(), points.LiveTable("shops"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var row cellstore.Row
+			if ok, err := table.Get(t.Context(), []byte("m"), nil, &row); err != nil || !ok {
+				t.Fatal(err)
+			}
+			c := row.Cells[0]
+			value := bytes.Replace(c.Value, fmt.Appendf(nil, `"schema_version":%d`, points.SchemaVersion), fmt.Appendf(nil, `"schema_version":%d`, version), 1)
+			if bytes.Equal(value, c.Value) {
+				t.Fatalf("%s", value)
+			}
+			if err := table.Apply(t.Context(), cellstore.Mutation{Row: []byte("m"), Ops: []cellstore.Op{cellstore.PutAt(c.Family, nil, c.Timestamp, value)}}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		for _, do := range []string{"verify", "repair"} {
+			got, err := command(t, "live", do, dir)
+			wantText(t, got, err, true, text)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, damagedDir)); err == nil {
+			t.Error("it was replaced")
+		}
+	}
+}
+
+// Where a backup may not be made, none is, and what was left of earlier ones goes.
+func TestBackupPlaces(t *testing.T) {
+	dir, backups := makeLive(t, 3, "shops"), t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{filepath.Join(dir, repairDir), filepath.Join(link, repairDir), filepath.Join(dir, "tables", "x"), filepath.Join(backups, "none", "x")} {
+		got, err := command(t, "live", "backup", dir, to)
+		wantText(t, got, err, true)
+		if _, err := os.Lstat(to); err == nil {
+			t.Errorf("%s was made", to)
+		}
+	}
+	for _, left := range []string{unfinished + "sunday", removing + "saturday"} {
+		if err := os.MkdirAll(filepath.Join(backups, left, "tables"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
+		for _, c := range []struct {
+			dir, to string
+			want    int
+		}{
+			{backups, "/", 400}, {backups, ".", 400}, {backups, "..", 400}, {backups, "", 400}, {backups, `a\b`, 400}, {backups, "a/b", 400},
+			{dir, repairDir, 500}, {link, repairDir, 500}, {filepath.Join(backups, "none"), "x", 500},
+			{backups, "monday", 200}, {backups, "monday", 409},
+		} {
+			body, err := json.Marshal(map[string]string{"to": c.to})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequest(http.MethodPost, backupPath, bytes.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			if backupHandler(store, c.dir).ServeHTTP(w, r); w.Code != c.want {
+				t.Errorf("%s in %s: %d %s", c.to, c.dir, w.Code, w.Body)
+			}
+		}
+	})
+	if got := backupStatus(fmt.Errorf("x: %w", cellstore.ErrNoSpace)); got != http.StatusInsufficientStorage {
+		t.Error(got)
+	}
+	left, err := os.ReadDir(backups)
+	if err != nil || len(left) != 1 || left[0].Name() != "monday" {
+		t.Error(left, err)
+	}
+	if adminClient.Transport.(*http.Transport).Proxy != nil {
+		t.Error("the admin listener is asked through a proxy")
+	}
 }
