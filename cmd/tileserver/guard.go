@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,14 +106,17 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 	}
 	closeStore := stop
 	if c.Usage != "" {
-		store, err := pebblestore.Open(c.Usage, &pebblestore.Options{Logger: log, Clock: c.clock, CacheBytes: usageCache})
+		u := &usage{log: log.With("flag", "--usage"), openStore: func() (*pebblestore.Store, error) {
+			return pebblestore.Open(c.Usage, &pebblestore.Options{Logger: log, Clock: c.clock, CacheBytes: usageCache})
+		}}
+		closeStore = u.close
+		err := u.open(ctx)
 		if errors.Is(err, cellstore.ErrLocked) {
 			return nil, nil, fmt.Errorf("--usage %s is in use by another server: give each a directory of its own: %w", c.Usage, err)
 		}
-		u := &usage{store: store, log: log.With("flag", "--usage")}
-		if err == nil {
-			closeStore = store.Close
-			err = u.open(ctx)
+		if errors.Is(err, cellstore.ErrNoSpace) { // mend opens it once there is room
+			u.report(err)
+			err = nil
 		}
 		if err == nil {
 			opts.Table = u
@@ -148,16 +152,29 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 // usageCache is how much of the usage is kept in memory to be read, in bytes.
 const usageCache = 4 << 20
 
-// usage is the table of --usage, which is opened again after the disk refused a write.
+// usage is the table of --usage, which is opened again after the disk refused a write. It
+// counts nothing as long as there has been no room to make it.
 type usage struct {
-	store   *pebblestore.Store
-	log     *slog.Logger
-	table   atomic.Pointer[cellstore.Table]
-	trouble atomic.Pointer[error]
+	openStore func() (*pebblestore.Store, error)
+	store     *pebblestore.Store // nil until it could be opened
+	log       *slog.Logger
+	table     atomic.Pointer[cellstore.Table]
+	trouble   atomic.Pointer[error]
+	rests     int // how many times more mend leaves damage alone
 }
 
+// damageRest is how many seconds pass until counts that are damaged are tried again: each
+// time reads much.
+const damageRest = 60
+
 // open opens the table, which is made in a store that has none.
-func (u *usage) open(ctx context.Context) error {
+func (u *usage) open(ctx context.Context) (err error) {
+	if u.store == nil {
+		if u.store, err = u.openStore(); err != nil {
+			u.store = nil
+			return err
+		}
+	}
 	t, err := u.store.Table(ctx, quota.Table)
 	if errors.Is(err, cellstore.ErrTableNotFound) {
 		if err := u.store.CreateTable(ctx, quota.Schema()); err != nil {
@@ -169,6 +186,13 @@ func (u *usage) open(ctx context.Context) error {
 		u.table.Store(&t)
 	}
 	return err
+}
+
+func (u *usage) close() error {
+	if u.store == nil {
+		return nil
+	}
+	return u.store.Close()
 }
 
 // why says why counts are not kept on the disk, nil if they are.
@@ -224,35 +248,60 @@ func (u *usage) mendUntil(stop func() error) func() error {
 
 func (u *usage) mend(ctx context.Context) {
 	err := u.why()
-	if now := u.store.Trouble(quota.Table); now != nil {
-		err = now
+	if u.store != nil {
+		if now := u.store.Trouble(quota.Table); now != nil {
+			err = now
+		}
 	}
 	if err == nil || ctx.Err() != nil {
 		return
 	}
 	u.report(err)
-	err = u.store.Recover(ctx, quota.Table)
+	if u.rests > 0 {
+		u.rests--
+		return
+	}
+	err = nil
+	if u.table.Load() != nil {
+		err = u.store.Recover(ctx, quota.Table)
+	}
 	if opened := u.open(ctx); opened != nil {
 		err = opened
+	}
+	if errors.Is(err, cellstore.ErrCorrupt) {
+		u.rests = damageRest
 	}
 	if ctx.Err() == nil {
 		u.report(err)
 	}
 }
 
+// rows reads the table, and nothing where there is none yet.
+func (u *usage) rows(read func(cellstore.Table) iter.Seq2[*cellstore.Row, error]) iter.Seq2[*cellstore.Row, error] {
+	if t := u.table.Load(); t != nil {
+		return read(*t)
+	}
+	return func(func(*cellstore.Row, error) bool) {}
+}
+
 // Scan implements quota.Counts.
 func (u *usage) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
-	return (*u.table.Load()).Scan(ctx, scan)
+	return u.rows(func(t cellstore.Table) iter.Seq2[*cellstore.Row, error] { return t.Scan(ctx, scan) })
 }
 
 // MultiGet implements quota.Counts.
 func (u *usage) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error] {
-	return (*u.table.Load()).MultiGet(ctx, keys, sel)
+	return u.rows(func(t cellstore.Table) iter.Seq2[*cellstore.Row, error] { return t.MultiGet(ctx, keys, sel) })
 }
 
-// Increment implements quota.Counts.
+// Increment implements quota.Counts. While the counts are damaged, or there are none, it
+// answers why: they go on in memory.
 func (u *usage) Increment(ctx context.Context, inc cellstore.Increment, values []int64) ([]int64, error) {
-	return (*u.table.Load()).Increment(ctx, inc, values)
+	t, why := u.table.Load(), u.why()
+	if t == nil || errors.Is(why, cellstore.ErrCorrupt) {
+		return nil, cmp.Or(why, cellstore.ErrNoSpace)
+	}
+	return (*t).Increment(ctx, inc, values)
 }
 
 func (c *guardConfig) readKeys() (*quota.Keys, error) {

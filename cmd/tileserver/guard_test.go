@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -12,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/quota"
 )
 
 func TestKeysCommand(t *testing.T) {
@@ -220,5 +224,48 @@ func TestKeysReload(t *testing.T) {
 	}
 	if keys.get().Find("first") == nil || !strings.Contains(log.String(), "--keys") {
 		t.Errorf("a broken file: %s", log.String())
+	}
+}
+
+// Without room to make the counts, counting goes on in memory, and they are made once there
+// is room.
+func TestUsageWithoutRoom(t *testing.T) {
+	var log syncBuffer
+	full, opens := true, 0
+	u := &usage{log: slog.New(slog.NewTextHandler(&log, nil)), openStore: func() (*pebblestore.Store, error) {
+		if opens++; full {
+			return nil, cellstore.ErrNoSpace
+		}
+		return pebblestore.Open(t.TempDir(), nil)
+	}}
+	err := u.open(t.Context())
+	if !errors.Is(err, cellstore.ErrNoSpace) {
+		t.Fatal(err)
+	}
+	u.report(err)
+	meter, err := quota.Open(t.Context(), quota.Options{Table: u, Clients: 64})
+	if err != nil || meter == nil {
+		t.Fatal(err)
+	}
+	if _, err := u.Increment(t.Context(), cellstore.Increment{}, nil); !errors.Is(err, cellstore.ErrNoSpace) {
+		t.Error(err)
+	}
+	if u.mend(t.Context()); !errors.Is(u.why(), cellstore.ErrNoSpace) {
+		t.Error(u.why())
+	}
+	full = false
+	if u.mend(t.Context()); u.why() != nil || u.table.Load() == nil || !strings.Contains(log.String(), "kept on the disk again") {
+		t.Error(u.why(), log.String())
+	}
+	u.report(cellstore.ErrCorrupt)
+	u.rests = 1
+	if u.mend(t.Context()); u.why() == nil || u.rests != 0 || opens != 3 {
+		t.Error("damage was not left alone", u.why(), u.rests, opens)
+	}
+	if _, err := u.Increment(t.Context(), cellstore.Increment{}, nil); !errors.Is(err, cellstore.ErrCorrupt) {
+		t.Error(err)
+	}
+	if err := u.close(); err != nil {
+		t.Error(err)
 	}
 }
