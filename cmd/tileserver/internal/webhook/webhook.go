@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net"
@@ -33,6 +34,9 @@ var (
 	ErrBad     = errors.New("hook is not valid")
 	ErrNone    = errors.New("no such hook")
 	ErrTooMany = errors.New("too many hooks")
+	// errUnread is matched, with what kept them from being read, while it is not known which
+	// hooks a collection has.
+	errUnread = errors.New("the hooks of the collection are not read yet: try again in a while")
 )
 
 // Config says how events are sent.
@@ -66,6 +70,7 @@ type Sender struct {
 	mu       sync.Mutex
 	closed   bool
 	hooks    map[*points.LiveCollection]map[string]*hook
+	unread   map[*points.LiveCollection]error // why the hooks of these are not known
 }
 
 // Start begins to send the events of the hooks that collections have, until ctx ends or
@@ -80,7 +85,7 @@ func Start(ctx context.Context, cfg Config) *Sender {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sender{Config: cfg, client: newClient(&cfg), hooks: map[*points.LiveCollection]map[string]*hook{}}
+	s := &Sender{Config: cfg, client: newClient(&cfg), hooks: map[*points.LiveCollection]map[string]*hook{}, unread: map[*points.LiveCollection]error{}}
 	s.ctx, s.end = context.WithCancel(ctx)
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	s.hard = hard
@@ -94,14 +99,27 @@ func Start(ctx context.Context, cfg Config) *Sender {
 	return s
 }
 
-// load takes the hooks that a collection has into service.
+// load takes the hooks that a collection has into service, but those that are already.
 func (s *Sender) load(l *points.LiveCollection) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	notes, err := l.Notes(s.ctx, notePrefix)
 	if err != nil {
+		s.mu.Lock()
+		s.unread[l] = err
+		s.mu.Unlock()
 		return err
 	}
+	defer func() {
+		s.mu.Lock()
+		delete(s.unread, l)
+		s.mu.Unlock()
+	}()
 	for note, text := range notes {
 		h := &hook{s: s, live: l, name: note[len(notePrefix):]}
+		if old, _ := s.find(l, h.name); old != nil {
+			continue
+		}
 		err := json.Unmarshal(text, &h.stored)
 		if err == nil {
 			h.fences, err = h.stored.fences()
@@ -126,11 +144,24 @@ func (s *Sender) loadAgain(l *points.LiveCollection) {
 				return
 			}
 		case <-l.Done():
+			s.mu.Lock()
+			delete(s.unread, l)
+			s.mu.Unlock()
 			return
 		case <-s.ctx.Done():
 			return
 		}
 	}
+}
+
+// known returns an error where the hooks of a collection are not known.
+func (s *Sender) known(l *points.LiveCollection) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.unread[l]; err != nil {
+		return fmt.Errorf("%w: %w", errUnread, err)
+	}
+	return nil
 }
 
 // Close ends sending. Requests that run may take for Grace.
@@ -201,6 +232,9 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
+	if err := s.known(l); err != nil {
+		return st, false, err
+	}
 	old, all := s.find(l, name)
 	h := &hook{s: s, live: l, name: name, fences: fences}
 	h.stored = stored{Definition: d, Created: time.Now().UTC().Truncate(time.Second), Secret: make([]byte, secretBytes)}
@@ -245,8 +279,12 @@ func (s *Sender) List(l *points.LiveCollection) []State {
 	return list
 }
 
-// Get returns a hook. The error matches ErrNone.
+// Get returns a hook. The error matches ErrNone, or is that of a collection whose hooks
+// cannot be read.
 func (s *Sender) Get(l *points.LiveCollection, name string) (State, error) {
+	if err := s.known(l); err != nil {
+		return State{}, err
+	}
 	h, _ := s.find(l, name)
 	if h == nil {
 		return State{}, ErrNone
@@ -258,6 +296,9 @@ func (s *Sender) Get(l *points.LiveCollection, name string) (State, error) {
 func (s *Sender) Delete(ctx context.Context, l *points.LiveCollection, name string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
+	if err := s.known(l); err != nil {
+		return err
+	}
 	h, _ := s.find(l, name)
 	if h == nil {
 		return ErrNone

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -499,5 +500,34 @@ func TestRetryAfter(t *testing.T) {
 		if got := retryAfter(text); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
+	}
+}
+
+// Hooks that cannot be read are not hooks that are not there, and those that run when they
+// can be read run on.
+func TestUnreadHooks(t *testing.T) {
+	live, l := newCollection(t, time.Hour)
+	s := start(t, Config{Live: live, Private: true})
+	d := Definition{URL: "http://127.0.0.1:1/"}
+	put(t, s, l, "h", d)
+	runs, _ := s.find(l, "h")
+	s.mu.Lock()
+	s.unread[l] = points.ErrDamaged
+	s.mu.Unlock()
+	_, got := s.Get(l, "h")
+	_, _, made := s.Put(t.Context(), l, "h", d)
+	for _, err := range []error{got, made, s.Delete(t.Context(), l, "none")} {
+		if !errors.Is(err, errUnread) || !errors.Is(err, points.ErrDamaged) {
+			t.Error(err)
+		}
+	}
+	if err := s.load(l); err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := s.find(l, "h"); now != runs {
+		t.Error("it runs twice")
+	}
+	if _, err := s.Get(l, "h"); err != nil {
+		t.Error(err)
 	}
 }
