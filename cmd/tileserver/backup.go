@@ -27,6 +27,15 @@ const (
 	removing   = ".unfinished." // no copy has it
 )
 
+// realPath is a path from the root without symbolic links.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
+}
+
 // placeOf returns the path of a backup without symbolic links, whose parent must be there.
 // It refuses one inside a store: what is in there has a meaning to the next start.
 func placeOf(to string) (string, error) {
@@ -50,6 +59,17 @@ func placeOf(to string) (string, error) {
 			return filepath.Join(parent, filepath.Base(to)), nil
 		}
 	}
+}
+
+// checkBackupDir refuses a --backup-dir in which no backup may be.
+func checkBackupDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if _, err := placeOf(filepath.Join(dir, "backup")); err != nil {
+		return fmt.Errorf("--backup-dir: %w", err)
+	}
+	return nil
 }
 
 // checkFree refuses a backup that would have the name of something else.
@@ -148,6 +168,7 @@ const backupPath = "/live/backup"
 // madeBackup is the answer to who asked for a backup.
 type madeBackup struct {
 	Made   string `json:"made"` // its path on the machine of the server, without symbolic links
+	Live   string `json:"live"` // that of --live
 	Report string `json:"report"`
 }
 
@@ -169,7 +190,7 @@ func isBackupName(name string) bool {
 
 // backupHandler answers POST /live/backup: {"to":"NAME"} makes a backup of that name in a
 // directory that the operator has allowed. It is for the admin listener alone.
-func backupHandler(store cellstore.Store, dir string) http.Handler {
+func backupHandler(store cellstore.Store, live, dir string) http.Handler {
 	var one sync.Mutex
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var asked struct {
@@ -200,7 +221,8 @@ func backupHandler(store cellstore.Store, dir string) http.Handler {
 		defer one.Unlock()
 		var report bytes.Buffer
 		to, err := placeOf(filepath.Join(dir, asked.To))
-		if err == nil {
+		of, lerr := realPath(live)
+		if err = errors.Join(err, lerr); err == nil {
 			err = removeAllUnfinished(filepath.Dir(to))
 		}
 		if err == nil {
@@ -211,7 +233,7 @@ func backupHandler(store cellstore.Store, dir string) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(madeBackup{Made: to, Report: report.String()}) // the client is gone if this fails
+		_ = json.NewEncoder(w).Encode(madeBackup{Made: to, Live: of, Report: report.String()}) // the client is gone if this fails
 	})
 }
 
@@ -235,12 +257,16 @@ func (c *backupCommand) run(ctx context.Context, admin string, stdout io.Writer)
 	store, err := openStopped(c.Dir)
 	switch {
 	case errors.Is(err, cellstore.ErrLocked):
+		live, err := realPath(c.Dir)
+		if err != nil {
+			return err
+		}
 		made, err := askBackup(ctx, admin, filepath.Base(to), stdout)
 		if err != nil {
 			return err
 		}
-		if _, err := os.Lstat(to); err != nil || made != to {
-			return fmt.Errorf("the server at %s has made the backup %s, which is not %s: ask the server of %s, and name a directory in its --backup-dir", admin, made, to, c.Dir)
+		if _, err := os.Lstat(to); err != nil || made.Made != to || made.Live != live {
+			return fmt.Errorf("the server at %s has made the backup %s of %s, which is not %s of %s: ask the server of that, and name a directory in its --backup-dir", admin, made.Made, made.Live, to, live)
 		}
 	case err != nil:
 		return err
@@ -257,36 +283,35 @@ func (c *backupCommand) run(ctx context.Context, admin string, stdout io.Writer)
 // adminClient asks a server of ours, which is behind no proxy.
 var adminClient = &http.Client{Transport: &http.Transport{}}
 
-// askBackup returns the path that the server says it has made.
-func askBackup(ctx context.Context, admin, name string, stdout io.Writer) (made string, err error) {
+// askBackup returns what the server says it has made.
+func askBackup(ctx context.Context, admin, name string, stdout io.Writer) (made madeBackup, err error) {
 	if admin == "" {
-		return "", &usageError{errors.New("a server has the directory open: name its admin listener by --admin-listen ADDR, such as 127.0.0.1:6060")}
+		return made, &usageError{errors.New("a server has the directory open: name its admin listener by --admin-listen ADDR, such as 127.0.0.1:6060")}
 	}
 	body, err := json.Marshal(map[string]string{"to": name})
 	if err != nil {
-		return "", err
+		return made, err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+admin+backupPath, bytes.NewReader(body))
 	if err != nil {
-		return "", err
+		return made, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	res, err := adminClient.Do(r)
 	if err != nil {
-		return "", fmt.Errorf("the server cannot be asked at --admin-listen %s: %w", admin, err)
+		return made, fmt.Errorf("the server cannot be asked at --admin-listen %s: %w", admin, err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	if err != nil {
-		return "", err
+		return made, err
 	}
 	if res.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("the server made no backup: %s", strings.TrimSpace(string(text)))
+		return made, fmt.Errorf("the server made no backup: %s", strings.TrimSpace(string(text)))
 	}
-	var answer madeBackup
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return "", fmt.Errorf("what answers at --admin-listen %s is no server of this version: %w", admin, err)
+	if err := json.Unmarshal(text, &made); err != nil {
+		return made, fmt.Errorf("what answers at --admin-listen %s is no server of this version: %w", admin, err)
 	}
-	_, err = io.WriteString(stdout, answer.Report)
-	return answer.Made, err
+	_, err = io.WriteString(stdout, made.Report)
+	return made, err
 }

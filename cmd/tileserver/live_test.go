@@ -200,6 +200,11 @@ func TestBackupWhileServing(t *testing.T) {
 	wantText(t, got, err, true, "is there already")
 	got, err = command(t, "live", "backup", dir, filepath.Join(there, "sunday"), "--admin-listen", admin)
 	wantText(t, got, err, true, "has made the backup "+filepath.Join(backups, "sunday"), "ask the server of")
+	other := makeLive(t, 1, "others")
+	inLive(t, other, func(*points.Live, cellstore.Store) {
+		got, err := command(t, "live", "backup", other, filepath.Join(backups, "friday"), "--admin-listen", admin)
+		wantText(t, got, err, true, "of "+dir+", which is not")
+	})
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
@@ -488,11 +493,15 @@ func TestBackupPlaces(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, backupPath, bytes.NewReader(body))
 			r.Header.Set("Content-Type", "application/json")
 			w := httptest.NewRecorder()
-			if backupHandler(store, c.dir).ServeHTTP(w, r); w.Code != c.want {
+			if backupHandler(store, dir, c.dir).ServeHTTP(w, r); w.Code != c.want {
 				t.Errorf("%s in %s: %d %s", c.to, c.dir, w.Code, w.Body)
 			}
 		}
 	})
+	err := run(t.Context(), []string{"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--live", dir, "--backup-dir", dir}, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "--backup-dir") {
+		t.Error(err)
+	}
 	if got := backupStatus(fmt.Errorf("x: %w", cellstore.ErrNoSpace)); got != http.StatusInsufficientStorage {
 		t.Error(got)
 	}

@@ -206,8 +206,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer flush()
 	handler := httpapi.New(api)
+	if err := checkBackupDir(cfg.BackupDir); err != nil {
+		return err
+	}
 	if cfg.AdminListen != "" {
-		stop, aerr := serveAdmin(cfg.AdminListen, adminHandler(handler, api.BasePath, metrics, top, backupHandler(liveStore, cfg.BackupDir)), log)
+		stop, aerr := serveAdmin(cfg.AdminListen, adminHandler(handler, api.BasePath, metrics, top, backupHandler(liveStore, cfg.Live, cfg.BackupDir)), log)
 		if aerr != nil {
 			return aerr
 		}

@@ -175,8 +175,7 @@ func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
 	}
 	switch row.Key[0] {
 	case rowMeta:
-		r.addMeta(row)
-		return nil
+		return r.addMeta(row)
 	case rowEnd: // made anew
 		return nil
 	case rowPoint:
@@ -207,13 +206,19 @@ func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
 	return r.write(ctx, m)
 }
 
-func (r *Rescuer) addMeta(row *cellstore.Row) {
+// addMeta takes what describes the collection. It refuses one of another layout: that is not
+// damage.
+func (r *Rescuer) addMeta(row *cellstore.Row) error {
 	value := row.Cells[0].Value
 	switch m := (&liveMeta{}); {
 	case len(row.Key) == 1:
-		if json.Unmarshal(value, m) == nil && checkVersion(&m.Meta) == nil && m.Name == r.name {
-			r.meta = m
+		if json.Unmarshal(value, m) != nil || m.Name != r.name {
+			return nil // it is damaged
 		}
+		if err := checkVersion(&m.Meta); err != nil {
+			return err
+		}
+		r.meta = m
 	case bytes.Equal(row.Key, sequenceRow):
 		if len(value) == sequenceValue {
 			r.last, r.floor = max(r.last, binary.BigEndian.Uint64(value)), max(r.floor, int64(binary.BigEndian.Uint64(value[8:])))
@@ -221,6 +226,7 @@ func (r *Rescuer) addMeta(row *cellstore.Row) {
 	default:
 		r.kept[string(row.Key)] = bytes.Clone(value)
 	}
+	return nil
 }
 
 // write writes rows, many at once.

@@ -18,7 +18,7 @@ import (
 // Hooks are the webhooks of live collections. *webhook.Sender has them.
 type Hooks interface {
 	Put(ctx context.Context, l *points.LiveCollection, name string, d webhook.Definition) (webhook.State, bool, error)
-	List(l *points.LiveCollection) []webhook.State
+	List(l *points.LiveCollection) ([]webhook.State, error)
 	Get(l *points.LiveCollection, name string) (webhook.State, error)
 	Delete(ctx context.Context, l *points.LiveCollection, name string) error
 }
@@ -66,9 +66,13 @@ func (s *Room) getHooks(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	list, err := s.Hooks.List(l)
+	if err != nil {
+		return err
+	}
 	return s.sendHook(c, http.StatusOK, struct {
 		Hooks []webhook.State `json:"hooks"`
-	}{s.Hooks.List(l)})
+	}{list})
 }
 
 // getHook answers GET /points/{collection}/hooks/{hook}.

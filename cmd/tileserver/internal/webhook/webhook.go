@@ -267,8 +267,12 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	return st, old == nil, nil
 }
 
-// List returns the hooks of a collection by their names.
-func (s *Sender) List(l *points.LiveCollection) []State {
+// List returns the hooks of a collection by their names. The error is why they cannot be
+// read.
+func (s *Sender) List(l *points.LiveCollection) ([]State, error) {
+	if err := s.known(l); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	of := maps.Clone(s.hooks[l])
 	s.mu.Unlock()
@@ -276,7 +280,7 @@ func (s *Sender) List(l *points.LiveCollection) []State {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		list = append(list, of[name].state())
 	}
-	return list
+	return list, nil
 }
 
 // Get returns a hook. The error matches ErrNone, or is that of a collection whose hooks

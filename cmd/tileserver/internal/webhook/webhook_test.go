@@ -378,13 +378,13 @@ func TestDrop(t *testing.T) {
 	if err := live.Drop(t.Context(), "taxis"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the hooks have gone", func() bool { return len(s.List(l)) == 0 })
+	until(t, "the hooks have gone", func() bool { list, err := s.List(l); return err == nil && len(list) == 0 })
 	if _, _, err := s.Put(t.Context(), l, "h", Definition{URL: r.server.URL}); err == nil {
 		t.Error("a dropped collection takes hooks")
 	}
 	l, err := live.Create(t.Context(), points.Meta{Name: "taxis"})
-	if err != nil || len(s.List(l)) != 0 {
-		t.Error(s.List(l), err)
+	if list, lerr := s.List(l); err != nil || lerr != nil || len(list) != 0 {
+		t.Error(list, err, lerr)
 	}
 	if err := l.SetNote(t.Context(), "hook:broken", []byte("{"), cellstore.Sync); err != nil {
 		t.Fatal(err)
@@ -397,7 +397,7 @@ func TestDrop(t *testing.T) {
 			t.Errorf("hook %d: %v", i, err)
 		}
 	}
-	if list := s.List(l); len(list) != MaxHooks || !slices.IsSortedFunc(list, func(a, b State) int { return strings.Compare(a.Name, b.Name) }) {
+	if list, err := s.List(l); err != nil || len(list) != MaxHooks || !slices.IsSortedFunc(list, func(a, b State) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Errorf("%+v", list)
 	}
 }
@@ -516,7 +516,8 @@ func TestUnreadHooks(t *testing.T) {
 	s.mu.Unlock()
 	_, got := s.Get(l, "h")
 	_, _, made := s.Put(t.Context(), l, "h", d)
-	for _, err := range []error{got, made, s.Delete(t.Context(), l, "none")} {
+	_, listed := s.List(l)
+	for _, err := range []error{got, made, listed, s.Delete(t.Context(), l, "none")} {
 		if !errors.Is(err, errUnread) || !errors.Is(err, points.ErrDamaged) {
 			t.Error(err)
 		}
