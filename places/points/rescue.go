@@ -212,13 +212,12 @@ func (r *Rescuer) addMeta(row *cellstore.Row) error {
 	value := row.Cells[0].Value
 	switch m := (&liveMeta{}); {
 	case len(row.Key) == 1:
-		if json.Unmarshal(value, m) != nil || m.Name != r.name {
-			return nil // it is damaged
+		if json.Unmarshal(value, m) == nil && m.Name == r.name { // or it is damaged
+			if err := checkVersion(&m.Meta); err != nil {
+				return err
+			}
+			r.meta = m
 		}
-		if err := checkVersion(&m.Meta); err != nil {
-			return err
-		}
-		r.meta = m
 	case bytes.Equal(row.Key, sequenceRow):
 		if len(value) == sequenceValue {
 			r.last, r.floor = max(r.last, binary.BigEndian.Uint64(value)), max(r.floor, int64(binary.BigEndian.Uint64(value[8:])))
