@@ -128,7 +128,10 @@ func TestDamageOpenedForWriting(t *testing.T) {
 				}
 			}
 			step := 1
-			if testing.Short() {
+			switch {
+			case testing.Short() && raceEnabled:
+				step = 401
+			case testing.Short():
 				step = 97
 			}
 			offset := rnd.IntN(step) // those that others leave out come another time
