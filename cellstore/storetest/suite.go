@@ -177,6 +177,9 @@ func (s *suite) look(t *testing.T) {
 			t.Run("scripts "+m.name, func(t *testing.T) { s.skip(t, m.need.what) })
 		}
 	})
+	if s.modes == nil {
+		t.Fatal("storetest: K1 finds out what the backend has, and did not: let -run choose it too, as in '^TestSuite$/^(K1|P1)$'")
+	}
 }
 
 func (s *suite) skip(t *testing.T, why string) {
