@@ -2,12 +2,15 @@
 package damagetest
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -16,10 +19,27 @@ import (
 type Image map[string][]byte
 
 // Of reads the files below a directory. One that is open is read as it would be after its
-// process was killed.
+// process was killed. Work in the background may still change files, so they are read until
+// they are twice the same.
 func Of(fsys vfs.FS, dir string) (Image, error) {
-	m := Image{}
-	return m, m.read(fsys, dir)
+	if _, err := fsys.Stat(dir); err != nil {
+		return nil, err
+	}
+	var before Image
+	for {
+		m := Image{}
+		err := m.read(fsys, dir)
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		case err == nil && before != nil && maps.EqualFunc(m, before, slices.Equal):
+			return m, nil
+		}
+		if before != nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		before = m
+	}
 }
 
 func (m Image) read(fsys vfs.FS, dir string) error {
