@@ -3,6 +3,7 @@ package cellstore
 import (
 	"errors"
 	"fmt"
+	"syscall"
 )
 
 // What callers branch on; use errors.Is. An absent capability answers
@@ -36,8 +37,14 @@ var (
 	ErrCorrupt  = errors.New("stored data is corrupt")
 
 	// ErrNoSpace: the disk has no room for a write. Reads go on; see Recoverer.
-	ErrNoSpace = errors.New("no room left on the disk")
+	ErrNoSpace = errors.New("no space left on the disk")
 )
+
+// IsNoSpace reports whether an error says that the disk has no room, as ErrNoSpace or in
+// the words of the operating system, for which a quota is a disk too.
+func IsNoSpace(err error) bool {
+	return errors.Is(err, ErrNoSpace) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
 
 // Error gives the context of a failure. It wraps the cause.
 type Error struct {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"quadrille/cellstore"
@@ -52,7 +51,7 @@ func (d *disk) fail(err error) {
 
 // noSpace marks an error that says that there is no room.
 func noSpace(err error) error {
-	if !errors.Is(err, cellstore.ErrNoSpace) && (vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT)) {
+	if !errors.Is(err, cellstore.ErrNoSpace) && (cellstore.IsNoSpace(err) || vfs.IsNoSpaceError(err)) {
 		return fmt.Errorf("%w: %w", cellstore.ErrNoSpace, err)
 	}
 	return err

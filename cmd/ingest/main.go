@@ -54,7 +54,7 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ingest:", err)
 	}
-	if errors.Is(err, syscall.ENOSPC) {
+	if cellstore.IsNoSpace(err) {
 		fmt.Fprintln(os.Stderr, "ingest: the disk is full: what did not fit was not published, and what was published before is as it was. Make room, "+
 			"for example by ingest prune, and run the same command again: it removes what this one left")
 	}

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
@@ -177,7 +176,7 @@ func backupStatus(err error) int {
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return http.StatusConflict
-	case errors.Is(err, cellstore.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
+	case cellstore.IsNoSpace(err):
 		return http.StatusInsufficientStorage
 	}
 	return http.StatusInternalServerError

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -19,7 +20,7 @@ import (
 // oddFS is what a file system refuses. 0 is nothing.
 type oddFS struct {
 	readLock  syscall.Errno // an exclusive lock of a file that is open for reading
-	everyLock syscall.Errno
+	noLocks   atomic.Bool   // every lock is ENOLCK
 	link      syscall.Errno
 	fallocate syscall.Errno
 }
@@ -69,8 +70,8 @@ func (n *oddNode) Link(ctx context.Context, target fs.InodeEmbedder, name string
 }
 
 func (f *oddFile) refused(lk *fuse.FileLock) syscall.Errno {
-	if f.odd.everyLock != 0 {
-		return f.odd.everyLock
+	if f.odd.noLocks.Load() {
+		return syscall.ENOLCK
 	}
 	if lk.Typ == syscall.F_WRLCK && !f.writable {
 		return f.odd.readLock
@@ -126,7 +127,7 @@ func (o *oddFS) mount(t *testing.T) string {
 // live, on file systems that lack what local ones have, as network mounts and memory
 // cards do. Only one without any locks is refused, with what to do.
 func TestOddFileSystems(t *testing.T) {
-	for name, odd := range map[string]oddFS{
+	for name, odd := range map[string]*oddFS{
 		"whole":         {},
 		"locks as NFS":  {readLock: syscall.EBADF},
 		"no links":      {link: syscall.EPERM},
@@ -201,7 +202,7 @@ func TestOddFileSystems(t *testing.T) {
 		data := filepath.Join(dir, "data")
 		csv := writeFile(t, filepath.Join(dir, "p.csv"), "id,lat,lon\n1,48.2,16.4\n")
 		mustIngest(t, data, "points", "shops", csv)
-		odd.everyLock = syscall.ENOLCK
+		odd.noLocks.Store(true)
 		for _, args := range [][]string{{"points", "shops", csv}, {"drop", "points-shops"}, {"prune"}} {
 			cmd, out := ingest(t, data, args...)
 			var exit *exec.ExitError
