@@ -146,9 +146,8 @@ func (d *disk) Rename(oldName, name string) error {
 	return nil
 }
 
-// errNoLinks makes the engine copy a file. It does so for any error but those that say
-// that the new name exists, the old one does not, or that it is forbidden, which is what
-// file systems without links say.
+// errNoLinks makes the engine copy a file instead. The engine does not where an error says
+// that the operation is not permitted, which is what file systems without links answer.
 var errNoLinks = errors.New("the file system makes no links")
 
 // Link implements vfs.FS.

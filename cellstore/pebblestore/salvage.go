@@ -24,17 +24,22 @@ import (
 // Salvaged is what Salvage has found.
 type Salvaged struct {
 	Rows, Cells int64
-	// Lost are sentences on what could not be read, one for each place of damage. What has
-	// been lost there is not known: if it were deletions, cells have come back.
+	// Lost are sentences on what could not be read, one for each place of damage; behind
+	// the first hundred, one says how many more there are. What has been lost there is not
+	// known: if it were deletions, cells have come back.
 	Lost []string
 }
+
+// mostLost bounds Salvaged.Lost.
+const mostLost = 100
 
 // Salvage reads what is whole of a damaged table of the store in dir, which nobody has
 // open, in the order of rows, and passes on each row with all its versions, also those
 // that MaxVersions and TTL hide. It writes nothing but a directory of its own beside
-// the tables, which it removes. Opening the store clears away what Open says. schema is what the table was declared as, and counts
-// where the declaration is damaged too; it may have a name only. The row is valid until
-// fn returns; an error of fn ends Salvage. opts as for Open, but not read-only.
+// the tables, which it removes, and opens the store, which clears away what Open says.
+// schema is what the table is made with. It counts where the declaration is damaged too,
+// and may be a name alone. The row is valid until fn returns; an error of fn ends
+// Salvage. opts as for Open, but not read-only.
 //
 // It reads the sorted files on its own, around blocks that are damaged, and the logs
 // behind what is damaged of them, and keeps the newest of what it finds of each cell.
@@ -44,7 +49,15 @@ func Salvage(ctx context.Context, dir string, schema cellstore.Schema, opts *Opt
 	if err != nil {
 		err = fail("Salvage", schema.Table, nil, err)
 	}
-	return v.found, err
+	return v.report(), err
+}
+
+func (v *salvage) report() Salvaged {
+	found := v.found
+	if v.more > 0 {
+		found.Lost = append(found.Lost, fmt.Sprintf("So it is in %d more places.", v.more))
+	}
+	return found
 }
 
 type salvage struct {
@@ -53,6 +66,7 @@ type salvage struct {
 	store *Store
 	table *table // of the damaged one; not open
 	found Salvaged
+	more  int // places that found does not name
 
 	// db has the newest entry of each cell: sequence 8 | 1 if it is there | value.
 	db      *pebble.DB
@@ -68,6 +82,10 @@ type span struct {
 }
 
 func (v *salvage) lost(format string, args ...any) {
+	if len(v.found.Lost) == mostLost {
+		v.more++
+		return
+	}
 	v.found.Lost = append(v.found.Lost, fmt.Sprintf(format, args...))
 }
 
@@ -86,7 +104,7 @@ func (v *salvage) run(dir string, schema cellstore.Schema, opts *Options) (err e
 		if len(schema.Families) == 0 {
 			return err
 		}
-		v.lost("The declaration of the table cannot be read, so that it was taken for what it is at first: %s.", err)
+		v.lost("The declaration of the table cannot be read, so that the one it is made with was taken: %s.", err)
 		if schema, err = schema.Normalize(); err != nil {
 			return err
 		}
@@ -117,7 +135,11 @@ func (v *salvage) run(dir string, schema cellstore.Schema, opts *Options) (err e
 	if err := v.gather(); err != nil {
 		return err
 	}
-	return cmp.Or(v.disk.failure(), v.pass(), v.disk.failure())
+	if err := v.disk.failure(); err != nil {
+		return err
+	}
+	err = v.pass()
+	return cmp.Or(v.disk.failure(), err)
 }
 
 // gather reads all files of the table.

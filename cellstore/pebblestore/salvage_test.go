@@ -116,3 +116,14 @@ func TestSalvage(t *testing.T) {
 		}
 	}
 }
+
+// TestSalvageTellsInBounds: however much is damaged, so much is told.
+func TestSalvageTellsInBounds(t *testing.T) {
+	var v salvage
+	for i := range mostLost + 2 {
+		v.lost("%d.", i)
+	}
+	if got := v.report().Lost; len(got) != mostLost+1 || got[mostLost] != "So it is in 2 more places." {
+		t.Errorf("%d sentences, %q at last", len(got), got[len(got)-1])
+	}
+}

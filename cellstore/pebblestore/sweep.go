@@ -161,7 +161,8 @@ func (w *writer) flush() error {
 	t := w.t
 	err := t.change(func() error { return t.db.Apply(w.b, pebble.NoSync) })
 	t.upkeep.wrote(0, cellstore.Async)
-	if err = errors.Join(err, w.b.Close(), t.disk.failure()); err != nil {
+	err = errors.Join(err, w.b.Close())
+	if err = cmp.Or(t.disk.failure(), err); err != nil {
 		w.b = nil
 		return err
 	}

@@ -225,7 +225,10 @@ func (t *table) openForWriting(stored storedTable) error {
 		t.from = t.db
 		err = t.disk.failure()
 		if err == nil {
-			err = cmp.Or(t.disk.ledger.opened(), t.clearDropped(stored), t.disk.failure())
+			err = t.disk.ledger.opened()
+		}
+		if err == nil {
+			err = cmp.Or(t.clearDropped(stored), t.disk.failure())
 		}
 		if err == nil {
 			return nil

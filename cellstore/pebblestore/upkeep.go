@@ -44,8 +44,8 @@ type upkeep struct {
 // the engine to merge some.
 const mostFiles = 12
 
-// space waits while there are too many sorted files.
-func (t *table) space(ctx context.Context) error {
+// awaitMerges waits while there are too many sorted files.
+func (t *table) awaitMerges(ctx context.Context) error {
 	for t.upkeep.crowded.Load() && t.disk.failure() == nil {
 		t.upkeep.filed.Store(true)
 		t.upkeep.wake() // looks again

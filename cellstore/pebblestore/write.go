@@ -55,7 +55,7 @@ func (t *table) beginWrite(ctx context.Context) (*layout, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := t.space(ctx); err != nil {
+	if err := t.awaitMerges(ctx); err != nil {
 		return nil, err
 	}
 	t.gate.RLock()
