@@ -408,8 +408,8 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 			return err
 		}
 	}
-	made, err := filepath.Glob(filepath.Join(ready, "tables", points.LiveTable("*")))
-	if err != nil {
+	made, err := os.ReadDir(filepath.Join(ready, "tables"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // all is in its place, and this was being removed
 		return err
 	}
 	aside := filepath.Join(c.Dir, damagedDir)
@@ -417,8 +417,11 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 		return err
 	}
 	tables := filepath.Join(c.Dir, "tables")
-	for _, path := range made {
-		table := filepath.Base(path)
+	for _, entry := range made {
+		table := entry.Name()
+		if !strings.HasPrefix(table, points.LiveTable("")) {
+			continue
+		}
 		to := filepath.Join(aside, table+"-"+time.Now().UTC().Format("20060102T150405.000000000Z"))
 		switch err := os.Rename(filepath.Join(tables, table), to); {
 		case err == nil:
@@ -433,7 +436,7 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 				return err
 			}
 		}
-		if err := os.Rename(path, filepath.Join(tables, table)); err != nil {
+		if err := os.Rename(filepath.Join(ready, "tables", table), filepath.Join(tables, table)); err != nil {
 			return err
 		}
 		if err := syncDirectory(tables); err != nil {

@@ -152,6 +152,19 @@ func TestRepairLive(t *testing.T) {
 	})
 }
 
+// A directory is repaired whatever it is called.
+func TestRepairOddName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[live]")
+	if err := os.Rename(makeLive(t, 3, "shops"), dir); err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, dir, "shops")
+	got, err := command(t, "live", "repair", dir)
+	wantText(t, got, err, false, "shops: 3 points are rescued", "what was damaged is in "+dir)
+	got, err = command(t, "live", "verify", dir)
+	wantText(t, got, err, false, "shops: whole, 3 points")
+}
+
 // A repair that was interrupted between two renames goes on, and no server starts before.
 func TestInterruptedRepair(t *testing.T) {
 	dir := makeLive(t, 10, "shops", "others")

@@ -22,7 +22,12 @@ import (
 
 func newCatalog(t *testing.T) *dataset.Catalog {
 	t.Helper()
-	c, err := dataset.Open(t.TempDir(), func(_, dir string, readOnly bool) (cellstore.Store, error) {
+	return catalogIn(t, t.TempDir())
+}
+
+func catalogIn(t *testing.T, dir string) *dataset.Catalog {
+	t.Helper()
+	c, err := dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
 		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path"
@@ -77,11 +78,13 @@ func (j *pointsJob) open(paths []string) error {
 		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
 	}
 	// A killed run has left its copies. No other runs now.
-	left, err := filepath.Glob(filepath.Join(j.dir, copies))
+	left, err := fs.Glob(os.DirFS(j.dir), copies)
 	if err != nil {
 		return err
 	}
-	j.temp = left
+	for _, name := range left {
+		j.temp = append(j.temp, filepath.Join(j.dir, name))
+	}
 	if err := j.close(); err != nil {
 		return err
 	}

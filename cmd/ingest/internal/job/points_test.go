@@ -159,6 +159,21 @@ func TestPointsOfEveryFormat(t *testing.T) {
 	}
 }
 
+// What a killed run has left goes, whatever the directory is called.
+func TestPointsAfterKill(t *testing.T) {
+	c := catalogIn(t, filepath.Join(t.TempDir(), "[data]"))
+	left := filepath.Join(c.Dir(), "points-shops", "copy-1.tmp")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(left), 0o755), os.WriteFile(left, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Points(t.Context(), c, Collection{Name: "shops"}, []string{write(t, "p.csv", "id,lat,lon\n1,2,3\n")}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
 // A shapefile is found with what lies beside it.
 func TestPointsOfShapefile(t *testing.T) {
 	dir := t.TempDir()
