@@ -73,43 +73,48 @@ func (c *verifyLiveCommand) run(ctx context.Context, stdout io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	damaged, err := verifyLive(ctx, store, stdout)
-	if err == nil && len(damaged) > 0 {
-		err = fmt.Errorf("damaged: %s: restore a backup, or make them anew of what can be read by tileserver live repair %s", strings.Join(damaged, ", "), c.Dir)
+	if len(damaged) > 0 {
+		err = errors.Join(err, fmt.Errorf("damaged: %s: restore a backup, or make them anew of what can be read by tileserver live repair %s", strings.Join(damaged, ", "), c.Dir))
 	}
 	return err
 }
 
-// verifyLive tells of every collection whether it is whole, and returns those that are not.
+// verifyLive tells of every collection whether it is whole, and returns those that are
+// damaged. The error says of which it cannot tell.
 func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (damaged []string, err error) {
 	names, err := points.LiveNames(ctx, store)
 	if err != nil {
 		return nil, err
 	}
+	var failed []error
 	for _, name := range names {
 		report, err := points.VerifyLive(ctx, store, name)
+		var wrote error
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, points.ErrNewer):
-			return nil, fmt.Errorf("%s: update the program, which is older than what wrote the collection: nothing is changed: %w", name, err)
+			failed = append(failed, fmt.Errorf("%s: update the program, which is older than what wrote the collection: nothing is changed: %w", name, err))
 		case errors.Is(err, points.ErrOlder):
-			return nil, fmt.Errorf("%s: take the program that wrote the collection, this one is newer: nothing is changed: %w", name, err)
+			failed = append(failed, fmt.Errorf("%s: take the program that wrote the collection, this one is newer: nothing is changed: %w", name, err))
 		case errors.Is(err, points.ErrUnfinished):
-			_, err = fmt.Fprintf(out, "%s: was not made to the end and holds nothing\n", name)
-		case err != nil:
+			_, wrote = fmt.Fprintf(out, "%s: was not made to the end and holds nothing\n", name)
+		case errors.Is(err, cellstore.ErrCorrupt):
 			damaged = append(damaged, name)
-			_, err = fmt.Fprintf(out, "%s: damaged: %v\n", name, err)
+			_, wrote = fmt.Fprintf(out, "%s: damaged: %v\n", name, err)
+		case err != nil:
+			failed = append(failed, fmt.Errorf("%s: mend what keeps it from being read: nothing is changed: %w", name, err))
 		case report.Faulty > 0:
 			damaged = append(damaged, name)
-			_, err = fmt.Fprintf(out, "%s: damaged: %d faults in %d rows; %s\n", name, report.Faulty, report.Rows, strings.Join(report.Faults, "; "))
+			_, wrote = fmt.Fprintf(out, "%s: damaged: %d faults in %d rows; %s\n", name, report.Faulty, report.Rows, strings.Join(report.Faults, "; "))
 		default:
-			_, err = fmt.Fprintf(out, "%s: whole, %d points\n", name, report.Points)
+			_, wrote = fmt.Fprintf(out, "%s: whole, %d points\n", name, report.Points)
 		}
-		if err != nil {
-			return nil, err
+		if wrote != nil {
+			return nil, wrote
 		}
 	}
-	return damaged, nil
+	return damaged, errors.Join(failed...)
 }
 
 // readRows calls fn with the rows of a table, each with all its versions.

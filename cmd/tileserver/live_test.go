@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -469,6 +470,32 @@ func TestRepairOtherLayout(t *testing.T) {
 			t.Error("it was replaced")
 		}
 	}
+}
+
+// sick is a store of which a table cannot be opened now.
+type sick struct {
+	cellstore.Store
+	table string
+}
+
+func (s sick) Table(ctx context.Context, name string) (cellstore.Table, error) {
+	if name == s.table {
+		return nil, syscall.EMFILE
+	}
+	return s.Store.Table(ctx, name)
+}
+
+// What cannot be read for another reason is not damaged, and the others are judged.
+func TestVerifyUnreadable(t *testing.T) {
+	dir := makeLive(t, 3, "shops", "whole")
+	inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
+		var out bytes.Buffer
+		damaged, err := verifyLive(t.Context(), sick{store, points.LiveTable("shops")}, &out)
+		wantText(t, out.String(), err, true, "whole: whole, 3 points", "shops: mend what keeps it from being read")
+		if len(damaged) > 0 || !errors.Is(err, syscall.EMFILE) {
+			t.Error(damaged, err)
+		}
+	})
 }
 
 // Where a backup may not be made, none is, and what was left of earlier ones goes.
