@@ -145,7 +145,7 @@ func backup(ctx context.Context, store cellstore.Store, to string, report io.Wri
 	if err := os.Rename(copied, to); err != nil {
 		return err
 	}
-	return syncDirectory(parent)
+	return syncDir(parent)
 }
 
 func verifyBackup(ctx context.Context, dir string, report io.Writer) (err error) {

@@ -103,7 +103,9 @@ func (c *newKeyCommand) addKey(ctx context.Context, file, key string, notes io.W
 		err = f.Sync()
 	}
 	if err == nil && len(old) == 0 { // perhaps it is new
-		err = syncDir(file)
+		if file, err = realPath(file); err == nil {
+			err = syncDir(filepath.Dir(file))
+		}
 	}
 	if err != nil {
 		// Half a line must not stay. Where even that fails, the next one to
@@ -162,13 +164,9 @@ func lockNow(f *os.File, file string) (bool, error) {
 	return filelock.Same(f, file)
 }
 
-// syncDir makes the name of a file durable where that can be done.
-func syncDir(file string) error {
-	file, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return err
-	}
-	d, err := os.Open(filepath.Dir(file))
+// syncDir makes the names in a directory durable where that can be done.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}

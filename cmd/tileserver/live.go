@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"quadrille/cellstore"
@@ -34,7 +36,7 @@ func openStopped(dir string) (*pebblestore.Store, error) {
 	}
 	store, err := pebblestore.Open(dir, nil)
 	if errors.Is(err, cellstore.ErrLocked) {
-		return nil, fmt.Errorf("%s is in use by a server: stop it first: %w", dir, err)
+		return nil, fmt.Errorf("%s is in use by a server, or by another command: stop it first: %w", dir, err)
 	}
 	return store, err
 }
@@ -151,26 +153,14 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 	if err != nil {
 		return err
 	}
-	open := true
-	closeStore := func() error {
-		open = false
-		return store.Close()
-	}
-	defer func() {
-		if open {
-			err = errors.Join(err, closeStore())
-		}
-	}()
+	closeStore := sync.OnceValue(store.Close)
+	defer func() { err = errors.Join(err, closeStore()) }()
 	names, err := points.LiveNames(ctx, store)
 	if err != nil {
 		return err
 	}
 	if c.Collection != "" {
-		found := false
-		for _, name := range names {
-			found = found || name == c.Collection
-		}
-		if !found {
+		if !slices.Contains(names, c.Collection) {
 			return fmt.Errorf("%s has no collection %s: it has %s", c.Dir, c.Collection, strings.Join(names, ", "))
 		}
 		names = []string{c.Collection}
@@ -212,8 +202,8 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 			return err
 		}
 	}
-	if err := closeStore(); err != nil {
-		return err
+	if closeStore() != nil {
+		return errors.Join(failed...) // and why
 	}
 	for _, name := range damaged {
 		err := x.collection(name, stderr, func(fn func(*cellstore.Row) error) (string, error) { return salvage(ctx, c.Dir, name, fn) })
@@ -240,7 +230,7 @@ func (x *exporter) collection(name string, notes io.Writer, rows func(func(*cell
 	x.n = 0
 	lost, err := rows(func(row *cellstore.Row) error { return x.write(name, row) })
 	if err := errors.Join(err, x.out.Flush()); err != nil {
-		return fmt.Errorf("%s: %d points are written, and then: %w", name, x.n, err)
+		return fmt.Errorf("%s: not all points are written: %w", name, err)
 	}
 	text := fmt.Sprintf("%s: %d points", name, x.n)
 	if lost != "" {
@@ -409,7 +399,7 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 		if err := os.Rename(ready+".tmp", ready); err != nil {
 			return err
 		}
-		if err := syncDirectory(c.Dir); err != nil {
+		if err := syncDir(c.Dir); err != nil {
 			return err
 		}
 	}
@@ -437,24 +427,16 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 			return err
 		}
 		for _, dir := range []string{aside, tables} {
-			if err := syncDirectory(dir); err != nil {
+			if err := syncDir(dir); err != nil {
 				return err
 			}
 		}
 		if err := os.Rename(filepath.Join(ready, "tables", table), filepath.Join(tables, table)); err != nil {
 			return err
 		}
-		if err := syncDirectory(tables); err != nil {
+		if err := syncDir(tables); err != nil {
 			return err
 		}
 	}
 	return os.RemoveAll(ready) // which has no table any more
-}
-
-func syncDirectory(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
