@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/filelock"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
@@ -29,10 +30,18 @@ type liveCommand struct {
 	Backup backupCommand     `cmd:"" help:"Copy the live collections, also while a server has them open: it is asked at --admin-listen then, and allows copies in its --backup-dir."`
 }
 
+// checkLive refuses a directory that is not one of live collections.
+func checkLive(dir string) error {
+	if st, err := os.Stat(filepath.Join(dir, "tables")); err != nil || !st.IsDir() {
+		return fmt.Errorf("%s holds no live collections: name the directory that tileserver --live has", dir)
+	}
+	return nil
+}
+
 // openStopped opens the live collections of a directory that no server has open.
 func openStopped(dir string) (*pebblestore.Store, error) {
-	if st, err := os.Stat(filepath.Join(dir, "tables")); err != nil || !st.IsDir() {
-		return nil, fmt.Errorf("%s holds no live collections: name the directory that tileserver --live has", dir)
+	if err := checkLive(dir); err != nil {
+		return nil, err
 	}
 	store, err := pebblestore.Open(dir, nil)
 	if errors.Is(err, cellstore.ErrLocked) {
@@ -265,8 +274,19 @@ type repairLiveCommand struct {
 // run makes whole collections in a store of its own first. That is called repair once it
 // is complete, and what is in there then takes the places of the damaged ones; whoever
 // comes after an interruption goes on with it.
-func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) error {
+func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) (err error) {
+	if err := checkLive(c.Dir); err != nil {
+		return err
+	}
 	ready := filepath.Join(c.Dir, repairDir)
+	lock, err := filelock.Open(ready + ".lock") // the store is closed while copies are made
+	if errors.Is(err, filelock.ErrLocked) {
+		return fmt.Errorf("%s is being repaired: wait for that to end: %w", c.Dir, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(lock.Name()), lock.Close()) }()
 	if checkRepaired(c.Dir) != nil {
 		return c.replace(nil, ready, stdout)
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/filelock"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/places/points"
 )
@@ -410,6 +411,37 @@ func TestRepairBesideServer(t *testing.T) {
 	got, err := command(t, "live", "repair", dir)
 	wantText(t, got, err, false, "points are rescued")
 }
+
+// Of two repairs at once the second leaves what the first has made.
+func TestRepairTwice(t *testing.T) {
+	dir := makeLive(t, 3, "shops")
+	lists, err := filepath.Glob(filepath.Join(dir, "tables", "points_shops", "db", "MANIFEST-*"))
+	for _, list := range lists {
+		err = errors.Join(err, os.Remove(list))
+	}
+	if err != nil || len(lists) == 0 {
+		t.Fatal(lists, err)
+	}
+	var second error
+	err = (&repairLiveCommand{Dir: dir}).run(t.Context(), writerFunc(func(b []byte) (int, error) {
+		if bytes.Contains(b, []byte("rescued")) {
+			_, second = command(t, "live", "repair", dir)
+		}
+		return len(b), nil
+	}))
+	if err != nil || !errors.Is(second, filelock.ErrLocked) {
+		t.Error(err, second)
+	}
+	got, err := command(t, "live", "verify", dir)
+	wantText(t, got, err, false, "shops: whole, 3 points")
+	if left, err := filepath.Glob(filepath.Join(dir, "repair*")); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // A damaged block in one collection leaves the others to be exported, and what lies beside.
 func TestExportBesideDamage(t *testing.T) {
