@@ -105,9 +105,10 @@ func (g *Generations) Activate(ctx context.Context, dataset string, generation u
 	})
 }
 
-// Drop unpublishes a data set: readers answer as if it had never been. It returns the number of the generation that was. All generations stay
-// until Prune, which then removes every one; until then Rollback undoes Drop.
-// ErrNoGeneration when nothing is published.
+// Drop unpublishes a data set: readers answer as if it had never been. It returns the
+// number of the generation that was published. All generations stay until Prune, which
+// then removes every one; until then Rollback undoes Drop. ErrNoGeneration when nothing
+// is published.
 func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint64, err error) {
 	if err := checkName(dataset); err != nil {
 		return 0, err
@@ -292,6 +293,27 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 		releases = nil
 	}
 	defer func() { release() }()
+	var end func()
+	defer func() {
+		if end != nil {
+			end()
+		}
+	}()
+	// claim reports whether the data set is claimed until the end.
+	claim := func() (bool, error) {
+		if end != nil {
+			return true, nil
+		}
+		held, free, err := g.back.claim(ctx, dataset)
+		if errors.Is(err, ErrBuilding) || errors.Is(err, fs.ErrNotExist) { // or another prune has removed the last of it
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		ctx, end = held, free
+		return true, nil
+	}
 	// The list is replaced before data goes: a crash in between leaves waste,
 	// not a listed generation without data.
 	_, err := g.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
@@ -308,6 +330,10 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 		}
 		old := len(p.Generations) - keep
 		if p.Current == 0 {
+			// Once another prune has removed the last, a new one may have its number.
+			if _, err := claim(); err != nil {
+				return nil, err
+			}
 			old = len(p.Generations)
 		}
 		var kept []entry
@@ -346,14 +372,9 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 			return err
 		}
 	}
-	ctx, end, err := g.back.claim(ctx, dataset)
-	if errors.Is(err, ErrBuilding) || errors.Is(err, fs.ErrNotExist) { // or another prune has removed the last of it
-		return nil
-	}
-	if err != nil {
+	if claimed, err := claim(); !claimed {
 		return err
 	}
-	defer end()
 	return g.sweep(ctx, dataset, pruned)
 }
 

@@ -286,6 +286,38 @@ func TestPruneBesideOthers(t *testing.T) {
 	wantContent(t, c, "ip", "anew")
 }
 
+// TestPruneLeavesWhatIsPushedAnew: once a prune has removed the last of a dropped data
+// set, numbers begin anew. Another prune of it that is not done takes none for the old.
+func TestPruneLeavesWhatIsPushedAnew(t *testing.T) {
+	c, r := newPebbleCatalog(t), newRemote(t)
+	d, other := depotAt(t, r), depotAt(t, r)
+	mustIngest(t, c, "ip", "one")
+	pushed(t, d, c, "ip")
+	if _, err := d.Drop(t.Context(), "ip"); err != nil {
+		t.Fatal(err)
+	}
+	once := false
+	d.onStep = func(step string) error {
+		if step != "unlisted" || once {
+			return nil
+		}
+		once = true
+		if _, err := other.Prune(t.Context(), 1, 0, "ip"); err != nil && !errors.Is(err, ErrBuilding) {
+			t.Error(err)
+		}
+		if _, err := pushCurrent(t.Context(), other, c, "ip", PushOptions{}); err != nil && !errors.Is(err, ErrBuilding) {
+			t.Error(err)
+		}
+		return nil
+	}
+	if _, err := d.Prune(t.Context(), 1, 0, "ip"); err != nil {
+		t.Error(err)
+	}
+	if err := other.Verify(t.Context(), "ip", 0, nil); err != nil && !errors.Is(err, ErrNoGeneration) {
+		t.Error(err)
+	}
+}
+
 // TestLiveKeepsWhatIsLost: a lost pointer, and a data directory in the place of which
 // there is another, take nothing out of service; removing the data set does.
 func TestLiveKeepsWhatIsLost(t *testing.T) {
