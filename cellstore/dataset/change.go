@@ -255,6 +255,7 @@ type Pruned struct {
 // Prune also removes what killed builds, pushes and prunes left behind, unless
 // a build or a push is running. A complete generation that the pointer has never
 // listed is listed again instead, and one whose manifest is missing or damaged stays.
+// A data set whose pointer cannot be used is an error, and the others are pruned.
 func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, datasets ...string) (Pruned, error) {
 	var pruned Pruned
 	if keep < 0 || grace < 0 {
@@ -265,19 +266,24 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 			return pruned, err
 		}
 	}
-	if len(datasets) == 0 {
-		all, err := g.datasets(ctx, func(p *pointer, err error) bool { return p != nil || err != nil })
-		if err != nil {
+	all := len(datasets) == 0
+	if all {
+		var err error
+		if datasets, err = g.datasets(ctx, func(p *pointer, err error) bool { return p != nil || err != nil }); err != nil {
 			return pruned, err
 		}
-		datasets = all
 	}
+	var errs []error
 	for _, name := range datasets {
-		if err := g.prune(ctx, name, keep, grace, &pruned); err != nil {
-			return pruned, err
+		switch err := g.prune(ctx, name, keep, grace, &pruned); {
+		case err == nil, all && errors.Is(err, ErrNoGeneration): // another prune has removed the last of it
+		case errors.Is(err, ErrBadPointer), errors.Is(err, ErrNewer):
+			errs = append(errs, err)
+		default:
+			return pruned, errors.Join(append(errs, err)...)
 		}
 	}
-	return pruned, nil
+	return pruned, errors.Join(errs...)
 }
 
 func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace time.Duration, pruned *Pruned) error {

@@ -286,6 +286,25 @@ func TestPruneBesideOthers(t *testing.T) {
 	wantContent(t, c, "ip", "anew")
 }
 
+// TestPruneBesideDamage: a pointer that cannot be used keeps no other data set from being
+// pruned.
+func TestPruneBesideDamage(t *testing.T) {
+	c, _ := newCatalog(t)
+	for _, name := range []string{"airports", "ip"} {
+		for _, text := range []string{"one", "two"} {
+			mustIngest(t, c, name, text)
+		}
+	}
+	if err := os.WriteFile(c.pointerPath("airports"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done, err := c.Prune(t.Context(), 1, 0)
+	wantErr(t, err, ErrBadPointer)
+	if len(done.Removed) != 1 || done.Removed[0].Dataset != "ip" {
+		t.Errorf("pruned %+v", done)
+	}
+}
+
 // TestPruneLeavesWhatIsPushedAnew: once a prune has removed the last of a dropped data
 // set, numbers begin anew. Another prune of it that is not done takes none for the old.
 func TestPruneLeavesWhatIsPushedAnew(t *testing.T) {

@@ -127,9 +127,14 @@ Of a collection of points it then reads every row: that each point has its id an
 func (c *verifyCmd) Run(s *session) error {
 	names := c.Datasets
 	if len(names) == 0 {
-		var err error
-		if names, err = s.generations().Datasets(s.ctx); err != nil {
+		infos, err := s.generations().List(s.ctx)
+		if err != nil {
 			return err
+		}
+		for _, in := range infos {
+			if in.Current || in.Generation == 0 { // its CURRENT is lost or damaged
+				names = append(names, in.Dataset)
+			}
 		}
 	}
 	var errs []error

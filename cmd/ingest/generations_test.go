@@ -64,3 +64,19 @@ func TestDrop(t *testing.T) {
 	}
 	ingest("", "points", "shops", csv)
 }
+
+// TestVerifyWithoutPointer: whoever has everything verified is told of a lost CURRENT.
+func TestVerifyWithoutPointer(t *testing.T) {
+	data := t.TempDir()
+	if err := run(t.Context(), []string{"airports", "../../sample/airports.csv", "--data", data}, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(data, "airports", "CURRENT")); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err := run(t.Context(), []string{"verify", "--data", data}, &out, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "ingest rollback airports --to 1") || out.String() != "names is intact\n" {
+		t.Errorf("verify says %q, %v", out.String(), err)
+	}
+}
