@@ -73,20 +73,15 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 	}
 	took := time.Since(begin)
 	s.reporter.close()
-	switch {
-	case s.json:
-		s.reporter.event(struct {
-			Event    string  `json:"event"`
-			File     string  `json:"file"`
-			Tiles    int64   `json:"tiles"`
-			Contents int64   `json:"contents"`
-			Bytes    int64   `json:"bytes"`
-			Seconds  float64 `json:"seconds"`
-		}{"exported", c.File, stats.Tiles, stats.Contents, info.Size(), took.Seconds()})
-	case !s.quiet:
-		fmt.Fprintf(s.stdout, "exported %s: %s tiles, %s different, %s, in %s\n", c.File,
-			grouped(stats.Tiles), grouped(stats.Contents), byteCount(info.Size()), took.Round(100*time.Millisecond))
-	}
+	s.tell(struct {
+		Event    string  `json:"event"`
+		File     string  `json:"file"`
+		Tiles    int64   `json:"tiles"`
+		Contents int64   `json:"contents"`
+		Bytes    int64   `json:"bytes"`
+		Seconds  float64 `json:"seconds"`
+	}{"exported", c.File, stats.Tiles, stats.Contents, info.Size(), took.Seconds()},
+		"exported %s: %s tiles, %s different, %s, in %s", c.File, grouped(stats.Tiles), grouped(stats.Contents), byteCount(info.Size()), took.Round(100*time.Millisecond))
 	return nil
 }
 

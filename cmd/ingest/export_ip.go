@@ -66,29 +66,22 @@ func (c *exportIPCmd) Run(s *session) (err error) {
 	}
 	took := time.Since(begin)
 	s.reporter.close()
-	switch {
-	case s.json:
-		event := struct {
-			Event      string  `json:"event"`
-			File       string  `json:"file"`
-			Ranges     int64   `json:"ranges"`
-			Networks   int64   `json:"networks"`
-			Nodes      int64   `json:"nodes,omitempty"`
-			RecordSize int     `json:"record_size,omitempty"`
-			Bytes      int64   `json:"bytes"`
-			Seconds    float64 `json:"seconds"`
-		}{Event: "exported", File: c.File, Ranges: stats.Ranges, Networks: stats.Networks, Bytes: info.Size(), Seconds: took.Seconds()}
-		if stats.Tree != nil {
-			event.Nodes, event.RecordSize = stats.Tree.Nodes, stats.Tree.RecordSize
-		}
-		s.reporter.event(event)
-	case !s.quiet:
-		tree := ""
-		if stats.Tree != nil {
-			tree = fmt.Sprintf("%s nodes of records of %d bits, ", grouped(stats.Tree.Nodes), stats.Tree.RecordSize)
-		}
-		fmt.Fprintf(s.stdout, "exported %s: %s ranges as %s networks, %s%s, in %s\n", c.File,
-			grouped(stats.Ranges), grouped(stats.Networks), tree, byteCount(info.Size()), took.Round(100*time.Millisecond))
+	event := struct {
+		Event      string  `json:"event"`
+		File       string  `json:"file"`
+		Ranges     int64   `json:"ranges"`
+		Networks   int64   `json:"networks"`
+		Nodes      int64   `json:"nodes,omitempty"`
+		RecordSize int     `json:"record_size,omitempty"`
+		Bytes      int64   `json:"bytes"`
+		Seconds    float64 `json:"seconds"`
+	}{Event: "exported", File: c.File, Ranges: stats.Ranges, Networks: stats.Networks, Bytes: info.Size(), Seconds: took.Seconds()}
+	tree := ""
+	if t := stats.Tree; t != nil {
+		event.Nodes, event.RecordSize = t.Nodes, t.RecordSize
+		tree = fmt.Sprintf("%s nodes of records of %d bits, ", grouped(t.Nodes), t.RecordSize)
 	}
+	s.tell(event, "exported %s: %s ranges as %s networks, %s%s, in %s", c.File,
+		grouped(stats.Ranges), grouped(stats.Networks), tree, byteCount(info.Size()), took.Round(100*time.Millisecond))
 	return nil
 }

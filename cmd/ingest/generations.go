@@ -27,6 +27,25 @@ func describe(m dataset.Manifest) generation {
 	return generation{m.Dataset, m.Generation, m.Built, m.Records, m.Bad, m.Size(), m.Sources}
 }
 
+// told is an event about a data set in JSON.
+type told struct {
+	Event      string `json:"event"`
+	Dataset    string `json:"dataset"`
+	Generation uint64 `json:"generation,omitempty"`
+	Path       string `json:"path,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+// tell writes an event with --json, else a line unless --quiet.
+func (s *session) tell(event any, format string, args ...any) {
+	switch {
+	case s.json:
+		s.reporter.event(event)
+	case !s.quiet:
+		fmt.Fprintf(s.stdout, format+"\n", args...)
+	}
+}
+
 type listCmd struct{}
 
 func (listCmd) Help() string {
@@ -159,23 +178,22 @@ func (c *verifyCmd) Run(s *session) error {
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
-		}
-		switch {
-		case s.json:
-			event := struct {
-				Event   string `json:"event"`
-				Dataset string `json:"dataset"`
-				Error   string `json:"error,omitempty"`
-			}{Event: "verified", Dataset: name}
-			if err != nil {
-				event.Error = err.Error()
+			if s.json {
+				s.reporter.event(told{Event: "verified", Dataset: name, Error: err.Error()})
 			}
-			s.reporter.event(event)
-		case err == nil && !s.quiet:
-			fmt.Fprintf(s.stdout, "%s is intact\n", name)
+			continue
 		}
+		s.tell(told{Event: "verified", Dataset: name}, "%s is intact", name)
 	}
 	return errors.Join(errs...)
+}
+
+// seeList adds to an error about a generation that is not there where to look.
+func seeList(err error) error {
+	if errors.Is(err, dataset.ErrNoGeneration) {
+		return fmt.Errorf("%w; ingest list shows what there is", err)
+	}
+	return err
 }
 
 type rollbackCmd struct {
@@ -198,21 +216,13 @@ func (c *rollbackCmd) Run(s *session) error {
 	} else {
 		m, err = s.generations().Rollback(s.ctx, c.Dataset)
 	}
-	if errors.Is(err, dataset.ErrNoGeneration) {
-		return fmt.Errorf("%w; ingest list shows what there is", err)
-	}
 	if err != nil {
-		return err
+		return seeList(err)
 	}
-	switch {
-	case s.json:
-		s.reporter.event(struct {
-			Event string `json:"event"`
-			generation
-		}{"rolled back", describe(m)})
-	case !s.quiet:
-		fmt.Fprintf(s.stdout, "published %s generation %d again, built %s\n", m.Dataset, m.Generation, m.Built.Local().Format("2006-01-02 15:04"))
-	}
+	s.tell(struct {
+		Event string `json:"event"`
+		generation
+	}{"rolled back", describe(m)}, "published %s generation %d again, built %s", m.Dataset, m.Generation, m.Built.Local().Format("2006-01-02 15:04"))
 	return nil
 }
 
@@ -232,23 +242,11 @@ The next ingest publishes the data set anew, and so do world and refresh as long
 
 func (c *dropCmd) Run(s *session) error {
 	generation, err := s.generations().Drop(s.ctx, c.Dataset)
-	if errors.Is(err, dataset.ErrNoGeneration) {
-		return fmt.Errorf("%w; ingest list shows what there is", err)
-	}
 	if err != nil {
-		return err
+		return seeList(err)
 	}
-	switch {
-	case s.json:
-		s.reporter.event(struct {
-			Event      string `json:"event"`
-			Dataset    string `json:"dataset"`
-			Generation uint64 `json:"generation"`
-		}{"dropped", c.Dataset, generation})
-	case !s.quiet:
-		fmt.Fprintf(s.stdout, "dropped %s, which was generation %d; ingest rollback %s publishes it again, ingest prune %s removes its files\n",
-			c.Dataset, generation, c.Dataset, c.Dataset)
-	}
+	s.tell(told{Event: "dropped", Dataset: c.Dataset, Generation: generation},
+		"dropped %s, which was generation %d; ingest rollback %s publishes it again, ingest prune %s removes its files", c.Dataset, generation, c.Dataset, c.Dataset)
 	return nil
 }
 
@@ -275,16 +273,7 @@ func (c *pruneCmd) Run(s *session) error {
 	pruned, err := s.generations().Prune(s.ctx, c.Keep, c.Grace, c.Datasets...)
 	tell := func(event, text string, infos []dataset.Info) {
 		for _, in := range infos {
-			switch {
-			case s.json:
-				s.reporter.event(struct {
-					Event      string `json:"event"`
-					Dataset    string `json:"dataset"`
-					Generation uint64 `json:"generation"`
-				}{event, in.Dataset, in.Generation})
-			case !s.quiet:
-				fmt.Fprintf(s.stdout, "%s %s generation %d\n", text, in.Dataset, in.Generation)
-			}
+			s.tell(told{Event: event, Dataset: in.Dataset, Generation: in.Generation}, "%s %s generation %d", text, in.Dataset, in.Generation)
 		}
 	}
 	tell("removed", "removed", pruned.Removed)
@@ -296,26 +285,13 @@ func (c *pruneCmd) Run(s *session) error {
 	tell("leftover", "removed what was left unfinished of", pruned.Leftovers)
 	for _, in := range pruned.Unread {
 		if s.json {
-			s.reporter.event(struct {
-				Event      string `json:"event"`
-				Dataset    string `json:"dataset"`
-				Generation uint64 `json:"generation"`
-				Error      string `json:"error"`
-			}{"unread", in.Dataset, in.Generation, in.Err.Error()})
+			s.reporter.event(told{Event: "unread", Dataset: in.Dataset, Generation: in.Generation, Error: in.Err.Error()})
 		} else {
 			fmt.Fprintf(s.stdout, "kept, not listed: %v\n", in.Err)
 		}
 	}
 	for _, name := range pruned.Gone {
-		switch {
-		case s.json:
-			s.reporter.event(struct {
-				Event   string `json:"event"`
-				Dataset string `json:"dataset"`
-			}{"gone", name})
-		case !s.quiet:
-			fmt.Fprintf(s.stdout, "nothing is left of %s\n", name)
-		}
+		s.tell(told{Event: "gone", Dataset: name}, "nothing is left of %s", name)
 	}
 	if err == nil && !s.json && !s.quiet && len(pruned.Removed)+len(pruned.InUse)+len(pruned.Gone)+len(pruned.Leftovers)+len(pruned.Unread) == 0 {
 		fmt.Fprintln(s.stdout, "nothing to remove")

@@ -61,17 +61,8 @@ func remarkForeign(s *session, name string, generation uint64) (err error) {
 	defer func() { err = errors.Join(err, gen.Close()) }()
 	foreign, err := gen.Foreign(s.ctx)
 	for _, path := range foreign {
-		switch {
-		case s.json:
-			s.reporter.event(struct {
-				Event      string `json:"event"`
-				Dataset    string `json:"dataset"`
-				Generation uint64 `json:"generation"`
-				Path       string `json:"path"`
-			}{"foreign file", name, gen.Manifest.Generation, path})
-		case !s.quiet:
-			fmt.Fprintf(s.stdout, "%s does not belong to generation %d of %s and does no harm; it can be removed\n", path, gen.Manifest.Generation, name)
-		}
+		s.tell(told{Event: "foreign file", Dataset: name, Generation: gen.Manifest.Generation, Path: path},
+			"%s does not belong to generation %d of %s and does no harm; it can be removed", path, gen.Manifest.Generation, name)
 	}
 	return err
 }
