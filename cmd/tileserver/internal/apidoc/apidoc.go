@@ -14,6 +14,7 @@ package apidoc
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"quadrille/internal/jsontext"
 )
 
 //go:embed head.json components.json paths
@@ -30,8 +33,8 @@ var files embed.FS
 type Options struct {
 	// Version is that of the server.
 	Version string
-	// PublicURL is where the server is reached, without a final slash. Empty
-	// means relative to wherever the document was fetched.
+	// PublicURL is where the server is reached, without a final slash, for examples on the
+	// page. Empty means an address of this machine.
 	PublicURL string
 	// Script is the module of the page's forms, below the server's address; "" is
 	// none.
@@ -52,12 +55,18 @@ type Problem struct {
 // Document is a finished description. It is not changed once it is made, and
 // may be read by any number of goroutines; so may the bytes it returns.
 type Document struct {
-	json []byte
+	json []byte // without servers
 	html []byte
 }
 
-// JSON is the OpenAPI 3.1 document.
-func (d *Document) JSON() []byte { return d.json }
+// AppendJSON appends the OpenAPI 3.1 document of a server that is reached at an address
+// without a final slash: a URL, or a path of the host that the document was fetched from.
+// Empty means the root of that.
+func (d *Document) AppendJSON(b []byte, server string) []byte {
+	b = append(b, `{"servers":[{"url":`...)
+	b = jsontext.AppendString(b, cmp.Or(server, "/"))
+	return append(append(b, `}],`...), d.json[1:]...)
+}
 
 // HTML is the page to read. It links to the style sheet of package look, and to
 // the server's paths, relative to its own address: it belongs at /docs.
@@ -200,15 +209,10 @@ func (b *builder) document() (object, error) {
 			}
 		}
 	}
-	server := object{"url": "/"}
-	if b.options.PublicURL != "" {
-		server["url"] = b.options.PublicURL
-	}
 	return object{
 		"openapi":           "3.1.0",
 		"jsonSchemaDialect": "https://spec.openapis.org/oas/3.1/dialect/base",
 		"info":              b.head.Info,
-		"servers":           []any{server},
 		"tags":              b.head.Tags,
 		"paths":             paths,
 		"components":        b.components,

@@ -35,10 +35,22 @@ func TestBasePath(t *testing.T) {
 		if want := tt.prefix + "/maps/?a=b"; res.StatusCode != 308 || res.Header.Get("Location") != want {
 			t.Errorf("%q: %d to %s, want %s", tt.header, res.StatusCode, res.Header.Get("Location"), want)
 		}
+		// What clients are generated of leads back here. It is "/" for the root alone.
+		api := body(t, f.get("/maps/openapi.json", "X-Forwarded-Prefix", tt.header))
+		if want := `"servers":[{"url":"` + tt.prefix + `/maps"}]`; !strings.Contains(api, want) {
+			t.Errorf("%q: no %s in %.200s", tt.header, want, api)
+		}
 		doc := body(t, f.get("/maps/tiles/country.json", "X-Forwarded-Prefix", tt.header))
 		if want := `"http://example.com` + tt.prefix + `/maps/tiles/country/{z}/{x}/{y}.mvt"`; !strings.Contains(doc, want) {
 			t.Errorf("%q: no %s in %s", tt.header, want, doc)
 		}
+	}
+	one, other := f.get("/maps/openapi.json"), f.get("/maps/openapi.json", "X-Forwarded-Prefix", "/eu")
+	if tag := one.Header.Get("Etag"); tag == other.Header.Get("Etag") || f.get("/maps/openapi.json", "If-None-Match", tag).StatusCode != 304 {
+		t.Errorf("the tags are %s and %s", tag, other.Header.Get("Etag"))
+	}
+	if api := body(t, bare.get("/openapi.json")); !strings.Contains(api, `"servers":[{"url":"/"}]`) {
+		t.Errorf("without a path: %.200s", api)
 	}
 	// Nobody else's prefix is believed, and a public address has it already.
 	if doc := body(t, bare.get("/tiles/country.json", "X-Forwarded-Prefix", "/eu")); strings.Contains(doc, "/eu/") {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -13,9 +14,10 @@ import (
 )
 
 // documentRoutes are the endpoints of the description.
-func (s *Room) documentRoutes() (list []web.Route) {
+func (s *Room) documentRoutes() []web.Route {
 	documents := sync.OnceValues(s.documents)
-	for _, path := range []string{openAPIPath, docsPath, docsStylePath} {
+	list := []web.Route{{Path: openAPIPath, Handle: s.getOpenAPI, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked}}
+	for _, path := range []string{docsPath, docsStylePath} {
 		list = append(list, web.Route{Path: path, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked, Handle: func(c echo.Context) error {
 			all, err := documents()
 			if err != nil {
@@ -39,16 +41,36 @@ const (
 	docsScriptPath = "/docs.js"
 )
 
-// documents makes the description of the interface. It is the same for every
-// request: where the server is reached under an address that nobody has told it,
-// the links are relative.
+// getOpenAPI answers GET /openapi.json. The address of the server in it is a path of the
+// host it is fetched from, as the nearest proxy names it, unless the operator tells an
+// address: it does not depend on the Host header, so that a wrong one changes nothing.
+func (s *Room) getOpenAPI(c echo.Context) error {
+	doc, err := s.description()
+	if err != nil {
+		return err
+	}
+	r := c.Request()
+	server := cmp.Or(s.PublicURL, s.RootPath(r))
+	a := web.Answer{Form: web.FormJSON, Cache: web.NoCache, Coding: web.Accepted(r)}
+	etag := s.RequestTag(r, a, uint64(web.HashStart.Bytes(server)))
+	a.Tag = &etag
+	if web.Matches(r, a.Tag, true) {
+		return s.NotModified(c, a)
+	}
+	b := web.GetScratch()
+	defer b.Release()
+	b.Body = doc.AppendJSON(b.Body, server)
+	return s.Send(c, a, b)
+}
+
+// documents makes the description as a page. It is the same for every request: its links
+// are relative.
 func (s *Room) documents() (map[string]*web.Asset, error) {
 	doc, err := s.description()
 	if err != nil {
 		return nil, err
 	}
 	return map[string]*web.Asset{
-		openAPIPath:   web.NewAsset("openapi.json", web.AssetTypes[".json"], doc.JSON()),
 		docsPath:      web.NewAsset("docs.html", web.AssetTypes[".html"], doc.HTML()),
 		docsStylePath: web.NewAsset("docs.css", web.AssetTypes[".css"], look.CSS()),
 	}, nil

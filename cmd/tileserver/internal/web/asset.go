@@ -53,7 +53,7 @@ var AssetTypes = map[string]string{
 
 var (
 	immutable = []string{"public, max-age=31536000, immutable"}
-	noCache   = []string{"no-cache"}
+	NoCache   = []string{"no-cache"}
 )
 
 // pageHeaders go with every file of the page. The policy forbids everything
@@ -84,7 +84,7 @@ func (a *Asset) Framed() *Asset {
 // NewAsset makes an asset. It may be kept for good if its name has a hash of its
 // content.
 func NewAsset(name, contentType string, body []byte) *Asset {
-	a := &Asset{contentType: []string{contentType}, cache: noCache, html: strings.HasPrefix(contentType, "text/html")}
+	a := &Asset{contentType: []string{contentType}, cache: NoCache, html: strings.HasPrefix(contentType, "text/html")}
 	if hashed.MatchString(name) && !a.html {
 		a.cache = immutable
 	}

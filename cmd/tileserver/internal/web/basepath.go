@@ -30,7 +30,7 @@ func (b *beneath) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.Reset(r, w)
 		b.e.HTTPErrorHandler(echo.ErrNotFound, c)
 	case rest == "":
-		target := b.s.forwardedPrefix(r) + b.base + "/"
+		target := b.s.RootPath(r) + "/"
 		if r.URL.RawQuery != "" {
 			target += "?" + r.URL.RawQuery
 		}
@@ -68,6 +68,9 @@ func ValidBasePath(p string) bool {
 	}
 	return true
 }
+
+// RootPath is the path under which the client reached the server, without a final slash.
+func (s *Kit) RootPath(r *http.Request) string { return s.forwardedPrefix(r) + s.basePath }
 
 // forwardedPrefix is the path under which the nearest proxy, if it is trusted,
 // hands requests on to us after removing it. RFC 7239 has none.

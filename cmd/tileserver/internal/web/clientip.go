@@ -111,7 +111,7 @@ func (s *Kit) BaseURL(r *http.Request) (string, error) {
 	if !validHost(host) {
 		return "", Refuse(errHost, "", "Send a Host header holding a host name or address with an optional port, or set the server's --public-url.")
 	}
-	return s.scheme(r) + "://" + host + s.forwardedPrefix(r) + s.basePath, nil
+	return s.scheme(r) + "://" + host + s.RootPath(r), nil
 }
 
 // scheme is the one a request was made with, which a trusted proxy may know
