@@ -84,7 +84,7 @@ type config struct {
 	Glyphs       string `group:"answers" placeholder:"URL" help:"Glyphs that /style.json has names on maps drawn with: an address with {fontstack} and {range} in it, which must have Noto Sans Regular. Without it clients use fonts of their own, as MapLibre GL JS does since 5.11."`
 	CacheControl string `group:"answers" default:"public, max-age=300" placeholder:"VALUE" help:"Cache-Control of tiles, regions, places and addresses. Answers can be revalidated at no cost, so short is fine. Default: ${default}"`
 	PinTiles     bool   `group:"answers" help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`
-	CORSOrigin   string `group:"answers" name:"cors-origin" default:"*" placeholder:"ORIGIN" help:"Access-Control-Allow-Origin: the web origin whose pages may read the answers, * (the default) for all, none for no header."`
+	CORSOrigin   string `group:"answers" name:"cors-origin" default:"*" placeholder:"ORIGIN,…" help:"Access-Control-Allow-Origin: the web origins whose pages may read the answers, such as https://a.example, joined by commas; * (the default) for all, none for no header."`
 
 	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, or rows of a remote one, half for finished tiles."`
 	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
@@ -258,8 +258,11 @@ func (c *config) Validate() error {
 		return errors.New("--tls-cert and --tls-key go together: give both, or neither")
 	case c.Glyphs != "" && (!strings.Contains(c.Glyphs, "{fontstack}") || !strings.Contains(c.Glyphs, "{range}")):
 		return errors.New("--glyphs must have {fontstack} and {range} in it, such as https://fonts.example.org/{fontstack}/{range}.pbf")
-	case strings.ContainsAny(c.CacheControl+c.CORSOrigin, "\r\n\x00"):
-		return errors.New("--cache-control and --cors-origin must be one line each")
+	case strings.ContainsAny(c.CacheControl, "\r\n\x00"):
+		return errors.New("--cache-control must be one line")
+	}
+	if err := web.CheckOrigins(c.CORSOrigin); err != nil {
+		return fmt.Errorf("--cors-origin: %w", err)
 	}
 	for _, d := range []struct {
 		name  string

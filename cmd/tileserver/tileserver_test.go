@@ -293,6 +293,7 @@ func TestFlags(t *testing.T) {
 		{"--cache=lots"}, {"--cache=-1"}, {"--cache=1"}, {"--cache=NaN"}, {"--cache=1e30"}, {"--trusted-proxy=example.com"}, {"--trusted-proxy=::ffff:0:0/90"},
 		{"--public-url=ftp://a"}, {"--public-url=/maps"}, {"--public-url=https://a?b"}, {"--public-url=https://u:p@a"}, {"--max-concurrent=0"},
 		{"--read-timeout=0s"}, {"--drain-timeout=-1s"}, {"--log-format=xml"}, {"--nonsense"}, {"argument"}, {"--cache-control=a\nb"},
+		{"--cors-origin=https://a.example/"}, {"--cors-origin=*.example"},
 	} {
 		if _, err := parse(args, io.Discard, io.Discard); err == nil || errors.Is(err, errDone) {
 			t.Errorf("%v: %v, want a refusal", args, err)

@@ -240,6 +240,39 @@ func TestCORSOrigin(t *testing.T) {
 	}
 }
 
+// With a list of origins the one that asks is named, and what caches keep says that it
+// depends on who asks, whatever else it depends on, and whoever it was for.
+func TestCORSOrigins(t *testing.T) {
+	const a, b = "https://a.example", "http://b.example:8080"
+	f := newFixture(t, func(c *Config) { c.CORSOrigin = a + "," + b }, all...)
+	for _, path := range []string{
+		"/tiles/country/3/4/2.mvt", "/tiles/country/3/4/2.mvt", "/ip/1.2.3.4", "/ip/x", "/nowhere", "/status", "/openapi.json", "/docs", "/", "/ip/headers", "/ip/ranges?country=FR",
+	} {
+		for origin, want := range map[string]string{a: a, b: b, "": "", "https://c.example": "", "https://A.example": "", a + "," + b: "", "null": ""} {
+			for _, encoding := range []string{"gzip", "identity"} {
+				headers := []string{"Accept-Encoding", encoding}
+				if origin != "" {
+					headers = append(headers, "Origin", origin)
+				}
+				res := f.get(path, headers...)
+				vary := strings.Join(res.Header.Values("Vary"), ", ")
+				if got := res.Header.Get("Access-Control-Allow-Origin"); got != want || !strings.HasSuffix(vary, "Origin") {
+					t.Errorf("%s of %q: %q and Vary: %s", path, origin, got, vary)
+				}
+				if tag := res.Header.Get("Etag"); tag != "" {
+					if again := f.get(path, append(headers, "If-None-Match", tag)...); again.StatusCode != 304 || !strings.HasSuffix(strings.Join(again.Header.Values("Vary"), ", "), "Origin") {
+						t.Errorf("%s of %q: 304 is %d with Vary: %s", path, origin, again.StatusCode, again.Header.Values("Vary"))
+					}
+				}
+			}
+		}
+	}
+	res := f.do("OPTIONS", "/ip/batch", "Origin", b)
+	if got := res.Header.Get("Access-Control-Allow-Origin"); got != b || res.Header.Get("Access-Control-Allow-Methods") == "" {
+		t.Errorf("preflight: %v", res.Header)
+	}
+}
+
 func TestLogs(t *testing.T) {
 	var access, failures bytes.Buffer
 	f := newFixture(t, func(c *Config) {

@@ -23,9 +23,6 @@ func (s *Room) documentRoutes() []web.Route {
 			if err != nil {
 				return err
 			}
-			if s.Origin != nil {
-				c.Response().Header()["Access-Control-Allow-Origin"] = s.Origin
-			}
 			return s.SendAsset(c, all[path])
 		}})
 	}

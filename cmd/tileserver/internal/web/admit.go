@@ -200,7 +200,7 @@ func verdict(c echo.Context, v quota.Verdict) error {
 func survives(name string) bool {
 	switch name {
 	case "Allow", "Www-Authenticate", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
-		requestIDHeader, "Access-Control-Expose-Headers":
+		requestIDHeader, allowOriginHeader, "Access-Control-Expose-Headers":
 		return true
 	}
 	return false

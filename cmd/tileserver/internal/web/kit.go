@@ -19,12 +19,14 @@ package web
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -52,8 +54,8 @@ type Config struct {
 	// CacheControl is the header of everything that depends only on the
 	// address and the published data. "public, max-age=300".
 	CacheControl string
-	// CORSOrigin is the web origin whose pages may read the answers, "none"
-	// for no such header. "*", every origin.
+	// CORSOrigin is the web origins whose pages may read the answers, joined by
+	// commas, "none" for no such header; see CheckOrigins. "*", every origin.
 	CORSOrigin string
 
 	// MaxConcurrent is how many requests may run at once; more are answered
@@ -110,7 +112,7 @@ type Kit struct {
 	forwarded    ForwardedHeader
 	CacheControl []string
 	PinnedCache  []string // Cache-Control of what its address names for good
-	Origin       []string // Access-Control-Allow-Origin, nil for none
+	origins      []string // whose pages may read the answers, nil for none
 
 	Processors chan struct{} // a slot for each answer that is made at once of those for TakeProcessor
 
@@ -148,7 +150,7 @@ func New(cfg *Config) *Kit {
 		forwarded:    cfg.ForwardedHeader,
 		CacheControl: []string{"public, max-age=300"},
 		PinnedCache:  immutable,
-		Origin:       []string{"*"},
+		origins:      []string{"*"},
 		Processors:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 		maxRunning:   512,
 		Timeout:      10 * time.Second,
@@ -167,9 +169,9 @@ func New(cfg *Config) *Kit {
 	switch cfg.CORSOrigin {
 	case "":
 	case "none":
-		s.Origin = nil
+		s.origins = nil
 	default:
-		s.Origin = []string{cfg.CORSOrigin}
+		s.origins = strings.Split(cfg.CORSOrigin, ",")
 	}
 	s.sampling.every, s.sampling.slow = uint64(max(cfg.AccessLogSample, 1)), cmp.Or(cfg.SlowRequest, time.Second)
 	if g := cfg.Guard; g != nil && g.Keys != nil && !g.Anonymous {
@@ -212,6 +214,7 @@ func (s *Kit) Handler(routes []Route) http.Handler {
 				defer endSpan(c, span)
 			}
 		}
+		s.allowOrigin(c)
 		s.Fail(err, c)
 		if s.metrics != nil {
 			s.metrics.unmatched.one(c.Response().Status, c.Response().Size)
@@ -231,7 +234,8 @@ func (s *Kit) Handler(routes []Route) http.Handler {
 // writes the access log.
 func (s *Kit) answering(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if r := c.Request(); s.Origin != nil && r.Header["Origin"] != nil && r.Method != http.MethodOptions {
+		s.allowOrigin(c)
+		if r := c.Request(); s.origins != nil && r.Header["Origin"] != nil && r.Method != http.MethodOptions {
 			c.Response().Header()["Access-Control-Expose-Headers"] = exposed
 		}
 		var start time.Time
@@ -272,6 +276,47 @@ func (s *Kit) run(h echo.HandlerFunc, c echo.Context) {
 	}
 }
 
+const allowOriginHeader = "Access-Control-Allow-Origin"
+
+// allowOrigin lets pages of other origins read an answer. With a list of origins the
+// header depends on who asks, and every answer says so, also to who has no origin: a cache
+// would keep that one for the others.
+func (s *Kit) allowOrigin(c echo.Context) {
+	res := c.Response()
+	switch len(s.origins) {
+	case 0:
+	case 1:
+		res.Header()[allowOriginHeader] = s.origins
+	default:
+		origin := c.Request().Header["Origin"]
+		res.Before(func() { // whatever else the answer varies with is known by then
+			res.Header().Add("Vary", "Origin")
+			if len(origin) == 1 && slices.Contains(s.origins, origin[0]) {
+				res.Header()[allowOriginHeader] = origin
+			}
+		})
+	}
+}
+
+// CheckOrigins tells what is wrong with a list of origins: browsers compare them with their
+// own byte by byte. "*" and "none" stand alone.
+func CheckOrigins(list string) error {
+	if list == "" || list == "*" || list == "none" {
+		return nil
+	}
+	for o := range strings.SplitSeq(list, ",") {
+		scheme, host, _ := strings.Cut(o, "://")
+		port := host[strings.LastIndexByte(host, ':')+1:]
+		standard := scheme == "https" && port == "443" || scheme == "http" && port == "80"
+		if o == "null" || scheme != "" && validHost(host) && !standard && strings.ToLower(o) == o && !strings.ContainsAny(scheme, " /:") {
+			continue
+		}
+		return fmt.Errorf("%.200q is no origin as browsers send it: write a scheme and a host in small letters, and the port if it is not the scheme's own, "+
+			"such as https://a.example,http://localhost:3000, with nothing behind them; or * for all, or none", o)
+	}
+	return nil
+}
+
 // exposed are the headers of answers that pages of other origins may read, and
 // that browsers do not show them anyway.
 var exposed = []string{"ETag, Retry-After, Allow, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, " + requestIDHeader + ", " + DatabaseHeader}
@@ -282,8 +327,7 @@ var exposed = []string{"ETag, Retry-After, Allow, RateLimit-Limit, RateLimit-Rem
 func (s *Kit) Preflight(methods string) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
-		if s.Origin != nil {
-			h["Access-Control-Allow-Origin"] = s.Origin
+		if s.origins != nil {
 			h["Access-Control-Allow-Methods"] = []string{methods}
 			h["Access-Control-Allow-Headers"] = []string{"*, Authorization"} // which * is not
 			h["Access-Control-Max-Age"] = []string{"86400"}

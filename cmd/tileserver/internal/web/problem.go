@@ -71,9 +71,6 @@ func (s *Kit) Fail(err error, c echo.Context) {
 			delete(h, name)
 		}
 	}
-	if s.Origin != nil {
-		h["Access-Control-Allow-Origin"] = s.Origin
-	}
 	h["Cache-Control"] = NoStore
 	h["Content-Type"] = problemTypes
 	if html {

@@ -140,9 +140,6 @@ func (s *Kit) NotModified(c echo.Context, a Answer) error {
 // CommonHeaders sets what every answer has; large says whether its body is, or
 // may be, large enough to be compressed.
 func (s *Kit) CommonHeaders(h http.Header, a Answer, large bool) {
-	if s.Origin != nil {
-		h["Access-Control-Allow-Origin"] = s.Origin
-	}
 	h["Cache-Control"] = s.cacheOf(h, a.Cache)
 	switch {
 	case a.ByAccept && large:
@@ -236,9 +233,6 @@ func (s *Kit) SendFinished(c echo.Context, f *Finished) error {
 
 // KeptHeaders sets the headers of a kept answer that do not depend on its body.
 func (s *Kit) KeptHeaders(h http.Header, f *Finished, cache []string) {
-	if s.Origin != nil {
-		h["Access-Control-Allow-Origin"] = s.Origin
-	}
 	h["Cache-Control"] = s.cacheOf(h, cache)
 	if vary := f.vary(); vary != nil {
 		h["Vary"] = vary
