@@ -57,7 +57,7 @@ func (s *Room) getTileJSON(c echo.Context) error {
 		return s.unknown()
 	}
 	a := live.Current()
-	answer := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r)}
+	answer := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
 	etag := s.TagStart.Bytes(base).Bytes(name).Number(a.ID).Number(uint64(answer.Coding)).Tag()
 	answer.Tag = &etag
 	if web.Matches(r, answer.Tag, true) {

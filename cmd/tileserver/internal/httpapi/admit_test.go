@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,8 +79,8 @@ func TestKeyNeeded(t *testing.T) {
 	}
 }
 
-// A key in the address is no part of the answer: neither of its tag, nor of the
-// addresses in it, nor of what is logged; and shared caches do not keep it.
+// A key in the address is no part of the answer but for the addresses in it: neither of its
+// tag, nor of what is logged; and shared caches do not keep it.
 func TestKeyInAddress(t *testing.T) {
 	var log strings.Builder
 	f := newFixture(t, func(c *Config) {
@@ -98,19 +99,87 @@ func TestKeyInAddress(t *testing.T) {
 		if cc := b.Header.Get("Cache-Control"); strings.Contains(cc, "public") {
 			t.Errorf("%s: Cache-Control is %s", path, cc)
 		}
-		if text := body(t, b); strings.Contains(text, testKey) {
-			t.Errorf("%s: the answer holds the key: %s", path, text)
+		// Only who can be given nothing but addresses gets it there.
+		if text := body(t, b); strings.Contains(text, testKey) != strings.HasSuffix(path, ".json") || strings.Contains(body(t, a), testKey) {
+			t.Errorf("%s: the key in the answer: %s", path, text)
 		}
 	}
 	f.get("/?key=" + testKey)
 	f.get("/regions/at?lat=1&lon=2&key=" + testKey + "x")
 	f.get("/nowhere?username=" + testKey)
 	f.get("/regions/at?lat=1&lon=2&k%65y=" + testKey)
+	names := []string{"KEY", "access_token", "apikey", "api-key", "subscription-key", "Ocp-Apim-Subscription-Key", "token", "jwt", "client_secret", "X-Amz-Signature", "password", "%zz"}
+	for _, name := range names {
+		f.get("/regions/at?lat=1&lon=2&" + name + "=" + testKey)
+		f.get("/regions/at?lat=1;" + name + "=" + testKey + ";lon=2")
+		f.get("/nowhere?" + name + "=" + testKey + "&quadkey=0123&monkey=")
+	}
+	if strings.Count(log.String(), "quadkey=0123&monkey=") != len(names) {
+		t.Errorf("the log hides what is no secret:\n%s", log.String())
+	}
 	if strings.Contains(log.String(), testKey) {
 		t.Errorf("the log holds a key:\n%s", log.String())
 	}
 	if strings.Count(log.String(), "key=acme") != 8 {
 		t.Errorf("the log does not name the client:\n%s", log.String())
+	}
+}
+
+var ownAddress = regexp.MustCompile(`"http://example\.com(/[^"]*)"`)
+
+// Whoever can be given nothing but an address follows those in documents with the key in
+// it, wherever they lead, and they are the same otherwise.
+func TestKeyInLinks(t *testing.T) {
+	f := newFixture(t, guarded(t, true, quota.Limits{1}), all...)
+	f.bounds.next = "QUJD"
+	with := "key=" + url.QueryEscape(testKey)
+	seen, queue := map[string]bool{}, []string{"/style.json", "/style.json?encoding=mlt", "/tiles/country.png.json?theme=dark", "/tiles/country.mlt.json?pinned=true", "/ogc", "/ogc?f=html"}
+	for ; len(queue) > 0; queue = queue[1:] {
+		path, _, _ := strings.Cut(queue[0], "#")
+		path = strings.NewReplacer("{z}", "0", "{x}", "0", "{y}", "0", "{tileMatrix}", "0", "{tileRow}", "0", "{tileCol}", "0", `\u0026`, "&", "&amp;", "&").Replace(path)
+		bare := strings.TrimRight(strings.Replace(path, with, "", 1), "?&")
+		if seen[bare] || strings.Contains(path, "{") {
+			continue
+		}
+		seen[bare] = true
+		if path == bare {
+			if len(seen) > 6 {
+				t.Errorf("%s has no key", path)
+			}
+			path += map[bool]string{false: "?", true: "&"}[strings.Contains(path, "?")] + with
+		}
+		keyed, header := f.get(path), f.get(bare, "X-API-Key", testKey)
+		if keyed.StatusCode != header.StatusCode || keyed.StatusCode == http.StatusUnauthorized || keyed.StatusCode == http.StatusTooManyRequests {
+			t.Errorf("%s: %d, by header %d", path, keyed.StatusCode, header.StatusCode)
+		}
+		if !strings.Contains(keyed.Header.Get("Content-Type"), "json") && !strings.Contains(keyed.Header.Get("Content-Type"), "html") {
+			continue
+		}
+		text := body(t, keyed)
+		if !strings.Contains(keyed.Header.Get("Content-Type"), "html") && keyed.StatusCode == 200 && !json.Valid([]byte(text)) {
+			t.Errorf("%s is no JSON: %s", path, text)
+		}
+		if strings.HasPrefix(path, "/ogc/api") {
+			continue // the address of the server is none to follow
+		}
+		links := ownAddress.FindAllStringSubmatch(text, -1)
+		if cc := keyed.Header.Get("Cache-Control"); len(links) > 0 && strings.Contains(cc, "public") {
+			t.Errorf("%s: %s", path, cc)
+		}
+		if tag := keyed.Header.Get("Etag"); tag != "" && len(links) > 0 {
+			if again := f.get(path, "If-None-Match", tag); again.StatusCode != 304 || strings.Contains(again.Header.Get("Cache-Control"), "public") {
+				t.Errorf("%s again: %d %s", path, again.StatusCode, again.Header.Get("Cache-Control"))
+			}
+		}
+		if strings.Contains(body(t, header), testKey) {
+			t.Errorf("%s holds a key of a header", bare)
+		}
+		for _, link := range links {
+			queue = append(queue, link[1])
+		}
+	}
+	if len(seen) < 40 {
+		t.Errorf("followed %d addresses alone", len(seen))
 	}
 }
 

@@ -433,9 +433,13 @@ func (k pageKey) Extra() int { return len(k.address) }
 func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs, byAccept bool, fill func(ctx context.Context, dst []byte) ([]byte, error)) error {
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
-	a := web.Answer{Form: web.FormGeoJSON, ByAccept: byAccept}
-	if of.live {
-		return s.Reply(c, a, nil, func(ctx context.Context, out *web.Scratch) error {
+	a := web.Answer{Form: web.FormGeoJSON, ByAccept: byAccept, Base: base}
+	if of.live || web.KeyInQuery(c) { // the links of the latter are nobody else's
+		var from []uint64
+		if !of.live {
+			from = append(slices.Clone(of.from), uint64(web.HashStart.Bytes(base)))
+		}
+		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
 			free, err := s.TakeProcessor(ctx)
 			if err != nil {
 				return err

@@ -34,14 +34,17 @@ func Send(k *web.Kit, c echo.Context, from []uint64, live bool, doc *Document) e
 		return SendHTML(k, c, doc)
 	}
 	a := web.Answer{Form: doc.Form, Cache: k.CacheControl, Coding: web.Accepted(r), ByAccept: byAccept}
+	base, err := k.BaseURL(r)
+	if err != nil {
+		return err
+	}
+	if a.Form != web.FormOpenAPI { // whose address of the server is none to follow
+		a.Base = base
+	}
 	if live {
 		a.Cache = web.NoStore
 	} else {
 		// The base address is part of the links.
-		base, err := k.BaseURL(r)
-		if err != nil {
-			return err
-		}
 		etag := k.RequestTag(r, a, append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base)))...)
 		a.Tag = &etag
 		if web.Matches(r, a.Tag, true) {
@@ -69,5 +72,9 @@ func SendHTML(k *web.Kit, c echo.Context, doc *Document) error {
 	if err != nil {
 		return err
 	}
-	return k.SendPage(c, page)
+	base, err := k.BaseURL(c.Request())
+	if err != nil {
+		return err
+	}
+	return k.SendPage(c, web.CarryKey(c, web.FormText, base, page))
 }

@@ -29,7 +29,7 @@ type UsageLimit struct {
 // getUsage answers GET /usage: what the key it is asked with was used for. It
 // uses up nothing.
 func (s *Room) getUsage(c echo.Context) error {
-	sent := web.SentKey(web.KeysAsked, c.Request())
+	sent, _ := web.SentKey(web.KeysAsked, c.Request())
 	if sent == "" {
 		return web.RefuseUnkeyed(c, web.ErrKeyMissing)
 	}

@@ -81,7 +81,7 @@ func (s *Room) getStyle(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r)}
+	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
 	etag := s.styleTag(r, a, &v, base, name, names, encoding, set, under)
 	a.Tag = &etag
 	if web.Matches(r, a.Tag, true) {

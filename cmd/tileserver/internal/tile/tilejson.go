@@ -87,7 +87,7 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	h, from, live := s.describedBy(&v, set, base)
 	// Addresses of generations do not name those of collections.
 	pinned = pinned && from == 0
-	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r)}
+	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
 	if pinned {
 		h = h.Bytes("pinned")
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/labstack/echo/v4"
 
@@ -91,7 +93,7 @@ func (s *Kit) admitted(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
 // judge counts a request and returns why it may not pass.
 func (a *admission) judge(c echo.Context) error {
 	r := c.Request()
-	sent := SentKey(a.rule, r)
+	sent, inQuery := SentKey(a.rule, r)
 	g := a.guard
 	var keys *quota.Keys
 	if g.Keys != nil && a.rule != KeysOfOthers {
@@ -100,6 +102,9 @@ func (a *admission) judge(c echo.Context) error {
 	if keys != nil && sent != "" {
 		if k := keys.Find(sent); k != nil {
 			a.s.NameClient(c, k.Name)
+			if inQuery {
+				c.Set(queryKey, sent)
+			}
 			if len(k.Scopes) > 0 || a.scoped || r.Method != http.MethodGet { // for most requests nothing is remembered, which would cost memory
 				c.Set(clientKey, func() *quota.Key {
 					if keys := g.Keys(); keys != nil {
@@ -209,30 +214,31 @@ func survives(name string) bool {
 // SentKey returns the key a request brings, "" for none: in the header X-API-Key, as
 // a bearer token, as the password of Basic authentication, which is where
 // clients of GeoIP2 put it, or, for those that can only change an address, as
-// the parameter key. The parameter is taken out of the address, so that answers,
-// tags and logs do not depend on it.
-func SentKey(rule KeyRule, r *http.Request) string {
+// the parameter key, of which inQuery tells. The parameter is taken out of the address, so
+// that kept answers, tags and logs do not depend on it.
+func SentKey(rule KeyRule, r *http.Request) (key string, inQuery bool) {
 	if rule == KeysOfProxy {
-		return r.Header.Get("X-Api-Key")
+		return r.Header.Get("X-Api-Key"), false
 	}
-	inQuery := cutParameter(r.URL, keyParameter)
+	key = cutParameter(r.URL, keyParameter)
+	inQuery = key != ""
 	if rule == KeysByUsername {
-		if name := cutParameter(r.URL, "username"); inQuery == "" {
-			inQuery = name
+		if name := cutParameter(r.URL, "username"); key == "" {
+			key = name
 		}
 	}
 	if v := r.Header.Get("X-Api-Key"); v != "" {
-		return v
+		return v, false
 	}
 	if v := r.Header.Get("Authorization"); v != "" {
 		if scheme, token, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Bearer") {
-			return strings.TrimSpace(token)
+			return strings.TrimSpace(token), false
 		}
 		if _, password, ok := r.BasicAuth(); ok {
-			return password
+			return password, false
 		}
 	}
-	return inQuery
+	return key, inQuery
 }
 
 // cutParameter takes a parameter out of the query of an address and returns its
@@ -260,18 +266,77 @@ func cutParameter(u *url.URL, name string) (value string) {
 
 // redacted is a query as it may be logged: routes that ask for no key, and
 // requests that no route is for, do not take it out.
+// What others call their secrets is hidden too: clients send them by mistake.
 func redacted(query string) string {
-	if !strings.Contains(query, "key=") && !strings.Contains(query, "username=") && !strings.Contains(query, "%") {
-		return query
-	}
-	parts := strings.Split(query, "&")
-	for i, p := range parts {
-		name, _, ok := strings.Cut(p, "=")
-		if plain, err := url.QueryUnescape(name); ok && err == nil && (plain == "key" || plain == "username") {
-			parts[i] = plain + "=…"
+	b := make([]byte, 0, maxLogged+len("…"))
+	for rest := query; rest != ""; {
+		part, end := rest, ""
+		if i := strings.IndexAny(rest, "&;"); i >= 0 {
+			part, end = rest[:i], rest[i:i+1]
 		}
+		rest = rest[len(part)+len(end):]
+		name, _, ok := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(name); ok && (err != nil || secret(plain)) {
+			part = name + "=…"
+		}
+		b = append(append(b, part...), end...)
 	}
-	return strings.Join(parts, "&")
+	return string(b)
+}
+
+// secret reports whether a parameter of this name is one that nobody else may know, however
+// its words are joined.
+func secret(name string) bool {
+	switch strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name) {
+	case "key", "apikey", "xapikey", "accesskey", "authkey", "licensekey", "privatekey", "secretkey", "subscriptionkey", "ocpapimsubscriptionkey",
+		"token", "accesstoken", "apitoken", "authtoken", "idtoken", "refreshtoken", "bearer", "bearertoken", "jwt",
+		"auth", "authorization", "credential", "credentials", "xamzcredential", "secret", "clientsecret", "apisecret",
+		"pass", "passwd", "password", "passphrase", "pwd", "sig", "signature", "xamzsignature", "sessionid", "username":
+		return true
+	}
+	return false
+}
+
+// queryKey is the context key of the key that was given as a parameter.
+const queryKey = "queryKey"
+
+// KeyInQuery reports whether a request was let in by the parameter key.
+func KeyInQuery(c echo.Context) bool { return c.Get(queryKey) != nil }
+
+// CarryKey puts the key that was given as a parameter into the addresses of this server in
+// a document, which begin with base: whoever can only be given an address follows them with
+// no other key. What people wrote into the properties of features stays as it is.
+func CarryKey(c echo.Context, form Form, base string, body []byte) []byte {
+	key, _ := c.Get(queryKey).(string)
+	if key == "" || base == "" {
+		return body
+	}
+	key = keyParameter + "=" + url.QueryEscape(key)
+	start, out := []byte(`"`+base), []byte(nil)
+	for {
+		before, rest, found := bytes.Cut(body, start)
+		out = append(out, before...)
+		if !found {
+			return out
+		}
+		link := bytes.HasSuffix(out, []byte("href=")) || bytes.HasSuffix(out, []byte(`"href":`)) || form != FormGeoJSON
+		out = append(out, start...)
+		end := bytes.IndexAny(rest, `"#`)
+		if body = rest; !link || end < 0 || end > 0 && (rest[0] != '/' && rest[0] != '?' || rest[end-1] == '\\') {
+			continue
+		}
+		join := byte('?')
+		if bytes.IndexByte(rest[:end], '?') >= 0 {
+			join = '&'
+		}
+		out = append(append(append(out, rest[:end]...), join), key...)
+		body = rest[end:]
+	}
 }
 
 // clientName is under which a request's context keeps the name of its key.

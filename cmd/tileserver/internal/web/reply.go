@@ -24,6 +24,15 @@ type Answer struct {
 	// Coding is what the client takes; small bodies stay uncompressed, and
 	// then do not vary with it.
 	Coding Coding
+	// Base is the server's address where the body has links to it; see CarryKey.
+	Base string
+}
+
+// withKey keeps an answer whose links carry a key out of caches that many share.
+func (a *Answer) withKey(c echo.Context) {
+	if a.Base != "" && KeyInQuery(c) {
+		a.Cache = []string{privately(a.Cache[0])}
+	}
 }
 
 // Scratch is memory reused from request to request.
@@ -93,6 +102,8 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 
 // SendStatus writes an answer with a status.
 func (s *Kit) SendStatus(c echo.Context, status int, a Answer, b *Scratch) error {
+	b.Body = CarryKey(c, a.Form, a.Base, b.Body)
+	a.withKey(c)
 	body := b.Body
 	res := c.Response()
 	h := res.Header()
@@ -132,6 +143,7 @@ func LengthHeader(n int) []string {
 // NotModified answers 304, with the headers RFC 9110 wants repeated. Whether
 // the body would have been large is not known without reading it.
 func (s *Kit) NotModified(c echo.Context, a Answer) error {
+	a.withKey(c)
 	s.CommonHeaders(c.Response().Header(), a, !a.Form.Picture())
 	c.Response().WriteHeader(http.StatusNotModified)
 	return nil
