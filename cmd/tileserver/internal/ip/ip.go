@@ -118,7 +118,12 @@ func (s *Room) getOwnAddress(c echo.Context) error {
 		return web.ErrNoPeer
 	}
 	// The answer is the caller's alone: the next one's is another.
-	return s.sendAddress(c, addr, web.PrivateNoStore)
+	err := s.sendAddress(c, addr, web.PrivateNoStore)
+	if peer, header, ok := s.Disbelieved(c.Request()); ok && errors.Is(err, ipgeo.ErrReserved) {
+		return web.Refuse(ipgeo.ErrReserved, "addr", "The request came from a proxy at "+peer.String()+", whose "+header+
+			" is not believed. If it is the operator's, start the server with --trusted-proxy "+peer.String()+".")
+	}
+	return err
 }
 
 // sendAddress answers where an address is.

@@ -72,14 +72,10 @@ func ValidBasePath(p string) bool {
 // RootPath is the path under which the client reached the server, without a final slash.
 func (s *Kit) RootPath(r *http.Request) string { return s.forwardedPrefix(r) + s.basePath }
 
-// forwardedPrefix is the path under which the nearest proxy, if it is trusted,
-// hands requests on to us after removing it. RFC 7239 has none.
+// forwardedPrefix is the path that trusted proxies have removed before they handed a
+// request on. RFC 7239 has none.
 func (s *Kit) forwardedPrefix(r *http.Request) string {
-	values := r.Header["X-Forwarded-Prefix"]
-	if len(values) == 0 || s.forwarded != XForwardedFor || !s.trusts(peerAddr(r)) {
-		return ""
-	}
-	prefix := strings.TrimRight(lastValue(values), "/")
+	prefix := strings.TrimRight(s.told(r, "prefix"), "/")
 	if !ValidBasePath(prefix) {
 		return ""
 	}

@@ -23,31 +23,62 @@ const maxHops = 32
 // It is what everything that wants to know the caller asks: answers about the
 // caller, limits and logs. The zero Addr means that the peer itself is unknown.
 func (s *Kit) ClientAddr(r *http.Request) netip.Addr {
-	addr := peerAddr(r)
-	if !s.trusts(addr) {
-		return addr
+	addr, _ := s.chain(r)
+	return addr
+}
+
+// chain returns the client's address and how many elements of a forwarding header trusted
+// proxies have appended: those that count in every such header. It is none where the peer is
+// not trusted, and 1 where no address is told, for the peer itself may have told others.
+func (s *Kit) chain(r *http.Request) (addr netip.Addr, trusted int) {
+	if addr = peerAddr(r); !s.trusts(addr) {
+		return addr, 0
 	}
-	values := s.forwarded.hops(r.Header)
-	hops := 0
-	for i := len(values) - 1; i >= 0; i-- {
-		rest := values[i]
-		for more := true; more; {
-			var hop string
-			rest, hop, more = s.forwarded.lastHop(rest)
-			if hops++; hops > maxHops {
-				return addr
-			}
-			next, ok := parseHop(hop)
-			if !ok {
-				return addr
-			}
-			addr = next
-			if !s.trusts(addr) {
-				return addr
-			}
+	for element := range s.forwarded.elements(r.Header[s.forwarded.header("for")]) {
+		trusted++
+		hop, _ := s.forwarded.parameter(element, "for") // without one the hop is no address
+		next, ok := parseHop(hop)
+		if !ok {
+			return addr, trusted
+		}
+		if addr = next; !s.trusts(addr) {
+			return addr, trusted
 		}
 	}
-	return addr
+	return addr, max(trusted, 1)
+}
+
+// told is what the outermost trusted proxy says in an element beside an address, "" for
+// nothing: what the client asked for, where the nearest one tells only what it was asked for
+// itself. A proxy that hands a header on as it is leaves fewer elements, the last of which
+// then is the outermost.
+func (s *Kit) told(r *http.Request, parameter string) (value string) {
+	lines := r.Header[s.forwarded.header(parameter)]
+	if len(lines) == 0 {
+		return ""
+	}
+	_, trusted := s.chain(r)
+	for element := range s.forwarded.elements(lines) {
+		if trusted--; trusted < 0 {
+			break
+		}
+		if v, ok := s.forwarded.parameter(element, parameter); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// Disbelieved returns the address of a peer on this machine that names a client and is not
+// trusted: a proxy that the operator forgot, most likely.
+func (s *Kit) Disbelieved(r *http.Request) (peer netip.Addr, header string, ok bool) {
+	peer = peerAddr(r)
+	for _, header = range []string{"X-Forwarded-For", "Forwarded"} {
+		if len(r.Header[header]) > 0 && peer.IsLoopback() && !s.trusts(peer) {
+			return peer, header, true
+		}
+	}
+	return peer, "", false
 }
 
 // peerAddr is the other end of the connection.
@@ -70,7 +101,8 @@ func (s *Kit) trusts(addr netip.Addr) bool {
 }
 
 // parseHop reads one entry of a forwarding header. Proxies write bare
-// addresses, addresses with a port and IPv6 addresses in brackets.
+// addresses, addresses with a port, which may be obfuscated (RFC 7239, 6.3), and IPv6
+// addresses in brackets.
 func parseHop(s string) (netip.Addr, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) > 64 {
@@ -82,6 +114,12 @@ func parseHop(s string) (netip.Addr, bool) {
 	if ap, err := netip.ParseAddrPort(s); err == nil {
 		return plain(ap.Addr()), true
 	}
+	if host, port, ok := strings.Cut(s, ":_"); ok && obfuscated(port) && (host != "" && host[len(host)-1] == ']' || !strings.Contains(host, ":")) {
+		s = host
+		if addr, err := netip.ParseAddr(s); err == nil {
+			return plain(addr), true
+		}
+	}
 	if n := len(s); n > 2 && s[0] == '[' && s[n-1] == ']' {
 		if addr, err := netip.ParseAddr(s[1 : n-1]); err == nil && addr.Is6() {
 			return plain(addr), true
@@ -90,23 +128,31 @@ func parseHop(s string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
+// obfuscated reports whether a port may follow the underscore of one that is obfuscated.
+func obfuscated(port string) bool {
+	for i := range len(port) {
+		c := port[i]
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return port != ""
+}
+
 // plain drops what would keep equal addresses from comparing equal: the zone,
 // and the IPv6 wrapping of an IPv4 address.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 // BaseURL is the address under which the client reached the server, without a
 // final slash. A configured public URL wins; forwarding
-// headers count only from a trusted proxy, and of several values the one the
-// nearest proxy wrote last.
+// headers count only from trusted proxies, and of several values that of the outermost.
 func (s *Kit) BaseURL(r *http.Request) (string, error) {
 	if s.PublicURL != "" {
 		return s.PublicURL, nil
 	}
 	host := r.Host
-	if s.trusts(peerAddr(r)) {
-		if _, h := s.forwarded.origin(r.Header); h != "" {
-			host = h
-		}
+	if h := s.told(r, "host"); h != "" {
+		host = h
 	}
 	if !validHost(host) {
 		return "", Refuse(errHost, "", "Send a Host header holding a host name or address with an optional port, or set the server's --public-url.")
@@ -117,27 +163,16 @@ func (s *Kit) BaseURL(r *http.Request) (string, error) {
 // scheme is the one a request was made with, which a trusted proxy may know
 // better.
 func (s *Kit) scheme(r *http.Request) string {
-	if s.trusts(peerAddr(r)) {
-		proto, _ := s.forwarded.origin(r.Header)
-		switch {
-		case strings.EqualFold(proto, "https"):
-			return "https"
-		case strings.EqualFold(proto, "http"):
-			return "http"
-		}
+	switch proto := s.told(r, "proto"); {
+	case strings.EqualFold(proto, "https"):
+		return "https"
+	case strings.EqualFold(proto, "http"):
+		return "http"
 	}
 	if r.TLS != nil {
 		return "https"
 	}
 	return "http"
-}
-
-func lastValue(values []string) string {
-	if len(values) == 0 {
-		return ""
-	}
-	v := values[len(values)-1]
-	return strings.TrimSpace(v[strings.LastIndexByte(v, ',')+1:])
 }
 
 // validHost accepts what may stand in the authority of a URL we hand out:

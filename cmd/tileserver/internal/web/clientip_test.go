@@ -46,7 +46,12 @@ func TestClientAddr(t *testing.T) {
 		{"malformed behind a trusted hop", []string{"203.0.113.0/24"}, peer4, []string{"8.8.8.8, \"x\", 203.0.113.5"}, "203.0.113.5"},
 		{"malformed left of the answer", []string{"203.0.113.0/24"}, peer4, []string{"<script>, 8.8.8.8"}, "8.8.8.8"},
 		{"octal", []string{"203.0.113.0/24"}, peer4, []string{"010.0.0.1"}, "203.0.113.9"},
-		{"empty entry", []string{"203.0.113.0/24"}, peer4, []string{"8.8.8.8,"}, "203.0.113.9"},
+		{"empty entry", []string{"203.0.113.0/24"}, peer4, []string{"8.8.8.8,"}, "8.8.8.8"},
+		{"empty entries", []string{"203.0.113.0/24"}, peer4, []string{"1.1.1.1,,8.8.8.8", " , 203.0.113.5 ,,"}, "8.8.8.8"},
+		{"empty entries alone", []string{"203.0.113.0/24"}, peer4, []string{" , ,", ""}, "203.0.113.9"},
+		{"too many empty entries", []string{"203.0.113.0/24"}, peer4, []string{"8.8.8.8" + strings.Repeat(",", maxHops)}, "203.0.113.9"},
+		{"obfuscated port", []string{"203.0.113.0/24"}, peer4, []string{"8.8.8.8:_x"}, "8.8.8.8"},
+		{"every header twice", []string{"203.0.113.0/24"}, peer4, []string{"1.1.1.1, 8.8.8.8", "1.1.1.1, 8.8.8.8"}, "8.8.8.8"},
 		{"too long an entry", []string{"203.0.113.0/24"}, peer4, []string{strings.Repeat("1", 200)}, "203.0.113.9"},
 		{"too many hops", []string{"203.0.113.0/24"}, peer4, []string{"8.8.8.8" + strings.Repeat(",203.0.113.4", maxHops)}, "203.0.113.4"},
 	} {

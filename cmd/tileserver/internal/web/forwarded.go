@@ -1,7 +1,7 @@
 package web
 
 import (
-	"net/http"
+	"iter"
 	"strings"
 )
 
@@ -18,42 +18,53 @@ const (
 	Forwarded
 )
 
-// lastHop cuts the right-most hop off a value of a forwarding header. more
-// reports whether anything is left of it.
-func (f ForwardedHeader) lastHop(value string) (rest, hop string, more bool) {
-	if f == Forwarded {
-		rest, element, more := lastElement(value)
-		hop, _ = elementParameter(element, "for") // without one the hop is no address
-		return rest, hop, more
+// xForwarded are the customary headers, by the parameters that RFC 7239 has for the same.
+var xForwarded = map[string]string{"for": "X-Forwarded-For", "proto": "X-Forwarded-Proto", "host": "X-Forwarded-Host", "prefix": "X-Forwarded-Prefix"}
+
+// header is the one that has a parameter, "" for none.
+func (f ForwardedHeader) header(parameter string) string {
+	switch {
+	case f == XForwardedFor:
+		return xForwarded[parameter]
+	case parameter == "prefix":
+		return ""
 	}
-	if i := strings.LastIndexByte(value, ','); i >= 0 {
-		return value[:i], value[i+1:], true
-	}
-	return "", value, false
+	return "Forwarded"
 }
 
-// hops are the header's values, in the order in which proxies append.
-func (f ForwardedHeader) hops(h http.Header) []string {
+// parameter returns the value that an element has of a parameter, if it has one.
+func (f ForwardedHeader) parameter(element, name string) (string, bool) {
 	if f == Forwarded {
-		return h["Forwarded"]
+		return elementParameter(element, name)
 	}
-	return h["X-Forwarded-For"]
+	return element, true
 }
 
-// origin returns the scheme and host the nearest proxy was asked for, "" for
-// what it does not say.
-func (f ForwardedHeader) origin(h http.Header) (scheme, host string) {
-	if f == XForwardedFor {
-		return lastValue(h["X-Forwarded-Proto"]), lastValue(h["X-Forwarded-Host"])
+// elements are those of a header of several lines from the last one on, which the nearest
+// proxy has written: maxHops of them at most. Empty ones do not count (RFC 9110, 5.6.1).
+func (f ForwardedHeader) elements(lines []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		read := 0
+		for i := len(lines) - 1; i >= 0; i-- {
+			rest := lines[i]
+			for more := true; more; {
+				var element string
+				if f == Forwarded {
+					rest, element, more = lastElement(rest)
+				} else if at := strings.LastIndexByte(rest, ','); at >= 0 {
+					rest, element = rest[:at], rest[at+1:]
+				} else {
+					element, more = rest, false
+				}
+				if read++; read > maxHops {
+					return
+				}
+				if element = strings.TrimSpace(element); element != "" && !yield(element) {
+					return
+				}
+			}
+		}
 	}
-	values := h["Forwarded"]
-	if len(values) == 0 {
-		return "", ""
-	}
-	_, element, _ := lastElement(values[len(values)-1])
-	scheme, _ = elementParameter(element, "proto")
-	host, _ = elementParameter(element, "host")
-	return scheme, host
 }
 
 // lastElement cuts the right-most element off a Forwarded value. It reads from

@@ -49,7 +49,13 @@ func TestClientAddrForwarded(t *testing.T) {
 		{"no value", one, peer4, []string{"for"}, "203.0.113.9"},
 		{"text behind quotes", one, peer4, []string{`for="8.8.8.8"x`}, "203.0.113.9"},
 		{"open quote in it", one, peer4, []string{`for="8.8.8.8`}, "203.0.113.9"},
-		{"trailing comma", one, peer4, []string{"for=8.8.8.8,"}, "203.0.113.9"},
+		{"trailing comma", one, peer4, []string{"for=8.8.8.8,"}, "8.8.8.8"},
+		{"empty elements", several, peer4, []string{"for=8.8.8.8, , for=10.0.0.1", ","}, "8.8.8.8"},
+		{"obfuscated port", one, peer4, []string{`for="8.8.8.8:_obf-1.x"`}, "8.8.8.8"},
+		{"IPv6 with an obfuscated port", one, peer4, []string{`for="[2001:218::1]:_x"`}, "2001:218::1"},
+		{"IPv6 without brackets and an obfuscated port", one, peer4, []string{`for="2001:218::1:_x"`}, "203.0.113.9"},
+		{"port that is none", one, peer4, []string{`for="8.8.8.8:_"`}, "203.0.113.9"},
+		{"port that is none either", one, peer4, []string{`for="8.8.8.8:_a b"`}, "203.0.113.9"},
 		{"too many hops", several, peer4, []string{"for=8.8.8.8" + strings.Repeat(",for=203.0.113.4", maxHops)}, "203.0.113.4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,6 +103,59 @@ func TestBaseURLForwarded(t *testing.T) {
 		r.Header.Set("X-Forwarded-Proto", "https")
 		if got, err := s.BaseURL(r); got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%s: %q, %v; want %q", tt.forwarded, got, err, tt.want)
+		}
+	}
+}
+
+// One rule for all headers of a chain: what the outermost trusted proxy says counts, and
+// what a client claims does not, however many proxies there are.
+func TestBaseURLOfChain(t *testing.T) {
+	for _, tt := range []struct {
+		name                string
+		trusted             string
+		addresses, of, want string // of is proto, host and prefix, each with | between
+	}{
+		{"one", "192.0.2.0/24", "8.8.8.8", "https|a.example|/eu", "https://a.example/eu"},
+		{"one, forged", "192.0.2.0/24", "9.9.9.9, 8.8.8.8", "http, https|evil.example, a.example|/evil, /eu", "https://a.example/eu"},
+		{"two", "192.0.2.0/24 10.0.0.0/8", "8.8.8.8, 10.0.0.1", "https, http|a.example, inner.local|/eu, /inner", "https://a.example/eu"},
+		{"two, forged", "192.0.2.0/24 10.0.0.0/8", "9.9.9.9, 8.8.8.8, 10.0.0.1", "http, https, http|evil.example, a.example, inner.local|/evil, /eu, /x", "https://a.example/eu"},
+		{"two, of which one appends", "192.0.2.0/24 10.0.0.0/8", "8.8.8.8, 10.0.0.1", "https|a.example|", "https://a.example"},
+		{"two, of which one is trusted", "192.0.2.0/24", "8.8.8.8, 10.0.0.1", "https, http|a.example, inner.local|", "http://inner.local"},
+		{"empty elements", "192.0.2.0/24 10.0.0.0/8", "8.8.8.8,, 10.0.0.1,", "https, ,http,|a.example,,inner.local|", "https://a.example"},
+		{"no addresses", "192.0.2.0/24", "", "http, https|evil.example, a.example|", "https://a.example"},
+		{"client unknown", "192.0.2.0/24", "unknown", "http, https|evil.example, a.example|", "https://a.example"},
+		{"nobody trusted", "203.0.113.0/24", "8.8.8.8", "https|a.example|/eu", "http://h.example"},
+	} {
+		for _, header := range []ForwardedHeader{XForwardedFor, Forwarded} {
+			s := &Kit{forwarded: header}
+			for p := range strings.FieldsSeq(tt.trusted) {
+				s.trusted = append(s.trusted, netip.MustParsePrefix(p))
+			}
+			r := httptest.NewRequest("GET", "/", nil)
+			r.Host = "h.example"
+			of, want := strings.Split(tt.of, "|"), tt.want
+			if header == XForwardedFor {
+				for i, name := range []string{"X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Prefix"} {
+					r.Header.Set(name, of[i])
+				}
+				r.Header.Set("X-Forwarded-For", tt.addresses)
+			} else if tt.addresses != "" && strings.Count(of[1], ",") == strings.Count(tt.addresses, ",") {
+				var elements []string
+				protos, hosts := strings.Split(of[0], ","), strings.Split(of[1], ",")
+				for i, address := range strings.Split(tt.addresses, ",") {
+					if address = strings.TrimSpace(address); address != "" {
+						address = "for=" + address + ";proto=" + strings.TrimSpace(protos[i]) + ";host=" + strings.TrimSpace(hosts[i])
+					}
+					elements = append(elements, address)
+				}
+				r.Header.Set("Forwarded", strings.Join(elements, ", "))
+				want = strings.TrimSuffix(want, "/eu") // RFC 7239 has no prefix
+			} else {
+				continue
+			}
+			if got, err := s.BaseURL(r); got != want || err != nil {
+				t.Errorf("%s, %d: %s, %v; want %s", tt.name, header, got, err, want)
+			}
 		}
 	}
 }
