@@ -1,8 +1,11 @@
 package httpapi
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -18,6 +21,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 )
@@ -292,6 +296,46 @@ func TestIPHeadersUnavailable(t *testing.T) {
 	f.handler.ServeHTTP(w, r)
 	if w.Code != 200 || w.Header().Get("X-Geo-Status") != "unavailable" {
 		t.Errorf("no peer: %d %v", w.Code, w.Header())
+	}
+}
+
+// Refusals are no statuses either, and nobody waits for a body that is announced and not
+// sent. The connection ends with the answer: what comes on it could be that body.
+func TestIPHeadersRefused(t *testing.T) {
+	f := newFixture(t, guarded(t, false, quota.Limits{1}), catalogue.IP.Name)
+	for _, headers := range [][]string{{}, {"X-API-Key", "wrong"}, {}} { // no key, a wrong one, over the limit
+		res := f.do("POST", "/ip/headers/x", headers...)
+		_, set := res.Header["X-Geo-Country"]
+		if res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "refused" || !set || res.Header.Get("X-Geo-Country") != "" || body(t, res) != "" || res.Header.Get("Www-Authenticate") != "" {
+			t.Errorf("%v: %d %v", headers, res.StatusCode, res.Header)
+		}
+	}
+	if res := f.get("/ip/headers", "X-API-Key", testKey); res.Header.Get("X-Geo-Status") == "refused" {
+		t.Errorf("with a key: %v", res.Header)
+	}
+}
+
+func TestBodyNotSent(t *testing.T) {
+	f := newFixture(t, nil, all...)
+	server := httptest.NewServer(f.handler) // which waits for bodies without an end
+	t.Cleanup(server.Close)
+	for _, path := range []string{"/ip/headers", "/ip/headers/shop", "/ip/1.2.3.4", "/ip/x", "/tiles/country/3/4/2.mvt"} {
+		for _, bodyHeader := range []string{"Content-Length: 77", "Transfer-Encoding: chunked"} {
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", path, bodyHeader); err != nil {
+				t.Fatal(err)
+			}
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil || !res.Close {
+				t.Errorf("%s with %s: %v, %+v", path, bodyHeader, err, res)
+			}
+			if err := conn.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

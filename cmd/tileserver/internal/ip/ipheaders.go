@@ -27,6 +27,7 @@ var (
 	geoNotFound    = []string{"not-found"}
 	geoReserved    = []string{"reserved"}
 	geoUnavailable = []string{"unavailable"}
+	geoRefused     = []string{"refused"}
 )
 
 var geoEmpty = []string{""}
@@ -51,18 +52,21 @@ func (s *Room) getHeaders(c echo.Context) error {
 	return nil
 }
 
-// refuseHeaders answers when the server is at its limit.
+// refuseHeaders answers when the server is at its limit, or the proxy may not ask: without a
+// key, or more often than it may.
 func (s *Room) refuseHeaders(c echo.Context, err error) {
+	h := s.beginHeaders(c)
 	if !errors.Is(err, web.ErrBusy) {
-		s.Fail(err, c)
-		return
+		h["X-Geo-Status"] = geoRefused
 	}
-	s.beginHeaders(c)
+	delete(h, "Www-Authenticate") // these are of other statuses
+	delete(h, "Retry-After")
 	c.Response().WriteHeader(http.StatusOK)
 }
 
 // beginHeaders sets the headers as they are while nothing is known.
 func (s *Room) beginHeaders(c echo.Context) http.Header {
+	web.LeaveBody(c)
 	h := c.Response().Header()
 	for i := range geoHeaders {
 		h[geoHeaders[i].name] = geoEmpty

@@ -204,7 +204,7 @@ func verdict(c echo.Context, v quota.Verdict) error {
 // others are of the answer that has failed.
 func survives(name string) bool {
 	switch name {
-	case "Allow", "Www-Authenticate", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
+	case "Allow", "Connection", "Www-Authenticate", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
 		requestIDHeader, allowOriginHeader, "Access-Control-Expose-Headers":
 		return true
 	}

@@ -228,10 +228,20 @@ func (f *followers) end(addr quota.Client) {
 // bodiless refuses large bodies of requests whose body nobody reads.
 func bodiless(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		LeaveBody(c)
 		if c.Request().ContentLength > maxRequestBody {
 			return errBodyTooLarge
 		}
 		return h(c)
+	}
+}
+
+// LeaveBody answers without waiting for a body that nobody reads: proxies announce those of
+// the requests they ask about, and do not send them. What would follow on the connection
+// could be the body or the next request, so it ends with the answer.
+func LeaveBody(c echo.Context) {
+	if r := c.Request(); r.ContentLength != 0 && r.ProtoMajor == 1 {
+		c.Response().Header()["Connection"] = []string{"close"}
 	}
 }
 
