@@ -211,7 +211,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/web"},
-		ours:  []string{"quadkey", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "static"},
+		ours:  []string{"quadkey", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "static"},
 		never: []string{module + "/cellstore/dataset/...", module + "/tiles/...", module + "/places/...", module + "/ipgeo/..."},
 		why:   "what every endpoint stands on knows no data set, so that a new one changes nothing in it",
 	},

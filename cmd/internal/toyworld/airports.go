@@ -17,7 +17,7 @@ import (
 var Zones = []string{"Europe/Zurich", "Europe/Berlin", "Pacific/Kiritimati", "America/New_York", "Europe/Amsterdam", "UTC"}
 
 // Countries are those of PublishTimeZones that have one time zone only.
-var Countries = map[string]string{"EL": "Europe/Berlin"}
+var Countries = map[string]string{"EE": "Europe/Berlin"}
 
 // PublishTimeZones publishes the offsets of a few time zones. Publish does not
 // call it.
@@ -42,15 +42,15 @@ func PublishAirports(ctx context.Context, c *dataset.Catalog) error {
 func eachAirport() iter.Seq2[airports.Airport, error] {
 	elevation := 431.9
 	list := []airports.Airport{
-		{ID: 1, Ident: "TWWL", IATA: "WLD", ICAO: "TWWL", Type: airports.Large, Name: `Westland "Main" <intl>`, Municipality: "Weston", Country: "WL", Region: "WL-S",
+		{ID: 1, Ident: "TWWL", IATA: "WLD", ICAO: "TWWL", Type: airports.Large, Name: `Westland "Main" <intl>`, Municipality: "Weston", Country: "WS", Region: "WL-S",
 			Lat: 47, Lon: 5, ElevationM: &elevation, Scheduled: true, Keywords: []string{"WLX"}, Home: "https://example.org/", TimeZone: "Europe/Zurich"},
-		{ID: 2, Ident: "TWEL", IATA: "ELD", ICAO: "TWEL", Type: airports.Medium, Name: "Eastland", Country: "EL", Lat: 47.5, Lon: 7, TimeZone: "Europe/Berlin", TimeZoneSource: "nearest"},
+		{ID: 2, Ident: "TWEL", IATA: "ELD", ICAO: "TWEL", Type: airports.Medium, Name: "Eastland", Country: "EE", Lat: 47.5, Lon: 7, TimeZone: "Europe/Berlin", TimeZoneSource: "nearest"},
 		{ID: 3, Ident: "TWIS", ICAO: "TWIS", Type: airports.Seaplane, Name: "Lagoon", Country: "IS", Lat: 0, Lon: 180, TimeZone: "Antarctica/Nowhere"},
 	}
 	for i := len(list); i < Airports; i++ {
 		a := airports.Airport{
 			ID: uint32(i + 1), Ident: fmt.Sprintf("WL-%04d", i), Local: fmt.Sprintf("G%d", i), Type: airports.Small, Name: fmt.Sprintf("Strip %d", i),
-			Country: "WL", Lat: South + float64(i%20)/5, Lon: West + float64(i)/100,
+			Country: "WS", Lat: South + float64(i%20)/5, Lon: West + float64(i)/100,
 		}
 		switch i % 10 {
 		case 0:

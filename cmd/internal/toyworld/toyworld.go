@@ -158,14 +158,14 @@ func eachPlace() iter.Seq2[places.Place, error] {
 		for id := uint32(1); id <= Places; id++ {
 			town := towns[r.IntN(len(towns))]
 			p := places.Place{
-				ID: id, Name: fmt.Sprintf("Place %d – \"Ü\"", id), Class: "P", Code: "PPL", Country: "WL", TimeZone: "Europe/Zurich",
+				ID: id, Name: fmt.Sprintf("Place %d – \"Ü\"", id), Class: "P", Code: "PPL", Country: "WS", TimeZone: "Europe/Zurich",
 				Lon:        min(max(town[0]+0.2*r.NormFloat64(), -179), 179),
 				Lat:        min(max(town[1]+0.2*r.NormFloat64(), -89), 89),
 				Population: int64(math.Exp(4 + 10*r.Float64())),
 				Modified:   Modified,
 			}
 			if p.Lon > Middle {
-				p.Country = "EL"
+				p.Country = "EE"
 			}
 			if id%7 == 0 {
 				p.Class, p.Code, p.Population = "S", "CH", 0

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"quadrille/cmd/ingest/internal/iso3166"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/iso3166"
 	"quadrille/ipgeo"
 )
 

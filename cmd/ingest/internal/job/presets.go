@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/text/language"
 
-	"quadrille/cmd/ingest/internal/iso3166"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/iso3166"
 	"quadrille/tiles/build"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"quadrille/cmd/ingest/internal/iso3166"
+	"quadrille/cmd/internal/iso3166"
 	"quadrille/places"
 )
 

@@ -147,7 +147,7 @@ func readAirportFilter(p *web.Params) (f airports.Filter) {
 			f.Types = append(f.Types, t)
 		}
 	}
-	f.Countries = p.Codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
+	f.Countries = p.Countries("country")
 	f.Scheduled = p.OneOf("scheduled", "true", "false") == "true"
 	f.Closed = p.OneOf("closed", "true", "false") == "true"
 	return f

@@ -158,7 +158,7 @@ func readSearch(q *web.Params) geocoder.Query {
 	query := geocoder.Query{Text: readText(q), Kinds: readKinds(q, geocoder.Kinds)}
 	query.Limit = int(q.Integer("limit", 1, maxLimit, defaultLimit))
 	query.Langs = languages(q)
-	query.Countries = q.Codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
+	query.Countries = q.Countries("country")
 	if q.Has("bbox") {
 		box := q.Box("bbox")
 		query.Box = &box

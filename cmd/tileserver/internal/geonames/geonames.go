@@ -267,7 +267,11 @@ func (p params) codes(name string, min, max int, digits bool) ([]string, error) 
 			if code = strings.ToUpper(strings.TrimSpace(code)); code == "" {
 				continue
 			}
-			if !web.IsCode(code, min, max, digits) {
+			ok := web.IsCode(code, min, max, digits)
+			if ok && name == "country" {
+				code, ok = web.CountryCode(code)
+			}
+			if !ok {
 				return nil, refuse(badParameter, "invalid "+name)
 			}
 			if codes = append(codes, code); len(codes) > maxRepeated {

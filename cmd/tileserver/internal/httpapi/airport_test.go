@@ -137,7 +137,7 @@ func TestAirportGolden(t *testing.T) {
 		"HEAD /airports/WLD",
 		"/airports/nearby?lat=47.1&lon=5&limit=2",
 		"/airports/nearby?lat=0&lon=-179.9&radius=50000&format=geojson",
-		"/airports/nearby?lat=47&lon=5&type=medium,heliport&scheduled=false&country=el,wl&limit=2",
+		"/airports/nearby?lat=47&lon=5&type=medium,heliport&scheduled=false&country=ee,ws&limit=2",
 		"/airports/nearby?lat=47&lon=5&scheduled=true",
 		"/airports/nearby?lat=46&lon=4&type=closed&limit=1",
 		"/airports/within?bbox=4,46,8,50&limit=2",

@@ -89,7 +89,7 @@ func BenchmarkRegionsAt(b *testing.B) {
 	benchHandler(b, newBenchWorld(b).handler, nil, "/regions/at?lat=47.123&lon=4.567", "/regions/at?lat=48.5&lon=6.1")
 }
 func BenchmarkNearby(b *testing.B) {
-	benchHandler(b, newBenchWorld(b).handler, nil, "/places/nearby?lat=47.123&lon=4.567", "/places/nearby?lat=48&lon=6&class=P&country=EL")
+	benchHandler(b, newBenchWorld(b).handler, nil, "/places/nearby?lat=47.123&lon=4.567", "/places/nearby?lat=48&lon=6&class=P&country=EE")
 }
 func BenchmarkIP(b *testing.B) { benchHandler(b, newBenchWorld(b).handler, nil, addressPaths()...) }
 

@@ -24,6 +24,31 @@ func manyRanges() []ipgeo.Range {
 	)
 }
 
+// A code of no country is refused wherever it is a filter: an empty answer would pass for
+// one. UK is GB.
+func TestUnknownCountry(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{
+		"/ip/ranges?", "/places/nearby?lat=47&lon=5&", "/places/within?bbox=4,46,6,48&", "/places/search?q=place&", "/airports/nearby?lat=47&lon=5&", "/airports/within?bbox=4,46,6,48&",
+		"/geocode?q=place&", "/stations/nearby?lat=47&lon=5&", "/stations/within?bbox=4,46,6,48&",
+		"/ogc/collections/places/items?",
+	} {
+		for _, code := range []string{"zz", "XX", "qq", "wl", "A1", "GBR", ""} {
+			res := w.get(path + "country=" + code)
+			if p := wantProblem(t, res, 400, "bad-parameter"); p.Parameter != "country" {
+				t.Errorf("%s%s: %+v", path, code, p)
+			}
+		}
+		uk, gb := w.get(path+"country=uk"), w.get(path+"country=GB")
+		if uk.StatusCode != gb.StatusCode || uk.StatusCode == 400 {
+			t.Errorf("%s: UK is %d, GB %d", path, uk.StatusCode, gb.StatusCode)
+		}
+	}
+	if res := w.get("/searchJSON?q=place&country=ZZ"); !strings.Contains(body(t, res), "invalid country") {
+		t.Error("GeoNames: ZZ is a country")
+	}
+}
+
 func TestRanges(t *testing.T) {
 	f := newAddresses(t, nil)
 	publishIP(t, f.catalog, true, manyRanges()...)
@@ -36,7 +61,6 @@ func TestRanges(t *testing.T) {
 		{"asn=3320&version=6&format=text", "text/plain;charset=UTF-8", "2a00:2::/31\n"},
 		{"asn=AS680", "text/plain;charset=UTF-8", "2.0.1.0/24\n"},
 		{"asn=680&country=us", "text/plain;charset=UTF-8", ""},
-		{"country=zz", "text/plain;charset=UTF-8", ""},
 		{"asn=4294967295&format=json", "application/json", `{"networks":[]}` + "\n"},
 		{"asn=3320&format=json", "application/json", `{"networks":["2.0.0.0/24",` + "\n" + `"2.0.3.1/32",` + "\n" + `"2.0.3.2/32",` + "\n" + `"2a00:2::/31"]}` + "\n"},
 		{"asn=680&format=ndjson", "application/x-ndjson", `{"network":"2.0.1.0/24"}` + "\n"},

@@ -233,7 +233,7 @@ func TestRealAnswers(t *testing.T) {
 		}
 		Next string
 	}
-	if err := json.Unmarshal([]byte(body(t, w.get("/places/nearby?lat=48&lon=6&limit=25&class=P&country=WL"))), &nearby); err != nil {
+	if err := json.Unmarshal([]byte(body(t, w.get("/places/nearby?lat=48&lon=6&limit=25&class=P&country=WS"))), &nearby); err != nil {
 		t.Fatal(err)
 	}
 	if len(nearby.Places) != 25 || nearby.Next == "" {
@@ -241,13 +241,13 @@ func TestRealAnswers(t *testing.T) {
 	}
 	last := -1.0
 	for _, p := range nearby.Places {
-		if d := quadkey.Distance(6, 48, p.Lon, p.Lat); math.Abs(d-p.Distance) > 0.1 || d < last-0.1 || p.Class != "P" || p.CountryIn != "WL" {
+		if d := quadkey.Distance(6, 48, p.Lon, p.Lat); math.Abs(d-p.Distance) > 0.1 || d < last-0.1 || p.Class != "P" || p.CountryIn != "WS" {
 			t.Errorf("%+v is %f m away", p, d)
 		}
 		last = p.Distance
 	}
 	first := nearby.Places[24].ID
-	if err := json.Unmarshal([]byte(body(t, w.get("/places/nearby?lat=48&lon=6&limit=25&class=P&country=WL&cursor="+nearby.Next))), &nearby); err != nil {
+	if err := json.Unmarshal([]byte(body(t, w.get("/places/nearby?lat=48&lon=6&limit=25&class=P&country=WS&cursor="+nearby.Next))), &nearby); err != nil {
 		t.Fatal(err)
 	}
 	if nearby.Places[0].ID == first || nearby.Places[0].Distance < last {

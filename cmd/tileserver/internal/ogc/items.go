@@ -114,10 +114,13 @@ func readAsk(r *http.Request, c *collection) (a *ask, err error) {
 			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(itemQuery.Names, ", ")+" there are the properties that "+c.id+"/queryables lists; names that begin with _ are ignored.")
 			break
 		}
-		if other.Name == "country" && c.id == stationsID && web.IsCode(other.Value, 2, 2, false) {
-			a.country = other.Value
+		value := other.Value
+		if other.Name == "country" && (c.id == placesID || c.id == airportsID || c.id == stationsID) {
+			if value = q.Country("country"); c.id == stationsID {
+				a.country = value
+			}
 		}
-		filters = append(filters, cql2.Equal(other.Name, other.Value))
+		filters = append(filters, cql2.Equal(other.Name, value))
 	}
 	if q.Err != nil {
 		return nil, q.Err

@@ -168,7 +168,7 @@ func placeID(c echo.Context) (uint32, error) {
 func readFilter(p *web.Params) (f listing.PlaceFilter) {
 	f.Classes = p.Codes("class", "one letter of GeoNames' feature classes, such as P", 1, 1, false)
 	f.Codes = p.Codes("code", "a GeoNames feature code, such as PPLC", 1, 10, true)
-	f.Countries = p.Codes("country", "the two letters of an ISO 3166-1 country code, such as FR", 2, 2, false)
+	f.Countries = p.Countries("country")
 	f.MinPopulation = p.Integer("min_population", 0, 1<<53, 0)
 	return f
 }

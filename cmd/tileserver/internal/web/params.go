@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/internal/iso3166"
 	"quadrille/quadkey"
 )
 
@@ -351,12 +352,37 @@ func (p *Params) Country(name string) string {
 	if !p.Has(name) {
 		return ""
 	}
-	v := strings.ToUpper(p.Text(name, 64))
-	if !IsCode(v, 2, 2, false) {
-		p.Refuse(name, "Set "+name+" to the two letters of an ISO 3166-1 country code, such as FR.")
-		return ""
+	code, ok := CountryCode(p.Text(name, 64))
+	if !ok {
+		p.Refuse(name, "Set "+name+" to the two letters of a country code in use, such as FR (ISO 3166-1).")
 	}
-	return v
+	return code
+}
+
+// Countries reads a comma-separated list of at most maxCodes codes of countries, nil when it
+// is absent.
+func (p *Params) Countries(name string) []string {
+	entries := p.List(name, maxCodes)
+	for i, v := range entries {
+		code, ok := CountryCode(v)
+		if !ok {
+			p.Refuse(name, "Set "+name+" to the two letters of a country code in use, such as FR (ISO 3166-1), or to several with commas between them.")
+			return nil
+		}
+		entries[i] = code
+	}
+	return entries
+}
+
+// CountryCode reads the code of a country, in either case of letters, as ingest reads those
+// of its sources: UK is GB. It reports whether the code is one. A code that stands for
+// nothing is no filter: all that it would find is nothing, which passes for an answer.
+func CountryCode(s string) (code string, ok bool) {
+	c, ok := iso3166.Lookup(s)
+	if !ok || c.Name == "" {
+		return "", false
+	}
+	return c.Code, true
 }
 
 // Day reads a day, or the day of a time, in UTC; zero when it is absent.
