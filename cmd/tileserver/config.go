@@ -18,6 +18,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore"
 	"quadrille/cmd/internal/bytesize"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/hbasedepot"
 	"quadrille/cmd/internal/variables"
@@ -51,12 +52,13 @@ type config struct {
 	ConfigFile string           `name:"config" placeholder:"FILE" help:"YAML file of settings, lines such as listen: :8080. An unknown one is an error."`
 	Version    kong.VersionFlag `env:"-" help:"Print the version and exit."`
 
-	Data         string `group:"data" default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
-	Store        string `group:"data" placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md. --data then holds copies of what lies beside its tables."`
-	IPIndex      bool   `group:"data" name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
-	Live         string `group:"data" placeholder:"DIR" help:"Directory of live collections of points, which clients write over HTTP. It is made if it is not there; one server at a time may have it open. Without it there are none."`
-	BackupDir    string `group:"data" name:"backup-dir" placeholder:"DIR" help:"Directory in which tileserver live backup may have the server make copies of its live collections, asked at --admin-listen. Without it there are none."`
-	HooksPrivate bool   `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
+	Data         string   `group:"data" default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
+	Store        string   `group:"data" placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md. --data then holds copies of what lies beside its tables."`
+	IPIndex      bool     `group:"data" name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
+	Require      []string `group:"data" placeholder:"NAME,…" help:"Data sets without which /readyz is 503, such as boundaries,places; repeatable. Without any, those are required that are published."`
+	Live         string   `group:"data" placeholder:"DIR" help:"Directory of live collections of points, which clients write over HTTP. It is made if it is not there; one server at a time may have it open. Without it there are none."`
+	BackupDir    string   `group:"data" name:"backup-dir" placeholder:"DIR" help:"Directory in which tileserver live backup may have the server make copies of its live collections, asked at --admin-listen. Without it there are none."`
+	HooksPrivate bool     `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
 
 	ClockSkew time.Duration `group:"data" name:"clock-skew" default:"1m" placeholder:"DURATION" help:"How far, and for how long, the clock of this machine may be wrong, ${default} if not given. Live collections and counts of requests date nothing further ahead of it, follow a larger step ahead only once it has lasted so long, and remove nothing for its age before."`
 
@@ -230,6 +232,11 @@ func (c *config) Validate() error {
 			return fmt.Errorf("--basemap: %w", err)
 		}
 		c.baseMaps = append(c.baseMaps, n)
+	}
+	for _, name := range c.Require {
+		if _, ok := catalogue.Find(name); !ok {
+			return fmt.Errorf("--require: there is no data set %.64q; name some of %s, or points-NAME", name, strings.Join(catalogue.Names(catalogue.All), ", "))
+		}
 	}
 	switch {
 	case strings.HasPrefix(c.Live, hbasestore.Scheme+":"):

@@ -162,7 +162,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		BatchTimeout:       cfg.BatchTimeout,
 		PinTiles:           cfg.PinTiles,
 		ResponseCacheBytes: cfg.responseBytes(),
+		Require:            cfg.Require,
 		Draining:           ctx.Done(),
+	}
+	if cfg.Store == "" {
+		api.NoData = func() error { _, err := os.Stat(cfg.Data); return err }
 	}
 	if followed.follow(ctx) == 0 {
 		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data will be served as soon as it is there", "data", data.name)

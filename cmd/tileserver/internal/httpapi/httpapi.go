@@ -88,6 +88,10 @@ type Config struct {
 	BatchBytes   int64
 	BatchTimeout time.Duration
 
+	// Require and NoData are those of ops.Config.
+	Require []string
+	NoData  func() error
+
 	// Draining is closed when the server is about to stop: /readyz says so, and
 	// everything else goes on. Nil never is.
 	Draining <-chan struct{}
@@ -172,6 +176,7 @@ func newServer(cfg *Config) *server {
 		}),
 		ops: ops.New(k, ops.Config{
 			Sets: cfg.Sets, BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
+			Require: cfg.Require, NoData: cfg.NoData,
 			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
 		}),
 	}

@@ -226,6 +226,43 @@ func TestLimitsAndMethods(t *testing.T) {
 	}
 }
 
+// What the operator requires must be served, and while the data directory is missing
+// nothing is ready that serves nothing.
+func TestRequired(t *testing.T) {
+	var missing error
+	f := newFixture(t, func(c *Config) {
+		c.Require = []string{catalogue.Boundaries.Name, catalogue.Places.Name}
+		c.NoData = func() error { return missing }
+	})
+	ready := func(want string) {
+		t.Helper()
+		res := f.get("/readyz")
+		if want == "" {
+			if res.StatusCode != 200 {
+				t.Errorf("%d: %s", res.StatusCode, body(t, res))
+			}
+			return
+		}
+		if p := wantProblem(t, res, 503, "not-ready"); !strings.Contains(p.Detail, want) || strings.Contains(p.Detail, "secret") {
+			t.Errorf("%+v does not say %s", p, want)
+		}
+	}
+	ready("boundaries, places")
+	f.publish(catalogue.Places.Name)
+	f.poll()
+	ready("by ingest: boundaries;")
+	f.publish(catalogue.Boundaries.Name)
+	f.poll()
+	ready("")
+	missing = errors.New("stat /secret/path: no such file or directory")
+	ready("") // open files go on being served
+
+	f = newFixture(t, func(c *Config) { c.NoData = func() error { return missing } })
+	ready("data directory")
+	missing = nil
+	ready("")
+}
+
 func TestCORSOrigin(t *testing.T) {
 	for _, tt := range []struct{ cfg, want string }{{"", "*"}, {"*", "*"}, {"none", ""}, {"https://a.example", "https://a.example"}} {
 		f := newFixture(t, func(c *Config) { c.CORSOrigin = tt.cfg }, all...)

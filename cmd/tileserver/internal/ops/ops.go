@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,11 @@ type Config struct {
 	// Usage says why the counts of clients are not kept on the disk, nil if they are. Nil is
 	// never asked.
 	Usage func() error
+	// Require names the data sets without which the server is not ready.
+	Require []string
+	// NoData says why there is no data at all, such as a directory that is not there; nil if
+	// there may be some. Nil is never asked.
+	NoData func() error
 	// Draining is closed when the server is about to stop: /readyz says so, and
 	// everything else goes on. Nil never is.
 	Draining <-chan struct{}
@@ -104,8 +110,8 @@ func (s *Room) getHealth(c echo.Context) error {
 	return s.sendText(c, `{"status":"ok"}`)
 }
 
-// getReady answers GET /readyz: every published data set is open and not known
-// to be damaged. One that keeps serving an older generation because the newest
+// getReady answers GET /readyz: every published data set, and every one that the operator
+// requires, is open and not known to be damaged. One that keeps serving an older generation because the newest
 // does not open is ready; that trouble shows in /status and in the log. One that
 // is about to stop is not, so that load balancers turn elsewhere.
 func (s *Room) getReady(c echo.Context) error {
@@ -115,6 +121,13 @@ func (s *Room) getReady(c echo.Context) error {
 	default:
 	}
 	var waiting, damaged []string
+	missing, serving := slices.Clone(s.Require), false
+	for _, st := range s.AllStates() { // what is required may be private
+		if st.Serving != nil {
+			serving = true
+			missing = slices.DeleteFunc(missing, func(name string) bool { return name == st.Dataset })
+		}
+	}
 	for _, st := range s.states(c) {
 		switch catalogue.State(st) {
 		case catalogue.Failed:
@@ -129,6 +142,14 @@ func (s *Room) getReady(c echo.Context) error {
 	}
 	if len(waiting) > 0 {
 		return web.Refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
+	}
+	if len(missing) > 0 {
+		return web.Refuse(errNotReady, "", "Publish these data sets, which --require names, by ingest: "+strings.Join(missing, ", ")+"; /status says what is there.")
+	}
+	if !serving && s.NoData != nil {
+		if err := s.NoData(); err != nil {
+			return web.Refuse(errNotReady, "", "The data directory of the server is missing: mount or make it, or correct --data.")
+		}
 	}
 	// A collection of users' points has no say in whether all else is served, nor has the
 	// disk that writes go to.
