@@ -19,17 +19,23 @@ func TestEmbed(t *testing.T) {
 	site, _, _ := start(t, "--data", smallData(t), "--base-path=/maps")
 	holder := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<!doctype html><link rel="icon" href="data:,"><body style="margin: 0"><iframe src="%s/embed?%s" width="600" height="400" style="border: 0"></iframe>`,
-			site, strings.ReplaceAll(r.URL.RawQuery, "&", "&amp;"))
+		sandbox := ""
+		if r.URL.Path == "/sandboxed" {
+			sandbox = `sandbox="allow-scripts" ` // the frame is of no origin
+		}
+		fmt.Fprintf(w, `<!doctype html><link rel="icon" href="data:,"><body style="margin: 0"><iframe %ssrc="%s/embed?%s" width="600" height="400" style="border: 0"></iframe>`,
+			sandbox, site, strings.ReplaceAll(r.URL.RawQuery, "&", "&amp;"))
 	}))
 	t.Cleanup(holder.Close)
 	small := screen{width: 600, height: 400, density: 1}
 
-	t.Run("framed", func(t *testing.T) {
-		w := open(t, browser, holder.URL+"/?center=46,0&zoom=4&theme=dark#4/46/0", small)
-		w.expect("it asks another server: "+site+"/", "it asks another server: "+holder.URL)
-		w.drawsLand("embed-framed-dark")
-	})
+	for name, path := range map[string]string{"framed": "/", "sandboxed": "/sandboxed"} {
+		t.Run(name, func(t *testing.T) {
+			w := open(t, browser, holder.URL+path+"?center=46,0&zoom=4&theme=dark#4/46/0", small)
+			w.expect("it asks another server: "+site+"/", "it asks another server: "+holder.URL)
+			w.drawsLand("embed-" + name + "-dark")
+		})
+	}
 
 	for _, tt := range []struct {
 		name, query, large string // where the link to the large map leads

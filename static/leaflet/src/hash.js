@@ -23,9 +23,18 @@ export function formatHash({ zoom, lat, lon }) {
   return `#${roundZoom(zoom)}/${fixed(lat, digits)}/${fixed(wrapLongitude(lon), digits)}`
 }
 
+// The parts of a hash. Other maps begin theirs with "map=", addresses within addresses have their slashes encoded, and of the text
+// around an address a bracket or a full stop may have come along.
+function partsOf(hash) {
+  const text = hash.replace(/^#(map=)?/i, '')
+  const parts = (/^[^/]+%2F/i.test(text) ? decoded(text) : text).split('/')
+  if (parts.length === 3) parts[2] = parts[2].replace(/^([+-]?\d+(?:\.\d+)?)(?:&.*|[)\]}>.,;:!?"'\u00bb\u201d]+)$/, '$1')
+  return parts
+}
+
 /** The view a hash names, or null when it names none. The zoom is within [minZoom, maxZoom]. */
 export function parseHash(hash, { minZoom = 0, maxZoom = 22 } = {}) {
-  const parts = hash.replace(/^#/, '').split('/')
+  const parts = partsOf(hash)
   if (parts.length < 3 || parts.slice(0, 3).some(part => !/^[+-]?\d+(\.\d+)?$/.test(part))) return null
   const [zoom, lat, lon] = parts.map(Number)
   if (Math.abs(lat) > 90 || Math.abs(lon) > 1e6) return null
@@ -77,7 +86,7 @@ export function formatState({ select, layers, tiles, theme }) {
 
 /** The state a permalink names. Whatever in it is not valid counts as not there. */
 export function parseState(hash) {
-  const [, , , ...rest] = hash.replace(/^#/, '').split('/')
+  const [, , , ...rest] = partsOf(hash)
   const values = new Map()
   for (const part of rest.join('/').split('&')) {
     const [, key, value] = /^(\w+)=(.*)$/s.exec(part) ?? []
@@ -92,7 +101,7 @@ export function parseState(hash) {
 }
 
 function selection(values) {
-  const at = /^(-?\d{1,2}(?:\.\d+)?),(-?\d{1,3}(?:\.\d+)?)$/.exec(values.get('at') ?? '')
+  const at = /^(-?\d{1,2}(?:\.\d+)?),(-?\d{1,3}(?:\.\d+)?)[)\]}>.,;:!?"']*$/.exec(values.get('at') ?? '')
   if (at) {
     const [lat, lon] = at.slice(1).map(Number)
     if (Math.abs(lat) <= 90 && Math.abs(lon) <= 180) return { kind: 'point', lat, lon }

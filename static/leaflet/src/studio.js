@@ -24,7 +24,8 @@ function canUseWorker() {
 
 // A worker that does not start, for want of its file or by some policy, is replaced before it was asked anything.
 function inWorker() {
-  const worker = new Worker(WORKER)
+  const worker = startWorker()
+  if (!worker) return inPage()
   const far = connect(worker)
   const studio = far.ready.then(() => far, () => inPage())
   worker.addEventListener('error', event => {
@@ -32,6 +33,17 @@ function inWorker() {
     far.failed(new Error('The tile worker does not start.'))
   })
   return { call: async (...what) => (await studio).call(...what) }
+}
+
+// A sandboxed frame has an origin that no file is of, and may start none as a worker but its own, which may load others.
+function startWorker() {
+  const inOwn = new Blob([`importScripts(${JSON.stringify(WORKER.href)})`], { type: 'text/javascript' })
+  for (const address of [() => WORKER, () => URL.createObjectURL(inOwn)]) {
+    try {
+      return new Worker(address())
+    } catch { /* then the next, or none */ }
+  }
+  return null
 }
 
 function inPage() {

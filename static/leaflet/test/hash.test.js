@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { decimals, formatHash, parseHash, wrapLongitude } from '../src/hash.js'
+import { decimals, formatHash, parseHash, parseState, wrapLongitude } from '../src/hash.js'
 
 test('a view survives the permalink to within a pixel', () => {
   for (let zoom = 0; zoom <= 18; zoom++) {
@@ -27,6 +27,17 @@ test('what is no view is refused, what is out of range is brought into it', () =
   }
   assert.deepEqual(parseHash('#99/90/190', { minZoom: 2, maxZoom: 18 }), { zoom: 18, lat: 85.05112877980659, lon: -170 })
   assert.deepEqual(parseHash('#0/-1.5/2/extra', { minZoom: 2 }), { zoom: 2, lat: -1.5, lon: 2 })
+})
+
+test('other spellings of a view open at the place meant', () => {
+  const kansas = { zoom: 5, lat: 38.5, lon: -98.3 }
+  for (const hash of [
+    '#map=5/38.5/-98.3', '#map=5/38.5/-98.3&layers=N', '#5%2F38.5%2F-98.3', '#5%2f38.5%2f-98.3', '#map=5%2F38.5%2F-98.3', '#5/38.5/-98.3)', '#5/38.5/-98.3]',
+    '#5/38.5/-98.3>', '#5/38.5/-98.3).', '#5/38.5/-98.3,', '#5/38.5/-98.3"', '#5%2F38.5%2F-98.3%2Ftiles=1', '#map=5/38.5/-98.3/tiles=1', '#5%2F38.5%2F-98.3%29',
+  ]) assert.deepEqual(parseHash(hash), kansas, hash)
+  for (const hash of ['#map=', '#map=x/1/2', '#5%2F38.5', '#%2F5%2F1%2F2', '#5%2F%zz%2F1', '#5/1/2x', '#5/1/(2)', '#5/1/2)x']) assert.equal(parseHash(hash), null, hash)
+  assert.ok(parseState('#5%2F38.5%2F-98.3%2Ftiles%3D1').tiles)
+  assert.deepEqual(parseState('#map=5/38.5/-98.3/at=38.5,-98.3)').select, { kind: 'point', lat: 38.5, lon: -98.3 })
 })
 
 test('longitudes wrap into [-180, 180)', () => {
