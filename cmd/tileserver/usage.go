@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/tileserver/internal/quota"
+)
+
+// usageCache is how much of the usage is kept in memory to be read, in bytes.
+const usageCache = 4 << 20
+
+// usage is the table of --usage, which is opened again after the disk refused a write. It
+// counts nothing as long as there has been no room to make it.
+type usage struct {
+	openStore func() (*pebblestore.Store, error)
+	store     *pebblestore.Store // nil until it could be opened
+	log       *slog.Logger
+	table     atomic.Pointer[cellstore.Table]
+	trouble   atomic.Pointer[error]
+	rests     int // how many times more mend leaves damage alone
+	mending   sync.WaitGroup
+	end       context.CancelFunc // ends mending, nil before it begins
+}
+
+// damageRest is how many seconds pass until counts that are damaged are tried again: each
+// time reads much.
+const damageRest = 60
+
+// open opens the table, which is made in a store that has none.
+func (u *usage) open(ctx context.Context) (err error) {
+	if u.store == nil {
+		if u.store, err = u.openStore(); err != nil {
+			u.store = nil
+			return err
+		}
+	}
+	t, err := u.store.Table(ctx, quota.Table)
+	if errors.Is(err, cellstore.ErrTableNotFound) {
+		if err := u.store.CreateTable(ctx, quota.Schema()); err != nil {
+			return err
+		}
+		t, err = u.store.Table(ctx, quota.Table)
+	}
+	if err == nil {
+		u.table.Store(&t)
+	}
+	return err
+}
+
+func (u *usage) close() error {
+	if u.end != nil {
+		u.end()
+		u.mending.Wait()
+	}
+	if u.store == nil {
+		return nil
+	}
+	return u.store.Close()
+}
+
+// why says why counts are not kept on the disk, nil if they are.
+func (u *usage) why() error {
+	if err := u.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// report notes why counts are not kept, and logs it when that changes.
+func (u *usage) report(err error) {
+	was := u.why()
+	u.trouble.Store(&err)
+	switch {
+	case err == nil:
+		if was != nil {
+			u.log.Info("counts are kept on the disk again")
+		}
+	case was != nil && errors.Is(was, cellstore.ErrCorrupt) == errors.Is(err, cellstore.ErrCorrupt):
+	case errors.Is(err, cellstore.ErrCorrupt):
+		u.log.Error("the counts on the disk are damaged and left as they are; counting begins anew in memory alone: for new ones on the disk stop the server, move the directory aside, and start again", "error", err.Error())
+	default:
+		u.log.Error("the disk refuses writes; counting goes on in memory, and on the disk once it takes them", "error", err.Error())
+	}
+}
+
+// keepMended opens the table again after the disk refused a write, until it takes them,
+// and goes on so until close.
+func (u *usage) keepMended() {
+	var ctx context.Context
+	ctx, u.end = context.WithCancel(context.Background())
+	u.mending.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			u.mend(ctx)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+func (u *usage) mend(ctx context.Context) {
+	err := u.why()
+	if u.store != nil {
+		if now := u.store.Trouble(quota.Table); now != nil {
+			err = now
+		}
+	}
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	u.report(err)
+	if u.rests > 0 {
+		u.rests--
+		return
+	}
+	err = nil
+	if u.table.Load() != nil {
+		err = u.store.Recover(ctx, quota.Table)
+	}
+	if opened := u.open(ctx); opened != nil {
+		err = opened
+	}
+	if errors.Is(err, cellstore.ErrCorrupt) {
+		u.rests = damageRest
+	}
+	if ctx.Err() == nil {
+		u.report(err)
+	}
+}
+
+// rows reads the table, and nothing where there is none yet.
+func (u *usage) rows(read func(cellstore.Table) iter.Seq2[*cellstore.Row, error]) iter.Seq2[*cellstore.Row, error] {
+	if t := u.table.Load(); t != nil {
+		return read(*t)
+	}
+	return func(func(*cellstore.Row, error) bool) {}
+}
+
+// Scan implements quota.Counts.
+func (u *usage) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+	return u.rows(func(t cellstore.Table) iter.Seq2[*cellstore.Row, error] { return t.Scan(ctx, scan) })
+}
+
+// MultiGet implements quota.Counts.
+func (u *usage) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error] {
+	return u.rows(func(t cellstore.Table) iter.Seq2[*cellstore.Row, error] { return t.MultiGet(ctx, keys, sel) })
+}
+
+// Increment implements quota.Counts. While the counts are damaged, or there are none, it
+// answers why: they go on in memory.
+func (u *usage) Increment(ctx context.Context, inc cellstore.Increment, values []int64) ([]int64, error) {
+	t, why := u.table.Load(), u.why()
+	if t == nil || errors.Is(why, cellstore.ErrCorrupt) {
+		return nil, cmp.Or(why, cellstore.ErrNoSpace)
+	}
+	return (*t).Increment(ctx, inc, values)
+}
