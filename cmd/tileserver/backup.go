@@ -19,8 +19,8 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// unfinished begins the name of a copy that is not a backup yet, and removing that of one
-// that is being removed.
+// unfinished begins the name of a copy that is not a backup yet, and removing the name of
+// one that is being removed.
 const (
 	unfinished = ".unfinished-"
 	removing   = ".unfinished." // no copy has it
@@ -131,7 +131,12 @@ func backup(ctx context.Context, store cellstore.Store, to string, report io.Wri
 	if err := removeUnfinished(copied); err != nil { // what an earlier one left
 		return err
 	}
-	if err := store.Checkpoint(ctx, copied); err != nil {
+	switch err := store.Checkpoint(ctx, copied); {
+	case errors.Is(err, cellstore.ErrCorrupt):
+		return fmt.Errorf("stop the server and see by tileserver live verify which collection is damaged: %w", err)
+	case cellstore.IsNoSpace(err):
+		return fmt.Errorf("make room at %s and try again: %w", parent, err)
+	case err != nil:
 		return err
 	}
 	defer func() {
@@ -156,7 +161,7 @@ func verifyBackup(ctx context.Context, dir string, report io.Writer) (err error)
 	defer func() { err = errors.Join(err, store.Close()) }()
 	damaged, err := verifyLive(ctx, store, report)
 	if err == nil && len(damaged) > 0 {
-		err = fmt.Errorf("%w: the copy of %s is not whole: see by tileserver live verify whether the collection is", cellstore.ErrCorrupt, strings.Join(damaged, ", "))
+		err = fmt.Errorf("%w: the copy of %s is not whole: stop the server and see by tileserver live verify whether the collection is", cellstore.ErrCorrupt, strings.Join(damaged, ", "))
 	}
 	return err
 }

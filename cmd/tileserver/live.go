@@ -50,8 +50,8 @@ func openStopped(dir string) (*pebblestore.Store, error) {
 	return store, err
 }
 
-// repairDir is where a repair has whole collections ready that are to come in the place of
-// damaged ones, and damagedDir where these go.
+// repairDir is where a repair has whole collections ready, which are to take the places of
+// damaged ones. damagedDir is where these go.
 const (
 	repairDir  = "repair"
 	damagedDir = "damaged"
@@ -271,9 +271,9 @@ type repairLiveCommand struct {
 	Dir string `arg:"" help:"The directory of --live."`
 }
 
-// run makes whole collections in a store of its own first. That is called repair once it
-// is complete, and what is in there then takes the places of the damaged ones; whoever
-// comes after an interruption goes on with it.
+// run first makes whole collections in a store of its own. That is called repair once it is
+// complete. Its collections then take the places of the damaged ones. A run that finds it
+// goes on with that, since the one before was interrupted.
 func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) (err error) {
 	if err := checkLive(c.Dir); err != nil {
 		return err
@@ -326,8 +326,8 @@ func tableState(dir, name string) (string, error) {
 	return state.String(), err
 }
 
-// prepare makes the store of whole collections. made has, by their names, the state of the
-// damaged ones before they were read, and lost those of which nothing could be.
+// prepare makes the store of whole collections. made has, by name, the state of each damaged
+// one before it was read. lost names those of which nothing could be read.
 func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.Writer) (made map[string]string, lost []string, err error) {
 	store, err := openStopped(c.Dir)
 	if err != nil {
@@ -400,7 +400,7 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 
 // replace sets damaged collections aside and puts the whole ones in their places. It holds
 // the lock of the directory meanwhile, so that no server has open what it moves. states are
-// those of the collections when they were read, nil if an earlier run has compared them.
+// what made of prepare is, nil if an earlier run has compared them.
 func (c *repairLiveCommand) replace(states map[string]string, ready string, stdout io.Writer) (err error) {
 	lock, err := openStopped(c.Dir)
 	if err != nil {

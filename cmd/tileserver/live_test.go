@@ -365,7 +365,13 @@ func TestRescueOfDamagedLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := command(t, "live", "export", dir)
+	backups := t.TempDir()
+	got, err := command(t, "live", "backup", dir, filepath.Join(backups, "monday"))
+	wantText(t, got, err, true, "points_shops", "see by tileserver live verify")
+	if left, err := os.ReadDir(backups); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+	got, err = command(t, "live", "export", dir)
 	wantText(t, got, err, true, `"id":"29"`, "not all could be read of shops")
 	got, err = command(t, "live", "repair", dir)
 	wantText(t, got, err, false, "shops: damaged", "points are rescued", "not all could be read")

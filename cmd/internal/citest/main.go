@@ -23,7 +23,8 @@
 // At the end stand the slowest packages, and those that took more than half of
 // their time limit. Lines about flaky tests and such packages are added to the file
 // NOTES too. Until a test that failed is judged, NOTES has a line "failed, not judged:
-// NAME", for whoever ends this program before. The status is 0 when everything passed in the end.
+// NAME", for whoever ends this program before. The status is 0 when everything passed
+// in the end.
 package main
 
 import (

@@ -36,8 +36,9 @@ type PointNames struct {
 // ReadPoints yields the point features of the file with this name, in order: those of
 // a FeatureCollection, or of Features one after another, each on a line or behind a
 // record separator. A MultiPoint of one position is a point. Properties keep their
-// order, and the member expires of a Feature, as this server writes it, is kept. A feature that cannot be used is a *source.BadRecord and reading goes on;
-// any other error ends it, and says by line and byte where the file is at fault.
+// order. The member expires of a Feature, as our server writes it, is kept. A feature that
+// cannot be used is a *source.BadRecord and reading goes on. Any other error ends it, and
+// says by line and byte where the file is at fault.
 func ReadPoints(r io.Reader, name string, names PointNames) iter.Seq2[source.Point, error] {
 	return func(yield func(source.Point, error) bool) {
 		d := &pointReader{reader: reader{name: name, s: jsonscan.New(&unseparated{r: r})}, yield: yield, names: names}
