@@ -70,12 +70,10 @@ func (c *lazyConn) SetDeadline(t time.Time) error {
 }
 
 // CloseWrite lets net/http end a connection in an orderly way.
-func (c *lazyConn) CloseWrite() error {
-	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return cw.CloseWrite()
-	}
-	return errors.ErrUnsupported
-}
+func (c *lazyConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+// NetConn is the connection beneath, which streams that are cut off reset.
+func (c *lazyConn) NetConn() net.Conn { return c.Conn }
 
 // lazyDeadline is one direction's deadline.
 type lazyDeadline struct {

@@ -242,6 +242,7 @@ func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, s
 		IdleTimeout:       cfg.IdleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		TLSConfig:         secure,
+		ConnContext:       web.WithConnection,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)

@@ -227,6 +227,9 @@ func (c *limitedConn) Close() error {
 // CloseWrite lets net/http end a connection in an orderly way.
 func (c *limitedConn) CloseWrite() error { return closeWrite(c.Conn) }
 
+// NetConn is the connection beneath.
+func (c *limitedConn) NetConn() net.Conn { return c.Conn }
+
 // fileMode is the permissions of a file, in octal.
 type fileMode fs.FileMode
 

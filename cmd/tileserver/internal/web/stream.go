@@ -29,6 +29,7 @@ type Stream struct {
 	answer Answer
 	zip    *gzip.Writer // nil for lines as they are
 	begun  bool         // the header is out
+	reset  resettable   // the connection, of an answer that ends with it; nil for others
 }
 
 // ErrGone is matched when nothing can be written any more.
@@ -39,8 +40,12 @@ func (o *Stream) Begin(s *Kit, c echo.Context, a Answer) {
 	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), answer: a}
 }
 
-// Release gives back what the answer holds, but for the memory of Body.
+// Release gives back what the answer holds, but for the memory of Body. It cuts the
+// connection of an answer that has not come to its end.
 func (o *Stream) Release() {
+	if o.reset != nil {
+		_ = o.reset.Close() // before TLS says that all is sent
+	}
 	if o.zip != nil {
 		GzipWriters[Once].Put(o.zip)
 	}
@@ -68,6 +73,9 @@ func (o *Stream) writeHeader() {
 		}
 	}
 	o.c.Response().WriteHeader(http.StatusOK)
+	if r.ProtoMajor == 1 && r.ProtoMinor == 0 {
+		o.reset = resettableOf(r)
+	}
 }
 
 // Write writes what there is, at least the header. Its error is ErrGone.
@@ -113,6 +121,13 @@ func (o *Stream) End() error {
 	err := o.Write()
 	if err == nil && o.zip != nil && o.zip.Close() != nil {
 		err = ErrGone
+	}
+	if err == nil && o.reset != nil {
+		if o.rc.Flush() != nil {
+			return ErrGone
+		}
+		_ = o.reset.SetLinger(-1) // the system sends the rest, and then the end
+		o.reset = nil
 	}
 	return err
 }

@@ -1,13 +1,19 @@
 package web
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -88,5 +94,107 @@ func TestStream(t *testing.T) {
 	finish <- true
 	if code := <-done; code != http.StatusOK {
 		t.Errorf("waiting: %d", code)
+	}
+}
+
+// wrapped is a connection as those of the server are.
+type wrapped struct{ net.Conn }
+
+func (w wrapped) NetConn() net.Conn { return w.Conn }
+
+type wrapping struct{ net.Listener }
+
+func (w wrapping) Accept() (net.Conn, error) {
+	c, err := w.Listener.Accept()
+	return wrapped{c}, err
+}
+
+// Over HTTP/1.0 an answer ends with its connection. One that is cut off, by whatever, is
+// reset, in every form that is streamed, and a whole one is not.
+func TestStreamEndsWithConnection(t *testing.T) {
+	fault := errors.New("fault")
+	release := make(chan bool)
+	k := New(&Config{Kinds: append(append([]Kind{}, Kinds...), Interrupted...)})
+	whole := strings.Repeat("a line\n", 3)
+	fill := func(how string, out *Stream) error {
+		out.Body = append(out.Body, whole...)
+		if err := out.Flush(); err != nil || how == "whole" {
+			return err
+		}
+		switch how {
+		case "panic":
+			panic("fault")
+		case "close":
+			<-release
+		}
+		return fault
+	}
+	stream := func(a Answer) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			return k.StreamFrom(c, a, []uint64{1}, time.Hour, func(_ context.Context, out *Stream) error { return fill(c.Param("how"), out) })
+		}
+	}
+	batch := func(c echo.Context) error {
+		b := k.NewBatch(c, BatchLimits{Lines: 10, Bytes: 1000, Timeout: time.Hour})
+		defer b.Release()
+		b.Answer = func() error {
+			if err := fill(c.Param("how"), &b.Stream); err != nil {
+				return ErrGone // as one whose client does not read
+			}
+			return nil
+		}
+		b.Refuse = func(error) {}
+		return b.Run(Identity)
+	}
+	h := k.Handler([]Route{
+		{Path: "/ndjson/:how", Cost: Light, Query: Anything, Handle: stream(Answer{Form: FormNDJSON})},
+		{Path: "/text/:how", Cost: Light, Query: Anything, Handle: stream(Answer{Form: FormText})},
+		{Path: "/json/:how", Cost: Light, Query: Anything, Handle: stream(Answer{Form: FormJSON})},
+		{Path: "/batch/:how", Methods: []string{http.MethodPost}, Cost: Streamed, Query: Anything, Handle: batch, Body: true},
+	})
+	for _, scheme := range []string{"http", "https"} {
+		s := httptest.NewUnstartedServer(h)
+		s.Listener = wrapping{s.Listener}
+		s.Config.ConnContext = WithConnection
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		start := map[string]func(){"http": s.Start, "https": s.StartTLS}[scheme]
+		start()
+		t.Cleanup(s.Close)
+		for _, form := range []string{"ndjson", "text", "json", "batch"} {
+			for _, how := range []string{"whole", "fault", "panic", "close"} {
+				if scheme == "https" && how == "close" {
+					continue // TLS says first that all is sent, unless a write waits
+				}
+				method := "GET"
+				if form == "batch" {
+					method = "POST"
+				}
+				conn, err := net.Dial("tcp", s.Listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if scheme == "https" {
+					conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // the test's own server
+				}
+				fmt.Fprintf(conn, "%s /%s/%s HTTP/1.0\r\nHost: x\r\nContent-Length: 0\r\n\r\n", method, form, how)
+				in := bufio.NewReader(conn)
+				if how == "close" { // as the end of a drain
+					if _, err := in.Peek(1); err != nil {
+						t.Fatal(err)
+					}
+					s.CloseClientConnections()
+					release <- true
+				}
+				text, err := io.ReadAll(in)
+				conn.Close()
+				if how == "whole" {
+					if err != nil || !strings.HasSuffix(string(text), "\r\n\r\n"+whole) {
+						t.Errorf("%s %s: %q, %v", scheme, form, text, err)
+					}
+				} else if !errors.Is(err, syscall.ECONNRESET) {
+					t.Errorf("%s %s %s ends like a whole one: %q, %v", scheme, form, how, text, err)
+				}
+			}
+		}
 	}
 }
