@@ -136,7 +136,7 @@ func (k *commit) refused(w *Write, old *record, there bool) error {
 		}
 	case w.IfAbsent && there:
 		return fmt.Errorf("point %q: %w: leave out the condition to replace it", w.ID, ErrExists)
-	case w.IfVersion != 0 && (!there || old.version != w.IfVersion):
+	case w.Kind == Put && w.IfPresent && !there, len(w.IfVersions) > 0 && !(there && slices.Contains(w.IfVersions, old.version)):
 		return fmt.Errorf("point %q: %w: read it again and repeat the change", w.ID, ErrChanged)
 	case w.Kind != Put && !there:
 		return fmt.Errorf("%w: %.60q", ErrNotFound, w.ID)
@@ -160,7 +160,11 @@ func (k *commit) next(w *Write, given *ready, old *record, version int64) (next 
 	if next.properties, err = k.properties(w.ID, old); err != nil || len(w.Properties) == 0 {
 		return next, err
 	}
-	if next.properties, err = PatchProperties(nil, next.properties, w.Properties); err == nil {
+	patch := PatchProperties
+	if w.Merge {
+		patch = MergeProperties
+	}
+	if next.properties, err = patch(nil, next.properties, w.Properties); err == nil {
 		next.properties, err = k.c.typed(next.properties)
 	}
 	return next, err

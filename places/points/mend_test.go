@@ -346,7 +346,7 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 	d.fill(true)
 	absent := putNumber(2)
 	absent.IfAbsent = true
-	writes := []Write{{Kind: Delete, ID: "1"}, {Kind: Delete, ID: "1"}, absent, absent, {Kind: Delete, ID: "2", IfVersion: 1}, {Kind: Delete}}
+	writes := []Write{{Kind: Delete, ID: "1"}, {Kind: Delete, ID: "1"}, absent, absent, {Kind: Delete, ID: "2", IfVersions: []int64{1}}, {Kind: Delete}}
 	outcomes := make([]Outcome, len(writes))
 	if err := c.Write(t.Context(), writes, outcomes); err != nil {
 		t.Fatal(err)

@@ -110,13 +110,45 @@ func appendMember(dst []byte, start int, name, value []byte) []byte {
 
 // PatchProperties appends a compact object with changes made to it: each member of
 // changes takes the place of the object's member of that name, or follows the
-// others, and null removes it. This is RFC 7396 for the first level: inner
-// objects are replaced as a whole. Changes that are null change nothing.
+// others, and null removes it. Inner objects are replaced as a whole, and changes that are
+// null change nothing.
 func PatchProperties(dst, object, changes []byte) ([]byte, error) {
+	return patchProperties(dst, object, changes, false)
+}
+
+// MergeProperties is PatchProperties with the meaning of RFC 7396: objects are merged at
+// every depth, and changes that are null remove all members.
+func MergeProperties(dst, object, changes []byte) ([]byte, error) {
+	if string(changes) == "null" {
+		return append(dst, "{}"...), nil
+	}
+	return patchProperties(dst, object, changes, true)
+}
+
+func patchProperties(dst, object, changes []byte, deep bool) ([]byte, error) {
 	changes, err := AppendProperties(nil, changes)
 	if err != nil {
 		return dst, err
 	}
+	out := appendPatched(dst, object, changes, deep)
+	members := 0
+	for w := (walker{out[len(dst):]}); ; members++ {
+		if _, _, ok := w.next(); !ok {
+			break
+		}
+	}
+	if members > MaxProperties {
+		return dst, badProperties("%d members after the change: remove some by null, at most %d can stay", members, MaxProperties)
+	}
+	if n := len(out) - len(dst); n > MaxPropertiesBytes {
+		return dst, badProperties("%d bytes after the change: remove members by null, at most %d bytes can stay", n, MaxPropertiesBytes)
+	}
+	return out, nil
+}
+
+// appendPatched appends a compact object with those of another as its changes. Either is at
+// most MaxPropertyDepth deep.
+func appendPatched(dst, object, changes []byte, deep bool) []byte {
 	left := make(map[string][]byte)
 	for w := (walker{changes}); ; {
 		name, value, ok := w.next()
@@ -126,7 +158,19 @@ func PatchProperties(dst, object, changes []byte) ([]byte, error) {
 		left[string(name)] = value
 	}
 	out := append(dst, '{')
-	start, members := len(out), 0
+	start := len(out)
+	change := func(name, was, value []byte) {
+		switch {
+		case string(value) == "null":
+		case deep && value[0] == '{':
+			if was == nil || was[0] != '{' {
+				was = noProperties
+			}
+			out = appendPatched(appendMember(out, start, name, nil), was, value, deep)
+		default:
+			out = appendMember(out, start, name, value)
+		}
+	}
 	for w := (walker{object}); ; {
 		name, value, ok := w.next()
 		if !ok {
@@ -134,30 +178,20 @@ func PatchProperties(dst, object, changes []byte) ([]byte, error) {
 		}
 		if changed, ok := left[string(name)]; ok {
 			delete(left, string(name))
-			if string(changed) == "null" {
-				continue
-			}
-			value = changed
+			change(name, value, changed)
+		} else {
+			out = appendMember(out, start, name, value)
 		}
-		out = appendMember(out, start, name, value)
-		members++
 	}
 	for w := (walker{changes}); ; {
 		name, value, ok := w.next()
 		if !ok {
-			break
+			return append(out, '}')
 		}
-		if _, ok := left[string(name)]; ok && string(value) != "null" {
-			out = appendMember(out, start, name, value)
-			members++
+		if _, ok := left[string(name)]; ok {
+			change(name, nil, value)
 		}
 	}
-	out = append(out, '}')
-	if members > MaxProperties {
-		return dst, badProperties("%d members after the change: remove some by null, at most %d can stay", members, MaxProperties)
-	}
-	if n := len(out) - len(dst); n > MaxPropertiesBytes {
-		return dst, badProperties("%d bytes after the change: remove members by null, at most %d bytes can stay", n, MaxPropertiesBytes)
-	}
-	return out, nil
 }
+
+var noProperties = []byte("{}")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -412,4 +413,105 @@ func BenchmarkProperties(b *testing.B) {
 			}
 		})
 	}
+}
+
+// mergeExamples are those of the appendix of RFC 7396: an original, a patch, the result.
+var mergeExamples = [][3]string{
+	{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
+	{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
+	{`{"a":"b"}`, `{"a":null}`, `{}`},
+	{`{"a":"b","b":"c"}`, `{"a":null}`, `{"b":"c"}`},
+	{`{"a":["b"]}`, `{"a":"c"}`, `{"a":"c"}`},
+	{`{"a":"c"}`, `{"a":["b"]}`, `{"a":["b"]}`},
+	{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`, `{"a":{"b":"d"}}`},
+	{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
+	{`["a","b"]`, `["c","d"]`, `["c","d"]`},
+	{`{"a":"b"}`, `["c"]`, `["c"]`},
+	{`{"a":"foo"}`, `null`, `null`},
+	{`{"a":"foo"}`, `"bar"`, `"bar"`},
+	{`{"e":null}`, `{"a":1}`, `{"e":null,"a":1}`},
+	{`[1,2]`, `{"a":"b","c":null}`, `{"a":"b"}`},
+	{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
+}
+
+func TestMergeExamples(t *testing.T) {
+	for _, e := range mergeExamples {
+		want := `{"x":` + e[2] + `}`
+		if e[2] == "null" {
+			want = "{}"
+		}
+		got, err := MergeProperties([]byte("y"), []byte(`{"x":`+e[0]+`}`), []byte(`{"x":`+e[1]+`}`))
+		if err != nil || string(got) != "y"+want {
+			t.Errorf("%v: %s, %v, want %s", e, got, err, want)
+		}
+	}
+	if got, err := MergeProperties(nil, []byte(`{"a":1}`), []byte("null")); err != nil || string(got) != "{}" {
+		t.Errorf("null: %s, %v", got, err)
+	}
+}
+
+// mergePatch is MergePatch as RFC 7396 writes it.
+func mergePatch(target, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	out := map[string]any{}
+	if t, ok := target.(map[string]any); ok {
+		maps.Copy(out, t)
+	}
+	for name, value := range p {
+		if value == nil {
+			delete(out, name)
+		} else {
+			out[name] = mergePatch(out[name], value)
+		}
+	}
+	return out
+}
+
+func TestMergeModel(t *testing.T) {
+	var value func(depth int) *rapid.Generator[any]
+	object := func(depth int) *rapid.Generator[map[string]any] {
+		return rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c", "é", `"`}), value(depth-1), 0, 4)
+	}
+	value = func(depth int) *rapid.Generator[any] {
+		return rapid.Custom(func(t *rapid.T) any {
+			switch rapid.IntRange(0, 4).Draw(t, "kind") {
+			case 0:
+				return nil
+			case 1:
+				return rapid.SampledFrom([]any{"x", true, 1.5}).Draw(t, "scalar")
+			case 2:
+				return []any{nil, map[string]any{"a": nil}}
+			}
+			if depth <= 0 {
+				return map[string]any{}
+			}
+			return object(depth).Draw(t, "object")
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		old, changes := object(4).Draw(t, "object"), object(4).Draw(t, "changes")
+		text, err := json.Marshal(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compact, err := AppendProperties(nil, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch, err := json.Marshal(changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := MergeProperties(nil, compact, patch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var merged any
+		if err := json.Unmarshal(got, &merged); err != nil || !reflect.DeepEqual(merged, mergePatch(old, changes)) {
+			t.Fatalf("%s with %s is %s, %v", compact, patch, got, err)
+		}
+	})
 }

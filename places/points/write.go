@@ -31,16 +31,18 @@ type Write struct {
 	Lat, Lon float64
 	Move     bool
 	// Properties is a JSON object. A Patch sets the members that it names, removes those
-	// that are null, and leaves all if it is empty.
+	// that are null, and leaves all if it is empty. With Merge it is a merge patch of RFC
+	// 7396, or null to remove all.
 	Properties []byte
+	Merge      bool
 	// Expires is when the point goes by itself; the zero time is never. A Patch leaves it
 	// unless Expire is set.
 	Expires time.Time
 	Expire  bool
-	// IfVersion, if not 0, is the version that the point must have; IfAbsent says that it
-	// must not be there.
-	IfVersion int64
-	IfAbsent  bool
+	// IfVersions, if there are some, are versions of which the point must have one. IfPresent
+	// says that it must be there, IfAbsent that it must not.
+	IfVersions          []int64
+	IfPresent, IfAbsent bool
 }
 
 // Outcome is what has become of a Write.

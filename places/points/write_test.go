@@ -26,11 +26,11 @@ func TestConditions(t *testing.T) {
 		want  error
 	}{
 		"there":            {points.Write{Kind: points.Put, ID: "a", IfAbsent: true}, points.ErrExists},
-		"other version":    {points.Write{Kind: points.Put, ID: "a", IfVersion: first.Version + 1}, points.ErrChanged},
-		"none to compare":  {points.Write{Kind: points.Put, ID: "b", IfVersion: 5}, points.ErrChanged},
+		"other version":    {points.Write{Kind: points.Put, ID: "a", IfVersions: []int64{first.Version + 1}}, points.ErrChanged},
+		"none to compare":  {points.Write{Kind: points.Put, ID: "b", IfVersions: []int64{5}}, points.ErrChanged},
 		"none to patch":    {points.Write{Kind: points.Patch, ID: "b"}, points.ErrNotFound},
 		"none to delete":   {points.Write{Kind: points.Delete, ID: "b"}, points.ErrNotFound},
-		"delete changed":   {points.Write{Kind: points.Delete, ID: "a", IfVersion: 1}, points.ErrChanged},
+		"delete changed":   {points.Write{Kind: points.Delete, ID: "a", IfVersions: []int64{1}}, points.ErrChanged},
 		"no id":            {points.Write{Kind: points.Put}, points.ErrPoint},
 		"long id":          {points.Write{Kind: points.Put, ID: strings.Repeat("x", 257)}, points.ErrPoint},
 		"control":          {points.Write{Kind: points.Put, ID: "a\n"}, points.ErrPoint},
@@ -58,7 +58,7 @@ func TestConditions(t *testing.T) {
 	}
 	// Several writes of one point in one commit follow one another.
 	outcomes := write(t, c,
-		points.Write{Kind: points.Patch, ID: "a", IfVersion: first.Version, Properties: []byte(`{"m":[1, 2],"n":null}`)},
+		points.Write{Kind: points.Patch, ID: "a", IfVersions: []int64{first.Version}, Properties: []byte(`{"m":[1, 2],"n":null}`)},
 		points.Write{Kind: points.Patch, ID: "a", Move: true, Lat: 3, Lon: 4},
 		points.Write{Kind: points.Delete, ID: "a"},
 		points.Write{Kind: points.Patch, ID: "a"},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -17,6 +18,7 @@ type form uint8
 const (
 	formFeature form = iota // a GeoJSON Feature, which replaces a point
 	formPatch               // members that are to be changed
+	formMerge               // a merge patch of RFC 7396 for the Feature of a point
 	formLine                // a Feature, or an id with delete or patch
 )
 
@@ -33,11 +35,14 @@ const (
 	memberTTL
 	memberDelete
 	memberPatch
+	memberIfMatch
+	memberIfNoneMatch
 )
 
 var members = map[string]uint{
 	"type": memberType, "id": memberID, "geometry": memberGeometry, "properties": memberProperties,
 	"expires": memberExpires, "ttl": memberTTL, "delete": memberDelete, "patch": memberPatch,
+	"if_match": memberIfMatch, "if_none_match": memberIfNoneMatch,
 }
 
 // readChange reads JSON into a write, which keeps parts of text. now is what a ttl counts
@@ -46,7 +51,8 @@ func readChange(text []byte, f form, now time.Time, w *points.Write) error {
 	if !utf8.Valid(text) {
 		return refusePoint("Write the JSON in UTF-8.")
 	}
-	r := changeReader{now: now, w: w}
+	r := changeReader{now: now, w: w, patching: f == formPatch}
+	w.Merge = f == formMerge
 	if err := r.object(text, f); err != nil {
 		return err
 	}
@@ -61,6 +67,11 @@ type changeReader struct {
 	w     *points.Write
 	seen  uint
 	patch []byte
+	other string // a member that is not known
+	// patching says that members are changes.
+	patching bool
+
+	conditions http.Header // that the line has as members
 }
 
 func (r *changeReader) object(text []byte, f form) error {
@@ -73,12 +84,16 @@ func (r *changeReader) object(text []byte, f form) error {
 		switch {
 		case member == 0 || member >= memberDelete && f != formLine:
 			// Features may have members of others; a patch is ours alone.
-			if f == formPatch {
+			if f == formPatch || f == formMerge {
 				return refusePoint("Unknown member " + strconv.Quote(shorten(name)) + ": a change has geometry, properties, expires or ttl.")
+			}
+			if member >= memberIfMatch {
+				return refusePoint("Send " + string(name) + " as a header: If-Match or If-None-Match.")
 			}
 			if !json.Valid(value) {
 				return syntaxError("a value", o.i-len(value))
 			}
+			r.other = shorten(name)
 			continue
 		case r.seen&member != 0:
 			return refusePoint("Give " + string(name) + " once.")
@@ -110,10 +125,13 @@ func (r *changeReader) member(member uint, value []byte) error {
 		}
 		return points.CheckID(w.ID)
 	case memberGeometry:
-		w.Move = true
-		return readPosition(value, &w.Lat, &w.Lon)
+		var err error
+		w.Move, err = readPosition(value, &w.Lat, &w.Lon, w.Merge)
+		return err
 	case memberProperties:
-		w.Properties = value
+		if w.Properties = value; null && r.patching && !w.Merge {
+			return refusePoint("Set properties to an object, whose members that are null are removed. All are removed by null as application/merge-patch+json.")
+		}
 	case memberExpires:
 		if null {
 			return r.expire(time.Time{})
@@ -135,6 +153,16 @@ func (r *changeReader) member(member uint, value []byte) error {
 		}
 	case memberPatch:
 		r.patch = value
+	case memberIfMatch, memberIfNoneMatch:
+		header := map[uint]string{memberIfMatch: "If-Match", memberIfNoneMatch: "If-None-Match"}[member]
+		text, ok := textOf(value)
+		if !ok {
+			return refusePoint("Set " + strings.ReplaceAll(strings.ToLower(header), "-", "_") + ` to a text, as in the header: "\"v1767225600000\"".`)
+		}
+		if r.conditions == nil {
+			r.conditions = http.Header{}
+		}
+		r.conditions.Set(header, string(text))
 	}
 	return nil
 }
@@ -179,20 +207,26 @@ func (r *changeReader) line() error {
 	}
 	switch r.seen & (memberDelete | memberPatch) {
 	case 0:
+		if err := readConditions(r.conditions, points.Put, r.w); err != nil {
+			return err
+		}
 		return r.check(formFeature)
 	case memberDelete:
 		r.w.Kind = points.Delete
 	case memberPatch:
 		r.w.Kind = points.Patch
 	}
-	if r.seen&others != 0 || r.seen&memberDelete != 0 && r.seen&memberPatch != 0 {
-		return refusePoint(`Write {"id":…,"delete":true} or {"id":…,"patch":{…}} without other members.`)
+	if r.seen&others != 0 || r.other != "" || r.seen&memberDelete != 0 && r.seen&memberPatch != 0 {
+		return refusePoint(`Write {"id":…,"delete":true} or {"id":…,"patch":{…}} without other members but if_match.`)
+	}
+	if err := readConditions(r.conditions, r.w.Kind, r.w); err != nil {
+		return err
 	}
 	if r.w.Kind == points.Delete {
 		return nil
 	}
 	id := r.w.ID
-	r.seen = 0
+	r.seen, r.patching = 0, true
 	if err := r.object(r.patch, formPatch); err != nil {
 		return err
 	}
@@ -208,9 +242,9 @@ var errOtherID = refusePoint("Leave the id out here, or make the two ids the sam
 
 // check refuses what lacks a member.
 func (r *changeReader) check(f form) error {
-	if f == formPatch {
+	if f == formPatch || f == formMerge {
 		r.w.Kind = points.Patch
-		if r.seen&(memberGeometry|memberProperties|memberExpires|memberTTL) == 0 && !r.w.Expire {
+		if f == formPatch && r.seen&(memberGeometry|memberProperties|memberExpires|memberTTL) == 0 && !r.w.Expire {
 			return refusePoint("Add what is to be changed: geometry, properties, expires or ttl.")
 		}
 		return nil
@@ -228,16 +262,17 @@ func (r *changeReader) check(f form) error {
 // errGeometry is for what is no GeoJSON Point.
 var errGeometry = refusePoint(`Set geometry to a Point, such as {"type":"Point","coordinates":[2.35,48.85]}: longitude, then latitude, in degrees.`)
 
-// readPosition reads a GeoJSON Point. Altitudes are passed over.
-func readPosition(value []byte, lat, lon *float64) error {
+// readPosition reads a GeoJSON Point, or the members of one that a merge patch changes, and
+// whether there is a position. Altitudes are passed over.
+func readPosition(value []byte, lat, lon *float64, merge bool) (there bool, err error) {
 	var seen uint
 	if value[0] != '{' {
-		return errGeometry
+		return false, errGeometry
 	}
 	for o := (objectReader{in: value}); ; {
 		name, value, more, err := o.next()
 		if err != nil {
-			return err
+			return false, err
 		}
 		if !more {
 			break
@@ -245,24 +280,27 @@ func readPosition(value []byte, lat, lon *float64) error {
 		switch string(name) {
 		case "type":
 			if text, _ := textOf(value); seen&1 != 0 || string(text) != "Point" {
-				return errGeometry
+				return false, errGeometry
 			}
 			seen |= 1
 		case "coordinates":
 			if seen&2 != 0 || !readCoordinates(value, lat, lon) {
-				return errGeometry
+				return false, errGeometry
 			}
 			seen |= 2
 		default:
 			if !json.Valid(value) {
-				return errGeometry
+				return false, errGeometry
 			}
 		}
 	}
-	if seen != 3 {
-		return errGeometry
+	if seen != 3 && !merge {
+		return false, errGeometry
 	}
-	return points.CheckPosition(*lat, *lon)
+	if seen&2 == 0 {
+		return false, nil
+	}
+	return true, points.CheckPosition(*lat, *lon)
 }
 
 // readCoordinates reads a list of two or three numbers.

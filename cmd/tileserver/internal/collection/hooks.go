@@ -33,8 +33,8 @@ func (s *Room) hookRoutes() []web.Route {
 	return []web.Route{
 		{Path: hooksPath, Handle: s.getHooks, Cost: web.Light, Scoped: true},
 		{Path: hookPath, Handle: s.getHook, Cost: web.Light, Scoped: true},
-		{Path: hookPath, Methods: []string{http.MethodPut}, Handle: s.putHook, Cost: web.Light, Body: true},
-		{Path: hookPath, Methods: []string{http.MethodDelete}, Handle: s.deleteHook, Cost: web.Light, Body: true},
+		{Path: hookPath, Methods: []string{http.MethodPut}, Handle: unconditional(s.putHook), Cost: web.Light, Body: true},
+		{Path: hookPath, Methods: []string{http.MethodDelete}, Handle: unconditional(s.deleteHook), Cost: web.Light, Body: true},
 		s.preflight(hooksPath, readMethods),
 		s.preflight(hookPath, hookMethods),
 	}

@@ -29,10 +29,6 @@ func (s *Room) postLines(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	cd, err := web.BodyCoding(c.Request())
-	if err != nil {
-		return err
-	}
 	b := &batch{
 		Batch: s.NewBatch(c, s.Batch), s: s, live: l, chunk: new(chunk),
 		queue: make(chan *chunk, 1), failed: make(chan struct{}), ended: make(chan struct{}),
@@ -43,7 +39,7 @@ func (s *Room) postLines(c echo.Context) error {
 	defer b.Release()
 	b.LineBytes = maxBody
 	b.Answer, b.Wait, b.Refuse = b.answer, b.wait, b.refuse
-	return b.Run(cd)
+	return b.Run()
 }
 
 // batch is a batch of writes. One goroutine reads lines into a chunk while another writes
@@ -92,6 +88,7 @@ func (b *batch) answer() (err error) {
 	for {
 		text, err := b.Next()
 		switch {
+		case err == nil && len(text) == 0: // answers tell their lines
 		case err == nil:
 			b.read(text)
 		case errors.Is(err, web.ErrLongLine):

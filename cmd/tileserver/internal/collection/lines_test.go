@@ -48,7 +48,7 @@ func TestLines(t *testing.T) {
 	body := strings.Join([]string{
 		feature("a", 1, 2, `{"n":1}`),
 		feature("a", 3, 4, `{"n":2}`),
-		"",
+		`{"id":"z","delete":true,"if_mtch":"*"}`,
 		`{"id":"a","patch":{"properties":{"m":3}}}`,
 		`{"broken`,
 		feature("", 1, 2, `{}`),
@@ -73,7 +73,7 @@ func TestLines(t *testing.T) {
 	want := []struct {
 		status int
 		id     string
-	}{{201, "a"}, {200, "a"}, {400, ""}, {200, "a"}, {400, ""}, {400, ""}, {400, "b"}, {404, "c"}, {400, "c"}, {400, "c"}, {400, ""}, {400, ""}, {400, ""}, {400, "d"}, {400, "e"}, {201, "d"}, {204, "d"}, {201, "e"}}
+	}{{201, "a"}, {200, "a"}, {400, "z"}, {200, "a"}, {400, ""}, {400, ""}, {400, "b"}, {404, "c"}, {400, "c"}, {400, "c"}, {400, ""}, {400, ""}, {400, ""}, {400, "d"}, {400, "e"}, {201, "d"}, {204, "d"}, {201, "e"}}
 	if len(got) != len(want) {
 		t.Fatalf("%d answers: %s", len(got), w.Body)
 	}
@@ -229,4 +229,57 @@ func BenchmarkLines(b *testing.B) {
 		res.Body.Close()
 	}
 	b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "lines/s")
+}
+
+// A condition of a line holds as the header of a write alone does. What is no batch writes
+// nothing, and separators, blank lines and a byte order mark are no lines.
+func TestLineConditions(t *testing.T) {
+	s := newService(t, nil)
+	l := s.make("shops", "")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a", feature("a", 1, 2, `{"n":1}`)), 201, "")
+	tag := strings.ReplaceAll(s.send(rootKey, "GET", "/points/shops/a", "").Header().Get("ETag"), `"`, `\"`)
+	put := strings.TrimSuffix(feature("a", 1, 2, `{"n":2}`), "}")
+	for i, tt := range []struct {
+		line   string
+		status int
+	}{
+		{`{"id":"a","patch":{"ttl":null},"if_match":"\"v1\""}`, 412},
+		{`{"id":"a","delete":true,"if_match":"\"v1\""}`, 412},
+		{put + `,"if_match":"\"v1\""}`, 412},
+		{put + `,"if_none_match":"*"}`, 412},
+		{put + `,"if_none_match":"\"v1\""}`, 400},
+		{`{"id":"a","delete":true,"if_none_match":"*"}`, 400},
+		{`{"id":"a","patch":{"ttl":null},"if_match":1}`, 400},
+		{`{"id":"a","patch":{"ttl":null},"if_match":""}`, 400},
+		{`{"id":"a","patch":{"ttl":null},"ifMatch":"*"}`, 400},
+		{`{"id":"a","patch":{"ttl":null,"if_match":"*"}}`, 400},
+		{`{"id":"a","patch":{"ttl":null},"if_match":"\"v1\", ` + tag + `"}`, 200},
+		{`{"id":"a","patch":{"ttl":null},"if_match":"*"}`, 200},
+	} {
+		got := answersIn(t, s.send(shopsKey, "POST", "/points/shops", "\ufeff\n\x1e"+tt.line+"\n\n").Body.String())
+		if len(got) != 1 || got[0].Line != 2 || got[0].Status != tt.status {
+			t.Errorf("%d: %s: %+v, want %d", i, tt.line, got, tt.status)
+		}
+	}
+	for _, body := range []string{
+		"id,lat,lon\nb,2,3\n" + feature("b", 1, 2, "{}"), "{\n" + feature("b", 1, 2, "{}")[1:], "[" + feature("b", 1, 2, "{}") + "]",
+		`{"type":"FeatureCollection","features":[` + feature("b", 1, 2, "{}") + `]}`,
+	} {
+		s.want(s.send(shopsKey, "POST", "/points/shops", body), 400, "bad-line")
+		s.want(s.send(shopsKey, "POST", "/points/shops", feature("b", 1, 2, "{}"), "Content-Type", "text/csv"), 415, "unsupported-type")
+	}
+	for _, header := range []string{"If-Match", "If-None-Match"} { // where there is no ETag
+		s.want(s.send(shopsKey, "POST", "/points/shops", feature("b", 1, 2, "{}"), header, "*"), 400, "bad-parameter")
+		s.want(s.send(shopsKey, "DELETE", "/points/shops", "", header, `"v1"`), 400, "bad-parameter")
+	}
+	s.want(s.send(shopsKey, "PUT", "/points/shops/b", `{"if_match":"*",`+feature("b", 1, 2, "{}")[1:]), 400, "bad-point")
+	if n, err := l.Count(t.Context(), points.Box(quadkey.World), nil, time.Time{}); err != nil || n != 1 {
+		t.Errorf("%d points, %v", n, err)
+	}
+	for header, status := range map[string]int{`*`: 412, `"v1", "v2"`: 412, `, ,`: 400, ``: 400, `"v1", *`: 400} {
+		if w := s.send(shopsKey, "PUT", "/points/shops/new", feature("new", 1, 2, "{}"), "If-Match", header); w.Code != status {
+			t.Errorf("If-Match: %s: %d %s, want %d", header, w.Code, w.Body, status)
+		}
+	}
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a", "\ufeff"+feature("a", 1, 2, "{}"), "If-Match", "*"), 200, "")
 }

@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,9 +42,9 @@ func (s *Room) writeRoutes() []web.Route {
 		return web.Route{Path: path, Methods: []string{method}, Handle: h, Cost: cost, Query: web.Takes(names...), Body: true}
 	}
 	return []web.Route{
-		write(collectionPath, http.MethodPut, s.putCollection, web.Light),
-		write(collectionPath, http.MethodDelete, s.deleteCollection, web.Light),
-		write(collectionPath, http.MethodPost, s.postLines, web.Streamed),
+		write(collectionPath, http.MethodPut, unconditional(s.putCollection), web.Light),
+		write(collectionPath, http.MethodDelete, unconditional(s.deleteCollection), web.Light),
+		write(collectionPath, http.MethodPost, unconditional(s.postLines), web.Streamed),
 		write(pointPath, http.MethodPut, s.putPoint, web.Light, "expires", "ttl"),
 		write(pointPath, http.MethodPatch, s.patchPoint, web.Light, "expires", "ttl"),
 		write(pointPath, http.MethodDelete, s.deletePoint, web.Light),
@@ -173,6 +174,9 @@ const maxBody = 1 << 20
 // readBody reads the body of a write.
 func readBody(c echo.Context) ([]byte, error) {
 	r := c.Request()
+	if _, err := web.BodyType(r, false, false); err != nil {
+		return nil, err
+	}
 	cd, err := web.BodyCoding(r)
 	if err != nil {
 		return nil, err
@@ -193,7 +197,7 @@ func readBody(c echo.Context) ([]byte, error) {
 	case err != nil:
 		return nil, web.ErrBodyCorrupt
 	}
-	return body, nil
+	return bytes.TrimPrefix(body, web.Mark), nil
 }
 
 // creation is the description of a collection that is to be made.
@@ -349,7 +353,7 @@ func (s *Room) writePoint(c echo.Context, kind points.WriteKind, f form) error {
 		return refusal(err)
 	}
 	var w points.Write
-	if err := readConditions(c.Request(), kind, &w); err != nil {
+	if err := readConditions(c.Request().Header, kind, &w); err != nil {
 		return err
 	}
 	if kind != points.Delete {
@@ -360,6 +364,13 @@ func (s *Room) writePoint(c echo.Context, kind points.WriteKind, f form) error {
 		body, err := readBody(c)
 		if err != nil {
 			return err
+		}
+		t, _ := web.BodyType(c.Request(), false, false) // which readBody has taken
+		switch merge := strings.HasSuffix(t, "merge-patch+json"); {
+		case merge && f == formPatch:
+			f = formMerge
+		case merge:
+			return web.Refuse(web.ErrBodyType, "", "Send a merge patch by PATCH, and a Feature as application/geo+json.")
 		}
 		if err := readChange(body, f, now, &w); err != nil {
 			return refusal(err)
@@ -406,28 +417,48 @@ func versionTag(version int64) string { return `"v` + strconv.FormatInt(version,
 const otherVersion = -1
 
 // readConditions reads the headers If-Match and If-None-Match.
-func readConditions(r *http.Request, kind points.WriteKind, w *points.Write) error {
-	if none := strings.Join(r.Header["If-None-Match"], ","); none != "" {
+func readConditions(h http.Header, kind points.WriteKind, w *points.Write) error {
+	if none := strings.Join(h["If-None-Match"], ","); none != "" {
 		if strings.TrimSpace(none) != "*" || kind != points.Put {
 			return refuseCondition("If-None-Match", "Only PUT takes If-None-Match, with the value *: the point must not be there.")
 		}
 		w.IfAbsent = true
 	}
-	match := strings.TrimSpace(strings.Join(r.Header["If-Match"], ","))
-	switch {
-	case match == "" && len(r.Header["If-Match"]) > 0:
-		return refuseCondition("If-Match", `Set If-Match to one ETag, such as "v1767225600000", or leave it out.`)
-	case match == "" || match == "*" && kind != points.Put: // which need a point anyway
-	case match == "*" || strings.Contains(match, ","):
-		return refuseCondition("If-Match", `Set If-Match to one ETag, such as "v1767225600000"; PATCH changes only a point that is there.`)
-	default:
-		w.IfVersion = otherVersion
-		digits, ok := strings.CutPrefix(match, `"v`)
-		if version, err := strconv.ParseInt(strings.TrimSuffix(digits, `"`), 10, 64); ok && err == nil && versionTag(version) == match {
-			w.IfVersion = version
+	match := strings.TrimSpace(strings.Join(h["If-Match"], ","))
+	if w.IfPresent = match == "*"; w.IfPresent || match == "" && len(h["If-Match"]) == 0 {
+		return nil
+	}
+	for tag := range strings.SplitSeq(match, ",") {
+		if tag = strings.TrimSpace(tag); tag == "" {
+			continue // RFC 9110, 5.6.1
 		}
+		version := int64(otherVersion)
+		digits, ok := strings.CutPrefix(tag, `"v`)
+		if v, err := strconv.ParseInt(strings.TrimSuffix(digits, `"`), 10, 64); ok && err == nil && versionTag(v) == tag {
+			version = v
+		}
+		if tag == "*" {
+			w.IfVersions = nil
+			break
+		}
+		w.IfVersions = append(w.IfVersions, version)
+	}
+	if len(w.IfVersions) == 0 {
+		return refuseCondition("If-Match", `Set If-Match to ETags with commas between, such as "v1767225600000", or to * alone, or leave it out.`)
 	}
 	return nil
+}
+
+// unconditional refuses conditions where there is no ETag that they could be about.
+func unconditional(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		for _, name := range [...]string{"If-Match", "If-None-Match"} {
+			if c.Request().Header[name] != nil {
+				return refuseCondition(name, "Leave out "+name+": only points have ETags. A line of a batch has its own if_match.")
+			}
+		}
+		return h(c)
+	}
 }
 
 func refuseCondition(header, detail string) error {

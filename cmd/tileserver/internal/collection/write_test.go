@@ -228,7 +228,7 @@ func TestPoints(t *testing.T) {
 	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-None-Match", "*"), 412, "point-exists")
 	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-Match", `"v1"`), 412, "point-changed")
 	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-Match", `W/`+tag), 412, "point-changed")
-	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-Match", `"v1", "v2"`), 400, "bad-parameter")
+	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-Match", `"v1", "v2"`), 412, "point-changed")
 	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-None-Match", tag), 400, "bad-parameter")
 	w = s.send(shopsKey, "PATCH", path, `{"properties":{"n":null,"m":[1]},"geometry":{"coordinates":[-3,4.5,100],"type":"Point"}}`, "If-Match", tag)
 	s.want(w, 200, "")
@@ -431,4 +431,46 @@ func TestPointTag(t *testing.T) {
 	if !strings.Contains(w.Body.String(), `swapped? Give longitude, then latitude."`) {
 		t.Errorf("a likely swap: %s", w.Body)
 	}
+}
+
+// PATCH of application/merge-patch+json has the meaning of RFC 7396. As other JSON, members
+// of the properties are replaced as a whole, as ever.
+func TestMergePatch(t *testing.T) {
+	s := newService(t, nil)
+	l := s.make("shops", "")
+	const was = `{"address":{"city":"Bonn","zip":"53111"},"n":1}`
+	for _, tt := range []struct {
+		kind, body string
+		status     int
+		want       string
+		lon        float64
+	}{
+		{"application/merge-patch+json", `{"properties":{"address":{"zip":"53113"}}}`, 200, `{"address":{"city":"Bonn","zip":"53113"},"n":1}`, 1},
+		{"application/merge-patch+json", `{"properties":{"address":{"city":null,"x":{"y":null}}}}`, 200, `{"address":{"zip":"53111","x":{}},"n":1}`, 1},
+		{"application/merge-patch+json", `{"properties":null}`, 200, `{}`, 1},
+		{"application/merge-patch+json", `{}`, 200, was, 1},
+		{"application/merge-patch+json", `{"geometry":{"coordinates":[3,4]}}`, 200, was, 3},
+		{"application/merge-patch+json", `{"geometry":{"type":"Point"}}`, 200, was, 1},
+		{"application/merge-patch+json", `{"geometry":null}`, 400, was, 1},
+		{"application/merge-patch+json", `{"geometry":{"coordinates":null}}`, 400, was, 1},
+		{"application/merge-patch+json", `{"type":null}`, 400, was, 1},
+		{"application/merge-patch+json", `{"id":"b"}`, 400, was, 1},
+		{"application/merge-patch+json", `["c"]`, 400, was, 1},
+		{"application/merge-patch+json", `null`, 400, was, 1},
+		{"application/json-patch+json", `[]`, 415, was, 1},
+		{"text/csv", `{}`, 415, was, 1},
+		{"application/json", `{"properties":{"address":{"zip":"53113"},"n":null}}`, 200, `{"address":{"zip":"53113"}}`, 1},
+		{"", `{"properties":{"address":{"zip":"53113"}}}`, 200, `{"address":{"zip":"53113"},"n":1}`, 1},
+		{"application/json", `{"properties":null}`, 400, was, 1},
+	} {
+		if w := s.send(shopsKey, "PUT", "/points/shops/a", feature("a", 1, 2, was)); w.Code > 201 {
+			t.Fatal(w.Code, w.Body)
+		}
+		w := s.send(shopsKey, "PATCH", "/points/shops/a", tt.body, "Content-Type", tt.kind)
+		var h points.Hit
+		if err := l.Get(t.Context(), "a", &h); err != nil || w.Code != tt.status || string(h.Properties) != tt.want || h.Lon != tt.lon {
+			t.Errorf("%s %s: %d %s: %s at %v, want %d %s", tt.kind, tt.body, w.Code, w.Body, h.Properties, h.Lon, tt.status, tt.want)
+		}
+	}
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a", feature("a", 1, 2, was), "Content-Type", "application/merge-patch+json"), 415, "unsupported-type")
 }

@@ -13,6 +13,42 @@ import (
 	"quadrille/cellstore"
 )
 
+// A body that is no batch is refused as a whole, by its media type or its first line.
+func TestNoBatch(t *testing.T) {
+	f := newGlobe(t, nil).fixture
+	const one = `{"lat":47.4,"lon":8.5}`
+	for _, tt := range []struct {
+		path, kind, body string
+		status           int
+	}{
+		{"/geocode", "text/csv", "q\nzur\n", 415},
+		{"/at", "text/html", one, 415},
+		{"/at", "application/xml", "<a/>", 415},
+		{"/at", "application/zip", "PK", 415},
+		{"/at", "application/json-patch+json", one, 415},
+		{"/at", "application/merge-patch+json", one, 415},
+		{"/at", "multipart/form-data; boundary=x", one, 415},
+		{"/geocode", "", "q\nzur\n", 400},
+		{"/geocode", "", "<html>", 400},
+		{"/geocode", "", `[{"q":"zur"}]`, 400},
+		{"/at", "", "[\n" + one + "\n]", 400},
+		{"/at", "", "\n\n{\n\"lat\":47.4,\n\"lon\":8.5}\n", 400},
+		{"/at", "application/geo+json", `{"type":"FeatureCollection","features":[]}`, 400},
+		{"/at", "", `{"features":[` + strings.Repeat(`{},`, 5000) + `{}],"type":"FeatureCollection"}`, 400},
+		{"/at", "application/x-ndjson", "\ufeff" + one, 200},
+		{"/at", "application/geo+json-seq", "\x1e" + one + "\n\x1e" + one + "\n", 200},
+		{"/at", "application/x-www-form-urlencoded", "\n" + one, 200},
+		{"/at", "application/json; charset=utf-8", one, 200},
+		{"/at", "text/csv", "\ufeff47.4,8.5\n", 200},
+	} {
+		res := f.post(tt.path, strings.NewReader(tt.body), "Content-Type", tt.kind)
+		text := body(t, res)
+		if res.StatusCode != tt.status || tt.status == 200 && (strings.Contains(text, `"error"`) || !strings.Contains(text, "{")) {
+			t.Errorf("%s %s %.40q: %d %.300s, want %d", tt.path, tt.kind, tt.body, res.StatusCode, text, tt.status)
+		}
+	}
+}
+
 // A line is answered as the same question is on its own, or by an error of its own.
 func TestQuestionLines(t *testing.T) {
 	f := newGlobe(t, nil).fixture
@@ -57,7 +93,8 @@ func TestQuestionLines(t *testing.T) {
 		{"/at", `[1,2]`, bad("bad-parameter")},
 		{"/at", `{"lat":1,"lon":0,"types":` + strings.Repeat("[", 8000), bad("bad-line")},
 		{"/at", `{"types":` + strings.Repeat("[", 4000) + strings.Repeat("]", 4000) + "}", bad("bad-parameter")},
-		{"/reverse", "", bad("bad-line")},
+		{"/reverse", "", ""},
+		{"/reverse", "\x1e" + `{"lat":47.4,"lon":8.5}`, single("/reverse?lat=47.4&lon=8.5")},
 		{"/reverse", "\x00\xff", bad("bad-line")},
 		{"/reverse", "{\"lat\":1,\"lon\":\"\xff\"}", bad("bad-line")},
 		{"/reverse", strings.Repeat("1", 8<<10+1), bad("bad-line")},

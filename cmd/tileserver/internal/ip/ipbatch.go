@@ -21,10 +21,6 @@ const batchPath = "/ip/batch"
 // postBatch answers POST /ip/batch: an address in each line of its body.
 func (s *Room) postBatch(c echo.Context) error {
 	r := c.Request()
-	cd, err := web.BodyCoding(r)
-	if err != nil {
-		return err
-	}
 	q, err := s.askAddresses(r)
 	if err != nil {
 		return err
@@ -32,7 +28,7 @@ func (s *Room) postBatch(c echo.Context) error {
 	defer q.Release()
 	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q}
 	defer b.Release()
-	b.LineBytes = web.MaxBatchLine
+	b.LineBytes, b.Text = web.MaxBatchLine, true
 	c.Response().Header()[web.DatabaseHeader] = q.now.Header
 	// The context of the request ends when its client has closed its half of the
 	// connection, and may do so because everything is sent. One that is gone
@@ -42,7 +38,7 @@ func (s *Room) postBatch(c echo.Context) error {
 		return b.Each(errBatchLine, func(line []byte) error { return b.locate(ctx, line) })
 	}
 	b.Refuse = func(err error) { b.RefuseLine("", "", err) }
-	return b.Run(cd)
+	return b.Run()
 }
 
 // batch is the state of a batch.
@@ -89,9 +85,6 @@ func (b *batch) read(line []byte) (addr netip.Addr, part *ipPart, err error) {
 // parse reads a line: an address, as it is or as a JSON string, or an object
 // that may say which fields are wanted.
 func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
-	if len(line) == 0 {
-		return "", nil, errBatchLine
-	}
 	switch line[0] {
 	case '"':
 		if n := len(line) - 1; n > 0 && line[n] == '"' && !bytes.ContainsAny(line[1:n], `\"`) {

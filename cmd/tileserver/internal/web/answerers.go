@@ -39,6 +39,7 @@ type questions struct {
 type question struct {
 	number   int64
 	from, to int   // of the line, then of the answer
+	blank    bool  // as the answer is then
 	refusal  error // of a line that is not read
 	by       *answerer
 	err      error
@@ -61,7 +62,7 @@ func (b *questions) run() error {
 		case err == nil:
 			from := len(b.text)
 			b.text = append(b.text, line...)
-			b.waiting = append(b.waiting, question{number: b.Line, from: from, to: len(b.text)})
+			b.waiting = append(b.waiting, question{number: b.Line, from: from, to: len(b.text), blank: len(line) == 0})
 		case errors.Is(err, ErrLongLine):
 			b.waiting = append(b.waiting, question{number: b.Line, refusal: Refuse(ErrLine, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes.")})
 		default:
@@ -101,6 +102,8 @@ func (b *questions) answer() error {
 		w := &b.waiting[i]
 		b.Line = w.number
 		switch {
+		case w.blank:
+			b.Body = append(b.Body, '\n')
 		case w.refusal != nil:
 			b.RefuseLine("", "", w.refusal)
 		case w.err == nil:
@@ -130,7 +133,7 @@ func (b *questions) find() {
 	work := func(a *answerer) {
 		a.out = a.out[:0]
 		for i := next.Add(1) - 1; i < int64(len(b.waiting)); i = next.Add(1) - 1 {
-			if w := &b.waiting[i]; w.refusal == nil {
+			if w := &b.waiting[i]; w.refusal == nil && !w.blank {
 				a.find(w)
 			}
 		}
@@ -180,7 +183,7 @@ func (a *answerer) read(line []byte) (p Params, err error) {
 		a.values[name] = value
 	}
 	switch {
-	case !utf8.Valid(line) || len(line) == 0:
+	case !utf8.Valid(line):
 		return p, ErrLine
 	case line[0] == '{':
 		err = a.readObject(line)

@@ -3,11 +3,14 @@ package web
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,8 +22,8 @@ import (
 
 // A batch is a request with a question, or a write, in each line of its body. Each is
 // answered by one line of JSON, in their order: line n of the answer is about line n
-// of the request. A line that cannot be answered gets an error of its own, and the
-// batch goes on. Answers are sent while lines come in, so a client must read while it
+// of the request, and a blank one of questions is answered by a blank one. A line that
+// cannot be answered gets an error of its own, and the batch goes on. Answers are sent while lines come in, so a client must read while it
 // writes; what memory a batch takes does not depend on its size.
 
 const (
@@ -53,6 +56,8 @@ type Batch struct {
 	// LineBytes is the longest line that is read, in bytes; of a longer one only the end
 	// is looked for.
 	LineBytes int
+	// Text says that lines may be something else than JSON objects.
+	Text bool
 	// Answer answers the lines that Next returns, until that fails.
 	Answer func() error
 	// Wait is called before the batch waits for more of the body. Nil is Flush.
@@ -61,7 +66,8 @@ type Batch struct {
 	Refuse func(err error)
 
 	// Line is the number of the line that Next returned last, from 1.
-	Line int64
+	Line  int64
+	first int64 // the number of the first line that is not blank, 0 before it
 
 	body  batchBody
 	lines *bufio.Reader
@@ -91,11 +97,34 @@ func (b *Batch) Release() {
 	}
 }
 
-// BodyCoding is the coding of the body of a request. Forms of several parts are refused.
-func BodyCoding(r *http.Request) (Coding, error) {
-	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && strings.HasPrefix(t, "multipart/") {
-		return 0, ErrBodyType
+// Mark is the byte order mark of UTF-8, which some programs begin every text with.
+var Mark = []byte("\ufeff")
+
+// BodyType is the media type of a body of JSON, "" where the request says nothing of it, as
+// curl -d does by calling everything a form. Others are refused, but for those of lines and
+// of plain text where the body may be such.
+func BodyType(r *http.Request, lines, text bool) (string, error) {
+	given := r.Header.Get("Content-Type")
+	t, _, _ := mime.ParseMediaType(given)
+	_, sub, _ := strings.Cut(t, "/")
+	switch {
+	case given == "", t == "text/plain", t == "application/octet-stream", t == "application/x-www-form-urlencoded":
+		return "", nil
+	case sub == "json-patch+json":
+	case sub == "json", sub == "geojson", strings.HasSuffix(sub, "+json"):
+		return t, nil
+	case lines && (strings.HasSuffix(sub, "json-seq") || strings.Contains(sub, "ndjson") || strings.Contains(sub, "jsonl") || strings.Contains(sub, "json-lines")),
+		text && strings.HasPrefix(t, "text/") && sub != "html" && sub != "xml":
+		return t, nil
 	}
+	if lines {
+		return "", ErrBodyType
+	}
+	return "", Refuse(ErrBodyType, "", "Send the body as application/json.")
+}
+
+// BodyCoding is the coding of the body of a request.
+func BodyCoding(r *http.Request) (Coding, error) {
 	switch c := strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ",")); {
 	case c == "" || strings.EqualFold(c, "identity"):
 		return Identity, nil
@@ -105,11 +134,19 @@ func BodyCoding(r *http.Request) (Coding, error) {
 	return 0, ErrBodyCoding
 }
 
-// Run answers the lines of a body of a coding. What goes wrong before the first answer
+// Run answers the lines of the body. What goes wrong before the first answer
 // is returned, to become a status; after that it is the last line.
-func (b *Batch) Run(cd Coding) error {
+func (b *Batch) Run() error {
+	t, err := BodyType(b.c.Request(), true, b.Text)
+	if err != nil || strings.HasSuffix(t, "merge-patch+json") {
+		return cmp.Or(err, ErrBodyType)
+	}
+	cd, err := BodyCoding(b.c.Request())
+	if err != nil {
+		return err
+	}
 	defer func() { b.kit.Charge(b.c, b.Line) }()
-	err := b.open(cd)
+	err = b.open(cd)
 	if err == nil {
 		err = b.Answer()
 	}
@@ -123,7 +160,7 @@ func (b *Batch) Run(cd Coding) error {
 	switch {
 	case errors.Is(err, ErrGone):
 		return nil
-	case err != nil && !b.begun && b.Line <= 1:
+	case err != nil && !b.begun && (b.first == 0 || b.Line <= b.first):
 		if !whole {
 			b.linger()
 		}
@@ -181,9 +218,11 @@ func (b *Batch) open(cd Coding) error {
 	return nil
 }
 
-// Next returns the next line without its end, valid until the one after. Its error
+// Next returns the next line without its end, the record separator of RFC 7464 and the byte
+// order mark of the body, valid until the one after. Its error
 // is io.EOF at the end, ErrLongLine, after which the batch goes on, or one to end
-// the batch with. A body cut off is an error and not a last, shorter line.
+// the batch with: a body cut off is an error and not a last, shorter line, and so is a
+// first line of another format, as nothing has been done yet.
 func (b *Batch) Next() ([]byte, error) {
 	line, err := b.read()
 	switch {
@@ -198,10 +237,41 @@ func (b *Batch) Next() ([]byte, error) {
 	if b.Line++; b.Line > b.Lines {
 		return nil, Refuse(ErrBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
 	}
-	if line = bytes.TrimSpace(line); len(line) > b.LineBytes {
+	if b.Line == 1 {
+		line = bytes.TrimPrefix(line, Mark)
+	}
+	line = bytes.TrimSpace(bytes.TrimLeft(line, "\x1e"))
+	if b.first == 0 && len(line) > 0 {
+		b.first = b.Line
+		if detail := b.foreign(line); detail != "" {
+			return nil, Refuse(ErrLine, "", detail)
+		}
+	}
+	if len(line) > b.LineBytes {
 		return nil, ErrLongLine
 	}
 	return line, nil
+}
+
+// list is how a FeatureCollection, or another object with a list in it, begins.
+var list = regexp.MustCompile(`^\{\s*("type"\s*:\s*"FeatureCollection"|"features"\s*:)`)
+
+// foreign says what to do if the first line shows that the body is something else than
+// lines, "" if it does not.
+func (b *Batch) foreign(line []byte) string {
+	var object struct{ Type string }
+	first, open := line[0], bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) >= 0
+	switch {
+	case first == '[' && (!b.Text || len(line) == 1 || line[len(line)-1] == ','):
+		return "The body is a list: send each of its entries in a line of its own, without brackets and commas (jq -c '.[]')."
+	case first == '{' && (list.Match(line) || json.Unmarshal(line, &object) == nil && object.Type == "FeatureCollection"):
+		return "The body is a FeatureCollection: send each of its features in a line of its own (jq -c '.features[]')."
+	case first == '{' && open:
+		return "The first line is not a whole object: write each object in one line (jq -c .)."
+	case first != '{' && !b.Text:
+		return "Begin each line with {, the beginning of a JSON object."
+	}
+	return ""
 }
 
 // read returns the next line, of one that is too long only as much as shows that.

@@ -21,14 +21,16 @@ const MaxBatchLine = 8 << 10
 // ErrLine is matched when a line of a batch is no question.
 var ErrLine = errors.New("line is not a question")
 
-// Each answers every line with fn. Its error ends the batch. A line that is too long is
-// refused as tooLong.
+// Each answers every line with fn, but for blank lines, whose answers are blank. Its error
+// ends the batch. A line that is too long is refused as tooLong.
 func (b *Batch) Each(tooLong error, fn func(line []byte) error) error {
 	for {
 		line, err := b.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
+		case err == nil && len(line) == 0:
+			b.Body = append(b.Body, '\n')
 		case err == nil:
 			err = fn(line)
 		case errors.Is(err, ErrLongLine):
@@ -88,10 +90,6 @@ type Questions struct {
 // to its line; a failure of the server's ends the batch.
 func (s *Kit) AnswerLines(c echo.Context, q *Questions) error {
 	r := c.Request()
-	cd, err := BodyCoding(r)
-	if err != nil {
-		return err
-	}
 	common := QueryParams(r)
 	example := ParamsOf(url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}}) // which only lines have
 	maps.Copy(example.values, common.values)
@@ -100,7 +98,7 @@ func (s *Kit) AnswerLines(c echo.Context, q *Questions) error {
 	}
 	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common.values}
 	defer b.Release()
-	b.LineBytes = MaxBatchLine
+	b.LineBytes, b.Text = MaxBatchLine, q.Points
 	// The context of the request ends when its client has closed its half of the
 	// connection, and may do so because everything is sent.
 	b.ctx = context.WithoutCancel(r.Context())
@@ -112,7 +110,7 @@ func (s *Kit) AnswerLines(c echo.Context, q *Questions) error {
 		return b.Flush()
 	}
 	b.Refuse = func(err error) { b.RefuseLine("", "", err) }
-	return b.Run(cd)
+	return b.Run()
 }
 
 // readObject reads the members of a JSON object. One that is null is not given.

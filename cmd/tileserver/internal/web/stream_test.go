@@ -144,7 +144,7 @@ func TestStreamEndsWithConnection(t *testing.T) {
 			return nil
 		}
 		b.Refuse = func(error) {}
-		return b.Run(Identity)
+		return b.Run()
 	}
 	h := k.Handler([]Route{
 		{Path: "/ndjson/:how", Cost: Light, Query: Anything, Handle: stream(Answer{Form: FormNDJSON})},
