@@ -115,7 +115,7 @@ func (e *eventStream) run() error {
 		return nil
 	}
 	events, failed := make(chan *points.Event), make(chan error, 1)
-	go func() {
+	ended, wait := web.Beside(func() {
 		failed <- e.live.Follow(ctx, e.last.After(), func(v *points.Event) error {
 			select {
 			case events <- v:
@@ -124,6 +124,10 @@ func (e *eventStream) run() error {
 				return ctx.Err()
 			}
 		})
+	})
+	defer func() {
+		cancel()
+		wait()
 	}()
 	tick := time.NewTicker(e.s.heartbeat)
 	defer tick.Stop()
@@ -142,6 +146,11 @@ func (e *eventStream) run() error {
 				e.s.LogFailure(e.c, err)
 			}
 		case <-ctx.Done():
+			return nil
+		case <-ended: // by a panic, or failed has why
+			if len(failed) > 0 {
+				continue
+			}
 			return nil
 		case <-e.s.Draining:
 			return nil

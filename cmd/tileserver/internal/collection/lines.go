@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -31,7 +32,7 @@ func (s *Room) postLines(c echo.Context) error {
 	}
 	b := &batch{
 		Batch: s.NewBatch(c, s.Batch), s: s, live: l, chunk: new(chunk),
-		queue: make(chan *chunk, 1), failed: make(chan struct{}), ended: make(chan struct{}),
+		queue: make(chan *chunk, 1),
 		// The context of the request ends when its client has closed its half of the
 		// connection, and may do so because everything is sent.
 		ctx: context.WithoutCancel(c.Request().Context()),
@@ -53,11 +54,10 @@ type batch struct {
 	chunk   *chunk // which is being filled
 	waiting bool   // the last chunk was queued because there was nothing to read
 
-	queue  chan *chunk
-	failed chan struct{} // closed when err is set
-	err    error         // why no more is written
-	at     int64         // the line that err is about
-	ended  chan struct{}
+	queue chan *chunk
+	err   error           // why no more is written
+	at    int64           // the line that err is about
+	ended <-chan struct{} // closed when writeAll has ended, be it by a panic
 }
 
 // chunk is lines that are written together.
@@ -78,10 +78,11 @@ type line struct {
 
 // answer reads all lines.
 func (b *batch) answer() (err error) {
-	go b.writeAll()
+	var wait func()
+	b.ended, wait = web.Beside(b.writeAll)
 	defer func() {
 		close(b.queue)
-		if <-b.ended; b.err != nil {
+		if wait(); b.err != nil {
 			err = b.err
 		}
 	}()
@@ -149,8 +150,8 @@ func (b *batch) enqueue() error {
 	case b.queue <- b.chunk:
 		b.chunk = new(chunk)
 		return nil
-	case <-b.failed:
-		return b.err
+	case <-b.ended: // it has failed, or its panic is told by whoever waits for it
+		return cmp.Or(b.err, web.ErrGone)
 	}
 }
 
@@ -158,8 +159,8 @@ func (b *batch) enqueue() error {
 // may send more only then; but until a chunk is begun, it can grow.
 func (b *batch) wait() error {
 	select {
-	case <-b.failed:
-		return b.err
+	case <-b.ended:
+		return cmp.Or(b.err, web.ErrGone)
 	default:
 	}
 	if len(b.chunk.lines) == 0 {
@@ -172,7 +173,6 @@ func (b *batch) wait() error {
 
 // writeAll writes and answers chunks until there are no more.
 func (b *batch) writeAll() {
-	defer close(b.ended)
 	for {
 		var c *chunk
 		open := true
@@ -190,7 +190,6 @@ func (b *batch) writeAll() {
 			b.err = b.write(c)
 		}
 		if b.err != nil {
-			close(b.failed)
 			return
 		}
 	}

@@ -132,6 +132,24 @@ func (o *Stream) End() error {
 	return err
 }
 
+// Beside runs fn in a goroutine of a request. What it panics with is what wait panics with,
+// in the goroutine that calls it: the server outlives what a handler panics with, and must
+// this as well. Wait may be called once done is closed, or waits.
+func Beside(fn func()) (done <-chan struct{}, wait func()) {
+	ended := make(chan struct{})
+	var panicked any
+	go func() {
+		defer close(ended)
+		defer func() { panicked = recover() }()
+		fn()
+	}()
+	return ended, func() {
+		if <-ended; panicked != nil {
+			panic(panicked)
+		}
+	}
+}
+
 // Line ends a line, and has lines sent when there are enough. Its error ends the answer.
 func (o *Stream) Line() error {
 	if o.Body = append(o.Body, '\n'); o.Full() {
