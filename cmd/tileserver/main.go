@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
@@ -42,7 +44,9 @@ func main() {
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "tileserver:", err)
+		last := newLogQueue(os.Stderr, (&config{}).handler) // whose reader may be stuck
+		fmt.Fprintln(last, "tileserver:", err)
+		last.Close(logTimeout)
 	}
 	os.Exit(exitCode(err))
 }
@@ -79,8 +83,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	log := slog.New(cfg.handler(stderr))
+	var lines *logQueue
 	switch cfg.command {
 	case "serve":
+		// Whoever reads what it says may stop reading or end; then it serves on.
+		signal.Ignore(syscall.SIGPIPE)
+		lines = newLogQueue(stderr, cfg.handler)
+		defer lines.Close(logTimeout)
+		said := newLogQueue(stdout, cfg.handler)
+		defer said.Close(logTimeout)
+		log, stdout = slog.New(cfg.handler(lines)), said
+		slog.SetDefault(log) // for the lines of packages that know no other
 	case "keys new <name>":
 		return cfg.KeyCommand.New.run(ctx, cfg.Guard.Keys, stdout, stderr)
 	case "live verify <dir>":
@@ -179,6 +192,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		observed.registry.MustRegister(hookStats{hooks})
 	}
 	observed.registry.MustRegister(api.Metrics)
+	observed.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "quadrille_log_dropped_total", Help: "Lines of the log that nobody will read: its reader was too slow or gone, or its disk full.",
+	}, func() float64 { return float64(lines.dropped.Load()) }))
 	metrics := observed.handler(log)
 	if cfg.PublicMetrics {
 		api.MetricsHandler = metrics
