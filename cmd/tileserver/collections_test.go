@@ -114,7 +114,7 @@ func TestDroppedCollections(t *testing.T) {
 		}
 	}
 	eventually(t, url+"/points/shops/count", `{"count":20}`)
-	if !strings.Contains(log.String(), "out of service") {
+	if !log.has("out of service") {
 		t.Errorf("nobody is told: %s", log)
 	}
 	if err := stop(); err != nil {

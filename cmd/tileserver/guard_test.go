@@ -114,8 +114,7 @@ func TestGuarded(t *testing.T) {
 	if code, b := fetch(t, url+"/debug/pprof/"); code != http.StatusNotFound {
 		t.Errorf("public profiles: %d %s", code, b)
 	}
-	_, admin, _ := strings.Cut(log.String(), "msg=administration url=")
-	admin, _, _ = strings.Cut(admin, "\n")
+	admin := adminOf(t, log)
 	for path, want := range map[string]string{
 		"/metrics":               "quadrille_http_refused_total{reason=\"no_key\"} 1",
 		"/debug/pprof/":          "goroutine",
@@ -144,8 +143,7 @@ func TestGuarded(t *testing.T) {
 // The admin listener has no base path: it is a host of its own.
 func TestAdminBasePath(t *testing.T) {
 	_, log, stop := start(t, "--data="+t.TempDir(), "--base-path=/maps", "--admin-listen=127.0.0.1:0")
-	_, admin, _ := strings.Cut(log.String(), "msg=administration url=")
-	admin, _, _ = strings.Cut(admin, "\n")
+	admin := adminOf(t, log)
 	for _, path := range []string{"/healthz", "/readyz", "/status", "/metrics"} {
 		if code, b := fetch(t, admin+path); code != http.StatusOK {
 			t.Errorf("%s: %d %.200s", path, code, b)

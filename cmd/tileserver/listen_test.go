@@ -261,7 +261,7 @@ func TestProxyProtocol(t *testing.T) {
 			if served != (tt.client != refused) {
 				t.Fatalf("served %v (%v): %s", served, err, log)
 			}
-			if served && !strings.Contains(log.String(), "client="+tt.client+" ") {
+			if served && !log.has("client="+tt.client+" ") {
 				t.Errorf("client is not %s: %s", tt.client, log)
 			}
 		})
@@ -291,7 +291,7 @@ func TestProxyProtocolTLS(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if res.StatusCode != 200 || res.ProtoMajor != 2 || !strings.Contains(log.String(), "client=8.8.8.8 ") {
+	if res.StatusCode != 200 || res.ProtoMajor != 2 || !log.has("client=8.8.8.8 ") {
 		t.Errorf("%s %s: %s", res.Proto, res.Status, log)
 	}
 }
@@ -314,7 +314,7 @@ func TestForwardedHeader(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if !strings.Contains(log.String(), "client="+want+" ") {
+		if !log.has("client="+want+" ") {
 			t.Errorf("%s: client is not %s: %s", flag, want, log)
 		}
 	}

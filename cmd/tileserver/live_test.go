@@ -196,8 +196,7 @@ func TestInterruptedRepair(t *testing.T) {
 func TestBackupWhileServing(t *testing.T) {
 	dir, backups := makeLive(t, 100, "shops"), t.TempDir()
 	_, log, stop := start(t, "--data", t.TempDir(), "--live", dir, "--admin-listen", "127.0.0.1:0", "--backup-dir", backups)
-	_, admin, _ := strings.Cut(log.String(), "msg=administration url=http://")
-	admin, _, _ = strings.Cut(admin, "\n")
+	admin := strings.TrimPrefix(adminOf(t, log), "http://")
 	to := filepath.Join(backups, "monday")
 	got, err := command(t, "live", "backup", dir, to, "--admin-listen", admin)
 	wantText(t, got, err, false, "shops: whole, 100 points", "The backup is "+to)
@@ -330,7 +329,7 @@ func TestDamagedUsage(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(log.String(), "the counts on the disk are damaged and left as they are") {
+	if !log.has("the counts on the disk are damaged and left as they are") {
 		t.Errorf("the log:\n%s", log)
 	}
 	if logs, err := filepath.Glob(filepath.Join(dir, "tables", "usage", "db", "*")); err != nil || len(logs) == 0 {

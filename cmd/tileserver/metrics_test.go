@@ -120,8 +120,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 // What only the operator's listener has is described as such, and is there.
 func TestAdminIsDescribed(t *testing.T) {
 	url, log, stop := start(t, "--data="+t.TempDir(), "--address-limit=100000/1m", "--admin-listen=127.0.0.1:0")
-	_, admin, _ := strings.Cut(log.String(), "msg=administration url=")
-	admin, _, _ = strings.Cut(admin, "\n")
+	admin := adminOf(t, log)
 	_, text := fetch(t, url+"/openapi.json")
 	var doc struct {
 		Paths map[string]struct {

@@ -41,6 +41,29 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
+// has reports whether a running program says something: what it logs comes a moment later.
+func (s *syncBuffer) has(text string) bool {
+	for range 1000 {
+		if strings.Contains(s.String(), text) {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}
+
+// adminOf is where a program says that it listens for its operator.
+func adminOf(t *testing.T, log *syncBuffer) string {
+	t.Helper()
+	const before = "msg=administration url="
+	if !log.has(before) {
+		t.Fatalf("no --admin-listen: %s", log)
+	}
+	_, admin, _ := strings.Cut(log.String(), before)
+	admin, _, _ = strings.Cut(admin, "\n")
+	return admin
+}
+
 // start runs the program and returns its address, its log, and a function
 // that stops it and returns what run did.
 func start(t *testing.T, args ...string) (url string, log *syncBuffer, stop func() error) {
@@ -98,7 +121,7 @@ func TestServe(t *testing.T) {
 	if code, b := fetch(t, url+"/ip/"+toyworld.Address(0).String()); code != 404 || !strings.Contains(b, "dataset-missing") {
 		t.Errorf("nothing published: %d %s", code, b)
 	}
-	if !strings.Contains(log.String(), "nothing is published yet") {
+	if !log.has("nothing is published yet") {
 		t.Errorf("it does not say that nothing is there: %s", log)
 	}
 	if err := toyworld.Publish(t.Context(), dir); err != nil {
@@ -142,7 +165,7 @@ func TestServe(t *testing.T) {
 	if _, err := net.Dial("tcp", strings.TrimPrefix(url, "http://")); err == nil {
 		t.Error("it still listens")
 	}
-	if !strings.Contains(log.String(), "path=/readyz") || !strings.Contains(log.String(), "client=127.0.0.1") {
+	if !log.has("path=/readyz") || !log.has("client=127.0.0.1") {
 		t.Errorf("no access log: %s", log)
 	}
 }

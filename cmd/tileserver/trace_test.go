@@ -126,7 +126,7 @@ func TestTraces(t *testing.T) {
 		if s.Kind != tracepb.Span_SPAN_KIND_SERVER || len(s.ParentSpanId) != 0 || s.EndTimeUnixNano < s.StartTimeUnixNano {
 			t.Errorf("tile %d: %v", i, s)
 		}
-		if id := hex.EncodeToString(s.TraceId); strings.Count(log.String(), "trace_id="+id) != 1 {
+		if id := hex.EncodeToString(s.TraceId); !log.has("trace_id="+id) || strings.Count(log.String(), "trace_id="+id) != 1 {
 			t.Errorf("the log does not name %s:\n%s", id, log)
 		}
 	}

@@ -157,7 +157,7 @@ func (s *Room) sendTile(c echo.Context, live *archive.Live, values []string) err
 	res := s.responses.Get(key)
 	s.TraceCache(r.Context(), res != nil)
 	if res == nil {
-		if res, err = s.makeTile(r.Context(), live, a, t, key, f.Form, etag); err != nil {
+		if res, err = s.makeTile(s.As(r.Context(), c), live, a, t, key, f.Form, etag); err != nil {
 			return err
 		}
 	}
@@ -198,10 +198,11 @@ func (s *Room) makeTile(ctx context.Context, live *archive.Live, a *archive.Arch
 		}
 		// Unpacking and packing a large tile takes a processor for long.
 		if len(data) > lightTile && (packed != archive.Plain || key.coding != web.Identity) {
-			if !s.BeginHeavy() {
-				return nil, web.ErrBusy
+			free, err := s.BeginHeavy(read)
+			if err != nil {
+				return nil, err
 			}
-			defer s.Heavy.Add(-1)
+			defer free()
 		}
 		plain, err := archive.Unpack(data, packed, archive.MaxTile)
 		if err != nil {

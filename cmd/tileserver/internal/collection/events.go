@@ -101,7 +101,7 @@ func (e *eventStream) begin(resumed bool) error {
 // right to read it, or the server stops. What else goes wrong ends the stream, too: the
 // client connects again and is told then.
 func (e *eventStream) run() error {
-	ctx, cancel := context.WithCancel(e.c.Request().Context())
+	ctx, cancel := context.WithCancel(e.s.As(e.c.Request().Context(), e.c))
 	defer cancel()
 	e.rc = http.NewResponseController(e.c.Response().Writer)
 	_ = e.rc.SetReadDeadline(time.Time{}) // a writer without deadlines is a test's
@@ -185,8 +185,8 @@ func (e *eventStream) flush() error {
 }
 
 // tell sends what a move is.
-func (e *eventStream) tell(ctx context.Context, v *points.Event) (err error) {
-	if e.events, err = e.fences.AppendEvents(ctx, e.events[:0], v, e.last, e.s.Boundaries); err != nil {
+func (e *eventStream) tell(ctx context.Context, v *points.Event) error {
+	if err := e.cross(ctx, v); err != nil {
 		if ctx.Err() == nil {
 			e.s.LogFailure(e.c, err)
 		}
@@ -200,6 +200,21 @@ func (e *eventStream) tell(ctx context.Context, v *points.Event) (err error) {
 		return nil
 	}
 	return e.flush()
+}
+
+// cross finds out what a move is. Fences take a processor of the client's, since it may have
+// any number of moves told again.
+func (e *eventStream) cross(ctx context.Context, v *points.Event) error {
+	if !e.fences.All() {
+		free, err := e.s.TakeProcessor(ctx)
+		if err != nil {
+			return err
+		}
+		defer free()
+	}
+	var err error
+	e.events, err = e.fences.AppendEvents(ctx, e.events[:0], v, e.last, e.s.Boundaries)
+	return err
 }
 
 // append appends an event.

@@ -47,10 +47,11 @@ func (s *Room) getNearby(c echo.Context) error {
 	query.At = q.at
 	plain := len(q.asked) == 1 && q.asked[0].filter == nil && query.Cursor == "" && q.at.IsZero()
 	if !plain || query.MinRadiusM > 0 || query.Limit > maxLightLimit {
-		if !s.BeginHeavy() {
-			return web.ErrBusy
+		free, err := s.BeginHeavy(s.As(c.Request().Context(), c))
+		if err != nil {
+			return err
 		}
-		defer s.Heavy.Add(-1)
+		defer free()
 	}
 	return q.send(func(ctx context.Context, into *page) (err error) {
 		if len(q.asked) > 1 {
@@ -202,11 +203,7 @@ func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in fu
 	defer where.release()
 	query.Area, query.Name, query.Filter, query.At = where.Area, where.name, a.filter, q.at
 	q.dependOn(&where)
-	if !s.BeginHeavy() {
-		return web.ErrBusy
-	}
 	if q.shape.form == web.FormNDJSON {
-		s.Heavy.Add(-1) // its client may take long, and places for streams bound it
 		return s.Stream(c, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 			return q.explain(a.from.Each(ctx, query, func(h *points.Hit) error {
 				out.Body = q.shape.append(out.Body, h, a.name)
@@ -214,7 +211,6 @@ func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in fu
 			}))
 		})
 	}
-	defer s.Heavy.Add(-1)
 	return q.send(func(ctx context.Context, into *page) (err error) {
 		into.hits, into.next, err = a.from.Within(ctx, query, into.hits)
 		return err

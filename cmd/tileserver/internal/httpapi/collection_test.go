@@ -595,7 +595,7 @@ func TestCollectionLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
-	for w.server.Heavy.Load() != 0 { // ends when the handler has
+	for w.server.Heavy.Taken() != 0 { // ends when the handler has
 		time.Sleep(time.Millisecond)
 	}
 	if res := w.do(http.MethodHead, "/points/shops/within?tile=0/0/0&format=ndjson"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/x-ndjson" {
@@ -608,14 +608,14 @@ func TestCollectionLines(t *testing.T) {
 func TestLinesKeepNoHeavyPlace(t *testing.T) {
 	w := newShops(t)
 	for _, area := range []string{"within?tile=0/0/0", "within/country/wl?"} {
-		w.server.Heavy.Add(1 << 20)
+		free := fillHeavy(w.server)
 		wantProblem(t, w.get("/points/shops/"+area+"&format=ndjson"), http.StatusServiceUnavailable, "too-busy")
 		wantProblem(t, w.get("/points/shops/"+area), http.StatusServiceUnavailable, "too-busy")
-		w.server.Heavy.Add(-1 << 20)
+		free()
 		if res := w.get("/points/shops/" + area); res.StatusCode != http.StatusOK {
 			t.Errorf("%s as a page: %d %s", area, res.StatusCode, body(t, res))
 		}
-		if n := w.server.Heavy.Load(); n != 0 {
+		if n := w.server.Heavy.Taken(); n != 0 {
 			t.Errorf("%d places are not given back", n)
 		}
 	}

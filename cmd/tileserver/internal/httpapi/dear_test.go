@@ -368,7 +368,7 @@ func testClasses(t *testing.T, w *dearWorld) {
 			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == web.ProblemType {
 				t.Errorf("%s: %d %.200s", q, free.StatusCode, text)
 			}
-			w.server.Heavy.Add(1 << 20)
+			unfill := fillHeavy(w.server)
 			w.work.reset()
 			full := w.ask(q)
 			text = body(t, full)
@@ -376,7 +376,7 @@ func testClasses(t *testing.T, w *dearWorld) {
 				made = len(text)
 			}
 			left := w.work.micros(made)
-			w.server.Heavy.Add(-1 << 20)
+			unfill()
 			if full.StatusCode == http.StatusServiceUnavailable {
 				refusals++
 			}

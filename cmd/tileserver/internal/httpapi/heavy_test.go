@@ -3,12 +3,55 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
+
+// forClient is a context for one of many clients with keys.
+func forClient(n int) context.Context {
+	return web.For(context.Background(), web.Client{Key: strconv.Itoa(n)})
+}
+
+// fillHeavy has clients take all heavy places.
+func fillHeavy(s *server) (free func()) {
+	var all []func()
+	for client := 0; ; client++ {
+		free, err := s.BeginHeavy(forClient(client))
+		if err != nil {
+			break
+		}
+		all = append(all, free)
+	}
+	return func() {
+		for _, free := range all {
+			free()
+		}
+	}
+}
+
+// fillProcessors has clients take all processors.
+func fillProcessors(t *testing.T, s *server) (free func()) {
+	t.Helper()
+	var all []func()
+	for client := range runtime.GOMAXPROCS(0) {
+		free, err := s.TakeProcessor(forClient(client))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, free)
+	}
+	return func() {
+		for _, free := range all {
+			free()
+		}
+	}
+}
 
 // Requests that take long leave room for the others.
 func TestHeavy(t *testing.T) {
@@ -60,7 +103,7 @@ func TestHeavyTile(t *testing.T) {
 	s := newServer(&f.cfg)
 	f.handler = s.handler()
 	const large, small, packed = "/tiles/country/0/0/0.mvt", "/tiles/country/1/0/0.mvt", "Accept-Encoding"
-	s.Heavy.Add(1 << 20)
+	free := fillHeavy(s)
 	for _, ask := range []struct{ path, coding, sent string }{
 		{large, "br", ""}, {large, "identity", ""}, {small, "br", "br"},
 	} {
@@ -72,14 +115,14 @@ func TestHeavyTile(t *testing.T) {
 	if a, b := f.get(large, packed, "br").Header.Get("Etag"), f.get(large, packed, "identity").Header.Get("Etag"); a != b {
 		t.Errorf("a tile that is sent as it is has the tag %s, not its own, %s", a, b)
 	}
-	s.Heavy.Add(-1 << 20)
+	free()
 	if res := f.get(large, packed, "br"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Encoding") != "br" {
 		t.Errorf("with a place: %d as %q", res.StatusCode, res.Header.Get("Content-Encoding"))
 	}
-	if n := s.Heavy.Load(); n != 0 {
+	if n := s.Heavy.Taken(); n != 0 {
 		t.Errorf("%d places are not given back", n)
 	}
-	s.Heavy.Add(1 << 20)
+	defer fillHeavy(s)()
 	if res := f.get(large, packed, "br"); res.StatusCode != http.StatusOK {
 		t.Errorf("kept: %d", res.StatusCode)
 	}
@@ -95,14 +138,7 @@ func TestPagesAreMadeByTurns(t *testing.T) {
 	s.Timeout = 20 * time.Millisecond
 	pages := []string{"/ogc/collections/places/items?limit=1", "/ogc/collections/points:drivers/items"}
 	full := func(path string) *http.Response {
-		for range cap(s.Processors) {
-			s.Processors <- struct{}{}
-		}
-		defer func() {
-			for range cap(s.Processors) {
-				<-s.Processors
-			}
-		}()
+		defer fillProcessors(t, s)()
 		return w.get(path)
 	}
 	for _, path := range pages {
@@ -112,7 +148,7 @@ func TestPagesAreMadeByTurns(t *testing.T) {
 		t.Errorf("a tile: %d", res.StatusCode)
 	}
 	s.Timeout = 10 * time.Second
-	for range 2 * cap(s.Processors) { // every place is given back
+	for range 2 * runtime.GOMAXPROCS(0) { // every place is given back
 		for _, path := range pages {
 			if res := w.get(path); res.StatusCode != http.StatusOK {
 				t.Errorf("%s: %d %s", path, res.StatusCode, body(t, res))

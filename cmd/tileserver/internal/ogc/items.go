@@ -443,7 +443,7 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 			from = append(slices.Clone(of.from), uint64(web.HashStart.Bytes(base)))
 		}
 		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
-			free, err := s.TakeProcessor(ctx)
+			free, err := s.TakeProcessor(s.As(ctx, c))
 			if err != nil {
 				return err
 			}
@@ -468,7 +468,7 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 		defer cancel()
 		var err error
 		res, err = s.pages.Do(wait, key, func() (*web.Finished, error) {
-			read, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.Timeout)
+			read, cancel := context.WithTimeout(context.WithoutCancel(s.As(r.Context(), c)), s.Timeout)
 			defer cancel()
 			read, end := s.TraceRead(read)
 			defer end()

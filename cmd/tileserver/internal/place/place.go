@@ -83,10 +83,11 @@ func (s *Room) getNearby(c echo.Context) error {
 		return q.Err
 	}
 	if f.Dear(query.Limit) {
-		if !s.BeginHeavy() {
-			return web.ErrBusy
+		free, err := s.BeginHeavy(s.As(r.Context(), c))
+		if err != nil {
+			return err
 		}
-		defer s.Heavy.Add(-1)
+		defer free()
 	}
 	list := listing.List{Name: "places", Form: form, Near: true}
 	return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {

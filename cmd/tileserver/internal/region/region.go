@@ -147,10 +147,11 @@ func (s *Room) getRegion(c echo.Context) error {
 		return q.Err
 	}
 	if geometry { // of the largest countries a megabyte
-		if !s.BeginHeavy() {
-			return web.ErrBusy
+		free, err := s.BeginHeavy(s.As(r.Context(), c))
+		if err != nil {
+			return err
 		}
-		defer s.Heavy.Add(-1)
+		defer free()
 	}
 	p := datasets.Pin(s.boundaries)
 	defer p.Release()

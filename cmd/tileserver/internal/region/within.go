@@ -53,7 +53,7 @@ func (s *Room) getRegionsWithin(c echo.Context) error {
 	}
 	return s.Reply(c, a, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) (err error) {
 		if id != "" {
-			out.Body, err = s.appendCutout(ctx, out.Body, b, query.Types[0], id, query.Box)
+			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, query.Types[0], id, query.Box)
 		} else {
 			out.Body, err = appendWithin(ctx, out.Body, b, query)
 		}

@@ -145,12 +145,12 @@ func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, 
 	res := s.responses.Get(key)
 	s.TraceCache(r.Context(), res != nil)
 	if res == nil {
-		res, err = s.makeTile(r.Context(), v, set, t, key, etag)
+		res, err = s.makeTile(s.As(r.Context(), c), v, set, t, key, etag)
 		if errors.Is(err, errCompressionBusy) {
 			// A large tile is better sent as it is than refused.
 			key.coding = web.Identity
 			etag = s.tileTag(&key, set, absent)
-			res, err = s.makeTile(r.Context(), v, set, t, key, etag)
+			res, err = s.makeTile(s.As(r.Context(), c), v, set, t, key, etag)
 		}
 		if err != nil {
 			return err
@@ -276,10 +276,11 @@ func (s *Room) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.T
 			return nil, err
 		}
 		if key.coding != web.Identity && len(b.Body) > lightBody {
-			if !s.BeginHeavy() {
+			free, err := s.BeginHeavy(read)
+			if err != nil {
 				return nil, errCompressionBusy
 			}
-			defer s.Heavy.Add(-1)
+			defer free()
 		}
 		return web.Finish(b.Body, key.form, key.coding, &etag), nil
 	})
@@ -295,10 +296,11 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 			return appendLayers(ctx, layers, v, set, t, datasets.Boundaries.AppendMVT)
 		})
 	case web.FormPNG, web.FormPNG2x:
-		if !s.BeginHeavy() {
-			return dst, web.ErrBusy
+		free, err := s.BeginHeavy(ctx)
+		if err != nil {
+			return dst, err
 		}
-		defer s.Heavy.Add(-1)
+		defer free()
 		return s.appendPNG(ctx, dst, v, set, t, key.form, key.theme)
 	}
 	return appendGeoJSON(ctx, dst, v, set, t)
@@ -307,7 +309,7 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 // sendLive answers with a tile of this moment, which nobody may keep.
 func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey, how manner) error {
 	r, f := c.Request(), key.form
-	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
 	defer cancel()
 	b := web.GetScratch()
 	defer b.Release()

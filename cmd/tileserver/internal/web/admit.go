@@ -69,6 +69,9 @@ type admission struct {
 	lines bool
 	// scoped is Route.Scoped.
 	scoped bool
+	// light requests with a key that can only ask are not remembered as such, which would
+	// cost memory.
+	light bool
 }
 
 // admitted lets requests through to h that have a key, where one is needed, and
@@ -77,7 +80,7 @@ func (s *Kit) admitted(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
 	if r.Keys == KeysUnasked {
 		return h
 	}
-	a := &admission{s: s, guard: s.Guarding, rule: r.Keys, lines: r.Cost == Streamed, scoped: r.Scoped}
+	a := &admission{s: s, guard: s.Guarding, rule: r.Keys, lines: r.Cost == Streamed, scoped: r.Scoped, light: r.Cost == Light || r.Cost == Mixed}
 	return func(c echo.Context) error {
 		err := a.judge(c)
 		if err == nil {
@@ -105,13 +108,13 @@ func (a *admission) judge(c echo.Context) error {
 			if inQuery {
 				c.Set(queryKey, sent)
 			}
-			if len(k.Scopes) > 0 || a.scoped || r.Method != http.MethodGet { // for most requests nothing is remembered, which would cost memory
-				c.Set(clientKey, func() *quota.Key {
+			if len(k.Scopes) > 0 || a.scoped || !a.light || r.Method != http.MethodGet {
+				c.Set(clientKey, keyed{k.Name, func() *quota.Key {
 					if keys := g.Keys(); keys != nil {
 						return keys.Find(sent)
 					}
 					return nil
-				})
+				}})
 			}
 			if a.lines {
 				c.Set(chargeName, func(n int64) { g.Meter.ChargeKey(k.Name, n) })
@@ -349,18 +352,23 @@ func (s *Kit) NameClient(c echo.Context, name string) {
 	}
 }
 
-// clientKey is the context key of what finds the request's *quota.Key, nil once the key
-// has been revoked.
+// clientKey is the context key of the request's keyed.
 const clientKey = "key"
+
+// keyed is the key that a request was made with.
+type keyed struct {
+	name string
+	find func() *quota.Key // nil once it has been revoked
+}
 
 // HasScope reports whether a request was made with a key that has the scope now. Keys may
 // be revoked while a long request runs.
 func (s *Kit) HasScope(c echo.Context, scope quota.Scope) bool {
-	find, ok := c.Get(clientKey).(func() *quota.Key)
+	sent, ok := c.Get(clientKey).(keyed)
 	if !ok {
 		return false
 	}
-	k := find()
+	k := sent.find()
 	return k != nil && k.Has(scope)
 }
 

@@ -114,15 +114,14 @@ type Kit struct {
 	PinnedCache  []string // Cache-Control of what its address names for good
 	origins      []string // whose pages may read the answers, nil for none
 
-	Processors chan struct{} // a slot for each answer that is made at once of those for TakeProcessor
+	Processors *Processors // for TakeProcessor
 
-	running    atomic.Int64
-	maxRunning int64
-	Heavy      atomic.Int64 // of running, those that take long
-	streams    atomic.Int64
-	followers  followers
-	Timeout    time.Duration
-	Now        func() time.Time // the clock; tests have their own
+	running   Places // all but the followers
+	Heavy     Places // of running, those that take long
+	streams   Places // of running
+	followers Places
+	Timeout   time.Duration
+	Now       func() time.Time // the clock; tests have their own
 
 	Kinds       []Kind
 	meaning     func(error) error   // nil for none
@@ -151,8 +150,7 @@ func New(cfg *Config) *Kit {
 		CacheControl: []string{"public, max-age=300"},
 		PinnedCache:  immutable,
 		origins:      []string{"*"},
-		Processors:   make(chan struct{}, runtime.GOMAXPROCS(0)),
-		maxRunning:   512,
+		Processors:   NewProcessors(runtime.GOMAXPROCS(0)),
 		Timeout:      10 * time.Second,
 		Now:          time.Now,
 		ids:          newRequestIDs(),
@@ -179,9 +177,14 @@ func New(cfg *Config) *Kit {
 		s.CacheControl = []string{privately(s.CacheControl[0])}
 		s.PinnedCache = []string{privately(immutable[0])}
 	}
+	most, keyed := int64(512), cfg.Guard != nil && cfg.Guard.Keys != nil
 	if cfg.MaxConcurrent > 0 {
-		s.maxRunning = int64(cfg.MaxConcurrent)
+		most = int64(cfg.MaxConcurrent)
 	}
+	s.running.init(most, most/lightClientShare, keyed)
+	s.Heavy.init(most/heavyShare, most/heavyShare/clientShare, keyed)
+	s.streams.init(most/streamShare, most/streamShare/clientShare, keyed)
+	s.followers.init(most, MaxFollowed, keyed)
 	if cfg.RequestTimeout > 0 {
 		s.Timeout = cfg.RequestTimeout
 	}

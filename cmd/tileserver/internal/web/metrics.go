@@ -215,8 +215,8 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	if s == nil {
 		return
 	}
-	Gauge(ch, descRunning, float64(s.running.Load()))
-	Gauge(ch, descPlaces, float64(s.maxRunning))
+	Gauge(ch, descRunning, float64(s.running.Taken()))
+	Gauge(ch, descPlaces, float64(s.running.most))
 	for _, collect := range m.others {
 		collect(ch)
 	}

@@ -1,12 +1,6 @@
 package web
 
-import (
-	"context"
-	"quadrille/cmd/tileserver/internal/quota"
-	"sync"
-
-	"github.com/labstack/echo/v4"
-)
+import "github.com/labstack/echo/v4"
 
 // Parameters that many endpoints take, for Takes.
 var (
@@ -66,13 +60,13 @@ func (s *Kit) add(e *echo.Echo, r *Route) {
 	h := r.Query.checked(r.Handle)
 	switch r.Cost {
 	case Light, Mixed:
-		h = s.guard(r, h)
+		h = s.guard(r, &s.running, h)
 	case Heavy:
-		h = s.guard(r, s.guardHeavy(r, h))
+		h = s.guard(r, &s.running, s.guardHeavy(r, h))
 	case Streamed:
-		h = s.guard(r, s.guardStreamed(h))
+		h = s.guard(r, &s.running, s.guard(r, &s.streams, h))
 	case Followed:
-		h = s.guardFollowed(h)
+		h = s.guard(r, &s.followers, h)
 	case Vital:
 	default:
 		panic("web: the route " + r.Path + " has no class of cost")
@@ -102,127 +96,6 @@ func (r *Route) turnAway(c echo.Context, err error) error {
 	}
 	r.Refuse(c, err)
 	return nil
-}
-
-// guard bounds the number of requests that run at once.
-func (s *Kit) guard(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if s.running.Add(1) > s.maxRunning {
-			s.running.Add(-1)
-			return r.turnAway(c, ErrBusy)
-		}
-		defer s.running.Add(-1)
-		return h(c)
-	}
-}
-
-// guardHeavy keeps requests that may take long from taking all places.
-func (s *Kit) guardHeavy(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if !s.BeginHeavy() {
-			return r.turnAway(c, ErrBusy)
-		}
-		defer s.Heavy.Add(-1)
-		return h(c)
-	}
-}
-
-// heavyShare is the part of all places that heavy requests may take.
-const heavyShare = 4
-
-// BeginHeavy takes a place of a heavy request, if there is one. Whoever has it
-// subtracts 1 from Heavy in the end.
-func (s *Kit) BeginHeavy() bool {
-	if s.Heavy.Add(1) > max(s.maxRunning/heavyShare, 1) {
-		s.Heavy.Add(-1)
-		return false
-	}
-	return true
-}
-
-// TakeProcessor waits until less of the answers that keep a processor busy and take
-// megabytes are being made than there are processors: more at once would take more memory,
-// and none of them less time. Whoever is let in calls free when the answer is made, before
-// it is sent. The error is the context's.
-func (s *Kit) TakeProcessor(ctx context.Context) (free func(), err error) {
-	select {
-	case s.Processors <- struct{}{}:
-		return func() { <-s.Processors }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// streamShare is the part of all places that streamed requests may take: they run
-// longer than others.
-const streamShare = 8
-
-// guardStreamed does the same for streamed requests.
-func (s *Kit) guardStreamed(h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if !s.beginStream() {
-			return ErrBusy
-		}
-		defer s.streams.Add(-1)
-		return h(c)
-	}
-}
-
-// beginStream takes a place of a streamed request, if there is one. Whoever has it
-// subtracts 1 from streams in the end.
-func (s *Kit) beginStream() bool {
-	if s.streams.Add(1) > max(s.maxRunning/streamShare, 1) {
-		s.streams.Add(-1)
-		return false
-	}
-	return true
-}
-
-// MaxFollowed is how many followed requests of one client run at once.
-const MaxFollowed = 32
-
-// guardFollowed bounds followed requests: as many as others run at once, and MaxFollowed
-// of one client: an address, or a /64 of IPv6.
-func (s *Kit) guardFollowed(h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		addr := quota.ClientOf(s.ClientAddr(c.Request()))
-		if !s.followers.begin(addr, s.maxRunning) {
-			return ErrBusy
-		}
-		defer s.followers.end(addr)
-		return h(c)
-	}
-}
-
-// followers counts followed requests by client.
-type followers struct {
-	mu  sync.Mutex
-	all int64
-	of  map[quota.Client]int
-}
-
-// begin takes a place, if there is one. End gives it back.
-func (f *followers) begin(addr quota.Client, most int64) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.all >= most || f.of[addr] >= MaxFollowed {
-		return false
-	}
-	if f.of == nil {
-		f.of = map[quota.Client]int{}
-	}
-	f.all++
-	f.of[addr]++
-	return true
-}
-
-func (f *followers) end(addr quota.Client) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.all--
-	if f.of[addr]--; f.of[addr] <= 0 {
-		delete(f.of, addr)
-	}
 }
 
 // bodiless refuses large bodies of requests whose body nobody reads.

@@ -181,10 +181,11 @@ func (s *Kit) StreamFrom(c echo.Context, a Answer, from []uint64, most time.Dura
 }
 
 func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
-	if !s.beginStream() {
-		return ErrBusy
+	free, err := s.beginStream(c)
+	if err != nil {
+		return err
 	}
-	defer s.streams.Add(-1)
+	defer free()
 	r := c.Request()
 	ctx, cancel := context.WithTimeout(r.Context(), most)
 	defer cancel()
@@ -196,7 +197,6 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 		out.Release()
 		memory.Body = out.Body
 	}()
-	var err error
 	if r.Method != http.MethodHead {
 		err = fill(ctx, out)
 	}

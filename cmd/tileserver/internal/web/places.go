@@ -1,0 +1,269 @@
+package web
+
+import (
+	"context"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/quota"
+)
+
+// Client is whom places are given to: the key of a request, or the address it is from, an
+// IPv6 one as its /64.
+type Client struct {
+	Key  string // its name
+	Addr quota.Client
+}
+
+// clientOf tells whom a request is from. Keys of the classes that are light anyway count
+// as their addresses, unless they may do more than ask.
+func (s *Kit) clientOf(c echo.Context) Client {
+	if k, ok := c.Get(clientKey).(keyed); ok {
+		return Client{Key: k.name}
+	}
+	return Client{Addr: quota.ClientOf(s.ClientAddr(c.Request()))}
+}
+
+type clientInContext struct{}
+
+// For is ctx with the client who pays for what BeginHeavy and TakeProcessor give. Without
+// it all clients are one.
+func For(ctx context.Context, who Client) context.Context {
+	return context.WithValue(ctx, clientInContext{}, who)
+}
+
+// As is ctx for the client of a request.
+func (s *Kit) As(ctx context.Context, c echo.Context) context.Context {
+	return For(ctx, s.clientOf(c))
+}
+
+// Shares of the places of --max-concurrent, by class of cost, and of the places of a class
+// that one client may have.
+const (
+	heavyShare  = 4 // of all places: tiles and lookups go on when heavy requests are at their limit
+	streamShare = 8 // fewer: they run longer than others
+
+	clientShare = 4 // of the places of a class
+	// lightClientShare is of all places. Behind a proxy that is not trusted all clients are one.
+	lightClientShare = 2
+	keyShare         = 4 // of the places of a class, for requests with a key
+)
+
+// MaxFollowed is how many followed requests of one client run at once.
+const MaxFollowed = 32
+
+// Places bounds the requests of a class that run at once: all of them, and those of one
+// client. Where the server has keys, some are for requests with one alone. Its methods may
+// be called concurrently.
+type Places struct {
+	most, share, keys int64
+
+	mu  sync.Mutex
+	all int64
+	of  map[Client]int64
+}
+
+func (p *Places) init(most, share int64, keyed bool) {
+	p.most, p.share, p.of = max(most, 1), max(share, 1), map[Client]int64{}
+	if keyed {
+		p.keys = most / keyShare
+	}
+}
+
+// begin takes a place, if there is one. End gives it back.
+func (p *Places) begin(who Client) bool {
+	most := p.most
+	if who.Key == "" {
+		most -= p.keys
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all >= most || p.of[who] >= p.share {
+		return false
+	}
+	p.all++
+	p.of[who]++
+	return true
+}
+
+func (p *Places) end(who Client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all--
+	if p.of[who]--; p.of[who] <= 0 {
+		delete(p.of, who)
+	}
+}
+
+// Taken returns how many places are taken.
+func (p *Places) Taken() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all
+}
+
+// guard lets a request through that finds a place.
+func (s *Kit) guard(r *Route, p *Places, h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		who := s.clientOf(c)
+		if !p.begin(who) {
+			return r.turnAway(c, ErrBusy)
+		}
+		defer p.end(who)
+		return h(c)
+	}
+}
+
+// heavyPlace is under which a request's context keeps what gives back its heavy place.
+const heavyPlace = "heavy"
+
+// guardHeavy keeps requests that may take long from taking all places.
+func (s *Kit) guardHeavy(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		who := s.clientOf(c)
+		if !s.Heavy.begin(who) {
+			return r.turnAway(c, ErrBusy)
+		}
+		free := sync.OnceFunc(func() { s.Heavy.end(who) })
+		defer free()
+		c.Set(heavyPlace, free)
+		return h(c)
+	}
+}
+
+// beginStream takes a place of a streamed request and gives back the heavy one, if there is
+// one, since the client of a stream may take long.
+func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
+	who := s.clientOf(c)
+	if !s.streams.begin(who) {
+		return nil, ErrBusy
+	}
+	if heavy, ok := c.Get(heavyPlace).(func()); ok {
+		heavy()
+	}
+	return func() { s.streams.end(who) }, nil
+}
+
+// BeginHeavy takes a place of a heavy request for the client of ctx, or refuses by ErrBusy.
+// Whoever has it calls free in the end.
+func (s *Kit) BeginHeavy(ctx context.Context) (free func(), err error) {
+	who, _ := ctx.Value(clientInContext{}).(Client)
+	if !s.Heavy.begin(who) {
+		return nil, ErrBusy
+	}
+	return func() { s.Heavy.end(who) }, nil
+}
+
+// Processors gives processors to clients by turns: each that waits has one before another
+// has its second, and none has more than its share. Its methods may be called concurrently.
+type Processors struct {
+	share int
+
+	mu    sync.Mutex
+	free  int
+	of    map[Client]int
+	queue []*waiting // one for each client that waits; the next turn is the first's
+}
+
+// waiting is a client that waits.
+type waiting struct {
+	who Client
+	ask []chan struct{} // closed when its turn has come
+}
+
+// NewProcessors makes n processors.
+func NewProcessors(n int) *Processors {
+	return &Processors{share: max(n/2, 1), free: n, of: map[Client]int{}}
+}
+
+// TakeProcessor waits until less of the answers that keep a processor busy and take
+// megabytes are being made than there are processors: more at once would take more memory,
+// and none of them less time. Clients take turns, so work that takes long gives the
+// processor back between its steps. Whoever is let in calls free when the answer is made,
+// before it is sent. The error is the context's.
+func (s *Kit) TakeProcessor(ctx context.Context) (free func(), err error) {
+	who, _ := ctx.Value(clientInContext{}).(Client)
+	return s.Processors.take(ctx, who)
+}
+
+func (p *Processors) take(ctx context.Context, who Client) (free func(), err error) {
+	turn := p.ask(who)
+	free = func() { p.give(who) }
+	select {
+	case <-turn:
+		return free, nil
+	default:
+	}
+	select {
+	case <-turn:
+		return free, nil
+	case <-ctx.Done():
+		if !p.leave(who, turn) {
+			free() // the turn came meanwhile
+		}
+		return nil, ctx.Err()
+	}
+}
+
+// ask joins the queue. What it returns is closed when a processor is had.
+func (p *Processors) ask(who Client) chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	turn := make(chan struct{})
+	for _, w := range p.queue {
+		if w.who == who {
+			w.ask = append(w.ask, turn)
+			return turn
+		}
+	}
+	p.queue = append(p.queue, &waiting{who, []chan struct{}{turn}})
+	p.next()
+	return turn
+}
+
+// give gives a processor back.
+func (p *Processors) give(who Client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free++
+	if p.of[who]--; p.of[who] == 0 {
+		delete(p.of, who)
+	}
+	p.next()
+}
+
+// leave leaves the queue and reports whether the turn had not come.
+func (p *Processors) leave(who Client, turn chan struct{}) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, w := range p.queue {
+		for j := range w.ask {
+			if w.who == who && w.ask[j] == turn {
+				if w.ask = append(w.ask[:j], w.ask[j+1:]...); len(w.ask) == 0 {
+					p.queue = append(p.queue[:i], p.queue[i+1:]...)
+				}
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// next gives free processors to those whose turn it is. The lock is held.
+func (p *Processors) next() {
+	for i := 0; i < len(p.queue) && p.free > 0; {
+		w := p.queue[i]
+		if p.of[w.who] >= p.share {
+			i++
+			continue
+		}
+		p.free--
+		p.of[w.who]++
+		close(w.ask[0])
+		p.queue = append(p.queue[:i], p.queue[i+1:]...)
+		if w.ask = w.ask[1:]; len(w.ask) > 0 {
+			p.queue = append(p.queue, w)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+	"pgregory.net/rapid"
+
+	"quadrille/cmd/tileserver/internal/quota"
+)
+
+// In every class some places are left to others than one client, and where the server has
+// keys some to those who have one.
+func TestPlacesAreShared(t *testing.T) {
+	keys, err := quota.ReadKeys(strings.NewReader(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(&Config{MaxConcurrent: 64, Guard: &Guard{Keys: func() *quota.Keys { return keys }, Anonymous: true}})
+	for class, p := range map[string]*Places{"all": &s.running, "heavy": &s.Heavy, "streams": &s.streams, "followers": &s.followers} {
+		fill := func(name func(i int) Client) (n int) {
+			for i := 0; p.begin(name(i)); i++ {
+				n++
+			}
+			return n
+		}
+		one := httptest.NewRequest(http.MethodGet, "/", nil)
+		one.RemoteAddr = "192.0.2.1:1"
+		attacker := s.clientOf(echo.New().NewContext(one, nil))
+		if n := int64(fill(func(int) Client { return attacker })); n != p.share {
+			t.Errorf("%s: one client has %d places, want %d", class, n, p.share)
+		}
+		many := fill(func(i int) Client {
+			return Client{Addr: quota.ClientOf(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}))}
+		})
+		if many < 1 {
+			t.Errorf("%s: one client has kept all others out", class)
+		}
+		if n := fill(func(i int) Client { return Client{Key: strconv.Itoa(i)} }); int64(n) != p.keys || n < 1 {
+			t.Errorf("%s: of all places %d are left to keys, want %d", class, n, p.keys)
+		}
+		if p.Taken() != p.most {
+			t.Errorf("%s: %d places are taken of %d", class, p.Taken(), p.most)
+		}
+	}
+}
+
+// A stream of a heavy route gives its heavy place back: its client may read it slowly.
+func TestStreamsKeepNoHeavyPlace(t *testing.T) {
+	s := New(&Config{})
+	route := Route{Path: "/", Cost: Heavy, Handle: func(c echo.Context) error {
+		if s.Heavy.Taken() != 1 {
+			t.Error("no heavy place is taken")
+		}
+		return s.Stream(c, s.Timeout, func(_ context.Context, out *Stream) error {
+			if s.Heavy.Taken() != 0 || s.streams.Taken() != 1 {
+				t.Errorf("a stream has %d heavy places and %d of streams", s.Heavy.Taken(), s.streams.Taken())
+			}
+			return out.Line()
+		})
+	}}
+	w := httptest.NewRecorder()
+	s.Handler([]Route{route}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if w.Code != http.StatusOK || s.Heavy.Taken() != 0 || s.streams.Taken() != 0 || s.running.Taken() != 0 {
+		t.Errorf("%d, and places are kept", w.Code)
+	}
+}
+
+// Whatever clients ask, give back and give up, no processor is given twice or lost, none
+// has more than its share, and a client that waits has its turn before any other has two.
+func TestProcessorsAreTakenByTurns(t *testing.T) {
+	type turn struct {
+		who Client
+		had chan struct{}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 5).Draw(t, "processors")
+		p := NewProcessors(n)
+		var held, queue []turn
+		since := map[Client]map[Client]int{} // how often others had a turn while one waited
+		settle := func() {
+			for i := 0; i < len(queue); {
+				select {
+				case <-queue[i].had:
+				default:
+					i++
+					continue
+				}
+				got := queue[i]
+				held, queue = append(held, got), slices.Delete(queue, i, i+1)
+				delete(since, got.who)
+				seen := map[Client]bool{}
+				for _, w := range queue {
+					if seen[w.who] {
+						continue
+					}
+					seen[w.who] = true
+					of := 0
+					for _, h := range held {
+						if h.who == w.who {
+							of++
+						}
+					}
+					if of >= p.share || w.who == got.who {
+						delete(since, w.who) // it may not have one yet
+						continue
+					}
+					if since[w.who] == nil {
+						since[w.who] = map[Client]int{}
+					}
+					if since[w.who][got.who]++; since[w.who][got.who] > 1 {
+						t.Fatalf("%v had two turns while %v waited", got.who, w.who)
+					}
+				}
+			}
+		}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			switch rapid.IntRange(0, 2).Draw(t, "step") {
+			case 0:
+				who := Client{Key: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "who")}
+				queue = append(queue, turn{who, p.ask(who)})
+			case 1:
+				if len(held) > 0 {
+					i := rapid.IntRange(0, len(held)-1).Draw(t, "gives")
+					who := held[i].who
+					held = slices.Delete(held, i, i+1)
+					p.give(who)
+				}
+			case 2:
+				if len(queue) > 0 {
+					i := rapid.IntRange(0, len(queue)-1).Draw(t, "leaves")
+					if !p.leave(queue[i].who, queue[i].had) {
+						t.Fatal("a client that waits is not in the queue")
+					}
+					who := queue[i].who
+					queue = slices.Delete(queue, i, i+1)
+					if !slices.ContainsFunc(queue, func(w turn) bool { return w.who == who }) {
+						delete(since, who)
+					}
+				}
+			}
+			settle()
+			of := map[Client]int{}
+			for _, h := range held {
+				if of[h.who]++; of[h.who] > p.share {
+					t.Fatalf("%v has %d processors", h.who, of[h.who])
+				}
+			}
+			if len(held)+p.free != n || len(p.of) != len(of) {
+				t.Fatalf("%d are held and %d free of %d", len(held), p.free, n)
+			}
+			for _, w := range queue {
+				if p.free > 0 && of[w.who] < p.share {
+					t.Fatalf("%v waits beside a free processor", w.who)
+				}
+			}
+		}
+	})
+}
+
+// Who gives up waits no longer, and keeps nothing.
+func TestProcessorIsGivenUp(t *testing.T) {
+	p := NewProcessors(1)
+	free, err := p.take(t.Context(), Client{Key: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.take(ctx, Client{Key: "b"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	free()
+	if len(p.queue) != 0 || p.free != 1 || len(p.of) != 0 {
+		t.Errorf("%+v", p)
+	}
+}
