@@ -314,7 +314,7 @@ func TestForwardedHeader(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if !log.has("client="+want+" ") {
+		if !log.has("client=" + want + " ") {
 			t.Errorf("%s: client is not %s: %s", flag, want, log)
 		}
 	}

@@ -206,7 +206,7 @@ func (e *eventStream) tell(ctx context.Context, v *points.Event) error {
 // any number of moves told again.
 func (e *eventStream) cross(ctx context.Context, v *points.Event) error {
 	if !e.fences.All() {
-		free, err := e.s.TakeProcessor(ctx)
+		_, free, err := e.s.TakeProcessor(ctx)
 		if err != nil {
 			return err
 		}

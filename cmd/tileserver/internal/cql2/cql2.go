@@ -55,6 +55,8 @@ type Filter struct {
 	root       node
 	properties []string
 	geometries []string
+	boxes      []quadkey.Box
+	cost       int
 }
 
 // Parse reads a filter. Its error is a [*SyntaxError].
@@ -108,9 +110,13 @@ func newFilter(root node) *Filter {
 }
 
 func (f *Filter) collect(n *node) {
+	f.cost += 1 + len(n.values) + len(n.pattern)
 	switch {
 	case n.op == opIntersects:
 		f.geometries = append(f.geometries, n.name)
+		if !slices.Contains(f.boxes, n.box) {
+			f.boxes = append(f.boxes, n.box)
+		}
 	case n.name != "":
 		f.properties = append(f.properties, n.name)
 	}
@@ -125,6 +131,13 @@ func (f *Filter) Properties() []string { return slices.Clone(f.properties) }
 
 // Geometries lists the names of the geometries of spatial operators, each once, sorted.
 func (f *Filter) Geometries() []string { return slices.Clone(f.geometries) }
+
+// Boxes lists the boxes of spatial operators, each once.
+func (f *Filter) Boxes() []quadkey.Box { return slices.Clone(f.boxes) }
+
+// Cost is how many comparisons Match makes at most, of which one is that of two short texts.
+// A pattern counts each of its characters.
+func (f *Filter) Cost() int { return f.cost }
 
 // Box returns a box that every feature which passes meets, for a search by an index. Of
 // several it is the smallest. It is not their intersection, because a long feature can

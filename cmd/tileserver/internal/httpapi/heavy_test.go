@@ -40,7 +40,7 @@ func fillProcessors(t *testing.T, s *server) (free func()) {
 	t.Helper()
 	var all []func()
 	for client := range runtime.GOMAXPROCS(0) {
-		free, err := s.TakeProcessor(forClient(client))
+		_, free, err := s.TakeProcessor(forClient(client))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,8 +28,12 @@ const (
 	defaultLimit = 10
 	maxLimit     = 1000 // as those of the searches behind it
 	// maxLooked is how many features a filter looks at for a page. One that finds less ends
-	// there, and the next page goes on.
+	// there, and the next page goes on. A filter that costs more than readCost looks at fewer.
 	maxLooked = 20_000
+	readCost  = 64 // of reading a feature, in comparisons
+	// maxBoxes is how many boxes a filter of regions has besides the one of the search: which
+	// regions meet one is found out for each as a search of its own.
+	maxBoxes = 8
 	// maxOffset bounds what is read to be left out. Links use cursors, which leave out nothing.
 	maxOffset = 10_000
 	// maxPageBytes ends a page of large features.
@@ -41,6 +45,8 @@ var errCursor = web.Refuse(web.ErrParameter, "cursor", "Leave cursor out for the
 var errOffset = web.Refuse(web.ErrParameter, "offset", "Leave offset out and follow the links next: what the filter lets through is too far apart to be counted again.")
 
 var errManyMet = web.Refuse(web.ErrParameter, "filter", "Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
+
+var errManyBoxes = web.Refuse(web.ErrParameter, "filter", "Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
 
 // itemFormats are those of features.
 var itemFormats = []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
@@ -137,6 +143,9 @@ func readAsk(r *http.Request, c *collection) (a *ask, err error) {
 			a.box, a.boxed, a.indexed = box, true, &box
 		}
 	}
+	if _, ok := c.source.(*regions); ok && a.filter != nil && len(a.filter.Boxes()) > maxBoxes+1 {
+		return nil, errManyBoxes
+	}
 	return a, nil
 }
 
@@ -148,12 +157,15 @@ func (c *collection) has(name string) bool {
 // page reads a page of features, and calls fn with each; size is how long the answer has
 // become by then. It returns the cursor of the next page.
 func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f *feature) (size int, err error)) (next string, err error) {
-	cursor, found, looked, skip := a.cursor, 0, 0, a.offset
+	cursor, found, looked, skip, most := a.cursor, 0, 0, a.offset, maxLooked
+	if a.filter != nil {
+		most = max(maxLooked*readCost/(readCost+a.filter.Cost()), 1)
+	}
 	a.geometry = geometry
 	for {
 		n := min(a.limit-found+skip, maxLimit)
 		if a.filter != nil || a.span != nil {
-			n = min(max(4*n, 100), maxLimit) // of which some pass
+			n = min(max(4*n, 100), maxLimit, most) // of which some pass
 		}
 		features, next, err := c.source.page(ctx, a, n, cursor)
 		if err != nil {
@@ -161,7 +173,7 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 		}
 		for i := range features {
 			f := &features[i]
-			if err := ctx.Err(); err != nil {
+			if err := web.Step(ctx); err != nil {
 				return "", err
 			}
 			if err := c.source.load(ctx, f, geometry); err != nil {
@@ -200,9 +212,9 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 		switch cursor = next; {
 		case next == "" || found == a.limit:
 			return next, nil
-		case looked >= maxLooked && skip > 0:
+		case looked >= most && skip > 0:
 			return "", errOffset
-		case looked >= maxLooked:
+		case looked >= most:
 			return next, nil
 		}
 	}
@@ -274,7 +286,7 @@ func (s *Room) getItems(c echo.Context) error {
 		return err
 	}
 	if format.Name == "html" {
-		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+		ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
 		defer cancel()
 		return s.sendItemsPage(ctx, c, base, of, a)
 	}
@@ -443,7 +455,7 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 			from = append(slices.Clone(of.from), uint64(web.HashStart.Bytes(base)))
 		}
 		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
-			free, err := s.TakeProcessor(s.As(ctx, c))
+			ctx, free, err := s.TakeProcessor(s.As(ctx, c))
 			if err != nil {
 				return err
 			}
@@ -472,7 +484,7 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 			defer cancel()
 			read, end := s.TraceRead(read)
 			defer end()
-			free, err := s.TakeProcessor(read)
+			read, free, err := s.TakeProcessor(read)
 			if err != nil {
 				return nil, err
 			}

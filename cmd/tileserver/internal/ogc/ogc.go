@@ -342,7 +342,12 @@ func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, o
 	}
 	columns = columns[:min(len(columns), mostColumns)]
 	var rows []row
-	next, err := a.page(ctx, of, false, func(f *feature) (int, error) {
+	turn, free, err := s.TakeProcessor(ctx)
+	if err != nil {
+		return err
+	}
+	defer free()
+	next, err := a.page(turn, of, false, func(f *feature) (int, error) {
 		values, err := f.values()
 		if err != nil {
 			return 0, err
@@ -354,6 +359,7 @@ func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, o
 		rows = append(rows, r)
 		return 0, nil
 	})
+	free() // the client may take long
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/points"
@@ -136,6 +137,9 @@ func (s *regions) meets(ctx context.Context, f *feature, box quadkey.Box) (bool,
 			}
 			for i := range page {
 				ids[page[i].ID] = true
+			}
+			if err := web.Step(ctx); err != nil {
+				return false, err
 			}
 			if cursor = next; next == "" {
 				break

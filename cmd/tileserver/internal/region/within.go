@@ -80,7 +80,7 @@ func appendWithin(ctx context.Context, dst []byte, b datasets.Boundaries, q tile
 // appendCutout writes a FeatureCollection of at most one region. Its foreign
 // member zoom says whose border it is: the exact one of 13 or a simpler one.
 func (s *Room) appendCutout(ctx context.Context, dst []byte, b datasets.Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
-	free, err := s.TakeProcessor(ctx)
+	_, free, err := s.TakeProcessor(ctx)
 	if err != nil {
 		return dst, err
 	}

@@ -99,7 +99,7 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 		picture.Points[i] = b.Body[ends[i]:ends[i+1]]
 	}
 
-	free, err := s.TakeProcessor(ctx)
+	_, free, err := s.TakeProcessor(ctx)
 	if err != nil {
 		return dst, err
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -179,12 +180,52 @@ func NewProcessors(n int) *Processors {
 
 // TakeProcessor waits until less of the answers that keep a processor busy and take
 // megabytes are being made than there are processors: more at once would take more memory,
-// and none of them less time. Clients take turns, so work that takes long gives the
-// processor back between its steps. Whoever is let in calls free when the answer is made,
-// before it is sent. The error is the context's.
-func (s *Kit) TakeProcessor(ctx context.Context) (free func(), err error) {
+// and none of them less time. Whoever is let in calls free when the answer is made,
+// before it is sent, and Step with the context between two steps. The error is the context's.
+func (s *Kit) TakeProcessor(ctx context.Context) (in context.Context, free func(), err error) {
 	who, _ := ctx.Value(clientInContext{}).(Client)
-	return s.Processors.take(ctx, who)
+	t := &turn{of: s.Processors, who: who}
+	if err := t.begin(ctx); err != nil {
+		return nil, nil, err
+	}
+	return context.WithValue(ctx, turnInContext{}, t), t.end, nil
+}
+
+type turnInContext struct{}
+
+// turnTime is how long a turn of a processor lasts, if somebody waits.
+const turnTime = 5 * time.Millisecond
+
+// turn is a processor that a goroutine has for a while.
+type turn struct {
+	of    *Processors
+	who   Client
+	free  func() // nil without the processor
+	began time.Time
+}
+
+func (t *turn) begin(ctx context.Context) (err error) {
+	t.free, err = t.of.take(ctx, t.who)
+	t.began = time.Now()
+	return err
+}
+
+func (t *turn) end() { // again does nothing
+	if t.free != nil {
+		t.free()
+		t.free = nil
+	}
+}
+
+// Step gives the processor that TakeProcessor took back once the turn is over, and waits for
+// the next one. The error is the context's.
+func Step(ctx context.Context) error {
+	t, ok := ctx.Value(turnInContext{}).(*turn)
+	if !ok || time.Since(t.began) < turnTime {
+		return ctx.Err()
+	}
+	t.end()
+	return t.begin(ctx)
 }
 
 func (p *Processors) take(ctx context.Context, who Client) (free func(), err error) {
