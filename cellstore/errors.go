@@ -38,7 +38,22 @@ var (
 
 	// ErrNoSpace: the disk has no room for a write. Reads go on; see Recoverer.
 	ErrNoSpace = errors.New("no space left on the disk")
+
+	// ErrShortage: the process or the machine has no more open files, memory or threads
+	// for the moment. It tells nothing of what is stored.
+	ErrShortage = errors.New("too many files are open, or memory is short")
 )
+
+// IsShortage reports whether an error is one of the moment, as ErrShortage or in the words
+// of the operating system, whatever else it says.
+func IsShortage(err error) bool {
+	for _, of := range [...]error{ErrShortage, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
+		if errors.Is(err, of) {
+			return true
+		}
+	}
+	return false
+}
 
 // IsNoSpace reports whether an error says that the disk has no room, as ErrNoSpace or in
 // the words of the operating system, for which a quota is a disk too.

@@ -74,6 +74,9 @@ func (l *Live[T]) watchReads(g *Generation) {
 			return
 		}
 		l.health.failures.Add(1)
+		if cellstore.IsShortage(err) {
+			return // the files are as they were
+		}
 		if !l.health.suspicion.CompareAndSwap(nil, &suspicion{g, err}) {
 			return
 		}
@@ -107,6 +110,9 @@ func (l *Live[T]) examine(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if cellstore.IsShortage(err) {
+		return nil // the next read that fails is looked into
+	}
 	h.checkAt = time.Now().Add(examineEvery * l.interval)
 	if err == nil && errors.Is(s.err, cellstore.ErrCorrupt) {
 		if h.cleared++; h.cleared > mostCleared {
@@ -120,7 +126,7 @@ func (l *Live[T]) examine(ctx context.Context) error {
 	}
 	again, err := l.load(ctx, cur.gen.entry, false)
 	if err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !cellstore.IsShortage(err) {
 			l.mark(cur, err)
 		}
 		return ctx.Err()

@@ -149,6 +149,8 @@ func (g *Generation) verify(ctx context.Context, progress func(done, total int64
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case cellstore.IsShortage(err):
+			return err
 		case err != nil: // a disk that cannot read a file is one way to lose it
 			errs = append(errs, g.corrupt("file %s cannot be read (%v)", want.Path, err))
 		case n != want.Bytes:

@@ -23,6 +23,8 @@ func fail(op, table string, row []byte, err error) error {
 // classify marks what the engine reports with the errors callers branch on.
 func classify(err error) error {
 	switch {
+	case cellstore.IsShortage(err):
+		return shortage(err)
 	case errors.Is(err, cellstore.ErrCorrupt):
 		return err
 	case pebble.IsCorruptionError(err), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
@@ -33,10 +35,21 @@ func classify(err error) error {
 	return err
 }
 
+// shortage marks an error of the moment, which is no damage whatever the engine makes of it.
+func shortage(err error) error {
+	if errors.Is(err, cellstore.ErrShortage) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", cellstore.ErrShortage, err)
+}
+
 // damage is classify for the opening of a table that is known to exist: whatever the
 // engine says then is damage, unless the operating system refused something.
 func damage(err error) error {
 	var errno syscall.Errno
+	if cellstore.IsShortage(err) {
+		return shortage(err)
+	}
 	if err == nil || errors.Is(err, cellstore.ErrCorrupt) || errors.Is(err, cellstore.ErrNoSpace) ||
 		errors.As(err, &errno) && errno != syscall.ENOENT {
 		return err

@@ -245,6 +245,9 @@ func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, s
 	if err != nil {
 		return err
 	}
+	if err := cfg.fitConnections(log); err != nil {
+		return err
+	}
 	listener, err := cfg.listen(log)
 	if err != nil {
 		return err

@@ -46,6 +46,8 @@ var Damaged = []web.Kind{
 // Unreadable come before all others: a store that does not answer never
 // means that something is not there.
 var Unreadable = []web.Kind{
+	{Err: cellstore.ErrShortage, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server has too many files open, or too little memory",
+		Detail: "Wait for the time that Retry-After gives, then send the request again.", Retry: true},
 	{Err: points.ErrDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
 		Detail: "The collection cannot be read. Tell the operator: tileserver live verify finds the damage, and tileserver live repair rescues what can be read.", Retry: true, Expected: true},
 	{Err: points.ErrNewer, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
@@ -118,16 +120,16 @@ func (p *Pinned[T]) Get() (v T, err error) {
 	return p.Handle.Value(), nil
 }
 
-// MeaningOf gives the error of a table that is gone its meaning. From a remote store,
+// MeaningOf gives errors of the moment, and of a table that is gone, their meaning. From a remote store,
 // which others change, a generation may be removed under a server that did not notice
 // the next one yet, which passes. From a local one nothing is removed that is in
 // use: then it is damage, as any error that nobody expects.
 func MeaningOf(remote bool) func(error) error {
-	if !remote {
-		return nil
-	}
 	return func(err error) error {
-		if errors.Is(err, cellstore.ErrTableNotFound) {
+		if cellstore.IsShortage(err) { // whatever met it has made of it
+			return cellstore.ErrShortage
+		}
+		if remote && errors.Is(err, cellstore.ErrTableNotFound) {
 			return fmt.Errorf("%w: %w", cellstore.ErrUnavailable, err)
 		}
 		return err
