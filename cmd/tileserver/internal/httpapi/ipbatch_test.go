@@ -257,7 +257,7 @@ func TestBatchFailingStore(t *testing.T) {
 
 // Batches leave room for other requests.
 func TestBatchBusy(t *testing.T) {
-	f := newAddresses(t, func(c *Config) { c.MaxConcurrent = 16 })
+	f := newAddresses(t, func(c *Config) { c.MaxConcurrent = 64 }) // 8 places, 2 of a client
 	var hold [2]*io.PipeWriter
 	done := make(chan struct{}, len(hold))
 	for i := range hold {
