@@ -37,6 +37,9 @@ type Meta struct {
 	Search bool `json:"search,omitempty"`
 	// History is for how long a live collection remembers where points were.
 	History Duration `json:"history,omitzero"`
+	// Since is when the memory of a live collection begins whose history began, or became
+	// longer, after it was made: milliseconds since 1970. See Remembers.
+	Since int64 `json:"since,omitempty"`
 }
 
 // Duration is a time.Duration that is written as text, such as "30m".

@@ -15,6 +15,12 @@ func (c *LiveCollection) commit(batch []*request) (err error) {
 	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.take() })
 	k := newCommit(c)
 	for _, r := range batch {
+		if r.describe != nil {
+			err = cmp.Or(k.end(), err)
+			k.describe(r)
+			err = cmp.Or(k.end(), err)
+			continue
+		}
 		for i := range r.writes {
 			k.write(&r.writes[i], &r.ready[i], &r.outcomes[i])
 			if len(k.outcomes) >= maxCommit || k.bytes >= maxCommitBytes {
@@ -38,9 +44,10 @@ type commit struct {
 	moved     [][2]position    // within their keys: from, to
 	states    map[string]state // of points that the step has changed
 	meta      *liveMeta
-	seq       uint64 // of the last event
-	floor     int64  // the greatest version of a point that is gone
-	bytes     int    // of the properties that it writes
+	values    []tallied // that the learner has counted
+	seq       uint64    // of the last event
+	floor     int64     // the greatest version of a point that is gone
+	bytes     int       // of the properties that it writes
 }
 
 // state is a point within a step: version is 0 if it is not there, and last is the last
@@ -48,6 +55,19 @@ type commit struct {
 type state struct {
 	record
 	last int64
+}
+
+// tallied are the values of a point that are there by the step, or by -1 not any more.
+type tallied struct {
+	object []byte
+	by     int64
+}
+
+// count has the learner count values, until the step fails.
+func (k *commit) count(object []byte, by int64) {
+	k.c.learner.count(object, by)
+	k.values = append(k.values, tallied{object, by})
+	k.bytes += len(object)
 }
 
 func newCommit(c *LiveCollection) *commit {
@@ -148,6 +168,7 @@ func (k *commit) refused(w *Write, old *record, there bool) error {
 func (k *commit) next(w *Write, given *ready, old *record, version int64) (next record, err error) {
 	next = *old
 	next.version, next.properties = version, given.properties
+	types := k.c.Declared()
 	if w.Kind == Put || w.Move {
 		next.position = given.at
 	}
@@ -155,7 +176,10 @@ func (k *commit) next(w *Write, given *ready, old *record, version int64) (next 
 		next.expires = expiresOf(w.Expires)
 	}
 	if w.Kind == Put {
-		return next, nil
+		if !same(types, given.types) { // others were declared meanwhile
+			next.properties, err = typed(types, next.properties)
+		}
+		return next, err
 	}
 	if next.properties, err = k.properties(w.ID, old); err != nil || len(w.Properties) == 0 {
 		return next, err
@@ -165,10 +189,13 @@ func (k *commit) next(w *Write, given *ready, old *record, version int64) (next 
 		patch = MergeProperties
 	}
 	if next.properties, err = patch(nil, next.properties, w.Properties); err == nil {
-		next.properties, err = k.c.typed(next.properties)
+		next.properties, err = typed(types, next.properties)
 	}
 	return next, err
 }
+
+// same reports whether two schemas are one, without a look at all of it.
+func same(a, b Schema) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // properties reads the properties of a point whose state is known.
 func (k *commit) properties(id string, old *record) ([]byte, error) {
@@ -188,7 +215,8 @@ func (k *commit) properties(id string, old *record) ([]byte, error) {
 	if r.properties == nil {
 		return nil, fmt.Errorf("points: %w: the point %q is not where its id says", cellstore.ErrCorrupt, id)
 	}
-	return slices.Clone(r.properties), nil
+	old.properties = slices.Clone(r.properties)
+	return old.properties, nil
 }
 
 // change adds the rows of a change to the step: from old, whose version is 0 if there
@@ -198,10 +226,14 @@ func (k *commit) change(w *Write, old, next *record, stays bool) {
 	history := k.c.meta.Load().History > 0
 	idRow := cellstore.Mutation{Row: appendIDKey(nil, id)}
 	leaves := old.version != 0 && (!stays || old.key != next.key)
+	if old.version != 0 {
+		// Those of a point that cannot be read count until the collection is opened again.
+		was, _ := k.properties(id, old)
+		k.count(was, -1)
+	}
 	if stays {
 		idRow.Ops = append(idRow.Ops, cellstore.PutAt(famID, nil, next.version, next.appendIDValue(nil)))
 		value := next.appendValue(nil)
-		k.bytes += len(value)
 		k.put(rowPoint, famPoint, &next.position, id, next.version, value)
 		if history {
 			k.put(rowPast, famPast, &next.position, id, next.version, value)
@@ -213,12 +245,7 @@ func (k *commit) change(w *Write, old, next *record, stays bool) {
 			k.c.tree.mark(&counted{next.position, bits})
 			k.moved = append(k.moved, [2]position{old.position, next.position})
 		}
-		if k.c.learner.Learn(next.properties); k.c.learner.state() != k.c.learned {
-			k.c.learned = k.c.learner.state()
-			m := *k.c.meta.Load()
-			m.Schema = k.c.learner.Schema()
-			k.meta = &m
-		}
+		k.count(next.properties, 1)
 	} else if history {
 		idRow.Ops = append(idRow.Ops, cellstore.PutAt(famID, nil, next.version, nil))
 	} else {
@@ -273,8 +300,11 @@ func (k *commit) end() error {
 		return nil
 	}
 	c := k.c
-	if k.meta != nil {
-		k.mutations = append(k.mutations, k.meta.mutation())
+	if k.meta != nil || c.learner.changes != c.learned {
+		m := *cmp.Or(k.meta, c.meta.Load())
+		m.Schema = c.learner.Schema()
+		k.meta = &m
+		k.mutations = append(k.mutations, m.mutation())
 	}
 	c.step++
 	seq := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, k.seq), uint64(k.floor))
@@ -308,8 +338,11 @@ func (k *commit) apply() (full []quadkey.Tile, err error) {
 		return k.settle(), unknown(err)
 	}
 	c.tree.forget(k.arrived)
+	for _, v := range k.values {
+		c.learner.count(v.object, -v.by)
+	}
 	if k.meta != nil {
-		c.learned++ // what was learned is still to be written
+		c.learner.declare(c.Declared())
 	}
 	return nil, err
 }
@@ -327,6 +360,7 @@ func (k *commit) settle() (full []quadkey.Tile) {
 	c := k.c
 	if k.meta != nil {
 		c.meta.Store(k.meta)
+		c.learned = c.learner.changes
 	}
 	c.floor, c.last = k.floor, k.seq
 	c.tree.shift(k.moved)

@@ -141,11 +141,11 @@ func (c *condition) checkOp(values int) error {
 	case OpEquals, OpDiffers:
 	case OpPrefix:
 		if c.typ != Text && c.typ != Texts && c.typ != Any {
-			return badFilter("%s.prefix: %[1]s is a %s, and only text has a prefix: ask for its value", c.name, c.typ)
+			return badFilter("%s.prefix: %[1]s has the type %[2]s, and only text has a prefix: ask for its value", c.name, c.typ)
 		}
 	case OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual:
 		if c.typ != Number && c.typ != Time && c.typ != Any {
-			return badFilter("%s.%s: %[1]s has the type %s, and only numbers and times are less or greater: ask for its value", c.name, c.op, c.typ)
+			return badFilter("%s.%s: %[1]s has the type %[3]s, and only numbers and times are less or greater: ask for its value, or declare the type if most of its values are such", c.name, c.op, c.typ)
 		}
 		if values != 1 {
 			return badFilter("%s.%s: %d values: give one", c.name, c.op, values)

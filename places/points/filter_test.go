@@ -32,7 +32,11 @@ func TestParseTerm(t *testing.T) {
 		{"-closed", "", Term{"closed", OpFlagless, nil}},
 		{"has", "phone,email", Term{"", OpHas, []string{"phone", "email"}}},
 		{"lacks", "phone", Term{"", OpLacks, []string{"phone"}}},
-		{"a.lt", "x", Term{"a.lt", OpEquals, []string{"x"}}},
+		{"a.lt", "x", Term{"a", OpLess, []string{"x"}}},
+		{"p.a.lt", "x", Term{"a.lt", OpEquals, []string{"x"}}},
+		{"p.price.lt", "2", Term{"price", OpLess, []string{"2"}}},
+		{"p.price", "2", Term{"price", OpEquals, []string{"2"}}},
+		{"-p.price", "", Term{"p.price", OpFlagless, nil}},
 		{"a.lt.ne", "x", Term{"a.lt", OpDiffers, []string{"x"}}},
 		{"a.b", "x", Term{"a.b", OpEquals, []string{"x"}}},
 		{"a.not", "x", Term{"a.not", OpEquals, []string{"x"}}},
@@ -41,8 +45,12 @@ func TestParseTerm(t *testing.T) {
 			t.Errorf("%s=%s: %+v, %v, want %+v", tc.key, tc.values, got, err, tc.want)
 		}
 	}
-	if got, err := (Schema{{"-closed", Text}, {"has", Text}}).ParseTerm("-closed", "x"); err != nil || got.Op != OpEquals || got.Name != "-closed" {
-		t.Errorf("%+v, %v", got, err)
+	// A property that is called like an operator changes nothing but what p. reaches.
+	named := Schema{{"-closed", Text}, {"closed", Boolean}, {"has", Text}}
+	for key, want := range map[string]Term{"-closed": {"closed", OpFlagless, nil}, "p.-closed": {"-closed", OpEquals, []string{""}}, "has": {"", OpHas, []string{""}}, "p.has": {"has", OpEquals, []string{""}}} {
+		if got, err := named.ParseTerm(key, ""); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v, want %+v", key, got, err, want)
+		}
 	}
 	for key, values := range map[string]string{"-closed": "true", "category": strings.Repeat("x", 1<<20)} {
 		if _, err := filterSchema.ParseTerm(key, values); !errors.Is(err, ErrFilter) {
@@ -67,7 +75,8 @@ func TestBadFilters(t *testing.T) {
 		{Term{"price", OpPrefix, []string{"1"}}, "only text"},
 		{Term{"any", OpLess, []string{"x"}}, "no number"},
 		{Term{"closed", "", []string{"yes"}}, "true or false"},
-		{Term{"closed", OpLess, []string{"true"}}, "only numbers and times"},
+		{Term{"closed", OpLess, []string{"true"}}, "closed has the type boolean, and only numbers and times"},
+		{Term{"closed", OpPrefix, []string{"t"}}, "closed has the type boolean, and only text"},
 		{Term{"category", OpLess, []string{"x"}}, "only numbers and times"},
 		{Term{"open", "", []string{"2026-02-29"}}, "no time"},
 		{Term{"closed", OpFlagless, []string{"x"}}, "give it no value"},
@@ -99,7 +108,7 @@ func TestMatch(t *testing.T) {
 		"closed=false": true, "closed=TRUE": false, "closed=true,false": true, "-closed=": true, "closed.ne=true": true,
 		"tags=a": true, `tags=b;"c`: true, "tags=c": false, "tags.ne=a": false, "tags.ne=c": true, "tags.prefix=b": true, "tags.prefix=c": false,
 		"any=5.5": true, "any=5.5e0": true, "any=x": false, "any.gt=5": true, "any.lt=5": false, "any.prefix=5": false,
-		"a.lt=x": false, "a.lt.ne=x": false, "-a.lt=": true, "has=a.lt": false, "lacks=a.lt": true, "has=tags,any": true, "has=tags,a.lt": false, "-tags=": false, "-any=": false,
+		"p.a.lt=x": false, "a.lt.ne=x": false, "-a.lt=": true, "has=a.lt": false, "lacks=a.lt": true, "has=tags,any": true, "has=tags,a.lt": false, "-tags=": false, "-any=": false,
 	} {
 		key, values, _ := strings.Cut(query, "=")
 		term, err := filterSchema.ParseTerm(key, values)

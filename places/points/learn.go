@@ -2,6 +2,7 @@ package points
 
 import (
 	"bytes"
+	"math/bits"
 	"slices"
 
 	"quadrille/internal/jsontext"
@@ -13,14 +14,16 @@ type Learner struct {
 	index    map[string]int // of columns, by their names
 	expected int            // the column that the next member probably has
 	unlisted int64
+	changes  uint64 // how often there was another column, or other kinds of one
 }
 
 // column is what is known of one property.
 type column struct {
 	name     string // in compact form
 	declared Type   // or ""
-	kinds    kinds  // of what is not declared
+	kinds    kinds  // of its values; once none is left, of the last ones
 	seen     bool   // of what is declared: a point had it
+	counts   [kindCount]int64
 }
 
 // kinds is the set of what the values of a column are.
@@ -33,8 +36,12 @@ const (
 	kindTime
 	kindTexts
 	kindOther
-	kindComma // text that would be a number with a decimal point
-	fromTable // not a kind: the values are the texts of a table
+	kindCount = iota
+)
+
+const (
+	kindComma kinds = 1 << (iota + kindCount) // text that would be a number with a decimal point
+	fromTable                                 // not a kind: the values are the texts of a table
 )
 
 // NewLearner returns a learner for which declared types are certain. Declared
@@ -49,6 +56,7 @@ func NewLearner(declared Schema) *Learner {
 
 func (l *Learner) add(name string) *column {
 	l.index[name] = len(l.columns)
+	l.changes++
 	l.columns = append(l.columns, column{name: name})
 	return &l.columns[len(l.columns)-1]
 }
@@ -88,6 +96,73 @@ func (l *Learner) Learn(object []byte) {
 			c.kinds |= kindOf(value, c.kinds)
 		}
 	}
+}
+
+// count takes in the properties of a point as Learn does, and counts its values: by 1, or by
+// -1 once they are not there any more. So a type is that of the values that are there.
+func (l *Learner) count(object []byte, by int64) {
+	l.expected = 0
+	for w := (walker{object}); ; {
+		name, value, ok := w.next()
+		if !ok {
+			return
+		}
+		c := l.column(name)
+		kind := kindOf(value, 0)
+		if c == nil || kind == 0 {
+			continue
+		}
+		n := &c.counts[bits.TrailingZeros8(uint8(kind))]
+		if *n += by; *n == max(by, 0) { // the first of its kind, or the last
+			l.settle(c)
+		}
+	}
+}
+
+// settle makes the kinds of a column those of which there are values.
+func (l *Learner) settle(c *column) {
+	var now kinds
+	for i, n := range c.counts {
+		if n > 0 {
+			now |= 1 << i
+		}
+	}
+	if now != 0 && now != c.kinds {
+		c.kinds = now
+		l.changes++
+	}
+}
+
+// declare makes other types certain, all at once.
+func (l *Learner) declare(types Schema) {
+	for i := range l.columns {
+		l.columns[i].declared = ""
+	}
+	for _, f := range types {
+		name := string(jsontext.AppendString(nil, f.Name))
+		i, found := l.index[name]
+		if !found {
+			i = len(l.columns)
+			l.add(name)
+		}
+		l.columns[i].declared = f.Type
+	}
+	l.changes++
+}
+
+// others returns how many values have not the type that is declared, by their properties.
+func (l *Learner) others() map[string]int64 {
+	counts := map[string]int64{}
+	for i := range l.columns {
+		c := &l.columns[i]
+		for kind, n := range c.counts {
+			fits := c.declared == "" || c.declared == Any || c.declared == typeOfKinds(1<<kind) || c.declared == Text && 1<<kind == kindTime
+			if n > 0 && !fits {
+				counts[string(textOf([]byte(c.name)))] += n
+			}
+		}
+	}
+	return counts
 }
 
 // kindOf returns the kind of a value of a column that has some kinds already.
@@ -184,8 +259,15 @@ func (c *column) typ() Type {
 	if c.declared != "" {
 		return c.declared
 	}
-	table := c.kinds&fromTable != 0
-	switch c.kinds &^ fromTable {
+	t := typeOfKinds(c.kinds &^ fromTable)
+	if t == Any && c.kinds&fromTable != 0 {
+		return Text
+	}
+	return t
+}
+
+func typeOfKinds(k kinds) Type {
+	switch k {
 	case kindText, kindText | kindTime:
 		return Text
 	case kindNumber:
@@ -196,9 +278,6 @@ func (c *column) typ() Type {
 		return Time
 	case kindTexts:
 		return Texts
-	}
-	if table {
-		return Text
 	}
 	return Any
 }
@@ -225,7 +304,7 @@ func (l *Learner) Unseen() (names []string) {
 // because it has MaxFields others.
 func (l *Learner) Unlisted() int64 { return l.unlisted }
 
-// Seed takes in what was learned before.
+// Seed takes in what was learned before, which goes where values are counted.
 func (l *Learner) Seed(found Schema) {
 	for _, f := range found {
 		c := l.column(jsontext.AppendString(nil, f.Name))
@@ -247,12 +326,4 @@ func (l *Learner) Seed(found Schema) {
 			c.kinds = kindOther
 		}
 	}
-}
-
-// state is a number that changes when the schema does.
-func (l *Learner) state() (sum uint64) {
-	for i := range l.columns {
-		sum = (sum ^ uint64(l.columns[i].kinds)) * 1099511628211
-	}
-	return sum + uint64(len(l.columns))
 }

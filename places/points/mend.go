@@ -135,10 +135,12 @@ func (c *LiveCollection) read(ctx context.Context, fn func(now *Collection) erro
 
 // take makes what is stored the state of the collection.
 func (c *LiveCollection) take(s *stored) {
+	c.summary, c.learner, c.learned = s.summary, s.learner, s.learner.changes
+	if found := s.learner.Schema(); !slices.Equal(found, s.meta.Schema) { // values have gone since it was written
+		s.meta.Schema = found
+		c.learned-- // the next step writes it
+	}
 	c.meta.Store(s.meta)
-	c.summary, c.learner = s.summary, NewLearner(s.meta.Declared)
-	c.learner.Seed(s.meta.Schema)
-	c.learned = c.learner.state()
 	c.last, c.floor, c.step = s.last, s.floor, s.step
 	if c.seq.Swap(c.last) != c.last {
 		c.announce()

@@ -57,34 +57,65 @@ type Term struct {
 //	has=phone,email        both present
 //	lacks=website
 //
+//	p.price.lt=20         the property price.lt, see PropertyPrefix
+//
 // Commas separate values. A backslash before a comma or a backslash makes that
-// a part of the value. A key that is the whole name of a property has no
-// operator in it.
+// a part of the value. What a key without the prefix means does not depend on
+// the properties there are: one that a single point has must not change it.
 func (s Schema) ParseTerm(key, values string) (Term, error) {
 	if len(values) > MaxTermValues*(2*MaxTermBytes+1) {
 		return Term{}, badFilter("%.40s: %d bytes of values: give at most %d values of at most %d bytes", key, len(values), MaxTermValues, MaxTermBytes)
 	}
+	key, prefixed := strings.CutPrefix(key, PropertyPrefix)
 	t := Term{Name: key}
-	if _, whole := s.Lookup(key); !whole {
+	if _, known := s.Lookup(key); !prefixed || !known {
 		dot := strings.LastIndexByte(key, '.')
 		switch {
-		case key == OpHas || key == OpLacks:
+		case !prefixed && (key == OpHas || key == OpLacks):
 			t.Name, t.Op = "", key
-		case strings.HasPrefix(key, "-"):
+		case !prefixed && strings.HasPrefix(key, "-"):
 			if values != "" {
-				return Term{}, badFilter("%.40s=%.40s: give it no value; %.40s.ne=%.40s asks for another value", key, values, key[1:], values)
+				return Term{}, badFilter("%.40s=%.40s: give it no value; %.40s.ne=%.40s asks for another value, and p.%.40s=%.40s for a property of that name", key, values, key[1:], values, key, values)
 			}
 			return Term{Name: key[1:], Op: OpFlagless}, nil
 		case dot >= 0 && slices.Contains(suffixes, key[dot+1:]):
 			t.Name, t.Op = key[:dot], key[dot+1:]
 		}
 	}
-	t.Values = splitValues(values)
+	t.Values = SplitValues(values)
 	return t, nil
 }
 
-// splitValues splits at commas without a backslash before them.
-func splitValues(s string) []string {
+// PropertyPrefix before the name of a property reaches it whatever it is called: it may be
+// that of a parameter or an operator. Where a property has the whole name behind it, no
+// operator ends that.
+const PropertyPrefix = "p."
+
+// ParseSort reads an order: a property, or - and a property for the greatest first. With
+// PropertyPrefix the whole name behind it is that of the property.
+func (s Schema) ParseSort(text string) (Sort, error) {
+	name, down := strings.CutPrefix(text, "-")
+	if behind, ok := strings.CutPrefix(name, PropertyPrefix); ok {
+		name = behind
+	}
+	field, err := s.known(name)
+	if err == nil && !sortable(field.Type) {
+		err = badFilter("sort by a property of numbers, times or booleans: %.40q has the type %s%s", name, field.Type, mixed(field.Type))
+	}
+	return Sort{Field: field, Down: down}, err
+}
+
+// mixed says what may be done about a type that is none.
+func mixed(t Type) string {
+	if t != Any {
+		return ""
+	}
+	return ", as its values are of several types or lists or objects: correct those that are not meant, or declare the type in the schema of the collection"
+}
+
+// SplitValues splits at commas without a backslash before them, which goes, as does one
+// before a backslash.
+func SplitValues(s string) []string {
 	var values []string
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -144,13 +144,13 @@ func noHistory() error {
 
 // checkAt refuses instants that the collection does not remember; the zero time is now.
 func (c *Collection) checkAt(at time.Time) error {
-	history := time.Duration(c.Meta().History)
-	switch {
+	m := c.Meta()
+	switch first := m.Remembers(c.Now()); {
 	case at.IsZero():
-	case history == 0:
+	case m.History == 0:
 		return noHistory()
-	case at.Before(c.Now().Add(-history)):
-		return near.BadQuery("the collection remembers %v: ask for a later instant", history)
+	case at.Before(first):
+		return near.BadQuery("the collection remembers %v, back to %v: ask for a later instant", time.Duration(m.History), first.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

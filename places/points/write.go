@@ -59,7 +59,7 @@ type LiveCollection struct {
 	*writing
 	summary *summary
 	learner *Learner
-	learned uint64 // the state of learner that meta has
+	learned uint64 // the changes of learner that meta has
 
 	live      *Live
 	tableName string
@@ -83,6 +83,7 @@ type LiveCollection struct {
 	floor   int64  // the greatest version of a point that is gone
 	step    uint64 // the number of the last step
 	pruning sync.WaitGroup
+	prunes  sync.Once
 
 	row cellstore.Row
 }
@@ -98,6 +99,12 @@ type request struct {
 	taken    atomic.Bool   // by who makes the writes, or by a caller who gives them up
 	judged   chan struct{} // closed once the outcomes stay as they are
 	done     chan struct{}
+	describe func(m *Meta) error // of Describe, which has one outcome
+	others   map[string]int64
+}
+
+func newRequest(writes []Write, outcomes []Outcome) *request {
+	return &request{writes: writes, ready: make([]ready, len(writes)), outcomes: outcomes, judged: make(chan struct{}), done: make(chan struct{})}
 }
 
 // take reports whether nobody else has taken the request.
@@ -108,6 +115,7 @@ func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
 type ready struct {
 	at         position
 	properties []byte // of a Put
+	types      Schema // that they have
 	err        error
 }
 
@@ -126,15 +134,15 @@ func (c *LiveCollection) prepare(w *Write) (r ready) {
 	}
 	if w.Kind == Put {
 		if r.properties, r.err = AppendProperties(nil, w.Properties); r.err == nil {
-			r.properties, r.err = c.typed(r.properties)
+			r.types = c.Declared()
+			r.properties, r.err = typed(r.types, r.properties)
 		}
 	}
 	return r
 }
 
 // typed gives properties the types that are declared.
-func (c *LiveCollection) typed(object []byte) ([]byte, error) {
-	declared := c.meta.Load().Declared
+func typed(declared Schema, object []byte) ([]byte, error) {
 	if len(declared) == 0 {
 		return object, nil
 	}
@@ -164,6 +172,7 @@ func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*
 		requests: make(chan *request, maxWaiting), quit: make(chan struct{}), ended: make(chan struct{}),
 		changed: make(chan struct{}), failed: make(chan struct{}, 1),
 	}
+	tidy(ctx, l.store, table, m)
 	s, err := l.load(ctx, table, m)
 	if err != nil {
 		return nil, err
@@ -171,7 +180,7 @@ func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*
 	c.take(s)
 	go c.run()
 	if m.History > 0 {
-		c.pruning.Go((&pruner{c: c}).run)
+		c.prune()
 	}
 	return c, nil
 }
@@ -182,6 +191,7 @@ type stored struct {
 	meta    *liveMeta
 	tree    *tree
 	summary *summary
+	learner *Learner
 	sequence
 }
 
@@ -194,7 +204,8 @@ type sequence struct {
 
 // load reads all points of a table.
 func (l *Live) load(ctx context.Context, table cellstore.Table, m *liveMeta) (*stored, error) {
-	s := &stored{table: table, meta: m, summary: newSummary()}
+	s := &stored{table: table, meta: m, summary: newSummary(), learner: NewLearner(m.Declared)}
+	s.learner.Seed(m.Schema)
 	p := newPlanter()
 	scan := cellstore.Scan{Selection: *selectPoint}
 	var r record
@@ -206,6 +217,7 @@ func (l *Live) load(ctx context.Context, table cellstore.Table, m *liveMeta) (*s
 			return nil, errors.Join(err, damaged(row))
 		}
 		p.add(&counted{r.position, s.summary.add(r.properties)})
+		s.learner.count(r.properties, 1)
 	}
 	s.tree = p.tree
 	var err error
@@ -226,7 +238,7 @@ func readSequence(ctx context.Context, table cellstore.Table) (s sequence, err e
 	return sequence{binary.BigEndian.Uint64(v), int64(binary.BigEndian.Uint64(v[8:])), binary.BigEndian.Uint64(v[16:])}, nil
 }
 
-// Declared returns the types that Create was given.
+// Declared returns the types that are declared.
 func (c *LiveCollection) Declared() Schema { return c.meta.Load().Declared }
 
 // close ends the collection after the writes that have begun.
@@ -250,11 +262,16 @@ func (c *LiveCollection) close() error {
 // condition does not hold, ErrRefused where the disk does not take it, or are the store's.
 // Of a write with an error nothing is there, unless it matches cellstore.ErrUnknownOutcome.
 func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
-	r := &request{writes: writes, ready: make([]ready, len(writes)), outcomes: outcomes, judged: make(chan struct{}), done: make(chan struct{})}
+	r := newRequest(writes, outcomes)
 	for i := range writes {
 		r.ready[i] = c.prepare(&writes[i])
 		outcomes[i] = Outcome{Err: r.ready[i].err}
 	}
+	return c.submit(ctx, r)
+}
+
+// submit has a request made, and waits for its outcomes. Its errors are those of Write.
+func (c *LiveCollection) submit(ctx context.Context, r *request) error {
 	select {
 	case c.requests <- r:
 	case <-c.quit:
@@ -454,7 +471,7 @@ type expirer struct {
 // Those that have expired all at once, at the start or by a step of the clock, wait until
 // the clock is settled.
 func (e *expirer) expired() *request {
-	c, r := e.c, &request{judged: make(chan struct{}), done: make(chan struct{})}
+	c := e.c
 	now := c.clock.Now()
 	switch {
 	case c.clock.Settled():
@@ -469,16 +486,16 @@ func (e *expirer) expired() *request {
 		Ranges: []cellstore.Range{{From: from, To: to}}, Limit: maxCommit,
 		Selection: cellstore.Selection{Families: []string{famEnd}},
 	}
+	var gone []Write
 	for row, err := range c.table.Scan(context.Background(), scan) {
 		if err != nil || len(row.Key) <= keyHead {
 			break // it is tried again in a second
 		}
 		at := int64(binary.BigEndian.Uint64(row.Key[1:]))
-		r.writes = append(r.writes, Write{Kind: expire, ID: string(row.Key[keyHead:]), Expires: time.UnixMilli(at)})
+		gone = append(gone, Write{Kind: expire, ID: string(row.Key[keyHead:]), Expires: time.UnixMilli(at)})
 	}
-	if len(r.writes) == 0 {
+	if len(gone) == 0 {
 		return nil
 	}
-	r.ready, r.outcomes = make([]ready, len(r.writes)), make([]Outcome, len(r.writes))
-	return r
+	return newRequest(gone, make([]Outcome, len(gone)))
 }

@@ -55,7 +55,7 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		return dataset.Manifest{}, err
 	}
 	d := catalogue.Points(of.Name).Dataset
-	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, tally: NewTally(o.MaxBad), dir: filepath.Join(c.Dir(), d.Name)}
+	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, types: of.Types, tally: NewTally(o.MaxBad), dir: filepath.Join(c.Dir(), d.Name)}
 	defer func() { j.tally.Report(j.rep) }()
 	return publish(ctx, c, d, j.rep, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
 		defer func() { err = errors.Join(err, j.close()) }()
@@ -98,6 +98,7 @@ type pointsJob struct {
 	ctx   context.Context
 	rep   Reporter
 	of    Collection
+	types points.Schema // that values must have
 	tally *Tally
 	dir   string
 	files []*pointFile
@@ -209,8 +210,8 @@ func (j *pointsJob) point(f *pointFile, rec *source.Point) (points.Point, error)
 	if p.Properties, err = points.AppendProperties(nil, orNull(rec.Properties)); err != nil {
 		return refuse(reasonProperties, err)
 	}
-	if len(j.of.Types) > 0 {
-		if p.Properties, err = j.of.Types.Convert(nil, p.Properties); errors.Is(err, points.ErrType) {
+	if len(j.types) > 0 {
+		if p.Properties, err = j.types.Convert(nil, p.Properties); errors.Is(err, points.ErrType) {
 			return refuse(reasonType, err)
 		} else if err != nil {
 			return refuse(reasonProperties, err)
@@ -263,7 +264,8 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 // learned warns of properties that are not what one would take them for, and refuses
 // types of properties that no point has. Of tables, the headers have told.
 func (j *pointsJob) learned(l *points.Learner) error {
-	if unseen := l.Unseen(); !j.tables() && len(unseen) > 0 {
+	unseen := slices.DeleteFunc(l.Unseen(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
+	if !j.tables() && len(unseen) > 0 {
 		var names []string
 		for _, f := range l.Schema() {
 			if !slices.Contains(unseen, f.Name) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,12 +26,17 @@ const reasonRefused = "the server refuses it"
 // collection, which it makes if it is not there. Nothing is written unless all files
 // could be read. Points that the files lack stay.
 func PointsIntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o Options) (err error) {
-	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, tally: NewTally(o.MaxBad)}
+	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, types: of.Types, tally: NewTally(o.MaxBad)}
 	to.Note = j.rep.Note
 	client := liveclient.New(to)
 	there, err := client.Exists(ctx)
 	if err != nil {
 		return err
+	}
+	if there {
+		if j.types, err = typesThere(ctx, client, of.Types); err != nil {
+			return err
+		}
 	}
 	if j.dir, err = os.MkdirTemp("", "quadrille-points-"); err != nil {
 		return err
@@ -67,6 +73,20 @@ func PointsIntoLive(ctx context.Context, of Collection, paths []string, to livec
 	return nil
 }
 
+// typesThere are the types of the collection that is there, but for those that were told.
+// Values of another type would spoil the type for all.
+func typesThere(ctx context.Context, client *liveclient.Client, told points.Schema) (points.Schema, error) {
+	types, err := client.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	types = slices.DeleteFunc(types, func(f points.Field) bool {
+		_, is := told.Lookup(f.Name)
+		return is || f.Type == points.Any
+	})
+	return points.NewSchema(append(types, told...))
+}
+
 // spooled is a file of the features that are to be written, each behind where it stands
 // and its length.
 type spooled struct {
@@ -85,7 +105,7 @@ const (
 func (j *pointsJob) spool(o Options) (s *spooled, err error) {
 	sorter := extsort.NewBytes(j.dir, o.memory()/4)
 	defer func() { err = errors.Join(err, sorter.Close()) }()
-	learner := points.NewLearner(j.of.Types)
+	learner := points.NewLearner(j.types)
 	learn := learner.Learn
 	if j.tables() {
 		learn = learner.LearnText

@@ -27,6 +27,7 @@ type liveServer struct {
 	made   string
 	lines  []string
 	refuse string // lines that hold it
+	schema string // of the collection that is there
 }
 
 func (s *liveServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,6 +36,8 @@ func (s *liveServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.made, s.there = string(body), true
 		w.WriteHeader(http.StatusCreated)
+	case r.Method == http.MethodGet:
+		fmt.Fprintf(w, `{"name":"mine","schema":[%s]}`, s.schema)
 	case !s.there:
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusNotFound)
@@ -99,6 +102,23 @@ func TestPointsIntoLive(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*")); left != nil {
 		t.Errorf("left behind: %q", left)
+	}
+}
+
+// The types of the collection that is there are those of the files, unless --type says otherwise.
+func TestIntoLiveTakesTypes(t *testing.T) {
+	s, rep := &liveServer{there: true, schema: `{"name":"code","type":"text"},{"name":"price","type":"number"},{"name":"mixed","type":"any"},{"name":"rare","type":"time"},{"name":"tags","type":"text"}`}, &examples{}
+	of := Collection{Name: "mine", Types: points.Schema{{Name: "tags", Type: points.Texts}},
+		Stdin: strings.NewReader("id,lat,lon,code,price,mixed,tags\na,1,2,7,3,5,x;y\nb,1,2,8,n/a,6,\n")}
+	if err := PointsIntoLive(t.Context(), of, []string{"-"}, s.target(t), Options{Reporter: rep, MaxBad: 0.9}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"code":"7","price":3,"mixed":5,"tags":["x","y"]}}`}
+	if d := gocmp.Diff(want, s.lines); d != "" {
+		t.Error(d)
+	}
+	if len(rep.first) != 1 || !strings.Contains(rep.first[0], `price: "n/a" is no number`) {
+		t.Errorf("%q", rep.first)
 	}
 }
 

@@ -94,6 +94,27 @@ func (c *Client) Exists(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
+// Schema returns the types that the properties of the collection have.
+func (c *Client) Schema(ctx context.Context) (points.Schema, error) {
+	var m struct{ Schema []points.Field }
+	err := c.repeat(ctx, func() (int, error) {
+		res, cancel, err := c.do(ctx, http.MethodGet, nil)
+		if err != nil {
+			return 0, err
+		}
+		defer cancel()
+		defer res.Body.Close()
+		if err := json.NewDecoder(res.Body).Decode(&m); err != nil {
+			return 0, fmt.Errorf("%s describes no collection: %w", c.url, err)
+		}
+		return 0, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return points.NewSchema(m.Schema)
+}
+
 // Create makes the collection. Its name is that of the target.
 func (c *Client) Create(ctx context.Context, m *points.Meta) error {
 	types := map[string]points.Type{}

@@ -21,8 +21,6 @@ const (
 	maxCollections = 10
 	// maxFields is how many properties may be chosen.
 	maxFields = 64
-	// propertyPrefix begins a parameter that is a filter whatever its name is.
-	propertyPrefix = "p."
 )
 
 // asked is a collection that a question is for.
@@ -60,13 +58,28 @@ type asking struct {
 // readAsking reads the parameters that searches have in common but for their filters.
 func readAsking(q *web.Params, r *http.Request, query *web.Query, lines bool) asking {
 	a := asking{query: query, at: readAt(q)}
-	a.shape.fields = q.List("fields", maxFields)
+	a.shape.fields = readFields(q)
 	if lines {
 		a.shape.form = q.FormatOrLines(r)
 	} else {
 		a.shape.form = q.Format(r)
 	}
 	return a
+}
+
+// readFields reads the properties that are wanted, nil for all.
+func readFields(q *web.Params) []string {
+	if !q.Has("fields") {
+		return nil
+	}
+	names := points.SplitValues(q.Text("fields", web.MaxListText))
+	switch {
+	case len(names) > maxFields:
+		q.Refuse("fields", "Shorten fields to at most "+strconv.Itoa(maxFields)+" entries.")
+	case len(names) == 1 && names[0] == "":
+		q.Refuse("fields", "List at least one entry in fields, or leave it out.")
+	}
+	return names
 }
 
 // ask takes the collections that the path names, and reads the filters. Release what it
@@ -188,8 +201,7 @@ func (q *question) filter(a *asked, query *web.Query, others []web.Other) error 
 	schema := a.meta.Schema
 	var terms []points.Term
 	for _, o := range others {
-		key := strings.TrimPrefix(o.Name, propertyPrefix)
-		term, err := schema.ParseTerm(key, o.Value)
+		term, err := schema.ParseTerm(o.Name, o.Value)
 		if err == nil {
 			_, err = points.ParseFilter(schema, []points.Term{term})
 		}
@@ -268,12 +280,12 @@ func (q *question) checkAt(a *asked) error {
 	if q.at.IsZero() {
 		return nil
 	}
-	history := time.Duration(a.meta.History)
 	switch {
-	case a.pin.Live == nil || history == 0:
+	case a.pin.Live == nil || a.meta.History == 0:
 		return web.Refuse(web.ErrParameter, "at", "Leave out at: the collection "+a.name+" has no history.")
-	case q.at.Before(a.pin.Live.Now().Add(-history)):
-		return web.Refuse(web.ErrParameter, "at", "Set at to a later instant: the collection "+a.name+" remembers "+history.String()+".")
+	case q.at.Before(a.meta.Remembers(a.pin.Live.Now())):
+		return web.Refuse(web.ErrParameter, "at", "Set at to a later instant: the collection "+a.name+" remembers "+time.Duration(a.meta.History).String()+
+			", back to "+a.meta.Remembers(a.pin.Live.Now()).UTC().Format(time.RFC3339)+".")
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ func (s *Room) getWithinRegion(c echo.Context) error {
 // sendWithin answers with the points in an area: a page of them, or all of them as lines.
 func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in func() (area, error)) error {
 	query := points.WithinQuery{Limit: int(p.Integer("limit", 1, points.MaxLimit, points.DefaultLimit)), Cursor: p.Cursor()}
-	sort := p.Text("sort", points.MaxPropertyName+1)
+	sort := p.Text("sort", points.MaxPropertyName+len("-"+points.PropertyPrefix))
 	if p.Has("sort") && sort == "" {
 		p.Refuse("sort", "Set sort to a property, or to - and a property for the greatest first, or leave it out.")
 	}
@@ -229,16 +229,10 @@ func (q *question) sort(text string) (by points.Sort, err error) {
 	if text == "" {
 		return by, nil
 	}
-	name, down := strings.CutPrefix(text, "-")
-	field, known := q.asked[0].meta.Schema.Lookup(name)
-	if !known {
-		return by, web.Refuse(web.ErrParameter, "sort", "There is no property "+web.Printable(name)+": "+q.properties())
+	if by, err = q.asked[0].meta.Schema.ParseSort(text); err != nil {
+		err = web.Refuse(web.ErrParameter, "sort", "The order cannot be used: "+reason(err)+".")
 	}
-	switch field.Type {
-	case points.Number, points.Time, points.Boolean:
-		return points.Sort{Field: field, Down: down}, nil
-	}
-	return by, web.Refuse(web.ErrParameter, "sort", "Sort by a property of numbers, times or booleans: "+web.Printable(name)+" has the type "+string(field.Type)+".")
+	return by, err
 }
 
 // getCount answers GET /points/{collection}/count: how many points are in an area, or in
@@ -322,7 +316,7 @@ func (s *Room) getPoint(c echo.Context) error {
 	id := values[1]
 	p := web.QueryParams(c.Request())
 	how := asking{at: readAt(&p)}
-	how.shape = shape{form: web.FormGeoJSON, fields: p.List("fields", maxFields)}
+	how.shape = shape{form: web.FormGeoJSON, fields: readFields(&p)}
 	q, err := s.ask(c, &p, how)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ const (
 
 // Methods of a collection and of a point, for headers.
 const (
-	collectionMethods = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
+	collectionMethods = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
 	pointMethods      = "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
 	readMethods       = "GET, HEAD, OPTIONS"
 )
@@ -43,6 +43,7 @@ func (s *Room) writeRoutes() []web.Route {
 	}
 	return []web.Route{
 		write(collectionPath, http.MethodPut, unconditional(s.putCollection), web.Light),
+		write(collectionPath, http.MethodPatch, unconditional(s.patchCollection), web.Light),
 		write(collectionPath, http.MethodDelete, unconditional(s.deleteCollection), web.Light),
 		write(collectionPath, http.MethodPost, unconditional(s.postLines), web.Streamed),
 		write(pointPath, http.MethodPut, s.putPoint, web.Light, "expires", "ttl"),
@@ -75,7 +76,7 @@ var writeKinds = []web.Kind{
 	{Err: errDescription, Status: http.StatusBadRequest, Type: "bad-description", Title: "The description of the collection is not valid",
 		Detail: `Write an object such as {"title":"Shops","history":"720h","schema":{"price":"number"}}, all members of which may be left out.`},
 	{Err: errDiffers, Status: http.StatusConflict, Type: "collection-exists", Title: "The collection is there with another description",
-		Detail: "Choose another name, or delete the collection first."},
+		Detail: "Change its description by PATCH, which takes the members that are to be others, or choose another name."},
 	{Err: errTooLarge, Status: http.StatusRequestEntityTooLarge, Type: "body-too-large", Title: "The request body is too large",
 		Detail: "Send at most 1 MiB; many points go by POST /points/{collection}, one in each line."},
 	{Err: points.ErrPoint, Status: http.StatusBadRequest, Type: "bad-point", Title: "The point is not valid",
@@ -200,7 +201,7 @@ func readBody(c echo.Context) ([]byte, error) {
 	return bytes.TrimPrefix(body, web.Mark), nil
 }
 
-// creation is the description of a collection that is to be made.
+// creation is the description of a collection that is to be made, or changed.
 type creation struct {
 	Title       string                 `json:"title"`
 	Attribution string                 `json:"attribution"`
@@ -211,10 +212,21 @@ type creation struct {
 	Schema      map[string]points.Type `json:"schema"`
 }
 
+var descriptionMembers = []string{"title", "attribution", "licence", "private", "history", "events", "schema"}
+
+// describing is the description that makes a collection such as one is.
+func describing(m *points.Meta) *creation {
+	d := &creation{m.Title, m.Attribution, m.Licence, m.Private, m.History, m.Events, map[string]points.Type{}}
+	for _, f := range m.Schema {
+		d.Schema[f.Name] = f.Type
+	}
+	return d
+}
+
 func readCreation(name string, body []byte) (m points.Meta, err error) {
 	var d creation
 	if len(body) > 0 {
-		if err := checkMembers(body, "title", "attribution", "licence", "private", "history", "events", "schema"); err != nil {
+		if err := checkMembers(body, descriptionMembers...); err != nil {
 			return m, err
 		}
 		if err := json.Unmarshal(body, &d); err != nil || !utf8.Valid(body) {
@@ -284,10 +296,6 @@ func (s *Room) putCollection(c echo.Context) error {
 	defer cancel()
 	status := http.StatusCreated
 	_, err = s.Collections.Live.Create(ctx, m)
-	if errors.Is(err, points.ErrPoint) { // of a description
-		_, detail, _ := strings.Cut(err.Error(), points.ErrPoint.Error()+": ")
-		return web.Refuse(errDescription, "", "Correct the description: "+detail+".")
-	}
 	if errors.Is(err, points.ErrExists) {
 		status, err = http.StatusOK, nil
 		if l := s.Collections.Live.Collection(m.Name); l == nil || !isAs(l, &m) {
@@ -295,11 +303,97 @@ func (s *Room) putCollection(c echo.Context) error {
 		}
 	}
 	if err != nil {
-		return refusal(err)
+		return undescribed(err)
 	}
+	return s.sendDescribed(c, status, m.Name, nil)
+}
+
+// patchCollection answers PATCH /points/{collection}: changes the members of its description
+// that the body has, as RFC 7396 says. A null is what a new collection has.
+func (s *Room) patchCollection(c echo.Context) error {
+	path, err := pathOf(c)
+	if err != nil {
+		return err
+	}
+	l, err := s.toWrite(c, path[0])
+	if err != nil {
+		return err
+	}
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	var patch map[string]any
+	if err := checkMembers(body, descriptionMembers...); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, &patch); err != nil || !utf8.Valid(body) {
+		return errDescription
+	}
+	others, err := l.Describe(c.Request().Context(), func(m *points.Meta) error {
+		was, err := json.Marshal(describing(m))
+		if err != nil {
+			return err
+		}
+		var all map[string]any
+		if err := json.Unmarshal(was, &all); err != nil {
+			return err
+		}
+		if was, err = json.Marshal(mergePatch(all, patch)); err != nil {
+			return err
+		}
+		next, err := readCreation(m.Name, was)
+		next.SchemaVersion, next.Since = m.SchemaVersion, m.Since
+		*m = next
+		return err
+	})
+	if err != nil {
+		return undescribed(err)
+	}
+	return s.sendDescribed(c, http.StatusOK, path[0], others)
+}
+
+// mergePatch is that of RFC 7396.
+func mergePatch(to, patch map[string]any) map[string]any {
+	if to == nil {
+		to = map[string]any{}
+	}
+	for name, value := range patch {
+		switch value := value.(type) {
+		case nil:
+			delete(to, name)
+		case map[string]any:
+			inner, _ := to[name].(map[string]any)
+			to[name] = mergePatch(inner, value)
+		default:
+			to[name] = value
+		}
+	}
+	return to
+}
+
+// undescribed turns why a collection is not described so into words for the client.
+func undescribed(err error) error {
+	if errors.Is(err, points.ErrPoint) { // of a description
+		_, detail, _ := strings.Cut(err.Error(), points.ErrPoint.Error()+": ")
+		return web.Refuse(errDescription, "", "Correct the description: "+detail+".")
+	}
+	return refusal(err)
+}
+
+// sendDescribed answers that a collection is described as asked. others are the values that
+// have not the type that is declared for their property.
+func (s *Room) sendDescribed(c echo.Context, status int, name string, others map[string]int64) error {
 	out := web.GetScratch()
 	defer out.Release()
-	out.Body = append(jsontext.AppendString(append(out.Body, `{"name":`...), m.Name), '}')
+	var err error
+	out.Body, err = appendJSON(out.Body, struct {
+		Name   string           `json:"name"`
+		Others map[string]int64 `json:"other_types,omitempty"`
+	}{name, others})
+	if err != nil {
+		return err
+	}
 	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore}, out)
 }
 

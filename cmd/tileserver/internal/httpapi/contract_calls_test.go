@@ -244,6 +244,7 @@ var writeCalls = map[string][]string{
 	"DELETE /points/{collection}": {"/points/secret | X-Api-Key: " + testKey, "/points/secret | X-Api-Key: " + testKey, "/points/shops | X-Api-Key: " + testKey, "/points/drivers"},
 	"POST /points/{collection}": {"/points/drivers | Body: {\"id\":\"d-9\",\"delete\":true}\nx\n" + aPoint + keyed, "/points/none | Body: x" + keyed,
 		"/points/drivers | Body: x | Content-Encoding: gzip" + keyed},
+	"PATCH /points/{collection}": {"/points/drivers | Body: {\"title\":\"Drivers\"}" + keyed, "/points/drivers | Body: {\"history\":5}" + keyed, "/points/drivers | Body: {}", "/points/none | Body: {}" + keyed},
 	"PUT /points/{collection}/{id}": {"/points/drivers/d-5 | Body: " + aPoint + keyed, "/points/drivers/d-5?ttl=5 | Body: " + aPoint + keyed, "/points/drivers/d-5 | Body: x" + keyed, "/points/drivers/d-5 | Body: " + aPoint + " | If-None-Match: *" + keyed,
 		"/points/drivers/d-5 | Body: " + aPoint + " | If-Match: \"v1\"" + keyed, "/points/drivers/d-5?ttl=0 | Body: " + aPoint + keyed, "/points/drivers/d-6 | Body: " + aPoint + keyed, "/points/drivers/d-5 | Body: " + aPoint},
 	"PUT /points/{collection}/hooks/{hook}": {"/points/drivers/hooks/alarm | Body: " + aHook + keyed, "/points/drivers/hooks/alarm | Body: " + aHook + keyed, "/points/drivers/hooks/alarm | Body: {}" + keyed, "/points/drivers/hooks/alarm | Body: " + aHook,

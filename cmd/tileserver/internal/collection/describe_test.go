@@ -1,0 +1,102 @@
+package collection
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// What one point is called changes no filter of others, also after a restart.
+func TestFiltersAreNotShadowed(t *testing.T) {
+	s := newService(t, nil)
+	s.make("shops", "")
+	s.want(s.send(rootKey, "PUT", "/points/shops/1", feature("1", 1, 1, `{"price":1,"phone":"x"}`)), 201, "")
+	s.want(s.send(rootKey, "PUT", "/points/shops/2", feature("2", 1, 1, `{"price":30}`)), 201, "")
+	counts := func(when string, more map[string]string) {
+		t.Helper()
+		for filter, want := range map[string]string{"price.lt=20": "1", "has=phone": "1", "lacks=phone": "1", "-phone=": "1", "p.price.gt=20": "1"} {
+			if w := s.send("", "GET", "/points/shops/count?"+filter, ""); w.Code != 200 || w.Body.String() != `{"count":`+want+`}` {
+				t.Errorf("%s: %s: %d %s, want %s", when, filter, w.Code, w.Body, want)
+			}
+		}
+		for filter, want := range more {
+			if w := s.send("", "GET", "/points/shops/count?"+filter, ""); w.Code != 200 || w.Body.String() != `{"count":`+want+`}` {
+				t.Errorf("%s: %s: %d %s, want %s", when, filter, w.Code, w.Body, want)
+			}
+		}
+	}
+	counts("before", nil)
+	for _, path := range []string{"p.has=x", "p.-phone=x"} {
+		s.want(s.send("", "GET", "/points/shops/count?"+path, ""), 400, "bad-parameter")
+	}
+	s.want(s.send(rootKey, "PUT", "/points/shops/3", feature("3", 1, 1, `{"price.lt":"x","has":"y","-phone":"z","lacks":1,"phone":true,"a,b;c+d":5}`)), 201, "")
+	s.want(s.send(rootKey, "PATCH", "/points/shops/3", `{"properties":{"phone":null}}`), 200, "")
+	for filter, want := range map[string]string{
+		"p.price.lt=x": "1", "p.has=y": "1", "p.-phone=z": "1", "price.lt.ne=y": "1", "has=price.lt,-phone": "1", `has=a%5C%2Cb%3Bc%2Bd`: "1", "a%2Cb%3Bc%2Bd.gte=5": "1", "lacks=price": "1", "-phone=": "2",
+	} {
+		if w := s.send("", "GET", "/points/shops/count?"+filter, ""); w.Code != 200 || w.Body.String() != `{"count":`+want+`}` {
+			t.Errorf("%s: %d %s, want %s", filter, w.Code, w.Body, want)
+		}
+	}
+	if w := s.send("", "GET", `/points/shops/3?fields=a%5C%2Cb%3Bc%2Bd,has`, ""); !strings.Contains(w.Body.String(), `"properties":{"has":"y","a,b;c+d":5}`) {
+		t.Errorf("fields: %d %s", w.Code, w.Body)
+	}
+	for order, status := range map[string]int{"a,b%3Bc%2Bd": 200, "p.a,b%3Bc%2Bd": 200, "-price": 200, "p.-phone": 400} {
+		if w := s.send("", "GET", "/points/shops/within?bbox=0,0,2,2&sort="+order, ""); w.Code != status {
+			t.Errorf("sort=%s: %d %s", order, w.Code, w.Body)
+		}
+	}
+	s.want(s.send(rootKey, "DELETE", "/points/shops/3", ""), 204, "")
+	counts("it is gone", map[string]string{"p.price.lt=x": "0"})
+}
+
+// A type that one write has spoiled recovers when that is gone, and can be declared before.
+func TestTypesRecover(t *testing.T) {
+	s := newService(t, nil)
+	l := s.make("shops", `{"title":"Shops","schema":{"open":"boolean"}}`)
+	for _, id := range []string{"1", "2", "3"} {
+		s.want(s.send(rootKey, "PUT", "/points/shops/"+id, feature(id, 1, 1, `{"price":`+id+`}`)), 201, "")
+	}
+	sorts := func(status int) string {
+		t.Helper()
+		w := s.send("", "GET", "/points/shops/within?bbox=0,0,2,2&sort=-price", "")
+		if w.Code != status {
+			t.Errorf("sort answers %d, want %d: %s", w.Code, status, w.Body)
+		}
+		return w.Body.String()
+	}
+	s.want(s.send(rootKey, "PUT", "/points/shops/bad", feature("bad", 1, 1, `{"price":"n/a"}`)), 201, "")
+	if detail := sorts(400); !strings.Contains(detail, "declare the type") {
+		t.Error(detail)
+	}
+	s.want(s.send(rootKey, "DELETE", "/points/shops/bad", ""), 204, "")
+	sorts(200)
+	s.want(s.send(rootKey, "PUT", "/points/shops/bad", feature("bad", 1, 1, `{"price":"n/a"}`)), 201, "")
+	w := s.send(rootKey, "PATCH", "/points/shops", `{"title":null,"history":"1h","schema":{"price":"number","open":null}}`)
+	if w.Code != 200 || w.Body.String() != `{"name":"shops","other_types":{"price":1}}` {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if m := l.Meta(); m.Title != "" || time.Duration(m.History) != time.Hour || len(l.Declared()) != 1 || m.Points != 0 {
+		t.Errorf("%+v", m)
+	}
+	if got := sorts(200); strings.Index(got, `"bad"`) < strings.Index(got, `"1"`) {
+		t.Errorf("%s: a value of another type does not come last", got)
+	}
+	s.want(s.send(rootKey, "PUT", "/points/shops/worse", feature("worse", 1, 1, `{"price":"n/a"}`)), 400, "bad-properties")
+	s.want(s.send(rootKey, "PUT", "/points/shops/bad", feature("bad", 1, 1, `{"price":"7"}`)), 200, "")
+	w = s.send(rootKey, "PATCH", "/points/shops", `{}`)
+	if w.Body.String() != `{"name":"shops"}` {
+		t.Error(w.Body)
+	}
+	for body, typ := range map[string]string{
+		"": "bad-description", "[]": "bad-description", `{"name":"x"}`: "bad-description", `{"history":"long"}`: "bad-description", `{"schema":5}`: "bad-description",
+		`{"title":"a","title":"b"}`: "bad-description", `{"events":"0.1s"}`: "bad-description", `{"schema":{"price":"integer"}}`: "bad-properties",
+	} {
+		s.want(s.send(rootKey, "PATCH", "/points/shops", body), 400, typ)
+	}
+	s.want(s.send(plainKey, "PATCH", "/points/shops", `{}`), 403, "scope-missing")
+	s.want(s.send(rootKey, "PATCH", "/points/none", `{}`), 404, "collection-not-found")
+	if time.Duration(l.Meta().History) != time.Hour || len(l.Declared()) != 1 {
+		t.Errorf("a refused change has changed %+v", l.Meta())
+	}
+}
