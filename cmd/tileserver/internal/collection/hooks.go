@@ -136,7 +136,7 @@ func readHook(body []byte) (d webhook.Definition, err error) {
 	in.DisallowUnknownFields()
 	if err := in.Decode(&d); err != nil {
 		if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return d, web.Refuse(webhook.ErrBad, "", "Leave out "+unknown[:min(len(unknown), 40)]+": a hook has url, enter, leave, within and bbox.")
+			return d, web.Refuse(webhook.ErrBad, "", "Leave out "+unknown[:min(len(unknown), 40)]+": a hook has url, enter, leave, within, bbox and overlap.")
 		}
 		return d, webhook.ErrBad
 	}

@@ -250,6 +250,17 @@ func sign(secret []byte, id, timestamp string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
+// signatures are those with all secrets that sign, the newest first.
+func (h *hook) signatures(id, timestamp string, body []byte) string {
+	all := sign(h.stored.Secret, id, timestamp, body)
+	for _, e := range h.stored.Earlier {
+		if h.live.Now().Before(e.Until) {
+			all += " " + sign(e.Secret, id, timestamp, body)
+		}
+	}
+	return all
+}
+
 // Why a receiver is not reached, as it is shown to those who may write the collection.
 // They need not learn what the network answers.
 var (
@@ -291,7 +302,7 @@ func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, er
 	now := strconv.FormatInt(h.live.Now().Unix(), 10)
 	r.Header = http.Header{
 		"Content-Type": {"application/json"}, "User-Agent": {"Quadrille"}, "Webhook-Id": {id}, "Webhook-Timestamp": {now},
-		"Webhook-Signature": {sign(h.stored.Secret, id, now, body)},
+		"Webhook-Signature": {h.signatures(id, now, body)},
 	}
 	res, err := h.s.client.Do(r)
 	if err != nil {

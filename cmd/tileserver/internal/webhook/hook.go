@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"log/slog"
@@ -22,8 +23,12 @@ const (
 	// notePrefix begins the names of the notes that hooks are kept in.
 	notePrefix = "hook:"
 	// MaxURL is how many bytes the address of a hook may have.
-	MaxURL      = 2000
-	secretBytes = 32
+	MaxURL         = 2000
+	secretBytes    = 32
+	defaultOverlap = points.Duration(24 * time.Hour)
+	maxOverlap     = points.Duration(30 * 24 * time.Hour)
+	// maxEarlier bounds the earlier secrets of a hook, whose signatures go into one header.
+	maxEarlier = 4
 )
 
 // Definition is what the owner of a hook says. Without fences it is told of every move.
@@ -33,6 +38,9 @@ type Definition struct {
 	Leave  []string `json:"leave,omitempty"`
 	Within []string `json:"within,omitempty"`
 	BBox   []string `json:"bbox,omitempty"`
+	// Overlap is for how long the secret of a hook that is replaced signs beside the new one,
+	// nil for a day. It is of one Put, and not kept.
+	Overlap *points.Duration `json:"overlap,omitempty"`
 }
 
 // Loss says that events were passed over since they were not kept any more.
@@ -53,18 +61,38 @@ type State struct {
 	Next      *time.Time `json:"next,omitempty"`      // when the next one is
 	Disabled  bool       `json:"disabled"`
 	Lost      *Loss      `json:"lost,omitempty"`
-	Secret    string     `json:"secret,omitempty"`
+	// EarlierUntil is until when requests are signed with an earlier secret, too.
+	EarlierUntil *time.Time `json:"earlier_secret_until,omitempty"`
+	Secret       string     `json:"secret,omitempty"`
 }
 
 // stored is a hook as its collection keeps it.
 type stored struct {
 	Definition
 	Secret    []byte    `json:"secret"`
+	Earlier   []earlier `json:"earlier,omitempty"` // the newest first
 	Created   time.Time `json:"created"`
 	Position  string    `json:"position,omitempty"` // of the last event that is done with; "" is before all that are kept
 	Delivered string    `json:"delivered,omitempty"`
 	Disabled  bool      `json:"disabled,omitempty"`
 	Lost      *Loss     `json:"lost,omitempty"`
+}
+
+// earlier is a secret that still signs, for receivers that have not got the new one.
+type earlier struct {
+	Secret []byte    `json:"secret"`
+	Until  time.Time `json:"until"`
+}
+
+// rotate gives the hook a new secret. Those of the hook that it replaces sign for some time.
+func (s *stored) rotate(was *stored, now time.Time, overlap points.Duration) {
+	s.Secret = make([]byte, secretBytes)
+	_, _ = rand.Read(s.Secret) // never fails
+	if was == nil || overlap == 0 {
+		return
+	}
+	until := now.Add(time.Duration(overlap)).UTC().Truncate(time.Second)
+	s.Earlier = append([]earlier{{was.Secret, until}}, was.Earlier[:min(len(was.Earlier), maxEarlier-1)]...)
 }
 
 func (s *stored) position() fence.ID {
@@ -110,6 +138,9 @@ func (h *hook) state() State {
 	st := State{
 		Name: h.name, Definition: h.stored.Definition, Created: h.stored.Created, Delivered: h.stored.Delivered,
 		Failures: h.failures, Error: h.err, Disabled: h.stored.Disabled, Lost: h.stored.Lost,
+	}
+	if e := h.stored.Earlier; len(e) > 0 && h.live.Now().Before(e[0].Until) {
+		st.EarlierUntil = &e[0].Until
 	}
 	if !h.next.IsZero() {
 		next := h.next.UTC().Truncate(time.Second)
@@ -160,6 +191,9 @@ func (d *Definition) fences() (fence.Set, error) {
 
 // check refuses a hook that cannot be.
 func (s *Sender) check(name string, d *Definition) error {
+	if d.Overlap != nil && (*d.Overlap < 0 || *d.Overlap > maxOverlap) {
+		return web.Refuse(ErrBad, "overlap", "Set overlap to a time such as 24h, at most "+time.Duration(maxOverlap).String()+", or to 0s for none.")
+	}
 	refuse := func(detail string) error { return web.Refuse(ErrBad, "url", detail) }
 	if points.CheckName(name) != nil {
 		return web.Refuse(ErrBad, "name", "Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+strconv.Itoa(points.MaxName)+" in all.")

@@ -6,7 +6,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -217,7 +216,8 @@ func (s *Sender) find(l *points.LiveCollection, name string) (h *hook, all int) 
 }
 
 // Put makes a hook, which begins with the next event, or replaces one, which goes on where
-// it was. Only its answer has the secret. Errors match ErrBad, ErrTooMany, those of
+// it was. Only its answer has the secret, which is new; that of a hook which is replaced
+// signs beside it for Overlap. Errors match ErrBad, ErrTooMany, those of
 // parameters or of regions, or are those of the collection.
 func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string, d Definition) (st State, isNew bool, err error) {
 	if err := s.check(name, &d); err != nil {
@@ -235,20 +235,25 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	if err := s.known(l); err != nil {
 		return st, false, err
 	}
+	overlap := defaultOverlap
+	if d.Overlap != nil {
+		overlap, d.Overlap = *d.Overlap, nil
+	}
 	old, all := s.find(l, name)
 	h := &hook{s: s, live: l, name: name, fences: fences}
-	h.stored = stored{Definition: d, Created: time.Now().UTC().Truncate(time.Second), Secret: make([]byte, secretBytes)}
-	_, _ = rand.Read(h.stored.Secret) // never fails
+	h.stored = stored{Definition: d, Created: time.Now().UTC().Truncate(time.Second)}
 	switch {
 	case old != nil:
 		old.stop()
 		was := &old.stored
+		h.stored.rotate(was, l.Now(), overlap)
 		// The fences may be others, so a move that was told in part is told again.
 		h.stored.Position = fence.ID{Seq: was.position().After()}.String()
 		h.stored.Created, h.stored.Delivered, h.stored.Lost = was.Created, was.Delivered, was.Lost
 	case all >= MaxHooks:
 		return st, false, ErrTooMany
 	default:
+		h.stored.rotate(nil, l.Now(), 0)
 		last, err := l.LastEvent(ctx)
 		if err != nil {
 			return st, false, err
