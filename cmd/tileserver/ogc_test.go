@@ -101,6 +101,14 @@ func TestOGCFeatures(t *testing.T) {
 		if some := allOf(t, items+"?limit=3&offset=2"); len(ids) <= 500 && !slices.Equal(some.ids(), ids[min(2, len(ids)):]) {
 			t.Errorf("%s: from the third on there are %v, not %v", c.ID, some.ids(), ids[min(2, len(ids)):])
 		}
+		// What an offset leaves out is matched all the same, by a filter, too.
+		for _, asked := range []string{"offset=2", "offset=10000", "offset=1&bbox=-180,-90,180,90"} {
+			_, text := fetch(t, items+"?limit=1000&f=json&"+asked)
+			var page struct{ NumberMatched *int }
+			if err := json.Unmarshal([]byte(text), &page); err != nil || len(ids) < 1000 && (page.NumberMatched == nil || *page.NumberMatched != len(ids)) {
+				t.Errorf("%s?%s: numberMatched %v, want %d: %v", c.ID, asked, page.NumberMatched, len(ids), err)
+			}
+		}
 		some := whole.Features[len(ids)/2]
 		name, _ := some.Properties["name"].(string)
 		var named []string

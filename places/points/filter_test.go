@@ -104,7 +104,7 @@ func TestMatch(t *testing.T) {
 		"category.prefix=Cafe <": true, "category.prefix=Cafe <1>2": false, "category.prefix=": true, "category.prefix=x,Ca": true,
 		"price=9007199254740993": true, "price=9007199254740992": false, "price.gt=9007199254740992": true, "price.lte=9007199254740993.0": true, "price.lt=9.007199254740993e15": false,
 		"price.ne=1": true, "price.gte=-1": true, "price.lt=-1": false,
-		"open=2026-01-01T10:00:00Z": true, "open.gte=2026-01-01": true, "open.lt=2026-01-01": false, "open.lte=2026-01-01T10:00:00.000Z": true, "open.ne=2026-01-01": true,
+		"open=2026-01-01T10:00:00Z": true, "open.gte=2026-01-01": true, "open=2026-01-01 10:00:00z": true, "open=2026-01-01t10:00:00z": true, "open.lt=2026-01-01": false, "open.lte=2026-01-01T10:00:00.000Z": true, "open.ne=2026-01-01": true,
 		"closed=false": true, "closed=TRUE": false, "closed=true,false": true, "-closed=": true, "closed.ne=true": true,
 		"tags=a": true, `tags=b;"c`: true, "tags=c": false, "tags.ne=a": false, "tags.ne=c": true, "tags.prefix=b": true, "tags.prefix=c": false,
 		"any=5.5": true, "any=5.5e0": true, "any=x": false, "any.gt=5": true, "any.lt=5": false, "any.prefix=5": false,
@@ -170,7 +170,10 @@ func slowTime(s string) (time.Time, bool) {
 	if when, err := time.Parse(time.DateOnly, s); err == nil {
 		return when, true
 	}
-	when, err := time.Parse(time.RFC3339, s)
+	if len(s) > 10 && strings.Contains("tT ", s[10:11]) { // RFC 3339, section 5.6
+		s = s[:10] + "T" + s[11:]
+	}
+	when, err := time.Parse(time.RFC3339, strings.ToUpper(s))
 	return when.UTC(), err == nil && when.UTC().Year() >= 0 && when.UTC().Year() <= 9999 && !strings.Contains(s, ",")
 }
 

@@ -8,15 +8,19 @@ import (
 // ParseExpires reads when a point goes by itself: a time of RFC 3339 after 1970. Errors match
 // ErrPoint: what is no such time is a mistake, and must not pass for never.
 func ParseExpires(text string) (time.Time, error) {
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || at.UnixMilli() <= 0 {
+	at, ok := ParseTime(text)
+	if !ok || at.UnixMilli() <= 0 {
 		return time.Time{}, fmt.Errorf("%w: expires is %.40q: give a time after 1970 such as 2026-07-01T12:00:00Z", ErrPoint, text)
 	}
 	return at, nil
 }
 
-// parseTime reads a time of RFC 3339, or a date, which is its first instant in
-// UTC. Digits beyond nanoseconds are cut.
+// ParseTime reads a time of RFC 3339, or a date, which is its first instant in UTC. Between
+// the two parts may be a T, a t or a blank, and z is Z (section 5.6). Digits beyond
+// nanoseconds are cut.
+func ParseTime(text string) (time.Time, bool) { return parseTime([]byte(text)) }
+
+// parseTime is ParseTime.
 func parseTime(b []byte) (t time.Time, ok bool) {
 	if len(b) < len("2006-01-02") || b[4] != '-' || b[7] != '-' {
 		return t, false
@@ -28,7 +32,7 @@ func parseTime(b []byte) (t time.Time, ok bool) {
 	if len(b) == len("2006-01-02") {
 		return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC), true
 	}
-	if len(b) < len("2006-01-02T15:04:05Z") || b[10] != 'T' && b[10] != 't' || b[13] != ':' || b[16] != ':' {
+	if len(b) < len("2006-01-02T15:04:05Z") || b[10] != 'T' && b[10] != 't' && b[10] != ' ' || b[13] != ':' || b[16] != ':' {
 		return t, false
 	}
 	hour, minute, second := number(b[11:13]), number(b[14:16]), number(b[17:19])

@@ -268,8 +268,8 @@ func readInstant(q *web.Params, name string) time.Time {
 	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && ms <= lastMillisecond {
 		return time.UnixMilli(ms)
 	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || at.UnixMilli() <= 0 || at.UnixMilli() > lastMillisecond {
+	at, ok := points.ParseTime(text)
+	if !ok || at.UnixMilli() <= 0 || at.UnixMilli() > lastMillisecond {
 		q.Refuse(name, "Set "+name+" to an instant such as 2026-07-01T12:00:00Z, with + written as %2B, or to milliseconds since 1970.")
 	}
 	return at

@@ -100,3 +100,26 @@ func TestTypesRecover(t *testing.T) {
 		t.Errorf("a refused change has changed %+v", l.Meta())
 	}
 }
+
+// Instants are those of RFC 3339, section 5.6, everywhere: with a blank or a t, a z, or a date.
+func TestInstantsOfOneKind(t *testing.T) {
+	s := newService(t, nil)
+	l := s.make("vans", `{"history":"9000h","schema":{"since":"time"}}`)
+	s.want(s.send(rootKey, "PUT", "/points/vans/1", feature("1", 1, 1, `{"since":"2026-01-02 03:04:05+00:00"}`)), 201, "")
+	for _, text := range []string{"2026-01-02%2003:04:05z", "2026-01-02t03:04:05Z", "2026-01-02T04:04:05%2B01:00"} {
+		if w := s.send("", "GET", "/points/vans/count?since="+text, ""); w.Body.String() != `{"count":1}` {
+			t.Errorf("since=%s: %d %s", text, w.Code, w.Body)
+		}
+	}
+	now := l.Now().UTC()
+	for _, layout := range []string{"2006-01-02 15:04:05Z", "2006-01-02t15:04:05z", "2006-01-02T15:04:05Z", "2006-01-02"} {
+		text := strings.ReplaceAll(now.Format(layout), " ", "%20")
+		s.want(s.send("", "GET", "/points/vans/count?at="+text, ""), 200, "")
+		s.want(s.send("", "GET", "/points/vans/1/track?from="+text, ""), 200, "")
+		text = now.Add(48 * time.Hour).Format(layout)
+		s.want(s.send(rootKey, "PATCH", "/points/vans/1", `{"expires":"`+text+`"}`), 200, "")
+	}
+	for _, text := range []string{"2026-01-02_03:04:05Z", "2026-01-02%2003:04:05", "2026-1-2", "03:04:05Z"} {
+		s.want(s.send("", "GET", "/points/vans/count?at="+text, ""), 400, "bad-parameter")
+	}
+}

@@ -122,6 +122,8 @@ func TestBaseMapTiles(t *testing.T) {
 		typ    string
 	}{
 		"/basemap/none/0/0/0.mvt":   {404, "unknown-basemap"},
+		"/basemap/gzip/00/0/0.mvt":  {404, "tile-outside"},
+		"/basemap/gzip/0/-0/0.mvt":  {404, "tile-outside"},
 		"/basemap/none.json":        {404, "unknown-basemap"},
 		"/basemap/gzip.xml":         {404, "not-found"},
 		"/basemap/gzip/0/0/0.png":   {404, "unknown-format"},

@@ -120,6 +120,11 @@ func TestTileAddresses(t *testing.T) {
 		{"/tiles/country/3/0/8.geojson", 404, "tile-outside"},
 		{"/tiles/country/3/0/99999999999999999999999999.mvt", 404, "tile-outside"},
 		{"/tiles/country/99999999999999999999999/0/0.mvt", 404, "tile-outside"},
+		{"/tiles/country/00/0/0.mvt", 404, "tile-outside"}, // another name of a tile would be kept again
+		{"/tiles/country/0/-0/0.mvt", 404, "tile-outside"},
+		{"/tiles/country/3/0/01.png", 404, "tile-outside"},
+		{"/ogc/tiles/WebMercatorQuad/0/00/0", 404, "tile-outside"},
+		{"/ogc/tiles/WebMercatorQuad/-0/0/0", 404, "tile-outside"},
 		{"/tiles/country/a/0/0.mvt", 400, "bad-parameter"},
 		{"/tiles/country/3/1.5/0.mvt", 400, "bad-parameter"},
 		{"/tiles/country/3/0/1.5.mvt", 400, "bad-parameter"},

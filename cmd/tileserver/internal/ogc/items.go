@@ -59,6 +59,7 @@ type ask struct {
 	geometry bool   // is wanted
 	limit    int
 	offset   int // features that pass and are left out before the first
+	skipped  int // of them, by a page
 	cursor   string
 	at       time.Time // of collections with a history
 	span     *interval // of features that last
@@ -186,6 +187,7 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 			if pass && skip > 0 {
 				pass = false
 				skip--
+				a.skipped++
 			}
 			if !pass {
 				continue
@@ -314,7 +316,7 @@ func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base 
 	switch plain := !a.boxed && a.filter == nil && a.span == nil; {
 	case a.cursor == "" && next == "":
 		dst = append(dst, `,"numberMatched":`...)
-		dst = strconv.AppendInt(dst, int64(n), 10)
+		dst = strconv.AppendInt(dst, int64(n+a.skipped), 10)
 	case plain && of.count > 0:
 		dst = append(dst, `,"numberMatched":`...)
 		dst = strconv.AppendInt(dst, of.count, 10)

@@ -182,7 +182,7 @@ func (of *tiled) ask(form string) string {
 func parseMatrixTile(values []string) (quadkey.Tile, error) {
 	var numbers [3]int
 	for i, name := range [...]string{"tileMatrix", "tileRow", "tileCol"} {
-		n, ok := web.Whole(values[i])
+		n, ok := web.GridNumber(values[i])
 		if !ok {
 			return quadkey.Tile{}, web.Refuse(web.ErrParameter, name, "Set "+name+" to a whole number, as in /ogc/tiles/WebMercatorQuad/3/2/4.")
 		}

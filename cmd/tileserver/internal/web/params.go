@@ -40,11 +40,21 @@ func Whole(s string) (int, bool) {
 	return n, true
 }
 
+// GridNumber is Whole for a number of a tile. Another spelling of one, such as 00 or -0, is
+// outside every grid: a tile has one address, so that it is kept once.
+func GridNumber(s string) (int, bool) {
+	n, ok := Whole(s)
+	if digits := strings.TrimPrefix(s, "-"); ok && (len(digits) > 1 && digits[0] == '0' || n == 0 && s != digits) {
+		n = 1 << 24
+	}
+	return n, ok
+}
+
 // GridTile reads the tile that three parts of a path name.
 func GridTile(z, x, y string) (quadkey.Tile, error) {
 	var numbers [3]int
 	for i, part := range [...]string{z, x, y} {
-		n, ok := Whole(part)
+		n, ok := GridNumber(part)
 		if !ok {
 			return quadkey.Tile{}, notWhole("zxy"[i : i+1])
 		}
