@@ -50,9 +50,10 @@ type Live struct {
 	notify    func(Trouble)
 	pause     time.Duration // between attempts to take writes again
 	mending   chan struct{} // has a value while a table is opened again, one at a time
+	creating  chan struct{} // has a value while a collection is made, one at a time
 	work      sync.WaitGroup
 
-	mu          sync.RWMutex
+	mu          sync.RWMutex        // never held while the disk is waited for
 	quit        chan struct{}       // closed with it
 	closed      bool                // no work begins any more
 	dropping    map[string]struct{} // names that are not free until the collection has ended
@@ -85,7 +86,7 @@ func (o LiveOptions) Open(ctx context.Context, store cellstore.Store) (*Live, er
 		return nil, fmt.Errorf("points: %w: live collections need a store that writes several rows at once and takes snapshots", errors.ErrUnsupported)
 	}
 	l := &Live{store: store, clock: clockOf(store), notify: o.Notify, pause: cmp.Or(o.pause, mendPause),
-		mending: make(chan struct{}, 1), quit: make(chan struct{}), dropping: map[string]struct{}{}, collections: map[string]*LiveCollection{}, damaged: map[string]Trouble{}}
+		mending: make(chan struct{}, 1), creating: make(chan struct{}, 1), quit: make(chan struct{}), dropping: map[string]struct{}{}, collections: map[string]*LiveCollection{}, damaged: map[string]Trouble{}}
 	l.recoverer, _ = store.(cellstore.Recoverer)
 	if l.notify == nil {
 		l.notify = func(Trouble) {}
@@ -95,7 +96,7 @@ func (o LiveOptions) Open(ctx context.Context, store cellstore.Store) (*Live, er
 		return nil, err
 	}
 	for _, name := range names {
-		if err := l.take(ctx, name); err != nil && ctx.Err() != nil {
+		if err := l.take(ctx, name, false); err != nil && ctx.Err() != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 	}
@@ -117,64 +118,69 @@ func LiveNames(ctx context.Context, store cellstore.Store) (names []string, err 
 	return names, nil
 }
 
-// take takes a collection into service that has a table, or notes that it is damaged.
-// The error matches ErrUnfinished where nothing was ever in the table.
-func (l *Live) take(ctx context.Context, name string) error {
+// take takes a collection into service that has a table, or notes why it cannot be read.
+// The error matches ErrUnfinished where nothing was ever in the table. again says that it
+// could not be read before.
+func (l *Live) take(ctx context.Context, name string, again bool) error {
 	c, m, err := l.open(ctx, name)
 	if err == nil {
-		l.collections[name] = c
-		return nil
-	}
-	t := l.unopened(name, m, err)
-	if ctx.Err() == nil && !errors.Is(err, ErrUnfinished) {
-		l.damaged[name] = t
-		if errors.Is(t.Err, ErrUnreadable) {
-			l.work.Go(func() { l.retry(name) })
+		if err = l.add(c); err == nil && again {
+			l.notify(Trouble{Name: name, Private: m.Private})
 		}
+		return err
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() != nil {
+		return err
+	}
+	t := Trouble{Name: name, Private: m == nil || m.Private, Err: err}
+	unfinished := errors.Is(err, ErrUnfinished)
+	if !unfinished {
+		t.Err = &DamagedError{name, m != nil && m.Private, err}
+	}
+	l.mu.Lock()
+	if delete(l.damaged, name); !unfinished {
+		l.damaged[name] = t
+	}
+	l.mu.Unlock()
+	unreadable := errors.Is(t.Err, ErrUnreadable)
+	if unreadable && !again {
+		l.work.Go(func() { l.retry(name) })
+	}
+	if !unreadable || !again {
 		l.notify(t)
 	}
 	return t.Err
 }
 
-// unopened is the trouble of a collection that could not be opened. m is nil if its
-// description could not be read.
-func (l *Live) unopened(name string, m *liveMeta, err error) Trouble {
-	if !errors.Is(err, ErrUnfinished) {
-		err = &DamagedError{name, m != nil && m.Private, err}
+// add takes a collection into service, unless the Live has been closed meanwhile.
+func (l *Live) add(c *LiveCollection) error {
+	name := c.Meta().Name
+	l.mu.Lock()
+	closed := l.closed
+	if !closed {
+		delete(l.damaged, name)
+		l.collections[name] = c
 	}
-	return Trouble{Name: name, Private: m == nil || m.Private, Err: err}
+	l.mu.Unlock()
+	if closed {
+		return errors.Join(ErrClosed, c.close())
+	}
+	return nil
 }
 
 // retry opens a collection that could not be read, once it can.
 func (l *Live) retry(name string) {
-	for {
+	for err := error(ErrUnreadable); errors.Is(err, ErrUnreadable); {
 		select {
 		case <-l.quit:
 			return
 		case <-time.After(l.pause):
 		}
-		c, m, err := l.open(context.Background(), name)
-		t := l.unopened(name, m, err)
-		l.mu.Lock()
-		switch {
-		case err == nil && l.closed:
-			l.mu.Unlock()
-			_ = c.close() // nothing has been written
-			return
-		case err == nil:
-			t.Err, t.Private = nil, c.Meta().Private
-			delete(l.damaged, name)
-			l.collections[name] = c
-		case errors.Is(err, ErrUnfinished):
-			delete(l.damaged, name) // nothing was ever in it
-		default:
-			l.damaged[name] = t
-		}
-		l.mu.Unlock()
-		if !errors.Is(t.Err, ErrUnreadable) {
-			l.notify(t)
+		select {
+		case l.mending <- struct{}{}:
+			err = l.take(context.Background(), name, true)
+			<-l.mending
+		case <-l.quit:
 			return
 		}
 	}
@@ -230,14 +236,16 @@ func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 	if err := checkMeta(&meta); err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, ErrClosed
+	select {
+	case l.creating <- struct{}{}:
+		defer func() { <-l.creating }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	if err := l.vacant(meta.Name); err != nil {
 		return nil, err
 	}
+	defer l.work.Done()
 	m := &liveMeta{Meta: meta, Declared: meta.Schema}
 	m.SchemaVersion, m.Points, m.Bounds = SchemaVersion, 0, [4]float64{}
 	table, err := l.table(ctx, m)
@@ -249,27 +257,47 @@ func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 	if err == nil {
 		var c *LiveCollection
 		if c, err = l.start(ctx, table, m); err == nil {
-			l.collections[m.Name] = c
-			return c, nil
+			return c, l.add(c)
 		}
 	}
 	// Another one of the name can be made. Should the table stay, it is looked at then.
 	return nil, errors.Join(err, wrap(l.store.DropTable(context.WithoutCancel(ctx), tablePrefix+m.Name)))
 }
 
-// vacant returns an error if a collection has the name.
+// vacant begins work on a name, or returns an error if a collection has it.
 func (l *Live) vacant(name string) error {
-	if t, is := l.damaged[name]; is {
-		return t.Err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	if err := l.unreadable(name); err != nil {
+		return err
 	}
 	if _, is := l.dropping[name]; is {
 		return fmt.Errorf("collection %s: %w", name, ErrClosed)
 	}
 	if l.collections[name] != nil {
-		return fmt.Errorf("collection %s: %w", name, ErrExists)
+		return exists(name)
+	}
+	l.work.Add(1)
+	return nil
+}
+
+// unreadable returns why a collection cannot be read that nobody may replace or drop.
+func (l *Live) unreadable(name string) error {
+	if t, is := l.damaged[name]; is {
+		return t.Err
+	}
+	if c := l.collections[name]; c != nil {
+		if err := c.now.Load().err; errors.Is(err, ErrDamaged) {
+			return err
+		}
 	}
 	return nil
 }
+
+func exists(name string) error { return fmt.Errorf("collection %s: %w", name, ErrExists) }
 
 // table makes the table of a new collection, or takes the empty one that is there since a
 // program ended before it had made the collection.
@@ -282,10 +310,10 @@ func (l *Live) table(ctx context.Context, m *liveMeta) (cellstore.Table, error) 
 				return nil, wrap(err)
 			}
 		}
-		err = l.take(ctx, m.Name)
+		err = l.take(ctx, m.Name, false)
 		switch {
 		case err == nil: // the answer to whoever made it said otherwise
-			return nil, l.vacant(m.Name)
+			return nil, exists(m.Name)
 		case !errors.Is(err, ErrUnfinished):
 			return nil, err
 		}
@@ -384,8 +412,8 @@ func (l *Live) Drop(ctx context.Context, name string) error {
 func (l *Live) leave(name string) (*LiveCollection, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t, is := l.damaged[name]; is {
-		return nil, t.Err
+	if err := l.unreadable(name); err != nil {
+		return nil, err
 	}
 	if _, is := l.dropping[name]; is || l.closed {
 		return nil, fmt.Errorf("collection %.60q: %w", name, ErrClosed)
@@ -397,6 +425,20 @@ func (l *Live) leave(name string) (*LiveCollection, error) {
 	l.dropping[name] = struct{}{}
 	l.work.Add(1)
 	return c, nil
+}
+
+// Find returns a collection. The error says why it cannot be opened, as a DamagedError, or
+// is ErrNoCollection.
+func (l *Live) Find(name string) (*LiveCollection, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if c := l.collections[name]; c != nil {
+		return c, nil
+	}
+	if t, is := l.damaged[name]; is {
+		return nil, t.Err
+	}
+	return nil, ErrNoCollection
 }
 
 // Collection returns a collection, nil if there is none.

@@ -84,14 +84,6 @@ func (l *Live) Troubles() []Trouble {
 	return all
 }
 
-// Damaged returns the trouble of a collection that could not be opened.
-func (l *Live) Damaged(name string) (Trouble, bool) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	t, is := l.damaged[name]
-	return t, is
-}
-
 // current is the state that questions are answered from.
 type current struct {
 	*Collection
@@ -187,8 +179,8 @@ func (c *LiveCollection) disturbed() {
 	}
 }
 
-// mendPause is between two attempts to take writes again, and so many of them are between
-// two to open what is damaged.
+// mendPause is the time between two attempts to take writes again. What is damaged is tried
+// again after damagedPauses of them, since that reads all of it.
 const (
 	mendPause     = time.Second
 	damagedPauses = 60

@@ -28,13 +28,11 @@ type disk struct {
 	mem      *vfs.MemFS
 	store    *pebblestore.Store
 	full     bool
-	keeps    bool          // refuses to drop tables
-	dropping chan struct{} // if set, what closes the table waits for it before it refuses
-	breaks   bool          // after the next write that is not to be durable
-	broken   error         // of tables that are opened, if set
-	damaged  bool          // the next table that is opened again is
+	breaks   bool // after the next write that is not to be durable
+	closes   bool // tables that it refuses to drop
 	trouble  error
 	reopened int
+	refuses  func(op, table string) error // if set, asked before a table is opened, made or dropped; may wait
 }
 
 func newDisk(t testing.TB) *disk {
@@ -55,22 +53,45 @@ func (d *disk) open() {
 	}
 }
 
-func (d *disk) inner() *pebblestore.Store {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.store
+// crash opens the store as a crash would have left it at a moment.
+func (d *disk) crash(left *vfs.MemFS) {
+	_ = d.store.Close()
+	d.mem = left
+	d.open()
 }
 
-func (d *disk) fill(full bool) {
+// set changes what the disk does.
+func (d *disk) set(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.full = full
+	change()
 }
 
-func (d *disk) Trouble(string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.trouble
+func (d *disk) fill(full bool) { d.set(func() { d.full = full }) }
+
+// refuse sets what is asked before something is done to a table, nil for nothing.
+func (d *disk) refuse(refuses func(op, table string) error) { d.set(func() { d.refuses = refuses }) }
+
+// refuseAll answers all that is done to tables by an error, nil for none.
+func (d *disk) refuseAll(err error) { d.refuse(func(string, string) error { return err }) }
+
+func (d *disk) refused(op, table string) (err error) {
+	var refuses func(op, table string) error
+	d.set(func() { refuses = d.refuses })
+	if refuses != nil {
+		err = refuses(op, table)
+	}
+	return err
+}
+
+func (d *disk) inner() (store *pebblestore.Store) {
+	d.set(func() { store = d.store })
+	return store
+}
+
+func (d *disk) Trouble(string) (err error) {
+	d.set(func() { err = d.trouble })
+	return err
 }
 
 // Recover opens all tables again, since tests have one.
@@ -80,10 +101,7 @@ func (d *disk) Recover(context.Context, string) error {
 	if d.trouble == nil {
 		return nil
 	}
-	left := d.mem.CrashClone(vfs.CrashCloneCfg{})
-	_ = d.store.Close()
-	d.mem = left
-	d.open()
+	d.crash(d.mem.CrashClone(vfs.CrashCloneCfg{}))
 	d.reopened++
 	if !d.full {
 		d.trouble = nil
@@ -92,14 +110,11 @@ func (d *disk) Recover(context.Context, string) error {
 }
 
 func (d *disk) Table(ctx context.Context, name string) (cellstore.Table, error) {
+	if err := d.refused("open", name); err != nil {
+		return nil, err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.broken != nil {
-		return nil, d.broken
-	}
-	if d.damaged {
-		return nil, fmt.Errorf("%w: a bit", cellstore.ErrCorrupt)
-	}
 	t, err := d.store.Table(ctx, name)
 	if d.full {
 		d.trouble = d.failed
@@ -108,6 +123,9 @@ func (d *disk) Table(ctx context.Context, name string) (cellstore.Table, error) 
 }
 
 func (d *disk) CreateTable(ctx context.Context, s cellstore.Schema) error {
+	if err := d.refused("create", s.Table); err != nil {
+		return err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.full {
@@ -121,21 +139,23 @@ func (d *disk) AlterTable(ctx context.Context, s cellstore.Schema) error {
 }
 
 func (d *disk) DropTable(ctx context.Context, name string) error {
+	var left *vfs.MemFS
+	d.set(func() {
+		if d.closes { // as where the directory of a table cannot be renamed
+			left = d.mem.CrashClone(vfs.CrashCloneCfg{})
+			_ = d.store.DropTable(ctx, name)
+		}
+	})
+	err := d.refused("drop", name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.dropping != nil { // as a table is closed, and its directory cannot be renamed
-		left := d.mem.CrashClone(vfs.CrashCloneCfg{})
-		_ = d.store.DropTable(ctx, name)
-		<-d.dropping
-		_ = d.store.Close()
-		d.mem = left
-		d.open()
-		return d.failed
+	if left != nil {
+		d.crash(left)
 	}
-	if d.keeps {
-		return d.failed
+	if err == nil {
+		err = d.store.DropTable(ctx, name)
 	}
-	return d.store.DropTable(ctx, name)
+	return err
 }
 
 func (d *disk) Tables(ctx context.Context) ([]string, error) { return d.inner().Tables(ctx) }
@@ -213,6 +233,31 @@ func openOn(t testing.TB, store cellstore.Store) (*Live, *noticed) {
 	return l, n
 }
 
+// mendRig is a collection on such a disk, with the point 1.
+type mendRig struct {
+	*disk
+	l       *Live
+	notices *noticed
+	c       *LiveCollection
+}
+
+func newMendRig(t testing.TB) *mendRig {
+	t.Helper()
+	r := &mendRig{disk: newDisk(t)}
+	r.l, r.notices = openOn(t, r)
+	r.c = must[*LiveCollection](t)(r.l.Create(t.Context(), Meta{Name: "test"}))
+	mustWrite(t, r.c, putNumber(1))
+	return r
+}
+
+// shut closes the collections.
+func (r *mendRig) shut() {
+	r.t.Helper()
+	if err := r.l.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -234,6 +279,19 @@ func writeOne(t testing.TB, c *LiveCollection, w Write) error {
 		return err
 	}
 	return o[0].Err
+}
+
+func mustWrite(t testing.TB, c *LiveCollection, w Write) {
+	t.Helper()
+	if err := writeOne(t, c, w); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get returns why a point is not to be read.
+func get(t testing.TB, c *LiveCollection, id string) error {
+	var h Hit
+	return c.Get(t.Context(), id, &h)
 }
 
 func countOf(t testing.TB, c *LiveCollection) int64 {
@@ -260,28 +318,24 @@ func TestFullDisk(t *testing.T) {
 		"no room": fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC), "broken": syscall.EIO,
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDisk(t)
-			d.failed = failed
-			l, notices := openOn(t, d)
-			c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
+			r := newMendRig(t)
+			l, c := r.l, r.c
+			r.set(func() { r.failed = failed })
 			told := make(chan string, 100)
 			ctx, cancel := context.WithCancel(t.Context())
 			followed := make(chan error, 1)
 			go func() {
 				followed <- c.Follow(ctx, 0, func(e *Event) error { told <- e.ID; return nil })
 			}()
-			for n := range 20 {
-				if err := writeOne(t, c, putNumber(n)); err != nil {
-					t.Fatal(err)
-				}
+			for n := 2; n < 20; n++ {
+				mustWrite(t, c, putNumber(n))
 			}
-			d.fill(true)
+			r.fill(true)
 			err := writeOne(t, c, putNumber(20))
 			if !errors.Is(err, ErrRefused) || !errors.Is(err, cellstore.ErrUnknownOutcome) || errors.Is(err, cellstore.ErrNoSpace) != (name == "no room") {
 				t.Fatalf("the disk is full: %v", err)
 			}
-			var h Hit
-			if n, err := countOf(t, c), c.Get(t.Context(), "20", &h); n != 20 || !errors.Is(err, ErrNotFound) {
+			if n, err := countOf(t, c), get(t, c, "20"); n != 19 || !errors.Is(err, ErrNotFound) {
 				t.Fatalf("%d points; the one that was refused: %v", n, err)
 			}
 			if err := writeOne(t, c, putNumber(21)); !errors.Is(err, ErrRefused) || errors.Is(err, cellstore.ErrUnknownOutcome) {
@@ -293,18 +347,18 @@ func TestFullDisk(t *testing.T) {
 			if all := l.Troubles(); len(all) != 1 || all[0].Name != "test" || !errors.Is(all[0].Err, ErrRefused) {
 				t.Fatalf("troubles: %v", all)
 			}
-			tries := func() int { d.mu.Lock(); defer d.mu.Unlock(); return d.reopened }
+			tries := func() (n int) { r.set(func() { n = r.reopened }); return n }
 			was := tries()
 			eventually(t, "tried again", func() bool { return tries() > was+2 })
-			if n := countOf(t, c); n != 20 {
+			if n := countOf(t, c); n != 19 {
 				t.Fatalf("%d points", n)
 			}
-			d.fill(false)
+			r.fill(false)
 			eventually(t, "writes are taken", func() bool { return writeOne(t, c, putNumber(22)) == nil })
-			if n := countOf(t, c); n != 21 || l.Troubles() != nil {
+			if n := countOf(t, c); n != 20 || l.Troubles() != nil {
 				t.Fatalf("%d points, troubles %v", n, l.Troubles())
 			}
-			for n := range 21 {
+			for n := 1; n <= 20; n++ {
 				if id := <-told; n < 20 && id != fmt.Sprint(n) || n == 20 && id != "22" {
 					t.Fatalf("event %d is of %s", n, id)
 				}
@@ -313,7 +367,7 @@ func TestFullDisk(t *testing.T) {
 			if err := <-followed; !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
-			list := notices.all()
+			list := r.notices.all()
 			if len(list) != 2 || !errors.Is(list[0].Err, ErrRefused) || list[1].Err != nil {
 				t.Fatalf("notices: %v", list)
 			}
@@ -324,31 +378,22 @@ func TestFullDisk(t *testing.T) {
 // A write that was made before the table broke is never said not to be there, whatever the
 // table says of the write that was to make it durable.
 func TestBrokenBeforeItIsDurable(t *testing.T) {
-	d := newDisk(t)
-	l, _ := openOn(t, d)
-	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-	d.mu.Lock()
-	d.breaks = true
-	d.mu.Unlock()
-	if err := writeOne(t, c, putNumber(1)); !errors.Is(err, ErrRefused) || !errors.Is(err, cellstore.ErrUnknownOutcome) {
+	r := newMendRig(t)
+	r.set(func() { r.breaks = true })
+	if err := writeOne(t, r.c, putNumber(2)); !errors.Is(err, ErrRefused) || !errors.Is(err, cellstore.ErrUnknownOutcome) {
 		t.Fatal(err)
 	}
 }
 
 // What is judged by a write that the disk refuses is not known either.
 func TestJudgedByARefusedWrite(t *testing.T) {
-	d := newDisk(t)
-	l, _ := openOn(t, d)
-	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-	if err := writeOne(t, c, putNumber(1)); err != nil {
-		t.Fatal(err)
-	}
-	d.fill(true)
+	r := newMendRig(t)
+	r.fill(true)
 	absent := putNumber(2)
 	absent.IfAbsent = true
 	writes := []Write{{Kind: Delete, ID: "1"}, {Kind: Delete, ID: "1"}, absent, absent, {Kind: Delete, ID: "2", IfVersions: []int64{1}}, {Kind: Delete}}
 	outcomes := make([]Outcome, len(writes))
-	if err := c.Write(t.Context(), writes, outcomes); err != nil {
+	if err := r.c.Write(t.Context(), writes, outcomes); err != nil {
 		t.Fatal(err)
 	}
 	for i, o := range outcomes {
@@ -356,8 +401,7 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 			t.Errorf("write %d: %v", i, o.Err)
 		}
 	}
-	var h Hit
-	if err := c.Get(t.Context(), "1", &h); err != nil {
+	if err := get(t, r.c, "1"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -466,18 +510,11 @@ func TestDiskFillsAndEmpties(t *testing.T) {
 // A store whose disk is full when it is opened can be read, and takes writes once there is
 // room.
 func TestFullAtTheStart(t *testing.T) {
-	d := newDisk(t)
-	l, _ := openOn(t, d)
-	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-	if err := writeOne(t, c, putNumber(1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d.fill(true)
-	l, _ = openOn(t, d)
-	c = l.Collection("test")
+	r := newMendRig(t)
+	r.shut()
+	r.fill(true)
+	l, _ := openOn(t, r)
+	c := l.Collection("test")
 	if n := countOf(t, c); n != 1 {
 		t.Fatalf("%d points", n)
 	}
@@ -488,62 +525,82 @@ func TestFullAtTheStart(t *testing.T) {
 	if _, err := l.Create(t.Context(), Meta{Name: "other"}); !errors.Is(err, cellstore.ErrNoSpace) {
 		t.Fatal(err)
 	}
-	d.fill(false)
+	r.fill(false)
 	eventually(t, "writes are taken", func() bool { return writeOne(t, c, putNumber(2)) == nil })
 }
 
-// What cannot be read once it is opened again is told as damaged, and comes back when it
-// can.
-func TestDamagedWhenOpenedAgain(t *testing.T) {
-	d := newDisk(t)
-	l, notices := openOn(t, d)
-	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-	d.fill(true)
-	d.mu.Lock()
-	d.damaged = true
-	d.mu.Unlock()
-	_ = writeOne(t, c, putNumber(1))
-	var h Hit
-	eventually(t, "it is damaged", func() bool { return errors.Is(c.Get(t.Context(), "1", &h), ErrDamaged) })
-	if err := writeOne(t, c, putNumber(2)); !errors.Is(err, ErrDamaged) {
-		t.Fatal(err)
-	}
-	d.mu.Lock()
-	d.damaged, d.full = false, false
-	d.mu.Unlock()
-	eventually(t, "it is back", func() bool { return writeOne(t, c, putNumber(3)) == nil })
-	if err := c.Get(t.Context(), "3", &h); err != nil {
-		t.Fatal(err)
-	}
-	if list := notices.all(); len(list) != 3 || !errors.Is(list[1].Err, ErrDamaged) || list[2].Err != nil {
-		t.Fatalf("notices: %v", list)
+// What cannot be read once it is opened again is told as what it is, damaged or not, to
+// those who read; writers are told of the disk unless it is damaged. It comes back when it
+// can be read.
+func TestBrokenWhenOpenedAgain(t *testing.T) {
+	noRoom := fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC)
+	for name, tt := range map[string]struct {
+		cause         error
+		read, written []error
+		never         []error // to who reads
+	}{
+		"damaged":    {fmt.Errorf("%w: a bit", cellstore.ErrCorrupt), []error{ErrDamaged}, []error{ErrDamaged}, []error{cellstore.ErrCorrupt}},
+		"unreadable": {noRoom, []error{ErrUnreadable}, []error{ErrRefused, cellstore.ErrNoSpace}, []error{cellstore.ErrNoSpace, ErrRefused}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newMendRig(t)
+			r.fill(true)
+			r.refuse(func(op, _ string) error {
+				if op == "open" {
+					return tt.cause
+				}
+				return nil
+			})
+			_ = writeOne(t, r.c, putNumber(2))
+			eventually(t, "it cannot be read", func() bool { return errors.Is(get(t, r.c, "1"), tt.read[0]) })
+			for _, never := range tt.never {
+				if err := get(t, r.c, "1"); errors.Is(err, never) {
+					t.Errorf("%v to who reads: %v", never, err)
+				}
+			}
+			for _, want := range tt.written {
+				if err := writeOne(t, r.c, putNumber(2)); !errors.Is(err, want) {
+					t.Errorf("%v, want %v", err, want)
+				}
+			}
+			if name == "damaged" {
+				if err := r.l.Drop(t.Context(), "test"); !errors.Is(err, ErrDamaged) {
+					t.Fatal(err)
+				}
+			}
+			r.fill(false)
+			r.refuse(nil)
+			eventually(t, "it is back", func() bool { return writeOne(t, r.c, putNumber(3)) == nil })
+			if err := errors.Join(get(t, r.c, "1"), get(t, r.c, "3")); err != nil {
+				t.Fatal(err)
+			}
+			list := r.notices.all()
+			if len(list) < 2 || list[len(list)-1].Err != nil || name == "damaged" && (len(list) != 3 || !errors.Is(list[1].Err, ErrDamaged)) {
+				t.Fatalf("notices: %v", list)
+			}
+		})
 	}
 }
 
 // A collection that cannot be opened for another reason than damage is not called damaged,
 // and is served once it can be read. Nobody may take it for a public one meanwhile.
 func TestUnreadableAtTheStart(t *testing.T) {
-	d := newDisk(t)
-	l, _ := openOn(t, d)
-	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-	if err := writeOne(t, c, putNumber(1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	breaks := func(err error) { d.mu.Lock(); defer d.mu.Unlock(); d.broken = err }
+	r := newMendRig(t)
+	r.shut()
 	for _, cause := range []error{syscall.EMFILE, syscall.EACCES, fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC)} {
-		breaks(cause)
-		l, notices := openOn(t, d)
+		r.refuseAll(cause)
+		l, notices := openOn(t, r)
 		all := l.Troubles()
 		if len(all) != 1 || !errors.Is(all[0].Err, ErrUnreadable) || errors.Is(all[0].Err, ErrDamaged) || errors.Is(all[0].Err, cause) || !all[0].Private {
 			t.Fatalf("troubles: %v", all)
 		}
-		if err := l.Drop(t.Context(), "test"); !errors.Is(err, ErrUnreadable) {
-			t.Fatal(err)
+		_, found := l.Find("test")
+		for _, err := range []error{found, l.Drop(t.Context(), "test")} {
+			if !errors.Is(err, ErrUnreadable) {
+				t.Fatal(err)
+			}
 		}
-		breaks(nil)
+		r.refuse(nil)
 		eventually(t, "it is served", func() bool { return l.Collection("test") != nil })
 		if n := countOf(t, l.Collection("test")); n != 1 || l.Troubles() != nil {
 			t.Fatalf("%d points, troubles %v", n, l.Troubles())
@@ -555,28 +612,63 @@ func TestUnreadableAtTheStart(t *testing.T) {
 	}
 }
 
-// Reads of a table that cannot be opened again are not told what writes are told.
-func TestUnreadableWhenOpenedAgain(t *testing.T) {
-	d := newDisk(t)
-	l, _ := openOn(t, d)
-	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-	d.fill(true)
-	d.mu.Lock()
-	d.broken = d.failed
-	d.mu.Unlock()
-	_ = writeOne(t, c, putNumber(1))
-	var h Hit
-	eventually(t, "it cannot be read", func() bool { return errors.Is(c.Get(t.Context(), "1", &h), ErrUnreadable) })
-	if err := c.Get(t.Context(), "1", &h); errors.Is(err, cellstore.ErrNoSpace) || errors.Is(err, ErrRefused) {
-		t.Fatal(err)
+// A collection that cannot be read is tried again while others are opened.
+func TestTriedAgainWhileOthersAreOpened(t *testing.T) {
+	r := newMendRig(t)
+	for _, name := range []string{"a", "b"} {
+		must[*LiveCollection](t)(r.l.Create(t.Context(), Meta{Name: name}))
 	}
-	if err := writeOne(t, c, putNumber(2)); !errors.Is(err, ErrRefused) || !errors.Is(err, cellstore.ErrNoSpace) {
-		t.Fatal(err)
+	r.shut()
+	var tries atomic.Int64
+	again := make(chan struct{})
+	r.refuse(func(_, table string) error {
+		switch {
+		case table == tablePrefix+"b":
+			<-again
+		case table != tablePrefix+"a":
+		case tries.Add(1) == 1:
+			return syscall.EMFILE
+		default:
+			close(again)
+		}
+		return nil
+	})
+	l, _ := openOn(t, r)
+	eventually(t, "all are served", func() bool { return len(l.Collections()) == 3 && l.Troubles() == nil })
+}
+
+// Nothing but another one that is to be made waits for a collection that is being made.
+func TestNothingWaitsForCreate(t *testing.T) {
+	r := newMendRig(t)
+	begun, makes := make(chan struct{}), make(chan struct{})
+	r.refuse(func(op, _ string) error {
+		if op == "create" {
+			close(begun)
+			<-makes
+		}
+		return nil
+	})
+	made := make(chan error)
+	create := func() { _, err := r.l.Create(t.Context(), Meta{Name: "other"}); made <- err }
+	go create()
+	<-begun
+	go create()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.l.Create(ctx, Meta{Name: "third"}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
-	d.mu.Lock()
-	d.broken, d.full = nil, false
-	d.mu.Unlock()
-	eventually(t, "it is back", func() bool { return writeOne(t, c, putNumber(3)) == nil })
+	if c := r.l.Collection("test"); c != r.c || len(r.l.Collections()) != 1 || r.l.Troubles() != nil || writeOne(t, c, putNumber(2)) != nil {
+		t.Error("others are not served")
+	}
+	if err := r.l.Drop(t.Context(), "test"); err != nil {
+		t.Error(err)
+	}
+	close(makes)
+	first, second := <-made, <-made
+	if err := errors.Join(first, second); first != nil && second != nil || !errors.Is(err, ErrExists) || r.l.Collection("other") == nil {
+		t.Error(first, second)
+	}
 }
 
 // A collection of another layout is told as such, and left as it is.
@@ -601,76 +693,67 @@ func TestOtherLayout(t *testing.T) {
 	}
 }
 
-// A removal that the disk refuses leaves the collection as it was.
+// A removal that the disk refuses leaves the collection as it was, whether the store has
+// closed its table or not. What asks, follows or notes meanwhile is answered once the table
+// is open again.
 func TestRefusedDrop(t *testing.T) {
-	d := newDisk(t)
-	l, _ := openOn(t, d)
-	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-	if err := writeOne(t, c, putNumber(1)); err != nil {
-		t.Fatal(err)
-	}
-	d.keeps = true
-	for range 3 {
-		if err := l.Drop(t.Context(), "test"); !errors.Is(err, cellstore.ErrNoSpace) {
+	for _, closes := range []bool{false, true} {
+		r := newMendRig(t)
+		l, c := r.l, r.c
+		r.set(func() { r.closes = closes })
+		for range 3 {
+			begun, goOn := make(chan struct{}), make(chan struct{})
+			r.refuse(func(op, _ string) error {
+				if op != "drop" {
+					return nil
+				}
+				close(begun)
+				<-goOn
+				return r.failed
+			})
+			dropped := make(chan error)
+			go func() { dropped <- l.Drop(t.Context(), "test") }()
+			<-begun
+			if err := l.Drop(t.Context(), "test"); !errors.Is(err, ErrClosed) {
+				t.Error(err)
+			}
+			asked := make(chan error, 3)
+			go func() { asked <- get(t, c, "1") }()
+			go func() { asked <- c.Follow(t.Context(), 0, func(*Event) error { return context.Canceled }) }()
+			go func() { asked <- c.SetNote(t.Context(), "n", []byte("x"), cellstore.Sync) }()
+			time.Sleep(10 * time.Millisecond) // only so that they are likely to meet the closed table
+			close(goOn)
+			if err := <-dropped; !errors.Is(err, cellstore.ErrNoSpace) {
+				t.Fatal(err)
+			}
+			for range cap(asked) {
+				if err := <-asked; err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			}
+			if n := countOf(t, c); n != 1 || l.Collection("test") != c {
+				t.Fatalf("%d points", n)
+			}
+			eventually(t, "writes are taken", func() bool { return writeOne(t, c, putNumber(1)) == nil })
+		}
+		r.set(func() { r.closes, r.refuses = false, nil })
+		if err := l.Drop(t.Context(), "test"); err != nil || l.Collection("test") != nil {
 			t.Fatal(err)
 		}
-		if n := countOf(t, c); n != 1 || l.Collection("test") != c {
-			t.Fatalf("%d points", n)
+		if err := writeOne(t, c, putNumber(1)); !errors.Is(err, ErrClosed) {
+			t.Fatal(err)
 		}
-		eventually(t, "writes are taken", func() bool { return writeOne(t, c, putNumber(1)) == nil })
+		must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
 	}
-	d.keeps = false
-	if err := l.Drop(t.Context(), "test"); err != nil || l.Collection("test") != nil {
-		t.Fatal(err)
-	}
-	if err := writeOne(t, c, putNumber(1)); !errors.Is(err, ErrClosed) {
-		t.Fatal(err)
-	}
-	must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-}
-
-// What asks or follows a collection while its removal is refused is answered once the table
-// is open again.
-func TestAskedWhileDropIsRefused(t *testing.T) {
-	d := newDisk(t)
-	l, _ := openOn(t, d)
-	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-	if err := writeOne(t, c, putNumber(1)); err != nil {
-		t.Fatal(err)
-	}
-	d.dropping = make(chan struct{})
-	table, dropped := c.now.Load().table, make(chan error)
-	go func() { dropped <- l.Drop(t.Context(), "test") }()
-	var row cellstore.Row
-	eventually(t, "the table is closed", func() bool {
-		_, err := table.Get(t.Context(), sequenceRow, &cellstore.Selection{}, &row)
-		return errors.Is(err, cellstore.ErrTableNotFound)
-	})
-	asked := make(chan error, 3)
-	go func() { var h Hit; asked <- c.Get(t.Context(), "1", &h) }()
-	go func() { asked <- c.Follow(t.Context(), 0, func(*Event) error { return context.Canceled }) }()
-	go func() { asked <- c.SetNote(t.Context(), "n", []byte("x"), cellstore.Sync) }()
-	time.Sleep(10 * time.Millisecond) // only so that they are likely to meet the closed table
-	close(d.dropping)
-	if err := <-dropped; !errors.Is(err, cellstore.ErrNoSpace) {
-		t.Fatal(err)
-	}
-	for range cap(asked) {
-		if err := <-asked; err != nil && !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-	}
-	d.dropping = nil
 }
 
 // A write that waits while the table is opened again ends with its context, and is not made.
 func TestWriteEndsWithItsContext(t *testing.T) {
-	d := newDisk(t)
-	l, _ := openOn(t, d)
-	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-	d.fill(true)
+	r := newMendRig(t)
+	c := r.c
+	r.fill(true)
 	_ = writeOne(t, c, putNumber(1))
-	release := holdMending(l)
+	r.l.mending <- struct{}{}
 	stuck := func() bool { return len(c.requests) > 0 }
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
@@ -684,18 +767,12 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 		err := <-ended
 		return was && errors.Is(err, context.Canceled)
 	})
-	d.fill(false)
-	release()
+	r.fill(false)
+	<-r.l.mending
 	eventually(t, "writes are taken", func() bool { return writeOne(t, c, putNumber(3)) == nil })
-	var h Hit
-	if err := c.Get(t.Context(), "2", &h); !errors.Is(err, ErrNotFound) {
+	if err := get(t, c, "2"); !errors.Is(err, ErrNotFound) {
 		t.Fatal(err)
 	}
-}
-
-func holdMending(l *Live) (release func()) {
-	l.mending <- struct{}{}
-	return func() { <-l.mending }
 }
 
 // A table that lacks the description of its collection is damaged if it holds anything,
@@ -707,18 +784,13 @@ func TestMissingDescription(t *testing.T) {
 	defer store.Close()
 	l := must[*Live](t)(OpenLive(ctx, store))
 	for _, name := range []string{"damaged", "whole"} {
-		c := must[*LiveCollection](t)(l.Create(ctx, Meta{Name: name}))
-		if err := writeOne(t, c, putNumber(1)); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, must[*LiveCollection](t)(l.Create(ctx, Meta{Name: name})), putNumber(1))
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	table := must[cellstore.Table](t)(store.Table(ctx, tablePrefix+"damaged"))
-	if err := table.Apply(ctx, cellstore.Mutation{Row: []byte{rowMeta}, Ops: []cellstore.Op{cellstore.DeleteColumn(famMeta, nil, cellstore.All)}}); err != nil {
-		t.Fatal(err)
-	}
+	drop(ctx, t, table, []byte{rowMeta}, famMeta)
 	if err := store.CreateTable(ctx, (&liveMeta{Meta: Meta{Name: "unfinished"}}).tableSchema()); err != nil {
 		t.Fatal(err)
 	}
@@ -726,14 +798,15 @@ func TestMissingDescription(t *testing.T) {
 	if list := notices.all(); len(list) != 2 || !errors.Is(list[0].Err, ErrDamaged) || !errors.Is(list[1].Err, ErrUnfinished) {
 		t.Fatalf("notices: %v", list)
 	}
-	if _, is := l.Damaged("damaged"); !is || l.Collection("damaged") != nil || len(l.Troubles()) != 1 || countOf(t, l.Collection("whole")) != 1 {
-		t.Fatalf("damaged: %v, troubles: %v", is, l.Troubles())
+	if l.Collection("damaged") != nil || len(l.Troubles()) != 1 || countOf(t, l.Collection("whole")) != 1 {
+		t.Fatalf("troubles: %v", l.Troubles())
 	}
-	if _, err := l.Create(ctx, Meta{Name: "damaged"}); !errors.Is(err, ErrDamaged) {
-		t.Fatal(err)
-	}
-	if err := l.Drop(ctx, "damaged"); !errors.Is(err, ErrDamaged) {
-		t.Fatal(err)
+	_, found := l.Find("damaged")
+	_, made := l.Create(ctx, Meta{Name: "damaged"})
+	for _, err := range []error{found, made, l.Drop(ctx, "damaged")} {
+		if !errors.Is(err, ErrDamaged) {
+			t.Error(err)
+		}
 	}
 	var row cellstore.Row
 	if found, err := table.Get(ctx, appendIDKey(nil, "1"), selectID, &row); err != nil || !found {
@@ -741,9 +814,7 @@ func TestMissingDescription(t *testing.T) {
 	}
 	c := must[*LiveCollection](t)(l.Create(ctx, Meta{Name: "unfinished", History: Duration(time.Hour)}))
 	for range 3 {
-		if err := writeOne(t, c, putNumber(1)); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, c, putNumber(1))
 	}
 	if stops, _, err := c.Track(ctx, "1", time.Time{}, time.Time{}, 10); err != nil || len(stops) != 3 {
 		t.Fatalf("%d stops: %v", len(stops), err)

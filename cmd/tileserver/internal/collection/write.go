@@ -156,11 +156,9 @@ func (s *Room) toWrite(c echo.Context, name string) (*points.LiveCollection, err
 	if err := s.mayWrite(c, name); err != nil {
 		return nil, err
 	}
-	if l := s.Collections.Live.Collection(name); l != nil {
-		return l, nil
-	}
-	if t, is := s.Collections.Live.Damaged(name); is {
-		return nil, t.Err
+	l, err := s.Collections.Live.Find(name)
+	if !errors.Is(err, points.ErrNoCollection) {
+		return l, err
 	}
 	if s.Collections.Published(name) != nil {
 		c.Response().Header()["Allow"] = []string{readMethods}

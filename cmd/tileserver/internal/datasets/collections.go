@@ -204,12 +204,12 @@ func (p *PinnedCollection) From() []uint64 {
 // points.ErrNoCollection.
 func (c *Collections) Pin(name string) PinnedCollection {
 	if c != nil && c.Live != nil {
-		if l := c.Live.Collection(name); l != nil {
+		l, err := c.Live.Find(name)
+		if err == nil {
 			return PinnedCollection{Live: l}
 		}
-		if t, is := c.Live.Damaged(name); is {
-			// What is damaged is not another one of the name.
-			return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, t.Err), ID: IDFailed}}
+		if !errors.Is(err, points.ErrNoCollection) { // what is damaged is not another one of the name
+			return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
 		}
 	}
 	if live := c.Published(name); live != nil {
