@@ -126,9 +126,9 @@ func (e *Event) follows(after uint64) bool { return e.Before == after || e.Seq =
 // CheckEvents returns what Follow would at once: an error that matches ErrEventsGone
 // unless all events after one are kept.
 func (c *LiveCollection) CheckEvents(ctx context.Context, after uint64) error {
-	last := c.seq.Load()
-	if after == 0 || after == last {
-		return nil
+	last, err := c.LastEvent(ctx)
+	if err != nil || after == 0 || after == last {
+		return err
 	}
 	next, err := c.events(ctx, after, max(last, after), 1)
 	switch {
@@ -168,5 +168,8 @@ func (c *LiveCollection) eventsGone(next uint64) error {
 	return &EventsGoneError{next, c.Meta().Events}
 }
 
-// LastEvent returns the sequence of the newest event, 0 if there has been none.
-func (c *LiveCollection) LastEvent(context.Context) (uint64, error) { return c.seq.Load(), nil }
+// LastEvent returns the sequence of the newest event, 0 if there has been none. The error is
+// why the collection cannot be read.
+func (c *LiveCollection) LastEvent(context.Context) (uint64, error) {
+	return c.seq.Load(), c.now.Load().err
+}

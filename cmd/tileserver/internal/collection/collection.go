@@ -6,6 +6,7 @@ package collection
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -139,8 +140,8 @@ func (s *Room) getCollections(c echo.Context) error {
 	if s.Collections != nil && s.Collections.Live != nil {
 		q.from = nil // another one may begin at any time
 	}
+	// One that cannot be read, or is not there any more, must not hide the others.
 	for _, name := range s.Collections.Names() {
-		// One that cannot be read, or is not there any more, must not hide the others.
 		_ = q.hold(name)
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, q.from, func(ctx context.Context, out *web.Scratch) error {
@@ -149,7 +150,7 @@ func (s *Room) getCollections(c echo.Context) error {
 		}{Collections: []description{}}
 		for i := range q.asked {
 			d, err := q.asked[i].describe(ctx)
-			if q.asked[i].dropped(s) {
+			if q.asked[i].dropped(s) || errors.As(err, new(*points.DamagedError)) {
 				continue
 			}
 			if err != nil {

@@ -16,16 +16,21 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// While the disk is full, writes are 507 and reads go on; then writes are taken by
-// themselves.
-func TestFullDisk(t *testing.T) {
-	var full atomic.Bool
-	fsys := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+// newFullDisk is the machine's disk, which takes no writes while full is set.
+func newFullDisk() (fsys vfs.FS, full *atomic.Bool) {
+	full = new(atomic.Bool)
+	return errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if full.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && !strings.HasSuffix(op.Path, "LOCK") { // which is there
 			return syscall.ENOSPC
 		}
 		return nil
-	}))
+	})), full
+}
+
+// While the disk is full, writes are 507 and reads go on; then writes are taken by
+// themselves.
+func TestFullDisk(t *testing.T) {
+	fsys, full := newFullDisk()
 	s := newServiceOn(t, t.TempDir(), &pebblestore.Options{FS: fsys}, nil)
 	s.make("shops", `{}`)
 	put := func(id string) int {
@@ -67,16 +72,68 @@ func TestFullDisk(t *testing.T) {
 	s.want(s.send(rootKey, "GET", "/points/shops", ""), 404, "collection-not-found")
 }
 
-// A damaged collection is 503 to everybody, and the others are served.
+// A damaged collection is 503 to everybody, and the others are served, whether it is found
+// when the server starts or later.
 func TestDamagedCollection(t *testing.T) {
-	dir := t.TempDir()
-	t.Run("before", func(t *testing.T) {
-		s := newServiceOn(t, dir, nil, nil)
+	point := feature("a", 8, 47, "{}")
+	begin := func(s *service) {
 		for _, name := range []string{"whole", "shops"} {
-			s.make(name, `{}`)
-			s.want(s.send(rootKey, "PUT", "/points/"+name+"/a", feature("a", 8, 47, "{}")), 201, "")
+			s.make(name, `{"history":"1h"}`)
+			s.want(s.send(rootKey, "PUT", "/points/"+name+"/a", point), 201, "")
 		}
+	}
+	refused := func(s *service, targets ...string) {
+		for _, target := range targets {
+			method, path, _ := strings.Cut(target, " ")
+			body := ""
+			if strings.Count(path, "/") > 2 && method != "DELETE" {
+				body = map[string]string{"PUT": point, "PATCH": `{"properties":{"a":1}}`}[method]
+			}
+			s.want(s.send(rootKey, method, path, body), 503, "data-damaged")
+		}
+		s.want(s.send("", "GET", "/points/shops/a", ""), 503, "data-damaged")
+		s.want(s.send(rootKey, "GET", "/points/whole/a", ""), 200, "")
+		s.want(s.send(rootKey, "PUT", "/points/whole/b", feature("b", 8, 47, "{}")), 201, "")
+		if w := s.send(rootKey, "GET", "/points", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"whole"`) || strings.Contains(w.Body.String(), "shops") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	both := []string{
+		"GET /points/shops", "GET /points/shops/a", "GET /points/shops/nearby?lat=1&lon=2", "GET /points/shops/within?bbox=1,2,3,4", "GET /points/shops/count",
+		"GET /points/shops/a/track", "GET /points/shops/events",
+		"PUT /points/shops", "DELETE /points/shops", "PUT /points/shops/a", "PATCH /points/shops/a", "DELETE /points/shops/a",
+	}
+	known := func(s *service, private bool, name string) {
+		if got := s.room.Collections.Troubles(private); len(got) != 1 || got[0].Collection != name || got[0].State != "damaged" {
+			t.Errorf("troubles: %v", got)
+		}
+	}
+	t.Run("later", func(t *testing.T) {
+		dir := t.TempDir()
+		fsys, full := newFullDisk()
+		s := newServiceOn(t, dir, &pebblestore.Options{FS: fsys}, nil)
+		begin(s)
+		spoilLogs(t, dir)
+		full.Store(true)
+		s.want(s.send(rootKey, "PUT", "/points/shops/a", point), 507, "insufficient-storage")
+		full.Store(false)
+		refused(s, both...)
+		known(s, false, "shops")
 	})
+	t.Run("at the start", func(t *testing.T) {
+		dir := t.TempDir()
+		t.Run("before", func(t *testing.T) { begin(newServiceOn(t, dir, nil, nil)) })
+		spoilLogs(t, dir)
+		s := newServiceOn(t, dir, nil, nil)
+		refused(s, append(both, "GET /points/shops/hooks", "POST /points/shops")...)
+		known(s, true, "shops")
+		known(s, false, "") // it may be private
+	})
+}
+
+// spoilLogs changes a byte in the logs of the collection shops.
+func spoilLogs(t *testing.T, dir string) {
+	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(dir, "tables", "points_shops", "db", "*.log"))
 	if err != nil || len(logs) == 0 {
 		t.Fatal(logs, err)
@@ -91,23 +148,6 @@ func TestDamagedCollection(t *testing.T) {
 		}
 		if err := os.WriteFile(log, b, 0o600); err != nil {
 			t.Fatal(err)
-		}
-	}
-	s := newServiceOn(t, dir, nil, nil)
-	for _, target := range []string{
-		"GET /points/shops", "GET /points/shops/a", "GET /points/shops/nearby?lat=1&lon=2", "GET /points/shops/within?bbox=1,2,3,4", "GET /points/shops/count",
-		"GET /points/shops/a/track", "GET /points/shops/events", "GET /points/shops/hooks",
-		"PUT /points/shops", "DELETE /points/shops", "POST /points/shops", "PUT /points/shops/b", "PATCH /points/shops/a", "DELETE /points/shops/a",
-	} {
-		method, path, _ := strings.Cut(target, " ")
-		s.want(s.send(rootKey, method, path, ""), 503, "data-damaged")
-	}
-	s.want(s.send("", "GET", "/points/shops/a", ""), 503, "data-damaged")
-	s.want(s.send(rootKey, "GET", "/points/whole/a", ""), 200, "")
-	s.want(s.send(rootKey, "PUT", "/points/whole/b", feature("b", 8, 47, "{}")), 201, "")
-	for private, name := range map[bool]string{true: "shops", false: ""} { // it may be private
-		if got := s.room.Collections.Troubles(private); len(got) != 1 || got[0].Collection != name || got[0].State != "damaged" {
-			t.Errorf("troubles: %v", got)
 		}
 	}
 }
