@@ -253,9 +253,7 @@ func (k *commit) change(w *Write, old, next *record, stays bool) {
 	}
 	k.mutations = append(k.mutations, idRow)
 	if leaves {
-		k.mutations = append(k.mutations, cellstore.Mutation{
-			Row: appendPointKey(nil, old.key, id), Ops: []cellstore.Op{cellstore.DeleteColumn(famPoint, nil, cellstore.All)},
-		})
+		k.mutations = append(k.mutations, removal(famPoint, appendPointKey(nil, old.key, id)))
 		if history {
 			k.put(rowPast, famPast, &old.position, id, next.version, nil)
 		}
@@ -278,19 +276,21 @@ func (k *commit) put(kind byte, family string, at *position, id string, version 
 	k.mutations = append(k.mutations, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(family, nil, version, value)}})
 }
 
+// removal removes a row of one family.
+func removal(family string, key []byte) cellstore.Mutation {
+	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)}}
+}
+
 // changeEnd moves the row that says when a point expires.
 func (k *commit) changeEnd(id string, old, next int64) {
 	if old == next {
 		return
 	}
-	key := func(at int64) []byte {
-		return append(binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(at)), id...)
-	}
 	if old != 0 {
-		k.mutations = append(k.mutations, cellstore.Mutation{Row: key(old), Ops: []cellstore.Op{cellstore.DeleteColumn(famEnd, nil, cellstore.All)}})
+		k.mutations = append(k.mutations, removal(famEnd, endKey(old, id)))
 	}
 	if next != 0 {
-		k.mutations = append(k.mutations, cellstore.Mutation{Row: key(next), Ops: []cellstore.Op{cellstore.Put(famEnd, nil, nil)}})
+		k.mutations = append(k.mutations, cellstore.Mutation{Row: endKey(next, id), Ops: []cellstore.Op{cellstore.Put(famEnd, nil, nil)}})
 	}
 }
 

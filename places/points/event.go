@@ -155,13 +155,21 @@ func (c *Collection) events(ctx context.Context, after, last uint64, most int) (
 			return nil, wrap(err)
 		}
 		var e Event
-		if len(row.Key) != 9 || json.Unmarshal(row.Cells[0].Value, &e) != nil {
+		if !e.parse(row) {
 			return nil, fmt.Errorf("points: %w: the row %q is no event", cellstore.ErrCorrupt, row.Key)
 		}
-		e.Seq = binary.BigEndian.Uint64(row.Key[1:])
 		list = append(list, e)
 	}
 	return list, nil
+}
+
+// parse reads the row of an event, and reports whether it holds one.
+func (e *Event) parse(row *cellstore.Row) bool {
+	if len(row.Key) != keyHead || json.Unmarshal(row.Cells[0].Value, e) != nil {
+		return false
+	}
+	e.Seq = binary.BigEndian.Uint64(row.Key[1:])
+	return true
 }
 
 func (c *LiveCollection) eventsGone(next uint64) error {

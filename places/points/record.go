@@ -90,6 +90,11 @@ func appendPointKey(dst []byte, key quadkey.PointKey, id string) []byte {
 // appendIDKey appends the row key of an id.
 func appendIDKey(dst []byte, id string) []byte { return append(append(dst, rowID), id...) }
 
+// endKey is the row key of when a point expires.
+func endKey(expires int64, id string) []byte {
+	return append(binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(expires)), id...)
+}
+
 // record is a point as it is stored. Its bytes belong to the row it was read from.
 type record struct {
 	position

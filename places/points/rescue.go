@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"quadrille/cellstore"
 )
@@ -59,9 +58,8 @@ func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r Live
 			if len(row.Cells) > 0 && len(row.Cells[0].Value) > 0 {
 				ids++
 			}
-			var byID record
-			for i := range row.Cells { // an empty value says that the point had gone
-				if v := row.Cells[i].Value; len(v) > 0 && (len(v) != idValue || !byID.parseHead(v)) {
+			for i := range row.Cells {
+				if !isIDValue(row.Cells[i].Value) {
 					r.fault(row, "it holds no position")
 				}
 			}
@@ -71,8 +69,7 @@ func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r Live
 				return r, err
 			}
 		case rowEvent:
-			var e Event
-			if len(row.Key) != keyHead || json.Unmarshal(row.Cells[0].Value, &e) != nil {
+			if !new(Event).parse(row) {
 				r.fault(row, "it holds no event")
 			}
 		}
@@ -121,6 +118,12 @@ func Stored(row *cellstore.Row, h *Hit) bool {
 		h.set(&r)
 	}
 	return ok
+}
+
+// isIDValue reports whether the row of an id can hold a value. An empty one says that the
+// point had gone.
+func isIDValue(v []byte) bool {
+	return len(v) == 0 || len(v) == idValue && new(record).parseHead(v)
 }
 
 // stored is parse of a row that may hold anything, and reports whether it holds a point.
@@ -179,16 +182,17 @@ func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
 	case rowEnd: // made anew
 		return nil
 	case rowPoint:
-		if h := (&Hit{}); !Stored(row, h) {
+		if !new(record).stored(row) {
 			r.report.Skipped++
 			return nil
 		}
 	case rowEvent:
-		if len(row.Key) != keyHead {
+		var e Event
+		if !e.parse(row) {
 			r.report.Skipped++
 			return nil
 		}
-		r.last = max(r.last, binary.BigEndian.Uint64(row.Key[1:]))
+		r.last = max(r.last, e.Seq)
 	case rowID, rowPast:
 		for i := range row.Cells {
 			r.floor = max(r.floor, row.Cells[i].Timestamp)
@@ -200,8 +204,17 @@ func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
 	m := cellstore.Mutation{Row: bytes.Clone(row.Key), Durability: cellstore.Async}
 	for i := range row.Cells {
 		c := &row.Cells[i]
+		if c.Family == famID && !isIDValue(c.Value) {
+			continue
+		}
 		m.Ops = append(m.Ops, cellstore.PutAt(c.Family, bytes.Clone(c.Qualifier), c.Timestamp, bytes.Clone(c.Value)))
 		r.bytes += len(c.Value)
+	}
+	if len(m.Ops) < len(row.Cells) {
+		r.report.Skipped++
+	}
+	if len(m.Ops) == 0 {
+		return nil
 	}
 	return r.write(ctx, m)
 }
@@ -293,59 +306,45 @@ func (r *Rescuer) agree(ctx context.Context, learner *Learner) error {
 			return err
 		}
 		id := string(p.id)
-		remove := cellstore.Mutation{Row: bytes.Clone(row.Key), Ops: []cellstore.Op{cellstore.DeleteColumn(famPoint, nil, cellstore.All)}}
 		found, err := r.table.Get(ctx, appendIDKey(nil, id), selectID, &other)
 		if err != nil {
 			return wrap(err)
 		}
-		if found && other.Cells[0].Timestamp >= p.version {
-			if len(other.Cells[0].Value) == 0 { // it was removed later
-				if err := r.apply(ctx, remove); err != nil {
-					return err
-				}
-				continue
+		known := found && byID.parseID(&other) == nil
+		elsewhere := known && byID.key != p.key
+		later := found && other.Cells[0].Timestamp >= p.version
+		var over bool // the id has a point that is newer, or has gone
+		switch {
+		case known && !elsewhere && byID.version == p.version:
+			learner.Learn(p.properties)
+			continue
+		case later && elsewhere:
+			if over, err = r.table.Get(ctx, appendPointKey(nil, byID.key, id), selectPoint, &place); err != nil {
+				return wrap(err)
 			}
-			if byID.parseID(&other) == nil {
-				if byID.key == p.key && byID.version == p.version {
-					learner.Learn(p.properties)
-					continue
-				}
-				there, err := r.table.Get(ctx, appendPointKey(nil, byID.key, id), selectPoint, &place)
-				if err != nil {
-					return wrap(err)
-				}
-				if there && byID.key != p.key {
-					if err := r.apply(ctx, remove); err != nil {
-						return err
-					}
-					continue
-				}
-			}
-			r.report.Earlier++
+		case later:
+			over = len(other.Cells[0].Value) == 0
 		}
-		// A row of the id that is older has a point that is older, which comes or came.
+		if over {
+			if err := r.apply(ctx, removal(famPoint, bytes.Clone(row.Key))); err != nil {
+				return err
+			}
+			continue
+		}
 		learner.Learn(p.properties)
-		if err := r.replace(ctx, &p, &byID, found); err != nil {
-			return err
+		var ms []cellstore.Mutation
+		switch {
+		case later:
+			r.report.Earlier++
+			ms = append(ms, removal(famID, appendIDKey(nil, id))) // what is newer would hide the point
+		case elsewhere:
+			ms = append(ms, removal(famPoint, appendPointKey(nil, byID.key, id)))
 		}
-	}
-	return nil
-}
-
-// replace makes the row of an id that of a point.
-func (r *Rescuer) replace(ctx context.Context, p, was *record, found bool) error {
-	id := string(p.id)
-	var ms []cellstore.Mutation
-	if found {
-		ms = append(ms, cellstore.Mutation{Row: appendIDKey(nil, id), Ops: []cellstore.Op{cellstore.DeleteColumn(famID, nil, cellstore.All)}})
-		if was.version != 0 && was.version < p.version && was.key != p.key {
-			ms = append(ms, cellstore.Mutation{Row: appendPointKey(nil, was.key, id), Ops: []cellstore.Op{cellstore.DeleteColumn(famPoint, nil, cellstore.All)}})
-		}
-	}
-	ms = append(ms, cellstore.Mutation{Row: appendIDKey(nil, id), Ops: []cellstore.Op{cellstore.PutAt(famID, nil, p.version, p.appendIDValue(nil))}})
-	for _, m := range ms { // in this order
-		if err := r.apply(ctx, m); err != nil {
-			return err
+		ms = append(ms, cellstore.Mutation{Row: appendIDKey(nil, id), Ops: []cellstore.Op{cellstore.PutAt(famID, nil, p.version, p.appendIDValue(nil))}})
+		for _, m := range ms { // in this order
+			if err := r.apply(ctx, m); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -379,20 +378,18 @@ func (r *Rescuer) count(ctx context.Context) error {
 				there = err == nil && p.version == byID.version
 			}
 		}
-		m := cellstore.Mutation{Row: bytes.Clone(row.Key), Ops: []cellstore.Op{cellstore.DeleteColumn(famID, nil, cellstore.All)}}
 		switch {
 		case !there:
 			r.report.Lost++
-		case byID.expires == 0:
-			r.report.Points++
-			continue
-		default:
-			r.report.Points++
-			key := append(binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(byID.expires)), id...)
-			m = cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(famEnd, nil, time.Now().UnixMilli(), nil)}}
+			err = r.apply(ctx, removal(famID, bytes.Clone(row.Key)))
+		case byID.expires != 0:
+			err = r.apply(ctx, cellstore.Mutation{Row: endKey(byID.expires, id), Ops: []cellstore.Op{cellstore.Put(famEnd, nil, nil)}})
 		}
-		if err := r.apply(ctx, m); err != nil {
+		if err != nil {
 			return err
+		}
+		if there {
+			r.report.Points++
 		}
 	}
 	return nil

@@ -3,7 +3,9 @@ package points
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,8 +13,8 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// A collection of rows some of which are lost is whole: every point that is left is in it,
-// as it was or as it was before, with what had its id.
+// A collection of rows some of which are lost, spoiled or as they were earlier is whole: every
+// point that is left is in it, as it was or as it was before, with what had its id.
 func TestRescue(t *testing.T) {
 	ctx := t.Context()
 	for _, history := range []Duration{0, Duration(time.Hour)} {
@@ -23,7 +25,8 @@ func TestRescue(t *testing.T) {
 				l, _ := openOn(t, store)
 				c := must[*LiveCollection](t)(l.Create(ctx, Meta{Name: "test", Title: "Test", History: history}))
 				r := rand.New(rand.NewPCG(uint64(history), uint64(lose)))
-				for range 400 {
+				var earlier map[string]*cellstore.Row
+				for n := range 400 {
 					w := putNumber(r.IntN(100))
 					w.Lat += r.Float64()
 					switch r.IntN(5) {
@@ -33,6 +36,9 @@ func TestRescue(t *testing.T) {
 						w.Expires = time.Now().Add(time.Hour)
 					}
 					_ = writeOne(t, c, w) // there may be none to delete
+					if n == 300 {
+						earlier = rowsOf(t, c)
+					}
 				}
 				want := countOf(t, c)
 				if report := must[LiveReport](t)(VerifyLive(ctx, store, "test")); report.Points != want || report.Faulty != 0 {
@@ -41,14 +47,26 @@ func TestRescue(t *testing.T) {
 				to := must[*pebblestore.Store](t)(pebblestore.Open(t.TempDir(), nil))
 				defer to.Close()
 				rescuer := must[*Rescuer](t)(NewRescuer(ctx, to, "test"))
-				for row, err := range c.table.Scan(ctx, allVersions) {
-					if err != nil {
-						t.Fatal(err)
+				rows := rowsOf(t, c)
+				if lose%100 == 0 {
+					earlier = nil
+				}
+				all := maps.Clone(rows)
+				maps.Copy(all, earlier)
+				for _, key := range slices.Sorted(maps.Keys(all)) {
+					row := rows[key]
+					switch old := earlier[key]; {
+					case row != nil && r.IntN(100) >= lose:
+					case old != nil && r.IntN(2) == 0:
+						row = old
+					case old != nil && r.IntN(2) == 0:
+						row = old
+						row.Cells[0].Value = []byte("spoiled")
+					default:
+						continue
 					}
-					if r.IntN(100) >= lose {
-						if err := rescuer.Add(ctx, row); err != nil {
-							t.Fatal(err)
-						}
+					if err := rescuer.Add(ctx, row); err != nil {
+						t.Fatal(err)
 					}
 				}
 				report := must[RescueReport](t)(rescuer.Finish(ctx))
@@ -64,12 +82,23 @@ func TestRescue(t *testing.T) {
 				if n := countOf(t, c); n != report.Points || c.Meta().Private != report.Description {
 					t.Fatalf("%d points, %+v", n, c.Meta())
 				}
-				if err := writeOne(t, c, putNumber(1)); err != nil {
-					t.Fatal(err)
-				}
+				mustWrite(t, c, putNumber(1))
 			})
 		}
 	}
+}
+
+// rowsOf reads all rows of a collection, by their keys.
+func rowsOf(t *testing.T, c *LiveCollection) map[string]*cellstore.Row {
+	t.Helper()
+	rows := map[string]*cellstore.Row{}
+	for row, err := range c.Collection().table.Scan(t.Context(), allVersions) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[string(row.Key)] = row.Clone()
+	}
+	return rows
 }
 
 // Faults are found, each kind.
@@ -89,9 +118,7 @@ func TestVerifyLive(t *testing.T) {
 			defer store.Close()
 			l, _ := openOn(t, store)
 			c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
-			if err := writeOne(t, c, putNumber(1)); err != nil {
-				t.Fatal(err)
-			}
+			mustWrite(t, c, putNumber(1))
 			damage(t.Context(), t, c.table)
 			if report := must[LiveReport](t)(VerifyLive(t.Context(), store, "test")); report.Faulty == 0 {
 				t.Fatalf("%+v", report)
@@ -102,7 +129,7 @@ func TestVerifyLive(t *testing.T) {
 
 func drop(ctx context.Context, t *testing.T, table cellstore.Table, key []byte, family string) {
 	t.Helper()
-	if err := table.Apply(ctx, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)}}); err != nil {
+	if err := table.Apply(ctx, removal(family, key)); err != nil {
 		t.Fatal(err)
 	}
 }

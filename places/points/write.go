@@ -480,10 +480,8 @@ func (e *expirer) expired() *request {
 		e.unsure = now
 	}
 	e.swept = now
-	from := binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(e.unsure)+1)
-	to := binary.BigEndian.AppendUint64([]byte{rowEnd}, uint64(max(now, e.unsure))+1)
 	scan := cellstore.Scan{
-		Ranges: []cellstore.Range{{From: from, To: to}}, Limit: maxCommit,
+		Ranges: []cellstore.Range{{From: endKey(e.unsure+1, ""), To: endKey(max(now, e.unsure)+1, "")}}, Limit: maxCommit,
 		Selection: cellstore.Selection{Families: []string{famEnd}},
 	}
 	var gone []Write
