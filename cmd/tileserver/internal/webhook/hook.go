@@ -159,8 +159,10 @@ func (h *hook) save(d cellstore.Durability) error {
 	if err != nil {
 		return err
 	}
-	h.saved, h.dirty = time.Now(), false
-	return h.live.SetNote(context.Background(), notePrefix+h.name, text, d)
+	h.saved = time.Now()
+	err = h.live.SetNote(context.Background(), notePrefix+h.name, text, d)
+	h.dirty = err != nil
+	return err
 }
 
 // fences reads the fences of a definition.

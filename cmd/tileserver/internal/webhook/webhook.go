@@ -65,11 +65,10 @@ type Sender struct {
 	hard context.Context // ends when those that run are cut off
 	runs sync.WaitGroup
 
-	changing sync.Mutex // held by whoever makes, replaces or removes hooks
+	changing sync.Mutex // held by whoever loads, makes, replaces or removes hooks
 	mu       sync.Mutex
 	closed   bool
-	hooks    map[*points.LiveCollection]map[string]*hook
-	unread   map[*points.LiveCollection]error // why the hooks of these are not known
+	hooks    map[*points.LiveCollection]map[string]*hook // of collections whose hooks are known
 }
 
 // Start begins to send the events of the hooks that collections have, until ctx ends or
@@ -84,41 +83,64 @@ func Start(ctx context.Context, cfg Config) *Sender {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sender{Config: cfg, client: newClient(&cfg), hooks: map[*points.LiveCollection]map[string]*hook{}, unread: map[*points.LiveCollection]error{}}
+	s := &Sender{Config: cfg, client: newClient(&cfg), hooks: map[*points.LiveCollection]map[string]*hook{}}
 	s.ctx, s.end = context.WithCancel(ctx)
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	s.hard = hard
 	context.AfterFunc(s.ctx, func() { time.AfterFunc(cfg.Grace, cut) })
-	for _, l := range cfg.Live.Collections() {
-		if err := s.load(l); err != nil {
-			cfg.Log.Error("the hooks of a collection cannot be read; they begin once they can", "collection", l.Meta().Name, "error", err)
-			s.runs.Go(func() { s.loadAgain(l) })
-		}
-	}
+	failing := s.loadAll(nil)
+	s.runs.Go(func() { s.loadLater(failing) })
 	return s
 }
 
-// load takes the hooks that a collection has into service, but those that are already.
-func (s *Sender) load(l *points.LiveCollection) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	notes, err := l.Notes(s.ctx, notePrefix)
-	if err != nil {
-		s.mu.Lock()
-		s.unread[l] = err
-		s.mu.Unlock()
-		return err
+// loadLater loads the hooks of collections that are opened later, or could not be read.
+func (s *Sender) loadLater(failing map[*points.LiveCollection]bool) {
+	tick := time.NewTicker(s.FirstRetry)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			failing = s.loadAll(failing)
+		case <-s.ctx.Done():
+			return
+		}
 	}
-	defer func() {
-		s.mu.Lock()
-		delete(s.unread, l)
-		s.mu.Unlock()
-	}()
-	for note, text := range notes {
-		h := &hook{s: s, live: l, name: note[len(notePrefix):]}
-		if old, _ := s.find(l, h.name); old != nil {
+}
+
+// loadAll loads the hooks of all collections, and returns those that it could not. was are
+// those that could not be before.
+func (s *Sender) loadAll(was map[*points.LiveCollection]bool) map[*points.LiveCollection]bool {
+	failing := map[*points.LiveCollection]bool{}
+	for _, l := range s.Live.Collections() {
+		err := s.load(l)
+		if err == nil || errors.Is(err, points.ErrClosed) || s.ctx.Err() != nil {
 			continue
 		}
+		if failing[l] = true; !was[l] {
+			s.Log.Error("the hooks of a collection cannot be read; they begin once they can", "collection", l.Meta().Name, "error", err)
+		}
+	}
+	return failing
+}
+
+// load takes the hooks that a collection has into service, unless they are already. The
+// error matches errUnread.
+func (s *Sender) load(l *points.LiveCollection) error {
+	if s.known(l) {
+		return nil
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	if s.known(l) {
+		return nil
+	}
+	notes, err := l.Notes(s.ctx, notePrefix)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnread, err)
+	}
+	var hooks []*hook
+	for note, text := range notes {
+		h := &hook{s: s, live: l, name: note[len(notePrefix):]}
 		err := json.Unmarshal(text, &h.stored)
 		if err == nil {
 			h.fences, err = h.stored.fences()
@@ -127,40 +149,17 @@ func (s *Sender) load(l *points.LiveCollection) error {
 			s.Log.Error("a hook cannot be read", "collection", l.Meta().Name, "hook", h.name, "error", err)
 			continue
 		}
-		s.begin(h)
+		hooks = append(hooks, h)
 	}
+	s.begin(l, hooks...)
 	return nil
 }
 
-// loadAgain tries load until the collection can be read.
-func (s *Sender) loadAgain(l *points.LiveCollection) {
-	tick := time.NewTicker(s.FirstRetry)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if s.load(l) == nil {
-				return
-			}
-		case <-l.Done():
-			s.mu.Lock()
-			delete(s.unread, l)
-			s.mu.Unlock()
-			return
-		case <-s.ctx.Done():
-			return
-		}
-	}
-}
-
-// known returns an error where the hooks of a collection are not known.
-func (s *Sender) known(l *points.LiveCollection) error {
+// known reports whether the hooks of a collection are known.
+func (s *Sender) known(l *points.LiveCollection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.unread[l]; err != nil {
-		return fmt.Errorf("%w: %w", errUnread, err)
-	}
-	return nil
+	return s.hooks[l] != nil
 }
 
 // Close ends sending. Requests that run may take for Grace.
@@ -173,25 +172,27 @@ func (s *Sender) Close() {
 	s.client.CloseIdleConnections()
 }
 
-// begin takes a hook into service.
-func (s *Sender) begin(h *hook) {
-	h.ctx, h.end = context.WithCancel(s.ctx)
-	h.hard, h.cut = context.WithCancel(s.hard)
-	h.ended = make(chan struct{})
+// begin takes hooks of a collection into service.
+func (s *Sender) begin(l *points.LiveCollection, hooks ...*hook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of := s.hooks[h.live]
-	if s.closed {
-		close(h.ended) // the next start takes it up
-		return
-	}
-	if of == nil {
+	of := s.hooks[l]
+	if of == nil && !s.closed {
 		of = map[string]*hook{}
-		s.hooks[h.live] = of
-		s.runs.Go(func() { s.watch(h.live) })
+		s.hooks[l] = of
+		s.runs.Go(func() { s.watch(l) })
 	}
-	of[h.name] = h
-	s.runs.Go(h.run)
+	for _, h := range hooks {
+		h.ctx, h.end = context.WithCancel(s.ctx)
+		h.hard, h.cut = context.WithCancel(s.hard)
+		h.ended = make(chan struct{})
+		if s.closed {
+			close(h.ended) // the next start takes it up
+			continue
+		}
+		of[h.name] = h
+		s.runs.Go(h.run)
+	}
 }
 
 // watch lets go of the hooks of a collection that is dropped.
@@ -230,15 +231,15 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	if err != nil {
 		return st, false, err
 	}
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	if err := s.known(l); err != nil {
+	if err := s.load(l); err != nil {
 		return st, false, err
 	}
 	overlap := defaultOverlap
 	if d.Overlap != nil {
 		overlap, d.Overlap = *d.Overlap, nil
 	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	old, all := s.find(l, name)
 	h := &hook{s: s, live: l, name: name, fences: fences}
 	h.stored = stored{Definition: d, Created: time.Now().UTC().Truncate(time.Second)}
@@ -262,20 +263,20 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	}
 	if err := h.save(cellstore.Sync); err != nil {
 		if old != nil {
-			s.begin(&hook{s: s, live: l, name: name, fences: old.fences, stored: old.stored})
+			s.begin(l, &hook{s: s, live: l, name: name, fences: old.fences, stored: old.stored})
 		}
 		return st, false, err
 	}
 	st = h.state()
 	st.Secret = h.stored.secret()
-	s.begin(h)
+	s.begin(l, h)
 	return st, old == nil, nil
 }
 
 // List returns the hooks of a collection by their names. The error is why they cannot be
 // read.
 func (s *Sender) List(l *points.LiveCollection) ([]State, error) {
-	if err := s.known(l); err != nil {
+	if err := s.load(l); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -291,7 +292,7 @@ func (s *Sender) List(l *points.LiveCollection) ([]State, error) {
 // Get returns a hook. The error matches ErrNone, or is that of a collection whose hooks
 // cannot be read.
 func (s *Sender) Get(l *points.LiveCollection, name string) (State, error) {
-	if err := s.known(l); err != nil {
+	if err := s.load(l); err != nil {
 		return State{}, err
 	}
 	h, _ := s.find(l, name)
@@ -303,18 +304,18 @@ func (s *Sender) Get(l *points.LiveCollection, name string) (State, error) {
 
 // Delete removes a hook. Errors match ErrNone or are those of the collection.
 func (s *Sender) Delete(ctx context.Context, l *points.LiveCollection, name string) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	if err := s.known(l); err != nil {
+	if err := s.load(l); err != nil {
 		return err
 	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	h, _ := s.find(l, name)
 	if h == nil {
 		return ErrNone
 	}
 	h.stop()
 	if err := l.SetNote(context.WithoutCancel(ctx), notePrefix+name, nil, cellstore.Sync); err != nil {
-		s.begin(&hook{s: s, live: l, name: name, fences: h.fences, stored: h.stored})
+		s.begin(l, &hook{s: s, live: l, name: name, fences: h.fences, stored: h.stored})
 		return err
 	}
 	s.mu.Lock()

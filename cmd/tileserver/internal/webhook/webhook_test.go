@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,12 +27,62 @@ import (
 	"quadrille/places/points"
 )
 
-func openLive(t *testing.T, dir string) (*points.Live, func()) {
+// failingStore is a store that can neither be opened, read nor written while fails is set.
+type failingStore struct {
+	*pebblestore.Store
+	fails atomic.Bool
+}
+
+func (s *failingStore) err() error {
+	if s.fails.Load() {
+		return syscall.EIO
+	}
+	return nil
+}
+
+func (s *failingStore) Table(ctx context.Context, name string) (cellstore.Table, error) {
+	if err := s.err(); err != nil {
+		return nil, err
+	}
+	t, err := s.Store.Table(ctx, name)
+	return &failingTable{t, s}, err
+}
+
+type failingTable struct {
+	cellstore.Table
+	s *failingStore
+}
+
+func (t *failingTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
+	if err := t.s.err(); err != nil {
+		return func(yield func(*cellstore.Row, error) bool) { yield(nil, err) }
+	}
+	return t.Table.Scan(ctx, scan)
+}
+
+func (t *failingTable) Apply(ctx context.Context, mutations ...cellstore.Mutation) error {
+	if err := t.s.err(); err != nil {
+		return err
+	}
+	return t.Table.Apply(ctx, mutations...)
+}
+
+func openStore(t *testing.T, dir string) *failingStore {
 	t.Helper()
 	store, err := pebblestore.Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &failingStore{Store: store}
+}
+
+func openLive(t *testing.T, dir string) (*points.Live, func()) {
+	t.Helper()
+	return openLiveOf(t, openStore(t, dir))
+}
+
+func openLiveOf(t *testing.T, store *failingStore) (*points.Live, func()) {
+	t.Helper()
 	live, err := points.OpenLive(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
@@ -355,8 +407,7 @@ func TestLost(t *testing.T) {
 		t.Errorf("%+v", st.Lost)
 	}
 	failing.Store(false)
-	move(t, l, "new", 1, 1)
-	until(t, "the next one comes", func() bool { return len(r.once()) == 1 })
+	until(t, "a later one comes", func() bool { move(t, l, "new", 1, 1); return len(r.once()) > 0 }) // one may be lost too
 	if e := r.once()[0]; e.Point != "new" {
 		t.Errorf("%+v", e)
 	}
@@ -378,7 +429,7 @@ func TestDrop(t *testing.T) {
 	if err := live.Drop(t.Context(), "taxis"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the hooks have gone", func() bool { list, err := s.List(l); return err == nil && len(list) == 0 })
+	until(t, "the hooks have gone", func() bool { _, err := s.List(l); return errors.Is(err, points.ErrClosed) })
 	if _, _, err := s.Put(t.Context(), l, "h", Definition{URL: r.server.URL}); err == nil {
 		t.Error("a dropped collection takes hooks")
 	}
@@ -503,32 +554,81 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Hooks that cannot be read are not hooks that are not there, and those that run when they
-// can be read run on.
+// Hooks that cannot be read are not hooks that are not there, and run once they can be read:
+// where the collection could not be opened at the start, and where only they could not.
 func TestUnreadHooks(t *testing.T) {
-	live, l := newCollection(t, time.Hour)
-	s := start(t, Config{Live: live, Private: true})
-	d := Definition{URL: "http://127.0.0.1:1/"}
-	put(t, s, l, "h", d)
-	runs, _ := s.find(l, "h")
-	s.mu.Lock()
-	s.unread[l] = points.ErrDamaged
-	s.mu.Unlock()
-	_, got := s.Get(l, "h")
-	_, _, made := s.Put(t.Context(), l, "h", d)
-	_, listed := s.List(l)
-	for _, err := range []error{got, made, listed, s.Delete(t.Context(), l, "none")} {
-		if !errors.Is(err, errUnread) || !errors.Is(err, points.ErrDamaged) {
-			t.Error(err)
-		}
-	}
-	if err := s.load(l); err != nil {
+	dir := t.TempDir()
+	live, shut := openLive(t, dir)
+	l, err := live.Create(t.Context(), points.Meta{Name: "taxis"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if now, _ := s.find(l, "h"); now != runs {
-		t.Error("it runs twice")
+	s := start(t, Config{Live: live, Private: true})
+	r := receive(t, nil)
+	r.hook(t, s, l, "h", Definition{})
+	s.Close()
+	shut()
+	for n, late := range []bool{true, false} {
+		store := openStore(t, dir)
+		store.fails.Store(late)
+		live, shut := openLiveOf(t, store)
+		store.fails.Store(true)
+		s := start(t, Config{Live: live, Private: true})
+		if !late {
+			l := live.Collection("taxis")
+			_, got := s.Get(l, "h")
+			_, _, made := s.Put(t.Context(), l, "h", Definition{URL: r.server.URL})
+			_, listed := s.List(l)
+			for _, err := range []error{got, made, listed, s.Delete(t.Context(), l, "none")} {
+				if !errors.Is(err, errUnread) || !errors.Is(err, syscall.EIO) {
+					t.Error(err)
+				}
+			}
+		}
+		store.fails.Store(false)
+		until(t, "the collection is served", func() bool { return live.Collection("taxis") != nil })
+		l := live.Collection("taxis")
+		if late {
+			if _, err := s.Get(l, "h"); err != nil {
+				t.Error(err)
+			}
+		}
+		move(t, l, "a", float64(n+1), 1)
+		until(t, "the event comes", func() bool { return len(r.once()) == n+1 })
+		runs, _ := s.find(l, "h")
+		if err := s.load(l); err != nil {
+			t.Fatal(err)
+		}
+		if now, _ := s.find(l, "h"); now != runs {
+			t.Error("it runs twice")
+		}
+		s.Close()
+		shut()
 	}
-	if _, err := s.Get(l, "h"); err != nil {
-		t.Error(err)
+}
+
+// Where the disk refuses to keep what a hook has delivered, that is kept when the hook ends.
+func TestDeliveredWhileRefused(t *testing.T) {
+	dir := t.TempDir()
+	store := openStore(t, dir)
+	live, shut := openLiveOf(t, store)
+	l, err := live.Create(t.Context(), points.Meta{Name: "taxis"})
+	if err != nil {
+		t.Fatal(err)
 	}
+	r := receive(t, func(_ http.ResponseWriter, n int) bool { store.fails.Store(n == 1); return true })
+	s := start(t, Config{Live: live, Private: true})
+	r.hook(t, s, l, "h", Definition{})
+	move(t, l, "a", 1, 1)
+	until(t, "it is delivered", func() bool { st, _ := s.Get(l, "h"); return st.Delivered != "" })
+	store.fails.Store(false)
+	s.Close()
+	s = start(t, Config{Live: live, Private: true})
+	move(t, l, "b", 1, 1)
+	until(t, "the next one comes", func() bool { return len(r.once()) == 2 })
+	s.Close()
+	if len(r.taken) != 2 {
+		t.Errorf("%d events are sent, want 2", len(r.taken))
+	}
+	shut()
 }
