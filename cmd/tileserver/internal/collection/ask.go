@@ -147,7 +147,7 @@ func (q *question) hold(name string) error {
 // unread is why a collection cannot be read, for those who might: it may be a private one.
 func (s *Room) unread(c echo.Context, name string, err error) error {
 	// A failure is never "not found", unless the collection is known to be private.
-	if d := (*points.DamagedError)(nil); errors.Is(err, datasets.ErrFailed) && !(errors.As(err, &d) && d.Private) {
+	if errors.Is(err, datasets.ErrFailed) && !datasets.OfPrivate(err) {
 		return err
 	}
 	if !s.mayRead(c, name, &points.Meta{Private: true}) {

@@ -175,6 +175,13 @@ func (c *Collections) Names() (names []string) {
 	return slices.Compact(names)
 }
 
+// OfPrivate reports whether an error is why a collection cannot be read that is known to be
+// private: to those who may not read it, it is not there.
+func OfPrivate(err error) bool {
+	d := (*points.DamagedError)(nil)
+	return errors.As(err, &d) && d.Private
+}
+
 // PinnedCollection is a collection held for a request. Release it.
 type PinnedCollection struct {
 	Pinned[Collection]

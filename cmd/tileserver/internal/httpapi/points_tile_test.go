@@ -17,6 +17,7 @@ import (
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 	"github.com/paulmach/orb/geojson"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/catalogue"
@@ -439,5 +440,44 @@ func TestStatusOfPrivateCollections(t *testing.T) {
 	}
 	if res := w.get("/readyz"); res.StatusCode != http.StatusOK {
 		t.Errorf("%d %s", res.StatusCode, body(t, res))
+	}
+}
+
+// A private collection that is damaged is like one that has never been to those who may not
+// read it.
+func TestDamagedPrivateCollection(t *testing.T) {
+	w, _ := newCollections(t)
+	store, err := pebblestore.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := points.OpenLive(t.Context(), store)
+	if err == nil {
+		_, err = live.Create(t.Context(), points.Meta{Name: "hidden", Private: true})
+	}
+	if err = errors.Join(err, live.Close()); err != nil {
+		t.Fatal(err)
+	}
+	table, err := store.Table(t.Context(), points.LiveTable("hidden"))
+	if err == nil {
+		err = table.Apply(t.Context(), cellstore.Mutation{Row: []byte("p"), Ops: []cellstore.Op{cellstore.Put("point", nil, []byte("spoiled"))}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live, err = points.OpenLive(t.Context(), store); err != nil || len(live.Troubles()) != 1 || !live.Troubles()[0].Private {
+		t.Fatal(err, live.Troubles())
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(live.Close(), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	w.cfg.Collections.Live = live
+	for _, path := range []string{"/points/%s", "/points/%s/nearby?lat=1&lon=1", "/points/%s/events", "/ogc/collections/points:%s", "/ogc/collections/points:%s/items", "/ogc/collections/points:%s/tiles", "/ogc/tiles/WebMercatorQuad/0/0/0?collections=points:%s", "/tiles/points:%s/0/0/0.mvt", "/tiles/points:%s.json"} {
+		hidden, never := w.get(fmt.Sprintf(path, "hidden")), w.get(fmt.Sprintf(path, "never0"))
+		if got, want := strings.ReplaceAll(body(t, hidden), "hidden", "never0"), body(t, never); hidden.StatusCode != never.StatusCode || got != want || strings.Contains(got, "secret") {
+			t.Errorf("%s: %d %s, want %d %s", path, hidden.StatusCode, got, never.StatusCode, want)
+		}
 	}
 }

@@ -78,7 +78,10 @@ func (s *Room) names() (all []string) {
 		}
 	}
 	for _, name := range s.Collections.Names() {
-		all = append(all, pointsPrefix+name)
+		if c, err := s.takePoints(pointsPrefix+name, name); err == nil {
+			all = append(all, c.id)
+			c.release()
+		}
 	}
 	return all
 }
@@ -162,7 +165,7 @@ func pinned[T any](live *dataset.Live[T], describe func(T, *collection)) (*colle
 func (s *Room) takePoints(id, name string) (*collection, error) {
 	p := s.Collections.Pin(name)
 	of, err := p.Get()
-	if err == nil && of.Meta().Private {
+	if err == nil && of.Meta().Private || datasets.OfPrivate(err) {
 		err = points.ErrNoCollection
 	}
 	if err != nil {

@@ -44,7 +44,7 @@ func (s shownCollections) pin(name string) (c collectionOf, ok bool, err error) 
 		return c, true, nil
 	}
 	c.Release()
-	if d := (*points.DamagedError)(nil); !errors.Is(err, datasets.ErrFailed) || errors.As(err, &d) && d.Private {
+	if !errors.Is(err, datasets.ErrFailed) || datasets.OfPrivate(err) {
 		err = nil
 	}
 	return c, false, err
