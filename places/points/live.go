@@ -210,8 +210,7 @@ func readMeta(ctx context.Context, table cellstore.Table) (*liveMeta, error) {
 		return nil, wrap(err)
 	}
 	if !found {
-		all := cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}, Limit: 1}
-		for _, err := range table.Scan(ctx, all) {
+		for _, err := range table.Scan(ctx, cellstore.Scan{Limit: 1}) {
 			if err != nil {
 				return nil, wrap(err)
 			}

@@ -29,9 +29,6 @@ func (r *LiveReport) fault(row *cellstore.Row, format string, args ...any) {
 	}
 }
 
-// allVersions is a scan of everything.
-var allVersions = cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}}
-
 // VerifyLive reads every row of a live collection, which nobody writes meanwhile: whether
 // each can be read, each point has its id and each id its point, and both say the same. The
 // error is why it cannot be read to the end; it matches cellstore.ErrCorrupt where the
@@ -48,20 +45,18 @@ func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r Live
 		return r, err
 	}
 	ids := int64(0)
-	for row, err := range table.Scan(ctx, allVersions) {
+	for row, err := range table.Scan(ctx, cellstore.Scan{Selection: cellstore.Selection{Versions: maxVersions}}) {
 		if err != nil {
 			return r, wrap(err)
 		}
 		r.Rows++
+		if err := r.versions(ctx, table, row); err != nil {
+			return r, err
+		}
 		switch row.Key[0] {
 		case rowID:
 			if len(row.Cells) > 0 && len(row.Cells[0].Value) > 0 {
 				ids++
-			}
-			for i := range row.Cells {
-				if !isIDValue(row.Cells[i].Value) {
-					r.fault(row, "it holds no position")
-				}
 			}
 		case rowPoint:
 			r.Points++
@@ -79,6 +74,26 @@ func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r Live
 		r.Faults = append(r.Faults, fmt.Sprintf("there are %d points and %d ids", r.Points, ids))
 	}
 	return r, nil
+}
+
+// versions reads the versions of a row of which the newest are given.
+func (r *LiveReport) versions(ctx context.Context, table cellstore.Reader, row *cellstore.Row) error {
+	var older cellstore.Row
+	for cells := row.Cells; len(cells) > 0; cells = older.Cells {
+		for i := range cells {
+			if cells[i].Family == famID && !isIDValue(cells[i].Value) {
+				r.fault(row, "it holds no position")
+			}
+		}
+		if len(cells) < maxVersions {
+			break
+		}
+		sel := &cellstore.Selection{Versions: maxVersions, Time: cellstore.Between(0, cells[len(cells)-1].Timestamp)}
+		if _, err := table.Get(ctx, row.Key, sel, &older); err != nil {
+			return wrap(err)
+		}
+	}
+	return nil
 }
 
 // point compares the row of a point with that of its id.

@@ -92,7 +92,7 @@ func TestRescue(t *testing.T) {
 func rowsOf(t *testing.T, c *LiveCollection) map[string]*cellstore.Row {
 	t.Helper()
 	rows := map[string]*cellstore.Row{}
-	for row, err := range c.Collection().table.Scan(t.Context(), allVersions) {
+	for row, err := range c.Collection().table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,9 +101,18 @@ func rowsOf(t *testing.T, c *LiveCollection) map[string]*cellstore.Row {
 	return rows
 }
 
-// Faults are found, each kind.
+// Faults are found, each kind, in rows of any number of versions.
 func TestVerifyLive(t *testing.T) {
 	for name, damage := range map[string]func(ctx context.Context, t *testing.T, table cellstore.Table){
+		"old version": func(ctx context.Context, t *testing.T, table cellstore.Table) {
+			m := cellstore.Mutation{Row: appendIDKey(nil, "1")}
+			for at := range int64(2*maxVersions + 1) {
+				m.Ops = append(m.Ops, cellstore.PutAt(famID, nil, at, (&record{}).appendIDValue(nil)[:idValue-max(1-int(at), 0)]))
+			}
+			if err := table.Apply(ctx, m); err != nil {
+				t.Fatal(err)
+			}
+		},
 		"id": func(ctx context.Context, t *testing.T, table cellstore.Table) {
 			drop(ctx, t, table, appendIDKey(nil, "1"), famID)
 		},
@@ -117,7 +126,7 @@ func TestVerifyLive(t *testing.T) {
 			store := must[*pebblestore.Store](t)(pebblestore.Open(t.TempDir(), nil))
 			defer store.Close()
 			l, _ := openOn(t, store)
-			c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
+			c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test", History: maxHistory}))
 			mustWrite(t, c, putNumber(1))
 			damage(t.Context(), t, c.table)
 			if report := must[LiveReport](t)(VerifyLive(t.Context(), store, "test")); report.Faulty == 0 {

@@ -59,11 +59,11 @@ func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, m
 	// The store tells the newest versions of a time, and the oldest are wanted: the time is
 	// halved until all of its versions are told.
 	for span := end - first; first < end; {
-		cells, err := t.versions(ctx, first, min(first+span, end), trackStep+1)
+		cells, err := t.versions(ctx, first, min(first+span, end), maxVersions+1)
 		if err != nil {
 			return nil, next, err
 		}
-		if len(cells) > trackStep {
+		if len(cells) > maxVersions {
 			span = (span + 1) / 2
 			continue
 		}
@@ -88,8 +88,8 @@ func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, m
 	return stops, next, nil
 }
 
-// trackStep bounds the versions that Track has in memory at once.
-const trackStep = 4096
+// maxVersions bounds the versions of a row that are in memory at once.
+const maxVersions = 4096
 
 // trackReader reads the versions of one id.
 type trackReader struct {
