@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -121,6 +123,52 @@ func (m Image) Damage(r *rand.Rand) (damaged Image, what string) {
 		damaged[name], damaged[other] = m[other], m[name]
 		return damaged, fmt.Sprintf("%s and %s in each other's place", name, other)
 	}
+}
+
+// Only returns the files whose paths a function wants.
+func (m Image) Only(want func(name string) bool) Image {
+	part := maps.Clone(m)
+	maps.DeleteFunc(part, func(name string, _ []byte) bool { return !want(name) })
+	return part
+}
+
+// Differ returns the files that are not the same in two images.
+func (m Image) Differ(other Image) (names []string) {
+	for name, data := range m {
+		if now, is := other[name]; !is || !slices.Equal(now, data) {
+			names = append(names, name)
+		}
+	}
+	for name := range other {
+		if _, is := m[name]; !is {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Write makes the named files of the operating system what they are in the image. Those that
+// are there are written in place, so that a process that has them open sees it, or anew.
+func (m Image) Write(anew bool, names ...string) error {
+	for _, name := range names {
+		data, is := m[name]
+		if anew || !is {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		if !is {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Lost returns the files that are not as they were.

@@ -19,36 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/internal/damagetest"
 	"quadrille/internal/testseed"
 )
-
-// judge knows of each point of a collection what was acknowledged: its value, or that it is
-// gone, and what was tried since and may have been done.
-type judge struct {
-	acked map[string]string   // by id; "" is gone
-	maybe map[string][]string // tried without an answer since
-}
-
-func newJudge() *judge { return &judge{map[string]string{}, map[string][]string{}} }
-
-func (j *judge) done(id, value string) { j.acked[id], j.maybe[id] = value, nil }
-
-// check compares what is there, by id, with what must be, and takes it for the truth.
-func (j *judge) check(t *testing.T, when string, there map[string]string) {
-	t.Helper()
-	ids := maps.Clone(there)
-	maps.Copy(ids, j.acked)
-	for id := range j.maybe {
-		ids[id] = ""
-	}
-	for id := range ids {
-		got := there[id]
-		if got != j.acked[id] && !slices.Contains(j.maybe[id], got) {
-			t.Errorf("%s: point %s is %q, acknowledged was %q, tried %q", when, id, got, j.acked[id], j.maybe[id])
-		}
-		j.done(id, got)
-	}
-}
 
 // writer sends requests with a key that may write every collection.
 type writer struct{ file, key string }
@@ -88,7 +61,7 @@ func (w writer) create(t *testing.T, s *server, name string) {
 }
 
 // send changes a point, or removes it where the value is empty, and tells the judge.
-func (w writer) send(s *server, j *judge, id, value string) {
+func (w writer) send(s *server, j *damagetest.Judge, id, value string) {
 	method, body := http.MethodDelete, ""
 	if value != "" {
 		method, body = http.MethodPut, fmt.Sprintf(`{"type":"Feature","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"v":%q,"pad":%q}}`,
@@ -96,9 +69,9 @@ func (w writer) send(s *server, j *judge, id, value string) {
 	}
 	code, _, err := w.do(method, s.url+"/points/judged/"+id, body)
 	if err == nil && (code/100 == 2 || value == "" && code == http.StatusNotFound) {
-		j.done(id, value)
+		j.Done(id, value)
 	} else {
-		j.maybe[id] = append(j.maybe[id], value)
+		j.Tried(id, value)
 	}
 }
 
@@ -194,16 +167,16 @@ func TestLiveKilled(t *testing.T) {
 	t.Cleanup(func() { s.kill() })
 	client.create(t, s, "judged")
 	const writers = 4
-	var judges [writers]*judge
+	var judges [writers]*damagetest.Judge
 	for w := range judges {
-		judges[w] = newJudge()
+		judges[w] = damagetest.NewJudge()
 	}
 	checkAll := func(when string) {
 		all := client.points(t, s)
 		for w, j := range judges {
 			mine := maps.Clone(all)
 			maps.DeleteFunc(mine, func(id, _ string) bool { return !strings.HasPrefix(id, fmt.Sprintf("w%d-", w)) })
-			j.check(t, when, mine)
+			j.Check(t, when, mine)
 		}
 	}
 	ballast := filepath.Join(small, "ballast")
@@ -252,7 +225,7 @@ func TestLiveKilled(t *testing.T) {
 			}
 			waitFor(t, "a write after there is room", func() bool {
 				client.send(s, judges[0], "w0-0", fmt.Sprint(round, ".healed"))
-				return len(judges[0].maybe["w0-0"]) == 0
+				return !judges[0].Unsure("w0-0")
 			})
 			checkAll(fmt.Sprintf("round %d, with room again", round))
 		}
@@ -269,13 +242,13 @@ func TestLiveDamaged(t *testing.T) {
 	first := serve(t, data, "--live", whole, "--keys", client.file)
 	client.create(t, first, "judged")
 	client.create(t, first, "other")
-	j := newJudge()
+	j := damagetest.NewJudge()
 	for i := range 200 {
 		client.send(first, j, fmt.Sprint("p", i), fmt.Sprint(i))
 	}
 	first.kill() // which leaves all in the first log
-	if len(j.acked) != 200 {
-		t.Fatalf("%d writes were acknowledged", len(j.acked))
+	if j.Acked() != 200 {
+		t.Fatalf("%d writes were acknowledged", j.Acked())
 	}
 	for name, change := range map[string]func(t *testing.T, dir string){
 		"bit of byte 40 of the log":     flipAt(".log", 40),
