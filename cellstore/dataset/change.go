@@ -269,7 +269,7 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 	all := len(datasets) == 0
 	if all {
 		var err error
-		if datasets, err = g.datasets(ctx, func(p *pointer, err error) bool { return p != nil || err != nil }); err != nil {
+		if datasets, err = g.datasets(ctx, func(_ string, p *pointer, err error) bool { return p != nil || err != nil }); err != nil {
 			return pruned, err
 		}
 	}

@@ -28,8 +28,10 @@
 // highest that CURRENT knows are listed again by the next publish or prune. Those with
 // lower ones are what a killed prune left: they stay until another prune.
 //
-// Without CURRENT nothing is published. So it is after [Generations.Drop], by which
-// CURRENT names no generation and goes on listing them.
+// Without CURRENT nothing is published; where generations are left, that is an error,
+// not an empty data set. Nothing is published either after [Generations.Drop], by which
+// CURRENT names no generation and goes on listing them. CURRENT ends with a checksum of
+// itself.
 //
 // # Places
 //

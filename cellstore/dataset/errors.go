@@ -22,8 +22,7 @@ var (
 	// ErrBadManifest: the manifest cannot be used.
 	ErrBadManifest = errors.New("manifest is not valid")
 	// ErrBadPointer: the pointer to the published generation cannot be used, or is lost
-	// although complete generations are there. A Live that serves nothing takes a lost
-	// one for none.
+	// although complete generations are there.
 	ErrBadPointer = errors.New("CURRENT is not valid")
 	// ErrBadName: the name cannot be that of a data set.
 	ErrBadName = errors.New("data set name is not valid")

@@ -122,14 +122,20 @@ func (g *Generations) step(name string) error {
 }
 
 // Datasets lists the data sets that have a published generation, by name, and those
-// whose pointer cannot be read. It does not open them.
+// whose pointer cannot be read or, in a Catalog, is lost. It does not open them.
 func (g *Generations) Datasets(ctx context.Context) ([]string, error) {
-	return g.datasets(ctx, func(p *pointer, err error) bool { return err != nil || p != nil && p.Current != 0 })
+	return g.datasets(ctx, func(dataset string, p *pointer, err error) bool {
+		if err == nil && p == nil {
+			err = g.unpublished(ctx, dataset, nil)
+			return !errors.Is(err, ErrNoGeneration)
+		}
+		return err != nil || p.Current != 0
+	})
 }
 
 // datasets lists those that want says yes to, given the pointer, nil for none, or the
 // reason why it cannot be decoded.
-func (g *Generations) datasets(ctx context.Context, want func(*pointer, error) bool) ([]string, error) {
+func (g *Generations) datasets(ctx context.Context, want func(dataset string, p *pointer, err error) bool) ([]string, error) {
 	all, err := g.back.datasets(ctx)
 	if err != nil {
 		return nil, err
@@ -141,7 +147,7 @@ func (g *Generations) datasets(ctx context.Context, want func(*pointer, error) b
 		if s.pointer != nil {
 			p, err = decodePointer(s.pointer)
 		}
-		if want(p, err) {
+		if want(s.dataset, p, err) {
 			names = append(names, s.dataset)
 		}
 	}
@@ -175,7 +181,7 @@ type Info struct {
 // List lists the generations of every data set, by name and number. Damage to
 // one is reported in its Info and does not hide the others.
 func (g *Generations) List(ctx context.Context) ([]Info, error) {
-	names, err := g.datasets(ctx, func(*pointer, error) bool { return true })
+	names, err := g.datasets(ctx, func(string, *pointer, error) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -323,6 +329,10 @@ func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointe
 		if n := len(found.Generations); n > 0 {
 			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are there: publish one of them again by ingest rollback %s --to %d",
 				ErrBadPointer, dataset, g.place, n, dataset, found.Generations[n-1].Generation)
+		}
+		if n := len(found.Unread); n > 0 {
+			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, and no manifest of the %d generations there can be read: restore them, or %s again",
+				ErrBadPointer, dataset, g.place, n, g.fill)
 		}
 	}
 	return fmt.Errorf("%w: nothing is published of data set %s in %s: %s it first", ErrNoGeneration, dataset, g.place, g.fill)

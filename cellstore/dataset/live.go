@@ -273,8 +273,9 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 		if err := l.from.back.present(ctx, cur.gen); err != nil {
 			return entry{}, err
 		}
-		// Where generations are left, only their pointer is lost.
-		if err := l.from.unpublished(ctx, l.dataset, nil); !errors.Is(err, ErrNoGeneration) {
+	}
+	if p == nil {
+		if p, err = l.lost(ctx); err != nil {
 			return entry{}, err
 		}
 	}
@@ -284,6 +285,29 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 	l.older.keepListed(p)
 	e, _ := p.find(p.Current)
 	return e, nil
+}
+
+// firstPublish is how long a publish may take from the name of a complete generation to
+// the pointer, where there was none.
+const firstPublish = 500 * time.Millisecond
+
+// lost returns an error where generations are left, so that only their pointer is lost,
+// and the pointer if one has come meanwhile.
+func (l *Live[T]) lost(ctx context.Context) (p *pointer, err error) {
+	for looked := false; ; looked = true {
+		if err = l.from.unpublished(ctx, l.dataset, nil); errors.Is(err, ErrNoGeneration) {
+			return nil, nil
+		}
+		if looked || !errors.Is(err, ErrBadPointer) {
+			return nil, err
+		}
+		if err := pause(ctx, firstPublish); err != nil {
+			return nil, err
+		}
+		if p, err := l.from.pointer(ctx, l.dataset); p != nil || err != nil {
+			return p, err
+		}
+	}
 }
 
 // load opens a generation. With check, it first reads all of it and compares the

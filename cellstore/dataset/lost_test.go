@@ -377,6 +377,20 @@ func TestLiveKeepsWhatIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	poll(true, ErrBadPointer)
+	// Nor is it nothing to a server that starts.
+	other := NewLive(c, "ip", binder(new(atomic.Int64)))
+	defer other.Close()
+	wantErr(t, other.Poll(t.Context()), ErrBadPointer)
+	if _, err := other.Acquire(); !errors.Is(err, ErrBadPointer) {
+		t.Errorf("a reader is told %v", err)
+	}
+	if names, err := c.Datasets(t.Context()); err != nil || !slices.Equal(names, []string{"ip"}) {
+		t.Errorf("listed are %q, %v", names, err)
+	}
+	manifest := filepath.Join(c.generationDir("ip", 1), manifestName)
+	rename(manifest, manifest+".away")
+	wantErr(t, other.Poll(t.Context()), ErrBadPointer)
+	rename(manifest+".away", manifest)
 	if err := os.RemoveAll(filepath.Join(c.Dir(), "ip")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,14 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -434,7 +436,9 @@ func TestRollbackOnce(t *testing.T) {
 	}
 }
 
-// TestPointerBytes: what older programs have stored, and read, stays as it is.
+// TestPointerBytes: what older programs have stored, and read, stays as it is. They pass
+// over the checksum. Of what one changed bit makes of it nothing is believed but what it
+// was.
 func TestPointerBytes(t *testing.T) {
 	c, source := newPebbleCatalog(t), newPebbleCatalog(t)
 	d := depotAt(t, newRemote(t))
@@ -465,12 +469,31 @@ func TestPointerBytes(t *testing.T) {
   ]`, p.Generations[0].Manifest, p.Generations[1].Manifest)
 	}
 	file, err := os.ReadFile(filepath.Join(c.Dir(), "ip", "CURRENT"))
-	if want := want(c.Generations) + "\n}\n"; err != nil || string(file) != want {
+	sealed := func(text string) string { return text + ",\n  \"crc32c\": \"" + checksum([]byte(text)) + "\"\n}" }
+	if want := sealed(want(c.Generations)) + "\n"; err != nil || string(file) != want {
 		t.Errorf("the file is %s, %v; want %s", file, err, want)
 	}
 	cell, err := d.get(t.Context(), "ip", "p", []byte("current"))
-	if want := want(d.Generations) + ",\n  \"superseded\": {\n    \"1\": \"2026-01-02T03:04:05Z\"\n  }\n}"; err != nil || string(cell) != want {
+	if want := sealed(want(d.Generations) + ",\n  \"superseded\": {\n    \"1\": \"2026-01-02T03:04:05Z\"\n  }"); err != nil || string(cell) != want {
 		t.Errorf("the cell is %s, %v; want %s", cell, err, want)
+	}
+	whole, err := decodePointer(cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 * len(cell) {
+		changed := bytes.Clone(cell)
+		changed[i/8] ^= 1 << (i % 8)
+		p, err := decodePointer(changed)
+		if err == nil {
+			p.Checksum = whole.Checksum
+		}
+		if err == nil && !reflect.DeepEqual(p, whole) || err != nil && !errors.Is(err, ErrBadPointer) && !errors.Is(err, ErrNewer) {
+			t.Errorf("bit %d of byte %d: %+v, %v", i%8, i/8, p, err)
+		}
+	}
+	if p, err := decodePointer([]byte(want(d.Generations) + "\n}")); err != nil || p.Current != 2 {
+		t.Errorf("one of an older program: %+v, %v", p, err)
 	}
 }
 

@@ -1,9 +1,11 @@
 package dataset
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"time"
 )
@@ -32,6 +34,16 @@ type pointer struct {
 	// Superseded holds, in a Depot, the time since which each other listed
 	// generation has not been the published one.
 	Superseded map[uint64]time.Time `json:"superseded,omitempty"`
+	// Checksum is the CRC-32C of the text before it. Programs that did not know it leave
+	// it out.
+	Checksum string `json:"crc32c,omitempty"`
+}
+
+// checksumKey begins the end of the text that the checksum is not of.
+var checksumKey = []byte(",\n  \"crc32c\":")
+
+func checksum(b []byte) string {
+	return fmt.Sprintf("%08x", crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
 // entry pins one generation. Two equal entries are the same data.
@@ -106,6 +118,9 @@ func decodePointer(b []byte) (*pointer, error) {
 	if err := json.Unmarshal(b, p); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBadPointer, err)
 	}
+	if at := bytes.LastIndex(b, checksumKey); p.Checksum != "" && (at < 0 || p.Checksum != checksum(b[:at])) {
+		return nil, fmt.Errorf("%w: its checksum is another", ErrBadPointer)
+	}
 	if p.Version < 1 || p.Last > maxGeneration {
 		return nil, fmt.Errorf("%w: version %d, last generation %d", ErrBadPointer, p.Version, p.Last)
 	}
@@ -127,8 +142,13 @@ func encodePointer(p *pointer) ([]byte, error) {
 	if p.Current == 0 {
 		p.Version = 2
 	}
+	p.Checksum = ""
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
+		return nil, err
+	}
+	p.Checksum = checksum(bytes.TrimSuffix(b, []byte("\n}")))
+	if b, err = json.MarshalIndent(p, "", "  "); err != nil {
 		return nil, err
 	}
 	_, err = decodePointer(b)
