@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,8 @@ type disk struct {
 	vfs.FS
 	dir    string  // of the database
 	ledger *ledger // nil where nothing is written
+
+	sizes sync.Map // bytes of sorted files when they were first seen, by path
 
 	failed atomic.Pointer[error]
 	after  *vfs.MemFS // what is written after the failure
@@ -61,6 +64,22 @@ func noSpace(err error) error {
 // the disk's concern.
 func (d *disk) own(name string) bool { return d.FS.PathDir(name) == d.dir }
 
+// sorted reports whether a file is one of the sorted files of a database, or of their values.
+func sorted(name string) bool {
+	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
+}
+
+// see notes the size of a sorted file, and returns an error if it had another. The engine
+// compares sizes when it opens a database, and files when it needs them. One that was put
+// there meanwhile is whole in itself: its rows, or their lack, would be taken for those of
+// the database.
+func (d *disk) see(name string, info vfs.FileInfo) error {
+	if was, seen := d.sizes.LoadOrStore(name, info.Size()); seen && was != info.Size() {
+		return fmt.Errorf("%w: %s has %d bytes, and had %d when the table was opened", cellstore.ErrCorrupt, name, info.Size(), was)
+	}
+	return nil
+}
+
 // Create implements vfs.FS.
 func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if !d.own(name) {
@@ -95,11 +114,11 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 }
 
 func (d *disk) wrap(name string, f vfs.File) vfs.File {
-	w := &diskFile{File: f, d: d}
+	w := &diskFile{File: f, d: d, name: name}
 	switch base := d.FS.PathBase(name); {
 	case ledgered(base):
 		w.entry = d.ledger.begin(base)
-	case strings.HasSuffix(base, ".sst"), strings.HasSuffix(base, ".blob"):
+	case sorted(base):
 		w.read = true
 	}
 	return w
@@ -121,6 +140,7 @@ func (d *disk) Remove(name string) error {
 	if d.failure() == nil {
 		// First, since the ledger must not name what is not there.
 		if err := d.ledger.remove(d.FS.PathBase(name)); err == nil {
+			d.sizes.Delete(name)
 			return d.FS.Remove(name)
 		} else {
 			d.fail(err)
@@ -169,7 +189,18 @@ func (d *disk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 			return f, nil
 		}
 	}
-	return d.FS.Open(name, opts...)
+	f, err := d.FS.Open(name, opts...)
+	if err != nil || !d.own(name) || !sorted(name) {
+		return f, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = d.see(name, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // OpenDir implements vfs.FS.
@@ -191,7 +222,11 @@ func (d *disk) Stat(name string) (vfs.FileInfo, error) {
 			return info, nil
 		}
 	}
-	return d.FS.Stat(name)
+	info, err := d.FS.Stat(name)
+	if err == nil && d.own(name) && sorted(name) {
+		_ = d.see(name, info) // the engine compares it, or opens the file
+	}
+	return info, err
 }
 
 // Unwrap implements vfs.FS.
@@ -201,6 +236,7 @@ func (d *disk) Unwrap() vfs.FS { return d.FS }
 type diskFile struct {
 	vfs.File
 	d     *disk
+	name  string
 	entry *entry // of a log or a list of files
 	read  bool   // the engine reads it soon: a write that is lost must fail
 	isDir bool
@@ -266,5 +302,6 @@ func (f *diskFile) Preallocate(int64, int64) error { return nil }
 // Close closes the file in any case.
 func (f *diskFile) Close() error {
 	err := f.File.Close()
+	f.d.sizes.Delete(f.name) // it may have been seen before its end was written
 	return f.try(func() error { return err })
 }
