@@ -388,11 +388,8 @@ func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32,
 }
 
 // Verify reads the whole file and checks that it is as it was written. The
-// error matches cellstore.ErrCorrupt.
-func (ix *Index) Verify(ctx context.Context) error { return ix.verify(ctx, func() {}) }
-
-// verify calls after behind each part that it has read.
-func (ix *Index) verify(ctx context.Context, after func()) (err error) {
+// error matches cellstore.ErrCorrupt. Lookups may run meanwhile.
+func (ix *Index) Verify(ctx context.Context) (err error) {
 	defer guard(debug.SetPanicOnFault(true), &err)
 	var sum uint32
 	for b := ix.data[min(indexHeader, len(ix.data)):]; len(b) > 0; {
@@ -402,7 +399,7 @@ func (ix *Index) verify(ctx context.Context, after func()) (err error) {
 		n := min(len(b), 16<<20)
 		sum = crc32.Update(sum, castagnoli, b[:n])
 		b = b[n:]
-		after()
+		ix.release()
 	}
 	if ix.data == nil {
 		return fmt.Errorf("ipgeo: index: %w", cellstore.ErrClosed)

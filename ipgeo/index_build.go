@@ -419,7 +419,7 @@ const releaseEvery = 1 << 14
 // and their total.
 func CheckIndex(ctx context.Context, r *Reader, ix *Index, progress func(done, total int64)) (err error) {
 	defer guard(debug.SetPanicOnFault(true), &err)
-	if err := ix.verify(ctx, ix.release); err != nil {
+	if err := ix.Verify(ctx); err != nil {
 		return err
 	}
 	var ranges [2]uint64

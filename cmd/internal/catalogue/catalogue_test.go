@@ -1,11 +1,16 @@
 package catalogue_test
 
 import (
+	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
@@ -91,6 +96,58 @@ func TestLive(t *testing.T) {
 	}
 	if got := catalogue.State(stations.Status()); got != catalogue.Missing {
 		t.Errorf("stations are %s", got)
+	}
+}
+
+// TestDamagedIndex: what damage of the index would answer is answered from the table, and
+// told.
+func TestDamagedIndex(t *testing.T) {
+	dir := t.TempDir()
+	c, err := dataset.Open(dir, toyworld.Open)
+	if err == nil {
+		err = toyworld.PublishAddresses(t.Context(), c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "ip", "g0000000001", ipgeo.IndexName)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lookup := func(from ipgeo.Lookuper) string {
+		t.Helper()
+		var res ipgeo.Result
+		if err := from.Lookup(t.Context(), toyworld.Address(0), &res); err != nil {
+			t.Fatal(err)
+		}
+		return string(res.CountryJSON())
+	}
+	if err := os.WriteFile(path, bytes.ReplaceAll(file, []byte(`"DE"`), []byte(`"EE"`)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	bare, err := ipgeo.OpenIndex(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bare.Close()
+	if got := lookup(bare); !strings.Contains(got, `"EE"`) {
+		t.Fatalf("the damaged index says %s", got)
+	}
+	live := catalogue.Live[ipgeo.Lookuper](c.Generations, catalogue.IP)
+	defer live.Close()
+	for live.Status().Damage == nil { // it is told once the file has been read
+		if err := live.Poll(t.Context()); err != nil && !errors.Is(err, cellstore.ErrCorrupt) {
+			t.Fatal(err)
+		}
+		h, err := live.Acquire()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lookup(h.Value()); !strings.Contains(got, `"DE"`) {
+			t.Errorf("it says %s", got)
+		}
+		h.Release()
 	}
 }
 

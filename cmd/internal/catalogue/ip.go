@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
@@ -33,25 +34,57 @@ func openIP(g *dataset.Generation) (Addresses, error) {
 	if err != nil {
 		return nil, err
 	}
-	return watchedIndex{index, g, table}, nil
+	w := &checkedIndex{index: index, table: table, suspect: g.Suspect, checked: make(chan struct{})}
+	var ctx context.Context
+	ctx, w.stop = context.WithCancel(context.Background())
+	go w.check(ctx)
+	return w, nil
 }
 
-// watchedIndex has its generation looked at when a lookup fails. Stores do so
-// by themselves. The table yields all ranges, which an index does not.
-type watchedIndex struct {
-	*ipgeo.Index
-	generation *dataset.Generation
-	table      *ipgeo.Reader
+// checkedIndex answers from an index once that has turned out to be as it was written,
+// and from the table, which finds out at each read, until then and if it is not. Damage
+// of the index is told to its generation.
+type checkedIndex struct {
+	index   *ipgeo.Index
+	table   *ipgeo.Reader
+	suspect func(error)
+
+	whole   atomic.Bool
+	stop    context.CancelFunc
+	checked chan struct{}
 }
 
-func (w watchedIndex) All(ctx context.Context) iter.Seq2[*ipgeo.Result, error] {
+func (w *checkedIndex) check(ctx context.Context) {
+	defer close(w.checked)
+	switch err := w.index.Verify(ctx); {
+	case err == nil:
+		w.whole.Store(true)
+	case ctx.Err() == nil:
+		w.suspect(err)
+	}
+}
+
+// All yields the ranges of the table: an index has no such method.
+func (w *checkedIndex) All(ctx context.Context) iter.Seq2[*ipgeo.Result, error] {
 	return w.table.All(ctx)
 }
 
-func (w watchedIndex) Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error {
-	err := w.Index.Lookup(ctx, addr, res)
-	if err != nil && errors.Is(err, cellstore.ErrCorrupt) {
-		w.generation.Suspect(err)
+// Lookup implements ipgeo.Lookuper.
+func (w *checkedIndex) Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error {
+	if w.whole.Load() {
+		err := w.index.Lookup(ctx, addr, res)
+		if err == nil || !errors.Is(err, cellstore.ErrCorrupt) {
+			return err
+		}
+		w.whole.Store(false)
+		w.suspect(err)
 	}
-	return err
+	return w.table.Lookup(ctx, addr, res)
+}
+
+// Close ends the mapping of the index. No lookup may be running.
+func (w *checkedIndex) Close() error {
+	w.stop()
+	<-w.checked
+	return w.index.Close()
 }
