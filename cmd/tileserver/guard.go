@@ -87,6 +87,9 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 				log.Warn("the last key is not used, the others are", "flag", "--keys", "error", err)
 				err = nil
 			}
+			if err == nil && keys.Len() == 0 {
+				log.Warn("the file has no key, so that none is accepted: add one by tileserver keys new NAME --keys FILE", "flag", "--keys", "file", c.Keys)
+			}
 			first = false
 			return keys, err
 		}, c.Keys)

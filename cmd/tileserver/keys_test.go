@@ -23,11 +23,17 @@ import (
 // keysNew runs keys new in a process of its own.
 func keysNew(t *testing.T, name, file string, more ...string) *exec.Cmd {
 	t.Helper()
+	return rerun(t, append([]string{"keys", "new", name, "--keys", file}, more...)...)
+}
+
+// rerun runs the program in a process of its own.
+func rerun(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), exe, append([]string{"keys", "new", name, "--keys", file}, more...)...)
+	cmd := exec.CommandContext(t.Context(), exe, args...)
 	cmd.Env = append(os.Environ(), "TILESERVER_TEST_RUN=1")
 	return cmd
 }

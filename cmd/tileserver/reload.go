@@ -40,7 +40,7 @@ func newReloaded[T any](log *slog.Logger, what string, load func() (T, error), p
 	r := &reloaded[T]{what: what, paths: paths, load: load, log: log, interval: reloadInterval}
 	files, err := stat(paths)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, fmt.Errorf("%s: %w: put the file back, or name another", what, err)
 	}
 	v, err := load()
 	if err != nil {

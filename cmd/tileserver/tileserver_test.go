@@ -68,6 +68,16 @@ func adminOf(t *testing.T, log *syncBuffer) string {
 // that stops it and returns what run did.
 func start(t *testing.T, args ...string) (url string, log *syncBuffer, stop func() error) {
 	t.Helper()
+	url, log, stop = tryStart(t, args...)
+	if url == "" {
+		t.Fatalf("%v: %s", stop(), log)
+	}
+	return url, log, stop
+}
+
+// tryStart is start of a program that may end at once. It has no address then.
+func tryStart(t *testing.T, args ...string) (url string, log *syncBuffer, stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	log = &syncBuffer{}
@@ -77,17 +87,12 @@ func start(t *testing.T, args ...string) (url string, log *syncBuffer, stop func
 		in.Close()
 		done <- err
 	}()
-	var once sync.Once
-	var result error
-	stop = func() error {
-		once.Do(func() { cancel(); result = <-done })
-		return result
-	}
+	stop = sync.OnceValue(func() error { cancel(); return <-done })
 	t.Cleanup(func() { _ = stop() })
 	line := make([]byte, 200)
 	n, err := out.Read(line)
 	if err != nil {
-		t.Fatalf("%v: %v: %s", err, stop(), log)
+		return "", log, stop
 	}
 	_, url, ok := strings.Cut(strings.TrimSpace(string(line[:n])), "Quadrille serves ")
 	if !ok {

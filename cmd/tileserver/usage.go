@@ -45,6 +45,7 @@ func (u *usage) open(ctx context.Context) (err error) {
 	}
 	t, err := u.store.Table(ctx, quota.Table)
 	if errors.Is(err, cellstore.ErrTableNotFound) {
+		u.log.Info("there are no counts in the directory, counting begins at 0")
 		if err := u.store.CreateTable(ctx, quota.Schema()); err != nil {
 			return err
 		}

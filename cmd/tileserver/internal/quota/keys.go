@@ -104,7 +104,8 @@ func ReadKeys(r io.Reader) (*Keys, error) {
 		ended = n > 0 && data[n-1] == '\n'
 		return n, line, err
 	})
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || line[0] == '#' {
 			continue
@@ -122,6 +123,8 @@ func ReadKeys(r io.Reader) (*Keys, error) {
 		k.byHash[key.hash] = key
 	}
 	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("line %d: %w", n, errKeyLine)
 	case err != nil:
 		return nil, err
 	case limited.N == 0:

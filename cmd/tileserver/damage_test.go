@@ -1,0 +1,763 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/internal/damagetest"
+	"quadrille/internal/testseed"
+	"quadrille/ipgeo"
+)
+
+// known is what files of a server hold: an image of its directories, and what was
+// acknowledged by then.
+type known struct {
+	files damagetest.Image
+	live  map[string]*damagetest.Judge // by collection
+	// Requests that the counts must have, and may have.
+	least, most int
+}
+
+func (k *known) clone() *known {
+	c := *k
+	c.live = map[string]*damagetest.Judge{}
+	for name, j := range k.live {
+		c.live[name] = j.Clone()
+	}
+	return &c
+}
+
+// damaged is a server whose directories are damaged, before it runs and while it does.
+type damaged struct {
+	*known
+	root string
+	key  string
+	args []string
+	want []damagedQuestion // of published data
+
+	t    *testing.T
+	what string          // was done
+	hit  map[string]bool // the owners of what was damaged
+	told map[string]bool // those owners that the server calls damaged
+	cut  map[string]bool // those of which it says that the end of a log cannot be read
+	// mapped says that the index of addresses was changed in place while it is mapped into
+	// memory, which only the next start finds out.
+	mapped bool
+
+	process    bool // it runs in one of its own
+	url, admin string
+	log        *syncBuffer
+	stop       func() error
+	kill       func()
+	sent       int // requests counted since the start
+	value      int
+}
+
+// damagedQuestion is a question and its right answer.
+type damagedQuestion struct{ owner, path, body, want string }
+
+var cutRE = regexp.MustCompile(`level=WARN msg="the table was not closed: .* table=(\w+) .* dropped=[1-9]`)
+
+// damagedAddresses are all that the address ranges of the test know.
+var damagedAddresses = func() []netip.Addr {
+	var all []netip.Addr
+	for i := range 600 {
+		all = append(all, toyworld.Address(i))
+	}
+	slices.SortFunc(all, netip.Addr.Compare)
+	return all
+}()
+
+func damagedQuestions() (all []damagedQuestion) {
+	for owner, paths := range map[string][]string{
+		"data/boundaries":   {"/regions/at?lat=48.5&lon=4.5", "/regions/within?bbox=4,46,8,50", "/tiles/country,state/5/16/11.mvt", "/tiles/country/13/4213/2850.mvt"},
+		"data/ip":           {"/ip/" + damagedAddresses[0].String(), "/ip/9.9.9.9"},
+		"data/points-shops": {"/points/shops/within?bbox=-180,-90,180,90&limit=1000", "/points/shops/s-7", "/points/shops/count", "/points/shops/nearby?lat=47&lon=5"},
+	} {
+		for _, path := range paths {
+			all = append(all, damagedQuestion{owner: owner, path: path})
+		}
+	}
+	return append(all, damagedQuestion{owner: "data/ip", path: "/ip/batch", body: strings.Trim(fmt.Sprint(damagedAddresses), "[]")})
+}
+
+// owner is what a file belongs to, which is damaged with it.
+func (d *damaged) owner(name string) string {
+	parts := strings.Split(strings.TrimPrefix(name, d.root+"/"), "/")
+	switch parts[0] {
+	case "data":
+		if strings.HasPrefix(parts[2], "g") && parts[1] == "points-shops" && parts[2] != "g0000000003" {
+			return "an older generation"
+		}
+		return "data/" + parts[1]
+	case "live":
+		return "live/" + strings.TrimPrefix(parts[2], "points_")
+	}
+	return parts[0]
+}
+
+func (d *damaged) errorf(format string, args ...any) {
+	d.t.Helper()
+	d.t.Errorf("%s: %s\n%.3000s", d.what, fmt.Sprintf(format, args...), d.log.String())
+}
+
+// start starts the server. It runs, or says in a line which file it does not bear.
+func (d *damaged) start() bool {
+	d.t.Helper()
+	d.kill, d.sent, d.mapped = nil, 0, false
+	if d.process {
+		d.startProcess()
+	} else {
+		d.url, d.log, d.stop = tryStart(d.t, d.args...)
+	}
+	if d.url == "" {
+		err := d.stop()
+		if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), d.root) || len(d.hit) == 0 {
+			d.errorf("it does not start: %v", err)
+		}
+		d.told["all"] = true
+		return false
+	}
+	var log string
+	waitFor(d.t, "the address of the admin listener", func() bool { // what a process logs comes by a pipe
+		log = d.log.String()
+		_, admin, _ := strings.Cut(log, "msg=administration url=")
+		admin, _, found := strings.Cut(admin, "\n")
+		d.admin = admin
+		return found
+	})
+	// Damage of the ledger hides that of what it says of a log, which is told as the end that
+	// a crash leaves.
+	for _, table := range cutRE.FindAllStringSubmatch(log, -1) {
+		owner := strings.Replace(table[1], "points_", "live/", 1)
+		d.cut[owner] = d.cut[owner] || d.hit[owner]
+	}
+	return true
+}
+
+// startProcess is start of the program as it is, which can be killed.
+func (d *damaged) startProcess() {
+	d.t.Helper()
+	cmd := rerun(d.t, append([]string{"--listen", "127.0.0.1:0"}, d.args...)...)
+	d.log = &syncBuffer{}
+	cmd.Stderr = d.log
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	end := func(s os.Signal) error {
+		_ = cmd.Process.Signal(s) // it may have ended
+		if err := cmd.Wait(); err == nil || d.url != "" {
+			return err
+		}
+		_, line, _ := strings.Cut(d.log.String(), "tileserver: ")
+		return errors.New(strings.TrimSuffix(line, "\n"))
+	}
+	d.stop = sync.OnceValue(func() error { return end(syscall.SIGTERM) })
+	d.kill = func() { _ = end(os.Kill) }
+	d.t.Cleanup(func() { _ = d.stop() })
+	line, _ := bufio.NewReader(out).ReadString('\n') // what it logs says why there is none
+	_, d.url, _ = strings.Cut(strings.TrimSpace(line), "Quadrille serves ")
+}
+
+// do sends a request of the key. The status of an answer that is cut off is 0.
+func (d *damaged) do(method, path, body string) (int, string) {
+	d.t.Helper()
+	req, err := http.NewRequest(method, d.url+path, strings.NewReader(strings.ReplaceAll(body, " ", "\n")))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if path != "/ip/batch" { // which counts each line
+		req.Header.Set("X-API-Key", d.key)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		d.t.Fatalf("%s: %s: %v: %s", d.what, path, err, d.log)
+	}
+	defer res.Body.Close()
+	if path != "/usage" && path != "/ip/batch" {
+		d.sent++
+	}
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	if res.StatusCode >= 500 && res.Header.Get("Content-Type") != "application/problem+json" {
+		d.errorf("%s: %d %s", path, res.StatusCode, b)
+	}
+	return res.StatusCode, string(b)
+}
+
+// refused reports whether an answer is an error that says that data is damaged or cannot be
+// had, of an owner of which something was damaged.
+func (d *damaged) refused(owner string, code int, body string) bool {
+	ok := d.hit[owner] && (code == 0 || code == http.StatusInternalServerError && strings.Contains(body, `"data-corrupt"`) || code == http.StatusServiceUnavailable)
+	if ok {
+		d.told[owner] = true
+	}
+	return ok
+}
+
+// ask asks everything, and writes.
+func (d *damaged) ask() {
+	d.t.Helper()
+	for _, q := range d.want {
+		if code, body := d.question(q); fmt.Sprint(code, " ", body) != q.want && !d.refused(q.owner, code, body) && !(d.mapped && q.owner == "data/ip") {
+			d.errorf("%s: %d %.300s", q.path, code, body)
+		}
+	}
+	for name, j := range d.live {
+		d.askLive(name, j)
+		for range 3 {
+			d.write(name, j)
+		}
+		d.askLive(name, j)
+	}
+	d.askUsage()
+	if code, body := fetch(d.t, d.url+"/healthz"); code != http.StatusOK {
+		d.errorf("/healthz: %d %s", code, body)
+	}
+	if log := d.log.String(); strings.Contains(log, "panic") || strings.Contains(log, "goroutine ") || strings.Count(log, "\n") > 300 {
+		d.errorf("%d lines of log", strings.Count(log, "\n"))
+	}
+}
+
+func (d *damaged) question(q damagedQuestion) (int, string) {
+	d.t.Helper()
+	method := http.MethodGet
+	if q.body != "" {
+		method = http.MethodPost
+	}
+	return d.do(method, q.path, q.body)
+}
+
+func (d *damaged) askLive(name string, j *damagetest.Judge) {
+	d.t.Helper()
+	code, body := d.do(http.MethodGet, "/points/"+name+"/within?bbox=-180,-90,180,90&format=ndjson", "")
+	if code != http.StatusOK {
+		if !d.refused("live/"+name, code, body) {
+			d.errorf("%s: %d %.300s", name, code, body)
+		}
+		return
+	}
+	there := map[string]string{}
+	for line := range strings.Lines(body) {
+		var f struct {
+			ID         string
+			Properties struct{ V string }
+		}
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			d.errorf("%s: %v in %.300s", name, err, line)
+			d.told["live/"+name] = true
+			return
+		}
+		there[f.ID] = f.Properties.V
+	}
+	if !d.cut["live/"+name] {
+		j.Check(d.t, d.what+": "+name, there)
+	}
+}
+
+func (d *damaged) write(name string, j *damagetest.Judge) {
+	d.t.Helper()
+	d.value++
+	id, value := fmt.Sprint("p", d.value%30), fmt.Sprint(d.value)
+	method, body := http.MethodPut, fmt.Sprintf(`{"type":"Feature","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"v":%q}}`, value)
+	if d.value%4 == 0 {
+		method, body, value = http.MethodDelete, "", ""
+	}
+	switch code, body := d.do(method, "/points/"+name+"/"+id, body); {
+	case code/100 == 2, value == "" && code == http.StatusNotFound:
+		j.Done(id, value)
+	case d.refused("live/"+name, code, body):
+		j.Tried(id, value)
+	default:
+		d.errorf("%s of %s/%s: %d %.300s", method, name, id, code, body)
+	}
+}
+
+// askUsage compares the counts. Those that are too few are told of by the server.
+func (d *damaged) askUsage() {
+	d.t.Helper()
+	code, body := d.do(http.MethodGet, "/usage", "")
+	if code != http.StatusOK {
+		if !d.refused("usage", code, body) {
+			d.errorf("/usage: %d %.300s", code, body)
+		}
+		return
+	}
+	var usage struct{ Hours, Days []struct{ Requests int } }
+	if err := json.Unmarshal([]byte(body), &usage); err != nil {
+		d.errorf("%v in %s", err, body)
+	}
+	hours, days := 0, 0
+	for _, b := range usage.Hours {
+		hours += b.Requests
+	}
+	for _, b := range usage.Days {
+		days += b.Requests
+	}
+	_, status := fetch(d.t, d.admin+"/status")
+	told := d.cut["usage"] || d.hit["usage"] && strings.Contains(status, `{"store":"usage","state":"damaged"`)
+	if told {
+		d.told["usage"] = true
+	}
+	if max(hours, days) > d.most+d.sent || min(hours, days) < d.least+d.sent && !told {
+		d.errorf("%d and %d requests are counted, between %d and %d were made before, and then %d; the status is %s", hours, days, d.least, d.most, d.sent, status)
+	}
+}
+
+// end ends the server, as a signal does or as if it was killed.
+func (d *damaged) end(kill bool) {
+	d.t.Helper()
+	var left damagetest.Image
+	if kill && d.kill != nil {
+		d.kill()
+	} else if kill {
+		left = d.read()
+	}
+	err := d.stop()
+	d.most += d.sent
+	switch {
+	case kill && d.kill != nil:
+	case kill:
+		d.put(left)
+	case err == nil && !d.told["usage"]:
+		d.least += d.sent
+	case err != nil && len(d.hit) == 0:
+		d.errorf("it ends with %v", err)
+	}
+}
+
+func (d *damaged) read() damagetest.Image {
+	d.t.Helper()
+	all := damagetest.Image{}
+	for _, dir := range []string{"data", "live", "usage"} {
+		part, err := damagetest.Of(vfs.Default, filepath.Join(d.root, dir))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			d.t.Fatal(err)
+		}
+		maps.Copy(all, part)
+	}
+	return all
+}
+
+// put makes the directories those of an image.
+func (d *damaged) put(image damagetest.Image) {
+	d.t.Helper()
+	if err := image.Write(true, d.read().Differ(image)...); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// damage changes files of one of the directories, of what is there: of those that are
+// equally deep in it, as there are few that say what the others are.
+func (d *damaged) damage(r *rand.Rand, dir string, anew bool) {
+	d.t.Helper()
+	whole := d.read().Only(func(name string) bool { return strings.HasPrefix(name, filepath.Join(d.root, dir)+"/") })
+	var depths []int
+	for name := range whole {
+		depths = append(depths, strings.Count(name, "/"))
+	}
+	slices.Sort(depths)
+	if depths = slices.Compact(depths); len(depths) == 0 {
+		return // all is gone
+	}
+	depth := depths[r.IntN(len(depths))]
+	part := whole.Only(func(name string) bool { return strings.Count(name, "/") == depth })
+	changed, what := part.Damage(r)
+	d.what += "; " + strings.ReplaceAll(what, d.root+"/", "")
+	differ := part.Differ(changed)
+	for _, name := range differ {
+		d.hit[d.owner(name)] = true
+		d.mapped = d.mapped || !anew && strings.HasSuffix(name, ipgeo.IndexName)
+	}
+	if err := changed.Write(anew, differ...); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// between damages what a server has left, and starts it again. What was damaged is put
+// back then where the server has called it damaged, and all is right again.
+func (d *damaged) between(r *rand.Rand, dir string, damages int) {
+	d.t.Helper()
+	before := d.read()
+	for range damages {
+		d.damage(r, dir, true)
+	}
+	after := d.read()
+	started := d.start()
+	if started {
+		d.ask()
+		d.end(r.IntN(2) == 0)
+	}
+	now := d.read()
+	for _, name := range after.Differ(now) {
+		if strings.HasPrefix(name, filepath.Join(d.root, "data")+"/") {
+			d.errorf("%s was changed", name)
+		}
+	}
+	if len(d.told) == 0 {
+		return
+	}
+	for _, name := range before.Differ(after) {
+		if was, is := after[name]; string(now[name]) == string(was) && is == (now[name] != nil) {
+			if err := before.Write(true, name); err != nil {
+				d.t.Fatal(err)
+			}
+		}
+	}
+	d.what += "; which was undone"
+	clear(d.hit)
+	clear(d.told)
+	if d.start() {
+		d.ask()
+		d.end(false)
+	}
+}
+
+// running damages what a running server has open, and starts it again on what is left.
+func (d *damaged) running(r *rand.Rand, dir string, damages int) {
+	d.t.Helper()
+	if !d.start() {
+		return
+	}
+	if r.IntN(2) == 0 {
+		d.ask() // what is in memory then is not read again
+	}
+	for range damages {
+		anew := r.IntN(2) == 0
+		d.what += map[bool]string{false: "; in place", true: "; anew"}[anew]
+		d.damage(r, dir, anew)
+		d.ask()
+	}
+	d.end(r.IntN(2) == 0)
+	d.what += "; and started again"
+	if d.start() {
+		d.ask()
+		d.end(false)
+	}
+}
+
+// newDamaged makes the directories, and returns what a server knows that was stopped, and one
+// that was killed.
+func newDamaged(t *testing.T) (d *damaged, states []*known) {
+	t.Helper()
+	root := t.TempDir()
+	d = &damaged{root: root, t: t, known: &known{live: map[string]*damagetest.Judge{}}, hit: map[string]bool{}, told: map[string]bool{}, cut: map[string]bool{}}
+	c, err := dataset.Open(filepath.Join(root, "data"), toyworld.Open)
+	if err == nil {
+		err = errors.Join(toyworld.PublishBoundaries(t.Context(), c), toyworld.PublishRanges(t.Context(), c, func(yield func(ipgeo.Range, error) bool) {
+			for i, a := range damagedAddresses {
+				country := ipgeo.Country{ISOCode: string([]byte{'A' + byte(i%26), 'A' + byte(i/26)})}
+				if !yield(ipgeo.Range{First: a, Last: a, Record: ipgeo.Record{Country: country}}, nil) {
+					return
+				}
+			}
+		}))
+	}
+	for i := range 3 {
+		if err == nil {
+			err = toyworld.PublishShops(t.Context(), c, 20*(i+1))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := filepath.Join(root, "keys")
+	out, err := command(t, "keys", "new", "judge", "--keys", keys, "--scope", "write:*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.key = strings.TrimSpace(out)
+	d.args = []string{"--data", filepath.Join(root, "data"), "--live", filepath.Join(root, "live"), "--usage", filepath.Join(root, "usage"),
+		"--keys", keys, "--anonymous", "--cache", "1MiB", "--admin-listen", "127.0.0.1:0"}
+	if !d.start() {
+		t.FailNow()
+	}
+	for _, q := range damagedQuestions() {
+		code, body := d.question(q)
+		if q.want = fmt.Sprint(code, " ", body); code != http.StatusOK && q.path != "/ip/9.9.9.9" {
+			t.Errorf("%s: %d %s", q.path, code, body)
+		}
+		d.want = append(d.want, q)
+	}
+	for _, name := range []string{"cars", "vans"} {
+		if code, body := d.do(http.MethodPut, "/points/"+name, `{"title":"Judged"}`); code != http.StatusCreated {
+			t.Fatal(code, body)
+		}
+		d.live[name] = damagetest.NewJudge()
+		for range 40 {
+			d.write(name, d.live[name])
+		}
+	}
+	d.ask()
+	d.end(false)
+	d.files = d.read()
+	states = append(states, d.known.clone())
+	if !d.start() {
+		t.FailNow()
+	}
+	d.ask()
+	d.end(true)
+	d.files = d.read()
+	return d, append(states, d.known.clone())
+}
+
+// TestDamagedServer damages the directories of a server, between two of its runs and while
+// it runs. It goes on: each answer is the right one, or says that data of which
+// something was damaged cannot be read. Nothing is removed: where damage is undone, all is
+// right again.
+func TestDamagedServer(t *testing.T) {
+	rounds := 200
+	switch {
+	case os.Getenv("QUADRILLE_FULL") != "":
+		rounds = 2500
+	case testing.Short():
+		rounds = 24
+	}
+	r := testseed.Rand(t)
+	d, states := newDamaged(t)
+	counts := map[string]int{}
+	for round := range rounds {
+		d.known = states[r.IntN(len(states))].clone()
+		d.put(d.files)
+		clear(d.hit)
+		clear(d.told)
+		clear(d.cut)
+		d.process = round%10 == 0
+		dir := []string{"data", "live", "usage"}[r.IntN(3)]
+		damages := max(1, r.IntN(4))
+		when, do := "between runs", d.between
+		if r.IntN(2) == 0 {
+			when, do = "while it runs", d.running
+		}
+		d.what = fmt.Sprintf("round %d %s", round, when)
+		do(r, dir, damages)
+		counts[dir+" "+when] += damages
+	}
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%d damages of %s", counts[kind], kind)
+	}
+}
+
+// asEdited reads a file of keys as somebody means it who writes one: nothing tells a changed
+// letter from an edit. unended says that the file ends within a line that is none.
+func asEdited(text []byte) (keys map[quota.Hash]quota.Key, unended, ok bool) {
+	keys = map[quota.Hash]quota.Key{}
+	lines := strings.SplitAfter(string(text), "\n")
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0][0] == '#' {
+			continue
+		}
+		var hash quota.Hash
+		name := keyRE.FindStringSubmatch(fields[0])
+		good := name != nil
+		if good {
+			_, err := hex.Decode(hash[:], []byte(name[2]))
+			good = err == nil
+		}
+		key := quota.Key{}
+		for _, field := range fields[1:] {
+			limit := limitRE.FindStringSubmatch(field)
+			scope := scopeRE.FindStringSubmatch(field)
+			switch {
+			case limit != nil:
+				n, err := strconv.ParseInt(limit[1], 10, 64)
+				window := strings.Index("mhd", limit[2])
+				good = good && err == nil && n > 0 && n <= 1e15 && key.Limits[window] == 0
+				key.Limits[window] = n
+			case scope != nil:
+				key.Scopes = append(key.Scopes, quota.Scope{Write: scope[1] == "write", Collection: scope[2]})
+			default:
+				good = false
+			}
+		}
+		if !good && !strings.HasSuffix(line, "\n") {
+			return keys, true, false
+		}
+		if _, twice := keys[hash]; twice || !good {
+			return nil, false, false
+		}
+		key.Name = name[1]
+		keys[hash] = key
+	}
+	return keys, false, true
+}
+
+var (
+	keyRE   = regexp.MustCompile(`^([A-Za-z0-9._-]{1,64}):([0-9a-fA-F]{64})$`)
+	limitRE = regexp.MustCompile(`^([0-9]+)/1([mhd])$`)
+	scopeRE = regexp.MustCompile(`^(read|write):(\*|[a-z0-9_-]{1,64})$`)
+)
+
+// TestDamagedKeys damages a file of keys before a start and while it is in use. It is
+// read exactly, or refused by its name: then those before stay in use, and the log says so.
+func TestDamagedKeys(t *testing.T) {
+	rounds := 400
+	switch {
+	case os.Getenv("QUADRILLE_FULL") != "":
+		rounds = 5000
+	case testing.Short():
+		rounds = 100
+	}
+	r := testseed.Rand(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "keys")
+	var keys []string
+	for i, more := range [][]string{{"--limit=600/1m", "--limit=100000/1d"}, {"--scope=write:*"}, {"--scope=read:shops", "--scope=write:cars", "--limit=5/1h"}, {}} {
+		out, err := command(t, append([]string{"keys", "new", fmt.Sprint("client-", i), "--keys", file}, more...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, strings.TrimSpace(out))
+		text, err := os.ReadFile(file)
+		if err == nil && i == 1 {
+			text = append(text, "\n# Jack's, until spring\n"...)
+			err = errors.Join(os.WriteFile(file, text, 0o600), os.WriteFile(filepath.Join(dir, "keys.old"), text, 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "other.bin"), bytes.Repeat([]byte{0xde, 0xad}, 1<<17), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := damagetest.Of(vfs.Default, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := time.Now()
+	// put puts an image in the place of another. Files have times of their own, as those have
+	// that are written a moment later.
+	put := func(was, now damagetest.Image, anew bool) {
+		t.Helper()
+		if err := now.Write(anew, was.Differ(now)...); err != nil {
+			t.Fatal(err)
+		}
+		clock = clock.Add(time.Second)
+		if _, is := now[file]; is {
+			if err := os.Chtimes(file, clock, clock); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	same := func(what string, got *quota.Keys, want map[quota.Hash]quota.Key) {
+		t.Helper()
+		if got.Len() != len(want) {
+			t.Errorf("%s: %d keys are in use, want %d", what, got.Len(), len(want))
+		}
+		for _, key := range keys {
+			k, is := want[quota.HashOf(key)]
+			if found := got.Find(key); (found != nil) != is || is && !reflect.DeepEqual(*found, k) {
+				t.Errorf("%s: it takes %+v for %+v", what, found, k)
+			}
+		}
+	}
+	all, _, ok := asEdited(whole[file])
+	if !ok || len(all) != len(keys) {
+		t.Fatal(ok, all)
+	}
+	var log syncBuffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	damages, atStart, refused := 0, 0, 0
+	for round := range rounds {
+		image, what := whole, fmt.Sprint("round ", round)
+		for more := r.IntN(3); more > 0 || slices.Equal(image[file], whole[file]); more-- {
+			var another string
+			image, another = image.Damage(r)
+			what += "; " + another
+			damages++
+		}
+		edited, unended, valid := asEdited(image[file])
+		_, is := image[file]
+		valid = valid && is
+		cfg := &guardConfig{Keys: file}
+		log.b.Reset()
+		before := r.IntN(2) == 0
+		if before {
+			put(whole, image, true)
+		}
+		g, stop, err := cfg.guard(t.Context(), logger)
+		switch {
+		case before && (valid || unended && len(edited) > 0):
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+				break
+			}
+			same(what, g.Keys(), edited)
+			if told := log.String(); unended && !strings.Contains(told, file+": line ") || len(edited) == 0 && !strings.Contains(told, "no key") {
+				t.Errorf("%s: it says %q", what, told)
+			}
+		case before:
+			refused++
+			if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), file) || is && !strings.Contains(err.Error(), "line ") {
+				t.Errorf("%s: %v", what, err)
+			}
+		case err != nil:
+			t.Fatal(err)
+		default:
+			put(whole, image, r.IntN(2) == 0)
+			cfg.again()
+			told := log.String()
+			switch _, differs := slices.BinarySearch(whole.Differ(image), file); {
+			case valid:
+				same(what, g.Keys(), edited)
+				if differs && !strings.Contains(told, "changed files are in use") || len(edited) == 0 && !strings.Contains(told, "no key") {
+					t.Errorf("%s: it says %q", what, told)
+				}
+			default:
+				refused++
+				same(what, g.Keys(), all)
+				if !strings.Contains(told, "level=ERROR") || !strings.Contains(told, file) || is && !strings.Contains(told, "line ") {
+					t.Errorf("%s: it says %q", what, told)
+				}
+			}
+		}
+		if now, err := damagetest.Of(vfs.Default, dir); err != nil || len(image.Differ(now)) > 0 {
+			t.Errorf("%s: %v %q changed", what, err, image.Differ(now))
+		}
+		put(image, whole, true)
+		if before {
+			atStart++
+		} else if cfg.again(); err == nil {
+			same(what+", and undone", g.Keys(), all)
+		}
+		if err == nil {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	t.Logf("%d damages of files, %d of keys before a start and %d of keys in use; %d were refused", damages, atStart, rounds-atStart, refused)
+}
