@@ -21,6 +21,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/filelock"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testseed"
 	"quadrille/places/points"
 )
 
@@ -244,6 +245,7 @@ func TestKillBackup(t *testing.T) {
 	if os.Getenv("QUADRILLE_FULL") != "" {
 		rounds = 20
 	}
+	rnd := testseed.Rand(t)
 	for range rounds {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKillBackup$")
 		cmd.Env = append(os.Environ(), "BACKUP_KILL_DIR="+dir)
@@ -258,10 +260,10 @@ func TestKillBackup(t *testing.T) {
 		if _, err := io.ReadFull(out, make([]byte, 1)); err != nil { // the first backup
 			t.Fatal(err)
 		}
-		time.AfterFunc(time.Duration(rand.IntN(100))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		time.AfterFunc(time.Duration(rnd.IntN(100))*time.Millisecond, func() { _ = cmd.Process.Kill() })
 		_, _ = io.Copy(io.Discard, out)
-		if err := cmd.Wait(); err == nil {
-			t.Fatal("it ended by itself")
+		if err := cmd.Wait(); err == nil || cmd.ProcessState.Exited() {
+			t.Fatal("it ended by itself", err)
 		}
 	}
 	all, err := filepath.Glob(filepath.Join(dir, "backup-*"))
