@@ -242,8 +242,9 @@ func TestReplacedFile(t *testing.T) {
 			must(0, mem.Rename("x", ssts[1]))
 		}
 		swap()
-		for _, tab := range tables {
-			if rows, err := all(tab, cellstore.Scan{}); !errors.Is(err, cellstore.ErrCorrupt) {
+		for i, tab := range tables {
+			// The engine may have opened the file before, to count what is in it.
+			if rows, err := all(tab, cellstore.Scan{}); !errors.Is(err, cellstore.ErrCorrupt) && (readOnly || err != nil || strings.Count(rows, "[") != 100*(i+1)) {
 				t.Errorf("read only %v: %d rows, %v", readOnly, strings.Count(rows, "["), err)
 			}
 		}
