@@ -45,8 +45,12 @@ var (
 )
 
 // IsShortage reports whether an error is one of the moment, as ErrShortage or in the words
-// of the operating system, whatever else it says.
+// of the operating system, whatever else it says but ErrLocked: a lock that another has is
+// EAGAIN too.
 func IsShortage(err error) bool {
+	if errors.Is(err, ErrLocked) {
+		return false
+	}
 	for _, of := range [...]error{ErrShortage, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
 		if errors.Is(err, of) {
 			return true

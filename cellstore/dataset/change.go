@@ -317,7 +317,7 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 		if err != nil {
 			return false, err
 		}
-		ctx, end = held, free
+		ctx, end = held, free //nolint:fatcontext // once: it ends if the claim is lost
 		return true, nil
 	}
 	// The list is replaced before data goes: a crash in between leaves waste,

@@ -40,7 +40,7 @@ func shortage(err error) error {
 	if errors.Is(err, cellstore.ErrShortage) {
 		return err
 	}
-	return fmt.Errorf("%w: %s", cellstore.ErrShortage, err)
+	return fmt.Errorf("%w: %s", cellstore.ErrShortage, err.Error())
 }
 
 // damage is classify for the opening of a table that is known to exist: whatever the

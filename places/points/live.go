@@ -170,7 +170,7 @@ func (l *Live) add(c *LiveCollection) error {
 
 // retry opens a collection that could not be read, once it can.
 func (l *Live) retry(name string) {
-	for err := error(ErrUnreadable); errors.Is(err, ErrUnreadable); {
+	for err := ErrUnreadable; errors.Is(err, ErrUnreadable); {
 		select {
 		case <-l.quit:
 			return

@@ -183,9 +183,7 @@ func (s *Sender) begin(l *points.LiveCollection, hooks ...*hook) {
 		s.runs.Go(func() { s.watch(l) })
 	}
 	for _, h := range hooks {
-		h.ctx, h.end = context.WithCancel(s.ctx)
-		h.hard, h.cut = context.WithCancel(s.hard)
-		h.ended = make(chan struct{})
+		h.init()
 		if s.closed {
 			close(h.ended) // the next start takes it up
 			continue
@@ -193,6 +191,12 @@ func (s *Sender) begin(l *points.LiveCollection, hooks ...*hook) {
 		of[h.name] = h
 		s.runs.Go(h.run)
 	}
+}
+
+func (h *hook) init() {
+	h.ctx, h.end = context.WithCancel(h.s.ctx)
+	h.hard, h.cut = context.WithCancel(h.s.hard)
+	h.ended = make(chan struct{})
 }
 
 // watch lets go of the hooks of a collection that is dropped.
