@@ -312,7 +312,7 @@ func TestPointsBadRecords(t *testing.T) {
 		"one line":      {text: strings.ReplaceAll(strings.Replace(feature(`{"type":"Point","coordinates":[7,46]}`), "bad", "good", 1), "\n", ""), reason: reasonRepeated, at: "feature number 2"},
 	}
 	for name, expires := range map[string]string{
-		"expires of nothing": `""`, "expires of the year 1": `"0001-01-01T00:00:00Z"`, "expires of a number": `0`, "expires of a date": `"2090-01-01"`,
+		"expires of nothing": `""`, "expires of the year 1": `"0001-01-01T00:00:00Z"`, "expires of a number": `0`, "expires of a day there is not": `"2090-02-30"`,
 	} {
 		text := strings.Replace(feature(`{"type":"Point","coordinates":[1,1]}`), `"properties"`, `"expires":`+expires+`,"properties"`, 1)
 		tests[name] = test{text: text, reason: reasonExpires}
