@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,8 +21,6 @@ type Accounts struct {
 // maxKeys bounds a file of keys, in bytes.
 const maxKeys = 16 << 20
 
-const wrongLine = "line %d is not ACCOUNT:SHA256; make the hash of a key with: printf %%s KEY | sha256sum"
-
 // ReadAccounts reads a line for each key, an account may have several:
 //
 //	ACCOUNT:SHA256
@@ -36,8 +33,7 @@ func ReadAccounts(r io.Reader) (*Accounts, error) {
 	k := &Accounts{byAccount: make(map[string][][sha256.Size]byte)}
 	limited := &io.LimitedReader{R: r, N: maxKeys + 1}
 	lines := bufio.NewScanner(limited)
-	n := 1
-	for ; lines.Scan(); n++ {
+	for n := 1; lines.Scan(); n++ {
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 || line[0] == '#' {
 			continue
@@ -47,13 +43,11 @@ func ReadAccounts(r io.Reader) (*Accounts, error) {
 		var hash [sha256.Size]byte
 		if _, err := hex.Decode(hash[:], []byte(sum)[:min(len(sum), hex.EncodedLen(len(hash)))]); err != nil ||
 			account == "" || len(sum) != hex.EncodedLen(len(hash)) {
-			return nil, fmt.Errorf(wrongLine, n)
+			return nil, fmt.Errorf("line %d is not ACCOUNT:SHA256; make the hash of a key with: printf %%s KEY | sha256sum", n)
 		}
 		k.byAccount[account] = append(k.byAccount[account], hash)
 	}
 	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf(wrongLine, n)
 	case err != nil:
 		return nil, err
 	case limited.N == 0:
