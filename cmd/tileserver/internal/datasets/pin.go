@@ -120,14 +120,15 @@ func (p *Pinned[T]) Get() (v T, err error) {
 	return p.Handle.Value(), nil
 }
 
-// MeaningOf gives errors of the moment, and of a table that is gone, their meaning. From a remote store,
-// which others change, a generation may be removed under a server that did not notice
-// the next one yet, which passes. From a local one nothing is removed that is in
-// use: then it is damage, as any error that nobody expects.
+// MeaningOf gives errors of the moment, and of a table that is gone, their meaning. A
+// shortage is one whatever else was made of it. From a remote store, which others change, a
+// generation may be removed under a server that did not notice the next one yet, which
+// passes. From a local one nothing is removed that is in use: then it is damage, as any
+// error that nobody expects.
 func MeaningOf(remote bool) func(error) error {
 	return func(err error) error {
-		if cellstore.IsShortage(err) { // whatever met it has made of it
-			return cellstore.ErrShortage
+		if cellstore.IsShortage(err) {
+			return fmt.Errorf("%w: %s", cellstore.ErrShortage, err.Error())
 		}
 		if remote && errors.Is(err, cellstore.ErrTableNotFound) {
 			return fmt.Errorf("%w: %w", cellstore.ErrUnavailable, err)

@@ -111,9 +111,9 @@ func (s *Room) getHealth(c echo.Context) error {
 }
 
 // getReady answers GET /readyz: every published data set, and every one that the operator
-// requires, is open and not known to be damaged. One that keeps serving an older generation because the newest
-// does not open is ready; that trouble shows in /status and in the log. One that
-// is about to stop is not, so that load balancers turn elsewhere.
+// requires, is open and not known to be damaged. One that keeps serving an older generation
+// because the newest does not open is ready; that trouble shows in /status and in the log.
+// A server that is about to stop is not ready, so that load balancers turn elsewhere.
 func (s *Room) getReady(c echo.Context) error {
 	select {
 	case <-s.Draining:

@@ -23,8 +23,9 @@ import (
 // A batch is a request with a question, or a write, in each line of its body. Each is
 // answered by one line of JSON, in their order: line n of the answer is about line n
 // of the request, and a blank one of questions is answered by a blank one. A line that
-// cannot be answered gets an error of its own, and the batch goes on. Answers are sent while lines come in, so a client must read while it
-// writes; what memory a batch takes does not depend on its size.
+// cannot be answered gets an error of its own, and the batch goes on. Answers are sent
+// while lines come in, so a client must read while it writes; what memory a batch takes
+// does not depend on its size.
 
 const (
 	batchBuffer = 32 << 10 // of what is read at once
@@ -219,10 +220,10 @@ func (b *Batch) open(cd Coding) error {
 }
 
 // Next returns the next line without its end, the record separator of RFC 7464 and the byte
-// order mark of the body, valid until the one after. Its error
-// is io.EOF at the end, ErrLongLine, after which the batch goes on, or one to end
-// the batch with: a body cut off is an error and not a last, shorter line, and so is a
-// first line of another format, as nothing has been done yet.
+// order mark of the body, valid until the one after. Its error is io.EOF at the end,
+// ErrLongLine, after which the batch goes on, or one to end the batch with. A body that is
+// cut off is such an error, not a last, shorter line. So is a first line of another format,
+// as nothing has been done yet.
 func (b *Batch) Next() ([]byte, error) {
 	line, err := b.read()
 	switch {

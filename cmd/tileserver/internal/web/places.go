@@ -17,8 +17,8 @@ type Client struct {
 	Addr quota.Client
 }
 
-// clientOf tells whom a request is from. Keys of the classes that are light anyway count
-// as their addresses, unless they may do more than ask.
+// clientOf tells whom a request is from. A light one by a key without scopes counts as its
+// address: to remember the key would cost memory.
 func (s *Kit) clientOf(c echo.Context) Client {
 	if k, ok := c.Get(clientKey).(keyed); ok {
 		return Client{Key: k.name}
