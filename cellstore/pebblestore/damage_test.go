@@ -258,3 +258,38 @@ func TestReplacedFile(t *testing.T) {
 		must(0, s.Close())
 	}
 }
+
+// TestReplacedLedger: another file takes the place of the ledger of a table that is open,
+// such as that of a backup. The table that is closed has its own again, by which a log that
+// is cut then is damaged and did not end so by a crash.
+func TestReplacedLedger(t *testing.T) {
+	for _, what := range []string{"older", "removed"} {
+		mem := vfs.NewMem()
+		s, tab := fixture(t, "s", &Options{FS: mem})
+		ledger := tab.ledgerPath()
+		older := must(readFile(mem, ledger))
+		for i := range 50 {
+			must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Appendf(nil, "w%03d", i), Ops: []cellstore.Op{cellstore.PutAt("a", []byte("q"), 1, nil)}}))
+		}
+		if what == "older" {
+			must(0, writeFile(mem, ledger, older))
+		} else {
+			must(0, mem.Remove(ledger))
+		}
+		must(0, s.Close())
+		whole := imageOf(mem)
+		if rows, _, err := readForWriting(must(whole.Mount(whole))); err != nil || strings.Count(rows, "[7730") != 50 {
+			t.Errorf("%s: %s, %v", what, rows, err)
+		}
+		cut := 0
+		for _, name := range files(mem, "s") {
+			if strings.HasSuffix(name, ".log") && len(must(readFile(mem, name))) > 100 {
+				cut++
+				must(0, writeFile(mem, name, must(readFile(mem, name))[:100]))
+			}
+		}
+		if rows, _, err := readForWriting(mem); cut != 1 || !errors.Is(err, cellstore.ErrCorrupt) {
+			t.Errorf("%s, and %d logs cut: %d rows, %v", what, cut, strings.Count(rows, "[7730"), err)
+		}
+	}
+}

@@ -35,6 +35,7 @@ import (
 // synchronised itself: it is a lower bound. But before a file is removed, both slots
 // without it are on the disk.
 type ledger struct {
+	fs   vfs.FS
 	path string
 
 	mu       sync.Mutex
@@ -135,7 +136,52 @@ func (l *ledger) write() error {
 
 // writeBoth writes both slots and brings them to the disk.
 func (l *ledger) writeBoth() error {
-	return errors.Join(l.write(), l.write(), l.file.SyncData())
+	if err := errors.Join(l.write(), l.write(), l.file.SyncData()); err != nil {
+		return err
+	}
+	return l.keep()
+}
+
+// keep writes the ledger anew where another file, such as one of a backup, has taken its
+// place since it was opened: what is written into the file that is open reaches nobody.
+func (l *ledger) keep() error {
+	b, err := readFile(l.fs, l.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for at := 0; at < len(b); at += slotBytes {
+		sequence, _, _, ok := parseSlot(b[at:min(at+slotBytes, len(b))])
+		if ok && sequence == l.sequence {
+			return nil
+		}
+	}
+	both, err := l.slots()
+	if err == nil {
+		err = writeFile(l.fs, l.path, both)
+	}
+	if err != nil {
+		return err
+	}
+	file, err := l.fs.OpenReadWrite(l.path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	old := l.file
+	l.file = file
+	return old.Close()
+}
+
+// slots makes the next two slots as a file has them.
+func (l *ledger) slots() ([]byte, error) {
+	file := make([]byte, 2*slotBytes)
+	for range 2 {
+		b, err := l.slot()
+		if err != nil {
+			return nil, err
+		}
+		copy(file[l.sequence%2*slotBytes:], b)
+	}
+	return file, nil
 }
 
 // begin adds a file that is written from its first byte on.
@@ -292,7 +338,7 @@ func openLedger(fsys vfs.FS, path string, entries map[string]extent, sequence ui
 	if err != nil {
 		return nil, err
 	}
-	l := &ledger{path: path, file: file, sequence: sequence, entries: map[string]*entry{}}
+	l := &ledger{fs: fsys, path: path, file: file, sequence: sequence, entries: map[string]*entry{}}
 	for name, x := range entries {
 		l.entries[name] = &entry{of: l, now: x, whole: x, listed: true, found: true}
 	}
@@ -320,15 +366,11 @@ func makeLedger(fsys vfs.FS, path, db string) error {
 		}
 		l.entries[name] = &entry{whole: x, listed: true}
 	}
-	file := make([]byte, 2*slotBytes)
-	for range 2 {
-		b, err := l.slot()
-		if err != nil {
-			return err
-		}
-		copy(file[l.sequence%2*slotBytes:], b)
+	both, err := l.slots()
+	if err != nil {
+		return err
 	}
-	return writeFile(fsys, path, file)
+	return writeFile(fsys, path, both)
 }
 
 // extentOf sums up the first bytes of a file, all of it if bytes is negative.

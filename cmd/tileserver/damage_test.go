@@ -455,17 +455,20 @@ func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 	if r.IntN(2) == 0 {
 		d.ask() // what is in memory then is not read again
 	}
+	kill := r.IntN(2) == 0
 	for range damages {
 		anew := r.IntN(2) == 0
 		d.what += map[bool]string{false: "; in place", true: "; anew"}[anew]
-		// The server goes on to write the ledger that it has open. One in its place is of an
-		// earlier moment: what is missing since passes for the end that a crash leaves.
+		// The server goes on to write the ledger that it has open, and looks whether it is
+		// still in its place when it removes a log and when it ends. One that it has not
+		// found there is of an earlier moment: what is missing since passes for the end that
+		// a crash leaves.
 		for _, name := range d.damage(r, dir, anew) {
-			d.cut[d.owner(name)] = d.cut[d.owner(name)] || anew && filepath.Base(name) == "ledger"
+			d.cut[d.owner(name)] = d.cut[d.owner(name)] || kill && anew && filepath.Base(name) == "ledger"
 		}
 		d.ask()
 	}
-	d.end(r.IntN(2) == 0)
+	d.end(kill)
 	d.what += "; and started again"
 	if d.start() {
 		d.ask()

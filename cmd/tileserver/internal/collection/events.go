@@ -111,7 +111,7 @@ func (e *eventStream) run() error {
 	h["X-Content-Type-Options"] = web.NoSniff
 	h["X-Accel-Buffering"] = []string{"no"} // nginx would collect events
 	e.c.Response().WriteHeader(http.StatusOK)
-	if e.beat() != nil {
+	if e.c.Request().Method == http.MethodHead || e.beat() != nil {
 		return nil
 	}
 	events, failed := make(chan *points.Event), make(chan error, 1)

@@ -24,9 +24,8 @@ type Hooks interface {
 }
 
 const (
-	hooksPath   = collectionPath + "/hooks"
-	hookPath    = hooksPath + "/:hook"
-	hookMethods = "GET, HEAD, PUT, DELETE, OPTIONS"
+	hooksPath = collectionPath + "/hooks"
+	hookPath  = hooksPath + "/:hook"
 )
 
 func (s *Room) hookRoutes() []web.Route {
@@ -35,8 +34,6 @@ func (s *Room) hookRoutes() []web.Route {
 		{Path: hookPath, Handle: s.getHook, Cost: web.Light, Scoped: true},
 		{Path: hookPath, Methods: []string{http.MethodPut}, Handle: unconditional(s.putHook), Cost: web.Light, Body: true},
 		{Path: hookPath, Methods: []string{http.MethodDelete}, Handle: unconditional(s.deleteHook), Cost: web.Light, Body: true},
-		s.preflight(hooksPath, readMethods),
-		s.preflight(hookPath, hookMethods),
 	}
 }
 

@@ -30,12 +30,8 @@ const (
 	pointPath      = "/points/:collection/:id"
 )
 
-// Methods of a collection and of a point, for headers.
-const (
-	collectionMethods = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
-	pointMethods      = "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
-	readMethods       = "GET, HEAD, OPTIONS"
-)
+// readMethods are those of a collection and its points where no writes are taken.
+const readMethods = "GET, HEAD, OPTIONS"
 
 func (s *Room) writeRoutes() []web.Route {
 	write := func(path, method string, h echo.HandlerFunc, cost web.Cost, names ...any) web.Route {
@@ -49,15 +45,9 @@ func (s *Room) writeRoutes() []web.Route {
 		write(pointPath, http.MethodPut, s.putPoint, web.Light, "expires", "ttl"),
 		write(pointPath, http.MethodPatch, s.patchPoint, web.Light, "expires", "ttl"),
 		write(pointPath, http.MethodDelete, s.deletePoint, web.Light),
-		{Path: collectionPath + "/events", Methods: []string{http.MethodGet}, Handle: s.getEvents, Cost: web.Followed,
+		{Path: collectionPath + "/events", Handle: s.getEvents, Cost: web.Followed,
 			Query: web.Takes(fence.Parameters, "last_event_id")},
-		s.preflight(collectionPath, collectionMethods),
-		s.preflight(pointPath, pointMethods),
 	}
-}
-
-func (s *Room) preflight(path, methods string) web.Route {
-	return web.Route{Path: path, Methods: []string{http.MethodOptions}, Handle: s.Preflight(methods), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked, Label: web.PreflightLabel}
 }
 
 // What writes are refused for.

@@ -256,7 +256,7 @@ func TestPoints(t *testing.T) {
 	s.want(s.send(shopsKey, "PUT", "/points/shops/x?ttl=60", feature("x", 1, 2, "{}")), 201, "")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/12", `{"type":"Feature","id":12,"geometry":{"type":"Point","coordinates":[1,2]}}`, "Content-Type", "application/geo+json"), 201, "")
 	w = s.send("", "OPTIONS", "/points/shops/12", "")
-	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Methods") != pointMethods {
+	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Methods") != "GET, HEAD, PUT, PATCH, DELETE, OPTIONS" {
 		t.Errorf("preflight: %d %v", w.Code, w.Header())
 	}
 }

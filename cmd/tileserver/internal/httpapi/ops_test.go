@@ -24,6 +24,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/ops"
+	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -224,6 +225,51 @@ func TestLimitsAndMethods(t *testing.T) {
 		if res := f.do("OPTIONS", path); res.StatusCode != 204 || res.Header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("OPTIONS %s: %d %v", path, res.StatusCode, res.Header)
 		}
+	}
+}
+
+// OPTIONS and refusals of a method tell the same methods, those that the routes of the
+// path are for.
+func TestAllowedMethods(t *testing.T) {
+	f := newFixture(t, guarded(t, true, quota.Limits{}), all...)
+	const reads = "GET, HEAD, OPTIONS"
+	for path, allow := range map[string]string{
+		"/":                             reads,
+		"/nowhere":                      reads,
+		"/metrics":                      reads,
+		"/status":                       reads,
+		"/tiles/country/0/0/0.mvt":      reads,
+		"/ip/1.2.3.4":                   reads,
+		"/at":                           "GET, HEAD, POST, OPTIONS",
+		"/geocode":                      "GET, HEAD, POST, OPTIONS",
+		"/geocode/reverse":              "GET, HEAD, POST, OPTIONS",
+		"/reverse":                      "GET, HEAD, POST, OPTIONS",
+		"/ip/batch":                     "POST, OPTIONS",
+		"/points/shops":                 "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS",
+		"/points/shops/12":              "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
+		"/points/shops/hooks/mine":      "GET, HEAD, PUT, DELETE, OPTIONS",
+		"/points/shops/hooks":           reads,
+		"/ogc/collections/places/items": reads,
+	} {
+		res := f.do("OPTIONS", path, "Origin", "https://a.example")
+		if got := res.Header.Get("Allow"); res.StatusCode != 204 || got != allow || res.Header.Get("Access-Control-Allow-Methods") != allow {
+			t.Errorf("OPTIONS %s: %d, Allow %q and not %q", path, res.StatusCode, got, allow)
+		}
+		for _, method := range []string{"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "TRACE", "BREW"} {
+			if slices.Contains(strings.Split(allow, ", "), method) {
+				continue
+			}
+			if path == "/points/shops/hooks" && method != "HEAD" && method != "BREW" && method != "TRACE" && method != "POST" {
+				continue // they are of a point with this name, and say so
+			}
+			res := f.do(method, path)
+			if got := res.Header.Get("Allow"); res.StatusCode != 405 || got != allow {
+				t.Errorf("%s %s: %d, Allow %q and not %q", method, path, res.StatusCode, got, allow)
+			}
+		}
+	}
+	if res := f.do("HEAD", "/metrics"); res.StatusCode != 200 {
+		t.Errorf("HEAD /metrics: %d", res.StatusCode)
 	}
 }
 

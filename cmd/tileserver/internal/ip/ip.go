@@ -47,9 +47,6 @@ func (s *Room) Routes() []web.Route {
 		{Path: "/ip/:addr", Handle: s.getAddress, Cost: web.Light, Query: web.Takes(part)},
 		{Path: batchPath, Methods: []string{http.MethodPost}, Handle: s.postBatch, Cost: web.Streamed, Query: web.Takes(part), Body: true},
 		{Path: "/ip/ranges", Handle: s.getRanges, Cost: web.Heavy, Query: web.Takes([]string{"country", "asn", "version", "format"})},
-		// Otherwise it would be an address that cannot be read.
-		{Path: batchPath, Handle: web.RefuseMethod("POST, OPTIONS"), Cost: web.Vital, Query: web.Anything},
-		{Path: batchPath, Methods: []string{http.MethodOptions}, Handle: s.Preflight("POST, OPTIONS"), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked, Label: web.PreflightLabel},
 		// Proxies ask about requests of every method, with the query of the
 		// request they ask about.
 		{Path: "/ip/headers", Any: true, Handle: s.getHeaders, Cost: web.Light, Query: web.Anything, Keys: web.KeysOfProxy, Refuse: s.refuseHeaders, Body: true},

@@ -74,14 +74,13 @@ func (s *Room) Routes() []web.Route {
 	list := append(s.documentRoutes(),
 		web.Route{Path: "/*", Handle: s.getPage, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked},
 		web.Route{Path: embedPath, Handle: s.getPage, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked},
-		web.Route{Path: "/*", Methods: []string{http.MethodOptions}, Handle: s.Preflight("GET, HEAD, OPTIONS"), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked, Label: web.PreflightLabel},
 		// Probes and scrapers have parameters of their own.
 		web.Route{Path: "/healthz", Handle: s.getHealth, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
 		web.Route{Path: "/readyz", Handle: s.getReady, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
 		web.Route{Path: "/status", Handle: s.getStatus, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
 	)
 	if s.MetricsHandler != nil {
-		list = append(list, web.Route{Path: "/metrics", Methods: []string{http.MethodGet}, Handle: web.ServePlain(s.MetricsHandler), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked})
+		list = append(list, web.Route{Path: "/metrics", Handle: web.ServePlain(s.MetricsHandler), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked})
 	}
 	if s.Guarding != nil && s.Guarding.Keys != nil {
 		list = append(list, web.Route{Path: "/usage", Handle: s.getUsage, Cost: web.Light, Keys: web.KeysUnasked})

@@ -208,7 +208,7 @@ func verdict(c echo.Context, v quota.Verdict) error {
 func survives(name string) bool {
 	switch name {
 	case "Allow", "Connection", "Www-Authenticate", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
-		requestIDHeader, allowOriginHeader, "Access-Control-Expose-Headers":
+		requestIDHeader, allowOriginHeader, exposeHeadersHeader:
 		return true
 	}
 	return false

@@ -182,6 +182,7 @@ func New(cfg *Config) *Kit {
 		most = int64(cfg.MaxConcurrent)
 	}
 	s.running.init(most, most/lightClientShare, keyed)
+	s.running.few = s.running.share / 2
 	s.Heavy.init(most/heavyShare, most/heavyShare/clientShare, keyed)
 	s.streams.init(most/streamShare, most/streamShare/clientShare, keyed)
 	s.followers.init(most, MaxFollowed, keyed)
@@ -211,7 +212,11 @@ func (s *Kit) Handler(routes []Route) http.Handler {
 	// The framework's default believes any client's X-Forwarded-For. Handlers
 	// use ClientAddr; this keeps RealIP from ever disagreeing with it.
 	e.IPExtractor = func(r *http.Request) string { return s.ClientAddr(r).String() }
+	allow := allowed(routes)
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		if list, ok := allow[c.Path()]; ok && errors.Is(err, echo.ErrMethodNotAllowed) {
+			c.Response().Header()["Allow"] = []string{list}
+		}
 		if s.tracer != nil {
 			if span := s.beginSpan(c, ""); span != nil {
 				defer endSpan(c, span)
@@ -227,6 +232,7 @@ func (s *Kit) Handler(routes []Route) http.Handler {
 	for _, r := range routes {
 		s.add(e, &r)
 	}
+	s.addAllowed(e, allow)
 	if s.basePath != "" {
 		return &beneath{s: s, e: e, base: s.basePath}
 	}
@@ -238,9 +244,6 @@ func (s *Kit) Handler(routes []Route) http.Handler {
 func (s *Kit) answering(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		s.allowOrigin(c)
-		if r := c.Request(); s.origins != nil && r.Header["Origin"] != nil && r.Method != http.MethodOptions {
-			c.Response().Header()["Access-Control-Expose-Headers"] = exposed
-		}
 		var start time.Time
 		if s.access != nil {
 			start = time.Now()
@@ -279,7 +282,14 @@ func (s *Kit) run(h echo.HandlerFunc, c echo.Context) {
 	}
 }
 
-const allowOriginHeader = "Access-Control-Allow-Origin"
+const (
+	allowOriginHeader   = "Access-Control-Allow-Origin"
+	exposeHeadersHeader = "Access-Control-Expose-Headers"
+)
+
+// exposed lets pages of other origins read every header, such as ETag and Retry-After,
+// which browsers do not show them anyway.
+var exposed = []string{"*"}
 
 // allowOrigin lets pages of other origins read an answer. With a list of origins the
 // header depends on who asks, and every answer says so, also to who has no origin: a cache
@@ -289,13 +299,13 @@ func (s *Kit) allowOrigin(c echo.Context) {
 	switch len(s.origins) {
 	case 0:
 	case 1:
-		res.Header()[allowOriginHeader] = s.origins
+		res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = s.origins, exposed
 	default:
 		origin := c.Request().Header["Origin"]
 		res.Before(func() { // whatever else the answer varies with is known by then
 			res.Header().Add("Vary", "Origin")
 			if len(origin) == 1 && slices.Contains(s.origins, origin[0]) {
-				res.Header()[allowOriginHeader] = origin
+				res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = origin, exposed
 			}
 		})
 	}
@@ -320,14 +330,10 @@ func CheckOrigins(list string) error {
 	return nil
 }
 
-// exposed are the headers of answers that pages of other origins may read, and
-// that browsers do not show them anyway.
-var exposed = []string{"ETag, Retry-After, Allow, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, " + requestIDHeader + ", " + DatabaseHeader}
-
-// Preflight answers the question browsers ask before a cross-origin request
+// preflight answers the question browsers ask before a cross-origin request
 // with headers of its own. Pages of any origin may ask: writes need a key, which no
 // browser sends by itself.
-func (s *Kit) Preflight(methods string) echo.HandlerFunc {
+func (s *Kit) preflight(methods string) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
 		if s.origins != nil {

@@ -297,7 +297,16 @@ func Gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ..
 func ServePlain(h http.Handler) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Header()["Cache-Control"] = NoStore
-		h.ServeHTTP(c.Response(), c.Request())
+		var w http.ResponseWriter = c.Response()
+		if c.Request().Method == http.MethodHead {
+			w = headers{w}
+		}
+		h.ServeHTTP(w, c.Request())
 		return nil
 	}
 }
+
+// headers are an answer without its body.
+type headers struct{ http.ResponseWriter }
+
+func (headers) Write(b []byte) (int, error) { return len(b), nil }

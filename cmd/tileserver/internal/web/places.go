@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -59,9 +60,12 @@ const MaxFollowed = 32
 // be called concurrently.
 type Places struct {
 	most, share, keys int64
+	// few is how many are taken before anybody asks by whom. They count against the
+	// share of every client.
+	few int64
 
+	all atomic.Int64
 	mu  sync.Mutex
-	all int64
 	of  map[Client]int64
 }
 
@@ -72,6 +76,20 @@ func (p *Places) init(most, share int64, keyed bool) {
 	}
 }
 
+// beginFew takes a place while few are taken. EndFew gives it back.
+func (p *Places) beginFew() bool {
+	if p.few == 0 {
+		return false
+	}
+	if p.all.Add(1) > p.few {
+		p.all.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (p *Places) endFew() { p.all.Add(-1) }
+
 // begin takes a place, if there is one. End gives it back.
 func (p *Places) begin(who Client) bool {
 	most := p.most
@@ -80,10 +98,10 @@ func (p *Places) begin(who Client) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.all >= most || p.of[who] >= p.share {
+	if p.all.Load() >= most || p.of[who] >= p.share-p.few {
 		return false
 	}
-	p.all++
+	p.all.Add(1)
 	p.of[who]++
 	return true
 }
@@ -91,22 +109,22 @@ func (p *Places) begin(who Client) bool {
 func (p *Places) end(who Client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all--
+	p.all.Add(-1)
 	if p.of[who]--; p.of[who] <= 0 {
 		delete(p.of, who)
 	}
 }
 
 // Taken returns how many places are taken.
-func (p *Places) Taken() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.all
-}
+func (p *Places) Taken() int64 { return p.all.Load() }
 
 // guard lets a request through that finds a place.
 func (s *Kit) guard(r *Route, p *Places, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		if p.beginFew() {
+			defer p.endFew()
+			return h(c)
+		}
 		who := s.clientOf(c)
 		if !p.begin(who) {
 			return r.turnAway(c, ErrBusy)

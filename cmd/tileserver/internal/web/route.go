@@ -1,6 +1,12 @@
 package web
 
-import "github.com/labstack/echo/v4"
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
 
 // Parameters that many endpoints take, for Takes.
 var (
@@ -118,13 +124,44 @@ func LeaveBody(c echo.Context) {
 	}
 }
 
-// PreflightLabel is the name of answers to OPTIONS, of every path.
-const PreflightLabel = "preflight"
+// methods are those that routes are for, in the order in which headers tell them.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete}
 
-// RefuseMethod refuses a method and tells those there are.
-func RefuseMethod(allow string) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		c.Response().Header()["Allow"] = []string{allow}
-		return errMethod
+// allowed returns the methods of each path, as the header Allow has them.
+func allowed(routes []Route) map[string]string {
+	offered := make(map[string][]string)
+	for _, r := range routes {
+		switch {
+		case r.Any:
+		case r.Methods == nil:
+			offered[r.Path] = append(offered[r.Path], http.MethodGet, http.MethodHead)
+		default:
+			offered[r.Path] = append(offered[r.Path], r.Methods...)
+		}
+	}
+	allow := make(map[string]string, len(offered))
+	for path, list := range offered {
+		for _, m := range methods {
+			if slices.Contains(list, m) {
+				allow[path] += m + ", "
+			}
+		}
+		allow[path] += http.MethodOptions
+	}
+	return allow
+}
+
+// addAllowed makes the routes that follow from what the others allow: the answers to
+// OPTIONS, and refusals of what would otherwise be taken for a path of another route,
+// such as /ip/batch for an address.
+func (s *Kit) addAllowed(e *echo.Echo, allow map[string]string) {
+	for path, list := range allow {
+		s.add(e, &Route{Path: path, Methods: []string{http.MethodOptions}, Handle: s.preflight(list),
+			Cost: Vital, Query: Anything, Keys: KeysUnasked, Label: "preflight"})
+		for _, m := range methods[:2] {
+			if !slices.Contains(strings.Split(list, ", "), m) {
+				e.Add(m, path, func(echo.Context) error { return echo.ErrMethodNotAllowed })
+			}
+		}
 	}
 }
