@@ -33,14 +33,16 @@ var (
 	ErrFailed  = errors.New("data set cannot be read")
 )
 
+const corrupt = "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it; " +
+	"for a live collection, tileserver live verify and tileserver live repair."
+
 // Damaged come last: a room may know better what its damage means.
 var Damaged = []web.Kind{
 	{Err: cellstore.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment.", Retry: true},
 	{Err: tiles.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged",
-		Detail: "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it."},
-	{Err: cellstore.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged",
-		Detail: "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it."},
+		Detail: corrupt},
+	{Err: cellstore.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged", Detail: corrupt},
 }
 
 // Unreadable come before all others: a store that does not answer never
