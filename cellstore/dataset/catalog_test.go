@@ -491,6 +491,9 @@ func TestLostPointer(t *testing.T) {
 			if _, err := c.Rollback(t.Context(), "ip"); err == nil {
 				t.Fatal("rolled back without a pointer")
 			}
+			if _, err := c.Prune(t.Context(), 1, 0); !errors.Is(err, ErrBadPointer) {
+				t.Fatalf("pruned without a pointer: %v", err)
+			}
 			// A build must not take the generations for leftovers.
 			if b, err := c.Begin(t.Context(), "ip"); err == nil {
 				if b.Generation() != 3 {

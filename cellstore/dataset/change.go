@@ -269,14 +269,14 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 	all := len(datasets) == 0
 	if all {
 		var err error
-		if datasets, err = g.datasets(ctx, func(_ string, p *pointer, err error) bool { return p != nil || err != nil }); err != nil {
+		if datasets, err = g.datasets(ctx, func(string, *pointer, error) bool { return true }); err != nil {
 			return pruned, err
 		}
 	}
 	var errs []error
 	for _, name := range datasets {
 		switch err := g.prune(ctx, name, keep, grace, &pruned); {
-		case err == nil, all && errors.Is(err, ErrNoGeneration): // another prune has removed the last of it
+		case err == nil, all && errors.Is(err, ErrNoGeneration): // nothing was published, or another prune has removed the last of it
 		case errors.Is(err, ErrBadPointer), errors.Is(err, ErrNewer):
 			errs = append(errs, err)
 		default:
