@@ -146,8 +146,9 @@ func (s *Sender) load(l *points.LiveCollection) error {
 			h.fences, err = h.stored.fences()
 		}
 		if err != nil {
-			s.Log.Error("a hook cannot be read", "collection", l.Meta().Name, "hook", h.name, "error", err)
-			continue
+			h.log().Error("a hook cannot be read, and sends nothing until it is PUT again", "error", err)
+			h.stored = stored{Definition: h.stored.Definition, Disabled: true}
+			h.err = "the hook cannot be read: PUT it again, or DELETE it"
 		}
 		hooks = append(hooks, h)
 	}
@@ -247,15 +248,17 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	old, all := s.find(l, name)
 	h := &hook{s: s, live: l, name: name, fences: fences}
 	h.stored = stored{Definition: d, Created: time.Now().UTC().Truncate(time.Second)}
-	switch {
-	case old != nil:
+	if old != nil {
 		old.stop()
+	}
+	switch {
+	case old != nil && old.stored.Secret != nil: // it could be read
 		was := &old.stored
 		h.stored.rotate(was, l.Now(), overlap)
 		// The fences may be others, so a move that was told in part is told again.
 		h.stored.Position = fence.ID{Seq: was.position().After()}.String()
 		h.stored.Created, h.stored.Delivered, h.stored.Lost = was.Created, was.Delivered, was.Lost
-	case all >= MaxHooks:
+	case old == nil && all >= MaxHooks:
 		return st, false, ErrTooMany
 	default:
 		h.stored.rotate(nil, l.Now(), 0)
@@ -267,7 +270,7 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	}
 	if err := h.save(cellstore.Sync); err != nil {
 		if old != nil {
-			s.begin(l, &hook{s: s, live: l, name: name, fences: old.fences, stored: old.stored})
+			s.begin(l, &hook{s: s, live: l, name: name, fences: old.fences, stored: old.stored, err: old.err})
 		}
 		return st, false, err
 	}
@@ -319,7 +322,7 @@ func (s *Sender) Delete(ctx context.Context, l *points.LiveCollection, name stri
 	}
 	h.stop()
 	if err := l.SetNote(context.WithoutCancel(ctx), notePrefix+name, nil, cellstore.Sync); err != nil {
-		s.begin(l, &hook{s: s, live: l, name: name, fences: h.fences, stored: h.stored})
+		s.begin(l, &hook{s: s, live: l, name: name, fences: h.fences, stored: h.stored, err: h.err})
 		return err
 	}
 	s.mu.Lock()

@@ -441,8 +441,14 @@ func TestDrop(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	s = start(t, Config{Live: live, Private: true}) // passes over what it cannot read
-	for i := range MaxHooks + 1 {
+	s = start(t, Config{Live: live, Private: true})
+	if st, err := s.Get(l, "broken"); err != nil || !st.Disabled || !strings.Contains(st.Error, "PUT it again") {
+		t.Errorf("a hook that cannot be read: %+v, %v", st, err)
+	}
+	if st, isNew, err := s.Put(t.Context(), l, "broken", Definition{URL: r.server.URL}); err != nil || isNew || st.Disabled || st.EarlierUntil != nil {
+		t.Errorf("PUT again: %+v, new %v, %v", st, isNew, err)
+	}
+	for i := 1; i <= MaxHooks; i++ {
 		_, isNew, err := s.Put(t.Context(), l, fmt.Sprint("h", i), Definition{URL: r.server.URL})
 		if i < MaxHooks && (err != nil || !isNew) || i == MaxHooks && err != ErrTooMany {
 			t.Errorf("hook %d: %v", i, err)
