@@ -85,7 +85,7 @@ func TestBatchLines(t *testing.T) {
 		{`"` + cityIP + `"`, city},
 		{`"\u0038\u0031.2.69.160"`, city},
 		{`{"ip":"` + cityIP + `"}`, city},
-		{`{"id":7,"ip":"` + cityIP + `","fields":null}`, city},
+		{`{"_id":7,"ip":"` + cityIP + `","fields":null}`, city},
 		{`{"ip":"` + cityIP + `","fields":"city.names,ip","lang":"de"}`, german},
 		{`{"ip":"` + cityIP + `","fields":["city.names","ip"],"lang":"de"}`, german},
 		{`{"ip":"` + cityIP + `","lang":"de"}`, single("/ip/" + cityIP + "?lang=de")},
@@ -110,13 +110,17 @@ func TestBatchLines(t *testing.T) {
 		{`{"ip":null}`, `{"line":%d,"error":{"type":"bad-line"`},
 		{`{"ip":1}`, `{"line":%d,"error":{"type":"bad-line"`},
 		{`{"ip":"1.2.3.4"} {}`, `{"line":%d,"error":{"type":"bad-line"`},
-		{`{"ip":"1.2.3.4","fields":7}`, `{"line":%d,"error":{"type":"bad-line"`},
-		{`{"ip":"1.2.3.4","fields":{}}`, `{"line":%d,"error":{"type":"bad-line"`},
+		{`{"ip":"1.2.3.4","fields":7}`, `{"line":%d,"error":{"type":"bad-parameter"`},
+		{`{"ip":"1.2.3.4","fields":{}}`, `{"line":%d,"error":{"type":"bad-parameter"`},
+		{`{"ip":"1.2.3.4","fields":""}`, `{"line":%d,"error":{"type":"bad-parameter"`},
+		{`{"ip":"1.2.3.4","id":7}`, `{"line":%d,"error":{"type":"bad-parameter"`},
+		{`{"ip":"1.2.3.4","feilds":"ip"}`, `{"line":%d,"error":{"type":"bad-parameter"`},
+		{`{"ip":"1.2.3.4","IP":"1.2.3.4"}`, `{"line":%d,"error":{"type":"bad-parameter"`},
+		{`{"ip":"1.2.3.4","ip":"1.2.3.4"}`, `{"line":%d,"error":{"type":"bad-parameter"`},
+		{`{"ip":"1.2.3.4","id":}`, `{"line":%d,"error":{"type":"bad-line"`},
 		{`{"ip":"1.2.3.4","fields":"` + strings.Repeat("a,", 60) + `b"}`, `{"line":%d,"error":{"type":"bad-parameter"`},
 		{`{"ip":"1.2.3.4","lang":"<b>"}`, `{"line":%d,"error":{"type":"bad-parameter"`},
-		{`["1.2.3.4"]`, `{"line":%d,"error":{"type":"bad-line"`},
 		{strings.Repeat("1", 8<<10+1), `{"line":%d,"error":{"type":"bad-line"`},
-		{strings.Repeat("[", 8<<10), `{"line":%d,"error":{"type":"bad-line"`},
 		{strings.Repeat("x", 10<<20), `{"line":%d,"error":{"type":"bad-line"`},
 		{cityIP, city},
 	} {
@@ -147,8 +151,8 @@ func TestBatchLines(t *testing.T) {
 		}
 	}
 	// What the query asks for holds for lines that do not say.
-	got := batchLines(t, body(t, f.post("/ip/batch?fields=ip", strings.NewReader(cityIP+"\n"+`{"ip":"`+cityIP+`","fields":"country.iso_code"}`+"\n"+asnIP))))
-	if len(got) != 3 || got[0] != `{"ip":"81.2.69.160"}` || got[1] != `{"ip":"81.2.69.160","country":{"iso_code":"CH"}}` || got[2] != `{"ip":"9.9.9.9"}` {
+	got := batchLines(t, body(t, f.post("/ip/batch?fields=ip", strings.NewReader(cityIP+"\n"+`{"ip":"`+cityIP+`","fields":"country.iso_code"}`+"\n"+asnIP+"\n"+`{"ip":"`+asnIP+`","lang":"de"}`))))
+	if len(got) != 4 || got[3] != got[2] || got[0] != `{"ip":"81.2.69.160"}` || got[1] != `{"ip":"81.2.69.160","country":{"iso_code":"CH"}}` || got[2] != `{"ip":"9.9.9.9"}` {
 		t.Errorf("fields of the query: %q", got)
 	}
 }
@@ -205,6 +209,11 @@ func TestBatchRefused(t *testing.T) {
 		{"brotli", strings.NewReader("x"), []string{"Content-Encoding", "br"}, 415, "unsupported-coding", 0},
 		{"two codings", bytes.NewReader(gz), []string{"Content-Encoding", "gzip, gzip"}, 415, "unsupported-coding", 0},
 		{"form", strings.NewReader("x"), []string{"Content-Type", `multipart/form-data; boundary="x"`}, 415, "unsupported-type", 0},
+		{"list", strings.NewReader(`["` + cityIP + `","5.6.7.8"]`), nil, 400, "bad-line", 0},
+		{"empty list", strings.NewReader("[]"), nil, 400, "bad-line", 0},
+		{"long list", strings.NewReader("[" + strings.Repeat(`"1.2.3.4", `, 2000) + `"1.2.3.4"]`), nil, 400, "bad-line", 0},
+		{"list of objects", strings.NewReader(`[{"ip":"1.2.3.4"}]`), nil, 400, "bad-line", 0},
+		{"list of lists", strings.NewReader(strings.Repeat("[", 8<<10)), nil, 400, "bad-line", 0},
 		{"cut off", &cutOff{strings.NewReader(cityIP + "\n" + cityIP + "\n81.2.69.1")}, nil, 200, "bad-body", 2},
 		{"cut off at once", &cutOff{strings.NewReader("81.2.69.1")}, nil, 400, "bad-body", 0},
 	} {

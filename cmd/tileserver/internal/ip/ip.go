@@ -80,7 +80,8 @@ type addressQuery struct {
 // askAddresses reads the parameters and pins the generation, which the caller
 // releases.
 func (s *Room) askAddresses(r *http.Request) (q addressQuery, err error) {
-	if q.part, err = readPart(r); err != nil {
+	p := web.QueryParams(r)
+	if q.part, err = readPart(&p); err != nil {
 		return q, err
 	}
 	q.Pinned = datasets.Pin(s.Addresses)
@@ -177,12 +178,8 @@ type ipPart struct {
 // maxFieldsText bounds a list of fields in bytes.
 const maxFieldsText = 50 * 65
 
-// readPart reads fields and lang.
-func readPart(r *http.Request) (*ipPart, error) {
-	if r.URL.RawQuery == "" {
-		return nil, nil
-	}
-	p := web.QueryParams(r)
+// readPart reads fields and lang. It returns nil for the whole answer.
+func readPart(p *web.Params) (part *ipPart, err error) {
 	fields, lang := p.Text("fields", maxFieldsText), p.Text("lang", web.MaxLanguage)
 	if p.Has("fields") && fields == "" {
 		p.Refuse("fields", "List fields by their names, such as country.iso_code,city.names.en, or leave it out for all.")
@@ -190,18 +187,8 @@ func readPart(r *http.Request) (*ipPart, error) {
 	if p.Has("lang") && lang == "" {
 		p.Refuse("lang", langAdvice)
 	}
-	if p.Err != nil {
+	if p.Err != nil || fields == "" && lang == "" {
 		return nil, p.Err
-	}
-	return newPart(fields, lang)
-}
-
-const langAdvice = "Set lang to the code of a language, such as de or pt-BR."
-
-// newPart returns nil for the whole answer.
-func newPart(fields, lang string) (part *ipPart, err error) {
-	if fields == "" && lang == "" {
-		return nil, nil
 	}
 	if !isLanguage(lang) {
 		return nil, web.Refuse(web.ErrParameter, "lang", langAdvice)
@@ -219,6 +206,8 @@ func newPart(fields, lang string) (part *ipPart, err error) {
 	}
 	return part, nil
 }
+
+const langAdvice = "Set lang to the code of a language, such as de or pt-BR."
 
 // isLanguage reports whether s can be a language code, or is empty.
 func isLanguage(s string) bool {

@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/netip"
-	"strings"
-	"unicode/utf8"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -26,7 +26,7 @@ func (s *Room) postBatch(c echo.Context) error {
 		return err
 	}
 	defer q.Release()
-	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q}
+	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q, common: r.URL.Query(), members: url.Values{}}
 	defer b.Release()
 	b.LineBytes, b.Text = web.MaxBatchLine, true
 	c.Response().Header()[web.DatabaseHeader] = q.now.Header
@@ -47,8 +47,7 @@ type batch struct {
 	q   *addressQuery
 	res ipgeo.Result
 
-	fields, lang string  // of the last line that had any
-	chosen       *ipPart // made of them
+	common, members url.Values // of the address, and of a line
 }
 
 // locate answers a line. Its error is the store's and says nothing about the
@@ -82,8 +81,12 @@ func (b *batch) read(line []byte) (addr netip.Addr, part *ipPart, err error) {
 	return addr, part, nil
 }
 
+// batchQuery is what an object may have.
+var batchQuery = web.Takes("ip", "fields", "lang")
+
 // parse reads a line: an address, as it is or as a JSON string, or an object
-// that may say which fields are wanted.
+// that may say which fields are wanted. What it leaves out is as the address of
+// the request says.
 func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 	switch line[0] {
 	case '"':
@@ -98,46 +101,16 @@ func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 	default:
 		return string(line), b.q.part, nil
 	}
-	var o struct {
-		IP     *string   `json:"ip"`
-		Fields fieldList `json:"fields"`
-		Lang   *string   `json:"lang"`
-	}
-	if !utf8.Valid(line) || json.Unmarshal(line, &o) != nil || o.IP == nil {
-		return "", nil, errBatchLine
-	}
-	if o.Fields == "" && o.Lang == nil {
-		return *o.IP, b.q.part, nil
-	}
-	lang := ""
-	if o.Lang != nil {
-		lang = *o.Lang
-	}
-	// Lines mostly want the same as the one before.
-	if string(o.Fields) != b.fields || lang != b.lang {
-		b.fields, b.lang = "", ""
-		if b.chosen, err = newPart(string(o.Fields), lang); err != nil {
-			return "", nil, err
+	clear(b.members)
+	maps.Copy(b.members, b.common)
+	err = batchQuery.ReadLine(line, func(name, value string) { b.members[name] = []string{value} })
+	if ip = b.members.Get("ip"); err != nil || ip == "" {
+		if err == nil || errors.Is(err, web.ErrLine) {
+			err = errBatchLine
 		}
-		b.fields, b.lang = string(o.Fields), lang
+		return "", nil, err
 	}
-	return *o.IP, b.chosen, nil
-}
-
-// fieldList is a list of fields as JSON: with commas in one string, or as an
-// array of strings.
-type fieldList string
-
-func (f *fieldList) UnmarshalJSON(text []byte) error {
-	var list []string
-	var one string
-	switch {
-	case json.Unmarshal(text, &one) == nil:
-	case json.Unmarshal(text, &list) == nil:
-		one = strings.Join(list, ",")
-	default:
-		return errBatchLine
-	}
-	*f = fieldList(one)
-	return nil
+	p := web.ParamsOf(b.members)
+	part, err = readPart(&p)
+	return ip, part, err
 }

@@ -186,7 +186,7 @@ func (a *answerer) read(line []byte) (p Params, err error) {
 	case !utf8.Valid(line):
 		return p, ErrLine
 	case line[0] == '{':
-		err = a.readObject(line)
+		err = a.q.Query.ReadLine(line, a.set)
 	case a.q.Points:
 		lat, lon, ok := bytes.Cut(line, []byte{','})
 		if !ok || bytes.IndexByte(lon, ',') >= 0 {

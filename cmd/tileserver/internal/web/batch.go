@@ -254,8 +254,12 @@ func (b *Batch) Next() ([]byte, error) {
 	return line, nil
 }
 
-// list is how a FeatureCollection, or another object with a list in it, begins.
-var list = regexp.MustCompile(`^\{\s*("type"\s*:\s*"FeatureCollection"|"features"\s*:)`)
+// list is how a FeatureCollection, or another object with a list in it, begins; array is how a
+// list begins, and no address in brackets.
+var (
+	list  = regexp.MustCompile(`^\{\s*("type"\s*:\s*"FeatureCollection"|"features"\s*:)`)
+	array = regexp.MustCompile(`^\[\s*["{[]`)
+)
 
 // foreign says what to do if the first line shows that the body is something else than
 // lines, "" if it does not.
@@ -263,7 +267,7 @@ func (b *Batch) foreign(line []byte) string {
 	var object struct{ Type string }
 	first, open := line[0], bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) >= 0
 	switch {
-	case first == '[' && (!b.Text || len(line) == 1 || line[len(line)-1] == ','):
+	case first == '[' && (!b.Text || open || array.Match(line) || json.Valid(line)): // a long line is cut off
 		return "The body is a list: send each of its entries in a line of its own, without brackets and commas (jq -c '.[]')."
 	case first == '{' && (list.Match(line) || json.Unmarshal(line, &object) == nil && object.Type == "FeatureCollection"):
 		return "The body is a FeatureCollection: send each of its features in a line of its own (jq -c '.features[]')."

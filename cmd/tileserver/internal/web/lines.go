@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 )
@@ -113,28 +115,46 @@ func (s *Kit) AnswerLines(c echo.Context, q *Questions) error {
 	return b.Run()
 }
 
-// readObject reads the members of a JSON object. One that is null is not given.
-func (a *answerer) readObject(line []byte) error {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(line, &members) != nil {
+// ReadLine gives set the parameters that the members of a JSON object are, but for those that
+// are null: these are not given. Errors match ErrLine where the line is no such object. Names
+// are judged as those of an address are.
+func (q *Query) ReadLine(line []byte, set func(name, value string)) error {
+	members := json.NewDecoder(bytes.NewReader(line))
+	if begin, err := members.Token(); err != nil || begin != json.Delim('{') || !utf8.Valid(line) {
 		return ErrLine
 	}
-	for name, value := range members {
-		if !slices.Contains(a.q.Query.Names, name) {
-			if isFree(name) {
-				continue
+	var refusal error // which a line that is no object has none of
+	var seen []string
+	for members.More() {
+		key, err := members.Token()
+		name, _ := key.(string)
+		var value json.RawMessage
+		if err != nil || members.Decode(&value) != nil {
+			return ErrLine
+		}
+		switch {
+		case refusal != nil:
+		case slices.Contains(q.Names, name) && !slices.Contains(seen, name):
+			seen = append(seen, name)
+			text, ok := memberText(value)
+			if !ok {
+				refusal = Refuse(ErrParameter, name, "Set "+name+" to a text, a number or a list of them.")
+			} else if text != nil {
+				set(name, *text)
 			}
-			return a.q.Query.unknown(name)
-		}
-		text, ok := memberText(value)
-		if !ok {
-			return Refuse(ErrParameter, name, "Set "+name+" to a text, a number or a list of them.")
-		}
-		if text != nil {
-			a.set(name, *text)
+		case slices.Contains(seen, name):
+			refusal = errTwice(name)
+		case !isFree(name):
+			refusal = q.unknown(name)
 		}
 	}
-	return nil
+	if _, err := members.Token(); err != nil {
+		return ErrLine
+	}
+	if _, err := members.Token(); !errors.Is(err, io.EOF) {
+		return ErrLine
+	}
+	return refusal
 }
 
 // memberText returns the value of a member as a parameter has it: lists with commas

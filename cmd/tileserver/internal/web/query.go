@@ -88,8 +88,7 @@ func (q *Query) Check(raw string) error {
 			return q.unknown(name)
 		}
 		if seen&(1<<i) != 0 {
-			// Nobody can know which of the two was meant.
-			return Refuse(ErrParameter, name, "Give "+name+" once.")
+			return errTwice(name)
 		}
 		seen |= 1 << i
 	}
@@ -128,6 +127,9 @@ func decodable(s string) bool {
 func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
+
+// errTwice refuses a parameter that is given again: nobody can know which of the two was meant.
+func errTwice(name string) error { return Refuse(ErrParameter, name, "Give "+name+" once.") }
 
 // unknown refuses a parameter by its name, and names the nearest one there is.
 func (q *Query) unknown(name string) error {
