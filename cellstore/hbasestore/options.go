@@ -9,13 +9,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"quadrille/cellstore/hbasestore/internal/thrift2"
+	"quadrille/internal/bom"
 )
 
 // Options say where a store is and how to reach it. The zero value of every
@@ -264,7 +264,7 @@ func (o *Options) parseTLS(q url.Values, use bool) error {
 	}
 	o.TLS = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: q.Get("servername")}
 	if file := q.Get("ca"); file != "" {
-		pem, err := os.ReadFile(file)
+		pem, err := bom.ReadFile(file)
 		if err != nil {
 			return err
 		}
@@ -278,7 +278,15 @@ func (o *Options) parseTLS(q url.Values, use bool) error {
 		return errors.New("options cert and key go together")
 	}
 	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
+		chain, err := bom.ReadFile(cert)
+		if err != nil {
+			return err
+		}
+		own, err := bom.ReadFile(key)
+		if err != nil {
+			return err
+		}
+		pair, err := tls.X509KeyPair(chain, own)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,11 @@
 package hbasestore
 
 import (
+	"crypto/x509"
+	"encoding/pem"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +87,28 @@ func TestParseURLRefuses(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: the password is in the error: %v", url, err)
 		}
+	}
+}
+
+// A certificate that begins with a byte order mark is one. It was passed over, and those after
+// it were believed alone.
+func TestMarkedCertificate(t *testing.T) {
+	own, _ := testCertificate(t)
+	secret, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(typ string, der []byte) string {
+		name := filepath.Join(t.TempDir(), "pem")
+		if err := os.WriteFile(name, append([]byte("\ufeff"), pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der})...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return url.QueryEscape(name)
+	}
+	cert := file("CERTIFICATE", own.Certificate[0])
+	o, err := ParseURL("hbase://a/ns?tls=on&ca=" + cert + "&cert=" + cert + "&key=" + file("PRIVATE KEY", secret))
+	if err != nil || o.TLS.RootCAs == nil || len(o.TLS.Certificates) != 1 {
+		t.Errorf("%+v, %v", o.TLS, err)
 	}
 }
 

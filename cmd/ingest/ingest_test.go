@@ -46,6 +46,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+func TestReadKey(t *testing.T) {
+	for text, want := range map[string]string{"a1b2\n": "a1b2", "\ufeffa1b2\r\nmore": "a1b2", "\ufeff": "", "a\ufeff": "", "a b": ""} {
+		name := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if key, err := readKey(name); key != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", text, key, err)
+		}
+	}
+}
+
 func TestExitCodes(t *testing.T) {
 	for _, tc := range []struct {
 		args []string

@@ -15,6 +15,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/bom"
 	"quadrille/places/points"
 )
 
@@ -176,7 +177,7 @@ func readKey(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--key-file: %w", err)
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
+	line, _, _ := strings.Cut(string(bom.Trim(text)), "\n")
 	key := strings.TrimSpace(line)
 	if key == "" || len(line) > maxKeyLine || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", fmt.Errorf("--key-file %s: its first line is no key: write what tileserver keys new has printed into it", path)

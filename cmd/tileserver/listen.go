@@ -13,6 +13,7 @@ import (
 	"github.com/pires/go-proxyproto"
 
 	"quadrille/cmd/tileserver/internal/geoip"
+	"quadrille/internal/bom"
 )
 
 // behindProxies lets the peers in from say by the PROXY protocol, version 1 or
@@ -53,7 +54,15 @@ func (c *config) tlsConfig(log *slog.Logger) (*tls.Config, error) {
 		return nil, nil
 	}
 	certificate, err := newReloaded(log, "--tls-cert, --tls-key", func() (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		chain, err := bom.ReadFile(c.TLSCert)
+		if err != nil {
+			return nil, err
+		}
+		key, err := bom.ReadFile(c.TLSKey)
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair(chain, key)
 		return &pair, err
 	}, c.TLSCert, c.TLSKey)
 	if err != nil {

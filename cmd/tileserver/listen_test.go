@@ -135,6 +135,40 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// What people write may begin with a byte order mark.
+func TestByteOrderMarks(t *testing.T) {
+	a := newAuthority(t)
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	a.issue(t, file("cert"), file("key"))
+	const hash = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" // of "secret"
+	for name, text := range map[string]string{
+		"keys":   "acme:" + hash + "\n",
+		"geoip":  "42:" + hash + "\n",
+		"config": "tls-cert: " + file("cert") + "\ntls-key: " + file("key") + "\nkeys: " + file("keys") + "\ngeoip-keys: " + file("geoip") + "\n",
+		"cert":   "", "key": "",
+	} {
+		was, err := os.ReadFile(file(name))
+		if err != nil && text == "" {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file(name), []byte("\ufeff"+text+string(was)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url, _, _ := start(t, "--data", dir, "--config", file("config"))
+	for key, status := range map[string]int{"secret": 404, "other": 401} {
+		res, err := a.client(false).Get(url + "/places/1?key=" + key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != status {
+			t.Errorf("%s: %s, want %d", key, res.Status, status)
+		}
+	}
+}
+
 func TestTLSReload(t *testing.T) {
 	a := newAuthority(t)
 	dir := t.TempDir()

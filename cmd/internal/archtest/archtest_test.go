@@ -54,7 +54,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/..."},
-		ours: []string{"cellstore"},
+		ours: []string{"cellstore", "internal/bom"},
 		why:  "drivers meet the rest in the interfaces of cellstore, so that each can be replaced alone",
 	},
 	{
@@ -71,6 +71,11 @@ var rules = []rule{
 		of:   []string{"internal/jsontext"},
 		ours: none,
 		why:  "one writer of JSON strings serves all answers, so it stands below every package that writes one",
+	},
+	{
+		of:   []string{"internal/bom"},
+		ours: none,
+		why:  "whoever reads a text that people write passes over its mark with it, so it knows bytes only",
 	},
 	{
 		of:   []string{"internal/extsort"},
@@ -194,7 +199,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/quota/..."},
-		ours:  []string{"cellstore"},
+		ours:  []string{"cellstore", "internal/bom"},
 		never: []string{"net/http/...", "github.com/labstack/..."},
 		why:   "who may ask and how often is counted in tables of any driver, and judged without a server",
 	},
@@ -211,7 +216,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/web"},
-		ours:  []string{"quadkey", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "static"},
+		ours:  []string{"quadkey", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "static"},
 		never: []string{module + "/cellstore/dataset/...", module + "/tiles/...", module + "/places/...", module + "/ipgeo/..."},
 		why:   "what every endpoint stands on knows no data set, so that a new one changes nothing in it",
 	},
@@ -250,7 +255,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/ingest/internal/source/..."},
-		ours: []string{"internal/jsontext", "cmd/internal/sqlitefile"},
+		ours: []string{"internal/bom", "internal/jsontext", "cmd/internal/sqlitefile"},
 		why:  "a reader knows its format, never our rows: job translates, so one format can feed several data sets",
 	},
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"quadrille/cmd/internal/nearest"
+	"quadrille/internal/bom"
 )
 
 // ErrFile matches every error about a configuration file that was read.
@@ -72,7 +73,7 @@ func Parse(path string, data []byte) (*File, error) {
 	if len(data) > maxSize {
 		return nil, file.wrong(0, "it is larger than %d bytes: a file of settings is expected", maxSize)
 	}
-	doc, err := parse(data)
+	doc, err := parse(bom.Trim(data))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w; put values that begin with *, & or another sign in quotes", path, ErrFile, err)
 	}

@@ -235,11 +235,13 @@ func TestLoad(t *testing.T) {
 	if _, err := Load(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v, want that it is not there", err)
 	}
-	if err := os.WriteFile(path, []byte("name: x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if f, err := Load(path); err != nil || f.values[key{"", "name"}].text != "x" {
-		t.Errorf("%+v, %v", f, err)
+	for _, text := range []string{"name: x\n", "\ufeffname: x\n", "\ufeff{\"name\": \"x\"}"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := Load(path); err != nil || f.values[key{"", "name"}].text != "x" {
+			t.Errorf("%q: %+v, %v", text, f, err)
+		}
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"quadrille/internal/bom"
 )
 
 // Bounds on decompression. Text of the kinds read here packs 3:1 to 25:1; a
@@ -98,10 +100,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 		f.left = f.Size
 		text = &boundedReader{f: f, r: counted}
 	}
-	f.text = bufio.NewReaderSize(text, 256<<10)
-	if bom, _ := f.text.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-		_, _ = f.text.Discard(3) // just peeked
-	}
+	f.text = bom.Skip(bufio.NewReaderSize(text, 256<<10))
 	return f, nil
 }
 

@@ -1,7 +1,6 @@
 package collection
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +19,7 @@ import (
 	"quadrille/cmd/tileserver/internal/fence"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/bom"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -186,7 +186,7 @@ func readBody(c echo.Context) ([]byte, error) {
 	case err != nil:
 		return nil, web.ErrBodyCorrupt
 	}
-	return bytes.TrimPrefix(body, web.Mark), nil
+	return bom.Trim(body), nil
 }
 
 // creation is the description of a collection that is to be made, or changed.

@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"quadrille/internal/bom"
 )
 
 // Accounts are the accounts and keys that may use the GeoIP2 endpoints. It is
@@ -31,7 +33,7 @@ const maxKeys = 16 << 20
 // that begin with # are passed over. Errors name the line and never its text.
 func ReadAccounts(r io.Reader) (*Accounts, error) {
 	k := &Accounts{byAccount: make(map[string][][sha256.Size]byte)}
-	limited := &io.LimitedReader{R: r, N: maxKeys + 1}
+	limited := &io.LimitedReader{R: bom.Skip(bufio.NewReader(r)), N: maxKeys + 1}
 	lines := bufio.NewScanner(limited)
 	for n := 1; lines.Scan(); n++ {
 		line := bytes.TrimSpace(lines.Bytes())

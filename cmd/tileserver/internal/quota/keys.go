@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"quadrille/internal/bom"
 )
 
 // Hash is what is kept of a key. It is a fast one, since it is made for every
@@ -96,7 +98,7 @@ func CheckName(name string) error {
 // [ErrUnfinished], the keys of the lines before are returned.
 func ReadKeys(r io.Reader) (*Keys, error) {
 	k := &Keys{byHash: make(map[Hash]*hashedKey)}
-	limited := &io.LimitedReader{R: r, N: MaxFile + 1}
+	limited := &io.LimitedReader{R: bom.Skip(bufio.NewReader(r)), N: MaxFile + 1}
 	lines := bufio.NewScanner(limited)
 	var ended bool // the line has an end
 	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {

@@ -18,6 +18,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
+
+	"quadrille/internal/bom"
 )
 
 // A batch is a request with a question, or a write, in each line of its body. Each is
@@ -97,9 +99,6 @@ func (b *Batch) Release() {
 		batches.Put(b)
 	}
 }
-
-// Mark is the byte order mark of UTF-8, which some programs begin every text with.
-var Mark = []byte("\ufeff")
 
 // BodyType is the media type of a body of JSON, "" where the request says nothing of it, as
 // curl -d does by calling everything a form. Others are refused, but for those of lines and
@@ -239,7 +238,7 @@ func (b *Batch) Next() ([]byte, error) {
 		return nil, Refuse(ErrBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
 	}
 	if b.Line == 1 {
-		line = bytes.TrimPrefix(line, Mark)
+		line = bom.Trim(line)
 	}
 	line = bytes.TrimSpace(bytes.TrimLeft(line, "\x1e"))
 	if b.first == 0 && len(line) > 0 {

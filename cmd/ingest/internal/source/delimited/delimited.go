@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/internal/bom"
 )
 
 // Format says how a table is written.
@@ -75,11 +76,7 @@ type Reader struct {
 // New returns a Reader of r. Errors and bad rows bear the name. A byte order mark
 // is passed over.
 func New(r io.Reader, name string, format Format) *Reader {
-	in := bufio.NewReaderSize(r, format.MaxBytes)
-	if bom, _ := in.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-		_, _ = in.Discard(3) // just peeked
-	}
-	return &Reader{name: name, format: format, in: in}
+	return &Reader{name: name, format: format, in: bom.Skip(bufio.NewReaderSize(r, format.MaxBytes))}
 }
 
 // Next goes to the next row that is not blank and returns its first line without

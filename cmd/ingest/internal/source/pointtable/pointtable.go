@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/internal/bom"
 	"quadrille/internal/jsontext"
 )
 
@@ -83,7 +84,7 @@ type Table struct {
 // that are not told are found by their names.
 func New(r *bufio.Reader, name string, told Columns) *Table {
 	t := &Table{Columns: told, name: name}
-	head, _ := r.Peek(64 << 10) // reading tells the error
+	head, _ := bom.Skip(r).Peek(64 << 10) // reading tells the error
 	by := separator(head)
 	t.in = delimited.New(r, name, delimited.Format{
 		// A row that ends in empty cells ends in tabs, which are blanks.
@@ -94,7 +95,7 @@ func New(r *bufio.Reader, name string, told Columns) *Table {
 
 // separator is the one of comma, semicolon and tab that the first line has most.
 func separator(head []byte) byte {
-	line, _, _ := bytes.Cut(bytes.TrimLeft(head, "\ufeff \r\n"), []byte{'\n'})
+	line, _, _ := bytes.Cut(bytes.TrimLeft(head, " \r\n"), []byte{'\n'})
 	var counts [256]int
 	quoted := false
 	for _, c := range line {

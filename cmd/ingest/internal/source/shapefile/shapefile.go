@@ -25,6 +25,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/internal/bom"
 )
 
 // maxText bounds the two small text files beside a shapefile.
@@ -209,7 +210,7 @@ func (f *File) begin(p *parts) error {
 		if err == nil && len(b) > maxText {
 			err = fmt.Errorf("%s: %s of more than %d bytes", f.name, ext, maxText)
 		}
-		return strings.TrimSpace(strings.TrimPrefix(string(b), "\ufeff")), err
+		return strings.TrimSpace(string(bom.Trim(b))), err
 	}
 	r, size, _, err := open(".shp")
 	if err != nil {

@@ -1,0 +1,30 @@
+// Package bom passes over the byte order mark of UTF-8, which some editors and programs begin
+// every text with. It is no part of the text.
+package bom
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+)
+
+// mark is the byte order mark.
+var mark = []byte("\ufeff")
+
+// Trim returns a text without the mark it may begin with.
+func Trim(text []byte) []byte { return bytes.TrimPrefix(text, mark) }
+
+// Skip passes over the mark that what is read may begin with. What goes wrong is told by the
+// next read.
+func Skip(r *bufio.Reader) *bufio.Reader {
+	if begin, _ := r.Peek(len(mark)); bytes.Equal(begin, mark) {
+		_, _ = r.Discard(len(mark)) // just peeked
+	}
+	return r
+}
+
+// ReadFile is [os.ReadFile] of a text.
+func ReadFile(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	return Trim(text), err
+}
