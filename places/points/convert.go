@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"quadrille/internal/instant"
 	"quadrille/internal/jsontext"
 )
 
@@ -97,7 +98,7 @@ func appendTyped(dst, value []byte, t Type) (out []byte, reason string) {
 			return append(dst, "false"...), ""
 		}
 	case Time:
-		if when, ok := parseTime(text); ok {
+		if when, ok := instant.Parse(text); ok {
 			return appendTime(dst, when), ""
 		}
 	}

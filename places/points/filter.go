@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quadrille/internal/instant"
 	"quadrille/internal/jsontext"
 )
 
@@ -182,7 +183,7 @@ func (c *condition) operand(v string) (o operand, err error) {
 		}
 		o.compact = o.text
 	case c.typ == Time:
-		if o.time, ok = parseTime([]byte(v)); !ok {
+		if o.time, ok = instant.Parse(v); !ok {
 			return o, badFilter("%s: %.40q is no time: give one as in 2026-01-31T12:00:00Z, or a date as in 2026-01-31", c.name, v)
 		}
 		o.compact = appendTime(nil, o.time)
@@ -251,7 +252,7 @@ func (c *condition) equalsOne(value []byte) bool {
 		if !isText(value) {
 			return false
 		}
-		when, ok := parseTime(value[1 : len(value)-1])
+		when, ok := instant.Parse(value[1 : len(value)-1])
 		return ok && slices.ContainsFunc(c.values, func(o operand) bool { return when.Equal(o.time) })
 	case Number, Any:
 		if isNumber(value) {
@@ -293,7 +294,7 @@ func (c *condition) ordered(value []byte) bool {
 		if !isText(value) {
 			return false
 		}
-		when, ok := parseTime(value[1 : len(value)-1])
+		when, ok := instant.Parse(value[1 : len(value)-1])
 		if !ok {
 			return false
 		}

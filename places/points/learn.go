@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"quadrille/internal/instant"
 	"quadrille/internal/jsontext"
 )
 
@@ -172,7 +173,7 @@ func kindOf(value []byte, have kinds) kinds {
 		if have&kindText != 0 {
 			return kindText // whether this one is a time decides nothing
 		}
-		if _, ok := parseTime(value[1 : len(value)-1]); ok {
+		if _, ok := instant.Parse(value[1 : len(value)-1]); ok {
 			return kindTime
 		}
 		return kindText
@@ -227,7 +228,7 @@ func kindOfText(text []byte) kinds {
 	if _, ok := textBoolean(text); ok {
 		return kindBoolean
 	}
-	if _, ok := parseTime(text); ok {
+	if _, ok := instant.Parse(text); ok {
 		return kindTime
 	}
 	if hasDecimalComma(text) {

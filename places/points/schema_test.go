@@ -208,21 +208,6 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// Times are those that the standard library accepts.
-func TestParseTime(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.StringMatching(`[0-9]{3,4}-[01][0-9]-[0-3][0-9](T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\.[0-9]{0,11})?(Z|[+-][0-2][0-9]:[0-6][0-9])?)?`).Draw(t, "time")
-		got, ok := parseTime([]byte(s))
-		want, wantOK := slowTime(s)
-		if len(s) > 6 && ok != wantOK && !(strings.HasSuffix(s, ":60") || strings.Contains(s[len(s)-6:], "24:")) { // time.Parse takes offsets of 24 hours and 60 minutes
-			t.Fatalf("%s: %v, want %v", s, ok, wantOK)
-		}
-		if ok && !got.Equal(want) {
-			t.Fatalf("%s: %v, want %v", s, got, want)
-		}
-	})
-}
-
 func TestDecimals(t *testing.T) {
 	literal := rapid.StringMatching(`-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,2})?`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -3,6 +3,8 @@ package points
 import (
 	"math"
 	"strconv"
+
+	"quadrille/internal/instant"
 )
 
 // Nodes of the tree keep a signature of the points below them: 64 bits, of which each
@@ -88,7 +90,7 @@ func sortKey(object []byte, f Field) (key uint64, ok bool) {
 		if !isText(value) {
 			return 0, false
 		}
-		t, ok := parseTime(value[1 : len(value)-1])
+		t, ok := instant.Parse(value[1 : len(value)-1])
 		if !ok {
 			return 0, false
 		}

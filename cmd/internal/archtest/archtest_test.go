@@ -78,6 +78,11 @@ var rules = []rule{
 		why:  "whoever reads a text that people write passes over its mark with it, so it knows bytes only",
 	},
 	{
+		of:   []string{"internal/instant"},
+		ours: none,
+		why:  "a time in a file, a filter and an address means the same, so its one reader stands below all that read one",
+	},
+	{
 		of:   []string{"internal/extsort"},
 		ours: none,
 		why:  "builders of every kind sort on disk with it, so it knows byte strings and numbers only",
@@ -89,7 +94,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
-		ours: []string{"cellstore", "quadkey", "internal/jsontext", "internal/extsort", "internal/repeats"},
+		ours: []string{"cellstore", "quadkey", "internal/jsontext", "internal/extsort", "internal/instant", "internal/repeats"},
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{
@@ -205,7 +210,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/tileserver/internal/cql2"},
-		ours: []string{"quadkey"},
+		ours: []string{"quadkey", "internal/instant"},
 		why:  "a language of filters is read and judged without a data set, a request or a store",
 	},
 	{
@@ -216,7 +221,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/web"},
-		ours:  []string{"quadkey", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "static"},
+		ours:  []string{"quadkey", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "internal/instant", "static"},
 		never: []string{module + "/cellstore/dataset/...", module + "/tiles/...", module + "/places/...", module + "/ipgeo/..."},
 		why:   "what every endpoint stands on knows no data set, so that a new one changes nothing in it",
 	},
@@ -255,7 +260,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/ingest/internal/source/..."},
-		ours: []string{"internal/bom", "internal/jsontext", "cmd/internal/sqlitefile"},
+		ours: []string{"internal/bom", "internal/instant", "internal/jsontext", "cmd/internal/sqlitefile"},
 		why:  "a reader knows its format, never our rows: job translates, so one format can feed several data sets",
 	},
 }

@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/instant"
 	"quadrille/places/points"
 )
 
@@ -268,7 +269,7 @@ func readInstant(q *web.Params, name string) time.Time {
 	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && ms <= lastMillisecond {
 		return time.UnixMilli(ms)
 	}
-	at, ok := points.ParseTime(text)
+	at, ok := instant.Parse(text)
 	if !ok || at.UnixMilli() <= 0 || at.UnixMilli() > lastMillisecond {
 		q.Refuse(name, "Set "+name+" to an instant such as 2026-07-01T12:00:00Z, with + written as %2B, or to milliseconds since 1970.")
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/internal/instant"
 	"quadrille/quadkey"
 )
 
@@ -83,9 +84,8 @@ func (p *parser) function() (o operand, err error) {
 	}
 	if o.value.instant() {
 		var ok bool
-		o.value.time, ok = parseInstant(argument.text)
-		isDate := len(argument.text) == len("2026-01-31")
-		if !ok || isDate != (o.value.kind == kindDate) {
+		o.value.time, ok = instant.Parse(argument.text)
+		if !ok || o.value.kind == kindDate && !instant.IsDate(argument.text) {
 			return o, refuse(argument.offset, "%s is none of %s; write DATE('2026-01-31') or TIMESTAMP('2026-01-31T12:00:00Z')", argument, strings.ToUpper(name.text))
 		}
 	}

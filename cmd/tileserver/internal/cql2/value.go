@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"quadrille/internal/instant"
 )
 
 type kind uint8
@@ -42,7 +44,7 @@ func (v *value) order(property any, fold bool) (order int, ok bool) {
 		case v.kind == kindText:
 			return strings.Compare(p, v.text), true
 		case v.instant():
-			t, ok := parseInstant(p)
+			t, ok := instant.Parse(p)
 			return t.Compare(v.time), ok
 		}
 	case float64:
@@ -55,23 +57,6 @@ func (v *value) order(property any, fold bool) (order int, ok bool) {
 		return order, v.kind == kindBoolean
 	}
 	return 0, false
-}
-
-// parseInstant reads a date or an RFC 3339 time. [time.Parse] alone would take 1-digit
-// hours too, and allocates for every text that is no time.
-func parseInstant(s string) (time.Time, bool) {
-	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' {
-		return time.Time{}, false
-	}
-	layout := time.DateOnly
-	if len(s) > len(layout) {
-		layout = time.RFC3339
-		if len(s) < len("2006-01-02T15:04:05Z") || s[10] != 'T' || s[13] != ':' || s[16] != ':' || strings.Contains(s, ",") {
-			return time.Time{}, false
-		}
-	}
-	t, err := time.Parse(layout, s)
-	return t, err == nil
 }
 
 // foldRune is the one rune that stands for all which differ in case only. It is a lower

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/instant"
 )
 
 // interval is a span of time, both ends included. A zero end is open.
 type interval struct{ from, to time.Time }
 
-// datetime reads an instant or an interval, as RFC 3339 has times and days: "T", "A/B",
+// datetime reads an instant or an interval of times and days: "T", "A/B",
 // "A/..", "../B". It returns false where there is none.
 func datetime(q *web.Params) (span interval, ok bool) {
 	if !q.Has("datetime") {
@@ -46,14 +47,11 @@ func bound(text string, open, last bool) (time.Time, bool) {
 	if open && (text == "" || text == "..") {
 		return time.Time{}, true
 	}
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		if last {
-			t = t.AddDate(0, 0, 1).Add(-time.Nanosecond)
-		}
-		return t, t.Year() > 0
+	from, to, ok := instant.ParseSpan(text)
+	if last {
+		return to, ok && to.Year() > 0
 	}
-	t, err := time.Parse(time.RFC3339, strings.ToUpper(text))
-	return t.UTC(), err == nil && t.Year() > 0
+	return from, ok && from.Year() > 0
 }
 
 // meets reports whether something that lasts from a day to another is in the span; ""

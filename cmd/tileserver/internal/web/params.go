@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/internal/iso3166"
+	"quadrille/internal/instant"
 	"quadrille/quadkey"
 )
 
@@ -344,17 +345,17 @@ var (
 	AfterInstant = time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// Instant reads an RFC 3339 time that time zones are known for.
+// Instant reads a time that time zones are known for.
 func (p *Params) Instant(name string) (time.Time, bool) {
 	if !p.Has(name) {
 		return time.Time{}, false
 	}
-	at, err := time.Parse(time.RFC3339, p.Text(name, 64))
-	if err != nil || at.Before(FirstInstant) || !at.Before(AfterInstant) {
+	at, ok := instant.Parse(p.Text(name, 64))
+	if !ok || at.Before(FirstInstant) || !at.Before(AfterInstant) {
 		p.Refuse(name, "Set "+name+" to a time of the years 1900 to 2100 such as 2026-07-01T12:00:00Z, with + written as %2B.")
 		return time.Time{}, false
 	}
-	return at.UTC(), true
+	return at, true
 }
 
 // Country reads the code of one country, "" when it is absent.
@@ -401,32 +402,24 @@ func (p *Params) Day(name string) time.Time {
 	return t
 }
 
-// Time reads a day or a time, and says whether it was only a day; both are zero
-// when it is absent.
-func (p *Params) Time(name string) (t time.Time, dayOnly bool) {
+// Time reads a day or a time, and returns the first and the last instant that is meant;
+// both are zero when it is absent.
+func (p *Params) Time(name string) (first, last time.Time) {
 	if !p.Has(name) {
-		return t, false
+		return first, last
 	}
-	text := p.Text(name, 64)
-	t, err := time.Parse(time.DateOnly, text)
-	dayOnly = err == nil
-	if err != nil {
-		t, err = time.Parse(time.RFC3339, text)
-	}
-	if t = t.UTC(); err != nil || t.Year() < 1 || t.Year() > 6000 || t.IsZero() {
+	first, last, ok := instant.ParseSpan(p.Text(name, 64))
+	if !ok || first.Year() < 1 || first.Year() > 6000 || first.IsZero() {
 		p.Refuse(name, "Set "+name+" to a day such as 2024-01-31 or a time such as 2024-01-31T06:00:00Z, of the years 1 to 6000; write a + as %2B.")
-		return time.Time{}, false
+		return time.Time{}, time.Time{}
 	}
-	return t, dayOnly
+	return first, last
 }
 
 // Span reads from and to. A day as to is meant to its end.
 func (p *Params) Span() (from, to time.Time) {
 	from, _ = p.Time("from")
-	to, dayOnly := p.Time("to")
-	if dayOnly {
-		to = to.AddDate(0, 0, 1).Add(-time.Second) // the whole day
-	}
+	_, to = p.Time("to")
 	if !from.IsZero() && !to.IsZero() && from.After(to) {
 		p.Refuse("from", "Set from to a time that is not after to.")
 	}

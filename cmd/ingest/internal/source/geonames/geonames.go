@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/internal/instant"
 )
 
 // Record is one place as the file gives it; what is unknown is empty, zero or
@@ -153,26 +154,10 @@ func count(s string) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-// date parses year-month-day, as time.Parse does but in a tenth of the time.
+// date parses year-month-day.
 func date(s string) (time.Time, bool) {
-	if len(s) != len(time.DateOnly) || s[4] != '-' || s[7] != '-' {
-		return time.Time{}, false
-	}
-	number := func(s string) (n int) {
-		for i := range len(s) {
-			if s[i] < '0' || s[i] > '9' {
-				return -1
-			}
-			n = 10*n + int(s[i]-'0')
-		}
-		return n
-	}
-	y, m, d := number(s[:4]), number(s[5:7]), number(s[8:])
-	if y < 0 || m < 1 || m > 12 || d < 1 {
-		return time.Time{}, false
-	}
-	t := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
-	return t, t.Day() == d
+	t, ok := instant.Parse(s)
+	return t, ok && instant.IsDate(s)
 }
 
 // isCountry reports whether s can be a country code.
