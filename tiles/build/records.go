@@ -218,7 +218,8 @@ func (b *build) checkRecords(limit int) error {
 			n := len(r.name)
 			for _, p := range r.props {
 				text, _ := p.Value.(string)
-				n += len(p.Name) + len(text) + 32
+				raw, _ := p.Value.(json.RawMessage)
+				n += len(p.Name) + len(text) + len(raw) + 32
 			}
 			if n*escaped < limit/2 {
 				continue
@@ -261,12 +262,16 @@ func (r *region) record(typ string) ([]byte, error) {
 		}
 		switch v := p.Value.(type) {
 		case string, bool, int64, int:
+		case json.RawMessage:
+			if !json.Valid(v) {
+				return nil, fmt.Errorf("%w: %s %s: property %s is no JSON", ErrBadLayer, typ, r.id, p.Name)
+			}
 		case float64:
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				continue
 			}
 		default:
-			return nil, fmt.Errorf("%w: %s %s: property %s is a %T: give a string, bool, int64 or float64", ErrBadLayer, typ, r.id, p.Name, v)
+			return nil, fmt.Errorf("%w: %s %s: property %s is a %T: give a string, bool, int64, float64 or json.RawMessage", ErrBadLayer, typ, r.id, p.Name, v)
 		}
 		dst = append(dst, ',')
 		dst = appendJSON(dst, p.Name)
@@ -276,14 +281,14 @@ func (r *region) record(typ string) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendJSON appends a scalar as JSON.
+// appendJSON appends a scalar, or JSON, as JSON.
 func appendJSON(dst []byte, v any) []byte {
 	if s, ok := v.(string); ok {
 		return jsontext.AppendString(dst, s)
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		// Callers pass scalars, and json fails only for values that it cannot
+		// Callers pass scalars and valid JSON, and json fails only for values that it cannot
 		// express.
 		panic(fmt.Sprintf("build: cannot encode %T: %v", v, err))
 	}

@@ -17,7 +17,7 @@ import (
 var ErrBadLayer = errors.New("layer cannot be used")
 
 // Property is a named value of a region's record: a string, bool, int64 or
-// float64.
+// float64, or any JSON as json.RawMessage.
 type Property struct {
 	Name  string
 	Value any

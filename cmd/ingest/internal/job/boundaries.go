@@ -276,6 +276,31 @@ func noteFew(rep Reporter, most int, more string, texts []string) {
 	}
 }
 
+// lostProperties counts the properties of a file that are not kept.
+type lostProperties struct {
+	properties, features int
+	example              string
+}
+
+// add counts those of a feature, which are as in source.Feature.
+func (l *lostProperties) add(path string, line int, lost []string) {
+	if len(lost) == 0 {
+		return
+	}
+	if l.features == 0 {
+		l.example = fmt.Sprintf("%s:%d: %s", path, line, source.Excerpt(lost[0]))
+	}
+	l.properties += len(lost)
+	l.features++
+}
+
+// note tells of them, if there are any.
+func (l *lostProperties) note(rep Reporter) {
+	if l.features > 0 {
+		rep.Note(fmt.Sprintf("warning: %d properties of %d features are not kept; the first is %s", l.properties, l.features, l.example))
+	}
+}
+
 // bounds is the box around all types.
 func bounds(types []tiles.TypeMeta) []float64 {
 	b := types[0].Bounds
@@ -315,6 +340,7 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 	var sawIDProperty bool
 	var names []string // of the first feature's properties, for an error
 	var repaired []string
+	var lost lostProperties
 	src, err = readPolygons(ctx, in, p.objects, rep, "reading "+l.typ, func(f source.Feature, err error) error {
 		if err != nil {
 			return tally.Bad(err)
@@ -329,6 +355,7 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 			return tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: d.refused, Detail: d.name})
 		}
 		tally.Good()
+		lost.add(in.Path, f.Line, d.lost)
 		var v viewed
 		if view != "" {
 			v = c.view(view)
@@ -360,6 +387,7 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 		l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges})
 		return nil
 	})
+	lost.note(rep)
 	noteFew(rep, 5, in.Path+": and %d more repaired", repaired)
 	switch {
 	case err != nil:

@@ -2,6 +2,8 @@ package job
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -20,6 +22,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/jsonscan"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
@@ -37,7 +40,7 @@ import (
 const (
 	layersDir   = "layers"
 	layerSuffix = ".gz"
-	layerFormat = 1
+	layerFormat = 2 // since properties may be lists and objects
 	// A line holds properties, which are bounded where they are read.
 	maxLayerLine = 16 << 20
 )
@@ -57,8 +60,8 @@ type layerFeature struct {
 }
 
 type layerProperty struct {
-	Name  string `json:"name"`
-	Value any    `json:"value"`
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
 }
 
 // Keep adds the layers of the published generation to those of a job that is
@@ -231,7 +234,11 @@ func writeLayer(dir string, l *build.Layer, sources []dataset.Source) (err error
 		f := &l.Features[i]
 		head := layerFeature{ID: f.ID, Name: f.Name, LongEdges: f.LongEdges}
 		for _, p := range f.Properties {
-			head.Properties = append(head.Properties, layerProperty(p))
+			value, err := json.Marshal(p.Value)
+			if err != nil {
+				return err
+			}
+			head.Properties = append(head.Properties, layerProperty{p.Name, value})
 		}
 		if err := lines.Encode(head); err != nil {
 			return err
@@ -309,12 +316,11 @@ func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *vertexCou
 		}
 		out := build.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges}
 		for _, p := range feature.Properties {
-			if n, ok := p.Value.(json.Number); ok {
-				if p.Value, err = number(n); err != nil {
-					return nil, fail(err)
-				}
+			value, lost, err := jsonscan.New(bytes.NewReader(p.Value)).Property()
+			if err != nil || lost != "" {
+				return nil, fail(cmp.Or(err, errors.New(lost)))
 			}
-			out.Properties = append(out.Properties, build.Property(p))
+			out.Properties = append(out.Properties, build.Property{Name: p.Name, Value: value})
 		}
 		l.features = append(l.features, out)
 	}
@@ -323,15 +329,6 @@ func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *vertexCou
 	}
 	l.kept = true
 	return head.Sources, nil
-}
-
-func number(n json.Number) (any, error) {
-	if !strings.ContainsAny(n.String(), ".eE") {
-		if i, err := n.Int64(); err == nil {
-			return i, nil
-		}
-	}
-	return n.Float64()
 }
 
 func readLine(r *bufio.Reader, v any) error {
@@ -349,9 +346,7 @@ func readLine(r *bufio.Reader, v any) error {
 			return fmt.Errorf("a line of more than %d bytes", maxLayerLine)
 		}
 	}
-	d := json.NewDecoder(strings.NewReader(string(line)))
-	d.UseNumber()
-	return d.Decode(v)
+	return json.Unmarshal(line, v)
 }
 
 // readPolygonsBack reads what writePolygons wrote. Slices grow with what is

@@ -244,11 +244,23 @@ func (n *namer) read(keep func(names.Feature) error) error {
 type regionRecord struct {
 	Name    string     `json:"name"`
 	Bounds  [4]float64 `json:"bbox"`
-	ISOA2   string     `json:"iso_a2"`
-	ISOA3   string     `json:"iso_a3"`
-	ISO3166 string     `json:"iso_3166_2"`
-	Postal  string     `json:"postal"`
-	Country string     `json:"country"`
+	ISOA2   code       `json:"iso_a2"`
+	ISOA3   code       `json:"iso_a3"`
+	ISO3166 code       `json:"iso_3166_2"`
+	Postal  code       `json:"postal"`
+	Country code       `json:"country"`
+}
+
+// code is a member that is a text, "" for anything else: in a layer of one's own it may be
+// anything.
+type code string
+
+func (c *code) UnmarshalJSON(value []byte) error {
+	if value[0] != '"' {
+		*c = ""
+		return nil
+	}
+	return json.Unmarshal(value, (*string)(c))
 }
 
 func (n *namer) readLayer(level int, typ string, take func(names.Feature) error) error {
@@ -262,7 +274,7 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		}
 		f := names.Feature{
 			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: r.Bounds, Level: level,
-			Population: n.people[regionID{typ, id}], Country: cmp.Or(r.ISOA2, r.Country), Code: cmp.Or(r.ISO3166, r.ISOA2),
+			Population: n.people[regionID{typ, id}], Country: string(cmp.Or(r.ISOA2, r.Country)), Code: string(cmp.Or(r.ISO3166, r.ISOA2)),
 		}
 		if len(f.Country) != 2 {
 			f.Country = ""
@@ -285,7 +297,7 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if err := n.otherNames(&f, record); err != nil {
 			return err
 		}
-		codes := []string{r.ISOA2, r.ISOA3, r.ISO3166, r.Postal}
+		codes := []string{string(r.ISOA2), string(r.ISOA3), string(r.ISO3166), string(r.Postal)}
 		if typ == countryType {
 			codes = append(codes, otherCodes[f.Country]...)
 		}

@@ -176,7 +176,7 @@ const (
 // code that is the id. Alaska's boroughs and census areas cannot be told apart, and keep
 // their names.
 func countyTitle(typ, id string, r *regionRecord) string {
-	state, fips := strings.CutPrefix(r.ISO3166, "US-")
+	state, fips := strings.CutPrefix(string(r.ISO3166), "US-")
 	if !fips {
 		if country := cmp.Or(r.ISOA2, r.Country); country != "" && country != "US" {
 			return ""

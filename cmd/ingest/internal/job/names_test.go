@@ -142,7 +142,7 @@ func TestCountyTitle(t *testing.T) {
 		{"county", "ch-zh", ""},
 		{"state", "20159", ""},
 	} {
-		if got := countyTitle(c.typ, c.id, &regionRecord{Name: "X", ISO3166: strings.Trim(c.id, "0123456789")}); got != c.want {
+		if got := countyTitle(c.typ, c.id, &regionRecord{Name: "X", ISO3166: code(strings.Trim(c.id, "0123456789"))}); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.typ, c.id, got, c.want)
 		}
 	}

@@ -106,6 +106,7 @@ type pointsJob struct {
 
 	number  int64 // of records so far, bad ones among them
 	unnamed int64 // points that got their number as id
+	lost    lostProperties
 	swapped int64
 }
 
@@ -296,6 +297,7 @@ func (j *pointsJob) note(meta *points.Meta) {
 			j.rep.Note(text)
 		}
 	}
+	j.lost.note(j.rep)
 	if j.unnamed > 0 {
 		j.rep.Note(fmt.Sprintf("%d points have no id and got the number of their record; --id names the property that is the id", j.unnamed))
 	}

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"regexp"
@@ -29,7 +31,8 @@ type described struct {
 	claim
 	name       string
 	properties []build.Property
-	refused    string // why the feature cannot be one of its type; "" when it can
+	lost       []string // as in source.Feature
+	refused    string   // why the feature cannot be one of its type; "" when it can
 }
 
 func (d *described) add(name string, value any) {
@@ -83,12 +86,13 @@ func presetFor(typ string) preset {
 // some.
 type columns struct {
 	id     string // of the feature itself
+	lost   []string
 	folded map[string]any
 	names  map[string]string // folded name to the file's own
 }
 
 func newColumns(f *source.Feature) *columns {
-	c := &columns{id: f.ID, folded: make(map[string]any, len(f.Properties)), names: make(map[string]string, len(f.Properties))}
+	c := &columns{id: f.ID, lost: f.Lost, folded: make(map[string]any, len(f.Properties)), names: make(map[string]string, len(f.Properties))}
 	for name, v := range f.Properties {
 		key := strings.ToLower(name)
 		// Of two names that differ only in case the first in byte order wins.
@@ -122,6 +126,10 @@ func (c *columns) written(name string) string {
 		return strconv.FormatInt(v, 10)
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
+	case json.RawMessage:
+		if v[0] != '[' && v[0] != '{' { // a number
+			return string(v)
+		}
 	}
 	return ""
 }
@@ -419,6 +427,7 @@ const (
 func custom(c *columns) (d described) {
 	d.name = c.text("name", "name_en", "title", "label")
 	d.candidates = []candidate{{value: clean(c.id), shared: true}}
+	d.lost = c.lost
 	keys := make([]string, 0, len(c.folded))
 	for key := range c.folded {
 		keys = append(keys, key)
@@ -427,7 +436,8 @@ func custom(c *columns) (d described) {
 	for _, key := range keys {
 		name, v := clean(c.names[key]), c.folded[key]
 		if len(d.properties) == maxProperties {
-			break
+			d.lost = append(d.lost, fmt.Sprintf("%s: there are more than %d", name, maxProperties))
+			continue
 		}
 		switch key {
 		case "name":
@@ -435,11 +445,17 @@ func custom(c *columns) (d described) {
 		case "id", "type", "bbox", "geometry":
 			name = "source_" + name // the plain one says which region this is
 		}
-		if s, ok := v.(string); ok {
-			if s = clean(s); len(s) > maxPropertyText {
-				continue
-			}
-			v = s
+		long := 0
+		switch t := v.(type) {
+		case string:
+			t = clean(t)
+			v, long = t, len(t)
+		case json.RawMessage:
+			long = len(t)
+		}
+		if long > maxPropertyText {
+			d.lost = append(d.lost, fmt.Sprintf("%s: it is longer than %d bytes", name, maxPropertyText))
+			continue
 		}
 		d.add(name, v)
 	}

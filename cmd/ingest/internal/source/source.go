@@ -19,9 +19,12 @@ import (
 type Feature struct {
 	// ID is the feature's own id as text, or "" when the file gives none.
 	ID string
-	// Properties are the scalar properties, string, int64, float64 or bool,
-	// under the names the file uses. Nulls, lists and objects are left out.
+	// Properties are string, int64, float64 or bool, or else json.RawMessage: a list, an
+	// object, or a whole number beyond int64. They have the names the file uses. Nulls are
+	// left out.
 	Properties map[string]any
+	// Lost says of each property that is left out for another reason which it is and why.
+	Lost []string
 	// Geometry is an orb.Polygon or orb.MultiPolygon, longitude and latitude in
 	// degrees, every one finite and within ±360° and ±90°, rings closed and of
 	// four points or more. Nothing else is repaired: rings may cross themselves

@@ -119,3 +119,26 @@ func TestViewOf(t *testing.T) {
 		}
 	}
 }
+
+// A record is taken apart at its own members, not at those of objects in it.
+func TestReadRecord(t *testing.T) {
+	const geometry = `{"type":"Polygon","coordinates":[[[0,0],[1,0],[0,1],[0,0]]]}`
+	for _, own := range []string{
+		``, `,"a":1`, `,"a":{"x":1,"geometry":{"b":1}}`, `,"a":{"x":1,"geometry":{"b":1}},"c":2`, `,"a":{"x":1,"geometry":5}`, `,"a":[{"x":1,"geometry":[]}]`,
+		`,"a":{"x":1,"geometry":{}}`, `,"a":{"x":1,"bbox":[1,2]}`, `,"a":[{"x":1,"geometry":` + geometry + `}]`,
+	} {
+		for _, tail := range []string{"", geometry} {
+			record := `{"id":"a","name":"\",\"bbox\":[","bbox":[0,0,1,1]` + own
+			if tail != "" {
+				record += `,"geometry":` + tail
+			}
+			var f feature
+			if err := f.read("ward", []byte(record+"}")); err != nil {
+				t.Fatal(err)
+			}
+			if want := `"id":"a","name":"\",\"bbox\":["` + own; string(f.properties) != want || string(f.geometry) != tail || string(f.bbox) != "[0,0,1,1]" {
+				t.Errorf("%s: properties %s, geometry %s, bounds %s", record, f.properties, f.geometry, f.bbox)
+			}
+		}
+	}
+}

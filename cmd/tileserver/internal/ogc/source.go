@@ -102,10 +102,15 @@ func (f *feature) read(layer string, record []byte) error {
 		return fmt.Errorf("%w: record of %s %s", tiles.ErrCorrupt, layer, f.id)
 	}
 	f.properties = record[1 : len(record)-1]
-	// The members are written by ingest, and quotes within texts are escaped: these are the
-	// members themselves.
-	if before, after, ok := bytes.Cut(f.properties, []byte(`,"geometry":`)); ok {
-		f.properties, f.geometry = before, after
+	// The members are written by ingest, and quotes within texts are escaped. The geometry is
+	// the last one, and the bounds stand before the properties of the source, which may hold
+	// objects with members of these names. What follows such a member ends more than one object.
+	const last = `,"geometry":`
+	if i := bytes.LastIndex(f.properties, []byte(last)); i >= 0 {
+		after := f.properties[i+len(last):]
+		if bytes.HasPrefix(after, []byte("{")) && bytes.IndexByte(after, '}') == len(after)-1 {
+			f.properties, f.geometry = f.properties[:i], after
+		}
 	}
 	if before, after, ok := bytes.Cut(f.properties, []byte(`,"bbox":[`)); ok {
 		end := bytes.IndexByte(after, ']')

@@ -112,6 +112,7 @@ type feature struct {
 	line       int
 	typ, id    string
 	properties map[string]any
+	lost       []string
 	geometry   *shape // nil: none or null
 	shape             // of a bare geometry
 }
@@ -156,7 +157,7 @@ func (d *reader) member(f *feature, name []byte) (err error) {
 	case "properties":
 		var k jsonscan.Kind
 		if k, err = d.s.Kind(); err == nil && (k == jsonscan.Object || k == jsonscan.Null) {
-			f.properties, err = d.s.Scalars()
+			f.properties, f.lost, err = d.s.Properties()
 		} else if err == nil {
 			err = d.s.Skip()
 		}
@@ -183,7 +184,7 @@ func (d *reader) emit(f *feature) error {
 	case g.reason != "":
 		return d.bad(f.line, g.reason, g.detail)
 	}
-	ok := d.yield(source.Feature{ID: f.id, Properties: f.properties, Geometry: source.Join(g.polygons), Line: f.line, Repair: g.repair}, nil)
+	ok := d.yield(source.Feature{ID: f.id, Properties: f.properties, Lost: f.lost, Geometry: source.Join(g.polygons), Line: f.line, Repair: g.repair}, nil)
 	if !ok {
 		return errStop
 	}
@@ -446,7 +447,7 @@ func (d *reader) crs() error {
 		if string(member) != "properties" {
 			return d.s.Skip()
 		}
-		properties, err := d.s.Scalars()
+		properties, _, err := d.s.Properties()
 		name, _ = properties["name"].(string)
 		return err
 	})

@@ -184,15 +184,18 @@ func TestEveryTruncationIsAnError(t *testing.T) {
 
 func TestIDsAndProperties(t *testing.T) {
 	r := read(collection(
-		`{"type":"Feature","id":20173,"properties":{"s":"x","i":9007199254740993,"f":1.5,"e":1e3,"t":true,"n":null,"a":[1],"o":{"s":1},"big":"`+strings.Repeat("x", 40000)+`"},"geometry":{"type":"Polygon","coordinates":[`+square+`]}}`,
+		`{"type":"Feature","id":20173,"properties":{"s":"x","i":9007199254740993,"f":1.5,"e":1e3,"t":true,"n":null,"a":[1],"o":{"s":1},"huge":123456789012345678901,"big":"`+strings.Repeat("x", 70000)+`"},"geometry":{"type":"Polygon","coordinates":[`+square+`]}}`,
 		`{"type":"Feature","id":"0123","properties":null,"geometry":{"type":"Polygon","coordinates":[`+square+`]}}`,
 		`{"type":"Feature","id":null,"properties":[],"geometry":{"type":"Polygon","coordinates":[`+square+`]}}`,
 	))
 	if r.err != nil || len(r.features) != 3 {
 		t.Fatalf("%+v", r)
 	}
-	want := map[string]any{"s": "x", "i": int64(9007199254740993), "f": 1.5, "e": 1000.0, "t": true}
+	want := map[string]any{"s": "x", "i": int64(9007199254740993), "f": 1.5, "e": 1000.0, "t": true, "a": json.RawMessage(`[1]`), "o": json.RawMessage(`{"s":1}`), "huge": json.RawMessage("123456789012345678901")}
 	if d := cmp.Diff(want, r.features[0].Properties); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"big: it is longer than 65536 bytes"}, r.features[0].Lost); d != "" {
 		t.Error(d)
 	}
 	if got := []string{r.features[0].ID, r.features[1].ID, r.features[2].ID}; !cmp.Equal(got, []string{"20173", "0123", ""}) {

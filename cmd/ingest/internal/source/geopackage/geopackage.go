@@ -270,8 +270,8 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 	var query strings.Builder
 	query.WriteString("SELECT " + quote(f.geom))
 	for _, c := range f.columns {
-		// Long texts are not properties, and are not even loaded.
-		fmt.Fprintf(&query, ", CASE WHEN octet_length(%[1]s) <= %[2]d AND typeof(%[1]s) <> 'blob' THEN %[1]s END", quote(c.name), maxText)
+		// Long texts are not properties, and are not even loaded. A blob is in place of what is lost.
+		fmt.Fprintf(&query, ", CASE WHEN %[1]s IS NULL OR octet_length(%[1]s) <= %[2]d AND typeof(%[1]s) <> 'blob' THEN %[1]s ELSE x'00' END", quote(c.name), maxText)
 	}
 	query.WriteString(" FROM " + quote(f.Layer) + " ORDER BY rowid")
 	rows, err := f.conn.QueryContext(ctx, query.String())
@@ -295,7 +295,7 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 		if reason != "" {
 			out, bad = source.Feature{}, &source.BadRecord{Source: f.name, Line: line, Reason: reason, Detail: detail}
 		} else {
-			out.Properties = f.properties(values)
+			out.Properties, out.Lost = f.properties(values)
 		}
 		if !yield(out, bad) {
 			return errStop
@@ -304,8 +304,8 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 	return rows.Err()
 }
 
-func (f *File) properties(values []any) map[string]any {
-	m := make(map[string]any, len(values))
+func (f *File) properties(values []any) (m map[string]any, lost []string) {
+	m = make(map[string]any, len(values))
 	for i, v := range values {
 		c := f.columns[i]
 		switch v := v.(type) {
@@ -314,9 +314,13 @@ func (f *File) properties(values []any) map[string]any {
 				m[c.name] = v == 1
 			}
 		case float64:
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
-				m[c.name] = v
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				lost = append(lost, c.name+": it is no finite number")
+				continue
 			}
+			m[c.name] = v
+		case []byte:
+			lost = append(lost, fmt.Sprintf("%s: it is binary, or longer than %d bytes", c.name, maxText))
 		case bool:
 			m[c.name] = v
 		case string:
@@ -326,5 +330,5 @@ func (f *File) properties(values []any) map[string]any {
 			m[c.name] = v
 		}
 	}
-	return m
+	return m, lost
 }

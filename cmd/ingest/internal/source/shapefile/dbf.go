@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -112,7 +114,7 @@ func (t *table) readFields(b []byte) error {
 		switch f.kind {
 		case 'C', 'N', 'F', 'L', 'D':
 		default:
-			f.name = "" // memos are in another file, and the rest is binary
+			f.kind = lostKind // memos are in another file, and the rest is binary
 		}
 		if f.name == "" || seen[f.name] {
 			continue
@@ -131,34 +133,40 @@ func width(b []byte, long bool) int {
 	return w
 }
 
-// next reads a row: the properties that are known, or that it is deleted.
-// Behind the last row it returns io.EOF.
-func (t *table) next() (properties map[string]any, deleted bool, err error) {
+// lostKind is the kind of fields that are not read.
+const lostKind = 0
+
+// next reads a row: the properties that are known, those that are lost, or that it is
+// deleted. Behind the last row it returns io.EOF.
+func (t *table) next() (properties map[string]any, lost []string, deleted bool, err error) {
 	if t.count == t.rows {
-		return nil, false, io.EOF
+		return nil, nil, false, io.EOF
 	}
 	if _, err := io.ReadFull(t.r, t.row); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, false, errTruncated
+		return nil, nil, false, errTruncated
 	} else if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	switch t.row[0] {
 	case rowPresent:
 	case rowDeleted:
 		t.count++
-		return nil, true, nil
+		return nil, nil, true, nil
 	default:
-		return nil, false, fmt.Errorf("begins with %#02x, neither present nor deleted: the table is damaged; fetch it again", t.row[0])
+		return nil, nil, false, fmt.Errorf("begins with %#02x, neither present nor deleted: the table is damaged; fetch it again", t.row[0])
 	}
 	t.count++
 	properties = make(map[string]any, len(t.fields))
 	for i := range t.fields {
 		f := &t.fields[i]
-		if v := t.value(f, t.row[f.offset:f.offset+f.width]); v != nil {
+		b := t.row[f.offset : f.offset+f.width]
+		if v := t.value(f, b); v != nil {
 			properties[f.name] = v
+		} else if f.kind == lostKind && len(bytes.Trim(b, " \x00")) > 0 {
+			lost = append(lost, f.name+": it is in another file, or binary")
 		}
 	}
-	return properties, false, nil
+	return properties, lost, false, nil
 }
 
 // value is a value as a Go scalar; nil where there is none or none can be
@@ -187,6 +195,9 @@ func (t *table) value(f *field, b []byte) any {
 	case 'N', 'F':
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return n
+		}
+		if n, ok := new(big.Int).SetString(s, 10); ok {
+			return json.RawMessage(n.String())
 		}
 		n, err := strconv.ParseFloat(s, 64)
 		if err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) && !strings.ContainsAny(s, "xX_") {

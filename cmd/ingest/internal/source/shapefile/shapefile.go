@@ -308,7 +308,7 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 		}
 		out := source.Feature{Line: f.shp.count, Repair: g.repair}
 		if f.dbf != nil {
-			properties, deleted, err := f.dbf.next()
+			properties, lost, deleted, err := f.dbf.next()
 			switch {
 			case errors.Is(err, io.EOF):
 				return fmt.Errorf(".dbf: ends after %d rows, and there are more shapes; the two do not belong together", f.dbf.count)
@@ -317,7 +317,7 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 			case deleted:
 				continue
 			}
-			out.Properties = properties
+			out.Properties, out.Lost = properties, lost
 		}
 		bad := error(nil)
 		if g.reason != "" {

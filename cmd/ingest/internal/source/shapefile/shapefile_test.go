@@ -31,7 +31,7 @@ func TestReadsWhatIsThere(t *testing.T) {
 	}
 	want := []source.Feature{
 		{Line: 1, Geometry: orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 2, 2)},
-			Properties: map[string]any{"NAME": "  West", "POP": int64(12), "SHARE": 0.5, "OLD": true, "SINCE": "2020-01-31"}},
+			Properties: map[string]any{"NAME": "  West", "POP": int64(12), "SHARE": 0.5, "OLD": true, "SINCE": "2020-01-31"}, Lost: []string{"NOTES: it is in another file, or binary"}},
 		{Line: 2, Geometry: orb.MultiPolygon{{box(10, 0, 11, 1)}, {box(12, 0, 13, 1)}}, Properties: map[string]any{}},
 	}
 	if d := cmp.Diff(want, features); d != "" {

@@ -103,6 +103,7 @@ type geometry struct {
 	kind       string
 	id         string
 	properties map[string]any
+	lost       []string
 	arcs       *refs
 	members    []geometry // of a collection
 }
@@ -313,7 +314,7 @@ func (t *topology) geometry(o *object) (g geometry, err error) {
 		case "properties":
 			var k jsonscan.Kind
 			if k, err = t.s.Kind(); err == nil && k == jsonscan.Object {
-				g.properties, err = t.s.Scalars()
+				g.properties, g.lost, err = t.s.Properties()
 			} else if err == nil {
 				err = t.s.Skip()
 			}
