@@ -35,6 +35,8 @@ var (
 	ErrReadOnly = errors.New("store is read-only")
 	ErrLocked   = errors.New("store is in use by another process")
 	ErrCorrupt  = errors.New("stored data is corrupt")
+	// ErrNewer: another program wrote what is stored, in a way that this one does not know.
+	ErrNewer = errors.New("stored data is of a newer program")
 
 	// ErrNoSpace: the disk has no room for a write. Reads go on; see Recoverer.
 	ErrNoSpace = errors.New("no space left on the disk")

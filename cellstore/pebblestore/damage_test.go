@@ -175,8 +175,34 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	data := strings.Replace(string(must(readFile(mem, name))), `"format":2`, `"format":3`, 1)
 	must(0, writeFile(mem, name, []byte(data)))
 	_, err := readAll(mem)
-	if err == nil || errors.Is(err, cellstore.ErrCorrupt) || !strings.Contains(err.Error(), "newer program") {
+	if !errors.Is(err, cellstore.ErrNewer) || errors.Is(err, cellstore.ErrCorrupt) || !strings.Contains(err.Error(), "use a newer program") {
 		t.Errorf("got %v", err)
+	}
+	engine := damage(errors.New(`pebble: database "db" written in unknown format major version 99`))
+	if !errors.Is(engine, cellstore.ErrNewer) || errors.Is(engine, cellstore.ErrCorrupt) {
+		t.Errorf("of the engine: %v", engine)
+	}
+}
+
+// A directory that has something else in it is no empty store. What a new disk has is nothing.
+func TestForeignDirectory(t *testing.T) {
+	for name, taken := range map[string]bool{"lost+found": true, ".snapshot": true, "boundaries": false, "tables2": false, "LOCK.old": false} {
+		mem := vfs.NewMem()
+		must(0, mem.MkdirAll("s/"+name, 0o755))
+		s, err := Open("s", &Options{FS: mem})
+		if (err == nil) != taken {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			if _, err := mem.Stat("s/tables"); err == nil {
+				t.Errorf("%s: tables are made", name)
+			}
+			continue
+		}
+		must(0, s.Close())
+		s, err = Open("s", &Options{FS: mem})
+		must(0, err)
+		must(0, s.Close())
 	}
 }
 

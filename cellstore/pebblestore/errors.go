@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
 
 	"quadrille/cellstore"
@@ -49,6 +50,9 @@ func damage(err error) error {
 	var errno syscall.Errno
 	if cellstore.IsShortage(err) {
 		return shortage(err)
+	}
+	if err != nil && strings.Contains(err.Error(), "unknown format major version") { // as the engine calls it
+		return fmt.Errorf("%w: use a newer program: %w", cellstore.ErrNewer, err)
 	}
 	if err == nil || errors.Is(err, cellstore.ErrCorrupt) || errors.Is(err, cellstore.ErrNoSpace) ||
 		errors.As(err, &errno) && errno != syscall.ENOENT {

@@ -131,7 +131,7 @@ func parseSchema(data []byte) (storedTable, error) {
 		return storedTable{}, fmt.Errorf("%w: format %d", cellstore.ErrCorrupt, file.Format)
 	}
 	if file.Format > schemaFormat {
-		return storedTable{}, fmt.Errorf("format %d is newer than the %d this program reads: use a newer program", file.Format, schemaFormat)
+		return storedTable{}, fmt.Errorf("%w: format %d, this program reads up to %d: use a newer program", cellstore.ErrNewer, file.Format, schemaFormat)
 	}
 	if sum := fmt.Sprintf("%08x", crc32.Checksum(file.Table, crcTable)); sum != file.Checksum {
 		return storedTable{}, fmt.Errorf("%w: checksum is %s, the contents give %s", cellstore.ErrCorrupt, file.Checksum, sum)

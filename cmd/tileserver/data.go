@@ -273,6 +273,9 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observe
 	if err := checkRepaired(c.Live); err != nil {
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), local.Close())
 	}
+	if err := onlyLive(ctx, local, c.Live); err != nil {
+		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), local.Close())
+	}
 	store = observed.stores.opened(local, liveName)
 	opts := points.LiveOptions{Notify: func(t points.Trouble) { logTrouble(log, t) }}
 	if live, err = opts.Open(ctx, store); err != nil {

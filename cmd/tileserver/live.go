@@ -47,7 +47,32 @@ func openStopped(dir string) (*pebblestore.Store, error) {
 	if errors.Is(err, cellstore.ErrLocked) {
 		return nil, fmt.Errorf("%s is in use by a server, or by another command: stop it first: %w", dir, err)
 	}
-	return store, err
+	if err != nil {
+		return nil, err
+	}
+	if err := onlyLive(context.Background(), store, dir); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// onlyLive refuses a store that has other tables than those of live collections: it belongs
+// to something else, or to a newer program.
+func onlyLive(ctx context.Context, store cellstore.Store, dir string) error {
+	tables, err := store.Tables(ctx)
+	if err != nil {
+		return err
+	}
+	names, err := points.LiveNames(ctx, store)
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if !slices.ContainsFunc(names, func(name string) bool { return points.LiveTable(name) == table }) {
+			return fmt.Errorf("%s has a table %s, which is of no live collection: name a directory of its own, or use the program that wrote it", dir, table)
+		}
+	}
+	return nil
 }
 
 // repairDir is where a repair has whole collections ready, which are to take the places of

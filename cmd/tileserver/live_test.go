@@ -511,6 +511,45 @@ func TestRepairOtherLayout(t *testing.T) {
 	}
 }
 
+// A directory of something else, and one with a table of a newer program, are told as what
+// they are. None of them is taken for an empty or a damaged one.
+func TestLiveOfAnotherLayout(t *testing.T) {
+	other := t.TempDir()
+	if err := os.Mkdir(filepath.Join(other, "boundaries"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	strange := makeLive(t, 3, "shops")
+	inLive(t, strange, func(_ *points.Live, store cellstore.Store) {
+		if err := store.CreateTable(t.Context(), cellstore.Schema{Table: "usage", Families: []cellstore.Family{{Name: "a"}}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for dir, text := range map[string]string{other: "it has boundaries: name a new or empty directory", strange: "has a table usage, which is of no live collection"} {
+		if err := run(t.Context(), []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--live", dir}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, want %s", err, text)
+		}
+	}
+	got, err := command(t, "live", "verify", strange)
+	wantText(t, got, err, true, "has a table usage")
+	newer := makeLive(t, 3, "shops")
+	schema := filepath.Join(newer, "tables", points.LiveTable("shops"), "schema.json")
+	text, err := os.ReadFile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(schema, bytes.Replace(text, []byte(`"format":2`), []byte(`"format":3`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, do := range []string{"verify", "repair"} {
+		got, err := command(t, "live", do, newer)
+		wantText(t, got, err, true, "update the program")
+	}
+	_, log, _ := start(t, "--data", t.TempDir(), "--live", newer)
+	if text := log.String(); !strings.Contains(text, "of another release") {
+		t.Error(text)
+	}
+}
+
 // sick is a store of which a table cannot be opened now.
 type sick struct {
 	cellstore.Store

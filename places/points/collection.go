@@ -283,6 +283,9 @@ func rowOf(at time.Time) byte {
 }
 
 func wrap(err error) error {
+	if errors.Is(err, cellstore.ErrNewer) {
+		err = fmt.Errorf("%w: %w", ErrNewer, err)
+	}
 	if err != nil {
 		return fmt.Errorf("points: %w", err)
 	}
