@@ -143,6 +143,9 @@ func (s *followed) notify(st dataset.Status) {
 		s.log.Error("data set cannot be taken into service", "dataset", st.Dataset, "error", st.Err)
 	case st.Serving != nil && st.Damage == nil:
 		s.log.Info("serving", "dataset", st.Dataset, "generation", st.Serving.Generation, "built", st.Serving.Built)
+		if old := catalogue.Outdated(st.Serving, time.Now()); old != "" {
+			s.log.Warn(old, "dataset", st.Dataset, "generation", st.Serving.Generation)
+		}
 	case st.Serving == nil && st.Published == 0:
 		s.log.Warn("data set is out of service, nothing of it is published any more", "dataset", st.Dataset)
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	_ "time/tzdata" // for machines without a zone database, and for zones it lacks
 
 	"quadrille/cellstore/dataset"
@@ -73,6 +74,9 @@ func TimeZones(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Mani
 		*m = dataset.Manifest{
 			Records: map[string]int64{"zones": meta.Zones, "rules": meta.Rules},
 			Sources: []dataset.Source{{Name: "IANA Time Zone Database", Version: zoneVersion(zoneDirs()), License: "public domain"}},
+		}
+		if old := catalogue.Outdated(&dataset.Manifest{Dataset: catalogue.TimeZones.Name, Sources: m.Sources}, time.Now()); old != "" {
+			rep.Note("warning: " + old)
 		}
 		return meta, nil
 	})

@@ -243,6 +243,7 @@ type datasetStatus struct {
 	Bounds     []float64        `json:"bounds,omitempty"`
 	Sources    []dataset.Source `json:"sources"`
 	Types      []typeStatus     `json:"types,omitempty"`
+	Outdated   string           `json:"outdated,omitempty"` // what is too old, and what to do
 }
 
 type typeStatus struct {
@@ -261,6 +262,7 @@ func (s *Room) getStatus(c echo.Context) error {
 		if m := st.Serving; m != nil {
 			d.Generation, d.Built, d.Bytes, d.Since = m.Generation, m.Built, m.Size(), st.Since.UTC().Truncate(time.Second)
 			d.Records, d.Bad, d.Bounds = m.Records, m.Bad, m.Bounds
+			d.Outdated = catalogue.Outdated(m, time.Now())
 			if m.Sources != nil {
 				d.Sources = m.Sources
 			}

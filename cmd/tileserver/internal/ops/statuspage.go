@@ -100,6 +100,7 @@ func newSetCard(d *datasetStatus, now time.Time) setCard {
 		fact("Built", d.Built.UTC().Format("2 January 2006, 15:04 UTC")+age(now.Sub(d.Built)))
 		fact("Size", size(d.Bytes))
 	}
+	fact("Outdated", d.Outdated)
 	for _, name := range slices.Sorted(maps.Keys(d.Records)) {
 		fact(strings.ReplaceAll(name, "_", " "), grouped(d.Records[name]))
 	}

@@ -1,0 +1,25 @@
+package catalogue
+
+import (
+	"strconv"
+	"time"
+
+	"quadrille/cellstore/dataset"
+)
+
+// Outdated says that a generation is made of something that is too old to be right, and what
+// to do, "" if nothing is known of that. Governments change clocks several times a year: the
+// offsets of a zone database that was released more than a year ago are wrong somewhere. Its
+// version tells the year, so it is called old once even the end of that year is a year ago.
+func Outdated(m *dataset.Manifest, now time.Time) string {
+	if m.Dataset != TimeZones.Name {
+		return ""
+	}
+	for _, src := range m.Sources {
+		year, err := strconv.Atoi(src.Version[:min(4, len(src.Version))])
+		if err == nil && len(src.Version) > 4 && !now.Before(time.Date(year+2, 1, 1, 0, 0, 0, 0, time.UTC)) {
+			return "the zone database " + src.Version + " is more than a year old, so UTC offsets may be wrong: install a newer one (tzdata) and run ingest timezones"
+		}
+	}
+	return ""
+}
