@@ -142,3 +142,17 @@ func TestReadRecord(t *testing.T) {
 		}
 	}
 }
+
+// A page for people shows a number as it is.
+func TestCells(t *testing.T) {
+	f := feature{properties: []byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`)}
+	values, err := f.values()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"n": "12345678901234567890123", "f": "1.50", "l": "a, 1, true, ", "o": `{"b":1e2}`, "t": "false", "s": "x", "none": ""} {
+		if got := cell(values[name]); got != want {
+			t.Errorf("%s is shown as %q, want %q", name, got, want)
+		}
+	}
+}

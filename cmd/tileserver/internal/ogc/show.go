@@ -1,22 +1,23 @@
 package ogc
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"quadrille/quadkey"
 )
 
-// values decodes the properties of a feature.
+// values decodes the properties of a feature. Numbers are as they are written.
 func (f *feature) values() (map[string]any, error) {
 	values := map[string]any{}
-	err := json.Unmarshal(slices.Concat([]byte{'{'}, f.properties, []byte{'}'}), &values)
-	return values, err
+	d := json.NewDecoder(bytes.NewReader(slices.Concat([]byte{'{'}, f.properties, []byte{'}'})))
+	d.UseNumber()
+	return values, d.Decode(&values)
 }
 
 func sorted(values map[string]any) []string { return slices.Sorted(maps.Keys(values)) }
@@ -28,8 +29,8 @@ func cell(v any) string {
 		return ""
 	case string:
 		return v
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
+	case json.Number:
+		return v.String()
 	case []any:
 		parts := make([]string, len(v))
 		for i := range v {
