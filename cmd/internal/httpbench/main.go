@@ -15,6 +15,8 @@
 //     the bare handler, each request at a time fixed beforehand whether or not those
 //     before it are answered. Its latency counts from that time, so that a server
 //     that stalls answers for all requests that should have been sent meanwhile.
+//   - beside: open loop, too. What troublemakers do to the latency of mixed requests of
+//     others.
 //   - start: time from the start of the process to the first 200 of /readyz, and
 //     resident memory with caches as small as they may be.
 //   - soak: millions of mixed requests over connections that come and go, while
@@ -53,6 +55,7 @@ func main() {
 	var cli struct {
 		Run      runCmd      `cmd:"" default:"withargs" help:"Measure."`
 		Latency  latencyCmd  `cmd:"" help:"Measure latencies at half of the greatest rate."`
+		Beside   besideCmd   `cmd:"" help:"Measure latencies beside clients, and readers of the log, that would keep others out."`
 		Start    startCmd    `cmd:"" help:"Measure the time a start takes, and memory."`
 		Soak     soakCmd     `cmd:"" help:"Send millions of mixed requests while generations are swapped, and watch memory."`
 		Swap     swapCmd     `cmd:"" help:"Measure what swaps of generations do to requests."`
@@ -61,6 +64,7 @@ func main() {
 		Points   pointsCmd   `cmd:"" help:"Measure collections of points, beside Tile38 and Redis."`
 		Bare     bareCmd     `cmd:"" hidden:"" help:"Serve answers read from standard input."`
 		Load     loadCmd     `cmd:"" hidden:"" help:"Send the requests read from standard input."`
+		Trouble  troubleCmd  `cmd:"" hidden:"" help:"Make trouble for a server."`
 		Paced    pacedCmd    `cmd:"" hidden:"" help:"Send the requests read from standard input at fixed times."`
 	}
 	k := kong.Parse(&cli, kong.Name("httpbench"), kong.Description("Measure the tile server against a bare echo handler writing the same bytes."))

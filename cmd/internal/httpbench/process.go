@@ -48,8 +48,7 @@ type running struct {
 	cmd *exec.Cmd
 }
 
-// startServer starts a server on the servers' core and waits for the line in
-// which it says where it serves.
+// startServer starts a server on the servers' core.
 func startServer(ctx context.Context, stdin []byte, name string, args ...string) (*running, error) {
 	return startOn(ctx, 1, stdin, name, args...)
 }
@@ -63,6 +62,11 @@ func startOn(ctx context.Context, processors int, stdin []byte, name string, arg
 	cmd := pinned(ctx, 0, processors, name, args...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	cmd.Stderr = os.Stderr
+	return startCommand(cmd)
+}
+
+// startCommand starts a server and waits for the line in which it says where it serves.
+func startCommand(cmd *exec.Cmd) (*running, error) {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -73,7 +77,7 @@ func startOn(ctx context.Context, processors int, stdin []byte, name string, arg
 	line, err := bufio.NewReader(out).ReadString('\n')
 	_, url, ok := strings.Cut(strings.TrimSpace(line), " serves ")
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("%s did not say where it serves, but %q", name, line), err, cmd.Cancel(), cmd.Wait())
+		return nil, errors.Join(fmt.Errorf("%s did not say where it serves, but %q", cmd, line), err, cmd.Cancel(), cmd.Wait())
 	}
 	return &running{url, cmd}, nil
 }

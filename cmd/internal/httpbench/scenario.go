@@ -163,7 +163,7 @@ func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, e
 		for _, collection := range []string{"country", "state", "county", "places", "airports"} {
 			pages = append(pages, answer{Path: "/ogc/collections/" + collection + "/items?limit=1000", Accept: coding})
 		}
-		name := "features, pages of 1,000"
+		name := featurePages
 		if coding != "" {
 			name += ", " + coding
 		}
@@ -181,6 +181,8 @@ const (
 	tilesHigh   = "tile, MVT, z 10–13, 2 layers"
 	addresses   = "IP address"
 	completions = "autocomplete, finished"
+	// featurePages begins the names of two.
+	featurePages = "features, pages of 1,000"
 )
 
 // notModified asks for tiles that the client has already, by their entity tags,
