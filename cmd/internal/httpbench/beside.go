@@ -72,6 +72,9 @@ type besideBench struct {
 	files   []*os.File
 }
 
+// warmUp is how long requests are sent before those that count: new connections are slow.
+const warmUp = 300 * time.Millisecond
+
 // moving is the live collection.
 const moving = "moving"
 
@@ -297,7 +300,6 @@ func (b *besideBench) run(on *running, kind string) (sum latencies, cpu float64,
 		return sum, 0, err
 	}
 	defer p.close()
-	before, begin := cpuTime(pid), time.Now()
 	if kind != "" {
 		maker, err := startCommand(b.troublemakers(ctx, on, kind))
 		if err != nil {
@@ -308,8 +310,12 @@ func (b *besideBench) run(on *running, kind string) (sum latencies, cpu float64,
 			err = errors.Join(err, maker.cmd.Wait())
 		}()
 	}
+	if _, err := p.run(b.Rate, warmUp); err != nil {
+		return sum, 0, err
+	}
+	before, began := cpuTime(pid), time.Now()
 	took, err := p.run(b.Rate, b.Duration)
-	return summarize(took, 0), float64(cpuTime(pid)-before) / float64(time.Since(begin)), err
+	return summarize(took, 0), float64(cpuTime(pid)-before) / float64(time.Since(began)), err
 }
 
 // troublemakers is the command that makes a kind of trouble for a server.

@@ -40,12 +40,17 @@ type troubleCmd struct {
 }
 
 func (t *troubleCmd) Run(ctx context.Context) error {
-	fmt.Println("httpbench serves", t.URL) // as servers do
+	types, err := regionTypes(ctx, t.URL)
+	if err != nil {
+		return err
+	}
+	writes := movedBatches(t.Points, 40, rand.New(rand.NewPCG(uint64(os.Getpid()), 1)))
+	fmt.Println("httpbench serves", t.URL) // as servers do, once all is prepared
 	switch t.Kind {
 	case "lists":
-		return t.lists(ctx)
+		return t.lists(ctx, writes)
 	case "replays":
-		return t.replays(ctx)
+		return t.replays(ctx, strings.Join(types, ","))
 	}
 	return t.filters(ctx)
 }
@@ -56,7 +61,7 @@ func (t *troubleCmd) address() string { return strings.TrimPrefix(t.URL, "http:/
 const troublemaker = "203.0.113.66"
 
 // lists has readers take some bytes a second of long lists, while batches are written.
-func (t *troubleCmd) lists(ctx context.Context) error {
+func (t *troubleCmd) lists(ctx context.Context, writes [][]byte) error {
 	var all sync.WaitGroup
 	for range slowReaders {
 		all.Go(func() {
@@ -72,7 +77,6 @@ func (t *troubleCmd) lists(ctx context.Context) error {
 		})
 	}
 	b := &pointsBench{key: t.Key}
-	writes := movedBatches(t.Points, 40, rand.New(rand.NewPCG(uint64(os.Getpid()), 1)))
 	writer := target{name: "POST", address: t.address(), answer: written(troubleBatch), request: func(dst []byte, i int) []byte {
 		return b.send(dst, "POST", "/points/"+moving, t.address(), writes[i%len(writes)])
 	}}
@@ -105,15 +109,10 @@ func movedBatches(points, n int, random *rand.Rand) [][]byte {
 }
 
 // replays has clients follow all events there were across every border.
-func (t *troubleCmd) replays(ctx context.Context) error {
-	types, err := regionTypes(ctx, t.URL)
-	if err != nil {
-		return err
-	}
+func (t *troubleCmd) replays(ctx context.Context, fences string) error {
 	var all sync.WaitGroup
 	for range replays {
 		all.Go(func() {
-			fences := strings.Join(types, ",")
 			t.again(ctx, "/points/"+moving+"/events?last_event_id="+t.After+"&enter="+fences+"&leave="+fences, func(res *http.Response, _ net.Conn) error {
 				_, err := io.Copy(io.Discard, res.Body)
 				return err

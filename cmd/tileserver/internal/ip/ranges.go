@@ -95,6 +95,9 @@ func (s *Room) getRanges(c echo.Context) error {
 	return s.StreamFrom(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		w := newRangesWriter(out, &q)
 		for res, err := range reader.All(ctx) {
+			if err == nil {
+				err = web.Step(ctx)
+			}
 			if err != nil {
 				return err
 			}
@@ -179,7 +182,7 @@ func (w *rangesWriter) flush() error {
 		w.out.Body = append(p.AppendTo(w.out.Body), end...)
 		if w.q.format == "json" || w.q.format == "nft" { // a comma comes first
 			if w.out.Full() {
-				if err := w.out.Flush(); err != nil {
+				if err := w.out.Send(); err != nil {
 					return err
 				}
 			}

@@ -150,7 +150,6 @@ func New(cfg *Config) *Kit {
 		CacheControl: []string{"public, max-age=300"},
 		PinnedCache:  immutable,
 		origins:      []string{"*"},
-		Processors:   NewProcessors(runtime.GOMAXPROCS(0)),
 		Timeout:      10 * time.Second,
 		Now:          time.Now,
 		ids:          newRequestIDs(),
@@ -161,6 +160,7 @@ func New(cfg *Config) *Kit {
 		tracer:       cfg.Tracer,
 		traceSample:  cfg.TraceSample,
 	}
+	s.Processors = NewProcessors(runtime.GOMAXPROCS(0), s.running.soFar)
 	if cfg.CacheControl != "" {
 		s.CacheControl = []string{cfg.CacheControl}
 	}

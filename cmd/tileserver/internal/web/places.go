@@ -64,9 +64,10 @@ type Places struct {
 	// share of every client.
 	few int64
 
-	all atomic.Int64
-	mu  sync.Mutex
-	of  map[Client]int64
+	all   atomic.Int64
+	begun atomic.Int64 // so far
+	mu    sync.Mutex
+	of    map[Client]int64
 }
 
 func (p *Places) init(most, share int64, keyed bool) {
@@ -85,6 +86,7 @@ func (p *Places) beginFew() bool {
 		p.all.Add(-1)
 		return false
 	}
+	p.begun.Add(1)
 	return true
 }
 
@@ -102,9 +104,13 @@ func (p *Places) begin(who Client) bool {
 		return false
 	}
 	p.all.Add(1)
+	p.begun.Add(1)
 	p.of[who]++
 	return true
 }
+
+// soFar returns how many places have been taken so far.
+func (p *Places) soFar() int64 { return p.begun.Load() }
 
 func (p *Places) end(who Client) {
 	p.mu.Lock()
@@ -175,14 +181,20 @@ func (s *Kit) BeginHeavy(ctx context.Context) (free func(), err error) {
 }
 
 // Processors gives processors to clients by turns: each that waits has one before another
-// has its second, and none has more than its share. Its methods may be called concurrently.
+// has its second, and none has more than its share. Where all are taken they rest between
+// turns: what does not take one, as most requests do, would wait for 10 ms otherwise, since
+// nobody looks at connections while each processor of Go's is busy. Its methods may be
+// called concurrently.
 type Processors struct {
 	share int
+	begun func() int64 // how many requests have begun so far
 
-	mu    sync.Mutex
-	free  int
-	of    map[Client]int
-	queue []*waiting // one for each client that waits; the next turn is the first's
+	mu     sync.Mutex
+	free   int
+	of     map[Client]int
+	queue  []*waiting    // one for each client that waits; the next turn is the first's
+	worked time.Duration // since the last rest
+	seen   int64         // requests that had begun by then
 }
 
 // waiting is a client that waits.
@@ -191,9 +203,9 @@ type waiting struct {
 	ask []chan struct{} // closed when its turn has come
 }
 
-// NewProcessors makes n processors.
-func NewProcessors(n int) *Processors {
-	return &Processors{share: max(n/2, 1), free: n, of: map[Client]int{}}
+// NewProcessors makes n processors. begun tells how many requests have begun so far.
+func NewProcessors(n int, begun func() int64) *Processors {
+	return &Processors{share: max(n/2, 1), begun: begun, free: n, of: map[Client]int{}}
 }
 
 // TakeProcessor waits until less of the answers that keep a processor busy and take
@@ -211,14 +223,20 @@ func (s *Kit) TakeProcessor(ctx context.Context) (in context.Context, free func(
 
 type turnInContext struct{}
 
-// turnTime is how long a turn of a processor lasts, if somebody waits.
-const turnTime = 5 * time.Millisecond
+const (
+	// turnTime is how long a turn of a processor lasts.
+	turnTime = 250 * time.Microsecond
+	// restTime is how long a processor rests after a turn, if requests begin meanwhile.
+	// Without any it rests once in idleTurns turns, to find out.
+	restTime  = turnTime
+	idleTurns = 20
+)
 
 // turn is a processor that a goroutine has for a while.
 type turn struct {
 	of    *Processors
 	who   Client
-	free  func() // nil without the processor
+	free  func(worked time.Duration) // nil without the processor
 	began time.Time
 }
 
@@ -230,12 +248,12 @@ func (t *turn) begin(ctx context.Context) (err error) {
 
 func (t *turn) end() { // again does nothing
 	if t.free != nil {
-		t.free()
+		t.free(time.Since(t.began))
 		t.free = nil
 	}
 }
 
-// Step gives the processor that TakeProcessor took back once the turn is over, and waits for
+// Step gives the processor that TakeProcessor took back once its turn is over, and waits for
 // the next one. The error is the context's.
 func Step(ctx context.Context) error {
 	t, ok := ctx.Value(turnInContext{}).(*turn)
@@ -246,9 +264,9 @@ func Step(ctx context.Context) error {
 	return t.begin(ctx)
 }
 
-func (p *Processors) take(ctx context.Context, who Client) (free func(), err error) {
+func (p *Processors) take(ctx context.Context, who Client) (free func(time.Duration), err error) {
 	turn := p.ask(who)
-	free = func() { p.give(who) }
+	free = func(worked time.Duration) { p.give(who, worked) }
 	select {
 	case <-turn:
 		return free, nil
@@ -259,7 +277,7 @@ func (p *Processors) take(ctx context.Context, who Client) (free func(), err err
 		return free, nil
 	case <-ctx.Done():
 		if !p.leave(who, turn) {
-			free() // the turn came meanwhile
+			free(0) // the turn came meanwhile
 		}
 		return nil, ctx.Err()
 	}
@@ -281,15 +299,37 @@ func (p *Processors) ask(who Client) chan struct{} {
 	return turn
 }
 
-// give gives a processor back.
-func (p *Processors) give(who Client) {
+// give gives a processor back that has worked for a time.
+func (p *Processors) give(who Client, worked time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.free++
 	if p.of[who]--; p.of[who] == 0 {
 		delete(p.of, who)
 	}
+	p.worked += worked
+	if p.free == 0 && p.tired() {
+		time.AfterFunc(restTime, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.free++
+			p.next()
+		})
+		return
+	}
+	p.free++
 	p.next()
+}
+
+// tired reports whether a processor is to rest, which then begins. The lock is held.
+func (p *Processors) tired() bool {
+	if p.worked < turnTime {
+		return false
+	}
+	if begun := p.begun(); begun != p.seen || p.worked >= idleTurns*turnTime {
+		p.worked, p.seen = 0, begun
+		return true
+	}
+	return false
 }
 
 // leave leaves the queue and reports whether the turn had not come.

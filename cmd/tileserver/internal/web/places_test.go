@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"pgregory.net/rapid"
@@ -74,6 +76,49 @@ func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 	}
 }
 
+// none stands for no requests besides those for processors.
+func none() int64 { return 0 }
+
+// Where all processors are taken they rest between turns, at each if requests begin
+// meanwhile, and else now and then.
+func TestProcessorsRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, n := range []int{1, 2} {
+			begun := int64(0)
+			p := NewProcessors(n, func() int64 { return begun })
+			who := Client{Key: "a"}
+			waited := func() time.Duration {
+				start := time.Now()
+				free, err := p.take(t.Context(), who)
+				if err != nil {
+					t.Fatal(err)
+				}
+				free(turnTime)
+				return time.Since(start)
+			}
+			for _, traffic := range []bool{true, false} {
+				var all time.Duration
+				for range 10 * idleTurns {
+					if traffic {
+						begun++
+					}
+					all += waited()
+				}
+				rests := 10 // of the last turn nobody waits for the rest
+				if traffic {
+					rests *= idleTurns
+				}
+				if n > 1 {
+					rests = 0
+				}
+				if got := int((all + restTime/2) / restTime); got < rests-1 || got > rests {
+					t.Errorf("%d processors, traffic %v: %v of rest, want %d times %v", n, traffic, all, rests, restTime)
+				}
+			}
+		}
+	})
+}
+
 // Whatever clients ask, give back and give up, no processor is given twice or lost, none
 // has more than its share, and a client that waits has its turn before any other has two.
 func TestProcessorsAreTakenByTurns(t *testing.T) {
@@ -83,7 +128,7 @@ func TestProcessorsAreTakenByTurns(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "processors")
-		p := NewProcessors(n)
+		p := NewProcessors(n, none)
 		var held, queue []turn
 		since := map[Client]map[Client]int{} // how often others had a turn while one waited
 		settle := func() {
@@ -132,7 +177,7 @@ func TestProcessorsAreTakenByTurns(t *testing.T) {
 					i := rapid.IntRange(0, len(held)-1).Draw(t, "gives")
 					who := held[i].who
 					held = slices.Delete(held, i, i+1)
-					p.give(who)
+					p.give(who, 0)
 				}
 			case 2:
 				if len(queue) > 0 {
@@ -168,7 +213,7 @@ func TestProcessorsAreTakenByTurns(t *testing.T) {
 
 // Who gives up waits no longer, and keeps nothing.
 func TestProcessorIsGivenUp(t *testing.T) {
-	p := NewProcessors(1)
+	p := NewProcessors(1, none)
 	free, err := p.take(t.Context(), Client{Key: "a"})
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +223,7 @@ func TestProcessorIsGivenUp(t *testing.T) {
 	if _, err := p.take(ctx, Client{Key: "b"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	free()
+	free(0)
 	if len(p.queue) != 0 || p.free != 1 || len(p.of) != 0 {
 		t.Errorf("%+v", p)
 	}

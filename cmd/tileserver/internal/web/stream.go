@@ -30,6 +30,10 @@ type Stream struct {
 	zip    *gzip.Writer // nil for lines as they are
 	begun  bool         // the header is out
 	reset  resettable   // the connection, of an answer that ends with it; nil for others
+	// turn is the processor that the answer is made by, nil for none. It is given back while
+	// lines are written, for a client may take long.
+	turn *turn
+	wait context.Context // for the next turn
 }
 
 // ErrGone is matched when nothing can be written any more.
@@ -45,6 +49,9 @@ func (o *Stream) Begin(s *Kit, c echo.Context, a Answer) {
 func (o *Stream) Release() {
 	if o.reset != nil {
 		_ = o.reset.Close() // before TLS says that all is sent
+	}
+	if o.turn != nil {
+		o.turn.end()
 	}
 	if o.zip != nil {
 		GzipWriters[Once].Put(o.zip)
@@ -153,9 +160,21 @@ func Beside(fn func()) (done <-chan struct{}, wait func()) {
 // Line ends a line, and has lines sent when there are enough. Its error ends the answer.
 func (o *Stream) Line() error {
 	if o.Body = append(o.Body, '\n'); o.Full() {
-		return o.Flush()
+		return o.Send()
 	}
 	return nil
+}
+
+// Send has what there is sent, without the processor that it was made by.
+func (o *Stream) Send() error {
+	if o.turn != nil {
+		o.turn.end()
+	}
+	err := o.Flush()
+	if err == nil && o.turn != nil {
+		err = o.turn.begin(o.wait)
+	}
+	return err
 }
 
 // Stream answers with the lines that fill writes, calling Line after each, within a
@@ -198,7 +217,11 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 		memory.Body = out.Body
 	}()
 	if r.Method != http.MethodHead {
-		err = fill(ctx, out)
+		out.turn, out.wait = &turn{of: s.Processors, who: s.clientOf(c)}, ctx
+		if err = out.turn.begin(ctx); err == nil {
+			err = fill(context.WithValue(ctx, turnInContext{}, out.turn), out)
+		}
+		out.turn.end()
 	}
 	if err == nil {
 		err = out.End()
