@@ -183,6 +183,7 @@ bench: ## measure, and rewrite the figures in BENCHMARKS.md
 	go run ./cmd/internal/benchreport go -- go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) ./...
 	go run ./cmd/internal/benchreport http -- go run ./cmd/internal/httpbench
 	go run ./cmd/internal/benchreport latency -- go run ./cmd/internal/httpbench latency
+	go run ./cmd/internal/benchreport beside -- go run ./cmd/internal/httpbench beside $(if $(wildcard $(JUDGE_DEMO)),--data $(JUDGE_DEMO))
 	go run ./cmd/internal/benchreport start -- go run ./cmd/internal/httpbench start
 	go run ./cmd/internal/benchreport soak -- go run ./cmd/internal/httpbench soak --requests $(SOAK)
 	go run ./cmd/internal/benchreport search -- go run ./cmd/internal/searchjudge --demo $(JUDGE_DEMO) --full $(JUDGE_FULL)

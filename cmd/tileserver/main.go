@@ -38,6 +38,10 @@ import (
 
 func main() {
 	configfile.UnsetEmpty(variables.Prefix)
+	if runtime.GOMAXPROCS(0) == 1 && os.Getenv("GOMAXPROCS") == "" {
+		// With one alone nobody looks at connections for 10 ms while anything is worked on.
+		runtime.GOMAXPROCS(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal drains; a second one, after this, kills.
 	context.AfterFunc(ctx, stop)

@@ -70,8 +70,8 @@ func (e *EventsGoneError) Error() string {
 // Is reports whether e matches an error.
 func (e *EventsGoneError) Is(target error) bool { return target == ErrEventsGone }
 
-// followed is how many events Follow reads at once.
-const followed = 256
+// followed is how many events Follow reads at once: few, because those who follow are many.
+const followed = 32
 
 // Follow calls fn with the events after one, in the order of the writes, until the context
 // ends or fn returns an error: after LastEvent those that are to come, after 0 all that

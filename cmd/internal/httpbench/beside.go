@@ -9,7 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -32,12 +32,17 @@ type besideCmd struct {
 // besideBudget is how much longer the 99th percentile may be beside a trouble.
 const besideBudget = 2
 
-// trouble is what requests are measured beside.
+// condition is a server and the kinds of trouble it has, as troubleCmd takes them; "" is
+// none but how the server was started.
+type condition struct {
+	on    *running
+	kinds string
+}
+
+// trouble is what requests are measured beside, and what that is compared with.
 type trouble struct {
-	name string
-	kind string   // of troubleCmd; "" for a server that is troubled by how it was started
-	on   *running // which requests go to
-	than *running // what it is compared with, alone
+	name         string
+	beside, than condition
 }
 
 // besideResult is one comparison; times are in microseconds.
@@ -167,12 +172,14 @@ func (b *besideBench) start() ([]trouble, error) {
 	if err := gone.Close(); err != nil {
 		return nil, err
 	}
+	alone, read := condition{plain, ""}, condition{logging[0], ""}
 	return []trouble{
-		{fmt.Sprintf("%d slow readers of streamed lists of one address, and %d points/s written by %d connections", slowReaders, troubleWriters*troubleBatch*int(time.Second/writeEvery), troubleWriters), "lists", plain, plain},
-		{fmt.Sprintf("%d replays of fenced events of one address", replays), "replays", plain, plain},
-		{fmt.Sprintf("%d connections that send filters of %d boxes", filterSenders, filterBoxes), "filters", plain, plain},
-		{"`--access-log` whose reader is stuck; alone: it is read", "", logging[1], logging[0]},
-		{"`--access-log` whose reader has ended; alone: it is read", "", logging[2], logging[0]},
+		{fmt.Sprintf("%d slow readers of streamed lists of one address", slowReaders), condition{plain, "lists"}, alone},
+		{fmt.Sprintf("the same while %d points/s are written in batches; alone: these writes", troubleWriters*troubleBatch*int(time.Second/writeEvery)), condition{plain, "lists,writes"}, condition{plain, "writes"}},
+		{fmt.Sprintf("%d replays of fenced events of one address", replays), condition{plain, "replays"}, alone},
+		{fmt.Sprintf("%d connections of one address that send filters of %d boxes", filterSenders, filterBoxes), condition{plain, "filters"}, alone},
+		{"`--access-log` whose reader is stuck; alone: it is read", condition{logging[1], ""}, read},
+		{"`--access-log` whose reader has ended; alone: it is read", condition{logging[2], ""}, read},
 	}, nil
 }
 
@@ -243,44 +250,37 @@ func (b *besideBench) mix(url string) error {
 	return nil
 }
 
-// measure makes the rounds, and one before them that does not count.
+// measure makes the rounds, and one before them that does not count. Each meets every
+// condition once.
 func (b *besideBench) measure(troubles []trouble) (results []besideResult, err error) {
-	beside, alone := make([]besideRuns, len(troubles)), map[*running]*besideRuns{}
+	troubles = slices.DeleteFunc(troubles, func(t trouble) bool { return !strings.Contains(t.name, b.Only) })
+	runs := map[condition]*besideRuns{}
 	for round := range b.Rounds + 1 {
-		measured := map[*running]bool{}
-		for i, t := range troubles {
-			if !strings.Contains(t.name, b.Only) {
-				continue
-			}
-			if alone[t.than] == nil {
-				alone[t.than] = &besideRuns{}
-			}
-			for _, run := range []struct {
-				on   *running
-				kind string
-				into *besideRuns
-				done bool
-			}{{t.than, "", alone[t.than], measured[t.than]}, {t.on, t.kind, &beside[i], false}} {
-				if run.done {
+		met := map[condition]bool{}
+		for _, t := range troubles {
+			for _, at := range []condition{t.than, t.beside} {
+				if met[at] {
 					continue
 				}
-				sum, cpu, err := b.run(run.on, run.kind)
+				met[at] = true
+				sum, cpu, err := b.run(at)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", t.name, err)
 				}
-				if round > 0 {
-					run.into.add(sum, cpu)
+				if round == 0 {
+					runs[at] = &besideRuns{}
+					continue
 				}
+				runs[at].add(sum, cpu)
 			}
-			measured[t.than] = true
 		}
 	}
-	for i, t := range troubles {
-		if len(beside[i].p99) == 0 {
-			continue
+	for _, t := range troubles {
+		beside, alone := runs[t.beside], runs[t.than]
+		res := besideResult{
+			Name: t.name, P50: median(beside.p50), AloneP50: median(alone.p50), P99: median(beside.p99), AloneP99: median(alone.p99),
+			Budget: besideBudget, CPU: median(beside.cpu), AloneCPU: median(alone.cpu),
 		}
-		quiet := alone[t.than]
-		res := besideResult{Name: t.name, P50: median(beside[i].p50), AloneP50: median(quiet.p50), P99: median(beside[i].p99), AloneP99: median(quiet.p99), Budget: besideBudget, CPU: median(beside[i].cpu), AloneCPU: median(quiet.cpu)}
 		if res.AloneP99 > 0 {
 			res.Ratio = res.P99 / res.AloneP99
 		}
@@ -289,19 +289,21 @@ func (b *besideBench) measure(troubles []trouble) (results []besideResult, err e
 	return results, nil
 }
 
-// run offers the requests to a server, beside a kind of troublemakers if one is named.
-func (b *besideBench) run(on *running, kind string) (sum latencies, cpu float64, err error) {
-	ctx, pid := b.points.ctx, on.cmd.Process.Pid
+// run offers the requests to a server in a condition.
+func (b *besideBench) run(at condition) (sum latencies, cpu float64, err error) {
+	ctx, pid := b.points.ctx, at.on.cmd.Process.Pid
 	if err := settled(ctx, pid); err != nil {
 		return sum, 0, err
 	}
-	p, err := newPacer(on.url, b.readers, b.Connections)
+	p, err := newPacer(at.on.url, b.readers, b.Connections)
 	if err != nil {
 		return sum, 0, err
 	}
 	defer p.close()
-	if kind != "" {
-		maker, err := startCommand(b.troublemakers(ctx, on, kind))
+	if at.kinds != "" {
+		cmd := pinned(ctx, 1, 1, b.self, "trouble", "--kinds", at.kinds, "--url", at.on.url, "--key", b.points.key, "--after", b.before, "--points", fmt.Sprint(b.Points))
+		cmd.Stderr = os.Stderr
+		maker, err := startCommand(cmd)
 		if err != nil {
 			return sum, 0, err
 		}
@@ -316,13 +318,6 @@ func (b *besideBench) run(on *running, kind string) (sum latencies, cpu float64,
 	before, began := cpuTime(pid), time.Now()
 	took, err := p.run(b.Rate, b.Duration)
 	return summarize(took, 0), float64(cpuTime(pid)-before) / float64(time.Since(began)), err
-}
-
-// troublemakers is the command that makes a kind of trouble for a server.
-func (b *besideBench) troublemakers(ctx context.Context, on *running, kind string) *exec.Cmd {
-	cmd := pinned(ctx, 1, 1, b.self, "trouble", "--kind", kind, "--url", on.url, "--key", b.points.key, "--after", b.before, "--points", fmt.Sprint(b.Points))
-	cmd.Stderr = os.Stderr
-	return cmd
 }
 
 // settled waits until a server hardly works any more for what came before.

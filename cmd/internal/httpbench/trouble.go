@@ -29,13 +29,13 @@ const (
 	filterBoxes    = 160
 )
 
-// troubleCmd makes a kind of trouble for a server until it is interrupted. It fails if what
-// should go on beside it, too, is refused.
+// troubleCmd makes trouble of some kinds for a server until it is interrupted. It fails if
+// points cannot be written meanwhile.
 type troubleCmd struct {
-	Kind   string `required:"" enum:"lists,replays,filters"`
-	URL    string `required:""`
-	Key    string `help:"To write points with."`
-	After  string `help:"The event before those that are replayed."`
+	Kinds  []string `required:""`
+	URL    string   `required:""`
+	Key    string   `help:"To write points with."`
+	After  string   `help:"The event before those that are replayed."`
 	Points int
 }
 
@@ -46,13 +46,19 @@ func (t *troubleCmd) Run(ctx context.Context) error {
 	}
 	writes := movedBatches(t.Points, 40, rand.New(rand.NewPCG(uint64(os.Getpid()), 1)))
 	fmt.Println("httpbench serves", t.URL) // as servers do, once all is prepared
-	switch t.Kind {
-	case "lists":
-		return t.lists(ctx, writes)
-	case "replays":
-		return t.replays(ctx, strings.Join(types, ","))
+	makers := map[string]func() error{
+		"lists":   func() error { return t.lists(ctx) },
+		"writes":  func() error { return t.writes(ctx, writes) },
+		"replays": func() error { return t.replays(ctx, strings.Join(types, ",")) },
+		"filters": func() error { return t.filters(ctx) },
 	}
-	return t.filters(ctx)
+	var all sync.WaitGroup
+	errs := make([]error, len(t.Kinds))
+	for i, kind := range t.Kinds {
+		all.Go(func() { errs[i] = makers[kind]() })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 func (t *troubleCmd) address() string { return strings.TrimPrefix(t.URL, "http://") }
@@ -60,8 +66,8 @@ func (t *troubleCmd) address() string { return strings.TrimPrefix(t.URL, "http:/
 // troublemaker is the one address of troublemakers.
 const troublemaker = "203.0.113.66"
 
-// lists has readers take some bytes a second of long lists, while batches are written.
-func (t *troubleCmd) lists(ctx context.Context, writes [][]byte) error {
+// lists has readers take some bytes a second of long lists.
+func (t *troubleCmd) lists(ctx context.Context) error {
 	var all sync.WaitGroup
 	for range slowReaders {
 		all.Go(func() {
@@ -76,6 +82,12 @@ func (t *troubleCmd) lists(ctx context.Context, writes [][]byte) error {
 			})
 		})
 	}
+	all.Wait()
+	return nil
+}
+
+// writes writes batches at a fixed rate.
+func (t *troubleCmd) writes(ctx context.Context, writes [][]byte) error {
 	b := &pointsBench{key: t.Key}
 	writer := target{name: "POST", address: t.address(), answer: written(troubleBatch), request: func(dst []byte, i int) []byte {
 		return b.send(dst, "POST", "/points/"+moving, t.address(), writes[i%len(writes)])
@@ -86,7 +98,6 @@ func (t *troubleCmd) lists(ctx context.Context, writes [][]byte) error {
 	for err == nil && ctx.Err() == nil {
 		_, err = drive(callers, writeEvery, writeEvery)
 	}
-	all.Wait()
 	return err
 }
 

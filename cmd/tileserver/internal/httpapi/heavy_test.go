@@ -39,7 +39,7 @@ func fillHeavy(s *server) (free func()) {
 func fillProcessors(t *testing.T, s *server) (free func()) {
 	t.Helper()
 	var all []func()
-	for client := range runtime.GOMAXPROCS(0) {
+	for client := range min(runtime.GOMAXPROCS(0), runtime.NumCPU()) {
 		_, free, err := s.TakeProcessor(forClient(client))
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package ogc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -185,7 +186,11 @@ func eachPlace(ctx context.Context, ask *ask, limit int, cursor string,
 		after = &at
 	}
 	vain, last := 0, ""
+	var late error
 	err = each(ctx, ask.box, after, func(at places.Mark, h *places.Hit) bool {
+		if late = web.Step(ctx); late != nil {
+			return false
+		}
 		if len(features) == limit || vain == maxVain {
 			next = last
 			return false
@@ -200,7 +205,7 @@ func eachPlace(ctx context.Context, ask *ask, limit int, cursor string,
 		features = append(features, f)
 		return true
 	})
-	return features, next, err
+	return features, next, cmp.Or(err, late)
 }
 
 func ofHit(h *places.Hit) feature {

@@ -160,7 +160,7 @@ func New(cfg *Config) *Kit {
 		tracer:       cfg.Tracer,
 		traceSample:  cfg.TraceSample,
 	}
-	s.Processors = NewProcessors(runtime.GOMAXPROCS(0), s.running.soFar)
+	s.Processors = NewProcessors(min(runtime.GOMAXPROCS(0), runtime.NumCPU()), s.running.soFar)
 	if cfg.CacheControl != "" {
 		s.CacheControl = []string{cfg.CacheControl}
 	}

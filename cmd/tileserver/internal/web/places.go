@@ -226,9 +226,9 @@ type turnInContext struct{}
 const (
 	// turnTime is how long a turn of a processor lasts.
 	turnTime = 250 * time.Microsecond
-	// restTime is how long a processor rests after a turn, if requests begin meanwhile.
-	// Without any it rests once in idleTurns turns, to find out.
-	restTime  = turnTime
+	// restTime is how long a processor rests after a turn, if requests have begun since the
+	// last rest. Without any it rests once in idleTurns turns, to find out.
+	restTime  = 2 * turnTime
 	idleTurns = 20
 )
 
