@@ -40,12 +40,13 @@ func (a *asked) dropped(s *Room) bool {
 
 // question is what a request asks of collections, which are held for it.
 type question struct {
-	room    *Room
-	context echo.Context
-	asked   []asked
-	from    []uint64 // what answers depend on; nil if they may not be kept
-	shape   shape
-	at      time.Time
+	inRegion bool // answers take a processor by turns
+	room     *Room
+	context  echo.Context
+	asked    []asked
+	from     []uint64 // what answers depend on; nil if they may not be kept
+	shape    shape
+	at       time.Time
 }
 
 // asking says how an endpoint asks.

@@ -110,6 +110,9 @@ func (r region) Cover(ctx context.Context, from quadkey.Cell, fn func(p *points.
 	var tile *tiles.Covered
 	contains := func(lat, lon float64) (bool, error) { return tile.Contains(lat, lon) }
 	return r.of.Cover(ctx, r.typ, r.id, from, func(c *tiles.Covered) error {
+		if err := web.Step(ctx); err != nil {
+			return err
+		}
 		tile = c
 		part.Cells.First, part.Cells.Last = c.Tile.CellRange()
 		if part.Contains = contains; c.Whole {
@@ -219,7 +222,8 @@ func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in fu
 
 // dependOn adds the regions to what answers depend on.
 func (q *question) dependOn(where *area) {
-	if where.regions.Handle != nil && q.from != nil {
+	q.inRegion = where.regions.Handle != nil
+	if q.inRegion && q.from != nil {
 		q.from = append(q.from, where.regions.ID)
 	}
 }

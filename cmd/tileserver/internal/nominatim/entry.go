@@ -237,6 +237,12 @@ func (q *request) complete(ctx context.Context, e *entry) error {
 	if !q.outlines || e.Kind != names.Region {
 		return nil
 	}
+	// The outline of a large country takes tens of milliseconds.
+	ctx, free, err := q.kit.TakeProcessor(ctx)
+	if err != nil {
+		return err
+	}
+	defer free()
 	record, err := q.Region(ctx, e.Type, e.ID)
 	if err != nil || record == nil {
 		return err

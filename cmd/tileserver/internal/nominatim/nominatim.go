@@ -84,6 +84,7 @@ func (s *Room) appendRoutes(list []web.Route, base string, e *endpoint) []web.Ro
 type request struct {
 	params
 	*geocoder.Session
+	kit      *web.Kit
 	endpoint *endpoint
 	format   format
 	callback string
@@ -102,7 +103,7 @@ type request struct {
 func (s *Room) handle(e *endpoint) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		q := &request{params: readParams(r), endpoint: e, format: e.format}
+		q := &request{params: readParams(r), kit: s.Kit, endpoint: e, format: e.format}
 		a := web.Answer{Cache: s.CacheControl, Coding: web.Accepted(r)}
 		err := q.readFormat()
 		a.Form = q.form()
@@ -124,7 +125,7 @@ func (s *Room) handle(e *endpoint) echo.HandlerFunc {
 		} else if web.Matches(r, a.Tag, false) {
 			return s.NotModified(c, a)
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+		ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
 		defer cancel()
 		s.TraceFrom(ctx, from...)
 		ctx, end := s.TraceRead(ctx)

@@ -194,6 +194,10 @@ func NewResponseCache[K bytecache.Key](bytes int64) *ResponseCache[K] {
 	return bytecache.New[K, *Finished](bytes)
 }
 
+// maxKeptEffort is the largest body, in bytes, that is worth the effort of kept answers: of
+// a page of 12 MB it took more than a second.
+const maxKeptEffort = 1 << 20
+
 // Finish makes a response that can be kept: the body compressed once if that
 // pays, and copied to its own memory.
 func Finish(body []byte, f Form, cd Coding, t *Tag) *Finished {
@@ -207,7 +211,11 @@ func Finish(body []byte, f Form, cd Coding, t *Tag) *Finished {
 	if cd != Identity && res.large {
 		b := GetScratch()
 		defer b.Release()
-		compress(&b.packed, body, cd, kept)
+		effort := kept
+		if len(body) > maxKeptEffort {
+			effort = Once
+		}
+		compress(&b.packed, body, cd, effort)
 		body = b.packed.Bytes()
 		res.encoding = ContentEncodings[cd]
 	}
