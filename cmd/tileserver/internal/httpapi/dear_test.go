@@ -84,7 +84,7 @@ var dearest = map[string][]string{
 	"/weather/:z/:x/:file": {"/weather/0/0/0.json"},
 	"/ip/me":               {"/ip/me?lang=de"}, "/ip/:addr": {"/ip/{address}", "/ip/{address}?fields=country.names&lang=de"},
 	"/ip/batch":           {"/ip/batch"},
-	"/ip/ranges":          {"/ip/ranges?country=nl", "/ip/ranges?asn=64500&format=nft", "/ip/ranges?country=ZZ", "/ip/ranges?asn=1&version=6"},
+	"/ip/ranges":          {"/ip/ranges?country=nl", "/ip/ranges?asn=64500&format=nft", "/ip/ranges?country=aq", "/ip/ranges?asn=1&version=6"},
 	"/ip/headers":         {"/ip/headers"},
 	"/ip/headers/*":       {"/ip/headers/a/b?c=d"},
 	"/geoip/v2.1/country": {"/geoip/v2.1/country"}, "/geoip/v2.1/country/": {"/geoip/v2.1/country/"}, "/geoip/v2.1/country/:addr": {"/geoip/v2.1/country/{address}"},
