@@ -320,6 +320,7 @@ func (k *commit) end() error {
 			*o = Outcome{Err: c.refused(err)}
 		}
 	}
+	c.views.sweep()
 	c.divide(full)
 	*k = *newCommit(c)
 	return err
@@ -365,15 +366,16 @@ func (k *commit) settle() (full []quadkey.Tile) {
 	c.floor, c.last = k.floor, k.seq
 	c.tree.shift(k.moved)
 	full = c.tree.settle(k.arrived, k.left, nil)
-	_ = c.views.committed(k.left) // closing a snapshot fails only where it is closed already
+	c.views.committed(k.left)
 	return full
 }
 
 // divide gives children to leaves that have become full.
 func (c *LiveCollection) divide(tiles []quadkey.Tile) {
-	s := &search{from: c.table, sel: *selectPoint, kind: rowPoint}
+	s := &search{from: reading{Reader: c.table}, sel: *selectPoint, kind: rowPoint}
 	for _, tile := range tiles {
-		if b := c.tree.find(tile); !b.leaf || b.tile != tile || b.count <= leafPoints {
+		b := c.tree.find(tile)
+		if !b.leaf || b.tile != tile || b.count <= leafPoints {
 			continue // several points of the commit have filled it, or left it again
 		}
 		var list []counted
@@ -385,7 +387,7 @@ func (c *LiveCollection) divide(tiles []quadkey.Tile) {
 			return true, nil
 		})
 		if err == nil { // the leaf stays as it is otherwise, which is only slower
-			c.views.divide(tile, list)
+			c.views.divide(&b, list)
 		}
 	}
 }

@@ -27,7 +27,8 @@ func (p *pausing) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cell
 }
 
 // A leaf that is divided in the middle of a question hides nothing that the question's
-// state of the collection has, though its points have other values by now or have left.
+// state of the collection has, though its points have other values by now or have left,
+// and the tree may hold them no more.
 func TestDivideWhileSearched(t *testing.T) {
 	const n = leafPoints - 2
 	questions := map[string]func(s *search, found func()) error{
@@ -55,66 +56,72 @@ func TestDivideWhileSearched(t *testing.T) {
 	}
 	for question, ask := range questions {
 		for change, changed := range changes {
-			t.Run(question+" "+change, func(t *testing.T) {
-				c, _ := liveAt(t, Meta{})
-				do := func(writes ...Write) {
-					t.Helper()
-					outcomes := make([]Outcome, len(writes))
-					if err := c.Write(t.Context(), writes, outcomes); err != nil {
+			for _, behind := range []uint64{maxBehind, n, 1} {
+				t.Run(fmt.Sprint(question, " ", change, " ", behind), func(t *testing.T) {
+					c, _ := liveAt(t, Meta{})
+					c.views.behind = behind
+					do := func(writes ...Write) {
+						t.Helper()
+						outcomes := make([]Outcome, len(writes))
+						if err := c.Write(t.Context(), writes, outcomes); err != nil {
+							t.Fatal(err)
+						}
+						for _, o := range outcomes {
+							if o.Err != nil {
+								t.Fatal(o.Err)
+							}
+						}
+					}
+					// Four leaves. The second one has other values, so that what is within is read in
+					// two runs.
+					var writes []Write
+					kinds := [4]string{"zoo", "cafe", "zoo", "zoo"}
+					for corner, at := range [][2]float64{{45, -90}, {45, 90}, {-45, -90}, {-45, 90}} {
+						for i := range n {
+							writes = append(writes, Write{
+								Kind: Put, ID: fmt.Sprint(corner, "-", i), Lat: at[0] + float64(i%6)/10, Lon: at[1] + float64(i/6)/10,
+								Properties: fmt.Appendf(nil, `{"kind":%q}`, kinds[corner]),
+							})
+						}
+					}
+					do(writes...)
+					f, err := ParseFilter(c.Meta().Schema, []Term{{Name: "kind", Values: []string{"zoo"}}})
+					if err != nil {
 						t.Fatal(err)
 					}
-					for _, o := range outcomes {
-						if o.Err != nil {
-							t.Fatal(o.Err)
-						}
+					r, err := c.begin(t.Context(), time.Time{})
+					if err != nil {
+						t.Fatal(err)
 					}
-				}
-				// Four leaves. The second one has other values, so that what is within is read in
-				// two runs.
-				var writes []Write
-				kinds := [4]string{"zoo", "cafe", "zoo", "zoo"}
-				for corner, at := range [][2]float64{{45, -90}, {45, 90}, {-45, -90}, {-45, 90}} {
-					for i := range n {
-						writes = append(writes, Write{
-							Kind: Put, ID: fmt.Sprint(corner, "-", i), Lat: at[0] + float64(i%6)/10, Lon: at[1] + float64(i/6)/10,
-							Properties: fmt.Appendf(nil, `{"kind":%q}`, kinds[corner]),
-						})
-					}
-				}
-				do(writes...)
-				f, err := ParseFilter(c.Meta().Schema, []Term{{Name: "kind", Values: []string{"zoo"}}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				r, err := c.begin(t.Context(), time.Time{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.end(r)
-				var s search
-				s.begin(c.writing, &pausing{r.Reader, func() {
-					var others []Write
-					for i := range writes {
-						others = append(others, changed(writes[i].ID, i))
-					}
-					do(others...)
-					for round := range 3 { // each divides what the one before made
+					defer c.end(r)
+					var s search
+					s.begin(c.writing, reading{&pausing{r.Reader, func() {
+						var others []Write
 						for i := range writes {
-							w := writes[i]
-							w.ID, w.Properties = fmt.Sprint(round, " ", w.ID), []byte(`{"kind":"cafe"}`)
-							others[i] = w
+							others = append(others, changed(writes[i].ID, i))
 						}
 						do(others...)
+						for round := range 3 { // each divides what the one before made
+							for i := range writes {
+								w := writes[i]
+								w.ID, w.Properties = fmt.Sprint(round, " ", w.ID), []byte(`{"kind":"cafe"}`)
+								others[i] = w
+							}
+							do(others...)
+						}
+					}}, r.view}, f, time.Time{})
+					found := 0
+					if err := ask(&s, func() { found++ }); err != nil || found != 3*n {
+						t.Fatalf("%d points of %d: %v", found, 3*n, err)
 					}
-				}}, f, time.Time{})
-				found := 0
-				if err := ask(&s, func() { found++ }); err != nil || found != 3*n {
-					t.Fatalf("%d points of %d: %v", found, 3*n, err)
-				}
-				if b := c.tree.root(); b.leaf || b.count < uint32(3*len(writes)) {
-					t.Fatalf("%+v", b)
-				}
-			})
+					if want := change != "other values" && behind < maxBehind; r.view.blind.Load() != want {
+						t.Fatalf("blind: %v", !want)
+					}
+					if b := c.tree.root(); b.leaf || b.count < uint32(3*len(writes)) {
+						t.Fatalf("%+v", b)
+					}
+				})
+			}
 		}
 	}
 }

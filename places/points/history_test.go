@@ -279,7 +279,7 @@ func TestTreeAgreesWithRows(t *testing.T) {
 		leaves := 0
 		var check func(b branch)
 		check = func(b branch) {
-			if b.count != want[b.tile] || b.any != (b.count > 0) {
+			if b.count != want[b.tile] || b.count == 0 && b.held != 0 {
 				t.Fatalf("round %d: %v has %d points, want %d", round, b.tile, b.count, want[b.tile])
 			}
 			four, divided := c.tree.children(&b)
@@ -408,6 +408,40 @@ func TestSlowReaderKeepsOneState(t *testing.T) {
 	defer c.tree.mu.RUnlock()
 	if root := c.tree.nodes[0]; root.count != 1 || root.held > 2 {
 		t.Errorf("%d points and %d held", root.count, root.held)
+	}
+}
+
+// Many points at one position are told once each as of an instant, for which no tree says
+// how many there are.
+func TestNearbyAtOnePosition(t *testing.T) {
+	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
+	writes := make([]Write, 600)
+	for i := range writes {
+		writes[i] = Write{Kind: Put, ID: fmt.Sprint(i), Lat: 47, Lon: 8}
+	}
+	if err := c.Write(t.Context(), writes, make([]Outcome, len(writes))); err != nil {
+		t.Fatal(err)
+	}
+	at := time.UnixMilli(now.Add(1000))
+	ids := map[string]bool{}
+	q := NearbyQuery{Lat: 47, Lon: 8, Limit: 400, At: at}
+	for {
+		hits, next, err := c.Nearby(t.Context(), q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hits {
+			if ids[h.ID] {
+				t.Fatalf("%s is there twice", h.ID)
+			}
+			ids[h.ID] = true
+		}
+		if q.Cursor = next; next == "" {
+			break
+		}
+	}
+	if len(ids) != len(writes) {
+		t.Errorf("%d points of %d", len(ids), len(writes))
 	}
 }
 

@@ -143,7 +143,7 @@ func (c *LiveCollection) take(s *stored) {
 // serve answers questions from a table that holds the points of a tree.
 func (c *LiveCollection) serve(table cellstore.Table, t *tree) {
 	known := c.summary
-	c.writing = newCollection(table, t, &views{table: table, tree: t}, c.live.clock, func() (*Meta, *summary) {
+	c.writing = newCollection(table, t, newViews(table, t), c.live.clock, func() (*Meta, *summary) {
 		return c.Meta(), known
 	})
 	c.show(c.writing, nil)

@@ -213,19 +213,23 @@ func TestAnswersWhilePointsChange(t *testing.T) {
 	}
 	each := questions / len(distributions)
 	for name, at := range distributions {
-		t.Run(name, func(t *testing.T) { testMoments(t, at, 0, each) })
+		t.Run(name, func(t *testing.T) { testMoments(t, at, 0, 0, each) })
+		t.Run(name+" without the tree", func(t *testing.T) { testMoments(t, at, 5, 0, each/4) })
 		// A history makes every move a row more to read, so fewer questions do.
-		t.Run(name+" with history", func(t *testing.T) { testMoments(t, at, points.Duration(time.Hour), each/20) })
+		t.Run(name+" with history", func(t *testing.T) { testMoments(t, at, 0, points.Duration(time.Hour), each/20) })
 	}
 }
 
-func testMoments(t *testing.T, at func(*rand.Rand) (float64, float64), history points.Duration, questions int) {
+func testMoments(t *testing.T, at func(*rand.Rand) (float64, float64), behind uint64, history points.Duration, questions int) {
 	const movers, askers = 2, 2
 	t.Cleanup(decoded.Clear)
 	l, _ := openLive(t)
 	c, err := l.Create(t.Context(), points.Meta{Name: "moving", History: history})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if behind > 0 {
+		c.SetBehind(behind)
 	}
 	w := &world{c: c}
 	seed := testseed.Of(t)

@@ -49,7 +49,7 @@ func (w *waiting) Above(o *waiting) bool { return w.rank < o.rank }
 // search is one question. Its memory is used again.
 type search struct {
 	c      *Collection
-	from   cellstore.Reader
+	from   reading
 	filter *Filter
 	masks  []uint64
 	now    int64
@@ -90,7 +90,7 @@ type mark struct {
 }
 
 // begin prepares a question.
-func (s *search) begin(c *Collection, from cellstore.Reader, f *Filter, at time.Time) {
+func (s *search) begin(c *Collection, from reading, f *Filter, at time.Time) {
 	s.c, s.from, s.filter, s.examined, s.after, s.resumes = c, from, f, 0, mark{}, false
 	s.now, s.past = c.now(at), !at.IsZero()
 	s.sel, s.kind = *selectPoint, rowOf(at)
@@ -105,8 +105,11 @@ func (s *search) begin(c *Collection, from cellstore.Reader, f *Filter, at time.
 }
 
 // blind reports whether the tree does not say where points are: as of an earlier time,
-// and where other programs write too.
-func (s *search) blind() bool { return s.past || s.c.tree == nil }
+// where other programs write too, and once the view is too old. Ask it after the tree: what
+// the tree said before the search became blind is true.
+func (s *search) blind() bool {
+	return s.past || s.c.tree == nil || s.from.view != nil && s.from.view.blind.Load()
+}
 
 // reset forgets what was kept, to keep the first points of a ranking.
 func (s *search) reset(want int, limit uint64, after mark) {
@@ -179,7 +182,7 @@ func (s *search) passes() bool { return !s.record.over(s.now) && s.filter.Match(
 
 // mayHold reports whether a branch can hold points that the filter lets pass.
 func (s *search) mayHold(b *branch) bool {
-	if !b.any {
+	if b.count+b.held == 0 {
 		return false
 	}
 	for _, m := range s.masks {
@@ -293,7 +296,7 @@ func (c *Collection) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits
 	defer c.end(r)
 	s := c.finds.Get().(*search)
 	defer c.finds.Put(s)
-	s.begin(c, r.Reader, q.Filter, q.At)
+	s.begin(c, r, q.Filter, q.At)
 	s.reset(limit+1, reach, after)
 	if err := s.nearby(ctx, &q); err != nil {
 		return dst[:0], "", err
@@ -312,8 +315,8 @@ func (c *Collection) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits
 // nearby descends the tree, nearest tiles first.
 func (s *search) nearby(ctx context.Context, q *NearbyQuery) error {
 	s.frontier = s.frontier[:0]
-	root := branch{any: true}
-	if !s.blind() {
+	var root branch
+	if s.c.tree != nil {
 		root = s.c.tree.root()
 	}
 	s.wait(q, &root)
@@ -322,6 +325,9 @@ func (s *search) nearby(ctx context.Context, q *NearbyQuery) error {
 		w, s.frontier = near.Pop(s.frontier)
 		var divide bool
 		var four [4]branch
+		if !s.blind() {
+			four, divide = s.c.tree.children(&w.branch)
+		}
 		if s.blind() {
 			full, err := s.leaf(ctx, q, &w.branch, leafPoints*8)
 			if err != nil {
@@ -329,10 +335,10 @@ func (s *search) nearby(ctx context.Context, q *NearbyQuery) error {
 			}
 			if divide = full; divide {
 				for i, t := range w.tile.Children() {
-					four[i] = branch{tile: t, any: true}
+					four[i] = branch{tile: t}
 				}
 			}
-		} else if four, divide = s.c.tree.children(&w.branch); !divide {
+		} else if !divide {
 			if _, err := s.leaf(ctx, q, &w.branch, 0); err != nil {
 				return err
 			}
@@ -359,6 +365,7 @@ func (s *search) wait(q *NearbyQuery, b *branch) {
 // leaf looks at the points of a tile. A blind search stops after as many rows as most,
 // if the tile can be divided, and then full is set.
 func (s *search) leaf(ctx context.Context, q *NearbyQuery, b *branch, most int) (full bool, err error) {
+	repeats := most > 0
 	if b.tile.Z == quadkey.MaxZoom {
 		most = 0
 	}
@@ -366,7 +373,7 @@ func (s *search) leaf(ctx context.Context, q *NearbyQuery, b *branch, most int) 
 		s.onPoint = s.look // once: it allocates
 	}
 	s.rangeOf(b.tile)
-	s.visit = visit{query: q, most: most, again: true}
+	s.visit = visit{query: q, most: most, repeats: repeats, again: true}
 	for s.visit.again && err == nil {
 		s.visit.again, s.visit.seen = false, 0
 		err = s.rows(ctx, s.key, s.until, most, s.onPoint)
@@ -380,8 +387,10 @@ type visit struct {
 	most   int
 	seen   int
 	before quadkey.PointKey // of the point before
-	again  bool             // the rest is read from s.key on
-	full   bool
+	// repeats says that some points may have been looked at in the tile around this one.
+	repeats bool
+	again   bool // the rest is read from s.key on
+	full    bool
 }
 
 // look looks at the record at hand.
@@ -396,7 +405,7 @@ func (s *search) look() (more bool, err error) {
 	}
 	rank := near.ByDistance(quadkey.Distance(v.query.Lon, v.query.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
 	if s.wants(rank) {
-		if math.Float64frombits(rank) >= v.query.MinRadiusM && s.passes() && !(v.most > 0 && s.has()) {
+		if math.Float64frombits(rank) >= v.query.MinRadiusM && s.passes() && !(v.repeats && s.has()) {
 			s.keep(rank)
 		}
 	} else if s.skip(rank, v.seen > 1 && v.before == s.record.key) {

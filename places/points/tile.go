@@ -46,7 +46,7 @@ func (c *Collection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Show
 	defer c.end(r)
 	s := c.finds.Get().(*search)
 	defer c.finds.Put(s)
-	s.begin(c, r.Reader, nil, time.Time{})
+	s.begin(c, r, nil, time.Time{})
 	s.reset(0, 0, mark{})
 	if show {
 		return s.show(ctx, t, fn)

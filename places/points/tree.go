@@ -292,7 +292,7 @@ type branch struct {
 	tile  quadkey.Tile
 	leaf  bool
 	count uint32 // points, as of now
-	any   bool   // an answer may find points in it
+	held  uint32 // points that answers may find besides
 	bits  uint64
 	lat   int64
 	lon   int64
@@ -300,7 +300,7 @@ type branch struct {
 
 func (t *tree) branch(at uint32, tile quadkey.Tile) branch {
 	n := &t.nodes[at]
-	return branch{at, tile, n.child == 0, n.count, n.count+n.held > 0, n.bits, n.lat, n.lon}
+	return branch{at, tile, n.child == 0, n.count, n.held, n.bits, n.lat, n.lon}
 }
 
 // root returns the world.

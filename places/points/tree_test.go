@@ -49,9 +49,11 @@ func drawCounted(t *rapid.T, label string) counted {
 	return counted{positionOf(lat, lon), 1 << rapid.IntRange(0, 5).Draw(t, "bit")}
 }
 
-func newTreeModel() *treeModel {
+func newTreeModel(t *rapid.T) *treeModel {
 	tree := newTree()
-	return &treeModel{views: &views{table: emptyTable{}, tree: tree}, tree: tree, points: map[int]counted{}}
+	m := &treeModel{views: newViews(emptyTable{}, tree), tree: tree, points: map[int]counted{}}
+	m.views.behind = rapid.SampledFrom([]uint64{1, 30, 200, maxBehind}).Draw(t, "behind")
+	return m
 }
 
 // commit is a step of a collection: points arrive, move, go or change their bits. It
@@ -96,16 +98,24 @@ func (m *treeModel) commit(t *rapid.T) {
 	}
 	m.points = after
 	full := m.tree.settle(arrived, left, nil)
-	if err := m.views.committed(left); err != nil {
-		t.Fatal(err)
-	}
+	m.views.committed(left)
 	m.check(t)
+	m.sweep(t)
 	for _, tile := range full {
 		if b := m.tree.find(tile); b.leaf && b.tile == tile && b.count > leafPoints {
-			m.views.divide(tile, within(m.points, tile))
+			m.views.divide(&b, within(m.points, tile))
 			m.check(t)
 		}
 	}
+}
+
+// sweep is what happens between commits. Then no more is held than answers need.
+func (m *treeModel) sweep(t *rapid.T) {
+	m.views.sweep()
+	if n := uint64(len(m.held())); n > m.views.behind {
+		t.Fatalf("%d points are held, at most %d should be", n, m.views.behind)
+	}
+	m.check(t)
 }
 
 func within(points map[int]counted, tile quadkey.Tile) (list []counted) {
@@ -140,10 +150,10 @@ func (m *treeModel) step(t *rapid.T) {
 	for steps := rapid.SampledFrom([]int{1, 3, 1 << 30}).Draw(t, "steps"); steps > 0 && len(a.frontier) > 0; steps-- {
 		b := a.frontier[0]
 		a.frontier = a.frontier[1:]
-		if !b.any || a.mask != 0 && b.bits&a.mask == 0 {
+		if !a.view.blind.Load() && (b.count+b.held == 0 || a.mask != 0 && b.bits&a.mask == 0) {
 			continue
 		}
-		if four, divided := m.tree.children(&b); divided {
+		if four, divided := m.tree.children(&b); divided && !a.view.blind.Load() {
 			a.frontier = append(a.frontier, four[:]...)
 			continue
 		}
@@ -215,8 +225,8 @@ func (m *treeModel) check(t *rapid.T) {
 // held are points that the tree searches for without counting them.
 func (m *treeModel) held() []counted {
 	list := slices.Clone(m.arrived)
-	for _, w := range m.views.alive {
-		list = append(list, w.left...)
+	for _, left := range m.views.left {
+		list = append(list, left...)
 	}
 	return list
 }
@@ -243,6 +253,9 @@ func (m *treeModel) checkRuns(t *rapid.T) {
 		t.Fatalf("%d points from %x to %x, want %d", n, first, last, want)
 	}
 	for _, a := range m.asked {
+		if a.view.blind.Load() {
+			continue
+		}
 		var masks []uint64
 		if a.mask != 0 {
 			masks = append(masks, a.mask)
@@ -278,8 +291,8 @@ func (m *treeModel) checkRuns(t *rapid.T) {
 // where it is, and every search finds the points of its own state, each once.
 func TestTreeOfViews(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := newTreeModel()
-		t.Repeat(map[string]func(*rapid.T){"commit": m.commit, "ask": m.ask, "step": m.step})
+		m := newTreeModel(t)
+		t.Repeat(map[string]func(*rapid.T){"commit": m.commit, "ask": m.ask, "step": m.step, "sweep": m.sweep})
 		for _, a := range slices.Clone(m.asked) {
 			m.views.release(a.view)
 		}
@@ -290,11 +303,12 @@ func TestTreeOfViews(t *testing.T) {
 		}
 		m.points = nil
 		m.tree.settle(nil, left, nil)
-		if err := m.views.committed(left); err != nil {
-			t.Fatal(err)
+		m.views.committed(left)
+		m.sweep(t)
+		if n := len(m.views.alive) + len(m.views.blind) + len(m.views.left) + len(m.views.unlinked); n > 0 {
+			t.Fatalf("%d things are kept for nobody", n)
 		}
-		m.check(t)
-		if n := len(m.tree.nodes) - 4*len(m.tree.free); n > 5 || m.tree.root().any {
+		if n := len(m.tree.nodes) - 4*len(m.tree.free); n > 5 || m.tree.root().held > 0 {
 			t.Fatalf("%d nodes of no points, %+v", n, m.tree.root())
 		}
 	})

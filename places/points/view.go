@@ -3,39 +3,67 @@ package points
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"quadrille/cellstore"
-	"quadrille/quadkey"
 )
 
 // views are the states of a live collection that answers are made from. They keep the
 // tree from forgetting what an answer still sees.
 //
 // A point is counted in its new tile before it is written, and held in its old one
-// until no view shows it there any more. So whatever a view shows, the tree knows.
+// until no view shows it there any more. So whatever a view shows, the tree knows. A view
+// that is maxBehind is the exception: its answer goes on without the tree, by the rows
+// alone. That is slower, and as exact.
 type views struct {
-	table cellstore.Table
-	tree  *tree
+	table  cellstore.Table
+	tree   *tree
+	behind uint64 // maxBehind
 
 	// agree is held to change rows and tree. Who holds it for reading finds both in the
 	// same state.
 	agree sync.RWMutex
 
+	// Only who writes has these, so that no reader waits while they are gone through.
+	left     [][]counted // points that the tree holds since they have left, in that order
+	first    uint64      // how many had left before those
+	unlinked []unlinked
+
 	mu    sync.Mutex
+	gone  uint64 // how many points have ever left
 	ended bool
 	stale bool    // the newest view does not show the last commit
 	alive []*view // oldest first; the last one is the newest
+	blind []*view // answers go on without the tree
 }
 
 // view is one state. It is shared by the answers that begin while it is the newest.
 type view struct {
 	snapshot cellstore.Snapshot
 	users    int
-	// left are points that are not there any more in states after this one, and nodes
-	// those that only searches of this or older states can know.
-	left  []counted
+	since    uint64 // gone when it was made: it may show the points that have left from then on
+	blind    atomic.Bool
+}
+
+// unlinked are nodes that only searches of views can know which were made before.
+type unlinked struct {
+	gone  uint64
 	nodes []uint32
+}
+
+const (
+	// maxBehind is how many points may have left since a view was made for the tree to hold
+	// them.
+	maxBehind = 1 << 18
+	// dropPoints is how many points the tree forgets at once. Searches wait meanwhile.
+	dropPoints = 1024
+)
+
+func newViews(table cellstore.Table, t *tree) *views {
+	return &views{table: table, tree: t, behind: maxBehind}
 }
 
 // acquire returns the state as of now.
@@ -53,9 +81,9 @@ func (v *views) acquire(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &view{snapshot: snapshot, users: 1}
+	w := &view{snapshot: snapshot, users: 1, since: v.gone}
 	v.alive, v.stale = append(v.alive, w), false
-	_ = v.reclaim() // closing a snapshot fails only where it is closed already
+	v.reclaim()
 	return w, nil
 }
 
@@ -63,73 +91,93 @@ func (v *views) acquire(ctx context.Context) (*view, error) {
 func (v *views) release(w *view) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if w.users--; w.users == 0 && len(v.alive) > 0 {
-		_ = v.reclaim() // closing a snapshot fails only where it is closed already
+	if w.users--; w.users == 0 {
+		v.reclaim()
 	}
 }
 
-// committed says that a commit is visible after which points are not there any more.
-func (v *views) committed(left []counted) error {
+// reclaim ends the states that nobody uses, but for one that is current.
+func (v *views) reclaim() {
+	var current *view
+	if n := len(v.alive); n > 0 && !v.stale {
+		current = v.alive[n-1]
+	}
+	unused := func(w *view) bool {
+		if w.users > 0 || w == current {
+			return false
+		}
+		_ = w.snapshot.Close() // fails only where it is closed already
+		return true
+	}
+	v.blind = slices.DeleteFunc(v.blind, unused)
+	v.alive = slices.DeleteFunc(v.alive, unused)
+}
+
+// committed says that a commit is visible after which points are not there any more. The
+// views keep the list of them.
+func (v *views) committed(left []counted) {
+	if n := len(v.left) - 1; n >= 0 && len(v.left[n])+len(left) <= dropPoints {
+		v.left[n] = append(v.left[n], left...)
+	} else if len(left) > 0 {
+		v.left = append(v.left, left)
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.gone += uint64(len(left))
 	v.stale = true
-	if n := len(v.alive); n > 0 {
-		w := v.alive[n-1]
-		w.left = append(w.left, left...)
-		return v.reclaim()
+	for len(v.alive) > 0 && v.gone-v.alive[0].since > v.behind {
+		w := v.alive[0]
+		w.blind.Store(true) // before the tree forgets what it shows
+		v.alive, v.blind = v.alive[1:], append(v.blind, w)
 	}
-	v.tree.reuse(v.tree.drop(left))
-	return nil
+	v.reclaim()
 }
 
-// reclaim ends the states that nobody uses, but for one that is current. What a state
-// still sees goes to the next older one that is used, so that a slow reader keeps its own
-// state alive and no others.
-func (v *views) reclaim() error {
-	var errs []error
-	n := len(v.alive)
-	newest := n - 1
-	kept := v.alive[:0]
-	for i, w := range v.alive {
-		if w.users > 0 || i == newest && !v.stale {
-			kept = append(kept, w)
-			continue
+// oldest returns how many points had left when the oldest state was made whose answers
+// use the tree.
+func (v *views) oldest() uint64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.alive) == 0 {
+		return math.MaxUint64
+	}
+	return v.alive[0].since
+}
+
+// sweep makes the tree forget the points that no answer needs it to hold.
+func (v *views) sweep() {
+	for oldest := v.oldest(); len(v.left) > 0 && v.first < oldest; {
+		n := min(dropPoints, len(v.left[0]), int(min(oldest-v.first, dropPoints)))
+		// Searches may be in the middle of the nodes.
+		if nodes := v.tree.drop(v.left[0][:n]); len(nodes) > 0 {
+			v.unlinked = append(v.unlinked, unlinked{v.gone, nodes})
 		}
-		errs = append(errs, w.snapshot.Close())
-		if len(kept) > 0 {
-			older := kept[len(kept)-1]
-			older.left, older.nodes = append(older.left, w.left...), append(older.nodes, w.nodes...)
-			continue
-		}
-		v.tree.reuse(w.nodes)
-		if nodes := v.tree.drop(w.left); i < newest {
-			// Searches of the states that are left may be in the middle of them.
-			v.alive[newest].nodes = append(v.alive[newest].nodes, nodes...)
-		} else {
-			v.tree.reuse(nodes)
+		v.first += uint64(n)
+		if v.left[0] = v.left[0][n:]; len(v.left[0]) == 0 {
+			v.left = slices.Delete(v.left, 0, 1)
 		}
 	}
-	clear(v.alive[len(kept):])
-	v.alive = kept
-	return errors.Join(errs...)
+	for oldest := v.oldest(); len(v.unlinked) > 0 && v.unlinked[0].gone < oldest; {
+		v.tree.reuse(v.unlinked[0].nodes)
+		v.unlinked = slices.Delete(v.unlinked, 0, 1)
+	}
 }
 
 // divide gives children to a full leaf, which has the points.
-func (v *views) divide(tile quadkey.Tile, points []counted) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	first, last := tile.PointKeys()
+func (v *views) divide(leaf *branch, points []counted) {
+	first, last := leaf.tile.PointKeys()
 	var left []counted
-	seen := false
-	for _, w := range v.alive {
-		seen = seen || w.users > 0
-		for _, c := range w.left {
+	for i := len(v.left) - 1; i >= 0 && len(left) < int(leaf.held); i-- {
+		for _, c := range v.left[i] {
 			if c.key >= first && c.key <= last {
 				left = append(left, c)
 			}
 		}
 	}
-	v.tree.divide(tile, points, left, seen)
+	v.mu.Lock()
+	seen := slices.ContainsFunc(v.alive, func(w *view) bool { return w.users > 0 })
+	v.mu.Unlock() // views that are made from now on show the points
+	v.tree.divide(leaf.tile, points, left, seen)
 }
 
 // close ends all states.
@@ -137,9 +185,10 @@ func (v *views) close() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var errs []error
-	for _, w := range v.alive {
+	for _, w := range append(v.alive, v.blind...) {
+		w.blind.Store(true) // answers go on by the rows, and meet the end of the snapshot
 		errs = append(errs, w.snapshot.Close())
 	}
-	v.alive, v.ended = nil, true
+	v.alive, v.blind, v.ended = nil, nil, true
 	return errors.Join(errs...)
 }

@@ -118,7 +118,7 @@ func (c *Collection) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits
 	defer c.end(r)
 	s := c.finds.Get().(*search)
 	defer c.finds.Put(s)
-	s.begin(c, r.Reader, q.Filter, q.At)
+	s.begin(c, r, q.Filter, q.At)
 	s.reset(limit+1, math.MaxUint64, after)
 	if err := s.within(ctx, &q); err != nil {
 		return dst[:0], "", err
@@ -183,7 +183,7 @@ func (c *Collection) Each(ctx context.Context, q WithinQuery, fn func(h *Hit) er
 	defer c.end(r)
 	s := c.finds.Get().(*search)
 	defer c.finds.Put(s)
-	s.begin(c, r.Reader, q.Filter, q.At)
+	s.begin(c, r, q.Filter, q.At)
 	var h Hit
 	return s.walk(ctx, q.Area, 0, 0, func() error {
 		h.set(&s.record)
@@ -230,10 +230,13 @@ type keyRange struct{ first, last quadkey.PointKey }
 // run returns the first run of keys from first to last that can have points that the
 // filter lets pass, and where to go on.
 func (s *search) run(first, last quadkey.PointKey) (run keyRange, rest quadkey.PointKey, found bool) {
+	if !s.blind() {
+		run, rest, found = s.c.tree.run(first, last, s.masks)
+	}
 	if s.blind() {
 		return keyRange{first, last}, 0, true
 	}
-	return s.c.tree.run(first, last, s.masks)
+	return run, rest, found
 }
 
 // run returns the first run of keys from first to last that is worth reading: points may
@@ -317,7 +320,7 @@ func (c *Collection) Count(ctx context.Context, a Area, f *Filter, at time.Time)
 		defer c.end(r)
 		s := c.finds.Get().(*search)
 		defer c.finds.Put(s)
-		s.begin(c, r.Reader, f, at)
+		s.begin(c, r, f, at)
 		return n, s.walk(ctx, a, 0, 0, func() error { n++; return nil })
 	}
 	// The tree counts what is whole. What is not is read, in the same state.
@@ -347,7 +350,7 @@ func (c *Collection) Count(ctx context.Context, a Area, f *Filter, at time.Time)
 	defer c.end(r)
 	s := c.finds.Get().(*search)
 	defer c.finds.Put(s)
-	s.begin(c, r.Reader, nil, at)
+	s.begin(c, r, nil, at)
 	count := func() error { n++; return nil }
 	for _, part := range parts {
 		if err := s.walkRun(ctx, part, &Part{}, 0, count); err != nil {

@@ -349,6 +349,7 @@ func (c *LiveCollection) write(e *expirer) (torn bool) {
 		case <-c.failed:
 			return true
 		case <-expiry.C:
+			c.views.sweep()          // answers may have ended
 			if c.refusing() != nil { // what the store does by itself may have failed
 				return true
 			}
