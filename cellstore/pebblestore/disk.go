@@ -23,8 +23,9 @@ import (
 // commit is acknowledged only after a look at failure.
 type disk struct {
 	vfs.FS
-	dir    string  // of the database
-	ledger *ledger // nil where nothing is written
+	dir    string      // of the database
+	ledger *ledger     // nil where nothing is written
+	begun  atomic.Bool // the engine has written something since it was opened
 
 	sizes sync.Map // bytes of sorted files when they were first seen, by path
 
@@ -85,6 +86,7 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if !d.own(name) {
 		return d.FS.Create(name, c)
 	}
+	d.begun.Store(true)
 	if d.failure() == nil {
 		var err error
 		if strings.HasPrefix(d.FS.PathBase(name), "marker.") {
@@ -180,6 +182,18 @@ func (d *disk) Link(oldName, name string) error {
 		return err
 	}
 	return errNoLinks
+}
+
+// List implements vfs.FS. An engine that cannot list its files after it has begun to work in
+// the background, as it does while it is opened, would give itself up under that work, which
+// ends the process. So it takes no more writes instead, and finds no file to be removed.
+func (d *disk) List(dir string) ([]string, error) {
+	names, err := d.FS.List(dir)
+	if err == nil || dir != d.dir || !d.begun.Load() {
+		return names, err
+	}
+	d.fail(err)
+	return nil, nil
 }
 
 // Open implements vfs.FS.

@@ -5,10 +5,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"quadrille/cellstore"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
 // What the system is short of for a moment is never damage, whatever the engine says beside it.
@@ -27,5 +33,58 @@ func TestShortageIsNoDamage(t *testing.T) {
 	}
 	if err := damage(syscall.ENOENT); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("a file that is missing: %v", err)
+	}
+}
+
+// A directory that cannot be listed once the opening of a table has written something ends
+// neither the process nor the table: it can be read, and takes writes when it is recovered.
+func TestShortageAtTheEndOfOpening(t *testing.T) {
+	var wrote atomic.Bool
+	var fails atomic.Int64
+	fsys := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		switch {
+		case op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst"):
+			wrote.Store(true)
+		case op.Kind == errorfs.OpList && path.Base(op.Path) == "db" && wrote.Load() && fails.Add(-1) >= 0:
+			return syscall.EMFILE
+		}
+		return nil
+	}))
+	open := func() *Store { return must(Open("s", &Options{FS: fsys})) }
+	s := open()
+	if err := s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		row := fmt.Append(nil, i)
+		if err := must(s.Table(ctx, "t")).Apply(ctx, cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.Put("f", nil, row)}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open()
+		wrote.Store(false)
+		fails.Store(1 + int64(i%2)) // the second one is of opening it for reading
+		tab, err := s.Table(ctx, "t")
+		if i%2 == 0 {
+			must(tab, err)
+			err = s.Trouble("t")
+		}
+		if !wrote.Load() || !cellstore.IsShortage(err) || errors.Is(err, cellstore.ErrCorrupt) {
+			t.Fatalf("opening %d: %v", i, err)
+		}
+		if i%2 == 1 {
+			tab = must(s.Table(ctx, "t"))
+		}
+		if found, err := tab.Get(ctx, row, nil, &cellstore.Row{}); err != nil || !found {
+			t.Fatal(found, err)
+		}
+		if err := s.Recover(ctx, "t"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

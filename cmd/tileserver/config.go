@@ -52,13 +52,14 @@ type config struct {
 	ConfigFile string           `name:"config" placeholder:"FILE" help:"YAML file of settings, lines such as listen: :8080. An unknown one is an error."`
 	Version    kong.VersionFlag `env:"-" help:"Print the version and exit."`
 
-	Data         string   `group:"data" default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
-	Store        string   `group:"data" placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md. --data then holds copies of what lies beside its tables."`
-	IPIndex      bool     `group:"data" name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
-	Require      []string `group:"data" placeholder:"NAME,…" help:"Data sets without which /readyz is 503, such as boundaries,places; repeatable. Without any, those are required that are published."`
-	Live         string   `group:"data" placeholder:"DIR" help:"Directory of live collections of points, which clients write over HTTP. It is made if it is not there; one server at a time may have it open. Without it there are none."`
-	BackupDir    string   `group:"data" name:"backup-dir" placeholder:"DIR" help:"Directory in which tileserver live backup may have the server make copies of its live collections, asked at --admin-listen. Without it there are none."`
-	HooksPrivate bool     `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
+	Data           string   `group:"data" default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
+	Store          string   `group:"data" placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md. --data then holds copies of what lies beside its tables."`
+	IPIndex        bool     `group:"data" name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
+	Require        []string `group:"data" placeholder:"NAME,…" help:"Data sets without which /readyz is 503, such as boundaries,places; repeatable. Without any, those are required that are published."`
+	Live           string   `group:"data" placeholder:"DIR" help:"Directory of live collections of points, which clients write over HTTP. It is made if it is not there; one server at a time may have it open. Without it there are none."`
+	MaxCollections int      `group:"data" name:"max-collections" default:"1000" placeholder:"N" help:"Live collections that there may be for clients to make another one, ${default} if not given, 0 for any number. Those that are there are served all the same. Each has ten files open."`
+	BackupDir      string   `group:"data" name:"backup-dir" placeholder:"DIR" help:"Directory in which tileserver live backup may have the server make copies of its live collections, asked at --admin-listen. Without it there are none."`
+	HooksPrivate   bool     `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
 
 	ClockSkew time.Duration `group:"data" name:"clock-skew" default:"1m" placeholder:"DURATION" help:"How far, and for how long, the clock of this machine may be wrong, ${default} if not given. Live collections and counts of requests date nothing further ahead of it, follow a larger step ahead only once it has lasted so long, and remove nothing for its age before."`
 
@@ -243,8 +244,8 @@ func (c *config) Validate() error {
 		return errors.New("--live must be a directory: live collections are kept on this machine, not in HBase")
 	case c.MaxConcurrent < 1:
 		return errors.New("--max-concurrent must be at least 1")
-	case c.MaxConnections < 0:
-		return errors.New("--max-connections must not be negative")
+	case c.MaxConnections < 0, c.MaxCollections < 0:
+		return errors.New("--max-connections and --max-collections must not be negative; 0 is for any number")
 	case c.ClockSkew < time.Second || c.ClockSkew > maxClockSkew:
 		return errors.New("--clock-skew must be from 1s to 24h, such as 1m")
 	case c.DrainDelay < 0:

@@ -276,7 +276,15 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observe
 	if err := checkRepaired(c.Live); err != nil {
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), local.Close())
 	}
-	if err := onlyLive(ctx, local, c.Live); err != nil {
+	var names []string
+	err := onlyLive(ctx, local, c.Live)
+	if err == nil {
+		names, err = points.LiveNames(ctx, local)
+	}
+	if limit, open, ok := openFiles(); ok && err == nil {
+		err = checkFiles(limit, open, int64(len(names)))
+	}
+	if err != nil {
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), local.Close())
 	}
 	store = observed.stores.opened(local, liveName)

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"os"
 	"syscall"
+
+	"quadrille/places/points"
 )
 
 const (
@@ -13,27 +15,82 @@ const (
 	spareFiles = 256
 	// fewConnections is the least number that is worth serving.
 	fewConnections = 32
+	// collectionFiles is how many files a live collection has open: its directory five times,
+	// a lock, a log, a list of files and a ledger, and now and then the next one of these.
+	collectionFiles = 10
 )
 
-// fitConnections lowers --max-connections to what the system's limit of open files leaves,
-// and refuses where that is next to nothing. A connection that takes the last one would
-// make reads fail.
-func (c *config) fitConnections(log *slog.Logger) error {
-	var limit syscall.Rlimit
-	open, err := os.ReadDir("/proc/self/fd")
-	if err != nil || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
-		return nil //nolint:nilerr // a system that does not tell
+// openFiles returns how many files this process may have open, and has. ok is false where
+// the system does not tell.
+func openFiles() (limit, open int64, ok bool) {
+	var l syscall.Rlimit
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return 0, 0, false
 	}
-	return c.fitWithin(int64(min(limit.Cur, 1<<30)), int64(len(open)), log)
+	return int64(min(l.Cur, 1<<30)), int64(len(list)), true
 }
 
-func (c *config) fitWithin(limit, open int64, log *slog.Logger) error {
+// tooFewFiles is why the server does not start.
+func tooFewFiles(limit, open, need int64, what string) error {
+	return fmt.Errorf("this process may open %d files, has %d open, and needs %d%s: raise the limit, such as by ulimit -n or LimitNOFILE=", limit, open, need, what)
+}
+
+// checkFiles refuses live collections that are more than can be opened. Otherwise some of
+// them would not be, and what is served would depend on chance.
+func checkFiles(limit, open, collections int64) error {
+	if need := open + collections*collectionFiles + spareFiles + fewConnections; need > limit {
+		return tooFewFiles(limit, open, need, fmt.Sprintf(" at least, %d of them for each of %d live collections", collectionFiles, collections))
+	}
+	return nil
+}
+
+// fitFiles lowers --max-connections and --max-collections to what the system's limit of
+// open files leaves, and refuses where that is next to nothing. A connection or a collection
+// that takes the last one would make reads fail.
+func (c *config) fitFiles(live *points.Live, log *slog.Logger) error {
+	collections := int64(0)
+	if live != nil {
+		collections = int64(live.Len())
+	}
+	if limit, open, ok := openFiles(); ok {
+		if err := c.fitWithin(limit, open, collections, live != nil, log); err != nil {
+			return err
+		}
+	}
+	if live == nil {
+		return nil
+	}
+	if most := int64(c.MaxCollections); most > 0 && collections > most {
+		log.Warn("there are more live collections than --max-collections says: they are served, and no other one can be made", "collections", collections, "most", most)
+	}
+	live.SetMaxCollections(c.MaxCollections)
+	return nil
+}
+
+// fitWithin is fitFiles where so many files may be open, and are, those of so many live
+// collections among them. live says that more can be made.
+func (c *config) fitWithin(limit, open, collections int64, live bool, log *slog.Logger) error {
 	left := limit - open - spareFiles
 	if left < fewConnections {
-		return fmt.Errorf("this process may open %d files, has %d open, and needs %d: raise the limit, such as by ulimit -n or LimitNOFILE=", limit, open, open+spareFiles+fewConnections)
+		return tooFewFiles(limit, open, open+spareFiles+fewConnections, "")
+	}
+	const raise = ": raise the limit of open files, such as by ulimit -n or LimitNOFILE="
+	if live {
+		// Connections have a half, or all that they may be, and collections what is left.
+		files := (left - fewConnections) / 2
+		if most := int64(c.MaxConnections); most > 0 {
+			files = max(files, left-most)
+		}
+		most := max(collections+files/collectionFiles, 1)
+		if c.MaxCollections == 0 || int64(c.MaxCollections) > most {
+			log.Warn("fewer live collections may be made than --max-collections says"+raise, "collections", most, "files", limit)
+			c.MaxCollections = int(most)
+		}
+		left -= max(int64(c.MaxCollections)-collections, 0) * collectionFiles
 	}
 	if c.MaxConnections == 0 || int64(c.MaxConnections) > left {
-		log.Warn("fewer connections may be open than --max-connections says: raise the limit of open files, such as by ulimit -n or LimitNOFILE=", "connections", left, "files", limit)
+		log.Warn("fewer connections may be open than --max-connections says"+raise, "connections", left, "files", limit)
 		c.MaxConnections = int(left)
 	}
 	return nil

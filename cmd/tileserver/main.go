@@ -240,6 +240,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
+	if err := cfg.fitFiles(live, log); err != nil {
+		return err
+	}
 	return serve(ctx, cfg, handler, log, stdout)
 }
 
@@ -247,9 +250,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, stdout io.Writer) error {
 	secure, err := cfg.tlsConfig(log)
 	if err != nil {
-		return err
-	}
-	if err := cfg.fitConnections(log); err != nil {
 		return err
 	}
 	listener, err := cfg.listen(log)

@@ -19,6 +19,8 @@ import (
 var (
 	// ErrExists is matched when a collection, or a point that must be new, is there.
 	ErrExists = errors.New("it exists already")
+	// ErrTooMany is matched when there are as many collections as SetMaxCollections says.
+	ErrTooMany = errors.New("there are as many collections as there may be")
 	// ErrNoCollection is matched when no collection has the name.
 	ErrNoCollection = errors.New("no such collection")
 	// ErrChanged is matched when a point is not of the version that was asked for.
@@ -59,6 +61,7 @@ type Live struct {
 	dropping    map[string]struct{} // names that are not free until the collection has ended
 	collections map[string]*LiveCollection
 	damaged     map[string]Trouble // that could not be opened
+	most        int                // collections; 0 for any number
 }
 
 // LiveOptions say how live collections are opened. The zero value is that of OpenLive.
@@ -227,7 +230,7 @@ func readMeta(ctx context.Context, table cellstore.Table) (*liveMeta, error) {
 
 // Create makes a collection. Of meta, Name must be set, and Schema are the types that are
 // declared: points whose properties are of others are refused. Errors match ErrName,
-// ErrExists, ErrDamaged or ErrPoint, or come from the store.
+// ErrExists, ErrTooMany, ErrDamaged or ErrPoint, or come from the store.
 func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 	if err := CheckName(meta.Name); err != nil {
 		return nil, err
@@ -278,6 +281,9 @@ func (l *Live) vacant(name string) error {
 	}
 	if l.collections[name] != nil {
 		return exists(name)
+	}
+	if n := l.count(); l.most > 0 && n >= l.most {
+		return fmt.Errorf("collection %s: %w: there are %d, and %d may be: drop one, or allow more", name, ErrTooMany, n, l.most)
 	}
 	l.work.Add(1)
 	return nil
@@ -457,6 +463,23 @@ func (l *Live) Collections() []*LiveCollection {
 	}
 	slices.SortFunc(list, func(a, b *LiveCollection) int { return strings.Compare(a.Meta().Name, b.Meta().Name) })
 	return list
+}
+
+// Len returns how many collections there are, with those that cannot be opened.
+func (l *Live) Len() int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.count()
+}
+
+func (l *Live) count() int { return len(l.collections) + len(l.damaged) }
+
+// SetMaxCollections bounds how many collections there may be for Create to make another
+// one. 0, as at first, is for any number. Those that are there stay.
+func (l *Live) SetMaxCollections(most int) {
+	l.mu.Lock()
+	l.most = most
+	l.mu.Unlock()
 }
 
 // Close ends all collections, after the writes that have begun. It does not close the

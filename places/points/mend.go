@@ -28,19 +28,20 @@ type Trouble struct {
 }
 
 // DamagedError says why a collection cannot be read. It matches one of ErrDamaged, ErrNewer,
-// ErrOlder and ErrUnreadable, and nothing else that its cause does.
+// ErrOlder and ErrUnreadable, and of what else its cause matches only cellstore.ErrShortage.
 type DamagedError struct {
 	Name    string
 	Private bool // the collection is known to be private
 	Cause   error
 }
 
-// unopened are the kinds of a DamagedError, but for ErrUnreadable, with what they are
-// recognized by and what is to be done.
+// unopened are the kinds of a DamagedError that are recognized by an error, with what is to
+// be done. All others are ErrUnreadable.
 var unopened = [...]struct {
 	cause, kind error
 	todo        string
 }{
+	{cellstore.ErrShortage, ErrUnreadable, "it is tried again by itself; raise the limit of open files, such as by ulimit -n or LimitNOFILE=, if it lasts"},
 	{cellstore.ErrCorrupt, ErrDamaged, "run tileserver live verify on the directory while no server has it open"},
 	{ErrNewer, ErrNewer, "update the program"},
 	{ErrOlder, ErrOlder, "open it with the release that wrote it"},
@@ -64,7 +65,7 @@ func (e *DamagedError) Error() string {
 // Is reports whether e matches an error.
 func (e *DamagedError) Is(target error) bool {
 	_, kind := e.kind()
-	return target == kind
+	return target == kind || target == cellstore.ErrShortage && cellstore.IsShortage(e.Cause)
 }
 
 // Troubles lists the collections that are in trouble, by name.

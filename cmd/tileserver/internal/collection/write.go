@@ -67,6 +67,8 @@ var writeKinds = []web.Kind{
 		Detail: `Write an object such as {"title":"Shops","history":"720h","schema":{"price":"number"}}, all members of which may be left out.`},
 	{Err: errDiffers, Status: http.StatusConflict, Type: "collection-exists", Title: "The collection is there with another description",
 		Detail: "Change its description by PATCH, which takes the members that are to be others, or choose another name."},
+	{Err: points.ErrTooMany, Status: http.StatusConflict, Type: "too-many-collections", Title: "There are as many collections as there may be",
+		Detail: "Delete a collection that is not needed, or ask the operator to raise --max-collections."},
 	{Err: errTooLarge, Status: http.StatusRequestEntityTooLarge, Type: "body-too-large", Title: "The request body is too large",
 		Detail: "Send at most 1 MiB; many points go by POST /points/{collection}, one in each line."},
 	{Err: points.ErrPoint, Status: http.StatusBadRequest, Type: "bad-point", Title: "The point is not valid",

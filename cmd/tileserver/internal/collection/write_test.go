@@ -189,6 +189,10 @@ func TestCollections(t *testing.T) {
 	s.want(s.send(rootKey, "PUT", "/points/shops/x", feature("x", 1, 2, `{"learned":1,"price":"2.5"}`)), 201, "")
 	s.want(s.send(rootKey, "PUT", "/points/shops", description), 200, "")
 	s.want(s.send(rootKey, "PUT", "/points/shops", `{"title":"Shops"}`), 409, "collection-exists")
+	s.live.SetMaxCollections(1)
+	s.want(s.send(rootKey, "PUT", "/points/shops", description), 200, "")
+	s.want(s.send(rootKey, "PUT", "/points/more", ""), 409, "too-many-collections")
+	s.live.SetMaxCollections(0)
 	s.want(s.send(rootKey, "PUT", "/points/Shops", ""), 400, "bad-name")
 	for _, own := range []string{"count", "events", "hooks", "nearby", "within"} {
 		s.want(s.send(rootKey, "PUT", "/points/shops/"+own, feature(own, 1, 2, "{}")), 405, "read-only")

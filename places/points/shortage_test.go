@@ -1,0 +1,86 @@
+//go:build unix
+
+package points
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/damagetest"
+)
+
+// Collections for which there are too few files when they are opened are not damaged. They
+// are told as what they are, and served once files can be opened. The others are served.
+func TestTooFewFilesAtTheStart(t *testing.T) {
+	const collections = 4
+	dir := t.TempDir()
+	open := func() (cellstore.Store, *Live, error) {
+		store, err := pebblestore.Open(dir, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		l, err := LiveOptions{pause: time.Millisecond}.Open(t.Context(), store)
+		if err != nil {
+			return nil, nil, errors.Join(err, store.Close())
+		}
+		return store, l, nil
+	}
+	shut := func(store cellstore.Store, l *Live) {
+		t.Helper()
+		if err := errors.Join(l.Close(), store.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, l, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range collections {
+		mustWrite(t, must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: fmt.Sprint("c", i)})), putNumber(i))
+	}
+	shut(store, l)
+	none, some := 0, 0
+	for more := uint64(0); ; more += 2 {
+		lift := damagetest.LimitFiles(t, more)
+		store, l, err := open()
+		if err != nil {
+			lift()
+			if !cellstore.IsShortage(err) || errors.Is(err, cellstore.ErrCorrupt) {
+				t.Fatalf("%d files more: %v", more, err)
+			}
+			none++
+			continue
+		}
+		troubles := l.Troubles()
+		for _, trouble := range troubles {
+			_, err := l.Find(trouble.Name)
+			for _, err := range []error{trouble.Err, err} {
+				// What is open to be read takes no writes for the moment.
+				if err != nil && (!cellstore.IsShortage(err) || errors.Is(err, ErrDamaged)) {
+					t.Fatalf("%d files more: %v", more, err)
+				}
+			}
+		}
+		lift()
+		eventually(t, "all are served", func() bool { return len(l.Collections()) == collections && l.Troubles() == nil })
+		for i, c := range l.Collections() {
+			mustWrite(t, c, putNumber(i+100))
+			mustWrite(t, c, Write{Kind: Delete, ID: fmt.Sprint(i + 100)})
+			if n := countOf(t, c); n != 1 {
+				t.Fatalf("%d files more: %d points", more, n)
+			}
+		}
+		shut(store, l)
+		if len(troubles) == 0 {
+			break
+		}
+		some++
+	}
+	if none == 0 || some == 0 {
+		t.Errorf("%d limits leave none, %d leave some", none, some)
+	}
+}
