@@ -277,7 +277,7 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observe
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), local.Close())
 	}
 	var names []string
-	err := onlyLive(ctx, local, c.Live)
+	err = onlyLive(ctx, local, c.Live)
 	if err == nil {
 		names, err = points.LiveNames(ctx, local)
 	}
