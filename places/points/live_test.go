@@ -79,28 +79,28 @@ func inOrder(model map[string]points.Point) reference {
 // There are no more collections than there may be, but for those that were there.
 func TestMaxCollections(t *testing.T) {
 	l, _ := openLive(t)
-	make := func(name string, want error) {
+	create := func(name string, want error) {
 		t.Helper()
 		if _, err := l.Create(t.Context(), points.Meta{Name: name}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}
 	}
 	l.SetMaxCollections(2)
-	make("second", nil)
-	make("third", points.ErrTooMany)
-	make("test", points.ErrExists)
-	make("Third", points.ErrName)
+	create("second", nil)
+	create("third", points.ErrTooMany)
+	create("test", points.ErrExists)
+	create("Third", points.ErrName)
 	l.SetMaxCollections(1)
 	if err := l.Drop(t.Context(), "test"); err != nil || l.Len() != 1 || l.Collection("second") == nil {
 		t.Error(l.Len(), err)
 	}
-	make("third", points.ErrTooMany)
+	create("third", points.ErrTooMany)
 	if err := l.Drop(t.Context(), "second"); err != nil {
 		t.Error(err)
 	}
-	make("third", nil)
+	create("third", nil)
 	l.SetMaxCollections(0)
-	make("fourth", nil)
+	create("fourth", nil)
 }
 
 // A live collection that is changed at random answers as a list does that is changed in
