@@ -1,6 +1,7 @@
 package hbasestore
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,13 +10,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"quadrille/cellstore/hbasestore/internal/thrift2"
-	"quadrille/internal/bom"
 )
 
 // Options say where a store is and how to reach it. The zero value of every
@@ -264,7 +265,7 @@ func (o *Options) parseTLS(q url.Values, use bool) error {
 	}
 	o.TLS = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: q.Get("servername")}
 	if file := q.Get("ca"); file != "" {
-		pem, err := bom.ReadFile(file)
+		pem, err := readText(file)
 		if err != nil {
 			return err
 		}
@@ -278,11 +279,11 @@ func (o *Options) parseTLS(q url.Values, use bool) error {
 		return errors.New("options cert and key go together")
 	}
 	if cert != "" {
-		chain, err := bom.ReadFile(cert)
+		chain, err := readText(cert)
 		if err != nil {
 			return err
 		}
-		own, err := bom.ReadFile(key)
+		own, err := readText(key)
 		if err != nil {
 			return err
 		}
@@ -293,4 +294,10 @@ func (o *Options) parseTLS(q url.Values, use bool) error {
 		o.TLS.Certificates = []tls.Certificate{pair}
 	}
 	return nil
+}
+
+// readText reads a file without the byte order mark that editors may begin it with.
+func readText(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	return bytes.TrimPrefix(text, []byte("\ufeff")), err
 }

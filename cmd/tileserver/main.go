@@ -182,6 +182,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Require:            cfg.Require,
 		Draining:           ctx.Done(),
 	}
+	api.Processors = web.AllProcessors()
 	if cfg.Store == "" {
 		api.NoData = func() error { _, err := os.Stat(cfg.Data); return err }
 	}
@@ -190,7 +191,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	if live != nil {
 		// Hooks begin once the boundaries, if there are some, are there to tell crossings.
-		hooks := webhook.Start(ctx, webhook.Config{Live: live, Boundaries: sets.Boundaries, Private: cfg.HooksPrivate, Grace: cfg.DrainTimeout, Log: log})
+		hooks := webhook.Start(ctx, webhook.Config{Live: live, Boundaries: sets.Boundaries, Processors: api.Processors, Private: cfg.HooksPrivate, Grace: cfg.DrainTimeout, Log: log})
 		defer hooks.Close()
 		api.Hooks = hooks
 		observed.registry.MustRegister(hookStats{hooks})

@@ -54,7 +54,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/..."},
-		ours: []string{"cellstore", "internal/bom"},
+		ours: []string{"cellstore"},
 		why:  "drivers meet the rest in the interfaces of cellstore, so that each can be replaced alone",
 	},
 	{

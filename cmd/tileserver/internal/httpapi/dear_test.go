@@ -43,7 +43,7 @@ var dearest = map[string][]string{
 	"/style.json": {"/style.json?layers=all&theme=dark"},
 	"/ogc":        {"/ogc?f=html"}, "/ogc/": {"/ogc/"}, "/ogc/conformance": {"/ogc/conformance?f=html"}, "/ogc/api": {"/ogc/api"}, "/ogc/collections": {"/ogc/collections?f=html", "/ogc/collections"},
 	"/ogc/collections/:collection": {"/ogc/collections/country", "/ogc/collections/country?f=html"}, "/ogc/collections/:collection/queryables": {"/ogc/collections/country/queryables?f=html"},
-	"/ogc/collections/:collection/items":     {"/ogc/collections/places/items?limit=1000", "/ogc/collections/country/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857", "/ogc/collections/places/items?limit=1000&filter=name%20LIKE%20%27%25x%25%27",
+	"/ogc/collections/:collection/items": {"/ogc/collections/places/items?limit=1000", "/ogc/collections/country/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857", "/ogc/collections/places/items?limit=1000&filter=name%20LIKE%20%27%25x%25%27",
 		"/ogc/collections/timezone/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857", "/ogc/collections/country/items?limit=1000&filter=S_INTERSECTS(geometry,BBOX(-180,-90,170,90))%20OR%20S_INTERSECTS(geometry,BBOX(-180,-90,171,90))"},
 	"/ogc/collections/:collection/items/:id": {"/ogc/collections/country/items/fr", "/ogc/collections/country/items/fr?f=html"},
 	"/ogc/tileMatrixSets":                    {"/ogc/tileMatrixSets?f=html"}, "/ogc/tileMatrixSets/:tms": {"/ogc/tileMatrixSets/WebMercatorQuad", "/ogc/tileMatrixSets/WebMercatorQuad?f=html"},

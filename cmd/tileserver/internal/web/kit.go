@@ -24,7 +24,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -73,6 +72,9 @@ type Config struct {
 	AccessLogSample int
 	SlowRequest     time.Duration
 
+	// Processors are those that dear answers take by turns, with what else uses them. Nil
+	// are as many as the machine has, for requests alone.
+	Processors *Processors
 	// Guard asks for keys and keeps to limits. Nil asks nobody, at no cost.
 	Guard *Guard
 	// Metrics counts what the handlers do. Nil counts nothing, at no cost.
@@ -160,7 +162,9 @@ func New(cfg *Config) *Kit {
 		tracer:       cfg.Tracer,
 		traceSample:  cfg.TraceSample,
 	}
-	s.Processors = NewProcessors(min(runtime.GOMAXPROCS(0), runtime.NumCPU()), s.running.soFar)
+	if s.Processors = cfg.Processors; s.Processors == nil {
+		s.Processors = AllProcessors()
+	}
 	if cfg.CacheControl != "" {
 		s.CacheControl = []string{cfg.CacheControl}
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,10 +65,9 @@ type Places struct {
 	// share of every client.
 	few int64
 
-	all   atomic.Int64
-	begun atomic.Int64 // so far
-	mu    sync.Mutex
-	of    map[Client]int64
+	all atomic.Int64
+	mu  sync.Mutex
+	of  map[Client]int64
 }
 
 func (p *Places) init(most, share int64, keyed bool) {
@@ -86,7 +86,6 @@ func (p *Places) beginFew() bool {
 		p.all.Add(-1)
 		return false
 	}
-	p.begun.Add(1)
 	return true
 }
 
@@ -104,13 +103,9 @@ func (p *Places) begin(who Client) bool {
 		return false
 	}
 	p.all.Add(1)
-	p.begun.Add(1)
 	p.of[who]++
 	return true
 }
-
-// soFar returns how many places have been taken so far.
-func (p *Places) soFar() int64 { return p.begun.Load() }
 
 func (p *Places) end(who Client) {
 	p.mu.Lock()
@@ -127,6 +122,7 @@ func (p *Places) Taken() int64 { return p.all.Load() }
 // guard lets a request through that finds a place.
 func (s *Kit) guard(r *Route, p *Places, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		s.Processors.begun.Add(1)
 		if p.beginFew() {
 			defer p.endFew()
 			return h(c)
@@ -187,7 +183,7 @@ func (s *Kit) BeginHeavy(ctx context.Context) (free func(), err error) {
 // called concurrently.
 type Processors struct {
 	share int
-	begun func() int64 // how many requests have begun so far
+	begun atomic.Int64 // how many requests have, so far
 
 	mu     sync.Mutex
 	free   int
@@ -203,18 +199,28 @@ type waiting struct {
 	ask []chan struct{} // closed when its turn has come
 }
 
-// NewProcessors makes n processors. begun tells how many requests have begun so far.
-func NewProcessors(n int, begun func() int64) *Processors {
-	return &Processors{share: max(n/2, 1), begun: begun, free: n, of: map[Client]int{}}
+// NewProcessors makes n processors.
+func NewProcessors(n int) *Processors {
+	return &Processors{share: max(n/2, 1), free: n, of: map[Client]int{}}
 }
 
-// TakeProcessor waits until less of the answers that keep a processor busy and take
+// AllProcessors are those of the machine that the program may use.
+func AllProcessors() *Processors {
+	return NewProcessors(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
+}
+
+// TakeProcessor is Take of the processors of the server.
+func (s *Kit) TakeProcessor(ctx context.Context) (in context.Context, free func(), err error) {
+	return s.Processors.Take(ctx)
+}
+
+// Take waits until less of the answers that keep a processor busy and take
 // megabytes are being made than there are processors: more at once would take more memory,
 // and none of them less time. Whoever is let in calls free when the answer is made,
 // before it is sent, and Step with the context between two steps. The error is the context's.
-func (s *Kit) TakeProcessor(ctx context.Context) (in context.Context, free func(), err error) {
+func (p *Processors) Take(ctx context.Context) (in context.Context, free func(), err error) {
 	who, _ := ctx.Value(clientInContext{}).(Client)
-	t := &turn{of: s.Processors, who: who}
+	t := &turn{of: p, who: who}
 	if err := t.begin(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -325,7 +331,7 @@ func (p *Processors) tired() bool {
 	if p.worked < turnTime {
 		return false
 	}
-	if begun := p.begun(); begun != p.seen || p.worked >= idleTurns*turnTime {
+	if begun := p.begun.Load(); begun != p.seen || p.worked >= idleTurns*turnTime {
 		p.worked, p.seen = 0, begun
 		return true
 	}

@@ -76,16 +76,12 @@ func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 	}
 }
 
-// none stands for no requests besides those for processors.
-func none() int64 { return 0 }
-
 // Where all processors are taken they rest between turns, at each if requests begin
 // meanwhile, and else now and then.
 func TestProcessorsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{1, 2} {
-			begun := int64(0)
-			p := NewProcessors(n, func() int64 { return begun })
+			p := NewProcessors(n)
 			who := Client{Key: "a"}
 			waited := func() time.Duration {
 				start := time.Now()
@@ -100,7 +96,7 @@ func TestProcessorsRest(t *testing.T) {
 				var all time.Duration
 				for range 10 * idleTurns {
 					if traffic {
-						begun++
+						p.begun.Add(1)
 					}
 					all += waited()
 				}
@@ -128,7 +124,7 @@ func TestProcessorsAreTakenByTurns(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "processors")
-		p := NewProcessors(n, none)
+		p := NewProcessors(n)
 		var held, queue []turn
 		since := map[Client]map[Client]int{} // how often others had a turn while one waited
 		settle := func() {
@@ -213,7 +209,7 @@ func TestProcessorsAreTakenByTurns(t *testing.T) {
 
 // Who gives up waits no longer, and keeps nothing.
 func TestProcessorIsGivenUp(t *testing.T) {
-	p := NewProcessors(1, none)
+	p := NewProcessors(1)
 	free, err := p.take(t.Context(), Client{Key: "a"})
 	if err != nil {
 		t.Fatal(err)

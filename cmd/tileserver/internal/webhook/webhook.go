@@ -22,6 +22,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/fence"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
 )
 
@@ -42,6 +43,8 @@ var (
 type Config struct {
 	Live       *points.Live
 	Boundaries *dataset.Live[datasets.Boundaries]
+	// Processors are those that fences take by turns with requests, hooks as one client. All of the machine.
+	Processors *web.Processors
 	// Private lets hooks go to private addresses, and over http.
 	Private bool
 	// Grace is how long a request that runs may take once the sender ends.
@@ -79,6 +82,9 @@ func Start(ctx context.Context, cfg Config) *Sender {
 	}
 	if cfg.LastRetry <= 0 {
 		cfg.LastRetry = 5 * time.Minute
+	}
+	if cfg.Processors == nil {
+		cfg.Processors = web.AllProcessors()
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
