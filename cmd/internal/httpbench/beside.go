@@ -126,7 +126,7 @@ func (c *besideCmd) Run(ctx context.Context) (err error) {
 		fmt.Printf("| %s | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %.2f | ≤ %.0f | %.0f %% | %.0f %% |\n", res.Name, res.P50, res.AloneP50, res.P99, res.AloneP99, res.Ratio, res.Budget, 100*res.CPU, 100*res.AloneCPU)
 	}
 	fmt.Printf("\nMedians of the percentiles of %d runs of %v of each by turns, at fixed times and counted from those, over %d connections. Requests are those of `httpbench run` but for pages of features, in equal shares, from many addresses. "+
-		"The collection has %d points, 2 servers' processors of Go's are on one core, and the load generator and the troublemakers on another. By `go run ./cmd/internal/httpbench beside`.\n",
+		"The collection has %d points. Servers are on one core, with two processors of Go's, and the load generator and the troublemakers on another. By `go run ./cmd/internal/httpbench beside`.\n",
 		c.Rounds, c.Duration, c.Connections, c.Points)
 	return nil
 }
