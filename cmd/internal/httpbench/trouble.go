@@ -147,20 +147,20 @@ func (t *troubleCmd) filters(ctx context.Context) error {
 					west, south := 360*random.Float64()-180, 10*random.Float64()-90
 					boxes = append(boxes, fmt.Sprintf("S_INTERSECTS(geometry,BBOX(%.2f,%.2f,%.2f,%.2f))", west, south, west, south))
 				}
-				errs[i] = t.once(ctx, "/ogc/collections/places/items?limit=1000&filter="+url.QueryEscape(strings.Join(boxes, " OR ")), func(res *http.Response, _ net.Conn) error {
+				err := t.once(ctx, "/ogc/collections/places/items?limit=1000&filter="+url.QueryEscape(strings.Join(boxes, " OR ")), func(res *http.Response, _ net.Conn) error {
 					if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusServiceUnavailable {
 						return fmt.Errorf("a filter is answered %s", res.Status)
 					}
 					_, err := io.Copy(io.Discard, res.Body)
 					return err
 				})
+				if ctx.Err() == nil {
+					errs[i] = err
+				}
 			}
 		})
 	}
 	all.Wait()
-	if ctx.Err() != nil {
-		return nil
-	}
 	return errors.Join(errs...)
 }
 
