@@ -106,6 +106,17 @@ func (m *typesModel) learn() {
 	}
 }
 
+// hasValues reports whether a point has a value of a property from which a type is learned.
+func (m *typesModel) hasValues(name string) bool {
+	for _, properties := range m.points {
+		list, isList := properties[name].([]any)
+		if properties[name] != nil && !(isList && len(list) == 0) {
+			return true
+		}
+	}
+	return false
+}
+
 func (m *typesModel) typeOf(name string) points.Type {
 	if t := m.declared[name]; t != "" {
 		return t
@@ -205,6 +216,9 @@ func TestTypesModel(t *testing.T) {
 				})
 				if err != nil || c.Meta().Title != name {
 					rt.Fatal(err)
+				}
+				if typ == "" && m.declared[name] != "" && !m.hasValues(name) {
+					m.last[name] = points.Any
 				}
 				if m.declared[name] = typ; typ == "" {
 					delete(m.declared, name)

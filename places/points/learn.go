@@ -136,8 +136,9 @@ func (l *Learner) settle(c *column) {
 
 // declare makes other types certain, all at once.
 func (l *Learner) declare(types Schema) {
+	was := make([]Type, len(l.columns))
 	for i := range l.columns {
-		l.columns[i].declared = ""
+		was[i], l.columns[i].declared = l.columns[i].declared, ""
 	}
 	for _, f := range types {
 		name := string(jsontext.AppendString(nil, f.Name))
@@ -147,6 +148,11 @@ func (l *Learner) declare(types Schema) {
 			l.add(name)
 		}
 		l.columns[i].declared = f.Type
+	}
+	for i, declared := range was {
+		if c := &l.columns[i]; declared != "" && c.declared == "" && c.counts == [kindCount]int64{} {
+			c.kinds = 0 // those of a declaration are not kept when the collection is opened again
+		}
 	}
 	l.changes++
 }
