@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"log/slog"
 	"path"
 	"strings"
 	"testing"
@@ -104,7 +105,8 @@ func TestReadsAroundDamage(t *testing.T) {
 			mem = damaged(t, mem, name, 10)
 		}
 	}
-	s = must(Open("s", &Options{FS: mem, ReadOnly: true}))
+	var log strings.Builder
+	s = must(Open("s", &Options{FS: mem, ReadOnly: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}))
 	defer s.Close()
 	tab := must(s.Table(ctx, "t"))
 	var row cellstore.Row
@@ -123,6 +125,9 @@ func TestReadsAroundDamage(t *testing.T) {
 	}
 	if rows != 1 {
 		t.Errorf("scan yielded %d times", rows)
+	}
+	if told := log.String(); strings.Count(told, "\n") != 1 || !strings.Contains(told, ".sst is damaged: ") || strings.Contains(told, "goroutine") || len(told) > 500 {
+		t.Errorf("the damage is to be told once: %s", told)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync"
+	"time"
 
 	"quadrille/cellstore"
 
@@ -111,6 +113,33 @@ func (l engineLog) Errorf(format string, args ...any) {
 func (l engineLog) Fatalf(format string, args ...any) {
 	l.Errorf(format, args...)
 	panic("pebblestore: " + fmt.Sprintf(format, args...))
+}
+
+// said remembers what the log has been told. The engine tries at once again what has met a
+// damaged file, and reports that each time.
+type said struct {
+	mu   sync.Mutex
+	when map[string]time.Time
+}
+
+const (
+	sayAgain = time.Minute
+	maxSaid  = 1000
+)
+
+// lately reports whether something has been said within the last minute. It is said now.
+func (s *said) lately(what string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if last, ok := s.when[what]; ok && now.Sub(last) < sayAgain {
+		return true
+	}
+	if s.when == nil || len(s.when) >= maxSaid {
+		s.when = map[string]time.Time{}
+	}
+	s.when[what] = now
+	return false
 }
 
 // warn tells the operator something.

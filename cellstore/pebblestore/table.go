@@ -82,7 +82,7 @@ func (t *table) dbDir() string { return t.store.fs.PathJoin(t.dir, "db") }
 // engineOptions are those of the table's database.
 func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options {
 	s := t.store
-	log := engineLog{s.opts.Logger}
+	log, told := engineLog{s.opts.Logger}, new(said)
 	keys := newKeySchema(&t.blocks)
 	o := &pebble.Options{
 		Cache:                   s.cache.blocks,
@@ -99,9 +99,13 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 		// The read that meets a damaged block reports it. The default listener
 		// would end the process.
 		EventListener: &pebble.EventListener{
-			DataCorruption: func(info pebble.DataCorruptionInfo) { log.Errorf("%s", info) },
+			DataCorruption: func(info pebble.DataCorruptionInfo) {
+				if !told.lately(info.Path) {
+					log.Errorf("%s is damaged: %v", info.Path, info.Details)
+				}
+			},
 			BackgroundError: func(err error) {
-				if t.disk.failure() == nil { // it is told once
+				if t.disk.failure() == nil && !told.lately(err.Error()) { // it is told once
 					log.Errorf("background error: %s", err)
 				}
 			},
