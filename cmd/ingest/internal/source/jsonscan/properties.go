@@ -82,7 +82,7 @@ func (s *Scanner) Property() (v any, why string, err error) {
 		if err != nil || !whole {
 			return nil, tooLong, err
 		}
-		if raw = bytes.ToValidUTF8(raw, []byte("\ufffd")); json.Unmarshal(raw, &v) != nil {
+		if raw = bytes.ToValidUTF8(raw, []byte("\ufffd")); !json.Valid(raw) {
 			return nil, "a value in it is no JSON", nil
 		}
 		return json.RawMessage(raw), "", nil
