@@ -82,8 +82,9 @@ func (s *Scanner) Property() (v any, why string, err error) {
 		if err != nil || !whole {
 			return nil, tooLong, err
 		}
-		if raw = bytes.ToValidUTF8(raw, []byte("\ufffd")); !json.Valid(raw) {
-			return nil, "a value in it is no JSON", nil
+		// Read, and not only looked at: a number in it may be one that no program reads.
+		if raw = bytes.ToValidUTF8(raw, []byte("\ufffd")); json.Unmarshal(raw, &v) != nil {
+			return nil, "a value in it is no JSON", nil //nolint:nilerr // what is lost is told
 		}
 		return json.RawMessage(raw), "", nil
 	}
