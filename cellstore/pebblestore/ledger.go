@@ -146,6 +146,9 @@ func (l *ledger) writeBoth() error {
 // place since it was opened: what is written into the file that is open reaches nobody.
 func (l *ledger) keep() error {
 	b, err := readFile(l.fs, l.path)
+	if cellstore.IsShortage(err) {
+		return nil // both slots are on the disk: the next time looks again
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -344,7 +347,7 @@ func openLedger(fsys vfs.FS, path string, entries map[string]extent, sequence ui
 	}
 	// What is written from now on is not sealed.
 	if err := l.writeBoth(); err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, l.file.Close())
 	}
 	return l, nil
 }

@@ -16,7 +16,7 @@ import (
 const (
 	defaultCacheBytes = 64 << 20
 	defaultFileBytes  = 128 << 20
-	openFiles         = 512 // per Cache
+	openFiles         = 192 // per Cache; tileserver keeps 256 back for these and others
 	// memTableBytes is how much a table gathers in memory before it writes
 	// sorted files. It begins with much less.
 	memTableBytes = 16 << 20

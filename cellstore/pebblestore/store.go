@@ -74,7 +74,11 @@ func (s *Store) prepare() error {
 		return fmt.Errorf("%w: %s has been a store, and its tables are missing: restore them, or remove %s to begin an empty one: %w",
 			cellstore.ErrCorrupt, s.dir, s.path("LOCK"), err)
 	}
-	if other := s.foreign(); !used && other != "" {
+	other, err := s.foreign()
+	if err != nil {
+		return err
+	}
+	if !used && other != "" {
 		return fmt.Errorf("%s is no store, and it is not empty: it has %s: name a new or empty directory, or use the program that wrote this one", s.dir, other)
 	}
 	if err := makeDir(s.fs, s.path("tables")); err != nil {
@@ -91,17 +95,20 @@ func (s *Store) prepare() error {
 
 // foreign names something in the directory if there are no tables in it. What the system
 // puts into a new disk, and hidden files, are nothing.
-func (s *Store) foreign() (found string) {
-	names, _ := s.fs.List(s.dir) // one that cannot be listed, or is not there, is told by making it
+func (s *Store) foreign() (found string, err error) {
+	names, err := s.fs.List(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
 	for _, name := range names {
 		switch {
 		case name == "tables":
-			return ""
+			return "", nil
 		case name != "lost+found" && !strings.HasPrefix(name, "."):
 			found = name
 		}
 	}
-	return found
+	return found, nil
 }
 
 // Names that tell what may be removed from tables; no table can have them.

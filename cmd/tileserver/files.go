@@ -72,8 +72,12 @@ func (c *config) fitFiles(live *points.Live, log *slog.Logger) error {
 // collections among them. live says that more can be made.
 func (c *config) fitWithin(limit, open, collections int64, live bool, log *slog.Logger) error {
 	left := limit - open - spareFiles
-	if left < fewConnections {
-		return tooFewFiles(limit, open, open+spareFiles+fewConnections, "")
+	few := int64(fewConnections)
+	if live && collections == 0 {
+		few += collectionFiles // one can be made
+	}
+	if left < few {
+		return tooFewFiles(limit, open, open+spareFiles+few, "")
 	}
 	const raise = ": raise the limit of open files, such as by ulimit -n or LimitNOFILE="
 	if live {

@@ -31,7 +31,8 @@ func TestFilesFit(t *testing.T) {
 		{1024, 120, 10, 100, 0, 100, 64},
 		{1024, 120, 10, 8192, 12, 628, 12},
 		{400, 100, 0, 8192, 1000, 34, 1},
-		{387, 100, 0, 8192, 1000, 0, 0},
+		{398, 100, 0, 8192, 1000, 32, 1},
+		{397, 100, 0, 8192, 1000, 0, 0},
 	} {
 		c := &config{MaxConnections: tt.connections, MaxCollections: tt.collections}
 		err := c.fitWithin(tt.limit, tt.open, max(tt.there, 0), tt.there != none, slog.New(slog.DiscardHandler))

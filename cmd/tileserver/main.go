@@ -39,7 +39,8 @@ import (
 func main() {
 	configfile.UnsetEmpty(variables.Prefix)
 	if runtime.GOMAXPROCS(0) == 1 && os.Getenv("GOMAXPROCS") == "" {
-		// With one alone nobody looks at connections for 10 ms while anything is worked on.
+		// With one alone nobody looks at connections for 10 ms while anything is worked on,
+		// or while a write waits for the disk.
 		runtime.GOMAXPROCS(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -137,9 +138,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, stopLive()) }()
 	followed.collections.Live = live
-	if live != nil && runtime.GOMAXPROCS(0) == 1 && os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(2) // while a write waits for the disk, others go on
-	}
 	sets := cfg.sets(followed)
 	if live != nil && cfg.Guard.Keys == "" {
 		log.Warn("nobody can write the live collections, since writes need a key: make one by tileserver keys new NAME --keys FILE --scope write:*, and start with --keys FILE too", "live", cfg.Live)

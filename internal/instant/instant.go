@@ -6,7 +6,7 @@ import "time"
 
 // Parse reads a time of RFC 3339, or a date, which is its first instant in UTC. Between the
 // two parts may be a T, a t or a blank, and z is Z (section 5.6). Digits beyond nanoseconds
-// are cut. The time is in UTC.
+// are cut, and a second 60 is none. The time is in UTC.
 func Parse[T string | []byte](text T) (t time.Time, ok bool) {
 	if len(text) < len(time.DateOnly) || text[4] != '-' || text[7] != '-' {
 		return t, false

@@ -2,8 +2,12 @@ package points_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
 
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -133,4 +137,50 @@ func (p *patchwork) Cover(_ context.Context, from quadkey.Cell, fn func(*points.
 		}
 	}
 	return nil
+}
+
+// paced is an area whose answers give way to others.
+type paced struct {
+	points.Box
+	steps *int
+	end   error
+}
+
+func (p paced) Step(context.Context) error {
+	*p.steps++
+	return p.end
+}
+
+// Answers give way to others also while they look at points that a filter does not let pass.
+func TestStepOfArea(t *testing.T) {
+	_, c := openLive(t)
+	const n = 2000
+	writes := make([]points.Write, n)
+	for i := range writes {
+		writes[i] = points.Write{Kind: points.Put, ID: strconv.Itoa(i), Lat: float64(i%50) / 10, Lon: float64(i / 50), Properties: []byte(`{"price":1}`)}
+	}
+	write(t, c, writes...)
+	filter, err := points.ParseFilter(c.Meta().Schema, []points.Term{{Name: "price", Op: points.OpGreater, Values: []string{"7"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, ask := range map[string]func(a points.Area) error{
+		"each": func(a points.Area) error {
+			return c.Each(t.Context(), points.WithinQuery{Area: a, Filter: filter}, func(*points.Hit) error { return nil })
+		},
+		"count": func(a points.Area) error { _, err := c.Count(t.Context(), a, filter, time.Time{}); return err },
+		"page": func(a points.Area) error {
+			_, _, err := c.Within(t.Context(), points.WithinQuery{Area: a, Filter: filter}, nil)
+			return err
+		},
+	} {
+		steps := 0
+		if err := ask(paced{points.Box(quadkey.World), &steps, nil}); err != nil || steps < n/300 {
+			t.Errorf("%s: %d steps, %v", what, steps, err)
+		}
+		end := errors.New("end")
+		if err := ask(paced{points.Box(quadkey.World), &steps, end}); !errors.Is(err, end) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }

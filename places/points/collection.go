@@ -109,11 +109,11 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Collection, e
 	}
 	table, err := store.Table(ctx, tableName)
 	if err != nil {
-		return nil, fmt.Errorf("points: %w", err)
+		return nil, wrap(err)
 	}
 	t, s, err := readTree(ctx, table)
 	if err != nil {
-		return nil, fmt.Errorf("points: %w", err)
+		return nil, wrap(err)
 	}
 	if n := int64(t.nodes[0].count); n != meta.Points {
 		return nil, fmt.Errorf("points: %w: the table holds %d points, the manifest says %d: ingest the collection again", cellstore.ErrCorrupt, n, meta.Points)

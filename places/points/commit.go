@@ -44,10 +44,12 @@ type commit struct {
 	moved     [][2]position    // within their keys: from, to
 	states    map[string]state // of points that the step has changed
 	meta      *liveMeta
-	values    []tallied // that the learner has counted
-	seq       uint64    // of the last event
-	floor     int64     // the greatest version of a point that is gone
-	bytes     int       // of the properties that it writes
+	// undescribe makes the learner forget the types of meta.
+	undescribe func()
+	values     []tallied // that the learner has counted
+	seq        uint64    // of the last event
+	floor      int64     // the greatest version of a point that is gone
+	bytes      int       // of the properties that it writes
 }
 
 // state is a point within a step: version is 0 if it is not there, and last is the last
@@ -343,7 +345,7 @@ func (k *commit) apply() (full []quadkey.Tile, err error) {
 		c.learner.count(v.object, -v.by)
 	}
 	if k.meta != nil {
-		c.learner.declare(c.Declared())
+		k.undescribe()
 	}
 	return nil, err
 }

@@ -56,7 +56,10 @@ func (k *commit) describe(r *request) {
 	if r.outcomes[0].Err = err; err != nil {
 		return
 	}
-	c.learner.declare(next.Declared)
+	undo := c.learner.declare(next.Declared)
+	if k.undescribe == nil { // that of the first takes back all
+		k.undescribe = undo
+	}
 	r.others = c.learner.others()
 	k.meta = &next
 	k.outcomes = append(k.outcomes, &r.outcomes[0])

@@ -134,11 +134,11 @@ func (l *Learner) settle(c *column) {
 	}
 }
 
-// declare makes other types certain, all at once.
-func (l *Learner) declare(types Schema) {
-	was := make([]Type, len(l.columns))
+// declare makes other types certain, all at once. undo takes that back.
+func (l *Learner) declare(types Schema) (undo func()) {
+	was := slices.Clone(l.columns)
 	for i := range l.columns {
-		was[i], l.columns[i].declared = l.columns[i].declared, ""
+		l.columns[i].declared = ""
 	}
 	for _, f := range types {
 		name := string(jsontext.AppendString(nil, f.Name))
@@ -149,12 +149,23 @@ func (l *Learner) declare(types Schema) {
 		}
 		l.columns[i].declared = f.Type
 	}
-	for i, declared := range was {
-		if c := &l.columns[i]; declared != "" && c.declared == "" && c.counts == [kindCount]int64{} {
-			c.kinds = 0 // those of a declaration are not kept when the collection is opened again
+	for i := range was {
+		// The kinds of values under a declaration are not stored. Without values, a
+		// collection that is opened again would not know them.
+		if c := &l.columns[i]; was[i].declared != "" && c.declared == "" && c.counts == [kindCount]int64{} {
+			c.kinds = 0
 		}
 	}
 	l.changes++
+	return func() {
+		for i := range l.columns {
+			l.columns[i].declared = ""
+			if i < len(was) {
+				l.columns[i].declared, l.columns[i].kinds = was[i].declared, was[i].kinds
+			}
+		}
+		l.changes++
+	}
 }
 
 // others returns how many values have not the type that is declared, by their properties.

@@ -50,6 +50,7 @@ func (w *waiting) Above(o *waiting) bool { return w.rank < o.rank }
 type search struct {
 	c      *Collection
 	from   reading
+	step   func(context.Context) error // of the area; nil for none
 	filter *Filter
 	masks  []uint64
 	now    int64

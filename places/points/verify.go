@@ -23,11 +23,11 @@ func Verify(ctx context.Context, store cellstore.Store, meta Meta, progress func
 	}
 	table, err := store.Table(ctx, tableName)
 	if err != nil {
-		return fmt.Errorf("points: %w", err)
+		return wrap(err)
 	}
 	t, stored, err := readTree(ctx, table)
 	if err != nil {
-		return fmt.Errorf("points: %w", err)
+		return wrap(err)
 	}
 	v := &verifier{table: table, meta: &meta, recount: &tree{nodes: make([]node, len(t.nodes))}, summary: newSummary(), bounds: [4]float64{180, 90, -180, -90}}
 	for i := range t.nodes {

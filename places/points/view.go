@@ -16,8 +16,9 @@ import (
 //
 // A point is counted in its new tile before it is written, and held in its old one
 // until no view shows it there any more. So whatever a view shows, the tree knows. A view
-// that is maxBehind is the exception: its answer goes on without the tree, by the rows
-// alone. That is slower, and as exact.
+// after which more than maxBehind points have left is the exception: its answer goes on
+// without the tree, by the rows alone. That is slower, and as exact; a page may be refused
+// for the points that it looks at.
 type views struct {
 	table  cellstore.Table
 	tree   *tree

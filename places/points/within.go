@@ -10,7 +10,9 @@ import (
 	"quadrille/quadkey"
 )
 
-// Area is ground that points are asked for in.
+// Area is ground that points are asked for in. Step(context.Context) error, if it has such a
+// method, is called whenever some hundred points have been looked at: what answers give way
+// to others by. Its error ends the answer.
 type Area interface {
 	// Cover calls fn with the parts of the area in the order of their cells, which no two
 	// parts share. Parts that end before the cell from may be left out.
@@ -194,6 +196,10 @@ func (c *Collection) Each(ctx context.Context, q WithinQuery, fn func(h *Hit) er
 // walk calls fn with the points in an area that pass the filter, each in s.record. most
 // bounds how many are looked at; 0 is for any number.
 func (s *search) walk(ctx context.Context, a Area, from quadkey.PointKey, most int, fn func() error) error {
+	if paced, ok := a.(interface{ Step(ctx context.Context) error }); ok {
+		s.step = paced.Step
+		defer func() { s.step = nil }()
+	}
 	return a.Cover(ctx, quadkey.Cell(from>>cellShift), func(p *Part) error { return s.walkPart(ctx, p, from, most, fn) })
 }
 
@@ -284,6 +290,9 @@ func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, 
 	return run, rest, found
 }
 
+// stepPoints is how many points are looked at between steps of an Area.
+const stepPoints = 256
+
 // walkRun calls fn with the points of a run.
 func (s *search) walkRun(ctx context.Context, run keyRange, p *Part, most int, fn func() error) error {
 	s.key = appendPointKey(s.key[:0], run.first, "")
@@ -294,6 +303,11 @@ func (s *search) walkRun(ctx context.Context, run keyRange, p *Part, most int, f
 	return s.rows(ctx, s.key, s.until, 0, func() (bool, error) {
 		if s.examined++; most > 0 && s.examined > most {
 			return false, tooMuch()
+		}
+		if s.step != nil && s.examined%stepPoints == 0 {
+			if err := s.step(ctx); err != nil {
+				return false, err
+			}
 		}
 		if !s.passes() {
 			return true, nil

@@ -186,7 +186,8 @@ func (e *eventStream) flush() error {
 
 // tell sends what a move is.
 func (e *eventStream) tell(ctx context.Context, v *points.Event) error {
-	if err := e.cross(ctx, v); err != nil {
+	var err error
+	if e.events, err = e.fences.AppendEvents(ctx, e.events[:0], v, e.last, e.s.Boundaries, e.s.Processors); err != nil {
 		if ctx.Err() == nil {
 			e.s.LogFailure(e.c, err)
 		}
@@ -200,21 +201,6 @@ func (e *eventStream) tell(ctx context.Context, v *points.Event) error {
 		return nil
 	}
 	return e.flush()
-}
-
-// cross finds out what a move is. Fences take a processor of the client's, since it may have
-// any number of moves told again.
-func (e *eventStream) cross(ctx context.Context, v *points.Event) error {
-	if !e.fences.All() {
-		_, free, err := e.s.TakeProcessor(ctx)
-		if err != nil {
-			return err
-		}
-		defer free()
-	}
-	var err error
-	e.events, err = e.fences.AppendEvents(ctx, e.events[:0], v, e.last, e.s.Boundaries)
-	return err
 }
 
 // append appends an event.

@@ -96,6 +96,9 @@ type area struct {
 	regions datasets.Pinned[datasets.Boundaries]
 }
 
+// Step gives way to others, for points.Area.
+func (a *area) Step(ctx context.Context) error { return web.Step(ctx) }
+
 func (a *area) release() { a.regions.Release() }
 
 // region is the area of a named region.
@@ -204,7 +207,7 @@ func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in fu
 		return err
 	}
 	defer where.release()
-	query.Area, query.Name, query.Filter, query.At = where.Area, where.name, a.filter, q.at
+	query.Area, query.Name, query.Filter, query.At = &where, where.name, a.filter, q.at
 	q.dependOn(&where)
 	if q.shape.form == web.FormNDJSON {
 		return s.Stream(c, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
@@ -284,7 +287,7 @@ func (s *Room) getCount(c echo.Context) error {
 		sum := int64(0)
 		for i := range q.asked {
 			a := &q.asked[i]
-			n, err := a.from.Count(ctx, where, a.filter, q.at)
+			n, err := a.from.Count(ctx, &where, a.filter, q.at)
 			if err != nil {
 				return err
 			}

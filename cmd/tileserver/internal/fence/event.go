@@ -7,6 +7,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 	"quadrille/tiles"
@@ -75,13 +76,19 @@ func (id ID) After() uint64 {
 	return id.Seq
 }
 
-// AppendEvents appends what a move is told as, after the event last.
-func (f *Set) AppendEvents(ctx context.Context, dst []Event, v *points.Event, last ID, boundaries *dataset.Live[datasets.Boundaries]) ([]Event, error) {
+// AppendEvents appends what a move is told as, after the event last. Fences take a processor
+// of whoever ctx is for, since it may have any number of moves told again.
+func (f *Set) AppendEvents(ctx context.Context, dst []Event, v *points.Event, last ID, boundaries *dataset.Live[datasets.Boundaries], from *web.Processors) ([]Event, error) {
 	if f.All() {
 		return append(dst, Event{ID: ID{Seq: v.Seq}, Type: Move, Event: v}), nil
 	}
+	ctx, free, err := from.Take(ctx)
+	if err != nil {
+		return dst, err
+	}
+	defer free()
 	first := len(dst)
-	dst, err := f.appendCrossings(dst, v, func(lon, lat float64) (at []tiles.Region, err error) {
+	dst, err = f.appendCrossings(dst, v, func(lon, lat float64) (at []tiles.Region, err error) {
 		err = withBoundaries(boundaries, func(b datasets.Boundaries) error {
 			at, err = b.At(ctx, lat, lon, f.types...)
 			return err

@@ -228,8 +228,8 @@ func TestLimitsAndMethods(t *testing.T) {
 	}
 }
 
-// OPTIONS and refusals of a method tell the same methods, those that the routes of the
-// path are for.
+// OPTIONS and refusals of a method that has no route tell the same methods, those that the
+// routes of the path are for.
 func TestAllowedMethods(t *testing.T) {
 	f := newFixture(t, guarded(t, true, quota.Limits{}), all...)
 	const reads = "GET, HEAD, OPTIONS"

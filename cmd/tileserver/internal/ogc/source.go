@@ -71,6 +71,9 @@ func (s *regions) page(ctx context.Context, ask *ask, limit int, cursor string) 
 	}
 	size := 0
 	err = s.EachRegion(ctx, s.layer, cursor, ask.geometry, func(id string, record, geometry []byte) error {
+		if err := web.Step(ctx); err != nil {
+			return err
+		}
 		if len(features) == limit || size > maxPageBytes {
 			next = features[len(features)-1].mark
 			return errFull

@@ -292,7 +292,7 @@ const (
 )
 
 // exposed lets pages of other origins read every header, such as ETag and Retry-After,
-// which browsers do not show them anyway.
+// which browsers do not show them otherwise.
 var exposed = []string{"*"}
 
 // allowOrigin lets pages of other origins read an answer. With a list of origins the

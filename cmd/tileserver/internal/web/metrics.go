@@ -302,6 +302,9 @@ func ServePlain(h http.Handler) echo.HandlerFunc {
 			w = headers{w}
 		}
 		h.ServeHTTP(w, c.Request())
+		if !c.Response().Committed {
+			c.Response().WriteHeader(http.StatusOK)
+		}
 		return nil
 	}
 }

@@ -77,12 +77,7 @@ func (h *hook) gather() (b batch, err error) {
 	from := h.stored.position()
 	err = h.live.Follow(ctx, from.After(), func(v *points.Event) error {
 		before := len(b.events)
-		_, free, err := h.s.Processors.Take(ctx)
-		if err != nil {
-			return err
-		}
-		all, err := h.fences.AppendEvents(ctx, b.events, v, from, h.s.Boundaries)
-		free()
+		all, err := h.fences.AppendEvents(ctx, b.events, v, from, h.s.Boundaries, h.s.Processors)
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ type Loss struct {
 type State struct {
 	Name string `json:"name"`
 	Definition
-	Created   time.Time  `json:"created"`
+	Created   time.Time  `json:"created,omitzero"`
 	Delivered string     `json:"delivered,omitempty"` // id of the last event that was taken
 	Failures  int        `json:"failures"`            // since then
 	Error     string     `json:"error,omitempty"`     // of the last attempt

@@ -43,7 +43,7 @@ var (
 type Config struct {
 	Live       *points.Live
 	Boundaries *dataset.Live[datasets.Boundaries]
-	// Processors are those that fences take by turns with requests, hooks as one client. All of the machine.
+	// Processors are those that fences take by turns with requests, hooks as one client. Nil is all of the machine.
 	Processors *web.Processors
 	// Private lets hooks go to private addresses, and over http.
 	Private bool
@@ -148,12 +148,14 @@ func (s *Sender) load(l *points.LiveCollection) error {
 	for note, text := range notes {
 		h := &hook{s: s, live: l, name: note[len(notePrefix):]}
 		err := json.Unmarshal(text, &h.stored)
-		if err == nil {
+		if err != nil {
+			h.stored = stored{}
+		} else {
 			h.fences, err = h.stored.fences()
 		}
 		if err != nil {
 			h.log().Error("a hook cannot be read, and sends nothing until it is PUT again", "error", err)
-			h.stored = stored{Definition: h.stored.Definition, Disabled: true}
+			h.stored.Disabled = true
 			h.err = "the hook cannot be read: PUT it again, or DELETE it"
 		}
 		hooks = append(hooks, h)
