@@ -44,6 +44,11 @@ func shortage(err error) error {
 	return fmt.Errorf("%w: %s", cellstore.ErrShortage, err.Error())
 }
 
+// newerEngine reports whether an error of the engine is that a newer one wrote a database.
+func newerEngine(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "unknown format major version") // as the engine calls it
+}
+
 // damage is classify for the opening of a table that is known to exist: whatever the
 // engine says then is damage, unless the operating system refused something.
 func damage(err error) error {
@@ -51,7 +56,7 @@ func damage(err error) error {
 	if cellstore.IsShortage(err) {
 		return shortage(err)
 	}
-	if err != nil && strings.Contains(err.Error(), "unknown format major version") { // as the engine calls it
+	if newerEngine(err) {
 		return fmt.Errorf("%w: use a newer program: %w", cellstore.ErrNewer, err)
 	}
 	if err == nil || errors.Is(err, cellstore.ErrCorrupt) || errors.Is(err, cellstore.ErrNoSpace) ||

@@ -179,6 +179,10 @@ func refused(err error) bool {
 // that, unless the table is opened again.
 func (t *table) check(stored storedTable, again bool) error {
 	fsys, path := t.store.fs, t.ledgerPath()
+	// One of a newer engine is left as it is: openForWriting would take the seal from its ledger.
+	if _, err := pebble.Peek(t.dbDir(), fsys); newerEngine(err) {
+		return err
+	}
 	if !stored.ledgered() {
 		return checkManifest(fsys, t.dbDir(), t.store.opts.ReadOnly)
 	}
