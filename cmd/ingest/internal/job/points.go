@@ -346,10 +346,13 @@ func (j *pointsJob) propertiesOf(f *source.Feature, columns []string, id string)
 	return p
 }
 
-// idText is a scalar of a feature as an id.
+// idText is a property of a source.Feature as an id.
 func idText(value any) string {
-	if f, ok := value.(float64); ok {
-		return strconv.FormatFloat(f, 'f', -1, 64)
+	switch v := value.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case json.RawMessage:
+		return string(v)
 	}
 	return fmt.Sprint(value)
 }

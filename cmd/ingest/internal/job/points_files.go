@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -372,7 +373,8 @@ func (j *pointsJob) features(path string, seq iter.Seq2[source.Feature, error], 
 	}
 }
 
-// appendValue appends a member behind a comma. The value is a scalar of a feature.
+// appendValue appends a member behind a comma. The value is a property of a
+// source.Feature.
 func appendValue(dst []byte, name string, value any) []byte {
 	dst = append(jsontext.AppendString(append(dst, ','), name), ':')
 	switch v := value.(type) {
@@ -384,6 +386,8 @@ func appendValue(dst []byte, name string, value any) []byte {
 		return strconv.AppendFloat(dst, v, 'g', -1, 64)
 	case bool:
 		return strconv.AppendBool(dst, v)
+	case json.RawMessage:
+		return append(dst, v...)
 	}
 	return append(dst, "null"...)
 }

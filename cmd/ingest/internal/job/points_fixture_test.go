@@ -154,14 +154,30 @@ func pointShapefile(all []shop) map[string]string {
 		shp = append(shp, pointBinary(s.lon, s.lat)[5:]...)
 	}
 	be.PutUint32(shp[24:], uint32(len(shp)/2))
-	fields := []struct {
-		name  string
-		kind  byte
-		width int
-	}{{"id", 'C', 8}, {"brand", 'C', 20}, {"price", 'N', 10}, {"open", 'L', 1}}
+	rows := make([][]string, len(all))
+	for i, s := range all {
+		rows[i] = []string{s.id, s.brand, s.price, map[bool]string{false: "F", true: "T"}[s.open]}
+	}
+	return map[string]string{
+		"shops.shp": string(shp), "shops.cpg": "UTF-8",
+		"shops.dbf": dbaseTable([]dbaseField{{"id", 'C', 8}, {"brand", 'C', 20}, {"price", 'N', 10}, {"open", 'L', 1}}, rows),
+		"shops.prj": `GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]`,
+	}
+}
+
+// dbaseField is one field of a .dbf file.
+type dbaseField struct {
+	name  string
+	kind  byte
+	width int
+}
+
+// dbaseTable writes a .dbf file.
+func dbaseTable(fields []dbaseField, rows [][]string) string {
+	le := binary.LittleEndian
 	dbf := bytes.Repeat([]byte{0}, 32)
 	dbf[0] = 3
-	le.PutUint32(dbf[4:], uint32(len(all)))
+	le.PutUint32(dbf[4:], uint32(len(rows)))
 	le.PutUint16(dbf[8:], uint16(32+32*len(fields)+1))
 	size := 1
 	for _, f := range fields {
@@ -173,20 +189,13 @@ func pointShapefile(all []shop) map[string]string {
 	}
 	le.PutUint16(dbf[10:], uint16(size))
 	dbf = append(dbf, 0x0D)
-	for _, s := range all {
-		open := "F"
-		if s.open {
-			open = "T"
-		}
+	for _, row := range rows {
 		dbf = append(dbf, ' ')
-		for i, v := range []string{s.id, s.brand, s.price, open} {
+		for i, v := range row {
 			dbf = append(dbf, (v + strings.Repeat(" ", fields[i].width))[:fields[i].width]...)
 		}
 	}
-	return map[string]string{
-		"shops.shp": string(shp), "shops.dbf": string(dbf), "shops.cpg": "UTF-8",
-		"shops.prj": `GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]`,
-	}
+	return string(dbf)
 }
 
 func gzipText(t *testing.T, text string) string {

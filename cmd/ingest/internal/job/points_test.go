@@ -196,6 +196,34 @@ func TestPointsOfShapefile(t *testing.T) {
 	}
 }
 
+// pointShapefileOf writes a shapefile of points with a table of its own, and returns its path.
+func pointShapefileOf(t *testing.T, fields []dbaseField, rows ...[]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	parts := pointShapefile(shops(len(rows)))
+	parts["shops.dbf"] = dbaseTable(fields, rows)
+	for name, text := range parts {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "shops.shp")
+}
+
+// Whole numbers beyond int64 are exact, as a property and as an id.
+func TestPointsLargeNumbers(t *testing.T) {
+	path := pointShapefileOf(t, []dbaseField{{"id", 'N', 20}, {"big", 'N', 20}},
+		[]string{"12345678901234567890", "-9999999999999999999"}, []string{"7", "9007199254740993"})
+	c := newCatalog(t)
+	if _, err := Points(t.Context(), c, Collection{Name: "shops"}, []string{path}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`12345678901234567890 46 7 {"big":-9999999999999999999}`, `7 46.0625 7 {"big":9007199254740993}`}
+	if d := gocmp.Diff(want, answers(t, openPoints(t, c, "shops"))["all"]); d != "" {
+		t.Error(d)
+	}
+}
+
 // What the flags say, and what is found without them.
 func TestPointsColumns(t *testing.T) {
 	feature := func(id, properties string) string {
