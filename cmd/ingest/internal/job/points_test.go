@@ -224,6 +224,28 @@ func TestPointsLargeNumbers(t *testing.T) {
 	}
 }
 
+// A field that is not read is no property, and no id.
+func TestPointsFieldsNotRead(t *testing.T) {
+	path := pointShapefileOf(t, []dbaseField{{"ID", 'I', 4}, {"NOTES", 'M', 10}, {"NAME", 'C', 5}},
+		[]string{"\x01\x02\x03\x04", "1", "one"}, []string{"\x05\x02\x03\x04", "", "two"})
+	c, rep := newCatalog(t), &recorder{}
+	if _, err := Points(t.Context(), c, Collection{Name: "shops"}, []string{path}, Options{Reporter: rep}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`1 46 7 {"NAME":"one"}`, `2 46.0625 7 {"NAME":"two"}`}
+	if d := gocmp.Diff(want, answers(t, openPoints(t, c, "shops"))["all"]); d != "" {
+		t.Error(d)
+	}
+	lost := "warning: 3 properties of 2 features are not kept; the first is " + path + `:1: "ID: it is in another file, or binary"`
+	if !slices.Contains(rep.notes, lost) {
+		t.Errorf("%q", rep.notes)
+	}
+	_, err := Points(t.Context(), c, Collection{Name: "shops", Columns: pointtable.Columns{ID: "NOTES"}}, []string{path}, Options{})
+	if err == nil || !strings.Contains(err.Error(), `there is no property "NOTES" for --id; there are ["NAME"]`) {
+		t.Error(err)
+	}
+}
+
 // What the flags say, and what is found without them.
 func TestPointsColumns(t *testing.T) {
 	feature := func(id, properties string) string {

@@ -119,7 +119,8 @@ func (t *table) readFields(b []byte) error {
 		if f.name == "" || seen[f.name] {
 			continue
 		}
-		seen[f.name] = true
+		// A field that is not read does not stand in the way of one of its name that is.
+		seen[f.name] = f.kind != lostKind
 		t.fields = append(t.fields, f)
 	}
 	return nil

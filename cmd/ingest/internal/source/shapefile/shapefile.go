@@ -250,14 +250,17 @@ func (f *File) begin(p *parts) error {
 	return nil
 }
 
-// Columns are the names of the properties that features may have, in their order.
+// Columns are the names of the properties that features may have, in their order. Fields that
+// are not read are not among them.
 func (f *File) Columns() []string {
 	if f.dbf == nil {
 		return nil
 	}
-	names := make([]string, len(f.dbf.fields))
-	for i := range f.dbf.fields {
-		names[i] = f.dbf.fields[i].name
+	names := make([]string, 0, len(f.dbf.fields))
+	for _, field := range f.dbf.fields {
+		if field.kind != lostKind {
+			names = append(names, field.name)
+		}
 	}
 	return names
 }

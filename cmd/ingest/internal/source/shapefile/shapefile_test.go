@@ -50,6 +50,32 @@ func TestReadsWhatIsThere(t *testing.T) {
 	}
 }
 
+// Fields that are not read are no columns. They do not hide others of their name.
+func TestFieldsNotRead(t *testing.T) {
+	f, err := shapefile.Open(files(t, map[string][]byte{
+		"a.shp": shp(5, record(box(0, 0, 4, 4))),
+		"a.dbf": dbf(0, []column{{"ID", 'I', 4}, {"NAME", 'M', 10}, {"NAME", 'C', 5}, {"NAME", 'C', 5}, {"LAST", 'N', 5}}, []string{"\x01\x02\x03\x04", "7", "one", "two", "3"}),
+	}), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if d := cmp.Diff([]string{"NAME", "LAST"}, f.Columns()); d != "" {
+		t.Error(d)
+	}
+	for feature, err := range f.Features() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(map[string]any{"NAME": "one", "LAST": int64(3)}, feature.Properties); d != "" {
+			t.Error(d)
+		}
+		if d := cmp.Diff([]string{"ID: it is in another file, or binary", "NAME: it is in another file, or binary"}, feature.Lost); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
 func TestShapes(t *testing.T) {
 	nan, open := math.NaN(), orb.Ring{{0, 0}, {0, 1}, {1, 1}, {1, 0}}
 	bowTie := orb.Ring{{0, 0}, {1, 1}, {1, 0}, {0, 1}, {0, 0}}
