@@ -15,6 +15,8 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"quadrille/internal/bom"
 )
 
 // Kind is what a file has to contain.
@@ -103,7 +105,7 @@ func check(ctx context.Context, path string, kind Kind, sum []byte, ended bool) 
 
 // markup reports whether a file begins as HTML or XML does.
 func markup(head []byte) bool {
-	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	head = bytes.TrimLeft(bom.Trim(head), " \t\r\n")
 	if !bytes.HasPrefix(head, []byte("<")) {
 		return false
 	}
