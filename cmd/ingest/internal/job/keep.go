@@ -297,6 +297,8 @@ func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *vertexCou
 	case head.Type != in.Type:
 		return nil, fail(fmt.Errorf("holds layer %s", source.Excerpt(head.Type)))
 	}
+	// One scanner reads all values, because its buffer is large.
+	values := jsonscan.New(nil)
 	for i := range head.Features {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -316,7 +318,8 @@ func (l *layer) readKept(ctx context.Context, in LayerInput, vertices *vertexCou
 		}
 		out := build.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges}
 		for _, p := range feature.Properties {
-			value, lost, err := jsonscan.New(bytes.NewReader(p.Value)).Property()
+			values.Reset(bytes.NewReader(p.Value))
+			value, lost, err := values.Property()
 			if err != nil || lost != "" {
 				return nil, fail(cmp.Or(err, errors.New(lost)))
 			}

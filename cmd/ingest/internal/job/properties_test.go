@@ -2,16 +2,47 @@ package job
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/paulmach/orb"
 
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
+	"quadrille/tiles/build"
 )
+
+// Reading a layer back takes no buffer for each of its properties.
+func TestKeptPropertiesTakeLittleMemory(t *testing.T) {
+	const properties = 2000
+	feature := build.Feature{ID: "a", Geometry: orb.Polygon{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}}
+	for i := range properties {
+		feature.Properties = append(feature.Properties, build.Property{Name: fmt.Sprint("p", i), Value: int64(i)})
+	}
+	dir := t.TempDir()
+	if err := writeLayer(dir, &build.Layer{Type: "ward", Features: []build.Feature{feature}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := layer{typ: "ward"}
+	_, err := got.readKept(t.Context(), LayerInput{Type: "ward", Input: Input{Path: filepath.Join(dir, layersDir, "ward"+layerSuffix)}}, &vertexCount{}, &recorder{})
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]build.Feature{feature}, got.features); d != "" {
+		t.Error(d)
+	}
+	if took := (after.TotalAlloc - before.TotalAlloc) / properties; took > 16<<10 {
+		t.Errorf("%d bytes for each property", took)
+	}
+}
 
 // What a layer of one's own says of a region is in its record, lists, objects and large
 // numbers too, also when the layer has been kept. What is not kept is counted and told.

@@ -112,6 +112,11 @@ func New(r io.Reader) *Scanner {
 	return &Scanner{r: r, buf: make([]byte, 64<<10), line: 1}
 }
 
+// Reset puts the Scanner at the start of r, as New does, and keeps its buffers.
+func (s *Scanner) Reset(r io.Reader) {
+	*s = Scanner{r: r, buf: s.buf, text: s.text, number: s.number, line: 1}
+}
+
 // Line is the 1-based line the scanner has come to.
 func (s *Scanner) Line() int { return s.line }
 
