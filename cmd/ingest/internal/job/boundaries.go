@@ -282,15 +282,15 @@ type lostProperties struct {
 	example              string
 }
 
-// add counts those of a feature, which are as in source.Feature.
-func (l *lostProperties) add(path string, line int, lost []string) {
-	if len(lost) == 0 {
+// add counts those of a feature.
+func (l *lostProperties) add(path string, line int, lost source.Lost) {
+	if lost.Count == 0 {
 		return
 	}
 	if l.features == 0 {
-		l.example = fmt.Sprintf("%s:%d: %s", path, line, source.Excerpt(lost[0]))
+		l.example = fmt.Sprintf("%s:%d: %s", path, line, source.Excerpt(lost.First))
 	}
-	l.properties += len(lost)
+	l.properties += lost.Count
 	l.features++
 }
 

@@ -31,8 +31,8 @@ type described struct {
 	claim
 	name       string
 	properties []build.Property
-	lost       []string // as in source.Feature
-	refused    string   // why the feature cannot be one of its type; "" when it can
+	lost       source.Lost
+	refused    string // why the feature cannot be one of its type; "" when it can
 }
 
 func (d *described) add(name string, value any) {
@@ -86,7 +86,7 @@ func presetFor(typ string) preset {
 // some.
 type columns struct {
 	id     string // of the feature itself
-	lost   []string
+	lost   source.Lost
 	folded map[string]any
 	names  map[string]string // folded name to the file's own
 }
@@ -423,6 +423,12 @@ const (
 	maxPropertyText = 4 << 10
 )
 
+// Why a property is lost.
+var (
+	tooManyProperties = fmt.Sprintf("there are more than %d", maxProperties)
+	tooLongProperty   = fmt.Sprintf("it is longer than %d bytes", maxPropertyText)
+)
+
 // custom keeps what the file has, under the file's own names, sorted.
 func custom(c *columns) (d described) {
 	d.name = c.text("name", "name_en", "title", "label")
@@ -436,7 +442,7 @@ func custom(c *columns) (d described) {
 	for _, key := range keys {
 		name, v := clean(c.names[key]), c.folded[key]
 		if len(d.properties) == maxProperties {
-			d.lost = append(d.lost, fmt.Sprintf("%s: there are more than %d", name, maxProperties))
+			d.lost.Add(name, tooManyProperties)
 			continue
 		}
 		switch key {
@@ -454,7 +460,7 @@ func custom(c *columns) (d described) {
 			long = len(t)
 		}
 		if long > maxPropertyText {
-			d.lost = append(d.lost, fmt.Sprintf("%s: it is longer than %d bytes", name, maxPropertyText))
+			d.lost.Add(name, tooLongProperty)
 			continue
 		}
 		d.add(name, v)

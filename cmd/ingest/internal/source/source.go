@@ -23,8 +23,8 @@ type Feature struct {
 	// object, or a whole number beyond int64. They have the names the file uses. Nulls are
 	// left out.
 	Properties map[string]any
-	// Lost says of each property that is left out for another reason which it is and why.
-	Lost []string
+	// Lost are the properties that are left out for another reason.
+	Lost Lost
 	// Geometry is an orb.Polygon or orb.MultiPolygon, longitude and latitude in
 	// degrees, every one finite and within ±360° and ±90°, rings closed and of
 	// four points or more. Nothing else is repaired: rings may cross themselves
@@ -39,6 +39,21 @@ type Feature struct {
 	Repair string
 }
 
+// Lost counts properties that are left out. A feature of a foreign file may have any number
+// of them, so no more than the first is told.
+type Lost struct {
+	Count int
+	First string // which it is, and why
+}
+
+// Add counts one more.
+func (l *Lost) Add(name, why string) {
+	if l.Count == 0 {
+		l.First = name + ": " + why
+	}
+	l.Count++
+}
+
 // Point is one point feature, or one row of a table of points.
 type Point struct {
 	// ID is the point's own id as text, or "" when the file gives none.
@@ -47,6 +62,8 @@ type Point struct {
 	Lat, Lon float64
 	// Properties is a JSON object as the file spells it, or is empty.
 	Properties []byte
+	// Lost is as in Feature.
+	Lost Lost
 	// Expires is when the point goes by itself: JSON as the file spells it, or empty.
 	Expires []byte
 	// Line is as in Feature.

@@ -112,7 +112,7 @@ type feature struct {
 	line       int
 	typ, id    string
 	properties map[string]any
-	lost       []string
+	lost       source.Lost
 	geometry   *shape // nil: none or null
 	shape             // of a bare geometry
 }

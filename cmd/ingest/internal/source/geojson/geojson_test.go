@@ -195,7 +195,7 @@ func TestIDsAndProperties(t *testing.T) {
 	if d := cmp.Diff(want, r.features[0].Properties); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"big: it is longer than 65536 bytes"}, r.features[0].Lost); d != "" {
+	if d := cmp.Diff(source.Lost{Count: 1, First: "big: it is longer than 65536 bytes"}, r.features[0].Lost); d != "" {
 		t.Error(d)
 	}
 	if got := []string{r.features[0].ID, r.features[1].ID, r.features[2].ID}; !cmp.Equal(got, []string{"20173", "0123", ""}) {

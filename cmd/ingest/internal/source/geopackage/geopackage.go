@@ -304,7 +304,10 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 	return rows.Err()
 }
 
-func (f *File) properties(values []any) (m map[string]any, lost []string) {
+// tooLong is why a blob is lost.
+var tooLong = fmt.Sprintf("it is binary, or longer than %d bytes", maxText)
+
+func (f *File) properties(values []any) (m map[string]any, lost source.Lost) {
 	m = make(map[string]any, len(values))
 	for i, v := range values {
 		c := f.columns[i]
@@ -315,12 +318,12 @@ func (f *File) properties(values []any) (m map[string]any, lost []string) {
 			}
 		case float64:
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				lost = append(lost, c.name+": it is no finite number")
+				lost.Add(c.name, "it is no finite number")
 				continue
 			}
 			m[c.name] = v
 		case []byte:
-			lost = append(lost, fmt.Sprintf("%s: it is binary, or longer than %d bytes", c.name, maxText))
+			lost.Add(c.name, tooLong)
 		case bool:
 			m[c.name] = v
 		case string:

@@ -135,9 +135,9 @@ func TestReadsWhatIsThere(t *testing.T) {
 		}
 		want := []source.Feature{
 			{Line: 1, Geometry: orb.MultiPolygon{p, {ring(8, 8, 9, 9)}}, Properties: map[string]any{"fid": int64(2)},
-				Lost: []string{`odd "name": it is binary, or longer than 65536 bytes`}},
+				Lost: source.Lost{Count: 1, First: `odd "name": it is binary, or longer than 65536 bytes`}},
 			{Line: 2, Geometry: p, Properties: map[string]any{"fid": int64(7), "NAME": "Zürich\r", "POP": int64(12), "SHARE": 0.5, "OLD": true, `odd "name"`: "x"},
-				Lost: []string{"RAW: it is binary, or longer than 65536 bytes"}},
+				Lost: source.Lost{Count: 1, First: "RAW: it is binary, or longer than 65536 bytes"}},
 		}
 		if d := cmp.Diff(want, features); d != "" {
 			t.Error(d)

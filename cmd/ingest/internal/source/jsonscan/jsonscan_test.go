@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
@@ -153,6 +154,50 @@ func TestErrorsSayWhere(t *testing.T) {
 		}
 		if again := s.Skip(); again != err {
 			t.Errorf("%.20q: a second call gives %v", tc.text, again)
+		}
+	}
+}
+
+// A scanner that is put at the start of another text knows nothing of the one before.
+func TestReset(t *testing.T) {
+	s := jsonscan.New(nil)
+	for _, text := range []string{"[1,\n[2", "{", "nonsense", `{"a":1} and more`, "", strings.Repeat("[", 300)} {
+		s.Reset(strings.NewReader(text))
+		for s.Skip() == nil {
+		}
+		s.Reset(strings.NewReader("\n{\"a\":[1]} "))
+		m, lost, err := s.Properties()
+		if err != nil || lost.Count != 0 || s.Line() != 2 || s.Offset() != 10 || s.Err() != nil {
+			t.Errorf("after %.20q: %v, %v, line %d, offset %d", text, lost, err, s.Line(), s.Offset())
+		}
+		if k, err := s.Kind(); k != jsonscan.End || err != nil || fmt.Sprintf("%s", m["a"]) != "[1]" {
+			t.Errorf("after %.20q: %v, %v, %v", text, k, err, m)
+		}
+	}
+}
+
+// However many properties are lost, they are counted, and the first is told.
+func TestLostProperties(t *testing.T) {
+	var text strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&text, `,"p%d":%d`, i, i)
+	}
+	m, lost, err := jsonscan.New(strings.NewReader("{" + text.String()[1:] + "}")).Properties()
+	want := source.Lost{Count: 4000, First: "p1000: it is behind the first 1000"}
+	if err != nil || len(m) != 1000 || lost != want {
+		t.Errorf("%d kept, %+v, %v", len(m), lost, err)
+	}
+}
+
+// BenchmarkProperties reads the properties of a feature.
+func BenchmarkProperties(b *testing.B) {
+	const text = `{"a":1,"b":"x","c":3.5,"d":true,"e":null,"f":6,"g":7,"h":8,"i":9,"j":10}`
+	s := jsonscan.New(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Reset(strings.NewReader(text))
+		if _, _, err := s.Properties(); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

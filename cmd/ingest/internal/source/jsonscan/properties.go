@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"quadrille/cmd/ingest/internal/source"
 )
 
 // Bounds on what Properties keeps of one object.
@@ -14,22 +16,32 @@ const (
 	maxText    = 64 << 10
 )
 
+// Why a property is lost.
+var (
+	tooMany = fmt.Sprintf("it is behind the first %d", maxMembers)
+	tooLong = fmt.Sprintf("it is longer than %d bytes", maxText)
+)
+
+const (
+	notANumber = "a number that no program reads"
+	notJSON    = "a value in it is no JSON"
+)
+
 // Properties reads an object and returns its members: string, int64 for a number written
 // without fraction or exponent that fits, float64 for other numbers, bool, and as
 // json.RawMessage lists, objects and whole numbers that do not fit. Nulls are left out.
-// Whatever else cannot be kept is in lost, by its name and why. A null in place of the
-// object gives nil.
-func (s *Scanner) Properties() (m map[string]any, lost []string, err error) {
+// Whatever else cannot be kept is lost. A null in place of the object gives nil.
+func (s *Scanner) Properties() (m map[string]any, lost source.Lost, err error) {
 	k, err := s.Kind()
 	if err != nil {
-		return nil, nil, err
+		return nil, lost, err
 	}
 	if k == Null {
-		return nil, nil, s.Null()
+		return nil, lost, s.Null()
 	}
 	m = map[string]any{}
 	err = s.Object(func(n []byte) error {
-		name, why := string(n), fmt.Sprintf("it is behind the first %d", maxMembers)
+		name, why := string(n), tooMany
 		var v any
 		var err error
 		if len(m) < maxMembers {
@@ -41,7 +53,7 @@ func (s *Scanner) Properties() (m map[string]any, lost []string, err error) {
 			m[name] = v
 		}
 		if why != "" {
-			lost = append(lost, name+": "+why)
+			lost.Add(name, why)
 		}
 		return err
 	})
@@ -50,7 +62,6 @@ func (s *Scanner) Properties() (m map[string]any, lost []string, err error) {
 
 // Property reads any value; nil is one that is null, or cannot be kept for the reason why.
 func (s *Scanner) Property() (v any, why string, err error) {
-	tooLong := fmt.Sprintf("it is longer than %d bytes", maxText)
 	k, err := s.Kind()
 	if err != nil {
 		return nil, "", err
@@ -65,7 +76,7 @@ func (s *Scanner) Property() (v any, why string, err error) {
 	case Number:
 		f, err := s.Float()
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, "a number that no program reads", err
+			return nil, notANumber, err
 		}
 		if i, err := strconv.ParseInt(string(s.number), 10, 64); err == nil {
 			return i, "", nil
@@ -84,7 +95,7 @@ func (s *Scanner) Property() (v any, why string, err error) {
 		}
 		// Read, and not only looked at: a number in it may be one that no program reads.
 		if raw = bytes.ToValidUTF8(raw, []byte("\ufffd")); json.Unmarshal(raw, &v) != nil {
-			return nil, "a value in it is no JSON", nil //nolint:nilerr // what is lost is told
+			return nil, notJSON, nil //nolint:nilerr // what is lost is told
 		}
 		return json.RawMessage(raw), "", nil
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/encoding"
+
+	"quadrille/cmd/ingest/internal/source"
 )
 
 // The .dbf file, dBase III and IV: a head, then rows of one width.
@@ -139,22 +141,22 @@ const lostKind = 0
 
 // next reads a row: the properties that are known, those that are lost, or that it is
 // deleted. Behind the last row it returns io.EOF.
-func (t *table) next() (properties map[string]any, lost []string, deleted bool, err error) {
+func (t *table) next() (properties map[string]any, lost source.Lost, deleted bool, err error) {
 	if t.count == t.rows {
-		return nil, nil, false, io.EOF
+		return nil, lost, false, io.EOF
 	}
 	if _, err := io.ReadFull(t.r, t.row); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, nil, false, errTruncated
+		return nil, lost, false, errTruncated
 	} else if err != nil {
-		return nil, nil, false, err
+		return nil, lost, false, err
 	}
 	switch t.row[0] {
 	case rowPresent:
 	case rowDeleted:
 		t.count++
-		return nil, nil, true, nil
+		return nil, lost, true, nil
 	default:
-		return nil, nil, false, fmt.Errorf("begins with %#02x, neither present nor deleted: the table is damaged; fetch it again", t.row[0])
+		return nil, lost, false, fmt.Errorf("begins with %#02x, neither present nor deleted: the table is damaged; fetch it again", t.row[0])
 	}
 	t.count++
 	properties = make(map[string]any, len(t.fields))
@@ -164,7 +166,7 @@ func (t *table) next() (properties map[string]any, lost []string, deleted bool, 
 		if v := t.value(f, b); v != nil {
 			properties[f.name] = v
 		} else if f.kind == lostKind && len(bytes.Trim(b, " \x00")) > 0 {
-			lost = append(lost, f.name+": it is in another file, or binary")
+			lost.Add(f.name, "it is in another file, or binary")
 		}
 	}
 	return properties, lost, false, nil

@@ -103,7 +103,7 @@ type geometry struct {
 	kind       string
 	id         string
 	properties map[string]any
-	lost       []string
+	lost       source.Lost
 	arcs       *refs
 	members    []geometry // of a collection
 }
