@@ -92,8 +92,8 @@ const (
 	reasonType       = "value has not the type that is declared"
 )
 
-// pointsJob is the work of Points. The goroutine that reads ahead has number, unnamed
-// and swapped while it runs.
+// pointsJob is the work of Points. The goroutine that reads ahead has number, unnamed,
+// lost and swapped while it runs.
 type pointsJob struct {
 	ctx   context.Context
 	rep   Reporter
@@ -174,6 +174,9 @@ func (j *pointsJob) checked(f *pointFile, records func(func(source.Point, error)
 			f.number++
 			if err == nil {
 				p, err = j.point(f, &rec)
+			}
+			if err == nil {
+				j.lost.add(f.Path, rec.Line, rec.Lost)
 			}
 			if j.number >= swappedCheck && 10*j.swapped >= 9*j.number {
 				yield(p, errSwapped)
@@ -324,7 +327,7 @@ func (j *pointsJob) note(meta *points.Meta) {
 // the id taken out.
 func (j *pointsJob) propertiesOf(f *source.Feature, columns []string, id string) source.Point {
 	names := j.of.Columns
-	p := source.Point{ID: f.ID, Line: f.Line}
+	p := source.Point{ID: f.ID, Lost: f.Lost, Line: f.Line}
 	var out []byte
 	for _, column := range columns {
 		v, ok := f.Properties[column]

@@ -277,7 +277,7 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 			return err
 		}
 		report := func() { j.rep.Progress(Progress{Stage: stage, Done: in.Progress(), Total: in.Size, Unit: "records"}) }
-		if err := read(j.features(f.Path, in.Features(j.ctx), columns), report); err != nil {
+		if err := read(j.features(in.Features(j.ctx), columns), report); err != nil {
 			return f.named(err)
 		}
 		if f.Path != stdinName {
@@ -298,7 +298,7 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 			return err
 		}
 		report := func() { j.rep.Progress(Progress{Stage: stage, Done: in.Progress(), Total: in.Size, Unit: "bytes"}) }
-		if err := read(j.features(f.Path, in.Features(), columns), report); err != nil {
+		if err := read(j.features(in.Features(), columns), report); err != nil {
 			return f.named(err)
 		}
 		return f.describe(j.ctx, in.Paths)
@@ -349,7 +349,7 @@ func (f *pointFile) describe(ctx context.Context, paths []string) error {
 }
 
 // features makes points of features that have columns.
-func (j *pointsJob) features(path string, seq iter.Seq2[source.Feature, error], columns []string) iter.Seq2[source.Point, error] {
+func (j *pointsJob) features(seq iter.Seq2[source.Feature, error], columns []string) iter.Seq2[source.Point, error] {
 	id := j.of.Columns.ID
 	if id == "" {
 		id = pointtable.GuessID(columns)
@@ -359,7 +359,6 @@ func (j *pointsJob) features(path string, seq iter.Seq2[source.Feature, error], 
 			var p source.Point
 			if err == nil {
 				p = j.propertiesOf(&feature, columns, id)
-				j.lost.add(path, feature.Line, feature.Lost)
 				at := feature.Geometry.(orb.Point)
 				p.Lon, p.Lat = at[0], at[1]
 				if id != "" && p.ID == "" {

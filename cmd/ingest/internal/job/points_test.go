@@ -246,6 +246,21 @@ func TestPointsFieldsNotRead(t *testing.T) {
 	}
 }
 
+// What is lost of a record that is refused is not counted: nothing of it is kept.
+func TestPointsLostOfRefused(t *testing.T) {
+	path := pointShapefileOf(t, []dbaseField{{"id", 'C', 5}, {"NOTES", 'M', 10}},
+		[]string{"\x02", "1"}, []string{"", "2"}, []string{"a", "3"}, []string{"b", ""})
+	c, rep := newCatalog(t), &recorder{}
+	m, err := Points(t.Context(), c, Collection{Name: "shops"}, []string{path}, Options{Reporter: rep, MaxBad: 0.9})
+	if err != nil || m.Records["points"] != 2 {
+		t.Fatal(m.Records, err)
+	}
+	lost := "warning: 1 properties of 1 features are not kept; the first is " + path + `:3: "NOTES: it is in another file, or binary"`
+	if !slices.Contains(rep.notes, lost) {
+		t.Errorf("%q", rep.notes)
+	}
+}
+
 // What the flags say, and what is found without them.
 func TestPointsColumns(t *testing.T) {
 	feature := func(id, properties string) string {
