@@ -196,7 +196,9 @@ func (c *Collection) Each(ctx context.Context, q WithinQuery, fn func(h *Hit) er
 // walk calls fn with the points in an area that pass the filter, each in s.record. most
 // bounds how many are looked at; 0 is for any number.
 func (s *search) walk(ctx context.Context, a Area, from quadkey.PointKey, most int, fn func() error) error {
-	if paced, ok := a.(interface{ Step(ctx context.Context) error }); ok {
+	if paced, ok := a.(interface {
+		Step(ctx context.Context) error
+	}); ok {
 		s.step = paced.Step
 		defer func() { s.step = nil }()
 	}

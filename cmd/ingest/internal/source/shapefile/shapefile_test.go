@@ -2,6 +2,7 @@ package shapefile_test
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -47,6 +48,21 @@ func TestReadsWhatIsThere(t *testing.T) {
 	}
 	for range f.Features() {
 		break // leaving early is fine
+	}
+}
+
+// Whole numbers beyond int64 are kept as they are written.
+func TestLargeNumbers(t *testing.T) {
+	features, bad, err := read(files(t, map[string][]byte{
+		"a.shp": shp(5, record(box(0, 0, 4, 4))),
+		"a.dbf": dbf(0, []column{{"BIG", 'N', 20}, {"LAST", 'N', 20}}, []string{"12345678901234567890", "-9223372036854775808"}),
+	}), "")
+	if err != nil || bad != nil {
+		t.Fatal(bad, err)
+	}
+	want := map[string]any{"BIG": json.RawMessage("12345678901234567890"), "LAST": int64(math.MinInt64)}
+	if d := cmp.Diff(want, features[0].Properties); d != "" {
+		t.Error(d)
 	}
 }
 
