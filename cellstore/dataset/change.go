@@ -269,14 +269,31 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 	all := len(datasets) == 0
 	if all {
 		var err error
-		if datasets, err = g.datasets(ctx, func(string, *pointer, error) bool { return true }); err != nil {
+		var without []string
+		if datasets, err = g.datasets(ctx, func(name string, p *pointer, err error) bool {
+			if p == nil && err == nil {
+				without = append(without, name)
+				return false
+			}
+			return true
+		}); err != nil {
 			return pruned, err
+		}
+		// One without a pointer was never published, by a build that was killed, or has
+		// lost it: what is there stays.
+		for _, name := range without {
+			switch err := g.unpublished(ctx, name, nil); {
+			case errors.Is(err, ErrBadPointer):
+				pruned.Unread = append(pruned.Unread, Info{Dataset: name, Err: err})
+			case !errors.Is(err, ErrNoGeneration):
+				return pruned, err
+			}
 		}
 	}
 	var errs []error
 	for _, name := range datasets {
 		switch err := g.prune(ctx, name, keep, grace, &pruned); {
-		case err == nil, all && errors.Is(err, ErrNoGeneration): // nothing was published, or another prune has removed the last of it
+		case err == nil, all && errors.Is(err, ErrNoGeneration): // another prune has removed the last of it
 		case errors.Is(err, ErrBadPointer), errors.Is(err, ErrNewer):
 			errs = append(errs, err)
 		default:
