@@ -219,7 +219,7 @@ func TestAirportBadParameters(t *testing.T) {
 		{box + "&type=spaceport", "type"},
 		{at, "at"},
 		{at + "now", "at"},
-		{at + "2026-07-01", "at"},
+		{at + "2026-07-32", "at"},
 		{at + "2026-07-01T12:00:00", "at"},
 		{at + "2026-07-01T12:00:00+01:00", "at"}, // + is a blank in a query
 		{at + "2101-01-01T00:00:00Z", "at"},
