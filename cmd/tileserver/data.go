@@ -276,11 +276,7 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observe
 	if err := checkRepaired(c.Live); err != nil {
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), local.Close())
 	}
-	var names []string
-	err = onlyLive(ctx, local, c.Live)
-	if err == nil {
-		names, err = points.LiveNames(ctx, local)
-	}
+	names, err := onlyLive(ctx, local, c.Live)
 	if limit, open, ok := openFiles(); ok && err == nil {
 		err = checkFiles(limit, open, int64(len(names)))
 	}

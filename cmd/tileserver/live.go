@@ -50,29 +50,28 @@ func openStopped(dir string) (*pebblestore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := onlyLive(context.Background(), store, dir); err != nil {
+	if _, err := onlyLive(context.Background(), store, dir); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil
 }
 
-// onlyLive refuses a store that has other tables than those of live collections: it belongs
-// to something else, or to a newer program.
-func onlyLive(ctx context.Context, store cellstore.Store, dir string) error {
+// onlyLive returns the names of the live collections in a store. It refuses one that has
+// other tables too: it belongs to something else, or to a newer program.
+func onlyLive(ctx context.Context, store cellstore.Store, dir string) (names []string, err error) {
 	tables, err := store.Tables(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	names, err := points.LiveNames(ctx, store)
-	if err != nil {
-		return err
+	if names, err = points.LiveNames(ctx, store); err != nil {
+		return nil, err
 	}
 	for _, table := range tables {
 		if !slices.ContainsFunc(names, func(name string) bool { return points.LiveTable(name) == table }) {
-			return fmt.Errorf("%s has a table %s, which is of no live collection: name a directory of its own, or use the program that wrote it", dir, table)
+			return nil, fmt.Errorf("%s has a table %s, which is of no live collection: name a directory of its own, or use the program that wrote it", dir, table)
 		}
 	}
-	return nil
+	return names, nil
 }
 
 // repairDir is where a repair has whole collections ready, which are to take the places of

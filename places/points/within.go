@@ -10,13 +10,18 @@ import (
 	"quadrille/quadkey"
 )
 
-// Area is ground that points are asked for in. Step(context.Context) error, if it has such a
-// method, is called whenever some hundred points have been looked at: what answers give way
-// to others by. Its error ends the answer.
+// Area is ground that points are asked for in. It may be a Stepper, too.
 type Area interface {
 	// Cover calls fn with the parts of the area in the order of their cells, which no two
 	// parts share. Parts that end before the cell from may be left out.
 	Cover(ctx context.Context, from quadkey.Cell, fn func(p *Part) error) error
+}
+
+// Stepper is an Area whose answers give way to others.
+type Stepper interface {
+	// Step is called after every few hundred points that are looked at, whether they are
+	// in the answer or not. Its error ends the answer.
+	Step(ctx context.Context) error
 }
 
 // Part is a run of cells of an Area.
@@ -196,10 +201,8 @@ func (c *Collection) Each(ctx context.Context, q WithinQuery, fn func(h *Hit) er
 // walk calls fn with the points in an area that pass the filter, each in s.record. most
 // bounds how many are looked at; 0 is for any number.
 func (s *search) walk(ctx context.Context, a Area, from quadkey.PointKey, most int, fn func() error) error {
-	if paced, ok := a.(interface {
-		Step(ctx context.Context) error
-	}); ok {
-		s.step = paced.Step
+	if stepper, ok := a.(Stepper); ok {
+		s.step = stepper.Step
 		defer func() { s.step = nil }()
 	}
 	return a.Cover(ctx, quadkey.Cell(from>>cellShift), func(p *Part) error { return s.walkPart(ctx, p, from, most, fn) })
@@ -292,7 +295,7 @@ func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, 
 	return run, rest, found
 }
 
-// stepPoints is how many points are looked at between steps of an Area.
+// stepPoints is how many points are looked at between steps.
 const stepPoints = 256
 
 // walkRun calls fn with the points of a run.

@@ -96,7 +96,7 @@ type area struct {
 	regions datasets.Pinned[datasets.Boundaries]
 }
 
-// Step gives way to others, for points.Area.
+// Step implements points.Stepper.
 func (a *area) Step(ctx context.Context) error { return web.Step(ctx) }
 
 func (a *area) release() { a.regions.Release() }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"net/netip"
 	"net/url"
 
@@ -102,13 +101,26 @@ func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 		return string(line), b.q.part, nil
 	}
 	clear(b.members)
-	maps.Copy(b.members, b.common)
-	err = batchQuery.ReadLine(line, func(name, value string) { b.members[name] = []string{value} })
-	if ip = b.members.Get("ip"); err != nil || ip == "" {
+	err = batchQuery.ReadLine(line, func(name, value string) {
+		if name == "ip" {
+			ip = value
+		} else {
+			b.members[name] = []string{value}
+		}
+	})
+	if err != nil || ip == "" {
 		if err == nil || errors.Is(err, web.ErrLine) {
 			err = errBatchLine
 		}
 		return "", nil, err
+	}
+	if len(b.members) == 0 {
+		return ip, b.q.part, nil
+	}
+	for name, values := range b.common {
+		if !b.members.Has(name) {
+			b.members[name] = values
+		}
 	}
 	p := web.ParamsOf(b.members)
 	part, err = readPart(&p)

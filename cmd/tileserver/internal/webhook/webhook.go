@@ -43,7 +43,8 @@ var (
 type Config struct {
 	Live       *points.Live
 	Boundaries *dataset.Live[datasets.Boundaries]
-	// Processors are those that fences take by turns with requests, hooks as one client. Nil is all of the machine.
+	// Processors are those that fences take by turns with requests, hooks as one client. Nil
+	// is all of the machine.
 	Processors *web.Processors
 	// Private lets hooks go to private addresses, and over http.
 	Private bool
