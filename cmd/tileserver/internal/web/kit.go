@@ -118,9 +118,10 @@ type Kit struct {
 
 	Processors *Processors // for TakeProcessor
 
-	running   Places // all but the followers
-	Heavy     Places // of running, those that take long
-	streams   Places // of running
+	running   Places             // all but the followers
+	Heavy     Places             // of running, those that take long
+	heavy     map[[2]string]bool // methods and paths of routes that are
+	streams   Places             // of running
 	followers Places
 	Timeout   time.Duration
 	Now       func() time.Time // the clock; tests have their own
@@ -152,6 +153,7 @@ func New(cfg *Config) *Kit {
 		CacheControl: []string{"public, max-age=300"},
 		PinnedCache:  immutable,
 		origins:      []string{"*"},
+		heavy:        map[[2]string]bool{},
 		Timeout:      10 * time.Second,
 		Now:          time.Now,
 		ids:          newRequestIDs(),

@@ -136,8 +136,9 @@ func (s *Kit) guard(r *Route, p *Places, h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// heavyPlace is under which a request's context keeps what gives back its heavy place.
-const heavyPlace = "heavy"
+// heavyGiven is under which a request's context says that its heavy place has been given
+// back.
+const heavyGiven = "heavy"
 
 // guardHeavy keeps requests that may take long from taking all places.
 func (s *Kit) guardHeavy(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
@@ -146,9 +147,11 @@ func (s *Kit) guardHeavy(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
 		if !s.Heavy.begin(who) {
 			return r.turnAway(c, ErrBusy)
 		}
-		free := sync.OnceFunc(func() { s.Heavy.end(who) })
-		defer free()
-		c.Set(heavyPlace, free)
+		defer func() {
+			if c.Get(heavyGiven) == nil {
+				s.Heavy.end(who)
+			}
+		}()
 		return h(c)
 	}
 }
@@ -160,8 +163,9 @@ func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
 	if !s.streams.begin(who) {
 		return nil, ErrBusy
 	}
-	if heavy, ok := c.Get(heavyPlace).(func()); ok {
-		heavy()
+	if s.heavy[[2]string{c.Request().Method, c.Path()}] && c.Get(heavyGiven) == nil {
+		c.Set(heavyGiven, true)
+		s.Heavy.end(who)
 	}
 	return func() { s.streams.end(who) }, nil
 }

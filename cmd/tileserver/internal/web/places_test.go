@@ -55,6 +55,21 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
+// Places are given to every request, so they take no memory.
+func TestPlacesAllocateNothing(t *testing.T) {
+	s := New(&Config{})
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	c := echo.New().NewContext(r, httptest.NewRecorder())
+	nothing := func(echo.Context) error { return nil }
+	for class, h := range map[string]echo.HandlerFunc{
+		"light": s.guard(&Route{}, &s.running, nothing), "heavy": s.guardHeavy(&Route{}, nothing), "streamed": s.guard(&Route{}, &s.streams, nothing),
+	} {
+		if n := testing.AllocsPerRun(100, func() { _ = h(c) }); n > 0 {
+			t.Errorf("%s: %v allocations", class, n)
+		}
+	}
+}
+
 // A stream of a heavy route gives its heavy place back: its client may read it slowly.
 func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 	s := New(&Config{})

@@ -81,18 +81,28 @@ func (s *Kit) add(e *echo.Echo, r *Route) {
 		h = bodiless(h)
 	}
 	h = s.watch(r, s.answering(h))
+	if r.Cost == Heavy {
+		for _, method := range r.offered() {
+			s.heavy[[2]string{method, r.Path}] = true
+		}
+	}
 	switch {
 	case r.Any:
 		e.Any(r.Path, h)
 		e.RouteNotFound(r.Path, h)
-	case r.Methods == nil:
-		e.GET(r.Path, h)
-		e.HEAD(r.Path, h)
 	default:
-		for _, method := range r.Methods {
+		for _, method := range r.offered() {
 			e.Add(method, r.Path, h)
 		}
 	}
+}
+
+// offered are the methods of a route that is not for Any.
+func (r *Route) offered() []string {
+	if r.Methods == nil {
+		return methods[:2]
+	}
+	return r.Methods
 }
 
 // turnAway answers a request that is not handled.
@@ -131,12 +141,8 @@ var methods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.Met
 func allowed(routes []Route) map[string]string {
 	offered := make(map[string][]string)
 	for _, r := range routes {
-		switch {
-		case r.Any:
-		case r.Methods == nil:
-			offered[r.Path] = append(offered[r.Path], http.MethodGet, http.MethodHead)
-		default:
-			offered[r.Path] = append(offered[r.Path], r.Methods...)
+		if !r.Any {
+			offered[r.Path] = append(offered[r.Path], r.offered()...)
 		}
 	}
 	allow := make(map[string]string, len(offered))
