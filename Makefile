@@ -87,7 +87,7 @@ hbase-demo:
 ifneq ($(NPM),)
 	$(MAKE) --no-print-directory page sample
 endif
-	QUADRILLE_HBASE_FAULTS=1 $(GO_TEST) -count 1 -timeout 30m -v -run '^TestDemoOnHBase$$' ./cmd/tileserver
+	QUADRILLE_HBASE_FAULTS=1 $(GO_TEST) -count 1 -timeout 30m -v -run '^TestDemoOnHBase$$' ./cmd/tileserver/internal/clienttest
 
 NATURAL_EARTH ?= ../shared/data/natural-earth
 CHECK_SCALES ?= 110m 50m
@@ -120,19 +120,19 @@ space := $(subst ,, )
 INSTALLED ?=
 
 install-libraries:
-	@mkdir -p $(CLIENTS) && cp cmd/tileserver/testdata/clients/{package.json,package-lock.json,.npmrc} $(CLIENTS)/
+	@mkdir -p $(CLIENTS) && cp cmd/tileserver/internal/clienttest/testdata/clients/{package.json,package-lock.json,.npmrc} $(CLIENTS)/
 	cd $(CLIENTS) && $(NPM_CI)
 
 install-clients: install-libraries
 	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python $(CLIENTS_PYTHON) || echo "skipped: $(CLIENTS_PYTHON), because python3 with pip and a package index is not at hand"
-	@mvn -q -B -f cmd/tileserver/testdata/clients/geoip2 dependency:copy-dependencies -DoutputDirectory=$(abspath $(CLIENTS))/geoip2 || echo "skipped: GeoIP2's client for Java, because Maven is not at hand"
+	@mvn -q -B -f cmd/tileserver/testdata/geoip2 dependency:copy-dependencies -DoutputDirectory=$(abspath $(CLIENTS))/geoip2 || echo "skipped: GeoIP2's client for Java, because Maven is not at hand"
 	@python3 -m venv $(CLIENTS)/mlt && $(CLIENTS)/mlt/bin/pip install --quiet $(CLIENTS_MLT) || { rm -rf $(CLIENTS)/mlt; echo "skipped: $(CLIENTS_MLT), because python3, cargo or a package index is not at hand"; }
 
 check-clients: $(if $(INSTALLED),,install-clients) ## let map libraries, geocoders' clients and proxies that others wrote use a server, where npm and a browser are at hand
 	PATH="$(abspath $(CLIENTS))/python/envoy/_bin:$(abspath $(CLIENTS))/python/bin:$$PATH" \
 	  QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python QUADRILLE_GEOIP2_JAVA=$(abspath $(CLIENTS))/geoip2 \
 	  QUADRILLE_PYTHON_MLT=$$(ls $(abspath $(CLIENTS))/mlt/bin/python 2>/dev/null) QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python \
-	  $(GO_TEST) -count 1 -p 1 -v -timeout 30m -run '^($(subst $(space),|,$(strip $(CLIENTS_TESTS))))$$' ./tiles/mlt ./cmd/ingest/internal/export ./cmd/tileserver ./cmd/tileserver/internal/collection ./cmd/tileserver/internal/webhook
+	  $(GO_TEST) -count 1 -p 1 -v -timeout 30m -run '^($(subst $(space),|,$(strip $(CLIENTS_TESTS))))$$' ./tiles/mlt ./cmd/ingest/internal/export ./cmd/tileserver ./cmd/tileserver/internal/clienttest ./cmd/tileserver/internal/collection ./cmd/tileserver/internal/webhook
 
 clients-list:
 	@printf '%s\n' $(CLIENTS_TESTS)
@@ -146,7 +146,7 @@ check-big: build ## ingest what is large, and compare it with other readers; som
 	cd $(BIG) && $(NPM_CI)
 	@test -x $(BIG)/venv/bin/python || python3 -m venv $(BIG)/venv
 	$(BIG)/venv/bin/pip install --quiet -r cmd/internal/checkbig/packages/requirements.txt
-	QUADRILLE_PYTHON=$(abspath $(BIG)/venv/bin/python) go test -count 1 -timeout 60m -v -run '^TestTimezonefinder$$' ./cmd/tileserver
+	QUADRILLE_PYTHON=$(abspath $(BIG)/venv/bin/python) go test -count 1 -timeout 60m -v -run '^TestTimezonefinder$$' ./cmd/tileserver/internal/clienttest
 	go run ./cmd/internal/checkbig --packages $(BIG)/node_modules --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
 
 # A tenth of what is generated there, without downloads.
@@ -202,7 +202,7 @@ bench-list:
 PAGE_DATA ?= data
 
 bench-page: page ## measure how smooth the map page is at a quarter of this machine's speed, in Chromium
-	QUADRILLE_SMOOTH=$(abspath $(PAGE_DATA)) go test -v -count 1 -run '^TestMapPageSmoothness$$' ./cmd/tileserver
+	QUADRILLE_SMOOTH=$(abspath $(PAGE_DATA)) go test -v -count 1 -run '^TestMapPageSmoothness$$' ./cmd/tileserver/internal/clienttest
 
 # Where the gallery is drawn; -update-pictures as PICTURES_FLAGS keeps it as what is right.
 PICTURES ?= bin/pictures
@@ -213,7 +213,7 @@ PICTURES_RUN ?= .
 pictures: page $(if $(INSTALLED),,install-libraries) ## draw 40 views of the demo's data into one sheet, and compare each with what is kept of it
 	@test -d $(PAGE_DATA)/boundaries || echo "There is no data in $(PAGE_DATA): run make demo, or name the demo's data by PAGE_DATA."
 	QUADRILLE_PICTURES=$(abspath $(PAGE_DATA)) QUADRILLE_SCREENSHOTS=$(abspath $(PICTURES)) QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) \
-	  $(GO_TEST) -count 1 -timeout 20m -run '^TestPictures$$/$(PICTURES_RUN)' ./cmd/tileserver $(PICTURES_FLAGS)
+	  $(GO_TEST) -count 1 -timeout 20m -run '^TestPictures$$/$(PICTURES_RUN)' ./cmd/tileserver/internal/clienttest $(PICTURES_FLAGS)
 
 # What bench-points compares with and measures on; what is empty is left out.
 TILE38 ?= $(shell command -v tile38-server)

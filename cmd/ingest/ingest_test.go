@@ -124,7 +124,7 @@ func TestInterrupted(t *testing.T) {
 		{[]string{"weather", "066600-99999-2026.gz"}, "the data set weather is as before (none yet)"},
 		{[]string{"timezones"}, "the data set timezones is as before (none yet)"},
 		{[]string{"timezones", "internal/job/testdata/squares.geojson"}, "the data set timezones is as before (none yet), boundaries is as before (generation 1)"},
-		{[]string{"ip", "../tileserver/testdata/browser/ip.csv"}, "the data set ip is as before (none yet)"},
+		{[]string{"ip", "../tileserver/internal/clienttest/testdata/browser/ip.csv"}, "the data set ip is as before (none yet)"},
 		{[]string{"world", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()}, "the data set boundaries is as before (generation 1), places is as before (none yet), "},
 		{[]string{"world", "--only", "ip", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()}, "nothing was published; the data set ip is as before (none yet); the next run goes on"},
 		{[]string{"points", "shops", "../../sample/airports.csv"}, "the data set points-shops is as before (none yet)"},

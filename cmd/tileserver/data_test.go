@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -38,7 +39,7 @@ func TestSizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := map[string]int64{}
-	for line := range strings.Lines(buildIngest(t)("--data="+dir, "list", "--json")) {
+	for line := range strings.Lines(programs.Ingester(t)("--data="+dir, "list", "--json")) {
 		var d described
 		if err := json.Unmarshal([]byte(line), &d); err != nil {
 			t.Fatal(err)

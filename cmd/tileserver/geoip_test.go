@@ -126,7 +126,7 @@ func TestGeoIP2Python(t *testing.T) {
 }
 
 // TestGeoIP2Java does the same with Java's client. QUADRILLE_GEOIP2_JAVA names the
-// directory of its class path, which Maven resolves from testdata/clients/geoip2/pom.xml.
+// directory of its class path, which Maven resolves from testdata/geoip2/pom.xml.
 func TestGeoIP2Java(t *testing.T) {
 	java, err := exec.LookPath("java")
 	jars := os.Getenv("QUADRILLE_GEOIP2_JAVA")
@@ -141,7 +141,7 @@ func TestGeoIP2Java(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	check := exec.CommandContext(t.Context(), java, "-Dfile.encoding=UTF-8", "-Djavax.net.ssl.trustStore="+trust, "-Djavax.net.ssl.trustStorePassword=of a test",
-		"-cp", filepath.Join(jars, "*"), "testdata/clients/geoip2/Check.java", address, port)
+		"-cp", filepath.Join(jars, "*"), "testdata/geoip2/Check.java", address, port)
 	out, err := check.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // TestTimeZonesOfRealData: points of the real world, from the files as they are
@@ -22,7 +24,7 @@ func TestTimeZonesOfRealData(t *testing.T) {
 		t.Skipf("the countries of one time zone are not known: %v", err)
 	}
 	dir := t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country="+shared+"/natural-earth/50m/ne_50m_admin_0_countries.geojson.gz")
 	ingest("--data", dir, "places", shared+"/geonames/cities15000.zip")
 	ingest("--data", dir, "timezones")

@@ -117,7 +117,7 @@ func TestDamagedGeneration(t *testing.T) {
 		}
 	}
 	s := serve(t, data)
-	newer := answers(t, s.url)
+	newer := answers(t, s.URL)
 	c := catalogOf(t, data)
 	names := []string{"boundaries", "places", "airports", "stations", "ip"}
 	current := map[string][]byte{}
@@ -132,10 +132,10 @@ func TestDamagedGeneration(t *testing.T) {
 		}
 	}
 	waitFor(t, "generation 1", func() bool {
-		_, b, _ := get(t, s.url+"/status")
+		_, b, _ := get(t, s.URL+"/status")
 		return !strings.Contains(b, `"generation":2,`)
 	})
-	older := answers(t, s.url)
+	older := answers(t, s.URL)
 	const g2 = "g0000000002"
 	if !full {
 		names = []string{"places", "ip"}
@@ -176,7 +176,7 @@ func TestDamagedGeneration(t *testing.T) {
 					t.Errorf("verify finds nothing wrong with %s: %v %s", name, err, out)
 				}
 				taken := func() string {
-					_, b, _ := get(t, s.url+"/status")
+					_, b, _ := get(t, s.URL+"/status")
 					_, b, _ = strings.Cut(b, `"name":"`+name+`"`)
 					b, _, _ = strings.Cut(b, `"name":`)
 					return b
@@ -188,7 +188,7 @@ func TestDamagedGeneration(t *testing.T) {
 				if st := taken(); !tt.opens && strings.Contains(st, `"generation":2,`) {
 					t.Errorf("%s is in service: %s", name, st)
 				}
-				_, refused := right(t, s.url, older, newer)
+				_, refused := right(t, s.URL, older, newer)
 				if !tt.opens && refused > 0 {
 					t.Errorf("%d questions are refused though an intact generation is there", refused)
 				}
@@ -204,7 +204,7 @@ func TestDamagedGeneration(t *testing.T) {
 					return strings.Contains(b, `"generation":1,`) && strings.Contains(b, `"state":"serving"`)
 				})
 			}
-			if good, _ := right(t, s.url, older); good != len(questions) {
+			if good, _ := right(t, s.URL, older); good != len(questions) {
 				t.Errorf("%d of %d answers are right after the damage", good, len(questions))
 			}
 		})
@@ -231,7 +231,7 @@ func TestDamageWhileServing(t *testing.T) {
 		mustIngest(t, data, in.args...)
 	}
 	first := serve(t, data)
-	want := answers(t, first.url)
+	want := answers(t, first.URL)
 	s := serve(t, data, "--cache", "1MiB") // which has read nothing yet
 	for _, name := range []string{"boundaries", "places", "airports", "stations", "ip"} {
 		// Which table is the largest depends on how well each compresses. From the
@@ -245,44 +245,44 @@ func TestDamageWhileServing(t *testing.T) {
 			})
 		}
 	}
-	if code, body, _ := get(t, s.url+"/readyz"); code != 200 {
+	if code, body, _ := get(t, s.URL+"/readyz"); code != 200 {
 		t.Errorf("before anything was read: readyz %d %s", code, body)
 	}
-	good, refused := right(t, s.url, want)
+	good, refused := right(t, s.URL, want)
 	if refused == 0 {
 		t.Errorf("all %d questions are answered from damaged blocks", good)
 	}
 	// The server finds out what the refusals are about and says so, until there
 	// is a good generation of each.
 	waitFor(t, "the damage of several data sets in /status", func() bool {
-		_, ready, _ := get(t, s.url+"/readyz")
-		_, b, _ := get(t, s.url+"/status")
+		_, ready, _ := get(t, s.URL+"/readyz")
+		_, b, _ := get(t, s.URL+"/status")
 		return strings.Count(b, `"state":"damaged"`) > 1 && strings.Contains(ready, "places")
 	})
-	code, body, h := get(t, s.url+"/readyz")
+	code, body, h := get(t, s.URL+"/readyz")
 	if code != 503 || !strings.Contains(body, `"data-damaged"`) || !strings.Contains(body, "places") || !strings.Contains(body, "ingest rollback") || h.Get("Retry-After") == "" {
 		t.Errorf("readyz: %d %s", code, body)
 	}
-	if _, body, _ := get(t, s.url+"/metrics"); !strings.Contains(body, `quadrille_dataset_damaged{dataset="places"} 1`) {
+	if _, body, _ := get(t, s.URL+"/metrics"); !strings.Contains(body, `quadrille_dataset_damaged{dataset="places"} 1`) {
 		t.Error("no metric tells of the damage of places")
 	}
-	if code, body, _ := get(t, s.url+"/healthz"); code != 200 {
+	if code, body, _ := get(t, s.URL+"/healthz"); code != 200 {
 		t.Errorf("healthz: %d %s", code, body)
 	}
 	// A server that starts now says what it cannot open, or refuses in the same way.
-	right(t, serve(t, data).url, want)
+	right(t, serve(t, data).URL, want)
 	t.Logf("%d answered, %d refused", good, refused)
 	for _, in := range inputs(t, dir, "Bee", 400) {
 		mustIngest(t, data, in.args...)
 	}
 	waitFor(t, "readiness after good generations", func() bool {
-		code, _, _ := get(t, s.url+"/readyz")
+		code, _, _ := get(t, s.URL+"/readyz")
 		return code == 200
 	})
-	if _, b, _ := get(t, s.url+"/status"); strings.Contains(b, `"state":"damaged"`) {
+	if _, b, _ := get(t, s.URL+"/status"); strings.Contains(b, `"state":"damaged"`) {
 		t.Errorf("data sets are called damaged still: %s", b)
 	}
-	answers(t, s.url)
+	answers(t, s.URL)
 }
 
 // TestFullDisk ingests onto a disk that is too small: an error that says so,
@@ -313,7 +313,7 @@ func TestFullDisk(t *testing.T) {
 		mustIngest(t, data, in.args...)
 		want := rows(t, data, in.dataset)
 		s := serve(t, data)
-		_, place, _ := get(t, s.url+"/places/7")
+		_, place, _ := get(t, s.URL+"/places/7")
 		// What is left is too little for any build.
 		ballast := filepath.Join(small, "ballast")
 		if err := exec.Command("dd", "if=/dev/zero", "of="+ballast, "bs=1M").Run(); err == nil {
@@ -334,10 +334,10 @@ func TestFullDisk(t *testing.T) {
 		if !strings.Contains(out.String(), "Make room") {
 			t.Errorf("it does not say what to do: %s", out)
 		}
-		if code, body, _ := get(t, s.url+"/places/7"); code != 200 || body != place {
+		if code, body, _ := get(t, s.URL+"/places/7"); code != 200 || body != place {
 			t.Errorf("the server answers %d %s", code, body)
 		}
-		if code, body, _ := get(t, s.url+"/readyz"); code != 200 {
+		if code, body, _ := get(t, s.URL+"/readyz"); code != 200 {
 			t.Errorf("the server is not ready: %s", body)
 		}
 		if got := rows(t, data, in.dataset); got != want {
@@ -349,14 +349,14 @@ func TestFullDisk(t *testing.T) {
 		}
 		mustIngest(t, data, many[i].args...)
 		waitFor(t, "the generation made once there was room", func() bool {
-			_, b, _ := get(t, s.url+"/status")
+			_, b, _ := get(t, s.URL+"/status")
 			return strings.Contains(b, `"generation":2,`) || strings.Contains(b, `"generation":3,`)
 		})
 		dirs, err := filepath.Glob(filepath.Join(data, in.dataset, "g*"))
 		if err != nil || len(dirs) != 2 {
 			t.Errorf("what the failed build left is still there: %q, %v", dirs, err)
 		}
-		s.stop(t)
+		s.Stop(t)
 		if err := os.RemoveAll(data); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,8 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/internal/testseed"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // TestKilled kills each ingest at random moments. What is published must stay
@@ -25,7 +27,7 @@ func TestKilled(t *testing.T) {
 	}
 	rnd := testseed.Rand(t)
 	dir := t.TempDir()
-	program(t, "ingest") // so that building it is not measured
+	programs.Path(t, programs.Ingest) // so that building it is not measured
 	before, after := inputs(t, dir, "A", 40), inputs(t, dir, "B", records)
 	for i, in := range after {
 		t.Run(in.dataset, func(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/hbasedepot"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // TestHBase pushes all data sets into a cluster, and new ones under two servers
@@ -51,21 +53,21 @@ func TestHBase(t *testing.T) {
 	load("Aye")
 	local := serve(t, data)
 	first, second := serve(t, t.TempDir(), store), serve(t, t.TempDir(), store, "--no-ip-index")
-	older := answers(t, local.url)
-	for _, s := range []*server{first, second} {
-		if good, refused := right(t, s.url, older); good != len(questions) {
+	older := answers(t, local.URL)
+	for _, s := range []*programs.Server{first, second} {
+		if good, refused := right(t, s.URL, older); good != len(questions) {
 			t.Errorf("%d answers are right and %d refused", good, refused)
 		}
-		if _, body, _ := get(t, s.url+"/status"); !strings.Contains(body, `"store":"hbase"`) {
+		if _, body, _ := get(t, s.URL+"/status"); !strings.Contains(body, `"store":"hbase"`) {
 			t.Errorf("status does not say where the data comes from: %.200s", body)
 		}
 	}
 	load("Bee")
-	waitFor(t, "what is published in the directory", func() bool { return maps.Equal(served(t, local.url), published()) })
-	newer := answers(t, local.url)
-	for _, s := range []*server{first, second} {
-		waitFor(t, "what is published in the store", func() bool { return maps.Equal(served(t, s.url), published()) })
-		if good, refused := right(t, s.url, newer); good != len(questions) {
+	waitFor(t, "what is published in the directory", func() bool { return maps.Equal(served(t, local.URL), published()) })
+	newer := answers(t, local.URL)
+	for _, s := range []*programs.Server{first, second} {
+		waitFor(t, "what is published in the store", func() bool { return maps.Equal(served(t, s.URL), published()) })
+		if good, refused := right(t, s.URL, newer); good != len(questions) {
 			t.Errorf("%d answers are right and %d refused", good, refused)
 		}
 	}
@@ -73,9 +75,9 @@ func TestHBase(t *testing.T) {
 		t.Error(out)
 	}
 	mustIngest(t, data, "rollback", "places", store)
-	for _, s := range []*server{first, second} {
+	for _, s := range []*programs.Server{first, second} {
 		waitFor(t, "the rollback", func() bool {
-			_, body, _ := get(t, s.url+"/places/7")
+			_, body, _ := get(t, s.URL+"/places/7")
 			return body == older["/places/7"]
 		})
 	}
@@ -154,7 +156,7 @@ func served(t *testing.T, url string) map[string]uint64 {
 func TestStoreAway(t *testing.T) {
 	s := serve(t, t.TempDir(), "--store", "hbase://user:secret@127.0.0.1:1/none?transport=http&tls=on&timeout=1s")
 	for _, path := range append([]string{"/readyz", "/geoip/v2.1/city/20.0.1.5", "/countryCodeJSON?lat=1&lng=1"}, questions...) {
-		code, body, h := get(t, s.url+path)
+		code, body, h := get(t, s.URL+path)
 		if code == 404 && strings.HasPrefix(path, "/countryCode") {
 			continue // not offered under this address
 		}
@@ -162,10 +164,10 @@ func TestStoreAway(t *testing.T) {
 			t.Errorf("%s: %d %s, Retry-After %q", path, code, body, h.Get("Retry-After"))
 		}
 	}
-	if code, _, _ := get(t, s.url+"/healthz"); code != 200 {
+	if code, _, _ := get(t, s.URL+"/healthz"); code != 200 {
 		t.Errorf("healthz %d", code)
 	}
-	if strings.Contains(s.logged(), "secret") {
-		t.Errorf("the log shows credentials: %s", s.logged())
+	if strings.Contains(s.Log(), "secret") {
+		t.Errorf("the log shows credentials: %s", s.Log())
 	}
 }

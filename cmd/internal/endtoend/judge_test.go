@@ -21,6 +21,8 @@ import (
 
 	"quadrille/internal/damagetest"
 	"quadrille/internal/testseed"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // writer sends requests with a key that may write every collection.
@@ -29,7 +31,7 @@ type writer struct{ file, key string }
 func newWriter(t *testing.T) writer {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "keys.txt")
-	out, err := exec.Command(program(t, "tileserver"), "keys", "new", "judge", "--keys", file, "--scope", "write:*").Output()
+	out, err := exec.Command(programs.Path(t, programs.TileServer), "keys", "new", "judge", "--keys", file, "--scope", "write:*").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,21 +55,21 @@ func (w writer) do(method, url, body string) (int, string, error) {
 }
 
 // create makes a collection.
-func (w writer) create(t *testing.T, s *server, name string) {
+func (w writer) create(t *testing.T, s *programs.Server, name string) {
 	t.Helper()
-	if code, body, err := w.do(http.MethodPut, s.url+"/points/"+name, `{"title":"Judged"}`); err != nil || code != http.StatusCreated {
+	if code, body, err := w.do(http.MethodPut, s.URL+"/points/"+name, `{"title":"Judged"}`); err != nil || code != http.StatusCreated {
 		t.Fatal(code, body, err)
 	}
 }
 
 // send changes a point, or removes it where the value is empty, and tells the judge.
-func (w writer) send(s *server, j *damagetest.Judge, id, value string) {
+func (w writer) send(s *programs.Server, j *damagetest.Judge, id, value string) {
 	method, body := http.MethodDelete, ""
 	if value != "" {
 		method, body = http.MethodPut, fmt.Sprintf(`{"type":"Feature","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"v":%q,"pad":%q}}`,
 			value, strings.Repeat("x", 4000))
 	}
-	code, _, err := w.do(method, s.url+"/points/judged/"+id, body)
+	code, _, err := w.do(method, s.URL+"/points/judged/"+id, body)
 	if err == nil && (code/100 == 2 || value == "" && code == http.StatusNotFound) {
 		j.Done(id, value)
 	} else {
@@ -76,11 +78,11 @@ func (w writer) send(s *server, j *damagetest.Judge, id, value string) {
 }
 
 // points reads all points of the collection.
-func (w writer) points(t *testing.T, s *server) map[string]string {
+func (w writer) points(t *testing.T, s *programs.Server) map[string]string {
 	t.Helper()
-	code, body, err := w.do(http.MethodGet, s.url+"/points/judged/within?bbox=-180,-90,180,90&format=ndjson", "")
+	code, body, err := w.do(http.MethodGet, s.URL+"/points/judged/within?bbox=-180,-90,180,90&format=ndjson", "")
 	if err != nil || code != http.StatusOK {
-		t.Fatalf("%d %.300s %v: %s", code, body, err, s.logged())
+		t.Fatalf("%d %.300s %v: %s", code, body, err, s.Log())
 	}
 	there := map[string]string{}
 	for dec := json.NewDecoder(strings.NewReader(body)); ; {
@@ -99,14 +101,6 @@ func (w writer) points(t *testing.T, s *server) map[string]string {
 		}
 		there[f.ID] = f.Properties.V
 	}
-}
-
-// kill ends the server at once.
-func (s *server) kill() {
-	s.stopped.Do(func() {
-		_ = s.cmd.Process.Kill()
-		_ = s.cmd.Wait() // it was killed
-	})
 }
 
 // smallDisk is a directory of a file system of its own that has room for so much.
@@ -159,12 +153,12 @@ func TestLiveKilled(t *testing.T) {
 	seed := testseed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	client, data := newWriter(t), t.TempDir()
-	var s *server
+	var s *programs.Server
 	start := func() {
 		s = serve(t, data, "--live", filepath.Join(small, "live"), "--keys", client.file)
 	}
 	start()
-	t.Cleanup(func() { s.kill() })
+	t.Cleanup(func() { s.Kill() })
 	client.create(t, s, "judged")
 	const writers = 4
 	var judges [writers]*damagetest.Judge
@@ -211,7 +205,7 @@ func TestLiveKilled(t *testing.T) {
 			})
 		}
 		time.Sleep(after)
-		running.kill()
+		running.Kill()
 		close(over)
 		wg.Wait()
 		if filling && r.IntN(2) == 0 {
@@ -229,7 +223,7 @@ func TestLiveKilled(t *testing.T) {
 			})
 			checkAll(fmt.Sprintf("round %d, with room again", round))
 		}
-		if lines := strings.Count(s.logged(), "\n"); lines > 500 {
+		if lines := strings.Count(s.Log(), "\n"); lines > 500 {
 			t.Errorf("round %d: %d lines were logged", round, lines)
 		}
 	}
@@ -246,7 +240,7 @@ func TestLiveDamaged(t *testing.T) {
 	for i := range 200 {
 		client.send(first, j, fmt.Sprint("p", i), fmt.Sprint(i))
 	}
-	first.kill() // which leaves all in the first log
+	first.Kill() // which leaves all in the first log
 	if j.Acked() != 200 {
 		t.Fatalf("%d writes were acknowledged", j.Acked())
 	}
@@ -273,21 +267,21 @@ func TestLiveDamaged(t *testing.T) {
 			change(t, table)
 			before := listing(t, table)
 			s := serve(t, data, "--live", dir, "--keys", client.file)
-			code, body, err := client.do(http.MethodGet, s.url+"/points/judged/within?bbox=-180,-90,180,90", "")
+			code, body, err := client.do(http.MethodGet, s.URL+"/points/judged/within?bbox=-180,-90,180,90", "")
 			if err != nil || code != http.StatusServiceUnavailable || !strings.Contains(body, `"data-damaged"`) {
 				t.Errorf("the damaged collection answers %d %.300s %v", code, body, err)
 			}
-			code, body, err = client.do(http.MethodGet, s.url+"/points/other", "")
+			code, body, err = client.do(http.MethodGet, s.URL+"/points/other", "")
 			if err != nil || code != http.StatusOK {
 				t.Errorf("another collection answers %d %s %v", code, body, err)
 			}
 			// What cannot be read may be private: only the log and the admin listener name it.
-			if _, body, _ := get(t, s.url+"/status"); !strings.Contains(body, `"damaged"`) || strings.Contains(body, "judged") {
+			if _, body, _ := get(t, s.URL+"/status"); !strings.Contains(body, `"damaged"`) || strings.Contains(body, "judged") {
 				t.Errorf("/status does not tell of a damaged collection, or names it: %s", body)
 			}
-			s.stop(t)
-			if strings.Contains(s.logged(), "goroutine ") || !strings.Contains(s.logged(), "judged") {
-				t.Errorf("it logs %s", s.logged())
+			s.Stop(t)
+			if strings.Contains(s.Log(), "goroutine ") || !strings.Contains(s.Log(), "judged") {
+				t.Errorf("it logs %s", s.Log())
 			}
 			after := listing(t, table)
 			for _, path := range before {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // oddFS is what a file system refuses. 0 is nothing.
@@ -151,7 +153,7 @@ func TestOddFileSystems(t *testing.T) {
 			}
 			mustIngest(t, data, "verify")
 			cmd, _ := ingest(t, data)
-			cmd.Path, cmd.Args = program(t, "tileserver"), []string{"tileserver", "keys", "new", "fleet", "--keys", keys, "--scope", "write:taxis"}
+			cmd.Path, cmd.Args = programs.Path(t, programs.TileServer), []string{"tileserver", "keys", "new", "fleet", "--keys", keys, "--scope", "write:taxis"}
 			cmd.Stdout = nil
 			key, err := cmd.Output()
 			if err != nil {
@@ -161,7 +163,7 @@ func TestOddFileSystems(t *testing.T) {
 				s := serve(t, data, "--live", live, "--keys", keys)
 				ask := func(method, path, body string) (int, string) {
 					t.Helper()
-					req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+					req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -183,16 +185,16 @@ func TestOddFileSystems(t *testing.T) {
 				}
 				if run == 0 {
 					if code, got := ask(http.MethodPut, "/points/taxis", "{}"); code >= 300 {
-						t.Fatalf("%d %s: %s", code, got, s.logged())
+						t.Fatalf("%d %s: %s", code, got, s.Log())
 					}
 					if code, got := ask(http.MethodPut, "/points/taxis/a", `{"type":"Feature","geometry":{"type":"Point","coordinates":[16.4,48.2]},"properties":{}}`); code >= 300 {
-						t.Fatalf("%d %s: %s", code, got, s.logged())
+						t.Fatalf("%d %s: %s", code, got, s.Log())
 					}
 				}
 				if code, got := ask(http.MethodGet, "/points/taxis/a", ""); code != 200 || !strings.Contains(got, `[16.4,48.2]`) {
 					t.Errorf("run %d: %d %s", run, code, got)
 				}
-				s.stop(t)
+				s.Stop(t)
 			}
 		})
 	}
@@ -212,12 +214,12 @@ func TestOddFileSystems(t *testing.T) {
 		}
 		mustIngest(t, data, "verify") // reading needs no lock
 		s := serve(t, data)
-		if code, got, _ := get(t, s.url+"/points/shops/count"); code != 200 {
+		if code, got, _ := get(t, s.URL+"/points/shops/count"); code != 200 {
 			t.Errorf("%d %s", code, got)
 		}
-		s.stop(t)
+		s.Stop(t)
 		cmd, out := ingest(t, data)
-		cmd.Path, cmd.Args = program(t, "tileserver"), []string{"tileserver", "--data", data, "--listen", "127.0.0.1:0", "--live", filepath.Join(dir, "live")}
+		cmd.Path, cmd.Args = programs.Path(t, programs.TileServer), []string{"tileserver", "--data", data, "--listen", "127.0.0.1:0", "--live", filepath.Join(dir, "live")}
 		if err := cmd.Run(); err == nil || !strings.Contains(out.String(), "local disk") {
 			t.Errorf("--live: %v: %s", err, out)
 		}

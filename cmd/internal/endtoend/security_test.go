@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quadrille/cmd/internal/programs"
 )
 
 var update = flag.Bool("update", false, "rewrite the table in docs/security.md")
@@ -127,7 +129,7 @@ func TestAttacks(t *testing.T) {
 		`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"code":"x","name":`+string(name)+`},"geometry":{"type":"Polygon","coordinates":[[[-3,-3],[3,-3],[3,3],[-3,3],[-3,-3]]]}}]}`)+":code")
 	mustIngest(t, data, "ip", writeFile(t, filepath.Join(dir, "r.csv"), "20.0.0.0/8,GB,City\n"), "--columns", "network,country,city")
 	s := serve(t, data, "--read-timeout", "1s", "--batch-timeout", "1s", "--batch-bytes", "64KiB", "--cache", "1MiB")
-	host := strings.TrimPrefix(s.url, "http://")
+	host := strings.TrimPrefix(s.URL, "http://")
 
 	var table strings.Builder
 	last := ""
@@ -175,14 +177,14 @@ func TestAttacks(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %s |\n", strings.ReplaceAll(a.what, "|", `\|`), got)
 	}
 	flood(t, s, host)
-	if code, body, _ := get(t, s.url+"/readyz"); code != 200 {
+	if code, body, _ := get(t, s.URL+"/readyz"); code != 200 {
 		t.Errorf("after all that: %d %s", code, body)
 	}
 	compareDoc(t, table.String())
 }
 
 // flood holds many idle connections open while others are answered.
-func flood(t *testing.T, s *server, host string) {
+func flood(t *testing.T, s *programs.Server, host string) {
 	t.Helper()
 	var conns []net.Conn
 	defer func() {
@@ -197,7 +199,7 @@ func flood(t *testing.T, s *server, host string) {
 		}
 		conns = append(conns, c)
 	}
-	if code, _, _ := get(t, s.url+"/places/1"); code != 200 {
+	if code, _, _ := get(t, s.URL+"/places/1"); code != 200 {
 		t.Errorf("beside 400 idle connections: %d", code)
 	}
 	// They are closed when their time for a header is over.

@@ -45,7 +45,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 	var requests, notModified atomic.Int64
 	var seen sync.Map // path and ETag: digest of the answer
 	ask := func(client *http.Client, path, etag string) (string, error) {
-		req, err := http.NewRequest("GET", s.url+path, nil)
+		req, err := http.NewRequest("GET", s.URL+path, nil)
 		if err != nil {
 			return "", err
 		}
@@ -130,7 +130,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			waitFor(t, fmt.Sprint(in.dataset, " ", m.Generation), func() bool {
-				_, b, _ := get(t, s.url+"/status")
+				_, b, _ := get(t, s.URL+"/status")
 				_, b, _ = strings.Cut(b, `"name":"`+in.dataset+`"`)
 				b, _, _ = strings.Cut(b, `"name":`)
 				return strings.Contains(b, fmt.Sprintf(`"generation":%d,`, m.Generation))
@@ -141,7 +141,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 	wg.Wait()
 	select {
 	case err := <-failed:
-		t.Fatalf("%v\n%s", err, s.logged())
+		t.Fatalf("%v\n%s", err, s.Log())
 	default:
 	}
 	t.Logf("%d requests, %d of them answered 304, %d swaps of %d data sets", requests.Load(), notModified.Load(), swaps, len(sets[0]))

@@ -8,17 +8,14 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/gazgen"
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/places"
 )
@@ -54,28 +51,7 @@ func startServer(b *testing.B, n int) *server {
 		b.Fatal(err)
 	}
 
-	program := filepath.Join(b.TempDir(), "tileserver")
-	if out, err := exec.Command("go", "build", "-o", program, "quadrille/cmd/tileserver").CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
-	cmd := exec.Command(program, "--data", dir, "--listen", "127.0.0.1:0")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	_, address, ok := strings.Cut(strings.TrimSpace(line), "http://")
-	if !ok {
-		b.Fatalf("the server said %q, %v", line, err)
-	}
+	address := strings.TrimPrefix(programs.Serve(b, "--data", dir).URL, "http://")
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		b.Fatal(err)
@@ -143,3 +119,5 @@ func BenchmarkNearbyOverHTTPAgainstRedis(b *testing.B) {
 		})
 	}
 }
+
+func TestMain(m *testing.M) { programs.Main(m) }

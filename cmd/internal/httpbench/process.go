@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,9 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // pinned is a command that runs on one core with so many processors of Go's, where
@@ -67,19 +67,14 @@ func startOn(ctx context.Context, processors int, stdin []byte, name string, arg
 
 // startCommand starts a server and waits for the line in which it says where it serves.
 func startCommand(cmd *exec.Cmd) (*running, error) {
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
+	url, err := programs.Start(cmd)
+	if err == nil {
+		return &running{url, cmd}, nil
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
+	if cmd.Process != nil {
+		err = errors.Join(err, cmd.Cancel(), cmd.Wait())
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	_, url, ok := strings.Cut(strings.TrimSpace(line), " serves ")
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("%s did not say where it serves, but %q", cmd, line), err, cmd.Cancel(), cmd.Wait())
-	}
-	return &running{url, cmd}, nil
+	return nil, fmt.Errorf("%s: %w", cmd, err)
 }
 
 // stop ends the process. How it ends says nothing about the measurement.
@@ -126,11 +121,8 @@ func serverProgram(ctx context.Context, named, dir string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	program := filepath.Join(dir, "tileserver")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "quadrille/cmd/tileserver")
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
+	if err := programs.Build(ctx, dir, []string{programs.TileServer}); err != nil {
 		return "", fmt.Errorf("build the tile server, or name one with --tileserver: %w", err)
 	}
-	return program, nil
+	return filepath.Join(dir, programs.TileServer), nil
 }

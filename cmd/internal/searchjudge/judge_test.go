@@ -94,7 +94,7 @@ func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the demo's data takes minutes: run without -short")
 	}
-	p := programs{t.TempDir()}
+	p := binaries{t.TempDir()}
 	data, sample := os.Getenv("QUADRILLE_DEMO_DATA"), filepath.Join("..", "..", "..", "sample")
 	if data == "" {
 		if _, err := os.Stat(filepath.Join(sample, "node_modules")); err != nil {

@@ -62,7 +62,7 @@ func (c *cli) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	p := programs{c.Bin}
+	p := binaries{c.Bin}
 	var judged []judgement
 	for _, set := range []string{setDemo, setFull} {
 		data := c.Demo

@@ -1,32 +1,30 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"quadrille/cmd/internal/programs"
 )
 
-// programs are ingest and tileserver in a directory.
-type programs struct{ dir string }
+// binaries are ingest and tileserver in a directory.
+type binaries struct{ dir string }
 
-func (p programs) build(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", p.dir+string(filepath.Separator), "quadrille/cmd/ingest", "quadrille/cmd/tileserver")
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
+func (p binaries) build(ctx context.Context) error {
+	if err := programs.Build(ctx, p.dir, []string{programs.Ingest, programs.TileServer}); err != nil {
 		return fmt.Errorf("build the programs, or name their directory with --bin: %w", err)
 	}
 	return nil
 }
 
 // ingest runs a command of ingest.
-func (p programs) ingest(ctx context.Context, data string, args ...string) error {
+func (p binaries) ingest(ctx context.Context, data string, args ...string) error {
 	out, err := exec.CommandContext(ctx, filepath.Join(p.dir, "ingest"), append([]string{"--data", data, "--quiet"}, args...)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ingest %s: %w: %s", strings.Join(args, " "), err, out)
@@ -35,7 +33,7 @@ func (p programs) ingest(ctx context.Context, data string, args ...string) error
 }
 
 // ingestFull publishes the full data from the publishers' files.
-func (p programs) ingestFull(ctx context.Context, data, files string) error {
+func (p binaries) ingestFull(ctx context.Context, data, files string) error {
 	borders := filepath.Join(files, "natural-earth", "10m", "ne_10m_admin_")
 	places := filepath.Join(files, "geonames")
 	for _, args := range [][]string{
@@ -57,23 +55,15 @@ func (p programs) ingestFull(ctx context.Context, data, files string) error {
 }
 
 // judge serves a data directory and asks the queries of a set.
-func (p programs) judge(ctx context.Context, data, set string, queries []query) (j judgement, err error) {
+func (p binaries) judge(ctx context.Context, data, set string, queries []query) (j judgement, err error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(p.dir, "tileserver"), "--data", data, "--listen", "127.0.0.1:0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	var log strings.Builder
 	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	site, err := programs.Start(cmd)
+	if cmd.Process == nil {
 		return j, err
-	}
-	if err := cmd.Start(); err != nil {
-		return j, err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	_, site, ok := strings.Cut(strings.TrimSpace(line), " serves ")
-	if err == nil && !ok {
-		err = fmt.Errorf("tileserver did not say where it serves, but %q", line)
 	}
 	if err == nil {
 		j, err = ask(ctx, site, set, queries)

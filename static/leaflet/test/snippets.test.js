@@ -32,7 +32,7 @@ test('names of layers end no script and no string', () => {
 })
 
 test('the versions are those of the libraries that the pages are tried with', async () => {
-  const { dependencies } = JSON.parse(await readFile(new URL('../../../cmd/tileserver/testdata/clients/package.json', import.meta.url)))
+  const { dependencies } = JSON.parse(await readFile(new URL('../../../cmd/tileserver/internal/clienttest/testdata/clients/package.json', import.meta.url)))
   const asked = Object.values(texts(view)).flatMap(text => [...text.matchAll(/unpkg\.com\/((?:@[\w-]+\/)?[\w.-]+)@([\d.]+)\//g)])
   assert.ok(asked.length >= 8)
   for (const [, name, version] of asked) assert.equal(version, dependencies[name], name)

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/httpapi"
@@ -81,7 +82,7 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 func TestMapPageOfPoints(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code")
 	ingest("--data", dir, "places", "testdata/browser/places.tsv")
 
@@ -133,7 +134,7 @@ func TestMapPageOfPoints(t *testing.T) {
 		if got := evaluate[[]string](w, `[...document.querySelectorAll('#card a')].map(a => a.getAttribute('href'))`); !slices.Equal(got, []string{"points/shops/shop%2F1", "https://example.org/?a=%3Cb%3E"}) {
 			t.Errorf("links %q", got)
 		}
-		w.picture("points-card")
+		w.keep("points-card")
 	})
 	t.Run("keyboard", func(t *testing.T) {
 		w := open(t, browser, site+"/#7/42/12", screen{width: 1280, height: 800, density: 1})
@@ -147,7 +148,7 @@ func TestMapPageOfPoints(t *testing.T) {
 		w := open(t, browser, site+"/#6/46.02/14.02", screen{width: 1280, height: 800, density: 1})
 		w.waitFor(asked("tiles/points:shops/4/"))
 		w.settled()
-		w.picture("points-cluster")
+		w.keep("points-cluster")
 		w.click(46.0245, 14.0195)
 		w.waitFor(`location.hash.startsWith('#8/')`)
 		w.waitFor(`document.querySelector('#announce').textContent.includes('points of Shops')`)
@@ -185,18 +186,15 @@ func TestMapPageOfPoints(t *testing.T) {
 func TestMapPageOfFences(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
 		"--layer", "state=testdata/browser/states.geojson:code")
 	ingest("--data", dir, "places", "testdata/browser/places.tsv")
 	keys := filepath.Join(t.TempDir(), "keys")
-	made, err := keysNew(t, "fleet", keys, "--scope", "write:*").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := strings.TrimSpace(string(made))
+	key := newKey(t, "fleet", keys, "write:*")
 	args := []string{"--data", dir, "--live", filepath.Join(t.TempDir(), "live"), "--keys", keys, "--anonymous"}
-	site, _, stop := start(t, args...)
+	server := programs.Serve(t, args...)
+	site := server.URL
 	send := func(method, path, body string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, site+path, strings.NewReader(body))
@@ -219,10 +217,8 @@ func TestMapPageOfFences(t *testing.T) {
 	}
 	restart := func() {
 		t.Helper()
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
-		_, _, stop = start(t, append(args, "--listen", strings.TrimPrefix(site, "http://"))...)
+		server.Stop(t)
+		server = programs.Serve(t, append(args, "--listen", strings.TrimPrefix(site, "http://"))...)
 	}
 	send(http.MethodPut, "/points/taxis", `{"title":"Taxis"}`)
 	put("t-7", 44, 11) // at sea
@@ -257,7 +253,7 @@ func TestMapPageOfFences(t *testing.T) {
 			if role := evaluate[string](w, `document.querySelector('#crossings ol').parentElement.role + ' ' + document.querySelector('#crossings ol').parentElement.ariaLive`); role != "status polite" {
 				t.Errorf("the notes are read out as %q", role)
 			}
-			w.picture("fence-" + s.name)
+			w.keep("fence-" + s.name)
 
 			// Another region shares the stream.
 			evaluate[chromedp.Void](w, `{ const s = document.querySelector('#card .watch select'); s.value = '0'; s.dispatchEvent(new Event('change')) }`)
@@ -283,7 +279,7 @@ func TestMapPageOfFences(t *testing.T) {
 			if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
 				t.Errorf("the page is %d pixels wider than the screen", n)
 			}
-			w.picture("fence-many-" + s.name)
+			w.keep("fence-many-" + s.name)
 
 			// Those that stop are told no more, and the focus stays in the page.
 			for range 2 {

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"encoding/json"
@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // The snippets of "Use this map" work as they are pasted: each is opened in a
@@ -23,7 +25,7 @@ func TestSnippets(t *testing.T) {
 	startBrowser(t) // skips where the page is not built
 	browser := launchBrowser(t, software...)
 	data, _ := clientsData(t)
-	site, _, _ := start(t, "--data", data, "--base-path=/maps")
+	site := programs.Serve(t, "--data", data, "--base-path=/maps").URL
 
 	packages := httptest.NewServer(packageServer(filepath.Join(libraries, "node_modules")))
 	t.Cleanup(packages.Close)

@@ -1,8 +1,9 @@
-package main
+package clienttest
 
 import (
 	"testing"
 
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -12,7 +13,7 @@ func TestCITETiles(t *testing.T) {
 	if err := toyworld.Publish(t.Context(), data); err != nil {
 		t.Fatal(err)
 	}
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 	run := runCITE(t, "ets-ogcapi-tiles10-aio.jar", map[string]string{
 		"iut": site + "/ogc", "noofcollections": "-1",
 		"tilematrixsetdefinitionuri": "http://www.opengis.net/def/tilematrixset/OGC/1.0/WebMercatorQuad",

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"bytes"
@@ -91,6 +91,9 @@ func runBrowser(path string, more ...chromedp.ExecAllocatorOption) (browser cont
 	for _, flag := range []string{"disable-gpu", "disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
+	// The address bar of a window that nobody sees is a page of its own, which takes as
+	// much of the processor as the pages that are tested.
+	options = append(options, chromedp.Flag("disable-features", "WebUIOmniboxPopup,WebUIOmniboxAimPopup,PreloadTopChromeWebUI"))
 	allocator, end := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	ends = append(ends, end)
 	browser, end = chromedp.NewContext(allocator)
@@ -334,19 +337,30 @@ func (w *window) pixel(lat, lon float64) (x, y float64) {
 	return float64(w.width)/2 + (lon+360*turns-cLon)/360*size, float64(w.height)/2 + (py-cy)*size
 }
 
-// picture takes a screenshot, and keeps it under a name, if it has one, in the
-// directory named by QUADRILLE_SCREENSHOTS.
+// screenshots is where pictures are kept for people to look at, if anywhere.
+var screenshots = os.Getenv("QUADRILLE_SCREENSHOTS")
+
+// keep takes a screenshot that nothing but people judge: none where it is not kept, for
+// each takes a moment that is multiplied by the size of the window.
+func (w *window) keep(name string) {
+	w.t.Helper()
+	if screenshots != "" {
+		w.picture(name)
+	}
+}
+
+// picture takes a screenshot, and keeps it under a name, if it has one.
 func (w *window) picture(name string) image.Image {
 	w.t.Helper()
 	shot, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if dir := os.Getenv("QUADRILLE_SCREENSHOTS"); dir != "" && name != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+	if screenshots != "" && name != "" {
+		if err := os.MkdirAll(screenshots, 0o755); err != nil {
 			w.t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(screenshots, name+".png"), shot, 0o644); err != nil {
 			w.t.Fatal(err)
 		}
 	}

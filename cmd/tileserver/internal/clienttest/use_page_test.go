@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"fmt"
@@ -10,13 +10,15 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // The map in a frame of another page, below a base path: what it shows, and what it
 // does with an address that says little or nonsense.
 func TestEmbed(t *testing.T) {
 	browser := startBrowser(t)
-	site, _, _ := start(t, "--data", smallData(t), "--base-path=/maps")
+	site := programs.Serve(t, "--data", smallData(t), "--base-path=/maps").URL
 	holder := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		sandbox := ""
@@ -72,7 +74,7 @@ func TestEmbed(t *testing.T) {
 			if lang := evaluate[string](w, `document.documentElement.lang`); (lang == "ar") != strings.Contains(tt.query, "lang=ar") {
 				t.Errorf("the language is %s", lang)
 			}
-			w.picture("embed-" + strings.ReplaceAll(tt.name, " ", "-"))
+			w.keep("embed-" + strings.ReplaceAll(tt.name, " ", "-"))
 		})
 	}
 }
@@ -80,7 +82,7 @@ func TestEmbed(t *testing.T) {
 // "Use this map": a dialog of tabs, by mouse and keyboard.
 func TestUsePanel(t *testing.T) {
 	browser := startBrowser(t)
-	site, _, _ := start(t, "--data", smallData(t))
+	site := programs.Serve(t, "--data", smallData(t)).URL
 	const (
 		tab   = `document.activeElement.matches('#use [role=tab][aria-selected=true]') && document.activeElement.textContent`
 		shown = `[...document.querySelectorAll('#use [role=tabpanel]')].filter(p => !p.hidden)`
@@ -102,7 +104,7 @@ func TestUsePanel(t *testing.T) {
 			if n := evaluate[int](w, `document.querySelector('#use').scrollWidth - document.querySelector('#use').clientWidth`); n > 0 {
 				t.Errorf("the dialog is %d pixels too wide", n)
 			}
-			w.picture(name)
+			w.keep(name)
 			for _, step := range []struct{ key, tab string }{
 				{kb.ArrowRight, "Leaflet vector"}, {kb.ArrowLeft, "MapLibre GL"}, {kb.ArrowLeft, "iframe"}, {kb.ArrowLeft, "QGIS"}, {kb.Home, "MapLibre GL"}, {kb.End, "iframe"},
 			} {
@@ -116,7 +118,7 @@ func TestUsePanel(t *testing.T) {
 			w.press("#use-iframe-panel button.chip")
 			w.waitFor(`document.querySelector('#use-iframe-panel button.chip').textContent === 'Copied'`)
 			w.press("#use-qgis")
-			w.picture(name + "-qgis")
+			w.keep(name + "-qgis")
 			w.key(kb.Escape)
 			w.waitFor(`!document.querySelector('#use').open`)
 			// It opens where it was left, for what the map shows now.

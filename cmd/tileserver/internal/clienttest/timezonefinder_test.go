@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"quadrille/cmd/internal/programs"
 	"quadrille/quadkey"
 )
 
@@ -45,7 +46,7 @@ type clocks [2]int
 // as they were released. QUADRILLE_PYTHON names a Python that has it:
 //
 //	python3 -m venv VENV && VENV/bin/pip install timezonefinder==9.*
-//	QUADRILLE_PYTHON=VENV/bin/python go test -count 1 -timeout 60m -v -run '^TestTimezonefinder$' ./cmd/tileserver
+//	QUADRILLE_PYTHON=VENV/bin/python go test -count 1 -timeout 60m -v -run '^TestTimezonefinder$' ./cmd/tileserver/internal/clienttest
 //
 // At 99.9 % of the points on land the offsets at both solstices must be the same.
 // Every other point must lie at a border of zones, which the demo draws with less
@@ -55,7 +56,7 @@ func TestTimezonefinder(t *testing.T) {
 	if python == "" {
 		t.Skip("QUADRILLE_PYTHON names no Python with timezonefinder: pip install timezonefinder==9.*")
 	}
-	site, _, _ := start(t, "--data", demoData(t, buildIngest(t)))
+	site := programs.Serve(t, "--data", demoData(t, programs.Ingester(t))).URL
 	points := askZones(t, site)
 	finder := func(points []zonedPoint) {
 		t.Helper()

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"image"
@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // Map libraries that nobody here wrote draw maps from a running server, on
@@ -48,7 +50,7 @@ func clientsData(t *testing.T) (dir, view string) {
 func smallData(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
 		"--layer", "state=testdata/browser/states.geojson:code", "--attribution", `Us <i>& "friends"</i>, https://example.org/credits`)
 	ingest("--data", dir, "places", "testdata/browser/places.tsv")
@@ -76,7 +78,7 @@ func TestMapLibraries(t *testing.T) {
 	libraries := clientsDir(t)
 	browser := launchBrowser(t, software...)
 	data, view := clientsData(t)
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 
 	pages := clientPages(t, libraries)
 
@@ -107,7 +109,7 @@ func TestMapLibraries(t *testing.T) {
 			if evaluate[string](w, `window.credits`) == "" {
 				t.Error("the sources are not credited")
 			}
-			w.picture(tt.name)
+			w.keep(tt.name)
 		})
 	}
 }
@@ -117,7 +119,7 @@ func TestMapLibreTiles(t *testing.T) {
 	libraries := clientsDir(t)
 	browser := launchBrowser(t, software...)
 	data, view := clientsData(t)
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 
 	pages := clientPages(t, libraries)
 
@@ -162,7 +164,7 @@ func TestForeignValidators(t *testing.T) {
 		if glyphs != "" {
 			args = append(args, glyphs)
 		}
-		site, _, _ := start(t, args...)
+		site := programs.Serve(t, args...).URL
 		// Modules are looked for beside the script.
 		script, err := os.ReadFile("testdata/clients/validate.mjs")
 		if err != nil {
@@ -185,7 +187,7 @@ func TestGDAL(t *testing.T) {
 		t.Skip("ogrinfo is not installed (gdal-bin)")
 	}
 	data, _ := clientsData(t)
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 	info := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), ogrinfo, append([]string{"-ro", "-so", "-al", "--config", "GDAL_HTTP_TIMEOUT", "30"}, args...)...)
@@ -216,7 +218,7 @@ func TestGDAL(t *testing.T) {
 // The page to read, in a browser: in both colours, on a desk and on a phone.
 func TestDocsInBrowser(t *testing.T) {
 	browser := commonBrowser(t)
-	site, _, _ := start(t, "--data", t.TempDir())
+	site := programs.Serve(t, "--data", t.TempDir()).URL
 	for name, s := range map[string]screen{
 		"docs-desktop":       {width: 1280, height: 900, density: 1},
 		"docs-desktop-dark":  {width: 1280, height: 900, density: 1, dark: true},
@@ -240,7 +242,7 @@ func TestDocsInBrowser(t *testing.T) {
 			if ids := evaluate[string](w, broken); ids != "" {
 				t.Errorf("links to %s lead nowhere", ids)
 			}
-			w.picture(name)
+			w.keep(name)
 		})
 	}
 }

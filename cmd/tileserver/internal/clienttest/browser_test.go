@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"bufio"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // The map page in a real browser, over data that the real ingest command made
@@ -21,12 +23,12 @@ import (
 func TestMapPage(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
 		"--layer", "state=testdata/browser/states.geojson:code", "--attribution", `Us <i>& "friends"</i>, https://example.org/credits`)
 	ingest("--data", dir, "places", "testdata/browser/places.tsv")
 	ingest("--data", dir, "ip", "testdata/browser/ip.csv")
-	site, _, _ := start(t, "--data", dir)
+	site := programs.Serve(t, "--data", dir).URL
 
 	// What the fixtures' hostile names must look like on the page.
 	const eastland, sons = `Eastland <b>& "Co"</b>`, "<img src=x onerror=alert(1)> & Sons"
@@ -79,13 +81,13 @@ func TestMapPage(t *testing.T) {
 	t.Run("address", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45/12", screen{width: 390, height: 844, density: 2, dark: true, touch: true})
 		w.drawn(1)
-		w.picture("phone-dark")
+		w.keep("phone-dark")
 		w.lookUp("12.0.7.9")
 		w.waitFor(`document.querySelector('#card dl')?.textContent.includes('12.0.0.0/16')`)
 		// Farland lies across ±180°: the map must have flown there, and not around the world to see both halves.
 		w.waitFor(`Math.abs(Math.abs(Number(location.hash.split('/')[2])) - 180) < 3 && Number(location.hash.slice(1).split('/')[0]) >= 4`)
 		w.drawn(1)
-		w.picture("phone-dark-address")
+		w.keep("phone-dark-address")
 
 		// The same page says in words what is wrong, without moving. The browser itself logs the status.
 		w.expect("404", "400")
@@ -143,7 +145,7 @@ func TestMapPage(t *testing.T) {
 		if got := w.texts(".suggestions .suggestion-name"); len(got) == 0 || !strings.Contains(got[0], sons) {
 			t.Errorf("suggestions: %q, want %q first", got, sons)
 		}
-		w.picture("desktop-search")
+		w.keep("desktop-search")
 		// The arrows move the choice, and past the last one back into the field.
 		active := `document.querySelector('#search').getAttribute('aria-activedescendant')`
 		w.key(kb.ArrowDown)
@@ -157,7 +159,7 @@ func TestMapPage(t *testing.T) {
 		w.key(kb.Enter)
 		w.waitFor(`document.querySelector('#card h2')?.textContent === ` + quote(sons))
 		w.waitFor(`document.querySelectorAll('#map .pin').length === 1 && Number(location.hash.slice(1).split('/')[0]) >= 8`)
-		w.picture("desktop-search-found")
+		w.keep("desktop-search-found")
 	})
 
 	// A region is outlined, coordinates get a pin, and a link opens either again.
@@ -180,7 +182,7 @@ func TestMapPage(t *testing.T) {
 			if icons := evaluate[int](w, `document.querySelectorAll('.suggestions li > svg').length`); icons != len(names) {
 				t.Errorf("%d icons for %d suggestions", icons, len(names))
 			}
-			w.picture("desktop-search-" + strings.Fields(text)[0])
+			w.keep("desktop-search-" + strings.Fields(text)[0])
 			w.key(kb.Enter)
 		}
 		suggested("north west", "North Westland", "Westland · state")
@@ -250,25 +252,25 @@ func TestMapPage(t *testing.T) {
 // The page over real countries, places and addresses.
 func TestMapPageOfRealData(t *testing.T) {
 	browser := startBrowser(t)
-	const shared = "../../../shared/data"
+	const shared = "../../../../../shared/data"
 	if _, err := os.Stat(shared); err != nil {
 		t.Skipf("no real data: %v", err)
 	}
 	dir := t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	countries := someCountries(t, shared+"/natural-earth/110m/ne_110m_admin_0_countries.geojson.gz", "CH", "DE", "FR", "IT", "AT")
 	ingest("--data", dir, "boundaries", "--layer", "country="+countries)
 	ingest("--data", dir, "places", shared+"/geonames/cities15000.zip")
 	ingest("--data", dir, "ip", shared+"/ip/geo-asn-country-ipv4-20231223.csv.gz")
-	site, _, _ := start(t, "--data", dir)
+	site := programs.Serve(t, "--data", dir).URL
 
 	w := open(t, browser, site+"/#5/47/9", screen{width: 1280, height: 800, density: 1, dark: true})
 	w.drawn(20)
-	w.picture("real-desktop-dark")
+	w.keep("real-desktop-dark")
 	w.lookUp("193.5.216.1")
 	w.waitFor(`document.querySelector('#card .subtitle')?.textContent === 'Switzerland' && Number(location.hash.slice(1).split('/')[0]) >= 6`)
 	w.drawn(5)
-	w.picture("real-desktop-dark-address")
+	w.keep("real-desktop-dark-address")
 	w.click(47.05, 8.3)
 	w.waitFor(`document.querySelector('#card h2')?.textContent === 'Switzerland'`)
 	w.waitFor(listedPlaces)

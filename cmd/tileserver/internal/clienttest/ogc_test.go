@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // ogcPage is a page of features.
@@ -75,7 +77,7 @@ func TestOGCFeatures(t *testing.T) {
 		data = t.TempDir()
 		publishFeatures(t, data)
 	}
-	site, _, _ := start(t, "--data", data, "--address-limit=1000000/1m")
+	site := programs.Serve(t, "--data", data, "--address-limit=1000000/1m").URL
 	_, text := fetch(t, site+"/ogc/collections")
 	var list struct{ Collections []struct{ ID string } }
 	if err := json.Unmarshal([]byte(text), &list); err != nil {

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"quadrille/cellstore/hbasestore/hbasetest"
+	"quadrille/cmd/internal/programs"
 	"quadrille/quadkey"
 )
 
@@ -27,7 +28,7 @@ import (
 func TestDemoOnHBase(t *testing.T) {
 	browser := startBrowser(t)
 	cluster := hbasetest.ForFaults(t)
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	data := demoData(t, ingest)
 	const namespace = "demo"
 	store := "hbase://" + strings.Join(cluster.GatewayAddrs(), ",") + "/" + namespace + "?compression=off"
@@ -35,11 +36,11 @@ func TestDemoOnHBase(t *testing.T) {
 	ingest("--data", data, "push", "--store", store)
 	t.Logf("pushed in %v", time.Since(began).Round(time.Second))
 
-	local, _, _ := start(t, "--data", data)
+	local := programs.Serve(t, "--data", data).URL
 	questions := demoQuestions(t, local)
 	// One with room for what it has read, one that asks the cluster anew each time.
-	first, _, _ := start(t, "--data", t.TempDir(), "--store", store)
-	second, _, _ := start(t, "--data", t.TempDir(), "--store", store, "--cache", "1MiB", "--no-ip-index")
+	first := programs.Serve(t, "--data", t.TempDir(), "--store", store).URL
+	second := programs.Serve(t, "--data", t.TempDir(), "--store", store, "--cache", "1MiB", "--no-ip-index").URL
 	l := startCrowd(t, questions, first, second)
 	l.recovered("nothing")
 
@@ -50,7 +51,7 @@ func TestDemoOnHBase(t *testing.T) {
 		w.expect("503 for ", "the server responded with a status of 503")
 		w.drawn(5)
 		w.whole()
-		w.picture(fmt.Sprintf("hbase-%d", i+1))
+		w.keep(fmt.Sprintf("hbase-%d", i+1))
 	}
 	l.recovered("two map pages")
 
@@ -78,7 +79,7 @@ func TestDemoOnHBase(t *testing.T) {
 		w.visit(first + []string{"/#5/48/16", "/#5/36/-110"}[i])
 		w.drawn(5)
 		w.whole()
-		w.picture(fmt.Sprintf("hbase-%d-after", i+1))
+		w.keep(fmt.Sprintf("hbase-%d-after", i+1))
 	}
 	if err := errors.Join(victim.Start(), cluster.Await(ctx, victim)); err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func demoData(t *testing.T, ingest func(...string) string) string {
 	if dir := os.Getenv("QUADRILLE_DEMO_DATA"); dir != "" {
 		return dir
 	}
-	sample := filepath.Join("..", "..", "sample")
+	sample := filepath.Join("..", "..", "..", "..", "sample")
 	if _, err := os.Stat(filepath.Join(sample, "node_modules")); err != nil {
 		t.Skip("the sample packages are not installed: run make sample, or name the demo's data in QUADRILLE_DEMO_DATA")
 	}

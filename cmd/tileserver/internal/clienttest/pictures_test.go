@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"context"
@@ -19,6 +19,8 @@ import (
 	"golang.org/x/image/draw"
 
 	"github.com/chromedp/chromedp"
+
+	"quadrille/cmd/internal/programs"
 )
 
 var updatePictures = flag.Bool("update-pictures", false, "rewrite the golden file of the gallery's thumbnails instead of comparing with it")
@@ -113,13 +115,13 @@ func views() []view {
 // TestPictures draws the gallery, each picture and a sheet of all, into the directory of QUADRILLE_SCREENSHOTS, from the demo's
 // data in QUADRILLE_PICTURES, and compares each with its golden thumbnail. `make pictures` runs it.
 func TestPictures(t *testing.T) {
-	data, dir := os.Getenv("QUADRILLE_PICTURES"), os.Getenv("QUADRILLE_SCREENSHOTS")
+	data, dir := os.Getenv("QUADRILLE_PICTURES"), screenshots
 	if data == "" || dir == "" {
 		t.Skip("no gallery without data and a directory: run make pictures, or set QUADRILLE_PICTURES and QUADRILLE_SCREENSHOTS")
 	}
 	startBrowser(t) // skips where the page is not built
 	browser := launchBrowser(t, software...)
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 	libraries := os.Getenv("QUADRILLE_CLIENTS")
 	host := clientPages(t, libraries)
 
@@ -274,6 +276,6 @@ func writeSheet(t *testing.T, browser context.Context, dir string, all []view) {
 	w := open(t, browser, files.URL+"/#", screen{width: 492*sheetColumns + 12, height: 336*rows + 24, density: 1})
 	w.expect("favicon", "404")
 	w.waitFor(`[...document.images].every(i => i.complete)`)
-	w.picture("contact-sheet")
+	w.keep("contact-sheet")
 	t.Logf("the sheet of all views is %s", filepath.Join(dir, "contact-sheet.png"))
 }

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"cmp"
@@ -17,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/tracing"
 	"github.com/chromedp/chromedp"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // What the page may cost before a reader sees the map.
@@ -30,11 +32,11 @@ const (
 func TestMapPageBudget(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
 		"--layer", "state=testdata/browser/states.geojson:code")
 	ingest("--data", dir, "places", "testdata/browser/places.tsv")
-	site, _, _ := start(t, "--data", dir)
+	site := programs.Serve(t, "--data", dir).URL
 	w := open(t, browser, site+"/#", screen{width: 1280, height: 800, density: 1})
 	w.waitFor(`document.querySelector('.region') !== null`)
 	w.drawn(0) // names of countries may leave no room for a city
@@ -45,7 +47,7 @@ func TestMapPageBudget(t *testing.T) {
 
 // How smooth the page is on a machine a quarter as fast, as a table:
 //
-//	QUADRILLE_SMOOTH=data go test -v -run TestMapPageSmoothness ./cmd/tileserver
+//	QUADRILLE_SMOOTH=data go test -v -run TestMapPageSmoothness ./cmd/tileserver/internal/clienttest
 //
 // The variable names the data directory to serve. Tasks are measured by the
 // clock of the page's main thread, so that others on the machine matter less.
@@ -55,7 +57,7 @@ func TestMapPageSmoothness(t *testing.T) {
 		t.Skip("no data to be smooth with: set QUADRILLE_SMOOTH to a data directory")
 	}
 	browser := startBrowser(t)
-	site, _, _ := start(t, "--data", dir)
+	site := programs.Serve(t, "--data", dir).URL
 	const slower, rounds = 4, 5
 	var first, named, pans, zooms, wheels []motion
 	var requests, weight int

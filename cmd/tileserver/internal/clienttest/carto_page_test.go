@@ -1,20 +1,22 @@
-package main
+package clienttest
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // What the map says where there is little to see, and where the world begins anew.
 func TestMapPageCartography(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
 		"--layer", "state=testdata/browser/states.geojson:code")
-	site, _, _ := start(t, "--data", dir)
+	site := programs.Serve(t, "--data", dir).URL
 	desktop := screen{width: 1000, height: 700, density: 1}
 	phone := screen{width: 390, height: 700, density: 2, touch: true}
 
@@ -80,7 +82,7 @@ func TestMapPageCartography(t *testing.T) {
 		}
 		w.press(`.layers input[value="graticule"]`)
 		w.waitFor(lines + ` > 5 && location.hash.includes('graticule')`)
-		w.picture("graticule")
+		w.keep("graticule")
 		w.press(`.layers input[value="graticule"]`)
 		w.waitFor(lines + ` === 0`)
 		const scale = `[...document.querySelectorAll('.scale > :not([hidden])')].map(line => line.textContent).join()`

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -22,7 +23,7 @@ var featuresSkipped = map[string]string{
 func TestCITEFeatures(t *testing.T) {
 	data := t.TempDir()
 	publishFeatures(t, data)
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 	run := runCITE(t, "ets-ogcapi-features10-aio.jar", map[string]string{"iut": site + "/ogc", "noofcollections": "-1"})
 	run.expect(t, featuresSkipped)
 	if len(run.passed) < 300 {
@@ -47,5 +48,5 @@ func publishFeatures(t *testing.T, data string) {
 	if err := os.WriteFile(file, []byte("id,name,lat,lon,seen,seats\n1,Oak,47.1,5.2,2026-01-02T03:04:05Z,3\n2,Lime,47.3,6.9,2026-02-02T03:04:05Z,2\n3,Far,-1,170,2026-03-02T03:04:05Z,4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	buildIngest(t)("--data", data, "points", "benches", file)
+	programs.Ingester(t)("--data", data, "points", "benches", file)
 }

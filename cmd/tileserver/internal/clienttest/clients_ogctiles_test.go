@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -33,8 +34,8 @@ func startToyWorld(t *testing.T) string {
 	if err := os.WriteFile(shops, []byte("id,lat,lon,name,price\n1,1.5,20.5,Corner,3\n2,1.25,20.25,Market,4.5\n3,-1,21,\"A, B & <C>\",\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	buildIngest(t)("--data", data, "points", "shops", shops)
-	site, _, _ := start(t, "--data", data)
+	programs.Ingester(t)("--data", data, "points", "shops", shops)
+	site := programs.Serve(t, "--data", data).URL
 	return site
 }
 
@@ -62,8 +63,8 @@ func TestQGIS(t *testing.T) {
 	foreign(t)
 	cmd := pythonWith(t, "qgis.core")
 	picture := filepath.Join(t.TempDir(), "qgis.png")
-	if dir := os.Getenv("QUADRILLE_SCREENSHOTS"); dir != "" {
-		picture = filepath.Join(dir, "qgis-tiles.png")
+	if screenshots != "" {
+		picture = filepath.Join(screenshots, "qgis-tiles.png")
 	}
 	cmd.Args = append(cmd.Args, "testdata/clients/ogc_qgis.py", startToyWorld(t), picture)
 	out, err := cmd.CombinedOutput()

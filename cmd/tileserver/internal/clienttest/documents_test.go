@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -26,7 +27,7 @@ func TestDocuments(t *testing.T) {
 	if err := toyworld.Publish(t.Context(), data); err != nil {
 		t.Fatal(err)
 	}
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 
 	t.Run("docs", func(t *testing.T) {
 		w := open(t, browser, site+"/#", screen{width: 1280, height: 900, density: 1})
@@ -127,7 +128,7 @@ func TestDocuments(t *testing.T) {
 			if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
 				t.Errorf("%s is %d pixels wider than the phone", path, n)
 			}
-			w.picture("narrow" + strings.NewReplacer("/", "-", "#", "-").Replace(path))
+			w.keep("narrow" + strings.NewReplacer("/", "-", "#", "-").Replace(path))
 		}
 	})
 
@@ -159,7 +160,7 @@ func sameRequest(a, b string) bool {
 
 // Nothing that axe-core finds keeps anybody from a page, in either theme.
 func TestPagesAreAccessible(t *testing.T) {
-	axe, err := os.ReadFile("../../static/leaflet/node_modules/axe-core/axe.min.js")
+	axe, err := os.ReadFile("../../../../static/leaflet/node_modules/axe-core/axe.min.js")
 	if err != nil {
 		t.Skip("axe-core is not installed: run npm ci in static/leaflet")
 	}
@@ -168,7 +169,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	if err := toyworld.Publish(t.Context(), data); err != nil {
 		t.Fatal(err)
 	}
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 	for name, page := range map[string]struct{ path, ready string }{
 		"map":       {"/#4/46/8", `document.querySelector('#map').ariaBusy === 'false'`},
 		"card":      {"/#5/46.5/6.5/at=46.5,6.5", `document.querySelector('#card .nearest') !== null`},

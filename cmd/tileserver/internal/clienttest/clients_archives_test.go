@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/tileserver/internal/archive/archivetest"
 	"quadrille/quadkey"
 )
@@ -69,7 +70,7 @@ func TestForeignArchives(t *testing.T) {
 	for _, name := range made {
 		args = append(args, "--basemap", in(name))
 	}
-	site, _, _ := start(t, append(args, "--data", t.TempDir())...)
+	site := programs.Serve(t, append(args, "--data", t.TempDir())...).URL
 	for _, name := range made {
 		t.Run(name, func(t *testing.T) { j.compare(t, site, in(name)) })
 	}
@@ -79,7 +80,7 @@ func TestForeignArchives(t *testing.T) {
 func TestOwnArchives(t *testing.T) {
 	j := newArchiveJudge(t)
 	data, dir := smallData(t), t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	var args []string
 	for _, name := range []string{"world.pmtiles", "world-2.mbtiles"} {
 		path := filepath.Join(dir, name)
@@ -91,7 +92,7 @@ func TestOwnArchives(t *testing.T) {
 			t.Errorf("pmtiles verify: %s", out)
 		}
 	}
-	site, _, _ := start(t, append(args, "--data", data)...)
+	site := programs.Serve(t, append(args, "--data", data)...).URL
 	for _, name := range []string{"world.pmtiles", "world-2.mbtiles"} {
 		t.Run(name, func(t *testing.T) { j.compare(t, site, filepath.Join(dir, name)) })
 	}
@@ -229,11 +230,11 @@ func TestBaseMapInMapLibre(t *testing.T) {
 	browser := launchBrowser(t, software...)
 	data, view := clientsData(t)
 	world := filepath.Join(t.TempDir(), "world.pmtiles")
-	buildIngest(t)("--data", data, "export", "country", world)
+	programs.Ingester(t)("--data", data, "export", "country", world)
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 2}
 	sea := archivetest.Picture(256, color.RGBA{R: 190, G: 215, B: 225, A: 255})
 	pictures := archivetest.Write(t, filepath.Join(t.TempDir(), "pictures.pmtiles"), p.Bytes([]archivetest.Tile{{Data: sea}}))
-	site, _, _ := start(t, "--data", data, "--basemap", pictures, "--basemap", "vectors="+world)
+	site := programs.Serve(t, "--data", data, "--basemap", pictures, "--basemap", "vectors="+world).URL
 	pages := clientPages(t, libraries)
 	w := open(t, browser, pages+"/maplibre.html?"+url.PathEscape(site+" light "+view), screen{width: 1200, height: 800, density: 1})
 	w.expect("it asks another server: "+site+"/", "it asks another server: "+pages+"/node_modules/", "GPU stall due to ReadPixels")

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"encoding/xml"
@@ -33,7 +33,7 @@ func runCITE(t *testing.T, jar string, arguments map[string]string) citeRun {
 	}
 	dir := os.Getenv("QUADRILLE_CITE")
 	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "cite")
+		dir = filepath.Join("..", "..", "..", "..", "..", "shared", "cite")
 	}
 	jar, err = filepath.Abs(filepath.Join(dir, jar))
 	if err != nil {

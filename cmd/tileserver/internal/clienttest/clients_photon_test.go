@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"net/url"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // Clients of the geocoder Photon, which nobody here wrote, search a running server.
@@ -22,7 +24,7 @@ func openPhoton(t *testing.T, page string) *window {
 	t.Helper()
 	pages := clientPages(t, clientsDir(t))
 	browser := launchBrowser(t, software...)
-	site, _, _ := start(t, "--data", smallData(t))
+	site := programs.Serve(t, "--data", smallData(t)).URL
 	w := open(t, browser, pages+"/"+page+"?"+url.PathEscape(site), screen{width: 1000, height: 700, density: 1})
 	w.expect("it asks another server: "+site+"/", "it asks another server: "+pages+"/node_modules/", "GPU stall due to ReadPixels")
 	w.waitFor(`window.ready`)
@@ -43,7 +45,7 @@ func TestPhotonLeaflet(t *testing.T) {
 	if city := evaluate[string](w, `window.reversed.features[0].properties.city`); city != eastport {
 		t.Errorf("leaflet.photon's reverse: %s", city)
 	}
-	w.picture("leaflet-photon")
+	w.keep("leaflet-photon")
 
 	w.do(chromedp.SendKeys(chromedp.CSS(".leaflet-control-geocoder-form input"), "eastp"))
 	w.waitFor(`[...document.querySelectorAll('.leaflet-control-geocoder-alternatives li')].some(e => e.textContent.startsWith(` + quote(eastport) + `))`)
@@ -56,7 +58,7 @@ func TestPhotonLeaflet(t *testing.T) {
 	if city := evaluate[string](w, `window.back[0].properties.city`); city != eastport {
 		t.Errorf("leaflet-control-geocoder's reverse: %s", city)
 	}
-	w.picture("leaflet-control-geocoder")
+	w.keep("leaflet-control-geocoder")
 }
 
 func TestPhotonMapLibre(t *testing.T) {
@@ -75,7 +77,7 @@ func TestPhotonMapLibre(t *testing.T) {
 	if at := evaluate[string](w, `window.chosen.center.join()`); at != "18.5,42" {
 		t.Errorf("chosen: %s", at)
 	}
-	w.picture("maplibre-gl-geocoder")
+	w.keep("maplibre-gl-geocoder")
 	pick("42.1, 18.4")
 	if city := evaluate[string](w, `window.chosen.properties.city`); city != eastport {
 		t.Errorf("reverse: %s", city)
@@ -101,7 +103,7 @@ func TestPhotonGeopy(t *testing.T) {
 	if _, err := run("-c", "import geopy"); err != nil {
 		t.Skip("python3 finds no geopy; QUADRILLE_GEOPY may say where it is")
 	}
-	site, _, _ := start(t, "--data", smallData(t), "--root-geocoder", "photon")
+	site := programs.Serve(t, "--data", smallData(t), "--root-geocoder", "photon").URL
 	out, err := run("testdata/clients/photon_geopy.py", strings.TrimPrefix(site, "http://"))
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

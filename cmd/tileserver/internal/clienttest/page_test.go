@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"fmt"
@@ -16,6 +16,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // What a reader can do with the map page beside looking at it: the panels,
@@ -24,15 +26,15 @@ import (
 func TestMapPagePanels(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
 		"--layer", "state=testdata/browser/states.geojson:code")
 	ingest("--data", dir, "places", manyPlaces(t))
 	ingest("--data", dir, "ip", "testdata/browser/ip.csv")
 	ingest("--data", dir, "timezones")
-	ingest("--data", dir, "airports", "../../sample/airports.csv")
-	ingest("--data", dir, "stations", "../../sample/stations.csv")
-	site, _, _ := start(t, "--data", dir)
+	ingest("--data", dir, "airports", "../../../../sample/airports.csv")
+	ingest("--data", dir, "stations", "../../../../sample/stations.csv")
+	site := programs.Serve(t, "--data", dir).URL
 
 	desktop := screen{width: 1280, height: 800, density: 1}
 	phone := screen{width: 390, height: 844, density: 2, touch: true}
@@ -73,7 +75,7 @@ func TestMapPagePanels(t *testing.T) {
 			}
 		}
 		w.waitFor(listed + ` === 5`)
-		w.picture("panel-here-light")
+		w.keep("panel-here-light")
 		// The clock ticks, and no screen reader is told so every second.
 		before := w.texts("#card .clock")[0]
 		w.waitFor(`document.querySelector('#card .clock').textContent !== ` + quote(before))
@@ -109,7 +111,7 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`document.activeElement === document.querySelectorAll('#card .places button')[1]`)
 		w.key(kb.End)
 		w.waitFor(`document.activeElement === document.querySelectorAll('#card .places button')[4]`)
-		w.picture("panel-nearby-light")
+		w.keep("panel-nearby-light")
 		w.press("#card .more")
 		w.waitFor(listed + ` === 20`)
 		distances := evaluate[[]float64](w, `[...document.querySelectorAll('#card .places .place-distance')].map(e => parseFloat(e.textContent))`)
@@ -139,7 +141,7 @@ func TestMapPagePanels(t *testing.T) {
 		if got := evaluate[string](w, `getComputedStyle(document.documentElement).colorScheme`); got != "dark" {
 			t.Errorf("the link to a dark page opened one that is %q", got)
 		}
-		w.picture("panel-permalink-dark")
+		w.keep("panel-permalink-dark")
 		w.click(46.5, 16)
 		w.waitFor(title + `?.startsWith('Eastland')`)
 		second := w.hash()
@@ -172,7 +174,7 @@ func TestMapPagePanels(t *testing.T) {
 			t.Errorf("the tile in the middle: %q", got)
 		}
 		w.waitFor(`/ ms · (gzip|identity) · (fetched|cached)/.test(document.querySelector('#tile dd')?.textContent)`)
-		w.picture("panel-inspector-light")
+		w.keep("panel-inspector-light")
 		w.key("r")
 		w.waitFor(`[...document.querySelectorAll('#tile dd')].every(e => e.textContent.endsWith('304'))`)
 		w.press("#tile .chip")
@@ -198,7 +200,7 @@ func TestMapPagePanels(t *testing.T) {
 		if got := evaluate[string](w, name); got != "6/33/22" {
 			t.Errorf("pinned was 6/33/22, told about is %s", got)
 		}
-		w.picture("panel-inspector-pinned-light")
+		w.keep("panel-inspector-pinned-light")
 		evaluate[chromedp.Void](w, `{ [...document.querySelectorAll('#tile .chip')].find(e => e.textContent === 'Unpin').click() }`)
 		w.waitFor(`document.querySelectorAll('.inspector .pinned').length === 0 && document.activeElement.matches('#tile .chip')`)
 		// So does Enter, for the tile in the middle; twice lets go of it.
@@ -221,7 +223,7 @@ func TestMapPagePanels(t *testing.T) {
 		if w.view() != at || !strings.HasSuffix(w.hash(), "/ip=me") {
 			t.Errorf("being nowhere moved the map: %s", w.hash())
 		}
-		w.picture("panel-me-light")
+		w.keep("panel-me-light")
 	})
 
 	t.Run("keyboard", func(t *testing.T) {
@@ -254,7 +256,7 @@ func TestMapPagePanels(t *testing.T) {
 		evaluate[chromedp.Void](w, `document.activeElement.blur()`)
 		w.key("?")
 		w.waitFor(`document.querySelector('#help').open`)
-		w.picture("panel-help-light")
+		w.keep("panel-help-light")
 		for _, want := range []string{"docs", "openapi.json", "status", "licenses.txt"} {
 			if n := evaluate[int](w, `document.querySelectorAll('#help a[href="`+want+`"]').length`); n != 1 {
 				t.Errorf("the help has %d links to %s", n, want)
@@ -279,7 +281,7 @@ func TestMapPagePanels(t *testing.T) {
 		w := open(t, browser, site+"/#6/45/5/at=45.2,5.1", phone)
 		w.drawn(1)
 		w.waitFor(listed + ` === 5`)
-		w.picture("panel-phone-light")
+		w.keep("panel-phone-light")
 		low := evaluate[float64](w, `document.querySelector('#card').getBoundingClientRect().top`)
 		w.press("#card .handle")
 		w.waitFor(fmt.Sprintf(`document.querySelector('#card').getBoundingClientRect().top < %f`, low))
@@ -289,7 +291,7 @@ func TestMapPagePanels(t *testing.T) {
 		w.press("#card .close")
 		w.press(".tool-grid")
 		w.settled()
-		w.picture("panel-phone-inspector")
+		w.keep("panel-phone-inspector")
 		small := evaluate[[]string](w, `[...document.querySelectorAll('.tools button, .leaflet-bar a, .bar button, .layers summary')]
 			.filter(e => { const r = e.getBoundingClientRect(); return r.width < 44 || r.height < 44 }).map(e => e.ariaLabel ?? e.textContent)`)
 		if len(small) > 0 {
@@ -306,7 +308,7 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`document.querySelector('#card .subtitle')?.textContent === 'Westburg, Westland'`)
 		w.waitFor(`document.querySelectorAll('#map path.accuracy').length === 1`)
 		w.settled()
-		w.picture("panel-accuracy-light")
+		w.keep("panel-accuracy-light")
 		if got := strings.Join(w.texts("#card dl div"), "|"); !strings.Contains(got, "within 50 km") || !strings.Contains(got, "9.9.9.0/24") || !strings.Contains(got, "hand-made") {
 			t.Errorf("the card says %q", got)
 		}
@@ -389,7 +391,7 @@ func TestMapPagePanels(t *testing.T) {
 					t.Errorf("%s, %s: what is no failure looks like one", name, question)
 				}
 				if picture != "" {
-					w.picture("failure-" + picture + "-" + name)
+					w.keep("failure-" + picture + "-" + name)
 				}
 				w.press("#card .close")
 			}
@@ -422,12 +424,12 @@ func TestMapPagePanels(t *testing.T) {
 	})
 
 	t.Run("missing", func(t *testing.T) {
-		empty, _, _ := start(t, "--data", t.TempDir())
+		empty := programs.Serve(t, "--data", t.TempDir()).URL
 		w := open(t, browser, empty+"/#3/20/0/at=45.2,5.1", desktop)
 		w.expect("404")
 		w.waitFor(`document.querySelector('#notice').textContent.includes('no map published')`)
 		w.waitFor(`[...document.querySelectorAll('#card .note')].map(e => e.textContent).join().match(/Regions.*not published.*Places are not published/)`)
-		w.picture("panel-missing-light")
+		w.keep("panel-missing-light")
 		w.lookUp("8.8.8.8")
 		w.waitFor(`document.querySelector('#card .note')?.textContent.startsWith('IP addresses are not published')`)
 		w.press(".tool-help")

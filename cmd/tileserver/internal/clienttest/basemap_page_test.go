@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"image/color"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/tileserver/internal/archive/archivetest"
 )
 
@@ -25,7 +26,7 @@ func TestBaseMapOnPage(t *testing.T) {
 	}
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 2, Metadata: `{"name":"Sand <i>& stones</i>","attribution":"<a href=\"https://example.org/sand\">Sand</a><img src=x onerror=alert(1)>"}`}
 	path := archivetest.Write(t, filepath.Join(dir, "sand.pmtiles"), p.Bytes(tiles))
-	site, _, _ := start(t, "--data", smallData(t), "--basemap", path)
+	site := programs.Serve(t, "--data", smallData(t), "--basemap", path).URL
 	w := open(t, browser, site+"/#4.5/45/12", screen{width: 1000, height: 700, density: 1})
 	w.waitFor(`document.querySelectorAll('img.leaflet-tile-loaded').length > 3`)
 	w.settled()

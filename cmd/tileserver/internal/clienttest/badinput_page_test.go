@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"fmt"
@@ -20,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"quadrille/cmd/internal/programs"
 )
 
 const (
@@ -54,7 +56,7 @@ func hostileData(t *testing.T) string {
 		}
 		return file
 	}
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country="+write("countries.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(countries, ",")+`]}`)+":code",
 		"--attribution", scriptName+" "+strings.Repeat(longName, 4)+", https://example.org/"+strings.Repeat("long/", 30))
 	ingest("--data", dir, "places", write("places.tsv", places.String()))
@@ -66,7 +68,7 @@ func hostileData(t *testing.T) string {
 func TestMapPageBadInput(t *testing.T) {
 	browser := startBrowser(t)
 	data := hostileData(t)
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 	desktop := screen{width: 1280, height: 800, density: 1}
 	const title = `document.querySelector('#card h2')?.textContent`
 
@@ -88,7 +90,7 @@ func TestMapPageBadInput(t *testing.T) {
 				w.do(chromedp.Navigate(site + "/?lang=" + lang + "#5/45/15"))
 				w.drawn(1)
 				w.fits("map")
-				w.picture("bad-" + name + "-" + lang)
+				w.keep("bad-" + name + "-" + lang)
 				for i, want := range on.names {
 					w.visit(fmt.Sprintf("%s/#6/45/%d/at=45,%d", site, 10*i+5, 10*i+5))
 					w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && ` + listedPlaces)
@@ -96,7 +98,7 @@ func TestMapPageBadInput(t *testing.T) {
 					plain := strings.TrimSpace(strings.NewReplacer("\u202e", "", "\u2066", "").Replace(want))
 					w.waitFor(title + ` === ` + quote(plain))
 					w.fits(fmt.Sprintf("card %d", i))
-					w.picture(fmt.Sprintf("bad-%s-%s-card%d", name, lang, i))
+					w.keep(fmt.Sprintf("bad-%s-%s-card%d", name, lang, i))
 				}
 				// A word in the box brings suggestions, of few lines each.
 				w.press("#card .close")
@@ -110,7 +112,7 @@ func TestMapPageBadInput(t *testing.T) {
 						t.Errorf("a suggestion of %s is %v pixels high", word, high)
 					}
 				}
-				w.picture("bad-" + name + "-" + lang + "-suggestions")
+				w.keep("bad-" + name + "-" + lang + "-suggestions")
 				if n := evaluate[int](w, `document.querySelectorAll('img[src=x], body script').length`); n > 0 {
 					t.Errorf("%d pieces of markup came from names", n)
 				}
@@ -120,8 +122,8 @@ func TestMapPageBadInput(t *testing.T) {
 
 	t.Run("only places", func(t *testing.T) {
 		dir := t.TempDir()
-		buildIngest(t)("--data", dir, "places", "testdata/browser/places.tsv")
-		bare, _, _ := start(t, "--data", dir)
+		programs.Ingester(t)("--data", dir, "places", "testdata/browser/places.tsv")
+		bare := programs.Serve(t, "--data", dir).URL
 		w := open(t, browser, bare+"/#5/45/10", desktop)
 		w.waitFor(`document.querySelectorAll('.place').length > 1 && document.querySelector('#map').ariaBusy === 'false' && document.querySelector('#notice').hidden`)
 		if got, want := w.texts(".layers label span"), []string{"Places"}; !slices.Equal(got, want) {
@@ -130,13 +132,13 @@ func TestMapPageBadInput(t *testing.T) {
 		w.click(45.5, 5)
 		w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && ` + listedPlaces)
 		w.fits("only places")
-		w.picture("bad-only-places")
+		w.keep("bad-only-places")
 	})
 
 	t.Run("no places", func(t *testing.T) {
 		dir := t.TempDir()
-		buildIngest(t)("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code")
-		bare, _, _ := start(t, "--data", dir)
+		programs.Ingester(t)("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code")
+		bare := programs.Serve(t, "--data", dir).URL
 		w := open(t, browser, bare+"/#5/45/10", desktop)
 		w.waitFor(`document.querySelectorAll('.region').length > 0`)
 		w.settled()
@@ -146,7 +148,7 @@ func TestMapPageBadInput(t *testing.T) {
 		w.lookUp("westland")
 		w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && (document.querySelector('#card .note') !== null || ` + title + ` === 'Westland')`)
 		w.fits("no places")
-		w.picture("bad-no-places")
+		w.keep("bad-no-places")
 	})
 
 	// Half of the tiles are refused: the others are drawn, the reader is told once, and nothing is asked again and again.
@@ -156,7 +158,7 @@ func TestMapPageBadInput(t *testing.T) {
 		w.expect("503")
 		w.waitFor(`!document.querySelector('#notice').hidden && document.querySelector('#map').ariaBusy === 'false'`)
 		w.waitFor(`document.querySelectorAll('.regions .leaflet-tile-loaded canvas').length > 0 && document.querySelectorAll('.place, .region').length > 0`)
-		w.picture("bad-half")
+		w.keep("bad-half")
 		w.fits("half of the tiles")
 		asked := front.most()
 		time.Sleep(500 * time.Millisecond) // nothing happens in it, which no condition can wait for
@@ -195,7 +197,7 @@ func TestMapPageBadInput(t *testing.T) {
 		w.lookUp("10.1.2.3")
 		w.waitFor(`document.querySelector('#card .problem')?.textContent.includes('cannot be reached')`)
 		w.fits("a question while offline")
-		w.picture("bad-offline")
+		w.keep("bad-offline")
 		w.press("#card .close")
 		w.offline(false)
 		w.settled()
@@ -233,7 +235,7 @@ func TestMapPageBadInput(t *testing.T) {
 			if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
 				t.Errorf("%s is %d pixels wider than the phone", path, n)
 			}
-			w.picture("bad-no-javascript" + strings.ReplaceAll(path, "/", "-"))
+			w.keep("bad-no-javascript" + strings.ReplaceAll(path, "/", "-"))
 		}
 	})
 

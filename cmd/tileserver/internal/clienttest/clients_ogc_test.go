@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // Programs that others wrote list and read the collections below /ogc.
@@ -20,7 +22,7 @@ func TestGDALFeatures(t *testing.T) {
 	}
 	data := t.TempDir()
 	publishFeatures(t, data)
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 	for layer, want := range map[string]string{"country": "POLYGON", "places": "POINT", "airports": "POINT", "points:benches": "POINT"} {
 		// Pages of 7 features, so that several have to be followed.
 		out, err := exec.CommandContext(t.Context(), ogrinfo, "-ro", "-al", "-oo", "PAGE_SIZE=7", "OAPIF:"+site+"/ogc", layer).CombinedOutput()
@@ -50,7 +52,7 @@ func TestOWSLib(t *testing.T) {
 	}
 	data := t.TempDir()
 	publishFeatures(t, data)
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 	cmd := exec.CommandContext(t.Context(), python, "testdata/clients/ogc_owslib.py", site+"/ogc")
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+modules)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -70,7 +72,7 @@ func TestOGCClient(t *testing.T) {
 	}
 	data := t.TempDir()
 	publishFeatures(t, data)
-	site, _, _ := start(t, "--data", data)
+	site := programs.Serve(t, "--data", data).URL
 	// Modules are looked for beside the script.
 	script, err := os.ReadFile("testdata/clients/ogc_client.mjs")
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"net/url"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // Clients of the geocoder Nominatim, which nobody here wrote, search a running server.
@@ -18,7 +20,7 @@ import (
 func TestNominatimLeaflet(t *testing.T) {
 	pages := clientPages(t, clientsDir(t))
 	browser := launchBrowser(t, software...)
-	site, _, _ := start(t, "--data", smallData(t))
+	site := programs.Serve(t, "--data", smallData(t)).URL
 	w := open(t, browser, pages+"/nominatim_leaflet.html?"+url.PathEscape(site), screen{width: 1000, height: 700, density: 1})
 	w.expect("it asks another server: "+site+"/", "it asks another server: "+pages+"/node_modules/")
 	w.waitFor(`window.ready`)
@@ -36,7 +38,7 @@ func TestNominatimLeaflet(t *testing.T) {
 	if city := evaluate[string](w, `window.back[0].properties.address.city`); city != "Eastport" {
 		t.Errorf("reverse: %s", city)
 	}
-	w.picture("leaflet-control-geocoder-nominatim")
+	w.keep("leaflet-control-geocoder-nominatim")
 }
 
 // TestNominatimGeopy needs python3 with geopy; QUADRILLE_GEOPY may name a directory that
@@ -58,7 +60,7 @@ func TestNominatimGeopy(t *testing.T) {
 	if _, err := run("-c", "import geopy"); err != nil {
 		t.Skip("python3 finds no geopy; QUADRILLE_GEOPY may say where it is")
 	}
-	site, _, _ := start(t, "--data", smallData(t), "--root-geocoder", "nominatim")
+	site := programs.Serve(t, "--data", smallData(t), "--root-geocoder", "nominatim").URL
 	out, err := run("testdata/clients/nominatim_geopy.py", strings.TrimPrefix(site, "http://"))
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -72,7 +74,7 @@ func TestNominatimNode(t *testing.T) {
 	if err != nil {
 		t.Skip("node is not installed")
 	}
-	site, _, _ := start(t, "--data", smallData(t))
+	site := programs.Serve(t, "--data", smallData(t)).URL
 	// Modules are looked for beside the script.
 	script, err := os.ReadFile("testdata/clients/nominatim_node.mjs")
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"context"
@@ -16,12 +16,13 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
 )
 
-// programs run the snippets of /docs as they are pasted: file is where to put one, and
+// runners run the snippets of /docs as they are pasted: file is where to put one, and
 // command what runs it.
-var programs = map[string]struct {
+var runners = map[string]struct {
 	file    string
 	command []string
 }{
@@ -40,12 +41,8 @@ func TestDocsSnippets(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys := filepath.Join(dir, "keys")
-	var out strings.Builder
-	if err := run(t.Context(), []string{"keys", "new", "reader", "--keys", keys, "--scope", "write:taxis"}, &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	key := strings.TrimSpace(out.String())
-	site, _, _ := start(t, "--data", data, "--live", filepath.Join(dir, "live"), "--keys", keys)
+	key := newKey(t, "reader", keys, "write:taxis")
+	site := programs.Serve(t, "--data", data, "--live", filepath.Join(dir, "live"), "--keys", keys).URL
 	send := func(method, path, body string) (int, string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, site+path, strings.NewReader(body))
@@ -112,7 +109,7 @@ func TestDocsSnippets(t *testing.T) {
 		if code >= 300 {
 			t.Fatalf("%s %s: %d %s", tt.method, tt.path, code, want)
 		}
-		for _, language := range slices.Sorted(maps.Keys(programs)) {
+		for _, language := range slices.Sorted(maps.Keys(runners)) {
 			evaluate[chromedp.Void](w, `[...document.querySelectorAll('article.shown [role=tab]')].find(tab => tab.textContent === `+quote(language)+`).click()`)
 			text := evaluate[string](w, `document.querySelector('article.shown [role=tabpanel]').textContent`)
 			t.Run(tt.id+" "+tt.fields["format"]+" "+language, func(t *testing.T) {
@@ -157,7 +154,7 @@ func plain(text string) string {
 // name.
 func runSnippet(t *testing.T, language, text, file string) string {
 	t.Helper()
-	program := programs[language]
+	program := runners[language]
 	command := program.command[0]
 	if language == "curl" {
 		command = "curl"

@@ -1,4 +1,4 @@
-package main
+package clienttest
 
 import (
 	"fmt"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"quadrille/cmd/internal/programs"
 )
 
 // The map between whole zooms, while it zooms, and where tiles cannot be
@@ -21,11 +23,11 @@ import (
 func TestMapPageZooms(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
-	ingest := buildIngest(t)
+	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
 		"--layer", "state=testdata/browser/states.geojson:code")
 	ingest("--data", dir, "places", "testdata/browser/places.tsv")
-	site, _, _ := start(t, "--data", dir)
+	site := programs.Serve(t, "--data", dir).URL
 	desktop := screen{width: 1000, height: 700, density: 1}
 	const zoom = `Number(location.hash.slice(1).split('/')[0])`
 

@@ -1,0 +1,200 @@
+// Package programs builds ingest and tileserver from this module and runs them as
+// processes, for tests and measurements that meet them as a user does.
+package programs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// Names of the programs.
+const (
+	Ingest     = "ingest"
+	TileServer = "tileserver"
+)
+
+// Build builds programs into a directory, with further flags of go build.
+func Build(ctx context.Context, dir string, names []string, flags ...string) error {
+	args := append([]string{"build", "-o", dir + string(filepath.Separator)}, flags...)
+	for _, name := range names {
+		args = append(args, "quadrille/cmd/"+name)
+	}
+	if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// Start starts a tile server that listens on a free port, and returns its address when
+// it says that it serves. The command must not have a standard output of its own yet.
+// A server that ends before has no address; it is to be waited for all the same.
+func Start(server *exec.Cmd) (url string, err error) {
+	out, err := server.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := server.Start(); err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	_, url, ok := strings.Cut(strings.TrimSpace(line), " serves ")
+	if !ok {
+		return "", fmt.Errorf("tileserver did not say where it serves, but %q: %w", line, errors.Join(err, errors.New("its standard error tells why")))
+	}
+	return url, nil
+}
+
+// built are the programs that tests of this process have asked for, each built once.
+var built struct {
+	mu  sync.Mutex
+	dir string
+	err map[string]error
+}
+
+// Main runs the tests of a package that uses Path, Ingest or Serve, removes what was
+// built for them and what the package itself has to end, and ends the process.
+func Main(m *testing.M, ends ...func()) {
+	code := m.Run()
+	for _, end := range ends {
+		end()
+	}
+	built.mu.Lock()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir) // of the temporary directory
+	}
+	os.Exit(code)
+}
+
+// Path is where a program is, which is built when the first test asks for it. The tile
+// server has the race detector where the tests have it: its requests come many at once.
+func Path(t testing.TB, name string) string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command to build the programs with")
+	}
+	built.mu.Lock()
+	defer built.mu.Unlock()
+	if built.dir == "" {
+		//nolint:usetesting // it outlives the test
+		dir, err := os.MkdirTemp("", "quadrille-programs-")
+		if err != nil {
+			t.Fatalf("a place for the programs: %v", err)
+		}
+		built.dir, built.err = dir, map[string]error{}
+	}
+	err, known := built.err[name]
+	if !known {
+		var flags []string
+		if race && name == TileServer {
+			flags = append(flags, "-race")
+		}
+		err = Build(context.Background(), built.dir, []string{name}, flags...)
+		built.err[name] = err
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(built.dir, name)
+}
+
+// Command prepares a run of a program in an environment without settings of it.
+func Command(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(Path(t, name), args...)
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "QUADRILLE_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	return cmd
+}
+
+// Run runs a program to its end and returns all that it says. A run that fails fails
+// the test.
+func Run(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	out, err := Command(t, name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v: %s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// Ingester returns what runs ingest for a test and returns what it says.
+func Ingester(t testing.TB) func(args ...string) string {
+	return func(args ...string) string {
+		t.Helper()
+		return Run(t, Ingest, args...)
+	}
+}
+
+// Server is a running tile server.
+type Server struct {
+	URL string // without a slash at its end
+	Cmd *exec.Cmd
+
+	stopped sync.Once
+	mu      sync.Mutex
+	log     bytes.Buffer
+}
+
+// Serve starts a tile server on a free port, or where the arguments say. It is stopped
+// at the end of the test at the latest.
+func Serve(t testing.TB, args ...string) *Server {
+	t.Helper()
+	s := &Server{Cmd: Command(t, TileServer, append([]string{"--listen", "127.0.0.1:0"}, args...)...)}
+	s.Cmd.Stderr = s
+	url, err := Start(s.Cmd)
+	if s.Cmd.Process != nil {
+		t.Cleanup(func() { s.Stop(t) })
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, s.Log())
+	}
+	s.URL = url
+	return s
+}
+
+// Stop tells the server to stop and waits until it has, once. An end other than an
+// orderly one fails the test, a race that was detected among them.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	s.stopped.Do(func() {
+		_ = s.Cmd.Process.Signal(syscall.SIGTERM)
+		if err := s.Cmd.Wait(); err != nil {
+			t.Errorf("the server ended with %v: %s", err, s.Log())
+		}
+	})
+}
+
+// Kill ends the server at once, as a crash does.
+func (s *Server) Kill() {
+	s.stopped.Do(func() {
+		_ = s.Cmd.Process.Kill()
+		_ = s.Cmd.Wait() // it was killed
+	})
+}
+
+// Log is what the server has logged so far.
+func (s *Server) Log() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.String()
+}
+
+// Write takes what the server logs.
+func (s *Server) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.Write(p)
+}
