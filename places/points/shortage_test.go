@@ -68,8 +68,17 @@ func TestTooFewFilesAtTheStart(t *testing.T) {
 		lift()
 		eventually(t, "all are served", func() bool { return len(l.Collections()) == collections && l.Troubles() == nil })
 		for i, c := range l.Collections() {
-			mustWrite(t, c, putNumber(i+100))
-			mustWrite(t, c, Write{Kind: Delete, ID: fmt.Sprint(i + 100)})
+			// What the table has begun in the shortage may fail now, and refuse writes for
+			// a moment once more.
+			for _, w := range []Write{putNumber(i + 100), {Kind: Delete, ID: fmt.Sprint(i + 100)}} {
+				eventually(t, "a write is taken", func() bool {
+					err := writeOne(t, c, w)
+					if err != nil && !cellstore.IsShortage(err) {
+						t.Fatalf("%d files more: %v", more, err)
+					}
+					return err == nil
+				})
+			}
 			if n := countOf(t, c); n != 1 {
 				t.Fatalf("%d files more: %d points", more, n)
 			}
