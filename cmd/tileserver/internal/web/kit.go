@@ -190,6 +190,7 @@ func New(cfg *Config) *Kit {
 	s.running.init(most, most/lightClientShare, keyed)
 	s.running.few = s.running.share / 2
 	s.Heavy.init(most/heavyShare, most/heavyShare/clientShare, keyed)
+	s.Heavy.few = s.Heavy.share / 2
 	s.streams.init(most/streamShare, most/streamShare/clientShare, keyed)
 	s.followers.init(most, MaxFollowed, keyed)
 	if cfg.RequestTimeout > 0 {

@@ -136,23 +136,37 @@ func (s *Kit) guard(r *Route, p *Places, h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// heavyGiven is under which a request's context says that its heavy place has been given
-// back.
-const heavyGiven = "heavy"
+// Under these a request's context says that its heavy place has been given back, and whose
+// it is if it was not among the few.
+const (
+	heavyGiven  = "heavy"
+	heavyClient = "heavyClient"
+)
 
 // guardHeavy keeps requests that may take long from taking all places.
 func (s *Kit) guardHeavy(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		who := s.clientOf(c)
-		if !s.Heavy.begin(who) {
-			return r.turnAway(c, ErrBusy)
-		}
-		defer func() {
-			if c.Get(heavyGiven) == nil {
-				s.Heavy.end(who)
+		if !s.Heavy.beginFew() {
+			who := s.clientOf(c)
+			if !s.Heavy.begin(who) {
+				return r.turnAway(c, ErrBusy)
 			}
-		}()
+			c.Set(heavyClient, who)
+		}
+		defer s.endHeavy(c)
 		return h(c)
+	}
+}
+
+// endHeavy gives back the heavy place of a request, once.
+func (s *Kit) endHeavy(c echo.Context) {
+	if c.Get(heavyGiven) != nil {
+		return
+	}
+	if who, ok := c.Get(heavyClient).(Client); ok {
+		s.Heavy.end(who)
+	} else {
+		s.Heavy.endFew()
 	}
 }
 
@@ -163,9 +177,9 @@ func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
 	if !s.streams.begin(who) {
 		return nil, ErrBusy
 	}
-	if s.heavy[[2]string{c.Request().Method, c.Path()}] && c.Get(heavyGiven) == nil {
+	if s.heavy[[2]string{c.Request().Method, c.Path()}] {
+		s.endHeavy(c)
 		c.Set(heavyGiven, true)
-		s.Heavy.end(who)
 	}
 	return func() { s.streams.end(who) }, nil
 }

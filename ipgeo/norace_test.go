@@ -1,5 +1,0 @@
-//go:build !race
-
-package ipgeo
-
-const raceEnabled = false

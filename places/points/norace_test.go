@@ -1,5 +1,0 @@
-//go:build !race
-
-package points
-
-const raceEnabled = false

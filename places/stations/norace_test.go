@@ -1,5 +1,0 @@
-//go:build !race
-
-package stations
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package quadkey
-
-func init() { slowdown = 10 }
