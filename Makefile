@@ -34,7 +34,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js static/leaflet/tokens-css.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/timezones.json
 
-.PHONY: help demo build page sample test test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint fuzz fuzz-list bench bench-once bench-list bench-page bench-points pictures clean
+.PHONY: help demo build page sample test test-plain test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint fuzz fuzz-list bench bench-once bench-list bench-page bench-points pictures clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -54,6 +54,15 @@ build: ## both programs, in bin/
 # still running, and tests start hundreds.
 test: ## all tests that need no server, with the race detector
 	GORACE=atexit_sleep_ms=20 $(GO_TEST) -short -timeout 20m $(RACE) ./...
+	$(if $(RACE),$(MAKE) --no-print-directory test-plain)
+
+# What it cannot judge or makes too slow: the tests that call testrace.Plain, and those of
+# files that are built only without it.
+test-plain:
+	@files=$$(grep -rlE '^//go:build !race|testrace[.]Plain[(]' --include='*_test.go' --exclude-dir=node_modules .); \
+	names=$$(awk 'FNR == 1 { all = 0 } /^\/\/go:build !race/ { all = 1 } /^func Test/ { split($$2, f, "("); name = f[1] } \
+	  all && /^func Test/ || /testrace[.]Plain[(]/ { print name }' $$files | sort -u | paste -sd '|'); \
+	$(GO_TEST) -short -timeout 20m -run "^($$names)\$$" $$(dirname $$files | sort -u)
 
 test-full: page test test-page ## also long tests, the page's tests, no cgo and 32 bits
 	QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...
@@ -155,10 +164,10 @@ check-big-tenth: build
 	go build -o bin/ ./cmd/internal/checkbig
 	bin/checkbig --tenth --packages $(BIG)/node_modules --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
 
-lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
+# The checks of go vet are among those of golangci-lint.
+lint: $(GOLANGCI) ## gofmt and golangci-lint
 	@unformatted=$$($(GO_FILES) | xargs -r gofmt -s -l); \
 	if [ -n "$$unformatted" ]; then printf 'not formatted, run gofmt -s -w on:\n%s\n' "$$unformatted"; exit 1; fi
-	go vet ./...
 	$(GOLANGCI) run
 
 # The fuzz targets to run, each as PACKAGE:NAME; all of them unless some are named.

@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testrace"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/oschwald/maxminddb-golang/v2"
@@ -86,9 +87,7 @@ func (e *encoder) check(r *Record) bool { _, err := e.encode(r); return err == n
 // Every network of a MaxMind database of cities answers alike at both its
 // ends: by the table, by the index, and by the database's own reader.
 func TestRealCities(t *testing.T) {
-	if raceEnabled {
-		t.Skip("one goroutine, and much to read: nothing for the race detector")
-	}
+	testrace.Plain(t, "one goroutine, and much to read")
 	_, ranges := openCities(t)
 	if len(ranges) < 200_000 {
 		t.Fatalf("%d networks", len(ranges))

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 	"quadrille/quadkey"
 )
@@ -18,7 +19,7 @@ func TestAppendSingle(t *testing.T) {
 		}
 	}
 	n := 3_000_000
-	if testing.Short() || raceEnabled {
+	if testing.Short() || testrace.Enabled {
 		n = 100_000
 	}
 	for range n {

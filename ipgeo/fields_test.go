@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"quadrille/internal/testrace"
 )
 
 func TestParseFieldsRefuses(t *testing.T) {
@@ -76,7 +78,7 @@ func TestAppendFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	dst := make([]byte, 0, 4096)
-	if n := testing.AllocsPerRun(100, func() { res.AppendFields(dst, f, "de"); res.AppendFields(dst, Fields{}, "de") }); n != 0 && !raceEnabled {
+	if n := testing.AllocsPerRun(100, func() { res.AppendFields(dst, f, "de"); res.AppendFields(dst, Fields{}, "de") }); n != 0 && !testrace.Enabled {
 		t.Errorf("%v allocations", n)
 	}
 	if f.All() || !(Fields{}).All() || !f.Has("country") || !f.Has("country.iso_code") || f.Has("country.names") || f.Has("ip") ||
@@ -103,7 +105,7 @@ func TestField(t *testing.T) {
 	if !strings.HasPrefix(string(res.Field("traits")), `{"autonomous_system_number":3215,`) || !json.Valid(res.Field("traits")) {
 		t.Errorf("traits is %s", res.Field("traits"))
 	}
-	if n := testing.AllocsPerRun(100, func() { res.Field("extra.tags.4.k"); res.Field("city.names.ja") }); n != 0 && !raceEnabled {
+	if n := testing.AllocsPerRun(100, func() { res.Field("extra.tags.4.k"); res.Field("city.names.ja") }); n != 0 && !testrace.Enabled {
 		t.Errorf("%v allocations", n)
 	}
 	if (&Result{}).Field("city") != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 
 	"pgregory.net/rapid"
 )
@@ -183,7 +184,7 @@ func TestIndexCost(t *testing.T) {
 			}
 		}
 		lookup()
-		if n := testing.AllocsPerRun(100, lookup); n != 0 && !raceEnabled {
+		if n := testing.AllocsPerRun(100, lookup); n != 0 && !testrace.Enabled {
 			t.Errorf("%s: %v allocations", a, n)
 		}
 	}

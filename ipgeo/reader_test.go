@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testrace"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
@@ -175,7 +176,7 @@ func TestLookupCost(t *testing.T) {
 		if got := s.Stats().Seeks - before; got != tc.seeks {
 			t.Errorf("%s: %d seeks, want %d", addr, got, tc.seeks)
 		}
-		if n := testing.AllocsPerRun(100, lookup); n != 0 && !raceEnabled {
+		if n := testing.AllocsPerRun(100, lookup); n != 0 && !testrace.Enabled {
 			t.Errorf("%s: %v allocations", addr, n)
 		}
 	}

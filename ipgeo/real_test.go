@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/oschwald/maxminddb-golang/v2"
+
+	"quadrille/internal/testrace"
 )
 
 const realDir = "../../shared/data/ip/"
@@ -134,7 +136,7 @@ func TestRealBoundaries(t *testing.T) {
 		{files: []string{"geo-whois-asn-country-ipv6-20201220.csv.gz"}, ranges: 71383, overlaps: 189},
 	} {
 		t.Run(tc.files[0], func(t *testing.T) {
-			if raceEnabled && tc.overlaps == 0 {
+			if testrace.Enabled && tc.overlaps == 0 {
 				t.Skip("one file is enough for the race detector")
 			}
 			var ranges, numbers []Range
@@ -157,7 +159,7 @@ func TestRealBoundaries(t *testing.T) {
 			}
 			ref := newShelves(ranges)
 			step := 1
-			if raceEnabled || testing.Short() {
+			if testrace.Enabled || testing.Short() {
 				step = 30
 			}
 			var res Result
@@ -182,9 +184,7 @@ func TestRealBoundaries(t *testing.T) {
 // A MaxMind database of the same data answers alike: at the boundaries, at
 // random, and for addresses that carry others.
 func TestRealAgainstMMDB(t *testing.T) {
-	if raceEnabled {
-		t.Skip("one goroutine, and much to read: nothing for the race detector")
-	}
+	testrace.Plain(t, "one goroutine, and much to read")
 	db, err := maxminddb.Open(filepath.FromSlash(realDir + "mmdb/country.mmdb"))
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("no real data: ", err)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"quadrille/internal/testrace"
 )
 
 func init() {
@@ -18,13 +20,12 @@ func init() {
 	}
 }
 
-// slowdown is how much longer everything takes under the race detector, which
-// has nothing to find in pure functions.
-var slowdown = 1
-
-// trials is n, or fewer when there is no time for so many.
+// trials is n, or fewer when there is no time for so many. The race detector has nothing to
+// find in pure functions.
 func trials(n int) int {
-	n /= slowdown
+	if testrace.Enabled {
+		n /= 10
+	}
 	if testing.Short() {
 		n /= 10
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -281,7 +282,7 @@ func (f crashFile) SyncData() error             { f.c.change(); return f.File.Sy
 // whole or not at all, and so is each load; once they returned, they are.
 func TestCrash(t *testing.T) {
 	step := 1
-	if raceEnabled {
+	if testrace.Enabled {
 		step = 4
 	}
 	for n := 1; ; n += step {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -47,7 +48,7 @@ func TestFlippedByte(t *testing.T) {
 		size := len(must(readFile(mem, name)))
 		caught := 0
 		step := 3
-		if raceEnabled {
+		if testrace.Enabled {
 			step = 13
 		}
 		for i := 0; i < size; i += step {

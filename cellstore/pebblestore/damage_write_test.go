@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/internal/damagetest"
+	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -129,7 +130,7 @@ func TestDamageOpenedForWriting(t *testing.T) {
 			}
 			step := 1
 			switch {
-			case testing.Short() && raceEnabled:
+			case testing.Short() && testrace.Enabled:
 				step = 401
 			case testing.Short():
 				step = 97

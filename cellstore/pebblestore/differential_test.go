@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
@@ -260,7 +261,7 @@ func format(rows []cellstore.Row) string {
 // a range never brings back what MaxVersions or TTL hides.
 func TestEveryTimeRange(t *testing.T) {
 	step := int64(1)
-	if raceEnabled {
+	if testrace.Enabled {
 		step = 5
 	}
 	s := must(Open("store", &Options{FS: vfs.NewMem(), Clock: cellstore.ClockOf(func() int64 { return 1010 })}))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -148,9 +149,7 @@ func TestTimeRangeSkipsBlocks(t *testing.T) {
 
 // Reads with a Row in use already allocate nothing.
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector's pools lose readers")
-	}
+	testrace.Plain(t, "its pools lose readers")
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	var row cellstore.Row
 	each := make([]cellstore.Row, 2)

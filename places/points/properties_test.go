@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"quadrille/internal/testrace"
 )
 
 func compact(t testing.TB, object string) []byte {
@@ -357,9 +359,7 @@ func TestPatch(t *testing.T) {
 const cafe = `{"name":"Café Zentral","category":"cafe","cuisine":["swiss","vegan"],"price":12.5,"rating":4.7,"open":"2021-03-01T00:00:00Z","wheelchair":true,"website":"https://example.org/zentral","street":"Bahnhofstrasse","phone":"+41 44 123 45 67"}`
 
 func TestReadingAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
+	testrace.Plain(t, "it allocates")
 	object := compact(t, cafe)
 	s := Schema{{"category", Text}, {"cuisine", Texts}, {"name", Text}, {"open", Time}, {"price", Number}, {"website", Any}, {"wheelchair", Boolean}}
 	filter, err := ParseFilter(s, []Term{

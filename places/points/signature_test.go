@@ -3,6 +3,8 @@ package points
 import (
 	"strings"
 	"testing"
+
+	"quadrille/internal/testrace"
 )
 
 // checkMasks wants the bits of a point that matches in all masks of the filter.
@@ -67,9 +69,7 @@ func TestSortKey(t *testing.T) {
 }
 
 func TestSigningAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
+	testrace.Plain(t, "it allocates")
 	object, set := compact(t, cafe), make([]uint64, 0, 20)
 	s := Schema{{"category", Text}, {"cuisine", Texts}, {"price", Number}, {"wheelchair", Boolean}}
 	f, err := ParseFilter(s, []Term{{Name: "category", Values: []string{"cafe"}}})

@@ -4,8 +4,6 @@ package search
 
 import "testing"
 
-const raceEnabled = false
-
 // The race detector makes pools forget, so this says nothing under it.
 func TestCompleteAllocatesNothing(t *testing.T) {
 	var entries []Entry

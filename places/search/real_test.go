@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"quadrille/internal/testrace"
 )
 
 const geonames = "../../../shared/data/geonames/"
@@ -147,9 +149,6 @@ func realGazetteers(t testing.TB) map[string]gazetteer {
 	if _, err := os.Stat(geonames); err != nil {
 		t.Skip("the real GeoNames files are not there:", err)
 	}
-	if raceEnabled && os.Getenv("QUADRILLE_FULL") == "" {
-		t.Skip("building these takes long under the race detector, which other tests give all there is to find: set QUADRILLE_FULL=1")
-	}
 	realOnce.Lock()
 	defer realOnce.Unlock()
 	if len(realOnce.built) == 0 {
@@ -260,6 +259,7 @@ var ranking = []struct {
 }
 
 func TestRanking(t *testing.T) {
+	testrace.Plain(t, "building these takes long")
 	for name, g := range realGazetteers(t) {
 		names := map[uint32]string{}
 		for _, e := range g.entries {
@@ -285,6 +285,7 @@ func TestRanking(t *testing.T) {
 
 // Typed letter by letter, an answer that is once the first stays so.
 func TestTypingKeepsTheAnswer(t *testing.T) {
+	testrace.Plain(t, "building these takes long")
 	for name, g := range realGazetteers(t) {
 		for _, text := range []string{
 			"zurich", "munchen", "tromso", "saint petersbourg", "北京", "breslau", "warszawa", "dundee", "liverpool", "new york",
@@ -311,6 +312,7 @@ func TestTypingKeepsTheAnswer(t *testing.T) {
 
 // Every beginning of what users type has the answer of the reference.
 func TestRealAgainstReference(t *testing.T) {
+	testrace.Plain(t, "building these takes long")
 	g := realGazetteers(t)["cities15000"]
 	ref := &reference{entries: g.entries}
 	for i := range g.entries {
@@ -346,6 +348,7 @@ func TestRealAgainstReference(t *testing.T) {
 
 // Complete and Search give one answer, for the beginnings of real names.
 func TestRealAnswersAgree(t *testing.T) {
+	testrace.Plain(t, "building these takes long")
 	for name, g := range realGazetteers(t) {
 		stored := 0
 		for i := 0; i < len(g.entries); i += 97 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 
@@ -56,7 +57,7 @@ func TestNearestReal(t *testing.T) {
 	n := 10_000
 	if full {
 		n = 1_000_000
-	} else if raceEnabled {
+	} else if testrace.Enabled {
 		n = 500
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -341,9 +342,7 @@ func TestCrowds(t *testing.T) {
 
 // Positions that no tile can tell apart are refused, not looped on.
 func TestTooDense(t *testing.T) {
-	if raceEnabled {
-		t.Skip("bounds are reached too slowly under the race detector")
-	}
+	testrace.Plain(t, "bounds are reached too slowly")
 	var list []Station
 	for i := range 1100 {
 		list = append(list, Station{ID: numbered(i), Lat: 10 + float64(i%34)*1e-7, Lon: 10 + float64(i/34)*1e-7})

@@ -19,6 +19,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 
@@ -31,7 +32,7 @@ var full = os.Getenv("QUADRILLE_FULL") != ""
 // which is for goroutines, and more when everything is asked for.
 func rounds(n int) int {
 	switch {
-	case raceEnabled:
+	case testrace.Enabled:
 		return max(1, n/8)
 	case full:
 		return 10 * n

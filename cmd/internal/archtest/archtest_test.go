@@ -113,6 +113,11 @@ var rules = []rule{
 		why:  "random tests of every package have their seeds from it, so it knows none of them",
 	},
 	{
+		of:   []string{"internal/testrace"},
+		ours: none,
+		why:  "tests of every package ask it for the race detector, so it knows none of them",
+	},
+	{
 		of:   []string{"internal/damagetest"},
 		ours: none,
 		why:  "tests of every store damage its files with it, so it knows none of them",
@@ -121,6 +126,11 @@ var rules = []rule{
 		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
 		neverDirectly: []string{module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest"},
 		why:           "they are for tests and depend on testing",
+	},
+	{
+		of:    []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/ingest/...", "cmd/tileserver/..."},
+		never: []string{module + "/internal/testrace"},
+		why:   "only tests ask for the race detector, and what starts programs for them",
 	},
 	{
 		of:   []string{"tiles/internal/grid"},

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"quadrille/internal/testrace"
 )
 
 // Names of the programs.
@@ -95,7 +97,7 @@ func Path(t testing.TB, name string) string {
 	err, known := built.err[name]
 	if !known {
 		var flags []string
-		if race && name == TileServer {
+		if testrace.Enabled && name == TileServer {
 			flags = append(flags, "-race")
 		}
 		err = Build(context.Background(), built.dir, []string{name}, flags...)

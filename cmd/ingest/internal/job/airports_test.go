@@ -18,6 +18,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ourairports"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/quadkey"
@@ -319,6 +320,7 @@ func TestRealAirports(t *testing.T) {
 			t.Skip("the real files are not here")
 		}
 	}
+	testrace.Plain(t, "one goroutine, and much to read")
 	path := realAirports
 	if os.Getenv("QUADRILLE_FULL") == "" {
 		path = scheduledOnly(t)

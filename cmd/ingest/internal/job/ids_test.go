@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/paulmach/orb"
 
+	"quadrille/internal/testrace"
 	"quadrille/tiles/build"
 )
 
@@ -35,6 +36,7 @@ var ordinary = map[string]*regexp.Regexp{
 // The golden files list the ids of real layers that are not ordinary, and how
 // many are.
 func TestIDsOfRealLayers(t *testing.T) {
+	testrace.Plain(t, "one goroutine, and much to read")
 	for _, tc := range []struct{ typ, file, missing string }{
 		{"country", naturalEarth + "/110m/ne_110m_admin_0_countries.geojson.gz", naturalEarth},
 		{"country", naturalEarth + "/50m/ne_50m_admin_0_countries.geojson.gz", naturalEarth},
@@ -68,9 +70,6 @@ func TestIDsOfRealLayers(t *testing.T) {
 		t.Run(tc.typ+"/"+base, func(t *testing.T) {
 			if _, err := os.Stat(tc.missing); err != nil {
 				t.Skip("no real data: ", err)
-			}
-			if info, err := os.Stat(tc.file); err == nil && raceDetector && (info.Size() > 2<<20 || strings.HasSuffix(tc.file, ".zip")) {
-				t.Skip("large, and there is nothing concurrent in it")
 			}
 			features := readLayer(t, tc.typ, tc.file)
 			var b bytes.Buffer

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"quadrille/cmd/ingest/internal/iprecord"
+	"quadrille/internal/testrace"
 	"quadrille/ipgeo"
 )
 
 // What the keeper finds is what was kept for the key, within its memory,
 // whether records come again or not.
 func TestKeeper(t *testing.T) {
+	testrace.Plain(t, "one goroutine, and two million records")
 	const room = 1 << 20
 	k := (&converter{memory: 2 * room}).keeper()
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -22,6 +22,7 @@ import (
 	"github.com/oschwald/maxminddb-golang/v2"
 
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/testrace"
 	"quadrille/ipgeo"
 )
 
@@ -419,9 +420,8 @@ func TestIPRealFilesTogether(t *testing.T) {
 	random, every := 100_000, 37
 	if os.Getenv("QUADRILLE_FULL") != "" {
 		random, every = 1_000_000, 1
-	} else if raceDetector {
-		t.Skip("millions of rows, one goroutine: with the race detector only under QUADRILLE_FULL=1")
 	}
+	testrace.Plain(t, "one goroutine, and millions of rows")
 	var inputs []Input
 	var refs []refSource
 	list := func(name string, country, asn, city, lat int) {
@@ -561,9 +561,7 @@ func TestIPDatabaseIsItsLists(t *testing.T) {
 	if _, err := os.Stat(lists[0].Path); err != nil {
 		t.Skip("no real data: ", err)
 	}
-	if raceDetector && os.Getenv("QUADRILLE_FULL") == "" {
-		t.Skip("with the race detector only under QUADRILLE_FULL=1")
-	}
+	testrace.Plain(t, "one goroutine, and much to read")
 	rows := func(in ...Input) []string {
 		c := ipCatalog(t)
 		if _, err := ipJob(t, c, Options{}, in...); err != nil {

@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/quadkey"
 )
@@ -160,9 +161,7 @@ func TestPlacesRealFiles(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("the real GeoNames files are not there:", err)
 	}
-	if raceDetector {
-		files = files[:len(files)-1] // it is most of the rows, and the run without the detector has it
-	}
+	testrace.Plain(t, "one goroutine, and much to read")
 	var inputs []PlaceInput
 	newest := map[uint32]geonames.Record{}
 	for _, name := range files {

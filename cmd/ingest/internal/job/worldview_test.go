@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"quadrille/internal/testrace"
 )
 
 // area is a square of a size at a longitude, with the columns of a view.
@@ -93,9 +95,7 @@ func TestWorldviewsOfNaturalEarth(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		t.Skip("no real data: ", err)
 	}
-	if raceDetector {
-		t.Skip("large, and there is nothing concurrent in it")
-	}
+	testrace.Plain(t, "one goroutine, and much to read")
 	all := map[string]bool{}
 	for _, region := range strings.Fields(regionsOf(t, layerInput("country", file, ""))) {
 		id, _, _ := strings.Cut(region, "=")

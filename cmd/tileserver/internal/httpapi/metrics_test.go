@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/testrace"
 )
 
 // scrape reads the metrics as a server of Prometheus would, by the text form:
@@ -172,9 +173,7 @@ func TestNoMetrics(t *testing.T) {
 
 // Counting allocates nothing.
 func TestMetricsAllocs(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
+	testrace.Plain(t, "it allocates")
 	allocs := func(change func(*Config)) float64 {
 		f := newFixture(t, change, all...)
 		r, w := httptest.NewRequest(http.MethodGet, "/tiles/country/3/1/2.mvt", nil), &discard{header: http.Header{}}

@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
 
@@ -321,9 +322,7 @@ func TestRealPlacesTiles(t *testing.T) {
 // TestHotAllocations: a kept tile is served with next to no allocation of
 // ours.
 func TestHotAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector makes pools forget, and forgetting allocates")
-	}
+	testrace.Plain(t, "it makes pools forget, and forgetting allocates")
 	w := newWorld(t)
 	w.cfg.ResponseCacheBytes = 1 << 20
 	w.handler = New(w.cfg)

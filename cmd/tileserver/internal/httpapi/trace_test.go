@@ -11,6 +11,8 @@ import (
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"quadrille/internal/testrace"
 )
 
 const (
@@ -140,9 +142,7 @@ func TestTracesConcurrent(t *testing.T) {
 // A request that is not traced allocates nothing for it, whether tracing is on
 // or not.
 func TestTracesAllocs(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
+	testrace.Plain(t, "it allocates")
 	for _, path := range []string{"/tiles/country/3/1/2.mvt", "/ip/1.2.3.4", "/regions/at?lat=1&lon=2"} {
 		allocs := func(change func(*Config)) float64 {
 			f := newFixture(t, change, all...)

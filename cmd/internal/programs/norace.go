@@ -1,5 +1,0 @@
-//go:build !race
-
-package programs
-
-const race = false

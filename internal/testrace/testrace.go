@@ -1,0 +1,17 @@
+// Package testrace tells tests whether they run under the race detector. Only tests and
+// what serves them import it.
+package testrace
+
+import "testing"
+
+// Plain skips a test under the race detector, and says why: it makes pools forget and
+// allocates by itself, or it makes the test ten times as slow and has nothing to find,
+// where one goroutine goes through much data with code that smaller tests try under it.
+// `make test` runs such tests once more without it, with those of files that are built
+// only then.
+func Plain(t testing.TB, why string) {
+	t.Helper()
+	if Enabled {
+		t.Skip(why + ": make test runs this without the race detector")
+	}
+}
