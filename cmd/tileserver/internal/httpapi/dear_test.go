@@ -27,6 +27,7 @@ import (
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/testrace"
 	"quadrille/places"
 )
 
@@ -331,6 +332,7 @@ func (w *dearWorld) ask(path string) *http.Response {
 }
 
 func TestCosts(t *testing.T) {
+	testrace.Plain(t, "one request at a time, of which the work is counted")
 	w := newDearWorld(t, "")
 	t.Run("Classes", func(t *testing.T) { testClasses(t, w) })
 	t.Run("GeonamesWork", func(t *testing.T) { testGeonamesWork(t, w) })
