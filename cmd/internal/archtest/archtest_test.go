@@ -264,6 +264,12 @@ var rules = []rule{
 		why:   "both programs know these formats, so that neither knows the other",
 	},
 	{
+		of:    []string{"cmd/internal/judged"},
+		ours:  []string{"cmd/internal/programs"},
+		never: []string{"quadrille/tiles/...", "quadrille/places/...", "quadrille/cmd/ingest/..."},
+		why:   "a reference that shares code with what it judges shares its mistakes",
+	},
+	{
 		of:            []string{"cmd/tileserver/internal/web", "cmd/tileserver/internal/httpapi"},
 		neverDirectly: []string{"go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/exporters/..."},
 		why:           "handlers make spans by the interfaces alone; main chooses where they go",

@@ -70,20 +70,32 @@ func askOne(ctx context.Context, site string, q *query) (outcome, error) {
 		a := &body.Results[0]
 		o.first = a.Kind + " " + a.Label
 	}
+	if len(body.Results) == 0 && q.wantsNothing() {
+		o.rank = 1
+		return o, nil
+	}
 	o.rank = 1 + slices.IndexFunc(body.Results, func(a answer) bool { return q.meets(&a) })
 	return o, nil
 }
 
-// failing lists the queries whose first answer is wrong, as a file.
-func (j *judgement) failing() []byte {
+// failing lists the queries of a half whose first answer is wrong, as a file.
+func (j *judgement) failing(half string) []byte {
 	var b strings.Builder
 	b.WriteString("category\tquery\tnear\trank\tfirst answer\n")
 	for _, o := range j.outcomes {
-		if o.rank != 1 {
+		if o.rank != 1 && o.query.half == half {
 			fmt.Fprintf(&b, "%s\t%s\t%s\t%d\t%s\n", o.query.category, o.query.text, o.query.near, o.rank, o.first)
 		}
 	}
 	return []byte(b.String())
+}
+
+// recorded is the name of the file that lists the failing queries of a set and half.
+func recorded(set, half string) string {
+	if half == halfQueries {
+		return set + ".failing"
+	}
+	return set + "-" + half + ".failing"
 }
 
 // score adds up outcomes.
@@ -106,49 +118,46 @@ func (s *score) add(rank int) {
 	}
 }
 
-func (s *score) row(set, category string) string {
+func (s *score) row(set, half, category string) string {
 	n := float64(s.queries)
-	return fmt.Sprintf("| %s | %s | %d | %.3f | %.3f | %.3f |\n", set, category, s.queries, float64(s.first)/n, float64(s.five)/n, s.reciprocal/n)
+	return fmt.Sprintf("| %s | %s.tsv | %s | %d | %.3f | %.3f | %.3f |\n", set, half, category, s.queries, float64(s.first)/n, float64(s.five)/n, s.reciprocal/n)
 }
 
 // figures is a Markdown table of judgements.
 func figures(judged []judgement) string {
 	var b strings.Builder
-	b.WriteString("| data | category | queries | success at 1 | success at 5 | mean reciprocal rank |\n|---|---|---:|---:|---:|---:|\n")
-	for _, j := range judged {
-		var all score
-		each := map[string]*score{}
-		for _, o := range j.outcomes {
-			s := each[o.query.category]
-			if s == nil {
-				s = &score{}
-				each[o.query.category] = s
-			}
-			s.add(o.rank)
-			all.add(o.rank)
+	b.WriteString("| data | table | category | queries | success at 1 | success at 5 | mean reciprocal rank |\n|---|---|---|---:|---:|---:|---:|\n")
+	for i := range judged {
+		for _, h := range halves {
+			b.WriteString(judged[i].rows(h.name))
 		}
-		for _, category := range slices.Sorted(maps.Keys(each)) {
-			b.WriteString(each[category].row(j.set, category))
-		}
-		b.WriteString(all.row(j.set, "**all**"))
 	}
 	return b.String()
 }
 
-// difference lists the lines that only one of two files has.
-func difference(before, now []byte) string {
-	lines := func(b []byte) []string { return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") }
-	was, is := lines(before), lines(now)
+// rows are the lines of a half in the table of figures.
+func (j *judgement) rows(half string) string {
+	var all score
+	each := map[string]*score{}
+	for _, o := range j.outcomes {
+		if o.query.half != half {
+			continue
+		}
+		s := each[o.query.category]
+		if s == nil {
+			s = &score{}
+			each[o.query.category] = s
+		}
+		s.add(o.rank)
+		all.add(o.rank)
+	}
+	if all.queries == 0 {
+		return ""
+	}
 	var b strings.Builder
-	for _, line := range was {
-		if !slices.Contains(is, line) {
-			b.WriteString("-" + line + "\n")
-		}
+	for _, category := range slices.Sorted(maps.Keys(each)) {
+		b.WriteString(each[category].row(j.set, half, category))
 	}
-	for _, line := range is {
-		if !slices.Contains(was, line) {
-			b.WriteString("+" + line + "\n")
-		}
-	}
+	b.WriteString(all.row(j.set, half, "**all**"))
 	return b.String()
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"archive/zip"
-	"bufio"
 	"compress/gzip"
 	"encoding/csv"
 	"io"
@@ -11,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/internal/judged"
 )
 
 // TestPositionsOfSources looks every expected place and airport up in the publishers'
@@ -24,7 +24,13 @@ func TestPositionsOfSources(t *testing.T) {
 	known := map[spot]bool{}
 	add := func(kind, country, lat, lon string) { known[spot{kind, country, rounded(lat), rounded(lon)}] = true }
 	for _, name := range []string{"cities15000", "cities5000"} {
-		eachPlace(t, filepath.Join(shared, "geonames", name+".zip"), func(cells []string) { add("place", cells[8], cells[4], cells[5]) })
+		rows, err := judged.Rows(filepath.Join(shared, "geonames", name+".zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cells := range rows {
+			add("place", cells[8], cells[4], cells[5])
+		}
 	}
 	f, err := os.Open(filepath.Join(shared, "airports", "ourairports-airports.csv.gz"))
 	if err != nil {
@@ -46,22 +52,24 @@ func TestPositionsOfSources(t *testing.T) {
 		}
 		add("airport", cells[8], cells[4], cells[5])
 	}
-	looked := 0
-	for line := range strings.Lines(table) {
-		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		for want := range strings.SplitSeq(cells[4], " | ") {
-			w := strings.Fields(want)
-			if len(w) != 4 || w[0] != "place" && w[0] != "airport" {
-				continue
-			}
-			lat, lon, _ := strings.Cut(w[2], ",")
-			if looked++; !known[spot{w[0], w[1], rounded(lat), rounded(lon)}] {
-				t.Errorf("%q: no source has %s", cells[2], want)
+	for _, h := range halves {
+		looked := 0
+		for line := range strings.Lines(h.text) {
+			cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+			for want := range strings.SplitSeq(cells[4], " | ") {
+				w := strings.Fields(want)
+				if len(w) != 4 || w[0] != "place" && w[0] != "airport" {
+					continue
+				}
+				lat, lon, _ := strings.Cut(w[2], ",")
+				if looked++; !known[spot{w[0], w[1], rounded(lat), rounded(lon)}] {
+					t.Errorf("%s.tsv: %q: no source has %s", h.name, cells[2], want)
+				}
 			}
 		}
-	}
-	if looked < 300 {
-		t.Errorf("looked %d positions up", looked)
+		if looked < 300 {
+			t.Errorf("looked %d positions of %s.tsv up", looked, h.name)
+		}
 	}
 }
 
@@ -72,33 +80,4 @@ func rounded(text string) string {
 		return text
 	}
 	return strconv.FormatFloat(v, 'f', 5, 64)
-}
-
-func eachPlace(t *testing.T, file string, take func(cells []string)) {
-	t.Helper()
-	z, err := zip.OpenReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	for _, member := range z.File {
-		if member.Name == "readme.txt" {
-			continue
-		}
-		r, err := member.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			if cells := strings.Split(lines.Text(), "\t"); len(cells) == 19 {
-				take(cells)
-			}
-		}
-		if err := lines.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_ = r.Close() // only read
-	}
 }

@@ -8,21 +8,35 @@ import (
 	"strconv"
 	"strings"
 
+	"quadrille/cmd/internal/judged"
 	"quadrille/quadkey"
 )
 
 //go:embed queries.tsv
-var table string
+var queriesTable string
+
+//go:embed fresh.tsv
+var freshTable string
+
+// The halves: the tables, each judged by itself.
+const (
+	halfQueries = "queries"
+	halfFresh   = "fresh"
+)
+
+// halves are the names of the tables and their text.
+var halves = []struct{ name, text string }{{halfQueries, queriesTable}, {halfFresh, freshTable}}
 
 // The sets of data.
 const (
-	setDemo = "demo"
-	setFull = "full"
+	setDemo = judged.Demo
+	setFull = judged.Full
 	setBoth = "both"
 )
 
 // query is a text and its right answers.
 type query struct {
+	half                string // the table that it is of
 	set, category, text string
 	near                string // "lat,lon", or empty
 	want                []expectation
@@ -31,9 +45,12 @@ type query struct {
 // on reports whether a query has its answer in a set of data.
 func (q *query) on(set string) bool { return q.set == set || q.set == setBoth }
 
+// kindNothing is the kind of an expectation that there is no result.
+const kindNothing = "nothing"
+
 // expectation is a right answer.
 type expectation struct {
-	kind     string // of the result, or the type of a region
+	kind     string // of the result, or the type of a region; or kindNothing
 	country  string // "-" for any
 	lat, lon float64
 	km       float64 // how far the answer may be from lat, lon; 0 for anywhere
@@ -41,8 +58,20 @@ type expectation struct {
 
 const header = "set\tcategory\tquery\tnear\twant"
 
+// readHalves reads both tables.
+func readHalves() (list []query, err error) {
+	for _, h := range halves {
+		queries, err := readQueries(h.name, h.text)
+		if err != nil {
+			return nil, fmt.Errorf("%s.tsv: %w", h.name, err)
+		}
+		list = append(list, queries...)
+	}
+	return list, nil
+}
+
 // readQueries reads a table.
-func readQueries(text string) (list []query, err error) {
+func readQueries(half, text string) (list []query, err error) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if lines[0] != header {
 		return nil, fmt.Errorf("the first line of the table is %q instead of %q", lines[0], header)
@@ -52,6 +81,7 @@ func readQueries(text string) (list []query, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d of the table: %w", i+2, err)
 		}
+		q.half = half
 		list = append(list, q)
 	}
 	return list, nil
@@ -84,6 +114,9 @@ func readQuery(line string) (query, error) {
 }
 
 func readExpectation(text string) (e expectation, err error) {
+	if text == kindNothing {
+		return expectation{kind: kindNothing}, nil
+	}
 	words := strings.Fields(text)
 	if len(words) != 2 && len(words) != 4 {
 		return e, fmt.Errorf("%q is no expectation: give a kind, a country, and a position with a distance in kilometres", text)
@@ -117,6 +150,11 @@ type answer struct {
 	Country string  `json:"country"`
 	Lat     float64 `json:"lat"`
 	Lon     float64 `json:"lon"`
+}
+
+// wantsNothing reports whether no result is a right answer.
+func (q *query) wantsNothing() bool {
+	return slices.ContainsFunc(q.want, func(e expectation) bool { return e.kind == kindNothing })
 }
 
 // meets reports whether an answer is a right one.

@@ -1,4 +1,4 @@
-package main
+package judged
 
 import (
 	"context"
@@ -13,19 +13,20 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// binaries are ingest and tileserver in a directory.
-type binaries struct{ dir string }
+// Programs are ingest and tileserver in a directory.
+type Programs struct{ Dir string }
 
-func (p binaries) build(ctx context.Context) error {
-	if err := programs.Build(ctx, p.dir, []string{programs.Ingest, programs.TileServer}); err != nil {
+// Build builds both programs.
+func (p Programs) Build(ctx context.Context) error {
+	if err := programs.Build(ctx, p.Dir, []string{programs.Ingest, programs.TileServer}); err != nil {
 		return fmt.Errorf("build the programs, or name their directory with --bin: %w", err)
 	}
 	return nil
 }
 
-// ingest runs a command of ingest.
-func (p binaries) ingest(ctx context.Context, data string, args ...string) error {
-	out, err := exec.CommandContext(ctx, filepath.Join(p.dir, "ingest"), append([]string{"--data", data, "--quiet"}, args...)...).CombinedOutput()
+// Ingest runs a command of ingest.
+func (p Programs) Ingest(ctx context.Context, data string, args ...string) error {
+	out, err := exec.CommandContext(ctx, filepath.Join(p.Dir, "ingest"), append([]string{"--data", data, "--quiet"}, args...)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ingest %s: %w: %s", strings.Join(args, " "), err, out)
 	}
@@ -33,7 +34,7 @@ func (p binaries) ingest(ctx context.Context, data string, args ...string) error
 }
 
 // ingestFull publishes the full data from the publishers' files.
-func (p binaries) ingestFull(ctx context.Context, data, files string) error {
+func (p Programs) ingestFull(ctx context.Context, data, files string) error {
 	borders := filepath.Join(files, "natural-earth", "10m", "ne_10m_admin_")
 	places := filepath.Join(files, "geonames")
 	for _, args := range [][]string{
@@ -47,30 +48,30 @@ func (p binaries) ingestFull(ctx context.Context, data, files string) error {
 		},
 		{"airports", filepath.Join(files, "airports", "ourairports-airports.csv.gz")},
 	} {
-		if err := p.ingest(ctx, data, args...); err != nil {
+		if err := p.Ingest(ctx, data, args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// judge serves a data directory and asks the queries of a set.
-func (p binaries) judge(ctx context.Context, data, set string, queries []query) (j judgement, err error) {
-	cmd := exec.CommandContext(ctx, filepath.Join(p.dir, "tileserver"), "--data", data, "--listen", "127.0.0.1:0")
+// Serve serves a data directory while ask runs.
+func (p Programs) Serve(ctx context.Context, data string, ask func(ctx context.Context, site string) error) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(p.Dir, "tileserver"), "--data", data, "--listen", "127.0.0.1:0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	var log strings.Builder
 	cmd.Stderr = &log
 	site, err := programs.Start(cmd)
 	if cmd.Process == nil {
-		return j, err
+		return err
 	}
 	if err == nil {
-		j, err = ask(ctx, site, set, queries)
+		err = ask(ctx, site)
 	}
 	cancelled := cmd.Cancel()
 	if err = errors.Join(err, cancelled, cmd.Wait()); err != nil {
-		return j, fmt.Errorf("%w\n%s", err, log.String())
+		return fmt.Errorf("%w\n%s", err, log.String())
 	}
-	return j, nil
+	return nil
 }
