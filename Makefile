@@ -34,7 +34,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js static/leaflet/tokens-css.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/timezones.json
 
-.PHONY: help demo build page sample test test-plain test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint fuzz fuzz-list bench bench-once bench-list bench-page bench-points pictures clean
+.PHONY: help demo build page sample test test-plain test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint fuzz fuzz-list bench bench-once bench-list bench-page bench-points judge pictures clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -56,11 +56,13 @@ test: ## all tests that need no server, with the race detector
 	GORACE=atexit_sleep_ms=20 $(GO_TEST) -short -timeout 20m $(RACE) ./...
 	$(if $(RACE),$(MAKE) --no-print-directory test-plain)
 
-# What it cannot judge or makes too slow: the tests that call testrace.Plain, and those of
-# files that are built only without it.
+# What the race detector cannot judge or makes too slow: the tests that call testrace.Plain
+# themselves, and those of files that are built only without it. A call that is in no test
+# would be skipped for good, so it is refused.
 test-plain:
 	@files=$$(grep -rlE '^//go:build !race|testrace[.]Plain[(]' --include='*_test.go' --exclude-dir=node_modules .); \
-	names=$$(awk 'FNR == 1 { all = 0 } /^\/\/go:build !race/ { all = 1 } /^func Test/ { split($$2, f, "("); name = f[1] } \
+	names=$$(awk 'FNR == 1 { all = 0; name = "" } /^\/\/go:build !race/ { all = 1 } /^func / { name = "" } /^func Test/ { split($$2, f, "("); name = f[1] } \
+	  /testrace[.]Plain[(]/ && !name { print FILENAME ": call testrace.Plain in the test itself" >"/dev/stderr"; exit 1 } \
 	  all && /^func Test/ || /testrace[.]Plain[(]/ { print name }' $$files | sort -u | paste -sd '|'); \
 	$(GO_TEST) -short -timeout 20m -run "^($$names)\$$" $$(dirname $$files | sort -u)
 
@@ -196,6 +198,10 @@ bench: ## measure, and rewrite the figures in BENCHMARKS.md
 	go run ./cmd/internal/benchreport start -- go run ./cmd/internal/httpbench start
 	go run ./cmd/internal/benchreport soak -- go run ./cmd/internal/httpbench soak --requests $(SOAK)
 	go run ./cmd/internal/benchreport search -- go run ./cmd/internal/searchjudge --demo $(JUDGE_DEMO) --full $(JUDGE_FULL)
+
+# The demo's answers need what make demo has installed in sample/.
+judge: ## compare answers with the publishers' files: searches, points near borders, first letters
+	for of in searchjudge reversejudge completionjudge; do go run ./cmd/internal/$$of --demo $(JUDGE_DEMO) --full $(JUDGE_FULL); done
 
 # The packages that have benchmarks.
 BENCH_PACKAGES ?= $(shell grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=node_modules . | sed 's|/[^/]*$$||' | sort -u)

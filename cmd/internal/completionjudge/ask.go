@@ -4,11 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"quadrille/cmd/internal/judged"
 )
@@ -47,18 +46,13 @@ func (e *endpoint) ask(ctx context.Context, letters string) ([]hit, error) {
 	if hits, known := e.hits[letters]; known {
 		return hits, nil
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.site+e.path+"?limit=5&q="+url.QueryEscape(letters), nil)
+	text, err := judged.Get(ctx, e.site+e.path+"?limit=5&q="+url.QueryEscape(letters))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%q: %w", letters, err)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
 	var body struct{ Results, Places []hit }
-	if err := json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&body); err != nil {
-		return nil, fmt.Errorf("%q: %s: %w", letters, res.Status, err)
+	if err := json.Unmarshal(text, &body); err != nil {
+		return nil, fmt.Errorf("%q: %w", letters, err)
 	}
 	hits := append(body.Results, body.Places...)
 	e.hits[letters] = hits
@@ -91,10 +85,10 @@ func (e *endpoint) rank(ctx context.Context, t *target, n int) (int, error) {
 type typed struct{ first, five int }
 
 // typing types a name until the target is first, or to its end. No letters that end in a blank
-// are asked: they are those before it.
+// are asked: they are those before it. Neither is what has no letter or digit yet.
 func typing(t *target, rank func(n int) (int, error)) (got typed, err error) {
 	for n := 1; n <= len(t.typed) && got.first == 0; n++ {
-		if t.typed[n-1] == ' ' {
+		if t.typed[n-1] == ' ' || !slices.ContainsFunc(t.typed[:n], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 			continue
 		}
 		at, err := rank(n)

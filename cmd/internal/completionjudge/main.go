@@ -38,52 +38,32 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
-
-	"github.com/alecthomas/kong"
 
 	"quadrille/cmd/internal/judged"
 )
 
 type cli struct {
-	judged.Options
-	Sample   string `default:"sample" type:"path" help:"Directory of the packages that the demo's data is made from."`
-	Cities   int    `default:"2000" help:"How many of the largest cities are typed."`
-	Examples int    `default:"40" help:"How many of the worst targets are told for each list."`
+	judged.WorldOptions
+	Cities   int `default:"2000" help:"How many of the largest cities are typed."`
+	Examples int `default:"40" help:"How many of the worst targets are told for each list."`
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	var c cli
-	kong.Parse(&c, kong.Description("Compare what first letters complete to with what people expect."), kong.Vars{"record": "cmd/internal/completionjudge/testdata"})
-	err := c.Each(ctx, func(ctx context.Context, site, set string) error {
-		w, err := c.World(set, c.Sample)
-		if errors.Is(err, os.ErrNotExist) {
-			fmt.Fprintf(os.Stderr, "the %s data is skipped: %v; run make sample, or name the sample's directory with --sample\n", set, err)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	judged.Main("completionjudge", "Compare what first letters complete to with what people expect.", &c, c.run)
+}
+
+func (c *cli) run(ctx context.Context) error {
+	return c.EachWorld(ctx, func(ctx context.Context, site string, w *judged.World) (report, record string, err error) {
 		r := expect(w, c.Cities)
 		if err := r.ownScript(w, c.Sample); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+			return "", "", err
 		}
-		report, err := judge(ctx, site, r, w, c.Examples)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("\n%s:\n\n%s", set, report)
-		return c.Compare(set+".failing", []byte(report))
+		report, err = judge(ctx, site, r, w, c.Examples)
+		return report, report, err
 	})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "completionjudge:", err)
-		os.Exit(1)
-	}
 }
 
 // most is the largest number of letters that has a column.

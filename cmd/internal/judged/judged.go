@@ -8,10 +8,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
 )
 
 // The sets of data.
@@ -73,6 +79,70 @@ func (o *Options) Each(ctx context.Context, ask func(ctx context.Context, site, 
 	}
 	return nil
 }
+
+// WorldOptions are the flags of judges that compare with what the publishers' files say.
+type WorldOptions struct {
+	Options
+	Sample string `default:"sample" type:"path" help:"Directory of the packages that the demo's data is made from."`
+}
+
+// EachWorld serves each set as Each does, and calls ask with what the publishers' files say of
+// it. A set whose files are absent is skipped, and told. What ask returns is printed, and its
+// second part compared with the record.
+func (o *WorldOptions) EachWorld(ctx context.Context, ask func(ctx context.Context, site string, w *World) (report, record string, err error)) error {
+	return o.Each(ctx, func(ctx context.Context, site, set string) error {
+		w, err := o.World(set, o.Sample)
+		if errors.Is(err, os.ErrNotExist) {
+			fmt.Fprintf(os.Stderr, "the %s data is skipped: %v; run make sample, or name the sample's directory with --sample\n", set, err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		report, record, err := ask(ctx, site, w)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("\n%s:\n\n%s", set, report)
+		return o.Compare(set+".failing", []byte(record))
+	})
+}
+
+// Main reads the flags of a judge, whose name is that of its folder, runs it, and ends the
+// process with a status other than 0 where it fails.
+func Main(name, does string, flags any, run func(ctx context.Context) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	kong.Parse(flags, kong.Description(does), kong.Vars{"record": "cmd/internal/" + name + "/testdata"})
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+// Get returns the body of an answer. An answer that is none is an error that matches
+// ErrRefused; its text has the status and what the server says.
+func Get(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	const most = 1 << 20 // bytes: more than any answer that is judged
+	body, err := io.ReadAll(io.LimitReader(res.Body, most))
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%w: %s: %.200s", ErrRefused, res.Status, body)
+	}
+	return body, err
+}
+
+// ErrRefused is matched when a server answers with another status than 200.
+var ErrRefused = errors.New("no answer")
 
 // absent returns the path that a set needs and that is not there.
 func (o *Options) absent(set string) string {

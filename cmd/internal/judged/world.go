@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -71,7 +72,9 @@ func (o *Options) World(set, sample string) (w *World, err error) {
 		}
 	}
 	if set == Demo {
-		w.addCounties(large)
+		if err := w.addCounties(large); err != nil {
+			return nil, err
+		}
 	}
 	w.Finish()
 	return w, w.nameDivisions(meta)
@@ -83,12 +86,15 @@ func (w *World) Finish() {
 	w.agree()
 }
 
-// addCounties gives places of the demo's table, which has no second-level divisions, those
-// of GeoNames' larger tables, where these are there.
-func (w *World) addCounties(tables []string) {
+// addCounties gives places of the demo's table, whose second-level divisions are others,
+// those of GeoNames' larger tables. Where these are absent the rows say nothing of counties,
+// which is told: the record was made with them.
+func (w *World) addCounties(tables []string) error {
 	rows, err := Places(tables...)
-	if err != nil {
-		return
+	if errors.Is(err, os.ErrNotExist) {
+		fmt.Fprintf(os.Stderr, "the counties of places are not judged by their rows: %v; name the publishers' files with --full\n", err)
+	} else if err != nil {
+		return err
 	}
 	county := map[int]string{}
 	for i := range rows {
@@ -101,6 +107,7 @@ func (w *World) addCounties(tables []string) {
 			p.Admin2 = county[p.ID]
 		}
 	}
+	return nil
 }
 
 func square(lon, lat float64) [2]int { return [2]int{int(math.Floor(lon)), int(math.Floor(lat))} }

@@ -30,54 +30,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
-
-	"github.com/alecthomas/kong"
 
 	"quadrille/cmd/internal/judged"
 )
 
 type cli struct {
-	judged.Options
-	Sample   string `default:"sample" type:"path" help:"Directory of the packages that the demo's data is made from."`
+	judged.WorldOptions
 	Points   int    `default:"5000" help:"How many points are asked about."`
 	Seed     uint64 `default:"1" help:"What the points are drawn by."`
 	Examples int    `default:"3" help:"How many examples of each fault are told for each face."`
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	var c cli
-	kong.Parse(&c, kong.Description("Compare what the server says of points near borders with the publishers' files."), kong.Vars{"record": "cmd/internal/reversejudge/testdata"})
-	err := c.Each(ctx, func(ctx context.Context, site, set string) error {
-		w, err := c.World(set, c.Sample)
-		if errors.Is(err, os.ErrNotExist) {
-			fmt.Fprintf(os.Stderr, "the %s data is skipped: %v; run make sample, or name the sample's directory with --sample\n", set, err)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	judged.Main("reversejudge", "Compare what the server says of points near borders with the publishers' files.", &c, c.run)
+}
+
+func (c *cli) run(ctx context.Context) error {
+	return c.EachWorld(ctx, func(ctx context.Context, site string, w *judged.World) (report, record string, err error) {
 		s := sampler{w, rand.New(rand.NewPCG(c.Seed, 0))}
 		r, err := ask(ctx, site, w, s.questions(c.Points))
 		if err != nil {
-			return err
+			return "", "", err
 		}
-		fmt.Printf("\n%s, seed %d:\n\n%s\n%s", set, c.Seed, r.table(), r.list(c.Examples))
-		return c.Compare(set+".failing", []byte(r.table()+r.list(1)))
+		return r.table() + "\n" + r.list(c.Examples), r.table() + r.list(1), nil
 	})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "reversejudge:", err)
-		os.Exit(1)
-	}
 }
 
 // report is what came of the questions.
@@ -109,11 +89,14 @@ func ask(ctx context.Context, site string, w *judged.World, questions []question
 		}
 		for i := range faces {
 			f := &faces[i]
-			body, err := get(ctx, site+fmt.Sprintf(f.path, q.lat, q.lon))
-			if err != nil {
+			var a answer
+			body, err := judged.Get(ctx, site+fmt.Sprintf(f.path, q.lat, q.lon))
+			if err != nil && !errors.Is(err, judged.ErrRefused) {
 				return nil, err
 			}
-			a, err := f.read(body)
+			if err == nil {
+				a, err = f.read(body)
+			}
 			list := map[fault]string{{kind: refused}: fmt.Sprint(err)}
 			if err == nil {
 				list = j.faults(f, q, &a, &right)
@@ -134,19 +117,6 @@ func ask(ctx context.Context, site string, w *judged.World, questions []question
 		}
 	}
 	return r, nil
-}
-
-func get(ctx context.Context, url string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	return io.ReadAll(io.LimitReader(res.Body, 1<<20))
 }
 
 // order lists the faults that occur, in the order of the table.

@@ -26,12 +26,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
-
-	"github.com/alecthomas/kong"
 
 	"quadrille/cmd/internal/judged"
 )
@@ -39,14 +34,8 @@ import (
 type cli struct{ judged.Options }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	var c cli
-	kong.Parse(&c, kong.Description("Compare what the server finds with what people expect."), kong.Vars{"record": "cmd/internal/searchjudge/testdata"})
-	if err := c.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "searchjudge:", err)
-		os.Exit(1)
-	}
+	judged.Main("searchjudge", "Compare what the server finds with what people expect.", &c, c.run)
 }
 
 func (c *cli) run(ctx context.Context) error {

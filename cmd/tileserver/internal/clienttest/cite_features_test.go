@@ -34,6 +34,13 @@ func TestCITEFeatures(t *testing.T) {
 // publishFeatures publishes a data set of each kind that has features.
 func publishFeatures(t *testing.T, data string) {
 	t.Helper()
+	publishToyWorld(t, data, "benches",
+		"id,name,lat,lon,seen,seats\n1,Oak,47.1,5.2,2026-01-02T03:04:05Z,3\n2,Lime,47.3,6.9,2026-02-02T03:04:05Z,2\n3,Far,-1,170,2026-03-02T03:04:05Z,4\n")
+}
+
+// publishToyWorld publishes the toy world with its airports, and a table as a collection.
+func publishToyWorld(t *testing.T, data, collection, table string) {
+	t.Helper()
 	if err := toyworld.Publish(t.Context(), data); err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +51,9 @@ func publishFeatures(t *testing.T, data string) {
 	if err := toyworld.PublishAirports(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "benches.csv")
-	if err := os.WriteFile(file, []byte("id,name,lat,lon,seen,seats\n1,Oak,47.1,5.2,2026-01-02T03:04:05Z,3\n2,Lime,47.3,6.9,2026-02-02T03:04:05Z,2\n3,Far,-1,170,2026-03-02T03:04:05Z,4\n"), 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), collection+".csv")
+	if err := os.WriteFile(file, []byte(table), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	programs.Ingester(t)("--data", data, "points", "benches", file)
+	programs.Ingester(t)("--data", data, "points", collection, file)
 }

@@ -2,9 +2,6 @@ package clienttest
 
 import (
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,52 +38,14 @@ func TestNominatimLeaflet(t *testing.T) {
 	w.keep("leaflet-control-geocoder-nominatim")
 }
 
-// TestNominatimGeopy needs python3 with geopy; QUADRILLE_GEOPY may name a directory that
-// holds it.
+// TestNominatimGeopy needs python3 with geopy; see pythonWith.
 func TestNominatimGeopy(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
-	run := func(args ...string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), python, args...)
-		cmd.Env = os.Environ()
-		if dir := os.Getenv("QUADRILLE_GEOPY"); dir != "" {
-			cmd.Env = append(cmd.Env, "PYTHONPATH="+dir)
-		}
-		out, err := cmd.CombinedOutput()
-		return strings.TrimSpace(string(out)), err
-	}
-	if _, err := run("-c", "import geopy"); err != nil {
-		t.Skip("python3 finds no geopy; QUADRILLE_GEOPY may say where it is")
-	}
+	geopy := pythonWith(t, "geopy")
 	site := programs.Serve(t, "--data", smallData(t), "--root-geocoder", "nominatim").URL
-	out, err := run("testdata/clients/nominatim_geopy.py", strings.TrimPrefix(site, "http://"))
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	t.Log(out)
+	geopy(t, "nominatim_geopy.py", strings.TrimPrefix(site, "http://"))
 }
 
 func TestNominatimNode(t *testing.T) {
-	libraries := clientsDir(t)
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("node is not installed")
-	}
-	site := programs.Serve(t, "--data", smallData(t)).URL
-	// Modules are looked for beside the script.
-	script, err := os.ReadFile("testdata/clients/nominatim_node.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	beside := filepath.Join(libraries, "nominatim_node.mjs")
-	if err := os.WriteFile(beside, script, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), node, beside, site).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	t.Log(string(out))
+	node := nodeWith(t, "")
+	node(t, "nominatim_node.mjs", programs.Serve(t, "--data", smallData(t)).URL)
 }

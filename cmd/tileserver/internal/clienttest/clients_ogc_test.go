@@ -2,9 +2,7 @@ package clienttest
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,47 +40,17 @@ func TestGDALFeatures(t *testing.T) {
 
 // OWSLib, which other programs in Python build on, lists and fetches.
 func TestOWSLib(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	modules := os.Getenv("QUADRILLE_GEOPY")
-	if err != nil || modules == "" {
-		t.Skip("QUADRILLE_GEOPY names no directory with Python's modules: run make check-clients")
-	}
-	if _, err := os.Stat(filepath.Join(modules, "owslib")); err != nil {
-		t.Skip("OWSLib is not installed: run make check-clients")
-	}
+	foreign(t)
+	owslib := pythonWith(t, "owslib")
 	data := t.TempDir()
 	publishFeatures(t, data)
-	site := programs.Serve(t, "--data", data).URL
-	cmd := exec.CommandContext(t.Context(), python, "testdata/clients/ogc_owslib.py", site+"/ogc")
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+modules)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	owslib(t, "ogc_owslib.py", programs.Serve(t, "--data", data).URL+"/ogc")
 }
 
 // Camptocamp's client for browsers lists and fetches.
 func TestOGCClient(t *testing.T) {
-	libraries := clientsDir(t)
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("node is not installed")
-	}
-	if _, err := os.Stat(filepath.Join(libraries, "node_modules", "@camptocamp", "ogc-client")); err != nil {
-		t.Skip("@camptocamp/ogc-client is not installed: run make check-clients")
-	}
+	node := nodeWith(t, "@camptocamp/ogc-client")
 	data := t.TempDir()
 	publishFeatures(t, data)
-	site := programs.Serve(t, "--data", data).URL
-	// Modules are looked for beside the script.
-	script, err := os.ReadFile("testdata/clients/ogc_client.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	beside := filepath.Join(libraries, "ogc_client.mjs")
-	if err := os.WriteFile(beside, script, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), node, beside, site+"/ogc").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	node(t, "ogc_client.mjs", programs.Serve(t, "--data", data).URL+"/ogc")
 }

@@ -2,15 +2,12 @@ package clienttest
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/programs"
-	"quadrille/cmd/internal/toyworld"
 )
 
 // Clients of OGC API – Tiles that nobody here wrote read a running server. `make
@@ -20,70 +17,26 @@ import (
 func startToyWorld(t *testing.T) string {
 	t.Helper()
 	data := t.TempDir()
-	if err := toyworld.Publish(t.Context(), data); err != nil {
-		t.Fatal(err)
-	}
-	catalog, err := dataset.Open(data, toyworld.Open)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := toyworld.PublishAirports(t.Context(), catalog); err != nil {
-		t.Fatal(err)
-	}
-	shops := filepath.Join(t.TempDir(), "shops.csv")
-	if err := os.WriteFile(shops, []byte("id,lat,lon,name,price\n1,1.5,20.5,Corner,3\n2,1.25,20.25,Market,4.5\n3,-1,21,\"A, B & <C>\",\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	programs.Ingester(t)("--data", data, "points", "shops", shops)
-	site := programs.Serve(t, "--data", data).URL
-	return site
-}
-
-// pythonWith is a Python that finds a package, with the environment that it needs.
-func pythonWith(t *testing.T, name string) *exec.Cmd {
-	t.Helper()
-	for _, python := range []string{"python3", "/usr/bin/python3"} { // packages of the system are those of its own Python
-		cmd := exec.CommandContext(t.Context(), python, "-c", "import "+name)
-		cmd.Env = append(os.Environ(), "QT_QPA_PLATFORM=offscreen")
-		if dir := os.Getenv("QUADRILLE_GEOPY"); dir != "" && python == "python3" {
-			cmd.Env = append(cmd.Env, "PYTHONPATH="+dir)
-		}
-		if cmd.Run() == nil {
-			again := exec.CommandContext(t.Context(), cmd.Path)
-			again.Env = cmd.Env
-			return again
-		}
-	}
-	t.Skipf("no python3 finds %s", name)
-	return nil
+	publishToyWorld(t, data, "shops", "id,lat,lon,name,price\n1,1.5,20.5,Corner,3\n2,1.25,20.25,Market,4.5\n3,-1,21,\"A, B & <C>\",\n")
+	return programs.Serve(t, "--data", data).URL
 }
 
 // QGIS reads every collection, page by page, and draws the tiles.
 func TestQGIS(t *testing.T) {
 	foreign(t)
-	cmd := pythonWith(t, "qgis.core")
+	qgis := pythonWith(t, "qgis.core")
 	picture := filepath.Join(t.TempDir(), "qgis.png")
 	if screenshots != "" {
 		picture = filepath.Join(screenshots, "qgis-tiles.png")
 	}
-	cmd.Args = append(cmd.Args, "testdata/clients/ogc_qgis.py", startToyWorld(t), picture)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	t.Logf("%s", out)
+	qgis(t, "ogc_qgis.py", startToyWorld(t), picture)
 }
 
 // A GDAL that knows the standard as it was approved reads features and tiles.
 func TestGDALOfOGCAPI(t *testing.T) {
 	foreign(t)
-	cmd := pythonWith(t, "pyogrio")
-	cmd.Args = append(cmd.Args, "testdata/clients/ogc_gdal.py", startToyWorld(t))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	t.Logf("%s", out)
+	pyogrio := pythonWith(t, "pyogrio")
+	pyogrio(t, "ogc_gdal.py", startToyWorld(t))
 }
 
 // Any GDAL reads a vector tile, and a map from the pictures.

@@ -2,8 +2,6 @@ package clienttest
 
 import (
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -84,29 +82,9 @@ func TestPhotonMapLibre(t *testing.T) {
 	}
 }
 
-// TestPhotonGeopy needs python3 with geopy; QUADRILLE_GEOPY may name a directory that
-// holds it.
+// TestPhotonGeopy needs python3 with geopy; see pythonWith.
 func TestPhotonGeopy(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
-	run := func(args ...string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), python, args...)
-		cmd.Env = os.Environ()
-		if dir := os.Getenv("QUADRILLE_GEOPY"); dir != "" {
-			cmd.Env = append(cmd.Env, "PYTHONPATH="+dir)
-		}
-		out, err := cmd.CombinedOutput()
-		return strings.TrimSpace(string(out)), err
-	}
-	if _, err := run("-c", "import geopy"); err != nil {
-		t.Skip("python3 finds no geopy; QUADRILLE_GEOPY may say where it is")
-	}
+	geopy := pythonWith(t, "geopy")
 	site := programs.Serve(t, "--data", smallData(t), "--root-geocoder", "photon").URL
-	out, err := run("testdata/clients/photon_geopy.py", strings.TrimPrefix(site, "http://"))
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	t.Log(out)
+	geopy(t, "photon_geopy.py", strings.TrimPrefix(site, "http://"))
 }

@@ -68,6 +68,64 @@ func clientPages(t *testing.T, libraries string) string {
 	return pages.URL
 }
 
+// nodeWith is what runs a script of testdata/clients by node, with the libraries and with a
+// package of npm, where one is named. A script that fails fails the test.
+func nodeWith(t *testing.T, name string) func(t *testing.T, script string, args ...string) {
+	t.Helper()
+	libraries := clientsDir(t)
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed")
+	}
+	if _, err := os.Stat(filepath.Join(libraries, "node_modules", filepath.FromSlash(name))); err != nil {
+		t.Skipf("%s is not installed: run make check-clients", name)
+	}
+	return func(t *testing.T, script string, args ...string) {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join("testdata", "clients", script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside := filepath.Join(libraries, script) // where modules are looked for
+		if err := os.WriteFile(beside, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		runScript(t, exec.CommandContext(t.Context(), node, append([]string{beside}, args...)...))
+	}
+}
+
+// pythonWith is what runs a script of testdata/clients by a Python that finds a package. A
+// script that fails fails the test. QUADRILLE_GEOPY may name a directory with packages.
+func pythonWith(t *testing.T, name string) func(t *testing.T, script string, args ...string) {
+	t.Helper()
+	for _, python := range []string{"python3", "/usr/bin/python3"} { // packages of the system are those of its own Python
+		cmd := exec.CommandContext(t.Context(), python, "-c", "import "+name)
+		cmd.Env = append(os.Environ(), "QT_QPA_PLATFORM=offscreen")
+		if dir := os.Getenv("QUADRILLE_GEOPY"); dir != "" && python == "python3" {
+			cmd.Env = append(cmd.Env, "PYTHONPATH="+dir)
+		}
+		if cmd.Run() == nil {
+			return func(t *testing.T, script string, args ...string) {
+				t.Helper()
+				again := exec.CommandContext(t.Context(), cmd.Path, append([]string{filepath.Join("testdata", "clients", script)}, args...)...)
+				again.Env = cmd.Env
+				runScript(t, again)
+			}
+		}
+	}
+	t.Skipf("no python3 finds %s: run make check-clients", name)
+	return nil
+}
+
+func runScript(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
 // software lets a browser without a graphics card draw by WebGL.
 var software = []chromedp.ExecAllocatorOption{
 	chromedp.Flag("disable-gpu", false), chromedp.Flag("use-gl", "angle"), chromedp.Flag("use-angle", "swiftshader"),
@@ -153,30 +211,14 @@ func TestMapLibreTiles(t *testing.T) {
 
 // The validators of those who define the formats find nothing to say.
 func TestForeignValidators(t *testing.T) {
-	libraries := clientsDir(t)
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("node is not installed")
-	}
+	node := nodeWith(t, "")
 	data, _ := clientsData(t)
 	for _, glyphs := range []string{"", "--glyphs=https://fonts.example.org/{fontstack}/{range}.pbf"} {
 		args := []string{"--data", data}
 		if glyphs != "" {
 			args = append(args, glyphs)
 		}
-		site := programs.Serve(t, args...).URL
-		// Modules are looked for beside the script.
-		script, err := os.ReadFile("testdata/clients/validate.mjs")
-		if err != nil {
-			t.Fatal(err)
-		}
-		beside := filepath.Join(libraries, "validate.mjs")
-		if err := os.WriteFile(beside, script, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := exec.CommandContext(t.Context(), node, beside, site).CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+		node(t, "validate.mjs", programs.Serve(t, args...).URL)
 	}
 }
 
