@@ -55,6 +55,41 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
+// One client has its share of the heavy places and no more, those among the few that are
+// given unasked counted, and each is given back once, by a stream before its end.
+func TestHeavyPlacesOfOneClient(t *testing.T) {
+	s := New(&Config{MaxConcurrent: 64}) // 16 are heavy, 4 of them one client's, 2 unasked
+	route := &Route{Path: "/heavy", Cost: Heavy}
+	s.heavy[[2]string{http.MethodGet, route.Path}] = true
+	var deepest int
+	var ask func(depth int) error
+	ask = func(depth int) error {
+		c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/heavy", nil), httptest.NewRecorder())
+		c.SetPath(route.Path)
+		return s.guardHeavy(route, func(c echo.Context) error {
+			deepest = depth
+			if n := s.Heavy.Taken(); n != int64(depth) {
+				t.Errorf("%d places are taken by %d requests", n, depth)
+			}
+			refused := ask(depth + 1)
+			free, err := s.beginStream(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			free()
+			if n := s.Heavy.Taken(); n != int64(depth-1) {
+				t.Errorf("%d places are taken by %d requests and a stream", n, depth-1)
+			}
+			return refused
+		})(c)
+	}
+	for range 2 { // the second time too: what was given back counts for the client no more
+		if err := ask(1); !errors.Is(err, ErrBusy) || deepest != 4 || s.Heavy.Taken() != 0 {
+			t.Errorf("%d requests at once, then %v; %d places are taken in the end", deepest, err, s.Heavy.Taken())
+		}
+	}
+}
+
 // Places are given to every request, so they take no memory.
 func TestPlacesAllocateNothing(t *testing.T) {
 	s := New(&Config{})
