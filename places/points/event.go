@@ -56,7 +56,7 @@ func (c *LiveCollection) announce() {
 // ErrEventsGone is matched when events that were asked for are not kept any more.
 var ErrEventsGone = errors.New("events are not kept that long")
 
-// EventsGoneError is an error that matches ErrEventsGone. To Follow after Next is to go on
+// EventsGoneError is an error that matches ErrEventsGone. A Follower after Next goes on
 // behind what is missing.
 type EventsGoneError struct {
 	Next uint64
@@ -70,60 +70,82 @@ func (e *EventsGoneError) Error() string {
 // Is reports whether e matches an error.
 func (e *EventsGoneError) Is(target error) bool { return target == ErrEventsGone }
 
-// followed is how many events Follow reads at once: few, because those who follow are many.
+// followed is how many events a Follower reads at once: few, because those who follow are
+// many.
 const followed = 32
 
-// Follow calls fn with the events after one, in the order of the writes, until the context
-// ends or fn returns an error: after LastEvent those that are to come, after 0 all that
-// are kept. Each event comes once, whatever ends meanwhile, if the sequence of the last
-// one is given again. Nothing is held while fn runs, which may keep the event. Errors match ErrEventsGone or
-// ErrClosed, or come from the context, the store or fn.
+// Follower reads the events after one, in the order of the writes: after LastEvent those
+// that are to come, after 0 all that are kept. Each comes once, whatever ends meanwhile, if
+// a new Follower is begun after the last of them. It holds nothing between two calls, and
+// is for one goroutine.
+type Follower struct {
+	c       *LiveCollection
+	after   uint64
+	all     bool // what is not kept is not asked for
+	changed <-chan struct{}
+}
+
+// atOnce is closed.
+var atOnce = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// Follower begins after an event.
+func (c *LiveCollection) Follower(after uint64) *Follower {
+	return &Follower{c: c, after: after, all: after == 0, changed: atOnce}
+}
+
+// Changed returns what is closed when Next is to be called again: at once if there may be
+// more. Done of the collection tells that no more is to come.
+func (f *Follower) Changed() <-chan struct{} { return f.changed }
+
+// Behind reports whether Next may return events that are there already.
+func (f *Follower) Behind() bool { return f.changed == atOnce }
+
+// Next returns some of the next events, which are the caller's, or none if there are none
+// yet. Errors match ErrEventsGone, or come from the context or the store.
 //
 // Every event names the one before, so that one which is missing is noticed.
-func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Event) error) error {
-	for all := after == 0; ; { // while all is set, what is not kept is not asked for
-		c.waiting.Lock()
-		changed := c.changed
-		c.waiting.Unlock()
-		last := c.seq.Load() // later ones may be lost yet
-		if after > last {
-			return c.eventsGone(last)
-		}
-		events, err := c.events(ctx, after, last, followed)
-		if err != nil {
-			return err
-		}
-		for i := range events {
-			e := &events[i]
-			if !all && !e.follows(after) {
-				return c.eventsGone(e.Before)
-			}
-			after = e.Seq
-			if err := fn(e); err != nil {
-				return err
-			}
-		}
-		if len(events) == followed {
-			continue // there may be more
-		}
-		if !all && after != last {
-			return c.eventsGone(last)
-		}
-		all, after = false, last
-		select {
-		case <-changed:
-		case <-c.quit:
-			return ErrClosed
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+func (f *Follower) Next(ctx context.Context) ([]Event, error) {
+	f.c.waiting.Lock()
+	f.changed = f.c.changed
+	f.c.waiting.Unlock()
+	last := f.c.seq.Load() // later ones may be lost yet
+	if f.after > last {
+		return nil, f.c.eventsGone(last)
 	}
+	events, err := f.c.events(ctx, f.after, last, followed)
+	if err != nil {
+		return nil, err
+	}
+	for i := range events {
+		e := &events[i]
+		if !f.all && !e.follows(f.after) {
+			if i == 0 {
+				return nil, f.c.eventsGone(e.Before)
+			}
+			f.changed = atOnce // to say so after those before the gap
+			return events[:i], nil
+		}
+		f.after = e.Seq
+	}
+	switch {
+	case len(events) == followed, len(events) > 0 && !f.all && f.after != last:
+		f.changed = atOnce
+		return events, nil
+	case !f.all && f.after != last:
+		return nil, f.c.eventsGone(last)
+	}
+	f.all, f.after = false, last
+	return events, nil
 }
 
 // follows reports whether there has been no event between one and e.
 func (e *Event) follows(after uint64) bool { return e.Before == after || e.Seq == after+1 }
 
-// CheckEvents returns what Follow would at once: an error that matches ErrEventsGone
+// CheckEvents returns what a Follower would at once: an error that matches ErrEventsGone
 // unless all events after one are kept.
 func (c *LiveCollection) CheckEvents(ctx context.Context, after uint64) error {
 	last, err := c.LastEvent(ctx)

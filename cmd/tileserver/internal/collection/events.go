@@ -20,6 +20,8 @@ const (
 	heartbeat = 15 * time.Second
 	// takeTimeout is how long a client may take to read what it has been sent.
 	takeTimeout = 30 * time.Second
+	// flushSize is how much is collected before it is sent.
+	flushSize = 64 << 10
 )
 
 // getEvents answers GET /points/{collection}/events: the moves of points as server-sent
@@ -81,7 +83,7 @@ type eventStream struct {
 	rc     *http.ResponseController
 	live   *points.LiveCollection
 	fences fence.Set
-	last   fence.ID // that the client has, or is about to
+	last   fence.ID // that the client has
 
 	events []fence.Event
 	out    []byte
@@ -101,8 +103,7 @@ func (e *eventStream) begin(resumed bool) error {
 // right to read it, or the server stops. What else goes wrong ends the stream, too: the
 // client connects again and is told then.
 func (e *eventStream) run() error {
-	ctx, cancel := context.WithCancel(e.s.As(e.c.Request().Context(), e.c))
-	defer cancel()
+	ctx := e.s.As(e.c.Request().Context(), e.c)
 	e.rc = http.NewResponseController(e.c.Response().Writer)
 	_ = e.rc.SetReadDeadline(time.Time{}) // a writer without deadlines is a test's
 	h := e.c.Response().Header()
@@ -114,43 +115,22 @@ func (e *eventStream) run() error {
 	if e.c.Request().Method == http.MethodHead || e.beat() != nil {
 		return nil
 	}
-	events, failed := make(chan *points.Event), make(chan error, 1)
-	ended, wait := web.Beside(func() {
-		failed <- e.live.Follow(ctx, e.last.After(), func(v *points.Event) error {
-			select {
-			case events <- v:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		})
-	})
-	defer func() {
-		cancel()
-		wait()
-	}()
+	from := e.fences.Read(e.live, e.last, e.s.Boundaries, e.s.Processors)
 	tick := time.NewTicker(e.s.heartbeat)
 	defer tick.Stop()
 	for {
 		var err error
 		select {
-		case v := <-events:
-			err = e.tell(ctx, v)
+		case <-from.Changed():
+			err = e.tell(ctx, from)
 		case <-tick.C:
 			if !e.s.mayRead(e.c, e.live.Meta().Name, e.live.Meta()) {
 				return nil
 			}
 			err = e.beat()
-		case err = <-failed:
-			if ctx.Err() == nil && !errors.Is(err, points.ErrClosed) {
-				e.s.LogFailure(e.c, err)
-			}
-		case <-ctx.Done():
+		case <-e.live.Done():
 			return nil
-		case <-ended: // by a panic, or failed has why
-			if len(failed) > 0 {
-				continue
-			}
+		case <-ctx.Done():
 			return nil
 		case <-e.s.Draining:
 			return nil
@@ -184,23 +164,25 @@ func (e *eventStream) flush() error {
 	return nil
 }
 
-// tell sends what a move is.
-func (e *eventStream) tell(ctx context.Context, v *points.Event) error {
-	var err error
-	if e.events, err = e.fences.AppendEvents(ctx, e.events[:0], v, e.last, e.s.Boundaries, e.s.Processors); err != nil {
-		if ctx.Err() == nil {
-			e.s.LogFailure(e.c, err)
-		}
-		return err
+// tell sends what events there are.
+func (e *eventStream) tell(ctx context.Context, from *fence.Reader) error {
+	var failed error
+	if e.events, failed = from.Append(ctx, e.events[:0]); failed != nil && ctx.Err() == nil && !errors.Is(failed, points.ErrClosed) {
+		e.s.LogFailure(e.c, failed)
 	}
 	for i := range e.events {
-		e.append(&e.events[i])
+		if e.append(&e.events[i]); len(e.out) >= flushSize {
+			if err := e.flush(); err != nil {
+				return err
+			}
+		}
 	}
-	e.last = fence.ID{Seq: v.Seq}
-	if len(e.out) == 0 {
-		return nil
+	if e.last = from.Last; len(e.out) > 0 {
+		if err := e.flush(); err != nil {
+			return err
+		}
 	}
-	return e.flush()
+	return failed
 }
 
 // append appends an event.

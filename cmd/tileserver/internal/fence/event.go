@@ -76,21 +76,56 @@ func (id ID) After() uint64 {
 	return id.Seq
 }
 
-// AppendEvents appends what a move is told as, after the event last. Fences take a processor
-// of whoever ctx is for, since it may have any number of moves told again.
-func (f *Set) AppendEvents(ctx context.Context, dst []Event, v *points.Event, last ID, boundaries *dataset.Live[datasets.Boundaries], from *web.Processors) ([]Event, error) {
-	if f.All() {
-		return append(dst, Event{ID: ID{Seq: v.Seq}, Type: Move, Event: v}), nil
+// Reader reads the events of a collection as what a set tells. It is for one goroutine.
+type Reader struct {
+	Last ID // the event that was told last, with the moves after it that tell nothing
+
+	set        *Set
+	moves      *points.Follower
+	boundaries *dataset.Live[datasets.Boundaries]
+	processors *web.Processors
+}
+
+// Read begins after an event.
+func (f *Set) Read(live *points.LiveCollection, after ID, boundaries *dataset.Live[datasets.Boundaries], from *web.Processors) *Reader {
+	return &Reader{after, f, live.Follower(after.After()), boundaries, from}
+}
+
+// Changed returns what is closed when Append is to be called again.
+func (r *Reader) Changed() <-chan struct{} { return r.moves.Changed() }
+
+// Append appends some of the next events, if there are any yet, in turns of a processor of
+// whoever ctx is for: who follows may have any number of moves told again. Moves alone take
+// none once they come as they are made. What comes with an error counts; the errors are
+// those of points.Follower, and why boundaries cannot be read.
+func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
+	if !r.set.All() || r.moves.Behind() {
+		in, free, err := r.processors.Take(ctx)
+		if err != nil {
+			return dst, err
+		}
+		defer free()
+		ctx = in
 	}
-	ctx, free, err := from.Take(ctx)
-	if err != nil {
-		return dst, err
+	moves, err := r.moves.Next(ctx)
+	for i := 0; i < len(moves) && err == nil; i++ {
+		if dst, err = r.appendEvents(ctx, dst, &moves[i]); err == nil {
+			err = web.Step(ctx)
+		}
 	}
-	defer free()
+	return dst, err
+}
+
+// appendEvents appends what a move is told as, after the last event.
+func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *points.Event) ([]Event, error) {
+	if r.set.All() {
+		r.Last = ID{Seq: v.Seq}
+		return append(dst, Event{ID: r.Last, Type: Move, Event: v}), nil
+	}
 	first := len(dst)
-	dst, err = f.appendCrossings(dst, v, func(lon, lat float64) (at []tiles.Region, err error) {
-		err = withBoundaries(boundaries, func(b datasets.Boundaries) error {
-			at, err = b.At(ctx, lat, lon, f.types...)
+	dst, err := r.set.appendCrossings(dst, v, func(lon, lat float64) (at []tiles.Region, err error) {
+		err = withBoundaries(r.boundaries, func(b datasets.Boundaries) error {
+			at, err = b.At(ctx, lat, lon, r.set.types...)
 			return err
 		})
 		return at, err
@@ -104,10 +139,11 @@ func (f *Set) AppendEvents(ctx context.Context, dst []Event, v *points.Event, la
 			e.ID.sent = 0
 		}
 	}
-	if v.Seq == last.Seq {
-		told := min(last.sent, len(dst)-first)
+	if v.Seq == r.Last.Seq {
+		told := min(r.Last.sent, len(dst)-first)
 		dst = append(dst[:first], dst[first+told:]...)
 	}
+	r.Last = ID{Seq: v.Seq}
 	return dst, nil
 }
 

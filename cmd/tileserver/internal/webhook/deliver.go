@@ -33,9 +33,6 @@ const (
 	maxRetryAfter = time.Hour
 )
 
-// errStop ends a Follow that has told enough.
-var errStop = errors.New("stop")
-
 // batch is the events of one request.
 type batch struct {
 	events []fence.Event
@@ -74,32 +71,39 @@ func (h *hook) run() {
 func (h *hook) gather() (b batch, err error) {
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
-	from := h.stored.position()
-	err = h.live.Follow(ctx, from.After(), func(v *points.Event) error {
-		before := len(b.events)
-		all, err := h.fences.AppendEvents(ctx, b.events, v, from, h.s.Boundaries, h.s.Processors)
-		if err != nil {
-			return err
+	from := h.fences.Read(h.live, h.stored.position(), h.s.Boundaries, h.s.Processors)
+	for {
+		select {
+		case <-from.Changed():
+		case <-h.live.Done():
+			return b, points.ErrClosed
+		case <-ctx.Done():
+			return b, ctx.Err()
 		}
-		b.events, b.upTo = all[:min(len(all), maxEvents)], fence.ID{Seq: v.Seq}
-		if len(all) > maxEvents {
+		before, passed := len(b.events), from.Last
+		b.events, err = from.Append(ctx, b.events)
+		if b.upTo = from.Last; len(b.events) > maxEvents {
+			b.events = b.events[:maxEvents]
 			b.upTo = b.events[maxEvents-1].ID
+		}
+		if err != nil {
+			return b, err
 		}
 		last, err := h.live.LastEvent(ctx)
 		switch {
 		case err != nil:
-			return err
-		case len(b.events) == 0:
-			return h.pass(b.upTo)
-		case len(b.events) == maxEvents, v.Seq >= last:
-			return errStop
-		case before == 0:
+			return b, err
+		case len(b.events) == maxEvents, len(b.events) > 0 && from.Last.Seq >= last:
+			return b, nil
+		case len(b.events) > 0 && before == 0:
 			// The last event may be one that has expired and never comes.
 			time.AfterFunc(gatherTime, cancel)
+		case len(b.events) == 0 && from.Last != passed:
+			if err := h.pass(from.Last); err != nil {
+				return b, err
+			}
 		}
-		return nil
-	})
-	return b, err
+	}
 }
 
 // pass goes past events that cross no fence. That is saved once in a while.
