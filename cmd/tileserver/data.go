@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/hbasedepot"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 	"quadrille/places/points"
 )
@@ -259,9 +260,12 @@ func (c *config) newClock(log *slog.Logger) *cellstore.Clock {
 	}})
 }
 
+// writesClient takes processors for commits. No key has such a name.
+const writesClient = "\x00writes"
+
 // openLive opens the live collections of --live. stop ends them, and with them the
 // writes that have begun.
-func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observed *observer, log *slog.Logger) (live *points.Live, store cellstore.Store, stop func() error, err error) {
+func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, processors *web.Processors, observed *observer, log *slog.Logger) (live *points.Live, store cellstore.Store, stop func() error, err error) {
 	none := func() error { return nil }
 	if c.Live == "" {
 		return nil, nil, none, nil
@@ -284,7 +288,10 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, observe
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), local.Close())
 	}
 	store = observed.stores.opened(local, liveName)
-	opts := points.LiveOptions{Notify: func(t points.Trouble) { logTrouble(log, t) }}
+	opts := points.LiveOptions{
+		Notify: func(t points.Trouble) { logTrouble(log, t) },
+		Turn:   func() points.Turn { return processors.Turn(web.Client{Key: writesClient}) },
+	}
 	if live, err = opts.Open(ctx, store); err != nil {
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), store.Close())
 	}

@@ -132,7 +132,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	followed := &followed{source: data, log: log}
 	defer func() { err = errors.Join(err, followed.stop()) }()
-	live, liveStore, stopLive, err := cfg.openLive(ctx, cache, observed, log)
+	processors := web.AllProcessors()
+	live, liveStore, stopLive, err := cfg.openLive(ctx, cache, processors, observed, log)
 	if err != nil {
 		return err
 	}
@@ -180,7 +181,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Require:            cfg.Require,
 		Draining:           ctx.Done(),
 	}
-	api.Processors = web.AllProcessors()
+	api.Processors = processors
 	if cfg.Store == "" {
 		api.NoData = func() error { _, err := os.Stat(cfg.Data); return err }
 	}

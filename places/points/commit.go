@@ -22,6 +22,7 @@ func (c *LiveCollection) commit(batch []*request) (err error) {
 			continue
 		}
 		for i := range r.writes {
+			c.turn.Step()
 			k.write(&r.writes[i], &r.ready[i], &r.outcomes[i])
 			if len(k.outcomes) >= maxCommit || k.bytes >= maxCommitBytes {
 				err = cmp.Or(k.end(), err)
@@ -298,10 +299,11 @@ func (k *commit) changeEnd(id string, old, next int64) {
 
 // end writes the step and begins another one.
 func (k *commit) end() error {
+	c := k.c
+	c.turn.Pause() // the disk may make the step wait
 	if len(k.outcomes) == 0 {
 		return nil
 	}
-	c := k.c
 	if k.meta != nil || c.learner.changes != c.learned {
 		m := *cmp.Or(k.meta, c.meta.Load())
 		m.Schema = c.learner.Schema()

@@ -50,6 +50,7 @@ type Live struct {
 	recoverer cellstore.Recoverer // nil where the store is none
 	clock     *cellstore.Clock
 	notify    func(Trouble)
+	turn      func() Turn
 	pause     time.Duration // between attempts to take writes again
 	mending   chan struct{} // has a value while a table is opened again, one at a time
 	creating  chan struct{} // has a value while a collection is made, one at a time
@@ -69,9 +70,24 @@ type LiveOptions struct {
 	// Notify is told of every collection that gets into trouble, gets into another one, or
 	// is out of it. It must not wait, nor call the Live. Nil is not told.
 	Notify func(Trouble)
+	// Turn makes what commits take processors by. Nil has them work at once.
+	Turn func() Turn
 
 	pause time.Duration // mendPause
 }
+
+// Turn shares processors with others. Step may wait for one, and is called before each
+// step of the work. Pause is called before something else is waited for. A Turn is for one
+// goroutine.
+type Turn interface {
+	Step()
+	Pause()
+}
+
+type atWill struct{}
+
+func (atWill) Step()  {}
+func (atWill) Pause() {}
 
 // OpenLive opens the live collections in a store, which must be one that writes several
 // rows in one atomic step (cellstore.Capabilities.AtomicBatch) and takes snapshots. It
@@ -88,11 +104,14 @@ func (o LiveOptions) Open(ctx context.Context, store cellstore.Store) (*Live, er
 	if c := store.Capabilities(); !c.AtomicBatch || !c.Snapshot {
 		return nil, fmt.Errorf("points: %w: live collections need a store that writes several rows at once and takes snapshots", errors.ErrUnsupported)
 	}
-	l := &Live{store: store, clock: clockOf(store), notify: o.Notify, pause: cmp.Or(o.pause, mendPause),
+	l := &Live{store: store, clock: clockOf(store), notify: o.Notify, turn: o.Turn, pause: cmp.Or(o.pause, mendPause),
 		mending: make(chan struct{}, 1), creating: make(chan struct{}, 1), quit: make(chan struct{}), dropping: map[string]struct{}{}, collections: map[string]*LiveCollection{}, damaged: map[string]Trouble{}}
 	l.recoverer, _ = store.(cellstore.Recoverer)
 	if l.notify == nil {
 		l.notify = func(Trouble) {}
+	}
+	if l.turn == nil {
+		l.turn = func() Turn { return atWill{} }
 	}
 	names, err := LiveNames(ctx, store)
 	if err != nil {

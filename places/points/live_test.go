@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -255,5 +256,72 @@ func TestQuestionsWhilePointsMove(t *testing.T) {
 	wg.Wait()
 	if got, err := c.Count(t.Context(), points.Tile{}, nil, time.Time{}); err != nil || got != n {
 		t.Fatalf("counted %d: %v", got, err)
+	}
+}
+
+// turns counts steps, and knows whether one has not been followed by a pause.
+type turns struct {
+	steps atomic.Int64
+	held  atomic.Bool
+}
+
+func (t *turns) Step()  { t.steps.Add(1); t.held.Store(true) }
+func (t *turns) Pause() { t.held.Store(false) }
+
+// Commits take a processor for each write, and keep none while the disk writes.
+func TestCommitsTakeTurns(t *testing.T) {
+	var work turns
+	l, err := points.LiveOptions{Turn: func() points.Turn { return &work }}.Open(t.Context(), openStore(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	c, err := l.Create(t.Context(), points.Meta{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		write(t, c, points.Write{Kind: points.Put, ID: "a", Lat: float64(i)}, points.Write{Kind: points.Put, ID: "b"})
+		if steps := work.steps.Load(); steps != int64(2*(i+1)) || work.held.Load() {
+			t.Fatalf("%d steps after %d writes; a processor is kept: %v", steps, 2*(i+1), work.held.Load())
+		}
+	}
+}
+
+// Who follows is behind until all events there are have been read, and is told of new ones.
+func TestFollower(t *testing.T) {
+	_, c := openLive(t)
+	move := func(n int) {
+		for i := range n {
+			write(t, c, points.Write{Kind: points.Put, ID: "a", Lat: float64(i)}, points.Write{Kind: points.Put, ID: "a", Lat: -1})
+		}
+	}
+	move(50)
+	f := c.Follower(0)
+	read := 0
+	for f.Behind() {
+		<-f.Changed()
+		events, err := f.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		read += len(events)
+	}
+	if read != 100 {
+		t.Errorf("%d events of 100", read)
+	}
+	select {
+	case <-f.Changed():
+		t.Error("told of an event that is none")
+	default:
+	}
+	move(1)
+	<-f.Changed()
+	if events, err := f.Next(t.Context()); len(events) != 2 || err != nil || f.Behind() {
+		t.Error(events, err, f.Behind())
 	}
 }

@@ -62,6 +62,7 @@ type LiveCollection struct {
 	learned uint64 // the changes of learner that meta has
 
 	live      *Live
+	turn      Turn // of commits
 	tableName string
 	now       atomic.Pointer[current]
 	trouble   atomic.Pointer[Trouble] // nil while writes are taken
@@ -168,7 +169,7 @@ const sequenceValue = 24 // sequence, floor, step
 // start opens the points of a table, and takes writes.
 func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*LiveCollection, error) {
 	c := &LiveCollection{
-		live: l, tableName: tablePrefix + m.Name,
+		live: l, turn: l.turn(), tableName: tablePrefix + m.Name,
 		requests: make(chan *request, maxWaiting), quit: make(chan struct{}), ended: make(chan struct{}),
 		changed: make(chan struct{}), failed: make(chan struct{}, 1),
 	}

@@ -35,9 +35,11 @@ func (s *Room) postLines(c echo.Context) error {
 		queue: make(chan *chunk, 1),
 		// The context of the request ends when its client has closed its half of the
 		// connection, and may do so because everything is sent.
-		ctx: context.WithoutCancel(c.Request().Context()),
+		ctx:  context.WithoutCancel(c.Request().Context()),
+		turn: s.Processors.Turn(s.ClientOf(c)),
 	}
 	defer b.Release()
+	defer b.turn.Pause()
 	b.LineBytes = maxBody
 	b.Answer, b.Wait, b.Refuse = b.answer, b.wait, b.refuse
 	return b.Run()
@@ -53,6 +55,8 @@ type batch struct {
 
 	chunk   *chunk // which is being filled
 	waiting bool   // the last chunk was queued because there was nothing to read
+
+	turn *web.Turn // for reading lines
 
 	queue chan *chunk
 	err   error           // why no more is written
@@ -110,6 +114,7 @@ func (b *batch) answer() (err error) {
 
 // read adds the write in a line.
 func (b *batch) read(text []byte) {
+	b.turn.Step()
 	c := b.filling()
 	from := len(c.text)
 	c.text = append(c.text, text...)
@@ -146,6 +151,7 @@ func (b *batch) enqueue() error {
 	if len(b.chunk.lines) == 0 {
 		return nil
 	}
+	b.turn.Pause()
 	select {
 	case b.queue <- b.chunk:
 		b.chunk = new(chunk)
@@ -158,6 +164,7 @@ func (b *batch) enqueue() error {
 // wait is called before the client is waited for. Its lines must be answered now, since it
 // may send more only then; but until a chunk is begun, it can grow.
 func (b *batch) wait() error {
+	b.turn.Pause()
 	select {
 	case <-b.ended:
 		return cmp.Or(b.err, web.ErrGone)

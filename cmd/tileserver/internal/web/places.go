@@ -19,9 +19,9 @@ type Client struct {
 	Addr quota.Client
 }
 
-// clientOf tells whom a request is from. A light one by a key without scopes counts as its
+// ClientOf tells whom a request is from. A light one by a key without scopes counts as its
 // address: to remember the key would cost memory.
-func (s *Kit) clientOf(c echo.Context) Client {
+func (s *Kit) ClientOf(c echo.Context) Client {
 	if k, ok := c.Get(clientKey).(keyed); ok {
 		return Client{Key: k.name}
 	}
@@ -38,7 +38,7 @@ func For(ctx context.Context, who Client) context.Context {
 
 // As is ctx for the client of a request.
 func (s *Kit) As(ctx context.Context, c echo.Context) context.Context {
-	return For(ctx, s.clientOf(c))
+	return For(ctx, s.ClientOf(c))
 }
 
 // Shares of the places of --max-concurrent, by class of cost, and of the places of a class
@@ -127,7 +127,7 @@ func (s *Kit) guard(r *Route, p *Places, h echo.HandlerFunc) echo.HandlerFunc {
 			defer p.endFew()
 			return h(c)
 		}
-		who := s.clientOf(c)
+		who := s.ClientOf(c)
 		if !p.begin(who) {
 			return r.turnAway(c, ErrBusy)
 		}
@@ -147,7 +147,7 @@ const (
 func (s *Kit) guardHeavy(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !s.Heavy.beginFew() {
-			who := s.clientOf(c)
+			who := s.ClientOf(c)
 			if !s.Heavy.begin(who) {
 				return r.turnAway(c, ErrBusy)
 			}
@@ -173,7 +173,7 @@ func (s *Kit) endHeavy(c echo.Context) {
 // beginStream takes a place of a streamed request and gives back the heavy one, if there is
 // one, since the client of a stream may take long.
 func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
-	who := s.clientOf(c)
+	who := s.ClientOf(c)
 	if !s.streams.begin(who) {
 		return nil, ErrBusy
 	}
@@ -238,7 +238,7 @@ func (s *Kit) TakeProcessor(ctx context.Context) (in context.Context, free func(
 // before it is sent, and Step with the context between two steps. The error is the context's.
 func (p *Processors) Take(ctx context.Context) (in context.Context, free func(), err error) {
 	who, _ := ctx.Value(clientInContext{}).(Client)
-	t := &turn{of: p, who: who}
+	t := &Turn{of: p, who: who}
 	if err := t.begin(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -256,36 +256,51 @@ const (
 	idleTurns = 20
 )
 
-// turn is a processor that a goroutine has for a while.
-type turn struct {
+// Turn is a processor that a goroutine has for a while.
+type Turn struct {
 	of    *Processors
 	who   Client
 	free  func(worked time.Duration) // nil without the processor
 	began time.Time
 }
 
-func (t *turn) begin(ctx context.Context) (err error) {
+func (t *Turn) begin(ctx context.Context) (err error) {
 	t.free, err = t.of.take(ctx, t.who)
 	t.began = time.Now()
 	return err
 }
 
-func (t *turn) end() { // again does nothing
+func (t *Turn) end() { // again does nothing
 	if t.free != nil {
 		t.free(time.Since(t.began))
-		t.free = nil
+		t.free, t.began = nil, time.Time{}
 	}
 }
 
-// Step gives the processor that TakeProcessor took back once its turn is over, and waits for
-// the next one. The error is the context's.
-func Step(ctx context.Context) error {
-	t, ok := ctx.Value(turnInContext{}).(*turn)
-	if !ok || time.Since(t.began) < turnTime {
+func (t *Turn) step(ctx context.Context) error {
+	if time.Since(t.began) < turnTime {
 		return ctx.Err()
 	}
 	t.end()
 	return t.begin(ctx)
+}
+
+// Turn is how a client takes processors for work that nothing calls off. It begins without.
+func (p *Processors) Turn(who Client) *Turn { return &Turn{of: p, who: who} }
+
+// Step waits for a processor if there is none yet, or if the turn is over.
+func (t *Turn) Step() { _ = t.step(context.Background()) } // whose error is none
+
+// Pause gives the processor back.
+func (t *Turn) Pause() { t.end() }
+
+// Step gives the processor that TakeProcessor took back once its turn is over, and waits for
+// the next one. The error is the context's.
+func Step(ctx context.Context) error {
+	if t, ok := ctx.Value(turnInContext{}).(*Turn); ok {
+		return t.step(ctx)
+	}
+	return ctx.Err()
 }
 
 func (p *Processors) take(ctx context.Context, who Client) (free func(time.Duration), err error) {

@@ -36,7 +36,7 @@ func TestPlacesAreShared(t *testing.T) {
 		}
 		one := httptest.NewRequest(http.MethodGet, "/", nil)
 		one.RemoteAddr = "192.0.2.1:1"
-		attacker := s.clientOf(echo.New().NewContext(one, nil))
+		attacker := s.ClientOf(echo.New().NewContext(one, nil))
 		if n := int64(fill(func(int) Client { return attacker })); n != p.share {
 			t.Errorf("%s: one client has %d places, want %d", class, n, p.share)
 		}
@@ -273,4 +273,39 @@ func TestProcessorIsGivenUp(t *testing.T) {
 	if len(p.queue) != 0 || p.free != 1 || len(p.of) != 0 {
 		t.Errorf("%+v", p)
 	}
+}
+
+// Work that nothing calls off has a processor from its first step on, for a turn, and none
+// while it pauses.
+func TestTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewProcessors(1)
+		work := p.Turn(Client{Key: "a"})
+		work.Pause()
+		work.Step()
+		asked := time.Now()
+		had := make(chan time.Duration)
+		go func() {
+			free, err := p.take(t.Context(), Client{Key: "b"})
+			if err != nil {
+				t.Error(err)
+			}
+			had <- time.Since(asked)
+			free(0)
+		}()
+		synctest.Wait()
+		work.Step() // is within the turn
+		time.Sleep(turnTime)
+		go work.Step()
+		if waited := <-had; waited < turnTime || waited > turnTime+restTime {
+			t.Errorf("another client waited for %v", waited)
+		}
+		synctest.Wait()
+		work.Pause()
+		work.Pause()
+		time.Sleep(restTime)
+		if p.free != 1 || len(p.of) != 0 {
+			t.Errorf("%+v", p)
+		}
+	})
 }

@@ -32,7 +32,7 @@ type Stream struct {
 	reset  resettable   // the connection, of an answer that ends with it; nil for others
 	// turn is the processor that the answer is made by, nil for none. It is given back while
 	// lines are written, for a client may take long.
-	turn *turn
+	turn *Turn
 	wait context.Context // for the next turn
 }
 
@@ -217,7 +217,7 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 		memory.Body = out.Body
 	}()
 	if r.Method != http.MethodHead {
-		out.turn, out.wait = &turn{of: s.Processors, who: s.clientOf(c)}, ctx
+		out.turn, out.wait = &Turn{of: s.Processors, who: s.ClientOf(c)}, ctx
 		if err = out.turn.begin(ctx); err == nil {
 			err = fill(context.WithValue(ctx, turnInContext{}, out.turn), out)
 		}
