@@ -39,8 +39,9 @@ function row(city) {
     lat.toFixed(5), lon.toFixed(5),
     'P', text(city.featureCode), text(city.country),
     text(city.altName), // the package's name for GeoNames' cc2
-    text(city.adminCode), text(city.muni), text(city.muniSub),
-    '', // admin4
+    text(city.adminCode),
+    '', // admin2: the package lacks the division between a state and a municipality
+    text(city.muni), text(city.muniSub),
     city.population,
     '', // elevation
     -9999, // digital elevation model: unknown

@@ -1,7 +1,9 @@
 package tiles
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -18,7 +20,8 @@ type Region struct {
 	Type, ID, Name string
 }
 
-// At returns the regions at a point in degrees, in the data set's order. It
+// At returns the regions at a point in degrees, in the data set's order of types and of one
+// type the smallest first: an enclave before what is drawn around it. It
 // asks the given types, or all of them if none is given, with one seek each; none for a
 // type whose answer is the same all over a tile around it, if the Reader remembers that.
 //
@@ -60,6 +63,9 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 	}
 	px, py := tilePoint(t, lon, lat)
 	found, err := s.regionsAt(px, py, tileSubBits)
+	if err == nil {
+		err = r.smallestFirst(ctx, found)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +93,52 @@ func (r *Reader) atPole(ctx context.Context, s *scratch, lon, lat float64, types
 	if err != nil {
 		return nil, err
 	}
-	return s.regionsAt(px, py, capSubBits)
+	found, err := s.regionsAt(px, py, capSubBits)
+	if err != nil {
+		return nil, err
+	}
+	return found, r.smallestFirst(ctx, found)
+}
+
+// smallestFirst orders the regions of each type that has several at a point by the area of
+// their bounds.
+func (r *Reader) smallestFirst(ctx context.Context, found []Region) error {
+	for from := 0; from < len(found); {
+		to := from + 1
+		for to < len(found) && found[to].Type == found[from].Type {
+			to++
+		}
+		if same := found[from:to]; len(same) > 1 {
+			areas := make(map[string]float64, len(same))
+			for i := range same {
+				area, err := r.area(ctx, &same[i])
+				if err != nil {
+					return err
+				}
+				areas[same[i].ID] = area
+			}
+			slices.SortStableFunc(same, func(a, b Region) int { return cmp.Compare(areas[a.ID], areas[b.ID]) })
+		}
+		from = to
+	}
+	return nil
+}
+
+// area is how many square degrees the bounds of a region have.
+func (r *Reader) area(ctx context.Context, of *Region) (float64, error) {
+	record, err := r.Region(ctx, of.Type, of.ID, false)
+	if err != nil {
+		return 0, err
+	}
+	var is struct{ BBox [4]float64 }
+	if err := json.Unmarshal(record, &is); err != nil {
+		return 0, fmt.Errorf("%w: record of %s %s: %w", ErrCorrupt, of.Type, of.ID, err)
+	}
+	width := is.BBox[2] - is.BBox[0]
+	if width < 0 { // across ±180°
+		width += 360
+	}
+	return width * (is.BBox[3] - is.BBox[1]), nil
 }
 
 // regionsAt returns the regions at a point of the rows that were read.

@@ -179,3 +179,38 @@ func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) strin
 	}
 	return strings.Join(s, " ")
 }
+
+// Of regions of a type that overlap the smallest comes first, in tiles that lie in all of them
+// as well, across ±180° and at a pole.
+func TestSmallestFirst(t *testing.T) {
+	r, _, _ := buildReader(t, build.Layer{Type: "country", Features: []build.Feature{
+		{ID: "around", Geometry: tilestest.Square(5, 5, 30, 30)},
+		{ID: "enclave", Geometry: tilestest.Square(10, 10, 12, 12)},
+		{ID: "between", Geometry: tilestest.Square(8, 8, 20, 20)},
+		{ID: "dateline", Geometry: tilestest.Square(178, 5, 184, 8)},
+		{ID: "ocean", Geometry: tilestest.Square(150, 0, 180, 20)},
+		{ID: "cap", Geometry: tilestest.Square(-180, 86, 180, 90)},
+		{ID: "half", Geometry: tilestest.Square(0, 86, 90, 90)},
+	}}, build.Layer{Type: "zone", Features: []build.Feature{{ID: "z", Geometry: tilestest.Square(0, 0, 40, 40)}}})
+	for _, c := range []struct {
+		lat, lon float64
+		want     string
+	}{
+		{11, 11, "enclave between around z"}, {11.9999, 10.0001, "enclave between around z"}, {9, 9, "between around z"}, {25, 25, "around z"},
+		{6, 179, "dateline ocean"}, {88, 45, "half cap"}, {88, -45, "cap"},
+	} {
+		for range 2 { // the second time it may be remembered
+			found, err := r.At(t.Context(), c.lat, c.lon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for _, f := range found {
+				ids = append(ids, f.ID)
+			}
+			if got := strings.Join(ids, " "); got != c.want {
+				t.Errorf("%v, %v: %s, want %s", c.lat, c.lon, got, c.want)
+			}
+		}
+	}
+}

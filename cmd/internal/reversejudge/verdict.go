@@ -132,7 +132,7 @@ func (j judge) faults(f *face, q question, a *answer, right *[judged.Levels]trut
 			}
 		}
 		for _, c := range a.own {
-			if own := p.Division(c.level); own != "" && c.division != own {
+			if own := p.Division(c.level); own != "" && c.division != "" && c.division != own {
 				note(ownCode, c.level, c)
 			}
 		}

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,13 +15,14 @@ import (
 
 // IdentityOf is a number that is equal for equal generations and different
 // for different ones, even when a data directory was made anew, counts from one
-// again and was built in the same second. It is made of 64 bits of the manifest's
-// checksum, which has those of all data. It is never 0.
+// again and was built in the same second. It is made of 64 bits of the checksum of the
+// manifest that the generation was published with, which has those of all data: a
+// generation that was pushed to another store is the same one. It is never 0.
 func IdentityOf(m *dataset.Manifest) uint64 {
 	if m == nil {
 		return 0
 	}
-	digits := m.Digest
+	digits := cmp.Or(m.Origin, m.Digest)
 	if len(digits) > 16 {
 		digits = digits[:16]
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/places/names"
 )
 
@@ -22,9 +23,9 @@ const (
 
 // layerRanks are the address ranks of layers of regions by their usual names.
 var layerRanks = map[string]int{
-	countryType: RankCountry,
-	"state":     RankState, "admin1": RankState, "province": RankState, "region": RankState - 2,
-	countyType: RankCounty, "admin2": RankCounty, "district": RankCounty,
+	hierarchy.Country: RankCountry,
+	"state":           RankState, "admin1": RankState, "province": RankState, "region": RankState - 2,
+	hierarchy.County: RankCounty, "admin2": RankCounty, "district": RankCounty,
 	"municipality": RankMunicipality, "commune": RankMunicipality, "gemeinde": RankMunicipality, "admin3": RankMunicipality,
 	"city": RankCity, "town": RankCity, "village": RankCity, "admin4": RankCity,
 	"borough": RankBorough, "suburb": RankHamlet,
@@ -40,7 +41,7 @@ func RankOf(layer string, around []names.Parent) int {
 	}
 	layers := 0
 	for i := range around {
-		if around[i].Type != countryType && (i == 0 || around[i].Type != around[i-1].Type) {
+		if around[i].Type != hierarchy.Country && (i == 0 || around[i].Type != around[i-1].Type) {
 			layers++
 		}
 	}
@@ -142,11 +143,11 @@ func (a *Sections) set(s Section, name string) {
 // has. The gazetteer's counts where no such region has one: the two may disagree about a
 // territory.
 func CountryOf(r *Result) string {
-	if r.Kind == names.Region && r.Type == countryType {
+	if r.Kind == names.Region && r.Type == hierarchy.Country {
 		return alpha2(r.Country, r.Code, r.ID)
 	}
 	for i := range r.Parents {
-		if p := &r.Parents[i]; p.Type == countryType {
+		if p := &r.Parents[i]; p.Type == hierarchy.Country {
 			if code := alpha2(p.Code, p.ID); code != "" {
 				return code
 			}

@@ -12,6 +12,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -42,7 +43,7 @@ type Sources struct {
 	Boundaries *dataset.Live[datasets.Boundaries]
 	Addresses  *dataset.Live[datasets.Addresses]
 
-	layers layers
+	layers hierarchy.Layers
 }
 
 // Query is what a search asks for. Only Text is required.
@@ -69,6 +70,9 @@ type Result struct {
 	Match *search.Match // nil for a position
 	Score int32
 	Place places.Hit // of a place
+	// Apart says that a place is in another country, state or county than the point that was
+	// asked about. No address of the point is made of it.
+	Apart bool
 }
 
 const (
@@ -111,7 +115,7 @@ type Session struct {
 	names     datasets.Pinned[datasets.Names]
 	regions   datasets.Pinned[datasets.Boundaries]
 	addresses datasets.Pinned[datasets.Addresses]
-	layers    *layers
+	layers    *hierarchy.Layers
 }
 
 // Begin pins what is published.
@@ -142,6 +146,7 @@ type finding struct {
 	names     datasets.Names
 	regions   datasets.Boundaries
 	addresses datasets.Addresses
+	view      hierarchy.View // of these
 	// noAddresses says why addresses cannot be asked. Only a text that is one needs them.
 	noAddresses error
 
@@ -162,6 +167,7 @@ func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
+	f.view = hierarchy.View{Places: f.places, Names: f.names, Boundaries: f.regions, Generation: s.regions.ID, Layers: s.layers}
 	if !has[0] && !has[1] {
 		_, err = s.places.Get()
 		return nil, err

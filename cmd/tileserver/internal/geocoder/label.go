@@ -3,22 +3,17 @@ package geocoder
 import (
 	"cmp"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/places"
 	"quadrille/places/names"
-	"quadrille/tiles"
 )
 
 func itoa(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
-
-// zoneType is the layer whose regions are no part of an address.
-const zoneType = "timezone"
 
 // labelSeeks are the most that the label of a result takes: the regions around, its own
 // name and theirs in languages, which may be those of a country (zh-Hant-TW).
@@ -43,91 +38,64 @@ func (f *finding) label() error {
 			break
 		}
 		r := &f.found[i]
-		if r.Kind == Place || r.Kind == Position {
-			var err error
-			if r.Parents, err = f.Parents(r.Lat, r.Lon); err != nil {
-				return err
-			}
+		var err error
+		switch r.Kind {
+		case Place:
+			r.Parents, err = f.view.Of(f.ctx, &r.Place)
+		case Position:
+			r.Parents, err = f.view.At(f.ctx, r.Lat, r.Lon)
+			r.Parents = hierarchy.Land(r.Parents)
 		}
-		if err := f.complete(r); err != nil {
+		if err != nil {
 			return err
 		}
-		if err := f.localize(r); err != nil {
+		if err := f.describe(r); err != nil {
 			return err
 		}
-		r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
 	}
 	return nil
 }
 
-// Parents returns the regions at a point, the smallest first.
-func (f *finding) Parents(lat, lon float64) (list []names.Parent, err error) {
-	if f.regions == nil {
-		return nil, nil
+// describe completes the parents of a result, which must be its own, and gives it its names in
+// the asked languages and its label.
+func (f *finding) describe(r *Result) error {
+	if err := f.complete(r); err != nil {
+		return err
 	}
-	at, err := f.regions.At(f.ctx, lat, lon)
-	if err != nil || len(at) == 0 {
-		return nil, err
+	if err := f.localize(r); err != nil {
+		return err
 	}
-	list = make([]names.Parent, 0, len(at))
-	for _, layer := range f.layers().names {
-		for i := range at {
-			if r := &at[i]; r.Type == layer && layer != zoneType {
-				list = append(list, names.Parent{Type: r.Type, ID: r.ID, Name: r.Name})
-			}
-		}
+	if err := f.city(r); err != nil {
+		return err
 	}
-	return list, nil
+	r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
+	return nil
 }
 
-// layers remembers what is told from the layers of a generation of regions.
-type layers struct{ last atomic.Pointer[orderOfLayers] }
-
-type orderOfLayers struct {
-	generation uint64
-	names      []string // of the layers, those of the smallest regions first
-	municipal  []string // the layers of municipalities
+// city adds the city of a section, where no municipality is drawn around it.
+func (f *finding) city(r *Result) error {
+	if r.Kind != Place || f.places == nil || slices.ContainsFunc(r.Parents, func(p names.Parent) bool { return f.view.Municipal(p.Type) }) {
+		return nil
+	}
+	hit, ok, err := f.view.City(f.ctx, &r.Place)
+	if err != nil || !ok {
+		return err
+	}
+	of := placeResult(Result{Place: hit})
+	if err := f.placeName(&of); err != nil {
+		return err
+	}
+	r.Parents = slices.Insert(slices.Clip(r.Parents), 0, names.Parent{Type: cityType, ID: of.ID, Name: of.Name})
+	return nil
 }
 
-// layers are those of the regions that are asked.
-func (f *finding) layers() *orderOfLayers {
-	l, generation := f.s.layers, f.s.regions.ID
-	if o := l.last.Load(); o != nil && o.generation == generation {
-		return o
-	}
-	types := f.regions.Types()
-	slices.SortStableFunc(types, func(a, b tiles.TypeMeta) int { return cmp.Compare(size(&a), size(&b)) })
-	o := &orderOfLayers{generation: generation}
-	for i := range types {
-		t := &types[i]
-		o.names = append(o.names, t.Name)
-		if t.Regions >= manyRegions || slices.Contains(municipalities, strings.ToLower(t.Name)) {
-			o.municipal = append(o.municipal, t.Name)
-		}
-	}
-	l.last.Store(o)
-	return o
-}
-
-// size is how large the regions of a layer are. Countries are the largest, though another
-// layer may have larger regions.
-func size(t *tiles.TypeMeta) float64 {
-	if t.Name == countryType {
-		return math.MaxFloat64
-	}
-	return t.MeanExtent()
-}
-
-// Layers whose names say what they are.
-const (
-	countryType = "country"
-	countyType  = "county"
-)
+// cityType is the type of the parent that is the city of a section.
+const cityType = "city"
 
 // complete adds the country of a result, and the division that the source of a place names,
 // where no region does.
 func (f *finding) complete(r *Result) error {
-	if f.places == nil || r.Type == countryType {
+	if f.places == nil || r.Type == hierarchy.Country {
 		return nil
 	}
 	has := func(typ string) bool {
@@ -136,7 +104,7 @@ func (f *finding) complete(r *Result) error {
 	if name := r.Place.Admin1Name; name != "" && len(r.Parents) < 2 {
 		r.Parents = slices.Insert(r.Parents, 0, names.Parent{Type: "admin1", ID: r.Place.Admin1, Name: name})
 	}
-	if r.Country == "" || has(countryType) {
+	if r.Country == "" || has(hierarchy.Country) {
 		return nil
 	}
 	country, err := f.places.Country(f.ctx, r.Country)
@@ -146,7 +114,7 @@ func (f *finding) complete(r *Result) error {
 	if err != nil {
 		return datasets.Inside(err)
 	}
-	r.Parents = append(r.Parents, names.Parent{Type: countryType, ID: strings.ToLower(r.Country), Name: country.Name})
+	r.Parents = append(r.Parents, names.Parent{Type: hierarchy.Country, ID: strings.ToLower(r.Country), Name: country.Name})
 	return nil
 }
 

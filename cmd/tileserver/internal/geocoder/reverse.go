@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/places"
 	"quadrille/places/names"
 )
@@ -30,40 +31,50 @@ func (s *Session) Ready(ctx context.Context) error {
 	return err
 }
 
-// Reverse returns what is at a point: the nearest places, with their distances, and then the
-// regions that contain the point, the smallest first.
+// Reverse returns what is at a point: the nearest places, with their distances, the first of
+// the point's own regions if one of them is near, and then the regions that contain the point,
+// the smallest first. Places have the regions that they are in themselves.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
 	f, err := s.begin(ctx, &Query{Langs: q.Langs, Kinds: q.Kinds})
 	if err != nil {
 		return nil, err
 	}
-	parents, err := f.Parents(q.Lat, q.Lon)
+	parents, err := f.view.At(ctx, q.Lat, q.Lon)
 	if err != nil {
 		return nil, err
 	}
 	var hits []places.Hit
+	var first hierarchy.Relation
 	if f.places != nil && f.wants(Place) {
-		if hits, err = f.nearest(&q, parents); err != nil {
+		near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: cmp.Or(q.RadiusM, defaultReach), Limit: max(q.Limit, 1), Classes: []string{"P"}, Only: true}
+		if hits, first, err = f.view.Nearest(ctx, near, parents); err != nil {
 			return nil, err
 		}
-	}
-	if err := f.regionNames(parents); err != nil { // once for all results
-		return nil, err
 	}
 	list := make([]Result, 0, len(hits)+len(parents))
 	for i := range hits {
-		r := placeResult(Result{Place: hits[i]})
-		if err := f.completeWithin(&r, parents); err != nil {
+		list = append(list, placeResult(Result{Place: hits[i]}))
+		is := first
+		if i > 0 {
+			if is, err = f.view.Relate(ctx, &hits[i], parents); err != nil {
+				return nil, err
+			}
+		}
+		r := &list[i]
+		if r.Apart = is.Apart(); is == hierarchy.Same {
+			r.Parents = slices.Clone(hierarchy.Land(parents))
+		} else if r.Parents, err = f.view.Of(ctx, &r.Place); err != nil {
 			return nil, err
 		}
-		if err := f.placeName(&r); err != nil {
+		if err := f.describe(r); err != nil {
 			return nil, err
 		}
-		r.Label = Label(r.Name, r.Parents)
-		list = append(list, r)
 	}
 	if !f.wants(names.Region) {
 		return list, nil
+	}
+	if err := f.regionNames(parents); err != nil { // once for all results
+		return nil, err
 	}
 	for i := range parents {
 		list = append(list, Result{})
@@ -78,11 +89,11 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i int) error {
 	p := &parents[i]
 	r.Feature = names.Feature{Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon}
-	around := slices.Clip(parents[i+1:])
+	around := slices.Clip(hierarchy.Land(parents[i+1:]))
 	r.Parents = around
 	// Counties have titles. The country of a region without one around it is known by
 	// name only: of two layers one may reach farther into the sea at the point.
-	if f.names != nil && (p.Type == countyType || p.Type != countryType && i == len(parents)-1) {
+	if f.names != nil && (p.Type == hierarchy.County || p.Type != hierarchy.Country && i == len(parents)-1) {
 		known, _, err := f.names.Feature(f.ctx, names.Number(names.Region, p.Type, p.ID))
 		if err != nil {
 			return err
@@ -113,59 +124,6 @@ func (f *finding) completeWithin(r *Result, around []names.Parent) error {
 		return nil
 	}
 	return f.regionNames(r.Parents)
-}
-
-// municipalities are the names of layers whose regions are municipalities.
-var municipalities = []string{"municipality", "municipalities", "commune", "communes", "gemeinde", "gemeinden", "gemeente", "gemeenten", "comune", "comuni", "municipio", "municipios", "lau", "city", "cities", "town", "towns"}
-
-// manyRegions is from how many regions on the finest layer is taken for one of
-// municipalities, whatever its name. No country has as many counties.
-const manyRegions = 10_000
-
-// inMunicipality is how many places near a point are looked at for those of its
-// municipality.
-const inMunicipality = 20
-
-// nearest returns the places that are answered for a point with regions around it. Where
-// its municipality is known they are in it, the one of its name first: the nearest
-// centre may be another's.
-func (f *finding) nearest(q *ReverseQuery, parents []names.Parent) ([]places.Hit, error) {
-	near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: cmp.Or(q.RadiusM, defaultReach), Limit: max(q.Limit, 1), Classes: []string{"P"}, Only: true}
-	if len(parents) == 0 || !slices.Contains(f.layers().municipal, parents[0].Type) {
-		hits, _, err := f.places.Nearby(f.ctx, near, nil)
-		return hits, err
-	}
-	own := parents[0]
-	near.Limit = max(near.Limit, inMunicipality)
-	hits, _, err := f.places.Nearby(f.ctx, near, nil)
-	if err != nil {
-		return nil, err
-	}
-	inside := hits[:0]
-	for i := range hits {
-		in, err := f.within(hits[i].Lat, hits[i].Lon, []names.Feature{{Type: own.Type, ID: own.ID}})
-		if err != nil {
-			return nil, err
-		}
-		if in {
-			inside = append(inside, hits[i])
-		}
-	}
-	slices.SortStableFunc(inside, func(a, b places.Hit) int {
-		return boolOrder(a.Name != own.Name, b.Name != own.Name)
-	})
-	return inside[:min(len(inside), max(q.Limit, 1))], nil
-}
-
-// boolOrder orders false before true.
-func boolOrder(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // CountryName returns the name of a country in the first language that it is known in, and

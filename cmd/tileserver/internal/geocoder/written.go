@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -92,9 +93,10 @@ func (f *finding) address(addr netip.Addr) error {
 	lat, lon, known := res.Location()
 	if known {
 		r.Lat, r.Lon = lat, lon
-		if r.Parents, err = f.Parents(lat, lon); err != nil {
+		if r.Parents, err = f.view.At(f.ctx, lat, lon); err != nil {
 			return err
 		}
+		r.Parents = hierarchy.Land(r.Parents)
 	}
 	if len(r.Parents) > 0 || res.Country == "" || f.names == nil {
 		if known {

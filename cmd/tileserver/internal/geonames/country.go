@@ -1,6 +1,7 @@
 package geonames
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/places"
 	"quadrille/tiles"
@@ -175,7 +177,7 @@ func (g *request) countrySubdivision(ctx context.Context) error {
 		}
 	}
 	if level > 1 {
-		if err := g.lowerDivisions(ctx, &d, level); err != nil {
+		if err := g.lowerDivisions(ctx, lat, lng, &d, level); err != nil {
 			return err
 		}
 	}
@@ -191,6 +193,7 @@ type division struct {
 	code, name, iso string
 	metres          float64
 	place           uint32 // the nearest one in it
+	near            []places.Hit
 }
 
 // divisionAt joins the region of type state with the nearest place, which
@@ -224,10 +227,19 @@ func (g *request) divisionAt(ctx context.Context, lat, lon, radius float64, coun
 	if err != nil {
 		return d, err
 	}
+	d.near = near
+	if ok && region == "" { // no state is drawn here, but a county may be
+		if _, err := g.countyAt(ctx, lat, lon, &d); err != nil {
+			return d, err
+		}
+	}
 	for i := range near {
+		if d.place != 0 && near[i].ID != d.place {
+			continue
+		}
 		p := &near[i]
 		iso, _ := places.ISODivision(country, p.Admin1)
-		if p.Admin1 == "" || d.name != "" && !equalNames(p.Admin1Name, d.name) && (iso == "" || iso != d.iso) {
+		if p.Admin1 == "" || d.name != "" && !hierarchy.EqualNames(p.Admin1Name, d.name) && (iso == "" || iso != d.iso) {
 			continue
 		}
 		d.code, d.place = p.Admin1, p.ID
@@ -237,7 +249,7 @@ func (g *request) divisionAt(ctx context.Context, lat, lon, radius float64, coun
 		break
 	}
 	if d.place == 0 && region != "" {
-		p, err := nearestIn(ctx, b, region, near)
+		p, err := nearestIn(ctx, b, localtime.StateType, region, near)
 		if err != nil {
 			return d, err
 		}
@@ -256,15 +268,15 @@ func (g *request) divisionAt(ctx context.Context, lat, lon, radius float64, coun
 	return d, nil
 }
 
-// nearestIn returns the first of some places that is in a region of type state
+// nearestIn returns the first of some places that is in a region of a type
 // and has a division with a name; nil when there is none.
-func nearestIn(ctx context.Context, b datasets.Boundaries, region string, near []places.Hit) (*places.Hit, error) {
+func nearestIn(ctx context.Context, b datasets.Boundaries, typ, region string, near []places.Hit) (*places.Hit, error) {
 	for i := range near {
 		p := &near[i]
 		if p.Admin1 == "" || p.Admin1Name == "" {
 			continue
 		}
-		at, err := b.At(ctx, p.Lat, p.Lon, localtime.StateType)
+		at, err := b.At(ctx, p.Lat, p.Lon, typ)
 		if err != nil {
 			return nil, err
 		}
@@ -275,15 +287,28 @@ func nearestIn(ctx context.Context, b datasets.Boundaries, region string, near [
 	return nil, nil
 }
 
-// lowerDivisions writes the divisions of levels 2 to 5 of the nearest place.
-func (g *request) lowerDivisions(ctx context.Context, d *division, level int) error {
+// lowerDivisions writes the divisions of levels 2 to 5: those of the nearest place in the
+// county that holds the point, or else in the division, where no counties are drawn.
+func (g *request) lowerDivisions(ctx context.Context, lat, lon float64, d *division, level int) error {
 	finder, ok, err := localtime.Have(&g.view.Places)
-	if !ok || d.place == 0 {
+	if !ok {
+		return err
+	}
+	county, err := g.countyAt(ctx, lat, lon, d)
+	if err != nil {
 		return err
 	}
 	var place places.Record
-	if err := finder.Record(ctx, d.place, &place); err != nil {
-		return datasets.Inside(err)
+	if d.place != 0 {
+		if err := finder.Record(ctx, d.place, &place); err != nil {
+			return datasets.Inside(err)
+		}
+	}
+	if county != nil {
+		if code, known := hierarchy.CountyCode(county.ID); known && code != place.Admin2 {
+			place.Admin2, place.Admin2Name = code, ""
+		}
+		place.Admin2Name = cmp.Or(place.Admin2Name, county.Name)
 	}
 	for i, code := range [...]string{place.Admin2, place.Admin3, place.Admin4, place.Admin5} {
 		if n := i + 2; n <= level {
@@ -292,4 +317,23 @@ func (g *request) lowerDivisions(ctx context.Context, d *division, level int) er
 	}
 	g.text("adminName2", place.Admin2Name)
 	return nil
+}
+
+// countyAt returns the county that holds a point, nil where none is drawn, and makes the
+// nearest place in it that of the division.
+func (g *request) countyAt(ctx context.Context, lat, lon float64, d *division) (*tiles.Region, error) {
+	b, ok, err := localtime.Have(&g.view.Boundaries)
+	if !ok || !localtime.HasType(b, hierarchy.County) {
+		return nil, err
+	}
+	at, err := b.At(ctx, lat, lon, hierarchy.County)
+	if err != nil || len(at) == 0 {
+		return nil, err
+	}
+	d.place = 0
+	p, err := nearestIn(ctx, b, hierarchy.County, at[0].ID, d.near)
+	if p != nil && (d.code == "" || p.Admin1 == d.code) {
+		d.place = p.ID
+	}
+	return &at[0], err
 }

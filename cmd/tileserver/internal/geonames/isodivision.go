@@ -3,25 +3,20 @@ package geonames
 import (
 	"bytes"
 	"context"
-	"regexp"
-	"strings"
 
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/places"
 	"quadrille/places/search"
 )
 
-// stateID is the id of a region of type state that has an ISO 3166-2 code.
-var stateID = regexp.MustCompile(`^[a-z]{2}-[a-z0-9]{1,3}$`)
-
 // isoOf returns what follows the country in the ISO 3166-2 code of a region of
 // type state, or "".
 func isoOf(region, country string) string {
-	iso, ok := strings.CutPrefix(region, strings.ToLower(country)+"-")
-	if !ok || !stateID.MatchString(region) {
-		return ""
+	if of, iso := hierarchy.Division(region); of == country {
+		return iso
 	}
-	return strings.ToUpper(iso)
+	return ""
 }
 
 // knownDivision is what an answer has learnt of a first-level division.
@@ -66,7 +61,7 @@ func (g *request) isoDivision(ctx context.Context, t *toponym) (string, error) {
 		iso := isoOf(r.ID, t.Country)
 		switch {
 		case iso == "":
-		case equalNames(r.Name, t.Admin1Name):
+		case hierarchy.EqualNames(r.Name, t.Admin1Name):
 			d.iso = iso
 		case sameName(r.Name, t.Admin1Name):
 			return iso, nil
@@ -88,10 +83,4 @@ func sameName(a, b string) bool {
 	x := append(search.Fold([]byte{' '}, a), ' ')
 	y := append(search.Fold([]byte{' '}, b), ' ')
 	return len(x) > 2 && len(y) > 2 && (bytes.Contains(x, y) || bytes.Contains(y, x))
-}
-
-// equalNames compares names without regard to case and accents.
-func equalNames(a, b string) bool {
-	x, y := search.Fold(nil, a), search.Fold(nil, b)
-	return len(x) > 0 && bytes.Equal(x, y)
 }

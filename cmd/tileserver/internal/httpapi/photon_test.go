@@ -327,7 +327,7 @@ func TestPhotonFiltersAgree(t *testing.T) {
 // At the root Photon's paths are Photon's, and ours are where they are said to be.
 func TestPhotonAtRoot(t *testing.T) {
 	g := newPhoton(t, func(cfg *Config) { cfg.RootGeocoder = "photon" })
-	for _, path := range []string{"/api?q=bern", "/api/?q=bern", "/reverse?lat=47&lon=7.5", "/reverse/?lat=47&lon=7.5", "/photon/api?q=bern", "/photon/api/?q=bern", "/photon/reverse?lat=47&lon=7.5"} {
+	for _, path := range []string{"/api?q=bern", "/api/?q=bern", "/reverse?lat=47&lon=7.5&layer=city", "/reverse/?lat=47&lon=7.5&layer=city", "/photon/api?q=bern", "/photon/api/?q=bern", "/photon/reverse?lat=47&lon=7.5&layer=city"} {
 		if got := listed(g.photon(path)); got != "city Bern" {
 			t.Errorf("%s: %s", path, got)
 		}

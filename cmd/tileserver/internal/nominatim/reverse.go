@@ -54,42 +54,28 @@ func (q *request) reverse(ctx context.Context) error {
 	return nil
 }
 
-// nearest is how many places are looked at for a city around the nearest one.
+// nearest is how many places are looked at for one that is no finer than a rank.
 const nearest = 30
-
-// foreignM is how far a place of another country may be, in metres: maps and gazetteers
-// count some territories to different countries.
-const foreignM = 10_000
 
 // at returns what is at a point, not finer than a rank.
 func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geocoder.Result, ok bool, err error) {
-	found, err := q.Reverse(ctx, geocoder.ReverseQuery{Lat: lat, Lon: lon, Langs: q.langs, Kinds: []names.Kind{geocoder.Place, names.Region}, Limit: nearest})
+	query := geocoder.ReverseQuery{Lat: lat, Lon: lon, Langs: q.langs, Kinds: []names.Kind{geocoder.Place, names.Region}}
+	if most < geocoder.RankLocality {
+		query.Limit = nearest
+	}
+	found, err := q.Reverse(ctx, query)
 	if err != nil {
 		return best, false, err
 	}
 	bestRank := 0
-	var around names.Parent // the city, town or village that a suburb is of
 	for i := range found {
 		r := &found[i]
-		e := newEntry(r)
-		if e.rank > most || r.Kind == geocoder.Place && !fitsRegions(r, &e) {
-			continue
-		}
-		if r.Kind == geocoder.Place && e.rank <= geocoder.RankCity && around.Name == "" {
-			around = names.Parent{Type: e.addressType, ID: r.ID, Name: r.Name}
-		}
-		if e.rank > bestRank && (best.Kind != geocoder.Place || r.Kind != geocoder.Place) {
+		if e := newEntry(r); !r.Apart && e.rank <= most && e.rank > bestRank && (best.Kind != geocoder.Place || r.Kind != geocoder.Place) {
 			best, bestRank, ok = *r, e.rank, true
 		}
 	}
-	switch {
-	case !ok:
-		return best, false, nil
-	case best.Kind == geocoder.Place:
-		if bestRank > geocoder.RankCity && around.Name != "" {
-			best.Parents = slices.Insert(best.Parents, 0, around)
-		}
-		return best, true, nil
+	if !ok || best.Kind == geocoder.Place {
+		return best, ok, nil
 	}
 	// The regions at a point are told by their names alone.
 	whole, known, err := q.Feature(ctx, geocoder.NumberOf(&best))
@@ -98,18 +84,6 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 	}
 	whole.Parents, whole.Name, whole.Label = best.Parents, best.Name, best.Label
 	return whole, true, nil
-}
-
-// fitsRegions reports whether the nearest place is where the point is: in a country of
-// its own, or close, and not in the municipality next door.
-func fitsRegions(r *geocoder.Result, e *entry) bool {
-	for i := range r.Parents {
-		p := &r.Parents[i]
-		if geocoder.RankOf(p.Type, r.Parents[i+1:]) >= geocoder.RankMunicipality {
-			return strings.EqualFold(p.Name, r.Name) || strings.EqualFold(p.Name, r.Place.Name)
-		}
-	}
-	return r.Country == "" || e.country == "" || strings.EqualFold(r.Country, e.country) || r.Place.DistanceM <= foreignM
 }
 
 // lookup answers /lookup: what has the ids of a list.

@@ -32,9 +32,6 @@ const (
 	// leastZoom is the zoom up to which a map shows so much that its centre means nothing.
 	leastZoom = 4
 
-	// nearest is how many places are looked at for a city among them.
-	nearest = 10
-
 	minRadius = 50   // km: see docs/geocoding.md
 	maxRadius = 5000 // km
 )
@@ -254,7 +251,7 @@ func (p *params) reverse() (q reverseRequest) {
 	}
 	q.common = p.common(1)
 	q.around = true
-	q.query = geocoder.ReverseQuery{Lat: p.number("lat", 90, 0), Lon: p.number("lon", 180, 0), Langs: q.langs, Limit: max(q.limit, nearest)}
+	q.query = geocoder.ReverseQuery{Lat: p.number("lat", 90, 0), Lon: p.number("lon", 180, 0), Langs: q.langs, Limit: q.limit}
 	if !q.filter.empty() {
 		q.query.Limit = maxLimit
 	}

@@ -77,7 +77,11 @@ func (s *Room) getReverse(c echo.Context) error {
 		return s.fail(c, p.err)
 	}
 	return s.answer(c, &q.common, func(ctx context.Context, session *geocoder.Session) ([]geocoder.Result, error) {
-		return session.Reverse(ctx, q.query)
+		found, err := session.Reverse(ctx, q.query)
+		if len(found) > 0 && found[0].Apart { // the regions tell better where the point is
+			slices.SortStableFunc(found, func(a, b geocoder.Result) int { return cmp.Compare(b.Kind, a.Kind) })
+		}
+		return found, err
 	})
 }
 
@@ -104,13 +108,9 @@ func (s *Room) answer(c echo.Context, q *common, find func(context.Context, *geo
 // collection writes the results that pass the filters.
 func (q *common) collection(ctx context.Context, session *geocoder.Session, dst []byte, found []geocoder.Result) ([]byte, error) {
 	dst = append(dst, `{"type":"FeatureCollection","features":[`...)
-	var city string // around a point: the one that contains it, else the nearest
 	var taken []feature
 	for i := range found {
 		f := featureOf(&found[i])
-		if q.around && city == "" && f.layer == layerCity {
-			city = cmp.Or(f.city, f.name)
-		}
 		if len(taken) == q.limit || !q.passes(&f) {
 			continue
 		}
@@ -138,7 +138,7 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 		case q.around && f.layer == layerCity:
 			f.city = f.name
 		case q.around && f.layer == layerDistrict:
-			f.city, f.district = cmp.Or(f.city, city), f.name
+			f.district = f.name
 		case f.layer == layerCity:
 			f.city = "" // it is that itself
 		}

@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/web"
@@ -28,11 +29,14 @@ import (
 // Room answers with everything about a point.
 type Room struct {
 	*web.Kit
-	sets  datasets.Sets
-	batch web.BatchLimits
+	sets   datasets.Sets
+	batch  web.BatchLimits
+	layers hierarchy.Layers
 }
 
-func New(k *web.Kit, sets datasets.Sets, batch web.BatchLimits) *Room { return &Room{k, sets, batch} }
+func New(k *web.Kit, sets datasets.Sets, batch web.BatchLimits) *Room {
+	return &Room{Kit: k, sets: sets, batch: batch}
+}
 
 func (s *Room) Routes() []web.Route {
 	return []web.Route{
@@ -50,7 +54,7 @@ var (
 
 // read reads the question about a point. fixed says that it names the instant.
 func (s *Room) read(q *web.Params, v *localtime.View) (p point, fixed bool) {
-	p = point{view: v}
+	p = point{view: v, layers: &s.layers}
 	p.lat, p.lon = q.Position()
 	p.types = q.List("types", web.MaxList)
 	p.lang = q.Language("lang")
@@ -112,6 +116,7 @@ func (s *Room) getAt(c echo.Context) error {
 // point is the answer about a point being written.
 type point struct {
 	view     *localtime.View
+	layers   *hierarchy.Layers
 	lat, lon float64
 	at       time.Time
 	types    []string
@@ -137,10 +142,14 @@ func (p *point) write(ctx context.Context) error {
 	if err := p.zone(ctx, regions); err != nil {
 		return err
 	}
-	for _, part := range [...]func(context.Context) error{p.place, p.airport, p.station} {
-		if err := part(ctx); err != nil {
-			return err
-		}
+	if err := p.place(ctx, regions); err != nil {
+		return err
+	}
+	if err := p.airport(ctx); err != nil {
+		return err
+	}
+	if err := p.station(ctx); err != nil {
+		return err
 	}
 	if len(p.missing) == pointDatasets {
 		return datasets.ErrMissing
@@ -214,16 +223,17 @@ func (p *point) zone(ctx context.Context, regions []tiles.Region) error {
 	return nil
 }
 
-func (p *point) place(ctx context.Context) error {
+// place writes the nearest place, or one of the point's own regions that is hardly farther.
+func (p *point) place(ctx context.Context, regions []tiles.Region) error {
 	finder, ok, err := reader(p, &p.view.Places, catalogue.Places.Name)
 	if !ok {
 		return err
 	}
+	q := places.NearbyQuery{Lat: p.lat, Lon: p.lon, Limit: 1, Classes: []string{"P"}, Only: true}
 	hits, known := p.view.Nearest(p.lat, p.lon)
 	if !known {
 		memory := listing.NearbyHits.Get().(*[]places.Hit)
 		defer listing.NearbyHits.Put(memory)
-		q := places.NearbyQuery{Lat: p.lat, Lon: p.lon, Limit: 1, Classes: []string{"P"}, JSONOnly: true, Only: true}
 		if hits, _, err = finder.Nearby(ctx, q, (*memory)[:0]); err != nil {
 			return err
 		}
@@ -232,14 +242,21 @@ func (p *point) place(ctx context.Context) error {
 	if len(hits) == 0 {
 		return nil
 	}
+	own := hits[0]
+	if b, ok, _ := localtime.Have(&p.view.Boundaries); ok { // regions has told an error
+		v := hierarchy.View{Places: finder, Boundaries: b, Generation: p.view.Boundaries.ID, Layers: p.layers}
+		if own, _, err = v.Prefer(ctx, q, &hits[0], v.Parents(regions)); err != nil {
+			return err
+		}
+	}
 	name := ""
 	if p.lang != "" {
-		if name, _, err = finder.NameIn(ctx, hits[0].ID, p.lang); err != nil {
+		if name, _, err = finder.NameIn(ctx, own.ID, p.lang); err != nil {
 			return datasets.Inside(err)
 		}
 	}
-	p.dst = places.AppendNamed(append(p.dst, `,"place":{`...), hits[0].JSON, name)
-	p.distance(hits[0].DistanceM)
+	p.dst = places.AppendNamed(append(p.dst, `,"place":{`...), own.JSON, name)
+	p.distance(own.DistanceM)
 	return nil
 }
 

@@ -1,0 +1,102 @@
+package hierarchy
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/search"
+)
+
+// Verdict is what codes and names tell about a place and a region.
+type Verdict int
+
+const (
+	Unknown Verdict = iota // they have nothing in common
+	Yes
+	No
+)
+
+// stateID is the id of a region of type state that has an ISO 3166-2 code.
+var stateID = regexp.MustCompile(`^[a-z]{2}-[a-z0-9]{1,3}$`)
+
+// Division returns the country of a region of type state with an ISO 3166-2 code for its id,
+// and what follows it in the code: US and MI of us-mi. Both are "" of others.
+func Division(state string) (country, iso string) {
+	if !stateID.MatchString(state) {
+		return "", ""
+	}
+	country, iso, _ = strings.Cut(strings.ToUpper(state), "-")
+	return country, iso
+}
+
+// inCountry tells whether a place is in a country by the code of its row.
+func inCountry(id string, p *places.Hit) Verdict {
+	if len(id) != 2 || p.Country == "" {
+		return Unknown
+	}
+	return verdict(strings.EqualFold(id, p.Country))
+}
+
+// in tells whether a place is in a state by the codes of its row, or else by the name of
+// its first-level division.
+func (s *states) in(state *names.Parent, p *places.Hit) Verdict {
+	country, iso := Division(state.ID)
+	if iso != "" && p.Country != "" && country != p.Country {
+		return verdict(iso == p.Country) // us-pr, with a code of a country of its own
+	}
+	if p.Admin1 == "" {
+		return Unknown
+	}
+	if own, known := places.ISODivision(p.Country, p.Admin1); known && own != "" && iso != "" && p.Country != "GB" {
+		return verdict(own == iso)
+	}
+	if EqualNames(p.Admin1Name, state.Name) {
+		return Yes
+	}
+	if s.named(p) != "" && iso != "" {
+		return No // the name is another's
+	}
+	return Unknown
+}
+
+// inCounty tells whether a county has the code of a second-level division. Ids of counties of
+// the United States are the two digits of the state and the three that GeoNames has.
+func inCounty(id, admin2 string) Verdict {
+	switch {
+	case admin2 == "":
+		return Unknown
+	case strings.HasSuffix(id, admin2):
+		return Yes
+	case isFIPS(id) && len(admin2) == 3:
+		return No
+	}
+	return Unknown
+}
+
+// CountyCode is GeoNames' code of a county of the United States with an id.
+func CountyCode(id string) (code string, known bool) {
+	if !isFIPS(id) {
+		return "", false
+	}
+	return id[2:], true
+}
+
+func isFIPS(id string) bool {
+	return len(id) == 5 && strings.Trim(id, "0123456789") == ""
+}
+
+func verdict(yes bool) Verdict {
+	if yes {
+		return Yes
+	}
+	return No
+}
+
+// EqualNames compares names without regard to case and accents.
+func EqualNames(a, b string) bool {
+	x, y := search.Fold(nil, a), search.Fold(nil, b)
+	return len(x) > 0 && bytes.Equal(x, y)
+}

@@ -1,0 +1,200 @@
+package hierarchy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/internal/tilestest"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+)
+
+// world is two countries, of which one has states and counties, as a coarse map draws them: the
+// border between Michigan and Ontario runs along 83° W, and that between Michigan and
+// Wisconsin along 88° W. The land ends at 42° N.
+func world(t *testing.T, list ...places.Place) *View {
+	t.Helper()
+	region := func(id, name string, w, s, e, n float64) build.Feature {
+		return build.Feature{ID: id, Name: name, Geometry: tilestest.Square(w, s, e, n)}
+	}
+	store := tilestest.OpenStore(t)
+	meta, _, err := build.Run(t.Context(), store, []build.Layer{
+		{Type: "country", Features: []build.Feature{region("us", "United States", -95, 42, -83, 48), region("ca", "Canada", -83, 42, -75, 48), region("va", "Vatican", -90, 44, -89.9, 44.1)}},
+		{Type: "state", Features: []build.Feature{region("us-mi", "Michigan", -88, 42, -83, 48), region("us-wi", "Wisconsin", -95, 42, -88, 48), region("ca-on", "Ontario", -83, 42, -79, 48), region("ca-qc", "Québec", -79, 42, -75, 48)}},
+		{Type: "county", Features: []build.Feature{region("26163", "Wayne", -84, 42, -83, 43), region("26115", "Monroe", -85, 42, -84, 43), region("55037", "Florence", -89, 45, -88, 46)}},
+		{Type: "lake", Features: []build.Feature{region("erie", "Lake Erie", -83.5, 42, -82.5, 42.2)}},
+		{Type: "timezone", Features: []build.Feature{region("z", "Z", -95, 42, -75, 48)}},
+	}, build.Options{Timestamp: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tiles.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		list[i].ID, list[i].Class = uint32(i+1), "P"
+		if list[i].Code == "" {
+			list[i].Code = "PPL"
+		}
+	}
+	placesStore := tilestest.OpenStore(t)
+	info, _, err := places.Build(t.Context(), placesStore, places.Source{Places: func(yield func(places.Place, error) bool) {
+		for _, p := range list {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}}, places.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := places.Open(t.Context(), placesStore, info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &View{Places: f, Boundaries: r, Generation: 1, Layers: new(Layers)}
+}
+
+func ids(list []names.Parent) string {
+	var all []string
+	for _, p := range list {
+		all = append(all, p.ID)
+	}
+	return strings.Join(all, " ")
+}
+
+// A place is in what its row says, wherever a coarse map draws the border.
+func TestOf(t *testing.T) {
+	list := []places.Place{
+		{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.33, Lon: -83.05},
+		{Name: "River Rouge", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -82.98},   // drawn in Canada
+		{Name: "Windsor", Country: "CA", Admin1: "08", Lat: 42.6, Lon: -83.02},                      // drawn in the United States
+		{Name: "Iron Mountain", Country: "US", Admin1: "MI", Admin2: "043", Lat: 45.8, Lon: -88.02}, // drawn in Wisconsin
+		{Name: "Wyandotte", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.1, Lon: -83.4},      // drawn in Lake Erie
+		{Name: "Offshore", Country: "US", Admin1: "MI", Admin2: "163", Lat: 41.98, Lon: -83.5},      // no region holds it
+		{Name: "Far", Country: "US", Admin1: "MI", Admin2: "163", Lat: 41.5, Lon: -83.5},            // nor is one near
+		{Name: "Cayenne", Country: "GF", Admin1: "GF", Lat: 44, Lon: -78},                           // drawn as a part of Canada
+		{Name: "Enclave", Country: "VA", Lat: 44.05, Lon: -89.95},
+		{Name: "Monroe", Country: "US", Admin1: "MI", Admin2: "115", Lat: 42.5, Lon: -83.99}, // drawn in Wayne
+	}
+	v := world(t, list...)
+	for i, want := range []string{"26163 us-mi us", "us-mi us", "ca", "us-mi us", "26163 us-mi us", "", "", "ca", "va", "us-mi us"} {
+		var hit places.Hit
+		if err := v.Places.Hit(t.Context(), list[i].ID, &hit); err != nil {
+			t.Fatal(err)
+		}
+		got, err := v.Of(t.Context(), &hit)
+		if err != nil || ids(got) != want {
+			t.Errorf("%s: %q, want %q, %v", list[i].Name, ids(got), want, err)
+		}
+	}
+}
+
+// A point is told by a place of its own county, state or country if one is at most twice as
+// far as the nearest, and else by one that is said to be apart.
+func TestNearest(t *testing.T) {
+	v := world(t,
+		places.Place{Name: "Windsor", Country: "CA", Admin1: "08", Lat: 42.5, Lon: -82.99},
+		places.Place{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -83.03},
+		places.Place{Name: "Lonely", Country: "CA", Admin1: "08", Lat: 47, Lon: -82.99},
+		places.Place{Name: "Monroe", Country: "US", Admin1: "MI", Admin2: "115", Lat: 42.5, Lon: -84.02},
+		places.Place{Name: "Wayne", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -83.95},
+	)
+	for _, c := range []struct {
+		lat, lon float64
+		want     string
+		first    Relation
+	}{
+		{42.5, -83.005, "Detroit Windsor", Near}, // a lake and no state are drawn elsewhere
+		{42.5, -82.98, "Windsor Detroit", Near},
+		{47, -83.01, "Lonely", apartCountry},
+		{42.5, -83.99, "Wayne Monroe", Near},
+		{42.5, -84.01, "Monroe Wayne", Near},
+	} {
+		at, err := v.At(t.Context(), c.lat, c.lon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, first, err := v.Nearest(t.Context(), places.NearbyQuery{Lat: c.lat, Lon: c.lon, Limit: 2, RadiusM: 20_000}, at)
+		var got []string
+		for i := range hits {
+			got = append(got, hits[i].Name)
+		}
+		if err != nil || strings.Join(got, " ") != c.want || first.Apart() != c.first.Apart() {
+			t.Errorf("%v, %v: %v, %v, want %s, %v; %v", c.lat, c.lon, got, first, c.want, c.first, err)
+		}
+	}
+}
+
+// Same is said only of a place that is in the same regions.
+func TestSameIsInTheSame(t *testing.T) {
+	var list []places.Place
+	for lon := -94.95; lon < -75; lon += 0.7 {
+		for lat := 42.05; lat < 48; lat += 0.7 {
+			p := places.Place{Name: "x", Lat: lat, Lon: lon, Country: "CA", Admin1: "08"}
+			if lon < -83 {
+				p.Country, p.Admin1, p.Admin2 = "US", "MI", []string{"", "163", "115"}[len(list)%3]
+			}
+			list = append(list, p)
+		}
+	}
+	v := world(t, list...)
+	var hits []places.Hit
+	for i := range list {
+		var hit places.Hit
+		if err := v.Places.Hit(t.Context(), list[i].ID, &hit); err != nil {
+			t.Fatal(err)
+		}
+		hits = append(hits, hit)
+	}
+	same := 0
+	for i := range hits {
+		at, err := v.At(t.Context(), hits[i].Lat, hits[i].Lon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range hits {
+			is, err := v.Relate(t.Context(), &hits[j], at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if is != Same {
+				continue
+			}
+			same++
+			of, err := v.Of(t.Context(), &hits[j])
+			if err != nil || !slices.Equal(of, Land(at)) {
+				t.Fatalf("%+v is in %v, not %v, %v", hits[j], of, at, err)
+			}
+		}
+	}
+	if same == 0 {
+		t.Error("no two places are in the same regions")
+	}
+}
+
+// The city of a section is the largest place of its divisions, and not the hamlet next to it.
+func TestCity(t *testing.T) {
+	list := []places.Place{
+		{Name: "Hatert", Code: "PPLX", Country: "NL", Admin1: "03", Admin2: "0268", Population: 10_000, Lat: 51.81, Lon: 5.83},
+		{Name: "Berendonck", Country: "NL", Admin1: "03", Admin2: "0296", Population: 10, Lat: 51.81, Lon: 5.82},
+		{Name: "Hees", Country: "NL", Admin1: "03", Admin2: "0268", Population: 100, Lat: 51.81, Lon: 5.831},
+		{Name: "Nijmegen", Country: "NL", Admin1: "03", Admin2: "0268", Population: 158_000, Lat: 51.84, Lon: 5.85},
+		{Name: "Arnhem", Country: "NL", Admin1: "03", Admin2: "0202", Population: 400_000, Lat: 51.98, Lon: 5.91},
+	}
+	v := world(t, list...)
+	for i, want := range []string{"Nijmegen", "", "", "", ""} {
+		var hit places.Hit
+		if err := v.Places.Hit(t.Context(), list[i].ID, &hit); err != nil {
+			t.Fatal(err)
+		}
+		city, ok, err := v.City(t.Context(), &hit)
+		if err != nil || city.Name != want || ok != (want != "") {
+			t.Errorf("%s: %q, %v, %v", list[i].Name, city.Name, ok, err)
+		}
+	}
+}

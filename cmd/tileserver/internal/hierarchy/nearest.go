@@ -1,0 +1,226 @@
+package hierarchy
+
+import (
+	"context"
+	"slices"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/tiles"
+)
+
+// Nearest returns the places that a point is told by, nearest first but for the first one,
+// and how that is related to the point: it is of the point's own municipality where that is
+// known, else of its own country, state and county if one of them is within twice the
+// distance. at are the regions at the point. q asks for the places.
+func (v *View) Nearest(ctx context.Context, q places.NearbyQuery, at []names.Parent) (hits []places.Hit, first Relation, err error) {
+	limit := max(q.Limit, 1)
+	if len(at) > 0 && v.Municipal(at[0].Type) {
+		hits, err = v.inMunicipality(ctx, q, &at[0], limit)
+		return hits, Near, err
+	}
+	q.Limit = limit
+	if hits, _, err = v.Places.Nearby(ctx, q, nil); err != nil || len(hits) == 0 || len(at) == 0 {
+		return hits, Near, err
+	}
+	best, first, err := v.Prefer(ctx, q, &hits[0], at)
+	if err != nil || best.ID == hits[0].ID {
+		return hits, first, err
+	}
+	hits = slices.DeleteFunc(hits, func(h places.Hit) bool { return h.ID == best.ID })
+	return slices.Insert(hits, 0, best)[:min(len(hits)+1, limit)], first, nil
+}
+
+// Prefer returns the place that a point with some regions is told by instead of the nearest
+// one, which q has found: one of its own county, or else state, or else country, that is at
+// most twice as far. It is the nearest itself if there is none.
+func (v *View) Prefer(ctx context.Context, q places.NearbyQuery, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
+	best = *nearest
+	is, err = v.Relate(ctx, &best, at)
+	for reach := 0.0; err == nil && is.Apart() && 2*best.DistanceM > reach; {
+		reach = 2 * best.DistanceM
+		near := q
+		near.Limit = manyNear
+		if near.RadiusM == 0 || near.RadiusM > reach {
+			near.RadiusM = reach
+		}
+		more, _, err := v.Places.Nearby(ctx, near, nil)
+		if err != nil {
+			return best, is, err
+		}
+		for i := range more {
+			other, err := v.Relate(ctx, &more[i], at)
+			if err != nil {
+				return best, is, err
+			}
+			if max(other, Near) < max(is, Near) {
+				best, is = more[i], other
+			}
+		}
+	}
+	return best, is, err
+}
+
+// Relation is how a place is related to a point.
+type Relation int
+
+// Same is in the same regions. Near is in the same country, state and county as far as is known.
+// The others are apart: no address of the point is made of them.
+const (
+	Same Relation = iota
+	Near
+	apartCounty
+	apartState
+	apartCountry
+)
+
+// Apart reports whether the place is in another country, state or county.
+func (r Relation) Apart() bool { return r > Near }
+
+// Relate tells how a place is related to a point with some regions: by its row, and by the
+// map where the row does not tell.
+func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Relation, error) {
+	if len(at) == 0 {
+		return Near, nil
+	}
+	all, err := v.states(ctx)
+	if err != nil {
+		return Near, err
+	}
+	is := Near
+	if v.comparable(p.Country, at, all) {
+		is = Same
+	}
+	var of []string // that the map is asked about
+	for i := range at {
+		verdict := Unknown
+		switch r := &at[i]; r.Type {
+		case Country:
+			if verdict = inCountry(r.ID, p); verdict == No {
+				if name, err := v.drawn(ctx, p.Country); name != "" || err != nil {
+					return apartCountry, err
+				}
+				is = Near // it may be drawn as a part of this one
+			}
+		case State:
+			if verdict = all.in(r, p); verdict == No {
+				is = apartState
+			}
+		case County:
+		default:
+			continue
+		}
+		if verdict == Unknown {
+			of = append(of, at[i].Type)
+		}
+	}
+	if is.Apart() || len(of) == 0 {
+		return is, nil
+	}
+	in, err := v.Boundaries.At(ctx, p.Lat, p.Lon, of...)
+	if err != nil {
+		return is, err
+	}
+	for i := range at {
+		r := &at[i]
+		if !slices.Contains(of, r.Type) {
+			continue
+		}
+		j := slices.IndexFunc(in, func(o tiles.Region) bool { return o.Type == r.Type })
+		if j < 0 || in[j].ID != r.ID {
+			is = max(is, Near)
+		}
+		if r.Type == County && j >= 0 && in[j].ID == r.ID {
+			code, err := v.admin2(ctx, p)
+			if err != nil {
+				return is, err
+			}
+			if inCounty(r.ID, code) == No {
+				is = max(is, apartCounty)
+			}
+		}
+		if j >= 0 && in[j].ID != r.ID {
+			is = max(is, map[string]Relation{Country: apartCountry, State: apartState, County: apartCounty}[r.Type])
+		}
+	}
+	return is, nil
+}
+
+// comparable reports whether a place of a country is in the regions of a point if it is in its
+// country, state and county: nothing else is drawn, or could be around the place alone.
+func (v *View) comparable(country string, at []names.Parent, all *states) bool {
+	for _, layer := range v.layers().names {
+		has := slices.ContainsFunc(at, func(p names.Parent) bool { return p.Type == layer })
+		switch {
+		case isWater(layer):
+		case layer == Country && has, layer == State && (has || !all.drawn(country)), layer == County && (has || !all.drawn(country) && all.counties):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// inMunicipality returns the places that are in a municipality, the one of its name first: the
+// nearest centre may be another's.
+func (v *View) inMunicipality(ctx context.Context, q places.NearbyQuery, own *names.Parent, limit int) ([]places.Hit, error) {
+	q.Limit = max(limit, fewNear)
+	hits, _, err := v.Places.Nearby(ctx, q, nil)
+	if err != nil {
+		return nil, err
+	}
+	inside := hits[:0]
+	for i := range hits {
+		in, err := v.Boundaries.At(ctx, hits[i].Lat, hits[i].Lon, own.Type)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(in, func(r tiles.Region) bool { return r.ID == own.ID }) {
+			inside = append(inside, hits[i])
+		}
+	}
+	if i := slices.IndexFunc(inside, func(h places.Hit) bool { return h.Name == own.Name }); i > 0 {
+		named := inside[i]
+		copy(inside[1:], inside[:i])
+		inside[0] = named
+	}
+	return inside[:min(len(inside), limit)], nil
+}
+
+// section is the code of a part of a city.
+const section = "PPLX"
+
+// City returns the city that a section is of: the one with the most people of the places near
+// it whose rows have its divisions. ok is false where there is none, and for what is no
+// section.
+func (v *View) City(ctx context.Context, p *places.Hit) (city places.Hit, ok bool, err error) {
+	if p.Code != section {
+		return city, false, nil
+	}
+	var of, other places.Record
+	if err := v.Places.Record(ctx, p.ID, &of); err != nil {
+		return city, false, datasets.Inside(err)
+	}
+	near := places.NearbyQuery{Lat: p.Lat, Lon: p.Lon, RadiusM: cityM, Limit: manyNear, Classes: []string{"P"}, MinPopulation: 1, Only: true}
+	if p.Country != "" {
+		near.Countries = []string{p.Country}
+	}
+	hits, _, err := v.Places.Nearby(ctx, near, nil)
+	if err != nil {
+		return city, false, err
+	}
+	for i := range hits {
+		h := &hits[i]
+		if h.Code == section || h.Admin1 != p.Admin1 || ok && h.Population <= city.Population {
+			continue
+		}
+		if err := v.Places.Record(ctx, h.ID, &other); err != nil {
+			return city, false, datasets.Inside(err)
+		}
+		if other.Admin2 == of.Admin2 && (of.Admin3 == "" || other.Admin3 == of.Admin3) {
+			city, ok = *h, true
+		}
+	}
+	return city, ok, nil
+}
