@@ -139,6 +139,7 @@ func TestNameIn(t *testing.T) {
 	}{
 		{zurich.ID, "de", "Zürich"}, {zurich.ID, "fr", "Zurich sur Limmat"}, {zurich.ID, "fr-CA", "Zurich sur Limmat"},
 		{zurich.ID, "zh-Hant", "蘇黎世"}, {zurich.ID, "zh-Hant-HK", "蘇黎世"}, {zurich.ID, "zh-Hans", "苏黎世"},
+		{zurich.ID, "zh-TW", "蘇黎世"}, {zurich.ID, "zh-mo", "蘇黎世"}, {zurich.ID, "zh-CN", "苏黎世"}, {zurich.ID, "deu", "Zürich"}, {zurich.ID, "de-Cyrl", ""},
 		{zurich.ID, "ZH-hant-hk", "蘇黎世"}, {zurich.ID, "DE", "Zürich"}, {2658434, "EN-us", "Switzerland"}, {zurich.ID, "EN", "Zürich"}, {zurich.ID, "-", ""},
 		{zurich.ID, "en", "Zürich"}, {zurich.ID, "en-GB", "Zürich"}, {zurich.ID, "la", ""}, {zurich.ID, "iata", ""},
 		{2658434, "en", "Switzerland"}, {2658434, "de", ""}, {77, "de", ""},

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 
 	"quadrille/cellstore"
+	"quadrille/internal/lang"
 	"quadrille/places/internal/near"
 	"quadrille/places/search"
 	"quadrille/quadkey"
@@ -213,20 +213,20 @@ func (f *Finder) getInfo(ctx context.Context, id uint32, sel *cellstore.Selectio
 }
 
 // NameIn returns the name of a place to display in a language, such as "de" or
-// "zh-Hant", in either case; where there is none, that in the language without its last part
-// ("zh"), and for "en" the place's own name. It reports whether there is one.
+// "zh-TW", in either case; where there is none, that in the next language of lang.Chain
+// ("zh-Hant", "zh"), and for "en" the place's own name. It reports whether there is one.
 // An id without a place gives false, or ErrNotFound for English.
-func (f *Finder) NameIn(ctx context.Context, id uint32, lang string) (name string, ok bool, err error) {
-	if lang == "" || !validLang(lang) {
-		return "", false, near.BadQuery("language %.40q: give an ISO 639 code such as de", lang)
+func (f *Finder) NameIn(ctx context.Context, id uint32, code string) (name string, ok bool, err error) {
+	if code == "" || !validLang(code) {
+		return "", false, near.BadQuery("language %.40q: give an ISO 639 code such as de", code)
 	}
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
 	var key [4]byte
 	appendInfoKey(key[:0], id)
-	usual := usualCase(lang)
-	for {
-		column := [1]cellstore.Column{{Family: famNames, Qualifier: []byte(lang)}}
+	chain := lang.Chain(code)
+	for _, l := range chain {
+		column := [1]cellstore.Column{{Family: famNames, Qualifier: []byte(l)}}
 		found, err := f.info.Get(ctx, key[:], &cellstore.Selection{Columns: column[:]}, row)
 		if err != nil {
 			return "", false, fmt.Errorf("places: %w", err)
@@ -234,17 +234,8 @@ func (f *Finder) NameIn(ctx context.Context, id uint32, lang string) (name strin
 		if found {
 			return string(row.Cells[0].Value), true, nil
 		}
-		if u := usual[:len(lang)]; lang != u {
-			lang = u
-			continue
-		}
-		cut := strings.LastIndexAny(lang, "-_")
-		if cut <= 0 {
-			break
-		}
-		lang = lang[:cut]
 	}
-	if lang != "en" {
+	if chain[len(chain)-1] != "en" {
 		return "", false, nil
 	}
 	if err := f.getInfo(ctx, id, selectMembers, row); err != nil {
@@ -252,26 +243,6 @@ func (f *Finder) NameIn(ctx context.Context, id uint32, lang string) (name strin
 	}
 	name, err = nameOf(row.Cells[0].Value)
 	return name, err == nil, err
-}
-
-// usualCase returns a language code in the case that codes are written in:
-// zh-Hant-TW.
-func usualCase(lang string) string {
-	b, from := []byte(strings.ToLower(lang)), 0
-	for i := range len(b) + 1 {
-		if i < len(b) && b[i] != '-' && b[i] != '_' {
-			continue
-		}
-		switch part := b[from:i]; {
-		case from == 0:
-		case len(part) == 2:
-			copy(part, strings.ToUpper(string(part)))
-		case len(part) == 4:
-			copy(part, strings.ToUpper(string(part[:1])))
-		}
-		from = i + 1
-	}
-	return string(b)
 }
 
 // Counts calls fn with the number of places of each feature class in a tile,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -127,6 +128,9 @@ func (r *Reader) smallestFirst(ctx context.Context, found []Region) error {
 // area is how many square degrees the bounds of a region have.
 func (r *Reader) area(ctx context.Context, of *Region) (float64, error) {
 	record, err := r.Region(ctx, of.Type, of.ID, false)
+	if errors.Is(err, ErrNotFound) {
+		return 0, fmt.Errorf("%w: %s %s is drawn and has no record", ErrCorrupt, of.Type, of.ID)
+	}
 	if err != nil {
 		return 0, err
 	}

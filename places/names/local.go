@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/internal/extsort"
+	"quadrille/internal/lang"
 	"quadrille/places/internal/bulkload"
 	"quadrille/places/search"
 )
@@ -84,19 +85,23 @@ func writeLocal(ctx context.Context, store cellstore.Store, s *extsort.ByteSorte
 	})
 }
 
-// NameIn returns the name of a region in a language, such as "de" or "zh-Hant", in either
-// case; where there is none, that in the language without its last part ("zh"). It
+// NameIn returns the name of a region in a language, such as "de" or "zh-TW", in either
+// case; where there is none, that in the next language of lang.Chain ("zh-Hant", "zh"). It
 // reports whether there is one.
-func (r *Reader) NameIn(ctx context.Context, typ, id, lang string) (name string, ok bool, err error) {
+func (r *Reader) NameIn(ctx context.Context, typ, id, code string) (name string, ok bool, err error) {
 	var row cellstore.Row
-	for lang = strings.ToLower(lang); isLanguage(lang); {
-		if ok, err = r.local.Get(ctx, appendLocalKey(nil, typ, id, lang), nil, &row); err != nil {
+	last := ""
+	for _, l := range lang.Chain(code) {
+		if l = strings.ToLower(l); l == last || !isLanguage(l) {
+			continue
+		}
+		if ok, err = r.local.Get(ctx, appendLocalKey(nil, typ, id, l), nil, &row); err != nil {
 			return "", false, fmt.Errorf("names: %w", err)
 		}
 		if ok {
 			return string(row.Cells[0].Value), true, nil
 		}
-		lang = lang[:max(strings.LastIndexAny(lang, "-_"), 0)]
+		last = l
 	}
 	return "", false, nil
 }

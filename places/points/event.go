@@ -105,7 +105,7 @@ func (f *Follower) Changed() <-chan struct{} { return f.changed }
 func (f *Follower) Behind() bool { return f.changed == atOnce }
 
 // Next returns some of the next events, which are the caller's, or none if there are none
-// yet. Errors match ErrEventsGone, or come from the context or the store.
+// yet. Errors match ErrEventsGone or ErrClosed, or come from the context or the store.
 //
 // Every event names the one before, so that one which is missing is noticed.
 func (f *Follower) Next(ctx context.Context) ([]Event, error) {

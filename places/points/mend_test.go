@@ -820,3 +820,40 @@ func TestMissingDescription(t *testing.T) {
 		t.Fatalf("%d stops: %v", len(stops), err)
 	}
 }
+
+// A reader that waits for a table pauses before, and goes on with the new state.
+func TestReadPauses(t *testing.T) {
+	store, err := pebblestore.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := OpenLive(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(l.Close(), store.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	c, err := l.Create(t.Context(), Meta{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := c.now.Load()
+	now.leaving.Store(true)
+	calls, paused := 0, 0
+	ctx := WithPause(t.Context(), func() {
+		paused++
+		c.show(now.Collection, nil) // it has been opened again
+	})
+	err = c.read(ctx, func(*Collection) error {
+		if calls++; calls == 1 {
+			return ErrClosed
+		}
+		return nil
+	})
+	if err != nil || calls != 2 || paused != 1 {
+		t.Errorf("%v after %d calls and %d pauses", err, calls, paused)
+	}
+}

@@ -61,7 +61,7 @@ func (q *question) reply(a web.Answer, fill func(ctx context.Context, out *web.S
 				return err
 			}
 			defer free()
-			ctx = turn
+			ctx = points.WithPause(turn, web.TurnOf(turn).Pause)
 		}
 		return q.explain(fill(ctx, out))
 	})

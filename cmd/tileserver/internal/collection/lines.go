@@ -39,7 +39,6 @@ func (s *Room) postLines(c echo.Context) error {
 		turn: s.Processors.Turn(s.ClientOf(c)),
 	}
 	defer b.Release()
-	defer b.turn.Pause()
 	b.LineBytes = maxBody
 	b.Answer, b.Wait, b.Refuse = b.answer, b.wait, b.refuse
 	return b.Run()
@@ -90,6 +89,7 @@ func (b *batch) answer() (err error) {
 			err = b.err
 		}
 	}()
+	defer b.turn.Pause() // before writeAll is waited for
 	for {
 		text, err := b.Next()
 		switch {

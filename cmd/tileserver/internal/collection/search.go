@@ -211,6 +211,7 @@ func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in fu
 	q.dependOn(&where)
 	if q.shape.form == web.FormNDJSON {
 		return s.Stream(c, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+			ctx = points.WithPause(ctx, web.TurnOf(ctx).Pause)
 			return q.explain(a.from.Each(ctx, query, func(h *points.Hit) error {
 				out.Body = q.shape.append(out.Body, h, a.name)
 				return out.Line()

@@ -105,7 +105,7 @@ func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
 			return dst, err
 		}
 		defer free()
-		ctx = in
+		ctx = points.WithPause(in, web.TurnOf(in).Pause)
 	}
 	moves, err := r.moves.Next(ctx)
 	for i := 0; i < len(moves) && err == nil; i++ {

@@ -9,6 +9,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/hierarchy"
+	"quadrille/internal/lang"
 	"quadrille/places"
 	"quadrille/places/names"
 )
@@ -16,17 +17,21 @@ import (
 func itoa(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 
 // labelSeeks are the most that the label of a result takes: the regions around, its own
-// name and theirs in languages, which may be those of a country (zh-Hant-TW).
+// name and theirs in languages, each of which may have parents (zh-TW).
 func (f *finding) labelSeeks() int {
 	layers, parts := 0, 0
 	if f.regions != nil {
 		layers = len(f.regions.Types())
 	}
-	for _, lang := range f.q.Langs {
-		parts += 1 + strings.Count(lang, "-")
+	for _, code := range f.q.Langs {
+		parts += len(lang.Chain(code))
 	}
-	return layers + (layers+2)*parts + 1
+	return layers + (layers+2)*parts + 1 + hierarchySeeks
 }
+
+// hierarchySeeks are for a state or county that is not the one drawn at a place, and for the
+// city of a section.
+const hierarchySeeks = 30
 
 // label gives the results their parents and labels. Results that the budget does not pay
 // for are left out.
@@ -44,7 +49,7 @@ func (f *finding) label() error {
 			r.Parents, err = f.view.Of(f.ctx, &r.Place)
 		case Position:
 			r.Parents, err = f.view.At(f.ctx, r.Lat, r.Lon)
-			r.Parents = hierarchy.Land(r.Parents)
+			r.Parents = hierarchy.Around(r.Parents)
 		}
 		if err != nil {
 			return err

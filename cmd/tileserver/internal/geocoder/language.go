@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/internal/lang"
 	"quadrille/places/names"
 )
 
@@ -76,13 +77,15 @@ func (f *finding) translate(name *string, nameIn func(lang string) (string, bool
 }
 
 // searchLang is the language whose names rank like own names. Sources have names by
-// language and seldom by country, so that "fr-CH" is "fr" here.
+// language and seldom by country, so that "fr-CH" is "fr" here, and "zh-TW" is "zh-hant".
 func (f *finding) searchLang() string {
-	lang := first(f.q.Langs)
-	if i := strings.LastIndexByte(lang, '-'); i > 0 && len(lang)-i == len("-CH") {
-		lang = lang[:i]
+	code := first(f.q.Langs)
+	for _, l := range lang.Chain(code) {
+		if last := l[strings.LastIndexByte(l, '-')+1:]; last == l || len(last) > len("419") {
+			return strings.ToLower(l)
+		}
 	}
-	return lang
+	return code
 }
 
 // first is the first text of a list, "" where there is none.

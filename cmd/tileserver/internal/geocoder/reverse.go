@@ -43,11 +43,12 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 	if err != nil {
 		return nil, err
 	}
+	around := hierarchy.Around(parents)
 	var hits []places.Hit
 	var first hierarchy.Relation
 	if f.places != nil && f.wants(Place) {
 		near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: cmp.Or(q.RadiusM, defaultReach), Limit: max(q.Limit, 1), Classes: []string{"P"}, Only: true}
-		if hits, first, err = f.view.Nearest(ctx, near, parents); err != nil {
+		if hits, first, err = f.view.Nearest(ctx, near, around); err != nil {
 			return nil, err
 		}
 	}
@@ -56,13 +57,13 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 		list = append(list, placeResult(Result{Place: hits[i]}))
 		is := first
 		if i > 0 {
-			if is, err = f.view.Relate(ctx, &hits[i], parents); err != nil {
+			if is, err = f.view.Relate(ctx, &hits[i], around); err != nil {
 				return nil, err
 			}
 		}
 		r := &list[i]
 		if r.Apart = is.Apart(); is == hierarchy.Same {
-			r.Parents = slices.Clone(hierarchy.Land(parents))
+			r.Parents = slices.Clone(around)
 		} else if r.Parents, err = f.view.Of(ctx, &r.Place); err != nil {
 			return nil, err
 		}
@@ -89,7 +90,7 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i int) error {
 	p := &parents[i]
 	r.Feature = names.Feature{Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon}
-	around := slices.Clip(hierarchy.Land(parents[i+1:]))
+	around := slices.Clip(hierarchy.Around(slices.DeleteFunc(slices.Clone(parents[i+1:]), func(o names.Parent) bool { return o.Type == p.Type })))
 	r.Parents = around
 	// Counties have titles. The country of a region without one around it is known by
 	// name only: of two layers one may reach farther into the sea at the point.

@@ -177,7 +177,7 @@ func (g *request) countrySubdivision(ctx context.Context) error {
 		}
 	}
 	if level > 1 {
-		if err := g.lowerDivisions(ctx, lat, lng, &d, level); err != nil {
+		if err := g.lowerDivisions(ctx, lat, lng, country.code, &d, level); err != nil {
 			return err
 		}
 	}
@@ -289,7 +289,7 @@ func nearestIn(ctx context.Context, b datasets.Boundaries, typ, region string, n
 
 // lowerDivisions writes the divisions of levels 2 to 5: those of the nearest place in the
 // county that holds the point, or else in the division, where no counties are drawn.
-func (g *request) lowerDivisions(ctx context.Context, lat, lon float64, d *division, level int) error {
+func (g *request) lowerDivisions(ctx context.Context, lat, lon float64, country string, d *division, level int) error {
 	finder, ok, err := localtime.Have(&g.view.Places)
 	if !ok {
 		return err
@@ -305,7 +305,7 @@ func (g *request) lowerDivisions(ctx context.Context, lat, lon float64, d *divis
 		}
 	}
 	if county != nil {
-		if code, known := hierarchy.CountyCode(county.ID); known && code != place.Admin2 {
+		if code, known := hierarchy.CountyCode(county.ID, country); known && code != place.Admin2 {
 			place.Admin2, place.Admin2Name = code, ""
 		}
 		place.Admin2Name = cmp.Or(place.Admin2Name, county.Name)
@@ -330,9 +330,13 @@ func (g *request) countyAt(ctx context.Context, lat, lon float64, d *division) (
 	if err != nil || len(at) == 0 {
 		return nil, err
 	}
-	d.place = 0
 	p, err := nearestIn(ctx, b, hierarchy.County, at[0].ID, d.near)
-	if p != nil && (d.code == "" || p.Admin1 == d.code) {
+	switch {
+	case p == nil:
+		d.place = 0
+	case d.code != "" && p.Admin1 != d.code:
+		return nil, err // the layers disagree about the state
+	default:
 		d.place = p.ID
 	}
 	return &at[0], err

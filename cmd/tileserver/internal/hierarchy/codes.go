@@ -62,23 +62,25 @@ func (s *states) in(state *names.Parent, p *places.Hit) Verdict {
 	return Unknown
 }
 
-// inCounty tells whether a county has the code of a second-level division. Ids of counties of
-// the United States are the two digits of the state and the three that GeoNames has.
-func inCounty(id, admin2 string) Verdict {
+// inCounty tells whether a county has the code of a second-level division of a country. Ids of
+// counties of the United States are the two digits of the state and the three that GeoNames
+// has; others are compared as they are.
+func inCounty(id, country, admin2 string) Verdict {
+	code, known := CountyCode(id, country)
 	switch {
 	case admin2 == "":
 		return Unknown
-	case strings.HasSuffix(id, admin2):
+	case known:
+		return verdict(code == admin2)
+	case strings.EqualFold(id, admin2):
 		return Yes
-	case isFIPS(id) && len(admin2) == 3:
-		return No
 	}
 	return Unknown
 }
 
-// CountyCode is GeoNames' code of a county of the United States with an id.
-func CountyCode(id string) (code string, known bool) {
-	if !isFIPS(id) {
+// CountyCode is GeoNames' code of a county of a country with an id, known in the United States.
+func CountyCode(id, country string) (code string, known bool) {
+	if country != "US" || !isFIPS(id) {
 		return "", false
 	}
 	return id[2:], true

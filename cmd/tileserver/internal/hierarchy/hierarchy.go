@@ -1,7 +1,8 @@
 // Package hierarchy says what regions a place is in, and which place a point is told by. The
 // map is right about a point: its regions are those whose polygons hold it. The source is
-// right about a place: where its row denies what a coarse polygon says, the row counts. All
-// endpoints that name places with regions around them ask here.
+// right about a place: where its row denies what a coarse polygon says, the row counts. Rooms
+// that name places with regions around them ask here; the codes of GeoNames' faces are found
+// in package geonames.
 package hierarchy
 
 import (
@@ -92,8 +93,11 @@ func (s *states) named(p *places.Hit) string {
 // drawn reports whether a country has states.
 func (s *states) drawn(country string) bool { return s.of[country] != nil }
 
-// states reads the states, once in a generation.
+var errOther = errors.New("a county of another country")
+
+// states reads the states, once in a generation and to the end: others wait for it.
 func (v *View) states(ctx context.Context) (*states, error) {
+	ctx = context.WithoutCancel(ctx)
 	o := v.layers()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,10 +107,12 @@ func (v *View) states(ctx context.Context) (*states, error) {
 	all := &states{of: map[string]map[string]string{}, counties: true}
 	if v.published(County) {
 		err := v.Boundaries.EachRegion(ctx, County, "", false, func(id string, _, _ []byte) error {
-			all.counties = all.counties && isFIPS(id) // of the United States, whose states are those of the layer
+			if !isFIPS(id) { // of the United States, whose states are those of the layer
+				return errOther
+			}
 			return nil
 		})
-		if err != nil {
+		if all.counties = err == nil; err != nil && !errors.Is(err, errOther) {
 			return nil, err
 		}
 	}
@@ -173,8 +179,7 @@ func (v *View) Municipal(typ string) bool {
 	return v.Boundaries != nil && slices.Contains(v.layers().municipal, typ)
 }
 
-// At returns the regions at a point in degrees, the smallest first and one of each type:
-// countries that overlap are not in each other.
+// At returns the regions at a point in degrees, the smallest first.
 func (v *View) At(ctx context.Context, lat, lon float64) ([]names.Parent, error) {
 	if v.Boundaries == nil {
 		return nil, nil
@@ -193,21 +198,32 @@ func (v *View) Parents(at []tiles.Region) []names.Parent {
 	}
 	list := make([]names.Parent, 0, len(at))
 	for _, layer := range v.layers().names {
-		if i := slices.IndexFunc(at, func(r tiles.Region) bool { return r.Type == layer }); i >= 0 {
-			list = append(list, names.Parent{Type: layer, ID: at[i].ID, Name: at[i].Name})
+		for i := range at {
+			if r := &at[i]; r.Type == layer {
+				list = append(list, names.Parent{Type: r.Type, ID: r.ID, Name: r.Name})
+			}
 		}
 	}
 	return list
 }
 
-// Land leaves out regions of water, which are around no place and no other region. The
+// Around leaves what is around a place or a smaller region of some regions at a point: of each
+// type the smallest, since countries that overlap are not in each other, and no water. The
 // list may be the same.
-func Land(list []names.Parent) []names.Parent {
-	water := func(p names.Parent) bool { return isWater(p.Type) }
-	if !slices.ContainsFunc(list, water) {
-		return list
+func Around(list []names.Parent) []names.Parent {
+	drop := func(i int) bool { return isWater(list[i].Type) || i > 0 && list[i].Type == list[i-1].Type }
+	for i := range list {
+		if drop(i) {
+			left := slices.Clone(list[:i])
+			for j := i; j < len(list); j++ {
+				if !drop(j) {
+					left = append(left, list[j])
+				}
+			}
+			return left
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(list), water)
+	return list
 }
 
 func isWater(layer string) bool { return slices.Contains(waters, strings.ToLower(layer)) }
@@ -220,7 +236,7 @@ func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	if err != nil || v.Boundaries == nil {
 		return nil, err
 	}
-	r := &row{View: v, Hit: p, list: Land(at)}
+	r := &row{View: v, Hit: p, list: Around(at)}
 	for _, level := range []func(context.Context) error{r.country, r.state, r.county} {
 		if err := level(ctx); err != nil {
 			return nil, err
@@ -299,15 +315,19 @@ func (v *View) drawn(ctx context.Context, code string) (string, error) {
 // the row close by.
 func (r *row) state(ctx context.Context) error {
 	i := r.index(State)
-	if i < 0 && len(r.list) == 0 || !r.published(State) {
+	if !r.published(State) {
 		return nil
 	}
 	all, err := r.states(ctx)
 	if err != nil || i < 0 && !all.drawn(r.Country) {
 		return err
 	}
-	if i >= 0 && !r.moved && all.in(&r.list[i], r.Hit) != No {
-		return nil
+	is := Unknown
+	if i >= 0 && !r.moved {
+		is = all.in(&r.list[i], r.Hit)
+		if _, iso := Division(r.list[i].ID); is == Yes || is == Unknown && (iso != "" || r.Admin1Name == "") {
+			return nil // no state of the country has the name of the row's, or there is none
+		}
 	}
 	near, err := r.near(ctx, State)
 	if err != nil {
@@ -319,7 +339,10 @@ func (r *row) state(ctx context.Context) error {
 			return nil
 		}
 	}
-	if i >= 0 {
+	switch {
+	case i >= 0 && !r.moved && is == Unknown:
+		return nil
+	case i >= 0:
 		r.put(State, nil)
 		return nil
 	}
@@ -345,7 +368,7 @@ func (r *row) county(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if i >= 0 && !r.moved && inCounty(r.list[i].ID, code) != No {
+	if i >= 0 && !r.moved && inCounty(r.list[i].ID, r.Country, code) != No {
 		return nil
 	}
 	var own, named []names.Parent
@@ -363,7 +386,7 @@ func (r *row) county(ctx context.Context) error {
 			if !known || !slices.ContainsFunc(feature.Parents, in) {
 				continue
 			}
-			switch inCounty(c.ID, code) {
+			switch inCounty(c.ID, r.Country, code) {
 			case Yes:
 				named = append(named, c)
 			case Unknown:

@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -12,8 +13,7 @@ import (
 
 // Nearest returns the places that a point is told by, nearest first but for the first one,
 // and how that is related to the point: it is of the point's own municipality where that is
-// known, else of its own country, state and county if one of them is within twice the
-// distance. at are the regions at the point. q asks for the places.
+// known, else what Prefer returns. at are the regions at the point. q asks for the places.
 func (v *View) Nearest(ctx context.Context, q places.NearbyQuery, at []names.Parent) (hits []places.Hit, first Relation, err error) {
 	limit := max(q.Limit, 1)
 	if len(at) > 0 && v.Municipal(at[0].Type) {
@@ -32,9 +32,9 @@ func (v *View) Nearest(ctx context.Context, q places.NearbyQuery, at []names.Par
 	return slices.Insert(hits, 0, best)[:min(len(hits)+1, limit)], first, nil
 }
 
-// Prefer returns the place that a point with some regions is told by instead of the nearest
-// one, which q has found: one of its own county, or else state, or else country, that is at
-// most twice as far. It is the nearest itself if there is none.
+// Prefer returns the place that a point with some regions is told by: the nearest one, which q
+// has found, or one of its own country that is at most twice as far, or than that one of its own
+// state, or than that one of its own county.
 func (v *View) Prefer(ctx context.Context, q places.NearbyQuery, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
 	best = *nearest
 	is, err = v.Relate(ctx, &best, at)
@@ -94,24 +94,33 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 	}
 	var of []string // that the map is asked about
 	for i := range at {
-		verdict := Unknown
+		verdict, apart := Unknown, Near
 		switch r := &at[i]; r.Type {
 		case Country:
-			if verdict = inCountry(r.ID, p); verdict == No {
-				if name, err := v.drawn(ctx, p.Country); name != "" || err != nil {
-					return apartCountry, err
+			if verdict, apart = inCountry(r.ID, p), apartCountry; verdict == No {
+				name, err := v.drawn(ctx, p.Country)
+				if err != nil {
+					return is, err
 				}
-				is = Near // it may be drawn as a part of this one
+				if name == "" { // it may be drawn as a part of this one
+					verdict, is = Unknown, max(is, Near)
+				}
 			}
 		case State:
-			if verdict = all.in(r, p); verdict == No {
-				is = apartState
-			}
+			verdict, apart = all.in(r, p), apartState
 		case County:
+			code, err := v.admin2(ctx, p)
+			if err != nil {
+				return is, err
+			}
+			verdict, apart = inCounty(r.ID, p.Country, code), apartCounty
 		default:
 			continue
 		}
-		if verdict == Unknown {
+		switch verdict {
+		case No:
+			is = max(is, apart)
+		case Unknown:
 			of = append(of, at[i].Type)
 		}
 	}
@@ -127,20 +136,10 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 		if !slices.Contains(of, r.Type) {
 			continue
 		}
-		j := slices.IndexFunc(in, func(o tiles.Region) bool { return o.Type == r.Type })
-		if j < 0 || in[j].ID != r.ID {
+		switch j := slices.IndexFunc(in, func(o tiles.Region) bool { return o.Type == r.Type }); {
+		case j < 0:
 			is = max(is, Near)
-		}
-		if r.Type == County && j >= 0 && in[j].ID == r.ID {
-			code, err := v.admin2(ctx, p)
-			if err != nil {
-				return is, err
-			}
-			if inCounty(r.ID, code) == No {
-				is = max(is, apartCounty)
-			}
-		}
-		if j >= 0 && in[j].ID != r.ID {
+		case in[j].ID != r.ID:
 			is = max(is, map[string]Relation{Country: apartCountry, State: apartState, County: apartCounty}[r.Type])
 		}
 	}
@@ -188,8 +187,10 @@ func (v *View) inMunicipality(ctx context.Context, q places.NearbyQuery, own *na
 	return inside[:min(len(inside), limit)], nil
 }
 
-// section is the code of a part of a city.
+// section is the code of a part of a city, and settlements are those of what may be one.
 const section = "PPLX"
+
+var settlements = []string{"PPL", "PPLA", "PPLA2", "PPLA3", "PPLA4", "PPLA5", "PPLC", "PPLG", "PPLL", "PPLS"}
 
 // City returns the city that a section is of: the one with the most people of the places near
 // it whose rows have its divisions. ok is false where there is none, and for what is no
@@ -202,7 +203,7 @@ func (v *View) City(ctx context.Context, p *places.Hit) (city places.Hit, ok boo
 	if err := v.Places.Record(ctx, p.ID, &of); err != nil {
 		return city, false, datasets.Inside(err)
 	}
-	near := places.NearbyQuery{Lat: p.Lat, Lon: p.Lon, RadiusM: cityM, Limit: manyNear, Classes: []string{"P"}, MinPopulation: 1, Only: true}
+	near := places.NearbyQuery{Lat: p.Lat, Lon: p.Lon, RadiusM: cityM, Limit: manyNear, Codes: settlements, MinPopulation: max(p.Population, 1), Only: true}
 	if p.Country != "" {
 		near.Countries = []string{p.Country}
 	}
@@ -210,17 +211,18 @@ func (v *View) City(ctx context.Context, p *places.Hit) (city places.Hit, ok boo
 	if err != nil {
 		return city, false, err
 	}
-	for i := range hits {
+	slices.SortStableFunc(hits, func(a, b places.Hit) int { return cmp.Compare(b.Population, a.Population) })
+	for i := range hits[:min(len(hits), fewNear)] {
 		h := &hits[i]
-		if h.Code == section || h.Admin1 != p.Admin1 || ok && h.Population <= city.Population {
+		if h.Admin1 != p.Admin1 {
 			continue
 		}
 		if err := v.Places.Record(ctx, h.ID, &other); err != nil {
 			return city, false, datasets.Inside(err)
 		}
 		if other.Admin2 == of.Admin2 && (of.Admin3 == "" || other.Admin3 == of.Admin3) {
-			city, ok = *h, true
+			return *h, true, nil
 		}
 	}
-	return city, ok, nil
+	return city, false, nil
 }

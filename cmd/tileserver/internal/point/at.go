@@ -245,7 +245,7 @@ func (p *point) place(ctx context.Context, regions []tiles.Region) error {
 	own := hits[0]
 	if b, ok, _ := localtime.Have(&p.view.Boundaries); ok { // regions has told an error
 		v := hierarchy.View{Places: finder, Boundaries: b, Generation: p.view.Boundaries.ID, Layers: p.layers}
-		if own, _, err = v.Prefer(ctx, q, &hits[0], v.Parents(regions)); err != nil {
+		if own, _, err = v.Prefer(ctx, q, &hits[0], hierarchy.Around(v.Parents(regions))); err != nil {
 			return err
 		}
 	}

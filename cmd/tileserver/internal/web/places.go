@@ -247,6 +247,15 @@ func (p *Processors) Take(ctx context.Context) (in context.Context, free func(),
 
 type turnInContext struct{}
 
+// TurnOf is the turn of a context that Take returned. Of another one it is none, whose Pause
+// does nothing.
+func TurnOf(ctx context.Context) *Turn {
+	if t, ok := ctx.Value(turnInContext{}).(*Turn); ok {
+		return t
+	}
+	return &Turn{}
+}
+
 const (
 	// turnTime is how long a turn of a processor lasts.
 	turnTime = 250 * time.Microsecond

@@ -1,0 +1,98 @@
+// Package lang says which languages a name is looked up in for the one that is asked for.
+package lang
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/text/language"
+)
+
+// maxKept bounds the chains that are remembered. Browsers send some hundred different codes.
+const maxKept = 4096
+
+var kept = struct {
+	sync.RWMutex
+	chains map[string][]string
+}{chains: map[string][]string{}}
+
+// Chain returns the codes that a name is looked up by in turn, for a code such as "zh-TW", with
+// subtags after "-" or "_" in either case. The first is the code as it is given, then comes what
+// it is called today ("he" for "iw"), then its parents as CLDR has them ("zh-Hant"), and then
+// the language alone, unless it is written in another script: Serbian in Latin letters is no
+// Serbian in Cyrillic ones. Chinese alone may be either. A code that is none has only
+// itself without its last parts. The list is shared and must not be changed.
+func Chain(code string) []string {
+	kept.RLock()
+	list := kept.chains[code]
+	kept.RUnlock()
+	if list != nil {
+		return list
+	}
+	list = chain(code)
+	kept.Lock()
+	defer kept.Unlock()
+	if len(kept.chains) == maxKept {
+		clear(kept.chains)
+	}
+	kept.chains[strings.Clone(code)] = list
+	return list
+}
+
+func chain(code string) (list []string) {
+	add := func(code string) {
+		if code != "" && !slices.Contains(list, code) {
+			list = append(list, code)
+		}
+	}
+	add(strings.Clone(code))
+	add(usualCase(code))
+	tag, err := language.Parse(code)
+	if err != nil || tag == language.Und {
+		for rest := usualCase(code); rest != ""; rest = rest[:max(strings.LastIndexAny(rest, "-_"), 0)] {
+			add(rest)
+		}
+		return list
+	}
+	script, _ := tag.Script()
+	for ; tag != language.Und; tag = tag.Parent() {
+		if tag.String() != "zh" {
+			add(tag.String())
+		}
+		base, _ := tag.Base()
+		if tag.Parent() != language.Und {
+			continue
+		}
+		if base.String() == "zh" {
+			add("zh-" + script.String()) // by which sources tell it apart
+			add("zh")
+		} else if own, _ := language.Make(base.String()).Script(); own == script {
+			add(base.String())
+			add(same[base.String()])
+		}
+	}
+	return list
+}
+
+// same are codes that sources use for one another.
+var same = map[string]string{"nb": "no", "no": "nb"}
+
+// usualCase returns a code in the case that codes are written in: zh-Hant-TW.
+func usualCase(code string) string {
+	b, from := []byte(strings.ToLower(code)), 0
+	for i := range len(b) + 1 {
+		if i < len(b) && b[i] != '-' && b[i] != '_' {
+			continue
+		}
+		switch part := b[from:i]; {
+		case from == 0:
+		case len(part) == 2:
+			copy(part, strings.ToUpper(string(part)))
+		case len(part) == 4:
+			copy(part, strings.ToUpper(string(part[:1])))
+		}
+		from = i + 1
+	}
+	return string(b)
+}
