@@ -94,7 +94,8 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 	}
 	var of []string // that the map is asked about
 	for i := range at {
-		verdict, apart := Unknown, Near
+		var verdict Verdict
+		var apart Relation
 		switch r := &at[i]; r.Type {
 		case Country:
 			if verdict, apart = inCountry(r.ID, p), apartCountry; verdict == No {
