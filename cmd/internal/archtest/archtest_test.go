@@ -83,6 +83,11 @@ var rules = []rule{
 		why:  "a time in a file, a filter and an address means the same, so its one reader stands below all that read one",
 	},
 	{
+		of:   []string{"internal/lang"},
+		ours: none,
+		why:  "places, regions and searches look a name up in the same languages, so it knows codes only",
+	},
+	{
 		of:   []string{"internal/extsort"},
 		ours: none,
 		why:  "builders of every kind sort on disk with it, so it knows byte strings and numbers only",
@@ -94,7 +99,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
-		ours: []string{"cellstore", "quadkey", "internal/jsontext", "internal/extsort", "internal/instant", "internal/repeats"},
+		ours: []string{"cellstore", "quadkey", "internal/jsontext", "internal/extsort", "internal/instant", "internal/lang", "internal/repeats"},
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{

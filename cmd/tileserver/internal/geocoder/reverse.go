@@ -90,7 +90,11 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i int) error {
 	p := &parents[i]
 	r.Feature = names.Feature{Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon}
-	around := slices.Clip(hierarchy.Around(slices.DeleteFunc(slices.Clone(parents[i+1:]), func(o names.Parent) bool { return o.Type == p.Type })))
+	rest := parents[i+1:]
+	for len(rest) > 0 && rest[0].Type == p.Type { // it is not in others of its kind
+		rest = rest[1:]
+	}
+	around := slices.Clip(hierarchy.Around(rest))
 	r.Parents = around
 	// Counties have titles. The country of a region without one around it is known by
 	// name only: of two layers one may reach farther into the sea at the point.

@@ -10,13 +10,13 @@ import (
 	"quadrille/places/search"
 )
 
-// Verdict is what codes and names tell about a place and a region.
-type Verdict int
+// verdict is what codes and names tell about a place and a region.
+type verdict int
 
 const (
-	Unknown Verdict = iota // they have nothing in common
-	Yes
-	No
+	unknown verdict = iota // they have nothing in common
+	yes
+	no
 )
 
 // stateID is the id of a region of type state that has an ISO 3166-2 code.
@@ -33,49 +33,49 @@ func Division(state string) (country, iso string) {
 }
 
 // inCountry tells whether a place is in a country by the code of its row.
-func inCountry(id string, p *places.Hit) Verdict {
+func inCountry(id string, p *places.Hit) verdict {
 	if len(id) != 2 || p.Country == "" {
-		return Unknown
+		return unknown
 	}
-	return verdict(strings.EqualFold(id, p.Country))
+	return yesOrNo(strings.EqualFold(id, p.Country))
 }
 
 // in tells whether a place is in a state by the codes of its row, or else by the name of
 // its first-level division.
-func (s *states) in(state *names.Parent, p *places.Hit) Verdict {
+func (s *states) in(state *names.Parent, p *places.Hit) verdict {
 	country, iso := Division(state.ID)
 	if iso != "" && p.Country != "" && country != p.Country {
-		return verdict(iso == p.Country) // us-pr, with a code of a country of its own
+		return yesOrNo(iso == p.Country) // us-pr, with a code of a country of its own
 	}
 	if p.Admin1 == "" {
-		return Unknown
+		return unknown
 	}
 	if own, known := places.ISODivision(p.Country, p.Admin1); known && own != "" && iso != "" && p.Country != "GB" {
-		return verdict(own == iso)
+		return yesOrNo(own == iso)
 	}
 	if EqualNames(p.Admin1Name, state.Name) {
-		return Yes
+		return yes
 	}
 	if s.named(p) != "" && iso != "" {
-		return No // the name is another's
+		return no // the name is another's
 	}
-	return Unknown
+	return unknown
 }
 
 // inCounty tells whether a county has the code of a second-level division of a country. Ids of
 // counties of the United States are the two digits of the state and the three that GeoNames
 // has; others are compared as they are.
-func inCounty(id, country, admin2 string) Verdict {
+func inCounty(id, country, admin2 string) verdict {
 	code, known := CountyCode(id, country)
 	switch {
 	case admin2 == "":
-		return Unknown
+		return unknown
 	case known:
-		return verdict(code == admin2)
+		return yesOrNo(code == admin2)
 	case strings.EqualFold(id, admin2):
-		return Yes
+		return yes
 	}
-	return Unknown
+	return unknown
 }
 
 // CountyCode is GeoNames' code of a county of a country with an id, known in the United States.
@@ -90,11 +90,11 @@ func isFIPS(id string) bool {
 	return len(id) == 5 && strings.Trim(id, "0123456789") == ""
 }
 
-func verdict(yes bool) Verdict {
-	if yes {
-		return Yes
+func yesOrNo(is bool) verdict {
+	if is {
+		return yes
 	}
-	return No
+	return no
 }
 
 // EqualNames compares names without regard to case and accents.

@@ -92,59 +92,68 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 	if v.comparable(p.Country, at, all) {
 		is = Same
 	}
-	var of []string // that the map is asked about
-	for i := range at {
-		var verdict Verdict
-		var apart Relation
-		switch r := &at[i]; r.Type {
+	var of []string                         // that the map is asked about
+	for _, r := range slices.Backward(at) { // the largest tell most
+		var known verdict
+		switch r.Type {
 		case Country:
-			if verdict, apart = inCountry(r.ID, p), apartCountry; verdict == No {
+			if known = inCountry(r.ID, p); known == no {
 				name, err := v.drawn(ctx, p.Country)
 				if err != nil {
 					return is, err
 				}
 				if name == "" { // it may be drawn as a part of this one
-					verdict, is = Unknown, max(is, Near)
+					known, is = unknown, Near
 				}
 			}
 		case State:
-			verdict, apart = all.in(r, p), apartState
+			known = all.in(&r, p)
 		case County:
 			code, err := v.admin2(ctx, p)
 			if err != nil {
 				return is, err
 			}
-			verdict, apart = inCounty(r.ID, p.Country, code), apartCounty
+			known = inCounty(r.ID, p.Country, code)
 		default:
 			continue
 		}
-		switch verdict {
-		case No:
-			is = max(is, apart)
-		case Unknown:
-			of = append(of, at[i].Type)
+		switch known {
+		case no:
+			return apart(r.Type), nil
+		case unknown:
+			of = append(of, r.Type)
 		}
 	}
-	if is.Apart() || len(of) == 0 {
+	if len(of) == 0 {
 		return is, nil
 	}
 	in, err := v.Boundaries.At(ctx, p.Lat, p.Lon, of...)
 	if err != nil {
 		return is, err
 	}
-	for i := range at {
-		r := &at[i]
+	for _, r := range slices.Backward(at) {
 		if !slices.Contains(of, r.Type) {
 			continue
 		}
 		switch j := slices.IndexFunc(in, func(o tiles.Region) bool { return o.Type == r.Type }); {
 		case j < 0:
-			is = max(is, Near)
+			is = Near
 		case in[j].ID != r.ID:
-			is = max(is, map[string]Relation{Country: apartCountry, State: apartState, County: apartCounty}[r.Type])
+			return apart(r.Type), nil
 		}
 	}
 	return is, nil
+}
+
+// apart is the relation to a place that is in another region of a type.
+func apart(typ string) Relation {
+	switch typ {
+	case Country:
+		return apartCountry
+	case State:
+		return apartState
+	}
+	return apartCounty
 }
 
 // comparable reports whether a place of a country is in the regions of a point if it is in its

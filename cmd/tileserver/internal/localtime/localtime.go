@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -26,8 +27,8 @@ import (
 
 // Region types that say more than that they are there.
 const (
-	CountryType  = "country"
-	StateType    = "state"
+	CountryType  = hierarchy.Country
+	StateType    = hierarchy.State
 	TimeZoneType = "timezone"
 )
 

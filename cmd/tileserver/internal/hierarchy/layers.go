@@ -1,0 +1,133 @@
+package hierarchy
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"quadrille/places"
+	"quadrille/places/search"
+	"quadrille/tiles"
+)
+
+// Layers remembers what is told from the layers of a generation of boundaries. The zero
+// value is ready; it may be used concurrently.
+type Layers struct{ last atomic.Pointer[order] }
+
+type order struct {
+	generation uint64
+	names      []string // of the layers, those of the smallest regions first
+	municipal  []string // the layers of municipalities
+	drawn      sync.Map // the names of the regions of countries, by code, "" for none
+
+	reading sync.Mutex             // of states
+	states  atomic.Pointer[states] // nil until they are asked for
+}
+
+// states are what rows of places are compared with.
+type states struct {
+	// of are the ids of the states of each country that has some with codes of ISO 3166-2, by
+	// folded name. That of a name that two have is "".
+	of map[string]map[string]string
+	// counties says that counties are drawn only where states are.
+	counties bool
+}
+
+func (s *states) named(p *places.Hit) string {
+	return s.of[p.Country][string(search.Fold(nil, p.Admin1Name))]
+}
+
+// drawn reports whether a country has states.
+func (s *states) drawn(country string) bool { return s.of[country] != nil }
+
+var errOther = errors.New("a county of another country")
+
+// states reads the states, once in a generation and to the end: others wait for it.
+func (v *View) states(ctx context.Context) (*states, error) {
+	o := v.layers()
+	if all := o.states.Load(); all != nil {
+		return all, nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	o.reading.Lock()
+	defer o.reading.Unlock()
+	if all := o.states.Load(); all != nil {
+		return all, nil
+	}
+	all := &states{of: map[string]map[string]string{}, counties: true}
+	if v.published(County) {
+		err := v.Boundaries.EachRegion(ctx, County, "", false, func(id string, _, _ []byte) error {
+			if !isFIPS(id) { // of the United States, whose states are those of the layer
+				return errOther
+			}
+			return nil
+		})
+		if all.counties = err == nil; err != nil && !errors.Is(err, errOther) {
+			return nil, err
+		}
+	}
+	if !v.published(State) {
+		all.counties = false
+		o.states.Store(all)
+		return all, nil
+	}
+	err := v.Boundaries.EachRegion(ctx, State, "", false, func(id string, record, _ []byte) error {
+		country, _ := Division(id)
+		if country == "" {
+			return nil
+		}
+		var is struct{ Name string }
+		if err := json.Unmarshal(record, &is); err != nil {
+			return err
+		}
+		if all.of[country] == nil {
+			all.of[country] = map[string]string{}
+		}
+		name := string(search.Fold(nil, is.Name))
+		if _, two := all.of[country][name]; two {
+			id = ""
+		}
+		all.of[country][name] = id
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.states.Store(all)
+	return all, nil
+}
+
+func (v *View) layers() *order {
+	if o := v.Layers.last.Load(); o != nil && o.generation == v.Generation {
+		return o
+	}
+	types := slices.Clone(v.Boundaries.Types())
+	slices.SortStableFunc(types, func(a, b tiles.TypeMeta) int { return cmp.Compare(size(&a), size(&b)) })
+	o := &order{generation: v.Generation}
+	for i := range types {
+		t := &types[i]
+		if t.Name != zone {
+			o.names = append(o.names, t.Name)
+		}
+		if t.Regions >= manyRegions || slices.Contains(municipalities, strings.ToLower(t.Name)) {
+			o.municipal = append(o.municipal, t.Name)
+		}
+	}
+	v.Layers.last.Store(o)
+	return o
+}
+
+// size is how large the regions of a layer are. Countries are the largest, though another
+// layer may have larger regions.
+func size(t *tiles.TypeMeta) float64 {
+	if t.Name == Country {
+		return math.MaxFloat64
+	}
+	return t.MeanExtent()
+}

@@ -1,0 +1,236 @@
+package hierarchy
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Of returns the regions that a place is in, the smallest first: those that hold it but for
+// what its row denies. A country or state that the row names takes the place of one that it
+// denies, and a state or county of a place off a coarse coast is the nearest.
+func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
+	at, err := v.At(ctx, p.Lat, p.Lon)
+	if err != nil || v.Boundaries == nil {
+		return nil, err
+	}
+	r := &row{View: v, Hit: p, list: Around(at)}
+	for _, level := range []func(context.Context) error{r.country, r.state, r.county} {
+		if err := level(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.list, nil
+}
+
+// row is a place whose regions are being found.
+type row struct {
+	*View
+	*places.Hit
+	list  []names.Parent // its own memory once moved is set
+	moved bool           // a country or state was not that of the polygon
+}
+
+func (r *row) index(typ string) int {
+	return slices.IndexFunc(r.list, func(p names.Parent) bool { return p.Type == typ })
+}
+
+// put replaces the region of a type, or removes it if there is none. What is finer is no
+// part of the other region.
+func (r *row) put(typ string, region *names.Parent) {
+	order := r.layers().names
+	rank := slices.Index(order, typ)
+	had := r.index(typ) >= 0
+	var list []names.Parent
+	if region != nil {
+		list = append(list, *region)
+	}
+	for _, p := range r.list {
+		if other := slices.Index(order, p.Type); other > rank || other < rank && !had {
+			list = append(list, p)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b names.Parent) int {
+		return cmp.Compare(slices.Index(order, a.Type), slices.Index(order, b.Type))
+	})
+	r.list, r.moved = list, r.moved || had
+}
+
+// country has the row decide, if its country is drawn at all: some are drawn as a part of
+// another.
+func (r *row) country(ctx context.Context) error {
+	i := r.index(Country)
+	if i < 0 || r.Country == "" || len(r.list[i].ID) != len(r.Country) || strings.EqualFold(r.list[i].ID, r.Country) {
+		return nil
+	}
+	name, err := r.drawn(ctx, r.Country)
+	if name != "" {
+		r.put(Country, &names.Parent{Type: Country, ID: strings.ToLower(r.Country), Name: name})
+	}
+	return err
+}
+
+// drawn is the name of the region of a country, "" where there is none.
+func (v *View) drawn(ctx context.Context, code string) (string, error) {
+	o := v.layers()
+	if name, known := o.drawn.Load(code); known {
+		return name.(string), nil
+	}
+	var is struct{ Name string }
+	record, err := v.Boundaries.Region(ctx, Country, strings.ToLower(code), false)
+	if err == nil {
+		err = json.Unmarshal(record, &is)
+	} else if errors.Is(err, tiles.ErrNotFound) || errors.Is(err, tiles.ErrUnknownType) {
+		err = nil
+	}
+	if err == nil {
+		o.drawn.Store(code, is.Name)
+	}
+	return is.Name, err
+}
+
+// state keeps the state that holds the place unless its row denies it, and looks for that of
+// the row close by.
+func (r *row) state(ctx context.Context) error {
+	i := r.index(State)
+	if !r.published(State) {
+		return nil
+	}
+	all, err := r.states(ctx)
+	if err != nil || i < 0 && !all.drawn(r.Country) {
+		return err
+	}
+	is := unknown
+	if i >= 0 && !r.moved {
+		is = all.in(&r.list[i], r.Hit)
+		if _, iso := Division(r.list[i].ID); is == yes || is == unknown && (iso != "" || r.Admin1Name == "") {
+			return nil // no state of the country has the name of the row's, or there is none
+		}
+	}
+	near, err := r.near(ctx, State)
+	if err != nil {
+		return err
+	}
+	for j := range near {
+		if all.in(&near[j], r.Hit) == yes {
+			r.put(State, &near[j])
+			return nil
+		}
+	}
+	switch {
+	case i >= 0 && !r.moved && is == unknown:
+		return nil
+	case i >= 0:
+		r.put(State, nil)
+		return nil
+	}
+	found, err := r.Boundaries.Nearest(ctx, r.Lat, r.Lon, coarseM, State)
+	if err != nil || len(found) == 0 || found[0].Kind == tiles.MatchNone {
+		return err
+	}
+	snapped := names.Parent{Type: State, ID: found[0].ID, Name: found[0].Name}
+	if country, iso := Division(snapped.ID); iso != "" && country != r.Country || all.in(&snapped, r.Hit) == no {
+		return nil
+	}
+	r.put(State, &snapped)
+	return nil
+}
+
+// county is state for counties. It is looked for in the state.
+func (r *row) county(ctx context.Context) error {
+	i, state := r.index(County), r.index(State)
+	if i < 0 && (state < 0 || r.Names == nil || !r.published(County)) {
+		return nil
+	}
+	code, err := r.admin2(ctx, r.Hit)
+	if err != nil {
+		return err
+	}
+	if i >= 0 && !r.moved && inCounty(r.list[i].ID, r.Country, code) != no {
+		return nil
+	}
+	var own, named []names.Parent
+	if r.Names != nil && state >= 0 {
+		near, err := r.near(ctx, County)
+		if err != nil {
+			return err
+		}
+		for _, c := range near {
+			feature, known, err := r.Names.Feature(ctx, names.Number(names.Region, County, c.ID))
+			if err != nil {
+				return err
+			}
+			in := func(p names.Parent) bool { return p.Type == State && p.ID == r.list[state].ID }
+			if !known || !slices.ContainsFunc(feature.Parents, in) {
+				continue
+			}
+			switch inCounty(c.ID, r.Country, code) {
+			case yes:
+				named = append(named, c)
+			case unknown:
+				own = append(own, c)
+			}
+		}
+	}
+	switch {
+	case len(named) == 1:
+		r.put(County, &named[0])
+	case len(named) == 0 && len(own) == 1:
+		r.put(County, &own[0])
+	case i >= 0:
+		r.put(County, nil)
+	}
+	return nil
+}
+
+// admin2 is the code of the second-level division of a place, "" if its row has none.
+func (v *View) admin2(ctx context.Context, p *places.Hit) (string, error) {
+	if v.Places == nil {
+		return "", nil
+	}
+	var record places.Record
+	if err := v.Places.Record(ctx, p.ID, &record); err != nil {
+		return "", datasets.Inside(err)
+	}
+	return record.Admin2, nil
+}
+
+func (v *View) published(typ string) bool { return slices.Contains(v.layers().names, typ) }
+
+// near returns the regions of a type that are no farther from the place than the map is
+// coarse.
+func (r *row) near(ctx context.Context, typ string) ([]names.Parent, error) {
+	north := coarseM / quadkey.EarthRadius * 180 / math.Pi
+	east := min(north/max(math.Cos(r.Lat*math.Pi/180), 0.01), 90)
+	box := quadkey.Box{West: wrap(r.Lon - east), South: max(r.Lat-north, -90), East: wrap(r.Lon + east), North: min(r.Lat+north, 90)}
+	found, _, err := r.Boundaries.Within(ctx, tiles.WithinQuery{Box: box, Types: []string{typ}})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]names.Parent, len(found))
+	for i := range found {
+		list[i] = names.Parent{Type: typ, ID: found[i].ID, Name: found[i].Name}
+	}
+	return list, nil
+}
+
+// wrap is a longitude within ±180°.
+func wrap(lon float64) float64 {
+	switch {
+	case lon > 180:
+		return lon - 360
+	case lon < -180:
+		return lon + 360
+	}
+	return lon
+}
