@@ -13,7 +13,8 @@ import (
 type Reader struct {
 	names, prefixes, context cellstore.Table
 	sizes                    sizes
-	schema                   int // firstSchema, or 0 for later ones
+	schema                   int  // firstSchema, or 0 for later ones
+	together                 bool // the lists of candidates hold all names, before schema 3
 
 	searches sync.Pool // of *search
 	answers  sync.Pool // of *answer
@@ -25,7 +26,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, fmt.Errorf("places/search: %w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
 	}
-	r := &Reader{sizes: usual}
+	r := &Reader{sizes: usual, together: meta.SchemaVersion < 3}
 	if meta.SchemaVersion < 2 {
 		r.schema = firstSchema
 	}
@@ -48,6 +49,7 @@ var (
 	selectName       = &cellstore.Selection{Families: []string{famName}}
 	selectJSON       = &cellstore.Selection{Families: []string{famJSON}}
 	selectCandidates = &cellstore.Selection{Families: []string{famCandidates}}
+	selectLists      = &cellstore.Selection{Families: []string{famCandidates, famOthers}}
 )
 
 // answer is the memory of one Complete call.

@@ -27,6 +27,28 @@ type refName struct {
 	whole bool
 	code  bool
 	level int
+	main  bool
+}
+
+// beginning is what the beginning of a name is worth to a text, and whether it
+// is found at all.
+func (n *refName) beginning(text string, others bool) (points int32, found bool) {
+	points = n.base
+	if !n.whole {
+		points -= insidePenalty
+	}
+	if n.main || strings.ContainsFunc(text, func(r rune) bool { return r > 127 }) {
+		return points, true
+	}
+	return points - otherPenalty, others || len(text) >= 4
+}
+
+// inFull is what a whole name is worth.
+func (n *refName) inFull() int32 {
+	if n.code || n.main && n.base >= notable {
+		return n.base + exactBonus + mainBonus
+	}
+	return n.base + exactBonus
 }
 
 // refNames lists what a place is found by.
@@ -36,7 +58,7 @@ func refNames(e *Entry) (names []refName) {
 	for _, n := range e.Names {
 		latin = latin || n.Lang != "iata" && strings.ContainsAny(string(Fold(nil, n.Text)), refLatin)
 	}
-	add := func(text string, level int, code bool) {
+	add := func(text string, level int, code, main bool) {
 		text = normalize(text)
 		base := w - int32(levelPenalty[level])
 		texts := refFolds(text, 0)
@@ -56,25 +78,25 @@ func refNames(e *Entry) (names []refName) {
 			if fold == "" {
 				continue
 			}
-			names = append(names, refName{fold, base, true, code, level})
+			names = append(names, refName{fold, base, true, code, level, main})
 			for rest := fold; !code; {
 				_, after, ok := strings.Cut(rest, " ")
 				if !ok {
 					break
 				}
 				rest = after
-				names = append(names, refName{rest, base - wordPenalty, false, false, level})
+				names = append(names, refName{rest, base - wordPenalty, false, false, level, main})
 			}
 			for i := range text {
 				if !code && text[i] == '\'' && refElided(text[:i], text[i+1:]) {
-					names = append(names, refName{refFolds(text[i+1:], 1)[variant], base - wordPenalty, false, false, level})
+					names = append(names, refName{refFolds(text[i+1:], 1)[variant], base - wordPenalty, false, false, level, main})
 				}
 			}
 		}
 	}
-	add(e.Name, levelOwn, false)
+	add(e.Name, levelOwn, false, true)
 	if e.ASCIIName != "" {
-		add(e.ASCIIName, levelOwn, false)
+		add(e.ASCIIName, levelOwn, false, true)
 	}
 	for _, n := range e.Names {
 		level := levelAlternate
@@ -86,14 +108,19 @@ func refNames(e *Entry) (names []refName) {
 		case n.Preferred:
 			level = levelPreferred
 		}
-		add(n.Text, level, n.Lang == "iata")
+		add(n.Text, level, n.Lang == "iata", (n.Main || n.Lang == "iata" || len(Fold(nil, n.Text)) > 0 && strings.HasPrefix(string(Fold(nil, e.Name)), string(Fold(nil, n.Text))+" ")) && level != levelHistoric && level != levelShort)
 	}
 	// A code that is also a name, or a word inside one, is found as a name is.
 	for i := range names {
 		n := &names[i]
 		n.code = n.code && !slices.ContainsFunc(names, func(o refName) bool { return !o.code && o.fold == n.fold })
 	}
-	return names
+	// Of names that are spelled alike, a whole one counts, and a main one.
+	return slices.DeleteFunc(slices.Clone(names), func(n refName) bool {
+		return slices.ContainsFunc(names, func(o refName) bool {
+			return o.fold == n.fold && (o.whole && !n.whole || o.whole == n.whole && o.main && !n.main)
+		})
+	})
 }
 
 // refFolds folds a text in each way. The first so many words are not written
@@ -192,6 +219,12 @@ func (r *reference) keep(e *Entry, points int32, kind Kind) {
 
 // match tries a text on every name.
 func (r *reference) match(text string, in func(*Entry) bool, ended bool, penalty int32, typo bool) {
+	r.matchAll(text, in, ended, penalty, typo, false)
+}
+
+// matchAll also finds beginnings of others than main names where match hides
+// them, if others is set.
+func (r *reference) matchAll(text string, in func(*Entry) bool, ended bool, penalty int32, typo, others bool) {
 	for i := range r.entries {
 		e := &r.entries[i]
 		if !in(e) {
@@ -204,11 +237,15 @@ func (r *reference) match(text string, in func(*Entry) bool, ended bool, penalty
 				ended && n.fold != text && n.fold[len(text)] != ' ':
 				continue
 			}
-			points, kind := n.base-penalty, Prefix
+			points, found := n.beginning(text, others)
+			kind := Prefix
 			if whole {
-				points, kind = points+exactBonus, Exact
+				points, found, kind = n.inFull(), true, Exact
 			} else if !n.whole {
 				kind = Word
+			}
+			if points -= penalty; !found {
+				continue
 			}
 			if typo {
 				kind = Typo
@@ -228,6 +265,9 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 	text := string(Fold(nil, r.q.Text))
 	words := strings.Split(text, " ")
 	r.match(text, anywhere, false, 0, false)
+	if len(r.best) == 0 && !r.q.Whole {
+		r.matchAll(text, anywhere, false, 0, false, true)
+	}
 	// What two letters are left of is a code: uae, maa.
 	if other := refContracted(text); other != text && utf8.RuneCountInString(other) >= 3 && len(r.best) <= answerPlaces {
 		r.match(other, anywhere, false, variantPenalty, false)
@@ -247,7 +287,7 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 		for i := range r.entries {
 			for _, n := range r.names[i] {
 				if n.whole && !n.code && hasEach(strings.Split(n.fold, " "), words) {
-					r.keep(&r.entries[i], n.base-wordPenalty, Word)
+					r.keep(&r.entries[i], n.base-wordPenalty-insidePenalty, Word)
 				}
 			}
 		}
@@ -315,10 +355,13 @@ func (r *reference) forgive(text string, penalty int32) {
 					if (n.code || r.q.Whole) && !whole {
 						continue
 					}
-					points = n.base - penalty - points*typoPenalty
+					worth, found := n.beginning(s, false)
 					if whole {
-						points += exactBonus
+						worth, found = n.inFull(), true
 						r.exact = r.exact || r.passes(&r.entries[i])
+					}
+					if points = worth - penalty - points*typoPenalty; !found {
+						continue
 					}
 					r.keep(&r.entries[i], points, Typo)
 				}
@@ -444,6 +487,7 @@ func TestAgainstReference(t *testing.T) {
 			if !simple {
 				for range rapid.IntRange(0, 3).Draw(rt, "alternates") {
 					n := Name{Text: drawName(rt, "alternate", nasty), Lang: rapid.SampledFrom([]string{"", "de", "iata"}).Draw(rt, "lang")}
+					n.Main = rapid.Bool().Draw(rt, "main")
 					*rapid.SampledFrom([]*bool{&n.Historic, &n.Preferred, &n.Short, new(bool)}).Draw(rt, "flag") = true
 					e.Names = append(e.Names, n)
 				}
@@ -530,7 +574,10 @@ func checkQuery(t *rapid.T, r *Reader, ref *reference, q Query, simple bool) {
 		ref.q = plain
 		ref.best = map[uint32]refHit{}
 		text := string(Fold(nil, q.Text))
-		if ref.match(text, anywhere, false, 0, false); len(ref.best) > answerPlaces && utf8.RuneCountInString(text) <= prefixCharacters {
+		if ref.match(text, anywhere, false, 0, false); len(ref.best) == 0 {
+			ref.matchAll(text, anywhere, false, 0, false, true)
+		}
+		if len(ref.best) > answerPlaces && utf8.RuneCountInString(text) <= prefixCharacters {
 			t.Fatalf("%q has %d matches and no finished answer", q.Text, len(ref.best))
 		}
 	}

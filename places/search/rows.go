@@ -45,9 +45,11 @@ func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
 	if e.ASCIIName != "" && e.ASCIIName != e.Name {
 		m.name(w, levelOther, 0, e.ASCIIName, "")
 	}
+	own := Fold(nil, e.Name)
 	for i := range e.Names {
-		n := &e.Names[i]
-		if level, flags, ok := levelOf(n); ok {
+		n := e.Names[i]
+		n.Main = n.Main || begins(own, n.Text)
+		if level, flags, ok := levelOf(&n); ok {
 			m.name(w, level, flags, n.Text, n.Lang)
 		}
 	}
@@ -81,6 +83,16 @@ func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
 	return nil
 }
 
+// begins reports whether a name is the first words of another, which has the
+// fold: "New York" of New York City.
+func begins(fold []byte, name string) bool {
+	if len(name) > 2*len(fold) {
+		return false
+	}
+	first := Fold(nil, name)
+	return len(first) > 0 && len(fold) > len(first) && fold[len(first)] == ' ' && bytes.HasPrefix(fold, first)
+}
+
 // levelOf returns the level of a name; false if it is not a name.
 func levelOf(n *Name) (level int, flags byte, ok bool) {
 	switch n.Lang {
@@ -89,15 +101,20 @@ func levelOf(n *Name) (level int, flags byte, ok bool) {
 	case Code, "iata", "icao", "faac", "unlc":
 		flags = flagCode
 	}
+	main := n.Main || flags != 0
 	switch {
 	case n.Historic:
 		level = levelHistoric
 	case n.Short || n.Colloquial || n.Lang == "abbr":
 		level = levelShort
-	case n.Preferred:
+	case n.Preferred && main:
 		level = levelPreferred
-	default:
+	case n.Preferred:
+		level = levelOtherPreferred
+	case main:
 		level = levelAlternate
+	default:
+		level = levelOtherAlternate
 	}
 	return level, flags, true
 }
@@ -163,20 +180,25 @@ func (m *rowMaker) words(at int, r nameRow) {
 	}
 }
 
-// dedupe keeps the best row of each fold. A whole name counts at least as much
-// as a word inside a name, so a dropped row could not have been the best. Of
-// equal rows it prefers a name with accents, which says more, and then the
-// first given. A code that is also a name, or a word inside one, is found by
-// its beginning too.
+// dedupe keeps the best row of each fold: a whole name before a word inside
+// one, then a main name, then the greatest base. Of equal rows it prefers a
+// name with accents, which says more, and then the first given. A code that is
+// also a name, or a word inside one, is found by its beginning too.
 func (m *rowMaker) dedupe() {
 	slices.SortStableFunc(m.rows, func(a, b nameRow) int {
 		if c := bytes.Compare(m.folds[a.from:a.to], m.folds[b.from:b.to]); c != 0 {
 			return c
 		}
-		if c := cmp.Compare(b.base, a.base); c != 0 {
+		if c := cmp.Compare(a.flags&flagSuffix, b.flags&flagSuffix); c != 0 {
 			return c
 		}
-		if c := cmp.Compare(a.flags&flagSuffix, b.flags&flagSuffix); c != 0 {
+		if main := isMain(a.flags); main != isMain(b.flags) {
+			if main {
+				return -1
+			}
+			return 1
+		}
+		if c := cmp.Compare(b.base, a.base); c != 0 {
 			return c
 		}
 		if c := cmp.Compare(a.flags&flagCode, b.flags&flagCode); c != 0 {
@@ -215,7 +237,7 @@ func (r *nameRow) share(other *nameRow) {
 // inLanguage reports whether a name ranks higher in queries for its language.
 func inLanguage(flags byte) bool {
 	level := flags & flagLevel
-	return level == levelPreferred || level == levelAlternate
+	return level == levelPreferred || level == levelAlternate || level >= levelOtherPreferred
 }
 
 // spoken returns a language as it is spelled in a list of languages, whatever

@@ -78,6 +78,7 @@ type search struct {
 	found    []foundPlace
 	byID     map[uint32]int
 	exact    bool   // a whole name was found
+	others   bool   // beginnings of names that are no main ones are found, however short
 	arena    []byte // of values
 	most     int    // the most that may be examined
 	examined int
@@ -119,14 +120,14 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 		s.extra += accentBonus
 	}
 	if q.Lang != "" {
-		s.extra += int32(levelPenalty[levelAlternate])
+		s.extra += int32(levelPenalty[levelOtherAlternate])
 	}
 	s.need = max(q.Offset+q.Limit, answerPlaces+1)
 	clear(s.found)
 	s.found, s.arena = s.found[:0], s.arena[:0]
 	clear(s.byID)
 	s.gaps.forget()
-	s.exact, s.checked = false, 0
+	s.exact, s.others, s.checked = false, false, 0
 	s.most, s.mostRead = maxExamined, s.r.sizes.reads
 	if q.Budget != nil {
 		s.most, s.mostRead = min(s.most, q.Budget.Names), min(s.mostRead, q.Budget.Seeks)
@@ -160,6 +161,12 @@ type pattern struct {
 func (s *search) run() error {
 	if err := s.match(&pattern{fold: s.fold, whole: s.q.Whole}); err != nil {
 		return err
+	}
+	if _, hides := begunCost(s.fold); hides && len(s.found) == 0 && !s.q.Whole {
+		s.others = true
+		if err := s.match(&pattern{fold: s.fold}); err != nil {
+			return err
+		}
 	}
 	for _, step := range []func() error{s.otherSpelling, s.inContext, s.inAnyOrder, s.inLatin, s.withTypo, s.inLatinWithTypo} {
 		if len(s.found) > answerPlaces || s.spent() {
@@ -242,9 +249,20 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 		return true
 	}
 	points := c.score() - p.penalty
-	if s.extra > 0 {
-		points += s.extraPoints(&r)
+	asked := s.q.Lang != "" && inLanguage(r.flags) && len(r.lang) >= len(s.q.Lang) && spoken(r.lang, s.q.Lang) != ""
+	if asked {
+		points += int32(levelPenalty[r.level()])
+		if c.exact && !isMain(r.flags) && c.base >= notable {
+			points += mainBonus
+		}
+	} else if !c.exact && !isMain(r.flags) {
+		cost, hides := begunCost(p.fold)
+		if hides && !s.others {
+			return true
+		}
+		points -= cost
 	}
+	points += s.accentPoints(&r)
 	if s.q.Bias {
 		points -= distancePenalty(quadkey.Distance(s.q.Lon, s.q.Lat, degrees(r.lon), degrees(r.lat)))
 	}
@@ -261,11 +279,8 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 	return true
 }
 
-// extraPoints are the points that a stored score does not include.
-func (s *search) extraPoints(r *record) (points int32) {
-	if s.q.Lang != "" && inLanguage(r.flags) && len(r.lang) >= len(s.q.Lang) && spoken(r.lang, s.q.Lang) != "" {
-		points = int32(levelPenalty[r.level()])
-	}
+// accentPoints are what accents that were typed add.
+func (s *search) accentPoints(r *record) (points int32) {
 	if len(s.accent) > 0 && r.flags&flagPlain == 0 {
 		s.text = accentFold(s.text[:0], string(r.name[r.start:]))
 		if bytes.HasPrefix(s.text, s.accent) {

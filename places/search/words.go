@@ -77,7 +77,7 @@ func (s *search) inAnyOrder() error {
 		r.schema = s.r.schema
 		if name = wholeFold(name[:0], fold, &r); r.flags&flagCode == 0 && hasWords(name, words) {
 			c := candidate{base: base, id: id, value: row.Cells[0].Value}
-			if p.penalty = wordPenalty; r.flags&flagSuffix != 0 {
+			if p.penalty = wordPenalty + insidePenalty; r.flags&flagSuffix != 0 {
 				p.penalty = 0 // it is in the base
 			}
 			s.consider(p, &c)
