@@ -273,7 +273,7 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 	r.best, r.exact = map[uint32]refHit{}, false
 	text := string(Fold(nil, r.q.Text))
 	if refInitials.MatchString(text) {
-		r.matchWhole(text, 0)
+		r.match(text, anywhere, false, 0, false)
 		text = strings.ReplaceAll(text, " ", "")
 	}
 	words := strings.Split(text, " ")

@@ -43,7 +43,7 @@ func (s *search) withInitials() error {
 	if len(s.initials) == 0 {
 		return nil
 	}
-	return s.match(&pattern{fold: s.initials, whole: true})
+	return s.match(&pattern{fold: s.initials, whole: s.q.Whole})
 }
 
 // areInitials reports whether a fold is two and more single letters.

@@ -26,6 +26,7 @@ var spelled = []Entry{
 	{ID: 11, Name: "Neuenburg", Class: 'P', Code: "PPL", Country: "DE", Population: 12_000},
 	{ID: 12, Name: "부산", Class: 'P', Code: "PPLA", Country: "KR", Population: 3_678_555, Names: []Name{{Text: "Busan"}}},
 	{ID: 13, Name: "حي ١٢", Class: 'P', Code: "PPL", Country: "EG"},
+	{ID: 14, Name: "Ioannina", Class: 'P', Code: "PPLA", Country: "GR", Population: 65_574},
 	{ID: 15, Name: "L'Aquila", Class: 'P', Code: "PPLA", Country: "IT", Admin1: "01", Population: 69_753},
 	{ID: 16, Name: "Val-d'Or", Class: 'P', Code: "PPL", Country: "CA", Population: 32_752},
 	{ID: 17, Name: "Cagayan de Oro", Class: 'P', Code: "PPLA2", Country: "PH", Population: 728_402, Names: []Name{{Text: "Valle de Oro"}}},
@@ -38,7 +39,6 @@ var spelled = []Entry{
 	{ID: 24, Name: "京都", Class: 'P', Code: "PPLA", Country: "JP", Population: 1_463_723},
 	{ID: 25, Name: "Mexico City", Class: 'P', Code: "PPLC", Country: "MX", Population: 12_294_193, Names: []Name{{Text: "Distrito Capital"}}},
 	{ID: 26, Name: "Washington, D.C.", Class: 'P', Code: "PPLC", Country: "US", Population: 601_723},
-	{ID: 14, Name: "Ioannina", Class: 'P', Code: "PPLA", Country: "GR", Population: 65_574},
 }
 
 // Any script, any spelling.
@@ -89,7 +89,6 @@ func TestSpellings(t *testing.T) {
 		{"京都府", "[24]"},
 		{"東京都", "[5]"},
 		{"서울시", "[7]"},
-		{"washington dc", "[]"},
 		{"Washington, D.C.", "[26]"},
 	} {
 		if got := fmt.Sprint(ids(find(t, r, Query{Text: tc.text}))); got != tc.want {
