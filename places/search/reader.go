@@ -65,7 +65,7 @@ type answer struct {
 //
 // with the members that Options.Lookup gave and the match as [AppendMatch]
 // writes it. It is stored for texts of 1 to 12 characters that match more than
-// 10 places; for others, and for those that have accents typed, found is false
+// 10 places; for others, for initials, and for those that have accents typed, found is false
 // and [Reader.Search] has the answer. It costs one Get and allocates nothing but
 // to grow dst.
 func (r *Reader) Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error) {
@@ -75,7 +75,7 @@ func (r *Reader) Complete(ctx context.Context, text string, dst []byte) (out []b
 	a := r.answers.Get().(*answer)
 	defer r.answers.Put(a)
 	a.fold = foldAs(a.fold[:0], text, plainFold|r.schema)
-	if len(a.fold) == 0 || characters(a.fold) > prefixCharacters || accented(normalize(text)) {
+	if len(a.fold) == 0 || characters(a.fold) > prefixCharacters || areInitials(a.fold) || accented(normalize(text)) {
 		return dst, false, nil
 	}
 	if found, err = r.prefixes.Get(ctx, a.fold, selectJSON, &a.row); err != nil || !found {

@@ -37,7 +37,9 @@ const (
 // is found, words of eight letters and more may have two. Matches with fewer
 // wrong letters come first.
 //
-// The text is also tried with ä for ae and so on, or the other way. A text in
+// The text is also tried with ä for ae and so on, or the other way, and with single
+// letters joined to their neighbours: "l aquila", "U.A.E.". A text that finds nothing is
+// tried with one blank more or less, and without 市, 県 and the like at its end. One in
 // another script that finds nothing is tried in Latin letters, with wrong
 // letters too.
 //
@@ -70,15 +72,18 @@ type search struct {
 	q      *Query
 	filter filter
 	fold   []byte
-	accent []byte // the text as typed, when its accents matter
-	latin  []byte // the text in Latin letters, when it is in others and finds nothing
-	need   int    // places after which less important ones do not matter
-	extra  int32  // what accents and language may add to a stored score
+	// initials is the fold of a text that is nothing else, with the blanks that s.fold lacks.
+	initials []byte
+	accent   []byte // the text as typed, when its accents matter
+	latin    []byte // the text in Latin letters, when it is in others and finds nothing
+	need     int    // places after which less important ones do not matter
+	extra    int32  // what accents and language may add to a stored score
 
 	found    []foundPlace
 	byID     map[uint32]int
 	exact    bool   // a whole name was found
 	others   bool   // beginnings of names that are no main ones are found, however short
+	respaced bool   // the text was found with other blanks, so its words are not those of a name
 	arena    []byte // of values
 	most     int    // the most that may be examined
 	examined int
@@ -113,7 +118,9 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	if len(s.fold) == 0 {
 		return bad("the text %q has no letter or digit", q.Text)
 	}
-	s.fold = cutFold(s.fold, maxFold)
+	if s.fold, s.initials = cutFold(s.fold, maxFold), nil; areInitials(s.fold) {
+		s.fold, s.initials = bytes.ReplaceAll(s.fold, []byte(" "), nil), bytes.Clone(s.fold)
+	}
 	s.accent, s.latin, s.extra = s.accent[:0], nil, 0
 	if text := normalize(q.Text); accented(text) {
 		s.accent = accentFold(s.accent, text)
@@ -127,7 +134,7 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	s.found, s.arena = s.found[:0], s.arena[:0]
 	clear(s.byID)
 	s.gaps.forget()
-	s.exact, s.others, s.checked = false, false, 0
+	s.exact, s.others, s.respaced, s.checked = false, false, false, 0
 	s.most, s.mostRead = maxExamined, s.r.sizes.reads
 	if q.Budget != nil {
 		s.most, s.mostRead = min(s.most, q.Budget.Names), min(s.mostRead, q.Budget.Seeks)
@@ -162,13 +169,18 @@ func (s *search) run() error {
 	if err := s.match(&pattern{fold: s.fold, whole: s.q.Whole}); err != nil {
 		return err
 	}
+	if err := s.withInitials(); err != nil {
+		return err
+	}
 	if _, hides := begunCost(s.fold); hides && len(s.found) == 0 && !s.q.Whole {
 		s.others = true
 		if err := s.match(&pattern{fold: s.fold}); err != nil {
 			return err
 		}
 	}
-	for _, step := range []func() error{s.otherSpelling, s.inContext, s.inAnyOrder, s.inLatin, s.withTypo, s.inLatinWithTypo} {
+	for _, step := range []func() error{
+		s.otherSpelling, s.withContext, s.together, s.oneBlank, s.withoutSign, s.inAnyOrder, s.inLatin, s.withTypo, s.inLatinWithTypo,
+	} {
 		if len(s.found) > answerPlaces || s.spent() {
 			return nil
 		}
@@ -188,27 +200,6 @@ func (s *search) read() bool {
 	}
 	s.reads++
 	return true
-}
-
-// leastContracted is how many letters a text has at least with ä for ae.
-const leastContracted = 3
-
-// otherSpelling tries the text with ae, oe, ue, aa for ä, ö, ü, å, or the other
-// way.
-func (s *search) otherSpelling() error {
-	p := pattern{whole: s.q.Whole, penalty: variantPenalty}
-	if text := normalize(s.q.Text); hasUmlaut(text) {
-		p.fold = foldAs(nil, text, umlautFold|s.r.schema)
-	} else {
-		// What two letters are left of is a code rather than a name: uae, maa.
-		if p.fold = contracted(nil, s.fold); characters(p.fold) < leastContracted {
-			return nil
-		}
-	}
-	if p.fold = cutFold(p.fold, maxFold); bytes.Equal(p.fold, s.fold) {
-		return nil
-	}
-	return s.match(&p)
 }
 
 // inLatin tries the text in Latin letters, if no name is in the letters of the
