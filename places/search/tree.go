@@ -220,7 +220,8 @@ func (t *tree) handUp(n, up *node) {
 	}
 }
 
-// store emits a node if it has more places than an answer.
+// store emits a node if it has more places than an answer, or more rows than are read: those of
+// longer codes are none of its places.
 func (t *tree) store(n *node, prefix []byte) error {
 	t.cut(n)
 	t.scratch = append(append(t.scratch[:0], n.exact...), n.others...)
@@ -229,7 +230,7 @@ func (t *tree) store(n *node, prefix []byte) error {
 	places := 0
 	top := t.out.top[:0]
 	for _, c := range t.scratch {
-		if !t.seen.add(c.id) {
+		if !answers(&c, prefix) || !t.seen.add(c.id) {
 			continue
 		}
 		if places++; places > answerPlaces {
@@ -237,41 +238,44 @@ func (t *tree) store(n *node, prefix []byte) error {
 		}
 		top = append(top, c)
 	}
-	t.out.top = top
-	if places <= answerPlaces {
-		return nil
-	}
-	list := t.scratch[:min(len(t.scratch), t.list)]
-	complete := !n.truncated && len(list) == len(t.scratch)
+	few := n.rows <= uint64(t.rows)
 	// No query ends in a space, but searches that continue word by word read
 	// its candidates.
-	inside := prefix[len(prefix)-1] == ' '
-	if n.rows <= uint64(t.rows) {
-		if inside {
+	if places <= answerPlaces || prefix[len(prefix)-1] == ' ' {
+		if few {
 			return nil
 		}
-		list = nil
+		top = top[:0]
 	}
-	if inside {
-		t.out.top = nil
+	t.out.top = top
+	list := t.scratch[:min(len(t.scratch), t.list)]
+	complete := !n.truncated && len(list) == len(t.scratch)
+	var c []byte
+	if !few {
+		c = appendListHead(c, n.rows, complete)
+		for i := range list {
+			c = appendCandidate(c, &list[i])
+		}
 	}
-	t.out.encoded = encodeNode(t.out.encoded[:0], prefix, n.rows, complete, list, t.out.top)
+	t.out.encoded = encodeNode(t.out.encoded[:0], prefix, c, t.out.top)
 	return t.emit(n.order, &t.out)
+}
+
+// answers reports whether a candidate is in the finished answer of a prefix. That is for
+// texts that are their own fold, which no code with a hyphen is.
+func answers(c *candidate, prefix []byte) bool {
+	if c.value[0]&flagCode == 0 {
+		return true
+	}
+	r, ok := parseRecord(c.value)
+	return ok && bytes.EqualFold(r.name, prefix)
 }
 
 // A node on its way through the sort:
 //
 //	length, prefix │ length, value of family c │ candidates of the answer
-func encodeNode(dst, prefix []byte, rows uint64, complete bool, list, top []candidate) []byte {
-	dst = appendText(dst, prefix)
-	var c []byte
-	if len(list) > 0 {
-		c = appendListHead(c, rows, complete)
-		for i := range list {
-			c = appendCandidate(c, &list[i])
-		}
-	}
-	dst = appendText(dst, c)
+func encodeNode(dst, prefix, list []byte, top []candidate) []byte {
+	dst = appendText(appendText(dst, prefix), list)
 	for i := range top {
 		dst = appendCandidate(dst, &top[i])
 	}

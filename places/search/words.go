@@ -34,7 +34,7 @@ func (s *search) inContext() error {
 		if len(within) == 0 {
 			continue
 		}
-		p := &pattern{fold: bytes.Clone(s.fold[:i]), whole: s.q.Whole, ended: true, within: within, penalty: contextPenalty}
+		p := &pattern{fold: bytes.Clone(s.fold[:i]), whole: s.q.Whole, ended: true, within: within, penalty: contextPenalty, typed: true}
 		if err := s.match(p); err != nil {
 			return err
 		}
