@@ -32,9 +32,11 @@ type Entry struct {
 }
 
 // Name is another name of a place. A Lang of "iata", "icao", "faac" or "unlc"
-// says that Text is a code, which is found only when typed in full; so does Code. The kinds
-// "link", "post", "wkdt", "tcid", "phon" and "piny" are not names and are left
-// out.
+// says that Text is a code; so does Code, and of a name without a Lang that it is three
+// capital letters: GeoNames has codes of airports among the names of cities. A code is found
+// only when typed as it is, in full and in either case of its letters: it is not folded, and
+// nothing is a misspelling of it. The kinds "link", "post", "wkdt", "tcid", "phon" and "piny"
+// are not names and are left out.
 type Name struct {
 	Text string
 	Lang string // ISO 639 code, a kind as above, or ""

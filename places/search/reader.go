@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"quadrille/cellstore"
@@ -65,8 +66,9 @@ type answer struct {
 //
 // with the members that Options.Lookup gave and the match as [AppendMatch]
 // writes it. It is stored for texts of 1 to 12 characters that match more than
-// 10 places; for others, for initials, and for those that have accents typed, found is false
-// and [Reader.Search] has the answer. It costs one Get and allocates nothing but
+// 10 places; for others, for initials, and for those whose fold differs in more than case, found is false
+// and [Reader.Search] has the answer: accents count, and codes are not folded. It costs one
+// Get and allocates nothing but
 // to grow dst.
 func (r *Reader) Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error) {
 	if err := checkText(text); err != nil {
@@ -76,6 +78,9 @@ func (r *Reader) Complete(ctx context.Context, text string, dst []byte) (out []b
 	defer r.answers.Put(a)
 	a.fold = foldAs(a.fold[:0], text, plainFold|r.schema)
 	if len(a.fold) == 0 || characters(a.fold) > prefixCharacters || areInitials(a.fold) || accented(normalize(text)) {
+		return dst, false, nil
+	}
+	if isASCII(a.fold) && !strings.EqualFold(strings.TrimSpace(text), string(a.fold)) {
 		return dst, false, nil
 	}
 	if found, err = r.prefixes.Get(ctx, a.fold, selectJSON, &a.row); err != nil || !found {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
@@ -29,7 +30,8 @@ const (
 // equal. It also returns how many it found at least. Complete gives the same
 // answers. Search overwrites dst with the hits.
 //
-// Names match by their beginning or that of a word inside. If at most 10 places
+// Names match by their beginning or that of a word inside, and codes as they are typed. If
+// a code matches, nothing below is tried. If at most 10 places
 // match so, the last words may instead name the country or first-level division
 // ("springfield illinois"), and the words may be in any order. If still no name
 // matches as a whole, each word of four letters and more may have one wrong
@@ -84,6 +86,7 @@ type search struct {
 	exact    bool   // a whole name was found
 	others   bool   // beginnings of names that are no main ones are found, however short
 	respaced bool   // the text was found with other blanks, so its words are not those of a name
+	coded    bool   // a code was found
 	arena    []byte // of values
 	most     int    // the most that may be examined
 	examined int
@@ -104,6 +107,7 @@ type foundPlace struct {
 	points   int32
 	n        int // bytes of the fold that matched
 	kind     Kind
+	code     bool // a code matched, this time or before
 	lat, lon int32
 	weight   uint64
 }
@@ -134,7 +138,7 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	s.found, s.arena = s.found[:0], s.arena[:0]
 	clear(s.byID)
 	s.gaps.forget()
-	s.exact, s.others, s.respaced, s.checked = false, false, false, 0
+	s.exact, s.coded, s.others, s.respaced, s.checked = false, false, false, false, 0
 	s.most, s.mostRead = maxExamined, s.r.sizes.reads
 	if q.Budget != nil {
 		s.most, s.mostRead = min(s.most, q.Budget.Names), min(s.mostRead, q.Budget.Seeks)
@@ -163,11 +167,12 @@ type pattern struct {
 	within       []division // if any, the place lies in one of them
 	penalty      int32
 	kind         Kind // instead of Exact and Prefix
+	typed        bool // the fold is that of what was typed, so that codes match
 }
 
 func (s *search) run() error {
-	if err := s.match(&pattern{fold: s.fold, whole: s.q.Whole}); err != nil {
-		return err
+	if err := s.match(&pattern{fold: s.fold, whole: s.q.Whole, typed: true}); err != nil || s.coded {
+		return err // what is a code is not spelled in another way
 	}
 	if err := s.withInitials(); err != nil {
 		return err
@@ -233,7 +238,8 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 	if !ok {
 		return false
 	}
-	if r.flags&flagCode != 0 && !c.exact || !s.filter.passes(&r) {
+	code := r.flags&flagCode != 0
+	if code && !(c.exact && p.typed && s.typed(r.name)) || !s.filter.passes(&r) {
 		return true
 	}
 	if len(p.within) > 0 && !slices.ContainsFunc(p.within, func(d division) bool { return d.holds(&r) }) {
@@ -267,7 +273,21 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 		kind = Prefix
 	}
 	s.keep(c, points, len(p.fold), kind, &r)
+	if code {
+		s.coded = true
+		s.found[s.byID[c.id]].code = true
+	}
 	return true
+}
+
+// typed reports whether a text begins with a code, but for the case of letters. The fold of
+// the code is that of a whole text already, or of its words before a context.
+func (s *search) typed(code []byte) bool {
+	text := strings.TrimSpace(s.q.Text)
+	if len(s.initials) > 0 {
+		text = string(s.fold) // "U.A.E." is a way to type the code
+	}
+	return len(text) >= len(code) && strings.EqualFold(text[:len(code)], string(code))
 }
 
 // accentPoints are what accents that were typed add.
@@ -296,6 +316,7 @@ func (s *search) keep(c *candidate, points int32, n int, kind Kind, r *record) {
 	s.arena = append(s.arena, c.value...)
 	f := foundPlace{candidate: *c, points: points, n: n, kind: kind, lat: r.lat, lon: r.lon}
 	f.value = s.arena[at:len(s.arena):len(s.arena)]
+	f.code = s.found[i].code
 	f.weight = uint64(c.base) + uint64(levelPenalty[r.level()]) - floor
 	if r.flags&flagSuffix != 0 {
 		f.weight += wordPenalty
@@ -314,6 +335,7 @@ func (s *search) hits(dst []Hit) []Hit {
 		r, _ := parseRecord(f.value) // it was decoded before
 		r.schema = s.r.schema
 		m := r.match(f.n, f.kind)
+		m.Code = f.code
 		if m.Lang != "" && s.q.Lang != "" {
 			m.Lang = cmp.Or(spoken(r.lang, s.q.Lang), m.Lang)
 		}

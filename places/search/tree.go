@@ -253,7 +253,8 @@ func (t *tree) handOver(from, to *shortlist) {
 	to.truncated = to.truncated || from.truncated
 }
 
-// store emits a node if it has more places than an answer.
+// store emits a node if it has more places than an answer, or more rows than are read: those of
+// longer codes are none of its places.
 func (t *tree) store(n *node, prefix []byte) error {
 	t.cut(&n.main)
 	t.cut(&n.other)
@@ -261,23 +262,20 @@ func (t *tree) store(n *node, prefix []byte) error {
 	slices.SortFunc(main, compareCandidates)
 	t.scratch = main
 	t.best(prefix, main, n.other.list)
-	if len(t.out.top) <= answerPlaces {
-		return nil
-	}
-	t.out.top = t.out.top[:answerPlaces]
+	few := n.rows <= uint64(t.rows)
 	// No query ends in a space, but searches that continue word by word read
 	// its candidates.
-	inside := prefix[len(prefix)-1] == ' '
+	if len(t.out.top) <= answerPlaces || prefix[len(prefix)-1] == ' ' {
+		if few {
+			return nil
+		}
+		t.out.top = nil
+	}
+	t.out.top = t.out.top[:min(len(t.out.top), answerPlaces)]
 	var lists [2][]byte
-	switch {
-	case n.rows > uint64(t.rows):
+	if !few {
 		lists[0] = t.encode(n.rows, main, n.main.truncated)
 		lists[1] = t.encode(n.rows, n.other.list, n.other.truncated)
-	case inside:
-		return nil
-	}
-	if inside {
-		t.out.top = nil
 	}
 	t.out.encoded = encodeNode(t.out.encoded[:0], prefix, lists, t.out.top)
 	return t.emit(n.order, &t.out)
@@ -287,7 +285,7 @@ func (t *tree) store(n *node, prefix []byte) error {
 // are more, as a search finds them.
 func (t *tree) best(prefix []byte, main, other []candidate) {
 	cost, hides := begunCost(prefix)
-	if hides && len(main) > 0 {
+	if hides && slices.ContainsFunc(main, func(c candidate) bool { return answers(&c, prefix) }) {
 		other = nil
 	}
 	t.seen.reset()
@@ -297,7 +295,7 @@ func (t *tree) best(prefix []byte, main, other []candidate) {
 		if len(main) == 0 || len(other) > 0 && begunBefore(&other[0], &main[0], cost) {
 			from = &other
 		}
-		if c := (*from)[0]; t.seen.add(c.id) {
+		if c := (*from)[0]; answers(&c, prefix) && t.seen.add(c.id) {
 			t.out.top = append(t.out.top, c)
 		}
 		*from = (*from)[1:]
@@ -321,6 +319,16 @@ func (t *tree) encode(rows uint64, list []candidate, truncated bool) (value []by
 		value = appendCandidate(value, &kept[i])
 	}
 	return value
+}
+
+// answers reports whether a candidate is in the finished answer of a prefix. That is for
+// texts that are their own fold, which no code with a hyphen is.
+func answers(c *candidate, prefix []byte) bool {
+	if c.value[0]&flagCode == 0 {
+		return true
+	}
+	r, ok := parseRecord(c.value)
+	return ok && bytes.EqualFold(r.name, prefix)
 }
 
 // A node on its way through the sort:

@@ -36,7 +36,7 @@ func (s *search) inContext(fold []byte, penalty int32) error {
 		if len(within) == 0 {
 			continue
 		}
-		p := &pattern{fold: bytes.Clone(fold[:i]), whole: s.q.Whole, ended: true, within: within, penalty: penalty}
+		p := &pattern{fold: bytes.Clone(fold[:i]), whole: s.q.Whole, ended: true, within: within, penalty: penalty, typed: true}
 		if err := s.match(p); err != nil {
 			return err
 		}
