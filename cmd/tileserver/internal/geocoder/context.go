@@ -52,6 +52,16 @@ func (f *finding) read(r *reading) error {
 	if err != nil || len(within) == 0 {
 		return err
 	}
+	if f.forgiving {
+		// What is the name of something is no wrong spelling of what is within the regions.
+		known, err := f.certain(r.name)
+		if err != nil {
+			return err
+		}
+		exact := f.q.Exact
+		f.q.Exact = len(known) > 0
+		defer func() { f.q.Exact = exact }()
+	}
 	err = f.match(r.name, f.q.Limit, within, contextPenalty)
 	if errors.Is(err, places.ErrQuery) {
 		return nil // no letter or digit

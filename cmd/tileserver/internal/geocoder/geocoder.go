@@ -84,10 +84,7 @@ const (
 	contextPenalty = 256
 	// cityBonus is less than that of package search for a whole name, so that a region of
 	// as many people comes first.
-	cityBonus = 768
-	// begunPenalty is what the beginning of another name than the own costs more than the
-	// own's: "san fran" is San Francisco and not Quito, San Francisco de Quito.
-	begunPenalty = 512
+	cityBonus = 13 * 256
 	// These bound what a text takes, whatever its readings: seeks in the stores, and names
 	// that are looked at.
 	maxSeeks = 4_000
@@ -99,7 +96,7 @@ const (
 	wholeSeeks = 2_000
 	// readingSeeks are the most for one reading with regions around.
 	readingSeeks = 600
-	// codePenalty is what a place loses that has the code of an airport for a name.
+	// codePenalty is what a code loses to a whole name.
 	codePenalty = 1024
 	// codeBonus puts what has a code before every name that only begins with it.
 	codeBonus   = 8192
@@ -152,6 +149,7 @@ type finding struct {
 
 	// forgiving lets a letter be wrong in texts with regions.
 	forgiving bool
+	whole     bool // only whole names are found, spelled right
 	budget    search.Budget
 	found     []Result
 }
@@ -241,6 +239,9 @@ func (f *finding) findText() error {
 	if err := f.share(seeks, func() error { return f.match(f.q.Text, f.q.Limit, nil, 0) }); err != nil {
 		return err
 	}
+	if done, err := f.generic(); done || err != nil {
+		return err
+	}
 	if err := f.inContext(); err != nil {
 		return err
 	}
@@ -250,12 +251,12 @@ func (f *finding) findText() error {
 	if err := f.share(readingSeeks, f.apart); err != nil || len(f.found) > 0 || f.q.Exact {
 		return err
 	}
-	// A letter may be wrong in the name, or in that of the region.
-	f.forgiving = true
-	if err := f.inContext(); err != nil || len(f.found) > 0 {
+	if err := f.part(); err != nil || len(f.found) > 0 {
 		return err
 	}
-	return f.leaveOut()
+	// A letter may be wrong in the name, or in that of the region.
+	f.forgiving = true
+	return f.inContext()
 }
 
 // share calls fn, which may take at most so many seeks of those that are left.
@@ -267,38 +268,33 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts airports before the cities that have their codes among their names,
-// unless the text also begins the city's own name: "maa" is an airport, "ist" is Istanbul.
-// A text of three letters that is nothing's own name is a code rather than the beginning of
-// another name.
+// preferCodes puts what has the text for a code before what only begins with it, and airports
+// before the cities that have their codes among their names. Where the text is also the whole
+// name of something, and not in capitals, as codes are, the name is meant: "oss" is a town. The
+// beginning of a large city's own name is the city: "maa" is an airport, "ist" is Istanbul.
 func (f *finding) preferCodes() {
-	code := strings.ToUpper(strings.TrimSpace(f.q.Text))
-	folded := string(search.Fold(nil, code))
-	isCode := func(r *Result) bool {
-		return r.Kind == names.Airport && r.Code == code || r.Match.Kind == search.Exact && r.Match.Name == code
-	}
-	begins := func(r *Result) bool {
-		return r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
-	}
-	if len(code) == iataLetters && !slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !isCode(&r) }) {
-		for i := range f.found {
-			switch r := &f.found[i]; {
-			case !isCode(r):
-			case r.Kind == names.Airport:
-				r.Score += 2 * codeBonus
-			case begins(r):
-				r.Score += 3 * codeBonus
-			default:
-				r.Score += codeBonus
-			}
-		}
-	}
-	if !slices.ContainsFunc(f.found, func(r Result) bool { return r.Kind == names.Airport && r.Code == code }) {
-		return
-	}
+	text := strings.TrimSpace(f.q.Text)
+	folded := string(search.Fold(nil, text))
+	capitals := text == strings.ToUpper(text) && text != strings.ToLower(text)
+	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code && r.Match.Name == "" })
+	airport := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Code && r.Kind == names.Airport })
 	for i := range f.found {
-		if r := &f.found[i]; r.Kind == Place && strings.EqualFold(r.Match.Name, code) && !begins(r) {
+		r := &f.found[i]
+		large := r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
+		switch {
+		case !r.Match.Code:
+		case r.Kind == names.Region && (r.Level == 0 || len(text) < iataLetters):
+			r.Score += 3 * codeBonus
+		case r.Kind == names.Region:
+			r.Score += codeBonus
+		case named && !capitals:
 			r.Score -= codePenalty
+		case r.Kind == Place && airport && (capitals || !large):
+			r.Score += codeBonus
+		case large && !capitals:
+			r.Score += 3 * codeBonus
+		default:
+			r.Score += 2 * codeBonus
 		}
 	}
 }
@@ -352,10 +348,10 @@ func (f *finding) order() {
 func (f *finding) query(text string, limit int, within []names.Feature) search.Query {
 	q := search.Query{
 		Text: text, Limit: limit, Lang: f.searchLang(), Countries: f.q.Countries, Box: f.q.Box,
-		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.Exact, Budget: &f.budget,
+		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.Exact, Whole: f.whole, Budget: &f.budget,
 	}
 	if len(within) > 0 {
-		q.Limit, q.Exact = candidates, !f.forgiving
+		q.Limit, q.Exact = candidates, q.Exact || !f.forgiving
 		if q.Box == nil && len(within) == 1 {
 			q.Box = boxOf(within[0].Bounds)
 		}
@@ -400,12 +396,8 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 			if err := f.places.Hit(f.ctx, h.ID, &r.Place); err != nil {
 				return datasets.Inside(err)
 			}
-			switch {
-			case h.Match.Kind != search.Prefix:
-			case isCity(text, r.Place.Name):
+			if h.Match.Kind == search.Prefix && isCity(text, r.Place.Name) {
 				r.Score += cityBonus
-			case h.Match.Name != "":
-				r.Score -= begunPenalty
 			}
 			f.found = append(f.found, placeResult(r))
 		}
@@ -437,15 +429,23 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 }
 
 // isCity reports whether a name is a text and then what tells a city from the region
-// around it: "New York City", "Washington, D.C.".
+// around it, or from its namesakes: "New York City", "Washington, D.C.", "Frankfurt am Main".
 func isCity(text, name string) bool {
 	head, _, comma := strings.Cut(name, ",")
 	if !comma {
 		head = strings.TrimSuffix(name, " City")
 	}
+	if words := strings.Fields(head); len(words) > 2 {
+		if i := slices.IndexFunc(words, func(w string) bool { return slices.Contains(particles, w) }); i > 0 {
+			head = strings.Join(words[:i], " ")
+		}
+	}
 	fold := func(s string) string { return strings.ReplaceAll(string(search.Fold(nil, s)), " ", "") } // "newyork" is one word
 	return len(head) < len(name) && fold(head) == fold(text)
 }
+
+// particles begin what tells a town from its namesakes.
+var particles = []string{"am", "an", "bei", "im", "in", "ob", "de", "del", "do", "da", "di", "en", "la", "sur", "sous", "upon", "on", "aan", "nad"}
 
 // placeResult fills the feature of a place.
 func placeResult(r Result) Result {

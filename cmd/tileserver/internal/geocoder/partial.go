@@ -4,32 +4,249 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
 	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/search"
 )
+
+// Part is the kind of a match where only a part of the text names the result: the city in an
+// address, or what is left when a word is unknown.
+const Part search.Kind = "part"
 
 const (
-	// A text of so many words may have one that the names here lack.
-	leastLeavable = 3
-	mostLeavable  = 8
+	// mostParted is the most words of a text that is read in part.
+	mostParted = 16
+	// certainPeople is how many people a place has at least to be what is left of a text whose
+	// other words are unknown.
+	certainPeople = 15_000
+	// postcodeDigits is how many digits a number has at least that is a postcode rather than
+	// that of a house.
+	postcodeDigits = 4
 )
 
-// leaveOut finds by all words but one what nothing was found for by all of them:
-// "Godthaab / Nuuk Airport" is Nuuk Airport where no name has both words.
-func (f *finding) leaveOut() error {
-	words := slices.DeleteFunc(strings.Fields(f.q.Text), func(w string) bool { return strings.Trim(w, "/|&+-–—,;:()") == "" })
-	if len(words) < leastLeavable || len(words) > mostLeavable {
+// genericWords say what a name is the name of. They are no names themselves, so that "Republic
+// of Austria" is no other republic. Each is a list of the types it is said of: c countries,
+// d their divisions, p places; without any it only joins others.
+var genericWords = map[string]string{
+	"republic": "c", "republik": "c", "republique": "c", "republica": "c", "repubblica": "c", "republiek": "c",
+	"bundesrepublik": "c", "respublika": "c", "республика": "cd", "kingdom": "c", "konigreich": "c", "royaume": "c", "reino": "c",
+	"regno": "c", "koninkrijk": "c", "confederation": "c", "federation": "c", "федерация": "c", "principality": "c", "grand": "c",
+	"duchy": "c", "sultanate": "c", "emirate": "cd", "hashemite": "c", "bolivarian": "c", "plurinational": "c", "islamic": "c",
+	"federal": "cd", "federative": "c", "socialist": "c", "cooperative": "c", "independent": "c", "commonwealth": "cd", "country": "c",
+	"state": "cd", "states": "c", "staat": "cd", "freistaat": "d", "land": "d", "bundesland": "d", "estado": "cd", "etat": "cd", "stato": "c", "territory": "cd",
+	"territoire": "cd", "province": "d", "provinz": "d", "provincia": "d", "provincie": "d", "canton": "d", "kanton": "d", "cantone": "d",
+	"prefecture": "d", "region": "d", "oblast": "d", "область": "d", "край": "d", "county": "d", "parish": "d", "borough": "dp", "governorate": "d", "department": "d",
+	"departement": "d", "departamento": "d", "district": "dp", "comunidad": "d", "voivodeship": "d",
+	"city": "p", "town": "p", "village": "p", "municipality": "dp", "stadt": "p", "ville": "p", "ciudad": "p", "cidade": "p", "citta": "p",
+	"stad": "p", "gemeente": "dp", "город": "p", "commune": "p", "gemeinde": "dp",
+	"of": "", "the": "", "de": "", "del": "", "della": "", "di": "", "du": "", "des": "", "la": "", "le": "", "el": "", "der": "", "van": "", "von": "", "do": "", "da": "", "and": "",
+}
+
+// generic finds what a text names without its generic words, and only what they are said of. It
+// is done where that is all that the text may mean.
+func (f *finding) generic() (done bool, err error) {
+	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
+		return false, nil
+	}
+	types := ""
+	var telling []string
+	words := strings.FieldsFunc(f.q.Text, func(r rune) bool { return unicode.IsSpace(r) || isSeparator(r) })
+	for _, w := range words {
+		if of, ok := genericWords[string(search.Fold(nil, w))]; ok {
+			types += of
+		} else {
+			telling = append(telling, w)
+		}
+	}
+	if types == "" || len(telling) == 0 || len(words) > mostParted {
+		return false, nil
+	}
+	found, err := f.certain(strings.Join(telling, " "))
+	if err != nil {
+		return false, err
+	}
+	for _, r := range found {
+		of := "p"
+		if r.Kind == names.Region || r.Place.Class == "A" {
+			of = "d"
+			if r.Kind == names.Region && r.Level == 0 || strings.HasPrefix(r.Place.Code, "PCL") {
+				of = "c"
+			}
+		}
+		if strings.Contains(types, of) && (r.Kind == names.Region || r.Kind == Place) {
+			r.Score -= contextPenalty
+			f.found = append(f.found, r)
+			done = true
+		}
+	}
+	return done, nil
+}
+
+// part finds the certain part of a text that nothing was found for by all of its words: what
+// stands behind a street or beside a postcode, a country with another around that it is not
+// in, or all but the words that no name has. The results are told as such.
+func (f *finding) part() error {
+	var parts []string
+	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
+		parts = append(parts, strings.TrimSpace(part))
+	}
+	if len(strings.Fields(f.q.Text)) > mostParted || len(parts) == 0 {
 		return nil
 	}
-	exact := f.q.Exact
-	f.q.Exact = true
-	defer func() { f.q.Exact = exact }()
-	for i := range words {
-		rest := slices.Concat(words[:i], words[i+1:])
-		err := f.share(readingSeeks, func() error { return f.match(strings.Join(rest, " "), f.q.Limit, nil, 2*contextPenalty) })
-		if err != nil && !errors.Is(err, places.ErrQuery) {
+	bare := make([]string, len(parts))
+	for i, p := range parts {
+		bare[i] = withoutNumbers(p)
+	}
+	tries := [][]string{bare}
+	for i := 1; i < len(parts) && i < contextWords; i++ {
+		// What is left out is the name of nothing, or has a number, as a street may.
+		if bare[i-1] == parts[i-1] {
+			known, err := f.certain(parts[i-1])
+			if err != nil {
+				return err
+			}
+			if len(known) > 0 {
+				break
+			}
+		}
+		tries = append(tries, bare[i:])
+	}
+	for _, t := range tries {
+		text := strings.Join(slices.DeleteFunc(slices.Clone(t), func(p string) bool { return p == "" }), ", ")
+		if text == "" || text == f.q.Text {
+			continue
+		}
+		if done, err := f.take(text, func(*Result) bool { return true }); done || err != nil {
 			return err
 		}
 	}
-	return nil
+	for _, r := range readings(f.q.Text)[:min(len(readings(f.q.Text)), maxContexts)] {
+		// "Hong Kong, China" is in no region of that name.
+		around, err := f.regionsNamed(r.context[0], false)
+		if err != nil {
+			return err
+		}
+		if len(around) == 0 {
+			continue
+		}
+		if done, err := f.take(r.name, func(c *Result) bool { return c.Kind == names.Region && c.Level == 0 }); done || err != nil {
+			return err
+		}
+	}
+	return f.known()
+}
+
+// take finds what a part of the text names in full, and reports whether there is something.
+func (f *finding) take(text string, keep func(*Result) bool) (bool, error) {
+	found, err := f.certain(text)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range found {
+		if keep(&r) {
+			m := *r.Match
+			m.Kind = Part
+			r.Match, r.Score = &m, r.Score-2*contextPenalty
+			f.found = append(f.found, r)
+		}
+	}
+	return len(f.found) > 0, nil
+}
+
+// known finds by the words of a text that some name has.
+func (f *finding) known() error {
+	words := strings.Fields(f.q.Text)
+	if len(words) < 2 || len(words) > maxWords {
+		return nil
+	}
+	var left []string
+	for _, w := range words {
+		some, err := f.begun(w)
+		if err != nil {
+			return err
+		}
+		if some {
+			left = append(left, w)
+		}
+	}
+	if len(left) == 0 || len(words)-len(left) > len(left) || len(left) == len(words) {
+		return nil
+	}
+	_, err := f.take(strings.Join(left, " "), func(r *Result) bool {
+		return r.Kind != Place || r.Place.Population >= certainPeople
+	})
+	return err
+}
+
+// begun reports whether some name begins with a word, or has one that does.
+func (f *finding) begun(word string) (some bool, err error) {
+	if len(search.Fold(nil, word)) == 0 {
+		return false, nil
+	}
+	inner := f.inner(word)
+	inner.q.Limit = 1
+	err = f.share(readingSeeks/4, func() error {
+		inner.budget = f.budget
+		err := inner.match(word, 1, nil, 0)
+		f.budget = inner.budget
+		return err
+	})
+	if errors.Is(err, places.ErrQuery) {
+		return false, nil
+	}
+	return len(inner.found) > 0, err
+}
+
+// certain finds what a text names in full, alone or with the regions around it.
+func (f *finding) certain(text string) ([]Result, error) {
+	inner := f.inner(text)
+	inner.whole = true
+	err := f.share(readingSeeks, func() error {
+		inner.budget = f.budget
+		err := inner.match(text, f.q.Limit, nil, 0)
+		if err == nil && len(inner.found) == 0 {
+			err = inner.inContext()
+		}
+		f.budget = inner.budget
+		return err
+	})
+	if errors.Is(err, places.ErrQuery) {
+		return nil, nil // no letter or digit
+	}
+	return inner.found, err
+}
+
+// inner is a search for another text that is spelled right.
+func (f *finding) inner(text string) *finding {
+	inner, q := *f, *f.q
+	q.Text, q.Exact = text, true
+	inner.q, inner.found, inner.forgiving = &q, nil, false
+	return &inner
+}
+
+// withoutNumbers leaves postcodes and the numbers of houses out of a part of an address: a
+// word with a digit, and what is left of a postcode beside it, up to two capital letters.
+func withoutNumbers(part string) string {
+	words := strings.Fields(part)
+	digits := func(w string) int {
+		return len(w) - len(strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) {
+				return -1
+			}
+			return r
+		}, w))
+	}
+	left := make([]string, 0, len(words))
+	for i, w := range words {
+		postcode := digits(w) > 0 && (digits(w) >= postcodeDigits || digits(w) < len(w) || len(words) > 1)
+		if !postcode && len(w) <= 2 && w == strings.ToUpper(w) && i > 0 && digits(words[i-1]) >= postcodeDigits {
+			postcode = true
+		}
+		if !postcode {
+			left = append(left, w)
+		}
+	}
+	return strings.Join(left, " ")
 }
