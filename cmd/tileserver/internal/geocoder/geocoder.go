@@ -99,11 +99,9 @@ const (
 	wholeSeeks = 2_000
 	// readingSeeks are the most for one reading with regions around.
 	readingSeeks = 600
-	// codePenalty is what a place loses that has the code of an airport for a name.
-	codePenalty = 1024
 	// codeBonus puts what has a code before every name that only begins with it.
-	codeBonus   = 8192
-	iataLetters = 3
+	codeBonus    = 8192
+	largeAirport = "large_airport"
 	// largeCity has so many people that the beginning of its name is meant rather than the
 	// code of its airport.
 	largeCity = 1_000_000
@@ -260,38 +258,34 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts airports before the cities that have their codes among their names,
-// unless the text also begins the city's own name: "maa" is an airport, "ist" is Istanbul.
-// A text of three letters that is nothing's own name is a code rather than the beginning of
-// another name.
+// preferCodes puts what has a text for a code before what only begins with it, where it is
+// nothing's whole name, and drops what is spelled in another way. Of several with one code the
+// largest city is meant if the text begins its name, then an airport rather than the city that
+// it serves, but no small one rather than a country: "maa" is an airport, "ist" is Istanbul.
 func (f *finding) preferCodes() {
 	code := strings.ToUpper(strings.TrimSpace(f.q.Text))
 	folded := string(search.Fold(nil, code))
-	isCode := func(r *Result) bool {
-		return r.Kind == names.Airport && r.Code == code || r.Match.Kind == search.Exact && r.Match.Name == code
-	}
-	begins := func(r *Result) bool {
-		return r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
-	}
-	if len(code) == iataLetters && !slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !isCode(&r) }) {
-		for i := range f.found {
-			switch r := &f.found[i]; {
-			case !isCode(r):
-			case r.Kind == names.Airport:
-				r.Score += 2 * codeBonus
-			case begins(r):
-				r.Score += 3 * codeBonus
-			default:
-				r.Score += codeBonus
-			}
-		}
-	}
-	if !slices.ContainsFunc(f.found, func(r Result) bool { return r.Kind == names.Airport && r.Code == code }) {
+	isCode := func(r Result) bool { return r.Match.Code }
+	if !slices.ContainsFunc(f.found, isCode) {
 		return
 	}
+	f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
+	whole := func(r Result) bool {
+		return r.Match.Kind == search.Exact && !r.Match.Code && string(search.Fold(nil, cmp.Or(r.Match.Name, r.Name))) == folded
+	}
+	if slices.ContainsFunc(f.found, whole) {
+		return
+	}
+	country := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Code && r.Type == hierarchy.Country })
 	for i := range f.found {
-		if r := &f.found[i]; r.Kind == Place && strings.EqualFold(r.Match.Name, code) && !begins(r) {
-			r.Score -= codePenalty
+		switch r := &f.found[i]; {
+		case !r.Match.Code:
+		case r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded):
+			r.Score += 3 * codeBonus
+		case r.Kind == names.Airport && r.Code == code && (r.Type == largeAirport || !country):
+			r.Score += 2 * codeBonus
+		default:
+			r.Score += codeBonus
 		}
 	}
 }
