@@ -99,6 +99,8 @@ const (
 	wholeSeeks = 2_000
 	// readingSeeks are the most for one reading with regions around.
 	readingSeeks = 600
+	// codePenalty is what a place loses that has the code of an airport.
+	codePenalty = 1024
 	// codeBonus puts what has a code before every name that only begins with it.
 	codeBonus    = 8192
 	largeAirport = "large_airport"
@@ -265,27 +267,33 @@ func (f *finding) share(seeks int, fn func() error) error {
 func (f *finding) preferCodes() {
 	code := strings.ToUpper(strings.TrimSpace(f.q.Text))
 	folded := string(search.Fold(nil, code))
-	isCode := func(r Result) bool { return r.Match.Code }
-	if !slices.ContainsFunc(f.found, isCode) {
+	if !slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Code }) {
 		return
 	}
 	f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
-	whole := func(r Result) bool {
+	whole := slices.ContainsFunc(f.found, func(r Result) bool {
 		return r.Match.Kind == search.Exact && !r.Match.Code && string(search.Fold(nil, cmp.Or(r.Match.Name, r.Name))) == folded
+	})
+	has := func(is func(*Result) bool) bool {
+		return slices.ContainsFunc(f.found, func(r Result) bool { return is(&r) })
 	}
-	if slices.ContainsFunc(f.found, whole) {
-		return
-	}
-	country := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Code && r.Type == hierarchy.Country })
+	isAirport := func(r *Result) bool { return r.Kind == names.Airport && r.Code == code }
+	country := has(func(r *Result) bool { return r.Match.Code && r.Type == hierarchy.Country })
+	airport := has(isAirport)
 	for i := range f.found {
-		switch r := &f.found[i]; {
+		r, bonus := &f.found[i], int32(codeBonus)
+		switch begins := r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded); {
 		case !r.Match.Code:
-		case r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded):
-			r.Score += 3 * codeBonus
-		case r.Kind == names.Airport && r.Code == code && (r.Type == largeAirport || !country):
-			r.Score += 2 * codeBonus
-		default:
-			r.Score += codeBonus
+			continue
+		case begins:
+			bonus *= 3
+		case isAirport(r) && (r.Type == largeAirport || !country):
+			bonus *= 2
+		case r.Kind == Place && airport:
+			r.Score -= codePenalty
+		}
+		if !whole {
+			r.Score += bonus
 		}
 	}
 }
@@ -443,8 +451,12 @@ func placeResult(r Result) Result {
 	return r
 }
 
-// inside reports whether a feature lies in a region, by its parents.
+// inside reports whether a feature lies in a region, by its parents, or in a country that is
+// not drawn.
 func inside(f, region *names.Feature) bool {
+	if region.Bounds == [4]float64{} && region.Type == hierarchy.Country && f.Country == region.Country {
+		return f.Country != ""
+	}
 	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && p.ID == region.ID })
 }
 
