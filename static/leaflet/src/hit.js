@@ -54,10 +54,11 @@ export function named(hit) {
 
 /** What a permalink calls a result: the record it stands for, else the point. */
 export function selectionOf(hit) {
-  const { kind, type, id, code } = hit
+  const { kind, type, id, code, bbox } = hit
   if (kind === 'place' && PLACE_ID.test(id ?? '')) return { kind, id }
   const airport = kind === 'airport' && [code, id].find(text => AIRPORT_CODE.test(text ?? ''))
   if (airport) return { kind, code: airport }
-  const region = (kind === 'region' || kind === 'timezone') && regionOf(type, id)
+  // A country that no layer draws has no box, and no record.
+  const region = (kind === 'region' && Array.isArray(bbox) || kind === 'timezone') && regionOf(type, id)
   return region || pointAt({ ...hit, zoom: Infinity })
 }

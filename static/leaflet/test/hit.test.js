@@ -43,7 +43,7 @@ test('a result is opened by the record it stands for, else by its point', () => 
     [{ kind: 'place', id: '5746545' }, { kind: 'place', id: '5746545' }], [{ kind: 'place', id: '../x' }, point],
     [{ kind: 'airport', id: 'EGLL', code: 'LHR' }, { kind: 'airport', code: 'LHR' }], [{ kind: 'airport', id: 'CH-0001' }, { kind: 'airport', code: 'CH-0001' }],
     [{ kind: 'airport' }, point],
-    [{ kind: 'region', type: 'state', id: 'us-tx' }, { kind: 'region', type: 'state', id: 'us-tx' }],
+    [{ kind: 'region', type: 'state', id: 'us-tx', bbox: [0, 0, 1, 1] }, { kind: 'region', type: 'state', id: 'us-tx' }], [{ kind: 'region', type: 'country', id: 'gp' }, point],
     [{ kind: 'timezone', type: 'timezone', id: 'europe/zurich' }, { kind: 'region', type: 'timezone', id: 'europe/zurich' }],
     [{ kind: 'region', type: 'country', id: '..' }, point], [{ kind: 'region', type: 'a/b', id: '..' }, point], [{ kind: 'region', type: 'country', id: '' }, point],
     [{ kind: 'position', id: '1' }, point], [{ kind: 'point', id: '1' }, point], [{}, point],

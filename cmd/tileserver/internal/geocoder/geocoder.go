@@ -268,14 +268,20 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts what has the text for a code before what only begins with it, and airports
-// before the cities that have their codes among their names. Where the text is also the whole
-// name of something, and not in capitals, as codes are, the name is meant: "oss" is a town. The
-// beginning of a large city's own name is the city: "maa" is an airport, "ist" is Istanbul.
+// preferCodes puts what has the text for a code before what only begins with it, airports before
+// the cities that have their codes among their names, and drops what is spelled in another way.
+// Where the text is also the whole name of something, and not in capitals, as codes are, the name
+// is meant: "oss" is a town. The beginning of a large city's own name is the city: "maa" is an
+// airport, "ist" is Istanbul.
 func (f *finding) preferCodes() {
+	isCode := func(r Result) bool { return r.Match.Code }
+	if !slices.ContainsFunc(f.found, isCode) {
+		return
+	}
+	f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
 	text := strings.TrimSpace(f.q.Text)
 	folded := string(search.Fold(nil, text))
-	capitals := text == strings.ToUpper(text) && text != strings.ToLower(text)
+	capitals := text == strings.ToUpper(text)
 	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code && r.Match.Name == "" })
 	airport := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Code && r.Kind == names.Airport })
 	for i := range f.found {
@@ -457,8 +463,12 @@ func placeResult(r Result) Result {
 	return r
 }
 
-// inside reports whether a feature lies in a region, by its parents.
+// inside reports whether a feature lies in a region, by its parents, or in a country that is
+// not drawn.
 func inside(f, region *names.Feature) bool {
+	if region.Bounds == [4]float64{} && region.Type == hierarchy.Country && f.Country == region.Country {
+		return f.Country != ""
+	}
 	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && p.ID == region.ID })
 }
 

@@ -1,0 +1,117 @@
+package job
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/ingest/internal/source/ourairports"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/testrace"
+	"quadrille/places/names"
+	"quadrille/places/search"
+)
+
+// Every code of an airport, a station and a country finds it, and a country that no layer
+// draws is found where its places are.
+func TestNamesOfCodes(t *testing.T) {
+	c := newCatalog(t)
+	rec := &recorder{}
+	o := Options{Reporter: rec}
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(Boundaries(t.Context(), c, []LayerInput{
+		layerInput("country", write(t, "country.geojson", collect(square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10))), "id"),
+	}, o))
+	country := func(code, three, name, id string) string {
+		return code + "\t" + three + "\t\t\t" + name + "\t\t0\t443000\tNA\t\t\t\t\t\t\t\t" + id + "\t\t\n"
+	}
+	must(Places(t.Context(), c, []PlaceInput{
+		{Input: Input{Path: write(t, "places.txt", rowBern+"\n2\tCapital\tCapital\t\t16\t-61.7\tP\tPPLC\tGP\t\t\t\t\t\t100\t\t\t\t2020-01-01\n"), Credit: GeoNames}},
+		{Input: Input{Path: write(t, "countryInfo.txt", country("FR", "FRA", "French Republic", "9")+country("GP", "GLP", "Guadeloupe", "8")+country("BV", "BVT", "Bouvet Island", "7")), Credit: GeoNames}, Kind: geonames.KindCountries},
+	}, o))
+	must(Airports(t.Context(), c, Input{Path: write(t, "airports.csv", airportHead+airportBern+airportSuva+
+		`3,GP-0007,heliport,Roof,16,-61,,GP,,,no,,,TFGX,971,,,"TFXX, Old Roof"`+"\n"), Credit: OurAirports}, o))
+	must(Stations(t.Context(), c, Input{Path: write(t, "isd-history.csv", stationsHead+rowZurich), Credit: NOAA}, o))
+	must(Names(t.Context(), c, o))
+	for text, want := range map[string]string{
+		"zzb": "LSZZ", "lszz": "LSZZ", "fj-0001": "FJ-0001", "gp-0007": "GP-0007", "tfgx": "GP-0007", "971": "GP-0007", "tfxx": "GP-0007", "old roof": "GP-0007", "tfgy": "",
+		"06660": "06660099999", "06660099999": "06660099999", "fra": "fr", "french republic": "fr", "gp": "gp", "glp": "gp", "guadeloupe": "gp", "bvt": "",
+	} {
+		if f := searchNames(t, c, text); f.ID != want {
+			t.Errorf("%s: %+v, want %q", text, f, want)
+		}
+	}
+	if f := searchNames(t, c, "guadeloupe"); f.Kind != names.Region || f.Type != countryType || f.Lat != 16 || f.Lon != -61.7 || f.Bounds != [4]float64{} || f.Population != 443000 {
+		t.Errorf("%+v", f)
+	}
+	if !slices.ContainsFunc(rec.notes, func(n string) bool { return strings.Contains(n, "not searched: ") && strings.HasSuffix(n, "BV") }) {
+		t.Errorf("Bouvet Island is not told of: %q", rec.notes)
+	}
+}
+
+// Of real airports whose ident or GPS code is their only one, 200 are found by it.
+func TestRealCodesOfAirports(t *testing.T) {
+	testrace.Plain(t, "indexing all airports takes long")
+	file, err := os.Open(realAirports)
+	if err != nil {
+		t.Skip(err)
+	}
+	_ = file.Close()
+	c := newCatalog(t)
+	o := Options{Reporter: &recorder{}, MaxBad: 1}
+	in := Input{Path: realAirports, Credit: OurAirports}
+	if _, err := Airports(t.Context(), c, in, o); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Names(t.Context(), c, o); err != nil {
+		t.Fatal(err)
+	}
+	var meta names.Meta
+	g, err := current(t.Context(), c, catalogue.NameIndex.Dataset, &meta)
+	if err != nil || g == nil {
+		t.Fatal(g, err)
+	}
+	defer g.Close()
+	r, err := names.Open(t.Context(), g.Store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := in.open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	row, found := 0, 0
+	var missed []string
+	for a, err := range ourairports.Read(f, realAirports) {
+		if err != nil || a.Type == "closed" || a.IATA != "" || a.ICAO != "" {
+			continue
+		}
+		if row++; row%300 != 0 || found+len(missed) == 200 {
+			continue
+		}
+		code := a.Ident
+		if a.GPS != "" {
+			code = a.GPS
+		}
+		hits, err := r.Search(t.Context(), search.Query{Text: strings.ToLower(code)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(hits, func(h names.Hit) bool { return h.ID == a.Ident && h.Match.Code && h.Match.Kind == search.Exact }) {
+			found++
+		} else {
+			missed = append(missed, code)
+		}
+	}
+	if found != 200 {
+		t.Errorf("%d are found, not %q", found, missed)
+	}
+}
