@@ -75,9 +75,9 @@ type search struct {
 	// initials is the fold of a text that is nothing else, with the blanks that s.fold lacks.
 	initials []byte
 	accent   []byte // the text as typed, when its accents matter
-	latin  []byte // the text in Latin letters, when it is in others and finds nothing
-	need   int    // places after which less important ones do not matter
-	extra  int32  // what accents and language may add to a stored score
+	latin    []byte // the text in Latin letters, when it is in others and finds nothing
+	need     int    // places after which less important ones do not matter
+	extra    int32  // what accents and language may add to a stored score
 
 	found    []foundPlace
 	byID     map[uint32]int

@@ -43,7 +43,7 @@ var spelled = []Entry{
 
 // Any script, any spelling.
 func TestSpellings(t *testing.T) {
-	r := build(t, spelled)
+	r := build(t, spelled, Context{Text: "Italy", Country: "IT"})
 	for _, tc := range []struct{ text, want string }{
 		{"munchen", "[1 2 3]"},
 		{"muenchen", "[1 2 4 3]"},
