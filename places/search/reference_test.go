@@ -327,7 +327,7 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 	r.best, r.exact = map[uint32]refHit{}, false
 	text := string(Fold(nil, r.q.Text))
 	if refInitials.MatchString(text) {
-		r.match(text, anywhere, false, 0, false)
+		r.match(text, anywhere, true, 0, false)
 		text = strings.ReplaceAll(text, " ", "")
 	}
 	words := strings.Split(text, " ")
@@ -362,7 +362,11 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 		respaced = len(r.best) > 0
 	}
 	if m := refSign.FindStringSubmatch(text); m != nil && len(r.best) == 0 {
-		r.matchWhole(m[1], variantPenalty)
+		if utf8.RuneCountInString(m[1]) < 2 {
+			r.matchWhole(m[1], variantPenalty)
+		} else {
+			r.match(m[1], anywhere, false, variantPenalty, false)
+		}
 	}
 	if len(r.best) <= answerPlaces && len(words) > 1 && !r.q.Whole && !respaced {
 		shuffled = true
@@ -547,7 +551,7 @@ func (r *reference) divisions(text string) (out []Context) {
 // Few letters, so that names share beginnings, and what folding is about.
 var (
 	pieces = []string{"a", "b", "ab", "ba", "aa", " ", "-", ".", " ", "b'a", "á", "A", "c", "cab"}
-	nasty  = append([]string{"ä", "ß", "ø", "st", "Saint", " st ", "й", "и", "北", "京", "ǆ", "\u0301", "か\u3099", "カ", "東", "东", "서", "ㅅ", "ae", "ue", "\x00", "<", "😀", "ﷺ"}, pieces...)
+	nasty  = append([]string{"ä", "ß", "ø", "st", "Saint", " st ", "й", "и", "北", "京", "ǆ", "\u0301", "か\u3099", "カ", "東", "东", "서", "ㅅ", "市", "s", "ae", "ue", "\x00", "<", "😀", "ﷺ"}, pieces...)
 )
 
 func drawName(t *rapid.T, label string, from []string) string {

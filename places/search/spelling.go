@@ -38,12 +38,13 @@ func (s *search) otherSpelling() error {
 	return s.match(&p)
 }
 
-// withInitials tries initials apart, as some names are folded: "U.S." is "u s".
+// withInitials tries initials apart, as names with dots are folded. No word but a letter
+// is the last of them: "L.A." is not the beginning of "L Argentine".
 func (s *search) withInitials() error {
 	if len(s.initials) == 0 {
 		return nil
 	}
-	return s.match(&pattern{fold: s.initials, whole: s.q.Whole})
+	return s.match(&pattern{fold: s.initials, whole: s.q.Whole, ended: true})
 }
 
 // areInitials reports whether a fold is two and more single letters.
@@ -144,7 +145,7 @@ func (s *search) withoutSign() error {
 	}
 	for _, sign := range foldedSigns() {
 		if rest, ok := bytes.CutSuffix(s.fold, sign); ok && len(rest) > 0 && rest[len(rest)-1] != ' ' {
-			return s.match(&pattern{fold: rest, whole: true, penalty: variantPenalty})
+			return s.match(&pattern{fold: rest, whole: s.q.Whole || characters(rest) < leastHalf, penalty: variantPenalty})
 		}
 	}
 	return nil

@@ -193,7 +193,7 @@ func readText(p *web.Params) string {
 		p.Refuse("q", "Add q: a name, a name with the region around it, a position or a code.")
 		return ""
 	}
-	v := p.Text("q", search.MaxQuery)
+	v := p.Typed("q", search.MaxQuery)
 	if p.Err == nil && !listing.IsSearchText(v) {
 		p.Refuse("q", "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+" bytes of UTF-8 without control characters, of which not all are spaces.")
 	}

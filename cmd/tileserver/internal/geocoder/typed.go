@@ -27,6 +27,9 @@ const fullwidth = '！' - '!'
 // digits. Tabs and the like are blanks, and invisible characters are gone, such as the marks
 // of direction that come along when a position is copied. Letters stay.
 func typed(text string) string {
+	if !utf8.ValidString(text) {
+		return text // the search refuses it
+	}
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case ' ' <= r && r <= '~':
@@ -92,7 +95,7 @@ func unspacedLetters(text string) []rune {
 func (f *finding) unspaced(text []rune, outer []names.Feature, around int) error {
 	for n := leastPart; n <= len(text)-leastPart; n++ {
 		for _, r := range [...][2][]rune{{text[:n], text[n:]}, {text[len(text)-n:], text[:len(text)-n]}} {
-			if unicode.IsMark(text[n]) || unicode.IsMark(r[1][0]) {
+			if unicode.IsMark(r[0][0]) || unicode.IsMark(r[1][0]) {
 				continue // it belongs to the letter before
 			}
 			within, err := f.writtenRegions(string(r[0]), outer)

@@ -297,7 +297,7 @@ func searchText(p *web.Params, name string) string {
 		p.Refuse(name, "Add "+name+", the beginning of a place's name or words of it.")
 		return ""
 	}
-	v := p.Text(name, maxSearchText)
+	v := p.Typed(name, maxSearchText)
 	if p.Err == nil && !listing.IsSearchText(v) {
 		p.Refuse(name, "Set "+name+" to 1 to "+strconv.Itoa(maxSearchText)+" bytes of UTF-8 without control characters, of which not all are spaces.")
 	}

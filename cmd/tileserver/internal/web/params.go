@@ -131,6 +131,16 @@ func (p *Params) Text(name string, max int) string {
 	return v[0]
 }
 
+// Typed is Text of what people type or paste: tabs and ends of lines are blanks.
+func (p *Params) Typed(name string, max int) string {
+	if v := p.values[name]; len(v) > 0 {
+		v[0] = blanks.Replace(v[0])
+	}
+	return p.Text(name, max)
+}
+
+var blanks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
+
 // Has reports whether the parameter was given, if only as an empty value.
 func (p *Params) Has(name string) bool { return len(p.values[name]) > 0 }
 
