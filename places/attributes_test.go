@@ -131,6 +131,26 @@ func TestFullRecord(t *testing.T) {
 	}
 }
 
+// The codes are those of the record, whatever else of a place looks like one.
+func TestDivisions(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.StringOf(rapid.SampledFrom([]rune(`ab",:\é`)))
+		odd := rapid.SampledFrom([]string{"", `,"admin2":"x"`, "A"})
+		p := Place{ID: 1, Name: "P" + odd.Draw(rt, "name"), AlternateNames: odd.Draw(rt, "names"), Country: "US",
+			Admin2: text.Draw(rt, "admin2"), Admin3: text.Draw(rt, "admin3"), TimeZone: odd.Draw(rt, "zone")}
+		name := AlternateName{PlaceID: 1, Lang: rapid.SampledFrom([]string{"de", "admin2", "admin3"}).Draw(rt, "lang"), Name: "N"}
+		f, _, _ := buildSource(t, Source{Places: sequence([]Place{p}), Names: sequence([]AlternateName{{PlaceID: 1, Lang: "aa", Name: "A"}, name})}, BuildOptions{NoNames: true})
+		var record Record
+		admin2, admin3, err := f.Divisions(t.Context(), 1)
+		if err != nil || f.Record(t.Context(), 1, &record) != nil || admin2 != record.Admin2 || admin3 != record.Admin3 {
+			rt.Fatalf("%q, %q, want %q, %q, %v", admin2, admin3, record.Admin2, record.Admin3, err)
+		}
+		if _, _, err := f.Divisions(t.Context(), 2); !errors.Is(err, ErrNotFound) {
+			rt.Fatal(err)
+		}
+	})
+}
+
 func TestNameIn(t *testing.T) {
 	f, _, _ := buildSource(t, fullSource(), BuildOptions{})
 	for _, tt := range []struct {

@@ -49,7 +49,7 @@ const (
 type Stats struct {
 	Read       int64 // places given
 	Stored     int64 // places kept
-	Duplicates int64 // places dropped for a newer one of the same id
+	Duplicates int64 // places dropped for another one of the same id
 	Spilled    int64 // bytes of temporary files written
 
 	// Of the other sequences: what was kept, and what was dropped because it
@@ -86,7 +86,7 @@ type Meta struct {
 
 // Build writes the tables of the package documentation into a store that has
 // none of them. Places come in any order; of several with the same id the one
-// with the latest modification date is kept, and the first given where dates
+// with the latest modification date is kept, and the last given where dates
 // are equal. An error of a sequence and an entry that is not valid end the
 // build; a store left by a failed build is of no use.
 //

@@ -158,7 +158,7 @@ func TestDuplicates(t *testing.T) {
 		at(3, "undated", ""), at(3, "before 1970", "1969-01-01"),
 		at(4, "undated4", ""), at(4, "dated", "1970-01-02"),
 	})
-	for id, want := range map[uint32]string{1: "newest", 2: "first given", 3: "undated", 4: "dated"} {
+	for id, want := range map[uint32]string{1: "newest", 2: "second given", 3: "before 1970", 4: "dated"} {
 		record, err := f.Place(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)

@@ -37,6 +37,9 @@ const (
 	nameKey       = `,"name":`
 	admin1Key     = `,"admin1":`
 	admin1NameKey = `,"admin1_name":`
+	admin2Key     = `,"admin2":`
+	admin3Key     = `,"admin3":`
+	namesKey      = `,"names":`
 	timeZoneKey   = `,"timezone":`
 )
 

@@ -98,7 +98,7 @@ func (j *joiner) take(key uint64, value []byte) error {
 	return nil
 }
 
-// row takes a row of the place and keeps the one with the latest date.
+// row takes a row of the place and keeps the one with the latest date, of equal dates the last.
 func (j *joiner) row(record string) error {
 	if !j.found {
 		j.found = true
@@ -108,7 +108,7 @@ func (j *joiner) row(record string) error {
 	if err := j.other.parse(record); err != nil {
 		return err
 	}
-	if j.other.date() > j.place.date() {
+	if j.other.date() >= j.place.date() {
 		j.place = j.other
 	}
 	return nil

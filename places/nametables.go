@@ -104,7 +104,7 @@ func (t *nameTables) note(p *Place) {
 	modified := clampSeconds(p.Modified.Unix())
 	if rank := politicalRank(p.Code); rank > 0 {
 		s := t.countries[code]
-		if s == nil || s.rank > 0 && s.compare(rank, modified, p.ID) > 0 {
+		if s == nil || s.rank > 0 && s.compare(rank, modified, p.ID) >= 0 {
 			t.countries[code] = &standIn[Country]{
 				Country{Code: p.Country, Name: clone(p.Name), ID: p.ID, Population: p.Population}, rank, modified, p.ID}
 		}
@@ -121,7 +121,7 @@ func (t *nameTables) note(p *Place) {
 		return
 	}
 	s := t.divisions[level][string(t.key)]
-	if s != nil && (s.rank == 0 || s.compare(1, modified, p.ID) <= 0) || s == nil && len(t.divisions[level]) >= maxDivisions {
+	if s != nil && (s.rank == 0 || s.compare(1, modified, p.ID) < 0) || s == nil && len(t.divisions[level]) >= maxDivisions {
 		return
 	}
 	d := Division{Code: string(t.key), Name: clone(p.Name), ASCIIName: clone(p.ASCIIName), ID: p.ID}

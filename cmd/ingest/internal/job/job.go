@@ -186,9 +186,12 @@ const (
 
 // Tally counts the records of a job, good and bad. It is used by one goroutine.
 type Tally struct {
-	good, bad int64
-	max       float64
-	reasons   map[string]*badReason
+	good, bad, excused int64
+	max                float64
+	reasons            map[string]*badReason
+	// excuse tells of a bad record that it says nothing against a file. Such records are told
+	// like others, and are no part of the share. Nil excuses none.
+	excuse func(*source.BadRecord) bool
 }
 
 type badReason struct {
@@ -212,7 +215,11 @@ func (t *Tally) Bad(err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	t.bad++
+	if t.excuses(r) {
+		t.excused++
+	} else {
+		t.bad++
+	}
 	b := t.reasons[r.Reason]
 	if b == nil {
 		reason := r.Reason
@@ -233,10 +240,13 @@ func (t *Tally) Bad(err error) error {
 	return nil
 }
 
+func (t *Tally) excuses(r *source.BadRecord) bool { return t.excuse != nil && t.excuse(r) }
+
 // Merge adds what another tally counted.
 func (t *Tally) Merge(other *Tally) {
 	t.good += other.good
 	t.bad += other.bad
+	t.excused += other.excused
 	for reason, b := range other.reasons {
 		sum := t.reasons[reason]
 		if sum == nil {
@@ -282,8 +292,13 @@ func (t *Tally) Err() error {
 	if t.bad == 0 || float64(t.bad) <= t.max*float64(t.good+t.bad) {
 		return nil
 	}
-	first := t.byCount()[0]
-	return &TooManyBadError{Bad: t.bad, Records: t.good + t.bad, Max: t.max, Example: t.reasons[first].examples[0]}
+	e := &TooManyBadError{Bad: t.bad, Records: t.good + t.bad, Max: t.max}
+	for _, reason := range t.byCount() {
+		if e.Example = t.reasons[reason].examples[0]; !t.excuses(e.Example) {
+			break
+		}
+	}
+	return e
 }
 
 // TooManyBadError says that a job stopped because more of its records were bad

@@ -26,9 +26,9 @@ type PlaceInput struct {
 }
 
 // Places reads files of GeoNames and publishes a generation of their places,
-// with what the other files say of those. Of a place in several files the row
-// with the latest modification date is taken, and that of the file named first
-// where dates are equal; a place that a file of deletions names is left out
+// with what the other files say of those. Of several rows of a place, in one file
+// or in several, the one with the latest modification date is taken, and where dates
+// are equal the last of the file named first; a place that a file of deletions names is left out
 // unless its row is from a later day. Of what else is given twice the first is
 // taken.
 //

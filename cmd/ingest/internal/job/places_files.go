@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"quadrille/cmd/ingest/internal/source"
@@ -37,6 +38,7 @@ func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take fun
 	}
 	defer file.Close()
 	tally := NewTally(j.maxBad)
+	tally.excuse = geonames.IsRepeated
 	defer func() { j.tally.Merge(tally) }()
 	report := bytesRead(j.rep, "reading "+kindWords[f.Kind], file)
 	if err := readRecords(j.ctx, ahead(read(file, f.Path)), tally, report, take); err != nil {
@@ -68,8 +70,8 @@ func (j *placesJob) describe(f *placesFile, file *source.File, tally *Tally) (er
 		f.src.Modified = file.Packed
 	}
 	text := fmt.Sprintf("%s: %d %s", filepath.Base(f.Path), tally.good, kindWords[f.Kind])
-	if tally.bad > 0 {
-		text += fmt.Sprintf(", and %d bad records", tally.bad)
+	if bad := tally.bad + tally.excused; bad > 0 {
+		text += fmt.Sprintf(", and %d bad records", bad)
 	}
 	if !newest.IsZero() {
 		text += ", the newest of " + newest.Format(time.DateOnly)
@@ -93,31 +95,34 @@ func (f *placesFile) cannotStore(line int, err error) error {
 // source is what the places are built from. Its sequences read the files as
 // they are ranged over, each once.
 func (j *placesJob) source() places.Source {
-	j.several = len(j.of(geonames.KindAlternates)) > 1
+	rows, alternates := j.of(geonames.KindPlaces), j.of(geonames.KindAlternates)
+	slices.Reverse(rows) // of equal dates the last row counts, and the file named first
+	j.several = len(alternates) > 1
 	return places.Source{
-		Places:    converted(j, geonames.KindPlaces, geonames.Read, j.place),
-		Names:     converted(j, geonames.KindAlternates, geonames.ReadAlternateNames, j.alternateName),
-		Parents:   converted(j, geonames.KindHierarchy, geonames.ReadParents, parentOf),
-		Admin5:    converted(j, geonames.KindAdmin5, geonames.ReadAdmin5, admin5Of),
+		Places:    converted(j, rows, geonames.Read, j.place),
+		Names:     converted(j, alternates, geonames.ReadAlternateNames, j.alternateName),
+		Parents:   converted(j, j.of(geonames.KindHierarchy), geonames.ReadParents, parentOf),
+		Admin5:    converted(j, j.of(geonames.KindAdmin5), geonames.ReadAdmin5, admin5Of),
 		Gazetteer: j.gazetteer,
 	}
 }
 
 // converted yields what convert makes of the records of all files of a kind,
-// and keeps. It is nil without such files.
-func converted[T, U any](j *placesJob, kind geonames.Kind, read tableReader[T], convert func(*placesFile, T) (U, bool, error)) iter.Seq2[U, error] {
-	files := j.of(kind)
+// and keeps. What it keeps it may call bad as well. It is nil without such files.
+func converted[T, U any](j *placesJob, files []*placesFile, read tableReader[T], convert func(*placesFile, T) (U, bool, error)) iter.Seq2[U, error] {
 	if len(files) == 0 {
 		return nil
 	}
 	return sequence(func(take func(U) error) error {
 		for _, f := range files {
 			err := readTable(j, f, read, func(rec T) error {
-				u, keep, err := convert(f, rec)
-				if err != nil || !keep {
-					return err
+				u, keep, bad := convert(f, rec)
+				if keep {
+					if err := take(u); err != nil {
+						return err
+					}
 				}
-				return take(u)
+				return bad
 			})
 			if err != nil {
 				return err
@@ -157,7 +162,7 @@ func (j *placesJob) place(f *placesFile, r geonames.Record) (places.Place, bool,
 			j.unknownZone = r.TimeZone
 		}
 	}
-	return p, true, nil
+	return p, true, r.Repeated(f.Path)
 }
 
 // daysOf is how many days of UTC lie between 1970 and t.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/internal/testrace"
+	"quadrille/internal/testseed"
 	"quadrille/places"
 )
 
@@ -216,6 +218,57 @@ func TestModifiedPlaces(t *testing.T) {
 	}
 }
 
+// Of the rows of a place, in one file or in several, the one with the latest date counts, and of
+// equal dates the last of the file named first. However many they are, they are told and fail
+// nothing.
+func TestPlacesGivenAgain(t *testing.T) {
+	rng := testseed.Rand(t)
+	type latest struct {
+		date, file int
+		name       string
+	}
+	want := map[uint32]latest{}
+	var files []PlaceInput
+	var again, replaced int64
+	for file := range 3 {
+		var rows []string
+		seen := map[uint32]bool{}
+		for line := range 200 {
+			id, date := 1+rng.Uint32N(150), 1+rng.IntN(4)
+			f := strings.Split(rowBern, "\t")
+			f[0], f[1], f[18] = strconv.Itoa(int(id)), fmt.Sprintf("P%d-%d", file, line), fmt.Sprintf("2026-01-%02d", date)
+			rows = append(rows, strings.Join(f, "\t"))
+			w, known := want[id]
+			if known {
+				replaced++
+			}
+			if seen[id] {
+				again++
+			}
+			seen[id] = true
+			if !known || date > w.date || date == w.date && file == w.file {
+				want[id] = latest{date, file, f[1]}
+			}
+		}
+		files = append(files, placeFiles(writeAll(t, [2]string{"rows.txt", strings.Join(rows, "\n")})...)...)
+	}
+	c, rep := newCatalog(t), &recorder{}
+	m, err := Places(t.Context(), c, files, Options{Reporter: rep})
+	if err != nil || m.Bad["id occurred before in this file: its latest row counts"] != again || m.Records["places"] != int64(len(want)) {
+		t.Fatal(err, m.Bad, m.Records, again)
+	}
+	if note := fmt.Sprintf("rows that gave way to a newer one of the same place: %d", replaced); !slices.Contains(rep.notes, note) {
+		t.Errorf("%q, want %s", rep.notes, note)
+	}
+	f, _ := openPlaces(t, c)
+	for id, w := range want {
+		var got places.Record
+		if err := f.Record(t.Context(), id, &got); err != nil || got.Name != w.name {
+			t.Errorf("place %d is %q, want %q, %v", id, got.Name, w.name, err)
+		}
+	}
+}
+
 // Rows that cannot be used, each counted by its reason, and rows that look odd
 // and are good.
 func TestBadPlaces(t *testing.T) {
@@ -240,7 +293,7 @@ func TestBadPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int64{
-		"not 19 columns": 2, "id is not a number from 1 to 4294967295": 3, "id occurred before in this file": 1, "not UTF-8": 1,
+		"not 19 columns": 2, "id is not a number from 1 to 4294967295": 3, "id occurred before in this file: its latest row counts": 1, "not UTF-8": 1,
 		"latitude is not within ±90 degrees": 2, "longitude is not within ±180 degrees": 1, "country is not two letters A to Z": 1,
 		"cannot be stored": 1, "line is too long": 1,
 	}
@@ -250,7 +303,7 @@ func TestBadPlaces(t *testing.T) {
 	f, _ := openPlaces(t, c)
 	record, err := f.Place(t.Context(), 1)
 	var got struct{ Name string }
-	if err != nil || json.Unmarshal(record, &got) != nil || got.Name != `"Quoted` {
+	if err != nil || json.Unmarshal(record, &got) != nil || got.Name != "Bern" {
 		t.Errorf("%s, %v", record, err)
 	}
 }

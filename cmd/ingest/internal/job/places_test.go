@@ -96,8 +96,8 @@ func TestPlaces(t *testing.T) {
 		t.Error(diff)
 	}
 	wantNotes := []string{
-		"second.txt: 2 places, the newest of 2018-01-01",
 		"first.txt: 2 places, and 2 bad records, the newest of 2020-01-02",
+		"second.txt: 2 places, the newest of 2018-01-01",
 		"rows that gave way to a newer one of the same place: 1",
 	}
 	if diff := gocmp.Diff(wantNotes, rep.notes); diff != "" || len(rep.published) != 1 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"time"
 
@@ -28,7 +27,8 @@ func Stations(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 		return dataset.Manifest{}, err
 	}
 	defer z.close()
-	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: NewTally(o.MaxBad), unplaced: NewTally(1), zones: z}
+	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: NewTally(o.MaxBad), zones: z}
+	r.tally.excuse = isd.Unplaced
 	return publish(ctx, c, catalogue.Stations.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.Build(ctx, b.Store(), sequence(r.read), stations.BuildOptions{
 			TempDir:  filepath.Join(c.Dir(), catalogue.Stations.Name),
@@ -53,34 +53,25 @@ func Stations(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 			Sources: []dataset.Source{r.src}, Bad: r.tally.Counts(), Bounds: meta.Bounds,
 			Records: map[string]int64{"stations": meta.Stations, "positions": meta.Positions, "leaves": meta.Leaves},
 		}
-		for reason, n := range r.unplaced.Counts() {
-			if m.Bad == nil {
-				m.Bad = map[string]int64{}
-			}
-			m.Bad[reason] = n
-		}
 		return meta, nil
 	})
 }
 
 type stationReader struct {
-	ctx context.Context
-	in  Input
-	rep Reporter
-	src dataset.Source
-	// tally counts rows, unplaced those without a position: NOAA's own list has
-	// so many that they say nothing against a file.
-	tally, unplaced *Tally
-	foreign         int64 // stations whose country code stands for none
-	misread         int64 // stations whose country code is not what the list says it is
-	zones           *zoneFinder
-	hits            []places.Hit
+	ctx     context.Context
+	in      Input
+	rep     Reporter
+	src     dataset.Source
+	tally   *Tally
+	foreign int64 // stations whose country code stands for none
+	misread int64 // stations whose country code is not what the list says it is
+	zones   *zoneFinder
+	hits    []places.Hit
 }
 
 // read hands over the stations of the good rows.
 func (r *stationReader) read(take func(stations.Station) error) error {
 	defer r.tally.Report(r.rep)
-	defer r.unplaced.Report(r.rep)
 	f, err := r.in.open(nil)
 	if err != nil {
 		return err
@@ -88,7 +79,7 @@ func (r *stationReader) read(take func(stations.Station) error) error {
 	defer f.Close()
 	report := bytesRead(r.rep, "reading stations", f)
 	var newest time.Time
-	err = readRecords(r.ctx, r.placed(isd.ReadStations(f, r.in.Path)), r.tally, report, func(rec isd.Station) error {
+	err = readRecords(r.ctx, isd.ReadStations(f, r.in.Path), r.tally, report, func(rec isd.Station) error {
 		s, err := r.stationOf(&rec)
 		if err != nil {
 			return err
@@ -109,20 +100,6 @@ func (r *stationReader) read(take func(stations.Station) error) error {
 		r.src.Modified = newest
 	}
 	return r.tally.Err()
-}
-
-// placed leaves out the rows without a position, and counts them.
-func (r *stationReader) placed(rows iter.Seq2[isd.Station, error]) iter.Seq2[isd.Station, error] {
-	return func(yield func(isd.Station, error) bool) {
-		for rec, err := range rows {
-			var b *source.BadRecord
-			if errors.As(err, &b) && isd.Unplaced(b) {
-				_ = r.unplaced.Bad(b) // it tolerates all
-			} else if !yield(rec, err) {
-				return
-			}
-		}
-	}
 }
 
 func (r *stationReader) stationOf(rec *isd.Station) (stations.Station, error) {

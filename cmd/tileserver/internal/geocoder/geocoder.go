@@ -165,7 +165,8 @@ func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	f.view = hierarchy.View{Places: f.places, Names: f.names, Boundaries: f.regions, Generation: s.regions.ID, Layers: s.layers}
+	f.view = hierarchy.View{Places: f.places, Names: f.names, Boundaries: f.regions, Layers: s.layers,
+		Generations: hierarchy.Generations{Places: s.places.ID, Names: s.names.ID, Boundaries: s.regions.ID}}
 	if !has[0] && !has[1] {
 		_, err = s.places.Get()
 		return nil, err

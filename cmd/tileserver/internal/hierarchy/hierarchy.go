@@ -47,11 +47,11 @@ const (
 // View is a generation of each data set that is asked. What is nil tells nothing. It may be
 // used concurrently.
 type View struct {
-	Places     datasets.Places
-	Names      datasets.Names
-	Boundaries datasets.Boundaries
-	Generation uint64 // of Boundaries
-	Layers     *Layers
+	Places      datasets.Places
+	Names       datasets.Names
+	Boundaries  datasets.Boundaries
+	Generations Generations // of these
+	Layers      *Layers
 }
 
 // Municipal reports whether the regions of a type are municipalities.

@@ -56,7 +56,7 @@ func world(t *testing.T, list ...places.Place) *View {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &View{Places: f, Boundaries: r, Generation: 1, Layers: new(Layers)}
+	return &View{Places: f, Boundaries: r, Generations: Generations{1, 0, 1}, Layers: new(Layers)}
 }
 
 func ids(list []names.Parent) string {

@@ -12,13 +12,19 @@ import (
 	"sync/atomic"
 
 	"quadrille/places"
+	"quadrille/places/names"
 	"quadrille/places/search"
 	"quadrille/tiles"
 )
 
-// Layers remembers what is told from the layers of a generation of boundaries. The zero
-// value is ready; it may be used concurrently.
-type Layers struct{ last atomic.Pointer[order] }
+// Layers remembers what is told from the layers of a generation of boundaries, and of places.
+// The zero value is ready; it may be used concurrently.
+type Layers struct {
+	last      atomic.Pointer[order]
+	of        kept[[]names.Parent]
+	cities    kept[city]
+	divisions kept[divisions]
+}
 
 type order struct {
 	generation uint64
@@ -104,12 +110,12 @@ func (v *View) states(ctx context.Context) (*states, error) {
 }
 
 func (v *View) layers() *order {
-	if o := v.Layers.last.Load(); o != nil && o.generation == v.Generation {
+	if o := v.Layers.last.Load(); o != nil && o.generation == v.Generations.Boundaries {
 		return o
 	}
 	types := slices.Clone(v.Boundaries.Types())
 	slices.SortStableFunc(types, func(a, b tiles.TypeMeta) int { return cmp.Compare(size(&a), size(&b)) })
-	o := &order{generation: v.Generation}
+	o := &order{generation: v.Generations.Boundaries}
 	for i := range types {
 		t := &types[i]
 		if t.Name != zone {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/tiles"
@@ -109,11 +108,11 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 		case State:
 			known = all.in(&r, p)
 		case County:
-			code, err := v.admin2(ctx, p)
+			row, err := v.divisions(ctx, p.ID)
 			if err != nil {
 				return is, err
 			}
-			known = inCounty(r.ID, p.Country, code)
+			known = inCounty(r.ID, p.Country, row.admin2)
 		default:
 			continue
 		}
@@ -202,16 +201,11 @@ const section = "PPLX"
 
 var settlements = []string{"PPL", "PPLA", "PPLA2", "PPLA3", "PPLA4", "PPLA5", "PPLC", "PPLG", "PPLL", "PPLS"}
 
-// City returns the city that a section is of: the one with the most people of the places near
-// it whose rows have its divisions. ok is false where there is none, and for what is no
-// section.
-func (v *View) City(ctx context.Context, p *places.Hit) (city places.Hit, ok bool, err error) {
-	if p.Code != section {
-		return city, false, nil
-	}
-	var of, other places.Record
-	if err := v.Places.Record(ctx, p.ID, &of); err != nil {
-		return city, false, datasets.Inside(err)
+// city finds what City returns of a section.
+func (v *View) city(ctx context.Context, p *places.Hit) (city places.Hit, ok bool, err error) {
+	of, err := v.divisions(ctx, p.ID)
+	if err != nil {
+		return city, false, err
 	}
 	near := places.NearbyQuery{Lat: p.Lat, Lon: p.Lon, RadiusM: cityM, Limit: manyNear, Codes: settlements, MinPopulation: max(p.Population, 1), Only: true}
 	if p.Country != "" {
@@ -227,10 +221,12 @@ func (v *View) City(ctx context.Context, p *places.Hit) (city places.Hit, ok boo
 		if h.Admin1 != p.Admin1 {
 			continue
 		}
-		if err := v.Places.Record(ctx, h.ID, &other); err != nil {
-			return city, false, datasets.Inside(err)
+		other, err := v.divisions(ctx, h.ID)
+		if err != nil {
+			return city, false, err
 		}
-		if other.Admin2 == of.Admin2 && (of.Admin3 == "" || other.Admin3 == of.Admin3) {
+		if other.admin2 == of.admin2 && (of.admin3 == "" || other.admin3 == of.admin3) {
+			h.JSON = nil // it may be kept
 			return *h, true, nil
 		}
 	}

@@ -9,19 +9,17 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
 
-// Of returns the regions that a place is in, the smallest first: those that hold it but for
-// what its row denies. A country or state that the row names takes the place of one that it
-// denies, and a state or county of a place off a coarse coast is the nearest.
-func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
+// find finds what Of returns. A country or state that the row names takes the place of one that
+// it denies, and a state or county of a place off a coarse coast is the nearest.
+func (v *View) find(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	at, err := v.At(ctx, p.Lat, p.Lon)
-	if err != nil || v.Boundaries == nil {
+	if err != nil {
 		return nil, err
 	}
 	r := &row{View: v, Hit: p, list: Around(at)}
@@ -152,11 +150,11 @@ func (r *row) county(ctx context.Context) error {
 	if i < 0 && (state < 0 || r.Names == nil || !r.published(County)) {
 		return nil
 	}
-	code, err := r.admin2(ctx, r.Hit)
+	row, err := r.divisions(ctx, r.ID)
 	if err != nil {
 		return err
 	}
-	if i >= 0 && !r.moved && inCounty(r.list[i].ID, r.Country, code) != no {
+	if i >= 0 && !r.moved && inCounty(r.list[i].ID, r.Country, row.admin2) != no {
 		return nil
 	}
 	var own, named []names.Parent
@@ -174,7 +172,7 @@ func (r *row) county(ctx context.Context) error {
 			if !known || !slices.ContainsFunc(feature.Parents, in) {
 				continue
 			}
-			switch inCounty(c.ID, r.Country, code) {
+			switch inCounty(c.ID, r.Country, row.admin2) {
 			case yes:
 				named = append(named, c)
 			case unknown:
@@ -191,18 +189,6 @@ func (r *row) county(ctx context.Context) error {
 		r.put(County, nil)
 	}
 	return nil
-}
-
-// admin2 is the code of the second-level division of a place, "" if its row has none.
-func (v *View) admin2(ctx context.Context, p *places.Hit) (string, error) {
-	if v.Places == nil {
-		return "", nil
-	}
-	var record places.Record
-	if err := v.Places.Record(ctx, p.ID, &record); err != nil {
-		return "", datasets.Inside(err)
-	}
-	return record.Admin2, nil
 }
 
 func (v *View) published(typ string) bool { return slices.Contains(v.layers().names, typ) }

@@ -244,7 +244,8 @@ func (p *point) place(ctx context.Context, regions []tiles.Region) error {
 	}
 	own := hits[0]
 	if b, ok, _ := localtime.Have(&p.view.Boundaries); ok { // regions has told an error
-		v := hierarchy.View{Places: finder, Boundaries: b, Generation: p.view.Boundaries.ID, Layers: p.layers}
+		v := hierarchy.View{Places: finder, Boundaries: b, Layers: p.layers,
+			Generations: hierarchy.Generations{Places: p.view.Places.ID, Boundaries: p.view.Boundaries.ID}}
 		if own, _, err = v.Prefer(ctx, q, &hits[0], hierarchy.Around(v.Parents(regions))); err != nil {
 			return err
 		}

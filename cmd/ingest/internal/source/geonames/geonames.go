@@ -50,8 +50,22 @@ type Record struct {
 	DEM            *int  // metres, likewise
 	TimeZone       string
 	Modified       time.Time // a date, UTC
+	Again          bool      // the id occurred before in the file: see Repeated
 	Line           int       // 1-based
 }
+
+// Repeated returns a *source.BadRecord for a row whose id occurred before in the file, which
+// several days of modifications in one file bring about, and nil for others. The row itself is
+// good: which of the rows counts is known only after the last.
+func (rec *Record) Repeated(name string) error {
+	if !rec.Again {
+		return nil
+	}
+	return &source.BadRecord{Source: name, Line: rec.Line, Reason: reasonRepeated, Detail: strconv.FormatUint(uint64(rec.ID), 10)}
+}
+
+// IsRepeated reports whether a bad record is one of Repeated. It says nothing against a file.
+func IsRepeated(b *source.BadRecord) bool { return b.Reason == reasonRepeated }
 
 const columns = 19
 
@@ -59,6 +73,7 @@ const columns = 19
 const (
 	reasonID         = "id is not a number from 1 to 4294967295"
 	reasonDuplicate  = "id occurred before in this file"
+	reasonRepeated   = "id occurred before in this file: its latest row counts"
 	reasonName       = "no name"
 	reasonLat        = "latitude is not within ±90 degrees"
 	reasonLon        = "longitude is not within ±180 degrees"
@@ -76,13 +91,13 @@ const (
 // Unpacking is left to source.OpenMember.
 //
 // A record without a name is given its ASCII name, else the first of its
-// alternate names. An id is taken once per file; later rows with it are bad.
+// alternate names.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	var seen IDSet
 	return rows(r, name, format(columns), func(r row, rec *Record) (reason, detail string) {
 		rec.Line = r.line
 		if reason, detail = rec.parse(r); reason == "" {
-			reason, detail = seen.once(rec.ID)
+			rec.Again = !seen.Add(rec.ID)
 		}
 		return reason, detail
 	})

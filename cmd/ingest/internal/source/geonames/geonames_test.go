@@ -140,8 +140,17 @@ func TestUnknownHeights(t *testing.T) {
 
 func TestDuplicates(t *testing.T) {
 	records, bad, err := read(bern + "\n" + with(bern, 1, "9") + "\n" + with(bern, 2, "again"))
-	if err != nil || len(records) != 2 || len(bad) != 1 || bad[0].Reason != reasonDuplicate || bad[0].Line != 3 {
+	if err != nil || len(records) != 3 || len(bad) != 0 {
 		t.Fatal(records, bad, err)
+	}
+	for i := range records {
+		var bad *source.BadRecord
+		if is := errors.As(records[i].Repeated("f"), &bad); is != (i == 2) || is && (bad.Line != 3 || !IsRepeated(bad) || bad.Source != "f") {
+			t.Errorf("row %d: %v", i, bad)
+		}
+	}
+	if IsRepeated(&source.BadRecord{Reason: reasonDuplicate}) {
+		t.Error("what is no row of places is excused")
 	}
 }
 
