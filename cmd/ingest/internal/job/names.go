@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/paulmach/orb"
@@ -249,6 +252,9 @@ type regionRecord struct {
 	ISO3166 code       `json:"iso_3166_2"`
 	Postal  code       `json:"postal"`
 	Country code       `json:"country"`
+	// What layers of one's own may have, by the names in use.
+	Population count `json:"population"`
+	PopEst     count `json:"pop_est"`
 }
 
 // code is a member that is a text, "" for anything else: in a layer of one's own it may be
@@ -263,6 +269,17 @@ func (c *code) UnmarshalJSON(value []byte) error {
 	return json.Unmarshal(value, (*string)(c))
 }
 
+// count is a member that is a whole number, or a text that is one, and 0 for anything else.
+type count uint64
+
+func (c *count) UnmarshalJSON(value []byte) error {
+	number, err := strconv.ParseFloat(strings.Trim(string(value), `"`), 64)
+	if *c = 0; err == nil && number >= 1 && number < 1<<53 && number == math.Trunc(number) {
+		*c = count(number)
+	}
+	return nil
+}
+
 func (n *namer) readLayer(level int, typ string, take func(names.Feature) error) error {
 	return n.regions.EachRegion(n.ctx, typ, "", true, func(id string, record, geometry []byte) error {
 		var r regionRecord
@@ -274,13 +291,22 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		}
 		f := names.Feature{
 			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: r.Bounds, Level: level,
-			Population: n.people[regionID{typ, id}], Country: string(cmp.Or(r.ISOA2, r.Country)), Code: string(cmp.Or(r.ISO3166, r.ISOA2)),
+			People: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)), Country: string(cmp.Or(r.ISOA2, r.Country)), Code: string(cmp.Or(r.ISO3166, r.ISOA2)),
 		}
 		if len(f.Country) != 2 {
 			f.Country = ""
 		}
 		if f.Country == "" && typ == countryType && r.Name == "Kosovo" {
 			f.Country = "XK" // which is in use, though ISO has not assigned it
+		}
+		if typ == countryType && f.Country != "" && n.places != nil {
+			is, err := n.places.Country(n.ctx, f.Country)
+			if err != nil && !errors.Is(err, places.ErrNoCode) {
+				return err
+			}
+			if is.Population > 0 {
+				f.Population = uint64(is.Population)
+			}
 		}
 		if f.Title = countyTitle(typ, id, &r); f.Title != "" {
 			f.Names = append(f.Names, search.Name{Text: f.Title})
