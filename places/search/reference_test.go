@@ -213,7 +213,7 @@ func (r *reference) match(text string, in func(*Entry) bool, ended bool, penalty
 			if typo {
 				kind = Typo
 			}
-			r.exact = r.exact || kind == Exact && r.passes(e)
+			r.exact = r.exact || kind == Exact && (!ended || r.passes(e)) // what a filter drops is no typo
 			r.keep(e, points, kind)
 		}
 	}

@@ -35,7 +35,8 @@ const (
 // matches as a whole, each word of four letters and more may have one wrong
 // letter: missing, extra, replaced, or swapped with the next. If nothing at all
 // is found, words of eight letters and more may have two. Matches with fewer
-// wrong letters come first.
+// wrong letters come first. None is forgiven where a filter dropped a whole name: what is meant
+// is elsewhere.
 //
 // The text is also tried with ä for ae and so on, or the other way. A text in
 // another script that finds nothing is tried in Latin letters, with wrong
@@ -77,7 +78,7 @@ type search struct {
 
 	found    []foundPlace
 	byID     map[uint32]int
-	exact    bool   // a whole name was found
+	exact    bool   // a whole name was found, though a filter may have dropped it
 	arena    []byte // of values
 	most     int    // the most that may be examined
 	examined int
@@ -235,7 +236,11 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 	if !ok {
 		return false
 	}
-	if r.flags&flagCode != 0 && !c.exact || !s.filter.passes(&r) {
+	if r.flags&flagCode != 0 && !c.exact {
+		return true
+	}
+	if !s.filter.passes(&r) {
+		s.drop(p, c)
 		return true
 	}
 	if len(p.within) > 0 && !slices.ContainsFunc(p.within, func(d division) bool { return d.holds(&r) }) {
@@ -259,6 +264,16 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 	}
 	s.keep(c, points, len(p.fold), kind, &r)
 	return true
+}
+
+// drop takes a name that a filter drops. No guess replaces it if it is the whole text.
+func (s *search) drop(p *pattern, c *candidate) {
+	if c.exact && p.kind == "" && len(p.within) == 0 {
+		s.exact = true
+		if s.q.Budget != nil {
+			s.q.Budget.Dropped = true
+		}
+	}
 }
 
 // extraPoints are the points that a stored score does not include.

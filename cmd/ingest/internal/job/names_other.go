@@ -120,7 +120,7 @@ func (n *namer) readStations(take func(names.Feature) error) error {
 				continue
 			}
 			f := names.Feature{Kind: names.Station, ID: string(h.ID[:]), Name: r.Name, Country: r.Country, Code: r.ICAO, Lat: h.Lat, Lon: h.Lon}
-			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
 				return err
 			}
 			if err := take(f); err != nil {
@@ -147,7 +147,7 @@ func (n *namer) readPoints(take func(names.Feature) error) error {
 			}
 			f := names.Feature{Kind: names.Point, Type: c.Meta().Name, ID: h.ID, Name: name, Lat: h.Lat, Lon: h.Lon}
 			var err error
-			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
 				return err
 			}
 			return take(f)
