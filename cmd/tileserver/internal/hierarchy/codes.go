@@ -50,7 +50,7 @@ func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	if p.Admin1 == "" {
 		return unknown
 	}
-	if own, known := places.ISODivision(p.Country, p.Admin1); known && own != "" && iso != "" && p.Country != "GB" {
+	if own, known := places.ISODivision(p.Country, p.Admin1); known && own != "" && iso != "" && p.Country != "GB" && (own == iso || s.ids[strings.ToLower(p.Country+"-"+own)]) {
 		return yesOrNo(own == iso)
 	}
 	code := v.Division(state.ID)

@@ -101,6 +101,7 @@ func (v *View) drawn(ctx context.Context, code string) (string, error) {
 	record, err := v.Boundaries.Region(ctx, Country, strings.ToLower(code), false)
 	if err == nil {
 		err = json.Unmarshal(record, &is)
+		is.Name = cmp.Or(is.Name, code)
 	} else if errors.Is(err, tiles.ErrNotFound) || errors.Is(err, tiles.ErrUnknownType) {
 		err = nil
 	}
