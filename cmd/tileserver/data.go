@@ -124,7 +124,8 @@ func (c *config) sets(s *followed) datasets.Sets {
 		Stations:   serveAs[datasets.Stations](s, catalogue.Stations),
 		Weather:    serveAs[datasets.Weather](s, catalogue.Weather),
 
-		Collections: &s.collections,
+		Collections:  &s.collections,
+		CountryByMap: c.CountryOf == "map",
 	}
 	if c.IPIndex {
 		sets.Addresses = serveAs[datasets.Addresses](s, catalogue.IP)

@@ -31,7 +31,9 @@ type Options struct {
 	Memory  int64  // bytes; 0 is the default of package search
 	// Progress, if set, is called now and then.
 	Progress  func(stage string, done, total int64)
-	Timestamp int64 // of all cells, in milliseconds
+	Timestamp int64               // of all cells, in milliseconds
+	Drawn     map[string][]string // as in Meta
+	Divisions map[string]string   // as in Meta
 }
 
 // Meta describes what Build wrote. It is stored in the manifest of the generation.
@@ -39,12 +41,18 @@ type Meta struct {
 	SchemaVersion int            `json:"schema_version"`
 	Features      map[Kind]int64 `json:"features"`
 	Search        search.Meta    `json:"search"`
+	// Drawn are, by the code of a country on the map, the codes that sources have for places
+	// in it: those of territories without a region of their own, and of who else claims them.
+	Drawn map[string][]string `json:"drawn,omitempty"`
+	// Divisions are, by the id of a region of type state, the code that the source of places
+	// has for the division that it is or is a part of: FR.76.
+	Divisions map[string]string `json:"divisions,omitempty"`
 }
 
 // Build writes features into a store that has no tables of them. Discard the store after
 // a failed build. Errors match ErrFeature, or come from the sequence or the store.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Feature, error], opts Options) (Meta, error) {
-	meta := Meta{SchemaVersion: SchemaVersion, Features: map[Kind]int64{}}
+	meta := Meta{SchemaVersion: SchemaVersion, Features: map[Kind]int64{}, Drawn: opts.Drawn, Divisions: opts.Divisions}
 	fail := func(err error) (Meta, error) { return Meta{}, fmt.Errorf("names: %w", err) }
 	for table, family := range map[string]string{tableFeatures: famFeature, tableLocal: famLocal} {
 		schema := cellstore.Schema{Table: table, Families: []cellstore.Family{{Name: family}}}

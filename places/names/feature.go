@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,8 +57,13 @@ type Feature struct {
 	Lon float64 `json:"lon"`
 	// Bounds of a region are west, south, east and north in degrees. Those of a country
 	// may leave out parts that lie far from its main part.
-	Bounds     [4]float64 `json:"bbox,omitzero"`
-	Population uint64     `json:"population,omitempty"`
+	Bounds [4]float64 `json:"bbox,omitzero"`
+	// Population is what a source says. It is 0 where none does.
+	Population uint64 `json:"inhabitants,omitempty"`
+	// People are those of the places in a region, as far as they are known: they tell how
+	// much it counts in searches, and not how many live there. It is stored by the name that
+	// it had when it was shown as the population, so that no older table is taken for a fact.
+	People uint64 `json:"population,omitempty"`
 	// Parents are the regions around it, of each coarser layer, the smallest first.
 	Parents []Parent `json:"parents,omitempty"`
 	// Level is 0 for the coarsest layer of regions, and greater for finer ones.
@@ -111,10 +117,13 @@ func Class(kind Kind) string {
 	return "S"
 }
 
+// Weight is how many people a feature counts for beside others.
+func (f *Feature) Weight() uint64 { return cmp.Or(f.People, f.Population) }
+
 // entry is how package search ranks a feature.
 func (f *Feature) entry(id uint32) search.Entry {
 	e := search.Entry{
-		ID: id, Name: f.Name, Names: f.Names, Country: f.Country, Population: f.Population,
+		ID: id, Name: f.Name, Names: f.Names, Country: f.Country, Population: f.Weight(),
 		Lat: units(f.Lat), Lon: units(f.Lon),
 	}
 	for i := range e.Names {

@@ -16,6 +16,8 @@ type Reader struct {
 	features cellstore.Table
 	local    cellstore.Table
 	names    *search.Reader
+	meta     *Meta
+	states   map[string]string // the only one of each code of Meta.Divisions, "" of several
 }
 
 // Open returns a Reader of the tables in a store. Meta is what Build returned. Tables of
@@ -27,7 +29,14 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, fmt.Errorf("names: %w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
 	}
-	r := &Reader{}
+	r := &Reader{meta: &meta}
+	r.states = map[string]string{}
+	for state, code := range meta.Divisions {
+		if _, two := r.states[code]; two {
+			state = ""
+		}
+		r.states[code] = state
+	}
 	var err error
 	if r.features, err = store.Table(ctx, tableFeatures); err != nil {
 		return nil, fmt.Errorf("names: %w", err)
@@ -44,6 +53,21 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 // OpenPublished opens published names, such as a generation of package dataset.
 func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) {
 	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
+}
+
+// Drawn returns the codes besides its own that sources have for places in a country of the
+// map: see Meta. The list is shared and must not be changed.
+func (r *Reader) Drawn(country string) []string { return r.meta.Drawn[country] }
+
+// Division returns the code that the source of places has for the division that a region of
+// type state is, or is a part of, "" if that is unknown: see Meta.
+func (r *Reader) Division(state string) string { return r.meta.Divisions[state] }
+
+// State returns the id of the only region of type state with a code of Division, "" if several are
+// parts of that division; known is false where none has it.
+func (r *Reader) State(code string) (id string, known bool) {
+	id, known = r.states[code]
+	return id, known
 }
 
 // Hit is a feature that a search found.

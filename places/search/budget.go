@@ -7,6 +7,9 @@ package search
 type Budget struct {
 	Seeks int // in the store: gets, and beginnings of scans
 	Names int // that are looked at
+	// Dropped is set where a filter dropped a whole name: nothing with a wrong letter is
+	// meant then.
+	Dropped bool
 }
 
 // Take takes seeks that the caller makes itself. It returns false, and takes

@@ -266,7 +266,7 @@ func (r *reference) matchAll(text string, in func(*Entry) bool, ended bool, pena
 				continue
 			}
 			coded = coded || n.code != "" && r.passes(e)
-			r.exact = r.exact || kind == Exact && r.passes(e)
+			r.exact = r.exact || kind == Exact && (!ended || r.passes(e)) // what a filter drops is no typo
 			r.keep(e, points, kind)
 		}
 	}

@@ -37,7 +37,8 @@ const (
 // matches as a whole, each word of four letters and more may have one wrong
 // letter: missing, extra, replaced, or swapped with the next. If nothing at all
 // is found, words of eight letters and more may have two. Matches with fewer
-// wrong letters come first.
+// wrong letters come first. None is forgiven where a filter dropped a whole name: what is meant
+// is elsewhere.
 //
 // The text is also tried with ä for ae and so on, or the other way, and with single
 // letters joined to their neighbours: "l aquila", "U.A.E.". A text that finds nothing is
@@ -83,7 +84,7 @@ type search struct {
 
 	found    []foundPlace
 	byID     map[uint32]int
-	exact    bool   // a whole name was found
+	exact    bool   // a whole name was found, though a filter may have dropped it
 	others   bool   // beginnings of names that are no main ones are found, however short
 	respaced bool   // the text was found with other blanks, so its words are not those of a name
 	coded    bool   // a code was found
@@ -239,7 +240,11 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 		return false
 	}
 	code := r.flags&flagCode != 0
-	if code && !(c.exact && p.typed && s.typed(r.name)) || !s.filter.passes(&r) {
+	if code && !(c.exact && p.typed && s.typed(r.name)) {
+		return true
+	}
+	if !s.filter.passes(&r) {
+		s.drop(p, c)
 		return true
 	}
 	if len(p.within) > 0 && !slices.ContainsFunc(p.within, func(d division) bool { return d.holds(&r) }) {
@@ -278,6 +283,16 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 		s.found[s.byID[c.id]].code = true
 	}
 	return true
+}
+
+// drop takes a name that a filter drops. No guess replaces it if it is the whole text.
+func (s *search) drop(p *pattern, c *candidate) {
+	if c.exact && p.kind == "" && len(p.within) == 0 {
+		s.exact = true
+		if s.q.Budget != nil {
+			s.q.Budget.Dropped = true
+		}
+	}
 }
 
 // typed reports whether a text begins with a code, but for the case of letters. The fold of

@@ -280,3 +280,20 @@ func TestAccentsPreferTheirForm(t *testing.T) {
 		t.Error("a name in the language asked for counts no more than another")
 	}
 }
+
+// A typo is guessed where no name is as typed, and not where a filter drops the one that is.
+func TestNoGuessForWhatIsDropped(t *testing.T) {
+	r := build(t, []Entry{
+		{ID: 1, Name: "Cayenne", Class: 'P', Code: "PPLC", Country: "GF", Population: 61550},
+		{ID: 2, Name: "Mayenne", Class: 'P', Code: "PPLA3", Country: "FR", Population: 15583},
+	})
+	for _, tc := range []struct {
+		text string
+		want int
+	}{{"cayenne", 0}, {"kayenne", 1}, {"mayenne", 1}} {
+		b := Budget{Seeks: 1000, Names: 1000}
+		if hits := find(t, r, Query{Text: tc.text, Countries: []string{"FR"}, Budget: &b}); len(hits) != tc.want || b.Dropped != (tc.want == 0) {
+			t.Errorf("%s: %+v, %v", tc.text, hits, b.Dropped)
+		}
+	}
+}

@@ -152,7 +152,7 @@ func readReverse(body []byte) (a answer, err error) {
 			a.place, _ = strconv.Atoi(r.ID)
 			a.beside = parents
 			if r.Country != "" {
-				a.beside = append(a.beside, claim{level: judged.Country, division: r.Country})
+				a.beside = append(a.beside, claim{level: judged.Country, id: strings.ToLower(r.Country)})
 			}
 		case r.Kind == "region":
 			if level, ok := levelOf(r.Type); ok {

@@ -6,8 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/paulmach/orb"
@@ -31,7 +35,7 @@ import (
 // published.
 func Names(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Manifest, error) {
 	rep := o.reporter()
-	n := &namer{ctx: ctx, rep: rep, people: map[regionID]uint64{}, drawn: map[string]bool{}}
+	n := &namer{ctx: ctx, rep: rep, people: map[regionID]uint64{}, shown: map[string]bool{}, drawn: map[string]map[string]uint64{}, rows: map[string]map[string]int{}}
 	defer n.close()
 	if err := n.open(c); err != nil {
 		return dataset.Manifest{}, err
@@ -41,7 +45,7 @@ func Names(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Manifest
 	}
 	return publish(ctx, c, catalogue.NameIndex.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, err := names.Build(ctx, b.Store(), sequence(n.read), names.Options{
-			TempDir: filepath.Join(c.Dir(), catalogue.NameIndex.Name), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(),
+			TempDir: filepath.Join(c.Dir(), catalogue.NameIndex.Name), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), Drawn: n.drawnIn(), Divisions: n.divisions(),
 			Progress: func(stage string, done, total int64) {
 				rep.Progress(Progress{Stage: "names: " + stage, Done: done, Total: total, Unit: "records"})
 			},
@@ -80,7 +84,12 @@ type namer struct {
 	newest   time.Time
 
 	people map[regionID]uint64
-	drawn  map[string]bool // countries that have a region
+	shown  map[string]bool // countries that have a region
+	// drawn are the people of places that are drawn in another country than that of their row,
+	// by the code of the row and that of the map.
+	drawn map[string]map[string]uint64
+	// rows are how many places of each state have a first-level code, by the state's id.
+	rows map[string]map[string]int
 }
 
 func (n *namer) open(c *dataset.Catalog) error {
@@ -177,6 +186,7 @@ func layerRank(name string) int {
 // Layers whose names say what they are.
 const (
 	countryType = "country"
+	stateType   = "state"
 	countyType  = "county"
 )
 
@@ -205,6 +215,15 @@ func (n *namer) countPeople() error {
 			}
 			for _, r := range at {
 				n.people[regionID{r.Type, r.ID}] += uint64(h.Population)
+				if r.Type == stateType && h.Country != "" && h.Admin1 != "" {
+					if n.rows[r.ID] == nil {
+						n.rows[r.ID] = map[string]int{}
+					}
+					n.rows[r.ID][h.Country+"."+h.Admin1]++
+				}
+			}
+			if err := n.noteDrawn(h, at); err != nil {
+				return err
 			}
 		}
 		done += int64(len(hits))
@@ -213,6 +232,57 @@ func (n *namer) countPeople() error {
 			return nil
 		}
 	}
+}
+
+// coarseDegrees is how far a border may be drawn from where it is.
+const coarseDegrees = 0.05
+
+// noteDrawn notes in what other country than that of its row a place is drawn, unless the border
+// is so near that it may just be coarse.
+func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
+	i := slices.IndexFunc(at, func(r tiles.Region) bool { return r.Type == countryType })
+	if i < 0 || len(at[i].ID) != 2 || h.Country == "" || strings.EqualFold(at[i].ID, h.Country) {
+		return nil
+	}
+	box := quadkey.Box{West: max(h.Lon-coarseDegrees, -180), South: max(h.Lat-coarseDegrees, -90), East: min(h.Lon+coarseDegrees, 180), North: min(h.Lat+coarseDegrees, 90)}
+	near, _, err := n.regions.Within(n.ctx, tiles.WithinQuery{Box: box, Types: []string{countryType}})
+	if err != nil || slices.ContainsFunc(near, func(o tiles.Overlap) bool { return strings.EqualFold(o.ID, h.Country) }) {
+		return err
+	}
+	if n.drawn[h.Country] == nil {
+		n.drawn[h.Country] = map[string]uint64{}
+	}
+	n.drawn[h.Country][strings.ToUpper(at[i].ID)] += uint64(h.Population)
+	return nil
+}
+
+// drawnIn is what names.Meta has: each code in the one country of the map that most of its
+// people are drawn in.
+func (n *namer) drawnIn() map[string][]string {
+	in := map[string][]string{}
+	for _, code := range slices.Sorted(maps.Keys(n.drawn)) {
+		of := n.drawn[code]
+		country := slices.MaxFunc(slices.Sorted(maps.Keys(of)), func(a, b string) int { return cmp.Compare(of[a], of[b]) })
+		in[country] = append(in[country], code)
+	}
+	return in
+}
+
+// divisions is what names.Meta has: of each state the code that four fifths of its places have.
+func (n *namer) divisions() map[string]string {
+	codes := map[string]string{}
+	for state, of := range n.rows {
+		all := 0
+		for _, count := range of {
+			all += count
+		}
+		for code, count := range of {
+			if count*5 >= all*4 {
+				codes[state] = code
+			}
+		}
+	}
+	return codes
 }
 
 // maxNameBytes is the longest name that is searched.
@@ -250,6 +320,9 @@ type regionRecord struct {
 	ISO3166 code       `json:"iso_3166_2"`
 	Postal  code       `json:"postal"`
 	Country code       `json:"country"`
+	// What layers of one's own may have, by the names in use.
+	Population count `json:"population"`
+	PopEst     count `json:"pop_est"`
 }
 
 // code is a member that is a text, "" for anything else: in a layer of one's own it may be
@@ -264,6 +337,17 @@ func (c *code) UnmarshalJSON(value []byte) error {
 	return json.Unmarshal(value, (*string)(c))
 }
 
+// count is a member that is a whole number, or a text that is one, and 0 for anything else.
+type count uint64
+
+func (c *count) UnmarshalJSON(value []byte) error {
+	number, err := strconv.ParseFloat(strings.Trim(string(value), `"`), 64)
+	if *c = 0; err == nil && number >= 1 && number < 1<<53 && number == math.Trunc(number) {
+		*c = count(number)
+	}
+	return nil
+}
+
 func (n *namer) readLayer(level int, typ string, take func(names.Feature) error) error {
 	return n.regions.EachRegion(n.ctx, typ, "", true, func(id string, record, geometry []byte) error {
 		var r regionRecord
@@ -275,13 +359,22 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		}
 		f := names.Feature{
 			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: r.Bounds, Level: level,
-			Population: n.people[regionID{typ, id}], Country: string(cmp.Or(r.ISOA2, r.Country)), Code: string(cmp.Or(r.ISO3166, r.ISOA2)),
+			People: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)), Country: string(cmp.Or(r.ISOA2, r.Country)), Code: string(cmp.Or(r.ISO3166, r.ISOA2)),
 		}
 		if len(f.Country) != 2 {
 			f.Country = ""
 		}
 		if f.Country == "" && typ == countryType && r.Name == "Kosovo" {
 			f.Country = "XK" // which is in use, though ISO has not assigned it
+		}
+		if typ == countryType && f.Country != "" && n.places != nil {
+			is, err := n.places.Country(n.ctx, f.Country)
+			if err != nil && !errors.Is(err, places.ErrNoCode) {
+				return err
+			}
+			if is.Population > 0 {
+				f.Population = uint64(is.Population)
+			}
 		}
 		if f.Title = countyTitle(typ, id, &r); f.Title != "" {
 			f.Names = append(f.Names, search.Name{Text: f.Title})
@@ -299,8 +392,8 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if err := n.otherNames(&f, record); err != nil {
 			return err
 		}
-		n.drawn[f.Country] = n.drawn[f.Country] || typ == countryType
-		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level]); err != nil {
+		n.shown[f.Country] = n.shown[f.Country] || typ == countryType
+		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level], f.Country); err != nil {
 			return err
 		}
 		return take(f)
@@ -316,8 +409,9 @@ func (n *namer) all() []string {
 	return layers
 }
 
-// parents returns the regions of layers at a point, the smallest first.
-func (n *namer) parents(lat, lon float64, layers []string) (list []names.Parent, err error) {
+// parents returns the regions of layers at a point, the smallest first. Of those of one layer,
+// which are not in each other, it is the smallest, or the country with a code.
+func (n *namer) parents(lat, lon float64, layers []string, country string) (list []names.Parent, err error) {
 	if n.regions == nil || len(layers) == 0 {
 		return nil, nil
 	}
@@ -326,10 +420,15 @@ func (n *namer) parents(lat, lon float64, layers []string) (list []names.Parent,
 		return nil, err
 	}
 	for _, layer := range slices.Backward(layers) {
-		for _, r := range at {
-			if r.Type == layer {
-				list = append(list, names.Parent{Type: r.Type, ID: r.ID, Name: r.Name})
+		best := -1
+		for i := range at {
+			if r := &at[i]; r.Type == layer && (best < 0 || layer == countryType && strings.EqualFold(r.ID, country)) {
+				best = i
 			}
+		}
+		if best >= 0 {
+			r := &at[best]
+			list = append(list, names.Parent{Type: r.Type, ID: r.ID, Name: r.Name})
 		}
 	}
 	return list, nil
@@ -381,7 +480,7 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 			if err := n.addRecord(&f, h.ID, &r); err != nil {
 				return err
 			}
-			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
 				return err
 			}
 			if err := take(f); err != nil {

@@ -19,7 +19,7 @@ func (n *namer) readCountries(take func(names.Feature) error) error {
 	}
 	var nowhere []string
 	for _, c := range n.places.Countries() {
-		if n.drawn[c.Code] {
+		if n.shown[c.Code] {
 			continue
 		}
 		f := names.Feature{

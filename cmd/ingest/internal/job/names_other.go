@@ -122,7 +122,7 @@ func (n *namer) readStations(take func(names.Feature) error) error {
 			}
 			f := names.Feature{Kind: names.Station, ID: string(h.ID[:]), Name: r.Name, Country: r.Country, Code: r.ICAO, Lat: h.Lat, Lon: h.Lon}
 			addCodes(&f, r.ICAO, h.ID.WMO(), h.ID.String())
-			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
 				return err
 			}
 			if err := take(f); err != nil {
@@ -149,7 +149,7 @@ func (n *namer) readPoints(take func(names.Feature) error) error {
 			}
 			f := names.Feature{Kind: names.Point, Type: c.Meta().Name, ID: h.ID, Name: name, Lat: h.Lat, Lon: h.Lon}
 			var err error
-			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
 				return err
 			}
 			return take(f)

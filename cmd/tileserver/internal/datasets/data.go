@@ -82,6 +82,9 @@ type Names interface {
 	Feature(ctx context.Context, number uint64) (f names.Feature, ok bool, err error)
 	NameIn(ctx context.Context, typ, id, lang string) (string, bool, error)
 	NamesOf(ctx context.Context, typ, id string, fn func(lang, name string)) error
+	Drawn(country string) []string
+	Division(state string) string
+	State(code string) (id string, known bool)
 }
 
 // TimeZones is what the handlers ask of a generation of time zones.
@@ -130,6 +133,8 @@ type Sets struct {
 	Weather    *dataset.Live[Weather]
 	// Collections are those of users' own points.
 	Collections *Collections
+	// CountryByMap has the map say what country a place is in, and not its source.
+	CountryByMap bool
 }
 
 // States is the state of every data set that there is, in the order of /status, but for

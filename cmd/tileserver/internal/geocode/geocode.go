@@ -30,7 +30,7 @@ type Room struct {
 }
 
 func New(k *web.Kit, sets datasets.Sets, batch web.BatchLimits) *Room {
-	return &Room{Kit: k, batch: batch, Sources: geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries, Addresses: sets.Addresses}}
+	return &Room{Kit: k, batch: batch, Sources: geocoder.Sources{ByMap: sets.CountryByMap, Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries, Addresses: sets.Addresses}}
 }
 
 // Routes are the endpoints. The second name of /reverse stays where another service's

@@ -143,7 +143,7 @@ func (f *finding) around(r *reading) ([]names.Feature, error) {
 // regionsNamed returns the regions of a name or code. A text that is still being typed
 // may be the beginning of one.
 func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error) {
-	q := search.Query{Text: text, Limit: contextRegions, Exact: !f.forgiving, Whole: true, Lang: f.searchLang(), Countries: f.q.Countries, Budget: &f.budget}
+	q := search.Query{Text: text, Limit: contextRegions, Exact: !f.forgiving, Whole: true, Lang: f.searchLang(), Countries: f.countries, Budget: &f.budget}
 	for {
 		hits, err := f.names.Search(f.ctx, q, nil)
 		if errors.Is(err, places.ErrQuery) {

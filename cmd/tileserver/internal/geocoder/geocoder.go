@@ -17,7 +17,6 @@ import (
 	"quadrille/places/names"
 	"quadrille/places/search"
 	"quadrille/quadkey"
-	"quadrille/tiles"
 )
 
 // Kinds of results besides those of package names.
@@ -42,6 +41,8 @@ type Sources struct {
 	Names      *dataset.Live[datasets.Names]
 	Boundaries *dataset.Live[datasets.Boundaries]
 	Addresses  *dataset.Live[datasets.Addresses]
+
+	ByMap bool // as in hierarchy.View
 
 	layers hierarchy.Layers
 }
@@ -113,11 +114,12 @@ type Session struct {
 	regions   datasets.Pinned[datasets.Boundaries]
 	addresses datasets.Pinned[datasets.Addresses]
 	layers    *hierarchy.Layers
+	byMap     bool
 }
 
 // Begin pins what is published.
 func (s *Sources) Begin() *Session {
-	return &Session{datasets.Pin(s.Places), datasets.Pin(s.Names), datasets.Pin(s.Boundaries), datasets.Pin(s.Addresses), &s.layers}
+	return &Session{datasets.Pin(s.Places), datasets.Pin(s.Names), datasets.Pin(s.Boundaries), datasets.Pin(s.Addresses), &s.layers, s.ByMap}
 }
 
 // Release ends the session.
@@ -128,9 +130,13 @@ func (s *Session) Release() {
 	s.addresses.Release()
 }
 
-// IDs are the generations that answers are made from, for entity tags.
+// IDs are the generations that answers are made from, and whose view, for entity tags.
 func (s *Session) IDs() []uint64 {
-	return []uint64{s.places.ID, s.names.ID, s.regions.ID, s.addresses.ID}
+	ids := []uint64{s.places.ID, s.names.ID, s.regions.ID, s.addresses.ID}
+	if s.byMap {
+		ids = append(ids, 1)
+	}
+	return ids
 }
 
 // finding is one search.
@@ -144,6 +150,7 @@ type finding struct {
 	regions   datasets.Boundaries
 	addresses datasets.Addresses
 	view      hierarchy.View // of these
+	countries []string       // what rows may have of those that are asked for
 	// noAddresses says why addresses cannot be asked. Only a text that is one needs them.
 	noAddresses error
 
@@ -165,8 +172,9 @@ func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	f.view = hierarchy.View{Places: f.places, Names: f.names, Boundaries: f.regions, Layers: s.layers,
+	f.view = hierarchy.View{Places: f.places, Names: f.names, Boundaries: f.regions, Layers: s.layers, ByMap: s.byMap,
 		Generations: hierarchy.Generations{Places: s.places.ID, Names: s.names.ID, Boundaries: s.regions.ID}}
+	f.countries = f.view.Wide(q.Countries)
 	if !has[0] && !has[1] {
 		_, err = s.places.Get()
 		return nil, err
@@ -354,7 +362,7 @@ func (f *finding) order() {
 // query is the search for a text in a data set, within regions if there are any.
 func (f *finding) query(text string, limit int, within []names.Feature) search.Query {
 	q := search.Query{
-		Text: text, Limit: limit, Lang: f.searchLang(), Countries: f.q.Countries, Box: f.q.Box,
+		Text: text, Limit: limit, Lang: f.searchLang(), Countries: f.countries, Box: f.q.Box,
 		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.Exact, Whole: f.whole, Budget: &f.budget,
 	}
 	if len(within) > 0 {
@@ -377,10 +385,16 @@ func boxOf(b [4]float64) *quadkey.Box {
 
 // match finds what a text names, inside one of the regions if there are any.
 func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
+	f.budget.Dropped = false
 	if f.places != nil && f.wants(Place) {
+		q := f.query(text, limit, within)
+		if len(within) == 1 && within[0].Type == hierarchy.Country && within[0].Country != "" && len(f.countries) == 0 {
+			// Its bounds may leave out parts that lie far off.
+			q.Box, q.Countries = f.q.Box, f.view.Wide([]string{within[0].Country})
+		}
 		var hits []search.Hit
 		err := f.share(f.budget.Seeks/2, func() (err error) {
-			hits, _, err = f.places.Search(f.ctx, f.query(text, limit, within), nil)
+			hits, _, err = f.places.Search(f.ctx, q, nil)
 			return err
 		})
 		if err != nil {
@@ -388,20 +402,19 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 		}
 		for i := range hits {
 			h := &hits[i]
-			lat, lon := degrees(h.Lat), degrees(h.Lon)
-			in, err := f.within(lat, lon, within)
-			if err != nil {
-				return err
-			}
-			if !in {
-				continue
-			}
-			if !f.budget.Take(1) {
+			if !f.budget.Take(2) {
 				break
 			}
 			r := Result{Match: &h.Match, Score: h.Score - penalty}
 			if err := f.places.Hit(f.ctx, h.ID, &r.Place); err != nil {
 				return datasets.Inside(err)
+			}
+			in, err := f.within(&r.Place, within)
+			if err != nil {
+				return err
+			}
+			if !in {
+				continue
 			}
 			if h.Match.Kind == search.Prefix && isCity(text, r.Place.Name) {
 				r.Score += cityBonus
@@ -427,12 +440,23 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 	}
 	for i := range hits {
 		h := &hits[i]
-		if !f.wants(h.Kind) || len(within) > 0 && !slices.ContainsFunc(within, func(r names.Feature) bool { return inside(&h.Feature, &r) }) {
+		if !f.wants(h.Kind) || !f.ofCountries(&h.Feature) || len(within) > 0 && !slices.ContainsFunc(within, func(r names.Feature) bool { return inside(&h.Feature, &r) }) {
 			continue
 		}
 		f.found = append(f.found, Result{Feature: h.Feature, Match: &h.Match, Score: h.Score - penalty})
 	}
+	if f.budget.Dropped { // what is meant is elsewhere
+		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
+	}
 	return nil
+}
+
+// ofCountries reports whether a feature is of one of the countries that are asked for, by its
+// own code or by what is around it.
+func (f *finding) ofCountries(of *names.Feature) bool {
+	return len(f.q.Countries) == 0 || slices.Contains(f.q.Countries, of.Country) || slices.ContainsFunc(of.Parents, func(p names.Parent) bool {
+		return p.Type == hierarchy.Country && slices.Contains(f.q.Countries, strings.ToUpper(p.ID))
+	})
 }
 
 // isCity reports whether a name is a text and then what tells a city from the region
@@ -473,33 +497,16 @@ func inside(f, region *names.Feature) bool {
 	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && p.ID == region.ID })
 }
 
-// within reports whether a position is in one of the regions, or there are none.
-func (f *finding) within(lat, lon float64, regions []names.Feature) (bool, error) {
-	if len(regions) == 0 {
-		return true, nil
+// within reports whether a place is of the countries that are asked for, and in one of some
+// regions if there are any.
+func (f *finding) within(p *places.Hit, regions []names.Feature) (bool, error) {
+	in, err := f.view.InCountries(f.ctx, p, f.q.Countries)
+	if err != nil || !in || len(regions) == 0 {
+		return in, err
 	}
-	if f.regions == nil {
-		return false, nil
-	}
-	var types []string
+	list := make([]names.Parent, len(regions))
 	for i := range regions {
-		if !slices.Contains(types, regions[i].Type) {
-			types = append(types, regions[i].Type)
-		}
+		list[i] = names.Parent{Type: regions[i].Type, ID: regions[i].ID, Name: regions[i].Name}
 	}
-	if !f.budget.Take(len(types)) {
-		return false, nil
-	}
-	at, err := f.regions.At(f.ctx, lat, lon, types...)
-	if errors.Is(err, tiles.ErrUnknownType) {
-		return false, nil // the names are of another generation
-	}
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(at, func(r tiles.Region) bool {
-		return slices.ContainsFunc(regions, func(o names.Feature) bool { return o.Type == r.Type && o.ID == r.ID })
-	}), nil
+	return f.view.In(f.ctx, p, list)
 }
-
-func degrees(units int32) float64 { return float64(units) / 1e7 }

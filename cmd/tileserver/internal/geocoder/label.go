@@ -50,6 +50,8 @@ func (f *finding) label() error {
 		case Position:
 			r.Parents, err = f.view.At(f.ctx, r.Lat, r.Lon)
 			r.Parents = hierarchy.Around(r.Parents)
+		default:
+			r.Parents, err = f.view.Around(f.ctx, r.Parents, r.Country)
 		}
 		if err != nil {
 			return err
@@ -72,6 +74,9 @@ func (f *finding) describe(r *Result) error {
 	}
 	if err := f.city(r); err != nil {
 		return err
+	}
+	if r.Country != "" && r.Type != hierarchy.Country {
+		r.Country = CountryOf(r) // as the label has it
 	}
 	r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
 	return nil

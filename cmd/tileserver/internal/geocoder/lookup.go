@@ -41,7 +41,8 @@ func (s *Session) Feature(ctx context.Context, number uint64) (Result, bool, err
 	if err != nil || !ok {
 		return Result{}, false, err
 	}
-	return Result{Feature: feature, Label: Label(feature.Name, feature.Parents)}, true, nil
+	feature.Parents, err = f.view.Around(ctx, feature.Parents, feature.Country)
+	return Result{Feature: feature, Label: Label(feature.Name, feature.Parents)}, err == nil, err
 }
 
 // Region returns the record of a region with its geometry, as tiles.Reader.Region does;

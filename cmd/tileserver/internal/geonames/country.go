@@ -12,6 +12,7 @@ import (
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/places"
+	"quadrille/places/names"
 	"quadrille/tiles"
 )
 
@@ -41,6 +42,9 @@ func (g *request) countryAt(ctx context.Context, lat, lon, radius float64) (poin
 				return pointCountry{strings.ToUpper(m.ID), m.Name, m.Distance}, nil
 			}
 		}
+		if code, err := g.countryOfDivisions(ctx, lat, lon); code != "" || err != nil {
+			return pointCountry{code: code}, err
+		}
 		// Beyond the distance of borders only places tell. Within it, they do
 		// for land whose region has no code of a country.
 		reach = max(radius, localtime.ShoreReach)
@@ -51,15 +55,49 @@ func (g *request) countryAt(ctx context.Context, lat, lon, radius float64) (poin
 	return g.countryOfPlaces(ctx, lat, lon, reach)
 }
 
-// countryOfPlaces is the country of the nearest populated place.
-func (g *request) countryOfPlaces(ctx context.Context, lat, lon, reach float64) (pointCountry, error) {
-	docs, err := g.view.PlacesNear(ctx, lat, lon, reach, "")
-	for i := range docs {
-		if docs[i].Country != "" {
-			return pointCountry{code: docs[i].Country}, err
+// countryOfDivisions is the country of the state or county that holds a point off a coarser
+// coast of its country.
+func (g *request) countryOfDivisions(ctx context.Context, lat, lon float64) (string, error) {
+	v, at, err := g.regionsAt(ctx, lat, lon)
+	if slices.ContainsFunc(at, func(p names.Parent) bool { return p.Type == hierarchy.Country }) {
+		return "", err
+	}
+	for i := range at {
+		if code := v.CountryOf(&at[i]); code != "" {
+			return code, err
 		}
 	}
-	return pointCountry{}, err
+	return "", err
+}
+
+// regionsAt returns what is around a point, and what tells more of it.
+func (g *request) regionsAt(ctx context.Context, lat, lon float64) (v hierarchy.View, at []names.Parent, err error) {
+	if v, err = g.view.Hierarchy(); err == nil {
+		at, err = v.At(ctx, lat, lon)
+	}
+	return v, hierarchy.Around(at), err
+}
+
+// countryOfPlaces is the country of the populated place that a point is told by.
+func (g *request) countryOfPlaces(ctx context.Context, lat, lon, reach float64) (pointCountry, error) {
+	v, at, err := g.regionsAt(ctx, lat, lon)
+	if err != nil {
+		return pointCountry{}, err
+	}
+	near, err := g.view.PlacesNear(ctx, lat, lon, reach, "")
+	if err != nil {
+		return pointCountry{}, err
+	}
+	for i := range near {
+		is, err := v.Relate(ctx, &near[i], at)
+		if err != nil {
+			return pointCountry{}, err
+		}
+		if near[i].Country != "" && is.Same(hierarchy.Country) {
+			return pointCountry{code: near[i].Country}, nil
+		}
+	}
+	return pointCountry{}, nil
 }
 
 // countryMembers writes a country's code and name.
@@ -177,7 +215,7 @@ func (g *request) countrySubdivision(ctx context.Context) error {
 		}
 	}
 	if level > 1 {
-		if err := g.lowerDivisions(ctx, lat, lng, country.code, &d, level); err != nil {
+		if err := g.lowerDivisions(ctx, country.code, &d, level); err != nil {
 			return err
 		}
 	}
@@ -192,72 +230,82 @@ func (g *request) countrySubdivision(ctx context.Context) error {
 type division struct {
 	code, name, iso string
 	metres          float64
-	place           uint32 // the nearest one in it
-	near            []places.Hit
+	county          *names.Parent // that holds the point
+	place           uint32        // the nearest one in the county, or else in the division
 }
 
-// divisionAt joins the region of type state with the nearest place, which
-// alone knows GeoNames' code: it counts if its division has the region's name
-// or code, or if no states are published there. Regions may be smaller than
-// GeoNames' divisions, such as the départements of France, or called otherwise,
-// such as Berlin, its State of Berlin: then the division is that of the nearest
-// place in the same region.
+// divisionAt joins the region of type state with GeoNames' code: that of its places, or else of
+// the nearest one in it, or of the nearest of the country where no states are published. Regions
+// may be smaller than GeoNames' divisions, such as the départements of France, or called otherwise,
+// such as Berlin, its State of Berlin: then the division is told.
 func (g *request) divisionAt(ctx context.Context, lat, lon, radius float64, country string) (d division, err error) {
-	b, ok, err := localtime.Have(&g.view.Boundaries)
+	v, at, err := g.regionsAt(ctx, lat, lon)
 	if err != nil {
 		return d, err
 	}
-	region := ""
-	if ok && localtime.HasType(b, localtime.StateType) {
-		found, err := b.Nearest(ctx, lat, lon, min(radius, tiles.MaxSnap), localtime.StateType)
+	state := func() int {
+		return slices.IndexFunc(at, func(p names.Parent) bool { return p.Type == hierarchy.State })
+	}
+	if radius > 0 && state() < 0 && v.Boundaries != nil && localtime.HasType(v.Boundaries, hierarchy.State) {
+		found, err := v.Boundaries.Nearest(ctx, lat, lon, min(radius, tiles.MaxSnap), hierarchy.State)
 		if err != nil {
 			return d, err
 		}
-		for i := range found {
-			m := &found[i]
-			if m.Kind == tiles.MatchNone {
-				continue
-			}
-			region = m.ID
-			d.name, d.metres, d.iso = m.Name, m.Distance, isoOf(m.ID, country)
-			break
+		if len(found) > 0 && found[0].Kind != tiles.MatchNone {
+			at = append(slices.Clip(at), names.Parent{Type: hierarchy.State, ID: found[0].ID, Name: found[0].Name})
+			d.metres = found[0].Distance
 		}
+	}
+	// Of layers that disagree about the country that of countries is right.
+	at = slices.DeleteFunc(slices.Clone(at), func(p names.Parent) bool {
+		of := v.CountryOf(&p)
+		return p.Type == hierarchy.State && of != "" && !slices.Contains(v.Wide([]string{country}), of) && !strings.EqualFold(p.ID, of+"-"+country)
+	})
+	if d.county, at, err = countyOf(ctx, &v, at, country); err != nil {
+		return d, err
+	}
+	full, own := "", ""
+	if i := state(); i >= 0 {
+		d.name, d.iso = at[i].Name, isoOf(at[i].ID, country)
+		full = v.Division(at[i].ID)
 	}
 	near, err := g.view.PlacesNear(ctx, lat, lon, max(radius, localtime.PlaceReach), country)
 	if err != nil {
 		return d, err
 	}
-	d.near = near
-	if ok && region == "" { // no state is drawn here, but a county may be
-		if _, err := g.countyAt(ctx, lat, lon, &d); err != nil {
-			return d, err
-		}
-	}
+	inCounty := false
 	for i := range near {
-		if d.place != 0 && near[i].ID != d.place {
-			continue
-		}
 		p := &near[i]
-		iso, _ := places.ISODivision(country, p.Admin1)
-		if p.Admin1 == "" || d.name != "" && !hierarchy.EqualNames(p.Admin1Name, d.name) && (iso == "" || iso != d.iso) {
-			continue
-		}
-		d.code, d.place = p.Admin1, p.ID
-		if d.name == "" {
-			d.name = p.Admin1Name
-		}
-		break
-	}
-	if d.place == 0 && region != "" {
-		p, err := nearestIn(ctx, b, localtime.StateType, region, near)
+		is, err := v.Relate(ctx, p, at)
 		if err != nil {
 			return d, err
 		}
-		if p != nil {
-			if !sameName(p.Admin1Name, d.name) {
+		same := d.county != nil && is.Same(hierarchy.County)
+		if p.Admin1 != "" && is.Same(hierarchy.State) && (d.place == 0 || same && !inCounty) {
+			d.place, d.code, own, inCounty = p.ID, p.Admin1, p.Admin1Name, same
+		}
+	}
+	if d.county != nil && !inCounty {
+		d.place = 0
+	}
+	if code, ok := strings.CutPrefix(full, country+"."); ok && v.Places != nil {
+		known, err := v.Places.Division(ctx, full)
+		if err != nil && !errors.Is(err, places.ErrNoCode) {
+			return d, datasets.Inside(err)
+		}
+		if d.code != code {
+			d.place = 0
+		}
+		d.code, own = code, known.Name
+	}
+	if own != "" {
+		if iso, _ := places.ISODivision(country, d.code); d.name == "" {
+			d.name = own
+		} else if !hierarchy.EqualNames(own, d.name) && (iso == "" || iso != d.iso) {
+			if !sameName(own, d.name) {
 				d.iso = "" // it is that of the region
 			}
-			d.code, d.place, d.name = p.Admin1, p.ID, p.Admin1Name
+			d.name = own
 		}
 	}
 	if d.code == "" {
@@ -268,34 +316,46 @@ func (g *request) divisionAt(ctx context.Context, lat, lon, radius float64, coun
 	return d, nil
 }
 
-// nearestIn returns the first of some places that is in a region of a type
-// and has a division with a name; nil when there is none.
-func nearestIn(ctx context.Context, b datasets.Boundaries, typ, region string, near []places.Hit) (*places.Hit, error) {
-	for i := range near {
-		p := &near[i]
-		if p.Admin1 == "" || p.Admin1Name == "" {
-			continue
-		}
-		at, err := b.At(ctx, p.Lat, p.Lon, typ)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(at, func(r tiles.Region) bool { return r.ID == region }) {
-			return p, nil
+// countyOf returns the county among some regions at a point, nil where there is none or it is of
+// another country or state: layers may disagree. Where no state is drawn that of the county is
+// added.
+func countyOf(ctx context.Context, v *hierarchy.View, at []names.Parent, country string) (*names.Parent, []names.Parent, error) {
+	index := func(list []names.Parent, typ string) int {
+		return slices.IndexFunc(list, func(p names.Parent) bool { return p.Type == typ })
+	}
+	i, state := index(at, hierarchy.County), index(at, hierarchy.State)
+	if i < 0 {
+		return nil, at, nil
+	}
+	county := at[i]
+	if v.Names == nil {
+		return &county, at, nil
+	}
+	known, ok, err := v.Names.Feature(ctx, names.Number(names.Region, county.Type, county.ID))
+	if err != nil || !ok {
+		return &county, at, err
+	}
+	of := strings.ToLower(known.Code) // of the state, as its id is
+	if j := index(known.Parents, hierarchy.State); j >= 0 {
+		of = known.Parents[j].ID
+	}
+	j := index(known.Parents, hierarchy.Country)
+	switch {
+	case j >= 0 && !strings.EqualFold(known.Parents[j].ID, country), state >= 0 && of != "" && at[state].ID != of:
+		return nil, at, nil
+	case state < 0 && of != "":
+		if known, ok, err = v.Names.Feature(ctx, names.Number(names.Region, hierarchy.State, of)); ok && err == nil {
+			at = append(slices.Clip(at), names.Parent{Type: hierarchy.State, ID: of, Name: known.Name})
 		}
 	}
-	return nil, nil
+	return &county, at, err
 }
 
 // lowerDivisions writes the divisions of levels 2 to 5: those of the nearest place in the
 // county that holds the point, or else in the division, where no counties are drawn.
-func (g *request) lowerDivisions(ctx context.Context, lat, lon float64, country string, d *division, level int) error {
+func (g *request) lowerDivisions(ctx context.Context, country string, d *division, level int) error {
 	finder, ok, err := localtime.Have(&g.view.Places)
 	if !ok {
-		return err
-	}
-	county, err := g.countyAt(ctx, lat, lon, d)
-	if err != nil {
 		return err
 	}
 	var place places.Record
@@ -304,7 +364,7 @@ func (g *request) lowerDivisions(ctx context.Context, lat, lon float64, country 
 			return datasets.Inside(err)
 		}
 	}
-	if county != nil {
+	if county := d.county; county != nil {
 		if code, known := hierarchy.CountyCode(county.ID, country); known && code != place.Admin2 {
 			place.Admin2, place.Admin2Name = code, ""
 		}
@@ -317,27 +377,4 @@ func (g *request) lowerDivisions(ctx context.Context, lat, lon float64, country 
 	}
 	g.text("adminName2", place.Admin2Name)
 	return nil
-}
-
-// countyAt returns the county that holds a point, nil where none is drawn, and makes the
-// nearest place in it that of the division.
-func (g *request) countyAt(ctx context.Context, lat, lon float64, d *division) (*tiles.Region, error) {
-	b, ok, err := localtime.Have(&g.view.Boundaries)
-	if !ok || !localtime.HasType(b, hierarchy.County) {
-		return nil, err
-	}
-	at, err := b.At(ctx, lat, lon, hierarchy.County)
-	if err != nil || len(at) == 0 {
-		return nil, err
-	}
-	p, err := nearestIn(ctx, b, hierarchy.County, at[0].ID, d.near)
-	switch {
-	case p == nil:
-		d.place = 0
-	case d.code != "" && p.Admin1 != d.code:
-		return nil, err // the layers disagree about the state
-	default:
-		d.place = p.ID
-	}
-	return &at[0], err
 }

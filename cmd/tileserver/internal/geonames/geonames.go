@@ -20,6 +20,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -30,10 +31,11 @@ import (
 // Room answers as the web services of GeoNames do.
 type Room struct {
 	*web.Kit
-	sets datasets.Sets
+	sets   datasets.Sets
+	layers hierarchy.Layers
 }
 
-func New(k *web.Kit, sets datasets.Sets) *Room { return &Room{k, sets} }
+func New(k *web.Kit, sets datasets.Sets) *Room { return &Room{Kit: k, sets: sets} }
 
 // Values of GeoNames' error objects that are used here.
 const (
@@ -139,13 +141,13 @@ func (s *Room) geonames(e *endpoint, isJSON bool) echo.HandlerFunc {
 		if err != nil {
 			return s.fail(c, g, a, "", err)
 		}
-		g.view = localtime.Pin(&s.sets)
+		g.view = localtime.Pin(&s.sets, &s.layers)
 		defer g.view.Release()
 		if e.moment {
 			a.Cache = web.NoStore
 		} else {
 			// Time zones are given with the offsets of the year.
-			etag := s.RequestTag(r, a, g.view.Boundaries.ID, g.view.Places.ID, g.view.TimeZones.ID, uint64(g.now.Year()))
+			etag := s.RequestTag(r, a, g.view.Boundaries.ID, g.view.Places.ID, g.view.TimeZones.ID, g.view.Names.ID, uint64(g.now.Year()))
 			a.Tag = &etag
 			if web.Matches(r, a.Tag, false) {
 				return s.NotModified(c, a)

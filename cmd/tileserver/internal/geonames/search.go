@@ -58,6 +58,16 @@ func (g *request) search(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(q.filter.Countries) > 0 {
+		v, err := g.view.Hierarchy()
+		if err != nil {
+			return err
+		}
+		if q.filter.Countries, err = v.Territories(ctx, q.filter.Countries); err != nil {
+			return err
+		}
+		q.query.Countries = q.filter.Countries
+	}
 	var found []places.Record
 	var total int
 	if q.query.Text != "" {

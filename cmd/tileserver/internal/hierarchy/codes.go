@@ -40,9 +40,9 @@ func inCountry(id string, p *places.Hit) verdict {
 	return yesOrNo(strings.EqualFold(id, p.Country))
 }
 
-// in tells whether a place is in a state by the codes of its row, or else by the name of
-// its first-level division.
-func (s *states) in(state *names.Parent, p *places.Hit) verdict {
+// inState tells whether a place is in a state by the codes of its row, by the code that the rows
+// of the state's other places have, or else by the name of its first-level division.
+func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	country, iso := Division(state.ID)
 	if iso != "" && p.Country != "" && country != p.Country {
 		return yesOrNo(iso == p.Country) // us-pr, with a code of a country of its own
@@ -50,16 +50,55 @@ func (s *states) in(state *names.Parent, p *places.Hit) verdict {
 	if p.Admin1 == "" {
 		return unknown
 	}
-	if own, known := places.ISODivision(p.Country, p.Admin1); known && own != "" && iso != "" && p.Country != "GB" {
+	if own, known := places.ISODivision(p.Country, p.Admin1); known && own != "" && iso != "" && p.Country != "GB" && (own == iso || s.ids[strings.ToLower(p.Country+"-"+own)]) {
 		return yesOrNo(own == iso)
 	}
-	if EqualNames(p.Admin1Name, state.Name) {
+	code := v.Division(state.ID)
+	if own := p.Country + "." + p.Admin1; v.Names != nil {
+		switch only, known := v.Names.State(own); {
+		case only != "":
+			return yesOrNo(only == state.ID)
+		case known && (code == "" || code == own):
+			return unknown // it may be in another part of the division
+		case known:
+			return no
+		}
+	}
+	switch {
+	case EqualNames(p.Admin1Name, state.Name):
 		return yes
+	case code != "":
+		return no
 	}
 	if s.named(p) != "" && iso != "" {
 		return no // the name is another's
 	}
 	return unknown
+}
+
+// Division is GeoNames' code of the first-level division that a state is, or a part of, such
+// as FR.76, by the rows of its places; "" where they do not agree.
+func (v *View) Division(state string) string {
+	if v.Names == nil {
+		return ""
+	}
+	return v.Names.Division(state)
+}
+
+// CountryOf is the code of the country that a state or county is in, "" where it is unknown. A
+// territory's may be its own.
+func (v *View) CountryOf(r *names.Parent) string {
+	switch {
+	case r.Type == County && isFIPS(r.ID) && r.ID < "60": // from which on territories have theirs
+		return "US"
+	case r.Type != State:
+		return ""
+	}
+	if country, _ := Division(r.ID); country != "" {
+		return country
+	}
+	country, _, _ := strings.Cut(v.Division(r.ID), ".")
+	return country
 }
 
 // inCounty tells whether a county has the code of a second-level division of a country. Ids of

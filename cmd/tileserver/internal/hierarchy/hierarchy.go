@@ -52,6 +52,9 @@ type View struct {
 	Boundaries  datasets.Boundaries
 	Generations Generations // of these
 	Layers      *Layers
+	// ByMap has the map say in what country a place is, and not its row: what a coarse map
+	// draws across a border is then in the other country.
+	ByMap bool
 }
 
 // Municipal reports whether the regions of a type are municipalities.

@@ -1,10 +1,12 @@
 package hierarchy
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/internal/tilestest"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -203,6 +205,76 @@ func TestCity(t *testing.T) {
 		city, ok, err := v.City(t.Context(), &hit)
 		if err != nil || city.Name != want || ok != (want != "") {
 			t.Errorf("%s: %q, %v, %v", list[i].Name, city.Name, ok, err)
+		}
+	}
+}
+
+// codes are what rows of places tell of the map.
+type codes struct {
+	datasets.Names
+	drawn     map[string][]string
+	divisions map[string]string
+}
+
+func (c codes) Drawn(country string) []string { return c.drawn[country] }
+
+func (c codes) Division(state string) string { return c.divisions[state] }
+
+func (c codes) State(code string) (id string, known bool) {
+	for state, of := range c.divisions {
+		if of == code {
+			id, known = state, true
+		}
+	}
+	return id, known
+}
+
+func (codes) Feature(context.Context, uint64) (f names.Feature, ok bool, err error) {
+	return f, false, nil
+}
+
+// A filter by country takes what the row has and what the map says, and a territory goes with
+// the country that it is drawn in.
+func TestFilters(t *testing.T) {
+	list := []places.Place{
+		{Name: "Detroit", Country: "US", Admin1: "MI", Lat: 42.33, Lon: -83.05},
+		{Name: "Cayenne", Country: "GF", Lat: 44, Lon: -78},                // drawn as a part of Canada
+		{Name: "Sevastopol", Country: "US", Lat: 44, Lon: -78.5},           // claimed by both
+		{Name: "Lévis", Country: "CA", Admin1: "10", Lat: 44, Lon: -79.01}, // drawn in Ontario
+	}
+	v := world(t, list...)
+	v.Names = codes{drawn: map[string][]string{"CA": {"GF", "US"}}, divisions: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"}}
+	if got := v.Wide([]string{"CA"}); !slices.Equal(got, []string{"CA", "GF", "US"}) {
+		t.Errorf("%v", got)
+	}
+	if got, err := v.Territories(t.Context(), []string{"CA"}); err != nil || !slices.Equal(got, []string{"CA", "GF"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for i, want := range []struct{ us, ca, ontario, quebec bool }{{true, false, false, false}, {false, true, false, false}, {true, true, false, false}, {false, true, false, true}} {
+		var hit places.Hit
+		if err := v.Places.Hit(t.Context(), list[i].ID, &hit); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			typ, id string
+			want    bool
+		}{{Country, "us", want.us}, {Country, "ca", want.ca}, {State, "ca-on", want.ontario}, {State, "ca-qc", want.quebec}} {
+			if in, err := v.In(t.Context(), &hit, []names.Parent{{Type: c.typ, ID: c.id}}); err != nil || in != c.want {
+				t.Errorf("%s in %s: %v, %v", hit.Name, c.id, in, err)
+			}
+		}
+		if in, err := v.InCountries(t.Context(), &hit, []string{"CA", "XX"}); err != nil || in != want.ca {
+			t.Errorf("%s in CA: %v, %v", hit.Name, in, err)
+		}
+	}
+	var claimed places.Hit
+	if err := v.Places.Hit(t.Context(), list[2].ID, &claimed); err != nil {
+		t.Fatal(err)
+	}
+	for byMap, want := range map[bool]string{false: "us", true: "ca"} {
+		v.ByMap = byMap
+		if of, err := v.Of(t.Context(), &claimed); err != nil || ids(of) != want {
+			t.Errorf("by the map %v: %q, want %q, %v", byMap, ids(of), want, err)
 		}
 	}
 }

@@ -38,9 +38,9 @@ type order struct {
 
 // states are what rows of places are compared with.
 type states struct {
-	// of are the ids of the states of each country that has some with codes of ISO 3166-2, by
-	// folded name. That of a name that two have is "".
-	of map[string]map[string]string
+	// of are the ids of the states of each country, by folded name. That of a name that two have is "".
+	of  map[string]map[string]string
+	ids map[string]bool
 	// counties says that counties are drawn only where states are.
 	counties bool
 }
@@ -66,7 +66,7 @@ func (v *View) states(ctx context.Context) (*states, error) {
 	if all := o.states.Load(); all != nil {
 		return all, nil
 	}
-	all := &states{of: map[string]map[string]string{}, counties: true}
+	all := &states{of: map[string]map[string]string{}, ids: map[string]bool{}, counties: true}
 	if v.published(County) {
 		err := v.Boundaries.EachRegion(ctx, County, "", false, func(id string, _, _ []byte) error {
 			if !isFIPS(id) { // of the United States, whose states are those of the layer
@@ -84,13 +84,14 @@ func (v *View) states(ctx context.Context) (*states, error) {
 		return all, nil
 	}
 	err := v.Boundaries.EachRegion(ctx, State, "", false, func(id string, record, _ []byte) error {
-		country, _ := Division(id)
-		if country == "" {
-			return nil
-		}
-		var is struct{ Name string }
+		all.ids[id] = true
+		var is struct{ Name, Country string }
 		if err := json.Unmarshal(record, &is); err != nil {
 			return err
+		}
+		country, _ := Division(id)
+		if country = cmp.Or(country, is.Country); country == "" {
+			return nil
 		}
 		if all.of[country] == nil {
 			all.of[country] = map[string]string{}

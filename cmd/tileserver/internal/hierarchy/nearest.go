@@ -12,29 +12,38 @@ import (
 
 // Nearest returns the places that a point is told by, nearest first but for the first one,
 // and how that is related to the point: it is of the point's own municipality where that is
-// known, else what Prefer returns. at are the regions at the point. q asks for the places.
-func (v *View) Nearest(ctx context.Context, q places.NearbyQuery, at []names.Parent) (hits []places.Hit, first Relation, err error) {
+// known, else what prefer returns. at are the regions at the point. q asks for the places, of
+// which found are those that are known, nearest first; they are not changed.
+func (v *View) Nearest(ctx context.Context, q places.NearbyQuery, at []names.Parent, found ...places.Hit) (hits []places.Hit, first Relation, err error) {
 	limit := max(q.Limit, 1)
 	if len(at) > 0 && v.Municipal(at[0].Type) {
 		hits, err = v.inMunicipality(ctx, q, &at[0], limit)
 		return hits, Near, err
 	}
 	q.Limit = limit
-	if hits, _, err = v.Places.Nearby(ctx, q, nil); err != nil || len(hits) == 0 || len(at) == 0 {
+	if hits = found[:min(len(found), limit)]; len(hits) < limit {
+		hits, _, err = v.Places.Nearby(ctx, q, nil)
+	}
+	if err != nil || len(hits) == 0 || len(at) == 0 {
 		return hits, Near, err
 	}
-	best, first, err := v.Prefer(ctx, q, &hits[0], at)
+	best, first, err := v.prefer(ctx, q, &hits[0], at)
 	if err != nil || best.ID == hits[0].ID {
 		return hits, first, err
 	}
-	hits = slices.DeleteFunc(hits, func(h places.Hit) bool { return h.ID == best.ID })
-	return slices.Insert(hits, 0, best)[:min(len(hits)+1, limit)], first, nil
+	list := []places.Hit{best}
+	for i := 0; len(list) < limit && i < len(hits); i++ {
+		if hits[i].ID != best.ID {
+			list = append(list, hits[i])
+		}
+	}
+	return list, first, nil
 }
 
-// Prefer returns the place that a point with some regions is told by: the nearest one, which q
+// prefer returns the place that a point with some regions is told by: the nearest one, which q
 // has found, or one of its own country that is at most twice as far, or than that one of its own
 // state, or than that one of its own county.
-func (v *View) Prefer(ctx context.Context, q places.NearbyQuery, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
+func (v *View) prefer(ctx context.Context, q places.NearbyQuery, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
 	best = *nearest
 	is, err = v.Relate(ctx, &best, at)
 	for reach := 0.0; err == nil && is.Apart() && 2*best.DistanceM > reach; {
@@ -77,6 +86,10 @@ const (
 // Apart reports whether the place is in another country, state or county.
 func (r Relation) Apart() bool { return r > Near }
 
+// Same reports whether the place is in the point's own region of a type, as far as is known, and
+// in what is around that.
+func (r Relation) Same(typ string) bool { return r < apart(typ) }
+
 // Relate tells how a place is related to a point with some regions: by its row, and by the
 // map where the row does not tell.
 func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Relation, error) {
@@ -96,17 +109,22 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 		var known verdict
 		switch r.Type {
 		case Country:
-			if known = inCountry(r.ID, p); known == no {
+			if v.ByMap {
+				break
+			}
+			if known = inCountry(r.ID, p); known != yes && p.Country != "" {
 				name, err := v.drawn(ctx, p.Country)
 				if err != nil {
 					return is, err
 				}
-				if name == "" { // it may be drawn as a part of this one
+				if name == "" && known == no { // it may be drawn as a part of this one
 					known, is = unknown, Near
+				} else if name != "" && known == unknown { // which may be a part of its country
+					is = Near
 				}
 			}
 		case State:
-			known = all.in(&r, p)
+			known = v.inState(all, &r, p)
 		case County:
 			row, err := v.divisions(ctx, p.ID)
 			if err != nil {

@@ -31,6 +31,17 @@ func (v *View) find(ctx context.Context, p *places.Hit) ([]names.Parent, error) 
 	return r.list, nil
 }
 
+// Around leaves what is around a feature of the index of names of the regions that hold it: see
+// the function. It is in the country whose code its source has, as a place is.
+func (v *View) Around(ctx context.Context, list []names.Parent, country string) ([]names.Parent, error) {
+	r := &row{View: v, Hit: &places.Hit{Country: country}, list: Around(list)}
+	if v.Boundaries == nil {
+		return r.list, nil
+	}
+	err := r.country(ctx)
+	return r.list, err
+}
+
 // row is a place whose regions are being found.
 type row struct {
 	*View
@@ -68,7 +79,7 @@ func (r *row) put(typ string, region *names.Parent) {
 // another.
 func (r *row) country(ctx context.Context) error {
 	i := r.index(Country)
-	if i < 0 || r.Country == "" || len(r.list[i].ID) != len(r.Country) || strings.EqualFold(r.list[i].ID, r.Country) {
+	if i < 0 || r.ByMap || r.Country == "" || strings.EqualFold(r.list[i].ID, r.Country) {
 		return nil
 	}
 	name, err := r.drawn(ctx, r.Country)
@@ -88,6 +99,7 @@ func (v *View) drawn(ctx context.Context, code string) (string, error) {
 	record, err := v.Boundaries.Region(ctx, Country, strings.ToLower(code), false)
 	if err == nil {
 		err = json.Unmarshal(record, &is)
+		is.Name = cmp.Or(is.Name, code)
 	} else if errors.Is(err, tiles.ErrNotFound) || errors.Is(err, tiles.ErrUnknownType) {
 		err = nil
 	}
@@ -108,27 +120,24 @@ func (r *row) state(ctx context.Context) error {
 	if err != nil || i < 0 && !all.drawn(r.Country) {
 		return err
 	}
-	is := unknown
-	if i >= 0 && !r.moved {
-		is = all.in(&r.list[i], r.Hit)
-		if _, iso := Division(r.list[i].ID); is == yes || is == unknown && (iso != "" || r.Admin1Name == "") {
-			return nil // no state of the country has the name of the row's, or there is none
-		}
+	if i >= 0 && !r.moved && r.inState(all, &r.list[i], r.Hit) != no {
+		return nil
 	}
 	near, err := r.near(ctx, State)
 	if err != nil {
 		return err
 	}
-	for j := range near {
-		if all.in(&near[j], r.Hit) == yes {
-			r.put(State, &near[j])
-			return nil
-		}
+	near = slices.DeleteFunc(near, func(p names.Parent) bool {
+		return r.Division(p.ID) != r.Country+"."+r.Admin1 && r.inState(all, &p, r.Hit) != yes
+	})
+	if j := slices.IndexFunc(near, func(p names.Parent) bool { return EqualNames(p.Name, r.Admin1Name) }); j >= 0 {
+		near = near[j : j+1]
 	}
-	switch {
-	case i >= 0 && !r.moved && is == unknown:
+	if len(near) == 1 { // of the parts of a division none is likelier
+		r.put(State, &near[0])
 		return nil
-	case i >= 0:
+	}
+	if i >= 0 {
 		r.put(State, nil)
 		return nil
 	}
@@ -137,7 +146,7 @@ func (r *row) state(ctx context.Context) error {
 		return err
 	}
 	snapped := names.Parent{Type: State, ID: found[0].ID, Name: found[0].Name}
-	if country, iso := Division(snapped.ID); iso != "" && country != r.Country || all.in(&snapped, r.Hit) == no {
+	if country := r.CountryOf(&snapped); country != "" && country != r.Country || r.inState(all, &snapped, r.Hit) == no {
 		return nil
 	}
 	r.put(State, &snapped)

@@ -158,7 +158,7 @@ func newServer(cfg *Config) *server {
 		}),
 		basemap: basemap.New(k, basemap.Config{Maps: cfg.BaseMaps, EmptyTile: cfg.EmptyTile, CacheBytes: ofMaps}),
 		region:  region.New(k, cfg.Boundaries),
-		place:   place.New(k, place.Config{Places: cfg.Places, Airports: cfg.Airports, TimeZones: cfg.TimeZones, CacheBytes: cache / 8}),
+		place:   place.New(k, place.Config{Places: cfg.Places, Airports: cfg.Airports, TimeZones: cfg.TimeZones, Names: cfg.Names, Boundaries: cfg.Boundaries, CacheBytes: cache / 8}),
 		geocode: geocode.New(k, cfg.Sets, batch),
 		airport: airport.New(k, airport.Config{Airports: cfg.Airports, Places: cfg.Places, TimeZones: cfg.TimeZones}),
 		station: station.New(k, cfg.Stations, cfg.Weather),

@@ -56,6 +56,12 @@ func (namesOfGlobe) NameIn(_ context.Context, typ, id, lang string) (string, boo
 	return "", false, nil
 }
 
+func (namesOfGlobe) Drawn(string) []string { return nil }
+
+func (namesOfGlobe) Division(string) string { return "" }
+
+func (namesOfGlobe) State(string) (string, bool) { return "", false }
+
 func (namesOfGlobe) NamesOf(_ context.Context, typ, id string, fn func(lang, name string)) error {
 	if typ == "country" && id == "ch" {
 		fn("de", "Schweiz")

@@ -20,6 +20,7 @@ import (
 	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/airports"
+	"quadrille/places/names"
 	"quadrille/places/zones"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -57,6 +58,10 @@ type View struct {
 	Airports   datasets.Pinned[datasets.Airports]
 	TimeZones  datasets.Pinned[datasets.TimeZones]
 	Stations   datasets.Pinned[datasets.Stations]
+	Names      datasets.Pinned[datasets.Names]
+
+	layers *hierarchy.Layers
+	byMap  bool
 
 	near nearest
 }
@@ -77,8 +82,10 @@ func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
 }
 
 // Pin takes a generation of each data set. Whoever calls it releases the view.
-func Pin(s *datasets.Sets) View {
+// What is told from the layers is remembered in layers.
+func Pin(s *datasets.Sets, layers *hierarchy.Layers) View {
 	return View{
+		Names: datasets.Pin(s.Names), layers: layers, byMap: s.CountryByMap,
 		Boundaries: datasets.Pin(s.Boundaries), Places: datasets.Pin(s.Places), Airports: datasets.Pin(s.Airports),
 		TimeZones: datasets.Pin(s.TimeZones), Stations: datasets.Pin(s.Stations),
 	}
@@ -91,6 +98,17 @@ func (v *View) Release() {
 	v.Airports.Release()
 	v.TimeZones.Release()
 	v.Stations.Release()
+	v.Names.Release()
+}
+
+// Hierarchy says what regions places and points are in. What is not published tells nothing.
+func (v *View) Hierarchy() (h hierarchy.View, err error) {
+	h = hierarchy.View{Layers: v.layers, ByMap: v.byMap, Generations: hierarchy.Generations{Places: v.Places.ID, Names: v.Names.ID, Boundaries: v.Boundaries.ID}}
+	var errs [3]error
+	h.Boundaries, _, errs[0] = Have(&v.Boundaries)
+	h.Places, _, errs[1] = Have(&v.Places)
+	h.Names, _, errs[2] = Have(&v.Names)
+	return h, errors.Join(errs[:]...)
 }
 
 // Have returns the reader of a generation, or false when the data set is not
@@ -186,7 +204,7 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 	if land == "" {
 		return nauticalZone(lon), nil
 	}
-	z, err = q.onLand(ctx, b, land)
+	z, err = q.onLand(ctx, land)
 	switch {
 	case err != nil:
 	case rough.ID != "" && (z.ID == "" || z.metres > ZoneReach):
@@ -254,13 +272,17 @@ func (q *zoneQuery) shore(ctx context.Context, b datasets.Boundaries) (string, e
 // ZoneReach. Where nothing of the country is known there is no zone: what a
 // neighbour's clocks or the sun say would look like knowledge. Land of no country
 // is left to what is near.
-func (q *zoneQuery) onLand(ctx context.Context, b datasets.Boundaries, region string) (LocalZone, error) {
+func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error) {
 	near, err := q.view.PlacesNear(ctx, q.lat, q.lon, anywhere, "")
 	if err != nil {
 		return LocalZone{}, err
 	}
 	q.view.near = nearest{near, q.lat, q.lon, true}
-	country, home, err := homeOf(ctx, b, region, near)
+	h, err := q.view.Hierarchy()
+	if err != nil {
+		return LocalZone{}, err
+	}
+	country, home, err := homeOf(ctx, &h, region, near)
 	if err != nil {
 		return LocalZone{}, err
 	}
@@ -294,7 +316,7 @@ func (q *zoneQuery) onLand(ctx context.Context, b datasets.Boundaries, region st
 // Svalbard is drawn as Norway and Cayenne as France. There it is that of the
 // nearest place in the same region, which also tells the country of disputed
 // areas.
-func homeOf(ctx context.Context, b datasets.Boundaries, region string, near []places.Hit) (country string, home []places.Hit, err error) {
+func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places.Hit) (country string, home []places.Hit, err error) {
 	code := codeOf(region)
 	for i := range near {
 		p := &near[i]
@@ -302,9 +324,16 @@ func homeOf(ctx context.Context, b datasets.Boundaries, region string, near []pl
 			continue
 		}
 		if p.Country != code {
-			if is, err := isTerritory(ctx, b, region, p); err != nil {
+			of := []names.Parent{{Type: CountryType, ID: region}}
+			is, err := h.Relate(ctx, p, of)
+			in := !is.Apart()
+			if in && err == nil && p.DistanceM > PlaceReach { // what lies off all coasts is at home only close by
+				in, err = h.In(ctx, p, of)
+			}
+			if err != nil {
 				return "", nil, err
-			} else if !is {
+			}
+			if !in {
 				continue
 			}
 		}
@@ -317,24 +346,6 @@ func homeOf(ctx context.Context, b datasets.Boundaries, region string, near []pl
 		}
 	}
 	return cmp.Or(country, code), home, nil
-}
-
-// isTerritory reports whether a place lies in a region of type country although
-// its own country is another, which has no region if that of the place has an
-// ISO code: towns at a border may be drawn on its wrong side. One close by may
-// also lie off the coast as the map draws it.
-func isTerritory(ctx context.Context, b datasets.Boundaries, region string, p *places.Hit) (bool, error) {
-	if codeOf(region) != "" {
-		_, err := b.Region(ctx, CountryType, strings.ToLower(p.Country), false)
-		if !errors.Is(err, tiles.ErrNotFound) {
-			return false, err
-		}
-	}
-	at, err := b.At(ctx, p.Lat, p.Lon, CountryType)
-	if err != nil || len(at) == 0 {
-		return p.DistanceM <= PlaceReach, err
-	}
-	return slices.ContainsFunc(at, func(r tiles.Region) bool { return r.ID == region }), nil
 }
 
 // countryZone returns the time zone of a country that has one only, else "".

@@ -129,7 +129,7 @@ func newEntry(r *geocoder.Result) entry {
 
 // importance grows with people, from 0 to below 1.
 func importance(r *geocoder.Result) float64 {
-	people := r.Population
+	people := r.Weight()
 	if r.Kind == names.Airport {
 		people = map[string]uint64{"large_airport": 300_000, "medium_airport": 20_000}[r.Type]
 	}

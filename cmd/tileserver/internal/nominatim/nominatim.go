@@ -28,7 +28,7 @@ type Room struct {
 }
 
 func New(k *web.Kit, sets datasets.Sets) *Room {
-	return &Room{k, geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
+	return &Room{k, geocoder.Sources{ByMap: sets.CountryByMap, Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
 }
 
 // endpoint is one of the endpoints. It is reached with .php at the end, too.

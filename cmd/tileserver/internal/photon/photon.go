@@ -29,7 +29,7 @@ type Room struct {
 }
 
 func New(k *web.Kit, sets datasets.Sets) *Room {
-	return &Room{k, geocoder.Sources{Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
+	return &Room{k, geocoder.Sources{ByMap: sets.CountryByMap, Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
 }
 
 // Routes are the endpoints below /photon.

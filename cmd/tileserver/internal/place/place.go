@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/web"
@@ -24,6 +25,8 @@ type Config struct {
 	Places     *dataset.Live[datasets.Places]
 	Airports   *dataset.Live[datasets.Airports]
 	TimeZones  *dataset.Live[datasets.TimeZones]
+	Names      *dataset.Live[datasets.Names]
+	Boundaries *dataset.Live[datasets.Boundaries]
 	CacheBytes int64
 }
 
@@ -32,6 +35,7 @@ type Room struct {
 	*web.Kit
 	Config
 	searches *web.ResponseCache[searchKey]
+	layers   hierarchy.Layers
 }
 
 func New(k *web.Kit, cfg Config) *Room {

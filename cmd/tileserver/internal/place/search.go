@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places"
@@ -66,7 +67,24 @@ func (s *Room) getSearch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, []uint64{p.ID, air.ID}, func(ctx context.Context, out *web.Scratch) error {
+	from := []uint64{p.ID, air.ID}
+	var drawn datasets.Pinned[datasets.Names]
+	var on datasets.Pinned[datasets.Boundaries]
+	if len(query.Countries) > 0 {
+		drawn, on = datasets.Pin(s.Names), datasets.Pin(s.Boundaries)
+		from = append(from, drawn.ID, on.ID)
+	}
+	defer drawn.Release()
+	defer on.Release()
+	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
+		v := hierarchy.View{Generations: hierarchy.Generations{Boundaries: on.ID}, Layers: &s.layers}
+		if len(query.Countries) > 0 {
+			v.Names, _ = drawn.Get() // without the map all codes are those of rows
+			v.Boundaries, _ = on.Get()
+		}
+		if query.Countries, err = v.Territories(ctx, query.Countries); err != nil {
+			return err
+		}
 		airport, err := findAirport(ctx, &air, &query)
 		if err == nil {
 			out.Body, err = find(ctx, out.Body, finder, airport, query, form)

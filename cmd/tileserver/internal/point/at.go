@@ -54,7 +54,7 @@ var (
 
 // read reads the question about a point. fixed says that it names the instant.
 func (s *Room) read(q *web.Params, v *localtime.View) (p point, fixed bool) {
-	p = point{view: v, layers: &s.layers}
+	p = point{view: v}
 	p.lat, p.lon = q.Position()
 	p.types = q.List("types", web.MaxList)
 	p.lang = q.Language("lang")
@@ -66,7 +66,7 @@ func (s *Room) read(q *web.Params, v *localtime.View) (p point, fixed bool) {
 
 // postAt answers POST /at: a point in each line of its body.
 func (s *Room) postAt(c echo.Context) error {
-	v := localtime.Pin(&s.sets)
+	v := localtime.Pin(&s.sets, &s.layers)
 	defer v.Release()
 	// A view remembers what it found last, so that each goroutine has one of its own.
 	views := sync.Pool{New: func() any { own := v; return &own }}
@@ -95,7 +95,7 @@ func (s *Room) postAt(c echo.Context) error {
 // be kept; without, the instant is now, and it must not be.
 func (s *Room) getAt(c echo.Context) error {
 	q := web.QueryParams(c.Request())
-	v := localtime.Pin(&s.sets)
+	v := localtime.Pin(&s.sets, &s.layers)
 	defer v.Release()
 	p, fixed := s.read(&q, &v)
 	if q.Err != nil {
@@ -103,7 +103,7 @@ func (s *Room) getAt(c echo.Context) error {
 	}
 	var from []uint64
 	if fixed {
-		from = []uint64{v.Boundaries.ID, v.Places.ID, v.Airports.ID, v.TimeZones.ID, v.Stations.ID}
+		from = []uint64{v.Boundaries.ID, v.Places.ID, v.Airports.ID, v.TimeZones.ID, v.Stations.ID, v.Names.ID}
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		p.dst = out.Body
@@ -116,7 +116,6 @@ func (s *Room) getAt(c echo.Context) error {
 // point is the answer about a point being written.
 type point struct {
 	view     *localtime.View
-	layers   *hierarchy.Layers
 	lat, lon float64
 	at       time.Time
 	types    []string
@@ -239,17 +238,11 @@ func (p *point) place(ctx context.Context, regions []tiles.Region) error {
 		}
 		*memory = hits
 	}
-	if len(hits) == 0 {
-		return nil
+	v, _ := p.view.Hierarchy() // regions has told an error of the map
+	if hits, _, err = v.Nearest(ctx, q, hierarchy.Around(v.Parents(regions)), hits...); err != nil || len(hits) == 0 {
+		return err
 	}
 	own := hits[0]
-	if b, ok, _ := localtime.Have(&p.view.Boundaries); ok { // regions has told an error
-		v := hierarchy.View{Places: finder, Boundaries: b, Layers: p.layers,
-			Generations: hierarchy.Generations{Places: p.view.Places.ID, Boundaries: p.view.Boundaries.ID}}
-		if own, _, err = v.Prefer(ctx, q, &hits[0], hierarchy.Around(v.Parents(regions))); err != nil {
-			return err
-		}
-	}
 	name := ""
 	if p.lang != "" {
 		if name, _, err = finder.NameIn(ctx, own.ID, p.lang); err != nil {

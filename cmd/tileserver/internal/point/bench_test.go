@@ -10,6 +10,7 @@ import (
 	"quadrille/cellstore/published"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/localtime"
 )
 
@@ -44,7 +45,7 @@ func BenchmarkAt(b *testing.B) {
 			}
 		})
 	}
-	v := localtime.Pin(&sets)
+	v := localtime.Pin(&sets, new(hierarchy.Layers))
 	b.Cleanup(v.Release)
 	regions, err := v.Boundaries.Get()
 	if err != nil {

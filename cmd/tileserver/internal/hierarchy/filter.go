@@ -1,0 +1,107 @@
+package hierarchy
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/tiles"
+)
+
+// mostCountries is how many codes a filter may have.
+const mostCountries = 20
+
+// Wide is a filter by the codes of rows that passes whatever InCountries may: besides the
+// codes that are asked for those of places that the map draws in these countries, such as of
+// French Guiana in France.
+func (v *View) Wide(asked []string) []string {
+	wide := asked
+	if v.Names == nil {
+		return wide
+	}
+	for _, country := range asked {
+		for _, code := range v.Names.Drawn(country) {
+			if len(wide) < mostCountries && !slices.Contains(wide, code) {
+				wide = append(slices.Clip(wide), code)
+			}
+		}
+	}
+	return wide
+}
+
+// Territories is Wide without what has a region of its own: all its places pass, and none needs
+// to be looked at.
+func (v *View) Territories(ctx context.Context, asked []string) ([]string, error) {
+	if v.Boundaries == nil {
+		return asked, nil
+	}
+	list := slices.Clip(asked)
+	for _, code := range v.Wide(asked)[len(asked):] {
+		name, err := v.drawn(ctx, code)
+		if err != nil {
+			return nil, err
+		}
+		if name == "" {
+			list = append(list, code)
+		}
+	}
+	return list, nil
+}
+
+// InCountries reports whether a place is in one of some countries, by its row or on the map.
+// No countries are all.
+func (v *View) InCountries(ctx context.Context, p *places.Hit, asked []string) (bool, error) {
+	if len(asked) == 0 || slices.Contains(asked, p.Country) {
+		return true, nil
+	}
+	var list []names.Parent
+	for _, code := range asked {
+		list = append(list, names.Parent{Type: Country, ID: strings.ToLower(code)})
+	}
+	return v.In(ctx, p, list)
+}
+
+// In reports whether a place is in one of some regions: by its row, or on the map where that
+// does not tell. In a country it is by either.
+func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool, error) {
+	if v.Boundaries == nil {
+		return false, nil
+	}
+	all, err := v.states(ctx)
+	if err != nil {
+		return false, err
+	}
+	var of []string // that the map is asked about
+	for i := range list {
+		r, is := &list[i], unknown
+		switch r.Type {
+		case Country:
+			if is = inCountry(r.ID, p); is == no {
+				is = unknown
+			}
+		case State:
+			is = v.inState(all, r, p)
+		case County:
+			row, err := v.divisions(ctx, p.ID)
+			if err != nil {
+				return false, err
+			}
+			is = inCounty(r.ID, p.Country, row.admin2)
+		}
+		switch {
+		case is == yes:
+			return true, nil
+		case is == unknown && !slices.Contains(of, r.Type) && v.published(r.Type):
+			of = append(of, r.Type)
+		}
+	}
+	if len(of) == 0 {
+		return false, nil
+	}
+	at, err := v.Boundaries.At(ctx, p.Lat, p.Lon, of...)
+	return slices.ContainsFunc(at, func(o tiles.Region) bool {
+		return slices.ContainsFunc(list, func(r names.Parent) bool { return r.Type == o.Type && r.ID == o.ID })
+	}), err
+}
