@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -187,7 +188,9 @@ func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 // found so far. Errors match places.ErrQuery where the
 // text cannot be searched for, or are those of the data sets.
 func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
-	q.Text = typed(q.Text)
+	if q.Text = typed(q.Text); q.Text == "" {
+		return nil, fmt.Errorf("geocoder: %w: the text is blank", places.ErrQuery)
+	}
 	f, err := s.begin(ctx, &q)
 	if err != nil {
 		return nil, err

@@ -161,9 +161,6 @@ func (f *finding) apart() error {
 			both[string(r.Kind)+r.Type+r.ID]++
 		}
 	}
-	f.found = slices.DeleteFunc(f.found, inexact)
-	if twice := func(r Result) bool { return both[string(r.Kind)+r.Type+r.ID] > 1 }; slices.ContainsFunc(f.found, twice) {
-		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return !twice(r) })
-	}
+	f.found = slices.DeleteFunc(f.found, func(r Result) bool { return inexact(r) || both[string(r.Kind)+r.Type+r.ID] < 2 })
 	return nil
 }

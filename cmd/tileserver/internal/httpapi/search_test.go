@@ -42,7 +42,7 @@ func TestSearchQuery(t *testing.T) {
 		"q=" + strings.Repeat("a", 201): "q",
 		"q=a&q=b":                       "q",
 		"q=a%C2%85":                     "q", // a control character of Latin 1
-		"q=a%0A":                        "q",
+		"q=a%00":                        "q",
 		"limit=1":                       "q",
 		"q=a&limit=0":                   "limit",
 		"q=a&lon=1":                     "lat",
