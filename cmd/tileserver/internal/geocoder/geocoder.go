@@ -352,6 +352,9 @@ func (f *finding) query(text string, limit int, within []names.Feature) search.Q
 		if q.Box == nil && len(within) == 1 {
 			q.Box = boxOf(within[0].Bounds)
 		}
+		if q.Countries == nil && len(within) == 1 && !outlined(&within[0]) {
+			q.Countries = []string{within[0].Country}
+		}
 	}
 	return q
 }
@@ -368,6 +371,7 @@ func boxOf(b [4]float64) *quadkey.Box {
 // match finds what a text names, inside one of the regions if there are any.
 func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
 	if f.places != nil && f.wants(Place) {
+		byRow := slices.ContainsFunc(within, func(region names.Feature) bool { return !outlined(&region) })
 		var hits []search.Hit
 		err := f.share(f.budget.Seeks/2, func() (err error) {
 			hits, _, err = f.places.Search(f.ctx, f.query(text, limit, within), nil)
@@ -378,10 +382,11 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 		}
 		for i := range hits {
 			h := &hits[i]
-			lat, lon := degrees(h.Lat), degrees(h.Lon)
-			in, err := f.within(lat, lon, within)
-			if err != nil {
-				return err
+			in := byRow
+			if !byRow {
+				if in, err = f.within(h, within); err != nil {
+					return err
+				}
 			}
 			if !in {
 				continue
@@ -392,6 +397,14 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 			r := Result{Match: &h.Match, Score: h.Score - penalty}
 			if err := f.places.Hit(f.ctx, h.ID, &r.Place); err != nil {
 				return datasets.Inside(err)
+			}
+			if byRow && !slices.ContainsFunc(within, func(region names.Feature) bool { return !outlined(&region) && hierarchy.Holds(&region, &r.Place) }) {
+				if in, err = f.within(h, within); err != nil {
+					return err
+				}
+				if !in {
+					continue
+				}
 			}
 			switch {
 			case h.Match.Kind != search.Prefix:
@@ -449,13 +462,20 @@ func placeResult(r Result) Result {
 	return r
 }
 
-// inside reports whether a feature lies in a region, by its parents.
+// inside reports whether a feature lies in a region, by its parents, or by its country where no
+// layer draws that.
 func inside(f, region *names.Feature) bool {
+	if region.Type == hierarchy.Country && !outlined(region) && f.Country == region.Country {
+		return true
+	}
 	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && p.ID == region.ID })
 }
 
-// within reports whether a position is in one of the regions, or there are none.
-func (f *finding) within(lat, lon float64, regions []names.Feature) (bool, error) {
+// outlined reports whether a layer draws a region.
+func outlined(region *names.Feature) bool { return region.Bounds != [4]float64{} }
+
+// within reports whether a place is where one of the regions is drawn, or there are none.
+func (f *finding) within(h *search.Hit, regions []names.Feature) (bool, error) {
 	if len(regions) == 0 {
 		return true, nil
 	}
@@ -464,14 +484,14 @@ func (f *finding) within(lat, lon float64, regions []names.Feature) (bool, error
 	}
 	var types []string
 	for i := range regions {
-		if !slices.Contains(types, regions[i].Type) {
+		if outlined(&regions[i]) && !slices.Contains(types, regions[i].Type) {
 			types = append(types, regions[i].Type)
 		}
 	}
-	if !f.budget.Take(len(types)) {
+	if len(types) == 0 || !f.budget.Take(len(types)) {
 		return false, nil
 	}
-	at, err := f.regions.At(f.ctx, lat, lon, types...)
+	at, err := f.regions.At(f.ctx, degrees(h.Lat), degrees(h.Lon), types...)
 	if errors.Is(err, tiles.ErrUnknownType) {
 		return false, nil // the names are of another generation
 	}
