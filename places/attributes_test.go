@@ -216,7 +216,7 @@ func TestCountryNames(t *testing.T) {
 		}
 		for _, n := range []AlternateName{
 			{PlaceID: 3042058, Lang: "de", Name: "Liechtenstein", Preferred: true}, {PlaceID: 3042058, Lang: "ru", Name: "Лихтенштейн"},
-			{PlaceID: 3042058, Lang: "link", Name: "https://example.org"}, {PlaceID: 3042058, Name: "FL", Short: true, Historic: true},
+			{PlaceID: 2657895, Lang: "de", Name: "Kanton Zürich"}, {PlaceID: 3042058, Lang: "link", Name: "https://example.org"}, {PlaceID: 3042058, Name: "FL", Short: true, Historic: true},
 		} {
 			if !yield(n, nil) {
 				return
@@ -237,6 +237,13 @@ func TestCountryNames(t *testing.T) {
 		if err != nil || cmp.Diff(got, want) != "" {
 			t.Errorf("%s: %s, %v", code, cmp.Diff(got, want), err)
 		}
+	}
+	got, err := f.DivisionNames(t.Context(), "CH.ZH")
+	if want := (AlternateName{Lang: "de", Name: "Kanton Zürich"}); err != nil || !slices.Contains(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if list := f.Divisions(); len(list) != 2 || list[0].Code != "CH.BE" || list[1].Code != "CH.ZH" {
+		t.Errorf("%+v", list)
 	}
 }
 

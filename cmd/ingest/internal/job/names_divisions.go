@@ -32,7 +32,7 @@ func (n *namer) countDivision(h *places.Hit) {
 // note remembers what a feature tells of countries.
 func (n *namer) note(f *names.Feature) {
 	switch {
-	case f.Kind != names.Region || f.Country == "" && f.Code == "":
+	case f.Kind != names.Region || f.Type == names.Division || f.Country == "" && f.Code == "":
 	case f.Type == countryType:
 		n.countries[f.Country] = names.Parent{Type: f.Type, ID: f.ID, Name: f.Name}
 	case strings.Contains(f.Code, "-"):
