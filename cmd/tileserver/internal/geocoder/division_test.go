@@ -15,7 +15,7 @@ func TestDivisionsWithoutOutline(t *testing.T) {
 	towns := []places.Place{
 		{ID: 1, Name: "Köln", Country: "DE", Admin1: "07", Lat: 50.93, Lon: 9.5, Population: 963_000},
 		{ID: 2, Name: "Köln", Country: "DE", Admin1: "11", Lat: 54, Lon: 13.3, Population: 900_000},
-		{ID: 3, Name: "London", Country: "CA", Admin1: "08", Lat: 42.98, Lon: -81.2, Population: 346_000},
+		{ID: 3, Name: "London", Country: "CA", Admin1: "08", Lat: 60, Lon: -81.2, Population: 346_000},
 		{ID: 4, Name: "London", Country: "GB", Admin1: "ENG", Lat: 51.5, Lon: -0.1, Population: 8_900_000},
 		{ID: 5, Name: "North Rhine-Westphalia", Code: "ADM1", Country: "DE", Admin1: "07", Lat: 51, Lon: 7},
 		{ID: 6, Name: "Ontario", Code: "ADM1", Country: "CA", Admin1: "08", Lat: 50, Lon: -85},
