@@ -31,7 +31,7 @@ import (
 // published.
 func Names(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Manifest, error) {
 	rep := o.reporter()
-	n := &namer{ctx: ctx, rep: rep, people: map[regionID]uint64{}, seats: map[string]seat{}, countries: map[string]names.Parent{}, drawn: map[string]bool{}}
+	n := &namer{ctx: ctx, rep: rep, people: map[regionID]uint64{}, seats: map[string]seat{}, countries: map[string]names.Parent{}, divided: map[string]bool{}}
 	defer n.close()
 	if err := n.open(c); err != nil {
 		return dataset.Manifest{}, err
@@ -82,7 +82,7 @@ type namer struct {
 	people    map[regionID]uint64
 	seats     map[string]seat         // of first-level divisions, by their codes
 	countries map[string]names.Parent // that were read, by code
-	drawn     map[string]bool         // countries of which a layer has divisions
+	divided   map[string]bool         // countries of which a layer has divisions
 }
 
 func (n *namer) open(c *dataset.Catalog) error {

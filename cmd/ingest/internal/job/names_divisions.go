@@ -36,9 +36,9 @@ func (n *namer) note(f *names.Feature) {
 	case f.Type == countryType:
 		n.countries[f.Country] = names.Parent{Type: f.Type, ID: f.ID, Name: f.Name}
 	case strings.Contains(f.Code, "-"):
-		n.drawn[f.Code[:strings.IndexByte(f.Code, '-')]] = true
+		n.divided[f.Code[:strings.IndexByte(f.Code, '-')]] = true
 	case f.Type == stateType:
-		n.drawn[f.Country] = true
+		n.divided[f.Country] = true
 	}
 }
 
@@ -53,7 +53,7 @@ func (n *namer) readDivisions(take func(names.Feature) error) error {
 	for _, d := range n.places.Divisions() {
 		country, _, _ := strings.Cut(d.Code, ".")
 		seat, settled := n.seats[d.Code]
-		if n.drawn[country] || !settled {
+		if n.divided[country] || !settled {
 			continue
 		}
 		if err := n.places.Hit(n.ctx, d.ID, &hit); !errors.Is(err, places.ErrNotFound) {
