@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"quadrille/cellstore"
+	"quadrille/internal/lang"
 	"quadrille/places/search"
 )
 
@@ -58,7 +59,7 @@ func fillEntry(e *search.Entry, c *columns, a *attributes, importance uint64) {
 		n := &a.names[i]
 		if !notSearched[n.lang] {
 			e.Names = append(e.Names, search.Name{
-				Text: n.name, Lang: n.lang, Preferred: n.flags&isPreferred != 0, Short: n.flags&isShort != 0,
+				Text: n.name, Lang: n.lang, Main: lang.IsLocal(n.lang, e.Country), Preferred: n.flags&isPreferred != 0, Short: n.flags&isShort != 0,
 				Historic: n.flags&isHistoric != 0, Colloquial: n.flags&isColloquial != 0,
 			})
 		}

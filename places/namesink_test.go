@@ -100,13 +100,13 @@ func TestNameSink(t *testing.T) {
 
 	// Without alternate names of its own a place is found by those of its row.
 	build(Source{Places: sequence([]Place{zurich})}, BuildOptions{})
-	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false} {Zurich  false false false false}]" {
+	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false false} {Zurich  false false false false false}]" {
 		t.Error(got)
 	}
 	// A link is no name.
 	link := AlternateName{PlaceID: zurich.ID, Lang: "link", Name: "https://example.org/Zurich"}
 	build(Source{Places: sequence([]Place{zurich}), Names: sequence([]AlternateName{link})}, BuildOptions{})
-	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false} {Zurich  false false false false}]" {
+	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false false} {Zurich  false false false false false}]" {
 		t.Error(got)
 	}
 	r = nil

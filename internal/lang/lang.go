@@ -1,4 +1,5 @@
-// Package lang says which languages a name is looked up in for the one that is asked for.
+// Package lang says which languages a name is looked up in for the one that is asked for, and
+// which one is spoken where.
 package lang
 
 import (
@@ -74,6 +75,37 @@ func chain(code string) (list []string) {
 	}
 	return list
 }
+
+// IsLocal reports whether a language, a code such as "de" or "zh-Hant", is the one that most
+// people of a country speak, by CLDR's likely subtags. The country is an ISO 3166-1 alpha-2
+// code.
+func IsLocal(code, country string) bool {
+	if code == "" || len(country) != 2 {
+		return false
+	}
+	code, _, _ = strings.Cut(code, "-")
+	spoken := spokenIn()[country]
+	return spoken != "" && (code == spoken || code == same[spoken])
+}
+
+// spokenIn has the first language of each country.
+var spokenIn = sync.OnceValue(func() map[string]string {
+	list := map[string]string{}
+	for a := 'A'; a <= 'Z'; a++ {
+		for b := 'A'; b <= 'Z'; b++ {
+			country := string([]rune{a, b})
+			region, err := language.ParseRegion(country)
+			if err != nil || !region.IsCountry() {
+				continue
+			}
+			tag, _ := language.Compose(region)
+			if base, sure := tag.Base(); sure != language.No {
+				list[country] = base.String()
+			}
+		}
+	}
+	return list
+})
 
 // same are codes that sources use for one another.
 var same = map[string]string{"nb": "no", "no": "nb"}

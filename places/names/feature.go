@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"quadrille/internal/lang"
 	"quadrille/places/search"
 )
 
@@ -120,6 +121,10 @@ func (f *Feature) entry(id uint32) search.Entry {
 	e := search.Entry{
 		ID: id, Name: f.Name, Names: f.Names, Country: f.Country, Population: f.Population,
 		Lat: units(f.Lat), Lon: units(f.Lon),
+	}
+	for i := range e.Names {
+		n := &e.Names[i]
+		n.Main = n.Main || n.Lang == "" || lang.IsLocal(n.Lang, f.Country)
 	}
 	e.Class = Class(f.Kind)[0]
 	switch f.Kind {

@@ -27,7 +27,8 @@ func (n *openNode) Above(o *openNode) bool { return n.bound > o.bound }
 
 // match gathers the matches of a pattern.
 func (s *search) match(p *pattern) error {
-	if p.whole || p.ended {
+	// A whole name in the language that was asked for counts more than its list says.
+	if p.whole || p.ended || s.q.Lang != "" {
 		// Start with the names of this fold, best first.
 		if err := s.scan(p, cellstore.Prefix(append(bytes.Clone(p.fold), 0))); err != nil || p.whole {
 			return err
@@ -87,16 +88,44 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 	if !s.read() {
 		return nil
 	}
-	found, err := s.r.prefixes.Get(s.ctx, prefix, selectCandidates, &s.list)
+	lists, cost := selectLists, int32(0)
+	if begun, hides := begunCost(p.fold); s.r.together || hides && !s.others && s.q.Lang == "" {
+		lists = selectCandidates
+	} else if s.q.Lang == "" {
+		cost = begun
+	}
+	found, err := s.r.prefixes.Get(s.ctx, prefix, lists, &s.list)
 	if err != nil {
 		return wrap(err)
 	}
 	if !found {
 		return s.scan(p, cellstore.Prefix(prefix))
 	}
-	d := decoder{s.list.Cells[0].Value, true}
-	rows, complete := d.listHead()
-	bound := int32(math.MaxInt32)
+	open := openNode{prefix: prefix, bound: math.MinInt32}
+	for _, cell := range s.list.Cells {
+		bound, complete, err := s.take(p, prefix, cell.Value, &open.rows)
+		if err != nil {
+			return err
+		}
+		if cell.Family == famOthers {
+			bound -= cost
+		}
+		if !complete {
+			open.bound = max(open.bound, bound+s.extra)
+		}
+	}
+	if open.bound > math.MinInt32 {
+		s.heap = near.Push(s.heap, open)
+	}
+	return nil
+}
+
+// take considers the candidates of a list, and returns an upper bound of those
+// that it lacks, unless it is complete.
+func (s *search) take(p *pattern, prefix, list []byte, rows *uint64) (bound int32, complete bool, err error) {
+	d := decoder{list, true}
+	*rows, complete = d.listHead()
+	bound = int32(math.MaxInt32)
 	same := bytes.Equal(prefix, p.fold)
 	for d.ok && len(d.b) > 0 && s.examined < s.most {
 		c := d.candidate()
@@ -113,12 +142,9 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 		}
 	}
 	if !d.ok {
-		return corrupt(tablePrefix, prefix, "is damaged")
+		return 0, false, corrupt(tablePrefix, prefix, "is damaged")
 	}
-	if !complete {
-		s.heap = near.Push(s.heap, openNode{prefix, bound + s.extra, rows})
-	}
-	return nil
+	return bound, complete, nil
 }
 
 // scan considers the names in a range of rows.

@@ -219,19 +219,24 @@ func (b *Builder) writePrefixes(ts int64) error {
 		if err != nil {
 			return err
 		}
-		if len(n.list) > 0 {
-			if err := load.Add(n.prefix, cellstore.Cell{Family: famCandidates, Timestamp: ts, Value: n.list}); err != nil {
-				return err
-			}
-		}
 		if len(n.top) > 0 {
 			if answer, err = b.answer(answer[:0], n); err != nil {
 				return err
 			}
-			if err := load.Add(n.prefix, cellstore.Cell{Family: famJSON, Timestamp: ts, Value: answer}); err != nil {
+			b.meta.Prefixes++
+		} else {
+			answer = answer[:0]
+		}
+		for _, c := range []cellstore.Cell{
+			{Family: famCandidates, Value: n.lists[0]}, {Family: famJSON, Value: answer}, {Family: famOthers, Value: n.lists[1]},
+		} {
+			if len(c.Value) == 0 {
+				continue
+			}
+			c.Timestamp = ts
+			if err := load.Add(n.prefix, c); err != nil {
 				return err
 			}
-			b.meta.Prefixes++
 		}
 		done++
 		return b.step(stage, done, total)

@@ -34,7 +34,9 @@
 //
 //	row     beginning of folds
 //	family  j     the finished answer, JSON
-//	family  c     the 100 best in binary, where more than 256 names begin so
+//	family  c     the 100 best in binary, of main names and those that are the
+//	              whole beginning, where more than 256 names begin so
+//	family  o     the 100 best of the others there
 //
 // With fewer names, reading them is as quick as reading candidates. Beginnings
 // that end in a space have candidates only, because no text ends in a space.
@@ -51,15 +53,20 @@
 // A score is a whole number, 256 for each doubling of the people that count for
 // a place. Fewer people count than live there for districts and parts of towns,
 // more for capitals, and some for features where nobody lives. A name that is
-// matched in full adds 1280. Deductions are 128 for another official name, 384
-// for other names, 512 for short and colloquial names, 640 for historic names;
-// 128 for the second fold; 512 for a transliterated one; 768 for a word inside
-// the name; 256 for words read as a country or division. A text that is spelled
-// in the second way or transliterated loses as much as such a name. A whole
-// name therefore comes before the beginning of a name, and that before a word
-// inside one, unless the latter place is much more important. Each wrong letter
-// deducts 24576, so every match with fewer of them comes first. Equal scores
-// are in the order of ids.
+// matched in full adds 1280, and 2304 more if it is a code, or a main name of a
+// place of 4096 people. Main names are a place's own, those with [Name.Main],
+// and those in the language of the query. Deductions are 128 for another
+// official name, 384 for other names, 512 for short and colloquial names, 640
+// for historic names; 128 for the second fold; 512 for a transliterated one;
+// 1536 for a word inside the name; 1024 for the beginning of a name that is no
+// main one, in Latin letters; 256 for words read as a country or division. A
+// text that is spelled in the second way or transliterated loses as much as such
+// a name. A whole name therefore comes before the beginning of a name, that
+// before a word inside one, and that before the beginning of a name that few
+// know, unless the latter place is much more important. Texts of up to three
+// Latin letters find the beginnings of such names only if they find nothing
+// else. Each wrong letter deducts 24576, so every match with fewer of them comes
+// first. Equal scores are in the order of ids.
 //
 // # Concurrency and memory
 //

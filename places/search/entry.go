@@ -32,12 +32,18 @@ type Entry struct {
 }
 
 // Name is another name of a place. A Lang of "iata", "icao", "faac" or "unlc"
-// says that Text is a code, which is found only when typed in full; so does Code. The kinds
-// "link", "post", "wkdt", "tcid", "phon" and "piny" are not names and are left
-// out.
+// says that Text is a code; so does Code, and of a name without a Lang that it is three
+// capital letters: GeoNames has codes of airports among the names of cities. A code is found
+// only when typed as it is, in full and in either case of its letters: it is not folded, and
+// nothing is a misspelling of it. The kinds "link", "post", "wkdt", "tcid", "phon" and "piny"
+// are not names and are left out.
 type Name struct {
 	Text string
 	Lang string // ISO 639 code, a kind as above, or ""
+	// Main marks a name that people there use, such as one in the language of the
+	// country. It is found by its beginning like the place's own, where others need
+	// more letters.
+	Main bool
 	// Preferred marks an official name. Short, Historic and Colloquial mark
 	// names of these kinds. Historic names are found but never displayed.
 	Preferred, Short, Historic, Colloquial bool

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"quadrille/cellstore"
@@ -13,7 +14,8 @@ import (
 type Reader struct {
 	names, prefixes, context cellstore.Table
 	sizes                    sizes
-	schema                   int // firstSchema, or 0 for later ones
+	schema                   int  // firstSchema, or 0 for later ones
+	together                 bool // the lists of candidates hold all names, before schema 3
 
 	searches sync.Pool // of *search
 	answers  sync.Pool // of *answer
@@ -25,7 +27,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, fmt.Errorf("places/search: %w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
 	}
-	r := &Reader{sizes: usual}
+	r := &Reader{sizes: usual, together: meta.SchemaVersion < 3}
 	if meta.SchemaVersion < 2 {
 		r.schema = firstSchema
 	}
@@ -48,6 +50,7 @@ var (
 	selectName       = &cellstore.Selection{Families: []string{famName}}
 	selectJSON       = &cellstore.Selection{Families: []string{famJSON}}
 	selectCandidates = &cellstore.Selection{Families: []string{famCandidates}}
+	selectLists      = &cellstore.Selection{Families: []string{famCandidates, famOthers}}
 )
 
 // answer is the memory of one Complete call.
@@ -63,8 +66,9 @@ type answer struct {
 //
 // with the members that Options.Lookup gave and the match as [AppendMatch]
 // writes it. It is stored for texts of 1 to 12 characters that match more than
-// 10 places; for others, and for those that have accents typed, found is false
-// and [Reader.Search] has the answer. It costs one Get and allocates nothing but
+// 10 places; for others, for initials, and for those whose fold differs in more than case, found is false
+// and [Reader.Search] has the answer: accents count, and codes are not folded. It costs one
+// Get and allocates nothing but
 // to grow dst.
 func (r *Reader) Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error) {
 	if err := checkText(text); err != nil {
@@ -73,7 +77,10 @@ func (r *Reader) Complete(ctx context.Context, text string, dst []byte) (out []b
 	a := r.answers.Get().(*answer)
 	defer r.answers.Put(a)
 	a.fold = foldAs(a.fold[:0], text, plainFold|r.schema)
-	if len(a.fold) == 0 || characters(a.fold) > prefixCharacters || accented(normalize(text)) {
+	if len(a.fold) == 0 || characters(a.fold) > prefixCharacters || areInitials(a.fold) || accented(normalize(text)) {
+		return dst, false, nil
+	}
+	if isASCII(a.fold) && !strings.EqualFold(strings.TrimSpace(text), string(a.fold)) {
 		return dst, false, nil
 	}
 	if found, err = r.prefixes.Get(ctx, a.fold, selectJSON, &a.row); err != nil || !found {

@@ -25,8 +25,30 @@ type refName struct {
 	fold  string
 	base  int32
 	whole bool
-	code  bool
+	code  string // the text of a code
 	level int
+	main  bool
+}
+
+// beginning is what the beginning of a name is worth to a text, and whether it
+// is found at all.
+func (n *refName) beginning(text string, others bool) (points int32, found bool) {
+	points = n.base
+	if !n.whole {
+		points -= insidePenalty
+	}
+	if n.main || strings.ContainsFunc(text, func(r rune) bool { return r > 127 }) {
+		return points, true
+	}
+	return points - otherPenalty, others || len(text) >= 4
+}
+
+// inFull is what a whole name is worth.
+func (n *refName) inFull() int32 {
+	if n.code != "" || n.main && n.base >= notable {
+		return n.base + exactBonus + mainBonus
+	}
+	return n.base + exactBonus
 }
 
 // refNames lists what a place is found by.
@@ -34,11 +56,16 @@ func refNames(e *Entry) (names []refName) {
 	w := int32(weight(e))
 	latin := strings.ContainsAny(string(Fold(nil, e.Name))+string(Fold(nil, e.ASCIIName)), refLatin)
 	for _, n := range e.Names {
-		latin = latin || n.Lang != "iata" && strings.ContainsAny(string(Fold(nil, n.Text)), refLatin)
+		latin = latin || !refCode(&n) && strings.ContainsAny(string(Fold(nil, n.Text)), refLatin)
 	}
-	add := func(text string, level int, code bool) {
+	add := func(text string, level int, code, main bool) {
 		text = normalize(text)
 		base := w - int32(levelPenalty[level])
+		typed := ""
+		if code {
+			typed = text
+			base++
+		}
 		texts := refFolds(text, 0)
 		if code {
 			texts = texts[:1]
@@ -56,25 +83,25 @@ func refNames(e *Entry) (names []refName) {
 			if fold == "" {
 				continue
 			}
-			names = append(names, refName{fold, base, true, code, level})
+			names = append(names, refName{fold, base, true, typed, level, main})
 			for rest := fold; !code; {
 				_, after, ok := strings.Cut(rest, " ")
 				if !ok {
 					break
 				}
 				rest = after
-				names = append(names, refName{rest, base - wordPenalty, false, false, level})
+				names = append(names, refName{rest, base - wordPenalty, false, "", level, main})
 			}
 			for i := range text {
 				if !code && text[i] == '\'' && refElided(text[:i], text[i+1:]) {
-					names = append(names, refName{refFolds(text[i+1:], 1)[variant], base - wordPenalty, false, false, level})
+					names = append(names, refName{refFolds(text[i+1:], 1)[variant], base - wordPenalty, false, "", level, main})
 				}
 			}
 		}
 	}
-	add(e.Name, levelOwn, false)
+	add(e.Name, levelOwn, false, true)
 	if e.ASCIIName != "" {
-		add(e.ASCIIName, levelOwn, false)
+		add(e.ASCIIName, levelOwn, false, true)
 	}
 	for _, n := range e.Names {
 		level := levelAlternate
@@ -86,14 +113,22 @@ func refNames(e *Entry) (names []refName) {
 		case n.Preferred:
 			level = levelPreferred
 		}
-		add(n.Text, level, n.Lang == "iata")
+		code := refCode(&n)
+		main := n.Main || code || len(Fold(nil, n.Text)) > 0 && strings.HasPrefix(string(Fold(nil, e.Name)), string(Fold(nil, n.Text))+" ")
+		add(n.Text, level, code, main && level != levelHistoric && level != levelShort)
 	}
-	// A code that is also a name, or a word inside one, is found as a name is.
-	for i := range names {
-		n := &names[i]
-		n.code = n.code && !slices.ContainsFunc(names, func(o refName) bool { return !o.code && o.fold == n.fold })
-	}
-	return names
+	// Of names that are spelled alike, a whole one counts, and a main one.
+	return slices.DeleteFunc(slices.Clone(names), func(n refName) bool {
+		return slices.ContainsFunc(names, func(o refName) bool {
+			return o.fold == n.fold && (o.code == "") == (n.code == "") && (o.whole && !n.whole || o.whole == n.whole && o.main && !n.main)
+		})
+	})
+}
+
+var threeCapitals = regexp.MustCompile(`^[A-Z]{3}$`)
+
+func refCode(n *Name) bool {
+	return n.Lang == "iata" && !strings.ContainsFunc(n.Text, func(r rune) bool { return r > 127 }) || n.Lang == "" && threeCapitals.MatchString(n.Text)
 }
 
 // refFolds folds a text in each way. The first so many words are not written
@@ -190,8 +225,24 @@ func (r *reference) keep(e *Entry, points int32, kind Kind) {
 	r.best[e.ID] = refHit{e.ID, points, kind}
 }
 
-// match tries a text on every name.
-func (r *reference) match(text string, in func(*Entry) bool, ended bool, penalty int32, typo bool) {
+// typed reports whether what was typed begins with a code, in either case.
+func (r *reference) typed(code string) bool {
+	text := strings.TrimSpace(r.q.Text)
+	if fold := string(Fold(nil, text)); refInitials.MatchString(fold) {
+		text = strings.ReplaceAll(fold, " ", "")
+	}
+	return len(text) >= len(code) && strings.EqualFold(text[:len(code)], code)
+}
+
+// match tries a text on every name, and on codes if it is as it was typed. It reports
+// whether there is one.
+func (r *reference) match(text string, in func(*Entry) bool, ended bool, penalty int32, typed bool) (coded bool) {
+	return r.matchAll(text, in, ended, penalty, typed, false)
+}
+
+// matchAll also finds beginnings of others than main names where match hides
+// them, if others is set.
+func (r *reference) matchAll(text string, in func(*Entry) bool, ended bool, penalty int32, typed, others bool) (coded bool) {
 	for i := range r.entries {
 		e := &r.entries[i]
 		if !in(e) {
@@ -200,54 +251,125 @@ func (r *reference) match(text string, in func(*Entry) bool, ended bool, penalty
 		for _, n := range r.names[i] {
 			whole := n.whole && n.fold == text
 			switch {
-			case !strings.HasPrefix(n.fold, text), (n.code || r.q.Whole) && !whole,
+			case !strings.HasPrefix(n.fold, text), r.q.Whole && !whole, n.code != "" && (!whole || !typed || !r.typed(n.code)),
 				ended && n.fold != text && n.fold[len(text)] != ' ':
 				continue
 			}
-			points, kind := n.base-penalty, Prefix
+			points, found := n.beginning(text, others)
+			kind := Prefix
 			if whole {
-				points, kind = points+exactBonus, Exact
+				points, found, kind = n.inFull(), true, Exact
 			} else if !n.whole {
 				kind = Word
 			}
-			if typo {
-				kind = Typo
+			if points -= penalty; !found {
+				continue
 			}
+			coded = coded || n.code != "" && r.passes(e)
 			r.exact = r.exact || kind == Exact && r.passes(e)
 			r.keep(e, points, kind)
 		}
 	}
+	return coded
 }
 
 func anywhere(*Entry) bool { return true }
+
+// matchWhole tries a text as whole names.
+func (r *reference) matchWhole(text string, penalty int32) {
+	whole := r.q.Whole
+	r.q.Whole = true
+	r.match(text, anywhere, false, penalty, false)
+	r.q.Whole = whole
+}
+
+// context reads the last words of a text as a country or division.
+func (r *reference) context(text string, penalty int32) {
+	words := strings.Split(text, " ")
+	for k := len(words) - 1; k > 0; k-- {
+		divisions := r.divisions(strings.Join(words[k:], " "))
+		r.match(strings.Join(words[:k], " "), func(e *Entry) bool {
+			return slices.ContainsFunc(divisions, func(c Context) bool {
+				return c.Country == e.Country && (c.Admin1 == "" || c.Admin1 == e.Admin1)
+			})
+		}, true, penalty, true)
+	}
+}
+
+var (
+	refInitials = regexp.MustCompile(`^\pL( \pL)+$`)
+	refLetter   = regexp.MustCompile(`^\pL$`)
+	refSplit    = regexp.MustCompile(`\pL{2}\|([^\PL\x{2e80}-\x{10ffff}]){2}`)
+	refSign     = regexp.MustCompile(`^(.*\S)(?:` + strings.ReplaceAll(string(Fold(nil, "市 县 省 都 府 区 郡 町 村 鎮 시 군 구 도")), " ", "|") + `)$`)
+)
+
+// refJoined joins single letters to the word behind them, the last one and an s to the word
+// before.
+func refJoined(words []string) string {
+	var out []string
+	open := false
+	for i, w := range words {
+		single := refLetter.MatchString(w)
+		back := i > 0 && !open && single && (w == "s" || i == len(words)-1)
+		if open || back {
+			out[len(out)-1] += w
+		} else {
+			out = append(out, w)
+		}
+		open = single && !back
+	}
+	return strings.Join(out, " ")
+}
 
 // search returns all hits in order, and whether the words were looked for in
 // any order.
 func (r *reference) search() (hits []refHit, shuffled bool) {
 	r.best, r.exact = map[uint32]refHit{}, false
 	text := string(Fold(nil, r.q.Text))
+	if refInitials.MatchString(text) {
+		r.match(text, anywhere, false, 0, false)
+		text = strings.ReplaceAll(text, " ", "")
+	}
 	words := strings.Split(text, " ")
-	r.match(text, anywhere, false, 0, false)
-	// What two letters are left of is a code: uae, maa.
+	if r.match(text, anywhere, false, 0, true) {
+		return r.sorted(), false // a code is not spelled in another way
+	}
+	if len(r.best) == 0 && !r.q.Whole {
+		r.matchAll(text, anywhere, false, 0, false, true)
+	}
+	// Two letters begin too many names.
 	if other := refContracted(text); other != text && utf8.RuneCountInString(other) >= 3 && len(r.best) <= answerPlaces {
 		r.match(other, anywhere, false, variantPenalty, false)
 	}
 	if len(r.best) <= answerPlaces {
-		for k := len(words) - 1; k > 0; k-- {
-			divisions := r.divisions(strings.Join(words[k:], " "))
-			r.match(strings.Join(words[:k], " "), func(e *Entry) bool {
-				return slices.ContainsFunc(divisions, func(c Context) bool {
-					return c.Country == e.Country && (c.Admin1 == "" || c.Admin1 == e.Admin1)
-				})
-			}, true, contextPenalty, false)
-		}
+		r.context(text, contextPenalty)
 	}
-	if len(r.best) <= answerPlaces && len(words) > 1 && !r.q.Whole {
+	respaced := false
+	if other := refJoined(words); other != text && len(r.best) <= answerPlaces {
+		before := len(r.best)
+		r.match(other, anywhere, false, variantPenalty, false)
+		r.context(other, contextPenalty+variantPenalty)
+		respaced = len(r.best) > before
+	}
+	if len(r.best) == 0 && !r.q.Exact && utf8.RuneCountInString(text) <= 24 {
+		for i := range text {
+			if text[i] == ' ' {
+				r.matchWhole(text[:i]+text[i+1:], variantPenalty)
+			} else if refSplit.MatchString(text[:i] + "|" + text[i:]) {
+				r.matchWhole(text[:i]+" "+text[i:], variantPenalty)
+			}
+		}
+		respaced = len(r.best) > 0
+	}
+	if m := refSign.FindStringSubmatch(text); m != nil && len(r.best) == 0 {
+		r.matchWhole(m[1], variantPenalty)
+	}
+	if len(r.best) <= answerPlaces && len(words) > 1 && !r.q.Whole && !respaced {
 		shuffled = true
 		for i := range r.entries {
 			for _, n := range r.names[i] {
-				if n.whole && !n.code && hasEach(strings.Split(n.fold, " "), words) {
-					r.keep(&r.entries[i], n.base-wordPenalty, Word)
+				if n.whole && n.code == "" && hasEach(strings.Split(n.fold, " "), words) {
+					r.keep(&r.entries[i], n.base-wordPenalty-insidePenalty, Word)
 				}
 			}
 		}
@@ -267,11 +389,15 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 	if latin != "" && len(r.best) == 0 {
 		r.forgive(latin, latinPenalty)
 	}
+	return r.sorted(), shuffled
+}
+
+func (r *reference) sorted() (hits []refHit) {
 	for _, h := range r.best {
 		hits = append(hits, h)
 	}
 	slices.SortFunc(hits, func(a, b refHit) int { return cmp.Or(cmp.Compare(b.points, a.points), cmp.Compare(a.id, b.id)) })
-	return hits, shuffled
+	return hits
 }
 
 // hasEach reports whether the words begin different words of a name, trying
@@ -312,13 +438,16 @@ func (r *reference) forgive(text string, penalty int32) {
 			for _, n := range r.names[i] {
 				for s, points := range a.beginnings(n.fold, typos) {
 					whole := n.whole && n.fold == s
-					if (n.code || r.q.Whole) && !whole {
+					if n.code != "" || r.q.Whole && !whole {
 						continue
 					}
-					points = n.base - penalty - points*typoPenalty
+					worth, found := n.beginning(s, false)
 					if whole {
-						points += exactBonus
+						worth, found = n.inFull(), true
 						r.exact = r.exact || r.passes(&r.entries[i])
+					}
+					if points = worth - penalty - points*typoPenalty; !found {
+						continue
 					}
 					r.keep(&r.entries[i], points, Typo)
 				}
@@ -444,6 +573,7 @@ func TestAgainstReference(t *testing.T) {
 			if !simple {
 				for range rapid.IntRange(0, 3).Draw(rt, "alternates") {
 					n := Name{Text: drawName(rt, "alternate", nasty), Lang: rapid.SampledFrom([]string{"", "de", "iata"}).Draw(rt, "lang")}
+					n.Main = rapid.Bool().Draw(rt, "main")
 					*rapid.SampledFrom([]*bool{&n.Historic, &n.Preferred, &n.Short, new(bool)}).Draw(rt, "flag") = true
 					e.Names = append(e.Names, n)
 				}
@@ -530,7 +660,14 @@ func checkQuery(t *rapid.T, r *Reader, ref *reference, q Query, simple bool) {
 		ref.q = plain
 		ref.best = map[uint32]refHit{}
 		text := string(Fold(nil, q.Text))
-		if ref.match(text, anywhere, false, 0, false); len(ref.best) > answerPlaces && utf8.RuneCountInString(text) <= prefixCharacters {
+		if refInitials.MatchString(text) {
+			return
+		}
+		own := strings.EqualFold(strings.TrimSpace(q.Text), text) || !isASCII([]byte(text))
+		if ref.match(text, anywhere, false, 0, true); len(ref.best) == 0 {
+			ref.matchAll(text, anywhere, false, 0, false, true)
+		}
+		if own && len(ref.best) > answerPlaces && utf8.RuneCountInString(text) <= prefixCharacters {
 			t.Fatalf("%q has %d matches and no finished answer", q.Text, len(ref.best))
 		}
 	}
@@ -564,6 +701,11 @@ func checkHighlight(t *rapid.T, ref *reference, q Query, h Hit) {
 			if strings.HasPrefix(string(fold), text) {
 				return
 			}
+		}
+		// Or it has other blanks, and perhaps a sign or a country behind the name.
+		bare := strings.ReplaceAll(text, " ", "")
+		if f := strings.ReplaceAll(string(fold), " ", ""); strings.HasPrefix(f, bare) || strings.HasPrefix(bare, f) {
+			return
 		}
 	}
 	t.Fatalf("%+v marks %q of %q: %s", q, marked, name, fmt.Sprintf("%+v", h))

@@ -11,8 +11,9 @@ import (
 
 // SchemaVersion is the version of the row layouts in the package documentation.
 // [Open] reads it and older ones. In version 1, folds kept forms of one letter
-// apart, and none was in Latin letters.
-const SchemaVersion = 2
+// apart, and none was in Latin letters. Before version 3, names in all languages
+// counted as main ones.
+const SchemaVersion = 3
 
 // The tables and their families.
 const (
@@ -23,6 +24,7 @@ const (
 	famName       = "n"
 	famJSON       = "j"
 	famCandidates = "c"
+	famOthers     = "o"
 	famContext    = "c"
 )
 
@@ -37,6 +39,7 @@ func schemas() []cellstore.Schema {
 		{Table: tablePrefix, Families: []cellstore.Family{
 			{Name: famJSON, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 			{Name: famCandidates, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
+			{Name: famOthers, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 		}},
 		{Table: tableContext, Families: []cellstore.Family{{Name: famContext, MaxVersions: cellstore.Unlimited}}},
 	}
@@ -203,12 +206,30 @@ type candidate struct {
 	value []byte
 }
 
-// score returns the score of a candidate if its prefix is the whole query.
+// score returns the score of a candidate if its prefix is the whole query, but
+// for what the beginning of a name that is no main one costs.
 func (c *candidate) score() int32 {
-	if c.exact {
-		return int32(c.base) + exactBonus
+	score, flags := int32(c.base), c.value[0]
+	switch {
+	case c.exact:
+		score += exactBonus
+		if flags&flagCode != 0 || isMain(flags) && c.base >= notable {
+			score += mainBonus
+		}
+	case flags&flagSuffix != 0:
+		score -= insidePenalty
 	}
-	return int32(c.base)
+	return score
+}
+
+// begunCost is what the beginning of a name that is no main one costs a text
+// with a fold, and whether it hides such names as long as there are main ones.
+// A text in other letters than Latin asks for the languages that have them.
+func begunCost(fold []byte) (cost int32, hides bool) {
+	if !isASCII(fold) {
+		return 0, false
+	}
+	return otherPenalty, len(fold) < otherLetters
 }
 
 // better orders lists: greater scores first, then lesser ids, and of one place
@@ -248,6 +269,7 @@ func (d *decoder) candidate() (c candidate) {
 	c.exact = d.b[6] == 1
 	d.b = d.b[candidateHead:]
 	c.value = d.text()
+	d.ok = d.ok && len(c.value) >= recordHead
 	return c
 }
 

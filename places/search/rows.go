@@ -45,9 +45,11 @@ func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
 	if e.ASCIIName != "" && e.ASCIIName != e.Name {
 		m.name(w, levelOther, 0, e.ASCIIName, "")
 	}
+	own := Fold(nil, e.Name)
 	for i := range e.Names {
-		n := &e.Names[i]
-		if level, flags, ok := levelOf(n); ok {
+		n := e.Names[i]
+		n.Main = n.Main || begins(own, n.Text)
+		if level, flags, ok := levelOf(&n); ok {
 			m.name(w, level, flags, n.Text, n.Lang)
 		}
 	}
@@ -81,6 +83,19 @@ func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
 	return nil
 }
 
+// begins reports whether a name is the first words of another, which has the
+// fold: "New York" of New York City.
+func begins(fold []byte, name string) bool {
+	if len(name) > 2*len(fold) {
+		return false
+	}
+	first := Fold(nil, name)
+	return len(first) > 0 && len(fold) > len(first) && fold[len(first)] == ' ' && bytes.HasPrefix(fold, first)
+}
+
+// codeLetters is how many capital letters are a code rather than a name.
+const codeLetters = 3
+
 // levelOf returns the level of a name; false if it is not a name.
 func levelOf(n *Name) (level int, flags byte, ok bool) {
 	switch n.Lang {
@@ -88,16 +103,28 @@ func levelOf(n *Name) (level int, flags byte, ok bool) {
 		return 0, 0, false
 	case Code, "iata", "icao", "faac", "unlc":
 		flags = flagCode
+	case "":
+		if len(n.Text) == codeLetters && !strings.ContainsFunc(n.Text, func(r rune) bool { return r < 'A' || r > 'Z' }) {
+			flags = flagCode
+		}
 	}
+	if !isASCII([]byte(n.Text)) {
+		flags = 0 // letters of codes have no accents
+	}
+	main := n.Main || flags != 0
 	switch {
 	case n.Historic:
 		level = levelHistoric
 	case n.Short || n.Colloquial || n.Lang == "abbr":
 		level = levelShort
-	case n.Preferred:
+	case n.Preferred && main:
 		level = levelPreferred
-	default:
+	case n.Preferred:
+		level = levelOtherPreferred
+	case main:
 		level = levelAlternate
+	default:
+		level = levelOtherAlternate
 	}
 	return level, flags, true
 }
@@ -113,6 +140,9 @@ func (m *rowMaker) name(weight uint16, level int, flags byte, name, lang string)
 		level = levelOther // positions are those of the composed form, so that is displayed
 	}
 	base := weight - levelPenalty[level]
+	if flags&flagCode != 0 {
+		base++ // no name has this base, so the row of a code has a key of its own
+	}
 	at := len(m.folds)
 	m.starts = m.starts[:0]
 	m.folds, m.starts = foldWords(m.folds, m.starts, text, plainFold)
@@ -163,23 +193,28 @@ func (m *rowMaker) words(at int, r nameRow) {
 	}
 }
 
-// dedupe keeps the best row of each fold. A whole name counts at least as much
-// as a word inside a name, so a dropped row could not have been the best. Of
-// equal rows it prefers a name with accents, which says more, and then the
-// first given. A code that is also a name, or a word inside one, is found by
-// its beginning too.
+// dedupe keeps the best row of each fold, and that of a code apart from that of
+// a name: a whole name before a word inside one, then a main name, then the
+// greatest base. Of equal rows it prefers a name with accents, which says more,
+// and then the first given.
 func (m *rowMaker) dedupe() {
 	slices.SortStableFunc(m.rows, func(a, b nameRow) int {
 		if c := bytes.Compare(m.folds[a.from:a.to], m.folds[b.from:b.to]); c != 0 {
 			return c
 		}
-		if c := cmp.Compare(b.base, a.base); c != 0 {
+		if c := cmp.Compare(a.flags&flagCode, b.flags&flagCode); c != 0 {
 			return c
 		}
 		if c := cmp.Compare(a.flags&flagSuffix, b.flags&flagSuffix); c != 0 {
 			return c
 		}
-		if c := cmp.Compare(a.flags&flagCode, b.flags&flagCode); c != 0 {
+		if main := isMain(a.flags); main != isMain(b.flags) {
+			if main {
+				return -1
+			}
+			return 1
+		}
+		if c := cmp.Compare(b.base, a.base); c != 0 {
 			return c
 		}
 		if c := cmp.Compare(a.flags&flagLevel, b.flags&flagLevel); c != 0 {
@@ -189,8 +224,7 @@ func (m *rowMaker) dedupe() {
 	})
 	kept := m.rows[:1]
 	for _, r := range m.rows[1:] {
-		if last := &kept[len(kept)-1]; bytes.Equal(m.folds[last.from:last.to], m.folds[r.from:r.to]) {
-			last.flags &= r.flags | ^byte(flagCode)
+		if last := &kept[len(kept)-1]; (last.flags^r.flags)&flagCode == 0 && bytes.Equal(m.folds[last.from:last.to], m.folds[r.from:r.to]) {
 			last.share(&r)
 			continue
 		}
@@ -202,7 +236,7 @@ func (m *rowMaker) dedupe() {
 // share adds the language of another name with the same spelling.
 func (r *nameRow) share(other *nameRow) {
 	const alike = flagSuffix | flagVariant
-	if other.lang == "" || other.flags&flagCode != 0 || r.name != other.name || (r.flags^other.flags)&alike != 0 ||
+	if other.lang == "" || r.name != other.name || (r.flags^other.flags)&alike != 0 ||
 		!inLanguage(r.flags) || !inLanguage(other.flags) || spoken(r.lang, other.lang) != "" || len(r.lang)+len(other.lang) >= maxLangs {
 		return
 	}
@@ -215,7 +249,7 @@ func (r *nameRow) share(other *nameRow) {
 // inLanguage reports whether a name ranks higher in queries for its language.
 func inLanguage(flags byte) bool {
 	level := flags & flagLevel
-	return level == levelPreferred || level == levelAlternate
+	return level == levelPreferred || level == levelAlternate || level >= levelOtherPreferred
 }
 
 // spoken returns a language as it is spelled in a list of languages, whatever

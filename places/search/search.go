@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
@@ -29,7 +30,8 @@ const (
 // equal. It also returns how many it found at least. Complete gives the same
 // answers. Search overwrites dst with the hits.
 //
-// Names match by their beginning or that of a word inside. If at most 10 places
+// Names match by their beginning or that of a word inside, and codes as they are typed. If
+// a code matches, nothing below is tried. If at most 10 places
 // match so, the last words may instead name the country or first-level division
 // ("springfield illinois"), and the words may be in any order. If still no name
 // matches as a whole, each word of four letters and more may have one wrong
@@ -37,7 +39,9 @@ const (
 // is found, words of eight letters and more may have two. Matches with fewer
 // wrong letters come first.
 //
-// The text is also tried with ä for ae and so on, or the other way. A text in
+// The text is also tried with ä for ae and so on, or the other way, and with single
+// letters joined to their neighbours: "l aquila", "U.A.E.". A text that finds nothing is
+// tried with one blank more or less, and without 市, 県 and the like at its end. One in
 // another script that finds nothing is tried in Latin letters, with wrong
 // letters too.
 //
@@ -70,14 +74,19 @@ type search struct {
 	q      *Query
 	filter filter
 	fold   []byte
-	accent []byte // the text as typed, when its accents matter
-	latin  []byte // the text in Latin letters, when it is in others and finds nothing
-	need   int    // places after which less important ones do not matter
-	extra  int32  // what accents and language may add to a stored score
+	// initials is the fold of a text that is nothing else, with the blanks that s.fold lacks.
+	initials []byte
+	accent   []byte // the text as typed, when its accents matter
+	latin    []byte // the text in Latin letters, when it is in others and finds nothing
+	need     int    // places after which less important ones do not matter
+	extra    int32  // what accents and language may add to a stored score
 
 	found    []foundPlace
 	byID     map[uint32]int
 	exact    bool   // a whole name was found
+	others   bool   // beginnings of names that are no main ones are found, however short
+	respaced bool   // the text was found with other blanks, so its words are not those of a name
+	coded    bool   // a code was found
 	arena    []byte // of values
 	most     int    // the most that may be examined
 	examined int
@@ -98,6 +107,7 @@ type foundPlace struct {
 	points   int32
 	n        int // bytes of the fold that matched
 	kind     Kind
+	code     bool // a code matched, this time or before
 	lat, lon int32
 	weight   uint64
 }
@@ -112,21 +122,23 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	if len(s.fold) == 0 {
 		return bad("the text %q has no letter or digit", q.Text)
 	}
-	s.fold = cutFold(s.fold, maxFold)
+	if s.fold, s.initials = cutFold(s.fold, maxFold), nil; areInitials(s.fold) {
+		s.fold, s.initials = bytes.ReplaceAll(s.fold, []byte(" "), nil), bytes.Clone(s.fold)
+	}
 	s.accent, s.latin, s.extra = s.accent[:0], nil, 0
 	if text := normalize(q.Text); accented(text) {
 		s.accent = accentFold(s.accent, text)
 		s.extra += accentBonus
 	}
 	if q.Lang != "" {
-		s.extra += int32(levelPenalty[levelAlternate])
+		s.extra += int32(levelPenalty[levelOtherAlternate])
 	}
 	s.need = max(q.Offset+q.Limit, answerPlaces+1)
 	clear(s.found)
 	s.found, s.arena = s.found[:0], s.arena[:0]
 	clear(s.byID)
 	s.gaps.forget()
-	s.exact, s.checked = false, 0
+	s.exact, s.coded, s.others, s.respaced, s.checked = false, false, false, false, 0
 	s.most, s.mostRead = maxExamined, s.r.sizes.reads
 	if q.Budget != nil {
 		s.most, s.mostRead = min(s.most, q.Budget.Names), min(s.mostRead, q.Budget.Seeks)
@@ -155,13 +167,25 @@ type pattern struct {
 	within       []division // if any, the place lies in one of them
 	penalty      int32
 	kind         Kind // instead of Exact and Prefix
+	typed        bool // the fold is that of what was typed, so that codes match
 }
 
 func (s *search) run() error {
-	if err := s.match(&pattern{fold: s.fold, whole: s.q.Whole}); err != nil {
+	if err := s.match(&pattern{fold: s.fold, whole: s.q.Whole, typed: true}); err != nil || s.coded {
+		return err // what is a code is not spelled in another way
+	}
+	if err := s.withInitials(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{s.otherSpelling, s.inContext, s.inAnyOrder, s.inLatin, s.withTypo, s.inLatinWithTypo} {
+	if _, hides := begunCost(s.fold); hides && len(s.found) == 0 && !s.q.Whole {
+		s.others = true
+		if err := s.match(&pattern{fold: s.fold}); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func() error{
+		s.otherSpelling, s.withContext, s.together, s.oneBlank, s.withoutSign, s.inAnyOrder, s.inLatin, s.withTypo, s.inLatinWithTypo,
+	} {
 		if len(s.found) > answerPlaces || s.spent() {
 			return nil
 		}
@@ -181,27 +205,6 @@ func (s *search) read() bool {
 	}
 	s.reads++
 	return true
-}
-
-// leastContracted is how many letters a text has at least with ä for ae.
-const leastContracted = 3
-
-// otherSpelling tries the text with ae, oe, ue, aa for ä, ö, ü, å, or the other
-// way.
-func (s *search) otherSpelling() error {
-	p := pattern{whole: s.q.Whole, penalty: variantPenalty}
-	if text := normalize(s.q.Text); hasUmlaut(text) {
-		p.fold = foldAs(nil, text, umlautFold|s.r.schema)
-	} else {
-		// What two letters are left of is a code rather than a name: uae, maa.
-		if p.fold = contracted(nil, s.fold); characters(p.fold) < leastContracted {
-			return nil
-		}
-	}
-	if p.fold = cutFold(p.fold, maxFold); bytes.Equal(p.fold, s.fold) {
-		return nil
-	}
-	return s.match(&p)
 }
 
 // inLatin tries the text in Latin letters, if no name is in the letters of the
@@ -235,16 +238,28 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 	if !ok {
 		return false
 	}
-	if r.flags&flagCode != 0 && !c.exact || !s.filter.passes(&r) {
+	code := r.flags&flagCode != 0
+	if code && !(c.exact && p.typed && s.typed(r.name)) || !s.filter.passes(&r) {
 		return true
 	}
 	if len(p.within) > 0 && !slices.ContainsFunc(p.within, func(d division) bool { return d.holds(&r) }) {
 		return true
 	}
 	points := c.score() - p.penalty
-	if s.extra > 0 {
-		points += s.extraPoints(&r)
+	asked := s.q.Lang != "" && inLanguage(r.flags) && len(r.lang) >= len(s.q.Lang) && spoken(r.lang, s.q.Lang) != ""
+	if asked {
+		points += int32(levelPenalty[r.level()])
+		if c.exact && !isMain(r.flags) && c.base >= notable {
+			points += mainBonus
+		}
+	} else if !c.exact && !isMain(r.flags) {
+		cost, hides := begunCost(p.fold)
+		if hides && !s.others {
+			return true
+		}
+		points -= cost
 	}
+	points += s.accentPoints(&r)
 	if s.q.Bias {
 		points -= distancePenalty(quadkey.Distance(s.q.Lon, s.q.Lat, degrees(r.lon), degrees(r.lat)))
 	}
@@ -258,14 +273,25 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 		kind = Prefix
 	}
 	s.keep(c, points, len(p.fold), kind, &r)
+	if code {
+		s.coded = true
+		s.found[s.byID[c.id]].code = true
+	}
 	return true
 }
 
-// extraPoints are the points that a stored score does not include.
-func (s *search) extraPoints(r *record) (points int32) {
-	if s.q.Lang != "" && inLanguage(r.flags) && len(r.lang) >= len(s.q.Lang) && spoken(r.lang, s.q.Lang) != "" {
-		points = int32(levelPenalty[r.level()])
+// typed reports whether a text begins with a code, but for the case of letters. The fold of
+// the code is that of a whole text already, or of its words before a context.
+func (s *search) typed(code []byte) bool {
+	text := strings.TrimSpace(s.q.Text)
+	if len(s.initials) > 0 {
+		text = string(s.fold) // "U.A.E." is a way to type the code
 	}
+	return len(text) >= len(code) && strings.EqualFold(text[:len(code)], string(code))
+}
+
+// accentPoints are what accents that were typed add.
+func (s *search) accentPoints(r *record) (points int32) {
 	if len(s.accent) > 0 && r.flags&flagPlain == 0 {
 		s.text = accentFold(s.text[:0], string(r.name[r.start:]))
 		if bytes.HasPrefix(s.text, s.accent) {
@@ -290,6 +316,7 @@ func (s *search) keep(c *candidate, points int32, n int, kind Kind, r *record) {
 	s.arena = append(s.arena, c.value...)
 	f := foundPlace{candidate: *c, points: points, n: n, kind: kind, lat: r.lat, lon: r.lon}
 	f.value = s.arena[at:len(s.arena):len(s.arena)]
+	f.code = s.found[i].code
 	f.weight = uint64(c.base) + uint64(levelPenalty[r.level()]) - floor
 	if r.flags&flagSuffix != 0 {
 		f.weight += wordPenalty
@@ -308,6 +335,7 @@ func (s *search) hits(dst []Hit) []Hit {
 		r, _ := parseRecord(f.value) // it was decoded before
 		r.schema = s.r.schema
 		m := r.match(f.n, f.kind)
+		m.Code = f.code
 		if m.Lang != "" && s.q.Lang != "" {
 			m.Lang = cmp.Or(spoken(r.lang, s.q.Lang), m.Lang)
 		}

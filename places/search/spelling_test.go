@@ -27,11 +27,23 @@ var spelled = []Entry{
 	{ID: 12, Name: "부산", Class: 'P', Code: "PPLA", Country: "KR", Population: 3_678_555, Names: []Name{{Text: "Busan"}}},
 	{ID: 13, Name: "حي ١٢", Class: 'P', Code: "PPL", Country: "EG"},
 	{ID: 14, Name: "Ioannina", Class: 'P', Code: "PPLA", Country: "GR", Population: 65_574},
+	{ID: 15, Name: "L'Aquila", Class: 'P', Code: "PPLA", Country: "IT", Admin1: "01", Population: 69_753},
+	{ID: 16, Name: "Val-d'Or", Class: 'P', Code: "PPL", Country: "CA", Population: 32_752},
+	{ID: 17, Name: "Cagayan de Oro", Class: 'P', Code: "PPLA2", Country: "PH", Population: 728_402, Names: []Name{{Text: "Valle de Oro"}}},
+	{ID: 18, Name: "St. John's", Class: 'P', Code: "PPLA", Country: "CA", Population: 110_525},
+	{ID: 19, Name: "Be’er Sheva", Class: 'P', Code: "PPLA", Country: "IL", Population: 186_600},
+	{ID: 20, Name: "New York City", Class: 'P', Code: "PPL", Country: "US", Population: 8_804_190, Names: []Name{{Text: "New York"}, {Text: "N.Y.C."}}},
+	{ID: 21, Name: "Hawaiʻi", Class: 'A', Code: "ADM1", Country: "US", Population: 1_360_301},
+	{ID: 22, Name: "United Arab Emirates", Class: 'A', Code: "PCLI", Country: "AE", Population: 9_630_959, Names: []Name{{Text: "UAE", Short: true}}},
+	{ID: 23, Name: "Upper Arab Estate", Class: 'P', Code: "PPL", Country: "US", Population: 900},
+	{ID: 24, Name: "京都", Class: 'P', Code: "PPLA", Country: "JP", Population: 1_463_723},
+	{ID: 25, Name: "Mexico City", Class: 'P', Code: "PPLC", Country: "MX", Population: 12_294_193, Names: []Name{{Text: "Distrito Capital"}}},
+	{ID: 26, Name: "Washington, D.C.", Class: 'P', Code: "PPLC", Country: "US", Population: 601_723},
 }
 
 // Any script, any spelling.
 func TestSpellings(t *testing.T) {
-	r := build(t, spelled)
+	r := build(t, spelled, Context{Text: "Italy", Country: "IT"})
 	for _, tc := range []struct{ text, want string }{
 		{"munchen", "[1 2 3]"},
 		{"muenchen", "[1 2 4 3]"},
@@ -57,6 +69,27 @@ func TestSpellings(t *testing.T) {
 		{"neuenburg", "[11]"},
 		{"حى 12", "[13]"},
 		{"Ιωάννινα", "[14]"}, // ioannina
+		{"l aquila", "[15]"},
+		{"L-Aquila", "[15]"},
+		{"l aqu", "[15]"},
+		{"laquila", "[15]"},
+		{"l aquila italy", "[15]"},
+		{"val d or", "[16]"},
+		{"val-d-or", "[16]"},
+		{"st john s", "[18]"},
+		{"be er sheva", "[19]"},
+		{"beer sheva", "[19]"},
+		{"newyork", "[20]"},
+		{"n.y.c.", "[20]"},
+		{"nyc", "[]"}, // no name is written so here
+		{"hawaii", "[21]"},
+		{"hawai i", "[21]"},
+		{"U.A.E.", "[22]"},
+		{"u a e", "[22]"},
+		{"京都府", "[24]"},
+		{"東京都", "[5]"},
+		{"서울시", "[7]"},
+		{"Washington, D.C.", "[26]"},
 	} {
 		if got := fmt.Sprint(ids(find(t, r, Query{Text: tc.text}))); got != tc.want {
 			t.Errorf("%q: %s, want %s", tc.text, got, tc.want)

@@ -58,15 +58,39 @@ type tree struct {
 	chunk   []byte
 }
 
-// node is a prefix whose rows are still coming. others is unsorted until cut.
+// node is a prefix whose rows are still coming.
 type node struct {
-	order     uint64
-	rows      uint64
-	exact     []candidate // the prefix is their whole fold; best first
-	codes     int         // in exact, which are not handed up
-	others    []candidate
-	worst     candidate // the last of others after cut: anything worse is dropped
+	order       uint64
+	rows        uint64
+	exact       []candidate // the prefix is their whole fold; best first
+	share       [3]int      // of exact: main names, others, codes
+	main, other shortlist   // names that go on
+}
+
+// shortlist is the best candidates of many. The list is unsorted until cut.
+type shortlist struct {
+	list      []candidate
+	worst     candidate // the last of list after cut: anything worse is dropped
 	truncated bool
+}
+
+// of returns the shortlist that a candidate belongs to.
+func (n *node) of(c *candidate) *shortlist {
+	if isMain(c.value[0]) {
+		return &n.main
+	}
+	return &n.other
+}
+
+// shareOf is the place in node.share of a candidate.
+func shareOf(c *candidate) int {
+	switch {
+	case c.value[0]&flagCode != 0:
+		return 2
+	case isMain(c.value[0]):
+		return 0
+	}
+	return 1
 }
 
 // finishedNode is the stored part of a node.
@@ -96,32 +120,27 @@ func (t *tree) add(fold []byte, c candidate) error {
 		t.depth++
 		t.ends[t.depth] = len(t.path)
 		n := &t.nodes[t.depth]
-		n.order, n.rows, n.truncated = t.order, 0, false
+		n.order, n.rows = t.order, 0
 		t.order++
 	}
 	n := &t.nodes[t.depth]
 	n.rows++
 	c.exact = len(t.path) == len(fold) && c.value[0]&flagSuffix == 0
-	switch {
+	switch of := n.of(&c); {
 	case c.exact:
-		// They come best first. Codes have their own share, so that the node
-		// above gets as many names as it may show.
-		of := len(n.exact) - n.codes
-		if c.value[0]&flagCode != 0 {
-			of = n.codes
-		}
-		if of == t.list {
-			n.truncated = true
+		// Those of one kind come best first. Each kind has its own share, so that
+		// the node above gets as many names as it may show.
+		share := &n.share[shareOf(&c)]
+		if *share == t.list {
+			n.main.truncated, n.other.truncated = true, true
 			return nil
 		}
-		if c.value[0]&flagCode != 0 {
-			n.codes++
-		}
+		*share++
 		c.value = t.keep(c.value)
 		n.exact = append(n.exact, c)
-	case c.value[0]&flagCode == 0 && n.wants(&c):
+	case c.value[0]&flagCode == 0 && of.wants(&c):
 		c.value = t.keep(c.value)
-		t.gather(n, c)
+		t.gather(of, c)
 	}
 	return nil
 }
@@ -137,35 +156,37 @@ func (t *tree) keep(value []byte) []byte {
 	return t.chunk[at:len(t.chunk):len(t.chunk)]
 }
 
-// wants reports whether a candidate may be among the best of others.
-func (n *node) wants(c *candidate) bool { return !n.truncated || n.worst.id == 0 || c.better(&n.worst) }
+// wants reports whether a candidate may be among the best.
+func (l *shortlist) wants(c *candidate) bool {
+	return !l.truncated || l.worst.id == 0 || c.better(&l.worst)
+}
 
-func (t *tree) gather(n *node, c candidate) {
-	n.others = append(n.others, c)
-	if len(n.others) >= slack*t.list {
-		t.cut(n)
+func (t *tree) gather(l *shortlist, c candidate) {
+	l.list = append(l.list, c)
+	if len(l.list) >= slack*t.list {
+		t.cut(l)
 	}
 }
 
-// cut sorts others and keeps the best candidate of each place, and of these the
-// best.
-func (t *tree) cut(n *node) {
-	slices.SortFunc(n.others, compareCandidates)
+// cut sorts a shortlist and keeps the best candidate of each place, and of these
+// the best.
+func (t *tree) cut(l *shortlist) {
+	slices.SortFunc(l.list, compareCandidates)
 	t.seen.reset()
-	kept := n.others[:0]
-	for _, c := range n.others {
+	kept := l.list[:0]
+	for _, c := range l.list {
 		if !t.seen.add(c.id) {
 			continue
 		}
 		if len(kept) == t.list {
-			n.truncated = true
-			n.worst = kept[t.list-1]
+			l.truncated = true
+			l.worst = kept[t.list-1]
 			break
 		}
 		kept = append(kept, c)
 	}
-	clear(n.others[len(kept):]) // releases chunks
-	n.others = kept
+	clear(l.list[len(kept):]) // releases chunks
+	l.list = kept
 }
 
 func compareCandidates(a, b candidate) int {
@@ -193,85 +214,132 @@ func (t *tree) close(to int) error {
 			t.handUp(n, &t.nodes[t.depth-1])
 		}
 		clear(n.exact)
-		clear(n.others)
-		n.exact, n.codes, n.others, n.worst = n.exact[:0], 0, n.others[:0], candidate{}
+		n.exact, n.share = n.exact[:0], [3]int{}
+		n.main.empty()
+		n.other.empty()
 	}
 	return nil
+}
+
+// empty forgets all candidates and keeps the memory of the list.
+func (l *shortlist) empty() {
+	clear(l.list) // releases chunks
+	*l = shortlist{list: l.list[:0]}
 }
 
 // handUp adds a finished node to the one above, which has nothing exact.
 func (t *tree) handUp(n, up *node) {
 	up.rows += n.rows
-	if len(up.others) == 0 && up.worst.id == 0 {
-		up.others, n.others = n.others, up.others
-		up.worst = n.worst
-	} else {
-		for _, c := range n.others {
-			if up.wants(&c) {
-				t.gather(up, c)
-			}
-		}
-	}
-	up.truncated = up.truncated || n.truncated
+	t.handOver(&n.main, &up.main)
+	t.handOver(&n.other, &up.other)
 	for _, c := range n.exact {
-		if c.exact = false; c.value[0]&flagCode == 0 && up.wants(&c) {
-			t.gather(up, c)
+		if c.exact = false; c.value[0]&flagCode == 0 && up.of(&c).wants(&c) {
+			t.gather(up.of(&c), c)
 		}
 	}
 }
 
-// store emits a node if it has more places than an answer.
+func (t *tree) handOver(from, to *shortlist) {
+	if len(to.list) == 0 && to.worst.id == 0 {
+		to.list, from.list = from.list, to.list
+		to.worst = from.worst
+	} else {
+		for _, c := range from.list {
+			if to.wants(&c) {
+				t.gather(to, c)
+			}
+		}
+	}
+	to.truncated = to.truncated || from.truncated
+}
+
+// store emits a node if it has more places than an answer, or more rows than are read: those of
+// longer codes are none of its places.
 func (t *tree) store(n *node, prefix []byte) error {
-	t.cut(n)
-	t.scratch = append(append(t.scratch[:0], n.exact...), n.others...)
-	slices.SortFunc(t.scratch, compareCandidates)
-	t.seen.reset()
-	places := 0
-	top := t.out.top[:0]
-	for _, c := range t.scratch {
-		if !t.seen.add(c.id) {
-			continue
-		}
-		if places++; places > answerPlaces {
-			break
-		}
-		top = append(top, c)
-	}
-	t.out.top = top
-	if places <= answerPlaces {
-		return nil
-	}
-	list := t.scratch[:min(len(t.scratch), t.list)]
-	complete := !n.truncated && len(list) == len(t.scratch)
+	t.cut(&n.main)
+	t.cut(&n.other)
+	main := append(append(t.scratch[:0], n.exact...), n.main.list...)
+	slices.SortFunc(main, compareCandidates)
+	t.scratch = main
+	t.best(prefix, main, n.other.list)
+	few := n.rows <= uint64(t.rows)
 	// No query ends in a space, but searches that continue word by word read
 	// its candidates.
-	inside := prefix[len(prefix)-1] == ' '
-	if n.rows <= uint64(t.rows) {
-		if inside {
+	if len(t.out.top) <= answerPlaces || prefix[len(prefix)-1] == ' ' {
+		if few {
 			return nil
 		}
-		list = nil
-	}
-	if inside {
 		t.out.top = nil
 	}
-	t.out.encoded = encodeNode(t.out.encoded[:0], prefix, n.rows, complete, list, t.out.top)
+	t.out.top = t.out.top[:min(len(t.out.top), answerPlaces)]
+	var lists [2][]byte
+	if !few {
+		lists[0] = t.encode(n.rows, main, n.main.truncated)
+		lists[1] = t.encode(n.rows, n.other.list, n.other.truncated)
+	}
+	t.out.encoded = encodeNode(t.out.encoded[:0], prefix, lists, t.out.top)
 	return t.emit(n.order, &t.out)
+}
+
+// best gathers the first places of the answer to a prefix, and one more if there
+// are more, as a search finds them.
+func (t *tree) best(prefix []byte, main, other []candidate) {
+	cost, hides := begunCost(prefix)
+	if hides && slices.ContainsFunc(main, func(c candidate) bool { return answers(&c, prefix) }) {
+		other = nil
+	}
+	t.seen.reset()
+	t.out.top = t.out.top[:0]
+	for len(t.out.top) <= answerPlaces && len(main)+len(other) > 0 {
+		from := &main
+		if len(main) == 0 || len(other) > 0 && begunBefore(&other[0], &main[0], cost) {
+			from = &other
+		}
+		if c := (*from)[0]; answers(&c, prefix) && t.seen.add(c.id) {
+			t.out.top = append(t.out.top, c)
+		}
+		*from = (*from)[1:]
+	}
+}
+
+// begunBefore reports whether the beginning of another name comes before a
+// candidate.
+func begunBefore(other, main *candidate, cost int32) bool {
+	if a, b := other.score()-cost, main.score(); a != b {
+		return a > b
+	}
+	return other.id < main.id
+}
+
+// encode makes a value of family c or o.
+func (t *tree) encode(rows uint64, list []candidate, truncated bool) (value []byte) {
+	kept := list[:min(len(list), t.list)]
+	value = appendListHead(nil, rows, !truncated && len(kept) == len(list))
+	for i := range kept {
+		value = appendCandidate(value, &kept[i])
+	}
+	return value
+}
+
+// answers reports whether a candidate is in the finished answer of a prefix. That is for
+// texts that are their own fold, which no code with a hyphen is.
+func answers(c *candidate, prefix []byte) bool {
+	if c.value[0]&flagCode == 0 {
+		return true
+	}
+	r, ok := parseRecord(c.value)
+	return ok && bytes.EqualFold(r.name, prefix)
 }
 
 // A node on its way through the sort:
 //
-//	length, prefix │ length, value of family c │ candidates of the answer
-func encodeNode(dst, prefix []byte, rows uint64, complete bool, list, top []candidate) []byte {
+//	length, prefix │ length, value of family c │ length, value of family o │
+//	candidates of the answer
+func encodeNode(dst, prefix []byte, lists [2][]byte, top []candidate) []byte {
 	dst = appendText(dst, prefix)
-	var c []byte
-	if len(list) > 0 {
-		c = appendListHead(c, rows, complete)
-		for i := range list {
-			c = appendCandidate(c, &list[i])
-		}
+	for _, list := range lists {
+		dst = appendText(dst, list)
 	}
-	dst = appendText(dst, c)
 	for i := range top {
 		dst = appendCandidate(dst, &top[i])
 	}
@@ -279,13 +347,14 @@ func encodeNode(dst, prefix []byte, rows uint64, complete bool, list, top []cand
 }
 
 type storedNode struct {
-	prefix, list []byte
-	top          []candidate
+	prefix []byte
+	lists  [2][]byte // of families c and o
+	top    []candidate
 }
 
 func decodeNode(b []byte) (n storedNode, err error) {
 	d := decoder{b, true}
-	n.prefix, n.list = d.text(), d.text()
+	n.prefix, n.lists[0], n.lists[1] = d.text(), d.text(), d.text()
 	for d.ok && len(d.b) > 0 {
 		n.top = append(n.top, d.candidate())
 	}

@@ -9,8 +9,19 @@ const (
 	octave = 256
 	// exactBonus is for a whole name: "york" means York rather than New York.
 	exactBonus = 5 * octave
-	// wordPenalty is for a match that begins inside the name.
-	wordPenalty = 3 * octave
+	// mainBonus is for a whole main name of a place that people may know, and for a
+	// code: "spa" means the town rather than Spain. notable is the least base of one.
+	mainBonus = 9 * octave
+	notable   = floor + 12*octave
+	// wordPenalty is for a match that begins inside the name, and insidePenalty
+	// what it costs more than the base says.
+	wordPenalty   = 3 * octave
+	insidePenalty = 3 * octave
+	// otherPenalty is for the beginning of a name that is no main one, in Latin
+	// letters. Beginnings of less than otherLetters letters find such names only
+	// where they find no others.
+	otherPenalty = 4 * octave
+	otherLetters = 4
 	// variantPenalty is for names that fold to the text in the second way, and
 	// for texts that do.
 	variantPenalty = octave / 2
@@ -36,13 +47,22 @@ const (
 	levelAlternate
 	levelShort // or colloquial
 	levelHistoric
+	// Those of languages that are not the place's, or that are unknown.
+	levelOtherPreferred
+	levelOtherAlternate
 	levels
 )
+
+// isMain reports whether a name with these flags is one that people may be
+// expected to know of the place: its own, or one in a language that is spoken
+// there. Data that were written before schema 3 have all names in languages as
+// such.
+func isMain(flags byte) bool { return flags&flagLevel <= levelAlternate }
 
 // foldPenalty is what a place loses for the way in which its name was folded.
 var foldPenalty = [folds]uint16{0, variantPenalty, variantPenalty, latinPenalty}
 
-var levelPenalty = [levels]uint16{0, 0, octave / 2, octave * 3 / 2, octave * 2, octave * 5 / 2}
+var levelPenalty = [levels]uint16{0, 0, octave / 2, octave * 3 / 2, octave * 2, octave * 5 / 2, octave / 2, octave * 3 / 2}
 
 // A rule turns the population of a place into the people that count: base +
 // population × percent / 100.

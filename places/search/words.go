@@ -15,26 +15,28 @@ const (
 	maxWordRows = 5_000
 )
 
-// inContext reads the last words as the name of a country or division.
-func (s *search) inContext() error {
-	if bytes.Count(s.fold, []byte(" ")) >= maxQueryWords {
+func (s *search) withContext() error { return s.inContext(s.fold, contextPenalty) }
+
+// inContext reads the last words of a fold as the name of a country or division.
+func (s *search) inContext(fold []byte, penalty int32) error {
+	if bytes.Count(fold, []byte(" ")) >= maxQueryWords {
 		return nil
 	}
-	for i := len(s.fold) - 1; i > 0; i-- {
-		if s.fold[i] != ' ' {
+	for i := len(fold) - 1; i > 0; i-- {
+		if fold[i] != ' ' {
 			continue
 		}
 		if s.spent() {
 			return nil
 		}
-		within, err := s.divisions(s.fold[i+1:])
+		within, err := s.divisions(fold[i+1:])
 		if err != nil {
 			return err
 		}
 		if len(within) == 0 {
 			continue
 		}
-		p := &pattern{fold: bytes.Clone(s.fold[:i]), whole: s.q.Whole, ended: true, within: within, penalty: contextPenalty}
+		p := &pattern{fold: bytes.Clone(fold[:i]), whole: s.q.Whole, ended: true, within: within, penalty: penalty, typed: true}
 		if err := s.match(p); err != nil {
 			return err
 		}
@@ -46,7 +48,7 @@ func (s *search) inContext() error {
 // the rarest word.
 func (s *search) inAnyOrder() error {
 	words := bytes.Split(s.fold, []byte(" "))
-	if s.q.Whole || len(words) < 2 || len(words) > maxQueryWords {
+	if s.respaced || s.q.Whole || len(words) < 2 || len(words) > maxQueryWords {
 		return nil
 	}
 	slices.SortStableFunc(words, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })
@@ -77,7 +79,7 @@ func (s *search) inAnyOrder() error {
 		r.schema = s.r.schema
 		if name = wholeFold(name[:0], fold, &r); r.flags&flagCode == 0 && hasWords(name, words) {
 			c := candidate{base: base, id: id, value: row.Cells[0].Value}
-			if p.penalty = wordPenalty; r.flags&flagSuffix != 0 {
+			if p.penalty = wordPenalty + insidePenalty; r.flags&flagSuffix != 0 {
 				p.penalty = 0 // it is in the base
 			}
 			s.consider(p, &c)

@@ -60,6 +60,16 @@ func (id ID) Valid() bool {
 // String returns the eleven characters.
 func (id ID) String() string { return string(id[:]) }
 
+// WMO returns the five digits of the World Meteorological Organization's number, or "". They
+// begin the USAF number of a station that has one, and a zero follows.
+func (id ID) WMO() string {
+	number := string(id[:usafLen-1])
+	if id[usafLen-1] != '0' || number < "01" || number >= "99" || strings.Trim(number, "0123456789") != "" {
+		return ""
+	}
+	return number
+}
+
 // Station is a weather station as the input of Build. Unknown fields are empty,
 // zero or nil.
 type Station struct {

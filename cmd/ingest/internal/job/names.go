@@ -31,7 +31,7 @@ import (
 // published.
 func Names(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Manifest, error) {
 	rep := o.reporter()
-	n := &namer{ctx: ctx, rep: rep, people: map[regionID]uint64{}, seats: map[string]seat{}, countries: map[string]names.Parent{}, divided: map[string]bool{}}
+	n := &namer{ctx: ctx, rep: rep, people: map[regionID]uint64{}, seats: map[string]seat{}, countries: map[string]names.Parent{}, drawn: map[string]bool{}, divided: map[string]bool{}}
 	defer n.close()
 	if err := n.open(c); err != nil {
 		return dataset.Manifest{}, err
@@ -83,6 +83,7 @@ type namer struct {
 	seats     map[string]seat         // of first-level divisions, by their codes
 	countries map[string]names.Parent // that were read, by code
 	divided   map[string]bool         // countries of which a layer has divisions
+	drawn     map[string]bool         // countries that have a region
 }
 
 func (n *namer) open(c *dataset.Catalog) error {
@@ -240,7 +241,7 @@ func (n *namer) read(keep func(names.Feature) error) error {
 			return err
 		}
 	}
-	for _, read := range []func(func(names.Feature) error) error{n.readDivisions, n.readAirports, n.readZones, n.readStations, n.readPoints} {
+	for _, read := range []func(func(names.Feature) error) error{n.readCountries, n.readDivisions, n.readAirports, n.readZones, n.readStations, n.readPoints} {
 		if err := read(take); err != nil {
 			return err
 		}
@@ -302,18 +303,11 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 				return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
 			}
 		}
+		addCodes(&f, string(r.ISOA2), string(r.ISOA3), string(r.ISO3166), string(r.Postal))
 		if err := n.otherNames(&f, record); err != nil {
 			return err
 		}
-		codes := []string{string(r.ISOA2), string(r.ISOA3), string(r.ISO3166), string(r.Postal)}
-		if typ == countryType {
-			codes = append(codes, otherCodes[f.Country]...)
-		}
-		for i, code := range codes {
-			if code != "" && slices.Index(codes, code) == i {
-				f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
-			}
-		}
+		n.drawn[f.Country] = n.drawn[f.Country] || typ == countryType
 		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level]); err != nil {
 			return err
 		}
@@ -349,12 +343,23 @@ func (n *namer) parents(lat, lon float64, layers []string) (list []names.Parent,
 	return list, nil
 }
 
+// addCodes adds the codes that a feature has, each once.
+func addCodes(f *names.Feature, codes ...string) {
+	for _, code := range codes {
+		name := search.Name{Text: code, Lang: search.Code}
+		if code != "" && !slices.Contains(f.Names, name) {
+			f.Names = append(f.Names, name)
+		}
+	}
+}
+
 // airportRecord is what names take from an airport in a list.
 type airportRecord struct {
 	Type  string `json:"type"`
 	Ident string `json:"ident"`
 	IATA  string `json:"iata"`
 	ICAO  string `json:"icao"`
+	Local string `json:"local"`
 	City  string `json:"municipality"`
 }
 
@@ -379,13 +384,9 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 			f := names.Feature{
 				Kind: names.Airport, Type: r.Type, ID: cmp.Or(r.Ident, code), Name: h.Name, Country: h.Country, Code: code, Lat: h.Lat, Lon: h.Lon,
 			}
-			for _, code := range []string{r.IATA, r.ICAO} {
-				if code != "" {
-					f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
-				}
-			}
+			addCodes(&f, r.IATA, r.ICAO, r.Ident, r.Local)
 			f.Names = append(f.Names, airportNames(h.Name, r.City, r.IATA)...)
-			if err := n.addKeywords(&f, r.Ident); err != nil {
+			if err := n.addRecord(&f, h.ID, &r); err != nil {
 				return err
 			}
 			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {

@@ -2,12 +2,14 @@ package job
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
 )
@@ -41,7 +43,7 @@ var formProperties = map[string]search.Name{
 const maxOtherNames = 500
 
 // otherNames adds the names of a region besides its own: those of its record, and of a
-// country those that places know.
+// country the names and codes that places know.
 func (n *namer) otherNames(f *names.Feature, record []byte) error {
 	var properties map[string]any
 	if err := json.Unmarshal(record, &properties); err != nil {
@@ -55,7 +57,17 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 		}
 		f.Names = append(f.Names, name)
 	}
+	if f.Type == countryType {
+		addCodes(f, otherCodes[f.Country]...)
+	}
 	if n.places != nil && f.Type == countryType && f.Country != "" {
+		switch c, err := n.places.Country(n.ctx, f.Country); {
+		case err == nil:
+			add(search.Name{Text: c.Name, Preferred: true})
+			addCodes(f, c.Code, c.ISO3)
+		case !errors.Is(err, places.ErrNoCode):
+			return err
+		}
 		list, err := n.places.CountryNames(n.ctx, f.Country)
 		if err != nil {
 			return err

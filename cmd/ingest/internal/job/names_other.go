@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -120,6 +121,7 @@ func (n *namer) readStations(take func(names.Feature) error) error {
 				continue
 			}
 			f := names.Feature{Kind: names.Station, ID: string(h.ID[:]), Name: r.Name, Country: r.Country, Code: r.ICAO, Lat: h.Lat, Lon: h.Lon}
+			addCodes(&f, r.ICAO, h.ID.WMO(), h.ID.String())
 			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()); err != nil {
 				return err
 			}
@@ -243,29 +245,43 @@ func airportNames(name, city, iata string) (list []search.Name) {
 	return list
 }
 
-// addKeywords adds what the source says an airport is looked for by: names of before, and
-// codes.
-func (n *namer) addKeywords(f *names.Feature, ident string) error {
-	var r airports.Record
-	err := n.airports.Get(n.ctx, airports.Local, ident, &r)
-	if errors.Is(err, airports.ErrNotFound) || errors.Is(err, airports.ErrBadCode) {
+// addRecord adds what only the record of an airport has: the GPS code, and the keywords that
+// people look for it by, which are names of before and codes.
+func (n *namer) addRecord(f *names.Feature, id uint32, r *airportRecord) error {
+	var record airports.Record
+	// A code may be that of a more important airport too, whose record it finds then.
+	for _, by := range [...]struct {
+		kind airports.Kind
+		code string
+	}{{airports.Local, r.Ident}, {airports.ICAO, r.ICAO}, {airports.IATA, r.IATA}, {airports.Local, r.Local}} {
+		err := n.airports.Get(n.ctx, by.kind, by.code, &record)
+		if err == nil && record.ID == id {
+			break
+		}
+		if record.ID = 0; err != nil && !errors.Is(err, airports.ErrNotFound) && !errors.Is(err, airports.ErrBadCode) {
+			return err
+		}
+	}
+	if record.ID == 0 {
 		return nil
 	}
+	a, err := record.Airport()
 	if err != nil {
 		return err
 	}
-	a, err := r.Airport()
-	if err != nil {
-		return err
-	}
+	addCodes(f, a.GPS)
 	for _, word := range a.Keywords[:min(len(a.Keywords), maxKeywords)] {
-		name := search.Name{Text: word, Colloquial: true}
-		if !slices.ContainsFunc(f.Names, func(o search.Name) bool { return o.Text == word }) {
-			f.Names = append(f.Names, name)
+		if airportCode.MatchString(word) {
+			addCodes(f, word)
+		} else if !slices.ContainsFunc(f.Names, func(o search.Name) bool { return o.Text == word }) {
+			f.Names = append(f.Names, search.Name{Text: word, Colloquial: true})
 		}
 	}
 	return nil
 }
+
+// airportCode is a keyword that is a code and no name.
+var airportCode = regexp.MustCompile(`^([A-Z0-9]{3,4}|[A-Z]{2}-[0-9]{4,5})$`)
 
 // maxKeywords bounds the keywords that are taken of an airport.
 const maxKeywords = 30

@@ -81,7 +81,7 @@ func inCountry(text string) (rest string, ok bool) {
 // ends; otherwise the last words are the region, or the first.
 func readings(text string) (list []reading) {
 	var parts []string
-	for part := range strings.SplitSeq(text, ",") {
+	for part := range strings.FieldsFuncSeq(text, isSeparator) {
 		if part = strings.TrimSpace(part); part != "" {
 			parts = append(parts, part)
 		}

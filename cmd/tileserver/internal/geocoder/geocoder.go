@@ -180,6 +180,7 @@ func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 // found so far. Errors match places.ErrQuery where the
 // text cannot be searched for, or are those of the data sets.
 func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
+	q.Text = typed(q.Text)
 	f, err := s.begin(ctx, &q)
 	if err != nil {
 		return nil, err
@@ -210,18 +211,24 @@ func (f *finding) search() error {
 // find gathers what a text names.
 func (f *finding) find() error {
 	rest, ok := inCountry(f.q.Text)
-	if !ok {
+	letters := unspacedLetters(f.q.Text)
+	if !ok && len(letters) == 0 {
 		return f.findText()
 	}
-	// The word may be part of a name, so both are read, exactly at first.
+	// What looks like two names may be one, so both are read, exactly at first.
 	exact := f.q.Exact
 	f.q.Exact = true
 	err := f.findText()
+	if err == nil && len(f.found) == 0 && f.names != nil {
+		err = f.share(readingSeeks, func() error { return f.unspaced(letters, nil, 1) })
+	}
 	f.q.Exact = exact
 	if err != nil || len(f.found) > 0 {
 		return err
 	}
-	f.q.Text = rest
+	if ok {
+		f.q.Text = rest
+	}
 	return f.findText()
 }
 
@@ -237,11 +244,11 @@ func (f *finding) findText() error {
 	if err := f.inContext(); err != nil {
 		return err
 	}
-	if err := f.airfield(); err != nil {
+	if err := f.airfield(); err != nil || len(f.found) > 0 {
 		return err
 	}
-	if len(f.found) > 0 || f.q.Exact {
-		return nil
+	if err := f.share(readingSeeks, f.apart); err != nil || len(f.found) > 0 || f.q.Exact {
+		return err
 	}
 	// A letter may be wrong in the name, or in that of the region.
 	f.forgiving = true
@@ -449,7 +456,8 @@ func isCity(text, name string) bool {
 	if !comma {
 		head = strings.TrimSuffix(name, " City")
 	}
-	return len(head) < len(name) && string(search.Fold(nil, head)) == string(search.Fold(nil, text))
+	fold := func(s string) string { return strings.ReplaceAll(string(search.Fold(nil, s)), " ", "") } // "newyork" is one word
+	return len(head) < len(name) && fold(head) == fold(text)
 }
 
 // placeResult fills the feature of a place.

@@ -14,51 +14,96 @@ import (
 // ParsePosition reads a text that is a position, as people and programs write them:
 //
 //	47.37, 8.54   47.37N 8.54E   N47°22'12" E8°32'   47 22 12 N, 8 32 24 E   47,37 8,54
-//	geo:47.37,8.54;u=35   POINT(8.54 47.37)   lat=47.37&lon=8.54   (47.37, 8.54)
+//	47d22m12s N 8d32m24s E   472212N 0083224E   47:22:12 8:32:24   +47.37+008.54/
+//	北緯47度22分 東経8度32分   geo:47.37,8.54;u=35   POINT(8.54 47.37)   lat=47.37&lon=8.54
+//	(47.37, 8.54)   LatLng(47.37, 8.54)   {"lng":8.54,"lat":47.37}   "coordinates":[8.54,47.37]
+//	@47.37,8.54,15z   https://www.google.com/maps/…   https://www.openstreetmap.org/#map=12/47.37/8.54
 //	8/134/89 (a tile: zoom, x, y)   12022001101200 (a quadkey)   8FVC9G8F+6W (a plus code)
 //
-// Latitude comes first, unless letters tell otherwise, or the first number cannot be one.
+// Latitude comes first, unless letters or the form tell otherwise. So it does where the first
+// number cannot be one and both have decimals; the type of the result is then "swapped".
+// Whole numbers are not swapped: "91,0" is no position.
 // A tile, a quadkey and a plus code are the middle of their area, whose bounds are given.
 //
 // O is the east in German, Dutch and the languages of Scandinavia (Ost, oost, øst), and the
 // west in the Romance languages (ouest, oeste, ovest) and without a language.
 func ParsePosition(text, lang string) (Result, bool) {
-	text = strings.TrimSpace(text)
+	text = typed(text)
+	if mapAddress.MatchString(text) && !strings.Contains(text, "yandex.") { // whose longitudes come first
+		for _, form := range inAddresses {
+			if m := form.FindStringSubmatch(text); m != nil {
+				return inDegrees(number(m[1]), number(m[2]))
+			}
+		}
+	}
 	if len(text) > maxPosition {
 		return Result{}, false
 	}
 	if b, name, ok := parseArea(text); ok {
 		return area(b, name), true
 	}
+	if !strings.ContainsAny(text, "0123456789") {
+		return Result{}, false
+	}
 	if rest, ok := cutFold(text, "geo:"); ok {
 		rest, _, _ = strings.Cut(rest, ";")
 		rest, _, _ = strings.Cut(rest, "?")
 		lat, lon, _ := strings.Cut(rest, ",")
 		lon, _, _ = strings.Cut(lon, ",") // an altitude
-		if y := number(lat); math.Abs(y) <= 90 {
-			return inDegrees(y, number(lon))
+		return inDegrees(number(lat), number(lon))
+	}
+	for _, f := range forms {
+		if m := f.text.FindStringSubmatch(text); m != nil {
+			if r, ok := inDegrees(number(m[f.lat]), number(m[3-f.lat])); ok {
+				return r, true
+			}
 		}
-		return Result{}, false
-	}
-	if m := wellKnown.FindStringSubmatch(text); m != nil {
-		return exactly(number(m[2]), number(m[1]))
-	}
-	if m := named.FindStringSubmatch(text); m != nil {
-		return exactly(number(m[1]), number(m[2]))
 	}
 	if m := bracketed.FindStringSubmatch(text); m != nil {
-		text = m[1] + m[2]
+		text = m[1] + m[2] + m[3]
 	}
 	return parseDegrees(text, lang)
 }
 
-// Positions as programs print them: a point of WKT, which has the longitude first,
-// numbers with names, numbers in brackets.
-var (
-	wellKnown = regexp.MustCompile(`^(?i:POINT)\s*\(\s*(\S+)\s+(\S+)\s*\)$`)
-	named     = regexp.MustCompile(`^(?i:lat(?:itude)?)\s*[:=]?\s*([^\s,;&]+)\s*[,;&]?\s*(?i:lon(?:gitude)?|lng|long)\s*[:=]?\s*([^\s,;&]+)$`)
-	bracketed = regexp.MustCompile(`^(?:\(([^()]+)\)|\[([^][]+)\])$`)
+// forms are positions as programs print them, with the group that is the latitude: points of WKT
+// and GeoJSON, and of MapLibre, which have the longitude first, numbers with names, with the zoom
+// or height of a map, and those of ISO 6709.
+var forms = []struct {
+	text *regexp.Regexp
+	lat  int
+}{
+	{regexp.MustCompile(`^(?i:(?:SRID=4326;)?\s*POINT(?:\s*Z)?|LngLat)\s*\(\s*([^\s,()]+)[\s,]+([^\s,()]+)(?:\s+[^\s,()]+)?\s*\)$`), 2},
+	{regexp.MustCompile(`"coordinates"\s*:\s*\[\s*([^\s,\]]+)\s*,\s*([^\s,\]]+)[^\[\]]*\][^\[\]]*$`), 2},
+	{regexp.MustCompile(`^` + latName + of + lonName + of + `\W*$`), 1},
+	{regexp.MustCompile(`^` + lonName + of + latName + of + `\W*$`), 2},
+	{regexp.MustCompile(`^` + coordinate + `\s*,\s*` + coordinate + `(?:,\s*[\d.]+[zmayhtr])+$`), 1},
+	{regexp.MustCompile(`^([+-]\d\d(?:\.\d+)?)([+-]\d{3}(?:\.\d+)?)(?:[+-][\d.]+)?(?:CRS\w+)?/?$`), 1},
+}
+
+const (
+	latName = `\W*(?i:lat(?:itude)?)["']?`
+	lonName = `\W*(?i:lon(?:gitude)?|lng|long)["']?`
+	of      = `\s*[:=]?\s*["']?([^\s,;&}"']+)`
 )
+
+// bracketed numbers may have the name that Leaflet prints them with.
+var bracketed = regexp.MustCompile(`^(?:(?i:LatLng)?\(([^()]+)\)|\[([^][]+)\]|(?i:gps|coord(?:inate)?s|position|loc(?:ation)?)\s*[:= ]\s*(.+))$`)
+
+// mapAddress is what begins like the address of a page with a map, or its end.
+var mapAddress = regexp.MustCompile(`^(?i:[a-z]+://|(?:[a-z0-9-]+\.)+[a-z]{2,}/|[@#?])`)
+
+const coordinate = `([+-]?\d{1,3}(?:\.\d{0,20})?)`
+
+// inAddresses are the positions in such addresses, that of a place before the middle of the map:
+// of Google Maps and OpenStreetMap, and the parameters that many maps share.
+var inAddresses = []*regexp.Regexp{
+	regexp.MustCompile(`!3d` + coordinate + `!4d` + coordinate),
+	regexp.MustCompile(`[?&#]mlat=` + coordinate + `&mlon=` + coordinate),
+	regexp.MustCompile(`[?&#/](?:q|ll|sll|query|daddr|destination|center|coordinate|cp|at|place|search|dir)[=/](?:loc:)?` + coordinate + `(?:,|~|\+|%2C|%20)+` + coordinate + `(?:[&#/,?].*)?$`),
+	regexp.MustCompile(`[?&#]lat=` + coordinate + `&(?:lon|lng)=` + coordinate),
+	regexp.MustCompile(`@` + coordinate + `,` + coordinate),
+	regexp.MustCompile(`#(?:map=)?\d{1,2}(?:\.\d+)?/` + coordinate + `/` + coordinate),
+}
 
 // area is the middle of an area.
 func area(b quadkey.Box, typ string) Result {
@@ -96,26 +141,27 @@ func position(lat, lon float64) Result {
 	return Result{Feature: names.Feature{Kind: Position, ID: name, Name: name, Lat: lat, Lon: lon}}
 }
 
-// exactly is a position whose coordinates are told apart.
-func exactly(lat, lon float64) (Result, bool) {
-	if !(math.Abs(lat) <= 90) {
-		return Result{}, false
-	}
-	return inDegrees(lat, lon)
-}
-
 func inDegrees(lat, lon float64) (Result, bool) {
-	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 { // a likely swap
-		lat, lon = lon, lat
-	}
 	if !(math.Abs(lat) <= 90) || !(math.Abs(lon) <= 180) {
 		return Result{}, false
 	}
 	return position(round(lat), round(lon)), true
 }
 
+// inOrder is a position whose coordinates nothing tells apart but that of the two only the second
+// may be a latitude. Such numbers are swapped if they look as if they had been measured.
+func inOrder(first, second string) (Result, bool) {
+	a, b := number(first), number(second)
+	if math.Abs(a) > 90 && strings.Contains(first, ".") && strings.Contains(second, ".") {
+		r, ok := inDegrees(b, a)
+		r.Type = "swapped"
+		return r, ok
+	}
+	return inDegrees(a, b)
+}
+
 // round leaves a tenth of a millimetre.
-func round(v float64) float64 { return math.Round(v*1e9) / 1e9 }
+func round(v float64) float64 { return math.Round(v*1e9)/1e9 + 0 } // -0 is 0
 
 // angle is one coordinate: degrees, minutes, seconds.
 const angle = `([+-]?\d{1,3}(?:[.]\d{0,20})?)(?:\s*[°º˚D]\s*|\s+|)(?:(\d{1,2}(?:[.]\d{0,20})?)(?:\s*['′’]\s*|\s+|)(?:(\d{1,2}(?:[.]\d{0,20})?)\s*(?:["″”]|''|)\s*)?)?`
@@ -128,35 +174,54 @@ var (
 	lettersBehind = regexp.MustCompile(`^` + angle + letter + `[,;/]?\s*` + angle + letter + `$`)
 	noLetters     = regexp.MustCompile(`^` + angle + between + angle + `$`)
 	// commas are decimal ones.
-	commas = regexp.MustCompile(`^([+-]?\d{1,3}),(\d+)[;,]?\s+([+-]?\d{1,3}),(\d+)$`)
+	commas = regexp.MustCompile(`^([+-]?\d{1,3}),(\d+)(?:[;,]?\s+|;)([+-]?\d{1,3}),(\d+)$`)
 )
+
+var (
+	// parts are degrees, minutes and seconds with nothing but blanks between them.
+	parts = regexp.MustCompile(`^([+-]?\d{1,3}(?: +\d{1,2}(?:\.\d{0,20})?){1,2}) *[,;/ ] *([+-]?\d{1,3}(?: +\d{1,2}(?:\.\d{0,20})?){1,2})$`)
+	// units are letters for degrees, minutes and seconds. A capital S is the south.
+	units  = regexp.MustCompile(`(\d)\s*[dD]\s*(\d{1,2}(?:\.\d*)?)\s*[mM](?:\s*(\d{1,2}(?:\.\d*)?)\s*s)?`)
+	colons = regexp.MustCompile(`(\d):(\d{1,2}(?:\.\d*)?):(\d{1,2}(?:\.\d*)?)`)
+	// compact numbers are those of aviation: degrees, minutes and seconds of two digits each.
+	compact = regexp.MustCompile(`^([NS]?)(\d\d)(\d\d)(\d\d(?:\.\d+)?)?([NS]?)[\s,/]*([EW]?)(\d{3})(\d\d)(\d\d(?:\.\d+)?)?([EW]?)$`)
+	// comma is a decimal one where letters or signs part the angles.
+	comma = regexp.MustCompile(`(\d),(\d)`)
+)
+
+// words are spelled-out letters and signs, in capitals.
+var words = strings.NewReplacer("NORTH", "N", "SOUTH", "S", "EAST", "E", "WEST", "W", "&DEG;", "°", "DEG", "°", "LATITUDE", "", "LONGITUDE", "", "LAT", "", "LONG", "", "LON", "", "LNG", "",
+	"北緯", "N", "北纬", "N", "南緯", "S", "南纬", "S", "東経", "E", "东经", "E", "東經", "E", "西経", "W", "西经", "W", "西經", "W", "度", "°", "分", "′", "秒", "″", ":", "")
 
 // parseDegrees reads two angles, whose letters are those of a language.
 func parseDegrees(text, lang string) (Result, bool) {
-	text = strings.Map(func(r rune) rune {
-		switch r {
-		case '−', '–': // signs that are copied from texts
-			return '-'
-		case '\u00a0', '\u202f':
-			return ' '
-		}
-		return r
-	}, text)
+	text = strings.TrimRight(text, " ,;.")
 	if m := commas.FindStringSubmatch(text); m != nil {
 		text = m[1] + "." + m[2] + " " + m[3] + "." + m[4]
 	}
-	plain := strings.Fields(strings.NewReplacer(",", " ", ";", " ").Replace(text))
-	if len(plain) == 2 {
-		if a, b := number(plain[0]), number(plain[1]); !math.IsNaN(a) && !math.IsNaN(b) {
-			if !strings.ContainsAny(text, ".,;") {
-				return Result{}, false // two whole numbers may be a street or a date
-			}
-			return inDegrees(a, b)
+	if !strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("+-.,;/|~ 0123456789", r) }) {
+		plain := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;/|~", r) })
+		// Without a point or a comma whole numbers may be a street or a date.
+		if len(plain) == 2 && strings.ContainsAny(text, ".,;") {
+			return inOrder(plain[0], plain[1])
 		}
+		m := parts.FindStringSubmatch(text)
+		if m == nil || len(plain)%2 == 1 || !strings.Contains(text, ".") {
+			return Result{}, false
+		}
+		lat, ok := degreesOf(append(strings.Fields(m[1]), ""), "")
+		lon, ok2 := degreesOf(append(strings.Fields(m[2]), ""), "")
+		if !ok || !ok2 {
+			return Result{}, false
+		}
+		return inDegrees(lat, lon)
 	}
-	if text = strings.ToUpper(text); eastIsO(lang) {
+	text = units.ReplaceAllString(colons.ReplaceAllString(text, "$1°$2′$3"), "$1°$2′$3")
+	if text = words.Replace(strings.ToUpper(text)); eastIsO(lang) {
 		text = strings.ReplaceAll(text, "O", "E")
 	}
+	text = compact.ReplaceAllString(text, "$1 $2 $3 $4 $5, $6 $7 $8 $9 $10")
+	text = strings.TrimSpace(comma.ReplaceAllString(text, "$1.$2"))
 	var first, second float64
 	var ok, ok2 bool
 	switch {

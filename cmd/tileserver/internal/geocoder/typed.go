@@ -1,0 +1,166 @@
+package geocoder
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/search"
+)
+
+// Commas and semicolons of other scripts than Latin. Those of fullwidth forms are known by
+// their block.
+const (
+	otherCommas     = "،、､﹐﹑՝፣፥߸᠂᠈꓾꘍⸲⸴⹁"
+	otherSemicolons = "؛﹔፤⁏⸵"
+)
+
+const fullwidth = '！' - '!'
+
+// typed returns a text as if it had been typed on a keyboard of Latin letters: commas,
+// semicolons, dashes and slashes of other scripts and fullwidth forms are ASCII, as are all
+// digits. Tabs and the like are blanks, and invisible characters are gone, such as the marks
+// of direction that come along when a position is copied. Letters stay.
+func typed(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case ' ' <= r && r <= '~':
+			return r
+		case '！' <= r && r <= '～':
+			return r - fullwidth
+		case strings.ContainsRune(otherCommas, r):
+			return ','
+		case strings.ContainsRune(otherSemicolons, r):
+			return ';'
+		case r == '٫': // the decimal point of Arabic
+			return '.'
+		case r == '∕' || r == '⁄':
+			return '/'
+		case r == '−' || unicode.Is(unicode.Pd, r):
+			return '-'
+		case r == '。' || r == '｡' || unicode.IsSpace(r) || unicode.IsControl(r):
+			return ' '
+		case unicode.Is(unicode.Cf, r):
+			return -1
+		case unicode.Is(unicode.Nd, r):
+			return rune(search.Fold(nil, string(r))[0])
+		}
+		return r
+	}, text))
+}
+
+// isSeparator reports whether a character ends a name, and a region around may follow.
+func isSeparator(r rune) bool { return r == ',' || r == ';' }
+
+// unspacedScripts have no blanks between words, or writers who leave them out.
+var unspacedScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
+const (
+	// leastUnspaced and mostUnspaced bound the characters of a text that may be a region
+	// and a place without anything between them.
+	leastUnspaced, mostUnspaced = 4, 20
+	// leastPart is how many of them a name has at least.
+	leastPart = 2
+	// mostAround bounds the regions that stand before or behind a place.
+	mostAround = 3
+)
+
+// unspacedLetters returns a text without blanks and commas, nothing if it may not be read so.
+func unspacedLetters(text string) []rune {
+	letters := []rune(strings.Map(func(r rune) rune {
+		if r == ' ' || isSeparator(r) {
+			return -1
+		}
+		return r
+	}, text))
+	// Long vowels of kana are of no script.
+	other := func(r rune) bool { return r != 'ー' && !unicode.IsOneOf(unspacedScripts, r) }
+	if len(letters) < leastUnspaced || len(letters) > mostUnspaced || slices.ContainsFunc(letters, other) {
+		return nil
+	}
+	return letters
+}
+
+// unspaced finds the place that a text names before or behind the regions around it, without
+// anything between them: "日本東京", "上海市中国", "中国广东省深圳市". The text is inside the
+// regions, if there are any.
+func (f *finding) unspaced(text []rune, outer []names.Feature, around int) error {
+	for n := leastPart; n <= len(text)-leastPart; n++ {
+		for _, r := range [...][2][]rune{{text[:n], text[n:]}, {text[len(text)-n:], text[:len(text)-n]}} {
+			if unicode.IsMark(text[n]) || unicode.IsMark(r[1][0]) {
+				continue // it belongs to the letter before
+			}
+			within, err := f.writtenRegions(string(r[0]), outer)
+			if err != nil {
+				return err
+			}
+			if len(within) == 0 {
+				continue
+			}
+			err = f.match(string(r[1]), f.q.Limit, within, contextPenalty)
+			if err == nil && len(f.found) == 0 && around < mostAround {
+				err = f.unspaced(r[1], within, around+1)
+			}
+			if err != nil && !errors.Is(err, places.ErrQuery) || len(f.found) > 0 {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writtenRegions returns the regions that are called so in the script of the text, inside one of
+// others if there are any.
+func (f *finding) writtenRegions(text string, outer []names.Feature) ([]names.Feature, error) {
+	q := search.Query{Text: text, Limit: contextRegions, Exact: true, Whole: true, Lang: f.searchLang(), Countries: f.q.Countries, Budget: &f.budget}
+	hits, err := f.names.Search(f.ctx, q, nil)
+	if err != nil {
+		return nil, err
+	}
+	var list []names.Feature
+	for i := range hits {
+		if h := &hits[i]; h.Kind == names.Region && cmp.Or(h.Match.Name, h.Name)[0] >= utf8.RuneSelf &&
+			(len(outer) == 0 || slices.ContainsFunc(outer, func(o names.Feature) bool { return inside(&h.Feature, &o) })) {
+			list = append(list, h.Feature)
+		}
+	}
+	return list, nil
+}
+
+// apart finds what a text names that has a slash or a hyphen and no blank: a place and the region
+// around ("Springfield/IL"), or a place in two languages ("Bolzano/Bozen").
+func (f *finding) apart() error {
+	sides := strings.FieldsFunc(f.q.Text, func(r rune) bool { return r == '/' || r == '|' || r == '-' })
+	if len(sides) != 2 || strings.Contains(f.q.Text, " ") {
+		return nil
+	}
+	inexact := func(r Result) bool { return r.Match.Kind != search.Exact }
+	if f.names != nil {
+		if err := f.read(&reading{sides[0], sides[1:]}); err != nil {
+			return err
+		}
+	}
+	if f.found = slices.DeleteFunc(f.found, inexact); len(f.found) > 0 || strings.Contains(f.q.Text, "-") {
+		return nil
+	}
+	both := map[string]int{}
+	for _, side := range sides {
+		before := len(f.found)
+		if err := f.match(side, f.q.Limit, nil, contextPenalty); err != nil && !errors.Is(err, places.ErrQuery) {
+			return err
+		}
+		for _, r := range f.found[before:] {
+			both[string(r.Kind)+r.Type+r.ID]++
+		}
+	}
+	f.found = slices.DeleteFunc(f.found, inexact)
+	if twice := func(r Result) bool { return both[string(r.Kind)+r.Type+r.ID] > 1 }; slices.ContainsFunc(f.found, twice) {
+		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return !twice(r) })
+	}
+	return nil
+}

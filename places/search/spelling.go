@@ -1,0 +1,151 @@
+package search
+
+import (
+	"bytes"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// These are the other ways in which a text spells a name. Some change letters, some put
+// blanks where the name has none: an apostrophe is typed as a blank or a hyphen, and initials
+// have dots.
+
+const (
+	// leastContracted is how many letters a text has at least with ä for ae.
+	leastContracted = 3
+	// mostSplit is the most characters of a text that is read with one more blank.
+	mostSplit = 24
+	// leastHalf is how many letters stand at least on both sides of such a blank.
+	leastHalf = 2
+)
+
+// otherSpelling tries the text with ae, oe, ue, aa for ä, ö, ü, å, or the other
+// way.
+func (s *search) otherSpelling() error {
+	p := pattern{whole: s.q.Whole, penalty: variantPenalty}
+	if text := normalize(s.q.Text); hasUmlaut(text) {
+		p.fold = foldAs(nil, text, umlautFold|s.r.schema)
+	} else {
+		// What two letters are left of is a code rather than a name: uae, maa.
+		if p.fold = contracted(nil, s.fold); characters(p.fold) < leastContracted {
+			return nil
+		}
+	}
+	if p.fold = cutFold(p.fold, maxFold); bytes.Equal(p.fold, s.fold) {
+		return nil
+	}
+	return s.match(&p)
+}
+
+// withInitials tries initials apart, as some names are folded: "U.S." is "u s".
+func (s *search) withInitials() error {
+	if len(s.initials) == 0 {
+		return nil
+	}
+	return s.match(&pattern{fold: s.initials, whole: s.q.Whole})
+}
+
+// areInitials reports whether a fold is two and more single letters.
+func areInitials(fold []byte) bool {
+	letters := 0
+	for len(fold) > 0 {
+		r, size := utf8.DecodeRune(fold)
+		if !unicode.IsLetter(r) || size < len(fold) && fold[size] != ' ' {
+			return false
+		}
+		letters++
+		fold = fold[min(size+1, len(fold)):]
+	}
+	return letters > 1
+}
+
+// together tries the text with its single letters joined to their neighbours: "l aquila",
+// "o fallon missouri", "st john s", "washington d c".
+func (s *search) together() error {
+	fold, found := joined(s.fold), len(s.found)
+	if bytes.Equal(fold, s.fold) {
+		return nil
+	}
+	if err := s.match(&pattern{fold: fold, whole: s.q.Whole, penalty: variantPenalty}); err != nil {
+		return err
+	}
+	err := s.inContext(fold, contextPenalty+variantPenalty)
+	s.respaced = len(s.found) > found
+	return err
+}
+
+// joined returns a fold whose single letters are one word with the word behind them, and the
+// last one and an s with the word before.
+func joined(fold []byte) []byte {
+	dst, glued := make([]byte, 0, len(fold)), true
+	for len(fold) > 0 {
+		word, rest, _ := bytes.Cut(fold, []byte(" "))
+		r, size := utf8.DecodeRune(word)
+		single := size == len(word) && unicode.IsLetter(r)
+		before := !glued && single && (r == 's' || len(rest) == 0)
+		if !glued && !before {
+			dst = append(dst, ' ')
+		}
+		dst, glued, fold = append(dst, word...), single && !before, rest
+	}
+	return dst
+}
+
+// oneBlank tries a text that finds nothing as whole names with one blank less ("be er sheva")
+// or one more ("newyork").
+func (s *search) oneBlank() error {
+	if len(s.found) > 0 || s.q.Exact || characters(s.fold) > mostSplit {
+		return nil
+	}
+	p := pattern{whole: true, penalty: variantPenalty}
+	for i, r := range string(s.fold) {
+		left, right := s.fold[:i], s.fold[i:]
+		switch {
+		case r == ' ':
+			p.fold = append(bytes.Clone(left), right[1:]...)
+		case !splits(left, right):
+			continue
+		default:
+			p.fold = append(append(bytes.Clone(left), ' '), right...)
+		}
+		if err := s.match(&p); err != nil {
+			return err
+		}
+	}
+	s.respaced = len(s.found) > 0
+	return nil
+}
+
+// splits reports whether a blank may have been left out: a word goes on for some letters on
+// both sides, of a script that has blanks between words.
+func splits(left, right []byte) bool {
+	for range leastHalf {
+		l, n := utf8.DecodeLastRune(left)
+		r, m := utf8.DecodeRune(right)
+		if !unicode.IsLetter(l) || !unicode.IsLetter(r) || r >= ideograms {
+			return false
+		}
+		left, right = left[:len(left)-n], right[m:]
+	}
+	return true
+}
+
+// divisionSigns are what names of cities, districts and provinces end with in East Asia. They
+// are often left out, and written where a name has none.
+const divisionSigns = "市 縣 県 县 省 都 府 區 区 郡 町 村 鎮 镇 시 군 구 도"
+
+var foldedSigns = sync.OnceValue(func() [][]byte { return bytes.Split(Fold(nil, divisionSigns), []byte(" ")) })
+
+// withoutSign tries a text that finds nothing without such a sign at its end.
+func (s *search) withoutSign() error {
+	if len(s.found) > 0 {
+		return nil
+	}
+	for _, sign := range foldedSigns() {
+		if rest, ok := bytes.CutSuffix(s.fold, sign); ok && len(rest) > 0 && rest[len(rest)-1] != ' ' {
+			return s.match(&pattern{fold: rest, whole: true, penalty: variantPenalty})
+		}
+	}
+	return nil
+}
