@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,11 +142,11 @@ func TestDivisions(t *testing.T) {
 		name := AlternateName{PlaceID: 1, Lang: rapid.SampledFrom([]string{"de", "admin2", "admin3"}).Draw(rt, "lang"), Name: "N"}
 		f, _, _ := buildSource(t, Source{Places: sequence([]Place{p}), Names: sequence([]AlternateName{{PlaceID: 1, Lang: "aa", Name: "A"}, name})}, BuildOptions{NoNames: true})
 		var record Record
-		admin2, admin3, err := f.Divisions(t.Context(), 1)
+		admin2, admin3, err := f.DivisionCodes(t.Context(), 1)
 		if err != nil || f.Record(t.Context(), 1, &record) != nil || admin2 != record.Admin2 || admin3 != record.Admin3 {
 			rt.Fatalf("%q, %q, want %q, %q, %v", admin2, admin3, record.Admin2, record.Admin3, err)
 		}
-		if _, _, err := f.Divisions(t.Context(), 2); !errors.Is(err, ErrNotFound) {
+		if _, _, err := f.DivisionCodes(t.Context(), 2); !errors.Is(err, ErrNotFound) {
 			rt.Fatal(err)
 		}
 	})
@@ -236,7 +237,7 @@ func TestCountryNames(t *testing.T) {
 		}
 		for _, n := range []AlternateName{
 			{PlaceID: 3042058, Lang: "de", Name: "Liechtenstein", Preferred: true}, {PlaceID: 3042058, Lang: "ru", Name: "Лихтенштейн"},
-			{PlaceID: 3042058, Lang: "link", Name: "https://example.org"}, {PlaceID: 3042058, Name: "FL", Short: true, Historic: true},
+			{PlaceID: 2657895, Lang: "de", Name: "Kanton Zürich"}, {PlaceID: 3042058, Lang: "link", Name: "https://example.org"}, {PlaceID: 3042058, Name: "FL", Short: true, Historic: true},
 		} {
 			if !yield(n, nil) {
 				return
@@ -257,6 +258,13 @@ func TestCountryNames(t *testing.T) {
 		if err != nil || cmp.Diff(got, want) != "" {
 			t.Errorf("%s: %s, %v", code, cmp.Diff(got, want), err)
 		}
+	}
+	got, err := f.DivisionNames(t.Context(), "CH.ZH")
+	if want := (AlternateName{Lang: "de", Name: "Kanton Zürich"}); err != nil || !slices.Contains(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if list := f.Divisions(); len(list) != 2 || list[0].Code != "CH.BE" || list[1].Code != "CH.ZH" {
+		t.Errorf("%+v", list)
 	}
 }
 

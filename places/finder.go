@@ -172,10 +172,10 @@ func (f *Finder) Record(ctx context.Context, id uint32, r *Record) error {
 	return decode(id, record, r, &r.Hit)
 }
 
-// Divisions returns the codes of the second and third-level divisions of a place, "" where it
+// DivisionCodes returns the codes of the second and third-level divisions of a place, "" where it
 // has none: those of its Record, in a fraction of the time. An id without a place gives
 // ErrNotFound.
-func (f *Finder) Divisions(ctx context.Context, id uint32) (admin2, admin3 string, err error) {
+func (f *Finder) DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 string, err error) {
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
 	if err := f.getInfo(ctx, id, selectJSON, row); err != nil {

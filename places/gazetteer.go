@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,17 +31,18 @@ func (b *builder) writeGazetteer(store cellstore.Store, features []Feature) erro
 		if err != nil {
 			return err
 		}
-		return l.Add([]byte(kind+code), cellstore.Cell{Family: family, Timestamp: b.newest, Value: value})
+		if err := l.Add([]byte(kind+code), cellstore.Cell{Family: family, Timestamp: b.newest, Value: value}); err != nil {
+			return err
+		}
+		names := b.names.others[code]
+		if names == nil {
+			return nil
+		}
+		return l.Add([]byte(kind+code), cellstore.Cell{Family: famJSON, Qualifier: []byte(qualNames), Timestamp: b.newest, Value: names})
 	}
 	for _, c := range b.names.sortedCountries() {
 		if err := put(famJSON, kindCountry, c.Code, &c); err != nil {
 			return err
-		}
-		if names := b.names.others[country([]byte(c.Code))]; names != nil {
-			cell := cellstore.Cell{Family: famJSON, Qualifier: []byte(qualNames), Timestamp: b.newest, Value: names}
-			if err := l.Add([]byte(kindCountry+c.Code), cell); err != nil {
-				return err
-			}
 		}
 	}
 	// Rows are in the order of codes, whatever the level.
@@ -129,11 +131,21 @@ func (f *Finder) Country(_ context.Context, code string) (Country, error) {
 
 // CountryNames returns the alternate names of a country by its ISO 3166-1 alpha-2 code, in
 // the order given. They are known even where the country is no place itself.
-func (f *Finder) CountryNames(ctx context.Context, code string) (list []AlternateName, err error) {
+func (f *Finder) CountryNames(ctx context.Context, code string) ([]AlternateName, error) {
+	return f.alternates(ctx, kindCountry+strings.ToUpper(code))
+}
+
+// DivisionNames is CountryNames of a first-level division, by its code such as "US.CA".
+func (f *Finder) DivisionNames(ctx context.Context, code string) ([]AlternateName, error) {
+	return f.alternates(ctx, kindDivision+code)
+}
+
+// alternates reads the alternate names of a row of codes.
+func (f *Finder) alternates(ctx context.Context, key string) (list []AlternateName, err error) {
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
 	column := [1]cellstore.Column{{Family: famJSON, Qualifier: []byte(qualNames)}}
-	found, err := f.codeTable.Get(ctx, []byte(kindCountry+strings.ToUpper(code)), &cellstore.Selection{Columns: column[:]}, row)
+	found, err := f.codeTable.Get(ctx, []byte(key), &cellstore.Selection{Columns: column[:]}, row)
 	if err != nil {
 		return nil, fmt.Errorf("places: %w", err)
 	}
@@ -143,13 +155,13 @@ func (f *Finder) CountryNames(ctx context.Context, code string) (list []Alternat
 	return list, nil
 }
 
-// isCountry reports whether a place is a country.
-func (t *nameTables) isCountry(id uint32) bool {
+// hasCode reports whether a place is a country or a first-level division.
+func (t *nameTables) hasCode(id uint32) bool {
 	_, ok := t.codes[id]
 	return ok
 }
 
-// keepNames keeps the alternate names of a place if it is a country.
+// keepNames keeps the alternate names of a place if it is a country or a first-level division.
 func (t *nameTables) keepNames(id uint32, a *attributes) {
 	code, ok := t.codes[id]
 	if !ok || len(a.names) == 0 {
@@ -165,6 +177,11 @@ func (t *nameTables) keepNames(id uint32, a *attributes) {
 		}
 	}
 	t.others[code], _ = json.Marshal(list) // texts and flags always can be
+}
+
+// Divisions returns the first-level divisions of all countries, by code.
+func (f *Finder) Divisions() []Division {
+	return slices.SortedFunc(maps.Values(f.codes.divisions), func(a, b Division) int { return strings.Compare(a.Code, b.Code) })
 }
 
 // Division returns a first-level ("US.CA") or second-level ("US.CA.037")

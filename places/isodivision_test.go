@@ -1,6 +1,7 @@
 package places_test
 
 import (
+	"slices"
 	"testing"
 
 	"quadrille/places"
@@ -17,6 +18,20 @@ func TestISODivision(t *testing.T) {
 	} {
 		if code, known := places.ISODivision(c.country, c.admin1); code != c.code || known != c.known {
 			t.Errorf("%s.%s: %q, %v", c.country, c.admin1, code, known)
+		}
+	}
+}
+
+// A division is joined by any of its names, in its own country.
+func TestDivisionNames(t *testing.T) {
+	for _, c := range []struct{ country, name, code, other string }{
+		{"DE", "Bavaria", "DE-BY", "Bayern"}, {"DE", "bayern", "DE-BY", "Bavaria"}, {"DE", "North Rhine-Westphalia", "DE-NW", "NRW"},
+		{"CA", "Ontario", "CA-ON", "Ontario"}, {"FR", "Ile-de-France", "FR-IDF", "Île-de-France"}, {"MX", "Mexico City", "MX-CMX", "CDMX"},
+		{"VN", "Hanoi", "VN-HN", "Hanoi"}, {"AT", "Bavaria", "", ""}, {"", "Bavaria", "", ""}, {"DE", "", "", ""}, {"DE", "…", "", ""},
+	} {
+		code, names := places.DivisionNames(c.country, c.name)
+		if code != c.code || c.other != "" && !slices.Contains(names, c.other) {
+			t.Errorf("%s %s: %q, %q", c.country, c.name, code, names)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (j *joiner) take(key uint64, value []byte) error {
 		if err := n.parse(string(value)); err != nil {
 			return err
 		}
-		if !j.found && !j.b.names.isCountry(j.id) || !j.attrs.addName(n) {
+		if !j.found && !j.b.names.hasCode(j.id) || !j.attrs.addName(n) {
 			s.NamesDropped++
 			return nil
 		}

@@ -86,8 +86,15 @@ func (t *nameTables) searchContexts() []search.Context {
 	for _, d := range t.sortedDivisions(0) {
 		code, admin1, _ := strings.Cut(d.Code, ".")
 		list = append(list, search.Context{Text: d.Name, Country: code, Admin1: admin1})
-		if d.ASCIIName != "" && d.ASCIIName != d.Name {
-			list = append(list, search.Context{Text: d.ASCIIName, Country: code, Admin1: admin1})
+		iso, names := DivisionNames(code, d.Name)
+		if slices.Contains(lettered, code) {
+			_, letters, _ := strings.Cut(iso, "-")
+			names = append(slices.Clip(names), letters)
+		}
+		for _, name := range append(slices.Clip(names), d.ASCIIName) {
+			if name != "" && name != d.Name {
+				list = append(list, search.Context{Text: name, Country: code, Admin1: admin1})
+			}
 		}
 	}
 	for _, country := range countriesOfBritain {

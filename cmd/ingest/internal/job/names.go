@@ -35,7 +35,10 @@ import (
 // published.
 func Names(ctx context.Context, c *dataset.Catalog, o Options) (dataset.Manifest, error) {
 	rep := o.reporter()
-	n := &namer{ctx: ctx, rep: rep, people: map[regionID]uint64{}, shown: map[string]bool{}, drawn: map[string]map[string]uint64{}, rows: map[string]map[string]int{}}
+	n := &namer{
+		ctx: ctx, rep: rep, people: map[regionID]uint64{}, drawn: map[string]map[string]uint64{}, rows: map[string]map[string]int{},
+		seats: map[string]seat{}, countries: map[string]names.Parent{}, shown: map[string]bool{}, divided: map[string]bool{},
+	}
 	defer n.close()
 	if err := n.open(c); err != nil {
 		return dataset.Manifest{}, err
@@ -84,12 +87,15 @@ type namer struct {
 	newest   time.Time
 
 	people map[regionID]uint64
-	shown  map[string]bool // countries that have a region
 	// drawn are the people of places that are drawn in another country than that of their row,
 	// by the code of the row and that of the map.
 	drawn map[string]map[string]uint64
 	// rows are how many places of each state have a first-level code, by the state's id.
-	rows map[string]map[string]int
+	rows      map[string]map[string]int
+	seats     map[string]seat         // of first-level divisions, by their codes
+	countries map[string]names.Parent // that were read, by code
+	divided   map[string]bool         // countries of which a layer has divisions
+	shown     map[string]bool         // countries that have a region
 }
 
 func (n *namer) open(c *dataset.Catalog) error {
@@ -124,7 +130,7 @@ func (n *namer) open(c *dataset.Catalog) error {
 	if err == nil {
 		err = n.openPoints(c)
 	}
-	if err == nil && n.regions == nil && n.airports == nil && n.stations == nil && n.points == nil {
+	if err == nil && n.regions == nil && n.airports == nil && n.stations == nil && n.points == nil && (n.places == nil || len(n.places.Divisions()) == 0) {
 		err = ErrNoNames
 	}
 	return err
@@ -190,9 +196,9 @@ const (
 	countyType  = "county"
 )
 
-// countPeople counts the people of the places in each region.
+// countPeople counts the people of the places in each region and first-level division.
 func (n *namer) countPeople() error {
-	if n.places == nil || n.regions == nil {
+	if n.places == nil {
 		return nil
 	}
 	types := n.all()
@@ -208,6 +214,10 @@ func (n *namer) countPeople() error {
 			h := &hits[i]
 			if h.Code == "PPLX" {
 				continue // its people are those of the town that it is part of
+			}
+			n.countDivision(h)
+			if n.regions == nil {
+				continue
 			}
 			at, err := n.regions.At(n.ctx, h.Lat, h.Lon, types...)
 			if err != nil {
@@ -291,6 +301,7 @@ const maxNameBytes = 1000
 // read yields the features.
 func (n *namer) read(keep func(names.Feature) error) error {
 	take := func(f names.Feature) error {
+		n.note(&f)
 		f.Names = slices.DeleteFunc(f.Names, func(o search.Name) bool { return len(o.Text) > maxNameBytes })
 		if len(f.Name) > maxNameBytes {
 			n.rep.Note(fmt.Sprintf("%s %s %s is not searched: its name has %d bytes, and at most %d are", f.Kind, f.Type, f.ID, len(f.Name), maxNameBytes))
@@ -303,7 +314,7 @@ func (n *namer) read(keep func(names.Feature) error) error {
 			return err
 		}
 	}
-	for _, read := range []func(func(names.Feature) error) error{n.readCountries, n.readAirports, n.readZones, n.readStations, n.readPoints} {
+	for _, read := range []func(func(names.Feature) error) error{n.readCountries, n.readDivisions, n.readAirports, n.readZones, n.readStations, n.readPoints} {
 		if err := read(take); err != nil {
 			return err
 		}

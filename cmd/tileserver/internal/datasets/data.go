@@ -53,7 +53,7 @@ type Places interface {
 	Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error)
 	Place(ctx context.Context, id uint32) ([]byte, error)
 	Record(ctx context.Context, id uint32, r *places.Record) error
-	Divisions(ctx context.Context, id uint32) (admin2, admin3 string, err error)
+	DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 string, err error)
 	Hit(ctx context.Context, id uint32, h *places.Hit) error
 	NameIn(ctx context.Context, id uint32, lang string) (string, bool, error)
 	Country(ctx context.Context, code string) (places.Country, error)

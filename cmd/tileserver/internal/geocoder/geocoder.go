@@ -373,6 +373,9 @@ func (f *finding) query(text string, limit int, within []names.Feature) search.Q
 		if q.Box == nil && len(within) == 1 {
 			q.Box = boxOf(within[0].Bounds)
 		}
+		if q.Countries == nil && len(within) == 1 && !outlined(&within[0]) {
+			q.Countries = []string{within[0].Country}
+		}
 	}
 	return q
 }
@@ -491,25 +494,33 @@ func placeResult(r Result) Result {
 	return r
 }
 
-// inside reports whether a feature lies in a region, by its parents, or in a country that is
-// not drawn.
+// inside reports whether a feature lies in a region, by its parents, or by its country where no
+// layer draws that.
 func inside(f, region *names.Feature) bool {
-	if region.Bounds == [4]float64{} && region.Type == hierarchy.Country && f.Country == region.Country {
-		return f.Country != ""
+	if region.Type == hierarchy.Country && !outlined(region) && f.Country == region.Country {
+		return true
 	}
 	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && p.ID == region.ID })
 }
 
+// outlined reports whether a layer draws a region.
+func outlined(region *names.Feature) bool { return region.Bounds != [4]float64{} }
+
 // within reports whether a place is of the countries that are asked for, and in one of some
-// regions if there are any.
+// regions if there are any: by its row in those that no layer draws.
 func (f *finding) within(p *places.Hit, regions []names.Feature) (bool, error) {
 	in, err := f.view.InCountries(f.ctx, p, f.q.Countries)
 	if err != nil || !in || len(regions) == 0 {
 		return in, err
 	}
-	list := make([]names.Parent, len(regions))
+	var list []names.Parent
 	for i := range regions {
-		list[i] = names.Parent{Type: regions[i].Type, ID: regions[i].ID, Name: regions[i].Name}
+		switch region := &regions[i]; {
+		case outlined(region):
+			list = append(list, names.Parent{Type: region.Type, ID: region.ID, Name: region.Name})
+		case hierarchy.Holds(region, p):
+			return true, nil
+		}
 	}
 	return f.view.In(f.ctx, p, list)
 }

@@ -1,6 +1,7 @@
 package geocoder
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -139,7 +140,7 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 		case catalogue.Places.Name:
 			publish(t, c, d, func(s cellstore.Store) (places.Meta, error) {
 				for i := range towns {
-					towns[i].Class = "P"
+					towns[i].Class = cmp.Or(towns[i].Class, "P")
 					if towns[i].Code == "" {
 						towns[i].Code = "PPL"
 					}

@@ -102,8 +102,8 @@ func (f *finding) city(r *Result) error {
 // cityType is the type of the parent that is the city of a section.
 const cityType = "city"
 
-// complete adds the country of a result, and the division that the source of a place names,
-// where no region does.
+// complete adds what the source of a result tells of its division and country where no region
+// does.
 func (f *finding) complete(r *Result) error {
 	if f.places == nil || r.Type == hierarchy.Country {
 		return nil
@@ -111,9 +111,7 @@ func (f *finding) complete(r *Result) error {
 	has := func(typ string) bool {
 		return slices.ContainsFunc(r.Parents, func(p names.Parent) bool { return p.Type == typ })
 	}
-	if name := r.Place.Admin1Name; name != "" && len(r.Parents) < 2 {
-		r.Parents = slices.Insert(r.Parents, 0, names.Parent{Type: "admin1", ID: r.Place.Admin1, Name: name})
-	}
+	r.Parents = hierarchy.WithDivision(&r.Place, r.Parents)
 	if r.Country == "" || has(hierarchy.Country) {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/tiles"
 )
@@ -108,5 +109,28 @@ func Around(list []names.Parent) []names.Parent {
 	}
 	return list
 }
+
+// WithDivision adds the first-level division that the row of a place names to the regions that it
+// is in, where no layer has more of them than a country.
+func WithDivision(p *places.Hit, list []names.Parent) []names.Parent {
+	if p.Admin1Name == "" || slices.ContainsFunc(list, func(r names.Parent) bool { return r.Type != Country }) {
+		return list
+	}
+	return slices.Insert(list, 0, names.Parent{Type: names.Division, ID: divisionCode(p), Name: p.Admin1Name})
+}
+
+// Holds reports whether a place is in a region that no layer draws, by its row.
+func Holds(region *names.Feature, p *places.Hit) bool {
+	switch region.Type {
+	case Country:
+		return p.Country != "" && p.Country == region.Country
+	case names.Division:
+		return divisionCode(p) == region.ID
+	}
+	return false
+}
+
+// divisionCode is the gazetteer's code of the first-level division of a place.
+func divisionCode(p *places.Hit) string { return p.Country + "." + p.Admin1 }
 
 func isWater(layer string) bool { return slices.Contains(waters, strings.ToLower(layer)) }

@@ -106,7 +106,7 @@ func (v *View) divisions(ctx context.Context, id uint32) (d divisions, err error
 	if d, ok := all.get(v, id); ok {
 		return d, nil
 	}
-	if d.admin2, d.admin3, err = v.Places.Divisions(ctx, id); err != nil {
+	if d.admin2, d.admin3, err = v.Places.DivisionCodes(ctx, id); err != nil {
 		return d, datasets.Inside(err)
 	}
 	all.put(v, id, d)

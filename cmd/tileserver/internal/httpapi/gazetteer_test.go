@@ -276,7 +276,7 @@ func (f *boundPlaces) Record(ctx context.Context, id uint32, r *places.Record) e
 	return json.Unmarshal(record, r)
 }
 
-func (f *boundPlaces) Divisions(ctx context.Context, id uint32) (admin2, admin3 string, err error) {
+func (f *boundPlaces) DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 string, err error) {
 	var r places.Record
 	err = f.Record(ctx, id, &r)
 	return r.Admin2, r.Admin3, err

@@ -1,0 +1,53 @@
+package job
+
+import (
+	"strings"
+	"testing"
+
+	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/places/names"
+)
+
+// Divisions that only the gazetteer names are regions, at their largest places, where they are
+// no places and no layer has those of their country.
+func TestNamesOfDivisions(t *testing.T) {
+	row := func(id, name, class, code, country, admin1, people string) string {
+		return strings.Join([]string{id, name, "", "", "48.1", "11.5", class, code, country, "", admin1, "", "", "", people, "", "", "", "2020-01-01"}, "\t") + "\n"
+	}
+	c := newCatalog(t)
+	o := Options{}
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := func(name, text string, kind geonames.Kind) PlaceInput {
+		return PlaceInput{Input: Input{Path: write(t, name, text)}, Kind: kind}
+	}
+	must(Places(t.Context(), c, []PlaceInput{
+		file("places.txt", row("1", "Munich", "P", "PPLA", "DE", "02", "1260391")+row("2", "Augsburg", "P", "PPL", "DE", "02", "259196")+
+			row("3", "Portland", "P", "PPL", "US", "OR", "650000")+row("4", "Toronto", "P", "PPLA", "CA", "08", "2600000")+row("5", "Province of Ontario", "A", "ADM1", "CA", "08", "1")+
+			row("6", "Hamlet", "P", "PPL", "DE", "15", "20"), geonames.KindPlaces),
+		file("admin1CodesASCII.txt", "DE.02\tBavaria\tBavaria\t2951839\nDE.15\tThuringia\t\t\nUS.OR\tOregon\tOregon\t5744337\nCA.08\tOntario\tOntario\t5\n", geonames.KindAdmin1),
+		file("alternateNames.txt", "1\t2951839\tru\tБавария\t1\t\t\t\t\t\n", geonames.KindAlternates),
+	}, o))
+	must(Names(t.Context(), c, o)) // without boundaries
+	for _, text := range []string{"bavaria", "Bayern", "DE-BY", "Бавария"} {
+		f := searchNames(t, c, text)
+		if f.Kind != names.Region || f.Type != names.Division || f.ID != "DE.02" || f.Name != "Bavaria" || f.Code != "DE-BY" || f.Level != 1 || f.Lat != 48.1 || f.Bounds != [4]float64{} ||
+			len(f.Parents) != 1 || f.Parents[0] != (names.Parent{Type: "country", ID: "de", Name: "Germany"}) {
+			t.Errorf("%s: %+v", text, f)
+		}
+	}
+	must(Boundaries(t.Context(), c, []LayerInput{
+		layerInput("country", write(t, "country.geojson", collect(square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20))), "id"),
+		layerInput("state", write(t, "state.geojson", collect(square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1))), "id"),
+	}, o))
+	must(Names(t.Context(), c, o))
+	for text, want := range map[string]string{"bavaria": "DE.02", "oregon": "", "ontario": "", "thuringia": ""} {
+		if f := searchNames(t, c, text); f.ID != want || want != "" && f.Parents[0].Name != "Deutschland" {
+			t.Errorf("%s: %+v, want %q", text, f, want)
+		}
+	}
+}
