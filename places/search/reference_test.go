@@ -114,7 +114,10 @@ func refNames(e *Entry) (names []refName) {
 			level = levelPreferred
 		}
 		code := refCode(&n)
-		main := n.Main || code || len(Fold(nil, n.Text)) > 0 && strings.HasPrefix(string(Fold(nil, e.Name)), string(Fold(nil, n.Text))+" ")
+		main := n.Main || code
+		if !code && level != levelHistoric && len(Fold(nil, n.Text)) > 0 && strings.HasPrefix(string(Fold(nil, e.Name)), string(Fold(nil, n.Text))+" ") {
+			main, level = true, levelOther
+		}
 		add(n.Text, level, code, main && level != levelHistoric && level != levelShort)
 	}
 	// Of names that are spelled alike, a whole one counts, and a main one.

@@ -47,9 +47,11 @@ func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
 	}
 	own := Fold(nil, e.Name)
 	for i := range e.Names {
-		n := e.Names[i]
-		n.Main = n.Main || begins(own, n.Text)
-		if level, flags, ok := levelOf(&n); ok {
+		n := &e.Names[i]
+		if level, flags, ok := levelOf(n); ok {
+			if flags == 0 && level != levelHistoric && begins(own, n.Text) {
+				level = levelOther
+			}
 			m.name(w, level, flags, n.Text, n.Lang)
 		}
 	}

@@ -27,6 +27,9 @@ const (
 type reading struct {
 	name    string
 	context []string // each names a region around
+	// behind says that the name stands behind them. It is then no word inside a name: the
+	// Mississippi River is no Pearl River County.
+	behind bool
 }
 
 // inContext finds names with the regions around, such as "portland oregon" and
@@ -62,9 +65,13 @@ func (f *finding) read(r *reading) error {
 		f.q.Exact = len(known) > 0
 		defer func() { f.q.Exact = exact }()
 	}
+	before := len(f.found)
 	err = f.match(r.name, f.q.Limit, within, contextPenalty)
 	if errors.Is(err, places.ErrQuery) {
 		return nil // no letter or digit
+	}
+	if r.behind {
+		f.found = append(f.found[:before], slices.DeleteFunc(f.found[before:], func(r Result) bool { return r.Match.Kind == search.Word })...)
 	}
 	return err
 }
@@ -97,7 +104,7 @@ func readings(text string) (list []reading) {
 		}
 	}
 	if len(parts) > 1 {
-		return append(list, reading{parts[0], parts[1:min(len(parts), contextWords)]}, reading{parts[len(parts)-1], parts[:len(parts)-1][:min(len(parts)-1, contextWords)]})
+		return append(list, reading{parts[0], parts[1:min(len(parts), contextWords)], false}, reading{parts[len(parts)-1], parts[:len(parts)-1][:min(len(parts)-1, contextWords)], true})
 	}
 	words := strings.Fields(text)
 	if len(words) > maxWords {
@@ -105,15 +112,15 @@ func readings(text string) (list []reading) {
 	}
 	join := func(w []string) string { return strings.Join(w, " ") }
 	for n := 1; n < len(words) && n <= contextWords; n++ {
-		list = append(list, reading{join(words[:len(words)-n]), []string{join(words[len(words)-n:])}})
+		list = append(list, reading{join(words[:len(words)-n]), []string{join(words[len(words)-n:])}, false})
 	}
 	for n := 1; n < len(words) && n <= contextWords; n++ {
-		list = append(list, reading{join(words[n:]), []string{join(words[:n])}})
+		list = append(list, reading{join(words[n:]), []string{join(words[:n])}, true})
 	}
 	// "lincoln nebraska usa": the last word is the country.
 	for n := 1; n < len(words)-1 && n < contextWords; n++ {
 		last := len(words) - 1
-		list = append(list, reading{join(words[:last-n]), []string{join(words[last-n : last]), words[last]}})
+		list = append(list, reading{join(words[:last-n]), []string{join(words[last-n : last]), words[last]}, false})
 	}
 	return list
 }

@@ -214,6 +214,10 @@ func (f *finding) search() error {
 		return err
 	}
 	f.preferCodes()
+	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
+		// What one data set has in full is no misspelling of what another has.
+		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
+	}
 	f.order()
 	return f.label()
 }
@@ -268,7 +272,10 @@ func (f *finding) findText() error {
 	}
 	// A letter may be wrong in the name, or in that of the region.
 	f.forgiving = true
-	return f.inContext()
+	if err := f.inContext(); err != nil || len(f.found) > 0 {
+		return err
+	}
+	return f.known()
 }
 
 // share calls fn, which may take at most so many seeks of those that are left.
@@ -515,12 +522,11 @@ func (f *finding) within(p *places.Hit, regions []names.Feature) (bool, error) {
 	}
 	var list []names.Parent
 	for i := range regions {
-		switch region := &regions[i]; {
-		case outlined(region):
-			list = append(list, names.Parent{Type: region.Type, ID: region.ID, Name: region.Name})
-		case hierarchy.Holds(region, p):
+		region := &regions[i]
+		if !outlined(region) && hierarchy.Holds(region, p) {
 			return true, nil
 		}
+		list = append(list, names.Parent{Type: region.Type, ID: region.ID, Name: region.Name})
 	}
 	return f.view.In(f.ctx, p, list)
 }

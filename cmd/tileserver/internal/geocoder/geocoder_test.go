@@ -235,7 +235,7 @@ func TestSearch(t *testing.T) {
 		"cdg":                              "airport Charles de Gaulle International Airport, France",
 		"charles gaulle air base":          "airport Charles de Gaulle International Airport, France",
 		"charles de gaulle base":           "airport Charles de Gaulle International Airport, France",
-		"old portland oregon":              "",
+		"old portland oregon":              "place Portland, Oregon, United States of America",
 		"xyzzy / de gaulle airport":        "airport Charles de Gaulle International Airport, France",
 		"charles de gaulle xyzzy terminal": "",
 		"forbes fld":                       "station FORBES FLD AIRPORT, United States",

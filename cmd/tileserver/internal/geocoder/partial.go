@@ -21,6 +21,8 @@ const (
 	// certainPeople is how many people a place has at least to be what is left of a text whose
 	// other words are unknown.
 	certainPeople = 15_000
+	// certainLetters is how many letters it has at least.
+	certainLetters = 4
 	// postcodeDigits is how many digits a number has at least that is a postcode rather than
 	// that of a house.
 	postcodeDigits = 4
@@ -85,8 +87,8 @@ func (f *finding) generic() (done bool, err error) {
 }
 
 // part finds the certain part of a text that nothing was found for by all of its words: what
-// stands behind a street or beside a postcode, a country with another around that it is not
-// in, or all but the words that no name has. The results are told as such.
+// stands behind a street or beside a postcode, or a country with another around that it is not
+// in. The results are told as such.
 func (f *finding) part() error {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
@@ -122,6 +124,9 @@ func (f *finding) part() error {
 			return err
 		}
 	}
+	if f.names == nil {
+		return nil
+	}
 	for _, r := range readings(f.q.Text)[:min(len(readings(f.q.Text)), maxContexts)] {
 		// "Hong Kong, China" is in no region of that name.
 		around, err := f.regionsNamed(r.context[0], false)
@@ -135,7 +140,7 @@ func (f *finding) part() error {
 			return err
 		}
 	}
-	return f.known()
+	return nil
 }
 
 // take finds what a part of the text names in full, and reports whether there is something.
@@ -144,6 +149,12 @@ func (f *finding) take(text string, keep func(*Result) bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	f.keepPart(found, keep)
+	return len(f.found) > 0, nil
+}
+
+// keepPart adds results that a part of the text names.
+func (f *finding) keepPart(found []Result, keep func(*Result) bool) {
 	for _, r := range found {
 		if keep(&r) {
 			m := *r.Match
@@ -152,31 +163,37 @@ func (f *finding) take(text string, keep func(*Result) bool) (bool, error) {
 			f.found = append(f.found, r)
 		}
 	}
-	return len(f.found) > 0, nil
 }
 
-// known finds by the words of a text that some name has.
+// known finds a text that nothing else was found for without the one word that no name has.
 func (f *finding) known() error {
 	words := strings.Fields(f.q.Text)
 	if len(words) < 2 || len(words) > maxWords {
 		return nil
 	}
 	var left []string
+	unknown := 0
 	for _, w := range words {
 		some, err := f.begun(w)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if some {
+		case some:
 			left = append(left, w)
+		case len(search.Fold(nil, w)) > 0:
+			unknown++
 		}
 	}
-	if len(left) == 0 || len(words)-len(left) > len(left) || len(left) == len(words) {
+	if len(strings.Join(left, "")) < certainLetters || unknown > 1 || len(left) == len(words) {
 		return nil
 	}
-	_, err := f.take(strings.Join(left, " "), func(r *Result) bool {
-		return r.Kind != Place || r.Place.Population >= certainPeople
-	})
+	large := func(r *Result) bool { return r.Kind != Place || r.Place.Population >= certainPeople }
+	if done, err := f.take(strings.Join(left, " "), large); done || err != nil || len(left) == 1 {
+		return err
+	}
+	// "Godthaab / Nuuk Airport" where no name has both.
+	inner, err := f.alone(strings.Join(left, " "), readingSeeks)
+	f.keepPart(inner, large)
 	return err
 }
 
@@ -185,18 +202,23 @@ func (f *finding) begun(word string) (some bool, err error) {
 	if len(search.Fold(nil, word)) == 0 {
 		return false, nil
 	}
-	inner := f.inner(word)
-	inner.q.Limit = 1
-	err = f.share(readingSeeks/4, func() error {
+	found, err := f.alone(word, readingSeeks/4)
+	return len(found) > 0, err
+}
+
+// alone finds what begins with a text, or has its words.
+func (f *finding) alone(text string, seeks int) ([]Result, error) {
+	inner := f.inner(text)
+	err := f.share(seeks, func() error {
 		inner.budget = f.budget
-		err := inner.match(word, 1, nil, 0)
+		err := inner.match(text, f.q.Limit, nil, 0)
 		f.budget = inner.budget
 		return err
 	})
 	if errors.Is(err, places.ErrQuery) {
-		return false, nil
+		return nil, nil // no letter or digit
 	}
-	return len(inner.found) > 0, err
+	return inner.found, err
 }
 
 // certain finds what a text names in full, alone or with the regions around it.

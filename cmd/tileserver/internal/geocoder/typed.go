@@ -144,7 +144,7 @@ func (f *finding) apart() error {
 	}
 	inexact := func(r Result) bool { return r.Match.Kind != search.Exact }
 	if f.names != nil {
-		if err := f.read(&reading{sides[0], sides[1:]}); err != nil {
+		if err := f.read(&reading{name: sides[0], context: sides[1:]}); err != nil {
 			return err
 		}
 	}

@@ -25,9 +25,10 @@ type Generations struct{ Places, Names, Boundaries uint64 }
 type kept[T any] [1 << keptBits]atomic.Pointer[keptPlace[T]]
 
 type keptPlace[T any] struct {
-	id   uint32
-	made Generations
-	is   T
+	id    uint32
+	made  Generations
+	byMap bool
+	is    T
 }
 
 // slot is where a place is remembered.
@@ -36,14 +37,14 @@ func (k *kept[T]) slot(id uint32) *atomic.Pointer[keptPlace[T]] {
 }
 
 func (k *kept[T]) get(v *View, id uint32) (is T, ok bool) {
-	if p := k.slot(id).Load(); p != nil && p.id == id && p.made == v.Generations {
+	if p := k.slot(id).Load(); p != nil && p.id == id && p.made == v.Generations && p.byMap == v.ByMap {
 		return p.is, true
 	}
 	return is, false
 }
 
 func (k *kept[T]) put(v *View, id uint32, is T) {
-	k.slot(id).Store(&keptPlace[T]{id, v.Generations, is})
+	k.slot(id).Store(&keptPlace[T]{id, v.Generations, v.ByMap, is})
 }
 
 // divisions are codes of a place's row.
