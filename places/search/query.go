@@ -38,7 +38,7 @@ type Query struct {
 	MinPopulation int64
 
 	// With Bias, places near Lat, Lon (degrees) rank higher: from 10 km on,
-	// each doubling of the distance costs 192 points of score.
+	// each doubling of the distance costs 320 points of score.
 	Lat, Lon float64
 	Bias     bool
 
@@ -150,8 +150,8 @@ func (f *filter) hasCode(r *record) bool {
 	return false
 }
 
-// distancePenalty returns the points that a place loses at a distance: ¾ of a
-// doubling for each doubling of the distance.
+// distancePenalty returns the points that a place loses at a distance: 1¼
+// doublings for each doubling of the distance.
 func distancePenalty(metres float64) int32 {
-	return int32(log(uint64(metres)/10_000)) * 3 / 4
+	return int32(log(uint64(metres)/10_000)) * 5 / 4
 }

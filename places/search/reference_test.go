@@ -48,6 +48,9 @@ func (n *refName) inFull() int32 {
 	if n.code != "" || n.main && n.base >= notable {
 		return n.base + exactBonus + mainBonus
 	}
+	if n.base >= notable {
+		return n.base + exactBonus + otherBonus
+	}
 	return n.base + exactBonus
 }
 
@@ -114,7 +117,7 @@ func refNames(e *Entry) (names []refName) {
 			level = levelPreferred
 		}
 		code := refCode(&n)
-		main := n.Main || code
+		main := n.Main || code || strings.ContainsFunc(string(Fold(nil, n.Text)), func(r rune) bool { return r > 127 })
 		if !code && level != levelHistoric && len(Fold(nil, n.Text)) > 0 && strings.HasPrefix(string(Fold(nil, e.Name)), string(Fold(nil, n.Text))+" ") {
 			main, level = true, levelOther
 		}

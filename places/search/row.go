@@ -213,8 +213,11 @@ func (c *candidate) score() int32 {
 	switch {
 	case c.exact:
 		score += exactBonus
-		if flags&flagCode != 0 || isMain(flags) && c.base >= notable {
+		switch {
+		case flags&flagCode != 0 || isMain(flags) && c.base >= notable:
 			score += mainBonus
+		case c.base >= notable:
+			score += otherBonus
 		}
 	case flags&flagSuffix != 0:
 		score -= insidePenalty

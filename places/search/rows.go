@@ -113,7 +113,8 @@ func levelOf(n *Name) (level int, flags byte, ok bool) {
 	if !isASCII([]byte(n.Text)) {
 		flags = 0 // letters of codes have no accents
 	}
-	main := n.Main || flags != 0
+	// People who type other letters than Latin ones know the languages that have them.
+	main := n.Main || flags != 0 || !isASCII(Fold(nil, n.Text))
 	switch {
 	case n.Historic:
 		level = levelHistoric

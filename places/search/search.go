@@ -255,7 +255,7 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 	if asked {
 		points += int32(levelPenalty[r.level()])
 		if c.exact && !isMain(r.flags) && c.base >= notable {
-			points += mainBonus
+			points += mainBonus - otherBonus
 		}
 	} else if !c.exact && !isMain(r.flags) {
 		cost, hides := begunCost(p.fold)

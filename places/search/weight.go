@@ -12,7 +12,9 @@ const (
 	// mainBonus is for a whole main name of a place that people may know, and for a
 	// code: "spa" means the town rather than Spain. notable is the least base of one.
 	mainBonus = 9 * octave
-	notable   = floor + 12*octave
+	// otherBonus is for other whole names of such a place: "cologne" is Köln.
+	otherBonus = 4 * octave
+	notable    = floor + 13*octave
 	// wordPenalty is for a match that begins inside the name, and insidePenalty
 	// what it costs more than the base says.
 	wordPenalty   = 3 * octave

@@ -71,6 +71,7 @@ func (f *finding) read(r *reading) error {
 		return nil // no letter or digit
 	}
 	if r.behind {
+		before = min(before, len(f.found)) // misspellings may be gone
 		f.found = append(f.found[:before], slices.DeleteFunc(f.found[before:], func(r Result) bool { return r.Match.Kind == search.Word })...)
 	}
 	return err

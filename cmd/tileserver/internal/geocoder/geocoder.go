@@ -86,7 +86,12 @@ const (
 	contextPenalty = 256
 	// cityBonus is less than that of package search for a whole name, so that a region of
 	// as many people comes first.
-	cityBonus = 13 * 256
+	cityBonus = 11 * 256
+	// knownCity is the least importance of a city that has it, that of 8,192 people.
+	knownCity = 13 * 256
+	// seatPeople is how many times the people of a region's city are more than its own at least,
+	// where both are called alike and the city is meant.
+	seatPeople = 16
 	// These bound what a text takes, whatever its readings: seeks in the stores, and names
 	// that are looked at.
 	maxSeeks = 4_000
@@ -214,6 +219,7 @@ func (f *finding) search() error {
 		return err
 	}
 	f.preferCodes()
+	f.preferSeats()
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
 		// What one data set has in full is no misspelling of what another has.
 		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
@@ -324,6 +330,27 @@ func (f *finding) preferCodes() {
 	}
 }
 
+// preferSeats puts a city before the region that is called alike and has it: "geneva", "quebec".
+func (f *finding) preferSeats() {
+	for i := range f.found {
+		city := &f.found[i]
+		if city.Kind != Place || city.Match.Kind != search.Exact || city.Match.Code {
+			continue
+		}
+		for k := range f.found {
+			region := &f.found[k]
+			if region.Kind != names.Region || region.Level == 0 || region.Match.Kind != search.Exact || region.Match.Code ||
+				region.Score < city.Score || uint64(max(city.Place.Population, 0))*seatPeople < region.Weight() {
+				continue
+			}
+			box := boxOf(region.Bounds)
+			if box != nil && box.Contains(city.Lon, city.Lat) || box == nil && hierarchy.Holds(&region.Feature, &city.Place) {
+				city.Score = region.Score + 1
+			}
+		}
+	}
+}
+
 // airportWords are those that airports have in one source and lack in another.
 var airportWords = []string{"airport", "aerodrome", "airfield", "airstrip", "heliport", "international", "intl", "regional", "municipal", "domestic", "air", "force", "base", "field"}
 
@@ -429,7 +456,7 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 			if !in {
 				continue
 			}
-			if h.Match.Kind == search.Prefix && isCity(text, r.Place.Name) {
+			if h.Match.Kind == search.Prefix && h.Importance >= knownCity && isCity(text, r.Place.Name) {
 				r.Score += cityBonus
 			}
 			f.found = append(f.found, placeResult(r))
@@ -485,7 +512,7 @@ func isCity(text, name string) bool {
 		}
 	}
 	fold := func(s string) string { return strings.ReplaceAll(string(search.Fold(nil, s)), " ", "") } // "newyork" is one word
-	return len(head) < len(name) && fold(head) == fold(text)
+	return len(head) < len(name) && len(head) > iataLetters && fold(head) == fold(text)
 }
 
 // particles begin what tells a town from its namesakes.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"quadrille/places"
 	"quadrille/places/names"
@@ -128,20 +129,25 @@ func (f *finding) part() error {
 		return nil
 	}
 	for _, r := range readings(f.q.Text)[:min(len(readings(f.q.Text)), maxContexts)] {
+		if r.behind {
+			continue
+		}
 		// "Hong Kong, China" is in no region of that name.
 		around, err := f.regionsNamed(r.context[0], false)
 		if err != nil {
 			return err
 		}
-		if len(around) == 0 {
+		if !slices.ContainsFunc(around, isCountry) {
 			continue
 		}
-		if done, err := f.take(r.name, func(c *Result) bool { return c.Kind == names.Region && c.Level == 0 }); done || err != nil {
+		if done, err := f.take(r.name, func(c *Result) bool { return c.Kind == names.Region && isCountry(c.Feature) }); done || err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+func isCountry(f names.Feature) bool { return f.Level == 0 }
 
 // take finds what a part of the text names in full, and reports whether there is something.
 func (f *finding) take(text string, keep func(*Result) bool) (bool, error) {
@@ -269,6 +275,9 @@ func withoutNumbers(part string) string {
 		if !postcode {
 			left = append(left, w)
 		}
+	}
+	if len(left) < len(words) { // "2100 København Ø"
+		left = slices.DeleteFunc(left, func(w string) bool { return utf8.RuneCountInString(w) == 1 })
 	}
 	return strings.Join(left, " ")
 }
