@@ -57,7 +57,7 @@ func (f *finding) read(r *reading) error {
 	}
 	if f.forgiving {
 		// What is the name of something is no wrong spelling of what is within the regions.
-		known, err := f.certain(r.name)
+		known, err := f.named(r.name)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,6 @@ func (f *finding) read(r *reading) error {
 		return nil // no letter or digit
 	}
 	if r.behind {
-		before = min(before, len(f.found)) // misspellings may be gone
 		f.found = append(f.found[:before], slices.DeleteFunc(f.found[before:], func(r Result) bool { return r.Match.Kind == search.Word })...)
 	}
 	return err

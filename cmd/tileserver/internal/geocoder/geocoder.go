@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
@@ -273,15 +274,25 @@ func (f *finding) findText() error {
 	if err := f.share(readingSeeks, f.apart); err != nil || len(f.found) > 0 || f.q.Exact {
 		return err
 	}
-	if err := f.part(); err != nil || len(f.found) > 0 {
-		return err
+	// A letter may be wrong in the name, or in that of the region. Numbers are those of an
+	// address.
+	steps := []func() error{f.forgive, f.part, f.known}
+	if strings.ContainsFunc(f.q.Text, unicode.IsDigit) {
+		steps = []func() error{f.part, f.forgive, f.known}
 	}
-	// A letter may be wrong in the name, or in that of the region.
+	for _, step := range steps {
+		if err := step(); err != nil || len(f.found) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgive reads a text with a wrong letter in it.
+func (f *finding) forgive() error {
 	f.forgiving = true
-	if err := f.inContext(); err != nil || len(f.found) > 0 {
-		return err
-	}
-	return f.known()
+	defer func() { f.forgiving = false }()
+	return f.inContext()
 }
 
 // share calls fn, which may take at most so many seeks of those that are left.
@@ -426,6 +437,7 @@ func boxOf(b [4]float64) *quadkey.Box {
 // match finds what a text names, inside one of the regions if there are any.
 func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
 	f.budget.Dropped = false
+	before := len(f.found)
 	if f.places != nil && f.wants(Place) {
 		q := f.query(text, limit, within)
 		if len(within) == 1 && within[0].Type == hierarchy.Country && within[0].Country != "" && len(f.countries) == 0 {
@@ -486,7 +498,7 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 		f.found = append(f.found, Result{Feature: h.Feature, Match: &h.Match, Score: h.Score - penalty})
 	}
 	if f.budget.Dropped { // what is meant is elsewhere
-		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
+		f.found = append(f.found[:before], slices.DeleteFunc(f.found[before:], func(r Result) bool { return r.Match.Kind == search.Typo })...)
 	}
 	return nil
 }

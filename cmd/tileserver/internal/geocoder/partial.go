@@ -24,6 +24,8 @@ const (
 	certainPeople = 15_000
 	// certainLetters is how many letters it has at least.
 	certainLetters = 4
+	// namedSeeks are the most to find out what is called as a text in full.
+	namedSeeks = 60
 	// postcodeDigits is how many digits a number has at least that is a postcode rather than
 	// that of a house.
 	postcodeDigits = 4
@@ -214,29 +216,38 @@ func (f *finding) begun(word string) (some bool, err error) {
 
 // alone finds what begins with a text, or has its words.
 func (f *finding) alone(text string, seeks int) ([]Result, error) {
-	inner := f.inner(text)
-	err := f.share(seeks, func() error {
-		inner.budget = f.budget
-		err := inner.match(text, f.q.Limit, nil, 0)
-		f.budget = inner.budget
-		return err
-	})
-	if errors.Is(err, places.ErrQuery) {
-		return nil, nil // no letter or digit
-	}
-	return inner.found, err
+	return f.ask(f.inner(text), seeks)
 }
 
 // certain finds what a text names in full, alone or with the regions around it.
 func (f *finding) certain(text string) ([]Result, error) {
+	found, err := f.named(text)
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
 	inner := f.inner(text)
 	inner.whole = true
-	err := f.share(readingSeeks, func() error {
+	err = f.share(readingSeeks, func() error {
 		inner.budget = f.budget
-		err := inner.match(text, f.q.Limit, nil, 0)
-		if err == nil && len(inner.found) == 0 {
-			err = inner.inContext()
-		}
+		err := inner.inContext()
+		f.budget = inner.budget
+		return err
+	})
+	return inner.found, err
+}
+
+// named finds what is called as a text in full.
+func (f *finding) named(text string) ([]Result, error) {
+	inner := f.inner(text)
+	inner.whole = true
+	return f.ask(inner, namedSeeks)
+}
+
+// ask has another finding match its text, with a part of the seeks that are left.
+func (f *finding) ask(inner *finding, seeks int) ([]Result, error) {
+	err := f.share(seeks, func() error {
+		inner.budget = f.budget
+		err := inner.match(inner.q.Text, f.q.Limit, nil, 0)
 		f.budget = inner.budget
 		return err
 	})
