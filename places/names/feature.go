@@ -107,7 +107,8 @@ const (
 	stationPeople = 20
 	pointPeople   = 200
 	// statePeople is how many times as much the people of a region of the first level
-	// count here as in package search: Delaware is the state and not a town in Ohio.
+	// count here as in package search, if it is drawn: Delaware is the state and not a town in
+	// Ohio.
 	statePeople = 4
 )
 
@@ -155,7 +156,7 @@ func (f *Feature) entry(id uint32) search.Entry {
 			e.Code = "PCLI"
 		case f.Level <= 4:
 			e.Code = string([]byte{'A', 'D', 'M', '0' + byte(f.Level)})
-			if f.Level == 1 {
+			if f.Level == 1 && f.Bounds != [4]float64{} {
 				e.Population *= statePeople
 			}
 		default:

@@ -41,7 +41,8 @@ var genericWords = map[string]string{
 	"duchy": "c", "sultanate": "c", "emirate": "cd", "hashemite": "c", "bolivarian": "c", "plurinational": "c", "islamic": "c",
 	"federal": "cd", "federative": "c", "socialist": "c", "cooperative": "c", "independent": "c", "commonwealth": "cd", "country": "c",
 	"state": "cd", "states": "c", "staat": "cd", "freistaat": "d", "land": "d", "bundesland": "d", "estado": "cd", "etat": "cd", "stato": "c", "territory": "cd",
-	"territoire": "cd", "province": "d", "provinz": "d", "provincia": "d", "provincie": "d", "canton": "d", "kanton": "d", "cantone": "d",
+	"territoire": "cd", "province": "d", "provinz": "d", "provincia": "d", "canton": "d", "kanton": "d", "cantone": "d",
+	"provincie":  "d", //nolint:misspell // Dutch
 	"prefecture": "d", "region": "d", "oblast": "d", "область": "d", "край": "d", "county": "d", "parish": "d", "borough": "dp", "governorate": "d", "department": "d",
 	"departement": "d", "departamento": "d", "district": "dp", "comunidad": "d", "voivodeship": "d",
 	"city": "p", "town": "p", "village": "p", "municipality": "dp", "stadt": "p", "ville": "p", "ciudad": "p", "cidade": "p", "citta": "p",
