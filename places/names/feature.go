@@ -134,7 +134,8 @@ func (f *Feature) entry(id uint32) search.Entry {
 	}
 	for i := range e.Names {
 		n := &e.Names[i]
-		n.Main = n.Main || n.Lang == "" || lang.IsLocal(n.Lang, f.Country)
+		// The shorter names of an airport are those of its town.
+		n.Main = n.Main || n.Lang == "" && f.Kind != Airport || lang.IsLocal(n.Lang, f.Country)
 	}
 	e.Class = Class(f.Kind)[0]
 	switch f.Kind {

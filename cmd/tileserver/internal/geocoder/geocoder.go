@@ -109,6 +109,10 @@ const (
 	// codeBonus puts what has a code before every name that only begins with it.
 	codeBonus   = 8192
 	iataLetters = 3
+	// fewKnow is what a code loses that few people know, unless it is in capitals: "tok" begins
+	// Tokyo, and is also an airstrip in Papua New Guinea.
+	fewKnow      = 9 * 256
+	largeAirport = "large_airport"
 	// largeCity has so many people that the beginning of its name is meant rather than the
 	// code of its airport.
 	largeCity = 1_000_000
@@ -319,19 +323,24 @@ func (f *finding) preferCodes() {
 	folded := string(search.Fold(nil, text))
 	capitals := text == strings.ToUpper(text)
 	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code && r.Match.Name == "" })
-	airport := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Code && r.Kind == names.Airport })
+	isAirport := func(r Result) bool { // and not one of several in a city with the code
+		return r.Kind == names.Airport && (strings.EqualFold(r.Code, text) || strings.EqualFold(r.ID, text))
+	}
+	airport := slices.ContainsFunc(f.found, isAirport)
 	for i := range f.found {
 		r := &f.found[i]
 		large := r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
 		switch {
 		case !r.Match.Code:
-		case r.Kind == names.Region && (r.Level == 0 || len(text) < iataLetters):
+		case r.Kind == names.Region && (r.Level == 0 || len(text) < iataLetters && slices.Contains(lettered, r.Country)):
 			r.Score += 3 * codeBonus
-		case r.Kind == names.Region:
+		case r.Kind == names.Region && capitals:
 			r.Score += codeBonus
+		case r.Kind == names.Region || r.Kind == names.Airport && r.Type != largeAirport && !capitals:
+			r.Score -= fewKnow
 		case named && !capitals:
 			r.Score -= codePenalty
-		case r.Kind == Place && airport && (capitals || !large):
+		case r.Kind == Place && airport && (capitals || !large), r.Kind == names.Airport && !isAirport(*r):
 			r.Score += codeBonus
 		case large && !capitals:
 			r.Score += 3 * codeBonus
@@ -341,16 +350,19 @@ func (f *finding) preferCodes() {
 	}
 }
 
+// lettered are the countries where people write the letters of states behind the names of towns.
+var lettered = []string{"AU", "BR", "CA", "US"}
+
 // preferSeats puts a city before the region that is called alike and has it: "geneva", "quebec".
 func (f *finding) preferSeats() {
 	for i := range f.found {
 		city := &f.found[i]
-		if city.Kind != Place || city.Match.Kind != search.Exact || city.Match.Code {
+		if city.Kind != Place || !wholeName(city) {
 			continue
 		}
 		for k := range f.found {
 			region := &f.found[k]
-			if region.Kind != names.Region || region.Level == 0 || region.Match.Kind != search.Exact || region.Match.Code ||
+			if region.Kind != names.Region || region.Level == 0 || !wholeName(region) ||
 				region.Score < city.Score || uint64(max(city.Place.Population, 0))*seatPeople < region.Weight() {
 				continue
 			}
@@ -360,6 +372,11 @@ func (f *finding) preferSeats() {
 			}
 		}
 	}
+}
+
+// wholeName reports whether a result has the text, or the part of it that was read, for a name.
+func wholeName(r *Result) bool {
+	return (r.Match.Kind == search.Exact || r.Match.Kind == Part) && !r.Match.Code
 }
 
 // airportWords are those that airports have in one source and lack in another.

@@ -196,7 +196,9 @@ func (f *finding) known() error {
 	if len(strings.Join(left, "")) < certainLetters || unknown > 1 || len(left) == len(words) {
 		return nil
 	}
-	large := func(r *Result) bool { return r.Kind != Place || r.Place.Population >= certainPeople }
+	large := func(r *Result) bool {
+		return r.Kind == names.Region || r.Kind == Place && r.Place.Population >= certainPeople || r.Kind == names.Airport && r.Type == largeAirport
+	}
 	if done, err := f.take(strings.Join(left, " "), large); done || err != nil || len(left) == 1 {
 		return err
 	}
