@@ -22,7 +22,7 @@ func TestCodesOfAirports(t *testing.T) {
 		code := string([]byte{c.text[0] - 32, c.text[1] - 32, c.text[2] - 32})
 		city := Result{Match: &search.Match{Name: code, Kind: search.Exact, Code: true}, Score: 9000, Place: places.Hit{}}
 		city.Place.Name, city.Place.Population = c.city, c.people
-		airport := Result{Feature: names.Feature{Kind: names.Airport, Code: code}, Match: &search.Match{Name: code, Kind: search.Exact, Code: true}, Score: 5000}
+		airport := Result{Feature: names.Feature{Kind: names.Airport, Type: largeAirport, Code: code}, Match: &search.Match{Name: code, Kind: search.Exact, Code: true}, Score: 5000}
 		f := finding{q: &Query{Text: c.text, Limit: 2}, found: []Result{placeResult(city), airport}}
 		f.preferCodes()
 		f.order()

@@ -132,6 +132,9 @@ func (f *finding) around(r *reading) ([]names.Feature, error) {
 	for i := len(r.context) - 1; i >= 0; i-- {
 		last := strings.HasSuffix(f.q.Text, r.context[i])
 		list, err := f.regionsNamed(r.context[i], last)
+		if err == nil && len(list) == 0 && strings.ContainsFunc(f.q.Text, isSeparator) {
+			list, err = f.regionsOf(r.context[i])
+		}
 		if err != nil || len(list) == 0 {
 			return nil, err
 		}
@@ -145,6 +148,22 @@ func (f *finding) around(r *reading) ([]names.Feature, error) {
 		}
 	}
 	return found, nil
+}
+
+// regionsOf returns the regions that a text names with words for what they are: "Republic of
+// Austria".
+func (f *finding) regionsOf(text string) (list []names.Feature, err error) {
+	left, types := withoutGeneric(text)
+	for _, rest := range left[:min(len(left), contextWords)] {
+		if list, err = f.regionsNamed(rest, false); err != nil {
+			return nil, err
+		}
+		list = slices.DeleteFunc(list, func(r names.Feature) bool { return !isOf(&Result{Feature: r}, types) })
+		if len(list) > 0 {
+			break
+		}
+	}
+	return list, nil
 }
 
 // regionsNamed returns the regions of a name or code. A text that is still being typed

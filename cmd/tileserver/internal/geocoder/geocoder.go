@@ -308,8 +308,8 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts what has the text for a code before what only begins with it, airports before
-// the cities that have their codes among their names, and drops what is spelled in another way.
+// preferCodes puts what has the text for a code that people know before what only begins with it,
+// airports before the cities that have their codes among their names, and drops what is spelled in another way.
 // Where the text is also the whole name of something, and not in capitals, as codes are, the name
 // is meant: "oss" is a town. The beginning of a large city's own name is the city: "maa" is an
 // airport, "ist" is Istanbul.

@@ -254,6 +254,20 @@ func TestSearch(t *testing.T) {
 		"paris texas usa":                  "place Paris, Texas, United States of America",
 		"G8HF+7X":                          "",
 		"portland france":                  "",
+		"Republic of France":               "region France",
+		"France, Republic of":              "region France",
+		"State of Oregon":                  "region Oregon, United States of America",
+		"oregon state":                     "region Oregon, United States of America",
+		"City of Oregon":                   "place Oregon, United States of America",
+		"City of Paris":                    "place Paris, France",
+		"Portland, State of Oregon":        "place Portland, Oregon, United States of America",
+		"Kingdom of Xyzzy":                 "",
+		"xyzzy county":                     "",
+		"xyzzy airport":                    "",
+		"75001 Paris":                      "place Paris, France",
+		"Paris 3":                          "",
+		"12 Xyzzy Street, Paris, TX 75460": "place Paris, Texas, United States of America",
+		"portland, xyzzy":                  "place Portland, Oregon, United States of America",
 	} {
 		got, err := s.Search(t.Context(), Query{Text: text})
 		first := ""

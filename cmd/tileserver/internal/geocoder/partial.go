@@ -50,44 +50,103 @@ var genericWords = map[string]string{
 	"of": "", "the": "", "de": "", "del": "", "della": "", "di": "", "du": "", "des": "", "la": "", "le": "", "el": "", "der": "", "van": "", "von": "", "do": "", "da": "", "and": "",
 }
 
+// withoutGeneric leaves out the generic words that a text begins or ends with, and returns what
+// may be left, the longest first, and the types that the words are said of: "City of La Paz" is
+// "of La Paz", "La Paz" or "Paz".
+func withoutGeneric(text string) (left []string, types string) {
+	words := strings.Fields(text)
+	generic := func(i int) (of string, ok bool) {
+		of, ok = genericWords[string(search.Fold(nil, words[i]))]
+		return of, ok
+	}
+	n := 0
+	for n < len(words) {
+		of, _ := generic(n)
+		if of == "" {
+			break
+		}
+		types, n = types+of, n+1
+	}
+	if n > 0 {
+		for ; n < len(words); n++ {
+			left = append(left, strings.Join(words[n:], " "))
+			if _, joins := generic(n); !joins {
+				break
+			}
+		}
+		return left, types
+	}
+	for n = len(words); n > 1; n-- {
+		of, _ := generic(n - 1)
+		if of == "" {
+			break
+		}
+		types += of
+	}
+	if n == len(words) {
+		return nil, ""
+	}
+	return []string{strings.Join(words[:n], " ")}, types
+}
+
+// isOf reports whether a result is of one of the types that generic words are said of.
+func isOf(r *Result, types string) bool {
+	of := "p"
+	switch {
+	case r.Kind == names.Region && r.Level == 0, r.Kind == Place && strings.HasPrefix(r.Place.Code, "PCL"):
+		of = "c"
+	case r.Kind == names.Region, r.Kind == Place && r.Place.Class == "A":
+		of = "d"
+	case r.Kind != Place:
+		return false
+	}
+	return strings.Contains(types, of)
+}
+
 // generic finds what a text names without its generic words, and only what they are said of. It
 // is done where that is all that the text may mean.
 func (f *finding) generic() (done bool, err error) {
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
 		return false, nil
 	}
-	types := ""
-	var telling []string
-	words := strings.FieldsFunc(f.q.Text, func(r rune) bool { return unicode.IsSpace(r) || isSeparator(r) })
-	for _, w := range words {
-		if of, ok := genericWords[string(search.Fold(nil, w))]; ok {
-			types += of
-		} else {
-			telling = append(telling, w)
+	// "Venezuela, Bolivarian Republic of" is one name, "Johnson City, Washington County" are two.
+	text, front := "", ""
+	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
+		switch {
+		case strings.TrimSpace(part) == "":
+		case allGeneric(part):
+			front = part + " "
+		case text != "":
+			return false, nil
+		default:
+			text = part
 		}
 	}
-	if types == "" || len(telling) == 0 || len(words) > mostParted {
-		return false, nil
-	}
-	found, err := f.certain(strings.Join(telling, " "))
-	if err != nil {
-		return false, err
-	}
-	for _, r := range found {
-		of := "p"
-		if r.Kind == names.Region || r.Place.Class == "A" {
-			of = "d"
-			if r.Kind == names.Region && r.Level == 0 || strings.HasPrefix(r.Place.Code, "PCL") {
-				of = "c"
+	left, types := withoutGeneric(front + text)
+	for _, rest := range left[:min(len(left), contextWords)] {
+		found, err := f.named(rest)
+		if err != nil {
+			return false, err
+		}
+		for _, r := range found {
+			if isOf(&r, types) {
+				r.Score -= contextPenalty
+				f.found, done = append(f.found, r), true
 			}
 		}
-		if strings.Contains(types, of) && (r.Kind == names.Region || r.Kind == Place) {
-			r.Score -= contextPenalty
-			f.found = append(f.found, r)
-			done = true
+		if done {
+			break
 		}
 	}
 	return done, nil
+}
+
+// allGeneric reports whether a text has no other words than generic ones.
+func allGeneric(text string) bool {
+	return !slices.ContainsFunc(strings.Fields(text), func(w string) bool {
+		_, generic := genericWords[string(search.Fold(nil, w))]
+		return !generic
+	})
 }
 
 // part finds the certain part of a text that nothing was found for by all of its words: what
@@ -101,11 +160,15 @@ func (f *finding) part() error {
 	if len(strings.Fields(f.q.Text)) > mostParted || len(parts) == 0 {
 		return nil
 	}
+	readings := readings(f.q.Text)
 	bare := make([]string, len(parts))
 	for i, p := range parts {
 		bare[i] = withoutNumbers(p)
 	}
-	tries := [][]string{bare}
+	var tries [][]string
+	if len(parts) > 1 || hasPostcode(f.q.Text) {
+		tries = append(tries, bare)
+	}
 	for i := 1; i < len(parts) && i < contextWords; i++ {
 		// What is left out is the name of nothing, or has a number, as a street may.
 		if bare[i-1] == parts[i-1] {
@@ -131,7 +194,7 @@ func (f *finding) part() error {
 	if f.names == nil {
 		return nil
 	}
-	for _, r := range readings(f.q.Text)[:min(len(readings(f.q.Text)), maxContexts)] {
+	for _, r := range readings[:min(len(readings), maxContexts)] {
 		if r.behind {
 			continue
 		}
@@ -183,6 +246,9 @@ func (f *finding) known() error {
 	var left []string
 	unknown := 0
 	for _, w := range words {
+		if countDigits(w) > 0 {
+			return nil // a number is no unknown name
+		}
 		some, err := f.begun(w)
 		switch {
 		case err != nil:
@@ -193,11 +259,11 @@ func (f *finding) known() error {
 			unknown++
 		}
 	}
-	if len(strings.Join(left, "")) < certainLetters || unknown > 1 || len(left) == len(words) {
+	if len(strings.Join(left, "")) < certainLetters || unknown > 1 || len(left) == len(words) || !slices.ContainsFunc(left, tells) {
 		return nil
 	}
 	large := func(r *Result) bool {
-		return r.Kind == names.Region || r.Kind == Place && r.Place.Population >= certainPeople || r.Kind == names.Airport && r.Type == largeAirport
+		return r.Kind == names.Region && r.Weight() >= certainPeople || r.Kind == Place && r.Place.Population >= certainPeople || r.Kind == names.Airport && r.Type == largeAirport
 	}
 	if done, err := f.take(strings.Join(left, " "), large); done || err != nil || len(left) == 1 {
 		return err
@@ -206,6 +272,19 @@ func (f *finding) known() error {
 	inner, err := f.alone(strings.Join(left, " "), readingSeeks)
 	f.keepPart(inner, large)
 	return err
+}
+
+// commonWords are those that thousands of names have, so that one alone says nothing.
+var commonWords = []string{
+	"north", "south", "east", "west", "northern", "southern", "eastern", "western", "central", "upper", "lower", "new", "old", "great", "little",
+	"lake", "island", "islands", "isle", "river", "bay", "port", "fort", "mount", "mountain", "hill", "hills", "valley", "park", "capital", "beach",
+	"saint", "st", "sankt", "san", "santa", "santo", "sao", "bad", "rio", "los", "las", "les", "al", "el", "en", "in", "on", "am",
+}
+
+// tells reports whether a word tells one name from others.
+func tells(word string) bool {
+	fold := string(search.Fold(nil, word))
+	return !allGeneric(word) && !slices.Contains(airportWords, fold) && !slices.Contains(commonWords, fold)
 }
 
 // begun reports whether some name begins with a word, or has one that does.
@@ -268,22 +347,37 @@ func (f *finding) inner(text string) *finding {
 	return &inner
 }
 
+// hasPostcode reports whether a text has a postcode rather than the number of a house: four
+// digits, or a word of letters and digits.
+func hasPostcode(text string) bool {
+	all := 0
+	for _, w := range strings.Fields(text) {
+		n := countDigits(w)
+		if all += n; n > 0 && strings.ContainsFunc(w, unicode.IsLetter) {
+			return true
+		}
+	}
+	return all >= postcodeDigits
+}
+
+// countDigits counts the digits of a word.
+func countDigits(word string) (n int) {
+	for _, r := range word {
+		if unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
+
 // withoutNumbers leaves postcodes and the numbers of houses out of a part of an address: a
 // word with a digit, and what is left of a postcode beside it, up to two capital letters.
 func withoutNumbers(part string) string {
 	words := strings.Fields(part)
-	digits := func(w string) int {
-		return len(w) - len(strings.Map(func(r rune) rune {
-			if unicode.IsDigit(r) {
-				return -1
-			}
-			return r
-		}, w))
-	}
 	left := make([]string, 0, len(words))
 	for i, w := range words {
-		postcode := digits(w) > 0 && (digits(w) >= postcodeDigits || digits(w) < len(w) || len(words) > 1)
-		if !postcode && len(w) <= 2 && w == strings.ToUpper(w) && i > 0 && digits(words[i-1]) >= postcodeDigits {
+		postcode := countDigits(w) > 0 && (countDigits(w) >= postcodeDigits || countDigits(w) < len(w) || len(words) > 1)
+		if !postcode && len(w) <= 2 && w == strings.ToUpper(w) && i > 0 && countDigits(words[i-1]) >= postcodeDigits {
 			postcode = true
 		}
 		if !postcode {

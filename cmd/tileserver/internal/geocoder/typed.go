@@ -120,7 +120,7 @@ func (f *finding) unspaced(text []rune, outer []names.Feature, around int) error
 // writtenRegions returns the regions that are called so in the script of the text, inside one of
 // others if there are any.
 func (f *finding) writtenRegions(text string, outer []names.Feature) ([]names.Feature, error) {
-	q := search.Query{Text: text, Limit: contextRegions, Exact: true, Whole: true, Lang: f.searchLang(), Countries: f.q.Countries, Budget: &f.budget}
+	q := search.Query{Text: text, Limit: contextRegions, Exact: true, Whole: true, Lang: f.searchLang(), Countries: f.countries, Budget: &f.budget}
 	hits, err := f.names.Search(f.ctx, q, nil)
 	if err != nil {
 		return nil, err
