@@ -54,8 +54,9 @@
 // a place. Fewer people count than live there for districts and parts of towns,
 // more for capitals, and some for features where nobody lives. A name that is
 // matched in full adds 1280, and 2304 more if it is a code, or a main name of a
-// place of 8192 people, 1024 more if it is another name of one. Main names are a place's own, those with [Name.Main],
-// those in other letters than Latin ones, and those in the language of the query. Deductions are 128 for another
+// place of 8192 people, 1024 more if it is another name of one. Main names are a
+// place's own, those with [Name.Main], those in other letters than Latin ones,
+// and those in the language of the query. Deductions are 128 for another
 // official name, 384 for other names, 512 for short and colloquial names, 640
 // for historic names; 128 for the second fold; 512 for a transliterated one;
 // 1536 for a word inside the name; 1024 for the beginning of a name that is no

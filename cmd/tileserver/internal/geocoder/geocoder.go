@@ -90,8 +90,8 @@ const (
 	cityBonus = 11 * 256
 	// knownCity is the least importance of a city that has it, that of 8,192 people.
 	knownCity = 13 * 256
-	// seatPeople is how many times the people of a region's city are more than its own at least,
-	// where both are called alike and the city is meant.
+	// seatPeople is how many times more people a region has at most than the city in it that is
+	// called alike, where the city is meant.
 	seatPeople = 16
 	// These bound what a text takes, whatever its readings: seeks in the stores, and names
 	// that are looked at.
@@ -308,11 +308,11 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts what has the text for a code that people know before what only begins with it,
-// airports before the cities that have their codes among their names, and drops what is spelled in another way.
-// Where the text is also the whole name of something, and not in capitals, as codes are, the name
-// is meant: "oss" is a town. The beginning of a large city's own name is the city: "maa" is an
-// airport, "ist" is Istanbul.
+// preferCodes puts what has the text for a code that people know before what only begins with it.
+// It puts airports before the cities that have their codes among their names, and drops what is
+// spelled in another way. Where the text is also the whole name of something, and not in capitals,
+// as codes are, the name is meant: "oss" is a town. The beginning of a large city's own name is
+// the city: "maa" is an airport, "ist" is Istanbul.
 func (f *finding) preferCodes() {
 	isCode := func(r Result) bool { return r.Match.Code }
 	if !slices.ContainsFunc(f.found, isCode) {
@@ -332,7 +332,7 @@ func (f *finding) preferCodes() {
 		large := r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
 		switch {
 		case !r.Match.Code:
-		case r.Kind == names.Region && (r.Level == 0 || len(text) < iataLetters && slices.Contains(lettered, r.Country)):
+		case r.Kind == names.Region && (r.Level == 0 || len(text) < iataLetters && slices.Contains(stateLetters, r.Country)):
 			r.Score += 3 * codeBonus
 		case r.Kind == names.Region && capitals:
 			r.Score += codeBonus
@@ -350,8 +350,8 @@ func (f *finding) preferCodes() {
 	}
 }
 
-// lettered are the countries where people write the letters of states behind the names of towns.
-var lettered = []string{"AU", "BR", "CA", "US"}
+// stateLetters are the countries where people write the letters of states behind the names of towns.
+var stateLetters = []string{"AU", "BR", "CA", "US"}
 
 // preferSeats puts a city before the region that is called alike and has it: "geneva", "quebec".
 func (f *finding) preferSeats() {

@@ -160,7 +160,6 @@ func (f *finding) part() error {
 	if len(strings.Fields(f.q.Text)) > mostParted || len(parts) == 0 {
 		return nil
 	}
-	readings := readings(f.q.Text)
 	bare := make([]string, len(parts))
 	for i, p := range parts {
 		bare[i] = withoutNumbers(p)
@@ -194,7 +193,10 @@ func (f *finding) part() error {
 	if f.names == nil {
 		return nil
 	}
-	for _, r := range readings[:min(len(readings), maxContexts)] {
+	for i, r := range readings(f.q.Text) {
+		if i == maxContexts {
+			break
+		}
 		if r.behind {
 			continue
 		}
