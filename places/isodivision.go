@@ -43,45 +43,48 @@ func ISODivision(country, admin1 string) (code string, known bool) {
 	return admin1, true
 }
 
-// divisionTable has a line for each first-level division of a country that has a code in ISO
-// 3166-2: the code, and after tabs its names in English and in its own languages, those that
-// GeoNames has, and some that people shorten. The facts are those of CLDR 48.2, iso-3166 4.4.0
-// and GeoNames' admin1CodesASCII of two years.
+// iso3166 has a line for each first-level division of a country that has a code in ISO 3166-2, and
+// for the provinces of Trentino-South Tyrol: the code, and after tabs its names in English and in
+// its own languages, those that GeoNames has, and some that people shorten. Lines of countries have
+// formal names that do not contain the usual one, and former ones. The facts are those of CLDR
+// 48.2, iso-3166 4.4.0, pycountry 26.2.16 and GeoNames' admin1CodesASCII of two years.
 //
-//go:embed divisions.txt
-var divisionTable string
+//go:embed iso3166.txt
+var iso3166 string
 
-type isoDivision struct {
+type isoNames struct {
 	code  string
 	names []string
 }
 
-// divisionsByName are the lines by country and folded name.
-var divisionsByName = sync.OnceValue(func() map[string]isoDivision {
-	all := map[string]isoDivision{}
-	for line := range strings.Lines(divisionTable) {
+// byISO are the lines by country and folded code, and those of divisions by each of the names.
+var byISO = sync.OnceValue(func() map[string]isoNames {
+	all := map[string]isoNames{}
+	for line := range strings.Lines(iso3166) {
 		columns := strings.Split(strings.TrimSpace(line), "\t")
-		d := isoDivision{columns[0], columns[1:]}
-		for _, name := range d.names {
-			if key := divisionKey(d.code[:2], name); all[key].code == "" { // of two the first counts
-				all[key] = d
+		is := isoNames{columns[0], columns[1:]}
+		known := columns
+		if country := !strings.Contains(is.code, "-"); country {
+			known = columns[:1]
+		}
+		for _, name := range known {
+			if key := isoKey(is.code[:2], name); all[key].code == "" { // of two the first counts
+				all[key] = is
 			}
 		}
 	}
 	return all
 })
 
-func divisionKey(country, name string) string {
-	return string(search.Fold([]byte(country), name))
-}
+func isoKey(country, name string) string { return string(search.Fold([]byte(country), name)) }
 
-// DivisionNames returns the ISO 3166-2 code and the names of a first-level division by the code
-// of its country and one of the names, which is how sources with codes of their own are joined.
-// It returns "" for one that is not known by the name. The names are shared and must not be
-// changed.
-func DivisionNames(country, name string) (code string, names []string) {
-	d := divisionsByName()[divisionKey(country, name)]
-	return d.code, d.names
+// ISONames returns the ISO 3166-2 code and the names of a first-level division by the code of its
+// country and either that code or one of the names, which is how sources with codes of their own
+// are joined; or what a country is called besides its usual names, by its own code alone. It
+// returns "" for what is not known so. The names are shared and must not be changed.
+func ISONames(country, known string) (code string, names []string) {
+	is := byISO()[isoKey(country, known)]
+	return is.code, is.names
 }
 
 // lettered are countries whose addresses have the letters of their divisions, and for which

@@ -22,14 +22,14 @@ func TestISODivision(t *testing.T) {
 	}
 }
 
-// A division is joined by any of its names, in its own country.
-func TestDivisionNames(t *testing.T) {
+// A division is joined by its code or any of its names, in its own country.
+func TestISONames(t *testing.T) {
 	for _, c := range []struct{ country, name, code, other string }{
 		{"DE", "Bavaria", "DE-BY", "Bayern"}, {"DE", "bayern", "DE-BY", "Bavaria"}, {"DE", "North Rhine-Westphalia", "DE-NW", "NRW"},
 		{"CA", "Ontario", "CA-ON", "Ontario"}, {"FR", "Ile-de-France", "FR-IDF", "Île-de-France"}, {"MX", "Mexico City", "MX-CMX", "CDMX"},
-		{"VN", "Hanoi", "VN-HN", "Hanoi"}, {"AT", "Bavaria", "", ""}, {"", "Bavaria", "", ""}, {"DE", "", "", ""}, {"DE", "…", "", ""},
+		{"DE", "DE-BY", "DE-BY", "Bayern"}, {"TH", "TH", "TH", "Siam"}, {"TH", "Siam", "", ""}, {"VN", "Hanoi", "VN-HN", "Hanoi"}, {"AT", "Bavaria", "", ""}, {"", "Bavaria", "", ""}, {"DE", "", "", ""}, {"DE", "…", "", ""},
 	} {
-		code, names := places.DivisionNames(c.country, c.name)
+		code, names := places.ISONames(c.country, c.name)
 		if code != c.code || c.other != "" && !slices.Contains(names, c.other) {
 			t.Errorf("%s %s: %q, %q", c.country, c.name, code, names)
 		}

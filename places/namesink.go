@@ -86,7 +86,7 @@ func (t *nameTables) searchContexts() []search.Context {
 	for _, d := range t.sortedDivisions(0) {
 		code, admin1, _ := strings.Cut(d.Code, ".")
 		list = append(list, search.Context{Text: d.Name, Country: code, Admin1: admin1})
-		iso, names := DivisionNames(code, d.Name)
+		iso, names := ISONames(code, d.Name)
 		if slices.Contains(lettered, code) {
 			_, letters, _ := strings.Cut(iso, "-")
 			names = append(slices.Clip(names), letters)

@@ -403,6 +403,9 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if err := n.otherNames(&f, record); err != nil {
 			return err
 		}
+		if typ == stateType {
+			addISONames(&f)
+		}
 		n.shown[f.Country] = n.shown[f.Country] || typ == countryType
 		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level], f.Country); err != nil {
 			return err

@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"quadrille/places"
@@ -40,18 +41,23 @@ func (n *namer) note(f *names.Feature) {
 	}
 }
 
-// readDivisions yields the first-level divisions that the gazetteer names, of countries whose
-// divisions no layer has. One that is a place itself is found as that. Where it lies is told by
-// its largest place; one without places is left out.
+// readDivisions yields the first-level divisions that the gazetteer names and no layer has: those of
+// countries of which none is drawn, and those of which only parts are, as the départements of
+// Île-de-France. One that is a place itself is found as that. Where it lies is told by its largest
+// place; one without places is left out.
 func (n *namer) readDivisions(take func(names.Feature) error) error {
 	if n.places == nil {
 		return nil
+	}
+	parts := map[string]int{}
+	for _, code := range n.divisions() {
+		parts[code]++
 	}
 	var hit places.Hit
 	for _, d := range n.places.Divisions() {
 		country, _, _ := strings.Cut(d.Code, ".")
 		seat, settled := n.seats[d.Code]
-		if n.divided[country] || !settled {
+		if n.divided[country] && parts[d.Code] < 2 || !settled {
 			continue
 		}
 		if err := n.places.Hit(n.ctx, d.ID, &hit); !errors.Is(err, places.ErrNotFound) {
@@ -87,14 +93,9 @@ func (n *namer) readDivisions(take func(names.Feature) error) error {
 
 // divisionNames gives a division its code and its other names.
 func (n *namer) divisionNames(f *names.Feature, ascii string) error {
-	code, known := places.DivisionNames(f.Country, f.Name)
-	if f.Code = code; code != "" {
-		f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
-	}
-	for _, name := range append(known[:len(known):len(known)], ascii) {
-		if name != "" && name != f.Name {
-			f.Names = append(f.Names, search.Name{Text: name})
-		}
+	addISONames(f)
+	if ascii != "" && ascii != f.Name {
+		f.Names = append(f.Names, search.Name{Text: ascii})
 	}
 	list, err := n.places.DivisionNames(n.ctx, f.ID)
 	if err != nil {
@@ -104,4 +105,37 @@ func (n *namer) divisionNames(f *names.Feature, ascii string) error {
 		f.Names = append(f.Names, search.Name{Text: a.Name, Lang: strings.ToLower(a.Lang), Preferred: a.Preferred, Short: a.Short, Historic: a.Historic, Colloquial: a.Colloquial})
 	}
 	return nil
+}
+
+// addISONames gives a first-level division the code and the names that are known of it, by its own
+// code or else by one of its names, and a country those that are known by its code.
+func addISONames(f *names.Feature) {
+	country := f.Country
+	if of, _, ok := strings.Cut(f.Code, "-"); ok && country == "" {
+		country = of
+	}
+	by := []string{f.Code, f.Name}
+	for _, n := range f.Names {
+		if n.Lang == "" {
+			by = append(by, n.Text)
+		}
+	}
+	for _, known := range by {
+		code, list := places.ISONames(country, known)
+		if code == "" {
+			continue
+		}
+		if f.Code == "" {
+			f.Code = code
+			addCodes(f, code)
+		}
+		for _, name := range list {
+			// The former names of a country are not shown.
+			add := search.Name{Text: name, Historic: f.Type == countryType}
+			if name != f.Name && !slices.ContainsFunc(f.Names, func(o search.Name) bool { return o.Text == name && o.Lang == "" }) {
+				f.Names = append(f.Names, add)
+			}
+		}
+		return
+	}
 }

@@ -4,10 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
 
 	"quadrille/places"
 	"quadrille/places/names"
@@ -60,9 +65,12 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 	if f.Type == countryType {
 		addCodes(f, otherCodes[f.Country]...)
 	}
+	var spoken []string
 	if n.places != nil && f.Type == countryType && f.Country != "" {
-		switch c, err := n.places.Country(n.ctx, f.Country); {
+		c, err := n.places.Country(n.ctx, f.Country)
+		switch {
 		case err == nil:
+			spoken = c.Languages
 			add(search.Name{Text: c.Name, Preferred: true})
 			addCodes(f, c.Code, c.ISO3)
 		case !errors.Is(err, places.ErrNoCode):
@@ -92,5 +100,41 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 			}
 		}
 	}
+	if f.Type == countryType {
+		for code, text := range ownNames(f.Country, spoken) {
+			if !slices.ContainsFunc(f.Names, func(n search.Name) bool { return n.Lang == code && n.Text == text }) {
+				add(search.Name{Text: text, Lang: code})
+			}
+		}
+		addISONames(f)
+	}
 	return nil
+}
+
+// displayed knows the languages that CLDR's names are at hand in.
+var displayed = sync.OnceValue(func() language.Matcher { return language.NewMatcher(display.Supported.Tags()) })
+
+// ownNames yields what a country is called in languages that are spoken there, by CLDR, with the
+// language. Without any they are the one that most people speak.
+func ownNames(country string, spoken []string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		region, err := language.ParseRegion(country)
+		if err != nil {
+			return
+		}
+		if len(spoken) == 0 {
+			of, _ := language.Compose(region)
+			spoken = []string{of.String()}
+		}
+		for _, code := range spoken {
+			tag, err := language.Parse(code)
+			if _, _, sure := displayed().Match(tag); err != nil || sure < language.High {
+				continue // it has no names in that language
+			}
+			base, _ := tag.Base()
+			if name := display.Regions(tag).Name(region); name != "" && name != country && !yield(base.String(), name) {
+				return
+			}
+		}
+	}
 }

@@ -93,6 +93,11 @@ const (
 	// seatPeople is how many times more people a region has at most than the city in it that is
 	// called alike, where the city is meant.
 	seatPeople = 16
+	// airportM is how far from its city an airport is at most, in metres.
+	airportM = 100_000
+	// foldPenalty is what a name loses whose accents are not those of the text, to one that has them:
+	// two doublings of people.
+	foldPenalty = 2 * 256
 	// These bound what a text takes, whatever its readings: seeks in the stores, and names
 	// that are looked at.
 	maxSeeks = 4_000
@@ -224,6 +229,7 @@ func (f *finding) search() error {
 		return err
 	}
 	f.preferCodes()
+	f.preferLetters()
 	f.preferSeats()
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
 		// What one data set has in full is no misspelling of what another has.
@@ -353,7 +359,24 @@ func (f *finding) preferCodes() {
 // stateLetters are the countries where people write the letters of states behind the names of towns.
 var stateLetters = []string{"AU", "BR", "CA", "US"}
 
-// preferSeats puts a city before the region that is called alike and has it: "geneva", "quebec".
+// preferLetters puts what is called as the text letter by letter before what is so without regard
+// to accents: Bali before Bāli.
+func (f *finding) preferLetters() {
+	folded := func(r Result) bool {
+		return r.Match.Kind == search.Exact && !r.Match.Code && !r.Match.Historic && !strings.EqualFold(cmp.Or(r.Match.Name, r.Name), f.q.Text)
+	}
+	if !slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code && !folded(r) }) {
+		return
+	}
+	for i := range f.found {
+		if folded(f.found[i]) {
+			f.found[i].Score -= foldPenalty
+		}
+	}
+}
+
+// preferSeats puts a city before the region that is called alike and has it: "geneva", "quebec"; and
+// before the airport that has its name among others.
 func (f *finding) preferSeats() {
 	for i := range f.found {
 		city := &f.found[i]
@@ -362,6 +385,10 @@ func (f *finding) preferSeats() {
 		}
 		for k := range f.found {
 			region := &f.found[k]
+			if region.Kind == names.Airport && region.Match.Name != "" && wholeName(region) && quadkey.Distance(region.Lon, region.Lat, city.Lon, city.Lat) < airportM {
+				city.Score = max(city.Score, region.Score+1)
+				continue
+			}
 			if region.Kind != names.Region || region.Level == 0 || !wholeName(region) ||
 				region.Score < city.Score || uint64(max(city.Place.Population, 0))*seatPeople < region.Weight() {
 				continue

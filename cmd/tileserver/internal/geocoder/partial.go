@@ -40,7 +40,7 @@ var genericWords = map[string]string{
 	"regno": "c", "koninkrijk": "c", "confederation": "c", "federation": "c", "федерация": "c", "principality": "c", "grand": "c",
 	"duchy": "c", "sultanate": "c", "emirate": "cd", "hashemite": "c", "bolivarian": "c", "plurinational": "c", "islamic": "c",
 	"federal": "cd", "federative": "c", "socialist": "c", "cooperative": "c", "independent": "c", "commonwealth": "cd", "country": "c",
-	"state": "cd", "states": "c", "staat": "cd", "freistaat": "d", "land": "d", "bundesland": "d", "estado": "cd", "etat": "cd", "stato": "c", "territory": "cd",
+	"state": "cd", "states": "c", "staat": "cd", "free": "cd", "freistaat": "d", "land": "d", "bundesland": "d", "estado": "cd", "etat": "cd", "stato": "c", "territory": "cd",
 	"territoire": "cd", "province": "d", "provinz": "d", "provincia": "d", "canton": "d", "kanton": "d", "cantone": "d",
 	"provincie":  "d", //nolint:misspell // Dutch
 	"prefecture": "d", "region": "d", "oblast": "d", "область": "d", "край": "d", "county": "d", "parish": "d", "borough": "dp", "governorate": "d", "department": "d",
