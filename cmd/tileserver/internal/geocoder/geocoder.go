@@ -362,15 +362,15 @@ var stateLetters = []string{"AU", "BR", "CA", "US"}
 // preferLetters puts what is called as the text letter by letter before what is so without regard
 // to accents: Bali before Bāli.
 func (f *finding) preferLetters() {
-	folded := func(r Result) bool {
-		return r.Match.Kind == search.Exact && !r.Match.Code && !r.Match.Historic && !strings.EqualFold(cmp.Or(r.Match.Name, r.Name), f.q.Text)
-	}
-	if !slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code && !folded(r) }) {
+	exact := func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code }
+	equal := func(r Result) bool { return strings.EqualFold(cmp.Or(r.Match.Name, r.Name), f.q.Text) }
+	if !slices.ContainsFunc(f.found, func(r Result) bool { return exact(r) && equal(r) }) {
 		return
 	}
 	for i := range f.found {
-		if folded(f.found[i]) {
-			f.found[i].Score -= foldPenalty
+		// Of other names that differ in accents a match tells any.
+		if r := &f.found[i]; exact(*r) && r.Match.Name == "" && !r.Match.Historic && !equal(*r) {
+			r.Score -= foldPenalty
 		}
 	}
 }
