@@ -51,3 +51,39 @@ func TestNamesOfDivisions(t *testing.T) {
 		}
 	}
 }
+
+// A division of which several states are parts is a region, and a drawn state has the names that
+// are known of its code or of one of its names.
+func TestNamesOfPartsAndStates(t *testing.T) {
+	c := newCatalog(t)
+	town := func(id, lon, country, admin1 string) string {
+		return strings.Join([]string{id, "Town" + id, "", "", "48.5", lon, "P", "PPL", country, "", admin1, "", "", "", "5000", "", "", "", "2020-01-01"}, "\t") + "\n"
+	}
+	input := func(name, text string, kind geonames.Kind) PlaceInput {
+		return PlaceInput{Input: Input{Path: write(t, name, text)}, Kind: kind}
+	}
+	if _, err := Places(t.Context(), c, []PlaceInput{
+		input("places.txt", town("1", "2.5", "FR", "11")+town("2", "3.5", "FR", "11")+town("3", "4.5", "FR", "44")+town("4", "7.5", "DE", "07"), geonames.KindPlaces),
+		input("admin1CodesASCII.txt", "FR.11\tÎle-de-France\tIle-de-France\t0\nFR.44\tGrand Est\tGrand Est\t0\nDE.07\tNorth Rhine-Westphalia\t\t0\n", geonames.KindAdmin1),
+	}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Boundaries(t.Context(), c, []LayerInput{
+		layerInput("country", write(t, "country.geojson", collect(square("th", "Thailand", `,"iso_a2":"TH"`, 30, 40, 1), square("fr", "France", `,"iso_a2":"FR"`, 2, 48, 3))), "id"),
+		layerInput("state", write(t, "state.geojson", collect(square("fra-1", "Essonne", `,"iso_a2":"FR"`, 2, 48, 1), square("fra-2", "Yvelines", `,"iso_a2":"FR"`, 3, 48, 1),
+			square("fra-3", "Marne", `,"iso_a2":"FR"`, 4, 48, 1), square("deu-1", "Nordrhein-Westfalen", `,"iso_a2":"DE"`, 7, 48, 1), square("cn-15", "Inner Mongol", `,"iso_3166_2":"CN-NM"`, 9, 48, 1))), "id"),
+	}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Names(t.Context(), c, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"ile de france": "FR.11", "FR-IDF": "FR.11", "grand est": "", "nrw": "deu-1", "DE-NW": "deu-1", "Nei Mongol": "cn-15",
+		"Siam": "th", "ไทย": "th", "République française": "fr",
+	} {
+		if f := searchNames(t, c, text); f.ID != want {
+			t.Errorf("%s: %+v, want %q", text, f, want)
+		}
+	}
+}

@@ -31,3 +31,30 @@ func TestCodesOfAirports(t *testing.T) {
 		}
 	}
 }
+
+// An exact name with the accents of the text stands before one without them, and a city before the
+// airport that has its name among others.
+func TestPreferred(t *testing.T) {
+	exact := func(kind names.Kind, name, matched string, score int32) Result {
+		r := Result{Feature: names.Feature{Kind: kind, Name: name, Level: 1}, Match: &search.Match{Kind: search.Exact, Name: matched}, Score: score}
+		r.Place.Population = 1000
+		return r
+	}
+	for _, c := range []struct {
+		text, want string
+		found      []Result
+	}{
+		{"bali", "Bali", []Result{exact(Place, "Bāli", "", 1000), exact(names.Region, "Bali", "", 900)}},
+		{"bali", "Bāli", []Result{exact(Place, "Bāli", "", 2000), exact(names.Region, "Bali", "", 900)}},
+		{"kiev", "Kyiv", []Result{exact(Place, "Kyiv", "Kiẹv", 1000), exact(names.Region, "Kiev", "", 900)}},
+		{"tromso", "Tromsø", []Result{exact(names.Airport, "Tromsø Airport", "Tromso", 2000), exact(Place, "Tromsø", "", 1000)}},
+		{"tromsø airport", "Tromsø Airport", []Result{exact(names.Airport, "Tromsø Airport", "", 2000), exact(Place, "Tromsø", "", 1000)}},
+	} {
+		f := finding{q: &Query{Text: c.text, Limit: 1}, found: c.found}
+		f.preferLetters()
+		f.preferSeats()
+		if f.order(); f.found[0].Name != c.want {
+			t.Errorf("%s: %s", c.text, f.found[0].Name)
+		}
+	}
+}

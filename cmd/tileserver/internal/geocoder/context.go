@@ -15,8 +15,8 @@ const (
 	maxWords = 12
 	// contextWords is the most words of such a name.
 	contextWords = 4
-	// contextRegions is the most regions that a context may name.
-	contextRegions = 8
+	// contextRegions is the most regions that a context may name: 31 counties are called Washington.
+	contextRegions = 32
 	// begunLetters is from how many letters on the last word may be the beginning of one.
 	begunLetters = 2
 	// maxContexts bounds the ways of reading a text that are tried.

@@ -265,7 +265,8 @@ func TestSearch(t *testing.T) {
 		"xyzzy county":                     "",
 		"xyzzy airport":                    "",
 		"75001 Paris":                      "place Paris, France",
-		"Paris 3":                          "",
+		"Paris 3":                          "place Paris, France",
+		"Rice 3":                           "",
 		"12 Xyzzy Street, Paris, TX 75460": "place Paris, Texas, United States of America",
 		"portland, xyzzy":                  "place Portland, Oregon, United States of America",
 	} {

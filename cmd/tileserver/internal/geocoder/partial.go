@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"quadrille/internal/lang"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -165,8 +166,12 @@ func (f *finding) part() error {
 		bare[i] = withoutNumbers(p)
 	}
 	var tries [][]string
-	if len(parts) > 1 || hasPostcode(f.q.Text) {
+	keep := func(*Result) bool { return true }
+	switch {
+	case len(parts) > 1 || hasPostcode(f.q.Text):
 		tries = append(tries, bare)
+	case bare[0] != parts[0]:
+		tries, keep = append(tries, bare), f.numbered
 	}
 	for i := 1; i < len(parts) && i < contextWords; i++ {
 		// What is left out is the name of nothing, or has a number, as a street may.
@@ -186,7 +191,7 @@ func (f *finding) part() error {
 		if text == "" || text == f.q.Text {
 			continue
 		}
-		if done, err := f.take(text, func(*Result) bool { return true }); done || err != nil {
+		if done, err := f.take(text, keep); done || err != nil {
 			return err
 		}
 	}
@@ -264,9 +269,6 @@ func (f *finding) known() error {
 	if len(strings.Join(left, "")) < certainLetters || unknown > 1 || len(left) == len(words) || !slices.ContainsFunc(left, tells) {
 		return nil
 	}
-	large := func(r *Result) bool {
-		return r.Kind == names.Region && r.Weight() >= certainPeople || r.Kind == Place && r.Place.Population >= certainPeople || r.Kind == names.Airport && r.Type == largeAirport
-	}
 	if done, err := f.take(strings.Join(left, " "), large); done || err != nil || len(left) == 1 {
 		return err
 	}
@@ -274,6 +276,18 @@ func (f *finding) known() error {
 	inner, err := f.alone(strings.Join(left, " "), readingSeeks)
 	f.keepPart(inner, large)
 	return err
+}
+
+// large reports whether a result is so large that what is left of a text means it.
+func large(r *Result) bool {
+	return r.Kind == names.Region && r.Weight() >= certainPeople || r.Kind == Place && r.Place.Population >= certainPeople || r.Kind == names.Airport && r.Type == largeAirport
+}
+
+// numbered is large for what is left of a text without a number. It is called so at home, or in a
+// language that is asked for: "Praha 2", but not "Room 12" or "Apollo 11".
+func (f *finding) numbered(r *Result) bool {
+	l := r.Match.Lang
+	return large(r) && (l == "" || lang.IsLocal(l, r.Country) || slices.Contains(f.q.Langs, l))
 }
 
 // commonWords are those that thousands of names have, so that one alone says nothing.
