@@ -34,18 +34,28 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js static/leaflet/tokens-css.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/timezones.json
 
-.PHONY: help demo build page sample test test-plain test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint fuzz fuzz-list bench bench-once bench-list bench-page bench-points judge pictures clean
+.PHONY: FORCE help demo demo-data build page sample test test-plain test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint fuzz fuzz-list bench bench-once bench-list bench-page bench-points judge pictures clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: page sample ## the whole world from sample data, then the server
-	@$(MAKE) --no-print-directory build
-	bin/ingest demo
+# Compiling takes most of the time of a first demo, so that it goes on beside everything else.
+# The server is compiled while data is made, once the page that it embeds is there.
+demo: ## the whole world from sample data, then the server
+	@$(MAKE) --no-print-directory -j3 page sample bin/ingest
+	@$(MAKE) --no-print-directory -j2 demo-data bin/tileserver
 	bin/tileserver
 
-build: ## both programs, in bin/
-	go build -o bin/ ./cmd/ingest ./cmd/tileserver
+demo-data:
+	bin/ingest demo
+
+# Without cgo they need no C compiler, nor the minute that it takes, and run on any Linux.
+bin/ingest bin/tileserver: FORCE
+	CGO_ENABLED=0 go build -o bin/ ./cmd/$(@F)
+
+FORCE:
+
+build: bin/ingest bin/tileserver ## both programs, in bin/
 	@test -f $(PAGE) || echo "Built without the map page; the API is complete. For the page: make page build (needs Node.js)."
 
 # The race detector makes everything some ten times as slow, so that tests that
