@@ -104,7 +104,8 @@ func readings(text string) (list []reading) {
 		}
 	}
 	if len(parts) > 1 {
-		return append(list, reading{parts[0], parts[1:min(len(parts), contextWords)], false}, reading{parts[len(parts)-1], parts[:len(parts)-1][:min(len(parts)-1, contextWords)], true})
+		return append(list, reading{name: parts[0], context: parts[1:min(len(parts), contextWords)]},
+			reading{name: parts[len(parts)-1], context: parts[:len(parts)-1][:min(len(parts)-1, contextWords)], behind: true})
 	}
 	words := strings.Fields(text)
 	if len(words) > maxWords {
@@ -112,15 +113,15 @@ func readings(text string) (list []reading) {
 	}
 	join := func(w []string) string { return strings.Join(w, " ") }
 	for n := 1; n < len(words) && n <= contextWords; n++ {
-		list = append(list, reading{join(words[:len(words)-n]), []string{join(words[len(words)-n:])}, false})
+		list = append(list, reading{name: join(words[:len(words)-n]), context: []string{join(words[len(words)-n:])}})
 	}
 	for n := 1; n < len(words) && n <= contextWords; n++ {
-		list = append(list, reading{join(words[n:]), []string{join(words[:n])}, true})
+		list = append(list, reading{name: join(words[n:]), context: []string{join(words[:n])}, behind: true})
 	}
 	// "lincoln nebraska usa": the last word is the country.
 	for n := 1; n < len(words)-1 && n < contextWords; n++ {
 		last := len(words) - 1
-		list = append(list, reading{join(words[:last-n]), []string{join(words[last-n : last]), words[last]}, false})
+		list = append(list, reading{name: join(words[:last-n]), context: []string{join(words[last-n : last]), words[last]}})
 	}
 	return list
 }
@@ -139,15 +140,20 @@ func (f *finding) around(r *reading) ([]names.Feature, error) {
 			return nil, err
 		}
 		if i < len(r.context)-1 {
-			list = slices.DeleteFunc(list, func(inner names.Feature) bool {
-				return !slices.ContainsFunc(found, func(outer names.Feature) bool { return inside(&inner, &outer) })
-			})
+			list = insideAny(list, found)
 		}
 		if found = list; len(found) == 0 {
 			return nil, nil
 		}
 	}
 	return found, nil
+}
+
+// insideAny leaves the regions that are inside one of others. The list is changed.
+func insideAny(list, others []names.Feature) []names.Feature {
+	return slices.DeleteFunc(list, func(inner names.Feature) bool {
+		return !slices.ContainsFunc(others, func(outer names.Feature) bool { return inside(&inner, &outer) })
+	})
 }
 
 // regionsOf returns the regions that a text names with words for what they are: "Republic of

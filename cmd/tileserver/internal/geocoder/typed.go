@@ -1,7 +1,6 @@
 package geocoder
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -98,9 +97,12 @@ func (f *finding) unspaced(text []rune, outer []names.Feature, around int) error
 			if unicode.IsMark(r[0][0]) || unicode.IsMark(r[1][0]) {
 				continue // it belongs to the letter before
 			}
-			within, err := f.writtenRegions(string(r[0]), outer)
+			within, err := f.regionsNamed(string(r[0]), false)
 			if err != nil {
 				return err
+			}
+			if outer != nil {
+				within = insideAny(within, outer)
 			}
 			if len(within) == 0 {
 				continue
@@ -115,24 +117,6 @@ func (f *finding) unspaced(text []rune, outer []names.Feature, around int) error
 		}
 	}
 	return nil
-}
-
-// writtenRegions returns the regions that are called so in the script of the text, inside one of
-// others if there are any.
-func (f *finding) writtenRegions(text string, outer []names.Feature) ([]names.Feature, error) {
-	q := search.Query{Text: text, Limit: contextRegions, Exact: true, Whole: true, Lang: f.searchLang(), Countries: f.countries, Budget: &f.budget}
-	hits, err := f.names.Search(f.ctx, q, nil)
-	if err != nil {
-		return nil, err
-	}
-	var list []names.Feature
-	for i := range hits {
-		if h := &hits[i]; h.Kind == names.Region && cmp.Or(h.Match.Name, h.Name)[0] >= utf8.RuneSelf &&
-			(len(outer) == 0 || slices.ContainsFunc(outer, func(o names.Feature) bool { return inside(&h.Feature, &o) })) {
-			list = append(list, h.Feature)
-		}
-	}
-	return list, nil
 }
 
 // apart finds what a text names that has a slash or a hyphen and no blank: a place and the region
