@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"math/rand/v2"
 )
 
@@ -56,7 +57,7 @@ func each(n int) iter.Seq[*point] {
 			city := int(cities * r.Float64() * r.Float64() * r.Float64())
 			c := at[city]
 			p := point{
-				number: i, lat: c.lat + r.NormFloat64()*c.size, lon: wrapped(c.lon + r.NormFloat64()*c.size),
+				number: i, lat: c.lat + r.NormFloat64()*c.size, lon: math.Remainder(c.lon+r.NormFloat64()*c.size, 360),
 				category: categories[min(int(r.ExpFloat64()), len(categories)-1)], price: float64(r.IntN(1000)) / 10, open: r.IntN(3) > 0,
 				phone: r.IntN(1e7), street: r.IntN(300), city: city, rating: r.IntN(6), year: r.IntN(26), month: 1 + r.IntN(9), tagOne: r.IntN(20), tagMore: r.IntN(20),
 			}
@@ -65,16 +66,6 @@ func each(n int) iter.Seq[*point] {
 			}
 		}
 	}
-}
-
-func wrapped(lon float64) float64 {
-	switch {
-	case lon > 180:
-		return lon - 360
-	case lon < -180:
-		return lon + 360
-	}
-	return lon
 }
 
 func (p *point) properties(dst []byte) []byte {

@@ -66,16 +66,7 @@ func mainBounds(geometry []byte, whole [4]float64) ([4]float64, error) {
 	if held < mainShare*total || width <= muchWider*(sum.Max[0]-sum.Min[0]) && whole[3]-whole[1] <= muchWider*(sum.Max[1]-sum.Min[1]) {
 		return whole, nil
 	}
-	wrapped := func(lon float64) float64 {
-		switch {
-		case lon > 180:
-			return lon - 360
-		case lon < -180:
-			return lon + 360
-		}
-		return lon
-	}
-	return [4]float64{wrapped(sum.Min[0]), sum.Min[1], wrapped(sum.Max[0]), sum.Max[1]}, nil
+	return [4]float64{math.Remainder(sum.Min[0], 360), sum.Min[1], math.Remainder(sum.Max[0], 360), sum.Max[1]}, nil
 }
 
 // apart returns how far apart two boxes are, in degrees along the farther axis.

@@ -207,7 +207,7 @@ func (v *View) published(typ string) bool { return slices.Contains(v.layers().na
 func (r *row) near(ctx context.Context, typ string) ([]names.Parent, error) {
 	north := coarseM / quadkey.EarthRadius * 180 / math.Pi
 	east := min(north/max(math.Cos(r.Lat*math.Pi/180), 0.01), 90)
-	box := quadkey.Box{West: wrap(r.Lon - east), South: max(r.Lat-north, -90), East: wrap(r.Lon + east), North: min(r.Lat+north, 90)}
+	box := quadkey.Box{West: math.Remainder(r.Lon-east, 360), South: max(r.Lat-north, -90), East: math.Remainder(r.Lon+east, 360), North: min(r.Lat+north, 90)}
 	found, _, err := r.Boundaries.Within(ctx, tiles.WithinQuery{Box: box, Types: []string{typ}})
 	if err != nil {
 		return nil, err
@@ -217,15 +217,4 @@ func (r *row) near(ctx context.Context, typ string) ([]names.Parent, error) {
 		list[i] = names.Parent{Type: typ, ID: found[i].ID, Name: found[i].Name}
 	}
 	return list, nil
-}
-
-// wrap is a longitude within ±180°.
-func wrap(lon float64) float64 {
-	switch {
-	case lon > 180:
-		return lon - 360
-	case lon < -180:
-		return lon + 360
-	}
-	return lon
 }
