@@ -316,6 +316,9 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 		table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
 		err = read(table.Points(), report)
 		f.columns = table.Columns
+		for _, note := range table.Notes() {
+			j.rep.Note(note)
+		}
 	}
 	if err != nil {
 		return err

@@ -85,25 +85,25 @@ type Table struct {
 func New(r *bufio.Reader, name string, told Columns) *Table {
 	t := &Table{Columns: told, name: name}
 	head, _ := bom.Skip(r).Peek(64 << 10) // reading tells the error
-	by := separator(head)
 	t.in = delimited.New(r, name, delimited.Format{
-		// A row that ends in empty cells ends in tabs, which are blanks.
-		Separator: by, Lax: by != '\t', MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true, Header: t.header,
+		Separator: separator(head), Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true, Header: t.header,
 	})
 	return t
 }
 
-// separator is the one of comma, semicolon and tab that the first line has most.
+// separator is the one of comma, semicolon and tab that the first row has most.
 func separator(head []byte) byte {
-	line, _, _ := bytes.Cut(bytes.TrimLeft(head, " \r\n"), []byte{'\n'})
 	var counts [256]int
 	quoted := false
-	for _, c := range line {
+	for _, c := range bytes.TrimLeft(head, " \r\n") {
 		if c == '"' {
 			quoted = !quoted
 		}
 		if !quoted {
 			counts[c]++
+		}
+		if c == '\n' && !quoted {
+			break
 		}
 	}
 	best := byte(',')
@@ -130,7 +130,7 @@ func (t *Table) header(fields [][]byte, err error) error {
 		return errors.New(err.Error() + ": it should be the names of the columns") // not a bad record: the file is
 	}
 	for _, f := range fields {
-		t.names = append(t.names, string(bytes.TrimSpace(f)))
+		t.names = append(t.names, strings.Join(strings.FieldsFunc(string(bytes.TrimSpace(f)), isBreak), " "))
 	}
 	for i, name := range t.names {
 		if name != "" && slices.Contains(t.names[:i], name) {
@@ -152,6 +152,22 @@ func (t *Table) header(fields [][]byte, err error) error {
 		t.prefixes[i] = append(jsontext.AppendString([]byte{','}, name), ':')
 	}
 	return nil
+}
+
+// isBreak tells the line breaks that a name in quotes may have.
+func isBreak(r rune) bool { return r == '\n' || r == '\r' }
+
+// Notes tell what was guessed of the rows read so far.
+func (t *Table) Notes() (notes []string) {
+	for _, seen := range []struct {
+		delimited.Seen
+		what string
+	}{{t.in.Stray, "have a quote that stands for itself and is read as text"}, {t.in.Joined, "go over several lines, between quotes"}} {
+		if seen.Count > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d rows %s, the first in line %d", t.name, seen.Count, seen.what, seen.Line))
+		}
+	}
+	return notes
 }
 
 // find finds the columns that have a meaning.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,33 @@ func TestRows(t *testing.T) {
 	found, _, bad, err = read("lat\tlon\ta\tb\n1\t2\t\t\n", pointtable.Columns{})
 	if err != nil || bad != nil || len(found) != 1 || found[0].Lon != 2 {
 		t.Error(found, bad, err)
+	}
+}
+
+// What a table is written by shows in its first row, and is told where it was guessed.
+func TestQuotes(t *testing.T) {
+	for text, want := range map[string]struct {
+		properties string
+		notes      []string
+	}{
+		"\"the\nname\";lat;lon\n\"A, \"\"b\"\"\";1;2\n":       {`{"the name":"A, \"b\""}`, []string{"f: 1 rows go over several lines, between quotes, the first in line 1"}},
+		"lat\tlon\tname\n1\t2\t\"A \"\"b\"\"\"\n":             {`{"name":"A \"b\""}`, nil},
+		"sep=;\nlat;lon;name,n\n1;2;A,b\n":                    {`{"name,n":"A,b"}`, nil},
+		"lat,lon,name\n1,2,\"A\n1,2,b\n":                      {`{"name":"\"A"}`, []string{"f: 1 rows have a quote that stands for itself and is read as text, the first in line 2"}},
+		"lat,lon,name\n1,2,\"A\nb\"\n1,2,\"\nA\"\n":           {`{"name":"A\u000ab"}`, []string{"f: 2 rows go over several lines, between quotes, the first in line 2"}},
+		"lat\tlon\tname\r1\t2\tA\r":                           {`{"name":"A"}`, nil},
+		"name\tlat\tlon\n\"A\" b\t1\t2\n\t\t\n\"c\td\t1\t2\n": {`{"name":"\"A\" b"}`, []string{"f: 1 rows have a quote that stands for itself and is read as text, the first in line 2"}},
+	} {
+		table := pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", pointtable.Columns{})
+		first := ""
+		for p, err := range table.Points() {
+			if err == nil && first == "" {
+				first = string(p.Properties)
+			}
+		}
+		if first != want.properties || !slices.Equal(table.Notes(), want.notes) {
+			t.Errorf("%q: %s %q", text, first, table.Notes())
+		}
 	}
 }
 
