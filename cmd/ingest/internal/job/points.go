@@ -18,6 +18,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/places"
 	"quadrille/places/points"
 )
 
@@ -55,7 +56,8 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		return dataset.Manifest{}, err
 	}
 	d := catalogue.Points(of.Name).Dataset
-	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, types: of.Types, tally: NewTally(o.MaxBad), dir: filepath.Join(c.Dir(), d.Name)}
+	near := func(p *points.Point) string { return nearest(ctx, c, p) }
+	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, types: of.Types, tally: NewTally(o.MaxBad), dir: filepath.Join(c.Dir(), d.Name), near: near}
 	defer func() { j.tally.Report(j.rep) }()
 	return publish(ctx, c, d, j.rep, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
 		defer func() { err = errors.Join(err, j.close()) }()
@@ -81,6 +83,26 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	})
 }
 
+// nearest tells the place that is published nearest to a point, so that people see what a
+// position was taken for. It is empty where there is none.
+func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
+	var meta places.Meta
+	g, err := current(ctx, c, catalogue.Places.Dataset, &meta)
+	if g == nil || err != nil {
+		return ""
+	}
+	defer func() { _ = g.Close() }() // only read
+	finder, err := places.Open(ctx, g.Store, meta)
+	if err != nil {
+		return ""
+	}
+	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.Lat, Lon: p.Lon, Limit: 1, Classes: []string{"P"}}, nil)
+	if err != nil || len(hits) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.0f km from %s, %s", hits[0].DistanceM/1000, hits[0].Name, hits[0].Country)
+}
+
 // Reasons of bad records.
 const (
 	reasonRange      = "latitude or longitude out of range"
@@ -104,8 +126,10 @@ type pointsJob struct {
 	files []*pointFile
 	temp  []string // files to remove
 
-	number  int64 // of records so far, bad ones among them
-	unnamed int64 // points that got their number as id
+	near    func(*points.Point) string // names the place at a point
+	first   *points.Point              // that is good
+	number  int64                      // of records so far, bad ones among them
+	unnamed int64                      // points that got their number as id
 	lost    lostProperties
 	swapped int64
 }
@@ -148,8 +172,13 @@ func (j *pointsJob) explain(f *pointFile, err error) error {
 		return err
 	}
 	advice := "put the longitude first in the coordinates of " + f.Path
-	if c := f.columns; f.format == pointsTable && c.Lat != c.Lon {
+	switch c := f.columns; {
+	case f.format == pointsTable && c.Lat != c.Lon:
 		advice = fmt.Sprintf("give --lat %q --lon %q", c.Lon, c.Lat)
+	case c.Order == pointtable.LatLon:
+		advice = "give --axis-order " + pointtable.LonLat
+	case c.Order == pointtable.LonLat:
+		advice = "give --axis-order " + pointtable.LatLon
 	}
 	if many == nil {
 		return fmt.Errorf("%s: %w in %d of the first %d records: %s", f.Path, err, j.swapped, j.number, advice)
@@ -174,6 +203,9 @@ func (j *pointsJob) checked(f *pointFile, records func(func(source.Point, error)
 			f.number++
 			if err == nil {
 				p, err = j.point(f, &rec)
+			}
+			if err == nil && j.first == nil {
+				j.first = &points.Point{Lat: p.Lat, Lon: p.Lon}
 			}
 			if err == nil {
 				j.lost.add(f.Path, rec.Line, rec.Lost)
@@ -294,11 +326,20 @@ func (j *pointsJob) note(meta *points.Meta) {
 	for _, f := range j.files {
 		if c := f.columns; f.format == pointsTable {
 			text := fmt.Sprintf("%s: latitude from %q, longitude from %q", filepath.Base(f.Path), c.Lat, c.Lon)
+			if c.Lat == c.Lon {
+				text = fmt.Sprintf("%s: positions from %q", filepath.Base(f.Path), c.Lat)
+			}
+			if c.Order != "" {
+				text += " in the order " + c.Order
+			}
 			if c.ID != "" {
 				text += fmt.Sprintf(", id from %q", c.ID)
 			}
 			j.rep.Note(text)
 		}
+	}
+	if j.first != nil {
+		j.rep.Note(fmt.Sprintf("the first position is latitude %v, longitude %v%s", j.first.Lat, j.first.Lon, j.near(j.first)))
 	}
 	j.lost.note(j.rep)
 	if j.unnamed > 0 {

@@ -26,7 +26,7 @@ const reasonRefused = "the server refuses it"
 // collection, which it makes if it is not there. Nothing is written unless all files
 // could be read. Points that the files lack stay.
 func PointsIntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o Options) (err error) {
-	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, types: of.Types, tally: NewTally(o.MaxBad)}
+	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, types: of.Types, tally: NewTally(o.MaxBad), near: func(*points.Point) string { return "" }}
 	to.Note = j.rep.Note
 	client := liveclient.New(to)
 	there, err := client.Exists(ctx)

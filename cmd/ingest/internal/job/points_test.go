@@ -329,6 +329,65 @@ func TestPointsColumns(t *testing.T) {
 	}
 }
 
+// What a position was taken for shows in the place that it is near.
+func TestPointsNearPlace(t *testing.T) {
+	c, rep := newCatalog(t), &recorder{}
+	if _, err := Places(t.Context(), c, []PlaceInput{{Input: Input{Path: write(t, "places.txt", rowBern), Credit: GeoNames}}}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text := "id;location\nx;\na;[7.5, 46.9480]\nb;[8, 47]\n"
+	if _, err := Points(t.Context(), c, Collection{Name: "mine"}, []string{write(t, "file", text)}, Options{Reporter: rep, MaxBad: 0.5}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`file: positions from "location" in the order lon-lat, id from "id"`, "the first position is latitude 46.948, longitude 7.5, 4 km from Bern, CH"} {
+		if !slices.Contains(rep.notes, want) {
+			t.Errorf("no %q among %q", want, rep.notes)
+		}
+	}
+}
+
+// The files of others in shared/cases have the points that they mean.
+func TestPointsCases(t *testing.T) {
+	const cases = "../../../../../shared/cases/points/"
+	if _, err := os.Stat(cases); err != nil {
+		t.Skip("the cases are not there: ", err)
+	}
+	for name, want := range map[string]struct {
+		of     Collection
+		points int64
+		bad    int64
+		note   string
+	}{
+		"stray-quotes-998-of-1000-rows-vanish.csv":     {points: 1000, note: "1 rows have a quote that stands for itself and is read as text, the first in line 2"},
+		"inch-marks-in-two-rows-first-one-dropped.csv": {points: 1000},
+		"excel-tab-delimited-quoted.tsv":               {points: 3},
+		"tsv-quoted-line-break.tsv":                    {points: 2, note: "1 rows go over several lines, between quotes, the first in line 2"},
+		"excel-sep-line.csv":                           {points: 1},
+		"header-cell-with-line-break.csv":              {points: 1, note: "properties: id no number, name text"},
+		"coordinates-json-array-lon-lat.csv":           {points: 2, note: "the first position is latitude 48.353802, longitude 11.7861"},
+		"coordinates-array-us-wrong-advice.csv":        {points: 3, note: "the first position is latitude 39.86, longitude -104.67"},
+		"opendatasoft-geo_point_2d.csv":                {of: Collection{Columns: pointtable.Columns{Lat: "geo_point_2d", Lon: "geo_point_2d"}}, points: 2, note: "the first position is latitude 44.8404, longitude -0.5805"},
+		"socrata-location-wkt.csv":                     {points: 5},
+		"postgis-ewkb-hex.csv":                         {points: 6, bad: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, rep := newCatalog(t), &recorder{}
+			want.of.Name = "mine"
+			m, err := Points(t.Context(), c, want.of, []string{cases + name}, Options{Reporter: rep, MaxBad: 0.2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := int64(0)
+			for _, n := range m.Bad {
+				bad += n
+			}
+			if m.Records["points"] != want.points || bad != want.bad || !slices.ContainsFunc(rep.notes, func(n string) bool { return strings.HasSuffix(n, want.note) }) {
+				t.Errorf("%v %v %q", m.Records, m.Bad, rep.notes)
+			}
+		})
+	}
+}
+
 // examples keeps the first bad record of each reason.
 type examples struct {
 	recorder
@@ -440,8 +499,8 @@ func TestPointsRefusesFiles(t *testing.T) {
 		of    Collection
 		want  string
 	}{
-		"no columns":    {texts: []string{unnumbered("1,1,1\n", 1)}, want: `name them by --lat COLUMN and --lon COLUMN, of "n", "Breite", "Länge"`},
-		"one column":    {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "lat", Lon: "lat"}}, want: `--lat and --lon both name "lat"`},
+		"no columns":    {texts: []string{unnumbered("1,1,1\n", 1)}, want: `name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of "n", "Breite", "Länge"`},
+		"one column":    {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "lat", Lon: "lat"}}, want: `"1" in the column "lat"; name others by --lat and --lon`},
 		"towns":         {texts: []string{"id,location\na,Bern\n"}, want: `"Bern" in the column "location"; name others by --lat and --lon`},
 		"wrong column":  {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "north"}}, want: `no column "north" for --lat; there are "id", "lat", "lon"`},
 		"wrong name":    {texts: []string{string(geoPackage(t, shops(1), "s"))}, of: Collection{Columns: pointtable.Columns{Name: "label"}}, want: `no property "label" for --name; there are ["id" "brand" "price" "open"]`},
@@ -462,6 +521,8 @@ func TestPointsRefusesFiles(t *testing.T) {
 		"packed layers": {texts: []string{gzipText(t, string(geoPackage(t, nil, "a", "b")))}, want: `2 layers of points, ["a" "b"]; choose one as `},
 		"mixed":         {texts: []string{rows("a,1,1\n", 1), featureCollection(shops(1))}, want: "publish them as two collections"},
 		"swapped":       {texts: []string{"id,lat,lon\n" + strings.Repeat("a,151.2,-33.8\n", 200)}, want: `latitudes and longitudes are swapped in 100 of the first 100 records: give --lat "lon" --lon "lat"`},
+		"swapped lists": {texts: []string{"id;p\n" + strings.Repeat("a;[-33.8,151.2]\n", 200)}, of: Collection{Columns: pointtable.Columns{Lat: "p", Lon: "p"}}, want: "swapped in 100 of the first 100 records: give --axis-order lat-lon"},
+		"swapped pairs": {texts: []string{"id;location\na;151.2,-33.8\n"}, want: "seem to be swapped: give --axis-order lon-lat"},
 		"few swapped":   {texts: []string{rows("a,151.2,-33.8\n", 3)}, want: `in 3 of them latitude and longitude seem to be swapped: give --lat "lon" --lon "lat"`},
 		"GeoJSON swapped": {
 			texts: []string{strings.Repeat(`{"type":"Feature","geometry":{"type":"Point","coordinates":[-33,151]}}`, 200)}, want: "put the longitude first in the coordinates of ",

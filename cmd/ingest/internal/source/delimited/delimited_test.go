@@ -142,6 +142,7 @@ func TestStrayQuotes(t *testing.T) {
 		{table, "a,b,c\n1,2,\"x\n2,y,1\n", []string{"2: 1|2|\"x", "3: 2|y|1"}, delimited.Seen{Count: 1, Line: 2}, delimited.Seen{}},
 		// A break in a field, even where its first line has as many columns.
 		{table, "a,b\n1,\"x\ny\"\n2,z\n", []string{"2: 1|x\ny", "4: 2|z"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},
+		{table, "a,b\n1,\"x\ny, z\n(1, 2)\"\n", []string{"2: 1|x\ny, z\n(1, 2)"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},
 		{table, "a,b\n\"x,\n\ny\" ,1\n\"\n\",2", []string{"2: x,\n\ny|1", "5: |2"}, delimited.Seen{}, delimited.Seen{Count: 2, Line: 2}},
 		{table, "a,b\n\"x\" y,1\n\"x\" y\n1,\"z\n\n\n\n\"", []string{"2: \"x\" y|1", "3! " + delimited.ReasonQuotes, "4: 1|\"z", "8! " + delimited.ReasonQuotes}, delimited.Seen{Count: 2, Line: 2}, delimited.Seen{}},
 		{table, "a,b\n1,\"x\n\xff\"\n", []string{"2! not UTF-8", "3! not UTF-8"}, delimited.Seen{}, delimited.Seen{}},

@@ -181,6 +181,9 @@ func (f *File) isTable(ctx context.Context, name string) error {
 // EPSG gives their axes, a GeoPackage has longitude first.
 var systems = []int64{4326, 4979, 4269, 4258}
 
+// IsDegrees reports whether coordinates of that code of EPSG are taken as WGS84's.
+func IsDegrees(code int64) bool { return slices.Contains(systems, code) }
+
 func (f *File) checkSystem(ctx context.Context) error {
 	var name, organization string
 	var code int64
@@ -190,7 +193,7 @@ func (f *File) checkSystem(ctx context.Context) error {
 	} else if err != nil {
 		return f.fail(err)
 	}
-	if strings.EqualFold(organization, "EPSG") && slices.Contains(systems, code) {
+	if strings.EqualFold(organization, "EPSG") && IsDegrees(code) {
 		return nil
 	}
 	return fmt.Errorf("%s: coordinates of %s are in %s (%s:%d); convert them to longitude and latitude first (ogr2ogr -t_srs EPSG:4326 out.gpkg %s)",

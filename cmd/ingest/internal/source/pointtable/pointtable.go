@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/internal/bom"
 	"quadrille/internal/jsontext"
 )
@@ -36,16 +37,21 @@ const (
 type Columns struct {
 	ID       string // is the id of the point
 	Name     string // becomes the property name, in place of one called so
-	Lat, Lon string
+	Lat, Lon string // both the same column where it has positions
+	// Order is that of two numbers in one column, LatLon or LonLat. Left out, it is
+	// that of the brackets around them, and then that of the first row once it is read.
+	Order string
 }
 
 // Names that columns have, the most certain ones first. They match in either case.
 var (
-	latNames  = []string{"lat", "latitude", "latitude_deg", "geo_lat", "gps_lat", "stop_lat", "decimallatitude", "lat_wgs84", "y", "y_coord", "point_y"}
-	lonNames  = []string{"lon", "lng", "long", "longitude", "longitude_deg", "geo_lon", "geo_lng", "geo_long", "gps_lon", "gps_lng", "gps_long", "stop_lon", "decimallongitude", "lon_wgs84", "x", "x_coord", "point_x"}
-	idNames   = []string{"id", "_id", "identifier", "uuid", "guid", "key", "osm_id", "stop_id", "code", "ident"}
-	wktNames  = []string{"wkt", "geometry", "geom", "the_geom"}
-	pairNames = []string{"location", "coordinates", "latlon", "lat_lon", "latlng", "lat_lng"}
+	latNames = []string{"lat", "latitude", "latitude_deg", "geo_lat", "gps_lat", "stop_lat", "decimallatitude", "lat_wgs84", "y", "y_coord", "point_y"}
+	lonNames = []string{"lon", "lng", "long", "longitude", "longitude_deg", "geo_lon", "geo_lng", "geo_long", "gps_lon", "gps_lng", "gps_long", "stop_lon", "decimallongitude", "lon_wgs84", "x", "x_coord", "point_x"}
+	idNames  = []string{"id", "_id", "identifier", "uuid", "guid", "key", "osm_id", "stop_id", "code", "ident"}
+	oneNames = []string{
+		"wkt", "geometry", "geom", "the_geom", "geo_point_2d", "geo_point", "geopoint",
+		"location", "coordinates", "position", "point", "latlon", "lat_lon", "latlng", "lat_lng", "geolocation",
+	}
 )
 
 // GuessID returns the one of the columns that is the id by its name, or "".
@@ -77,13 +83,16 @@ type Table struct {
 	id       int      // -1: none
 	lat, lon int
 	position func(t *Table, fields [][]byte, p *source.Point) error
-	size     int // of the properties of the row before
+	told     string // Order
+	// geometries reads those of GeoJSON in a column.
+	geometries geojson.Geometries
+	size       int // of the properties of the row before
 }
 
 // New returns a reader of the table in r. Errors and bad rows bear the name. Columns
 // that are not told are found by their names.
 func New(r *bufio.Reader, name string, told Columns) *Table {
-	t := &Table{Columns: told, name: name}
+	t := &Table{Columns: told, told: told.Order, name: name}
 	head, _ := bom.Skip(r).Peek(64 << 10) // reading tells the error
 	t.in = delimited.New(r, name, delimited.Format{
 		Separator: separator(head), Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true, Header: t.header,
@@ -178,9 +187,6 @@ func (t *Table) find() error {
 			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, t.list())
 		}
 	}
-	if c.Lat != "" && c.Lat == c.Lon {
-		return fmt.Errorf("%s: --lat and --lon both name %s: name two columns of %s", t.name, source.Excerpt(c.Lat), t.list())
-	}
 	t.position = (*Table).twoColumns
 	one := c.Lat == "" && c.Lon == ""
 	if c.Lat == "" {
@@ -190,16 +196,14 @@ func (t *Table) find() error {
 		c.Lon = guess(t.names, lonNames)
 	}
 	if one && (c.Lat == "" || c.Lon == "") {
-		t.position = (*Table).wellKnownText
-		column := guess(t.names, wktNames)
-		if column == "" {
-			t.position = (*Table).pair
-			column = guess(t.names, pairNames)
-		}
+		column := guess(t.names, oneNames)
 		c.Lat, c.Lon = column, column
 	}
+	if c.Lat == c.Lon {
+		t.position = (*Table).oneColumn
+	}
 	if c.Lat == "" || c.Lon == "" {
-		return fmt.Errorf("%s: the columns of latitudes and longitudes cannot be told by their names; name them by --lat COLUMN and --lon COLUMN, of %s", t.name, t.list())
+		return fmt.Errorf("%s: the columns of latitudes and longitudes cannot be told by their names; name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, t.list())
 	}
 	if c.ID == "" {
 		c.ID = GuessID(t.names)
@@ -258,51 +262,8 @@ func (t *Table) row(p *source.Point) error {
 	return nil
 }
 
-func (t *Table) twoColumns(fields [][]byte, p *source.Point) (err error) {
-	if p.Lat, err = t.degrees(fields[t.lat]); err != nil {
-		return err
-	}
-	p.Lon, err = t.degrees(fields[t.lon])
-	return err
-}
-
-// wellKnownText reads POINT (lon lat).
-func (t *Table) wellKnownText(fields [][]byte, p *source.Point) (err error) {
-	text := fields[t.lat]
-	if len(text) == 0 {
-		return t.in.Bad(ReasonNoPosition, "")
-	}
-	_, text, _ = bytes.Cut(text, []byte{';'}) // behind the coordinate system of EWKT
-	if len(text) == 0 {
-		text = fields[t.lat]
-	}
-	if len(text) < 5 || !bytes.EqualFold(text[:5], []byte("POINT")) {
-		return t.in.Bad(source.NotAPoint, source.Excerpt(text))
-	}
-	_, text, _ = bytes.Cut(text, []byte{'('})
-	text, _, _ = bytes.Cut(text, []byte{')'})
-	numbers := bytes.Fields(text)
-	if len(numbers) < 2 {
-		return t.in.Bad(ReasonNoPosition, source.Excerpt(fields[t.lat]))
-	}
-	if p.Lon, err = t.degrees(numbers[0]); err != nil {
-		return err
-	}
-	p.Lat, err = t.degrees(numbers[1])
-	return err
-}
-
-// pair reads "lat,lon".
-func (t *Table) pair(fields [][]byte, p *source.Point) (err error) {
-	lat, lon, found := bytes.Cut(bytes.Trim(fields[t.lat], "()[]"), []byte{','})
-	if !found {
-		return t.in.Bad(ReasonNoPosition, source.Excerpt(fields[t.lat])+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
-	}
-	if p.Lat, err = t.degrees(lat); err != nil {
-		return err
-	}
-	p.Lon, err = t.degrees(lon)
-	return err
+func (t *Table) twoColumns(fields [][]byte, p *source.Point) error {
+	return t.degreesOf(p, fields[t.lat], fields[t.lon])
 }
 
 // degrees parses a coordinate.
