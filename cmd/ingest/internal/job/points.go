@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
@@ -173,7 +175,8 @@ func (j *pointsJob) explain(f *pointFile, err error) error {
 	}
 	advice := "put the longitude first in the coordinates of " + f.Path
 	switch c := f.columns; {
-	case f.format == pointsTable && c.Lat != c.Lon:
+	case f.format != pointsTable:
+	case c.Lat != c.Lon:
 		advice = fmt.Sprintf("give --lat %q --lon %q", c.Lon, c.Lat)
 	case c.Order == pointtable.LatLon:
 		advice = "give --axis-order " + pointtable.LonLat
@@ -324,18 +327,17 @@ func (j *pointsJob) learned(l *points.Learner) error {
 // note tells what was made of the files.
 func (j *pointsJob) note(meta *points.Meta) {
 	for _, f := range j.files {
-		if c := f.columns; f.format == pointsTable {
-			text := fmt.Sprintf("%s: latitude from %q, longitude from %q", filepath.Base(f.Path), c.Lat, c.Lon)
-			if c.Lat == c.Lon {
-				text = fmt.Sprintf("%s: positions from %q", filepath.Base(f.Path), c.Lat)
-			}
-			if c.Order != "" {
-				text += " in the order " + c.Order
-			}
-			if c.ID != "" {
-				text += fmt.Sprintf(", id from %q", c.ID)
-			}
-			j.rep.Note(text)
+		var taken []string
+		if c := f.columns; f.format == pointsTable && c.Lat == c.Lon {
+			taken = append(taken, strings.TrimSuffix(fmt.Sprintf("positions from %q in the order %s", c.Lat, c.Order), " in the order "))
+		} else if f.format == pointsTable {
+			taken = append(taken, fmt.Sprintf("latitude from %q, longitude from %q", c.Lat, c.Lon))
+		}
+		if f.columns != nil && f.columns.ID != "" {
+			taken = append(taken, fmt.Sprintf("id from %q", f.columns.ID))
+		}
+		if taken != nil {
+			j.rep.Note(filepath.Base(f.Path) + ": " + strings.Join(taken, ", "))
 		}
 	}
 	if j.first != nil {
@@ -409,6 +411,53 @@ func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
 		}
 	}
 	return nil
+}
+
+// maxGuessed bounds the records that show whether a column is that of ids.
+const maxGuessed = 1 << 21
+
+// checkIDs looks whether the columns that only may be those of ids are. None is if more
+// records than are tolerated lack their id, or repeat one.
+func (j *pointsJob) checkIDs() error {
+	seed, seen := maphash.MakeSeed(), map[uint64]struct{}{}
+	var number, wrong float64
+	var column, first string
+	for _, f := range j.files {
+		if f.format == pointsJSON || j.of.Columns.ID != "" {
+			continue
+		}
+		err := j.readFormat(f, func(records iter.Seq2[source.Point, error], _ func()) error {
+			for p, err := range records {
+				if j.ctx.Err() != nil || number == maxGuessed || f.columns.ID == "" || f.columns.ID != f.key && !pointtable.MayBeID(f.columns.ID) {
+					break
+				}
+				var bad *source.BadRecord
+				if err != nil && (!errors.As(err, &bad) || bad.Reason != source.NoID) {
+					continue
+				}
+				before := len(seen)
+				if number++; err == nil {
+					seen[maphash.String(seed, p.ID)] = struct{}{}
+				} else {
+					p.Line = bad.Line
+				}
+				if len(seen) > before {
+					continue
+				}
+				if wrong++; wrong == 1 {
+					column, first = f.columns.ID, fmt.Sprintf("%s:%d", f.Path, p.Line)
+				}
+			}
+			return errEnough
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return err
+		}
+	}
+	if j.of.Columns.Certain = wrong > j.tally.max*number; j.of.Columns.Certain {
+		j.rep.Note(fmt.Sprintf("%q is no id: %.0f of %.0f records lack one or repeat one, the first is %s", column, wrong, number, first))
+	}
+	return j.ctx.Err()
 }
 
 // checkHeaders refuses types of columns that no table has, before the rows are read.

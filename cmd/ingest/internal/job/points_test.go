@@ -1,6 +1,7 @@
 package job
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -346,6 +347,63 @@ func TestPointsNearPlace(t *testing.T) {
 	}
 }
 
+// A column that only may be that of ids is none if it does not tell points apart.
+func TestPointsGuessedID(t *testing.T) {
+	keyed := func(id string) string {
+		path := write(t, "keyed.gpkg", string(geoPackage(t, shops(2), "shops")))
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(`ALTER TABLE shops RENAME TO old;
+CREATE TABLE shops (nr INTEGER PRIMARY KEY, geom POINT, ` + id + ` TEXT);
+INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	const unkeyed = "2 points have no id and got the number of their record; --id names the property that is the id"
+	for name, tc := range map[string]struct {
+		files []string
+		want  []string
+		note  string
+	}{
+		"unique":        {files: []string{"code,lat,lon\nA,1,1\n", "code,lat,lon\nB,bad,1\nB,2,2\n"}, want: []string{"A 1 1 {}", "B 2 2 {}"}},
+		"repeated":      {files: []string{"code,lat,lon\nA,1,1\nA,2,2\n"}, want: []string{`1 1 1 {"code":"A"}`, `2 2 2 {"code":"A"}`}, note: `"code" is no id: 1 of 2 records lack one or repeat one, the first is FILE0:3`},
+		"in two files":  {files: []string{"Code,lat,lon\nA,1,1\n", "Code,lat,lon\nA,2,2\n"}, want: []string{`1 1 1 {"Code":"A"}`, `2 2 2 {"Code":"A"}`}, note: `"Code" is no id: 1 of 2 records lack one or repeat one, the first is FILE1:2`},
+		"empty":         {files: []string{"ident,lat,lon\nA,1,1\n,2,2\n"}, want: []string{`1 1 1 {"ident":"A"}`, "2 2 2 {}"}, note: unkeyed},
+		"of a shape":    {files: []string{zipMembers(t, pointShapefile(shops(2)))}, want: []string{`s-000 46 7 {"brand":"Alpha \u0026 Co","open":false}`, `s-001 46.0625 7 {"brand":"Bravo; \"B\"","price":0.25,"open":true}`}},
+		"key":           {files: []string{keyed("id")}, want: []string{`8 46 7 {"id":"s-000"}`, `9 46.0625 7 {"id":"s-001"}`}, note: `0: id from "nr"`},
+		"keys of two":   {files: []string{keyed("id"), strings.ReplaceAll(keyed("id"), "s-00", "t-00")}, want: []string{`s-000 46 7 {"nr":8}`, `s-001 46.0625 7 {"nr":9}`, `t-000 46 7 {"nr":8}`, `t-001 46.0625 7 {"nr":9}`}, note: `"nr" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`},
+		"nothing other": {files: []string{keyed("code"), keyed("code")}, want: []string{`1 46 7 {"nr":8,"code":"s-000"}`, `2 46.0625 7 {"nr":9,"code":"s-001"}`, `3 46 7 {"nr":8,"code":"s-000"}`, `4 46.0625 7 {"nr":9,"code":"s-001"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var paths []string
+			for i, text := range tc.files {
+				paths = append(paths, write(t, fmt.Sprint(i), text))
+				tc.note = strings.ReplaceAll(tc.note, fmt.Sprint("FILE", i), paths[i])
+			}
+			c, rep := newCatalog(t), &recorder{}
+			if _, err := Points(t.Context(), c, Collection{Name: "mine"}, paths, Options{Reporter: rep, MaxBad: 0.34}); err != nil {
+				t.Fatal(err)
+			}
+			if d := gocmp.Diff(tc.want, answers(t, openPoints(t, c, "mine"))["all"]); d != "" {
+				t.Error(d)
+			}
+			if tc.note != "" && !slices.Contains(rep.notes, tc.note) {
+				t.Errorf("no %q among %q", tc.note, rep.notes)
+			}
+		})
+	}
+}
+
 // The files of others in shared/cases have the points that they mean.
 func TestPointsCases(t *testing.T) {
 	const cases = "../../../../../shared/cases/points/"
@@ -369,6 +427,8 @@ func TestPointsCases(t *testing.T) {
 		"opendatasoft-geo_point_2d.csv":                {of: Collection{Columns: pointtable.Columns{Lat: "geo_point_2d", Lon: "geo_point_2d"}}, points: 2, note: "the first position is latitude 44.8404, longitude -0.5805"},
 		"socrata-location-wkt.csv":                     {points: 5},
 		"postgis-ewkb-hex.csv":                         {points: 6, bad: 1},
+		"lat-and-lon_deg-and-x-mixed-pair.csv":         {points: 2, note: `latitude from "lat", longitude from "lon_deg"`},
+		"guessed-id-code-not-unique.csv":               {points: 4, note: "properties: code text, name text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, rep := newCatalog(t), &recorder{}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
@@ -184,13 +185,34 @@ func (r *Reader) Bad(reason, detail string) error {
 	return &source.BadRecord{Source: r.name, Line: r.Line, Reason: reason, Detail: detail}
 }
 
-// Index finds the first column that bears one of the names, in either case. It is
-// -1 where none does.
+// Index finds the first column that bears one of the names by its Key. It is -1 where
+// none does.
 func Index(header [][]byte, names ...string) int {
 	return slices.IndexFunc(header, func(field []byte) bool {
-		field = bytes.TrimSpace(field)
-		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(string(field), name) })
+		return slices.ContainsFunc(names, func(name string) bool { return Key(field) == Key(name) })
 	})
+}
+
+// Key is what the name of a column means: its letters and digits, in lower case. That
+// values are degrees of WGS84, behind it in brackets, says nothing new. Any other unit does.
+func Key[T ~string | ~[]byte](name T) string {
+	text := string(name)
+	if i := strings.IndexAny(text, "(["); i > 0 {
+		switch plain(text[i:]) {
+		case "", "deg", "degree", "degrees", "decimaldegrees", "dd", "wgs84", "epsg4326":
+			text = text[:i]
+		}
+	}
+	return plain(text)
+}
+
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
 }
 
 // Fields returns the fields of the row that Next returned, which are valid until

@@ -41,31 +41,84 @@ type Columns struct {
 	// Order is that of two numbers in one column, LatLon or LonLat. Left out, it is
 	// that of the brackets around them, and then that of the first row once it is read.
 	Order string
+	// Certain columns alone are ids without being told, not those that may be by their names.
+	Certain bool
 }
 
-// Names that columns have, the most certain ones first. They match in either case.
+// Names that columns have, the most certain ones first, as keys.
 var (
-	latNames = []string{"lat", "latitude", "latitude_deg", "geo_lat", "gps_lat", "stop_lat", "decimallatitude", "lat_wgs84", "y", "y_coord", "point_y"}
-	lonNames = []string{"lon", "lng", "long", "longitude", "longitude_deg", "geo_lon", "geo_lng", "geo_long", "gps_lon", "gps_lng", "gps_long", "stop_lon", "decimallongitude", "lon_wgs84", "x", "x_coord", "point_x"}
-	idNames  = []string{"id", "_id", "identifier", "uuid", "guid", "key", "osm_id", "stop_id", "code", "ident"}
-	oneNames = []string{
-		"wkt", "geometry", "geom", "the_geom", "geo_point_2d", "geo_point", "geopoint",
-		"location", "coordinates", "position", "point", "latlon", "lat_lon", "latlng", "lat_lng", "geolocation",
+	idNames    = []string{"id", "identifier", "uuid", "guid", "osmid", "stopid"}
+	maybeNames = []string{"key", "code", "ident"} // which may be those of ids
+	oneNames   = []string{
+		"wkt", "geometry", "geom", "thegeom", "geopoint2d", "geopoint",
+		"location", "geolocation", "coordinates", "position", "point", "latlon", "latlng",
 	}
+	// axisNames are those of latitudes and longitudes of one family.
+	axisNames = []struct{ lat, lon []string }{
+		{[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}},
+		{[]string{"y"}, []string{"x"}},
+	}
+	// affixes are before or behind these, and alike in a pair.
+	affixes = []string{"", "deg", "geo", "gps", "stop", "decimal", "wgs84", "coord", "point"}
 )
 
-// GuessID returns the one of the columns that is the id by its name, or "".
-func GuessID(columns []string) string { return guess(columns, idNames) }
+// FindID makes the one of the columns the id that is by its name, if none is told.
+func (c *Columns) FindID(columns []string) {
+	if c.ID == "" {
+		c.ID = guess(columns, idNames)
+	}
+	if c.ID == "" && !c.Certain {
+		c.ID = guess(columns, maybeNames)
+	}
+}
+
+// MayBeID reports whether a column of that name only may be an id.
+func MayBeID(name string) bool { return slices.Contains(maybeNames, delimited.Key(name)) }
 
 func guess(columns, names []string) string {
+	first := map[string]string{}
+	for _, column := range slices.Backward(columns) {
+		first[delimited.Key(column)] = column
+	}
 	for _, name := range names {
-		for _, column := range columns {
-			if strings.EqualFold(column, name) {
-				return column
-			}
+		if column := first[name]; column != "" {
+			return column
 		}
 	}
 	return ""
+}
+
+// findAxes finds the columns of latitudes and longitudes that are not told: a pair of one
+// family and affix, or else the first two of one family.
+func (c *Columns) findAxes(columns []string) {
+	told := *c
+	for _, family := range axisNames {
+		for i := range len(affixes) + 1 {
+			some := affixes
+			if i < len(affixes) {
+				some = affixes[i : i+1]
+			}
+			if *c = told; c.Lat == "" {
+				c.Lat = guess(columns, affixed(family.lat, some))
+			}
+			if c.Lon == "" {
+				c.Lon = guess(columns, affixed(family.lon, some))
+			}
+			if c.Lat != "" && c.Lon != "" {
+				return
+			}
+		}
+	}
+	*c = told
+}
+
+func affixed(names, affixes []string) (all []string) {
+	for _, affix := range affixes {
+		for _, name := range names {
+			all = append(all, name+affix, affix+name)
+		}
+	}
+	return all
 }
 
 // Table is a table that is read once, by one goroutine.
@@ -189,13 +242,8 @@ func (t *Table) find() error {
 	}
 	t.position = (*Table).twoColumns
 	one := c.Lat == "" && c.Lon == ""
-	if c.Lat == "" {
-		c.Lat = guess(t.names, latNames)
-	}
-	if c.Lon == "" {
-		c.Lon = guess(t.names, lonNames)
-	}
-	if one && (c.Lat == "" || c.Lon == "") {
+	c.findAxes(t.names)
+	if one && c.Lat == "" {
 		column := guess(t.names, oneNames)
 		c.Lat, c.Lon = column, column
 	}
@@ -205,9 +253,7 @@ func (t *Table) find() error {
 	if c.Lat == "" || c.Lon == "" {
 		return fmt.Errorf("%s: the columns of latitudes and longitudes cannot be told by their names; name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, t.list())
 	}
-	if c.ID == "" {
-		c.ID = GuessID(t.names)
-	}
+	c.FindID(t.names)
 	index := func(name string) int {
 		if name == "" {
 			return -1

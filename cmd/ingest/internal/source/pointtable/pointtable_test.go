@@ -41,6 +41,13 @@ func TestColumns(t *testing.T) {
 		"\"Key\", latitude , longitude":        {ID: "Key", Lat: "latitude", Lon: "longitude"},
 		"location,geometry,lat":                {Lat: "geometry", Lon: "geometry"},
 		"location,name":                        {Lat: "location", Lon: "location"},
+		"@id,@lat,@lon":                        {ID: "@id", Lat: "@lat", Lon: "@lon"},
+		"Latitude (deg),LONGITUDE [°],Stop ID": {ID: "Stop ID", Lat: "Latitude (deg)", Lon: "LONGITUDE [°]"},
+		"Decimal Latitude,decimal-longitude":   {Lat: "Decimal Latitude", Lon: "decimal-longitude"},
+		"lat,lon_deg,x":                        {Lat: "lat", Lon: "lon_deg"},
+		"lon,x,y,lat_deg,lon_deg,stop_lat":     {Lat: "lat_deg", Lon: "lon_deg"},
+		"lat,x,y":                              {Lat: "y", Lon: "x"},
+		"lat (rad),lon (rad),Geo Point 2D":     {Lat: "Geo Point 2D", Lon: "Geo Point 2D"},
 	} {
 		_, taken, bad, err := read("\ufeff"+head+"\n", pointtable.Columns{})
 		if err != nil || bad != nil || taken != want {
