@@ -286,10 +286,14 @@ func (j *pointsJob) duplicate(id string, at int64) error {
 	return nil
 }
 
+// place is the file and the line, or record, that a pointFile.place is of.
+func (j *pointsJob) place(at int64) (*pointFile, int) {
+	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1))
+}
+
 // leaveOut counts a point as bad that was good when it was read.
 func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
-	f := j.files[at>>pointFileShift]
-	line := int(at & (1<<pointFileShift - 1))
+	f, line := j.place(at)
 	if f.format == pointsJSON {
 		detail += fmt.Sprintf(", of feature number %d", line)
 	}
@@ -317,6 +321,11 @@ func (j *pointsJob) learned(l *points.Learner) error {
 		if f.Type == points.Text && l.Commas(f.Name) {
 			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
 		}
+	}
+	for _, odd := range l.Odd() {
+		f, line := j.place(odd.At)
+		j.rep.Note(fmt.Sprintf("%d of %d values of %s are bad and left out, since the others have the type %s; the first is %s:%d; --type %s=text keeps all",
+			odd.Count, odd.Of, source.Excerpt(odd.Name), odd.Type, f.Path, line, odd.Name))
 	}
 	if n := l.Unlisted(); n > 0 {
 		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", points.MaxFields, n))

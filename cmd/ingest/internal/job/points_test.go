@@ -306,6 +306,7 @@ func TestPointsColumns(t *testing.T) {
 			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label"}},
 			want:  []string{`7 46 7 {"name":"One"}`},
 		},
+		"codes":           {files: []string{"id,lat,lon,n\na,46,7,10E2\nb,47,8,12E4\n"}, want: []string{`a 46 7 {"n":"10E2"}`, `b 47 8 {"n":"12E4"}`}},
 		"lines in quotes": {files: []string{"id,lat,lon,note\na,46,7,\"two\nlines\"\n"}, want: []string{`a 46 7 {"note":"two\u000alines"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -404,6 +405,30 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 	}
 }
 
+// Of a column of numbers one text in a hundred is a bad value, and told.
+func TestPointsOddValues(t *testing.T) {
+	text := "id,lat,lon,n\n" + strings.Repeat("%d,46,7,1.5\n", 99) + "%d,46,7,n/a\n"
+	ids := make([]any, 100)
+	for i := range ids {
+		ids[i] = i
+	}
+	path := write(t, "file.csv", fmt.Sprintf(text, ids...))
+	want := `1 of 100 values of "n" are bad and left out, since the others have the type number; the first is ` + path + ":101; --type n=text keeps all"
+	c, rep := newCatalog(t), &recorder{}
+	m, err := Points(t.Context(), c, Collection{Name: "mine"}, []string{path}, Options{Reporter: rep})
+	if err != nil || m.Records["points"] != 100 || !slices.Contains(rep.notes, want) {
+		t.Errorf("%v %v %q", err, m.Records, rep.notes)
+	}
+	got := answers(t, openPoints(t, c, "mine"))["all"]
+	if !slices.Contains(got, "99 46 7 {}") || !slices.Contains(got, `98 46 7 {"n":1.5}`) {
+		t.Errorf("%q", got)
+	}
+	server, rep := &liveServer{}, &recorder{}
+	if err := PointsIntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, server.target(t), Options{Reporter: rep}); err != nil || !slices.Contains(rep.notes, want) {
+		t.Errorf("%v %q", err, rep.notes)
+	}
+}
+
 // The files of others in shared/cases have the points that they mean.
 func TestPointsCases(t *testing.T) {
 	const cases = "../../../../../shared/cases/points/"
@@ -427,6 +452,8 @@ func TestPointsCases(t *testing.T) {
 		"opendatasoft-geo_point_2d.csv":                {of: Collection{Columns: pointtable.Columns{Lat: "geo_point_2d", Lon: "geo_point_2d"}}, points: 2, note: "the first position is latitude 44.8404, longitude -0.5805"},
 		"socrata-location-wkt.csv":                     {points: 5},
 		"postgis-ewkb-hex.csv":                         {points: 6, bad: 1},
+		"codes-like-10E2.csv":                          {points: 2, note: "properties: n text, name text"},
+		"times-with-space-pandas.csv":                  {points: 2, note: "properties: name text, updated time"},
 		"lat-and-lon_deg-and-x-mixed-pair.csv":         {points: 2, note: `latitude from "lat", longitude from "lon_deg"`},
 		"guessed-id-code-not-unique.csv":               {points: 4, note: "properties: code text, name text"},
 	} {
