@@ -425,23 +425,29 @@ func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
 // maxGuessed bounds the records that show whether a column is that of ids.
 const maxGuessed = 1 << 21
 
-// checkIDs looks whether the columns that only may be those of ids are. None is if more
-// records than are tolerated lack their id, or repeat one.
-func (j *pointsJob) checkIDs() error {
+// look refuses types of columns that no table has, and finds whether the columns that only
+// may be those of ids are: none is if more records than are tolerated lack their id, or
+// repeat one.
+func (j *pointsJob) look() error {
 	seed, seen := maphash.MakeSeed(), map[uint64]struct{}{}
 	var number, wrong float64
 	var column, first string
+	var names []string // of properties
 	for _, f := range j.files {
-		if f.format == pointsJSON || j.of.Columns.ID != "" {
+		if f.format == pointsJSON {
 			continue
 		}
 		err := j.readFormat(f, func(records iter.Seq2[source.Point, error], _ func()) error {
 			for p, err := range records {
-				if j.ctx.Err() != nil || number == maxGuessed || f.columns.ID == "" || f.columns.ID != f.key && !pointtable.MayBeID(f.columns.ID) {
+				var bad *source.BadRecord
+				if err != nil && !errors.As(err, &bad) {
+					return err
+				}
+				guessed := j.of.Columns.ID == "" && f.columns.ID != "" && (f.columns.ID == f.key || pointtable.MayBeID(f.columns.ID))
+				if !guessed || number == maxGuessed || j.ctx.Err() != nil {
 					break
 				}
-				var bad *source.BadRecord
-				if err != nil && (!errors.As(err, &bad) || bad.Reason != source.NoID) {
+				if err != nil && bad.Reason != source.NoID {
 					continue
 				}
 				before := len(seen)
@@ -462,41 +468,19 @@ func (j *pointsJob) checkIDs() error {
 		if err != nil && !errors.Is(err, errEnough) {
 			return err
 		}
+		if f.table != nil {
+			names = append(names, f.table.Properties...)
+		}
+	}
+	for _, t := range j.of.Types {
+		if j.tables() && !slices.Contains(names, t.Name) {
+			return noProperty(t.Name, names)
+		}
 	}
 	if j.of.Columns.Certain = wrong > j.tally.max*number; j.of.Columns.Certain {
 		j.rep.Note(fmt.Sprintf("%q is no id: %.0f of %.0f records lack one or repeat one, the first is %s", column, wrong, number, first))
 	}
 	return j.ctx.Err()
-}
-
-// checkHeaders refuses types of columns that no table has, before the rows are read.
-func (j *pointsJob) checkHeaders() error {
-	if !j.tables() || len(j.of.Types) == 0 {
-		return nil
-	}
-	var names []string
-	for _, f := range j.files {
-		file, err := f.open()
-		if err != nil {
-			return err
-		}
-		table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
-		for _, err = range table.Points() {
-			break
-		}
-		file.Close()
-		var bad *source.BadRecord
-		if err != nil && !errors.As(err, &bad) {
-			return err
-		}
-		names = append(names, table.Properties...)
-	}
-	for _, t := range j.of.Types {
-		if !slices.Contains(names, t.Name) {
-			return noProperty(t.Name, names)
-		}
-	}
-	return nil
 }
 
 func noProperty(name string, names []string) error {

@@ -57,8 +57,9 @@ type pointFile struct {
 	modified time.Time
 	number   int64               // records so far
 	columns  *pointtable.Columns // that are taken, nil of GeoJSON; of a table known with its first record
-	key      string              // of the rows of a GeoPackage
-	src      []dataset.Source    // once it has been read
+	table    *pointtable.Table
+	key      string           // of the rows of a GeoPackage
+	src      []dataset.Source // once it has been read
 }
 
 // place is where the record at hand stands. Lines of GeoJSON do not tell features
@@ -105,10 +106,7 @@ func (j *pointsJob) open(paths []string) error {
 		}
 		j.files = append(j.files, f)
 	}
-	if err := j.checkHeaders(); err != nil {
-		return err
-	}
-	return j.checkIDs()
+	return j.look()
 }
 
 // close removes the copies.
@@ -320,7 +318,7 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 		err = read(geojson.ReadPoints(file, f.Path, names), report)
 	} else {
 		table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
-		f.columns = &table.Columns
+		f.table, f.columns = table, &table.Columns
 		err = read(table.Points(), report)
 		for _, note := range table.Notes() {
 			if !errors.Is(err, errEnough) {

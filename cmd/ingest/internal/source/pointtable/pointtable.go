@@ -135,7 +135,6 @@ type Table struct {
 	prefixes [][]byte // of the members of the properties; nil: no property
 	id       int      // -1: none
 	lat, lon int
-	position func(t *Table, fields [][]byte, p *source.Point) error
 	told     string // Order
 	// geometries reads those of GeoJSON in a column.
 	geometries geojson.Geometries
@@ -240,15 +239,11 @@ func (t *Table) find() error {
 			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, t.list())
 		}
 	}
-	t.position = (*Table).twoColumns
 	one := c.Lat == "" && c.Lon == ""
 	c.findAxes(t.names)
 	if one && c.Lat == "" {
 		column := guess(t.names, oneNames)
 		c.Lat, c.Lon = column, column
-	}
-	if c.Lat == c.Lon {
-		t.position = (*Table).oneColumn
 	}
 	if c.Lat == "" || c.Lon == "" {
 		return fmt.Errorf("%s: the columns of latitudes and longitudes cannot be told by their names; name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, t.list())
@@ -284,7 +279,7 @@ func (t *Table) row(p *source.Point) error {
 		return err
 	}
 	p.Line = t.in.Line
-	if err := t.position(t, fields, p); err != nil {
+	if err := t.position(fields, p); err != nil {
 		if !slices.ContainsFunc(fields, func(f []byte) bool { return len(f) > 0 }) {
 			return delimited.ErrSkip // spreadsheets end in such rows
 		}
@@ -306,10 +301,6 @@ func (t *Table) row(p *source.Point) error {
 		p.Properties = append(out, '}')
 	}
 	return nil
-}
-
-func (t *Table) twoColumns(fields [][]byte, p *source.Point) error {
-	return t.degreesOf(p, fields[t.lat], fields[t.lon])
 }
 
 // degrees parses a coordinate.

@@ -17,13 +17,15 @@ const (
 	LonLat = "lon-lat"
 )
 
-// oneColumn reads a position by what its text looks like: well-known text, with the
+// position reads two columns, or one by what its text looks like: well-known text, with the
 // number of its coordinate system before it or without; well-known binary in
 // hexadecimal, as PostGIS writes it; a geometry of GeoJSON; or two numbers.
-func (t *Table) oneColumn(fields [][]byte, p *source.Point) (err error) {
+func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 	text := bytes.TrimSpace(fields[t.lat])
 	var reason, detail string
 	switch system, shape, coded := bytes.Cut(text, []byte{';'}); {
+	case t.lat != t.lon:
+		return t.degreesOf(p, text, fields[t.lon])
 	case len(text) == 0:
 		return t.in.Bad(ReasonNoPosition, "")
 	case text[0] == '{':
