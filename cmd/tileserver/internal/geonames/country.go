@@ -1,12 +1,11 @@
 package geonames
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/places"
@@ -53,7 +52,7 @@ func (g *request) countryCode(ctx context.Context) error {
 	}
 	at, err := g.countryAt(ctx, lat, lng, radius*1000)
 	if err == nil && at.Code == "" {
-		err = g.needCountries()
+		err = g.nothing("no country code found")
 	}
 	if err != nil {
 		return err
@@ -74,19 +73,14 @@ func (g *request) countryCode(ctx context.Context) error {
 	return nil
 }
 
-// needCountries says that there is no country, or that nothing is published
-// that could tell.
-func (g *request) needCountries() error {
+// nothing says that there is no answer, or that nothing is published that could
+// tell one.
+func (g *request) nothing(message string) error {
 	b, ok, err := g.view.Boundaries.Have()
-	if err != nil {
-		return err
+	if err == nil && (!ok || !localtime.HasType(b, localtime.CountryType)) {
+		_, err = g.view.Places.Get()
 	}
-	if !ok || !localtime.HasType(b, localtime.CountryType) {
-		if _, err := g.view.Places.Get(); err != nil {
-			return err
-		}
-	}
-	return refuse(noResult, "no country code found")
+	return cmp.Or(err, refuse(noResult, message))
 }
 
 // countrySubdivision answers /countrySubdivisionJSON: the first-level division
@@ -105,24 +99,15 @@ func (g *request) countrySubdivision(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	country, err := v.CountryAt(ctx, lat, lng, radius*1000)
+	d, err := v.DivisionAt(ctx, lat, lng, radius*1000)
 	if err != nil {
 		return err
 	}
-	var d hierarchy.PointDivision
-	if country.Code != "" {
-		if d, err = v.DivisionAt(ctx, lat, lng, radius*1000, country.Code); err != nil {
-			return err
-		}
-	}
-	if country.Code == "" || d.Name == "" && d.Code == "" && level > 0 {
-		if err := g.needCountries(); errors.Is(err, datasets.ErrMissing) || errors.Is(err, datasets.ErrFailed) {
-			return err
-		}
-		return refuse(noResult, "no country subdivision found")
+	if d.Country.Code == "" || d.Name == "" && d.Code == "" && level > 0 {
+		return g.nothing("no country subdivision found")
 	}
 	g.open()
-	if _, err := g.countryMembers(ctx, &country); err != nil {
+	if _, err := g.countryMembers(ctx, &d.Country); err != nil {
 		return err
 	}
 	if level > 0 {
@@ -139,7 +124,7 @@ func (g *request) countrySubdivision(ctx context.Context) error {
 		g.text("adminName2", second)
 	}
 	g.name("distance")
-	g.b = appendKilometres(g.b, max(country.DistanceM, d.DistanceM)) // here it is a number
+	g.b = appendKilometres(g.b, max(d.Country.DistanceM, d.DistanceM)) // here it is a number
 	g.close()
 	return nil
 }

@@ -3,11 +3,9 @@ package geonames
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/sun"
 	"quadrille/cmd/tileserver/internal/web"
@@ -53,10 +51,7 @@ func (g *request) timezone(ctx context.Context) error {
 		return err
 	}
 	if z.ID == "" {
-		if err := g.needCountries(); errors.Is(err, datasets.ErrMissing) || errors.Is(err, datasets.ErrFailed) {
-			return err
-		}
-		return refuse(noResult, "no timezone information found for lat/lng")
+		return g.nothing("no timezone information found for lat/lng")
 	}
 	jan, jul, raw := z.Offset.Seconds, z.Offset.Seconds, z.Offset.Seconds
 	if z.Source != localtime.SourceSea {
@@ -134,18 +129,13 @@ func (g *request) withoutZones(z *localtime.LocalZone) error {
 	return refuse(noResult, "no offsets are known of the time zone "+z.ID)
 }
 
-// timeZoneRegions returns the regions that hold a point of the types that tell
-// its time zone.
+// timeZoneRegions returns the regions that hold a point.
 func (g *request) timeZoneRegions(ctx context.Context, lat, lon float64) ([]tiles.Region, error) {
 	b, ok, err := g.view.Boundaries.Have()
 	if !ok {
 		return nil, err
 	}
-	types := slices.DeleteFunc([]string{localtime.CountryType, localtime.TimeZoneType}, func(typ string) bool { return !localtime.HasType(b, typ) })
-	if len(types) == 0 {
-		return nil, nil
-	}
-	return b.At(ctx, lat, lon, types...)
+	return b.At(ctx, lat, lon)
 }
 
 // day writes the offset and the times of the sun on a day.

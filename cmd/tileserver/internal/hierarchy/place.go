@@ -144,7 +144,7 @@ func (r *row) state(ctx context.Context) error {
 		r.put(State, nil)
 		return nil
 	}
-	snapped, _, err := r.snap(ctx, r.Lat, r.Lon, coarseM, State, nil)
+	snapped, _, err := r.Snap(ctx, r.Lat, r.Lon, coarseM, State, nil)
 	if err != nil || len(snapped) == 0 {
 		return err
 	}

@@ -54,7 +54,7 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 	}
 	at, reach := Around(all), max(radius, PlaceReach)
 	if v.published(Country) {
-		if all, c.DistanceM, err = v.snap(ctx, lat, lon, radius, Country, all); err != nil {
+		if all, c.DistanceM, err = v.Snap(ctx, lat, lon, radius, Country, all); err != nil {
 			return c, err
 		}
 		for i := range all {
@@ -87,9 +87,9 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 	return PointCountry{}, err
 }
 
-// snap adds the nearest region of a type to the regions at a point, if they have none of the type
+// Snap adds the nearest region of a type to the regions at a point, if they have none of the type
 // and it is at most radius metres away, and returns how far it is.
-func (v *View) snap(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
+func (v *View) Snap(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
 	if radius <= 0 || !v.published(typ) || index(at, typ) >= 0 {
 		return at, 0, nil
 	}
@@ -103,26 +103,29 @@ func (v *View) snap(ctx context.Context, lat, lon, radius float64, typ string, a
 // PointDivision is a first-level division at a point: GeoNames' code of it, its name and its ISO
 // 3166-2 code without the country. What is unknown is "".
 type PointDivision struct {
+	Country         PointCountry
 	Code, Name, ISO string
 	DistanceM       float64 // to its region, 0 inside
 
-	country string
-	county  *names.Parent // that holds the point
-	place   uint32        // the nearest one in the county, or else in the division
+	county *names.Parent // that holds the point
+	place  uint32        // the nearest one in the county, or else in the division
 }
 
-// DivisionAt joins the region of type state that holds a point of a country, or is at most radius
+// DivisionAt joins the region of type state that holds a point in its country, or is at most radius
 // metres away, with GeoNames' code: that of its places, or else of the nearest one in it, or of the
 // nearest of the country where no states are published. Regions may be smaller than GeoNames'
 // divisions, such as the départements of France, or called otherwise, such as Berlin, its State of
-// Berlin: then the division is told.
-func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64, country string) (d PointDivision, err error) {
-	d.country = country
+// Berlin: then the division is told. A point of no country has none.
+func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d PointDivision, err error) {
+	if d.Country, err = v.CountryAt(ctx, lat, lon, radius); err != nil || d.Country.Code == "" {
+		return d, err
+	}
+	country := d.Country.Code
 	at, err := v.At(ctx, lat, lon)
 	if err != nil {
 		return d, err
 	}
-	if at, d.DistanceM, err = v.snap(ctx, lat, lon, radius, State, Around(at)); err != nil {
+	if at, d.DistanceM, err = v.Snap(ctx, lat, lon, radius, State, Around(at)); err != nil {
 		return d, err
 	}
 	// Of layers that disagree about the country that of countries is right.
@@ -176,7 +179,7 @@ func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent
 	known, _, err := v.Names.Feature(ctx, names.Number(names.Region, County, at[i].ID))
 	in, of := index(known.Parents, Country), index(known.Parents, State)
 	switch {
-	case in >= 0 && !strings.EqualFold(known.Parents[in].ID, d.country), state >= 0 && of >= 0 && at[state].ID != known.Parents[of].ID:
+	case in >= 0 && !strings.EqualFold(known.Parents[in].ID, d.Country.Code), state >= 0 && of >= 0 && at[state].ID != known.Parents[of].ID:
 		d.county = nil
 	case state < 0 && of >= 0:
 		at = append(slices.Clip(at), known.Parents[of])
@@ -208,7 +211,7 @@ func (v *View) ofPlaces(ctx context.Context, d *PointDivision, near []places.Hit
 // rename gives the division the name that it has in the gazetteer. The code in ISO 3166-2 of a
 // region that is called otherwise is not that of the division.
 func (d *PointDivision) rename(name string) {
-	iso, _ := places.ISODivision(d.country, d.Code)
+	iso, _ := places.ISODivision(d.Country.Code, d.Code)
 	switch {
 	case name == "", EqualNames(name, d.Name), d.Name != "" && iso != "" && iso == d.ISO:
 		name = d.Name
@@ -217,7 +220,7 @@ func (d *PointDivision) rename(name string) {
 	}
 	d.Name = name
 	if d.Code == "" {
-		d.Code, _ = places.ISODivision(d.country, d.ISO)
+		d.Code, _ = places.ISODivision(d.Country.Code, d.ISO)
 	}
 	d.ISO = cmp.Or(d.ISO, iso)
 }
@@ -233,7 +236,7 @@ func (v *View) Below(ctx context.Context, d *PointDivision) (codes [4]string, se
 		}
 	}
 	if d.county != nil {
-		if code, known := countyCode(d.county.ID, d.country); known && code != p.Admin2 {
+		if code, known := countyCode(d.county.ID, d.Country.Code); known && code != p.Admin2 {
 			p.Admin2, p.Admin2Name = code, ""
 		}
 		p.Admin2Name = cmp.Or(p.Admin2Name, d.county.Name)

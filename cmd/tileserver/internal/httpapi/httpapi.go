@@ -162,7 +162,7 @@ func newServer(cfg *Config) *server {
 		region:  region.New(k, cfg.Boundaries),
 		place:   place.New(k, place.Config{Sets: sets, CacheBytes: cache / 8}),
 		geocode: geocode.New(k, sets, batch),
-		airport: airport.New(k, airport.Config{Airports: cfg.Airports, Places: cfg.Places, TimeZones: cfg.TimeZones}),
+		airport: airport.New(k, sets),
 		station: station.New(k, cfg.Stations, cfg.Weather),
 		ip: ip.New(k, ip.Config{
 			Addresses: cfg.Addresses, Batch: batch, StreamTimeout: cfg.BatchTimeout,

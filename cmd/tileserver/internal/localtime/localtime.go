@@ -47,8 +47,8 @@ const (
 	antarctica = "AQ"
 )
 
-// View is what a request about one point sees: a generation of each data
-// set. Those it does not need may stay unpinned.
+// View is what a request about local time, or about one point, sees: a generation of each
+// data set.
 type View struct {
 	hierarchy.Pins
 	Airports  datasets.Pinned[datasets.Airports]
@@ -170,7 +170,7 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 		return z, err
 	}
 	if land == "" {
-		if land, err = q.shore(ctx, b); err != nil {
+		if land, err = q.shore(ctx); err != nil {
 			return z, err
 		}
 	}
@@ -221,15 +221,13 @@ type zoneQuery struct {
 // countries: of one whose border is within its territorial waters, or that of a
 // place so near that the map does not draw its island, or its coast too coarsely.
 // It is "" at sea.
-func (q *zoneQuery) shore(ctx context.Context, b datasets.Boundaries) (string, error) {
-	found, err := b.Nearest(ctx, q.lat, q.lon, territorialSea, CountryType)
+func (q *zoneQuery) shore(ctx context.Context) (string, error) {
+	found, _, err := q.hierarchy.Snap(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
 	if err != nil {
 		return "", err
 	}
-	for i := range found {
-		if found[i].Kind != tiles.MatchNone {
-			return found[i].ID, nil
-		}
+	if len(found) > 0 {
+		return found[0].ID, nil
 	}
 	near, err := q.hierarchy.PlacesNear(ctx, q.lat, q.lon, hierarchy.ShoreReach, "")
 	for i := range near {

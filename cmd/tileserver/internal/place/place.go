@@ -179,7 +179,7 @@ func (s *Room) getPlaceOffset(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.PinZoned(s.Places, s.Airports, s.TimeZones)
+	v := localtime.Pin(s.Sets)
 	defer v.Release()
 	return localtime.SendOffset(s.Kit, c, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Places.Get()
