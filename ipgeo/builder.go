@@ -357,10 +357,14 @@ func newFamilyWriter(b *builder, v4 bool, rows *loader, m *merger) *familyWriter
 				return err
 			}
 		}
-		if len(p.records) == 0 {
+		answer := "" // where no source has anything to say
+		if len(p.records) > 0 {
+			answer = m.answer(p.records)
+		}
+		if answer == "" {
 			return f.flush()
 		}
-		return f.add(p.first, p.last, m.answer(p.records))
+		return f.add(p.first, p.last, answer)
 	})
 	return f
 }

@@ -57,6 +57,7 @@ const (
 	tagCoordinates = 0x81 // latitude and longitude
 	tagDerived     = 0x82 // a bit for each derived part
 	tagExtra       = 0x83 // one member of extra; there may be many
+	tagNothing     = 0x84 // alone in a record that says nothing
 )
 
 // partNames are the JSON members of the parts that are one member each.

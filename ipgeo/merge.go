@@ -35,6 +35,7 @@ func (p *parts) read(record string) {
 			p.derived = binary.LittleEndian.Uint32([]byte(body))
 		case tagExtra:
 			extra = append(extra, body)
+		case tagNothing:
 		default:
 			p.part[tag] = body
 		}

@@ -96,7 +96,7 @@ func TestAbsurd(t *testing.T) {
 		{fields{"country": fields{"geoname_id": "x"}}, ReasonType},
 		{fields{"country": fields{"geoname_id": int64(-1)}}, ReasonNumber},
 		{fields{"country": fields{"confidence": uint64(256)}}, ReasonNumber},
-		{fields{"country": fields{"is_in_european_union": "yes"}}, ReasonType},
+		{fields{"country": fields{"is_in_european_union": "maybe"}}, ReasonType},
 		{fields{"continent": fields{"code": "XY"}}, "not a continent code"},
 		{fields{"location": fields{"latitude": 90.1, "longitude": 0.0}}, ReasonLatitude},
 		{fields{"location": fields{"latitude": math.NaN(), "longitude": 0.0}}, ReasonLatitude},
@@ -140,7 +140,14 @@ func TestColumns(t *testing.T) {
 			City: ipgeo.City{Names: ipgeo.Names{"en": "Zürich"}}, Postal: ipgeo.Postal{Code: "8001"}, Location: ipgeo.Location{Latitude: degree(47.4), Longitude: degree(8.5), TimeZone: "Europe/Zurich"},
 			Traits: ipgeo.Traits{AutonomousSystemNumber: 64512, AutonomousSystemOrganization: "X", IsAnycast: true}, Extra: fields{"shop": "7"}}, ""},
 		{",CH,,,Zurich,,,,,,,,,", ipgeo.Record{Country: switzerland, Continent: europe, Subdivisions: []ipgeo.Subdivision{{Names: ipgeo.Names{"en": "Zurich"}}}}, ""},
-		{",CH,,,US-NY,,,,,,,,,", ipgeo.Record{}, ReasonRegion},
+		{",CH,,,US-NY,,,,,,,,,", ipgeo.Record{Country: switzerland, Continent: europe}, ReasonRegion},
+		{",hk,,,cn-hk,Mong Kok,,,,,,,,", ipgeo.Record{Country: ipgeo.Country{ISOCode: "HK", Names: ipgeo.Names{"en": "Hong Kong"}}, Continent: ipgeo.Continent{Code: "AS", Names: ipgeo.Names{"en": "Asia"}},
+			City: ipgeo.City{Names: ipgeo.Names{"en": "Mong Kok"}}}, ReasonRegion},
+		{",ch,,,ch-zh,,,,,,,,,", ipgeo.Record{Country: switzerland, Continent: europe, Subdivisions: []ipgeo.Subdivision{{ISOCode: "ZH"}}}, ""},
+		{",CH,,,ZH,,,,,,,,,", ipgeo.Record{Country: switzerland, Continent: europe, Subdivisions: []ipgeo.Subdivision{{ISOCode: "ZH"}}}, ""},
+		{",,,,-Q,,,,,,,,,", ipgeo.Record{Subdivisions: []ipgeo.Subdivision{{Names: ipgeo.Names{"en": "-Q"}}}}, ""},
+		{",QQ,,,,,,,,,,,,", ipgeo.Record{}, ReasonCountry},
+		{",OC,,,,,,,,,,,,", ipgeo.Record{}, ReasonCountry},
 		{",CH,,,,,,91,8,,,,,", ipgeo.Record{}, ReasonLatitude},
 		{",CH,,,,,,1,181,,,,,", ipgeo.Record{}, ReasonLongitude},
 		{",CH,,,,,,NaN,8,,,,,", ipgeo.Record{}, ReasonLatitude},
@@ -164,7 +171,12 @@ func TestColumns(t *testing.T) {
 		}
 		got, err := c.Record(row)
 		var r *Refusal
-		errors.As(err, &r)
+		var lost *Loss
+		if errors.As(err, &lost) {
+			r = &lost.Refusal
+		} else {
+			errors.As(err, &r)
+		}
 		if (r == nil) != (tc.reason == "") || r != nil && r.Reason != tc.reason {
 			t.Errorf("%s: %v, want %q", tc.row, err, tc.reason)
 		} else if d := cmp.Diff(tc.want, got); d != "" {
@@ -203,7 +215,8 @@ func FuzzColumns(f *testing.F) {
 	f.Fuzz(func(t *testing.T, country, region, lat, lon, asn, zone string) {
 		r, err := c.Record([][]byte{nil, []byte(country), []byte(region), []byte(lat), []byte(lon), []byte(asn), []byte(zone)})
 		var refused *Refusal
-		if err != nil && !errors.As(err, &refused) {
+		var lost *Loss
+		if err != nil && !errors.As(err, &refused) && !errors.As(err, &lost) {
 			t.Fatal(err)
 		}
 		if l := r.Location; l.Latitude != nil && !(math.Abs(*l.Latitude) <= 90 && math.Abs(*l.Longitude) <= 180) {

@@ -409,3 +409,43 @@ func TestPercent(t *testing.T) {
 		}
 	}
 }
+
+// What strangers' files say is what is answered: of each set of files, in order,
+// answers by address, and what is told of lost values.
+func TestIPAsItIsMeant(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files []string
+		want  map[string]string // members of the answer, as JSON, that must be there; "" for no answer
+		lost  string            // what is reported
+	}{
+		"a blank row in a wider network of a geofeed": {[]string{"9.0.0.0/16,US,US-CA,Los Angeles,\n9.0.2.0/24,,,,\n9.0.3.0/24,ZZ,,,\n"},
+			map[string]string{"9.0.1.1": `"iso_code":"CA"`, "9.0.2.1": "", "9.0.3.1": ""}, ""},
+		"of which another source knows something": {[]string{"9.0.0.0/16,US,US-CA,Los Angeles,\n9.0.2.0/24,,,,\n", "network,country\n9.0.0.0/8,MX\n"},
+			map[string]string{"9.0.1.1": `"iso_code":"US"`, "9.0.2.1": `"iso_code":"MX"`}, ""},
+		"a blank row of another list": {[]string{"network,country,city,shop\n9.0.0.0/16,US,Reno,\n9.0.2.0/24,,,\n"}, map[string]string{"9.0.2.1": `"en":"Reno"`}, ""},
+		"a region of another country": {[]string{"9.0.0.0/24,PR,US-PR,San Juan,\n9.0.1.0/24,US,US-NY,,\n"}, map[string]string{"9.0.0.1": `{"city":{"names":{"en":"San Juan"}},"continent"`},
+			iprecord.ReasonRegion + " 1, first line 1"},
+		"the same network again": {[]string{"9.0.0.0/24,US,US-CA,Fresno,\n9.0.0.0/24,DE,DE-BE,Berlin,\n"}, map[string]string{"9.0.0.1": `"en":"Fresno"`}, reasonAgain + " 1, first line 2"},
+		"flags of a list": {[]string{"network,vpn,relay,is_hosting,is_shop\n9.0.0.0/24,true,false,1,no\n"},
+			map[string]string{"9.0.0.1": `{"traits":{"is_anonymous_vpn":true,"is_hosting_provider":true}}`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var inputs []Input
+			for _, text := range tc.files {
+				inputs = append(inputs, ipFile(t, "x.csv", text))
+			}
+			c, rep := ipCatalog(t), ipReport{}
+			if _, err := ipJob(t, c, Options{MaxBad: 0.01, Reporter: &rep}, inputs...); err != nil {
+				t.Fatal(err)
+			}
+			for addr, want := range tc.want {
+				if got := answer(t, c, addr); !strings.Contains(got, want) || (got == "") != (want == "") {
+					t.Errorf("%s: %s, want %s", addr, got, want)
+				}
+			}
+			if got := strings.Join(rep.bad, "; "); got != tc.lost {
+				t.Errorf("reported %q, want %q", got, tc.lost)
+			}
+		})
+	}
+}

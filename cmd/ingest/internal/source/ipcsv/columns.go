@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"quadrille/cmd/ingest/internal/source"
 )
 
 // Column says what a column holds: First, Last or Network, or a field of a
@@ -72,7 +74,7 @@ var columnNames = func() map[string]Column {
 	add(ContinentCode, "continent_code")
 	add(ContinentName, "continent_name")
 	add(Country, "")
-	add(CountryCode, "country_code country_iso_code iso_code cc")
+	add(CountryCode, "country_code country_iso_code iso_code alpha2code alpha_2 iso2 cc")
 	add(CountryName, "country_name")
 	add(Region, "")
 	add(RegionCode, "region_code subdivision_1_iso_code")
@@ -94,6 +96,11 @@ var columnNames = func() map[string]Column {
 	for name := range strings.FieldsSeq(traits) {
 		add(Column("traits."+name), name)
 	}
+	add("traits.is_anonymous_vpn", "vpn is_vpn")
+	add("traits.is_hosting_provider", "hosting is_hosting")
+	add("traits.is_public_proxy", "proxy is_proxy")
+	add("traits.is_satellite_provider", "satellite is_satellite")
+	add("traits.is_tor_exit_node", "tor is_tor")
 	m[string(Skip)] = Skip
 	return m
 }()
@@ -157,6 +164,31 @@ func check(columns []Column) error {
 	return nil
 }
 
+// columnName is the name in a header, however its words are set apart.
+func columnName(f []byte) string {
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(string(f))))
+}
+
+// leftOver says which of a header's columns are no fields that we know.
+func leftOver(header [][]byte, columns []Column) string {
+	var kept, left []string
+	for i, c := range columns {
+		if strings.HasPrefix(string(c), Extra) {
+			kept = append(kept, source.Excerpt(header[i]))
+		} else if c == Skip && columnName(header[i]) != string(Skip) {
+			left = append(left, source.Excerpt(header[i]))
+		}
+	}
+	var says []string
+	if kept != nil {
+		says = append(says, "kept as extra: "+strings.Join(kept, ", "))
+	}
+	if left != nil {
+		says = append(says, "not read: "+strings.Join(left, ", "))
+	}
+	return strings.Join(says, "; ")
+}
+
 // isHeader reports whether a line names columns: its first field, which would be
 // an address, is a word. No address is, for an IPv6 address has colons.
 func isHeader(fields [][]byte) bool {
@@ -173,7 +205,7 @@ func named(header [][]byte) []Column {
 	columns := make([]Column, len(header))
 	known := 0
 	for i, f := range header {
-		name := strings.ToLower(string(f))
+		name := columnName(f)
 		c, ok := columnNames[name]
 		switch {
 		case ok && !slices.Contains(columns[:i], c):

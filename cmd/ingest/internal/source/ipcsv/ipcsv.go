@@ -70,6 +70,7 @@ type Table struct {
 	header bool
 
 	layout  string
+	guess   string
 	columns []Column
 	shape   *layout // nil when the columns were named
 	open    bool    // more fields than columns may come
@@ -98,6 +99,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	case len(fields) > 0 && isHeader(fields[0]):
 		t.header = true
 		t.columns, t.layout = named(fields[0]), "list with column names"
+		t.guess = leftOver(fields[0], t.columns)
 		fields = fields[1:]
 	}
 	if t.columns != nil {
@@ -105,7 +107,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 			slices.IndexFunc(t.columns, func(c Column) bool { return c != First && c != Last && c != Network && c != Skip }))
 		return t, nil
 	}
-	if t.shape = recognise(fields); t.shape == nil {
+	if t.shape, t.guess = recognise(fields); t.shape == nil {
 		return nil, fmt.Errorf("%s: %w; name them in a first line or by --columns, such as --columns first,last,country,-,city", name, ErrColumns)
 	}
 	t.layout, t.open = t.shape.name, t.shape.open
@@ -120,6 +122,17 @@ func (t *Table) Columns() []Column { return t.columns }
 
 // Layout names the kind of list, for people.
 func (t *Table) Layout() string { return t.layout }
+
+// Guess says what was inferred of the columns and not stated, and which columns
+// are not read, for people; "" when nothing was.
+func (t *Table) Guess() string { return t.guess }
+
+// IsGeofeed reports whether the list says what a geofeed does, and no more.
+func (t *Table) IsGeofeed() bool {
+	return slices.Contains(t.columns, Region) && !slices.ContainsFunc(t.columns, func(c Column) bool {
+		return !slices.Contains([]Column{Network, Country, CountryCode, Region, City, Postal, Skip}, c)
+	})
+}
 
 // sample tells by the first lines of a list how it is written, and returns the
 // fields of its first rows.
