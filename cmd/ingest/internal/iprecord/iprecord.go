@@ -393,15 +393,27 @@ func addCountry(r *ipgeo.Record) {
 	if c == nil {
 		return
 	}
-	// A source with names of its own says all it means to.
+	// A source with names of its own says all it means to, and one with an id more than
+	// the code.
+	from, to := 1, 1 // of implied
 	if len(r.Country.Names) == 0 {
+		if r.Country.GeoNameID == 0 {
+			from = 0
+		}
 		r.Country.IsInEuropeanUnion = r.Country.IsInEuropeanUnion || c.EU
 		r.Country.Names = c.names
 	}
 	if r.Continent.Code == "" && len(r.Continent.Names) == 0 && c.Continent != "" {
 		r.Continent.Code, r.Continent.Names = c.Continent, c.continent
+		to = 2
+	}
+	if from < to {
+		r.Implied = implied[from:to]
 	}
 }
+
+// implied are the fields that the code of a country tells. Records share it.
+var implied = []string{"country", "continent"}
 
 // SetCountry gives a record that has none a country, by its code, and reports
 // whether it is one.

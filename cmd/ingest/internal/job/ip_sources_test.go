@@ -426,6 +426,12 @@ func TestIPAsItIsMeant(t *testing.T) {
 		"a region of another country": {[]string{"9.0.0.0/24,PR,US-PR,San Juan,\n9.0.1.0/24,US,US-NY,,\n"}, map[string]string{"9.0.0.1": `{"city":{"names":{"en":"San Juan"}},"continent"`},
 			iprecord.ReasonRegion + " 1, first line 1"},
 		"the same network again": {[]string{"9.0.0.0/24,US,US-CA,Fresno,\n9.0.0.0/24,DE,DE-BE,Berlin,\n"}, map[string]string{"9.0.0.1": `"en":"Fresno"`}, reasonAgain + " 1, first line 2"},
+		"a feed before a database of another city": {[]string{"9.0.0.0/24,GB,GB-EDH,Edinburgh,\n", "network,country,region,city,postal,latitude,longitude,accuracy_radius\n9.0.0.0/16,GB,GB-ENG,London,E1,51.5,-0.1,10\n"},
+			map[string]string{"9.0.0.1": `{"city":{"names":{"en":"Edinburgh"}},"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"GB","names":{"en":"United Kingdom"}},"subdivisions":[{"iso_code":"EDH"}]}`,
+				"9.0.1.1": `"accuracy_radius":10,"latitude":51.5`}, ""},
+		"a bare code before names": {[]string{"9.0.0.0/24,GB,,,\n", "network,country,country_name\n9.0.0.0/16,GB,Britain\n"}, map[string]string{"9.0.0.1": `"names":{"en":"Britain"}`}, ""},
+		"two lists of systems": {[]string{"network,asn\n9.0.0.0/24,13335\n", "network,asn,as_name\n9.0.0.0/16,3320,Any AG\n"},
+			map[string]string{"9.0.0.1": `{"traits":{"autonomous_system_number":13335}}`, "9.0.1.1": `"Any AG"`}, ""},
 		"flags of a list": {[]string{"network,vpn,relay,is_hosting,is_shop\n9.0.0.0/24,true,false,1,no\n"},
 			map[string]string{"9.0.0.1": `{"traits":{"is_anonymous_vpn":true,"is_hosting_provider":true}}`}, ""},
 	} {
