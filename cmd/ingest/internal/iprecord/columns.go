@@ -91,12 +91,16 @@ func countryCell(d *draft, _ string, v any) error {
 
 // regionCell reads an ISO 3166-2 code, with its country or without, or else a name.
 func regionCell(d *draft, path string, v any) error {
-	s := string(v.(cell))
+	var s string
+	if err := text(func(*draft) *string { return &s })(d, path, v); err != nil {
+		return err
+	}
 	if ipcsv.IsRegion(s) {
 		d.region = strings.ToUpper(s)
-		return nil
+	} else {
+		setName(&subdivision(d, 0).Names, "en", s)
 	}
-	return english(region(0))(d, path, v)
+	return nil
 }
 
 // Record makes a record of a row. The error is a *Refusal, or beside a record a

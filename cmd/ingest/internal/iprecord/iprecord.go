@@ -442,8 +442,11 @@ func (d *draft) place() error {
 	return nil
 }
 
-// keep keeps a value that no field takes.
+// keep keeps a value that no field takes, unless it is no text at all.
 func (d *draft) keep(name string, v any) {
+	if v == "" {
+		return
+	}
 	if d.Extra == nil {
 		d.Extra = map[string]any{}
 	}

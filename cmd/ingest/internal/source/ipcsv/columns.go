@@ -69,7 +69,7 @@ var columnNames = func() map[string]Column {
 	}
 	add(First, "start from start_ip ip_start range_start ip_range_start ip_from first_ip")
 	add(Last, "end to end_ip ip_end range_end ip_range_end ip_to last_ip")
-	add(Network, "cidr prefix ip_prefix")
+	add(Network, "cidr prefix ip_prefix ip subnet")
 	add(Continent, "")
 	add(ContinentCode, "continent_code")
 	add(ContinentName, "continent_name")
@@ -85,8 +85,8 @@ var columnNames = func() map[string]Column {
 	add(Postal, "postal postcode postal_code zip zip_code zipcode")
 	add(Latitude, "latitude lat")
 	add(Longitude, "longitude lng lon long")
-	add(Radius, "accuracy_radius")
-	add(Metro, "metro_code")
+	add(Radius, "accuracy_radius radius")
+	add(Metro, "metro_code dma_code")
 	add(TimeZone, "timezone time_zone tz")
 	add(ASN, "asn as_number autonomous_system_number")
 	add(ASOrganization, "as_name as_org as_organization as_description asn_name org autonomous_system_organization")
@@ -96,6 +96,9 @@ var columnNames = func() map[string]Column {
 	for name := range strings.FieldsSeq(traits) {
 		add(Column("traits."+name), name)
 	}
+	add("traits.isp", "carrier_name carrier")
+	add("traits.mobile_country_code", "mcc")
+	add("traits.mobile_network_code", "mnc")
 	add("traits.is_anonymous_vpn", "vpn is_vpn")
 	add("traits.is_hosting_provider", "hosting is_hosting")
 	add("traits.is_public_proxy", "proxy is_proxy")
@@ -203,15 +206,12 @@ func named(header [][]byte) []Column {
 		return nil
 	}
 	columns := make([]Column, len(header))
-	known := 0
 	for i, f := range header {
 		name := columnName(f)
 		c, ok := columnNames[name]
 		switch {
 		case ok && !slices.Contains(columns[:i], c):
-			if columns[i] = c; c != First && c != Last && c != Network && c != Skip {
-				known++
-			}
+			columns[i] = c
 		case name == "" || len(name) > maxName || slices.Contains(columns[:i], Extra+Column(name)):
 			columns[i] = Skip
 		default:
@@ -228,7 +228,14 @@ func named(header [][]byte) []Column {
 	} else if i := slices.Index(columns, First); i >= 0 && !slices.Contains(columns, Last) {
 		columns[i] = Network
 	}
-	if known == 0 || check(columns) != nil {
+	// A name is that of the system, and then its domain is the owner's.
+	if i := slices.Index(columns, Extra+"name"); i >= 0 && slices.Contains(columns, ASN) && !slices.Contains(columns, ASOrganization) {
+		columns[i] = ASOrganization
+		if i = slices.Index(columns, "traits.domain"); i >= 0 {
+			columns[i] = Extra + "domain"
+		}
+	}
+	if check(columns) != nil {
 		return nil
 	}
 	return columns
