@@ -308,6 +308,8 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 			err := fmt.Errorf("%s: no range in it can be read; it was taken for a %s", s.path(), s.kind())
 			if bad := in.tally.Err(); bad != nil {
 				err = fmt.Errorf("%w: %w", err, bad)
+			} else if e := in.tally.example(); e != nil {
+				err = fmt.Errorf("%w; the first that is bad: %w", err, e)
 			}
 			return err
 		}

@@ -293,9 +293,13 @@ func (t *Tally) Err() error {
 	if t.bad == 0 || float64(t.bad) <= t.max*float64(t.good+t.bad) || t.max > 0 && t.bad <= t.floor && t.bad < t.good {
 		return nil
 	}
-	e := &TooManyBadError{Bad: t.bad, Records: t.good + t.bad, Max: t.max}
+	return &TooManyBadError{Bad: t.bad, Records: t.good + t.bad, Max: t.max, Example: t.example()}
+}
+
+// example is a bad record of the most frequent reason, nil without any.
+func (t *Tally) example() (e *source.BadRecord) {
 	for _, reason := range t.byCount() {
-		if e.Example = t.reasons[reason].examples[0]; !t.excuses(e.Example) {
+		if e = t.reasons[reason].examples[0]; !t.excuses(e) {
 			break
 		}
 	}

@@ -96,7 +96,7 @@ var columnNames = func() map[string]Column {
 	for name := range strings.FieldsSeq(traits) {
 		add(Column("traits."+name), name)
 	}
-	add("traits.isp", "carrier_name carrier")
+	add("traits.isp", "carrier_name")
 	add("traits.mobile_country_code", "mcc")
 	add("traits.mobile_network_code", "mnc")
 	add("traits.is_anonymous_vpn", "vpn is_vpn")
@@ -212,6 +212,8 @@ func named(header [][]byte) []Column {
 		switch {
 		case ok && !slices.Contains(columns[:i], c):
 			columns[i] = c
+		case strings.HasPrefix(name, Extra) && len(name) > len(Extra) && len(name) <= maxName && !slices.Contains(columns[:i], Column(name)): // as export writes what is called like a field
+			columns[i] = Column(name)
 		case name == "" || len(name) > maxName || slices.Contains(columns[:i], Extra+Column(name)):
 			columns[i] = Skip
 		default:

@@ -97,7 +97,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 		at := max(slices.Index(columns, First), slices.Index(columns, Network))
 		t.header = len(fields) > 0 && at < len(fields[0]) && isHeader(fields[0][at:])
 	case len(fields) > 0 && isHeader(fields[0]):
-		t.header = true
+		t.header = len(fields) > 1 // a word alone is a message, and no header
 		t.columns, t.layout = named(fields[0]), "list with column names"
 		t.guess = leftOver(fields[0], t.columns)
 		fields = fields[1:]
@@ -137,7 +137,7 @@ func (t *Table) IsGeofeed() bool {
 // sample tells by the first lines of a list how it is written, and returns the
 // fields of its first rows.
 func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
-	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: true}
+	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: true, UTF8: true}
 	in := delimited.New(bytes.NewReader(lines), "", format)
 	first := true
 	for range sampled {

@@ -101,7 +101,7 @@ func TestRead(t *testing.T) {
 			"1! quotes are not closed or not alone in their field", "2! quotes are not closed or not alone in their field", "3 1.0.0.0-1.0.0.255 AU"}},
 		{"long line", "# x\n" + strings.Repeat("x", 3*MaxLine) + "\n1.0.0.0,1.0.0.255,AU\n" + strings.Repeat("y", MaxLine), []string{
 			"2! line is too long", "3 1.0.0.0-1.0.0.255 AU", "4! line is too long"}},
-		{"control bytes", "1.0.0.0,1.0.0.\x00,AU\n\xff,\xfe,\xfd\n", []string{"1! not an IP address", "2! not an IP address"}},
+		{"control bytes", "1.0.0.0,1.0.0.\x00,AU\n\xff,\xfe,\xfd\n", []string{"1! not an IP address", "2! not UTF-8"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if d := cmp.Diff(tc.want, lines(t, tc.text)); d != "" {
@@ -202,6 +202,7 @@ func TestLayouts(t *testing.T) {
 		{"geofeed (RFC 8805) with names of regions", "9.0.0.0/24,EC,Azuay,Cuenca,010101\n", []string{"1 9.0.0.0-9.0.0.255 EC|Azuay|Cuenca|010101"}, "country region city.names.en postal.code"},
 		{"list with column names", "network,asn,domain,name,type\n9.0.0.0/24,AS64500,e.net,Any Net,isp\n", []string{"2 9.0.0.0-9.0.0.255 |AS64500|e.net|Any Net|isp"},
 			"network traits.autonomous_system_number extra.domain traits.autonomous_system_organization extra.type"},
+		{"list with column names", "ip,extra.domain\n9.0.0.1,Any\n", []string{"2 9.0.0.1-9.0.0.1 |Any"}, "network extra.domain"},
 		{"list with column names", "ip,service\n9.0.0.1,Any\n", []string{"2 9.0.0.1-9.0.0.1 |Any"}, "network extra.service"},
 		{"list with column names", "IP Prefix,alpha2code,VPN,is-hosting\n9.0.0.0/24,NL,true,no\n", []string{"2 9.0.0.0-9.0.0.255 |NL|true|no"},
 			"network country.iso_code traits.is_anonymous_vpn traits.is_hosting_provider"},

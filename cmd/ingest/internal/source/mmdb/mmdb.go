@@ -4,6 +4,7 @@ package mmdb
 
 import (
 	"archive/tar"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -176,15 +177,11 @@ func IsTar(f *source.File) bool {
 }
 
 // IsDatabase reports whether the unpacked bytes of a file look like a
-// database, or at least not like text: a search tree, or none, comes first.
+// database, or at least not like text in any character set: a search tree, or none,
+// comes first.
 func IsDatabase(f *source.File) bool {
 	head, _ := f.Reader().Peek(512)
-	for _, c := range head {
-		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
-			return true
-		}
-	}
-	return len(head) > 0 && !utf8.Valid(head[:max(0, len(head)-utf8.UTFMax)])
+	return bytes.ContainsFunc(head, func(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' })
 }
 
 // maxMembers bounds the members of a tar archive looked at.
