@@ -8,8 +8,8 @@
 //
 // Both addresses are included in their range. They are dotted, in any spelling
 // of IPv6, or decimal numbers: two numbers below 2³² are IPv4 addresses, and if
-// either is larger both are IPv6. A network in place of the first address
-// stands for both. Fields between commas may be quoted, lines end in LF or
+// either is larger both are IPv6. A network, or both addresses with a hyphen between
+// them, in place of the first address stands for both. Fields between commas may be quoted, lines end in LF or
 // CRLF, blank lines and lines that begin with # are comments, and a line of
 // column names may come first. Without one the columns are recognised by what
 // they hold: see layouts.
@@ -97,8 +97,8 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 		at := max(slices.Index(columns, First), slices.Index(columns, Network))
 		t.header = len(fields) > 0 && at < len(fields[0]) && isHeader(fields[0][at:])
 	case len(fields) > 0 && isHeader(fields[0]):
-		t.header = len(fields) > 1 // a word alone is a message, and no header
 		t.columns, t.layout = named(fields[0]), "list with column names"
+		t.header = t.columns != nil || len(fields) > 1 // words alone are a message, and no header
 		t.guess = leftOver(fields[0], t.columns)
 		fields = fields[1:]
 	}
@@ -194,7 +194,7 @@ func (t *Table) Records() iter.Seq2[Record, error] {
 func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []byte) {
 	whole := func() []byte { return bytes.Join(fields, []byte{','}) }
 	if t.shape != nil {
-		values, network := fields, bytes.IndexByte(fields[0], '/') >= 0 || t.shape.network
+		values, network := fields, isWhole(fields[0]) || t.shape.network
 		if network {
 			values = values[1:]
 		} else if len(values) > 1 {
@@ -220,7 +220,7 @@ func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []by
 	// A network may also stand in the column of first addresses, the last left
 	// empty.
 	last := slices.Index(t.columns, Last)
-	if last >= 0 && len(fields[last]) == 0 && bytes.IndexByte(fields[first], '/') >= 0 {
+	if last >= 0 && len(fields[last]) == 0 && isWhole(fields[first]) {
 		network = true
 	}
 	if reason, detail = parse(fields, first, last, network, rec); reason != "" {
@@ -265,8 +265,16 @@ func parse(fields [][]byte, first, last int, network bool, rec *Record) (reason 
 	return "", nil
 }
 
-// parseNetwork reads a network, or an address that is one alone.
+// isWhole reports whether a field has both ends of a range.
+func isWhole(s []byte) bool { return bytes.ContainsAny(s, "/-") }
+
+// parseNetwork reads a network, a range with a hyphen, or an address that is one alone.
 func parseNetwork(s []byte) (first, last netip.Addr, reason string) {
+	if a, b, ok := bytes.Cut(s, []byte{'-'}); ok {
+		var rec Record
+		reason, _ = parse([][]byte{bytes.TrimSpace(a), bytes.TrimSpace(b)}, 0, 1, false, &rec)
+		return rec.First, rec.Last, reason
+	}
 	if bytes.IndexByte(s, '/') < 0 {
 		a, _, reason := parseAddr(s)
 		return a, a, reason

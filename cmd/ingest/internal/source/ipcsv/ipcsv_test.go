@@ -76,6 +76,9 @@ func TestRead(t *testing.T) {
 			"3 2001:200::-2001:200:ffff:ffff:ffff:ffff:ffff:ffff JP",
 			"4 ::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ZZ", "5 0.0.0.0-255.255.255.255 ZZ"}},
 		{"network named", "network,geoname_id,country_iso_code\n1.0.0.0/24,2077456,AU\n1.0.1.0,x,AU\n", []string{"2 1.0.0.0-1.0.0.255 |2077456|AU", "3 1.0.1.0-1.0.1.0 |x|AU"}},
+		{"a range in one column", "1.0.0.0-1.0.0.255,AU\n1.0.1.0 - 1.0.1.3,CN\n2001:200::-2001:200::1,JP\n", []string{
+			"1 1.0.0.0-1.0.0.255 AU", "2 1.0.1.0-1.0.1.3 CN", "3 2001:200::-2001:200::1 JP"}},
+		{"a range in a named column", "range,network,country\nx,4294967296-4294967297,AU\nx,1.0.0.0-,AU\n", []string{"2 ::1:0:0-::1:0:1 x||AU", "3! not an IP address"}},
 		{"bad network", "1.0.0.0/33,AU\n1.0.0.0/,AU\n/,AU\n", []string{"1! not an IP address", "2! not an IP address", "3! not an IP address"}},
 		{"network alone", "1.0.0.0/24\n", []string{notKnown}},
 		{"IPv6 in full", "2001:0200:0000:0000:0000:0000:0000:0000,2001:0200:ffff:ffff:ffff:ffff:ffff:ffff,JP\n",

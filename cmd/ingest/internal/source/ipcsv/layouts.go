@@ -159,7 +159,7 @@ func (l *layout) guess(rows [][][]byte) string {
 // split parts the addresses of a row from the rest, and says whether they are
 // one network, or one address alone.
 func split(fields [][]byte) (values [][]byte, network, alone, ok bool) {
-	if bytes.IndexByte(fields[0], '/') >= 0 {
+	if isWhole(fields[0]) {
 		_, _, reason := parseNetwork(fields[0])
 		return fields[1:], true, false, reason == ""
 	}
