@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"net/netip"
 	"path/filepath"
@@ -152,7 +153,7 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 		}
 		known := c.keeper()
 		m := listMaker{cols: *cols, c: c}
-		lines := map[[2]netip.Addr]int{}
+		lines, seed := map[uint64]int{}, maphash.MakeSeed() // by a hash that nobody can aim at
 		for r, err := range ahead(made) {
 			if err != nil {
 				if !yield(ipRange{}, err) {
@@ -175,7 +176,7 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 			before := v.record.Size()
 			rng, err := v.ipRange(r.first, r.last, label, r.line)
 			if err == nil && len(lines) < maxAgain {
-				addrs := [2]netip.Addr{r.first, r.last}
+				addrs := maphash.Comparable(seed, [2]netip.Addr{r.first, r.last})
 				if line := lines[addrs]; line > 0 {
 					rng.lost = &source.BadRecord{Source: label, Line: r.line, Reason: reasonAgain, Detail: fmt.Sprintf("%s to %s, as in line %d", r.first, r.last, line)}
 				} else {
