@@ -25,7 +25,8 @@ type pointsCmd struct {
 	ID          string     `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point."`
 	Name        string     `env:"QUADRILLE_POINTS_NAME" placeholder:"COLUMN" help:"The column or property that becomes the property name."`
 	Lat         string     `env:"QUADRILLE_POINTS_LAT" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
-	Lon         string     `env:"QUADRILLE_POINTS_LON" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees."`
+	Lon         string     `env:"QUADRILLE_POINTS_LON" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees; that of --lat again where it has positions."`
+	AxisOrder   string     `env:"QUADRILLE_POINTS_AXIS_ORDER" enum:",lat-lon,lon-lat" default:"" placeholder:"ORDER" help:"The order of two numbers in one column, lat-lon or lon-lat. Left out, [a, b] has the longitude first, and a,b and (a, b) the latitude."`
 	Type        []typeFlag `env:"QUADRILLE_POINTS_TYPE" sep:";" placeholder:"PROPERTY=TYPE" help:"The type of a property: text, number, boolean, time, texts or any; repeatable. Left out, it is found from the values. In the environment several are separated by semicolons."`
 	Layer       string     `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
 	Title       string     `env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
@@ -55,9 +56,9 @@ FILE is, whatever its name, one of these, with positions in degrees (WGS84; NAD8
 
 Tables and other files do not mix. A MultiPoint of one position is a point; other geometries are bad records.
 
-Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng, long, longitude, x, …), or one column wkt or geometry with POINT(lon lat), or location or coordinates with "lat,lon". The id is the column id, _id, identifier, uuid, key, osm_id, code or one of a few more. The columns taken are printed. All other columns with a name become properties. An empty cell is no property. A column whose texts all are numbers becomes numbers, and so it is with true and false and with times (2026-01-31T12:00:00Z or 2026-01-31).
+Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng, long, longitude, x, …), or one column with positions, called wkt, geometry, geo_point_2d, location, coordinates or so: POINT(lon lat), a geometry of GeoJSON or of PostGIS, "lat,lon" or "[lon, lat]", whose order --axis-order changes. The first position read is printed. The id is the column id, _id, identifier, uuid, guid, osm_id or stop_id, or key, code or ident if they tell the points apart. The columns taken are printed. All other columns with a name become properties. An empty cell is no property. A column of whose texts 99 of 100 are numbers becomes numbers, unless they look like codes (007, 10E2), and so it is with true and false and with times (2026-01-31T12:00:00Z or 2026-01-31).
 
-The id of a feature is its own, or else the property id. Points without an id, where no column is one, get the number of their record: 1, 2, 3 and so on over all files. Of points with one id the first is taken; the others are bad records.
+The id of a feature is its own, or else the property id, and of a row of a GeoPackage its primary key. Points without an id, where no column is one, get the number of their record: 1, 2, 3 and so on over all files. Of points with one id the first is taken; the others are bad records.
 
 With --into-live the points are put into a live collection of a running tileserver, in place of those of the same ids. Points that the files lack stay in it. A point that the server refuses is a bad record.
 
@@ -124,7 +125,7 @@ func (c *pointsCmd) Run(s *session) error {
 	}
 	of := job.Collection{
 		Name: c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Search: c.Search, Stdin: os.Stdin,
-		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon},
+		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
 		Credit:  job.Credit{License: c.Licence, Attribution: c.Attribution},
 	}
 	if c.IntoLive == "" {

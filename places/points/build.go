@@ -23,7 +23,8 @@ type BuildOptions struct {
 	// from the points.
 	Schema Schema
 	// Text says that all properties are texts, as those of tables are. Those that look
-	// like numbers, booleans or times in all points then become such.
+	// like numbers, booleans or times in 99 of 100 points then become such, and other values of
+	// theirs are left out; [Learner.Odd] tells them.
 	Text bool
 	// Memory bounds what sorting holds, in bytes, and TempDir is where it puts the rest.
 	Memory  int64
@@ -137,6 +138,7 @@ func (b *builder) add(p *Point) error {
 		return err
 	}
 	if b.opts.Text {
+		b.learner.At = p.Line
 		b.learner.LearnText(b.properties)
 	} else {
 		b.learner.Learn(b.properties)
@@ -208,7 +210,7 @@ func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
 		b.meta.Points++
 		key = key[:len(key)-sortTail]
 		var err error
-		if b.properties, err = b.meta.Schema.Convert(b.properties[:0], value[valueHead:]); err != nil {
+		if b.properties, err = b.meta.Schema.ConvertMost(b.properties[:0], value[valueHead:]); err != nil {
 			return fmt.Errorf("point %q: %w", key[keyHead:], err)
 		}
 		c := counted{position{

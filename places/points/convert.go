@@ -26,7 +26,12 @@ func typeError(format string, args ...any) error {
 // A member is left out if its text is empty and its field has neither the type
 // text nor any, if its text splits into nothing, or if it is an empty list and
 // its field is no list. Null stays, and so do members that the schema lacks.
-func (s Schema) Convert(dst, object []byte) ([]byte, error) {
+func (s Schema) Convert(dst, object []byte) ([]byte, error) { return s.convert(dst, object, false) }
+
+// ConvertMost is Convert that leaves out members that have not the type of their field.
+func (s Schema) ConvertMost(dst, object []byte) ([]byte, error) { return s.convert(dst, object, true) }
+
+func (s Schema) convert(dst, object []byte, most bool) ([]byte, error) {
 	out := append(dst, '{')
 	start := len(out)
 	for w := (walker{object}); ; {
@@ -46,7 +51,9 @@ func (s Schema) Convert(dst, object []byte) ([]byte, error) {
 		out = appendMember(out, start, name, nil)
 		valueStart := len(out)
 		var reason string
-		if out, reason = appendTyped(out, value, t); reason != "" {
+		if out, reason = appendTyped(out, value, t); reason != "" && most {
+			out = out[:valueStart]
+		} else if reason != "" {
 			return dst, typeError("%s: %s", textOf(name), reason)
 		}
 		if len(out) == valueStart {

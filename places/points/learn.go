@@ -2,8 +2,10 @@ package points
 
 import (
 	"bytes"
+	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"quadrille/internal/instant"
 	"quadrille/internal/jsontext"
@@ -11,6 +13,7 @@ import (
 
 // Learner finds the schema of points from their properties.
 type Learner struct {
+	At       int64 // where the object that is learned next stands, which Odd tells
 	columns  []column
 	index    map[string]int // of columns, by their names
 	expected int            // the column that the next member probably has
@@ -25,7 +28,22 @@ type column struct {
 	kinds    kinds  // of its values; once none is left, of the last ones
 	seen     bool   // of what is declared: a point had it
 	counts   [kindCount]int64
+	// Of a table: where the first value of each kind stands, and how numbers are written.
+	first [kindCount]int64
+	forms forms
 }
+
+// forms tell codes from numbers.
+type forms uint8
+
+const (
+	formCode     forms = 1 << iota // a zero or a plus comes first, or one at the end of a version counts
+	formExponent                   // digits, E and digits, as 10E2
+	formReal                       // with a point or a minus, as codes are not
+)
+
+// maxTexts is how many texts, with nothing else before them, make a column text.
+const maxTexts = 1 << 10
 
 // kinds is the set of what the values of a column are.
 type kinds uint8
@@ -217,8 +235,8 @@ func kindOf(value []byte, have kinds) kinds {
 }
 
 // LearnText takes in a row of a table, whose values are all text. A column
-// whose texts are all numbers has numbers, and so on for true and false and for
-// times. Empty texts say nothing about a type.
+// of whose texts 99 of 100 are numbers has numbers, and so on for true and false and for
+// times. One with codes of digits has text. Empty texts say nothing about a type.
 func (l *Learner) LearnText(object []byte) {
 	l.expected = 0
 	for w := (walker{object}); ; {
@@ -226,13 +244,72 @@ func (l *Learner) LearnText(object []byte) {
 		if !ok {
 			return
 		}
-		if c := l.column(name); c != nil && c.declared == "" {
-			c.kinds |= fromTable
-			if isText(value) && c.kinds&kindText == 0 {
-				c.kinds |= kindOfText(bytes.TrimSpace(textOf(value)))
-			}
+		c := l.column(name)
+		if c == nil || c.declared != "" {
+			continue
+		}
+		if c.kinds |= fromTable; !isText(value) || c.counts[0] >= maxTexts && c.kinds == kindText|fromTable {
+			continue
+		}
+		text := bytes.TrimSpace(textOf(value))
+		kind := kindOfText(text)
+		if kind == 0 {
+			continue
+		}
+		c.kinds |= kind
+		c.forms |= formsOf(c.name, text, kind)
+		i := bits.TrailingZeros8(uint8(kind))
+		if kind == kindComma {
+			i = 0 // a text
+		}
+		if c.counts[i]++; c.counts[i] == 1 {
+			c.first[i] = l.At
 		}
 	}
+}
+
+func formsOf(column string, text []byte, kind kinds) forms {
+	exponent := bytes.IndexAny(text, "eE")
+	switch {
+	case kind == kindText && len(bytes.TrimLeft(text, "+0123456789")) == 0:
+		return formCode
+	case kind != kindNumber:
+	case bytes.ContainsAny(text, ".-"):
+		if column = strings.ToLower(column); text[len(text)-1] == '0' && (strings.HasSuffix(column, `code"`) || strings.HasSuffix(column, `version"`)) {
+			return formCode
+		}
+		return formReal
+	case exponent > 0 && text[exponent+1] != '+':
+		return formExponent
+	}
+	return 0
+}
+
+// Odd is what values of a table have not the type of most of their column.
+type Odd struct {
+	Field
+	Count, Of int64 // of them, and of all values of the column
+	At        int64 // of the first
+}
+
+// Odd returns the fields of tables some of whose values have another type.
+func (l *Learner) Odd() (odd []Odd) {
+	for i := range l.columns {
+		c := &l.columns[i]
+		o := Odd{Field: Field{Name: string(textOf([]byte(c.name))), Type: c.typ()}, At: math.MaxInt64}
+		if c.declared != "" || c.kinds&fromTable == 0 || o.Type == Text {
+			continue
+		}
+		for kind, n := range c.counts {
+			if o.Of += n; n > 0 && typeOfKinds(1<<kind) != o.Type {
+				o.Count, o.At = o.Count+n, min(o.At, c.first[kind])
+			}
+		}
+		if o.Count > 0 {
+			odd = append(odd, o)
+		}
+	}
+	return odd
 }
 
 func kindOfText(text []byte) kinds {
@@ -277,11 +354,21 @@ func (c *column) typ() Type {
 	if c.declared != "" {
 		return c.declared
 	}
-	t := typeOfKinds(c.kinds &^ fromTable)
-	if t == Any && c.kinds&fromTable != 0 {
-		return Text
+	if c.kinds&fromTable == 0 {
+		return typeOfKinds(c.kinds)
 	}
-	return t
+	if c.forms&formCode == 0 && c.forms&(formExponent|formReal) != formExponent {
+		var all int64
+		for _, n := range c.counts {
+			all += n
+		}
+		for kind, n := range c.counts {
+			if n > 0 && n >= (99*all+99)/100 {
+				return typeOfKinds(1 << kind)
+			}
+		}
+	}
+	return Text
 }
 
 func typeOfKinds(k kinds) Type {

@@ -58,6 +58,11 @@ func TestLearnText(t *testing.T) {
 	for values, want := range map[string]Type{
 		"1|2.5|": Number, "-1|.5|5.|1e3|0|0.5": Number, "01234": Text, "1|01": Text, "+49": Text, "1,5": Text, "1e999": Text, "NaN": Text, "0x10": Text,
 		"true|FALSE|": Boolean, "yes|no": Text, "true|1": Text, "2026-01-01|2026-01-01T00:00:00.5Z": Time, "2026-01-01|x": Text, "2026-13-01": Text, "||": Text, " 5 | ": Number, "x|5": Text,
+		// Codes of digits.
+		"10E2|12E4": Text, "101|10e2": Text, "10E2|1.5": Number, "10E2|-1": Number, "1E+2": Number, "+1|1": Text,
+		// 99 of 100 decide, but not over codes.
+		"x" + strings.Repeat("|1.5", 99): Number, "x|1,5" + strings.Repeat("|1", 99): Text, "01" + strings.Repeat("|10", 200): Text,
+		strings.Repeat("true|", 99) + "maybe": Boolean, strings.Repeat("2026-01-01|", 199) + "-": Time, strings.Repeat("x|", 2000) + "1": Text,
 	} {
 		l := NewLearner(nil)
 		for v := range strings.SplitSeq(values, "|") {
@@ -78,6 +83,33 @@ func TestLearnText(t *testing.T) {
 		if l.Commas("w") {
 			t.Error("there is no w")
 		}
+	}
+}
+
+func TestOdd(t *testing.T) {
+	l := NewLearner(Schema{{"told", Text}})
+	for i := range 200 {
+		l.At = int64(i)
+		n, v := "1.5", "1.1"
+		if i == 150 {
+			n = "n/a"
+		}
+		if i == 199 {
+			n, v = "true", "1.10"
+		}
+		l.LearnText(compact(t, fmt.Sprintf(`{"n":%q,"App version":%q,"told":%q,"t":"x","e":""}`, n, v, n)))
+	}
+	want := []Odd{{Field: Field{"n", Number}, Count: 2, Of: 200, At: 150}}
+	if got := l.Odd(); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	s := l.Schema()
+	if got, _ := s.Lookup("App version"); got.Type != Text {
+		t.Errorf("%+v", s)
+	}
+	out, err := s.ConvertMost(nil, compact(t, `{"n":"n/a","told":"1.5","t":"x"}`))
+	if want := `{"told":"1.5","t":"x"}`; err != nil || string(out) != want {
+		t.Errorf("%s %v, want %s", out, err, want)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestNamedThingsExist(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllSubmatch(makefile, -1) {
 		targets = append(targets, string(m[1]))
 	}
-	flags := []string{"help", "version", "config", "keep", "grace", "scope", "no", "id", "name", "lat", "lon", "type", "into-live", "search", "private"}
+	flags := []string{"help", "version", "config", "keep", "grace", "scope", "no", "id", "name", "lat", "lon", "axis-order", "type", "into-live", "search", "private"}
 	for _, name := range slices.Concat(variables.Tileserver, variables.Ingest) {
 		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, variables.Prefix+"_"), "_", "-"))
 		flags = append(flags, flag, "no-"+flag)

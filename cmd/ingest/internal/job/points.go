@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/places"
 	"quadrille/places/points"
 )
 
@@ -55,7 +58,8 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		return dataset.Manifest{}, err
 	}
 	d := catalogue.Points(of.Name).Dataset
-	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, types: of.Types, tally: NewTally(o.MaxBad), dir: filepath.Join(c.Dir(), d.Name)}
+	near := func(p *points.Point) string { return nearest(ctx, c, p) }
+	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, types: of.Types, tally: NewTally(o.MaxBad), dir: filepath.Join(c.Dir(), d.Name), near: near}
 	defer func() { j.tally.Report(j.rep) }()
 	return publish(ctx, c, d, j.rep, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
 		defer func() { err = errors.Join(err, j.close()) }()
@@ -81,6 +85,26 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	})
 }
 
+// nearest tells the place that is published nearest to a point, so that people see what a
+// position was taken for. It is empty where there is none.
+func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
+	var meta places.Meta
+	g, err := current(ctx, c, catalogue.Places.Dataset, &meta)
+	if g == nil || err != nil {
+		return ""
+	}
+	defer func() { _ = g.Close() }() // only read
+	finder, err := places.Open(ctx, g.Store, meta)
+	if err != nil {
+		return ""
+	}
+	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.Lat, Lon: p.Lon, Limit: 1, Classes: []string{"P"}}, nil)
+	if err != nil || len(hits) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.0f km from %s, %s", hits[0].DistanceM/1000, hits[0].Name, hits[0].Country)
+}
+
 // Reasons of bad records.
 const (
 	reasonRange      = "latitude or longitude out of range"
@@ -104,8 +128,10 @@ type pointsJob struct {
 	files []*pointFile
 	temp  []string // files to remove
 
-	number  int64 // of records so far, bad ones among them
-	unnamed int64 // points that got their number as id
+	near    func(*points.Point) string // names the place at a point
+	first   *points.Point              // that is good
+	number  int64                      // of records so far, bad ones among them
+	unnamed int64                      // points that got their number as id
 	lost    lostProperties
 	swapped int64
 }
@@ -148,8 +174,14 @@ func (j *pointsJob) explain(f *pointFile, err error) error {
 		return err
 	}
 	advice := "put the longitude first in the coordinates of " + f.Path
-	if c := f.columns; f.format == pointsTable && c.Lat != c.Lon {
+	switch c := f.columns; {
+	case f.format != pointsTable:
+	case c.Lat != c.Lon:
 		advice = fmt.Sprintf("give --lat %q --lon %q", c.Lon, c.Lat)
+	case c.Order == pointtable.LatLon:
+		advice = "give --axis-order " + pointtable.LonLat
+	case c.Order == pointtable.LonLat:
+		advice = "give --axis-order " + pointtable.LatLon
 	}
 	if many == nil {
 		return fmt.Errorf("%s: %w in %d of the first %d records: %s", f.Path, err, j.swapped, j.number, advice)
@@ -174,6 +206,9 @@ func (j *pointsJob) checked(f *pointFile, records func(func(source.Point, error)
 			f.number++
 			if err == nil {
 				p, err = j.point(f, &rec)
+			}
+			if err == nil && j.first == nil {
+				j.first = &points.Point{Lat: p.Lat, Lon: p.Lon}
 			}
 			if err == nil {
 				j.lost.add(f.Path, rec.Line, rec.Lost)
@@ -251,10 +286,14 @@ func (j *pointsJob) duplicate(id string, at int64) error {
 	return nil
 }
 
+// place is the file and the line, or record, that a pointFile.place is of.
+func (j *pointsJob) place(at int64) (*pointFile, int) {
+	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1))
+}
+
 // leaveOut counts a point as bad that was good when it was read.
 func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
-	f := j.files[at>>pointFileShift]
-	line := int(at & (1<<pointFileShift - 1))
+	f, line := j.place(at)
 	if f.format == pointsJSON {
 		detail += fmt.Sprintf(", of feature number %d", line)
 	}
@@ -283,6 +322,11 @@ func (j *pointsJob) learned(l *points.Learner) error {
 			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
 		}
 	}
+	for _, odd := range l.Odd() {
+		f, line := j.place(odd.At)
+		j.rep.Note(fmt.Sprintf("%d of %d values of %s are bad and left out, since the others have the type %s; the first is %s:%d; --type %s=text keeps all",
+			odd.Count, odd.Of, source.Excerpt(odd.Name), odd.Type, f.Path, line, odd.Name))
+	}
 	if n := l.Unlisted(); n > 0 {
 		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", points.MaxFields, n))
 	}
@@ -292,13 +336,21 @@ func (j *pointsJob) learned(l *points.Learner) error {
 // note tells what was made of the files.
 func (j *pointsJob) note(meta *points.Meta) {
 	for _, f := range j.files {
-		if c := f.columns; f.format == pointsTable {
-			text := fmt.Sprintf("%s: latitude from %q, longitude from %q", filepath.Base(f.Path), c.Lat, c.Lon)
-			if c.ID != "" {
-				text += fmt.Sprintf(", id from %q", c.ID)
-			}
-			j.rep.Note(text)
+		var taken []string
+		if c := f.columns; f.format == pointsTable && c.Lat == c.Lon {
+			taken = append(taken, strings.TrimSuffix(fmt.Sprintf("positions from %q in the order %s", c.Lat, c.Order), " in the order "))
+		} else if f.format == pointsTable {
+			taken = append(taken, fmt.Sprintf("latitude from %q, longitude from %q", c.Lat, c.Lon))
 		}
+		if f.columns != nil && f.columns.ID != "" {
+			taken = append(taken, fmt.Sprintf("id from %q", f.columns.ID))
+		}
+		if taken != nil {
+			j.rep.Note(filepath.Base(f.Path) + ": " + strings.Join(taken, ", "))
+		}
+	}
+	if j.first != nil {
+		j.rep.Note(fmt.Sprintf("the first position is latitude %v, longitude %v%s", j.first.Lat, j.first.Lon, j.near(j.first)))
 	}
 	j.lost.note(j.rep)
 	if j.unnamed > 0 {
@@ -368,6 +420,53 @@ func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
 		}
 	}
 	return nil
+}
+
+// maxGuessed bounds the records that show whether a column is that of ids.
+const maxGuessed = 1 << 21
+
+// checkIDs looks whether the columns that only may be those of ids are. None is if more
+// records than are tolerated lack their id, or repeat one.
+func (j *pointsJob) checkIDs() error {
+	seed, seen := maphash.MakeSeed(), map[uint64]struct{}{}
+	var number, wrong float64
+	var column, first string
+	for _, f := range j.files {
+		if f.format == pointsJSON || j.of.Columns.ID != "" {
+			continue
+		}
+		err := j.readFormat(f, func(records iter.Seq2[source.Point, error], _ func()) error {
+			for p, err := range records {
+				if j.ctx.Err() != nil || number == maxGuessed || f.columns.ID == "" || f.columns.ID != f.key && !pointtable.MayBeID(f.columns.ID) {
+					break
+				}
+				var bad *source.BadRecord
+				if err != nil && (!errors.As(err, &bad) || bad.Reason != source.NoID) {
+					continue
+				}
+				before := len(seen)
+				if number++; err == nil {
+					seen[maphash.String(seed, p.ID)] = struct{}{}
+				} else {
+					p.Line = bad.Line
+				}
+				if len(seen) > before {
+					continue
+				}
+				if wrong++; wrong == 1 {
+					column, first = f.columns.ID, fmt.Sprintf("%s:%d", f.Path, p.Line)
+				}
+			}
+			return errEnough
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return err
+		}
+	}
+	if j.of.Columns.Certain = wrong > j.tally.max*number; j.of.Columns.Certain {
+		j.rep.Note(fmt.Sprintf("%q is no id: %.0f of %.0f records lack one or repeat one, the first is %s", column, wrong, number, first))
+	}
+	return j.ctx.Err()
 }
 
 // checkHeaders refuses types of columns that no table has, before the rows are read.

@@ -55,9 +55,10 @@ type pointFile struct {
 	match    func(name string) bool
 	format   pointFormat
 	modified time.Time
-	number   int64 // records so far
-	columns  pointtable.Columns
-	src      []dataset.Source // once it has been read
+	number   int64               // records so far
+	columns  *pointtable.Columns // that are taken, nil of GeoJSON; of a table known with its first record
+	key      string              // of the rows of a GeoPackage
+	src      []dataset.Source    // once it has been read
 }
 
 // place is where the record at hand stands. Lines of GeoJSON do not tell features
@@ -104,7 +105,10 @@ func (j *pointsJob) open(paths []string) error {
 		}
 		j.files = append(j.files, f)
 	}
-	return j.checkHeaders()
+	if err := j.checkHeaders(); err != nil {
+		return err
+	}
+	return j.checkIDs()
 }
 
 // close removes the copies.
@@ -276,8 +280,9 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 		if err := j.checkColumns(f, columns); err != nil {
 			return err
 		}
+		f.key = in.Key
 		report := func() { j.rep.Progress(Progress{Stage: stage, Done: in.Progress(), Total: in.Size, Unit: "records"}) }
-		if err := read(j.features(in.Features(j.ctx), columns), report); err != nil {
+		if err := read(j.features(f, in.Features(j.ctx), columns), report); err != nil {
 			return f.named(err)
 		}
 		if f.Path != stdinName {
@@ -290,15 +295,16 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 			return f.named(err)
 		}
 		defer in.Close()
-		if in.Note != "" {
-			j.rep.Note(in.Note)
-		}
 		columns := in.Columns()
 		if err := j.checkColumns(f, columns); err != nil {
 			return err
 		}
 		report := func() { j.rep.Progress(Progress{Stage: stage, Done: in.Progress(), Total: in.Size, Unit: "bytes"}) }
-		if err := read(j.features(in.Features(), columns), report); err != nil {
+		err = read(j.features(f, in.Features(), columns), report)
+		if in.Note != "" && !errors.Is(err, errEnough) {
+			j.rep.Note(in.Note)
+		}
+		if err != nil {
 			return f.named(err)
 		}
 		return f.describe(j.ctx, in.Paths)
@@ -314,8 +320,13 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 		err = read(geojson.ReadPoints(file, f.Path, names), report)
 	} else {
 		table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
+		f.columns = &table.Columns
 		err = read(table.Points(), report)
-		f.columns = table.Columns
+		for _, note := range table.Notes() {
+			if !errors.Is(err, errEnough) {
+				j.rep.Note(note)
+			}
+		}
 	}
 	if err != nil {
 		return err
@@ -349,11 +360,14 @@ func (f *pointFile) describe(ctx context.Context, paths []string) error {
 }
 
 // features makes points of features that have columns.
-func (j *pointsJob) features(seq iter.Seq2[source.Feature, error], columns []string) iter.Seq2[source.Point, error] {
-	id := j.of.Columns.ID
-	if id == "" {
-		id = pointtable.GuessID(columns)
+func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error], columns []string) iter.Seq2[source.Point, error] {
+	taken := j.of.Columns
+	if taken.ID == "" && !taken.Certain {
+		taken.ID = f.key
 	}
+	taken.FindID(columns)
+	f.columns = &taken
+	id := taken.ID
 	return func(yield func(source.Point, error) bool) {
 		for feature, err := range seq {
 			var p source.Point

@@ -26,7 +26,7 @@ const reasonRefused = "the server refuses it"
 // collection, which it makes if it is not there. Nothing is written unless all files
 // could be read. Points that the files lack stay.
 func PointsIntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o Options) (err error) {
-	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, types: of.Types, tally: NewTally(o.MaxBad)}
+	j := &pointsJob{ctx: ctx, rep: o.reporter(), of: of, types: of.Types, tally: NewTally(o.MaxBad), near: func(*points.Point) string { return "" }}
 	to.Note = j.rep.Note
 	client := liveclient.New(to)
 	there, err := client.Exists(ctx)
@@ -112,6 +112,7 @@ func (j *pointsJob) spool(o Options) (s *spooled, err error) {
 	}
 	var value []byte
 	err = j.read(func(p points.Point) error {
+		learner.At = p.Line
 		learn(p.Properties)
 		value = binary.BigEndian.AppendUint64(value[:0], uint64(p.Line))
 		value = binary.BigEndian.AppendUint64(value, math.Float64bits(p.Lat))
@@ -150,7 +151,7 @@ func (j *pointsJob) spool(o Options) (s *spooled, err error) {
 		}
 		first, last = false, append(last[:0], id...)
 		var err error
-		if properties, err = meta.Schema.Convert(properties[:0], value[spoolHead:]); err != nil {
+		if properties, err = meta.Schema.ConvertMost(properties[:0], value[spoolHead:]); err != nil {
 			return fmt.Errorf("point %q: %w", id, err)
 		}
 		text = jsontext.AppendString(append(text[:0], `{"type":"Feature","id":`...), string(id))

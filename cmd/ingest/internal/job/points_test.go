@@ -1,6 +1,7 @@
 package job
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -305,6 +306,7 @@ func TestPointsColumns(t *testing.T) {
 			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label"}},
 			want:  []string{`7 46 7 {"name":"One"}`},
 		},
+		"codes":           {files: []string{"id,lat,lon,n\na,46,7,10E2\nb,47,8,12E4\n"}, want: []string{`a 46 7 {"n":"10E2"}`, `b 47 8 {"n":"12E4"}`}},
 		"lines in quotes": {files: []string{"id,lat,lon,note\na,46,7,\"two\nlines\"\n"}, want: []string{`a 46 7 {"note":"two\u000alines"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -324,6 +326,150 @@ func TestPointsColumns(t *testing.T) {
 				if !slices.Contains(rep.notes, note) {
 					t.Errorf("no %q among %q", note, rep.notes)
 				}
+			}
+		})
+	}
+}
+
+// What a position was taken for shows in the place that it is near.
+func TestPointsNearPlace(t *testing.T) {
+	c, rep := newCatalog(t), &recorder{}
+	if _, err := Places(t.Context(), c, []PlaceInput{{Input: Input{Path: write(t, "places.txt", rowBern), Credit: GeoNames}}}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text := "id;location\nx;\na;[7.5, 46.9480]\nb;[8, 47]\n"
+	if _, err := Points(t.Context(), c, Collection{Name: "mine"}, []string{write(t, "file", text)}, Options{Reporter: rep, MaxBad: 0.5}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`file: positions from "location" in the order lon-lat, id from "id"`, "the first position is latitude 46.948, longitude 7.5, 4 km from Bern, CH"} {
+		if !slices.Contains(rep.notes, want) {
+			t.Errorf("no %q among %q", want, rep.notes)
+		}
+	}
+}
+
+// A column that only may be that of ids is none if it does not tell points apart.
+func TestPointsGuessedID(t *testing.T) {
+	keyed := func(id string) string {
+		path := write(t, "keyed.gpkg", string(geoPackage(t, shops(2), "shops")))
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(`ALTER TABLE shops RENAME TO old;
+CREATE TABLE shops (nr INTEGER PRIMARY KEY, geom POINT, ` + id + ` TEXT);
+INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	const unkeyed = "2 points have no id and got the number of their record; --id names the property that is the id"
+	for name, tc := range map[string]struct {
+		files []string
+		want  []string
+		note  string
+	}{
+		"unique":        {files: []string{"code,lat,lon\nA,1,1\n", "code,lat,lon\nB,bad,1\nB,2,2\n"}, want: []string{"A 1 1 {}", "B 2 2 {}"}},
+		"repeated":      {files: []string{"code,lat,lon\nA,1,1\nA,2,2\n"}, want: []string{`1 1 1 {"code":"A"}`, `2 2 2 {"code":"A"}`}, note: `"code" is no id: 1 of 2 records lack one or repeat one, the first is FILE0:3`},
+		"in two files":  {files: []string{"Code,lat,lon\nA,1,1\n", "Code,lat,lon\nA,2,2\n"}, want: []string{`1 1 1 {"Code":"A"}`, `2 2 2 {"Code":"A"}`}, note: `"Code" is no id: 1 of 2 records lack one or repeat one, the first is FILE1:2`},
+		"empty":         {files: []string{"ident,lat,lon\nA,1,1\n,2,2\n"}, want: []string{`1 1 1 {"ident":"A"}`, "2 2 2 {}"}, note: unkeyed},
+		"of a shape":    {files: []string{zipMembers(t, pointShapefile(shops(2)))}, want: []string{`s-000 46 7 {"brand":"Alpha \u0026 Co","open":false}`, `s-001 46.0625 7 {"brand":"Bravo; \"B\"","price":0.25,"open":true}`}},
+		"key":           {files: []string{keyed("id")}, want: []string{`8 46 7 {"id":"s-000"}`, `9 46.0625 7 {"id":"s-001"}`}, note: `0: id from "nr"`},
+		"keys of two":   {files: []string{keyed("id"), strings.ReplaceAll(keyed("id"), "s-00", "t-00")}, want: []string{`s-000 46 7 {"nr":8}`, `s-001 46.0625 7 {"nr":9}`, `t-000 46 7 {"nr":8}`, `t-001 46.0625 7 {"nr":9}`}, note: `"nr" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`},
+		"nothing other": {files: []string{keyed("code"), keyed("code")}, want: []string{`1 46 7 {"nr":8,"code":"s-000"}`, `2 46.0625 7 {"nr":9,"code":"s-001"}`, `3 46 7 {"nr":8,"code":"s-000"}`, `4 46.0625 7 {"nr":9,"code":"s-001"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var paths []string
+			for i, text := range tc.files {
+				paths = append(paths, write(t, fmt.Sprint(i), text))
+				tc.note = strings.ReplaceAll(tc.note, fmt.Sprint("FILE", i), paths[i])
+			}
+			c, rep := newCatalog(t), &recorder{}
+			if _, err := Points(t.Context(), c, Collection{Name: "mine"}, paths, Options{Reporter: rep, MaxBad: 0.34}); err != nil {
+				t.Fatal(err)
+			}
+			if d := gocmp.Diff(tc.want, answers(t, openPoints(t, c, "mine"))["all"]); d != "" {
+				t.Error(d)
+			}
+			if tc.note != "" && !slices.Contains(rep.notes, tc.note) {
+				t.Errorf("no %q among %q", tc.note, rep.notes)
+			}
+		})
+	}
+}
+
+// Of a column of numbers one text in a hundred is a bad value, and told.
+func TestPointsOddValues(t *testing.T) {
+	text := "id,lat,lon,n\n" + strings.Repeat("%d,46,7,1.5\n", 99) + "%d,46,7,n/a\n"
+	ids := make([]any, 100)
+	for i := range ids {
+		ids[i] = i
+	}
+	path := write(t, "file.csv", fmt.Sprintf(text, ids...))
+	want := `1 of 100 values of "n" are bad and left out, since the others have the type number; the first is ` + path + ":101; --type n=text keeps all"
+	c, rep := newCatalog(t), &recorder{}
+	m, err := Points(t.Context(), c, Collection{Name: "mine"}, []string{path}, Options{Reporter: rep})
+	if err != nil || m.Records["points"] != 100 || !slices.Contains(rep.notes, want) {
+		t.Errorf("%v %v %q", err, m.Records, rep.notes)
+	}
+	got := answers(t, openPoints(t, c, "mine"))["all"]
+	if !slices.Contains(got, "99 46 7 {}") || !slices.Contains(got, `98 46 7 {"n":1.5}`) {
+		t.Errorf("%q", got)
+	}
+	server, rep := &liveServer{}, &recorder{}
+	if err := PointsIntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, server.target(t), Options{Reporter: rep}); err != nil || !slices.Contains(rep.notes, want) {
+		t.Errorf("%v %q", err, rep.notes)
+	}
+}
+
+// The files of others in shared/cases have the points that they mean.
+func TestPointsCases(t *testing.T) {
+	const cases = "../../../../../shared/cases/points/"
+	if _, err := os.Stat(cases); err != nil {
+		t.Skip("the cases are not there: ", err)
+	}
+	for name, want := range map[string]struct {
+		of     Collection
+		points int64
+		bad    int64
+		note   string
+	}{
+		"stray-quotes-998-of-1000-rows-vanish.csv":     {points: 1000, note: "1 rows have a quote that stands for itself and is read as text, the first in line 2"},
+		"inch-marks-in-two-rows-first-one-dropped.csv": {points: 1000},
+		"excel-tab-delimited-quoted.tsv":               {points: 3},
+		"tsv-quoted-line-break.tsv":                    {points: 2, note: "1 rows go over several lines, between quotes, the first in line 2"},
+		"excel-sep-line.csv":                           {points: 1},
+		"header-cell-with-line-break.csv":              {points: 1, note: "properties: id no number, name text"},
+		"coordinates-json-array-lon-lat.csv":           {points: 2, note: "the first position is latitude 48.353802, longitude 11.7861"},
+		"coordinates-array-us-wrong-advice.csv":        {points: 3, note: "the first position is latitude 39.86, longitude -104.67"},
+		"opendatasoft-geo_point_2d.csv":                {of: Collection{Columns: pointtable.Columns{Lat: "geo_point_2d", Lon: "geo_point_2d"}}, points: 2, note: "the first position is latitude 44.8404, longitude -0.5805"},
+		"socrata-location-wkt.csv":                     {points: 5},
+		"postgis-ewkb-hex.csv":                         {points: 6, bad: 1},
+		"codes-like-10E2.csv":                          {points: 2, note: "properties: n text, name text"},
+		"times-with-space-pandas.csv":                  {points: 2, note: "properties: name text, updated time"},
+		"lat-and-lon_deg-and-x-mixed-pair.csv":         {points: 2, note: `latitude from "lat", longitude from "lon_deg"`},
+		"guessed-id-code-not-unique.csv":               {points: 4, note: "properties: code text, name text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, rep := newCatalog(t), &recorder{}
+			want.of.Name = "mine"
+			m, err := Points(t.Context(), c, want.of, []string{cases + name}, Options{Reporter: rep, MaxBad: 0.2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := int64(0)
+			for _, n := range m.Bad {
+				bad += n
+			}
+			if m.Records["points"] != want.points || bad != want.bad || !slices.ContainsFunc(rep.notes, func(n string) bool { return strings.HasSuffix(n, want.note) }) {
+				t.Errorf("%v %v %q", m.Records, m.Bad, rep.notes)
 			}
 		})
 	}
@@ -440,8 +586,8 @@ func TestPointsRefusesFiles(t *testing.T) {
 		of    Collection
 		want  string
 	}{
-		"no columns":    {texts: []string{unnumbered("1,1,1\n", 1)}, want: `name them by --lat COLUMN and --lon COLUMN, of "n", "Breite", "Länge"`},
-		"one column":    {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "lat", Lon: "lat"}}, want: `--lat and --lon both name "lat"`},
+		"no columns":    {texts: []string{unnumbered("1,1,1\n", 1)}, want: `name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of "n", "Breite", "Länge"`},
+		"one column":    {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "lat", Lon: "lat"}}, want: `"1" in the column "lat"; name others by --lat and --lon`},
 		"towns":         {texts: []string{"id,location\na,Bern\n"}, want: `"Bern" in the column "location"; name others by --lat and --lon`},
 		"wrong column":  {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "north"}}, want: `no column "north" for --lat; there are "id", "lat", "lon"`},
 		"wrong name":    {texts: []string{string(geoPackage(t, shops(1), "s"))}, of: Collection{Columns: pointtable.Columns{Name: "label"}}, want: `no property "label" for --name; there are ["id" "brand" "price" "open"]`},
@@ -462,6 +608,8 @@ func TestPointsRefusesFiles(t *testing.T) {
 		"packed layers": {texts: []string{gzipText(t, string(geoPackage(t, nil, "a", "b")))}, want: `2 layers of points, ["a" "b"]; choose one as `},
 		"mixed":         {texts: []string{rows("a,1,1\n", 1), featureCollection(shops(1))}, want: "publish them as two collections"},
 		"swapped":       {texts: []string{"id,lat,lon\n" + strings.Repeat("a,151.2,-33.8\n", 200)}, want: `latitudes and longitudes are swapped in 100 of the first 100 records: give --lat "lon" --lon "lat"`},
+		"swapped lists": {texts: []string{"id;p\n" + strings.Repeat("a;[-33.8,151.2]\n", 200)}, of: Collection{Columns: pointtable.Columns{Lat: "p", Lon: "p"}}, want: "swapped in 100 of the first 100 records: give --axis-order lat-lon"},
+		"swapped pairs": {texts: []string{"id;location\na;151.2,-33.8\n"}, want: "seem to be swapped: give --axis-order lon-lat"},
 		"few swapped":   {texts: []string{rows("a,151.2,-33.8\n", 3)}, want: `in 3 of them latitude and longitude seem to be swapped: give --lat "lon" --lon "lat"`},
 		"GeoJSON swapped": {
 			texts: []string{strings.Repeat(`{"type":"Feature","geometry":{"type":"Point","coordinates":[-33,151]}}`, 200)}, want: "put the longitude first in the coordinates of ",

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
@@ -21,15 +22,18 @@ import (
 // Format says how a table is written.
 type Format struct {
 	// Separator is a comma or a semicolon, and then fields may be quoted (RFC 4180),
-	// or a tab, and then a quote is part of the text.
+	// or a tab, and then a quote is part of the text unless rows are Quoted. A first
+	// line sep=; is no row and names another.
 	Separator byte
+	Quoted    bool
 	// MaxBytes bounds a row, its line ends included.
 	MaxBytes int
 	// MaxLines bounds the lines of a row with line ends in quotes. At 0 a row is
 	// a line.
 	MaxLines int
 	// Lax rows may have blanks around themselves and their fields, which are
-	// dropped, and a quote within a field that is not quoted.
+	// dropped, and a quote within a field that is not quoted. Where the quotes of a
+	// row do not fit and the row has the header's columns without them, they are text.
 	Lax      bool
 	Comments bool // rows that begin with # are passed over
 	UTF8     bool // other rows are bad
@@ -62,6 +66,8 @@ func ReasonColumns(columns ...int) string {
 // Reader reads the rows of a table one after another.
 type Reader struct {
 	Line int // where the row read last begins, 1-based
+	// Stray are the rows whose quotes are read as text, and Joined those of several lines.
+	Stray, Joined Seen
 
 	name   string // in errors
 	format Format
@@ -69,14 +75,49 @@ type Reader struct {
 	in     *bufio.Reader
 	lines  int    // consumed
 	text   []byte // of the row
-	joined []byte // of a row of several lines
-	fields [][]byte
+	first  []byte // line of a row that may have several
+	// unquoted is the text of the fields of a row that has quotes.
+	unquoted []byte
+	fields   [][]byte
+}
+
+// Seen counts rows and tells the line of the first.
+type Seen struct{ Count, Line int }
+
+func (s *Seen) add(line int) {
+	if s.Count++; s.Count == 1 {
+		s.Line = line
+	}
 }
 
 // New returns a Reader of r. Errors and bad rows bear the name. A byte order mark
-// is passed over.
+// is passed over. Where no line ends in a line feed, lines end in carriage returns.
 func New(r io.Reader, name string, format Format) *Reader {
-	return &Reader{name: name, format: format, in: bom.Skip(bufio.NewReaderSize(r, format.MaxBytes))}
+	in := bom.Skip(bufio.NewReaderSize(r, format.MaxBytes))
+	head, _ := in.Peek(min(format.MaxBytes, 4<<10)) // reading tells the error
+	if bytes.IndexByte(head, '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 {
+		in = bufio.NewReaderSize(&returns{in}, format.MaxBytes)
+	}
+	t := &Reader{name: name, format: format, in: in}
+	const sep = "sep=" // Excel's own
+	if len(head) > len(sep)+1 && bytes.EqualFold(head[:len(sep)], []byte(sep)) && (head[len(sep)+1] == '\r' || head[len(sep)+1] == '\n') {
+		t.format.Separator = head[len(sep)]
+		_, _ = t.line() // just peeked
+	}
+	return t
+}
+
+// returns makes line feeds of carriage returns.
+type returns struct{ r io.Reader }
+
+func (r *returns) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	for i, c := range p[:n] {
+		if c == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return n, err
 }
 
 // Next goes to the next row that is not blank and returns its first line without
@@ -88,13 +129,16 @@ func (r *Reader) Next() (text []byte, err error) {
 			return nil, err
 		}
 		trimmed := bytes.TrimSpace(r.text)
-		if r.format.Lax {
+		switch {
+		case r.format.Lax && r.format.Separator == '\t':
+			r.text = bytes.Trim(r.text, " ") // a row that ends in empty cells ends in tabs
+		case r.format.Lax:
 			r.text = trimmed
 		}
 		if len(r.text) == 0 || r.format.Comments && len(trimmed) > 0 && trimmed[0] == '#' {
 			continue
 		}
-		if r.format.Separator == '\t' && len(r.format.Columns) > 0 {
+		if !r.format.quotes() && len(r.format.Columns) > 0 {
 			// Counted here, so that callers that walk the text need no Fields.
 			if err := r.count(bytes.Count(r.text, []byte{'\t'})+1, r.text); err != nil {
 				return nil, err
@@ -141,42 +185,126 @@ func (r *Reader) Bad(reason, detail string) error {
 	return &source.BadRecord{Source: r.name, Line: r.Line, Reason: reason, Detail: detail}
 }
 
-// Index finds the first column that bears one of the names, in either case. It is
-// -1 where none does.
+// Index finds the first column that bears one of the names by its Key. It is -1 where
+// none does.
 func Index(header [][]byte, names ...string) int {
 	return slices.IndexFunc(header, func(field []byte) bool {
-		field = bytes.TrimSpace(field)
-		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(string(field), name) })
+		return slices.ContainsFunc(names, func(name string) bool { return Key(field) == Key(name) })
 	})
+}
+
+// Key is what the name of a column means: its letters and digits, in lower case. That
+// values are degrees of WGS84, behind it in brackets, says nothing new. Any other unit does.
+func Key[T ~string | ~[]byte](name T) string {
+	text := string(name)
+	if i := strings.IndexAny(text, "(["); i > 0 {
+		switch plain(text[i:]) {
+		case "", "deg", "degree", "degrees", "decimaldegrees", "dd", "wgs84", "epsg4326":
+			text = text[:i]
+		}
+	}
+	return plain(text)
+}
+
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
 }
 
 // Fields returns the fields of the row that Next returned, which are valid until
 // the next call. A row whose quotes stay open, or that has not the right number of
 // columns, is a *source.BadRecord of its first line, and the next line is a row:
-// only the first may be at fault.
+// only the first may be at fault. The lines that quotes join are rows by themselves if
+// the first and most others have the header's columns.
 func (r *Reader) Fields() ([][]byte, error) {
-	size, lines := 0, 0
-	first, text := r.text, r.text
-	if r.format.MaxLines > 1 && bytes.Count(text, []byte{'"'})%2 == 1 {
-		var err error
-		if size, lines, err = r.ahead(); err != nil {
-			return nil, r.failure(err)
+	text, stray := r.text, false
+	r.fields = r.fields[:0]
+	if r.format.quotes() && bytes.IndexByte(text, '"') >= 0 {
+		if r.unquoted == nil {
+			r.unquoted = make([]byte, 0, r.format.MaxBytes) // never moves under the fields
 		}
-		first, text = r.joined[:len(first)], r.joined
-		if r.format.UTF8 && !utf8.Valid(text) {
-			return nil, r.Bad(ReasonUTF8, source.Excerpt(first))
+		s := splitter{format: &r.format, text: r.unquoted, fields: r.fields}
+		if s.feed(text); s.quoted && r.format.MaxLines > 1 {
+			r.first = append(r.first[:0], text...) // looking ahead moves the buffer
+			text = r.first
+			if err := r.join(&s); err != nil {
+				return nil, err
+			}
+		}
+		r.fields, stray = s.fields, s.misfit || s.quoted
+		if stray && !(r.format.Lax && r.isRow(text)) {
+			return nil, r.Bad(ReasonQuotes, source.Excerpt(text))
+		}
+		if !stray {
+			return r.fields, r.count(len(r.fields), text)
+		}
+		r.Stray.add(r.Line)
+	}
+	r.fields = r.format.split(text, r.fields[:0])
+	return r.fields, r.count(len(r.fields), text)
+}
+
+// isRow reports whether a line has the header's columns by itself. Quotes that do not
+// fit in it are text.
+func (r *Reader) isRow(line []byte) bool {
+	s := splitter{format: &r.format}
+	s.feed(line)
+	columns := len(s.fields)
+	if s.misfit || s.quoted {
+		columns = 1 + bytes.Count(line, []byte{r.format.Separator})
+	}
+	return r.header && columns == r.format.Columns[0]
+}
+
+// join feeds the lines behind one of open quotes, up to the one that closes them. If none
+// does within the limits, or the lines are rows by themselves, the quotes do not fit, and
+// nothing is consumed.
+func (r *Reader) join(s *splitter) error {
+	size, lines, rows, most := 0, 0, 0, r.format.MaxBytes-len(r.first)
+	for look := min(512, most); s.quoted; look = min(2*look, most) {
+		text, err := r.in.Peek(look)
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			return r.failure(err)
+		}
+		for s.quoted && size < len(text) {
+			line, rest, whole := bytes.Cut(text[size:], []byte{'\n'})
+			if !whole && !end {
+				break
+			}
+			if size, lines = len(text)-len(rest), lines+1; lines >= r.format.MaxLines {
+				return nil
+			}
+			line = bytes.TrimSuffix(line, []byte{'\r'})
+			if r.isRow(line) {
+				rows++
+			}
+			s.text = append(s.text, '\n')
+			s.feed(line)
+		}
+		if end || look == most {
+			break
 		}
 	}
-	var ok bool
-	if r.fields, ok = r.format.split(text, r.fields[:0]); !ok {
-		return nil, r.Bad(ReasonQuotes, source.Excerpt(first))
+	columns := len(s.fields)
+	// Two separators or fewer may be right by chance, as those of an address in a cell.
+	switch apart := 2*rows > lines && rows*(columns-1) > 2 && r.isRow(r.first); {
+	case s.quoted, s.misfit:
+		return nil
+	case apart, r.header && columns != r.format.Columns[0]:
+		s.misfit = true
+		return nil
+	case r.format.UTF8 && !utf8.Valid(s.text):
+		return r.Bad(ReasonUTF8, source.Excerpt(r.first))
 	}
-	if err := r.count(len(r.fields), first); err != nil {
-		return nil, err
-	}
+	r.Joined.add(r.Line)
 	r.lines += lines
 	_, err := r.in.Discard(size)
-	return r.fields, err
+	return err
 }
 
 func (r *Reader) count(columns int, text []byte) error {
@@ -189,102 +317,82 @@ func (r *Reader) count(columns int, text []byte) error {
 	return r.Bad(ReasonColumns(r.format.Columns...), strconv.Itoa(columns))
 }
 
-// ahead joins a line of open quotes with those that follow, up to the one that
-// closes them, and returns the bytes and lines of these. It does
-// not consume input. If no closing quote is found within the limits, it returns 0 and
-// joins nothing.
-func (r *Reader) ahead() (size, lines int, err error) {
-	r.joined = append(r.joined[:0], r.text...) // looking ahead moves the buffer
-	most := r.format.MaxBytes - len(r.text)
-	quoted := true
-	for look := min(512, most); ; look = min(2*look, most) {
-		text, err := r.in.Peek(look)
-		end := errors.Is(err, io.EOF)
-		if err != nil && !end {
-			return 0, 0, err
-		}
-		for size < len(text) && (quoted || text[size-1] != '\n') {
-			switch text[size] {
-			case '"':
-				quoted = !quoted
-			case '\n':
-				lines++
-			}
-			size++
-		}
-		if !quoted && (end || text[size-1] == '\n') {
-			if text[size-1] != '\n' {
-				lines++ // the last line of the file
-			}
-			if lines >= r.format.MaxLines {
-				return 0, 0, nil
-			}
-			rest := bytes.ReplaceAll(bytes.TrimRight(text[:size], "\r\n"), []byte("\r\n"), []byte{'\n'})
-			r.joined = append(append(r.joined, '\n'), rest...)
-			return size, lines, nil
-		}
-		if end || lines >= r.format.MaxLines || look == most {
-			return 0, 0, nil
-		}
+// quotes reports whether a quote may be more than text.
+func (f *Format) quotes() bool { return f.Separator != '\t' || f.Quoted }
+
+// unindented is text without the blanks that may be before the fields of lax rows.
+func (f *Format) unindented(text []byte) []byte {
+	for f.Lax && len(text) > 0 && (text[0] == ' ' || text[0] == '\t' && f.Separator != '\t') {
+		text = text[1:]
 	}
+	return text
 }
 
-// split appends the fields of a row. It unquotes them in place.
-func (f *Format) split(row []byte, fields [][]byte) ([][]byte, bool) {
-	trim := func(field []byte) []byte { return field }
+// split appends the fields of a row without quotes, or whose quotes are text.
+func (f *Format) split(row []byte, fields [][]byte) [][]byte {
+	for more := true; more; {
+		var field []byte
+		field, row, more = bytes.Cut(row, []byte{f.Separator})
+		fields = append(fields, f.trim(field))
+	}
+	return fields
+}
+
+func (f *Format) trim(field []byte) []byte {
 	if f.Lax {
-		trim = bytes.TrimSpace
+		return bytes.TrimSpace(field)
 	}
-	for {
-		rest := row
-		if f.Lax {
-			rest = bytes.TrimLeft(row, " \t")
+	return field
+}
+
+// splitter splits a row that has quotes, line by line.
+type splitter struct {
+	format *Format
+	text   []byte // of the fields, without their quotes
+	fields [][]byte
+	from   int  // where the text of the field at hand begins
+	quoted bool // in quotes that stay open
+	misfit bool // a quote stands where none may
+}
+
+func (s *splitter) feed(row []byte) {
+	for more := true; more; {
+		opened := s.quoted
+		if first := s.format.unindented(row); !opened && len(first) > 0 && first[0] == '"' {
+			row, opened = first[1:], true
 		}
-		if f.Separator == '\t' || len(rest) == 0 || rest[0] != '"' {
-			field, rest, more := bytes.Cut(row, []byte{f.Separator})
-			if f.Separator != '\t' && !f.Lax && bytes.IndexByte(field, '"') >= 0 {
-				return fields, false
+		if opened {
+			if row = s.unquote(row); s.quoted {
+				return
 			}
-			fields = append(fields, trim(field))
-			if !more {
-				return fields, true
-			}
-			row = rest
-			continue
 		}
-		field, rest, ok := unquote(rest[1:])
-		if !ok {
-			return fields, false
+		var rest []byte
+		rest, row, more = bytes.Cut(row, []byte{s.format.Separator})
+		if opened {
+			s.misfit = s.misfit || len(s.format.unindented(rest)) > 0
+		} else {
+			s.misfit = s.misfit || !s.format.Lax && bytes.IndexByte(rest, '"') >= 0
+			s.text = append(s.text, rest...)
 		}
-		fields = append(fields, trim(field))
-		if rest = trim(rest); len(rest) == 0 {
-			return fields, true
-		}
-		if rest[0] != f.Separator {
-			return fields, false
-		}
-		row = rest[1:]
+		s.fields = append(s.fields, s.format.trim(s.text[s.from:]))
+		s.from = len(s.text)
 	}
 }
 
-// unquote parts a quoted field, given from behind its first quote, from what
+// unquote takes in a quoted field, given from behind its first quote, and returns what
 // follows it.
-func unquote(text []byte) (field, rest []byte, ok bool) {
-	in, out := 0, 0
+func (s *splitter) unquote(text []byte) (rest []byte) {
 	for {
-		i := bytes.IndexByte(text[in:], '"')
-		if i < 0 {
-			return nil, nil, false
+		end := bytes.IndexByte(text, '"')
+		if s.quoted = end < 0; s.quoted {
+			s.text = append(s.text, text...)
+			return nil
 		}
-		if in > out {
-			copy(text[out:], text[in:in+i])
+		if end+1 == len(text) || text[end+1] != '"' {
+			s.text = append(s.text, text[:end]...)
+			return text[end+1:]
 		}
-		in, out = in+i+1, out+i
-		if in == len(text) || text[in] != '"' {
-			return text[:out], text[in:], true
-		}
-		text[out] = '"' // two quotes stand for one
-		in, out = in+1, out+1
+		s.text, text = append(s.text, text[:end+1]...), text[end+2:] // two quotes stand for one
 	}
 }
 

@@ -16,9 +16,16 @@ import (
 )
 
 // read returns each row as "line: fields", and bad ones as "line! reason".
-func read(t testing.TB, text string, f delimited.Format) (rows []string) {
+func read(t testing.TB, text string, f delimited.Format) []string {
+	t.Helper()
+	var in *delimited.Reader
+	return readAll(t, &in, text, f)
+}
+
+func readAll(t testing.TB, at **delimited.Reader, text string, f delimited.Format) (rows []string) {
 	t.Helper()
 	in := delimited.New(iotest.OneByteReader(strings.NewReader(text)), "f", f)
+	*at = in
 	for row, err := range delimited.Records(in, func(row *string) error {
 		fields, err := in.Fields()
 		*row = fmt.Sprintf("%d: %s", in.Line, join(fields))
@@ -117,6 +124,55 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// Quotes that do not fit cost no rows.
+func TestStrayQuotes(t *testing.T) {
+	table := delimited.Format{Separator: ',', Quoted: true, MaxBytes: 64, MaxLines: 4, Lax: true, UTF8: true}
+	tabbed := table
+	tabbed.Separator = '\t'
+	for _, tc := range []struct {
+		format delimited.Format
+		text   string
+		want   []string
+		stray  delimited.Seen
+		joined delimited.Seen
+	}{
+		{table, "a,b\n1,24\"\n2,27\"\n", []string{"2: 1|24\"", "3: 2|27\""}, delimited.Seen{}, delimited.Seen{}},
+		// A quote that opens in one row and closes in a later one.
+		{table, "a,b,c\n1,\"x,1\n2,y,1\n\n3,z\",1\n", []string{"2: 1|\"x|1", "3: 2|y|1", "5: 3|z\"|1"}, delimited.Seen{Count: 1, Line: 2}, delimited.Seen{}},
+		{table, "a,b,c\n1,2,\"x\n2,y,1\n", []string{"2: 1|2|\"x", "3: 2|y|1"}, delimited.Seen{Count: 1, Line: 2}, delimited.Seen{}},
+		// A break in a field, even where its first line has as many columns.
+		{table, "a,b\n1,\"x\ny\"\n2,z\n", []string{"2: 1|x\ny", "4: 2|z"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},
+		{table, "a,b\n1,\"x\ny, z\n(1, 2)\"\n", []string{"2: 1|x\ny, z\n(1, 2)"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},
+		{table, "a,b\n\"x,\n\ny\" ,1\n\"\n\",2", []string{"2: x,\n\ny|1", "5: |2"}, delimited.Seen{}, delimited.Seen{Count: 2, Line: 2}},
+		{table, "a,b\n\"x\" y,1\n\"x\" y\n1,\"z\n\n\n\n\"", []string{"2: \"x\" y|1", "3! " + delimited.ReasonQuotes, "4: 1|\"z", "8! " + delimited.ReasonQuotes}, delimited.Seen{Count: 2, Line: 2}, delimited.Seen{}},
+		{table, "a,b\n1,\"x\n\xff\"\n", []string{"2! not UTF-8", "3! not UTF-8"}, delimited.Seen{}, delimited.Seen{}},
+		{tabbed, "a\tb\t\n\"1 \"\"x\"\"\"\t\"y\nz\"\t\n\t24\" \t\n\"The\" bar\t1\t2\n", []string{"2: 1 \"x\"|y\nz|", "4: |24\"|", "5: \"The\" bar|1|2"}, delimited.Seen{Count: 1, Line: 5}, delimited.Seen{Count: 1, Line: 2}},
+		// Other ends of lines, and a first line of Excel's.
+		{table, "a,b\r1,\"x\ry\"\r\r2,z\r", []string{"2: 1|x\ny", "5: 2|z"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},
+		{table, "sep=;\r\na;b\r\n1,1;2\r\n", []string{"3: 1,1|2"}, delimited.Seen{}, delimited.Seen{}},
+		{table, "\ufeffSEP=\t\na\tb\n1,1\t\n", []string{"3: 1,1|"}, delimited.Seen{}, delimited.Seen{}},
+		{table, "sep=,b\n1,2\n", []string{"2: 1|2"}, delimited.Seen{}, delimited.Seen{}},
+	} {
+		var in *delimited.Reader
+		tc.format.Header = func([][]byte, error) error { return nil }
+		got := readAll(t, &in, tc.text, tc.format)
+		if !slices.Equal(got, tc.want) || in.Stray != tc.stray || in.Joined != tc.joined {
+			t.Errorf("%q: %q, %v %v; want %q, %v %v", tc.text, got, in.Stray, in.Joined, tc.want, tc.stray, tc.joined)
+		}
+	}
+}
+
+func TestKey(t *testing.T) {
+	for name, want := range map[string]string{
+		"Country Code": "countrycode", " alpha-2_code ": "alpha2code", "@Lat": "lat", "Latitude (deg)": "latitude",
+		"lon [Decimal degrees]": "lon", "LÄNGE (°)": "länge", "lat (rad)": "latrad", "x (m)": "xm", "(deg)": "deg", "": "", "-": "",
+	} {
+		if got := delimited.Key(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestReaderFails(t *testing.T) {
 	for _, text := range []string{"", "a\nb", strings.Repeat("x", 80), "a\n\"b\n"} {
 		in := delimited.New(io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrClosedPipe)), "f", strict)
@@ -175,14 +231,18 @@ func TestQuotesProperty(t *testing.T) {
 // No table makes the reader hold more than its bounds, lose count or run on.
 func FuzzRead(f *testing.F) {
 	f.Add("a,\"b\nc\"\n\"\"\"\n", byte(0))
+	f.Add("a,b\n1,\"\n2,\"\r3\"\",4\n\"\n", byte(0xff))
 	f.Add("\ufeff# a\n\"\n\"\n\"\n\"\nb\t\xff\r\n", byte(7))
 	f.Fuzz(func(t *testing.T, text string, how byte) {
 		format := delimited.Format{Separator: ',', MaxBytes: 32, MaxLines: int(how>>4) % 5, Lax: how&1 != 0, Comments: how&2 != 0, UTF8: how&4 != 0}
 		if how&8 != 0 {
-			format.Separator = '\t'
+			format.Separator, format.Quoted = '\t', how&1 == 0
+		}
+		if how == 0xff {
+			format.Header = func([][]byte, error) error { return nil }
 		}
 		in := delimited.New(strings.NewReader(text), "f", format)
-		last, most := 0, strings.Count(text, "\n")+1
+		last, most := 0, strings.Count(text, "\n")+strings.Count(text, "\r")+1
 		for size, err := range delimited.Records(in, func(size *int) error {
 			fields, err := in.Fields()
 			for _, field := range fields {

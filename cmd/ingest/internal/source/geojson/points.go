@@ -262,6 +262,22 @@ func (d *pointReader) emit(f *pointFeature) error {
 	return nil
 }
 
+// Geometries reads geometries that stand alone. Its zero value is ready.
+type Geometries struct{ s *jsonscan.Scanner }
+
+// Position is that of a geometry that is a point, or says why there is none.
+func (g *Geometries) Position(geometry []byte) (lon, lat float64, reason, detail string) {
+	if g.s == nil {
+		g.s = jsonscan.New(nil)
+	}
+	g.s.Reset(bytes.NewReader(geometry))
+	d, f := pointReader{reader: reader{s: g.s}}, pointFeature{}
+	if err := d.geometry(&f); err != nil {
+		return 0, 0, source.Damaged, source.Excerpt(geometry)
+	}
+	return f.lon, f.lat, f.reason, f.detail
+}
+
 // geometry reads a geometry, whose type may follow its coordinates.
 func (d *pointReader) geometry(f *pointFeature) error {
 	k, err := d.s.Kind()

@@ -37,6 +37,8 @@ const Magic = sqlitefile.Magic
 type File struct {
 	// Layer is the name of its table.
 	Layer string
+	// Key is the column that is its primary key, "" without one.
+	Key string
 	// Size is the number of rows, the measure of Progress.
 	Size int64
 
@@ -181,6 +183,9 @@ func (f *File) isTable(ctx context.Context, name string) error {
 // EPSG gives their axes, a GeoPackage has longitude first.
 var systems = []int64{4326, 4979, 4269, 4258}
 
+// IsDegrees reports whether coordinates of that code of EPSG are taken as WGS84's.
+func IsDegrees(code int64) bool { return slices.Contains(systems, code) }
+
 func (f *File) checkSystem(ctx context.Context) error {
 	var name, organization string
 	var code int64
@@ -190,7 +195,7 @@ func (f *File) checkSystem(ctx context.Context) error {
 	} else if err != nil {
 		return f.fail(err)
 	}
-	if strings.EqualFold(organization, "EPSG") && slices.Contains(systems, code) {
+	if strings.EqualFold(organization, "EPSG") && IsDegrees(code) {
 		return nil
 	}
 	return fmt.Errorf("%s: coordinates of %s are in %s (%s:%d); convert them to longitude and latitude first (ogr2ogr -t_srs EPSG:4326 out.gpkg %s)",
@@ -198,7 +203,7 @@ func (f *File) checkSystem(ctx context.Context) error {
 }
 
 func (f *File) readColumns(ctx context.Context) error {
-	rows, err := f.conn.QueryContext(ctx, `SELECT name, upper(type) FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid`, f.Layer)
+	rows, err := f.conn.QueryContext(ctx, `SELECT name, upper(type), pk = 1 AND max(pk) OVER () = 1 FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid`, f.Layer)
 	if err != nil {
 		return f.fail(err)
 	}
@@ -206,8 +211,12 @@ func (f *File) readColumns(ctx context.Context) error {
 	geometry := false
 	for rows.Next() {
 		var name, kind string
-		if err := rows.Scan(&name, &kind); err != nil {
+		var key bool
+		if err := rows.Scan(&name, &kind, &key); err != nil {
 			return f.fail(err)
+		}
+		if key {
+			f.Key = name
 		}
 		if strings.EqualFold(name, f.geom) {
 			geometry = true
@@ -252,7 +261,7 @@ func (f *File) Close() error {
 
 // Features yields the rows as features, in the order of their keys; Line is
 // the number of the row in that order, from 1. The key is among the properties
-// under its own name, and is not the feature's ID: writers number rows afresh.
+// under its own name, and is not the feature's ID: some writers number rows afresh.
 // A feature that cannot be used is a *source.BadRecord and reading goes on; any
 // other error ends it.
 func (f *File) Features(ctx context.Context) iter.Seq2[source.Feature, error] {

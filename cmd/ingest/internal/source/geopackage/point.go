@@ -26,6 +26,23 @@ func decodePoint(blob []byte, srs int64) (point orb.Geometry, repair, reason, de
 	return p, "", "", ""
 }
 
+// Point reads a point of well-known binary, or says why there is none. srid is the number of its
+// coordinate system, as PostGIS writes it, or 0. wkb is written to.
+func Point(wkb []byte) (p orb.Point, srid uint32, reason, detail string) {
+	g := geometry{rest: wkb}
+	const flag = 1 << 29
+	if len(wkb) > 9 && wkb[0] <= 1 {
+		g.setOrder(wkb[0])
+		if kind := g.order.Uint32(wkb[1:]); kind&flag != 0 {
+			srid = g.order.Uint32(wkb[5:])
+			g.order.PutUint32(wkb[5:], kind&^flag)
+			wkb[4], g.rest = wkb[0], wkb[4:]
+		}
+	}
+	p = g.point(0)
+	return p, srid, g.reason, g.detail
+}
+
 // point reads a point of well-known binary. Its coordinates are all NaN where it is
 // empty.
 func (g *geometry) point(depth int) (p orb.Point) {

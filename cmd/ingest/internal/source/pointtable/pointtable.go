@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/internal/bom"
 	"quadrille/internal/jsontext"
 )
@@ -36,30 +37,88 @@ const (
 type Columns struct {
 	ID       string // is the id of the point
 	Name     string // becomes the property name, in place of one called so
-	Lat, Lon string
+	Lat, Lon string // both the same column where it has positions
+	// Order is that of two numbers in one column, LatLon or LonLat. Left out, it is
+	// that of the brackets around them, and then that of the first row once it is read.
+	Order string
+	// Certain columns alone are ids without being told, not those that may be by their names.
+	Certain bool
 }
 
-// Names that columns have, the most certain ones first. They match in either case.
+// Names that columns have, the most certain ones first, as keys.
 var (
-	latNames  = []string{"lat", "latitude", "latitude_deg", "geo_lat", "gps_lat", "stop_lat", "decimallatitude", "lat_wgs84", "y", "y_coord", "point_y"}
-	lonNames  = []string{"lon", "lng", "long", "longitude", "longitude_deg", "geo_lon", "geo_lng", "geo_long", "gps_lon", "gps_lng", "gps_long", "stop_lon", "decimallongitude", "lon_wgs84", "x", "x_coord", "point_x"}
-	idNames   = []string{"id", "_id", "identifier", "uuid", "guid", "key", "osm_id", "stop_id", "code", "ident"}
-	wktNames  = []string{"wkt", "geometry", "geom", "the_geom"}
-	pairNames = []string{"location", "coordinates", "latlon", "lat_lon", "latlng", "lat_lng"}
+	idNames    = []string{"id", "identifier", "uuid", "guid", "osmid", "stopid"}
+	maybeNames = []string{"key", "code", "ident"} // which may be those of ids
+	oneNames   = []string{
+		"wkt", "geometry", "geom", "thegeom", "geopoint2d", "geopoint",
+		"location", "geolocation", "coordinates", "position", "point", "latlon", "latlng",
+	}
+	// axisNames are those of latitudes and longitudes of one family.
+	axisNames = []struct{ lat, lon []string }{
+		{[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}},
+		{[]string{"y"}, []string{"x"}},
+	}
+	// affixes are before or behind these, and alike in a pair.
+	affixes = []string{"", "deg", "geo", "gps", "stop", "decimal", "wgs84", "coord", "point"}
 )
 
-// GuessID returns the one of the columns that is the id by its name, or "".
-func GuessID(columns []string) string { return guess(columns, idNames) }
+// FindID makes the one of the columns the id that is by its name, if none is told.
+func (c *Columns) FindID(columns []string) {
+	if c.ID == "" {
+		c.ID = guess(columns, idNames)
+	}
+	if c.ID == "" && !c.Certain {
+		c.ID = guess(columns, maybeNames)
+	}
+}
+
+// MayBeID reports whether a column of that name only may be an id.
+func MayBeID(name string) bool { return slices.Contains(maybeNames, delimited.Key(name)) }
 
 func guess(columns, names []string) string {
+	first := map[string]string{}
+	for _, column := range slices.Backward(columns) {
+		first[delimited.Key(column)] = column
+	}
 	for _, name := range names {
-		for _, column := range columns {
-			if strings.EqualFold(column, name) {
-				return column
-			}
+		if column := first[name]; column != "" {
+			return column
 		}
 	}
 	return ""
+}
+
+// findAxes finds the columns of latitudes and longitudes that are not told: a pair of one
+// family and affix, or else the first two of one family.
+func (c *Columns) findAxes(columns []string) {
+	told := *c
+	for _, family := range axisNames {
+		for i := range len(affixes) + 1 {
+			some := affixes
+			if i < len(affixes) {
+				some = affixes[i : i+1]
+			}
+			if *c = told; c.Lat == "" {
+				c.Lat = guess(columns, affixed(family.lat, some))
+			}
+			if c.Lon == "" {
+				c.Lon = guess(columns, affixed(family.lon, some))
+			}
+			if c.Lat != "" && c.Lon != "" {
+				return
+			}
+		}
+	}
+	*c = told
+}
+
+func affixed(names, affixes []string) (all []string) {
+	for _, affix := range affixes {
+		for _, name := range names {
+			all = append(all, name+affix, affix+name)
+		}
+	}
+	return all
 }
 
 // Table is a table that is read once, by one goroutine.
@@ -77,33 +136,36 @@ type Table struct {
 	id       int      // -1: none
 	lat, lon int
 	position func(t *Table, fields [][]byte, p *source.Point) error
-	size     int // of the properties of the row before
+	told     string // Order
+	// geometries reads those of GeoJSON in a column.
+	geometries geojson.Geometries
+	size       int // of the properties of the row before
 }
 
 // New returns a reader of the table in r. Errors and bad rows bear the name. Columns
 // that are not told are found by their names.
 func New(r *bufio.Reader, name string, told Columns) *Table {
-	t := &Table{Columns: told, name: name}
+	t := &Table{Columns: told, told: told.Order, name: name}
 	head, _ := bom.Skip(r).Peek(64 << 10) // reading tells the error
-	by := separator(head)
 	t.in = delimited.New(r, name, delimited.Format{
-		// A row that ends in empty cells ends in tabs, which are blanks.
-		Separator: by, Lax: by != '\t', MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true, Header: t.header,
+		Separator: separator(head), Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true, Header: t.header,
 	})
 	return t
 }
 
-// separator is the one of comma, semicolon and tab that the first line has most.
+// separator is the one of comma, semicolon and tab that the first row has most.
 func separator(head []byte) byte {
-	line, _, _ := bytes.Cut(bytes.TrimLeft(head, " \r\n"), []byte{'\n'})
 	var counts [256]int
 	quoted := false
-	for _, c := range line {
+	for _, c := range bytes.TrimLeft(head, " \r\n") {
 		if c == '"' {
 			quoted = !quoted
 		}
 		if !quoted {
 			counts[c]++
+		}
+		if c == '\n' && !quoted {
+			break
 		}
 	}
 	best := byte(',')
@@ -130,7 +192,7 @@ func (t *Table) header(fields [][]byte, err error) error {
 		return errors.New(err.Error() + ": it should be the names of the columns") // not a bad record: the file is
 	}
 	for _, f := range fields {
-		t.names = append(t.names, string(bytes.TrimSpace(f)))
+		t.names = append(t.names, strings.Join(strings.FieldsFunc(string(bytes.TrimSpace(f)), isBreak), " "))
 	}
 	for i, name := range t.names {
 		if name != "" && slices.Contains(t.names[:i], name) {
@@ -154,6 +216,22 @@ func (t *Table) header(fields [][]byte, err error) error {
 	return nil
 }
 
+// isBreak tells the line breaks that a name in quotes may have.
+func isBreak(r rune) bool { return r == '\n' || r == '\r' }
+
+// Notes tell what was guessed of the rows read so far.
+func (t *Table) Notes() (notes []string) {
+	for _, seen := range []struct {
+		delimited.Seen
+		what string
+	}{{t.in.Stray, "have a quote that stands for itself and is read as text"}, {t.in.Joined, "go over several lines, between quotes"}} {
+		if seen.Count > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d rows %s, the first in line %d", t.name, seen.Count, seen.what, seen.Line))
+		}
+	}
+	return notes
+}
+
 // find finds the columns that have a meaning.
 func (t *Table) find() error {
 	c := &t.Columns
@@ -162,32 +240,20 @@ func (t *Table) find() error {
 			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, t.list())
 		}
 	}
-	if c.Lat != "" && c.Lat == c.Lon {
-		return fmt.Errorf("%s: --lat and --lon both name %s: name two columns of %s", t.name, source.Excerpt(c.Lat), t.list())
-	}
 	t.position = (*Table).twoColumns
 	one := c.Lat == "" && c.Lon == ""
-	if c.Lat == "" {
-		c.Lat = guess(t.names, latNames)
-	}
-	if c.Lon == "" {
-		c.Lon = guess(t.names, lonNames)
-	}
-	if one && (c.Lat == "" || c.Lon == "") {
-		t.position = (*Table).wellKnownText
-		column := guess(t.names, wktNames)
-		if column == "" {
-			t.position = (*Table).pair
-			column = guess(t.names, pairNames)
-		}
+	c.findAxes(t.names)
+	if one && c.Lat == "" {
+		column := guess(t.names, oneNames)
 		c.Lat, c.Lon = column, column
 	}
+	if c.Lat == c.Lon {
+		t.position = (*Table).oneColumn
+	}
 	if c.Lat == "" || c.Lon == "" {
-		return fmt.Errorf("%s: the columns of latitudes and longitudes cannot be told by their names; name them by --lat COLUMN and --lon COLUMN, of %s", t.name, t.list())
+		return fmt.Errorf("%s: the columns of latitudes and longitudes cannot be told by their names; name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, t.list())
 	}
-	if c.ID == "" {
-		c.ID = GuessID(t.names)
-	}
+	c.FindID(t.names)
 	index := func(name string) int {
 		if name == "" {
 			return -1
@@ -242,51 +308,8 @@ func (t *Table) row(p *source.Point) error {
 	return nil
 }
 
-func (t *Table) twoColumns(fields [][]byte, p *source.Point) (err error) {
-	if p.Lat, err = t.degrees(fields[t.lat]); err != nil {
-		return err
-	}
-	p.Lon, err = t.degrees(fields[t.lon])
-	return err
-}
-
-// wellKnownText reads POINT (lon lat).
-func (t *Table) wellKnownText(fields [][]byte, p *source.Point) (err error) {
-	text := fields[t.lat]
-	if len(text) == 0 {
-		return t.in.Bad(ReasonNoPosition, "")
-	}
-	_, text, _ = bytes.Cut(text, []byte{';'}) // behind the coordinate system of EWKT
-	if len(text) == 0 {
-		text = fields[t.lat]
-	}
-	if len(text) < 5 || !bytes.EqualFold(text[:5], []byte("POINT")) {
-		return t.in.Bad(source.NotAPoint, source.Excerpt(text))
-	}
-	_, text, _ = bytes.Cut(text, []byte{'('})
-	text, _, _ = bytes.Cut(text, []byte{')'})
-	numbers := bytes.Fields(text)
-	if len(numbers) < 2 {
-		return t.in.Bad(ReasonNoPosition, source.Excerpt(fields[t.lat]))
-	}
-	if p.Lon, err = t.degrees(numbers[0]); err != nil {
-		return err
-	}
-	p.Lat, err = t.degrees(numbers[1])
-	return err
-}
-
-// pair reads "lat,lon".
-func (t *Table) pair(fields [][]byte, p *source.Point) (err error) {
-	lat, lon, found := bytes.Cut(bytes.Trim(fields[t.lat], "()[]"), []byte{','})
-	if !found {
-		return t.in.Bad(ReasonNoPosition, source.Excerpt(fields[t.lat])+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
-	}
-	if p.Lat, err = t.degrees(lat); err != nil {
-		return err
-	}
-	p.Lon, err = t.degrees(lon)
-	return err
+func (t *Table) twoColumns(fields [][]byte, p *source.Point) error {
+	return t.degreesOf(p, fields[t.lat], fields[t.lon])
 }
 
 // degrees parses a coordinate.

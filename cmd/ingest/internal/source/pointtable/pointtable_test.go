@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +41,13 @@ func TestColumns(t *testing.T) {
 		"\"Key\", latitude , longitude":        {ID: "Key", Lat: "latitude", Lon: "longitude"},
 		"location,geometry,lat":                {Lat: "geometry", Lon: "geometry"},
 		"location,name":                        {Lat: "location", Lon: "location"},
+		"@id,@lat,@lon":                        {ID: "@id", Lat: "@lat", Lon: "@lon"},
+		"Latitude (deg),LONGITUDE [°],Stop ID": {ID: "Stop ID", Lat: "Latitude (deg)", Lon: "LONGITUDE [°]"},
+		"Decimal Latitude,decimal-longitude":   {Lat: "Decimal Latitude", Lon: "decimal-longitude"},
+		"lat,lon_deg,x":                        {Lat: "lat", Lon: "lon_deg"},
+		"lon,x,y,lat_deg,lon_deg,stop_lat":     {Lat: "lat_deg", Lon: "lon_deg"},
+		"lat,x,y":                              {Lat: "y", Lon: "x"},
+		"lat (rad),lon (rad),Geo Point 2D":     {Lat: "Geo Point 2D", Lon: "Geo Point 2D"},
 	} {
 		_, taken, bad, err := read("\ufeff"+head+"\n", pointtable.Columns{})
 		if err != nil || bad != nil || taken != want {
@@ -72,11 +81,104 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// What a table is written by shows in its first row, and is told where it was guessed.
+func TestQuotes(t *testing.T) {
+	for text, want := range map[string]struct {
+		properties string
+		notes      []string
+	}{
+		"\"the\nname\";lat;lon\n\"A, \"\"b\"\"\";1;2\n":       {`{"the name":"A, \"b\""}`, []string{"f: 1 rows go over several lines, between quotes, the first in line 1"}},
+		"lat\tlon\tname\n1\t2\t\"A \"\"b\"\"\"\n":             {`{"name":"A \"b\""}`, nil},
+		"sep=;\nlat;lon;name,n\n1;2;A,b\n":                    {`{"name,n":"A,b"}`, nil},
+		"lat,lon,name\n1,2,\"A\n1,2,b\n":                      {`{"name":"\"A"}`, []string{"f: 1 rows have a quote that stands for itself and is read as text, the first in line 2"}},
+		"lat,lon,name\n1,2,\"A\nb\"\n1,2,\"\nA\"\n":           {`{"name":"A\u000ab"}`, []string{"f: 2 rows go over several lines, between quotes, the first in line 2"}},
+		"lat\tlon\tname\r1\t2\tA\r":                           {`{"name":"A"}`, nil},
+		"name\tlat\tlon\n\"A\" b\t1\t2\n\t\t\n\"c\td\t1\t2\n": {`{"name":"\"A\" b"}`, []string{"f: 1 rows have a quote that stands for itself and is read as text, the first in line 2"}},
+	} {
+		table := pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", pointtable.Columns{})
+		first := ""
+		for p, err := range table.Points() {
+			if err == nil && first == "" {
+				first = string(p.Properties)
+			}
+		}
+		if first != want.properties || !slices.Equal(table.Notes(), want.notes) {
+			t.Errorf("%q: %s %q", text, first, table.Notes())
+		}
+	}
+}
+
+// The text of a column tells how its positions are written.
+func TestPositions(t *testing.T) {
+	for cell, want := range map[string]string{
+		"46, 7":                 "46 7 lat-lon",
+		"(46, 7)":               "46 7 lat-lon",
+		"46 7":                  "46 7 lat-lon",
+		"46;7":                  "46 7 lat-lon",
+		"[7, 46]":               "46 7 lon-lat",
+		"[7,46,450.5]":          "46 7 lon-lat",
+		"1 High St\n(46, 7)":    "46 7 lat-lon",
+		"Main St\nX (46, 7)":    "46 7 lat-lon",
+		"point(7 46)":           "46 7 ",
+		"POINT Z (7 46 5)":      "46 7 ",
+		"MULTIPOINT((7 46))":    "46 7 ",
+		"MULTIPOINT (7 46)":     "46 7 ",
+		"SRID=4326;POINT(7 46)": "46 7 ",
+		`{"type":"Point","coordinates":[7,46,1]}`:                      "46 7 ",
+		`{"coordinates":[[7,46]],"type":"MultiPoint"}`:                 "46 7 ",
+		"01010000000000000000001C400000000000004740":                   "46 7 ",
+		"0101000020E61000000000000000001c400000000000004740":           "46 7 ",
+		"00000000014" + "01C0000000000004047000000000000":              "46 7 ",
+		"01040000000100000001010000000000000000001C400000000000004740": "46 7 ",
+
+		"":                          pointtable.ReasonNoPosition,
+		"Bern":                      pointtable.ReasonNoPosition,
+		"POINT EMPTY":               pointtable.ReasonNoPosition,
+		"46":                        pointtable.ReasonNoPosition,
+		"46,7,1":                    pointtable.ReasonNoPosition,
+		"46,5, 7,5":                 pointtable.ReasonNoPosition,
+		"46,5; 7,5":                 pointtable.ReasonComma,
+		"46, x":                     source.NotANumber,
+		"LINESTRING(7 46,8 46)":     source.NotAPoint,
+		"MULTIPOINT((7 46),(8 46))": source.NotAPoint,
+		`{"type":"LineString"}`:     source.NotAPoint,
+		`{"type":"Point"}`:          source.NoGeometry,
+		`{"type":"Point"`:           source.Damaged,
+		"SRID=3857;POINT(7 46)":     pointtable.ReasonSystem,
+		"SRID=x;POINT(7 46)":        pointtable.ReasonSystem,
+		"0101000020110F00000000000000001c400000000000004740":     pointtable.ReasonSystem,
+		"0102000000000000000000000000000000000000000000000000":   source.NotAPoint,
+		"010400000000000000000000000000000000000000000000000000": source.NoGeometry,
+		"0101000000000000000000f87f000000000000f87f":             source.NoGeometry,
+		"0901000000000000000000f87f000000000000f87f":             source.Damaged,
+	} {
+		text := "n,geo_point_2d\n1,\"" + strings.ReplaceAll(cell, `"`, `""`) + "\"\n"
+		found, taken, bad, err := read(text, pointtable.Columns{})
+		got := strings.Join(bad, "")
+		if len(found) == 1 {
+			got = fmt.Sprint(found[0].Lat, found[0].Lon, " ", taken.Order)
+		}
+		if err != nil || got != want && !(len(found) == 0 && strings.Contains(got, ": "+want)) {
+			t.Errorf("%q: %q %v, want %q", cell, got, err, want)
+		}
+	}
+	// Whoever knows the order tells it.
+	for order, want := range map[string]float64{pointtable.LatLon: 7, pointtable.LonLat: 46} {
+		for _, cell := range []string{"[7,46]", "7,46"} {
+			found, taken, bad, err := read("n;p\n1;"+cell+"\n", pointtable.Columns{Lat: "p", Lon: "p", Order: order})
+			if err != nil || bad != nil || found[0].Lat != want || taken.Order != order {
+				t.Errorf("%s %s: %+v %v %v", cell, order, found, bad, err)
+			}
+		}
+	}
+}
+
 func FuzzTable(f *testing.F) {
 	f.Add("id,lat,lon,a\nx,1,2,\"y\nz\"\n")
 	f.Add("wkt\ta\nPOINT(1 2)\t\nSRID=4326;POINT Z (1 2 3)\tx\nPOINT\n")
 	f.Add("location;n\n(1,2);\n1,2,3;4\n")
 	f.Add("lat,lat,\n1")
+	f.Add("point\n[1,2,3]\n0101000020E61000000000000000001c400000000000004740\n{\"type\":\"Point\",\"coordinates\":[1,2]}\nSRID=0;POINT(1 2)\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, told := range []pointtable.Columns{{}, {Name: "a"}} {
 			found, _, _, _ := read(text, told)

@@ -1,0 +1,107 @@
+package pointtable
+
+import (
+	"bytes"
+	"encoding/hex"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geopackage"
+)
+
+// ReasonSystem is that of positions that say they are in another coordinate system.
+const ReasonSystem = "coordinates are not in degrees of WGS84"
+
+// Orders of two numbers in one column.
+const (
+	LatLon = "lat-lon"
+	LonLat = "lon-lat"
+)
+
+// oneColumn reads a position by what its text looks like: well-known text, with the
+// number of its coordinate system before it or without; well-known binary in
+// hexadecimal, as PostGIS writes it; a geometry of GeoJSON; or two numbers.
+func (t *Table) oneColumn(fields [][]byte, p *source.Point) (err error) {
+	text := bytes.TrimSpace(fields[t.lat])
+	var reason, detail string
+	switch system, shape, coded := bytes.Cut(text, []byte{';'}); {
+	case len(text) == 0:
+		return t.in.Bad(ReasonNoPosition, "")
+	case text[0] == '{':
+		p.Lon, p.Lat, reason, detail = t.geometries.Position(text)
+	case len(text) >= 2*21 && text[0] == '0' && isHex(text):
+		binary, _ := hex.AppendDecode(nil, text)
+		at, srid, why, what := geopackage.Point(binary)
+		if p.Lon, p.Lat, reason, detail = at[0], at[1], why, what; !geopackage.IsDegrees(int64(srid)) && srid != 0 {
+			reason, detail = ReasonSystem, source.Excerpt(text)
+		}
+	case coded && len(system) > 5 && bytes.EqualFold(system[:5], []byte("SRID=")):
+		if srid, ok := source.Decimal(system[5:], 1<<31); !ok || !geopackage.IsDegrees(int64(srid)) && srid != 0 {
+			return t.in.Bad(ReasonSystem, source.Excerpt(text))
+		}
+		return t.wellKnownText(shape, p)
+	case 'A' <= text[0]&^0x20 && text[0]&^0x20 <= 'Z' && bytes.IndexByte(text, '\n') < 0:
+		return t.wellKnownText(text, p)
+	default:
+		return t.pair(text, p)
+	}
+	return t.in.Bad(reason, detail)
+}
+
+func isHex(text []byte) bool {
+	return len(bytes.Trim(text, "0123456789abcdefABCDEF")) == 0 && len(text)%2 == 0
+}
+
+// wellKnownText reads POINT (lon lat), or a MULTIPOINT of one.
+func (t *Table) wellKnownText(text []byte, p *source.Point) (err error) {
+	kind, inner, open := bytes.Cut(text, []byte{'('})
+	kind = bytes.ToUpper(bytes.TrimSpace(kind))
+	numbers := bytes.Fields(bytes.Trim(inner, "() "))
+	switch point := bytes.HasPrefix(kind, []byte("POINT")); {
+	case !open && !bytes.HasSuffix(kind, []byte(" EMPTY")):
+		return t.in.Bad(ReasonNoPosition, source.Excerpt(text)+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
+	case !point && !bytes.HasPrefix(kind, []byte("MULTIPOINT")), bytes.IndexByte(inner, ',') >= 0:
+		return t.in.Bad(source.NotAPoint, source.Excerpt(text))
+	case len(numbers) < 2:
+		return t.in.Bad(ReasonNoPosition, source.Excerpt(text))
+	}
+	return t.degreesOf(p, numbers[1], numbers[0])
+}
+
+// pair reads two numbers, which may have words before them and brackets around them:
+// "lat,lon", or "[lon, lat]" as JSON has it, unless the order is told.
+func (t *Table) pair(text []byte, p *source.Point) error {
+	order, most := LatLon, 2
+	switch text[len(text)-1] {
+	case ')':
+		text = text[bytes.LastIndexByte(text, '(')+1 : len(text)-1]
+	case ']':
+		text, order, most = bytes.Trim(text, "[]"), LonLat, 3
+	}
+	var parts [][]byte
+	for _, by := range []string{";", ",", " "} {
+		if parts = bytes.Split(bytes.TrimSpace(text), []byte(by)); len(parts) > 1 {
+			break
+		}
+	}
+	if len(parts) < 2 || len(parts) > most {
+		return t.in.Bad(ReasonNoPosition, source.Excerpt(text)+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
+	}
+	if t.told != "" {
+		order = t.told
+	}
+	if t.Columns.Order == "" {
+		t.Columns.Order = order
+	}
+	if order == LonLat {
+		parts[0], parts[1] = parts[1], parts[0]
+	}
+	return t.degreesOf(p, parts[0], parts[1])
+}
+
+func (t *Table) degreesOf(p *source.Point, lat, lon []byte) (err error) {
+	if p.Lat, err = t.degrees(lat); err != nil {
+		return err
+	}
+	p.Lon, err = t.degrees(lon)
+	return err
+}
