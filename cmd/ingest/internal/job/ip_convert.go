@@ -60,16 +60,16 @@ type converter struct {
 
 // convert completes a record, or keeps the error that refused it.
 func (c *converter) convert(r *ipgeo.Record, err error) (v conversion, _ error) {
-	var refused *iprecord.Refusal
-	var loss *iprecord.Loss
-	if errors.As(err, &loss) {
-		v.lost, err = &loss.Refusal, nil
-	}
-	if errors.As(err, &refused) {
-		return conversion{err: refused}, nil
-	}
 	if err != nil {
-		return conversion{}, err
+		var refused *iprecord.Refusal
+		var loss *iprecord.Loss
+		switch {
+		case errors.As(err, &refused):
+			return conversion{err: refused}, nil
+		case !errors.As(err, &loss):
+			return conversion{}, err
+		}
+		v.lost = &loss.Refusal
 	}
 	if reflect.ValueOf(r).Elem().IsZero() {
 		if c.feed {

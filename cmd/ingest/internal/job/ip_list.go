@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"iter"
 	"net/netip"
 	"path/filepath"
@@ -130,7 +129,8 @@ func listRows(t *ipcsv.Table) iter.Seq2[listRow, error] {
 }
 
 const (
-	// reasonAgain is the loss of a row whose addresses an earlier one has. Only so many rows are remembered.
+	// reasonAgain is the loss of a row of a geofeed whose addresses an earlier one has.
+	// Only so many rows are remembered.
 	reasonAgain = "the same addresses as an earlier row, which counts"
 	maxAgain    = 1 << 17
 )
@@ -153,7 +153,7 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 		}
 		known := c.keeper()
 		m := listMaker{cols: *cols, c: c}
-		lines, seed := map[uint64]int{}, maphash.MakeSeed() // by a hash that nobody can aim at
+		lines := map[[2]netip.Addr]int{}
 		for r, err := range ahead(made) {
 			if err != nil {
 				if !yield(ipRange{}, err) {
@@ -175,8 +175,8 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 			}
 			before := v.record.Size()
 			rng, err := v.ipRange(r.first, r.last, label, r.line)
-			if err == nil && len(lines) < maxAgain {
-				addrs := maphash.Comparable(seed, [2]netip.Addr{r.first, r.last})
+			if err == nil && c.feed && len(lines) < maxAgain {
+				addrs := [2]netip.Addr{r.first, r.last}
 				if line := lines[addrs]; line > 0 {
 					rng.lost = &source.BadRecord{Source: label, Line: r.line, Reason: reasonAgain, Detail: fmt.Sprintf("%s to %s, as in line %d", r.first, r.last, line)}
 				} else {

@@ -188,7 +188,7 @@ const (
 type Tally struct {
 	good, bad, excused int64
 	max                float64
-	floor              int64 // so many bad records are tolerated where any are, and most are good
+	floor              int64 // so many bad records are tolerated where any are, if four in five are good
 	reasons            map[string]*badReason
 	// excuse tells of a bad record that it says nothing against a file. Such records are told
 	// like others, and are no part of the share. Nil excuses none.
@@ -290,7 +290,7 @@ func (t *Tally) byCount() []string {
 // Err is nil while the share of bad records is within the bound, and
 // otherwise a *TooManyBadError.
 func (t *Tally) Err() error {
-	if t.bad == 0 || float64(t.bad) <= t.max*float64(t.good+t.bad) || t.max > 0 && t.bad <= t.floor && t.bad < t.good {
+	if t.bad == 0 || float64(t.bad) <= t.max*float64(t.good+t.bad) || t.max > 0 && t.bad <= t.floor && 4*t.bad <= t.good {
 		return nil
 	}
 	return &TooManyBadError{Bad: t.bad, Records: t.good + t.bad, Max: t.max, Example: t.example()}
