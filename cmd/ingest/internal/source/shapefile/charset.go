@@ -1,8 +1,12 @@
 package shapefile
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -39,9 +43,64 @@ var languages = map[byte]string{
 	0x88: "857", 0xC8: "1250", 0xC9: "1251", 0xCA: "1254", 0xCB: "1253", 0xCC: "1257",
 }
 
+// texts is what the texts of a table look like that are not ASCII.
+type texts struct {
+	count, other int    // of them, and of those that are not UTF-8
+	first, wrong string // of them, with their rows
+}
+
+// survey reads all rows.
+func (t *table) survey() (seen texts) {
+	for row := 1; row <= t.rows; row++ {
+		if _, err := io.ReadFull(t.r, t.row); err != nil {
+			break // reading tells it
+		}
+		for i := range t.fields {
+			f := &t.fields[i]
+			b, _, _ := bytes.Cut(t.row[f.offset:f.offset+f.width], []byte{0})
+			if f.kind != 'C' || t.row[0] != rowPresent || !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }) {
+				continue
+			}
+			b = whole(bytes.TrimRight(b, " "))
+			example := fmt.Sprintf("row %d, %s %s", row, f.name, source.Excerpt(b))
+			if seen.count++; seen.count == 1 {
+				seen.first = example
+			}
+			if utf8.Valid(b) {
+				continue
+			}
+			if seen.other++; seen.other == 1 {
+				seen.wrong = example
+			}
+		}
+	}
+	return seen
+}
+
+// decoder is that of the texts, and what had to be guessed or contradicts the file. What
+// a .cpg says holds, unless most texts cannot be UTF-8. Without one they are UTF-8 if all
+// may be.
+func (s *texts) decoder(page string, language byte) (d *encoding.Decoder, note string, err error) {
+	d, err = decoder(page, language)
+	switch {
+	case s.count == 0 || err != nil && page != "":
+	case page == "" && s.other == 0:
+		return nil, "has no .cpg, and its text is read as UTF-8, such as that of " + s.first, nil
+	case page == "":
+		note = "has no .cpg, and its text is read as the table says or as Latin-1, which UTF-8 it is not: " + s.wrong
+	case d != nil && s.other == 0:
+		note = fmt.Sprintf("its .cpg says %s, and its text might all be UTF-8, such as that of %s; write UTF-8 in the .cpg if it is", source.Excerpt(page), s.first)
+	case d == nil && 2*s.other > s.count:
+		note = "its .cpg says UTF-8, which most of its text is not, such as that of " + s.wrong + "; it is read as the table says or as Latin-1"
+		d, err = decoder("", language)
+	case d == nil && s.other > 0:
+		note = fmt.Sprintf("its .cpg says UTF-8, which %d of %d texts are not, the first in %s; their letters are lost", s.other, s.count, s.wrong)
+	}
+	return d, note, err
+}
+
 // decoder is that of a table's text: what the .cpg file names, else what the
-// table's language byte stands for, else Latin-1. Nothing is guessed from the
-// bytes. nil is UTF-8. Latin-1 is read as Windows-1252, which is the same with
+// table's language byte stands for, else Latin-1. nil is UTF-8. Latin-1 is read as Windows-1252, which is the same with
 // letters and quotes where Latin-1 has nothing.
 func decoder(page string, language byte) (*encoding.Decoder, error) {
 	if page == "" {
@@ -56,6 +115,11 @@ func decoder(page string, language byte) (*encoding.Decoder, error) {
 		return e.NewDecoder(), nil
 	}
 	name := strings.ToUpper(page)
+	if id, ok := strings.CutPrefix(name, "LDID/"); ok {
+		if n, err := strconv.ParseUint(id, 10, 8); err == nil {
+			return decoder("", byte(n))
+		}
+	}
 	for _, prefix := range []string{"ANSI", "OEM", "WINDOWS", "IBM", "CP", "MS", "X-"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok {
 			name = strings.TrimLeft(rest, " -_")

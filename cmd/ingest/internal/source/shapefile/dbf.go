@@ -36,6 +36,7 @@ type table struct {
 	r      *bufio.Reader
 	fields []field
 	text   *encoding.Decoder // nil: UTF-8
+	note   string            // about it
 	row    []byte
 	rows   int // by the head
 	count  int // read so far
@@ -48,8 +49,9 @@ type field struct {
 	width  int
 }
 
-// newTable reads the head. page is what the .cpg file says, "" for none.
-func newTable(r *bufio.Reader, size int64, page string) (*table, error) {
+// newTable reads the head. page is what the .cpg file says, "" for none. seen are the
+// texts.
+func newTable(r *bufio.Reader, size int64, page string, seen texts) (*table, error) {
 	truncated := func(err error) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return errTruncated
@@ -80,7 +82,7 @@ func newTable(r *bufio.Reader, size int64, page string) (*table, error) {
 		return nil, truncated(err)
 	}
 	var err error
-	if t.text, err = decoder(page, head[29]); err != nil {
+	if t.text, t.note, err = seen.decoder(page, head[29]); err != nil {
 		return nil, err
 	}
 	if err := t.readFields(rest); err != nil {
@@ -212,24 +214,28 @@ func (t *table) value(f *field, b []byte) any {
 
 func (t *table) decode(b []byte) string {
 	if t.text == nil {
-		// A name may have been cut off within a letter.
-		for cut := 1; cut < 4 && cut <= len(b); cut++ {
-			if c := b[len(b)-cut]; c >= 0xC0 {
-				if cut < runeLength(c) {
-					b = b[:len(b)-cut]
-				}
-				break
-			} else if c < 0x80 {
-				break
-			}
-		}
-		return strings.ToValidUTF8(string(b), "\ufffd")
+		return strings.ToValidUTF8(string(whole(b)), "\ufffd")
 	}
 	s, err := t.text.Bytes(b)
 	if err != nil {
 		return strings.ToValidUTF8(string(b), "\ufffd")
 	}
 	return string(s)
+}
+
+// whole is text of UTF-8 without the letter within which it may have been cut off.
+func whole(b []byte) []byte {
+	for cut := 1; cut < 4 && cut <= len(b); cut++ {
+		if c := b[len(b)-cut]; c >= 0xC0 {
+			if cut < runeLength(c) {
+				b = b[:len(b)-cut]
+			}
+			break
+		} else if c < 0x80 {
+			break
+		}
+	}
+	return b
 }
 
 // runeLength is how many bytes a letter of UTF-8 has by its first.

@@ -244,8 +244,19 @@ func (f *File) begin(p *parts) error {
 	if err != nil || !ok {
 		return err
 	}
-	if f.dbf, err = newTable(r, size, page); err != nil {
+	var seen texts
+	if t, err := newTable(r, size, "UTF-8", seen); err == nil {
+		seen = t.survey()
+	}
+	if r, size, _, err = open(".dbf"); err != nil {
+		return err
+	}
+	f.Paths = slices.Compact(f.Paths) // opened twice
+	if f.dbf, err = newTable(r, size, page, seen); err != nil {
 		return fmt.Errorf("%s: .dbf: %w", f.name, err)
+	}
+	if f.dbf.note != "" {
+		source.AddRepair(&f.Note, f.name+": "+f.dbf.note)
 	}
 	return nil
 }

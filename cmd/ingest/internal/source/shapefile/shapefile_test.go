@@ -3,9 +3,11 @@ package shapefile_test
 import (
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -355,7 +357,9 @@ func TestEncodings(t *testing.T) {
 		want     string
 	}{
 		{"", 0, "S\xe3o Tom\xe9", "São Tomé"},
-		{"", 0, "Z\xc3\xbcrich", "ZÃ¼rich"}, // nothing says UTF-8
+		{"", 0, "Z\xc3\xbcrich", "Zürich"}, // valid UTF-8 throughout
+		{"LDID/87", 0, "Tentud\xeda", "Tentudía"},
+		{"ldid/201", 0, "\xcc\xee\xf1\xea\xe2\xe0", "Москва"},
 		{"", 0x57, "S\xe3o", "São"},
 		{"", 0x03, "\x8aibenik", "Šibenik"},
 		{"", 0x65, "\x8c\xae\xe1\xaa\xa2\xa0", "Москва"},
@@ -377,7 +381,7 @@ func TestEncodings(t *testing.T) {
 		{"OEM 437", 0, "Z\x81rich", "Zürich"},
 		{"Big5", 0, "\xa5\x78", "台"},
 		{"932", 0, "\x93\x8c", "東"},
-		{"UTF-8", 0, "bad \xff byte", "bad \ufffd byte"},
+		{"UTF-8", 0, "bad \xff byte", "bad ÿ byte"},                      // told, see TestCharsetNotes
 		{"UTF-8", 0, "12345678901234567ü\xe6\x9d", "12345678901234567ü"}, // cut off by the width
 		{"UTF-8", 0, "end\x00junk", "end"},
 	} {
@@ -388,6 +392,68 @@ func TestEncodings(t *testing.T) {
 		features, _, err := read(files(t, content), "")
 		if err != nil || features[0].Properties["NAME"] != tc.want {
 			t.Errorf("%q %#x %q: %v, %v; want %q", tc.page, tc.language, tc.bytes, features, err, tc.want)
+		}
+	}
+}
+
+// What is guessed of texts, or contradicts the .cpg, is told with the first.
+func TestCharsetNotes(t *testing.T) {
+	const umlaut, latin = "Zürich", "S\xe3o"
+	for _, tc := range []struct {
+		page  string
+		names []string
+		want  string // of the last name
+		note  string
+	}{
+		{"", []string{"Bern"}, "Bern", ""},
+		{"UTF-8", []string{umlaut}, umlaut, ""},
+		{"1252", []string{latin}, "São", ""},
+		{"", []string{"Bern", umlaut}, umlaut, `has no .cpg, and its text is read as UTF-8, such as that of row 2, NAME "Zürich"`},
+		{"", []string{umlaut, latin}, "São", `read as the table says or as Latin-1, which UTF-8 it is not: row 2, NAME "S\xe3o"`},
+		{"UTF-8", []string{umlaut, latin, latin}, "São", `its .cpg says UTF-8, which most of its text is not, such as that of row 2, NAME "S\xe3o"`},
+		{"UTF-8", []string{umlaut, umlaut, latin}, "S\ufffdo", `its .cpg says UTF-8, which 1 of 3 texts are not, the first in row 3, NAME "S\xe3o"`},
+		{"1252", []string{"Bern", umlaut}, "ZÃ¼rich", `its .cpg says "1252", and its text might all be UTF-8, such as that of row 2, NAME "Zürich"`},
+	} {
+		var records [][]byte
+		var rows [][]string
+		for _, name := range tc.names {
+			records = append(records, record(box(0, 0, 1, 1)))
+			rows = append(rows, []string{name})
+		}
+		content := map[string][]byte{"a.shp": shp(5, records...), "a.dbf": dbf(0, nameOnly, rows...), "a.prj": []byte(wgs84)}
+		if tc.page != "" {
+			content["a.cpg"] = []byte(tc.page)
+		}
+		path := files(t, content)
+		f, err := shapefile.Open(path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(f.Note, tc.note) || (f.Note == "") != (tc.note == "") || len(f.Paths) != len(content) {
+			t.Errorf("%q %q: %q %q", tc.page, tc.names, f.Note, f.Paths)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		features, _, err := read(path, "")
+		if err != nil || features[len(features)-1].Properties["NAME"] != tc.want {
+			t.Errorf("%q %q: %v %v", tc.page, tc.names, features, err)
+		}
+	}
+}
+
+// The files of others in shared/cases have the names that they mean.
+func TestCharsetCases(t *testing.T) {
+	const cases = "../../../../../../shared/cases/tiles/"
+	if _, err := os.Stat(cases); err != nil {
+		t.Skip("the cases are not there: ", err)
+	}
+	for name, want := range map[string]string{"cpg_LDID_87": "Tentudía", "latin1_names_cpg_says_utf8": "Tentudía", "utf8_names_without_cpg": "Māngere-Ōtāhuhu"} {
+		features, _, err := read(cases+name+".shp", "")
+		if err != nil || !slices.ContainsFunc(features, func(f source.Feature) bool {
+			return slices.Contains(slices.Collect(maps.Values(f.Properties)), any(want))
+		}) {
+			t.Errorf("%s: %v %v", name, features, err)
 		}
 	}
 }
