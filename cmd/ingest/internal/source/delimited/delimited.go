@@ -221,7 +221,7 @@ func plain(text string) string {
 // only the first may be at fault. The lines that quotes join are rows by themselves if
 // the first and most others have the header's columns.
 func (r *Reader) Fields() ([][]byte, error) {
-	text, stray := r.text, false
+	text := r.text
 	r.fields = r.fields[:0]
 	if r.format.quotes() && bytes.IndexByte(text, '"') >= 0 {
 		if r.unquoted == nil {
@@ -235,7 +235,8 @@ func (r *Reader) Fields() ([][]byte, error) {
 				return nil, err
 			}
 		}
-		r.fields, stray = s.fields, s.misfit || s.quoted
+		stray := s.misfit || s.quoted
+		r.fields = s.fields
 		if stray && !(r.format.Lax && r.isRow(text)) {
 			return nil, r.Bad(ReasonQuotes, source.Excerpt(text))
 		}
