@@ -129,9 +129,13 @@ type Stats struct {
 // source that names a country decides. From a source that names another
 // country, nothing is taken that says where an address is: continent, city,
 // location, postal and subdivisions. Its traits, its extra fields, and the
-// countries the address is registered in or represents still count. What a
-// source states takes precedence over what another derived (Record.Derived),
-// whatever their order.
+// countries the address is registered in or represents still count. City,
+// subdivisions, postal code, coordinates, radius and metro code come from the first
+// source that has any of the first four, and from those that name the same city or,
+// where it names none, the same subdivision. The organization of an autonomous system
+// comes from a source with its number. What a
+// source states takes precedence over what another derived (Record.Derived) or what
+// follows from the code of its country (Record.Implied), whatever their order.
 //
 // Addresses that are never looked up, because they are reserved or resolve to
 // an IPv4 address, are cut out of the ranges. A row and its networks therefore
@@ -357,10 +361,14 @@ func newFamilyWriter(b *builder, v4 bool, rows *loader, m *merger) *familyWriter
 				return err
 			}
 		}
-		if len(p.records) == 0 {
+		answer := "" // where no source has anything to say
+		if len(p.records) > 0 {
+			answer = m.answer(p.records)
+		}
+		if answer == "" {
 			return f.flush()
 		}
-		return f.add(p.first, p.last, m.answer(p.records))
+		return f.add(p.first, p.last, answer)
 	})
 	return f
 }

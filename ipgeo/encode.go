@@ -55,8 +55,9 @@ const (
 	// Beyond the parts, the record of one source holds:
 	tagCode        = 0x80 // the country's code
 	tagCoordinates = 0x81 // latitude and longitude
-	tagDerived     = 0x82 // a bit for each derived part
+	tagDerived     = 0x82 // a bit for each derived part, and impliedShift above one for each implied part
 	tagExtra       = 0x83 // one member of extra; there may be many
+	tagNothing     = 0x84 // alone in a record that says nothing
 )
 
 // partNames are the JSON members of the parts that are one member each.
@@ -122,7 +123,7 @@ func (e *encoder) encode(r *Record) ([]byte, error) {
 		e.err = errEmptyRecord
 	}
 	// What follows is not enough for a record.
-	e.derived(r.Derived)
+	e.notStated(r)
 	if code := r.Country.ISOCode; code != "" {
 		at := e.begin(tagCode)
 		e.b = append(e.b, code...)
@@ -391,8 +392,19 @@ func (e *encoder) value(v any, depth int) {
 	}
 }
 
-func (e *encoder) derived(names []string) {
-	var parts uint32
+const impliedShift = 16
+
+// notStated writes which parts a source does not state.
+func (e *encoder) notStated(r *Record) {
+	if parts := e.parts(r.Derived) | e.parts(r.Implied)<<impliedShift; parts != 0 {
+		at := e.begin(tagDerived)
+		e.b = binary.LittleEndian.AppendUint32(e.b, parts)
+		e.end(at)
+	}
+}
+
+// parts returns a bit for each of the parts named.
+func (e *encoder) parts(names []string) (parts uint32) {
 	for _, name := range names {
 		i := slices.IndexFunc(derivable, func(d struct {
 			name string
@@ -402,13 +414,9 @@ func (e *encoder) derived(names []string) {
 		})
 		if i < 0 {
 			e.err = errDerived
-			return
+			return 0
 		}
 		parts |= 1 << derivable[i].part
 	}
-	if parts != 0 {
-		at := e.begin(tagDerived)
-		e.b = binary.LittleEndian.AppendUint32(e.b, parts)
-		e.end(at)
-	}
+	return parts
 }

@@ -35,6 +35,7 @@ func (p *parts) read(record string) {
 			p.derived = binary.LittleEndian.Uint32([]byte(body))
 		case tagExtra:
 			extra = append(extra, body)
+		case tagNothing:
 		default:
 			p.part[tag] = body
 		}
@@ -42,8 +43,23 @@ func (p *parts) read(record string) {
 	p.extra = extra
 }
 
-// derivedPart reports whether a part was filled from other data sets.
-func (p *parts) derivedPart(part int) bool { return part < 32 && p.derived&(1<<part) != 0 }
+// How well a part is founded: a lower one counts first.
+const (
+	stated = iota
+	implied
+	derived // from other data sets
+)
+
+func (p *parts) founded(part int) int {
+	switch {
+	case part >= impliedShift:
+	case p.derived&(1<<part) != 0:
+		return derived
+	case p.derived&(1<<(part+impliedShift)) != 0:
+		return implied
+	}
+	return stated
+}
 
 // geographic are the parts that say where an address is. If a source names
 // another country, its parts are not mixed with those of the chosen country.
@@ -51,11 +67,109 @@ var geographic = [...]int{
 	partContinent, partCity, partPoint, partRadius, partIncome, partMetro, partDensity, partZone, partPostal, partSubdivisions,
 }
 
+// together are the parts that describe one place. They come from one source, or
+// from several that name the same place.
+var together = [...]int{partCity, partPoint, partRadius, partMetro, partPostal, partSubdivisions}
+
+// placed reports whether a record says more of where an address is than its
+// country.
+func placed(p parts) bool {
+	return p.part[partCity] != "" || p.part[partPoint] != "" || p.part[partPostal] != "" || p.part[partSubdivisions] != ""
+}
+
+// onePlace removes the parts of together from the sources that do not name the
+// place of the first that names one.
+func onePlace(sources []parts) {
+	first := slices.IndexFunc(sources, placed)
+	if first < 0 || len(sources) == 1 {
+		return
+	}
+	place := parts{part: sources[first].part}
+	for i := range sources {
+		src := &sources[i]
+		same := i >= first && (i == first || place.sameAs(src))
+		for _, p := range together {
+			if !same {
+				src.part[p] = ""
+			} else if place.part[p] == "" { // a source that is more precise speaks for the place
+				place.part[p] = src.part[p]
+			}
+		}
+	}
+}
+
+// sameAs reports whether another source names the same place: the city or, where p
+// knows no more of the place, the subdivision.
+func (p *parts) sameAs(src *parts) bool {
+	a, b := p.part[partSubdivisions], src.part[partSubdivisions]
+	code, other := memberText(a, "iso_code"), memberText(b, "iso_code")
+	if code != "" && other != "" && code != other {
+		return false
+	}
+	if city := p.part[partCity]; city != "" {
+		id := memberText(city, "geoname_id")
+		return id != "" && id == memberText(src.part[partCity], "geoname_id") || shareText(city, src.part[partCity])
+	}
+	if p.part[partPoint] != "" || p.part[partPostal] != "" {
+		return false
+	}
+	return code != "" && code == other || shareText(a, b)
+}
+
+// memberText returns the value of the first member of a name at any depth, as written; "" for none.
+func memberText(object, name string) string {
+	for quoted, rest := nextQuoted(object); quoted != ""; quoted, rest = nextQuoted(rest) {
+		if value, ok := strings.CutPrefix(rest, ":"); ok && quoted[1:len(quoted)-1] == name {
+			return value[:strings.IndexAny(value, ",}")]
+		}
+	}
+	return ""
+}
+
+// shareText reports whether two values of JSON have a text in common that is no name
+// of a member, in either case of letters, and without what stands behind it in
+// brackets: DB-IP writes "Berlin (Mitte)".
+func shareText(a, b string) bool {
+	for text, rest := nextText(a); text != ""; text, rest = nextText(rest) {
+		for other, rest := nextText(b); other != ""; other, rest = nextText(rest) {
+			if strings.EqualFold(text, other) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func nextText(s string) (text, rest string) {
+	for {
+		quoted, rest := nextQuoted(s)
+		if quoted == "" || !strings.HasPrefix(rest, ":") {
+			text, _, _ = strings.Cut(strings.Trim(quoted, `"`), " (")
+			return text, rest
+		}
+		s = rest
+	}
+}
+
+// nextQuoted returns the next text in a value of JSON, with its quotes, and what
+// follows it; "" at the end.
+func nextQuoted(s string) (quoted, rest string) {
+	i := strings.IndexByte(s, '"')
+	if i < 0 {
+		return "", ""
+	}
+	quoted = keyOf(s[i:])
+	return quoted, s[i+len(quoted):]
+}
+
 // merger merges the records that sources give for the same addresses into an
-// answer. Each part is from the first source that supplies it. A source that
+// answer. Each part is from the first source that states it, or else from the first
+// where it follows from what is stated, by the code of the country or by other data
+// sets. A source that
 // names another country than the chosen one contributes none of the geographic
-// parts. Answers are cached within a bound, because the same records meet again
-// and again.
+// parts, one that names another city none of those of its place, and one that
+// names another autonomous system not the organization. Answers are cached within
+// a bound, because the same records meet again and again.
 type merger struct {
 	records *recordSet
 	limit   int64 // bytes of the answers kept
@@ -126,22 +240,31 @@ func (m *merger) merge(sources []parts) {
 				src.part[p] = ""
 			}
 		}
+	}
+	onePlace(sources)
+	number := ""
+	for i := range sources {
+		if number == "" {
+			number = sources[i].part[partASN]
+		}
+	}
+	var founded [partCount]int
+	for i := range sources {
+		src := &sources[i]
+		if src.part[partASN] != number {
+			src.part[partASN+1] = "" // the organization is that of a number
+		}
 		for p, body := range src.part {
-			derived := src.derivedPart(p)
-			if body == "" || out.part[p] != "" && (derived || !out.derivedPart(p)) {
-				continue // the first source counts, and a stated part counts before a derived one
+			how := src.founded(p)
+			if body == "" || out.part[p] != "" && how >= founded[p] {
+				continue // the first source counts, and what is better founded
 			}
 			if p == partCountry && src.code != out.code {
 				continue // names without a code, but another source has the code
 			}
-			out.part[p] = body
+			out.part[p], founded[p] = body, how
 			if p == partPoint {
 				out.coordinates = src.coordinates
-			}
-			if derived {
-				out.derived |= 1 << p
-			} else if p < 32 {
-				out.derived &^= 1 << p
 			}
 		}
 		extra = append(extra, src.extra...)
@@ -154,6 +277,11 @@ func (m *merger) merge(sources []parts) {
 		extra = slices.CompactFunc(extra, func(a, b string) bool { return key(a) == key(b) })
 	}
 	out.extra = extra
+	for p, how := range founded[:impliedShift] {
+		if how == derived {
+			out.derived |= 1 << p
+		}
+	}
 }
 
 // keyOf returns the quoted key of a member.

@@ -1,6 +1,7 @@
 package ipgeo
 
 import (
+	stdcmp "cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -22,18 +23,29 @@ func mergeRecords(records []Record) Record {
 	}
 	code := out.Country.ISOCode
 	out.Country = Country{}
-	isZero := func(v any) bool { return cmp.Equal(v, zeroOf(v), equal) }
-	derived := map[string]bool{}
+	records = slices.Clone(records)
+	onePlaceOf(records, code)
+	number := uint32(0)
 	for _, r := range records {
-		says := func(name string) bool { return slices.Contains(r.Derived, name) }
+		number = stdcmp.Or(number, r.Traits.AutonomousSystemNumber)
+	}
+	isZero := func(v any) bool { return cmp.Equal(v, zeroOf(v), equal) }
+	founded := map[string]int{} // 1 stated, 2 implied, 3 derived
+	for _, r := range records {
 		here := r.Country.ISOCode == "" || r.Country.ISOCode == code
 		// takes says whether a field that may be derived is this source's: what is
 		// stated goes before what is derived.
 		takes := func(name string, empty, has bool) bool {
-			if !has || !empty && (says(name) || !derived[name]) {
+			how := 1
+			if slices.Contains(r.Derived, name) {
+				how = 3
+			} else if slices.Contains(r.Implied, name) {
+				how = 2
+			}
+			if !has || !empty && how >= founded[name] {
 				return false
 			}
-			derived[name] = says(name)
+			founded[name] = how
 			return true
 		}
 		if r.Country.ISOCode == code && takes("country", isZero(out.Country), !isZero(r.Country)) {
@@ -46,7 +58,7 @@ func mergeRecords(records []Record) Record {
 			out.RepresentedCountry = r.RepresentedCountry
 		}
 		if here {
-			if isZero(out.Continent) {
+			if takes("continent", isZero(out.Continent), !isZero(r.Continent)) {
 				out.Continent = r.Continent
 			}
 			if isZero(out.City) {
@@ -71,6 +83,9 @@ func mergeRecords(records []Record) Record {
 		if out.Traits.AutonomousSystemNumber == 0 {
 			out.Traits.AutonomousSystemNumber = r.Traits.AutonomousSystemNumber
 		}
+		if n := r.Traits.AutonomousSystemNumber; n == number && out.Traits.AutonomousSystemOrganization == "" {
+			out.Traits.AutonomousSystemOrganization = r.Traits.AutonomousSystemOrganization
+		}
 		if out.Traits.ISP == "" {
 			out.Traits.ISP = r.Traits.ISP
 		}
@@ -85,11 +100,47 @@ func mergeRecords(records []Record) Record {
 		}
 	}
 	for _, d := range derivable {
-		if derived[d.name] {
+		if founded[d.name] == 3 {
 			out.Derived = append(out.Derived, d.name)
 		}
 	}
 	return out
+}
+
+// onePlaceOf is the reference of onePlace, for records with names in English alone.
+func onePlaceOf(records []Record, code string) {
+	here := func(r *Record) bool { return r.Country.ISOCode == "" || r.Country.ISOCode == code }
+	precise := func(r *Record) bool { return r.Location.Latitude != nil || r.Postal.Code != "" }
+	city := func(r *Record) string { return r.City.Names["en"] }
+	division := func(r *Record) string {
+		if len(r.Subdivisions) == 0 {
+			return ""
+		}
+		return r.Subdivisions[0].Names["en"]
+	}
+	placed := func(r *Record) bool { return here(r) && (precise(r) || city(r) != "" || division(r) != "") }
+	first := slices.IndexFunc(records, func(r Record) bool { return placed(&r) })
+	if first < 0 {
+		return
+	}
+	itsCity, itsDivision, isPrecise := city(&records[first]), division(&records[first]), precise(&records[first])
+	for i := range records {
+		r := &records[i]
+		same := i == first
+		switch {
+		case i <= first || !here(r):
+		case itsCity != "":
+			same = city(r) == itsCity
+		case !isPrecise:
+			same = division(r) == itsDivision
+		}
+		if same {
+			itsCity, itsDivision, isPrecise = stdcmp.Or(itsCity, city(r)), stdcmp.Or(itsDivision, division(r)), isPrecise || precise(r)
+			continue
+		}
+		r.City, r.Subdivisions, r.Postal = City{}, nil, Postal{}
+		r.Location = Location{TimeZone: r.Location.TimeZone}
+	}
 }
 
 func zeroOf(v any) any {
@@ -153,12 +204,16 @@ func drawPartial(t *rapid.T) Record {
 		r.Traits.AutonomousSystemNumber = rapid.Uint32Range(0, 2).Draw(t, "asn")
 	}
 	if some() {
+		r.Traits.AutonomousSystemOrganization = rapid.SampledFrom([]string{"o", "p"}).Draw(t, "organization")
+	}
+	if some() {
 		r.Traits.ISP = rapid.SampledFrom([]string{"i", "j"}).Draw(t, "isp")
 	}
 	r.Traits.IsAnycast = some()
 	if some() {
 		r.Extra = rapid.MapOfN(rapid.SampledFrom([]string{"k", "k\"", "k!", ""}), rapid.Map(rapid.Int64Range(0, 2), func(i int64) any { return i }), 1, 3).Draw(t, "extra")
 	}
+	r.Implied = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"country", "continent"}), 0, 2, rapid.ID[string]).Draw(t, "implied")
 	r.Derived = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"country", "subdivisions", "location.time_zone"}), 0, 3, rapid.ID[string]).Draw(t, "derived")
 	if _, err := new(encoder).encode(&r); err != nil {
 		r.Traits.IsAnycast = true
@@ -198,6 +253,30 @@ func TestMerge(t *testing.T) {
 			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"city":{"geoname_id":1},"traits":{"network":"8.8.8.0/24"}`},
 		{"names without their code give way", []Record{{Country: Country{Names: Names{"en": "Nowhere"}}}, country("FR")},
 			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"traits":{"network":"8.8.8.0/24"}`},
+		{"of another place neither city nor coordinates nor code", []Record{
+			{Country: Country{ISOCode: "GB"}, City: City{Names: Names{"en": "Edinburgh"}}, Subdivisions: []Subdivision{{ISOCode: "EDH"}}},
+			{Country: Country{ISOCode: "GB"}, City: City{Names: Names{"en": "London"}}, Subdivisions: []Subdivision{{ISOCode: "ENG"}}, Location: at(51.5, 0), Postal: Postal{Code: "E1"}}},
+			`"country":{"iso_code":"GB"},"city":{"names":{"en":"Edinburgh"}},"subdivisions":[{"iso_code":"EDH"}],"traits":{"network":"8.8.8.0/24"}`},
+		{"of the same place all", []Record{
+			{City: City{Names: Names{"en": "ZURICH (Kreis 1)"}}}, {City: City{Names: Names{"de": "Zürich", "en": "Zurich"}}, Postal: Postal{Code: "8001"}}, {City: City{GeoNameID: 7}, Location: at(1, 1)}},
+			`"city":{"names":{"en":"ZURICH (Kreis 1)"}},"postal":{"code":"8001"},"traits":{"network":"8.8.8.0/24"}`},
+		{"the same by its id", []Record{
+			{City: City{GeoNameID: 7, Names: Names{"en": "A"}}}, {City: City{GeoNameID: 7, Names: Names{"en": "B"}}, Postal: Postal{Code: "8001"}}},
+			`"city":{"geoname_id":7,"names":{"en":"A"}},"postal":{"code":"8001"},"traits":{"network":"8.8.8.0/24"}`},
+		{"cities of one name in two states", []Record{
+			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "IL"}}}, {City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "MO"}}, Postal: Postal{Code: "1"}}},
+			`"city":{"names":{"en":"Springfield"}},"subdivisions":[{"iso_code":"IL"}],"traits":{"network":"8.8.8.0/24"}`},
+		{"a city in the state that alone is named", []Record{
+			{Subdivisions: []Subdivision{{ISOCode: "CA"}}}, {City: City{Names: Names{"en": "Reno"}}, Subdivisions: []Subdivision{{ISOCode: "NV"}}},
+			{City: City{Names: Names{"en": "Fresno"}}, Subdivisions: []Subdivision{{ISOCode: "CA"}}}, {City: City{Names: Names{"en": "Fresno"}}, Postal: Postal{Code: "9"}}},
+			`"city":{"names":{"en":"Fresno"}},"postal":{"code":"9"},"subdivisions":[{"iso_code":"CA"}],"traits":{"network":"8.8.8.0/24"}`},
+		{"an organization is that of its number", []Record{
+			{Traits: Traits{AutonomousSystemNumber: 7}}, {Traits: Traits{AutonomousSystemNumber: 8, AutonomousSystemOrganization: "eight"}}, {Traits: Traits{AutonomousSystemNumber: 7, AutonomousSystemOrganization: "seven"}}},
+			`"traits":{"autonomous_system_number":7,"autonomous_system_organization":"seven","network":"8.8.8.0/24"}`},
+		{"what follows from a code gives way to what is stated", []Record{
+			{Country: Country{ISOCode: "GB", Names: Names{"en": "by code"}}, Continent: Continent{Code: "EU"}, Implied: []string{"country", "continent"}},
+			{Country: Country{ISOCode: "GB", GeoNameID: 9, Names: Names{"en": "stated"}}, Continent: Continent{Code: "EU", GeoNameID: 8}}},
+			`"continent":{"code":"EU","geoname_id":8},"country":{"geoname_id":9,"iso_code":"GB","names":{"en":"stated"}},"traits":{"network":"8.8.8.0/24"}`},
 		{"a radius gives way to coordinates", []Record{{Location: Location{AccuracyRadius: 9}}, {Location: at(0, 0)}},
 			`"location":{"latitude":0,"longitude":0},"traits":{"network":"8.8.8.0/24"},"quadkey":"3000000000000000"`},
 		{"extra by key", []Record{{Extra: map[string]any{"b": "1", "c": "1"}}, {Extra: map[string]any{"a": "2", "b": "2"}}},

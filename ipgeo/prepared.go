@@ -26,6 +26,10 @@ func Prepare(r *Record) (Prepared, error) {
 	return Prepared{encoded: string(b)}, nil
 }
 
+// PrepareNothing is the record of a range of which a source has nothing to say: no
+// wider range of the source answers there, and other sources do.
+func PrepareNothing() Prepared { return Prepared{encoded: string([]byte{tagNothing, 0, 0, 0})} }
+
 // Size is how many bytes the record takes in p. It becomes 0 when Build keeps
 // them itself.
 func (p *Prepared) Size() int { return len(p.encoded) }

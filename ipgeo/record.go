@@ -24,6 +24,11 @@ type Record struct {
 	// "location.metro_code" or "postal". A name has no effect if its field is
 	// empty, or comes from another source when sources are merged.
 	Derived []string `json:"derived,omitempty"`
+
+	// Implied names the fields, as Derived does, that follow from the code of the
+	// country alone: its names and its continent. A field that another source
+	// states counts before them. Answers do not name them.
+	Implied []string `json:"-"`
 }
 
 // Names holds the names of one thing by language, "en" or "pt-BR".

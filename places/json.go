@@ -59,7 +59,9 @@ func appendDetails(dst []byte, c *columns, names *nameTables, a *attributes) []b
 	dst = appendList(dst, "cc2", c.cc2)
 	dst = appendText(dst, "country_name", names.country(c.country))
 	dst = appendText(dst, "admin2", c.admin2)
-	dst = appendText(dst, "admin2_name", names.division(c.country, c.admin1, c.admin2))
+	if c.admin2 != "" { // without it the name is that of the first level
+		dst = appendText(dst, "admin2_name", names.division(c.country, c.admin1, c.admin2))
+	}
 	dst = appendText(dst, "admin3", c.admin3)
 	dst = appendText(dst, "admin4", c.admin4)
 	dst = appendText(dst, "admin5", a.admin5)

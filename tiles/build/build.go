@@ -154,7 +154,7 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 		if slices.Contains(types, l.Type) {
 			return nil, fmt.Errorf("%w: type %s is given twice: join its files in one layer", ErrBadLayer, l.Type)
 		}
-		regions, err := newRegions(l)
+		regions, err := newRegions(l, b.repaired)
 		if err != nil {
 			return nil, err
 		}
@@ -211,22 +211,26 @@ func (b *build) prepare(ctx context.Context) error {
 			if what := r.assumed.String(); what != "" && b.opts.Assumed != nil {
 				b.opts.Assumed(l.typ, r.id, r.name, what)
 			}
-			if b.opts.Repaired == nil {
-				continue
-			}
 			empty := r.area == 0 && r.empty
 			switch {
 			case empty:
-				b.opts.Repaired(l.typ, r.id, r.name, "it encloses nothing")
+				b.repaired(l.typ, r.id, r.name, "it encloses nothing")
 			case r.repaired:
-				b.opts.Repaired(l.typ, r.id, r.name, "its rings cross or overlap: they were joined")
+				b.repaired(l.typ, r.id, r.name, "its rings cross or overlap: they were joined")
 			}
 			if n := r.assumed.empty; n > 0 && !empty {
-				b.opts.Repaired(l.typ, r.id, r.name, fmt.Sprintf("rings that enclose nothing were left out: %d", n))
+				b.repaired(l.typ, r.id, r.name, fmt.Sprintf("rings that enclose nothing were left out: %d", n))
 			}
 		}
 	}
 	return nil
+}
+
+// repaired tells the caller of a region that was mended or left out.
+func (b *build) repaired(typ, id, name, what string) {
+	if b.opts.Repaired != nil {
+		b.opts.Repaired(typ, id, name, what)
+	}
 }
 
 // root returns the node of the whole world. It consumes the levels.

@@ -52,14 +52,20 @@ func naturalEarth(t testing.TB, typ, file, id, name string, only ...string) Laye
 // faults is what is wrong with a build, or nothing.
 func faults(t testing.TB, store cellstore.Store, r *tiles.Reader) string {
 	t.Helper()
+	list := findings(t, store, r)
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+v", list)
+}
+
+func findings(t testing.TB, store cellstore.Store, r *tiles.Reader) []verify.Finding {
+	t.Helper()
 	report, err := verify.Run(context.Background(), store, tiles.Meta{SchemaVersion: tiles.SchemaVersion, Types: r.Types()}, verify.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Findings) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%+v", report.Findings)
+	return report.Findings
 }
 
 // reference is the slow, obvious judge: the chains of every region at every

@@ -73,6 +73,13 @@ func cleanRings(g orb.Geometry, rule LongEdges, seen *assumed) ([][]ring, error)
 	return out, nil
 }
 
+// EnclosesNothing reports whether all rings of a geometry are points and lines. Of one that cannot be
+// used the build says why.
+func EnclosesNothing(g orb.Geometry, rule LongEdges) bool {
+	polygons, err := cleanRings(g, rule, &assumed{})
+	return err == nil && len(polygons) == 0
+}
+
 // maxWound bounds the unwrapped longitudes of a ring, in degrees. The grid's
 // coordinates have room for several times as much.
 const maxWound = 3600

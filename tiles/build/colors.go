@@ -21,8 +21,8 @@ import (
 // others have. Exclaves and overlaps can break that; the shortest borders are
 // then the ones between equal colours.
 //
-// Of the free colours a region takes one that no region near it has, and among
-// those one by the hash of its id. Colours therefore follow ids, and a change of
+// Of the free colours a region takes one by the hash of its id, and then another
+// if a region near it has that. Colours therefore follow ids, and a change of
 // the data moves only those around it.
 
 // nearZoom is the zoom whose borders tell which regions are near each other, and
@@ -118,10 +118,14 @@ func (c *coloring) run() {
 	for i := range c.color {
 		c.color[i] = none
 	}
+	// At first borders alone count. A region that is gone then changes half as many colours as where
+	// its choice among those near it goes on from each to the next.
+	near := c.near
+	c.near = make([][]int32, len(near))
 	for _, r := range slices.Backward(smallestFirst(c.borders)) {
 		c.color[r] = c.best(r)
 	}
-	// Regions that were coloured early did not know those near them.
+	c.near = near
 	for range improvements {
 		changed := false
 		for r := range int32(len(c.color)) {

@@ -37,7 +37,7 @@ func TestHostileRings(t *testing.T) {
 		}
 		l := lineLayer("land", orb.Polygon{spiral})
 		l.Features[0].LongEdges = rule
-		if _, err := newRegions(l); !errors.Is(err, ErrBadGeometry) {
+		if _, err := newRegions(l, func(_, _, _, _ string) {}); !errors.Is(err, ErrBadGeometry) {
 			t.Errorf("a ring that winds 63 times, %v: %v", rule, err)
 		}
 	}

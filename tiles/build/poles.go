@@ -110,14 +110,22 @@ func cleanPolygon(poly orb.Polygon, rule LongEdges, seen *assumed) ([]ring, erro
 	return rings, nil
 }
 
+// flatDegrees is how far from one straight line the points of a ring lie at most that encloses
+// nothing. It is what rounding makes of points on a line; a ring of a metre is ten million times as
+// wide.
+const flatDegrees = 1e-12
+
 // isFlat reports whether the ring lies on one straight line.
 func (r ring) isFlat() bool {
-	var way orb.Point // from the first point to one elsewhere
+	way, length := orb.Point{}, 0.0 // from the first point to the farthest: beside a near one all lie on a line
 	for _, p := range r {
 		p[0], p[1] = p[0]-r[0][0], p[1]-r[0][1]
-		if way == (orb.Point{}) {
-			way = p
-		} else if math.Abs(way[0]*p[1]-way[1]*p[0]) > 1e-12 {
+		if l := math.Hypot(p[0], p[1]); l > length {
+			way, length = p, l
+		}
+	}
+	for _, p := range r {
+		if math.Abs(way[0]*(p[1]-r[0][1])-way[1]*(p[0]-r[0][0])) > flatDegrees*length {
 			return false
 		}
 	}

@@ -81,8 +81,9 @@ func badRegion(typ, id, name string, err error) error {
 	return fmt.Errorf("%s %s (%s): %w", typ, id, name, err)
 }
 
-// newRegions groups a layer's features by id and sorts them by it.
-func newRegions(l Layer) ([]*region, error) {
+// newRegions groups a layer's features by id and sorts them by it. It leaves out what encloses
+// nothing and tells of it.
+func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, error) {
 	if !layout.TypePattern.MatchString(l.Type) {
 		return nil, fmt.Errorf("%w: type %q must match %s", ErrBadLayer, l.Type, layout.TypePattern)
 	}
@@ -110,8 +111,15 @@ func newRegions(l Layer) ([]*region, error) {
 			}
 		}
 	}
+	regions = slices.DeleteFunc(regions, func(r *region) bool {
+		if len(r.polygons) > 0 {
+			return false
+		}
+		repaired(l.Type, r.id, r.name, "it encloses nothing, and was left out")
+		return true
+	})
 	if len(regions) == 0 {
-		return nil, fmt.Errorf("%w: %s has no features: name a file that has some", ErrBadLayer, l.Type)
+		return nil, fmt.Errorf("%w: %s has no features that enclose anything: name a file that has some", ErrBadLayer, l.Type)
 	}
 	slices.SortFunc(regions, func(a, b *region) int { return cmp.Compare(a.id, b.id) })
 	tags := make(map[uint64]string, len(regions))

@@ -9,10 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
-	"quadrille/cmd/ingest/internal/export/mmdb"
+	"quadrille/cmd/ingest/internal/disk"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/ipgeo"
 )
@@ -25,7 +24,7 @@ type lineFile struct {
 }
 
 func createLines(path string) (*lineFile, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
+	f, err := disk.CreateBeside(path)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +37,7 @@ func (l *lineFile) finish(err error) error {
 		err = l.Flush()
 	}
 	if err == nil {
-		err = mmdb.Publish(l.file, l.path)
+		err = disk.Publish(l.file, l.path)
 	}
 	if cerr := l.file.Close(); err == nil {
 		return cerr

@@ -44,7 +44,8 @@ func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error
 		if name, ok := strings.CutPrefix(string(col), ipcsv.Extra); ok {
 			is := strings.HasPrefix(name, "is_")
 			c.set[i] = func(d *draft, _ string, v any) error {
-				if s := string(v.(cell)); !is || s != "0" { // no is absence, as of the flags that are known
+				s := string(v.(cell))
+				if yes, ok := yesNo(s); yes || !ok || !is && !strings.EqualFold(s, "false") { // no is absence, as of the flags that are known
 					d.keep(name, s)
 				}
 				return nil
@@ -88,17 +89,22 @@ func countryCell(d *draft, _ string, v any) error {
 	return nil
 }
 
-// regionCell reads an ISO 3166-2 code, or else a name.
+// regionCell reads an ISO 3166-2 code, with its country or without, or else a name.
 func regionCell(d *draft, path string, v any) error {
-	s := string(v.(cell))
-	if len(s) >= 4 && len(s) <= 6 && s[2] == '-' && source.IsCode(s[:2], 2) {
-		d.region = s
-		return nil
+	var s string
+	if err := text(func(*draft) *string { return &s })(d, path, v); err != nil {
+		return err
 	}
-	return english(region(0))(d, path, v)
+	if ipcsv.IsRegion(s) {
+		d.region = strings.ToUpper(s)
+	} else {
+		setName(&subdivision(d, 0).Names, "en", s)
+	}
+	return nil
 }
 
-// Record makes a record of a row. The error is a *Refusal.
+// Record makes a record of a row. The error is a *Refusal, or beside a record a
+// *Loss.
 func (c *Columns) Record(fields [][]byte) (ipgeo.Record, error) {
 	c.draft = draft{}
 	for i, set := range c.set {

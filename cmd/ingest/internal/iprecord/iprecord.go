@@ -30,6 +30,10 @@ func (r *Refusal) Error() string {
 	return r.Reason + ": " + r.Detail
 }
 
+// Loss is the error beside a record that lacks a field of its source. The rest is
+// good.
+type Loss struct{ Refusal }
+
 // The reasons of a Refusal.
 const (
 	ReasonCountry   = "not a country code"
@@ -38,7 +42,7 @@ const (
 	ReasonLatitude  = "latitude out of range"
 	ReasonLongitude = "longitude out of range"
 	ReasonHalf      = "latitude without longitude, or the reverse"
-	ReasonRegion    = "region is not an ISO 3166-2 code of the country"
+	ReasonRegion    = "region is not of the country, and was left out"
 	ReasonPlace     = "no place has this geoname_id"
 )
 
@@ -121,22 +125,35 @@ func asn(d *draft, path string, v any) error {
 
 func flag(of func(*draft) *bool) setter {
 	return func(d *draft, path string, v any) error {
+		ok := true
 		switch v := v.(type) {
 		case bool:
 			*of(d) = v
 		case cell:
-			switch strings.ToLower(string(v)) {
-			case "1", "true", "yes":
-				*of(d) = true
-			case "0", "false", "no":
-			default:
-				return refuse(ReasonType, path, v)
-			}
+			*of(d), ok = yesNo(string(v))
+		case string:
+			*of(d), ok = yesNo(v)
+		case uint64:
+			*of(d), ok = v == 1, v <= 1
 		default:
+			ok = false
+		}
+		if !ok {
 			return refuse(ReasonType, path, v)
 		}
 		return nil
 	}
+}
+
+// yesNo reads a flag written as text; none is no.
+func yesNo(s string) (yes, ok bool) {
+	switch strings.ToLower(s) {
+	case "1", "true", "yes":
+		return true, true
+	case "", "0", "false", "no":
+		return false, true
+	}
+	return false, false
 }
 
 // decimal reads a number; sources without types of their own write it as text.
@@ -296,7 +313,7 @@ var countries = sync.OnceValue(func() *[26 * 26]country {
 	var all [26 * 26]country
 	for i := range all {
 		c, ok := iso3166.Lookup(string([]byte{'A' + byte(i/26), 'A' + byte(i%26)}))
-		all[i] = country{Country: c, ok: ok}
+		all[i] = country{Country: c, ok: ok && c.Name != ""} // no code that is not assigned
 		setName(&all[i].names, "en", c.Name)
 		setName(&all[i].continent, "en", iso3166.ContinentName(c.Continent))
 	}
@@ -351,9 +368,7 @@ func (d *draft) finish() (ipgeo.Record, error) {
 	if (d.Location.Latitude == nil) != (d.Location.Longitude == nil) {
 		return ipgeo.Record{}, &Refusal{Reason: ReasonHalf}
 	}
-	if err := d.place(); err != nil {
-		return ipgeo.Record{}, err
-	}
+	lost := d.place()
 	if z := d.Location.TimeZone; z != "" && !isZoneName(z) {
 		d.Location.TimeZone = ""
 		d.keep("time_zone", z)
@@ -368,7 +383,7 @@ func (d *draft) finish() (ipgeo.Record, error) {
 	if len(d.Subdivisions) == 0 {
 		d.Subdivisions = nil
 	}
-	return d.Record, nil
+	return d.Record, lost
 }
 
 // addCountry adds what the code of the country alone says, where the source
@@ -378,15 +393,27 @@ func addCountry(r *ipgeo.Record) {
 	if c == nil {
 		return
 	}
-	// A source with names of its own says all it means to.
+	// A source with names of its own says all it means to, and one with an id more than
+	// the code.
+	from, to := 1, 1 // of implied
 	if len(r.Country.Names) == 0 {
+		if r.Country.GeoNameID == 0 {
+			from = 0
+		}
 		r.Country.IsInEuropeanUnion = r.Country.IsInEuropeanUnion || c.EU
 		r.Country.Names = c.names
 	}
 	if r.Continent.Code == "" && len(r.Continent.Names) == 0 && c.Continent != "" {
 		r.Continent.Code, r.Continent.Names = c.Continent, c.continent
+		to = 2
+	}
+	if from < to {
+		r.Implied = implied[from:to]
 	}
 }
+
+// implied are the fields that the code of a country tells. Records share it.
+var implied = []string{"country", "continent"}
 
 // SetCountry gives a record that has none a country, by its code, and reports
 // whether it is one.
@@ -399,24 +426,27 @@ func SetCountry(r *ipgeo.Record, code string) bool {
 	return c != nil
 }
 
-// place puts the ISO 3166-2 code of a region into its subdivision.
+// place puts the ISO 3166-2 code of a region into its subdivision. One of another
+// country is lost: the country counts, for it says more.
 func (d *draft) place() error {
-	if d.region == "" {
-		return nil
+	country, code, whole := strings.Cut(d.region, "-")
+	if !whole {
+		country, code = d.Country.ISOCode, d.region
 	}
-	country, code, ok := strings.Cut(strings.ToUpper(d.region), "-")
-	if !ok || len(code) == 0 || len(code) > 3 {
-		return &Refusal{ReasonRegion, source.Excerpt(d.region)}
+	if c := countryOf(country); whole && c == nil || d.Country.ISOCode != "" && c.Code != d.Country.ISOCode {
+		return &Loss{Refusal{ReasonRegion, source.Excerpt(d.Country.ISOCode + " " + d.region)}}
 	}
-	if c := countryOf(country); c == nil || d.Country.ISOCode != "" && c.Code != d.Country.ISOCode {
-		return &Refusal{ReasonRegion, source.Excerpt(d.Country.ISOCode + " " + d.region)}
+	if code != "" {
+		subdivision(d, 0).ISOCode = code
 	}
-	subdivision(d, 0).ISOCode = code
 	return nil
 }
 
-// keep keeps a value that no field takes.
+// keep keeps a value that no field takes, unless it is no text at all.
 func (d *draft) keep(name string, v any) {
+	if v == "" {
+		return
+	}
 	if d.Extra == nil {
 		d.Extra = map[string]any{}
 	}

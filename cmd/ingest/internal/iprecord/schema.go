@@ -98,9 +98,13 @@ var ipinfo = Schema{
 		"country":        either(text(countryCode), english(countryNames)),
 		"country_code":   text(countryCode),
 		"country_name":   english(countryNames),
-		"region":         english(region(0)),
-		"region_code":    text(func(d *draft) *string { return &subdivision(d, 0).ISOCode }),
+		"region":         regionCell, // in older ones a code beside region_name
+		"region_name":    english(region(0)),
+		"region_code":    regionCell,
 		"city":           english(cityNames),
+		"geoname_id":     written(number(func(d *draft) *uint32 { return &d.City.GeoNameID })),
+		"radius":         written(number(func(d *draft) *uint16 { return &d.Location.AccuracyRadius })), // km
+		"dma_code":       written(number(func(d *draft) *uint16 { return &d.Location.MetroCode })),
 		"postal":         text(postal),
 		"postal_code":    text(postal),
 		"lat":            latitude,
@@ -110,14 +114,21 @@ var ipinfo = Schema{
 		"timezone":       text(timeZone),
 		"asn":            asn,
 		"as_name":        text(asOrganization),
+		"name":           named,
+		"carrier_name":   text(isp),
+		"mcc":            text(func(d *draft) *string { return &d.Traits.MobileCountryCode }),
+		"mnc":            text(func(d *draft) *string { return &d.Traits.MobileNetworkCode }),
 		"is_anonymous":   flag(func(d *draft) *bool { return &d.Traits.IsAnonymous }),
 		"is_anycast":     flag(func(d *draft) *bool { return &d.Traits.IsAnycast }),
 		"is_hosting":     flag(func(d *draft) *bool { return &d.Traits.IsHostingProvider }),
 		"is_satellite":   flag(func(d *draft) *bool { return &d.Traits.IsSatelliteProvider }),
 		"hosting":        flag(func(d *draft) *bool { return &d.Traits.IsHostingProvider }),
-		"vpn":            flag(func(d *draft) *bool { return &d.Traits.IsAnonymousVPN }),
-		"tor":            flag(func(d *draft) *bool { return &d.Traits.IsTorExitNode }),
-		"proxy":          flag(func(d *draft) *bool { return &d.Traits.IsPublicProxy }),
+		"vpn":            flag(isVPN),
+		"is_vpn":         flag(isVPN),
+		"tor":            flag(isTor),
+		"is_tor":         flag(isTor),
+		"proxy":          flag(isProxy),
+		"is_proxy":       flag(isProxy),
 	},
 }
 
@@ -135,6 +146,39 @@ func cityNames(d *draft) *ipgeo.Names      { return &d.City.Names }
 func postal(d *draft) *string              { return &d.Postal.Code }
 func timeZone(d *draft) *string            { return &d.Location.TimeZone }
 func asOrganization(d *draft) *string      { return &d.Traits.AutonomousSystemOrganization }
+
+func isp(d *draft) *string   { return &d.Traits.ISP }
+func isVPN(d *draft) *bool   { return &d.Traits.IsAnonymousVPN }
+func isTor(d *draft) *bool   { return &d.Traits.IsTorExitNode }
+func isProxy(d *draft) *bool { return &d.Traits.IsPublicProxy }
+
+// named reads whose name the others tell, which come before it in the order of
+// names: that of a company beside its system, of a system, or of a mobile carrier.
+func named(d *draft, path string, v any) error {
+	switch {
+	case d.Traits.AutonomousSystemOrganization != "":
+		return text(func(d *draft) *string { return &d.Traits.Organization })(d, path, v)
+	case d.Traits.AutonomousSystemNumber != 0:
+		return text(asOrganization)(d, path, v)
+	case d.Traits.MobileCountryCode != "":
+		return text(isp)(d, path, v)
+	}
+	d.keep(path, v)
+	return nil
+}
+
+// written reads numbers that may be text, of which none is nothing.
+func written(set setter) setter {
+	return func(d *draft, path string, v any) error {
+		if s, ok := v.(string); ok {
+			if s == "" {
+				return nil
+			}
+			v = cell(s)
+		}
+		return set(d, path, v)
+	}
+}
 
 func region(i int) func(*draft) *ipgeo.Names {
 	return func(d *draft) *ipgeo.Names { return &subdivision(d, i).Names }
@@ -200,7 +244,7 @@ func (e *ErrSchema) Error() string {
 // *ErrSchema.
 func Detect(databaseType string, sample []map[string]any) (*Schema, error) {
 	lower := strings.ToLower(databaseType)
-	for prefix, s := range map[string]*Schema{"geoip": &geoip2, "geolite": &geoip2, "dbip": &geoip2, "quadrille": &geoip2} {
+	for prefix, s := range map[string]*Schema{"geoip": &geoip2, "geolite": &geoip2, "dbip": &geoip2, "quadrille": &geoip2, "ipinfo": &ipinfo} {
 		if strings.HasPrefix(lower, prefix) {
 			return s, nil
 		}
@@ -246,7 +290,7 @@ func (s *Schema) known(prefix string, m map[string]any) (n int) {
 
 // Record makes a record of the fields of a database. A field of an absurd type
 // or value refuses the whole record, for there is no telling what else in it
-// is wrong; the error is a *Refusal.
+// is wrong; the error is a *Refusal, or beside a record a *Loss.
 func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
 	var d draft
 	extra, err := s.take(&d, "", fields)

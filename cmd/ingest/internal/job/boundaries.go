@@ -99,7 +99,12 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 	}
 	var built []build.Layer
 	for _, l := range layers {
-		built = append(built, l.finish())
+		layer, shared := l.finish()
+		built = append(built, layer)
+		noteFew(rep, 5, "and %d more regions of several names", shared)
+		if len(shared) > 0 {
+			rep.Note("if these are several regions, name a property that tells them apart: --layer " + l.typ + "=FILE:PROPERTY")
+		}
 	}
 	return publish(ctx, c, catalogue.Boundaries.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		if err := stillPublished(ctx, c, inputs[0].base); err != nil {
@@ -351,6 +356,9 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 		}
 		c := newColumns(&f)
 		d := p.describe(c)
+		if d.refused == "" && build.EnclosesNothing(f.Geometry, in.LongEdges) {
+			d.refused = "it encloses nothing"
+		}
 		if d.refused != "" {
 			return tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: d.refused, Detail: d.name})
 		}
@@ -418,10 +426,10 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 // finish gives the features their ids. The first of several that are one region
 // gives it its name, so those come last that are part of it by a worldview, and
 // of the others the largest comes first: Ashmore and Cartier Islands have
-// Australia's code in world-atlas.
-func (l *layer) finish() build.Layer {
+// Australia's code in world-atlas. It tells which features of different names are one region.
+func (l *layer) finish() (out build.Layer, shared []string) {
 	if l.kept {
-		return build.Layer{Type: l.typ, Features: l.features}
+		return build.Layer{Type: l.typ, Features: l.features}, nil
 	}
 	ids := assignIDs(l.typ, l.claims, func(i int) spot { return spotOf(l.features[i].Geometry) })
 	merged := l.merge(ids)
@@ -460,12 +468,20 @@ func (l *layer) finish() build.Layer {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(areas[b], areas[a]))
 	})
-	out := build.Layer{Type: l.typ, Features: make([]build.Feature, len(order))}
+	out = build.Layer{Type: l.typ, Features: make([]build.Feature, len(order))}
+	called := map[string]string{} // ids by their first name, until another is told
 	for to, from := range order {
-		out.Features[to] = l.features[from]
+		f := &l.features[from]
+		out.Features[to] = *f
+		if first, ok := called[f.ID]; !ok {
+			called[f.ID] = f.Name
+		} else if first != "" && first != f.Name && !merged[from] {
+			shared = append(shared, fmt.Sprintf("%s %s (%s): %s has the same id and is a part of it", l.typ, f.ID, first, f.Name))
+			called[f.ID] = ""
+		}
 	}
 	l.features, l.claims, l.viewed = nil, nil, nil
-	return out
+	return out, shared
 }
 
 func countVertices(g orb.Geometry) (n int) {

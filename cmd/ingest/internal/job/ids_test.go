@@ -136,7 +136,8 @@ func readLayer(t *testing.T, typ, file string) []build.Feature {
 			t.Error(b.examples)
 		}
 	}
-	return l.finish().Features
+	layer, _ := l.finish()
+	return layer.Features
 }
 
 // A shape that leaves ±180° has the id it would have within.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/internal/catalogue"
@@ -59,9 +60,10 @@ const maxIPSources = 1000
 //
 // A range that says nothing, such as one whose country is empty, "-", "--",
 // "None", "ZZ" or "XX" and that has no more, is left out, so that a wider range
-// or a later source may answer. That is no fault of the source. Every other
-// code of two letters is kept, and so are the codes AP and EU, which are not
-// countries, as package iso3166 explains.
+// or a later source may answer. In a geofeed it keeps the wider ranges of the feed
+// from answering. That is no fault of the source. Codes
+// that are not assigned are bad; AP and EU, which are not
+// countries, are kept, as package iso3166 explains.
 func IP(ctx context.Context, c *dataset.Catalog, inputs []IPInput, o IPOptions) (dataset.Manifest, error) {
 	if len(inputs) == 0 {
 		return dataset.Manifest{}, errors.New("no files; name at least one source of address ranges")
@@ -181,6 +183,7 @@ type rangeInputs struct {
 
 	size       int64 // of all files on disk
 	unassigned int64
+	blank      int64
 	records    []int64 // good ones, by source
 	memory     int64   // of the whole program
 	closed     bool
@@ -193,6 +196,8 @@ func openRanges(ctx context.Context, inputs []IPInput, o IPOptions, fill *ipFill
 			err = errors.Join(err, in.close())
 		}
 	}()
+	in.tally.floor = 1 // of a small list one row is more than any share
+	in.tally.excuse = func(b *source.BadRecord) bool { return b.Reason == iprecord.ReasonRegion || b.Reason == reasonAgain }
 	if in.temp, err = os.MkdirTemp(dir, "unpacked-"); err != nil {
 		return nil, err
 	}
@@ -249,6 +254,9 @@ func (in *rangeInputs) notes(rep Reporter, stats ipgeo.Stats) {
 	if in.unassigned > 0 {
 		rep.Note(fmt.Sprintf("%d ranges say nothing of their addresses and were left out", in.unassigned))
 	}
+	if in.blank > 0 {
+		rep.Note(fmt.Sprintf("%d networks of geofeeds are not to be located: no wider network of their feed answers for them", in.blank))
+	}
 	if stats.Overlaps > 0 {
 		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range", stats.Overlaps))
 	}
@@ -279,6 +287,14 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 				return err
 			}
 			in.records[i]++
+			if rec.lost != nil {
+				if err := in.tally.Bad(rec.lost); err != nil {
+					return err
+				}
+			}
+			if rec.blank {
+				in.blank++
+			}
 			if rec.record == nil {
 				in.unassigned++
 				return nil
@@ -292,6 +308,8 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 			err := fmt.Errorf("%s: no range in it can be read; it was taken for a %s", s.path(), s.kind())
 			if bad := in.tally.Err(); bad != nil {
 				err = fmt.Errorf("%w: %w", err, bad)
+			} else if e := in.tally.example(); e != nil {
+				err = fmt.Errorf("%w; the first that is bad: %w", err, e)
 			}
 			return err
 		}
@@ -315,6 +333,8 @@ func (in *rangeInputs) check(rec *ipRange) error {
 type ipRange struct {
 	first, last netip.Addr
 	record      *ipgeo.Prepared // shared by ranges of equal raw records; nil when it says nothing
+	lost        error           // a *source.BadRecord for what of a good range has no effect; may be nil
+	blank       bool            // its addresses are not to be located
 	label       string
 	line        int
 }

@@ -14,13 +14,19 @@ import (
 // conversion is what a raw record was turned into.
 type conversion struct {
 	record ipgeo.Prepared
-	err    error // why it was refused, or errNothing
+	err    error             // why it was refused, or errNothing
+	lost   *iprecord.Refusal // a field that the record is without; may be nil
+	blank  bool              // the record says that nothing is to be said
 }
 
 // size is about how many bytes v takes besides its slot.
 func (v *conversion) size() int64 {
 	if v.err == nil {
-		return int64(v.record.Size())
+		size := int64(v.record.Size())
+		if v.lost != nil {
+			size += int64(refusalBytes + len(v.lost.Detail))
+		}
+		return size
 	}
 	var refused *iprecord.Refusal
 	if errors.As(v.err, &refused) {
@@ -34,9 +40,11 @@ var errNothing = errors.New("the record says nothing")
 
 // ipRange is a range of a source with what its record was turned into.
 func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ipRange, error) {
-	r := ipRange{first: first, last: last, label: label, line: line}
+	r := ipRange{first: first, last: last, blank: v.blank, label: label, line: line}
 	if v.err == nil {
-		r.record = &v.record
+		if r.record = &v.record; v.lost != nil {
+			r.lost = badRecord(v.lost, label, line)
+		}
 	} else if !errors.Is(v.err, errNothing) {
 		return r, badRecord(v.err, label, line)
 	}
@@ -47,18 +55,26 @@ func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ip
 type converter struct {
 	fill   func(*ipgeo.Record) error // completes each record, on any goroutine; may be nil
 	memory int64                     // bytes for the conversions kept in case their raw records come again
+	feed   bool                      // of a geofeed, where a row without information says that its addresses have no place
 }
 
 // convert completes a record, or keeps the error that refused it.
-func (c *converter) convert(r *ipgeo.Record, err error) (conversion, error) {
-	var refused *iprecord.Refusal
-	if errors.As(err, &refused) {
-		return conversion{err: refused}, nil
-	}
+func (c *converter) convert(r *ipgeo.Record, err error) (v conversion, _ error) {
 	if err != nil {
-		return conversion{}, err
+		var refused *iprecord.Refusal
+		var loss *iprecord.Loss
+		switch {
+		case errors.As(err, &refused):
+			return conversion{err: refused}, nil
+		case !errors.As(err, &loss):
+			return conversion{}, err
+		}
+		v.lost = &loss.Refusal
 	}
 	if reflect.ValueOf(r).Elem().IsZero() {
+		if c.feed {
+			return conversion{record: ipgeo.PrepareNothing(), blank: true}, nil
+		}
 		return conversion{err: errNothing}, nil
 	}
 	if c.fill != nil {
@@ -66,7 +82,6 @@ func (c *converter) convert(r *ipgeo.Record, err error) (conversion, error) {
 			return conversion{}, err
 		}
 	}
-	var v conversion
 	if v.record, err = ipgeo.Prepare(r); err != nil {
 		v.err = &iprecord.Refusal{Reason: ipgeo.ReasonRecord, Detail: err.Error()}
 	}

@@ -53,8 +53,13 @@ func openListSource(in IPInput, f *source.File) (_ *listSource, err error) {
 	return s, nil
 }
 
-func (s *listSource) path() string        { return s.in.Path }
-func (s *listSource) kind() string        { return s.table.Layout() }
+func (s *listSource) path() string { return s.in.Path }
+func (s *listSource) kind() string {
+	if guess := s.table.Guess(); guess != "" {
+		return s.table.Layout() + ", " + guess
+	}
+	return s.table.Layout()
+}
 func (s *listSource) size() int64         { return s.file.Size }
 func (s *listSource) done() int64         { return s.file.Progress() }
 func (s *listSource) close() error        { return s.file.Close() }
@@ -68,6 +73,7 @@ func (s *listSource) describe(context.Context) ([]dataset.Source, error) {
 }
 
 func (s *listSource) ranges(c *converter) iter.Seq2[ipRange, error] {
+	c.feed = s.table.IsGeofeed()
 	return listRanges(s.table, s.cols, s.in.Path, c)
 }
 
@@ -122,6 +128,13 @@ func listRows(t *ipcsv.Table) iter.Seq2[listRow, error] {
 	}
 }
 
+const (
+	// reasonAgain is the loss of a row of a geofeed whose addresses an earlier one has.
+	// Only so many rows are remembered.
+	reasonAgain = "the same addresses as an earlier row, which counts"
+	maxAgain    = 1 << 17
+)
+
 // listRanges yields the ranges of a list. It is read ahead, and while records
 // hardly come again they are made ahead too, by another goroutine.
 func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *converter) iter.Seq2[ipRange, error] {
@@ -140,6 +153,7 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 		}
 		known := c.keeper()
 		m := listMaker{cols: *cols, c: c}
+		lines := map[[2]netip.Addr]int{}
 		for r, err := range ahead(made) {
 			if err != nil {
 				if !yield(ipRange{}, err) {
@@ -160,7 +174,16 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 				v = known.keep(key, r.made)
 			}
 			before := v.record.Size()
-			if !yield(v.ipRange(r.first, r.last, label, r.line)) {
+			rng, err := v.ipRange(r.first, r.last, label, r.line)
+			if err == nil && c.feed && len(lines) < maxAgain {
+				addrs := [2]netip.Addr{r.first, r.last}
+				if line := lines[addrs]; line > 0 {
+					rng.lost = &source.BadRecord{Source: label, Line: r.line, Reason: reasonAgain, Detail: fmt.Sprintf("%s to %s, as in line %d", r.first, r.last, line)}
+				} else {
+					lines[addrs] = r.line
+				}
+			}
+			if !yield(rng, err) {
 				return
 			}
 			known.used(v, before)

@@ -581,3 +581,64 @@ func TestIPDatabaseIsItsLists(t *testing.T) {
 		t.Errorf("%d rows from the database, %d from the lists, or others", len(got), len(want))
 	}
 }
+
+// Each of the files that strangers stumbled over has its right answer, or a refusal
+// that says why.
+func TestIPCases(t *testing.T) {
+	const dir = "../../../../../shared/cases/ip/"
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("no cases: ", err)
+	}
+	for _, tc := range []struct {
+		files string
+		addr  string
+		want  string // in the answer; "" for none
+		not   string // not in it
+		err   string
+	}{
+		{files: "dbip-continent-country.csv", addr: "5.1.0.9", want: `"iso_code":"US"`},
+		{files: "dbip-continent-country.csv", addr: "5.1.5.9", want: `"iso_code":"AQ"`},
+		{files: "ipinfo-shape-asn.mmdb", addr: "5.1.0.1", want: `"traits":{"autonomous_system_number":64500,"autonomous_system_organization":"Example Networks"}`},
+		{files: "city-berlin-no-coords.csv city-munich-coords.csv", addr: "5.1.0.1", want: `"Berlin"`, not: "latitude"},
+		{files: "city-berlin-no-coords.csv city-munich-coords.csv", addr: "5.1.0.1", want: `"iso_code":"BE"`, not: "80331"},
+		{files: "city-berlin-no-coords.csv city-munich-coords.csv", addr: "5.1.1.1", want: `"accuracy_radius":20`},
+		{files: "asn-number-only.csv asn-with-name.csv", addr: "5.1.0.1", want: `13335`, not: "Telekom"},
+		{files: "asn-number-only.csv asn-with-name.csv", addr: "5.1.1.1", want: `"Deutsche Telekom AG"`},
+		{files: "geofeed-blank-inside-wide.csv", addr: "5.1.2.1"},
+		{files: "geofeed-blank-inside-wide.csv", addr: "5.1.3.1"},
+		{files: "geofeed-blank-inside-wide.csv", addr: "5.1.1.1", want: `"Los Angeles"`},
+		{files: "geofeed-one-fifth-bare-regions.csv", addr: "5.2.99.1", want: `"subdivisions":[{"iso_code":"CA"}]`},
+		{files: "geofeed-region-names.csv", addr: "5.1.0.1", want: `"postal":{"code":"180150"},"subdivisions":[{"names":{"en":"Tungurahua"}}]`},
+		{files: "geofeed-header-alpha2code.csv", addr: "5.1.0.1", want: `"iso_code":"NL"`},
+		{files: "geofeed-puerto-rico.csv", addr: "5.3.0.1", want: `"San Juan"`, not: "subdivisions"},
+		{files: "geofeed-lower-case-region.csv", addr: "5.1.0.1", want: `"subdivisions":[{"iso_code":"CA"}]`},
+		{files: "geofeed-same-prefix-twice.csv", addr: "5.1.0.1", want: `"Los Angeles"`},
+		{files: "geofeed-six-columns.csv", addr: "5.1.0.1", want: `"subdivisions":[{"iso_code":"9"}]`},
+		{files: "ipinfo-shape-privacy.mmdb", addr: "5.1.0.1", want: `"traits":{"is_anonymous_vpn":true,"is_hosting_provider":true}`},
+		{files: "ipinfo-shape-privacy.mmdb", addr: "5.1.1.1", want: `"is_public_proxy":true`},
+		{files: "ipinfo-shape-extended-location.mmdb", addr: "5.1.0.1", want: `"subdivisions":[{"iso_code":"NSW","names":{"en":"New South Wales"}}]`},
+		{files: "ipinfo-shape-extended-location.mmdb", addr: "5.1.0.1", want: `"geoname_id":2147714`},
+		{files: "flags-is-hosting.csv", addr: "5.1.0.1", want: `"is_hosting_provider":true`, not: "satellite"},
+		{files: "privacy-list-with-header.csv", addr: "5.1.0.1", want: `"is_anonymous_vpn":true`},
+		{files: "list-latin1.csv", err: "not UTF-8"},
+		{files: "list-utf16.csv", err: "UTF-16"},
+		{files: "ip2location-asn.csv", addr: "1.0.0.1", want: `13335`},
+		{files: "ip2location-db2-isp.csv", addr: "1.0.0.1", want: `"isp":"Example ISP"`},
+	} {
+		var inputs []Input
+		for name := range strings.FieldsSeq(tc.files) {
+			inputs = append(inputs, Input{Path: filepath.FromSlash(dir + name)})
+		}
+		c := ipCatalog(t)
+		if _, err := ipJob(t, c, Options{MaxBad: 0.01}, inputs...); tc.err != "" || err != nil {
+			if tc.err == "" || err == nil || !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s: %v", tc.files, err)
+			}
+			continue
+		}
+		got := answer(t, c, tc.addr)
+		if !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") || tc.not != "" && strings.Contains(got, tc.not) {
+			t.Errorf("%s, %s: %s", tc.files, tc.addr, got)
+		}
+	}
+}

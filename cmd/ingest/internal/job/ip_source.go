@@ -2,6 +2,7 @@ package job
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -64,6 +65,9 @@ func openIPSource(in IPInput, temp string, memory int64) (ipSource, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := foreign(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", in.Path, err), f.Close())
+	}
 	if mmdb.IsTar(f) || mmdb.IsDatabase(f) {
 		if err := f.Close(); err != nil {
 			return nil, err
@@ -71,6 +75,34 @@ func openIPSource(in IPInput, temp string, memory int64) (ipSource, error) {
 		return openDatabaseSource(in, temp)
 	}
 	return openListSource(in, f)
+}
+
+// foreigners are files that hold no addresses, or not as anybody here reads them,
+// by how they begin.
+var foreigners = []struct{ begin, is string }{
+	{"\xff\xfe", "text in UTF-16; convert it by iconv -f UTF-16 -t UTF-8"},
+	{"\xfe\xff", "text in UTF-16; convert it by iconv -f UTF-16 -t UTF-8"},
+	{"PAR1", "a Parquet file; fetch the CSV or MMDB edition"},
+	{"fgb", "a FlatGeobuf file of shapes; name a source of addresses"},
+	{"SQLite format 3", "an SQLite database or a GeoPackage; write its table to a CSV file with a line of column names"},
+	{"<", "a page in HTML or XML and no data; open the address that it was fetched from in a browser"},
+	{"{", "JSON; make it a list with a line of column names, such as by jq -r '… | @csv'"},
+	{"[{", "JSON; make it a list with a line of column names, such as by jq -r '… | @csv'"},
+}
+
+// foreign says what a file is that is no source of addresses.
+func foreign(f *source.File) error {
+	head, _ := f.Reader().Peek(512)
+	if len(head) == 0 {
+		return errors.New("the file is empty; fetch it again")
+	}
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	for _, kind := range foreigners {
+		if bytes.HasPrefix(text, []byte(kind.begin)) {
+			return fmt.Errorf("begins with %s: it is %s", source.Excerpt(head[:min(len(head), 40)]), kind.is)
+		}
+	}
+	return nil
 }
 
 // lookIntoZip looks which member of a zip archive is the source: match is true

@@ -212,7 +212,13 @@ func TestIPSourceErrors(t *testing.T) {
 		"zip of nothing":   {ipFile(t, "x.zip", z.String()), "holds no .mmdb, .csv or .tsv", nil},
 		"folder":           {Input{Path: t.TempDir()}, "Blocks-IPv4.csv", nil},
 		"binary":           {ipFile(t, "x.bin", "\x00\x01\x02\x03"), "x.bin", mmdb.ErrDamaged},
-		"page of an error": {ipFile(t, "x.mmdb", "<!DOCTYPE html>\n<html>\n"), "no range in it can be read", nil},
+		"page of an error": {ipFile(t, "x.mmdb", "\n<!DOCTYPE html>\n<html>\n"), "a page in HTML", nil},
+		"a message":        {ipFile(t, "x.mmdb", "Invalid license key\n"), `"Invalid license key"`, nil},
+		"an empty file":    {ipFile(t, "x.csv", ""), "is empty", nil},
+		"JSON":             {ipFile(t, "x.csv", "{\"error\": \"expired\"}"), `{\"error\": \"expired\"}`, nil},
+		"Parquet":          {ipFile(t, "x.gz", "PAR1\x15\x04\x15"), "CSV or MMDB", nil},
+		"UTF-16":           {ipFile(t, "x.csv", "\xff\xfen\x00e\x00t\x00"), "iconv", nil},
+		"Latin-1":          {ipFile(t, "x.csv", "network,city\n9.0.0.0/8,M\xfcnchen\n"), "x.csv:2: not UTF-8", nil},
 		"unknown columns":  {ipFile(t, "x.csv", "9.0.0.0,9.0.0.1,1.5,x\n"), "--columns", ipcsv.ErrColumns},
 		"unknown fields":   {mmdbFile(t, "x.mmdb", unknown), "no schema knows (a)", nil},
 	} {
@@ -407,5 +413,51 @@ func TestPercent(t *testing.T) {
 		if got := percent(share); got != want {
 			t.Errorf("%v: %s", share, got)
 		}
+	}
+}
+
+// What strangers' files say is what is answered: of each set of files, in order,
+// answers by address, and what is told of lost values.
+func TestIPAsItIsMeant(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files []string
+		want  map[string]string // members of the answer, as JSON, that must be there; "" for no answer
+		lost  string            // what is reported
+	}{
+		"a blank row in a wider network of a geofeed": {[]string{"9.0.0.0/16,US,US-CA,Los Angeles,\n9.0.2.0/24,,,,\n9.0.3.0/24,ZZ,,,\n"},
+			map[string]string{"9.0.1.1": `"iso_code":"CA"`, "9.0.2.1": "", "9.0.3.1": ""}, ""},
+		"of which another source knows something": {[]string{"9.0.0.0/16,US,US-CA,Los Angeles,\n9.0.2.0/24,,,,\n", "network,country\n9.0.0.0/8,MX\n"},
+			map[string]string{"9.0.1.1": `"iso_code":"US"`, "9.0.2.1": `"iso_code":"MX"`}, ""},
+		"a blank row of another list": {[]string{"network,country,city,shop\n9.0.0.0/16,US,Reno,\n9.0.2.0/24,,,\n"}, map[string]string{"9.0.2.1": `"en":"Reno"`}, ""},
+		"a region of another country": {[]string{"9.0.0.0/24,PR,US-PR,San Juan,\n9.0.1.0/24,US,US-NY,,\n"}, map[string]string{"9.0.0.1": `{"city":{"names":{"en":"San Juan"}},"continent"`},
+			iprecord.ReasonRegion + " 1, first line 1"},
+		"the same network again": {[]string{"9.0.0.0/24,US,US-CA,Fresno,\n9.0.0.0/24,DE,DE-BE,Berlin,\n"}, map[string]string{"9.0.0.1": `"en":"Fresno"`}, reasonAgain + " 1, first line 2"},
+		"a feed before a database of another city": {[]string{"9.0.0.0/24,GB,GB-EDH,Edinburgh,\n", "network,country,region,city,postal,latitude,longitude,accuracy_radius\n9.0.0.0/16,GB,GB-ENG,London,E1,51.5,-0.1,10\n"},
+			map[string]string{"9.0.0.1": `{"city":{"names":{"en":"Edinburgh"}},"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"GB","names":{"en":"United Kingdom"}},"subdivisions":[{"iso_code":"EDH"}]}`,
+				"9.0.1.1": `"accuracy_radius":10,"latitude":51.5`}, ""},
+		"a bare code before names": {[]string{"9.0.0.0/24,GB,,,\n", "network,country,country_name\n9.0.0.0/16,GB,Britain\n"}, map[string]string{"9.0.0.1": `"names":{"en":"Britain"}`}, ""},
+		"two lists of systems": {[]string{"network,asn\n9.0.0.0/24,13335\n", "network,asn,as_name\n9.0.0.0/16,3320,Any AG\n"},
+			map[string]string{"9.0.0.1": `{"traits":{"autonomous_system_number":13335}}`, "9.0.1.1": `"Any AG"`}, ""},
+		"flags of a list": {[]string{"network,vpn,relay,is_hosting,is_shop\n9.0.0.0/24,true,false,1,no\n"},
+			map[string]string{"9.0.0.1": `{"traits":{"is_anonymous_vpn":true,"is_hosting_provider":true}}`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var inputs []Input
+			for _, text := range tc.files {
+				inputs = append(inputs, ipFile(t, "x.csv", text))
+			}
+			c, rep := ipCatalog(t), ipReport{}
+			if _, err := ipJob(t, c, Options{MaxBad: 0.01, Reporter: &rep}, inputs...); err != nil {
+				t.Fatal(err)
+			}
+			for addr, want := range tc.want {
+				if got := answer(t, c, addr); !strings.Contains(got, want) || (got == "") != (want == "") {
+					t.Errorf("%s: %s, want %s", addr, got, want)
+				}
+			}
+			if got := strings.Join(rep.bad, "; "); got != tc.lost {
+				t.Errorf("reported %q, want %q", got, tc.lost)
+			}
+		})
 	}
 }

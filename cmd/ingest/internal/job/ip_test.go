@@ -170,7 +170,6 @@ func TestIP(t *testing.T) {
 		{"9.11.0.1", "9.11.0.0/24", `"country":{"iso_code":"AP","names":{"en":"Asia/Pacific Region"}}`},
 		{"9.12.0.1", "9.12.0.0/24", `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"EU","names":{"en":"Europe"}}`},
 		{"9.13.0.1", "9.13.0.0/24", `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"GB","names":{"en":"United Kingdom"}}`},
-		{"9.14.0.1", "9.14.0.0/24", `"country":{"iso_code":"QQ"}`},
 		{"9.20.0.0", "9.20.0.0/32", `"continent":{"code":"NA","names":{"en":"North America"}},"country":{"iso_code":"US","names":{"en":"United States"}}`},
 		{"2001:200::8", "2001:200::/32", `"continent":{"code":"AS","names":{"en":"Asia"}},"country":{"iso_code":"JP","names":{"en":"Japan"}}`},
 	} {
@@ -181,26 +180,26 @@ func TestIP(t *testing.T) {
 			t.Errorf("%s: %s %s", tc.addr, res.Network, res.CountryJSON())
 		}
 	}
-	for _, addr := range []string{"9.15.0.1", "9.16.0.1", "9.17.0.0", "9.18.0.1"} {
+	for _, addr := range []string{"9.14.0.1", "9.15.0.1", "9.16.0.1", "9.17.0.0", "9.18.0.1"} {
 		if err := r.Lookup(t.Context(), netip.MustParseAddr(addr), new(ipgeo.Result)); !errors.Is(err, ipgeo.ErrNotFound) {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}
 
 	if d := cmp.Diff(map[string]int64{
-		ipgeo.ReasonReversed: 1, ipgeo.ReasonFamily: 1, "not a country code": 1, "not an IP address": 1,
+		ipgeo.ReasonReversed: 1, ipgeo.ReasonFamily: 1, "not a country code": 2, "not an IP address": 1,
 	}, m.Bad); d != "" {
 		t.Error(d)
 	}
 	if want := []string{
-		"last address before first 1, first line 12", "mixed IPv4 and IPv6 1, first line 13",
-		"not a country code 1, first line 14", "not an IP address 1, first line 15",
+		"not a country code 2, first line 9", "last address before first 1, first line 12", "mixed IPv4 and IPv6 1, first line 13",
+		"not an IP address 1, first line 15",
 	}; !slices.Equal(rep.bad, want) {
 		t.Errorf("reported %q", rep.bad)
 	}
 	if want := []string{
 		v4.Path + ": list with column names",
-		v6.Path + ": country list",
+		v6.Path + ": country list, by its content; after the addresses it has country \"JP\"",
 		"2 ranges say nothing of their addresses and were left out",
 		"2 ranges overlap others: of each field the source named first answers, and in it the narrowest range",
 		"1 ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out",
@@ -210,7 +209,7 @@ func TestIP(t *testing.T) {
 	if want := []string{"reading ranges", "sorting ranges", "writing ranges", "writing the index", "checking the index", "publishing ip"}; !slices.Equal(rep.stages, want) {
 		t.Errorf("stages %q", rep.stages)
 	}
-	if m.Records["ipv4"] != 9 || m.Records["ipv6"] != 1 || m.SchemaVersion != ipgeo.Layout || len(m.Sources) != 2 {
+	if m.Records["ipv4"] != 8 || m.Records["ipv6"] != 1 || m.SchemaVersion != ipgeo.Layout || len(m.Sources) != 2 {
 		t.Errorf("manifest %+v", m)
 	}
 	s := m.Sources[0]
@@ -237,7 +236,8 @@ func TestIPFailures(t *testing.T) {
 	before := ipRows(t, c)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	oneBad := ipFile(t, "bad.csv", strings.Repeat("9.9.9.0,9.9.9.255,FR\n", 50)+"9.9.9.9,x,FR\n")
+	rows := strings.Repeat("9.9.9.0,9.9.9.255,FR\n", 50) + "9.9.9.9,x,FR\n"
+	oneBad, twoBad := ipFile(t, "bad.csv", rows), ipFile(t, "two.csv", rows+"9.9.9.9,x,FR\n")
 	for _, tc := range []struct {
 		name   string
 		ctx    context.Context
@@ -248,7 +248,7 @@ func TestIPFailures(t *testing.T) {
 		{"no files", t.Context(), nil, 0, "name at least one"},
 		{"missing file", t.Context(), []Input{good, {Path: filepath.Join(t.TempDir(), "none.csv")}}, 0, "no such file"},
 		{"a bad record", t.Context(), []Input{oneBad}, 0, "1 of 51 records are bad"},
-		{"too many bad records", t.Context(), []Input{oneBad}, 0.01, "1 of 51 records are bad"},
+		{"too many bad records", t.Context(), []Input{twoBad}, 0.01, "2 of 52 records are bad"},
 		{"not a list of ranges", t.Context(), []Input{good, ipFile(t, "x.csv", "name,population\nParis,2000000\n")}, 1, "no range in it can be read"},
 		{"empty", t.Context(), []Input{good, ipFile(t, "x.csv", "# nothing\n")}, 1, "no range in it can be read"},
 		{"nothing assigned", t.Context(), []Input{ipFile(t, "x.csv", "9.9.9.0,9.9.9.255,ZZ\n10.0.0.0,10.0.0.1,FR\n")}, 1, "say nothing of any public address"},
@@ -265,8 +265,11 @@ func TestIPFailures(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ipJob(t, c, Options{MaxBad: 0.02}, oneBad); err != nil {
-		t.Error("within the share:", err)
+	// One bad row is tolerated in a list of any size.
+	for in, share := range map[*Input]float64{&oneBad: 0.01, &twoBad: 0.04} {
+		if _, err := ipJob(t, c, Options{MaxBad: share}, *in); err != nil {
+			t.Error("within the share:", err)
+		}
 	}
 	var many *TooManyBadError
 	if _, err := ipJob(t, c, Options{}, oneBad); !errors.As(err, &many) || many.Bad != 1 || many.Example.Line != 51 {

@@ -188,6 +188,7 @@ const (
 type Tally struct {
 	good, bad, excused int64
 	max                float64
+	floor              int64 // so many bad records are tolerated where any are, if four in five are good
 	reasons            map[string]*badReason
 	// excuse tells of a bad record that it says nothing against a file. Such records are told
 	// like others, and are no part of the share. Nil excuses none.
@@ -289,12 +290,16 @@ func (t *Tally) byCount() []string {
 // Err is nil while the share of bad records is within the bound, and
 // otherwise a *TooManyBadError.
 func (t *Tally) Err() error {
-	if t.bad == 0 || float64(t.bad) <= t.max*float64(t.good+t.bad) {
+	if t.bad == 0 || float64(t.bad) <= t.max*float64(t.good+t.bad) || t.max > 0 && t.bad <= t.floor && 4*t.bad <= t.good {
 		return nil
 	}
-	e := &TooManyBadError{Bad: t.bad, Records: t.good + t.bad, Max: t.max}
+	return &TooManyBadError{Bad: t.bad, Records: t.good + t.bad, Max: t.max, Example: t.example()}
+}
+
+// example is a bad record of the most frequent reason, nil without any.
+func (t *Tally) example() (e *source.BadRecord) {
 	for _, reason := range t.byCount() {
-		if e.Example = t.reasons[reason].examples[0]; !t.excuses(e.Example) {
+		if e = t.reasons[reason].examples[0]; !t.excuses(e) {
 			break
 		}
 	}

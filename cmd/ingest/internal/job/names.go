@@ -399,6 +399,12 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 				return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
 			}
 		}
+		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level], f.Country); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return strings.EqualFold(p.ID, f.Code) }) {
+			f.Code, r.ISO3166 = "", "" // that of the state around a county
+		}
 		addCodes(&f, string(r.ISOA2), string(r.ISOA3), string(r.ISO3166), string(r.Postal))
 		if err := n.otherNames(&f, record); err != nil {
 			return err
@@ -407,9 +413,6 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 			addISONames(&f)
 		}
 		n.shown[f.Country] = n.shown[f.Country] || typ == countryType
-		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level], f.Country); err != nil {
-			return err
-		}
 		return take(f)
 	})
 }

@@ -43,12 +43,20 @@ func TestNamesOfDivisions(t *testing.T) {
 	must(Boundaries(t.Context(), c, []LayerInput{
 		layerInput("country", write(t, "country.geojson", collect(square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20))), "id"),
 		layerInput("state", write(t, "state.geojson", collect(square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1))), "id"),
+		layerInput("county", write(t, "county.geojson", collect(square("53033", "King", `,"iso_3166_2":"US-WA"`, 30.2, 40.2, 0.1))), "id"),
 	}, o))
 	must(Names(t.Context(), c, o))
 	for text, want := range map[string]string{"bavaria": "DE.02", "oregon": "", "ontario": "", "thuringia": ""} {
 		if f := searchNames(t, c, text); f.ID != want || want != "" && f.Parents[0].Name != "Deutschland" {
 			t.Errorf("%s: %+v, want %q", text, f, want)
 		}
+	}
+	// A county's record has the code of the state around it, and it has none of its own.
+	if f := searchNames(t, c, "king county"); f.ID != "53033" || f.Code != "" || f.Parents[0].ID != "us-wa" {
+		t.Errorf("%+v", f)
+	}
+	if f := searchNames(t, c, "US-WA"); f.ID != "us-wa" || f.Code != "US-WA" {
+		t.Errorf("%+v", f)
 	}
 }
 

@@ -471,7 +471,7 @@ func custom(c *columns) (d described) {
 // withIDProperty puts a property the user named before everything else an id
 // could be made of.
 func withIDProperty(d described, c *columns, property string) described {
-	value := c.written(strings.ToLower(property))
+	value := c.text(strings.ToLower(property))
 	d.candidates = append([]candidate{{value: value, shared: true}}, d.candidates...)
 	return d
 }

@@ -74,7 +74,8 @@ func regionsOf(t *testing.T, in LayerInput) string {
 		t.Fatal(err)
 	}
 	names := map[string]string{}
-	for _, f := range l.finish().Features {
+	layer, _ := l.finish()
+	for _, f := range layer.Features {
 		if _, ok := names[f.ID]; !ok {
 			names[f.ID] = f.Name
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/web"
@@ -21,20 +21,13 @@ import (
 	"quadrille/places/airports"
 )
 
-// Config says what the room of airports serves.
-type Config struct {
-	Airports  *dataset.Live[datasets.Airports]
-	Places    *dataset.Live[datasets.Places]
-	TimeZones *dataset.Live[datasets.TimeZones]
-}
-
 // Room answers with airports by code, and which are near or within.
 type Room struct {
 	*web.Kit
-	Config
+	*hierarchy.Sets
 }
 
-func New(k *web.Kit, cfg Config) *Room { return &Room{k, cfg} }
+func New(k *web.Kit, sets *hierarchy.Sets) *Room { return &Room{k, sets} }
 
 func (s *Room) Routes() []web.Route {
 	filter := []string{"type", "country", "scheduled", "closed"}
@@ -72,7 +65,7 @@ func (s *Room) getAirport(c echo.Context) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	v := localtime.PinZoned(s.Places, s.Airports, s.TimeZones)
+	v := localtime.Pin(s.Sets)
 	defer v.Release()
 	finder, err := v.Airports.Get()
 	if err != nil {
@@ -199,7 +192,7 @@ func (s *Room) getAirportOffset(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.PinZoned(s.Places, s.Airports, s.TimeZones)
+	v := localtime.Pin(s.Sets)
 	defer v.Release()
 	return localtime.SendOffset(s.Kit, c, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Airports.Get()

@@ -124,6 +124,16 @@ func (p *Pinned[T]) Get() (v T, err error) {
 	return p.Handle.Value(), nil
 }
 
+// Have returns the reader of the generation, or false when the data set is not published. One
+// that cannot be read is an error: it may hold the answer.
+func (p *Pinned[T]) Have() (v T, ok bool, err error) {
+	v, err = p.Get()
+	if errors.Is(err, ErrMissing) {
+		return v, false, nil
+	}
+	return v, err == nil, err
+}
+
 // MeaningOf gives errors of the moment, and of a table that is gone, their meaning. A
 // shortage is one whatever else was made of it. From a remote store, which others change, a
 // generation may be removed under a server that did not notice the next one yet, which

@@ -12,8 +12,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -29,8 +29,8 @@ type Room struct {
 	batch web.BatchLimits
 }
 
-func New(k *web.Kit, sets datasets.Sets, batch web.BatchLimits) *Room {
-	return &Room{Kit: k, batch: batch, Sources: geocoder.Sources{ByMap: sets.CountryByMap, Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries, Addresses: sets.Addresses}}
+func New(k *web.Kit, sets *hierarchy.Sets, batch web.BatchLimits) *Room {
+	return &Room{Kit: k, batch: batch, Sources: geocoder.Sources{Sets: sets, Addresses: sets.Addresses}}
 }
 
 // Routes are the endpoints. The second name of /reverse stays where another service's

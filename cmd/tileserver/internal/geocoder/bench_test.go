@@ -9,6 +9,7 @@ import (
 	"quadrille/cellstore/published"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/places"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkReverse(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := Sources{
+	sets := datasets.Sets{
 		Places:     catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
 		Names:      catalogue.Live[datasets.Names](c.Generations, catalogue.NameIndex),
 		Boundaries: catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries),
@@ -31,15 +32,16 @@ func BenchmarkReverse(b *testing.B) {
 	for _, live := range []interface {
 		Poll(ctx context.Context) error
 		Close() error
-	}{s.Places, s.Names, s.Boundaries} {
+	}{sets.Places, sets.Names, sets.Boundaries} {
 		if err := live.Poll(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = live.Close() })
 	}
+	s := Sources{Sets: &hierarchy.Sets{Sets: sets}}
 	session := s.Begin()
 	b.Cleanup(session.Release)
-	finder, err := session.places.Get()
+	finder, err := session.Places.Get()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -63,7 +65,7 @@ func BenchmarkReverse(b *testing.B) {
 	})
 	b.Run("regions alone", func(b *testing.B) {
 		b.ReportAllocs()
-		regions, err := session.regions.Get()
+		regions, err := session.Boundaries.Get()
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -37,16 +37,10 @@ var ReverseKinds = []names.Kind{Place, names.Region}
 // indexed are the kinds that the index of names has.
 var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Station, names.Point}
 
-// Sources are the data sets that a geocoder asks. One that is nil is not published.
+// Sources are the data sets that a geocoder asks. Without Addresses no text is one.
 type Sources struct {
-	Places     *dataset.Live[datasets.Places]
-	Names      *dataset.Live[datasets.Names]
-	Boundaries *dataset.Live[datasets.Boundaries]
-	Addresses  *dataset.Live[datasets.Addresses]
-
-	ByMap bool // as in hierarchy.View
-
-	layers hierarchy.Layers
+	Sets      *hierarchy.Sets
+	Addresses *dataset.Live[datasets.Addresses]
 }
 
 // Query is what a search asks for. Only Text is required.
@@ -125,35 +119,21 @@ const (
 
 // Session asks one state of the data sets. Release it.
 type Session struct {
-	places    datasets.Pinned[datasets.Places]
-	names     datasets.Pinned[datasets.Names]
-	regions   datasets.Pinned[datasets.Boundaries]
+	hierarchy.Pins
 	addresses datasets.Pinned[datasets.Addresses]
-	layers    *hierarchy.Layers
-	byMap     bool
 }
 
 // Begin pins what is published.
-func (s *Sources) Begin() *Session {
-	return &Session{datasets.Pin(s.Places), datasets.Pin(s.Names), datasets.Pin(s.Boundaries), datasets.Pin(s.Addresses), &s.layers, s.ByMap}
-}
+func (s *Sources) Begin() *Session { return &Session{s.Sets.Pin(), datasets.Pin(s.Addresses)} }
 
 // Release ends the session.
 func (s *Session) Release() {
-	s.places.Release()
-	s.names.Release()
-	s.regions.Release()
+	s.Pins.Release()
 	s.addresses.Release()
 }
 
-// IDs are the generations that answers are made from, and whose view, for entity tags.
-func (s *Session) IDs() []uint64 {
-	ids := []uint64{s.places.ID, s.names.ID, s.regions.ID, s.addresses.ID}
-	if s.byMap {
-		ids = append(ids, 1)
-	}
-	return ids
-}
+// IDs are those of Pins, and the generation of addresses.
+func (s *Session) IDs() []uint64 { return append(s.Pins.IDs(), s.addresses.ID) }
 
 // finding is one search.
 type finding struct {
@@ -179,20 +159,14 @@ type finding struct {
 
 func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 	f = &finding{ctx: ctx, s: s, q: q, budget: search.Budget{Seeks: maxSeeks, Names: maxNames}}
-	var has [3]bool
-	var errs [3]error
-	f.places, has[0], errs[0] = optional(&s.places)
-	f.names, has[1], errs[1] = optional(&s.names)
-	f.regions, has[2], errs[2] = optional(&s.regions)
-	f.addresses, _, f.noAddresses = optional(&s.addresses)
-	if err := errors.Join(errs[:]...); err != nil {
+	if f.view, err = s.View(); err != nil {
 		return nil, err
 	}
-	f.view = hierarchy.View{Places: f.places, Names: f.names, Boundaries: f.regions, Layers: s.layers, ByMap: s.byMap,
-		Generations: hierarchy.Generations{Places: s.places.ID, Names: s.names.ID, Boundaries: s.regions.ID}}
+	f.places, f.names, f.regions = f.view.Places, f.view.Names, f.view.Boundaries
+	f.addresses, _, f.noAddresses = s.addresses.Have()
 	f.countries = f.view.Wide(q.Countries)
-	if !has[0] && !has[1] {
-		_, err = s.places.Get()
+	if f.places == nil && f.names == nil {
+		_, err = s.Places.Get()
 		return nil, err
 	}
 	return f, nil

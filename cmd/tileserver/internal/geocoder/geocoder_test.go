@@ -18,6 +18,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -179,7 +180,7 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 			})
 		}
 	}
-	s := &Sources{
+	s := datasets.Sets{
 		Places: catalogue.Live[datasets.Places](c.Generations, catalogue.Places), Names: catalogue.Live[datasets.Names](c.Generations, catalogue.NameIndex),
 		Boundaries: catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries),
 		Addresses:  catalogue.Live[datasets.Addresses](c.Generations, catalogue.IPTable),
@@ -197,7 +198,7 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 			}
 		})
 	}
-	return s
+	return &Sources{Sets: &hierarchy.Sets{Sets: s}, Addresses: s.Addresses}
 }
 
 func whole(t *testing.T) *Session {

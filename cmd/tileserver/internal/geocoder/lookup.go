@@ -98,14 +98,14 @@ func (s *Session) Built() (newest time.Time) {
 			newest = built
 		}
 	}
-	if s.places.Handle != nil {
-		note(s.places.Handle.Manifest().Built)
+	if s.Places.Handle != nil {
+		note(s.Places.Handle.Manifest().Built)
 	}
-	if s.names.Handle != nil {
-		note(s.names.Handle.Manifest().Built)
+	if s.Names.Handle != nil {
+		note(s.Names.Handle.Manifest().Built)
 	}
-	if s.regions.Handle != nil {
-		note(s.regions.Handle.Manifest().Built)
+	if s.Boundaries.Handle != nil {
+		note(s.Boundaries.Handle.Manifest().Built)
 	}
 	return newest
 }

@@ -134,7 +134,7 @@ func (f *finding) completeWithin(r *Result, around []names.Parent) error {
 // CountryName returns the name of a country in the first language that it is known in, and
 // "" if there is none. No languages ask for the usual name.
 func (s *Session) CountryName(ctx context.Context, code string, langs []string) (string, error) {
-	reader, ok, err := optional(&s.places)
+	reader, ok, err := s.Places.Have()
 	if err != nil || !ok || code == "" {
 		return "", err
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/ipgeo"
 	"quadrille/places"
@@ -122,13 +121,4 @@ func (f *finding) address(addr netip.Addr) error {
 	}
 	f.found = append(f.found, r)
 	return nil
-}
-
-// optional returns the reader of a data set, and false if none is published.
-func optional[T any](p *datasets.Pinned[T]) (reader T, ok bool, err error) {
-	reader, err = p.Get()
-	if errors.Is(err, datasets.ErrMissing) {
-		return reader, false, nil
-	}
-	return reader, err == nil, err
 }

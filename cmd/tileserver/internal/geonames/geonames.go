@@ -31,11 +31,10 @@ import (
 // Room answers as the web services of GeoNames do.
 type Room struct {
 	*web.Kit
-	sets   datasets.Sets
-	layers hierarchy.Layers
+	sets *hierarchy.Sets
 }
 
-func New(k *web.Kit, sets datasets.Sets) *Room { return &Room{Kit: k, sets: sets} }
+func New(k *web.Kit, sets *hierarchy.Sets) *Room { return &Room{Kit: k, sets: sets} }
 
 // Values of GeoNames' error objects that are used here.
 const (
@@ -91,8 +90,6 @@ type request struct {
 	view   localtime.View
 	now    time.Time
 	plain  bool // the answer is plain text
-	// divisions are what is known of divisions, by country and GeoNames' code.
-	divisions map[string]knownDivision
 	object
 }
 
@@ -141,13 +138,14 @@ func (s *Room) geonames(e *endpoint, isJSON bool) echo.HandlerFunc {
 		if err != nil {
 			return s.fail(c, g, a, "", err)
 		}
-		g.view = localtime.Pin(&s.sets, &s.layers)
+		g.view = localtime.Pin(s.sets)
 		defer g.view.Release()
+		from := g.view.IDs()
 		if e.moment {
 			a.Cache = web.NoStore
 		} else {
 			// Time zones are given with the offsets of the year.
-			etag := s.RequestTag(r, a, g.view.Boundaries.ID, g.view.Places.ID, g.view.TimeZones.ID, g.view.Names.ID, uint64(g.now.Year()))
+			etag := s.RequestTag(r, a, append(from, uint64(g.now.Year()))...)
 			a.Tag = &etag
 			if web.Matches(r, a.Tag, false) {
 				return s.NotModified(c, a)
@@ -158,7 +156,7 @@ func (s *Room) geonames(e *endpoint, isJSON bool) echo.HandlerFunc {
 		out := web.GetScratch()
 		defer out.Release()
 		g.b = append(out.Body, callback...)
-		s.TraceFrom(ctx, g.view.Boundaries.ID, g.view.Places.ID, g.view.TimeZones.ID)
+		s.TraceFrom(ctx, from...)
 		ctx, end := s.TraceRead(ctx)
 		err = e.write(g, ctx)
 		end()

@@ -57,8 +57,8 @@ func (g *request) nearby(ctx context.Context, q places.NearbyQuery, lang string)
 		if err != nil {
 			return err
 		}
-		if at.code != "" {
-			q.Countries = []string{at.code}
+		if at.Code != "" {
+			q.Countries = []string{at.Code}
 		}
 	}
 	var hits []places.Hit

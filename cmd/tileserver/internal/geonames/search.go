@@ -59,7 +59,7 @@ func (g *request) search(ctx context.Context) error {
 		return err
 	}
 	if len(q.filter.Countries) > 0 {
-		v, err := g.view.Hierarchy()
+		v, err := g.view.View()
 		if err != nil {
 			return err
 		}

@@ -3,11 +3,9 @@ package geonames
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/sun"
 	"quadrille/cmd/tileserver/internal/web"
@@ -42,21 +40,18 @@ func (g *request) timezone(ctx context.Context) error {
 		return err
 	}
 	reach := float64(localtime.ZoneReach)
-	if radius >= 0 && country.code == "" {
+	if radius >= 0 && country.Code == "" {
 		reach = radius * 1000
 	}
-	if country.code != "" && localtime.CountryRegion(regions) == "" {
-		regions = append(regions, tiles.Region{Type: localtime.CountryType, ID: strings.ToLower(country.code)})
+	if country.Code != "" && localtime.CountryRegion(regions) == "" {
+		regions = append(regions, tiles.Region{Type: localtime.CountryType, ID: strings.ToLower(country.Code)})
 	}
 	z, err := g.view.ZoneAt(ctx, lat, lng, reach, g.now, regions)
 	if err != nil {
 		return err
 	}
 	if z.ID == "" {
-		if err := g.needCountries(); errors.Is(err, datasets.ErrMissing) || errors.Is(err, datasets.ErrFailed) {
-			return err
-		}
-		return refuse(noResult, "no timezone information found for lat/lng")
+		return g.nothing("no timezone information found for lat/lng")
 	}
 	jan, jul, raw := z.Offset.Seconds, z.Offset.Seconds, z.Offset.Seconds
 	if z.Source != localtime.SourceSea {
@@ -69,14 +64,14 @@ func (g *request) timezone(ctx context.Context) error {
 		}
 	}
 	g.open()
-	if country.code != "" {
+	if country.Code != "" {
 		if _, err := g.countryMembers(ctx, &country); err != nil {
 			return err
 		}
 	}
 	g.float("lat", lat)
 	g.float("lng", lng)
-	if !g.offshore(&z, country.code) {
+	if !g.offshore(&z, country.Code) {
 		g.text("timezoneId", z.ID)
 	}
 	g.hours("gmtOffset", jan)
@@ -108,14 +103,14 @@ func (g *request) offshore(z *localtime.LocalZone, country string) bool {
 	if country != "" || z.Source != "region" {
 		return z.Source == localtime.SourceSea
 	}
-	b, ok, _ := localtime.Have(&g.view.Boundaries) // which told the zone
+	b, ok, _ := g.view.Boundaries.Have() // which told the zone
 	return strings.HasPrefix(z.ID, "Etc/") || z.Match == localtime.MatchDerived && ok && localtime.HasType(b, localtime.CountryType)
 }
 
 // yearOffsets returns the offsets of a zone on 1 January and 1 July of this year
 // and its standard one, in seconds; not ok when they are not known.
 func (g *request) yearOffsets(ctx context.Context, zone string) (jan, jul, raw int, ok bool, err error) {
-	r, ok, err := localtime.Have(&g.view.TimeZones)
+	r, ok, err := g.view.TimeZones.Have()
 	if !ok {
 		return 0, 0, 0, false, err
 	}
@@ -134,18 +129,13 @@ func (g *request) withoutZones(z *localtime.LocalZone) error {
 	return refuse(noResult, "no offsets are known of the time zone "+z.ID)
 }
 
-// timeZoneRegions returns the regions that hold a point of the types that tell
-// its time zone.
+// timeZoneRegions returns the regions that hold a point.
 func (g *request) timeZoneRegions(ctx context.Context, lat, lon float64) ([]tiles.Region, error) {
-	b, ok, err := localtime.Have(&g.view.Boundaries)
+	b, ok, err := g.view.Boundaries.Have()
 	if !ok {
 		return nil, err
 	}
-	types := slices.DeleteFunc([]string{localtime.CountryType, localtime.TimeZoneType}, func(typ string) bool { return !localtime.HasType(b, typ) })
-	if len(types) == 0 {
-		return nil, nil
-	}
-	return b.At(ctx, lat, lon, types...)
+	return b.At(ctx, lat, lon)
 }
 
 // day writes the offset and the times of the sun on a day.

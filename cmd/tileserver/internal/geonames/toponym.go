@@ -99,7 +99,11 @@ func (g *request) toponymMembers(ctx context.Context, finder datasets.Places, t 
 	g.int("population", t.Population)
 	g.text("adminCode1", t.Admin1)
 	g.text("adminName1", t.Admin1Name)
-	iso, err := g.isoDivision(ctx, t)
+	v, err := g.view.View()
+	if err != nil {
+		return err
+	}
+	iso, err := v.ISODivision(ctx, &t.Hit)
 	if err != nil {
 		return err
 	}

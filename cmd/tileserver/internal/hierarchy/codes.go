@@ -105,7 +105,7 @@ func (v *View) CountryOf(r *names.Parent) string {
 // counties of the United States are the two digits of the state and the three that GeoNames
 // has; others are compared as they are.
 func inCounty(id, country, admin2 string) verdict {
-	code, known := CountyCode(id, country)
+	code, known := countyCode(id, country)
 	switch {
 	case admin2 == "":
 		return unknown
@@ -117,8 +117,8 @@ func inCounty(id, country, admin2 string) verdict {
 	return unknown
 }
 
-// CountyCode is GeoNames' code of a county of a country with an id, known in the United States.
-func CountyCode(id, country string) (code string, known bool) {
+// countyCode is GeoNames' code of a county of a country with an id, known in the United States.
+func countyCode(id, country string) (code string, known bool) {
 	if country != "US" || !isFIPS(id) {
 		return "", false
 	}
@@ -140,4 +140,12 @@ func yesOrNo(is bool) verdict {
 func EqualNames(a, b string) bool {
 	x, y := search.Fold(nil, a), search.Fold(nil, b)
 	return len(x) > 0 && bytes.Equal(x, y)
+}
+
+// alike reports whether one name is the other, or that with words around it, without regard to
+// case and accents.
+func alike(a, b string) bool {
+	x := append(search.Fold([]byte{' '}, a), ' ')
+	y := append(search.Fold([]byte{' '}, b), ' ')
+	return len(x) > 2 && len(y) > 2 && (bytes.Contains(x, y) || bytes.Contains(y, x))
 }

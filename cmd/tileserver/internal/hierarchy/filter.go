@@ -101,7 +101,8 @@ func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool
 		return false, nil
 	}
 	at, err := v.Boundaries.At(ctx, p.Lat, p.Lon, of...)
-	return slices.ContainsFunc(at, func(o tiles.Region) bool {
-		return slices.ContainsFunc(list, func(r names.Parent) bool { return r.Type == o.Type && r.ID == o.ID })
+	return slices.ContainsFunc(list, func(r names.Parent) bool {
+		i := slices.IndexFunc(at, func(o tiles.Region) bool { return o.Type == r.Type })
+		return i >= 0 && at[i].ID == r.ID
 	}), err
 }

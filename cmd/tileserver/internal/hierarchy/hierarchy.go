@@ -1,8 +1,7 @@
 // Package hierarchy says what regions a place is in, and which place a point is told by. The
 // map is right about a point: its regions are those whose polygons hold it. The source is
 // right about a place: where its row denies what a coarse polygon says, the row counts. Rooms
-// that name places with regions around them ask here; the codes of GeoNames' faces are found
-// in package geonames.
+// that name places with regions around them ask here.
 package hierarchy
 
 import (

@@ -44,7 +44,11 @@ func world(t *testing.T, list ...places.Place) *View {
 		}
 	}
 	placesStore := tilestest.OpenStore(t)
-	info, _, err := places.Build(t.Context(), placesStore, places.Source{Places: func(yield func(places.Place, error) bool) {
+	divisions := places.Gazetteer{
+		Admin1: []places.Division{{Code: "CA.08", Name: "Province of Ontario"}, {Code: "US.MI", Name: "Michigan"}, {Code: "US.WI", Name: "Wisconsin"}},
+		Admin2: []places.Division{{Code: "US.MI.163", Name: "Wayne County"}, {Code: "US.WI.037", Name: "Florence County"}},
+	}
+	info, _, err := places.Build(t.Context(), placesStore, places.Source{Gazetteer: divisions, Places: func(yield func(places.Place, error) bool) {
 		for _, p := range list {
 			if !yield(p, nil) {
 				return
@@ -241,6 +245,8 @@ func TestFilters(t *testing.T) {
 		{Name: "Cayenne", Country: "GF", Lat: 44, Lon: -78},                // drawn as a part of Canada
 		{Name: "Sevastopol", Country: "US", Lat: 44, Lon: -78.5},           // claimed by both
 		{Name: "Lévis", Country: "CA", Admin1: "10", Lat: 44, Lon: -79.01}, // drawn in Ontario
+		{Name: "Enclave", Country: "VA", Lat: 44.05, Lon: -89.95},          // drawn in the United States too
+		{Name: "Unclaimed", Lat: 44.05, Lon: -89.95},
 	}
 	v := world(t, list...)
 	v.Names = codes{drawn: map[string][]string{"CA": {"GF", "US"}}, divisions: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"}}
@@ -250,7 +256,7 @@ func TestFilters(t *testing.T) {
 	if got, err := v.Territories(t.Context(), []string{"CA"}); err != nil || !slices.Equal(got, []string{"CA", "GF"}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	for i, want := range []struct{ us, ca, ontario, quebec bool }{{true, false, false, false}, {false, true, false, false}, {true, true, false, false}, {false, true, false, true}} {
+	for i, want := range []struct{ us, ca, ontario, quebec bool }{{true, false, false, false}, {false, true, false, false}, {true, true, false, false}, {false, true, false, true}, {}, {}} {
 		var hit places.Hit
 		if err := v.Places.Hit(t.Context(), list[i].ID, &hit); err != nil {
 			t.Fatal(err)
@@ -276,5 +282,67 @@ func TestFilters(t *testing.T) {
 		if of, err := v.Of(t.Context(), &claimed); err != nil || ids(of) != want {
 			t.Errorf("by the map %v: %q, want %q, %v", byMap, ids(of), want, err)
 		}
+	}
+}
+
+// rows are codes of which the gazetteer knows the counties.
+type rows struct {
+	codes
+	counties map[string][]names.Parent
+}
+
+func (r rows) Feature(_ context.Context, number uint64) (f names.Feature, ok bool, err error) {
+	for id, parents := range r.counties {
+		if names.Number(names.Region, County, id) == number {
+			return names.Feature{Parents: parents}, true, nil
+		}
+	}
+	return f, false, nil
+}
+
+// The country of a point is that of the smallest polygon, of the nearest border, or off all coasts
+// that of a place; its division is that of the country, with the county that is of both.
+func TestPoint(t *testing.T) {
+	v := world(t,
+		places.Place{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -83.05},
+		places.Place{Name: "Pier", Country: "US", Admin1: "MI", Lat: 41.97, Lon: -83.5},
+		places.Place{Name: "Kingston", Country: "CA", Admin1: "08", Lat: 44, Lon: -80},
+		places.Place{Name: "Florence", Country: "US", Admin1: "WI", Admin2: "037", Lat: 45.5, Lon: -88.5},
+	)
+	us, mi := names.Parent{Type: Country, ID: "us"}, names.Parent{Type: State, ID: "us-mi", Name: "Michigan"}
+	v.Names = rows{
+		codes{divisions: map[string]string{"us-mi": "US.MI", "us-wi": "US.WI"}},
+		map[string][]names.Parent{"26163": {mi, us}, "26115": {{Type: Country, ID: "ca"}}, "55037": {mi, us}},
+	}
+	for name, c := range map[string]struct {
+		lat, lon, radius float64
+		country          string
+		division         PointDivision
+		second           string
+	}{
+		"a county":                     {42.5, -83.05, 0, "US", PointDivision{Code: "MI", Name: "Michigan", ISO: "MI"}, "163 Wayne County"},
+		"without a place":              {42.9, -83.9, 0, "US", PointDivision{Code: "MI", Name: "Michigan", ISO: "MI"}, "163 Wayne"},
+		"a county of another country":  {42.5, -84.5, 0, "US", PointDivision{Code: "MI", Name: "Michigan", ISO: "MI"}, ""},
+		"a county of another state":    {45.5, -88.5, 0, "US", PointDivision{Code: "WI", Name: "Wisconsin", ISO: "WI"}, "037 Florence County"},
+		"called otherwise":             {44, -80.1, 0, "CA", PointDivision{Code: "08", Name: "Province of Ontario", ISO: "ON"}, ""},
+		"a country in another":         {44.05, -89.95, 0, "VA", PointDivision{}, ""},
+		"off the coast":                {41.98, -83.9, 5_000, "US", PointDivision{Code: "MI", Name: "Michigan", ISO: "MI"}, ""},
+		"a place off the coast":        {41.96, -83.5, 0, "US", PointDivision{Code: "MI", Name: "Michigan", ISO: "MI"}, ""},
+		"the sea, with nothing within": {41.9, -90, 1_000, "", PointDivision{}, ""},
+	} {
+		d, err := v.DivisionAt(t.Context(), c.lat, c.lon, c.radius)
+		if d.Country.Code != c.country || (d.Country.DistanceM > 0) != (name == "off the coast") {
+			t.Errorf("%s: %+v", name, d.Country)
+		}
+		if err != nil || d.Code != c.division.Code || d.Name != c.division.Name || d.ISO != c.division.ISO {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+		codes, second, err := v.Below(t.Context(), &d)
+		if err != nil || codes[0] != "" && codes[0]+" "+second != c.second || codes[0] == "" && c.second != "" {
+			t.Errorf("%s: %v %q, %v", name, codes, second, err)
+		}
+	}
+	if c, err := (&View{}).CountryAt(t.Context(), 1, 2, 3); err != nil || c.Code != "" {
+		t.Errorf("of nothing: %+v, %v", c, err)
 	}
 }

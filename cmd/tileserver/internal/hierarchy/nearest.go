@@ -177,7 +177,7 @@ func apart(typ string) Relation {
 // country, state and county: nothing else is drawn, or could be around the place alone.
 func (v *View) comparable(country string, at []names.Parent, all *states) bool {
 	for _, layer := range v.layers().names {
-		has := slices.ContainsFunc(at, func(p names.Parent) bool { return p.Type == layer })
+		has := index(at, layer) >= 0
 		switch {
 		case isWater(layer):
 		case layer == Country && has, layer == State && (has || !all.drawn(country)), layer == County && (has || !all.drawn(country) && all.counties):

@@ -50,8 +50,11 @@ type row struct {
 	moved bool           // a country or state was not that of the polygon
 }
 
-func (r *row) index(typ string) int {
-	return slices.IndexFunc(r.list, func(p names.Parent) bool { return p.Type == typ })
+func (r *row) index(typ string) int { return index(r.list, typ) }
+
+// index is where the first region of a type is in a list, -1 if there is none.
+func index(list []names.Parent, typ string) int {
+	return slices.IndexFunc(list, func(p names.Parent) bool { return p.Type == typ })
 }
 
 // put replaces the region of a type, or removes it if there is none. What is finer is no
@@ -141,15 +144,14 @@ func (r *row) state(ctx context.Context) error {
 		r.put(State, nil)
 		return nil
 	}
-	found, err := r.Boundaries.Nearest(ctx, r.Lat, r.Lon, coarseM, State)
-	if err != nil || len(found) == 0 || found[0].Kind == tiles.MatchNone {
+	snapped, _, err := r.Snap(ctx, r.Lat, r.Lon, coarseM, State, nil)
+	if err != nil || len(snapped) == 0 {
 		return err
 	}
-	snapped := names.Parent{Type: State, ID: found[0].ID, Name: found[0].Name}
-	if country := r.CountryOf(&snapped); country != "" && country != r.Country || r.inState(all, &snapped, r.Hit) == no {
+	if country := r.CountryOf(&snapped[0]); country != "" && country != r.Country || r.inState(all, &snapped[0], r.Hit) == no {
 		return nil
 	}
-	r.put(State, &snapped)
+	r.put(State, &snapped[0])
 	return nil
 }
 
@@ -200,7 +202,9 @@ func (r *row) county(ctx context.Context) error {
 	return nil
 }
 
-func (v *View) published(typ string) bool { return slices.Contains(v.layers().names, typ) }
+func (v *View) published(typ string) bool {
+	return v.Boundaries != nil && slices.Contains(v.layers().names, typ)
+}
 
 // near returns the regions of a type that are no farther from the place than the map is
 // coarse.

@@ -3,7 +3,7 @@
 //
 // The rooms are tile, basemap, region, place, airport, collection, geocode, station, ip, point,
 // geonames, geoip, photon, nominatim, ogc and ops. None knows another. What several need is in
-// datasets, geocoder, listing, localtime and ipdatabase.
+// datasets, geocoder, hierarchy, listing, localtime and ipdatabase.
 package httpapi
 
 import (
@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/tileserver/internal/geocode"
 	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/cmd/tileserver/internal/geonames"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/ip"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/nominatim"
@@ -149,6 +150,7 @@ func newServer(cfg *Config) *server {
 		Lines: cmp.Or(max(cfg.BatchLines, 0), 1_000_000), Bytes: cmp.Or(max(cfg.BatchBytes, 0), 256<<20),
 		Timeout: cmp.Or(max(cfg.BatchTimeout, 0), 5*time.Minute),
 	}
+	sets := &hierarchy.Sets{Sets: cfg.Sets}
 	s := &server{
 		Kit: k,
 		tile: tile.New(k, tile.Config{
@@ -158,18 +160,18 @@ func newServer(cfg *Config) *server {
 		}),
 		basemap: basemap.New(k, basemap.Config{Maps: cfg.BaseMaps, EmptyTile: cfg.EmptyTile, CacheBytes: ofMaps}),
 		region:  region.New(k, cfg.Boundaries),
-		place:   place.New(k, place.Config{Places: cfg.Places, Airports: cfg.Airports, TimeZones: cfg.TimeZones, Names: cfg.Names, Boundaries: cfg.Boundaries, CacheBytes: cache / 8}),
-		geocode: geocode.New(k, cfg.Sets, batch),
-		airport: airport.New(k, airport.Config{Airports: cfg.Airports, Places: cfg.Places, TimeZones: cfg.TimeZones}),
+		place:   place.New(k, place.Config{Sets: sets, CacheBytes: cache / 8}),
+		geocode: geocode.New(k, sets, batch),
+		airport: airport.New(k, sets),
 		station: station.New(k, cfg.Stations, cfg.Weather),
 		ip: ip.New(k, ip.Config{
 			Addresses: cfg.Addresses, Batch: batch, StreamTimeout: cfg.BatchTimeout,
 		}),
 		geoip:     geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
-		point:     point.New(k, cfg.Sets, batch),
-		geonames:  geonames.New(k, cfg.Sets),
-		nominatim: nominatim.New(k, cfg.Sets),
-		photon:    photon.New(k, cfg.Sets),
+		point:     point.New(k, sets, batch),
+		geonames:  geonames.New(k, sets),
+		nominatim: nominatim.New(k, sets),
+		photon:    photon.New(k, sets),
 		points: collection.New(k, collection.Config{
 			Collections: cfg.Collections, Boundaries: cfg.Boundaries, StreamTimeout: cfg.BatchTimeout, MayRead: k.ReadsCollection,
 			Batch: batch, Draining: cfg.Draining, Hooks: cfg.Hooks,

@@ -29,7 +29,6 @@ import (
 // Region types that say more than that they are there.
 const (
 	CountryType  = hierarchy.Country
-	StateType    = hierarchy.State
 	TimeZoneType = "timezone"
 )
 
@@ -38,8 +37,6 @@ const (
 	// borders that are not known, in metres, and how far it is asked before an
 	// area of one offset.
 	ZoneReach = 300_000
-	// zonePlaces is how many places are asked for one, since some have none.
-	zonePlaces = 10
 	// anywhere is the longest distance on Earth, in metres.
 	anywhere = quadkey.EarthRadius * math.Pi
 	// territorialSea is how far off the coast the time of a country goes by
@@ -50,18 +47,13 @@ const (
 	antarctica = "AQ"
 )
 
-// View is what a request about one point sees: a generation of each data
-// set. Those it does not need may stay unpinned.
+// View is what a request about local time, or about one point, sees: a generation of each
+// data set.
 type View struct {
-	Boundaries datasets.Pinned[datasets.Boundaries]
-	Places     datasets.Pinned[datasets.Places]
-	Airports   datasets.Pinned[datasets.Airports]
-	TimeZones  datasets.Pinned[datasets.TimeZones]
-	Stations   datasets.Pinned[datasets.Stations]
-	Names      datasets.Pinned[datasets.Names]
-
-	layers *hierarchy.Layers
-	byMap  bool
+	hierarchy.Pins
+	Airports  datasets.Pinned[datasets.Airports]
+	TimeZones datasets.Pinned[datasets.TimeZones]
+	Stations  datasets.Pinned[datasets.Stations]
 
 	near nearest
 }
@@ -82,43 +74,21 @@ func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
 }
 
 // Pin takes a generation of each data set. Whoever calls it releases the view.
-// What is told from the layers is remembered in layers.
-func Pin(s *datasets.Sets, layers *hierarchy.Layers) View {
-	return View{
-		Names: datasets.Pin(s.Names), layers: layers, byMap: s.CountryByMap,
-		Boundaries: datasets.Pin(s.Boundaries), Places: datasets.Pin(s.Places), Airports: datasets.Pin(s.Airports),
-		TimeZones: datasets.Pin(s.TimeZones), Stations: datasets.Pin(s.Stations),
-	}
+func Pin(s *hierarchy.Sets) View {
+	return View{Pins: s.Pin(), Airports: datasets.Pin(s.Airports), TimeZones: datasets.Pin(s.TimeZones), Stations: datasets.Pin(s.Stations)}
 }
 
 // Release gives the generations back.
 func (v *View) Release() {
-	v.Boundaries.Release()
-	v.Places.Release()
+	v.Pins.Release()
 	v.Airports.Release()
 	v.TimeZones.Release()
 	v.Stations.Release()
-	v.Names.Release()
 }
 
-// Hierarchy says what regions places and points are in. What is not published tells nothing.
-func (v *View) Hierarchy() (h hierarchy.View, err error) {
-	h = hierarchy.View{Layers: v.layers, ByMap: v.byMap, Generations: hierarchy.Generations{Places: v.Places.ID, Names: v.Names.ID, Boundaries: v.Boundaries.ID}}
-	var errs [3]error
-	h.Boundaries, _, errs[0] = Have(&v.Boundaries)
-	h.Places, _, errs[1] = Have(&v.Places)
-	h.Names, _, errs[2] = Have(&v.Names)
-	return h, errors.Join(errs[:]...)
-}
-
-// Have returns the reader of a generation, or false when the data set is not
-// published. One that cannot be read is an error: it may hold the answer.
-func Have[T any](p *datasets.Pinned[T]) (v T, ok bool, err error) {
-	v, err = p.Get()
-	if errors.Is(err, datasets.ErrMissing) {
-		return v, false, nil
-	}
-	return v, err == nil, err
+// IDs are those of Pins, and the other generations.
+func (v *View) IDs() []uint64 {
+	return append(v.Pins.IDs(), v.Airports.ID, v.TimeZones.ID, v.Stations.ID)
 }
 
 // How a part of an answer about a point was found.
@@ -172,7 +142,7 @@ const seaZones = "Etc/GMT"
 // many zones in it: Lima lies in America/New_York there. Such a region is
 // asked only where nothing of the country is near.
 func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time, regions []tiles.Region) (LocalZone, error) {
-	b, ok, err := Have(&v.Boundaries)
+	b, ok, err := v.Boundaries.Have()
 	if err != nil {
 		return LocalZone{}, err
 	}
@@ -190,6 +160,9 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 		return z, nil
 	}
 	q := zoneQuery{view: v, lat: lat, lon: lon, at: at}
+	if q.hierarchy, err = v.View(); err != nil {
+		return z, err
+	}
 	if !countries {
 		if z, err = q.nearest(ctx, reach, "", nil); err == nil && z.ID == "" {
 			z = rough
@@ -197,7 +170,7 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 		return z, err
 	}
 	if land == "" {
-		if land, err = q.shore(ctx, b); err != nil {
+		if land, err = q.shore(ctx); err != nil {
 			return z, err
 		}
 	}
@@ -238,26 +211,25 @@ func codeOf(region string) string {
 
 // zoneQuery asks for the time zone of a point.
 type zoneQuery struct {
-	view     *View
-	lat, lon float64
-	at       time.Time
+	view      *View
+	hierarchy hierarchy.View
+	lat, lon  float64
+	at        time.Time
 }
 
 // shore returns the id of the country whose time holds at a point outside of all
 // countries: of one whose border is within its territorial waters, or that of a
 // place so near that the map does not draw its island, or its coast too coarsely.
 // It is "" at sea.
-func (q *zoneQuery) shore(ctx context.Context, b datasets.Boundaries) (string, error) {
-	found, err := b.Nearest(ctx, q.lat, q.lon, territorialSea, CountryType)
+func (q *zoneQuery) shore(ctx context.Context) (string, error) {
+	found, _, err := q.hierarchy.Snap(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
 	if err != nil {
 		return "", err
 	}
-	for i := range found {
-		if found[i].Kind != tiles.MatchNone {
-			return found[i].ID, nil
-		}
+	if len(found) > 0 {
+		return found[0].ID, nil
 	}
-	near, err := q.view.PlacesNear(ctx, q.lat, q.lon, ShoreReach, "")
+	near, err := q.hierarchy.PlacesNear(ctx, q.lat, q.lon, hierarchy.ShoreReach, "")
 	for i := range near {
 		if near[i].Country != "" {
 			return strings.ToLower(near[i].Country), err
@@ -273,16 +245,12 @@ func (q *zoneQuery) shore(ctx context.Context, b datasets.Boundaries) (string, e
 // neighbour's clocks or the sun say would look like knowledge. Land of no country
 // is left to what is near.
 func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error) {
-	near, err := q.view.PlacesNear(ctx, q.lat, q.lon, anywhere, "")
+	near, err := q.hierarchy.PlacesNear(ctx, q.lat, q.lon, anywhere, "")
 	if err != nil {
 		return LocalZone{}, err
 	}
 	q.view.near = nearest{near, q.lat, q.lon, true}
-	h, err := q.view.Hierarchy()
-	if err != nil {
-		return LocalZone{}, err
-	}
-	country, home, err := homeOf(ctx, &h, region, near)
+	country, home, err := homeOf(ctx, &q.hierarchy, region, near)
 	if err != nil {
 		return LocalZone{}, err
 	}
@@ -300,7 +268,7 @@ func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error
 		}
 	}
 	tells := func(p places.Hit) bool { return p.TimeZone != "" }
-	if len(near) == zonePlaces && len(home) < zonePlaces && !slices.ContainsFunc(home, tells) {
+	if len(near) == hierarchy.NearPlaces && len(home) < hierarchy.NearPlaces && !slices.ContainsFunc(home, tells) {
 		home = nil // those farther away may have what these lack
 	}
 	reach := anywhere
@@ -327,7 +295,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 			of := []names.Parent{{Type: CountryType, ID: region}}
 			is, err := h.Relate(ctx, p, of)
 			in := !is.Apart()
-			if in && err == nil && p.DistanceM > PlaceReach { // what lies off all coasts is at home only close by
+			if in && err == nil && p.DistanceM > hierarchy.PlaceReach { // what lies off all coasts is at home only close by
 				in, err = h.In(ctx, p, of)
 			}
 			if err != nil {
@@ -341,7 +309,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 			country = p.Country
 		}
 		// A neighbour of another code lends its zone only close by.
-		if p.Country == country || p.DistanceM <= PlaceReach {
+		if p.Country == country || p.DistanceM <= hierarchy.PlaceReach {
 			home = append(home, *p)
 		}
 	}
@@ -350,7 +318,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 
 // countryZone returns the time zone of a country that has one only, else "".
 func countryZone(ctx context.Context, p *datasets.Pinned[datasets.TimeZones], country string) (string, error) {
-	r, ok, err := Have(p)
+	r, ok, err := p.Have()
 	if !ok {
 		return "", err
 	}
@@ -363,7 +331,7 @@ func countryZone(ctx context.Context, p *datasets.Pinned[datasets.TimeZones], co
 func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, near []places.Hit) (place LocalZone, err error) {
 	v := q.view
 	if near == nil {
-		if near, err = v.PlacesNear(ctx, q.lat, q.lon, reach, country); err != nil {
+		if near, err = q.hierarchy.PlacesNear(ctx, q.lat, q.lon, reach, country); err != nil {
 			return place, err
 		}
 	}
@@ -393,30 +361,15 @@ func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, 
 	return place, nil
 }
 
-// PlacesNear returns the nearest populated places within reach, in metres, of
-// one country if it is named.
-func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country string) ([]places.Hit, error) {
-	finder, ok, err := Have(&v.Places)
-	if !ok || reach <= 0 {
-		return nil, err
-	}
-	q := places.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces, Classes: []string{"P"}, Only: true}
-	if country != "" {
-		q.Countries = []string{country}
-	}
-	near, _, err := finder.Nearby(ctx, q, nil)
-	return near, err
-}
-
 // zoneOfAirports returns the zone of the nearest airport within reach that has
 // one, and how far that is, "" when there is none: places need not say what zone
 // they are in.
 func zoneOfAirports(ctx context.Context, p *datasets.Pinned[datasets.Airports], lat, lon, reach float64, country string) (zone string, metres float64, err error) {
-	r, ok, err := Have(p)
+	r, ok, err := p.Have()
 	if !ok || reach <= 0 {
 		return "", 0, err
 	}
-	q := airports.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: zonePlaces, Only: true}
+	q := airports.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: hierarchy.NearPlaces, Only: true}
 	if country != "" {
 		q.Countries = []string{country}
 	}
@@ -438,7 +391,7 @@ func zoneOfAirports(ctx context.Context, p *datasets.Pinned[datasets.Airports], 
 // clock reads what clocks in a zone show. exists is false only if it is known
 // that there is no such zone.
 func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bool, err error) {
-	r, ok, err := Have(&v.TimeZones)
+	r, ok, err := v.TimeZones.Have()
 	if !ok {
 		return err == nil, err
 	}
@@ -508,15 +461,6 @@ func (z *LocalZone) Append(dst []byte, at time.Time) []byte {
 func Wanted(types []string, typ string) bool {
 	return len(types) == 0 || slices.Contains(types, typ)
 }
-
-// PlaceReach is how far the nearest place says which country a point is in
-// where no countries are published, in metres.
-const PlaceReach = 50_000
-
-// ShoreReach is how far outside all borders a place still says it, in metres:
-// maps of the world draw coasts so coarsely that Manhattan and Stockholm lie in
-// the sea.
-const ShoreReach = 5_000
 
 // HasType reports whether regions of a type are published.
 func HasType(b datasets.Boundaries, typ string) bool {

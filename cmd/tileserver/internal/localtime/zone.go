@@ -9,8 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -32,8 +30,8 @@ var Kinds = []web.Kind{
 // ZoneOf returns the zone of a place whose record has none, and how it was found:
 // that of its country where it has only one, else that of the nearest airport,
 // in its country if that is known. Not every gazetteer tells zones.
-func (v *zoned) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
-	if zone, err = countryZone(ctx, &v.timeZones, p.Country); zone != "" || err != nil {
+func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
+	if zone, err = countryZone(ctx, &v.TimeZones, p.Country); zone != "" || err != nil {
 		return zone, "country", err
 	}
 	reach := float64(ZoneReach)
@@ -50,7 +48,7 @@ func (v *zoned) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string,
 //
 // With at= the answer depends on nothing else and may be kept; without, it must
 // not be.
-func SendOffset(s *web.Kit, c echo.Context, v *zoned, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
+func SendOffset(s *web.Kit, c echo.Context, v *View, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
 	r := c.Request()
 	q := web.QueryParams(r)
 	at, fixed := q.Instant("at")
@@ -63,12 +61,12 @@ func SendOffset(s *web.Kit, c echo.Context, v *zoned, generation uint64, of func
 	if q.Err != nil {
 		return q.Err
 	}
-	if _, err := v.timeZones.Get(); err != nil {
+	if _, err := v.TimeZones.Get(); err != nil {
 		return err
 	}
 	var from []uint64
 	if fixed {
-		from = []uint64{generation, v.timeZones.ID, v.Airports.ID}
+		from = []uint64{generation, v.TimeZones.ID, v.Airports.ID}
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		body, zone, err := of(ctx, out.Body)
@@ -102,31 +100,12 @@ func AppendClock(dst []byte, at time.Time, o zones.Offset) []byte {
 	return append(dst, '"')
 }
 
-// zoned is what a request for local time sees.
-type zoned struct {
-	Places    datasets.Pinned[datasets.Places]
-	Airports  datasets.Pinned[datasets.Airports]
-	timeZones datasets.Pinned[datasets.TimeZones]
-}
-
-// PinZoned takes a generation of each. Whoever calls it releases them.
-func PinZoned(p *dataset.Live[datasets.Places], a *dataset.Live[datasets.Airports], z *dataset.Live[datasets.TimeZones]) zoned {
-	return zoned{datasets.Pin(p), datasets.Pin(a), datasets.Pin(z)}
-}
-
-// Release gives the generations back.
-func (v *zoned) Release() {
-	v.Places.Release()
-	v.Airports.Release()
-	v.timeZones.Release()
-}
-
 // Offset reads what clocks in a zone show.
-func (v *zoned) Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
+func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
 	if zone == "" {
 		return zones.Offset{}, errNoTimeZone
 	}
-	r, err := v.timeZones.Get()
+	r, err := v.TimeZones.Get()
 	if err != nil {
 		return zones.Offset{}, err
 	}

@@ -16,6 +16,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -27,8 +28,8 @@ type Room struct {
 	geocoder.Sources
 }
 
-func New(k *web.Kit, sets datasets.Sets) *Room {
-	return &Room{k, geocoder.Sources{ByMap: sets.CountryByMap, Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
+func New(k *web.Kit, sets *hierarchy.Sets) *Room {
+	return &Room{k, geocoder.Sources{Sets: sets}}
 }
 
 // endpoint is one of the endpoints. It is reached with .php at the end, too.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -28,8 +28,8 @@ type Room struct {
 	geocoder.Sources
 }
 
-func New(k *web.Kit, sets datasets.Sets) *Room {
-	return &Room{k, geocoder.Sources{ByMap: sets.CountryByMap, Places: sets.Places, Names: sets.Names, Boundaries: sets.Boundaries}}
+func New(k *web.Kit, sets *hierarchy.Sets) *Room {
+	return &Room{k, geocoder.Sources{Sets: sets}}
 }
 
 // Routes are the endpoints below /photon.

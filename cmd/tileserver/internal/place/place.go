@@ -9,7 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
@@ -22,11 +21,7 @@ import (
 // Config says what the room of places serves. CacheBytes bounds the cache of
 // answers to searches; 0 keeps none.
 type Config struct {
-	Places     *dataset.Live[datasets.Places]
-	Airports   *dataset.Live[datasets.Airports]
-	TimeZones  *dataset.Live[datasets.TimeZones]
-	Names      *dataset.Live[datasets.Names]
-	Boundaries *dataset.Live[datasets.Boundaries]
+	*hierarchy.Sets
 	CacheBytes int64
 }
 
@@ -35,7 +30,6 @@ type Room struct {
 	*web.Kit
 	Config
 	searches *web.ResponseCache[searchKey]
-	layers   hierarchy.Layers
 }
 
 func New(k *web.Kit, cfg Config) *Room {
@@ -185,7 +179,7 @@ func (s *Room) getPlaceOffset(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.PinZoned(s.Places, s.Airports, s.TimeZones)
+	v := localtime.Pin(s.Sets)
 	defer v.Release()
 	return localtime.SendOffset(s.Kit, c, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Places.Get()

@@ -15,7 +15,6 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/datasets"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places"
@@ -59,29 +58,20 @@ func (s *Room) getSearch(c echo.Context) error {
 		return q.Err
 	}
 
-	p := datasets.Pin(s.Places)
+	p := s.Pin()
 	defer p.Release()
 	air := s.pinAirports(query.Text)
 	defer air.Release()
-	finder, err := p.Get()
+	finder, err := p.Places.Get()
 	if err != nil {
 		return err
 	}
-	from := []uint64{p.ID, air.ID}
-	var drawn datasets.Pinned[datasets.Names]
-	var on datasets.Pinned[datasets.Boundaries]
+	from := []uint64{p.Places.ID, air.ID}
 	if len(query.Countries) > 0 {
-		drawn, on = datasets.Pin(s.Names), datasets.Pin(s.Boundaries)
-		from = append(from, drawn.ID, on.ID)
+		from = append(p.IDs(), air.ID)
 	}
-	defer drawn.Release()
-	defer on.Release()
 	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
-		v := hierarchy.View{Generations: hierarchy.Generations{Boundaries: on.ID}, Layers: &s.layers}
-		if len(query.Countries) > 0 {
-			v.Names, _ = drawn.Get() // without the map all codes are those of rows
-			v.Boundaries, _ = on.Get()
-		}
+		v, _ := p.View() // without the map all codes are those of rows
 		if query.Countries, err = v.Territories(ctx, query.Countries); err != nil {
 			return err
 		}

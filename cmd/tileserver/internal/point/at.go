@@ -29,12 +29,11 @@ import (
 // Room answers with everything about a point.
 type Room struct {
 	*web.Kit
-	sets   datasets.Sets
-	batch  web.BatchLimits
-	layers hierarchy.Layers
+	sets  *hierarchy.Sets
+	batch web.BatchLimits
 }
 
-func New(k *web.Kit, sets datasets.Sets, batch web.BatchLimits) *Room {
+func New(k *web.Kit, sets *hierarchy.Sets, batch web.BatchLimits) *Room {
 	return &Room{Kit: k, sets: sets, batch: batch}
 }
 
@@ -66,7 +65,7 @@ func (s *Room) read(q *web.Params, v *localtime.View) (p point, fixed bool) {
 
 // postAt answers POST /at: a point in each line of its body.
 func (s *Room) postAt(c echo.Context) error {
-	v := localtime.Pin(&s.sets, &s.layers)
+	v := localtime.Pin(s.sets)
 	defer v.Release()
 	// A view remembers what it found last, so that each goroutine has one of its own.
 	views := sync.Pool{New: func() any { own := v; return &own }}
@@ -95,7 +94,7 @@ func (s *Room) postAt(c echo.Context) error {
 // be kept; without, the instant is now, and it must not be.
 func (s *Room) getAt(c echo.Context) error {
 	q := web.QueryParams(c.Request())
-	v := localtime.Pin(&s.sets, &s.layers)
+	v := localtime.Pin(s.sets)
 	defer v.Release()
 	p, fixed := s.read(&q, &v)
 	if q.Err != nil {
@@ -103,7 +102,7 @@ func (s *Room) getAt(c echo.Context) error {
 	}
 	var from []uint64
 	if fixed {
-		from = []uint64{v.Boundaries.ID, v.Places.ID, v.Airports.ID, v.TimeZones.ID, v.Stations.ID, v.Names.ID}
+		from = v.IDs()
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		p.dst = out.Body
@@ -178,7 +177,7 @@ func (p *point) end() {
 
 // reader returns a data set's reader, or notes that it is missing.
 func reader[T any](p *point, set *datasets.Pinned[T], name string) (T, bool, error) {
-	v, ok, err := localtime.Have(set)
+	v, ok, err := set.Have()
 	if err == nil && !ok {
 		p.missing = append(p.missing, name)
 	}
@@ -238,7 +237,7 @@ func (p *point) place(ctx context.Context, regions []tiles.Region) error {
 		}
 		*memory = hits
 	}
-	v, _ := p.view.Hierarchy() // regions has told an error of the map
+	v, _ := p.view.View() // regions has told an error of the map
 	if hits, _, err = v.Nearest(ctx, q, hierarchy.Around(v.Parents(regions)), hits...); err != nil || len(hits) == 0 {
 		return err
 	}

@@ -45,7 +45,7 @@ func BenchmarkAt(b *testing.B) {
 			}
 		})
 	}
-	v := localtime.Pin(&sets, new(hierarchy.Layers))
+	v := localtime.Pin(&hierarchy.Sets{Sets: sets})
 	b.Cleanup(v.Release)
 	regions, err := v.Boundaries.Get()
 	if err != nil {

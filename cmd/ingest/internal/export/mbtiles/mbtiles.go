@@ -24,6 +24,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
+	"quadrille/cmd/ingest/internal/disk"
 	"quadrille/quadkey"
 )
 
@@ -102,7 +103,7 @@ type Writer struct {
 // Create begins the archive at path, in a temporary file beside it. The
 // context ends the whole of the writing.
 func Create(ctx context.Context, path string) (_ *Writer, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
+	f, err := disk.CreateBeside(path)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func Create(ctx context.Context, path string) (_ *Writer, err error) {
 			_ = w.Abort() // the first error is the telling one
 		}
 	}()
-	if err = errors.Join(f.Chmod(0o644), f.Close()); err != nil {
+	if err = f.Close(); err != nil {
 		return nil, err
 	}
 	// As an address, or the driver takes a ? in the name for its own.

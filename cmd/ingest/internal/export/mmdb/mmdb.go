@@ -26,6 +26,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"quadrille/cmd/ingest/internal/disk"
 )
 
 // Aliases are the networks of IPv6 that hold the IPv4 addresses again, ascending:
@@ -103,7 +105,7 @@ func Create(path string, o Options) (_ *Writer, err error) {
 			_ = w.Abort() // the first error is the telling one
 		}
 	}()
-	if w.file, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*"); err != nil {
+	if w.file, err = disk.CreateBeside(path); err != nil {
 		return nil, err
 	}
 	if w.temp, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".data-*"); err != nil {
@@ -218,7 +220,7 @@ func (w *Writer) Finish(info Info) (stats Stats, err error) {
 	if err := out.Flush(); err != nil {
 		return stats, err
 	}
-	return stats, Publish(w.file, w.path)
+	return stats, disk.Publish(w.file, w.path)
 }
 
 // separator is the zeros between the tree and the data.
@@ -320,15 +322,4 @@ func (w *Writer) Abort() error {
 	}
 	w.file, w.temp = nil, nil
 	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
-}
-
-// Publish gives a finished temporary file its name.
-func Publish(f *os.File, path string) error {
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"quadrille/cmd/ingest/internal/disk"
 	"quadrille/cmd/internal/pmtiles"
 	"quadrille/quadkey"
 )
@@ -70,7 +71,7 @@ func Create(path string) (_ *Writer, err error) {
 			_ = w.Abort() // the first error is the telling one
 		}
 	}()
-	if w.file, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*"); err != nil {
+	if w.file, err = disk.CreateBeside(path); err != nil {
 		return nil, err
 	}
 	if w.leaf, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".dir-*"); err != nil {
@@ -204,18 +205,7 @@ func (w *Writer) Finish(info Info) (err error) {
 	if _, err := w.file.WriteAt(head, 0); err != nil {
 		return err
 	}
-	return publish(w.file, w.path)
-}
-
-// publish gives a finished temporary file its name.
-func publish(f *os.File, path string) error {
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return disk.Publish(w.file, w.path)
 }
 
 // finishDirectories returns the root directory, encoded: of the tiles when it

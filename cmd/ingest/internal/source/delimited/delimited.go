@@ -235,12 +235,13 @@ func (r *Reader) Fields() ([][]byte, error) {
 				return nil, err
 			}
 		}
+		stray := s.misfit || s.quoted
 		r.fields = s.fields
-		switch fit := !s.misfit && !s.quoted; {
-		case fit:
-			return r.fields, r.count(len(r.fields), text)
-		case !r.format.Lax || !r.isRow(text):
+		if stray && !(r.format.Lax && r.isRow(text)) {
 			return nil, r.Bad(ReasonQuotes, source.Excerpt(text))
+		}
+		if !stray {
+			return r.fields, r.count(len(r.fields), text)
 		}
 		r.Stray.add(r.Line)
 	}

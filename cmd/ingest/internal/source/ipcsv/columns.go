@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"quadrille/cmd/ingest/internal/source"
 )
 
 // Column says what a column holds: First, Last or Network, or a field of a
@@ -67,12 +69,12 @@ var columnNames = func() map[string]Column {
 	}
 	add(First, "start from start_ip ip_start range_start ip_range_start ip_from first_ip")
 	add(Last, "end to end_ip ip_end range_end ip_range_end ip_to last_ip")
-	add(Network, "cidr prefix ip_prefix")
+	add(Network, "cidr prefix ip_prefix ip subnet")
 	add(Continent, "")
 	add(ContinentCode, "continent_code")
 	add(ContinentName, "continent_name")
 	add(Country, "")
-	add(CountryCode, "country_code country_iso_code iso_code cc")
+	add(CountryCode, "country_code country_iso_code iso_code alpha2code alpha_2 iso2 cc")
 	add(CountryName, "country_name")
 	add(Region, "")
 	add(RegionCode, "region_code subdivision_1_iso_code")
@@ -83,8 +85,8 @@ var columnNames = func() map[string]Column {
 	add(Postal, "postal postcode postal_code zip zip_code zipcode")
 	add(Latitude, "latitude lat")
 	add(Longitude, "longitude lng lon long")
-	add(Radius, "accuracy_radius")
-	add(Metro, "metro_code")
+	add(Radius, "accuracy_radius radius")
+	add(Metro, "metro_code dma_code")
 	add(TimeZone, "timezone time_zone tz")
 	add(ASN, "asn as_number autonomous_system_number")
 	add(ASOrganization, "as_name as_org as_organization as_description asn_name org autonomous_system_organization")
@@ -94,6 +96,14 @@ var columnNames = func() map[string]Column {
 	for name := range strings.FieldsSeq(traits) {
 		add(Column("traits."+name), name)
 	}
+	add("traits.isp", "carrier_name")
+	add("traits.mobile_country_code", "mcc")
+	add("traits.mobile_network_code", "mnc")
+	add("traits.is_anonymous_vpn", "vpn is_vpn")
+	add("traits.is_hosting_provider", "hosting is_hosting")
+	add("traits.is_public_proxy", "proxy is_proxy")
+	add("traits.is_satellite_provider", "satellite is_satellite")
+	add("traits.is_tor_exit_node", "tor is_tor")
 	m[string(Skip)] = Skip
 	return m
 }()
@@ -157,6 +167,31 @@ func check(columns []Column) error {
 	return nil
 }
 
+// columnName is the name in a header, however its words are set apart.
+func columnName(f []byte) string {
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(string(f))))
+}
+
+// leftOver says which of a header's columns are no fields that we know.
+func leftOver(header [][]byte, columns []Column) string {
+	var kept, left []string
+	for i, c := range columns {
+		if strings.HasPrefix(string(c), Extra) {
+			kept = append(kept, source.Excerpt(header[i]))
+		} else if c == Skip && columnName(header[i]) != string(Skip) {
+			left = append(left, source.Excerpt(header[i]))
+		}
+	}
+	var says []string
+	if kept != nil {
+		says = append(says, "kept as extra: "+strings.Join(kept, ", "))
+	}
+	if left != nil {
+		says = append(says, "not read: "+strings.Join(left, ", "))
+	}
+	return strings.Join(says, "; ")
+}
+
 // isHeader reports whether a line names columns: its first field, which would be
 // an address, is a word. No address is, for an IPv6 address has colons.
 func isHeader(fields [][]byte) bool {
@@ -171,15 +206,14 @@ func named(header [][]byte) []Column {
 		return nil
 	}
 	columns := make([]Column, len(header))
-	known := 0
 	for i, f := range header {
-		name := strings.ToLower(string(f))
+		name := columnName(f)
 		c, ok := columnNames[name]
 		switch {
 		case ok && !slices.Contains(columns[:i], c):
-			if columns[i] = c; c != First && c != Last && c != Network && c != Skip {
-				known++
-			}
+			columns[i] = c
+		case strings.HasPrefix(name, Extra) && len(name) > len(Extra) && len(name) <= maxName && !slices.Contains(columns[:i], Column(name)): // as export writes what is called like a field
+			columns[i] = Column(name)
 		case name == "" || len(name) > maxName || slices.Contains(columns[:i], Extra+Column(name)):
 			columns[i] = Skip
 		default:
@@ -196,7 +230,14 @@ func named(header [][]byte) []Column {
 	} else if i := slices.Index(columns, First); i >= 0 && !slices.Contains(columns, Last) {
 		columns[i] = Network
 	}
-	if known == 0 || check(columns) != nil {
+	// A name is that of the system, and then its domain is the owner's.
+	if i := slices.Index(columns, Extra+"name"); i >= 0 && slices.Contains(columns, ASN) && !slices.Contains(columns, ASOrganization) {
+		columns[i] = ASOrganization
+		if i = slices.Index(columns, "traits.domain"); i >= 0 {
+			columns[i] = Extra + "domain"
+		}
+	}
+	if check(columns) != nil {
 		return nil
 	}
 	return columns

@@ -8,8 +8,8 @@
 //
 // Both addresses are included in their range. They are dotted, in any spelling
 // of IPv6, or decimal numbers: two numbers below 2³² are IPv4 addresses, and if
-// either is larger both are IPv6. A network in place of the first address
-// stands for both. Fields between commas may be quoted, lines end in LF or
+// either is larger both are IPv6. A network, or both addresses with a hyphen between
+// them, in place of the first address stands for both. Fields between commas may be quoted, lines end in LF or
 // CRLF, blank lines and lines that begin with # are comments, and a line of
 // column names may come first. Without one the columns are recognised by what
 // they hold: see layouts.
@@ -70,6 +70,7 @@ type Table struct {
 	header bool
 
 	layout  string
+	guess   string
 	columns []Column
 	shape   *layout // nil when the columns were named
 	open    bool    // more fields than columns may come
@@ -96,8 +97,9 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 		at := max(slices.Index(columns, First), slices.Index(columns, Network))
 		t.header = len(fields) > 0 && at < len(fields[0]) && isHeader(fields[0][at:])
 	case len(fields) > 0 && isHeader(fields[0]):
-		t.header = true
 		t.columns, t.layout = named(fields[0]), "list with column names"
+		t.header = t.columns != nil || len(fields) > 1 // words alone are a message, and no header
+		t.guess = leftOver(fields[0], t.columns)
 		fields = fields[1:]
 	}
 	if t.columns != nil {
@@ -105,7 +107,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 			slices.IndexFunc(t.columns, func(c Column) bool { return c != First && c != Last && c != Network && c != Skip }))
 		return t, nil
 	}
-	if t.shape = recognise(fields); t.shape == nil {
+	if t.shape, t.guess = recognise(fields); t.shape == nil {
 		return nil, fmt.Errorf("%s: %w; name them in a first line or by --columns, such as --columns first,last,country,-,city", name, ErrColumns)
 	}
 	t.layout, t.open = t.shape.name, t.shape.open
@@ -121,10 +123,21 @@ func (t *Table) Columns() []Column { return t.columns }
 // Layout names the kind of list, for people.
 func (t *Table) Layout() string { return t.layout }
 
+// Guess says what was inferred of the columns and not stated, and which columns
+// are not read, for people; "" when nothing was.
+func (t *Table) Guess() string { return t.guess }
+
+// IsGeofeed reports whether the list says what a geofeed does, and no more.
+func (t *Table) IsGeofeed() bool {
+	return slices.Contains(t.columns, Region) && !slices.ContainsFunc(t.columns, func(c Column) bool {
+		return !slices.Contains([]Column{Network, Country, CountryCode, Region, City, Postal, Skip}, c)
+	})
+}
+
 // sample tells by the first lines of a list how it is written, and returns the
 // fields of its first rows.
 func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
-	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: true}
+	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: true, UTF8: true}
 	in := delimited.New(bytes.NewReader(lines), "", format)
 	first := true
 	for range sampled {
@@ -181,7 +194,7 @@ func (t *Table) Records() iter.Seq2[Record, error] {
 func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []byte) {
 	whole := func() []byte { return bytes.Join(fields, []byte{','}) }
 	if t.shape != nil {
-		values, network := fields, bytes.IndexByte(fields[0], '/') >= 0 || t.shape.network
+		values, network := fields, isWhole(fields[0]) || t.shape.network
 		if network {
 			values = values[1:]
 		} else if len(values) > 1 {
@@ -207,7 +220,7 @@ func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []by
 	// A network may also stand in the column of first addresses, the last left
 	// empty.
 	last := slices.Index(t.columns, Last)
-	if last >= 0 && len(fields[last]) == 0 && bytes.IndexByte(fields[first], '/') >= 0 {
+	if last >= 0 && len(fields[last]) == 0 && isWhole(fields[first]) {
 		network = true
 	}
 	if reason, detail = parse(fields, first, last, network, rec); reason != "" {
@@ -252,8 +265,16 @@ func parse(fields [][]byte, first, last int, network bool, rec *Record) (reason 
 	return "", nil
 }
 
-// parseNetwork reads a network, or an address that is one alone.
+// isWhole reports whether a field has both ends of a range.
+func isWhole(s []byte) bool { return bytes.ContainsAny(s, "/-") }
+
+// parseNetwork reads a network, a range with a hyphen, or an address that is one alone.
 func parseNetwork(s []byte) (first, last netip.Addr, reason string) {
+	if a, b, ok := bytes.Cut(s, []byte{'-'}); ok {
+		var rec Record
+		reason, _ = parse([][]byte{bytes.TrimSpace(a), bytes.TrimSpace(b)}, 0, 1, false, &rec)
+		return rec.First, rec.Last, reason
+	}
 	if bytes.IndexByte(s, '/') < 0 {
 		a, _, reason := parseAddr(s)
 		return a, a, reason

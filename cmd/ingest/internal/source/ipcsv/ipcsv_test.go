@@ -62,9 +62,9 @@ func TestRead(t *testing.T) {
 		{"comments and blanks", "# a\n\n  # b\n \t\n1.0.0.0,1.0.0.255,AU\n#c\n", []string{"5 1.0.0.0-1.0.0.255 AU"}},
 		{"header after comment", "# a\nfoo,bar,baz\n1.0.0.0,1.0.0.255,AU\n", []string{"3 1.0.0.0-1.0.0.255 AU"}},
 		{"header once", "start,end,country\nstart,end,country\n", []string{"2! not an IP address"}},
-		{"quoted", `"1.0.0.0","1.0.0.255","AU","A ""b"", c"` + "\n", []string{`1 1.0.0.0-1.0.0.255 AU|A "b", c`}},
+		{"quoted", `"1.0.0.0","1.0.0.255","AU","Australia ""b"", c"` + "\n", []string{`1 1.0.0.0-1.0.0.255 AU|Australia "b", c`}},
 		{"blanks", " 1.0.0.0 ,\t1.0.0.255 , \" AU \" ,\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
-		{"more columns", "1.0.0.0,1.0.0.255,AU,Queensland,,South Brisbane\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
+		{"more columns", "1.0.0.0,1.0.0.255,AU,Queensland,,South Brisbane\n", []string{notKnown}},
 		{"named columns", "Country_Name,Country_Code,IP_From,IP_To\nAustralia,AU,16777216,16777471\n", []string{"2 1.0.0.0-1.0.0.255 Australia|AU||"}},
 		{"empty country", "1.0.0.0,1.0.0.255,\n", []string{"1 1.0.0.0-1.0.0.255 "}},
 		{"two columns", "1.0.0.0,1.0.0.255\n", []string{notKnown}},
@@ -76,6 +76,9 @@ func TestRead(t *testing.T) {
 			"3 2001:200::-2001:200:ffff:ffff:ffff:ffff:ffff:ffff JP",
 			"4 ::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ZZ", "5 0.0.0.0-255.255.255.255 ZZ"}},
 		{"network named", "network,geoname_id,country_iso_code\n1.0.0.0/24,2077456,AU\n1.0.1.0,x,AU\n", []string{"2 1.0.0.0-1.0.0.255 |2077456|AU", "3 1.0.1.0-1.0.1.0 |x|AU"}},
+		{"a range in one column", "1.0.0.0-1.0.0.255,AU\n1.0.1.0 - 1.0.1.3,CN\n2001:200::-2001:200::1,JP\n", []string{
+			"1 1.0.0.0-1.0.0.255 AU", "2 1.0.1.0-1.0.1.3 CN", "3 2001:200::-2001:200::1 JP"}},
+		{"a range in a named column", "range,network,country\nx,4294967296-4294967297,AU\nx,1.0.0.0-,AU\n", []string{"2 ::1:0:0-::1:0:1 x||AU", "3! not an IP address"}},
 		{"bad network", "1.0.0.0/33,AU\n1.0.0.0/,AU\n/,AU\n", []string{"1! not an IP address", "2! not an IP address", "3! not an IP address"}},
 		{"network alone", "1.0.0.0/24\n", []string{notKnown}},
 		{"IPv6 in full", "2001:0200:0000:0000:0000:0000:0000:0000,2001:0200:ffff:ffff:ffff:ffff:ffff:ffff,JP\n",
@@ -87,7 +90,7 @@ func TestRead(t *testing.T) {
 			"3 ::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff CC"}},
 		{"decimal over", "0,340282366920938463463374607431768211456,CC\n0,3402823669209384634633746074317682114550,CC\n0," + strings.Repeat("9", 500) + ",CC\n",
 			[]string{"1! not an IP address", "2! not an IP address", "3! not an IP address"}},
-		{"decimal reversed keeps one version", "4294967296,1,AA\n", []string{"1 ::1:0:0-::1 AA"}},
+		{"decimal reversed keeps one version", "4294967296,1,AT\n", []string{"1 ::1:0:0-::1 AT"}},
 		{"mixed notation", "16777216,1.0.0.255,AU\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
 		{"mixed versions are the caller's", "1.0.0.0,::1,AU\n", []string{"1 1.0.0.0-::1 AU"}},
 		{"reversed is the caller's", "1.0.0.9,1.0.0.1,AU\n", []string{"1 1.0.0.9-1.0.0.1 AU"}},
@@ -101,7 +104,7 @@ func TestRead(t *testing.T) {
 			"1! quotes are not closed or not alone in their field", "2! quotes are not closed or not alone in their field", "3 1.0.0.0-1.0.0.255 AU"}},
 		{"long line", "# x\n" + strings.Repeat("x", 3*MaxLine) + "\n1.0.0.0,1.0.0.255,AU\n" + strings.Repeat("y", MaxLine), []string{
 			"2! line is too long", "3 1.0.0.0-1.0.0.255 AU", "4! line is too long"}},
-		{"control bytes", "1.0.0.0,1.0.0.\x00,AU\n\xff,\xfe,\xfd\n", []string{"1! not an IP address", "2! not an IP address"}},
+		{"control bytes", "1.0.0.0,1.0.0.\x00,AU\n\xff,\xfe,\xfd\n", []string{"1! not an IP address", "2! not UTF-8"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if d := cmp.Diff(tc.want, lines(t, tc.text)); d != "" {
@@ -186,6 +189,26 @@ func TestLayouts(t *testing.T) {
 		{"geofeed (RFC 8805)", "# c\n192.0.2.0/24,US,US-MA,Tewksbury, \n192.0.2.5,US,US-AL,Mobile,\n2001:db8::/32,PL,,,\n203.0.113.0/24,AT\n",
 			[]string{"2 192.0.2.0-192.0.2.255 US|US-MA|Tewksbury|", "3 192.0.2.5-192.0.2.5 US|US-AL|Mobile|", "4 2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff PL|||", "5 203.0.113.0-203.0.113.255 AT|||"},
 			"country region city.names.en postal.code"},
+		{"country list of DB-IP", "1.0.0.0,1.0.0.255,OC,AU\n::,::ffff,NA,NA\n", []string{"1 1.0.0.0-1.0.0.255 OC|AU", "2 ::-::ffff NA|NA"}, "continent country"},
+		{"list of continents", "1.0.0.0,1.0.0.255,OC\n1.0.1.0,1.0.1.255,NA\n", []string{"1 1.0.0.0-1.0.0.255 OC", "2 1.0.1.0-1.0.1.255 NA"}, "continent"},
+		{"country list", "1.0.0.0,1.0.0.255,NA\n1.0.1.0,1.0.1.255,AF\n", []string{"1 1.0.0.0-1.0.0.255 NA", "2 1.0.1.0-1.0.1.255 AF"}, "country"},
+		{"location list of DB-IP", "1.0.0.0,1.0.0.255,OC,AU,AU-QLD,Queensland,,\"Brisbane, South\",4101,-27.48,153.02,2207259,10,Australia/Brisbane,ASXX0016\n",
+			[]string{"1 1.0.0.0-1.0.0.255 OC|AU|AU-QLD|Queensland||Brisbane, South|4101|-27.48|153.02|2207259|10|Australia/Brisbane|ASXX0016"},
+			"continent country region subdivisions.0.names.en subdivisions.1.names.en city.names.en postal.code location.latitude location.longitude geoname_id extra.utc_offset location.time_zone extra.weather_code"},
+		{"list of IP2Location with operators", "0,9,KR,Korea (Republic of),Any Net\n10,11,-,-,-\n", []string{"1 0.0.0.0-0.0.0.9 KR|Korea (Republic of)|Any Net", "2 0.0.0.10-0.0.0.11 -|-|-"}, "country country.names.en traits.isp"},
+		{"list of IP2Location with regions and cities", "0,9,VN,Viet Nam,Ha Noi,Hanoi\n10,11,-,-,-,-\n", []string{"1 0.0.0.0-0.0.0.9 VN|Viet Nam|Ha Noi|Hanoi|", "2 0.0.0.10-0.0.0.11 -|-|-|-|"},
+			"country country.names.en subdivisions.0.names.en city.names.en traits.isp"},
+		{"AS list of IP2Location", "16777216,16777471,1.0.0.0/24,13335,Any Net\n16777472,16778239,1.0.1.0/24,-,-\n", []string{"1 1.0.0.0-1.0.0.255 |13335|Any Net", "2 1.0.1.0-1.0.3.255 |-|-"},
+			"- traits.autonomous_system_number traits.autonomous_system_organization"},
+		{"geofeed (RFC 8805)", "9.0.0.0/24,AT,AT-9,Vienna,1060,/24\n9.0.1.0/24,at,9,Vienna,,\n", []string{"1 9.0.0.0-9.0.0.255 AT|AT-9|Vienna|1060", "2 9.0.1.0-9.0.1.255 at|9|Vienna|"},
+			"country region city.names.en postal.code"},
+		{"geofeed (RFC 8805) with names of regions", "9.0.0.0/24,EC,Azuay,Cuenca,010101\n", []string{"1 9.0.0.0-9.0.0.255 EC|Azuay|Cuenca|010101"}, "country region city.names.en postal.code"},
+		{"list with column names", "network,asn,domain,name,type\n9.0.0.0/24,AS64500,e.net,Any Net,isp\n", []string{"2 9.0.0.0-9.0.0.255 |AS64500|e.net|Any Net|isp"},
+			"network traits.autonomous_system_number extra.domain traits.autonomous_system_organization extra.type"},
+		{"list with column names", "ip,extra.domain\n9.0.0.1,Any\n", []string{"2 9.0.0.1-9.0.0.1 |Any"}, "network extra.domain"},
+		{"list with column names", "ip,service\n9.0.0.1,Any\n", []string{"2 9.0.0.1-9.0.0.1 |Any"}, "network extra.service"},
+		{"list with column names", "IP Prefix,alpha2code,VPN,is-hosting\n9.0.0.0/24,NL,true,no\n", []string{"2 9.0.0.0-9.0.0.255 |NL|true|no"},
+			"network country.iso_code traits.is_anonymous_vpn traits.is_hosting_provider"},
 		{"list with column names", "network,geoname_id,registered_country_geoname_id,represented_country_geoname_id,is_anonymous_proxy,is_satellite_provider,postal_code,latitude,longitude,accuracy_radius,is_anycast\n1.0.0.0/24,2077456,2077456,,0,0,,-33.4940,143.2104,1000,\n",
 			[]string{"2 1.0.0.0-1.0.0.255 |2077456|2077456||0|0||-33.4940|143.2104|1000|"},
 			"network geoname_id registered_country.geoname_id represented_country.geoname_id extra.is_anonymous_proxy traits.is_satellite_provider postal.code location.latitude location.longitude location.accuracy_radius traits.is_anycast"},
@@ -206,6 +229,26 @@ func TestLayouts(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// What was guessed is said with an example, and what is not read.
+func TestGuess(t *testing.T) {
+	for text, want := range map[string]string{
+		"1.0.0.0,1.0.0.255,\n1.0.1.0,1.0.1.255,AU\n": `by its content; after the addresses it has country "AU"`,
+		"9.0.0.0/24,AT,AT-9,Vienna,1060,/24\n":       `by its content; after the addresses it has country "AT", region "AT-9", city.names.en "Vienna", postal.code "1060", unread "/24"`,
+		"network,country,Shop,shop\n":                `kept as extra: "Shop"; not read: "shop"`,
+		"network,country\n":                          "",
+	} {
+		if got := open(t, strings.NewReader(text)).Guess(); got != want {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+	// A column that no layout accounts for, a name that is not the country's, a code that is nobody's.
+	for _, text := range []string{"1.0.0.0,1.0.0.255,AU,AU,x\n", "1.0.0.0,1.0.0.255,AU,Queensland,Brisbane\n", "1.0.0.0,1.0.0.255,QQ\n"} {
+		if got := lines(t, text); !slices.Equal(got, []string{notKnown}) {
+			t.Errorf("%q: %q", text, got)
+		}
 	}
 }
 

@@ -2,18 +2,23 @@ package ipcsv
 
 import (
 	"bytes"
+	"fmt"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/iso3166"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 )
 
 // layout is a kind of list without column names, known by what its columns
-// look like. The addresses come first: two, or one network.
+// look like. The addresses come first: two, or one network. It accounts for every
+// column that holds something: a list with more is another list.
 type layout struct {
 	name    string
 	network bool // a network, or an address alone, and never two addresses
 	least   int  // columns after the addresses that a row must have
-	open    bool // more columns may follow; they are not read
+	open    bool // more columns may follow; they are not read, and that is told
 	columns []shaped
 }
 
@@ -24,6 +29,9 @@ type shaped struct {
 
 // layouts, the most telling first.
 var layouts = []layout{
+	{name: "location list of DB-IP", least: 9, columns: []shaped{
+		{Continent, isContinent}, {Country, isCountry}, {Region, isRegion}, {RegionName, isText}, {DistrictName, isText}, {City, isAny}, {Postal, isAny},
+		{Latitude, isDegrees}, {Longitude, isDegrees}, {Place, isNumber}, {Extra + "utc_offset", isDegrees}, {TimeZone, isZone}, {Extra + "weather_code", isAny}}},
 	{name: "city list of ip-location-db", least: 8, columns: []shaped{
 		{Country, isCountry}, {RegionName, isAny}, {DistrictName, isAny}, {City, isAny}, {Postal, isAny},
 		{Latitude, isDegrees}, {Longitude, isDegrees}, {TimeZone, isZone}}},
@@ -36,13 +44,26 @@ var layouts = []layout{
 		{ASN, isASN}, {Country, isCountry}, {ASOrganization, isAny}}},
 	{name: "list of autonomous systems", least: 2, columns: []shaped{
 		{ASN, isASN}, {ASOrganization, isAny}}},
-	{name: "geofeed (RFC 8805)", network: true, least: 2, columns: []shaped{
-		{Country, isCountry}, {Region, isRegion}, {City, isAny}, {Postal, isAny}}},
+	{name: "AS list of IP2Location", least: 3, columns: []shaped{
+		{Skip, isNetwork}, {ASN, isASN}, {ASOrganization, isAny}}},
+	{name: "geofeed (RFC 8805)", network: true, least: 2, open: true, columns: []shaped{
+		{Country, isCountry}, {Region, isRegion}, {City, isText}, {Postal, isAny}}},
 	{name: "country list of IP2Location", least: 2, columns: []shaped{
 		{Country, isCountry}, {CountryName, isName}}},
-	{name: "country list", least: 1, open: true, columns: []shaped{
-		{Country, isCountry}}},
+	{name: "list of IP2Location with operators", least: 3, columns: []shaped{
+		{Country, isCountry}, {CountryName, isName}, {"traits.isp", isAny}}},
+	{name: "list of IP2Location with regions and cities", least: 4, columns: []shaped{
+		{Country, isCountry}, {CountryName, isName}, {RegionName, isText}, {City, isText}, {"traits.isp", isAny}}},
+	{name: "geofeed (RFC 8805) with names of regions", network: true, least: 3, columns: []shaped{
+		{Country, isCountry}, {Region, isText}, {City, isText}, {Postal, isAny}}},
+	{name: "country list of DB-IP", least: 2, columns: []shaped{
+		{Continent, isContinent}, {Country, isCountry}}},
+	countryList,
+	{name: "list of continents", least: 1, columns: []shaped{
+		{Continent, isContinent}}},
 }
+
+var countryList = layout{name: "country list", least: 1, columns: []shaped{{Country, isCountry}}}
 
 // fits reports whether the fields after the addresses are of this layout.
 func (l *layout) fits(values [][]byte, network bool) bool {
@@ -50,7 +71,8 @@ func (l *layout) fits(values [][]byte, network bool) bool {
 		return false
 	}
 	for i, v := range values[:min(len(values), len(l.columns))] {
-		if !l.columns[i].fits(v) {
+		// A name after a code may be that of a region: it has to be the country's.
+		if c := l.columns[i]; !c.fits(v) || c.column == CountryName && !isNameOf(v, values[i-1]) {
 			return false
 		}
 	}
@@ -64,14 +86,13 @@ func trimEmpty(fields [][]byte) [][]byte {
 	return fields
 }
 
-// recognise returns the layout of rows: the first that nine of ten have, or
-// else the one that most have; nil when that is fewer than half. Rows without
+// recognise returns the layout that most rows have, the more telling one of
+// equals, and what it takes their columns for, with the first example of each; nil
+// when fewer than half have it. Rows without
 // addresses tell nothing: where all are such, the plainest layout lets each be
 // refused for what is wrong with it.
-func recognise(rows [][][]byte) *layout {
-	var best *layout
-	most := 0
-	of := 0
+func recognise(rows [][][]byte) (best *layout, guess string) {
+	most, of := 0, 0
 	counts := make([]int, len(layouts))
 	for _, fields := range rows {
 		values, network, alone, ok := split(fields)
@@ -92,26 +113,53 @@ func recognise(rows [][][]byte) *layout {
 		}
 	}
 	for i, n := range counts {
-		if n > 0 && n*10 >= of*9 {
-			return &layouts[i]
-		}
 		if n > most {
 			best, most = &layouts[i], n
 		}
 	}
-	if of == 0 {
-		return &layouts[len(layouts)-1]
+	switch {
+	case of == 0:
+		return &countryList, ""
+	case most*2 < of:
+		return nil, ""
 	}
-	if most*2 < of {
-		return nil
+	return best, best.guess(rows)
+}
+
+// guess says what the columns of rows are taken for.
+func (l *layout) guess(rows [][][]byte) string {
+	var taken []string
+	examples := make([]string, len(l.columns)+1)
+	for _, fields := range rows {
+		values, network, _, ok := split(fields)
+		if !ok || !l.fits(values, network) {
+			continue
+		}
+		for i, v := range values {
+			if i = min(i, len(l.columns)); examples[i] == "" && len(v) > 0 {
+				examples[i] = source.Excerpt(v)
+			}
+		}
 	}
-	return best
+	for i, example := range examples {
+		switch {
+		case example == "":
+		case i == len(l.columns) || l.columns[i].column == Skip:
+			taken = append(taken, "unread "+example)
+		default:
+			taken = append(taken, fmt.Sprintf("%s %s", l.columns[i].column, example))
+		}
+	}
+	if taken == nil {
+		return ""
+	}
+	return "by its content; after the addresses it has " + strings.Join(taken, ", ")
 }
 
 // split parts the addresses of a row from the rest, and says whether they are
 // one network, or one address alone.
 func split(fields [][]byte) (values [][]byte, network, alone, ok bool) {
-	if bytes.IndexByte(fields[0], '/') >= 0 {
+	if isWhole(fields[0]) {
 		_, _, reason := parseNetwork(fields[0])
 		return fields[1:], true, false, reason == ""
 	}
@@ -128,13 +176,21 @@ func split(fields [][]byte) (values [][]byte, network, alone, ok bool) {
 
 func isAny([]byte) bool { return true }
 
-// isCountry: a code of two letters, or one of the words for none.
+// isText: no number, and longer than nothing only if it has a letter.
+func isText(s []byte) bool {
+	return len(s) == 0 || bytes.ContainsFunc(s, func(r rune) bool { return r == '-' || unicode.IsLetter(r) })
+}
+
+// isCountry: a code that is assigned, or one of the words for none.
 func isCountry(s []byte) bool {
-	return len(s) == 0 || isLetters(s) && len(s) == 2 || slices.Contains(unknown, string(s))
+	if c, ok := iso3166.Lookup(string(s)); ok {
+		return c.Name != ""
+	}
+	return len(s) == 0 || slices.Contains(unknown, string(s))
 }
 
 // unknown are the words that lists write where they know nothing.
-var unknown = []string{"-", "--", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`}
+var unknown = []string{"-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`}
 
 func isLetters(s []byte) bool {
 	for _, c := range s {
@@ -147,6 +203,23 @@ func isLetters(s []byte) bool {
 
 // isName: longer than a code.
 func isName(s []byte) bool { return len(s) > 3 || len(s) == 1 && s[0] == '-' }
+
+// isNameOf reports whether a name is that of the country of a code, which lists
+// spell in many ways: it has the beginning of a word of ours.
+func isNameOf(name, code []byte) bool {
+	c, ok := iso3166.Lookup(string(code))
+	if !ok {
+		return true
+	}
+	const telling = 4 // letters
+	name = bytes.ReplaceAll(bytes.ToLower(name), []byte{' '}, nil)
+	for word := range strings.FieldsSeq(strings.ToLower(c.Name)) {
+		if len(word) >= telling && bytes.Contains(name, []byte(word[:telling])) {
+			return true
+		}
+	}
+	return false
+}
 
 func isContinent(s []byte) bool {
 	return len(s) == 0 || len(s) == 2 && bytes.Contains([]byte("AF AN AS EU NA OC SA ZZ"), bytes.ToUpper(s))
@@ -170,14 +243,31 @@ func isOffset(s []byte) bool {
 }
 
 func isASN(s []byte) bool {
-	s = bytes.TrimPrefix(s, []byte("AS"))
-	return len(s) <= 10 && source.IsDigits(s)
+	if len(s) > 2 && bytes.EqualFold(s[:2], []byte("AS")) {
+		s = s[2:]
+	}
+	return len(s) <= 10 && source.IsDigits(s) || slices.Contains(unknown, string(s))
 }
 
-// isRegion: an ISO 3166-2 code.
-func isRegion(s []byte) bool {
-	if len(s) == 0 {
-		return true
+func isNumber(s []byte) bool { return len(s) == 0 || source.IsDigits(s) }
+
+func isNetwork(s []byte) bool {
+	_, _, reason := parseNetwork(s)
+	return reason == "" && bytes.IndexByte(s, '/') > 0
+}
+
+func isRegion(s []byte) bool { return len(s) == 0 || IsRegion(string(s)) }
+
+// IsRegion reports whether s has the form of an ISO 3166-2 code, in either case of
+// letters, with its country or, as many geofeeds have it, without.
+func IsRegion(s string) bool {
+	country, code, whole := strings.Cut(s, "-")
+	if !whole {
+		code = s
+	} else if len(country) != 2 || !isLetters([]byte(country)) {
+		return false
 	}
-	return len(s) >= 4 && len(s) <= 6 && isLetters(s[:2]) && s[2] == '-'
+	return 0 < len(code) && len(code) <= 3 && (whole || code == strings.ToUpper(code)) && !strings.ContainsFunc(code, func(r rune) bool {
+		return (r|0x20 < 'a' || 'z' < r|0x20) && (r < '0' || '9' < r)
+	})
 }

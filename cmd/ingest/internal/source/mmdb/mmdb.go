@@ -4,6 +4,7 @@ package mmdb
 
 import (
 	"archive/tar"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -82,8 +83,14 @@ func Open(path, temp string) (_ *File, err error) {
 		}
 		file = f.temp
 	}
-	if f.db, err = open(func() (*maxminddb.Reader, error) { return maxminddb.Open(file) }); err != nil {
+	var whole bool
+	if f.db, whole, err = open(func() (*maxminddb.Reader, error) { return maxminddb.Open(file) }); err != nil {
 		return nil, damaged(path, err)
+	}
+	if !whole {
+		if err := f.readable(); err != nil {
+			return nil, err
+		}
 	}
 	m := f.db.Metadata
 	// A date that cannot be is a sign of damage, and would become the age of
@@ -100,15 +107,15 @@ func Open(path, temp string) (_ *File, err error) {
 }
 
 // open keeps the mistakes of a damaged file from ending the program, should
-// the library make one.
-func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, err error) {
+// the library make one. Where whole is false, records are yet to be looked at.
+func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
 	if db, err = from(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	m := db.Metadata
 	if m.BinaryFormatMajorVersion != 2 {
@@ -127,10 +134,36 @@ func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, err err
 		// such before anything is built of it.
 		err = db.Verify()
 	}
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	if err != nil && strings.HasSuffix(err.Error(), unused) {
+		return db, false, nil
 	}
-	return db, nil
+	if err != nil {
+		return nil, false, errors.Join(err, db.Close())
+	}
+	return db, true, nil
+}
+
+// unused ends the error of the library's check for data that no network has. It is no
+// fault of the format: Python's mmdb_writer writes each value of a record apart and
+// lets the records point to them. The check ends there, after metadata and tree.
+const unused = "that the search tree does not point to"
+
+// readable reads every record once.
+func (f *File) readable() error {
+	seen := map[uint64]bool{}
+	for r, err := range f.Networks() {
+		if err != nil {
+			return err
+		}
+		if seen[r.Offset] {
+			continue
+		}
+		seen[r.Offset] = true
+		if _, err := r.Fields(); errors.Is(err, ErrDamaged) {
+			return err
+		}
+	}
+	return nil
 }
 
 // IsName reports whether a file or member is called like a database.
@@ -144,15 +177,11 @@ func IsTar(f *source.File) bool {
 }
 
 // IsDatabase reports whether the unpacked bytes of a file look like a
-// database, or at least not like text: a search tree, or none, comes first.
+// database, or at least not like text in any character set: a search tree, or none,
+// comes first.
 func IsDatabase(f *source.File) bool {
 	head, _ := f.Reader().Peek(512)
-	for _, c := range head {
-		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
-			return true
-		}
-	}
-	return len(head) > 0 && !utf8.Valid(head[:max(0, len(head)-utf8.UTFMax)])
+	return bytes.ContainsFunc(head, func(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' })
 }
 
 // maxMembers bounds the members of a tar archive looked at.

@@ -306,7 +306,7 @@ func FuzzOpen(f *testing.F) {
 	small.RecordSize = 28
 	f.Add(small.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := open(func() (*maxminddb.Reader, error) { return maxminddb.OpenBytes(b) })
+		r, _, err := open(func() (*maxminddb.Reader, error) { return maxminddb.OpenBytes(b) })
 		if err != nil {
 			return
 		}

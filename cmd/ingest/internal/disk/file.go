@@ -1,0 +1,23 @@
+package disk
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// CreateBeside creates an empty file beside path, which Publish gives that name.
+// Unlike a temporary file it may be read by whom the umask of the process lets.
+func CreateBeside(path string) (*os.File, error) {
+	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.tmp-%d", filepath.Base(path), rand.Uint64()))
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+}
+
+// Publish gives a finished file of CreateBeside its name. It replaces an older one.
+func Publish(f *os.File, path string) error {
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,33 @@
+//go:build darwin || linux
+
+package disk
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// The umask decides who may read what was published.
+func TestPublishKeepsUmask(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.csv")
+	for mask, want := range map[int]os.FileMode{0o077: 0o600, 0o022: 0o644} {
+		before := syscall.Umask(mask)
+		f, err := CreateBeside(path)
+		syscall.Umask(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Publish(f, path); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode() != want {
+			t.Errorf("umask %o: %v, %v", mask, info.Mode(), err)
+		}
+	}
+}
