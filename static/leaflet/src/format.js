@@ -57,7 +57,7 @@ export function placeKind(featureClass, code, people = 0) {
 }
 
 const regionTypes = new Map([
-  ['continent', t('Continent')], ['country', t('Country')], ['state', t('State')], ['county', t('County')], ['municipality', t('Municipality')],
+  ['continent', t('Continent')], ['country', t('Country')], ['state', t('State')], ['county', t('County')], ['admin1', t('Division')], ['municipality', t('Municipality')],
   ['urban', t('Urban area')], ['lake', t('Lake')], ['timezone', t('Time zone')],
 ])
 
