@@ -363,7 +363,11 @@ func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error],
 	if taken.ID == "" && !taken.Certain {
 		taken.ID = f.key
 	}
-	taken.FindID(columns)
+	found := columns
+	if taken.Certain { // the key is none by its name either
+		found = slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return name == f.key })
+	}
+	taken.FindID(found)
 	f.columns = &taken
 	id := taken.ID
 	return func(yield func(source.Point, error) bool) {

@@ -376,14 +376,15 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 		want  []string
 		note  string
 	}{
-		"unique":        {files: []string{"code,lat,lon\nA,1,1\n", "code,lat,lon\nB,bad,1\nB,2,2\n"}, want: []string{"A 1 1 {}", "B 2 2 {}"}},
-		"repeated":      {files: []string{"code,lat,lon\nA,1,1\nA,2,2\n"}, want: []string{`1 1 1 {"code":"A"}`, `2 2 2 {"code":"A"}`}, note: `"code" is no id: 1 of 2 records lack one or repeat one, the first is FILE0:3`},
-		"in two files":  {files: []string{"Code,lat,lon\nA,1,1\n", "Code,lat,lon\nA,2,2\n"}, want: []string{`1 1 1 {"Code":"A"}`, `2 2 2 {"Code":"A"}`}, note: `"Code" is no id: 1 of 2 records lack one or repeat one, the first is FILE1:2`},
-		"empty":         {files: []string{"ident,lat,lon\nA,1,1\n,2,2\n"}, want: []string{`1 1 1 {"ident":"A"}`, "2 2 2 {}"}, note: unkeyed},
-		"of a shape":    {files: []string{zipMembers(t, pointShapefile(shops(2)))}, want: []string{`s-000 46 7 {"brand":"Alpha \u0026 Co","open":false}`, `s-001 46.0625 7 {"brand":"Bravo; \"B\"","price":0.25,"open":true}`}},
-		"key":           {files: []string{keyed("id")}, want: []string{`8 46 7 {"id":"s-000"}`, `9 46.0625 7 {"id":"s-001"}`}, note: `0: id from "nr"`},
-		"keys of two":   {files: []string{keyed("id"), strings.ReplaceAll(keyed("id"), "s-00", "t-00")}, want: []string{`s-000 46 7 {"nr":8}`, `s-001 46.0625 7 {"nr":9}`, `t-000 46 7 {"nr":8}`, `t-001 46.0625 7 {"nr":9}`}, note: `"nr" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`},
-		"nothing other": {files: []string{keyed("code"), keyed("code")}, want: []string{`1 46 7 {"nr":8,"code":"s-000"}`, `2 46.0625 7 {"nr":9,"code":"s-001"}`, `3 46 7 {"nr":8,"code":"s-000"}`, `4 46.0625 7 {"nr":9,"code":"s-001"}`}},
+		"unique":         {files: []string{"code,lat,lon\nA,1,1\n", "code,lat,lon\nB,bad,1\nB,2,2\n"}, want: []string{"A 1 1 {}", "B 2 2 {}"}},
+		"repeated":       {files: []string{"code,lat,lon\nA,1,1\nA,2,2\n"}, want: []string{`1 1 1 {"code":"A"}`, `2 2 2 {"code":"A"}`}, note: `"code" is no id: 1 of 2 records lack one or repeat one, the first is FILE0:3`},
+		"in two files":   {files: []string{"Code,lat,lon\nA,1,1\n", "Code,lat,lon\nA,2,2\n"}, want: []string{`1 1 1 {"Code":"A"}`, `2 2 2 {"Code":"A"}`}, note: `"Code" is no id: 1 of 2 records lack one or repeat one, the first is FILE1:2`},
+		"empty":          {files: []string{"ident,lat,lon\nA,1,1\n,2,2\n"}, want: []string{`1 1 1 {"ident":"A"}`, "2 2 2 {}"}, note: unkeyed},
+		"of a shape":     {files: []string{zipMembers(t, pointShapefile(shops(2)))}, want: []string{`s-000 46 7 {"brand":"Alpha \u0026 Co","open":false}`, `s-001 46.0625 7 {"brand":"Bravo; \"B\"","price":0.25,"open":true}`}},
+		"key":            {files: []string{keyed("id")}, want: []string{`8 46 7 {"id":"s-000"}`, `9 46.0625 7 {"id":"s-001"}`}, note: `0: id from "nr"`},
+		"keys of two":    {files: []string{keyed("id"), strings.ReplaceAll(keyed("id"), "s-00", "t-00")}, want: []string{`s-000 46 7 {"nr":8}`, `s-001 46.0625 7 {"nr":9}`, `t-000 46 7 {"nr":8}`, `t-001 46.0625 7 {"nr":9}`}, note: `"nr" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`},
+		"keys called id": {files: []string{strings.ReplaceAll(keyed("code"), "nr", "id"), strings.ReplaceAll(keyed("code"), "nr", "id")}, want: []string{`1 46 7 {"id":8,"code":"s-000"}`, `2 46.0625 7 {"id":9,"code":"s-001"}`, `3 46 7 {"id":8,"code":"s-000"}`, `4 46.0625 7 {"id":9,"code":"s-001"}`}, note: `"id" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`},
+		"nothing other":  {files: []string{keyed("code"), keyed("code")}, want: []string{`1 46 7 {"nr":8,"code":"s-000"}`, `2 46.0625 7 {"nr":9,"code":"s-001"}`, `3 46 7 {"nr":8,"code":"s-000"}`, `4 46.0625 7 {"nr":9,"code":"s-001"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var paths []string

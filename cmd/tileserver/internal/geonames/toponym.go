@@ -99,13 +99,15 @@ func (g *request) toponymMembers(ctx context.Context, finder datasets.Places, t 
 	g.int("population", t.Population)
 	g.text("adminCode1", t.Admin1)
 	g.text("adminName1", t.Admin1Name)
-	v, err := g.view.View()
-	if err != nil {
-		return err
-	}
-	iso, err := v.ISODivision(ctx, &t.Hit)
-	if err != nil {
-		return err
+	iso, known := places.ISODivision(t.Country, t.Admin1)
+	if !known { // the map may tell
+		v, err := g.view.View()
+		if err != nil {
+			return err
+		}
+		if iso, err = v.ISODivision(ctx, &t.Hit); err != nil {
+			return err
+		}
 	}
 	if iso != "" {
 		g.name("adminCodes1")
@@ -125,6 +127,9 @@ func (g *request) toponymDetails(ctx context.Context, finder datasets.Places, t 
 	g.text("asciiName", t.ASCIIName)
 	g.text("continentCode", country.Continent)
 	g.text("adminCode2", t.Admin2)
+	if t.Admin2 == "" { // in older generations the name is that of the first level
+		t.Admin2Name = ""
+	}
 	g.text("adminName2", t.Admin2Name)
 	g.text("adminCode3", t.Admin3)
 	g.text("adminCode4", t.Admin4)

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// keptBits are those of the number of places of which something is remembered: some 3 MB in each
-	// room that answers.
+	// keptBits are those of the number of places of which something is remembered: some 3 MB.
 	keptBits = 13
 	// maxKept is the longest list of regions that is remembered, in bytes.
 	maxKept = 1 << 10

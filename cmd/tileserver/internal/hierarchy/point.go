@@ -177,14 +177,25 @@ func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent
 		return at, nil
 	}
 	known, _, err := v.Names.Feature(ctx, names.Number(names.Region, County, at[i].ID))
-	in, of := index(known.Parents, Country), index(known.Parents, State)
-	switch {
-	case in >= 0 && !strings.EqualFold(known.Parents[in].ID, d.Country.Code), state >= 0 && of >= 0 && at[state].ID != known.Parents[of].ID:
-		d.county = nil
-	case state < 0 && of >= 0:
-		at = append(slices.Clip(at), known.Parents[of])
+	if err != nil {
+		return at, err
 	}
-	return at, err
+	in, of := index(known.Parents, Country), names.Parent{Type: State, ID: strings.ToLower(known.Code)} // its code may be the state's
+	if j := index(known.Parents, State); j >= 0 {
+		of = known.Parents[j]
+	}
+	switch {
+	case in >= 0 && !strings.EqualFold(known.Parents[in].ID, d.Country.Code), state >= 0 && of.ID != "" && at[state].ID != of.ID:
+		d.county = nil
+	case state < 0 && of.ID != "":
+		f, ok, err := v.Names.Feature(ctx, names.Number(names.Region, State, of.ID))
+		if err != nil || !ok {
+			return at, err
+		}
+		of.Name = f.Name
+		at = append(slices.Clip(at), of)
+	}
+	return at, nil
 }
 
 // ofPlaces takes the division's code from the places near a point, and returns the name that they
@@ -234,6 +245,9 @@ func (v *View) Below(ctx context.Context, d *PointDivision) (codes [4]string, se
 		if err := v.Places.Record(ctx, d.place, &p); err != nil {
 			return codes, "", datasets.Inside(err)
 		}
+	}
+	if p.Admin2 == "" { // in older generations it is that of the first level
+		p.Admin2Name = ""
 	}
 	if d.county != nil {
 		if code, known := countyCode(d.county.ID, d.Country.Code); known && code != p.Admin2 {

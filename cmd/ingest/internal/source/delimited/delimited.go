@@ -292,8 +292,8 @@ func (r *Reader) join(s *splitter) error {
 		}
 	}
 	columns := len(s.fields)
-	// Two separators or fewer may be right by chance, as those of an address in a cell.
-	switch apart := 2*rows > lines && rows*(columns-1) > 2 && r.isRow(r.first); {
+	// A few separators may be right by chance, as those of opening hours or an address in a cell.
+	switch apart := 2*rows > lines && rows*(columns-1) > 20 && r.isRow(r.first); {
 	case s.quoted, s.misfit:
 		return nil
 	case apart, r.header && columns != r.format.Columns[0]:

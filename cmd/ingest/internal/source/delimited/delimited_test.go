@@ -127,8 +127,13 @@ func TestHeader(t *testing.T) {
 // Quotes that do not fit cost no rows.
 func TestStrayQuotes(t *testing.T) {
 	table := delimited.Format{Separator: ',', Quoted: true, MaxBytes: 64, MaxLines: 4, Lax: true, UTF8: true}
-	tabbed := table
+	tabbed, long := table, table
 	tabbed.Separator = '\t'
+	long.MaxBytes, long.MaxLines = 1000, 100
+	var rows []string
+	for i := 3; i < 13; i++ {
+		rows = append(rows, fmt.Sprintf("%d: 2|y|1", i))
+	}
 	for _, tc := range []struct {
 		format delimited.Format
 		text   string
@@ -138,7 +143,8 @@ func TestStrayQuotes(t *testing.T) {
 	}{
 		{table, "a,b\n1,24\"\n2,27\"\n", []string{"2: 1|24\"", "3: 2|27\""}, delimited.Seen{}, delimited.Seen{}},
 		// A quote that opens in one row and closes in a later one.
-		{table, "a,b,c\n1,\"x,1\n2,y,1\n\n3,z\",1\n", []string{"2: 1|\"x|1", "3: 2|y|1", "5: 3|z\"|1"}, delimited.Seen{Count: 1, Line: 2}, delimited.Seen{}},
+		{long, "a,b,c\n1,\"x,1\n" + strings.Repeat("2,y,1\n", 10) + "\n3,z\",1\n", slices.Concat([]string{"2: 1|\"x|1"}, rows, []string{"14: 3|z\"|1"}), delimited.Seen{Count: 1, Line: 2}, delimited.Seen{}},
+		{long, "a,b,c\nA,\"Mo, Tu\nWe, Th, Fr\nSa, Su\",1\n", []string{"2: A|Mo, Tu\nWe, Th, Fr\nSa, Su|1"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},
 		{table, "a,b,c\n1,2,\"x\n2,y,1\n", []string{"2: 1|2|\"x", "3: 2|y|1"}, delimited.Seen{Count: 1, Line: 2}, delimited.Seen{}},
 		// A break in a field, even where its first line has as many columns.
 		{table, "a,b\n1,\"x\ny\"\n2,z\n", []string{"2: 1|x\ny", "4: 2|z"}, delimited.Seen{}, delimited.Seen{Count: 1, Line: 2}},

@@ -61,7 +61,10 @@ func (t *table) survey() (seen texts) {
 			if f.kind != 'C' || t.row[0] != rowPresent || !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }) {
 				continue
 			}
-			b = whole(bytes.TrimRight(b, " "))
+			if len(b) == f.width { // which may have cut it off
+				b = whole(b)
+			}
+			b = bytes.TrimRight(b, " ")
 			example := fmt.Sprintf("row %d, %s %s", row, f.name, source.Excerpt(b))
 			if seen.count++; seen.count == 1 {
 				seen.first = example

@@ -114,7 +114,7 @@ func (t *table) readFields(b []byte) error {
 		f := field{kind: b[11], offset: offset, width: width(b, long)}
 		offset += f.width
 		name, _, _ := bytes.Cut(b[:11], []byte{0})
-		f.name = strings.TrimSpace(t.decode(name))
+		f.name = strings.TrimSpace(t.decode(name, 10))
 		switch f.kind {
 		case 'C', 'N', 'F', 'L', 'D':
 		default:
@@ -179,7 +179,7 @@ func (t *table) next() (properties map[string]any, lost source.Lost, deleted boo
 func (t *table) value(f *field, b []byte) any {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	if f.kind == 'C' {
-		if s := strings.TrimRight(t.decode(b), " "); s != "" {
+		if s := strings.TrimRight(t.decode(b, f.width), " "); s != "" {
 			return s
 		}
 		return nil
@@ -212,9 +212,13 @@ func (t *table) value(f *field, b []byte) any {
 	return nil
 }
 
-func (t *table) decode(b []byte) string {
+// decode is text of a field of some width, which may have cut it off.
+func (t *table) decode(b []byte, width int) string {
 	if t.text == nil {
-		return strings.ToValidUTF8(string(whole(b)), "\ufffd")
+		if len(b) == width {
+			b = whole(b)
+		}
+		return strings.ToValidUTF8(string(b), "\ufffd")
 	}
 	s, err := t.text.Bytes(b)
 	if err != nil {

@@ -357,6 +357,7 @@ func TestEncodings(t *testing.T) {
 		want     string
 	}{
 		{"", 0, "S\xe3o Tom\xe9", "São Tomé"},
+		{"", 0, "Forl\xec", "Forlì"}, {"1252", 0, "Cant\xf9", "Cantù"}, {"", 0, "Per\xfa\x00", "Perú"},
 		{"", 0, "Z\xc3\xbcrich", "Zürich"}, // valid UTF-8 throughout
 		{"LDID/87", 0, "Tentud\xeda", "Tentudía"},
 		{"ldid/201", 0, "\xcc\xee\xf1\xea\xe2\xe0", "Москва"},
