@@ -206,6 +206,7 @@ func TestLayouts(t *testing.T) {
 		{"list with column names", "network,asn,domain,name,type\n9.0.0.0/24,AS64500,e.net,Any Net,isp\n", []string{"2 9.0.0.0-9.0.0.255 |AS64500|e.net|Any Net|isp"},
 			"network traits.autonomous_system_number extra.domain traits.autonomous_system_organization extra.type"},
 		{"list with column names", "ip,extra.domain\n9.0.0.1,Any\n", []string{"2 9.0.0.1-9.0.0.1 |Any"}, "network extra.domain"},
+		{"list with column names", "network,-,country,-\n9.0.0.0/24,a,NL,b\n", []string{"2 9.0.0.0-9.0.0.255 ||NL|"}, "network - country -"},
 		{"list with column names", "ip,service\n9.0.0.1,Any\n", []string{"2 9.0.0.1-9.0.0.1 |Any"}, "network extra.service"},
 		{"list with column names", "IP Prefix,alpha2code,VPN,is-hosting\n9.0.0.0/24,NL,true,no\n", []string{"2 9.0.0.0-9.0.0.255 |NL|true|no"},
 			"network country.iso_code traits.is_anonymous_vpn traits.is_hosting_provider"},
@@ -239,6 +240,7 @@ func TestGuess(t *testing.T) {
 		"9.0.0.0/24,AT,AT-9,Vienna,1060,/24\n":       `by its content; after the addresses it has country "AT", region "AT-9", city.names.en "Vienna", postal.code "1060", unread "/24"`,
 		"network,country,Shop,shop\n":                `kept as extra: "Shop"; not read: "shop"`,
 		"network,country\n":                          "",
+		"network,-,country, - \n":                    "",
 	} {
 		if got := open(t, strings.NewReader(text)).Guess(); got != want {
 			t.Errorf("%q: %s", text, got)
@@ -253,7 +255,7 @@ func TestGuess(t *testing.T) {
 }
 
 func TestColumnsGiven(t *testing.T) {
-	columns, err := ParseColumns(" City, -,first ,LAST,extra.carrier,cc")
+	columns, err := ParseColumns(" City, -,first ,End-IP,extra.carrier,Country code")
 	if err != nil {
 		t.Fatal(err)
 	}
