@@ -249,8 +249,10 @@ func TestGuess(t *testing.T) {
 			t.Errorf("%q: %s", text, got)
 		}
 	}
-	// A column that no layout accounts for, a name that is not the country's, a code that is nobody's.
-	for _, text := range []string{"1.0.0.0,1.0.0.255,AU,AU,x\n", "1.0.0.0,1.0.0.255,AU,Queensland,Brisbane\n", "1.0.0.0,1.0.0.255,QQ\n"} {
+	// A column that no layout accounts for, a name that is not the country's, a code that is nobody's, coordinates
+	// behind a geofeed.
+	for _, text := range []string{"1.0.0.0,1.0.0.255,AU,AU,x\n", "1.0.0.0,1.0.0.255,AU,Queensland,Brisbane\n", "1.0.0.0,1.0.0.255,QQ\n",
+		"9.0.0.0/24,US,US-CA,Los Angeles,90001,34.05,-118.24\n"} {
 		if got := lines(t, text); !slices.Equal(got, []string{notKnown}) {
 			t.Errorf("%q: %q", text, got)
 		}
@@ -270,6 +272,16 @@ func TestColumnsGiven(t *testing.T) {
 		"network,country" + strings.Repeat(",-", maxColumns)} {
 		if c, err := ParseColumns(list); err == nil {
 			t.Errorf("%q: %q", list, c)
+		}
+	}
+}
+
+// A list longer than what is looked at is recognised by its whole lines, however these end.
+func TestLong(t *testing.T) {
+	for _, end := range []string{"\n", "\r", "\r\n"} {
+		row := "1.0.0.0,1.0.0.255,AU" + end
+		if got := open(t, strings.NewReader(strings.Repeat(row, sampleBytes/len(row)+1))).Layout(); got != "country list" {
+			t.Errorf("%q: %s", end, got)
 		}
 	}
 }

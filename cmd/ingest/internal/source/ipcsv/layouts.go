@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/iso3166"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,7 +18,7 @@ type layout struct {
 	name    string
 	network bool // a network, or an address alone, and never two addresses
 	least   int  // columns after the addresses that a row must have
-	open    bool // more columns may follow; they are not read, and that is told
+	open    bool // more columns may follow, of no numbers; they are not read, and that is told
 	columns []shaped
 }
 
@@ -76,7 +77,8 @@ func (l *layout) fits(values [][]byte, network bool) bool {
 			return false
 		}
 	}
-	return true
+	// A number behind is a coordinate, and worth a name.
+	return len(values) <= len(l.columns) || !slices.ContainsFunc(values[len(l.columns):], func(v []byte) bool { return len(v) > 0 && isDegrees(v) })
 }
 
 func trimEmpty(fields [][]byte) [][]byte {
