@@ -84,15 +84,17 @@ func onePlace(sources []parts) {
 	if first < 0 || len(sources) == 1 {
 		return
 	}
-	place := parts{part: sources[first].part}
+	place := parts{part: sources[first].part, derived: sources[first].derived}
 	for i := range sources {
 		src := &sources[i]
 		same := i >= first && (i == first || place.sameAs(src))
 		for _, p := range together {
 			if !same {
 				src.part[p] = ""
-			} else if place.part[p] == "" { // a source that is more precise speaks for the place
-				place.part[p] = src.part[p]
+			} else if src.part[p] != "" && (place.part[p] == "" || src.founded(p) < place.founded(p)) { // a source that is more precise speaks for the place
+				if place.part[p] = src.part[p]; p == partSubdivisions { // the only one that may be derived
+					place.derived = src.derived
+				}
 			}
 		}
 	}
@@ -102,28 +104,45 @@ func onePlace(sources []parts) {
 // knows no more of the place, the subdivision.
 func (p *parts) sameAs(src *parts) bool {
 	a, b := p.part[partSubdivisions], src.part[partSubdivisions]
-	code, other := memberText(a, "iso_code"), memberText(b, "iso_code")
-	if code != "" && other != "" && code != other {
+	if p.founded(partSubdivisions) != derived && src.founded(partSubdivisions) != derived && otherCodes(a, b) {
 		return false
 	}
 	if city := p.part[partCity]; city != "" {
-		id := memberText(city, "geoname_id")
-		return id != "" && id == memberText(src.part[partCity], "geoname_id") || shareText(city, src.part[partCity])
+		id, _ := memberText(city, "geoname_id")
+		other, _ := memberText(src.part[partCity], "geoname_id")
+		return id != "" && id == other || shareText(city, src.part[partCity])
 	}
 	if p.part[partPoint] != "" || p.part[partPostal] != "" {
 		return false
 	}
-	return code != "" && code == other || shareText(a, b)
+	return shareText(a, b)
 }
 
-// memberText returns the value of the first member of a name at any depth, as written; "" for none.
-func memberText(object, name string) string {
-	for quoted, rest := nextQuoted(object); quoted != ""; quoted, rest = nextQuoted(rest) {
-		if value, ok := strings.CutPrefix(rest, ":"); ok && quoted[1:len(quoted)-1] == name {
-			return value[:strings.IndexAny(value, ",}")]
+// otherCodes reports whether two lists of subdivisions have codes, and none in common:
+// some sources tell one level, and some two.
+func otherCodes(a, b string) bool {
+	both := false
+	for code, rest := memberText(a, "iso_code"); code != ""; code, rest = memberText(rest, "iso_code") {
+		for other, rest := memberText(b, "iso_code"); other != ""; other, rest = memberText(rest, "iso_code") {
+			if code == other {
+				return false
+			}
+			both = true
 		}
 	}
-	return ""
+	return both
+}
+
+// memberText returns the value of the first member of a name at any depth, as written,
+// and what follows it; "" for none.
+func memberText(object, name string) (text, rest string) {
+	for quoted, rest := nextQuoted(object); quoted != ""; quoted, rest = nextQuoted(rest) {
+		if value, ok := strings.CutPrefix(rest, ":"); ok && quoted[1:len(quoted)-1] == name {
+			end := strings.IndexAny(value, ",}")
+			return value[:end], value[end:]
+		}
+	}
+	return "", ""
 }
 
 // shareText reports whether two values of JSON have a text in common that is no name

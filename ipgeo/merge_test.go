@@ -270,6 +270,23 @@ func TestMerge(t *testing.T) {
 			{Subdivisions: []Subdivision{{ISOCode: "CA"}}}, {City: City{Names: Names{"en": "Reno"}}, Subdivisions: []Subdivision{{ISOCode: "NV"}}},
 			{City: City{Names: Names{"en": "Fresno"}}, Subdivisions: []Subdivision{{ISOCode: "CA"}}}, {City: City{Names: Names{"en": "Fresno"}}, Postal: Postal{Code: "9"}}},
 			`"city":{"names":{"en":"Fresno"}},"postal":{"code":"9"},"subdivisions":[{"iso_code":"CA"}],"traits":{"network":"8.8.8.0/24"}`},
+		{"a subdivision of the second level is that of two levels", []Record{
+			{City: City{Names: Names{"en": "Edinburgh"}}, Subdivisions: []Subdivision{{ISOCode: "EDH"}}},
+			{City: City{Names: Names{"en": "Edinburgh"}}, Subdivisions: []Subdivision{{ISOCode: "SCT"}, {ISOCode: "EDH"}}, Postal: Postal{Code: "EH1"}}},
+			`"city":{"names":{"en":"Edinburgh"}},"postal":{"code":"EH1"},"subdivisions":[{"iso_code":"EDH"}],"traits":{"network":"8.8.8.0/24"}`},
+		{"two levels without a code in common", []Record{
+			{City: City{Names: Names{"en": "Newport"}}, Subdivisions: []Subdivision{{ISOCode: "ENG"}, {ISOCode: "IOW"}}},
+			{City: City{Names: Names{"en": "Newport"}}, Subdivisions: []Subdivision{{ISOCode: "WLS"}, {ISOCode: "NWP"}}, Postal: Postal{Code: "NP1"}}},
+			`"city":{"names":{"en":"Newport"}},"subdivisions":[{"iso_code":"ENG"},{"iso_code":"IOW"}],"traits":{"network":"8.8.8.0/24"}`},
+		{"what is derived tells no city from another", []Record{
+			{City: City{Names: Names{"en": "Paris"}}, Subdivisions: []Subdivision{{ISOCode: "75"}}},
+			{City: City{Names: Names{"en": "Paris"}}, Subdivisions: []Subdivision{{ISOCode: "IDF"}}, Postal: Postal{Code: "75001"}, Derived: []string{"subdivisions"}}},
+			`"city":{"names":{"en":"Paris"}},"postal":{"code":"75001"},"subdivisions":[{"iso_code":"75"}],"traits":{"network":"8.8.8.0/24"}`},
+		{"what is stated tells it after what is derived", []Record{
+			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "X"}}, Derived: []string{"subdivisions"}},
+			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "IL"}}},
+			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "MO"}}, Postal: Postal{Code: "1"}}},
+			`"city":{"names":{"en":"Springfield"}},"subdivisions":[{"iso_code":"IL"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"an organization is that of its number", []Record{
 			{Traits: Traits{AutonomousSystemNumber: 7}}, {Traits: Traits{AutonomousSystemNumber: 8, AutonomousSystemOrganization: "eight"}}, {Traits: Traits{AutonomousSystemNumber: 7, AutonomousSystemOrganization: "seven"}}},
 			`"traits":{"autonomous_system_number":7,"autonomous_system_organization":"seven","network":"8.8.8.0/24"}`},

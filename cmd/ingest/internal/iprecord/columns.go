@@ -68,7 +68,7 @@ var columnSetters = func() map[ipcsv.Column]setter {
 		ipcsv.Country:       countryCell,
 		ipcsv.CountryName:   english(countryNames),
 		ipcsv.Region:        regionCell,
-		ipcsv.RegionCode:    text(func(d *draft) *string { return &subdivision(d, 0).ISOCode }),
+		ipcsv.RegionCode:    regionCell,
 		ipcsv.RegionName:    english(region(0)),
 		ipcsv.DistrictCode:  text(func(d *draft) *string { return &subdivision(d, 1).ISOCode }),
 		ipcsv.DistrictName:  english(region(1)),
@@ -97,8 +97,8 @@ func regionCell(d *draft, path string, v any) error {
 	}
 	if ipcsv.IsRegion(s) {
 		d.region = strings.ToUpper(s)
-	} else {
-		setName(&subdivision(d, 0).Names, "en", s)
+	} else if n := &subdivision(d, 0).Names; (*n)["en"] == "" { // a column of names has a better one
+		setName(n, "en", s)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/internal/iso3166"
 	"quadrille/ipgeo"
 )
@@ -258,7 +259,7 @@ func either(code, name setter) setter {
 		if err := text(func(*draft) *string { return &s })(d, path, v); err != nil {
 			return err
 		}
-		if len(s) == 2 || isUnknown(s) {
+		if len(s) == 2 || ipcsv.IsUnknown(s) {
 			return code(d, path, v)
 		}
 		return name(d, path, v)
@@ -271,15 +272,6 @@ func subdivision(d *draft, i int) *ipgeo.Subdivision {
 		d.Subdivisions = append(d.Subdivisions, ipgeo.Subdivision{})
 	}
 	return &d.Subdivisions[i]
-}
-
-// isUnknown are the words for no country.
-func isUnknown(code string) bool {
-	switch code {
-	case "", "-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`:
-		return true
-	}
-	return false
 }
 
 // isZoneName reports whether s has the form of IANA names.
@@ -344,7 +336,7 @@ func (d *draft) finish() (ipgeo.Record, error) {
 		setName(&d.Country.Names, "en", d.country)
 	}
 	for _, c := range []*string{&d.Country.ISOCode, &d.RegisteredCountry.ISOCode, &d.RepresentedCountry.ISOCode} {
-		if isUnknown(*c) {
+		if ipcsv.IsUnknown(*c) {
 			*c = ""
 			continue
 		}
@@ -356,7 +348,7 @@ func (d *draft) finish() (ipgeo.Record, error) {
 	}
 	addCountry(&d.Record)
 	switch code := strings.ToUpper(d.Continent.Code); {
-	case isUnknown(code):
+	case ipcsv.IsUnknown(code):
 		d.Continent.Code = ""
 	case iso3166.ContinentName(code) == "":
 		return ipgeo.Record{}, &Refusal{"not a continent code", source.Excerpt(code)}

@@ -219,6 +219,46 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// A region code is read alike in a list and in a database, with its country or
+// without, in whatever order the columns are.
+func TestRegionCode(t *testing.T) {
+	for _, tc := range []struct {
+		columns, row string
+		in           fields
+		want         []ipgeo.Subdivision
+	}{
+		{"network,region_code", ",CH-ZH", fields{"region_code": "CH-ZH"}, []ipgeo.Subdivision{{ISOCode: "ZH"}}},
+		{"network,region_code", ",ch-zh", fields{"region_code": "ch-zh"}, []ipgeo.Subdivision{{ISOCode: "ZH"}}},
+		{"network,subdivision_1_iso_code", ",ZH", fields{"region_code": "ZH"}, []ipgeo.Subdivision{{ISOCode: "ZH"}}},
+		{"network,region_name,region_code", ",Zurich,CH-ZH", fields{"region_name": "Zurich", "region_code": "CH-ZH"}, []ipgeo.Subdivision{{ISOCode: "ZH", Names: ipgeo.Names{"en": "Zurich"}}}},
+		{"network,region_name,region_code", ",Zurich,none", fields{"region_name": "Zurich", "region_code": "none"}, []ipgeo.Subdivision{{Names: ipgeo.Names{"en": "Zurich"}}}},
+		{"network,region_code,region_name", ",none,Zurich", fields{"region_name": "Zurich", "region_code": "none"}, []ipgeo.Subdivision{{Names: ipgeo.Names{"en": "Zurich"}}}},
+	} {
+		columns, err := ipcsv.ParseColumns(tc.columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := ForColumns(columns, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var row [][]byte
+		for f := range strings.SplitSeq(tc.row, ",") {
+			row = append(row, []byte(f))
+		}
+		listed, err := c.Record(row)
+		stored, errDB := ipinfo.Record(tc.in)
+		if err != nil || errDB != nil {
+			t.Fatal(err, errDB)
+		}
+		for _, got := range []ipgeo.Record{listed, stored} {
+			if d := cmp.Diff(ipgeo.Record{Subdivisions: tc.want}, got, said); d != "" {
+				t.Errorf("%s: %s", tc.row, d)
+			}
+		}
+	}
+}
+
 // Every column a list may have is one that a record takes.
 func TestEveryColumn(t *testing.T) {
 	for _, list := range []string{"network,continent,continent_code,continent_name,country,country_code,country_name,region,region_code,region_name,subdivision_2_iso_code,subdivision_2_name,city,postal,latitude,longitude,accuracy_radius,metro_code,timezone,asn,as_name,geoname_id,registered_country_geoname_id,represented_country_geoname_id",

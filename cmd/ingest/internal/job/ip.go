@@ -287,8 +287,8 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 				return err
 			}
 			in.records[i]++
-			if rec.lost != nil {
-				if err := in.tally.Bad(rec.lost); err != nil {
+			for _, lost := range rec.lost {
+				if err := in.tally.Bad(lost); err != nil {
 					return err
 				}
 			}
@@ -333,7 +333,7 @@ func (in *rangeInputs) check(rec *ipRange) error {
 type ipRange struct {
 	first, last netip.Addr
 	record      *ipgeo.Prepared // shared by ranges of equal raw records; nil when it says nothing
-	lost        error           // a *source.BadRecord for what of a good range has no effect; may be nil
+	lost        []error         // a *source.BadRecord for each thing of a good range that has no effect
 	blank       bool            // its addresses are not to be located
 	label       string
 	line        int

@@ -21,18 +21,18 @@ type conversion struct {
 
 // size is about how many bytes v takes besides its slot.
 func (v *conversion) size() int64 {
+	size := int64(v.record.Size())
+	if v.lost != nil {
+		size += int64(refusalBytes + len(v.lost.Detail))
+	}
 	if v.err == nil {
-		size := int64(v.record.Size())
-		if v.lost != nil {
-			size += int64(refusalBytes + len(v.lost.Detail))
-		}
 		return size
 	}
 	var refused *iprecord.Refusal
 	if errors.As(v.err, &refused) {
-		return int64(refusalBytes + len(refused.Detail))
+		size += int64(refusalBytes + len(refused.Detail))
 	}
-	return 0
+	return size
 }
 
 // errNothing marks a record that says nothing, which is no fault.
@@ -41,10 +41,11 @@ var errNothing = errors.New("the record says nothing")
 // ipRange is a range of a source with what its record was turned into.
 func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ipRange, error) {
 	r := ipRange{first: first, last: last, blank: v.blank, label: label, line: line}
+	if v.lost != nil {
+		r.lost = []error{badRecord(v.lost, label, line)}
+	}
 	if v.err == nil {
-		if r.record = &v.record; v.lost != nil {
-			r.lost = badRecord(v.lost, label, line)
-		}
+		r.record = &v.record
 	} else if !errors.Is(v.err, errNothing) {
 		return r, badRecord(v.err, label, line)
 	}
@@ -73,9 +74,11 @@ func (c *converter) convert(r *ipgeo.Record, err error) (v conversion, _ error) 
 	}
 	if reflect.ValueOf(r).Elem().IsZero() {
 		if c.feed {
-			return conversion{record: ipgeo.PrepareNothing(), blank: true}, nil
+			v.record, v.blank = ipgeo.PrepareNothing(), true
+		} else {
+			v.err = errNothing
 		}
-		return conversion{err: errNothing}, nil
+		return v, nil
 	}
 	if c.fill != nil {
 		if err := c.fill(r); err != nil {
@@ -125,7 +128,7 @@ type kept struct {
 
 const (
 	minKept   = 1 << 10
-	keptBytes = 64 // of a slot
+	keptBytes = 80 // of a slot
 
 	refusalBytes = 32 // of a refusal without its detail; its reason is a constant
 )

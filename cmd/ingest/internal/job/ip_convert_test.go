@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/internal/testrace"
@@ -15,6 +16,9 @@ import (
 // whether records come again or not.
 func TestKeeper(t *testing.T) {
 	testrace.Plain(t, "one goroutine, and two million records")
+	if unsafe.Sizeof(kept{}) != keptBytes {
+		t.Errorf("a slot has %d bytes", unsafe.Sizeof(kept{}))
+	}
 	const room = 1 << 20
 	k := (&converter{memory: 2 * room}).keeper()
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -178,7 +178,7 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 			if err == nil && c.feed && len(lines) < maxAgain {
 				addrs := [2]netip.Addr{r.first, r.last}
 				if line := lines[addrs]; line > 0 {
-					rng.lost = &source.BadRecord{Source: label, Line: r.line, Reason: reasonAgain, Detail: fmt.Sprintf("%s to %s, as in line %d", r.first, r.last, line)}
+					rng.lost = append(rng.lost, &source.BadRecord{Source: label, Line: r.line, Reason: reasonAgain, Detail: fmt.Sprintf("%s to %s, as in line %d", r.first, r.last, line)})
 				} else {
 					lines[addrs] = r.line
 				}

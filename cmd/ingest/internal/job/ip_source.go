@@ -66,7 +66,7 @@ func openIPSource(in IPInput, temp string, memory int64) (ipSource, error) {
 		return nil, err
 	}
 	if err := foreign(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", in.Path, err), f.Close())
+		return nil, errors.Join(err, f.Close())
 	}
 	if mmdb.IsTar(f) || mmdb.IsDatabase(f) {
 		if err := f.Close(); err != nil {
@@ -90,19 +90,56 @@ var foreigners = []struct{ begin, is string }{
 	{"[{", "JSON; make it a list with a line of column names, such as by jq -r '… | @csv'"},
 }
 
-// foreign says what a file is that is no source of addresses.
+// foreign refuses a file that is no source of addresses, or cannot be read.
 func foreign(f *source.File) error {
-	head, _ := f.Reader().Peek(512)
+	head, err := f.Reader().Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if is := foreigner(head); is != "" {
+		return fmt.Errorf("%s: %s", f.Path, is)
+	}
+	return nil
+}
+
+// foreigner says what a file is that begins so and is no source of addresses; ""
+// if it may be one.
+func foreigner(head []byte) string {
 	if len(head) == 0 {
-		return errors.New("the file is empty; fetch it again")
+		return "the file is empty; fetch it again"
+	}
+	begins := func(is string) string {
+		return fmt.Sprintf("begins with %s: it is %s", source.Excerpt(head[:min(len(head), 40)]), is)
+	}
+	if isUTF16(head) {
+		return begins(foreigners[0].is)
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	for _, kind := range foreigners {
 		if bytes.HasPrefix(text, []byte(kind.begin)) {
-			return fmt.Errorf("begins with %s: it is %s", source.Excerpt(head[:min(len(head), 40)]), kind.is)
+			return begins(kind.is)
 		}
 	}
-	return nil
+	return ""
+}
+
+// isUTF16 reports whether bytes are text in UTF-16 without a mark: of each pair one and
+// the same is 0, as for letters and digits. A search tree begins with two zeros.
+func isUTF16(head []byte) bool {
+	const pairs = 8
+	if len(head) < 2 {
+		return false
+	}
+	zero := 0
+	if head[0] != 0 {
+		zero = 1
+	}
+	for i := 0; i+1 < min(len(head), 2*pairs); i += 2 {
+		if head[i+zero] != 0 || head[i+1-zero] == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // lookIntoZip looks which member of a zip archive is the source: match is true

@@ -3,6 +3,7 @@ package job
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -203,6 +204,11 @@ func TestIPSourceErrors(t *testing.T) {
 	w := zip.NewWriter(&z)
 	w.Create("readme.txt")
 	w.Close()
+	var gz bytes.Buffer
+	pack := gzip.NewWriter(&gz)
+	pack.Write([]byte(strings.Repeat("9.0.0.0/8,CH\n", 9)))
+	pack.Close()
+	packed := gz.String()
 	unknown := &mmdbtest.Database{Type: "Mine", IPVersion: 4, Entries: []mmdbtest.Entry{{Network: "9.0.0.0/8", Data: map[string]any{"a": "b"}}}}
 	for name, tc := range map[string]struct {
 		in   Input
@@ -218,6 +224,10 @@ func TestIPSourceErrors(t *testing.T) {
 		"JSON":             {ipFile(t, "x.csv", "{\"error\": \"expired\"}"), `{\"error\": \"expired\"}`, nil},
 		"Parquet":          {ipFile(t, "x.gz", "PAR1\x15\x04\x15"), "CSV or MMDB", nil},
 		"UTF-16":           {ipFile(t, "x.csv", "\xff\xfen\x00e\x00t\x00"), "iconv", nil},
+		"without a mark":   {ipFile(t, "x.csv", "9\x00.\x000\x00.\x000\x00.\x000\x00/\x008\x00"), "iconv", nil},
+		"of the other end": {ipFile(t, "x.csv", "\x00n\x00e\x00t\x00,\x00c"), "iconv", nil},
+		"a cut header":     {ipFile(t, "x.csv", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"), "truncated", nil},
+		"a cut archive":    {ipFile(t, "x.csv", packed[:len(packed)/2]), "truncated", nil},
 		"Latin-1":          {ipFile(t, "x.csv", "network,city\n9.0.0.0/8,M\xfcnchen\n"), "x.csv:2: not UTF-8", nil},
 		"unknown columns":  {ipFile(t, "x.csv", "9.0.0.0,9.0.0.1,1.5,x\n"), "--columns", ipcsv.ErrColumns},
 		"unknown fields":   {mmdbFile(t, "x.mmdb", unknown), "no schema knows (a)", nil},
@@ -431,7 +441,14 @@ func TestIPAsItIsMeant(t *testing.T) {
 		"a blank row of another list": {[]string{"network,country,city,shop\n9.0.0.0/16,US,Reno,\n9.0.2.0/24,,,\n"}, map[string]string{"9.0.2.1": `"en":"Reno"`}, ""},
 		"a region of another country": {[]string{"9.0.0.0/24,PR,US-PR,San Juan,\n9.0.1.0/24,US,US-NY,,\n"}, map[string]string{"9.0.0.1": `{"city":{"names":{"en":"San Juan"}},"continent"`},
 			iprecord.ReasonRegion + " 1, first line 1"},
-		"the same network again": {[]string{"9.0.0.0/24,US,US-CA,Fresno,\n9.0.0.0/24,DE,DE-BE,Berlin,\n"}, map[string]string{"9.0.0.1": `"en":"Fresno"`}, reasonAgain + " 1, first line 2"},
+		"a stray control character": {[]string{"9.0.0.0/24,US,US-CA,Fres\x00no,\n9.0.1.0/24,US,US-CA,Fresno,\n"}, map[string]string{"9.0.1.1": `"en":"Fresno"`}, ""},
+		"the same network again":    {[]string{"9.0.0.0/24,US,US-CA,Fresno,\n9.0.0.0/24,DE,DE-BE,Berlin,\n"}, map[string]string{"9.0.0.1": `"en":"Fresno"`}, reasonAgain + " 1, first line 2"},
+		"a region of another country in the same network again": {[]string{"9.0.0.0/24,US,US-CA,Fresno,\n9.0.0.0/24,PR,US-PR,San Juan,\n"}, map[string]string{"9.0.0.1": `"en":"Fresno"`},
+			iprecord.ReasonRegion + " 1, first line 2; " + reasonAgain + " 1, first line 2"},
+		"a region of no country and nothing more": {[]string{"9.0.0.0/16,US,US-CA,Fresno,\n9.0.2.0/24,,QQ-AB,,\n"}, map[string]string{"9.0.1.1": `"en":"Fresno"`, "9.0.2.1": ""},
+			iprecord.ReasonRegion + " 1, first line 2"},
+		"of a list that is no feed": {[]string{"network,country,region,shop\n9.0.0.0/16,US,US-CA,\n9.0.2.0/24,,QQ-AB,\n"}, map[string]string{"9.0.2.1": `"iso_code":"CA"`},
+			iprecord.ReasonRegion + " 1, first line 3"},
 		"a feed before a database of another city": {[]string{"9.0.0.0/24,GB,GB-EDH,Edinburgh,\n", "network,country,region,city,postal,latitude,longitude,accuracy_radius\n9.0.0.0/16,GB,GB-ENG,London,E1,51.5,-0.1,10\n"},
 			map[string]string{"9.0.0.1": `{"city":{"names":{"en":"Edinburgh"}},"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"GB","names":{"en":"United Kingdom"}},"subdivisions":[{"iso_code":"EDH"}]}`,
 				"9.0.1.1": `"accuracy_radius":10,"latitude":51.5`}, ""},

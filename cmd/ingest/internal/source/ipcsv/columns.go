@@ -120,7 +120,7 @@ const (
 func ParseColumns(list string) ([]Column, error) {
 	var columns []Column
 	for name := range strings.SplitSeq(list, ",") {
-		name = strings.ToLower(strings.TrimSpace(name))
+		name = columnName(name)
 		c, known := columnNames[name]
 		if rest, ok := strings.CutPrefix(name, Extra); ok && rest != "" && len(rest) <= maxName {
 			c, known = Column(name), true
@@ -167,9 +167,15 @@ func check(columns []Column) error {
 	return nil
 }
 
-// columnName is the name in a header, however its words are set apart.
-func columnName(f []byte) string {
-	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(string(f))))
+// wordBreaks are written between the words of a name.
+var wordBreaks = strings.NewReplacer(" ", "_", "-", "_")
+
+// columnName is the name of a column, however its words are set apart.
+func columnName(s string) string {
+	if s = strings.ToLower(strings.TrimSpace(s)); s == string(Skip) {
+		return s
+	}
+	return wordBreaks.Replace(s)
 }
 
 // leftOver says which of a header's columns are no fields that we know.
@@ -178,7 +184,7 @@ func leftOver(header [][]byte, columns []Column) string {
 	for i, c := range columns {
 		if strings.HasPrefix(string(c), Extra) {
 			kept = append(kept, source.Excerpt(header[i]))
-		} else if c == Skip && columnName(header[i]) != string(Skip) {
+		} else if c == Skip && columnName(string(header[i])) != string(Skip) {
 			left = append(left, source.Excerpt(header[i]))
 		}
 	}
@@ -207,10 +213,10 @@ func named(header [][]byte) []Column {
 	}
 	columns := make([]Column, len(header))
 	for i, f := range header {
-		name := columnName(f)
+		name := columnName(string(f))
 		c, ok := columnNames[name]
 		switch {
-		case ok && !slices.Contains(columns[:i], c):
+		case ok && (c == Skip || !slices.Contains(columns[:i], c)):
 			columns[i] = c
 		case strings.HasPrefix(name, Extra) && len(name) > len(Extra) && len(name) <= maxName && !slices.Contains(columns[:i], Column(name)): // as export writes what is called like a field
 			columns[i] = Column(name)

@@ -87,7 +87,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	head, err := io.ReadAll(io.LimitReader(r, sampleBytes))
 	whole := head
 	if err != nil || len(head) == sampleBytes {
-		whole = head[:bytes.LastIndexByte(head, '\n')+1]
+		whole = head[:bytes.LastIndexAny(head, "\r\n")+1]
 	}
 	format, fields := sample(whole)
 	t := &Table{rows: delimited.New(io.MultiReader(bytes.NewReader(head), r), name, format)}

@@ -191,6 +191,9 @@ func TestLayouts(t *testing.T) {
 			"country region city.names.en postal.code"},
 		{"country list of DB-IP", "1.0.0.0,1.0.0.255,OC,AU\n::,::ffff,NA,NA\n", []string{"1 1.0.0.0-1.0.0.255 OC|AU", "2 ::-::ffff NA|NA"}, "continent country"},
 		{"list of continents", "1.0.0.0,1.0.0.255,OC\n1.0.1.0,1.0.1.255,NA\n", []string{"1 1.0.0.0-1.0.0.255 OC", "2 1.0.1.0-1.0.1.255 NA"}, "continent"},
+		{"list of continents", "9.0.0.0/8,NA\n11.0.0.0/8,eu\n12.0.0.0/8,SA\n", []string{"1 9.0.0.0-9.255.255.255 NA", "2 11.0.0.0-11.255.255.255 eu", "3 12.0.0.0-12.255.255.255 SA"}, "continent"},
+		{"country list", "9.0.0.0/8,NA\n11.0.0.0/8,EU\n12.0.0.0/8,DE\n", []string{"1 9.0.0.0-9.255.255.255 NA", "2 11.0.0.0-11.255.255.255 EU", "3 12.0.0.0-12.255.255.255 DE"}, "country"},
+		{"country list", "9.0.0.0/8,EU\n11.0.0.0/8,EU\n12.0.0.0/8,ZZ\n", []string{"1 9.0.0.0-9.255.255.255 EU", "2 11.0.0.0-11.255.255.255 EU", "3 12.0.0.0-12.255.255.255 ZZ"}, "country"},
 		{"country list", "1.0.0.0,1.0.0.255,NA\n1.0.1.0,1.0.1.255,AF\n", []string{"1 1.0.0.0-1.0.0.255 NA", "2 1.0.1.0-1.0.1.255 AF"}, "country"},
 		{"location list of DB-IP", "1.0.0.0,1.0.0.255,OC,AU,AU-QLD,Queensland,,\"Brisbane, South\",4101,-27.48,153.02,2207259,10,Australia/Brisbane,ASXX0016\n",
 			[]string{"1 1.0.0.0-1.0.0.255 OC|AU|AU-QLD|Queensland||Brisbane, South|4101|-27.48|153.02|2207259|10|Australia/Brisbane|ASXX0016"},
@@ -206,6 +209,7 @@ func TestLayouts(t *testing.T) {
 		{"list with column names", "network,asn,domain,name,type\n9.0.0.0/24,AS64500,e.net,Any Net,isp\n", []string{"2 9.0.0.0-9.0.0.255 |AS64500|e.net|Any Net|isp"},
 			"network traits.autonomous_system_number extra.domain traits.autonomous_system_organization extra.type"},
 		{"list with column names", "ip,extra.domain\n9.0.0.1,Any\n", []string{"2 9.0.0.1-9.0.0.1 |Any"}, "network extra.domain"},
+		{"list with column names", "network,-,country,-\n9.0.0.0/24,a,NL,b\n", []string{"2 9.0.0.0-9.0.0.255 ||NL|"}, "network - country -"},
 		{"list with column names", "ip,service\n9.0.0.1,Any\n", []string{"2 9.0.0.1-9.0.0.1 |Any"}, "network extra.service"},
 		{"list with column names", "IP Prefix,alpha2code,VPN,is-hosting\n9.0.0.0/24,NL,true,no\n", []string{"2 9.0.0.0-9.0.0.255 |NL|true|no"},
 			"network country.iso_code traits.is_anonymous_vpn traits.is_hosting_provider"},
@@ -239,13 +243,16 @@ func TestGuess(t *testing.T) {
 		"9.0.0.0/24,AT,AT-9,Vienna,1060,/24\n":       `by its content; after the addresses it has country "AT", region "AT-9", city.names.en "Vienna", postal.code "1060", unread "/24"`,
 		"network,country,Shop,shop\n":                `kept as extra: "Shop"; not read: "shop"`,
 		"network,country\n":                          "",
+		"network,-,country, - \n":                    "",
 	} {
 		if got := open(t, strings.NewReader(text)).Guess(); got != want {
 			t.Errorf("%q: %s", text, got)
 		}
 	}
-	// A column that no layout accounts for, a name that is not the country's, a code that is nobody's.
-	for _, text := range []string{"1.0.0.0,1.0.0.255,AU,AU,x\n", "1.0.0.0,1.0.0.255,AU,Queensland,Brisbane\n", "1.0.0.0,1.0.0.255,QQ\n"} {
+	// A column that no layout accounts for, a name that is not the country's, a code that is nobody's, coordinates
+	// behind a geofeed.
+	for _, text := range []string{"1.0.0.0,1.0.0.255,AU,AU,x\n", "1.0.0.0,1.0.0.255,AU,Queensland,Brisbane\n", "1.0.0.0,1.0.0.255,QQ\n",
+		"9.0.0.0/24,US,US-CA,Los Angeles,90001,34.05,-118.24\n"} {
 		if got := lines(t, text); !slices.Equal(got, []string{notKnown}) {
 			t.Errorf("%q: %q", text, got)
 		}
@@ -253,7 +260,7 @@ func TestGuess(t *testing.T) {
 }
 
 func TestColumnsGiven(t *testing.T) {
-	columns, err := ParseColumns(" City, -,first ,LAST,extra.carrier,cc")
+	columns, err := ParseColumns(" City, -,first ,End-IP,extra.carrier,Country code")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,6 +272,16 @@ func TestColumnsGiven(t *testing.T) {
 		"network,country" + strings.Repeat(",-", maxColumns)} {
 		if c, err := ParseColumns(list); err == nil {
 			t.Errorf("%q: %q", list, c)
+		}
+	}
+}
+
+// A list longer than what is looked at is recognised by its whole lines, however these end.
+func TestLong(t *testing.T) {
+	for _, end := range []string{"\n", "\r", "\r\n"} {
+		row := "1.0.0.0,1.0.0.255,AU" + end
+		if got := open(t, strings.NewReader(strings.Repeat(row, sampleBytes/len(row)+1))).Layout(); got != "country list" {
+			t.Errorf("%q: %s", end, got)
 		}
 	}
 }

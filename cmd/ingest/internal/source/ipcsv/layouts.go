@@ -18,7 +18,7 @@ type layout struct {
 	name    string
 	network bool // a network, or an address alone, and never two addresses
 	least   int  // columns after the addresses that a row must have
-	open    bool // more columns may follow; they are not read, and that is told
+	open    bool // more columns may follow, of no numbers; they are not read, and that is told
 	columns []shaped
 }
 
@@ -59,9 +59,10 @@ var layouts = []layout{
 	{name: "country list of DB-IP", least: 2, columns: []shaped{
 		{Continent, isContinent}, {Country, isCountry}}},
 	countryList,
-	{name: "list of continents", least: 1, columns: []shaped{
-		{Continent, isContinent}}},
+	continentList,
 }
+
+var continentList = layout{name: "list of continents", least: 1, columns: []shaped{{Continent, isContinent}}}
 
 var countryList = layout{name: "country list", least: 1, columns: []shaped{{Country, isCountry}}}
 
@@ -76,7 +77,8 @@ func (l *layout) fits(values [][]byte, network bool) bool {
 			return false
 		}
 	}
-	return true
+	// A number behind is a coordinate, and worth a name.
+	return len(values) <= len(l.columns) || !slices.ContainsFunc(values[len(l.columns):], func(v []byte) bool { return len(v) > 0 && isDegrees(v) })
 }
 
 func trimEmpty(fields [][]byte) [][]byte {
@@ -122,8 +124,22 @@ func recognise(rows [][][]byte) (best *layout, guess string) {
 		return &countryList, ""
 	case most*2 < of:
 		return nil, ""
+	case best.name == countryList.name && counts[len(counts)-1] == of && areContinents(rows):
+		best = &continentList
 	}
 	return best, best.guess(rows)
+}
+
+// areContinents reports whether codes that are those of continents and of countries
+// alike are of continents: Europe is among them, and another. NA is Namibia too.
+func areContinents(rows [][][]byte) bool {
+	seen := map[string]bool{}
+	for _, fields := range rows {
+		if values, _, _, ok := split(fields); ok && len(values) > 0 && !IsUnknown(string(values[0])) {
+			seen[strings.ToUpper(string(values[0]))] = true
+		}
+	}
+	return seen["EU"] && len(seen) > 1
 }
 
 // guess says what the columns of rows are taken for.
@@ -186,11 +202,18 @@ func isCountry(s []byte) bool {
 	if c, ok := iso3166.Lookup(string(s)); ok {
 		return c.Name != ""
 	}
-	return len(s) == 0 || slices.Contains(unknown, string(s))
+	return IsUnknown(string(s))
 }
 
-// unknown are the words that lists write where they know nothing.
-var unknown = []string{"-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`}
+// IsUnknown reports whether s is empty, or a word that sources write where they know
+// nothing.
+func IsUnknown(s string) bool {
+	switch s {
+	case "", "-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`:
+		return true
+	}
+	return false
+}
 
 func isLetters(s []byte) bool {
 	for _, c := range s {
@@ -246,7 +269,7 @@ func isASN(s []byte) bool {
 	if len(s) > 2 && bytes.EqualFold(s[:2], []byte("AS")) {
 		s = s[2:]
 	}
-	return len(s) <= 10 && source.IsDigits(s) || slices.Contains(unknown, string(s))
+	return len(s) <= 10 && source.IsDigits(s) || len(s) > 0 && IsUnknown(string(s))
 }
 
 func isNumber(s []byte) bool { return len(s) == 0 || source.IsDigits(s) }

@@ -178,10 +178,18 @@ func IsTar(f *source.File) bool {
 
 // IsDatabase reports whether the unpacked bytes of a file look like a
 // database, or at least not like text in any character set: a search tree, or none,
-// comes first.
+// comes first, and the numbers of its first nodes are small. Text may have a stray
+// control character.
 func IsDatabase(f *source.File) bool {
 	head, _ := f.Reader().Peek(512)
-	return bytes.ContainsFunc(head, func(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' })
+	control := 0
+	for _, c := range head {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			control++
+		}
+	}
+	const oneIn = 16
+	return control*oneIn > len(head) || bytes.Contains(head, []byte("\xab\xcd\xefMaxMind.com")) // the metadata of one without a tree
 }
 
 // maxMembers bounds the members of a tar archive looked at.
