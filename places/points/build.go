@@ -209,8 +209,12 @@ func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
 		}
 		b.meta.Points++
 		key = key[:len(key)-sortTail]
+		convert := b.meta.Schema.Convert
+		if b.opts.Text { // of which a few values may have another type
+			convert = b.meta.Schema.ConvertMost
+		}
 		var err error
-		if b.properties, err = b.meta.Schema.ConvertMost(b.properties[:0], value[valueHead:]); err != nil {
+		if b.properties, err = convert(b.properties[:0], value[valueHead:]); err != nil {
 			return fmt.Errorf("point %q: %w", key[keyHead:], err)
 		}
 		c := counted{position{

@@ -118,8 +118,8 @@ func (c *coloring) run() {
 	for i := range c.color {
 		c.color[i] = none
 	}
-	// At first borders alone count. A region that is gone then changes half as many colours as where
-	// its choice among those near it goes on from each to the next.
+	// At first borders alone count. If those near it counted too, a region that is gone would change
+	// twice as many colours.
 	near := c.near
 	c.near = make([][]int32, len(near))
 	for _, r := range slices.Backward(smallestFirst(c.borders)) {

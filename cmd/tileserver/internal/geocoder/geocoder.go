@@ -37,7 +37,7 @@ var ReverseKinds = []names.Kind{Place, names.Region}
 // indexed are the kinds that the index of names has.
 var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Station, names.Point}
 
-// Sources are the data sets that a geocoder asks. Without Addresses no text is one.
+// Sources are the data sets that a geocoder asks. Without Addresses no text is taken for an address.
 type Sources struct {
 	Sets      *hierarchy.Sets
 	Addresses *dataset.Live[datasets.Addresses]
