@@ -200,10 +200,7 @@ func (r *ring) share(o *ring, tests *int) float64 {
 			}
 		}
 	}
-	if all == 0 {
-		return 0
-	}
-	return both / all
+	return both / max(all, math.SmallestNonzeroFloat64)
 }
 
 // index sorts the edges by their lower ends, and notes of every range a binary

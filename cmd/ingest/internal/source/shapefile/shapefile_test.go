@@ -480,7 +480,7 @@ func TestRingCases(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, f := range features {
-		got[fmt.Sprint(f.Properties["CODE"])] = strings.Trim(wkt.MarshalString(f.Geometry), "MULTIPOLYGON()") + f.Repair
+		got[fmt.Sprint(f.Properties["CODE"])] = strings.Trim(wkt.MarshalString(f.Geometry), "MULTIPOYGN()") + f.Repair
 	}
 	for code, want := range map[string]string{
 		"ccw-shell-": "0 0,4 0,4 4,0 4,0 0),(1 1,1 3,3 3,3 1,1 1" + source.Rewound,
@@ -522,19 +522,19 @@ func TestSystems(t *testing.T) {
 		strings.NewReplacer("[", "(", "]", ")").Replace(wgs84):             "",
 		utm:                                  `"WGS_1984_UTM_Zone_33N"`,
 		`PROJCS["Lambert \r\n",GEOGCS["x"]]`: `"Lambert`,
-		strings.ReplaceAll(wgs84, "WGS_1984", "NTF"):                                           `"GCS_NTF"; convert`,
-		strings.ReplaceAll(wgs84, `"Greenwich",0.0`, `"Paris",2.33`):                           `meridian of "Paris"`,
-		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Grad",0.01570796326794897`): `in "Grad"`,
-		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Degree",x`):                 `"Degree"`,
-		`GEOCCS["WGS 84",DATUM["WGS_1984"]]`:                                                   `"WGS 84"`,
-		`LOCAL_CS["site"]`:                                                                     `"site"`,
-		`GEOGCS["no datum"]`:                                                                   `"no datum"`,
-		"EPSG:4326":                                                                            "not well-known text",
-		"<html>":                                                                               "not well-known text",
-		wgs84[:100]:                                                                            "not well-known text",
-		wgs84 + "x":                                                                            "more after its end",
-		strings.Repeat("A[", 100):                                                              "nested more than",
-		`A["x`:                                                                                 "cut off",
+		strings.NewReplacer("WGS_1984", "NTF", "6378137.0,298.257223563", "6378249.2,293.466021").Replace(wgs84): `"GCS_NTF", on a datum of its own; convert`,
+		strings.ReplaceAll(wgs84, `"Greenwich",0.0`, `"Paris",2.33`):                                             `meridian of "Paris"`,
+		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Grad",0.01570796326794897`):                   `in "Grad"`,
+		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Degree",x`):                                   `"Degree"`,
+		`GEOCCS["WGS 84",DATUM["WGS_1984"]]`:                                                                     `"WGS 84"`,
+		`LOCAL_CS["site"]`:                                                                                       `"site"`,
+		`GEOGCS["no datum"]`:                                                                                     `"no datum"`,
+		"EPSG:4326":                                                                                              "not well-known text",
+		"<html>":                                                                                                 "not well-known text",
+		wgs84[:100]:                                                                                              "not well-known text",
+		wgs84 + "x":                                                                                              "more after its end",
+		strings.Repeat("A[", 100):                                                                                "nested more than",
+		`A["x`:                                                                                                   "cut off",
 	} {
 		_, _, err := read(files(t, map[string][]byte{"a.shp": shp(5, record(box(0, 0, 1, 1))), "a.prj": []byte(text)}), "")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
