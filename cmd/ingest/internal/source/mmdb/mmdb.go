@@ -362,16 +362,8 @@ func plainValue(v any) (any, error) {
 		return v, nil
 	case float32:
 		return float64(v), nil
-	case int:
-		return int64(v), nil
 	case int32:
 		return int64(v), nil
-	case uint:
-		return uint64(v), nil
-	case uint16:
-		return uint64(v), nil
-	case uint32:
-		return uint64(v), nil
 	case *big.Int:
 		if v.IsUint64() {
 			return v.Uint64(), nil
