@@ -66,7 +66,7 @@ func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	google := false // all of it; it has a member of its own
 	s := jsonscan.New(r)
 	element := func(int) error {
-		_, err := s.Kind()
+		_, _ = s.Kind() // goes to the line of the entry; Raw tells the error
 		line := s.Line()
 		text, whole, err := s.Raw(nil, maxEntry)
 		var e entry
