@@ -39,13 +39,13 @@ var geoip2 = Schema{
 
 			"location.accuracy_radius":    number(func(d *draft) *uint16 { return &d.Location.AccuracyRadius }),
 			"location.average_income":     number(func(d *draft) *uint32 { return &d.Location.AverageIncome }),
-			"location.latitude":           latitude,
-			"location.longitude":          longitude,
+			"location.latitude":           degrees(func(d *draft) **float64 { return &d.Location.Latitude }, 90, ReasonLatitude),
+			"location.longitude":          degrees(func(d *draft) **float64 { return &d.Location.Longitude }, 180, ReasonLongitude),
 			"location.metro_code":         number(func(d *draft) *uint16 { return &d.Location.MetroCode }),
 			"location.population_density": number(func(d *draft) *uint32 { return &d.Location.PopulationDensity }),
-			"location.time_zone":          text(timeZone),
+			"location.time_zone":          text(func(d *draft) *string { return &d.Location.TimeZone }),
 
-			"postal.code":       text(postal),
+			"postal.code":       text(func(d *draft) *string { return &d.Postal.Code }),
 			"postal.confidence": number(func(d *draft) *uint8 { return &d.Postal.Confidence }),
 
 			"represented_country.type": text(func(d *draft) *string { return &d.RepresentedCountry.Type }),
@@ -87,7 +87,7 @@ var ipinfo = Schema{
 			"postal postal_code lat lng latitude longitude timezone asn as_name carrier_name mcc mnc is_anonymous is_anycast "+
 			"is_hosting is_satellite hosting vpn is_vpn tor is_tor proxy is_proxy"),
 		map[string]setter{
-			"country":    either(text(countryCode), english(countryNames)),
+			"country":    either(columnSetters[ipcsv.CountryCode], english(countryNames)),
 			"geoname_id": written(number(func(d *draft) *uint32 { return &d.City.GeoNameID })),
 			"radius":     written(columnSetters[ipcsv.Radius]), // km
 			"dma_code":   written(columnSetters[ipcsv.Metro]),
@@ -104,19 +104,10 @@ func columnsOf(names string) map[string]setter {
 	return fields
 }
 
-// The fields that several schemas have.
-var (
-	latitude  = degrees(func(d *draft) **float64 { return &d.Location.Latitude }, 90, ReasonLatitude)
-	longitude = degrees(func(d *draft) **float64 { return &d.Location.Longitude }, 180, ReasonLongitude)
-)
-
 func continentCode(d *draft) *string       { return &d.Continent.Code }
 func continentNames(d *draft) *ipgeo.Names { return &d.Continent.Names }
-func countryCode(d *draft) *string         { return &d.Country.ISOCode }
 func countryNames(d *draft) *ipgeo.Names   { return &d.Country.Names }
 func cityNames(d *draft) *ipgeo.Names      { return &d.City.Names }
-func postal(d *draft) *string              { return &d.Postal.Code }
-func timeZone(d *draft) *string            { return &d.Location.TimeZone }
 func asOrganization(d *draft) *string      { return &d.Traits.AutonomousSystemOrganization }
 
 // named reads whose name the others tell, which come before it in the order of

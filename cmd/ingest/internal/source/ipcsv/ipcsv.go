@@ -103,15 +103,15 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	case columns != nil:
 		t.layout, t.open = "list with the columns given", true
 		t.fix(columns)
-		at := max(slices.Index(columns, First), slices.Index(columns, Network))
+		at := max(slices.Index(t.columns, First), slices.Index(t.columns, Network))
 		t.header = len(fields) > 0 && at < len(fields[0]) && isHeader(fields[0][at:])
+	case slices.ContainsFunc(fields, isDelegation):
+		t.columns, t.layout, t.delegated = []Column{First, Last, Country}, "list of delegations", true
 	case len(fields) > 0 && isHeader(fields[0]):
 		t.columns, t.layout = named(fields[0]), "list with column names"
 		t.header = t.columns != nil || len(fields) > 1 // words alone are a message, and no header
 		t.guess = leftOver(fields[0], t.columns)
 		fields = fields[1:]
-	case slices.ContainsFunc(fields, isDelegation):
-		t.columns, t.layout, t.delegated = []Column{First, Last, Country}, "list of delegations", true
 	}
 	if t.columns != nil {
 		t.least = 1 + max(slices.Index(t.columns, First), slices.Index(t.columns, Last), slices.Index(t.columns, Network),

@@ -63,7 +63,7 @@ func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	begin, _ := r.Peek(40) // reading tells the error
 	unknown := fmt.Errorf("%s: %w: it begins with %s, which is JSON and no list of networks of AWS, Azure or Google; "+
 		"make it a list of lines, such as by jq -r '… | @csv', with a line of column names", name, ErrColumns, source.Excerpt(begin))
-	google := false // all of it; it has a member of its own
+	google := false // the list has its syncToken
 	s := jsonscan.New(r)
 	element := func(int) error {
 		_, _ = s.Kind() // goes to the line of the entry; Raw tells the error
@@ -88,5 +88,8 @@ func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 		}
 		return s.Array(element)
 	})
+	if kind, _ := s.Kind(); err == nil && unknown == nil && kind != jsonscan.End {
+		err = fmt.Errorf("%s: line %d: JSON goes on behind the list; make it one list, or a list of lines", name, s.Line())
+	}
 	return t, cmp.Or(jsonscan.Explain(err, name, "JSON"), unknown)
 }
