@@ -413,6 +413,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("2001:200::/32,JP\n42540528726795050063891204319802818560,42540528806023212578155541913346768895,JP"))
 	f.Add([]byte("\"1.0.0.0,\n::ffff:1.2.3.4,1.2.3.4,\n340282366920938463463374607431768211456,0,x"))
 	f.Add([]byte("1.0.0.0\t1.0.0.255\t13335\tUS\tCLOUDFLARENET\n"))
+	f.Add([]byte("\r0"))
 	f.Add([]byte("2|arin|1|1|1|1|1\narin|US|ipv4|1.0.0.0|256||assigned\narin|US|ipv6|2001::|32||assigned"))
 	f.Add([]byte("192.0.2.5,US,US-AL,Mobile,\n"))
 	f.Add([]byte("network,latitude,foo\n1.0.0.0/8,91,x\n"))
@@ -432,7 +433,7 @@ func fuzzTable(t *testing.T, text []byte, columns []Column) {
 		}
 		return
 	}
-	last, most := 0, bytes.Count(text, []byte{'\n'})+1
+	last, most := 0, bytes.Count(text, []byte{'\n'})+bytes.Count(text, []byte{'\r'})+1
 	for r, err := range table.Records() {
 		line := r.Line
 		var bad *source.BadRecord
