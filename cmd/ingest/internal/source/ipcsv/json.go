@@ -12,8 +12,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// Bounds of a list in JSON: bytes of an entry, of which Azure's have thousands of
-// networks each, and networks of all.
+// Bounds of a list in JSON: bytes of an entry, which may have thousands of networks, and networks of all.
 const (
 	maxEntry    = 4 << 20
 	maxNetworks = 1 << 19
