@@ -101,6 +101,10 @@ type BuildOptions struct {
 	// with room for about 50 bytes for each range, and for each record that does
 	// not fit. Empty: the system's.
 	TempDir string
+	// KeepPrivate reports whether a source may locate the networks that anybody may
+	// use: those of RFC 1918, 100.64.0.0/10 (RFC 6598) and fc00::/7 (RFC 4193). Their
+	// addresses are cut out of the ranges of others. Nil: no source may.
+	KeepPrivate func(source uint16) bool
 	// Bad is called with each refused range, which is left out. An error from
 	// it ends the build. Nil makes the first bad range fatal.
 	Bad func(*BadRangeError) error
@@ -115,7 +119,7 @@ type Stats struct {
 	Ranges   int64 // accepted
 	Bad      int64 // refused
 	Overlaps int64 // accepted ranges that begin inside an earlier range or equal it
-	Reserved int64 // accepted ranges with addresses that are never looked up, which were cut off
+	Reserved int64 // accepted ranges with addresses that were cut off, because they are never looked up or are private
 	Joined   int64 // pieces joined with the adjacent one before, which has the same answer
 }
 
@@ -138,7 +142,8 @@ type Stats struct {
 // follows from the code of its country (Record.Implied), whatever their order.
 //
 // Addresses that are never looked up, because they are reserved or resolve to
-// an IPv4 address, are cut out of the ranges. A row and its networks therefore
+// an IPv4 address, are cut out of the ranges, and private ones as
+// BuildOptions.KeepPrivate says. A row and its networks therefore
 // cover exactly the addresses that it answers.
 //
 // What exceeds the memory is sorted on disk, so any number of ranges and records
@@ -267,7 +272,7 @@ func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
 		}
 	}()
 	b.progress("sorting ranges", 0)
-	meta := Meta{Layout: Layout}
+	meta := Meta{Layout: Layout, Private: b.opts.KeepPrivate != nil}
 	m := merger{records: b.records, limit: b.memory.answers}
 	var f *familyWriter // of the IP version at hand
 	end := func() error {
@@ -355,7 +360,7 @@ type familyWriter struct {
 func newFamilyWriter(b *builder, v4 bool, rows *loader, m *merger) *familyWriter {
 	f := &familyWriter{rowWriter: rowWriter{load: rows, v4: v4}}
 	pieces := 0
-	f.sweep = newSweep(v4, b.opts.TempDir, b.memory.nested, func(p *piece) error {
+	f.sweep = newSweep(v4, b.opts.TempDir, b.memory.nested, b.opts.KeepPrivate, func(p *piece) error {
 		if pieces++; pieces%every == 0 {
 			if err := b.ctx.Err(); err != nil {
 				return err

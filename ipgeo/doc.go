@@ -19,7 +19,9 @@
 // well-known prefix (64:ff9b::/96, RFC 6052). Zones are dropped, because they
 // name a network interface of one machine and no place. Addresses that belong
 // to nobody in particular, such as private, loopback and documentation
-// addresses, answer a [ReservedError] that names the block; see [Special].
+// addresses, answer a [ReservedError] that names the block; see [Special]. Private
+// addresses answer as others do where a source that may locate them does, see
+// [BuildOptions].
 //
 // # Ownership and concurrency
 //

@@ -336,7 +336,7 @@ func (ix *Index) Lookup(_ context.Context, addr netip.Addr, res *Result) (err er
 }
 
 func (ix *Index) lookup(addr netip.Addr, res *Result) error {
-	addr, err := res.begin(addr)
+	addr, err := res.begin(addr, true)
 	if err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func (ix *Index) lookup(addr netip.Addr, res *Result) error {
 		return err
 	}
 	if !ok {
-		return ErrNotFound
+		return res.nothing()
 	}
 	var found answer
 	if err := ix.record(record, &found); err != nil {
@@ -379,7 +379,7 @@ func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32,
 	var err error
 	defer guard(debug.SetPanicOnFault(true), &err)
 	addr = resolve(addr)
-	v4 := addr.Is4() // the table has no reserved addresses, so they need no check
+	v4 := addr.Is4() // the table has no reserved addresses but those that are answered, so they need no check
 	f, l, number, found, err := ix.find(v4, numberOf(addr))
 	if !found || err != nil {
 		return first, last, 0, false

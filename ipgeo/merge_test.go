@@ -3,6 +3,7 @@ package ipgeo
 import (
 	stdcmp "cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -345,10 +346,14 @@ func drawSources(t *rapid.T) []Range {
 	return ranges
 }
 
-// winners are the records that answer for an address, one of each source.
-func winners(ranges []Range, a netip.Addr) (out []Record) {
+// winners are the records that answer for an address, one of each source; for a
+// private one of those that keep.
+func winners(ranges []Range, a netip.Addr, keep func(uint16) bool) (out []Record) {
 	bySource := map[uint16]reference{}
 	for _, r := range ranges {
+		if b, ok := Special(a); ok && b.private() && !keep(r.Source) {
+			continue
+		}
 		bySource[r.Source] = append(bySource[r.Source], r)
 	}
 	for _, s := range slices.Sorted(maps.Keys(bySource)) {
@@ -365,8 +370,10 @@ func TestSourcesAgainstReference(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		ranges := drawSources(t)
+		kept := rapid.SliceOfN(rapid.Bool(), 4, 4).Draw(t, "may locate private networks")
+		keep := func(source uint16) bool { return kept[source] }
 		f := &fakeStore{}
-		meta, _, err := build(context.Background(), f, seqOf(ranges), BuildOptions{TempDir: dir}, drawBudget(t))
+		meta, _, err := build(context.Background(), f, seqOf(ranges), BuildOptions{TempDir: dir, KeepPrivate: keep}, drawBudget(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -376,18 +383,18 @@ func TestSourcesAgainstReference(t *testing.T) {
 		}
 		reserved := func(a netip.Addr) bool {
 			b, ok := Special(a)
-			return !a.IsValid() || resolve(a) != a || ok && !b.Global
+			return !a.IsValid() || resolve(a) != a || ok && !b.Global && !b.private()
 		}
 		var res Result
 		for _, a := range probes(ranges) {
 			if reserved(a) {
 				continue
 			}
-			all := winners(ranges, a)
+			all := winners(ranges, a, keep)
 			err := r.Lookup(context.Background(), a, &res)
 			if len(all) == 0 {
-				if err == nil {
-					t.Fatalf("%s: %s, want nothing", a, res.JSON)
+				if b, ok := Special(a); err == nil || errors.Is(err, ErrReserved) != (ok && !b.Global) {
+					t.Fatalf("%s: %s, %v; want nothing", a, res.JSON, err)
 				}
 				continue
 			}
@@ -403,7 +410,7 @@ func TestSourcesAgainstReference(t *testing.T) {
 				t.Fatalf("%s: %s", a, d)
 			}
 			for _, b := range []netip.Addr{res.First.Prev(), res.Last.Next()} {
-				if !reserved(b) && len(winners(ranges, b)) > 0 && cmp.Equal(mergeRecords(winners(ranges, b)), want, equal) {
+				if !reserved(b) && len(winners(ranges, b, keep)) > 0 && cmp.Equal(mergeRecords(winners(ranges, b, keep)), want, equal) {
 					t.Fatalf("%s: range %s–%s, but %s answers alike", a, res.First, res.Last, b)
 				}
 			}

@@ -22,6 +22,8 @@ type Meta struct {
 	Layout int   `json:"layout"` // of the rows
 	Rows4  int64 `json:"rows4"`  // IPv4 ranges
 	Rows6  int64 `json:"rows6"`  // IPv6 ranges
+	// Private says that private addresses are looked up: a source may locate them.
+	Private bool `json:"private,omitempty"`
 }
 
 // Reader looks up addresses. It borrows its store: close the store when no
@@ -63,11 +65,11 @@ var (
 
 // Lookup finds the range that covers addr and puts it into res, with one seek
 // of the store. It answers ErrNotFound for an address that no range covers, a
-// *ReservedError for one that belongs to nobody, and ErrBadAddress for the zero
+// *ReservedError for one that belongs to nobody (a private one only if no range covers it), and ErrBadAddress for the zero
 // Addr. Any other error is a failure of the store and says nothing about the
 // address.
 func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error {
-	addr, err := res.begin(addr)
+	addr, err := res.begin(addr, r.meta.Private)
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error
 		return fmt.Errorf("ipgeo: look up %s: %w", addr, err)
 	}
 	if !some {
-		return ErrNotFound
+		return res.nothing()
 	}
 	var row tableRow
 	if err := row.decode(res.row.Key, res.row.Cells[0].Value); err != nil {
@@ -94,7 +96,7 @@ func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error
 		return fmt.Errorf("ipgeo: look up %s: %w", addr, corruptRow(row.key, wrong))
 	}
 	if !ok { // addr is in a gap
-		return ErrNotFound
+		return res.nothing()
 	}
 	var found answer
 	if err := row.answer(i, &found); err != nil {

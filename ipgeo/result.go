@@ -175,8 +175,8 @@ func numbers(v any) any {
 }
 
 // begin empties the result for a lookup of addr and returns the address to look
-// up, or the error that answers already.
-func (r *Result) begin(addr netip.Addr) (netip.Addr, error) {
+// up, or the error that answers already. Private addresses may be ones to look up.
+func (r *Result) begin(addr netip.Addr, private bool) (netip.Addr, error) {
 	r.clear()
 	if !addr.IsValid() {
 		r.Addr = netip.Addr{}
@@ -184,10 +184,18 @@ func (r *Result) begin(addr netip.Addr) (netip.Addr, error) {
 	}
 	addr = resolve(addr)
 	r.Addr = addr
-	if s := special(addr); s != nil && !s.Block.Global {
+	if s := special(addr); s != nil && !s.Block.Global && !(private && s.Block.private()) {
 		return addr, s
 	}
 	return addr, nil
+}
+
+// nothing is the error for the address that was looked up and that no range covers.
+func (r *Result) nothing() error {
+	if s := special(r.Addr); s != nil && s.Block.private() {
+		return s
+	}
+	return ErrNotFound
 }
 
 var errZeroAddr = fmt.Errorf("ipgeo: %w: the zero Addr; parse one first", ErrBadAddress)

@@ -5,14 +5,17 @@ import (
 	"errors"
 )
 
-// span is an accepted range. Its record comes along where the set of records
+// span is an accepted range, or addresses that are cut out: all or, of order
+// privateCut, those of sources that may not locate private networks. Its record comes along where the set of records
 // was full.
 type span struct {
 	first, last u128
 	order       uint64 // in which the ranges were given
-	rank        uint32 // of the source, from 1; 0 marks addresses that are never looked up
+	rank        uint32 // of the source, from 1; 0 marks a cut
 	record      recordRef
 }
+
+const privateCut = 1
 
 // wins orders the overlapping spans of one source. The one that answers comes
 // first.

@@ -29,8 +29,14 @@ type SpecialBlock struct {
 	Name   string
 	RFC    string // what defines it: "RFC 1918"
 	// Global blocks are reachable from anywhere, so they are looked up like any
-	// other address. All others answer a ReservedError.
+	// other address. All others answer a ReservedError, except for what a source that
+	// may locate private networks says of them.
 	Global bool
+}
+
+// private reports whether anybody may use a block for networks of their own.
+func (b *SpecialBlock) private() bool {
+	return b.RFC == "RFC 1918" || b.RFC == "RFC 6598" || b.RFC == "RFC 4193"
 }
 
 // Special returns the most specific special-purpose block that holds a, and

@@ -17,6 +17,7 @@ type piece struct {
 type sweep struct {
 	lanes lanes
 	emit  func(*piece) error
+	keeps func(source uint16) bool // may locate private networks; nil: none does
 
 	begun    int64 // spans begun so far
 	overlaps int64
@@ -34,8 +35,13 @@ type sweep struct {
 
 // newSweep returns a sweep of one IP version. It hands each piece to emit and
 // spills to dir what exceeds the memory for nested spans.
-func newSweep(v4 bool, dir string, memory int64, emit func(*piece) error) *sweep {
-	return &sweep{lanes: lanes{v4: v4, dir: dir, room: memory}, emit: emit, cuts: unreachable(v4)}
+func newSweep(v4 bool, dir string, memory int64, keeps func(uint16) bool, emit func(*piece) error) *sweep {
+	return &sweep{lanes: lanes{v4: v4, dir: dir, room: memory}, emit: emit, keeps: keeps, cuts: unreachable(v4)}
+}
+
+// cutBy reports whether a cut takes its addresses from the source of a rank.
+func (s *sweep) cutBy(cut *span, rank uint32) bool {
+	return cut.order != privateCut || s.keeps == nil || !s.keeps(uint16(rank-1))
 }
 
 // add takes the next span, in the order of first addresses.
@@ -80,16 +86,20 @@ func (s *sweep) decide(end u128) (err error) {
 			return err
 		}
 		last, records := end, s.piece.records[:0]
-		for i := range s.lanes.all {
-			if top := s.lanes.all[i].top(); top != nil {
-				records = append(records, top.record)
-				if top.last.less(last) {
-					last = top.last
-				}
+		var cut *span
+		for i := range s.lanes.all { // the cuts have the lowest rank
+			top := s.lanes.all[i].top()
+			if top == nil {
+				continue
 			}
-		}
-		if cuts := &s.lanes.all[0]; cuts.rank == 0 && cuts.top() != nil { // the cuts have the lowest rank
-			records = records[:0]
+			if top.rank == 0 {
+				cut = top
+			} else if cut == nil || !s.cutBy(cut, top.rank) {
+				records = append(records, top.record)
+			}
+			if top.last.less(last) {
+				last = top.last
+			}
 		}
 		s.piece = piece{s.at, last, records}
 		if err := s.emit(&s.piece); err != nil {
@@ -113,13 +123,16 @@ func (s *sweep) count(n *span) {
 	// The cuts are disjoint. If any meets n, the first that ends inside or
 	// after n does.
 	i, _ := slices.BinarySearchFunc(s.cuts, n.first, func(c span, a u128) int { return c.last.compare(a) })
-	if i < len(s.cuts) && s.cuts[i].first.compare(n.last) <= 0 {
-		s.reserved++
+	for ; i < len(s.cuts) && s.cuts[i].first.compare(n.last) <= 0; i++ {
+		if s.cutBy(&s.cuts[i], n.rank) {
+			s.reserved++
+			break
+		}
 	}
 }
 
-// unreachable returns the addresses that Lookup never looks up, sorted and
-// disjoint: reserved ones, and those that resolve to others.
+// unreachable returns the cuts, sorted and disjoint: reserved addresses, and those
+// that resolve to others.
 func unreachable(v4 bool) []span {
 	var edges []u128 // where special blocks begin, and the address after each
 	add := func(p netip.Prefix) {
@@ -159,11 +172,15 @@ func unreachable(v4 bool) []span {
 		if resolve(a) == a && (sp == nil || sp.Block.Global) {
 			continue
 		}
-		if n := len(out); n > 0 && out[n-1].last.inc() == first {
+		cut := span{first: first, last: last}
+		if sp != nil && sp.Block.private() {
+			cut.order = privateCut
+		}
+		if n := len(out); n > 0 && out[n-1].last.inc() == first && out[n-1].order == cut.order {
 			out[n-1].last = last
 			continue
 		}
-		out = append(out, span{first: first, last: last})
+		out = append(out, cut)
 	}
 	return out
 }

@@ -13,7 +13,8 @@ import (
 
 type ipCmd struct {
 	Files       []string      `arg:"" optional:"" config:"" name:"file" help:"Sources of address ranges: .mmdb files, GeoLite2 CSV sets, lists of ranges, geofeeds."`
-	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; of all lists, or of one; repeatable. In the environment several are separated by semicolons."`
+	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; network,country=DE says what holds for all rows; of all lists, or of one; repeatable. In the environment several are separated by semicolons."`
+	KeepPrivate bool          `help:"Keep what lists say of private networks, such as 10.0.0.0/8 and fc00::/7, which are cut out otherwise. Databases never locate them."`
 	Derive      bool          `default:"true" negatable:"" help:"Derive subdivision, time zone and country from coordinates, where a source lacks them and boundaries and places are published."`
 	Check       bool          `help:"Compare what was built with what is published, and say what share of the addresses changed."`
 	MaxChange   *share        `placeholder:"SHARE" help:"Publish nothing when the answers of more than this share of the addresses changed, such as 5%; implies --check."`
@@ -26,7 +27,8 @@ func (ipCmd) Help() string {
 
   A MaxMind DB (.mmdb), alone, compressed by gzip, or as it comes in a tar.gz or zip archive: GeoIP2, GeoLite2, DB-IP, IPinfo, ip-location-db. Fields no schema knows are kept under "extra".
   A GeoLite2 CSV set: its zip archive, or the folder with its Blocks and Locations files.
-  A list of ranges, commas or tabs between its columns, alone, compressed by gzip, or in a zip archive: first and last address, or a network such as 192.0.2.0/24, and what is known of them. Addresses may be written as usual or as decimal numbers. A first line may name the columns; without one the lists of ip-location-db, DB-IP, iptoasn.com and IP2Location, geofeeds (RFC 8805) and lists of countries are recognised; for others say --columns.
+  A list of ranges, commas, tabs, semicolons or vertical bars between its columns, alone, compressed by gzip, or in a zip archive: first and last address, or a network such as 192.0.2.0/24, and what is known of them. Addresses may be written as usual or as decimal numbers. A first line may name the columns; without one the lists of ip-location-db, DB-IP, iptoasn.com and IP2Location, geofeeds (RFC 8805), the registries' delegated files and lists of countries are recognised; for others say --columns. A list of networks alone needs a value for all of them, as country=DE.
+  The list of a provider's networks in JSON: AWS, Azure, Google.
 
 Where several sources cover an address, each field is taken from the first that has it, so put the best first; within a source the narrowest range answers.
 
@@ -34,6 +36,7 @@ Where several sources cover an address, each field is taken from the first that 
   ingest ip own-offices.csv geofeed.csv dbip-city-lite.csv.gz ip2asn-combined.tsv.gz
   ingest ip GeoLite2-City-CSV_20260101.zip --max-change 10%
   ingest ip customers.csv --columns network,country,-,city,extra.customer
+  ingest ip tor.txt de.zone --columns tor.txt=network,is_tor_exit_node=1 --columns de.zone=network,country=DE
 
 --max-change protects against a bad delivery: above that share nothing is published, and the program ends with exit code 3. Run it again with a larger share, or without, to publish all the same.`
 }
@@ -50,7 +53,8 @@ var _ encoding.TextUnmarshaler = (*columnsFlag)(nil)
 func (c *columnsFlag) UnmarshalText(text []byte) (err error) {
 	c.text = string(text)
 	list := c.text
-	if i := strings.LastIndexByte(list, '='); i >= 0 {
+	first, _, _ := strings.Cut(list, ",") // behind it a column may have a value
+	if i := strings.LastIndexByte(first, '='); i >= 0 {
 		c.file, list = list[:i], list[i+1:]
 	}
 	c.columns, err = ipcsv.ParseColumns(list)
@@ -77,7 +81,7 @@ func (c *ipCmd) Run(s *session) error {
 			return &usageError{fmt.Errorf("--columns %s=…: that file is not among those named", flag.file)}
 		}
 	}
-	o := job.IPOptions{Options: s.options, Derive: c.Derive, Check: c.Check || c.MaxChange != nil, MaxChange: 1}
+	o := job.IPOptions{Options: s.options, Derive: c.Derive, KeepPrivate: c.KeepPrivate, Check: c.Check || c.MaxChange != nil, MaxChange: 1}
 	if c.MaxChange != nil {
 		o.MaxChange = float64(*c.MaxChange)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/ipgeo"
 )
 
@@ -38,13 +39,13 @@ var geoip2 = Schema{
 
 			"location.accuracy_radius":    number(func(d *draft) *uint16 { return &d.Location.AccuracyRadius }),
 			"location.average_income":     number(func(d *draft) *uint32 { return &d.Location.AverageIncome }),
-			"location.latitude":           latitude,
-			"location.longitude":          longitude,
+			"location.latitude":           degrees(func(d *draft) **float64 { return &d.Location.Latitude }, 90, ReasonLatitude),
+			"location.longitude":          degrees(func(d *draft) **float64 { return &d.Location.Longitude }, 180, ReasonLongitude),
 			"location.metro_code":         number(func(d *draft) *uint16 { return &d.Location.MetroCode }),
 			"location.population_density": number(func(d *draft) *uint32 { return &d.Location.PopulationDensity }),
-			"location.time_zone":          text(timeZone),
+			"location.time_zone":          text(func(d *draft) *string { return &d.Location.TimeZone }),
 
-			"postal.code":       text(postal),
+			"postal.code":       text(func(d *draft) *string { return &d.Postal.Code }),
 			"postal.confidence": number(func(d *draft) *uint8 { return &d.Postal.Confidence }),
 
 			"represented_country.type": text(func(d *draft) *string { return &d.RepresentedCountry.Type }),
@@ -72,18 +73,8 @@ var geoip2 = Schema{
 // its lists.
 var iplocation = Schema{
 	Name: "ip-location-db",
-	fields: map[string]setter{
-		"country_code":                   text(countryCode),
-		"state1":                         english(region(0)),
-		"state2":                         english(region(1)),
-		"city":                           english(cityNames),
-		"postcode":                       text(postal),
-		"latitude":                       latitude,
-		"longitude":                      longitude,
-		"timezone":                       text(timeZone),
-		"autonomous_system_number":       asn,
-		"autonomous_system_organization": text(asOrganization),
-	},
+	fields: columnsOf("country_code state1 state2 city postcode latitude longitude timezone " +
+		"autonomous_system_number autonomous_system_organization"),
 }
 
 // ipinfo is the schema of IPinfo's databases, of which older ones have codes
@@ -91,66 +82,33 @@ var iplocation = Schema{
 // the address; it is kept in Extra.
 var ipinfo = Schema{
 	Name: "IPinfo",
-	fields: map[string]setter{
-		"continent":      either(text(continentCode), english(continentNames)),
-		"continent_code": text(continentCode),
-		"continent_name": english(continentNames),
-		"country":        either(text(countryCode), english(countryNames)),
-		"country_code":   text(countryCode),
-		"country_name":   english(countryNames),
-		"region":         regionCell, // in older ones a code beside region_name
-		"region_name":    english(region(0)),
-		"region_code":    regionCell,
-		"city":           english(cityNames),
-		"geoname_id":     written(number(func(d *draft) *uint32 { return &d.City.GeoNameID })),
-		"radius":         written(number(func(d *draft) *uint16 { return &d.Location.AccuracyRadius })), // km
-		"dma_code":       written(number(func(d *draft) *uint16 { return &d.Location.MetroCode })),
-		"postal":         text(postal),
-		"postal_code":    text(postal),
-		"lat":            latitude,
-		"lng":            longitude,
-		"latitude":       latitude,
-		"longitude":      longitude,
-		"timezone":       text(timeZone),
-		"asn":            asn,
-		"as_name":        text(asOrganization),
-		"name":           named,
-		"carrier_name":   text(isp),
-		"mcc":            text(func(d *draft) *string { return &d.Traits.MobileCountryCode }),
-		"mnc":            text(func(d *draft) *string { return &d.Traits.MobileNetworkCode }),
-		"is_anonymous":   flag(func(d *draft) *bool { return &d.Traits.IsAnonymous }),
-		"is_anycast":     flag(func(d *draft) *bool { return &d.Traits.IsAnycast }),
-		"is_hosting":     flag(func(d *draft) *bool { return &d.Traits.IsHostingProvider }),
-		"is_satellite":   flag(func(d *draft) *bool { return &d.Traits.IsSatelliteProvider }),
-		"hosting":        flag(func(d *draft) *bool { return &d.Traits.IsHostingProvider }),
-		"vpn":            flag(isVPN),
-		"is_vpn":         flag(isVPN),
-		"tor":            flag(isTor),
-		"is_tor":         flag(isTor),
-		"proxy":          flag(isProxy),
-		"is_proxy":       flag(isProxy),
-	},
+	fields: join(
+		columnsOf("continent continent_code continent_name country_code country_name region region_name region_code city "+
+			"postal postal_code lat lng latitude longitude timezone asn as_name carrier_name mcc mnc is_anonymous is_anycast "+
+			"is_hosting is_satellite hosting vpn is_vpn tor is_tor proxy is_proxy"),
+		map[string]setter{
+			"country":    either(columnSetters[ipcsv.CountryCode], english(countryNames)),
+			"geoname_id": written(number(func(d *draft) *uint32 { return &d.City.GeoNameID })),
+			"radius":     written(columnSetters[ipcsv.Radius]), // km
+			"dma_code":   written(columnSetters[ipcsv.Metro]),
+			"name":       named,
+		}),
 }
 
-// The fields that several schemas have.
-var (
-	latitude  = degrees(func(d *draft) **float64 { return &d.Location.Latitude }, 90, ReasonLatitude)
-	longitude = degrees(func(d *draft) **float64 { return &d.Location.Longitude }, 180, ReasonLongitude)
-)
+// columnsOf are fields called like the columns of lists.
+func columnsOf(names string) map[string]setter {
+	fields := map[string]setter{}
+	for name := range strings.FieldsSeq(names) {
+		fields[name] = columnSetters[ipcsv.ColumnNamed(name)]
+	}
+	return fields
+}
 
 func continentCode(d *draft) *string       { return &d.Continent.Code }
 func continentNames(d *draft) *ipgeo.Names { return &d.Continent.Names }
-func countryCode(d *draft) *string         { return &d.Country.ISOCode }
 func countryNames(d *draft) *ipgeo.Names   { return &d.Country.Names }
 func cityNames(d *draft) *ipgeo.Names      { return &d.City.Names }
-func postal(d *draft) *string              { return &d.Postal.Code }
-func timeZone(d *draft) *string            { return &d.Location.TimeZone }
 func asOrganization(d *draft) *string      { return &d.Traits.AutonomousSystemOrganization }
-
-func isp(d *draft) *string   { return &d.Traits.ISP }
-func isVPN(d *draft) *bool   { return &d.Traits.IsAnonymousVPN }
-func isTor(d *draft) *bool   { return &d.Traits.IsTorExitNode }
-func isProxy(d *draft) *bool { return &d.Traits.IsPublicProxy }
 
 // named reads whose name the others tell, which come before it in the order of
 // names: that of a company beside its system, of a system, or of a mobile carrier.
@@ -161,7 +119,7 @@ func named(d *draft, path string, v any) error {
 	case d.Traits.AutonomousSystemNumber != 0:
 		return text(asOrganization)(d, path, v)
 	case d.Traits.MobileCountryCode != "":
-		return text(isp)(d, path, v)
+		return columnSetters["traits.isp"](d, path, v)
 	}
 	d.keep(path, v)
 	return nil

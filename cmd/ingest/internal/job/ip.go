@@ -30,6 +30,8 @@ type IPOptions struct {
 	// Derive fills subdivision, time zone and country of records that have
 	// coordinates from the boundaries and places that are published.
 	Derive bool
+	// KeepPrivate lets lists, which are no databases, locate private networks.
+	KeepPrivate bool
 	// Check compares what was built with what is published.
 	Check bool
 	// MaxChange, with Check, is the share of addresses, 0 to 1, whose answers
@@ -89,11 +91,16 @@ func IP(ctx context.Context, c *dataset.Catalog, inputs []IPInput, o IPOptions) 
 			return nil, err
 		}
 		defer func() { _ = in.close() }() // only read, and closed below when all went well
+		var keep func(uint16) bool
+		if o.KeepPrivate {
+			keep = func(i uint16) bool { _, list := in.sources[i].(*listSource); return list }
+		}
 		meta, stats, err := ipgeo.Build(ctx, b.Store(), in.ranges, ipgeo.BuildOptions{
-			Timestamp: in.timestamp(),
-			Memory:    o.memory() / 2, // the rest is the readers', the store's and garbage
-			TempDir:   filepath.Join(c.Dir(), catalogue.IP.Name),
-			Progress:  progressOf(rep, "ranges"),
+			KeepPrivate: keep,
+			Timestamp:   in.timestamp(),
+			Memory:      o.memory() / 2, // the rest is the readers', the store's and garbage
+			TempDir:     filepath.Join(c.Dir(), catalogue.IP.Name),
+			Progress:    progressOf(rep, "ranges"),
 		})
 		in.tally.Report(rep)
 		if err != nil {
@@ -257,11 +264,16 @@ func (in *rangeInputs) notes(rep Reporter, stats ipgeo.Stats) {
 	if in.blank > 0 {
 		rep.Note(fmt.Sprintf("%d networks of geofeeds are not to be located: no wider network of their feed answers for them", in.blank))
 	}
+	for _, s := range in.sources {
+		if l, ok := s.(*listSource); ok && l.table.Systems > 0 {
+			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.Systems))
+		}
+	}
 	if stats.Overlaps > 0 {
 		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range", stats.Overlaps))
 	}
 	if stats.Reserved > 0 {
-		rep.Note(fmt.Sprintf("%d ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out", stats.Reserved))
+		rep.Note(fmt.Sprintf("%d ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out (--keep-private keeps what lists say of private ones)", stats.Reserved))
 	}
 	if in.fill != nil {
 		in.fill.note(rep)

@@ -41,7 +41,12 @@ func openListSource(in IPInput, f *source.File) (_ *listSource, err error) {
 		f.Modified = f.Packed
 	}
 	s := &listSource{in: in, file: f}
-	if s.table, err = ipcsv.Open(f, in.Path, in.Columns); err != nil {
+	if head, _ := f.Reader().Peek(512); bytes.HasPrefix(bytes.TrimSpace(head), []byte{'{'}) { // reading tells the error
+		s.table, err = ipcsv.OpenJSON(f.Reader(), in.Path)
+	} else {
+		s.table, err = ipcsv.Open(f, in.Path, in.Columns)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if geolite.IsBlocks(in.Path) && slices.Contains(s.table.Columns(), ipcsv.Place) {

@@ -41,8 +41,8 @@ type ipSource interface {
 //
 //   - a MaxMind DB, alone, compressed by gzip, or in a zip or tar.gz archive;
 //   - a GeoLite2 CSV set, a folder or the zip archive of one;
-//   - a list of ranges in columns, alone, compressed by gzip, or in a zip
-//     archive.
+//   - a list of ranges in columns, or of a provider's networks in JSON, alone,
+//     compressed by gzip, or in a zip archive.
 //
 // What has to be unpacked to be read goes into the directory temp. A source that
 // memory, that of the whole program, is too little for is refused.
@@ -86,7 +86,6 @@ var foreigners = []struct{ begin, is string }{
 	{"fgb", "a FlatGeobuf file of shapes; name a source of addresses"},
 	{"SQLite format 3", "an SQLite database or a GeoPackage; write its table to a CSV file with a line of column names"},
 	{"<", "a page in HTML or XML and no data; open the address that it was fetched from in a browser"},
-	{"{", "JSON; make it a list with a line of column names, such as by jq -r '… | @csv'"},
 	{"[{", "JSON; make it a list with a line of column names, such as by jq -r '… | @csv'"},
 }
 
@@ -114,7 +113,7 @@ func foreigner(head []byte) string {
 	if isUTF16(head) {
 		return begins(foreigners[0].is)
 	}
-	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	text := bytes.TrimSpace(head)
 	for _, kind := range foreigners {
 		if bytes.HasPrefix(text, []byte(kind.begin)) {
 			return begins(kind.is)
@@ -145,17 +144,9 @@ func isUTF16(head []byte) bool {
 // lookIntoZip looks which member of a zip archive is the source: match is true
 // for its name. For files that are no zip archives match is nil.
 func lookIntoZip(name string) (set bool, match func(string) bool, err error) {
-	raw, err := os.Open(name)
-	if err != nil {
+	head, err := firstBytes(name)
+	if err != nil || !strings.HasPrefix(head, "PK\x03\x04") {
 		return false, nil, err
-	}
-	var magic [4]byte
-	_, err = io.ReadFull(raw, magic[:])
-	if closeErr := raw.Close(); closeErr != nil {
-		return false, nil, closeErr
-	}
-	if err != nil || string(magic[:]) != "PK\x03\x04" {
-		return false, nil, nil // whoever reads it next reports errors
 	}
 	a, err := source.OpenArchive(name)
 	if err != nil {
@@ -173,7 +164,7 @@ func lookIntoZip(name string) (set bool, match func(string) bool, err error) {
 	case has(isListName):
 		return false, isListName, nil
 	}
-	return false, nil, fmt.Errorf("%s: holds no .mmdb, .csv or .tsv file; unpack it and name the file inside", name)
+	return false, nil, fmt.Errorf("%s: holds no .mmdb, .csv, .tsv or .json file; unpack it and name the file inside", name)
 }
 
 // isListName reports whether a member of an archive may be a list of ranges;
@@ -181,7 +172,7 @@ func lookIntoZip(name string) (set bool, match func(string) bool, err error) {
 func isListName(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	switch path.Ext(base) {
-	case ".csv", ".tsv":
+	case ".csv", ".tsv", ".json":
 		return !strings.HasPrefix(base, "._")
 	case ".txt":
 		return !strings.HasPrefix(base, "._") && !strings.Contains(base, "readme") && !strings.Contains(base, "license") &&

@@ -215,13 +215,17 @@ func TestIPSourceErrors(t *testing.T) {
 		want string
 		is   error
 	}{
-		"zip of nothing":   {ipFile(t, "x.zip", z.String()), "holds no .mmdb, .csv or .tsv", nil},
+		"zip of nothing":   {ipFile(t, "x.zip", z.String()), "holds no .mmdb, .csv, .tsv or .json", nil},
 		"folder":           {Input{Path: t.TempDir()}, "Blocks-IPv4.csv", nil},
 		"binary":           {ipFile(t, "x.bin", "\x00\x01\x02\x03"), "x.bin", mmdb.ErrDamaged},
 		"page of an error": {ipFile(t, "x.mmdb", "\n<!DOCTYPE html>\n<html>\n"), "a page in HTML", nil},
 		"a message":        {ipFile(t, "x.mmdb", "Invalid license key\n"), `"Invalid license key"`, nil},
 		"an empty file":    {ipFile(t, "x.csv", ""), "is empty", nil},
 		"JSON":             {ipFile(t, "x.csv", "{\"error\": \"expired\"}"), `{\"error\": \"expired\"}`, nil},
+		"of a crawler":     {ipFile(t, "x.json", `{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`), "jq -r", ipcsv.ErrColumns},
+		"JSON cut off":     {ipFile(t, "x.json", `{"prefixes":[{"ip_prefix":"9.0.0.0/24"},`), "truncated", nil},
+		"networks alone":   {ipFile(t, "x.txt", "9.0.0.0/24\n9.0.2.0/24\n"), "--columns network,country=DE", ipcsv.ErrColumns},
+		"addresses alone":  {ipFile(t, "x.txt", "# exits\n9.0.0.1\n9.0.2.1\n"), "--columns network,country=DE", ipcsv.ErrColumns},
 		"Parquet":          {ipFile(t, "x.gz", "PAR1\x15\x04\x15"), "CSV or MMDB", nil},
 		"UTF-16":           {ipFile(t, "x.csv", "\xff\xfen\x00e\x00t\x00"), "iconv", nil},
 		"without a mark":   {ipFile(t, "x.csv", "9\x00.\x000\x00.\x000\x00.\x000\x00/\x008\x00"), "iconv", nil},
@@ -251,6 +255,30 @@ func TestIPColumnsGiven(t *testing.T) {
 	}
 	if got := answer(t, c, "9.1.1.1"); !strings.Contains(got, `"extra":{"shop":"A"}`) {
 		t.Error(got)
+	}
+}
+
+// What holds for all rows of a list is said once; private networks are located by lists
+// that may, and not by databases.
+func TestIPPrivateNetworksOfLists(t *testing.T) {
+	columns, err := ipcsv.ParseColumns("network,country=DE,extra.list=offices")
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := &mmdbtest.Database{Type: "GeoLite2-Country", IPVersion: 4, Entries: []mmdbtest.Entry{{Network: "0.0.0.0/1", Data: map[string]any{"country": map[string]any{"iso_code": "US"}}}}}
+	for _, keep := range []bool{false, true} {
+		c := ipCatalog(t)
+		inputs := []IPInput{{Input: ipFile(t, "x.txt", "10.0.0.0/9\nfd00::-fd00::ff\n9.0.0.0/24\n127.0.0.0/8\n"), Columns: columns}, {Input: mmdbFile(t, "x.mmdb", database)}}
+		if _, err := IP(t.Context(), c, inputs, IPOptions{KeepPrivate: keep}); err != nil {
+			t.Fatal(err)
+		}
+		_, r := ipReader(t, c)
+		for addr, located := range map[string]bool{"9.0.0.1": true, "10.0.0.1": keep, "fd00::1": keep, "10.128.0.1": false, "127.0.0.1": false, "100.64.0.1": false} {
+			switch got, reserved := ipAnswer(t, r, netip.MustParseAddr(addr)); {
+			case reserved == located, located && (got["country"].(map[string]any)["iso_code"] != "DE" || got["extra"].(map[string]any)["list"] != "offices"):
+				t.Errorf("private networks kept: %v; %s: %v, reserved %v", keep, addr, got, reserved)
+			}
+		}
 	}
 }
 
@@ -455,6 +483,19 @@ func TestIPAsItIsMeant(t *testing.T) {
 		"a bare code before names": {[]string{"9.0.0.0/24,GB,,,\n", "network,country,country_name\n9.0.0.0/16,GB,Britain\n"}, map[string]string{"9.0.0.1": `"names":{"en":"Britain"}`}, ""},
 		"two lists of systems": {[]string{"network,asn\n9.0.0.0/24,13335\n", "network,asn,as_name\n9.0.0.0/16,3320,Any AG\n"},
 			map[string]string{"9.0.0.1": `{"traits":{"autonomous_system_number":13335}}`, "9.0.1.1": `"Any AG"`}, ""},
+		"a registry's delegations": {[]string{"2|apnic|20260101|5|19830613|20251231|+1000\napnic|*|ipv4|*|2|summary\napnic|JP|asn|173|1|20020801|allocated\n" +
+			"apnic|AU|ipv4|9.0.0.0|768|20110811|assigned|A91\napnic||ipv4|9.0.3.0|256||available\napnic|ZZ|ipv4|9.0.4.0|256||reserved|\napnic|DE|ipv4|9.0.5.0|256||reserved|\napnic|JP|ipv6|2003::|32|19990813|allocated\n"},
+			map[string]string{"9.0.2.255": `"iso_code":"AU"`, "9.0.3.0": "", "9.0.4.0": "", "9.0.5.0": "", "2003:0:ffff::": `"iso_code":"JP"`, "2003:1::": ""}, ""},
+		"networks of Amazon": {[]string{`{"syncToken":"1","prefixes":[{"ip_prefix":"9.0.0.0/24","region":"eu-west-1","service":"AMAZON"},{"ip_prefix":"9.0.0.0/24","region":"eu-west-1","service":"EC2"}],
+			"ipv6_prefixes":[{"ipv6_prefix":"2003::/32","region":"GLOBAL","service":"S3"}]}`}, map[string]string{
+			"9.0.0.1": `{"extra":{"region":"eu-west-1","service":"EC2"},"traits":{"is_hosting_provider":true,"organization":"Amazon"}}`, "2003::1": `"service":"S3"`}, ""},
+		"networks of Google": {[]string{`{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24","service":"Google Cloud","scope":"asia-east1"},{"ipv6Prefix":"2003::/32","service":"Google Cloud","scope":"global"}]}`,
+			`{"syncToken":"1","prefixes":[{"ipv4Prefix":"9.0.0.0/16"}]}`}, map[string]string{"9.0.0.1": `"extra":{"region":"asia-east1","service":"Google Cloud"}`, "2003::1": `"organization":"Google"`,
+			"9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Google"}}`}, ""},
+		"networks of Azure": {[]string{`{"values":[{"name":"AzureCloud","properties":{"region":"","systemService":"","addressPrefixes":["9.0.0.0/24","9.0.1.0/24"]}},
+			{"name":"SQL.EastUS","properties":{"region":"eastus","systemService":"SQL","addressPrefixes":["9.0.0.0/24"]}}]}`}, map[string]string{
+			"9.0.0.1": `"extra":{"region":"eastus","service":"SQL"}`, "9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Microsoft"}}`}, ""},
+		"bars and semicolons": {[]string{"9.0.0.0/24|DE\n", "9.0.1.0;9.0.1.255;US\n"}, map[string]string{"9.0.0.1": `"iso_code":"DE"`, "9.0.1.1": `"iso_code":"US"`}, ""},
 		"flags of a list": {[]string{"network,vpn,relay,is_hosting,is_shop\n9.0.0.0/24,true,false,1,no\n"},
 			map[string]string{"9.0.0.1": `{"traits":{"is_anonymous_vpn":true,"is_hosting_provider":true}}`}, ""},
 	} {

@@ -74,6 +74,7 @@ type Reader struct {
 	header bool // the number of columns is the header's
 	in     *bufio.Reader
 	lines  int    // consumed
+	apart  int    // before this line no quotes are looked for that close open ones
 	text   []byte // of the row
 	first  []byte // line of a row that may have several
 	// unquoted is the text of the fields of a row that has quotes.
@@ -228,7 +229,7 @@ func (r *Reader) Fields() ([][]byte, error) {
 			r.unquoted = make([]byte, 0, r.format.MaxBytes) // never moves under the fields
 		}
 		s := splitter{format: &r.format, text: r.unquoted, fields: r.fields}
-		if s.feed(text); s.quoted && r.format.MaxLines > 1 {
+		if s.feed(text); s.quoted && r.format.MaxLines > 1 && r.Line >= r.apart {
 			r.first = append(r.first[:0], text...) // looking ahead moves the buffer
 			text = r.first
 			if err := r.join(&s); err != nil {
@@ -263,16 +264,18 @@ func (r *Reader) isRow(line []byte) bool {
 
 // join feeds the lines behind one of open quotes, up to the one that closes them. If none
 // does within the limits, or the lines are rows by themselves, the quotes do not fit, and
-// nothing is consumed.
+// nothing is consumed. Quotes that open in the nearer half of those lines meet the same
+// end, so they are not followed: every line would be read as often as there are such.
 func (r *Reader) join(s *splitter) error {
 	size, lines, rows, most := 0, 0, 0, r.format.MaxBytes-len(r.first)
-	for look := min(512, most); s.quoted; look = min(2*look, most) {
+	defer func() { r.apart = r.Line + 1 + lines/2 }()
+	for look := min(512, most); s.quoted && !s.misfit; look = min(2*look, most) {
 		text, err := r.in.Peek(look)
 		end := errors.Is(err, io.EOF)
 		if err != nil && !end {
 			return r.failure(err)
 		}
-		for s.quoted && size < len(text) {
+		for s.quoted && !s.misfit && size < len(text) {
 			line, rest, whole := bytes.Cut(text[size:], []byte{'\n'})
 			if !whole && !end {
 				break

@@ -195,6 +195,21 @@ func TestReaderFails(t *testing.T) {
 	}
 }
 
+// Lines of which each opens quotes that none behind it closes are read about once, not
+// as far as a row may reach for each.
+func TestQuotesThatStayOpen(t *testing.T) {
+	const lines = 200_000
+	f := delimited.Format{Separator: ',', MaxBytes: 256 << 10, MaxLines: 100_000, Lax: true, Header: func([][]byte, error) error { return nil }}
+	var at *delimited.Reader
+	if rows := readAll(t, &at, "a,b\n"+strings.Repeat("x\",\"y\n", lines), f); len(rows) != lines || at.Stray.Count != lines {
+		t.Errorf("%d rows, of which %d have stray quotes; want %d", len(rows), at.Stray.Count, lines)
+	}
+	// The quotes of a row that fits are followed all the same.
+	if rows := readAll(t, &at, "a,b\n1,\"5 x\n2,y\n3,\"p\nq\"\n", f); !slices.Contains(rows, "4: 3|p\nq") {
+		t.Errorf("%q", rows)
+	}
+}
+
 // However a field is quoted, the same comes out.
 func TestQuotesProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -54,6 +54,8 @@ const (
 	RepresentedPlace Column = "represented_country.geoname_id"
 )
 
+func isValue(c Column) bool { return c != First && c != Last && c != Network && c != Skip }
+
 // traits are the columns called like the trait they hold.
 const traits = "connection_type domain isp mobile_country_code mobile_network_code organization static_ip_score user_count user_type " +
 	"is_anonymous is_anonymous_vpn is_anycast is_hosting_provider is_legitimate_proxy is_public_proxy is_residential_proxy is_satellite_provider is_tor_exit_node"
@@ -108,6 +110,9 @@ var columnNames = func() map[string]Column {
 	return m
 }()
 
+// ColumnNamed is the column that a list calls so, "" if none is.
+func ColumnNamed(name string) Column { return columnNames[name] }
+
 const (
 	// maxColumns bounds the columns of a file, and maxName a name of one that
 	// is kept under extra.
@@ -116,25 +121,43 @@ const (
 )
 
 // ParseColumns reads a list of column names separated by commas, as
-// "first,last,country,-,city,extra.carrier".
+// "first,last,country,-,city,extra.carrier". A name with a value, as "country=DE", is
+// no column of the list: the value holds for all rows.
 func ParseColumns(list string) ([]Column, error) {
-	var columns []Column
-	for name := range strings.SplitSeq(list, ",") {
+	var columns, names []Column
+	for entry := range strings.SplitSeq(list, ",") {
+		name, value, fixed := strings.Cut(entry, "=")
 		name = columnName(name)
 		c, known := columnNames[name]
 		if rest, ok := strings.CutPrefix(name, Extra); ok && rest != "" && len(rest) <= maxName {
 			c, known = Column(name), true
 		}
-		if !known {
+		if !known || fixed && (!isValue(c) || value == "" || strings.ContainsAny(value, "\r\n")) {
 			return nil, fmt.Errorf("%q is not a column; those known are network, or first and last, and country, country_name, continent, region, city, postal, "+
-				"latitude, longitude, timezone, asn, as_name and the names of GeoLite2 files; - leaves one out, extra.NAME keeps it by a name", name)
+				"latitude, longitude, timezone, asn, as_name and the names of GeoLite2 files; - leaves one out, extra.NAME keeps it by a name, country=DE holds for all rows", entry)
+		}
+		if names = append(names, c); fixed {
+			c += Column("=" + value)
 		}
 		columns = append(columns, c)
 	}
-	if err := check(columns); err != nil {
+	if err := check(names); err != nil {
 		return nil, err
 	}
 	return columns, nil
+}
+
+// fix sets the columns, those with values behind the others.
+func (t *Table) fix(columns []Column) {
+	var names []Column
+	for _, c := range columns {
+		if name, value, fixed := strings.Cut(string(c), "="); fixed {
+			names, t.fixed = append(names, Column(name)), append(t.fixed, []byte(value))
+		} else {
+			t.columns = append(t.columns, c)
+		}
+	}
+	t.columns = append(t.columns, names...)
 }
 
 func check(columns []Column) error {

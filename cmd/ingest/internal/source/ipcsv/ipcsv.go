@@ -1,5 +1,5 @@
 // Package ipcsv reads lists of IP address ranges with what is known of each:
-// text in columns separated by commas or tabs, such as
+// text in columns separated by commas, tabs, semicolons or vertical bars, such as
 //
 //	1.0.0.0,1.0.0.255,AU
 //	2001:200::,2001:200:ffff:ffff:ffff:ffff:ffff:ffff,JP
@@ -14,7 +14,8 @@
 // column names may come first. Without one the columns are recognised by what
 // they hold: see layouts.
 //
-// Geofeeds (RFC 8805) are such lists too.
+// Geofeeds (RFC 8805) are such lists too, and so are the registries' files of
+// delegations. OpenJSON opens providers' lists.
 package ipcsv
 
 import (
@@ -69,12 +70,19 @@ type Table struct {
 	rows   *delimited.Reader
 	header bool
 
+	delegated bool
+	// Systems is how many lines of autonomous systems were passed over in delegations.
+	Systems int
+	name    string
+	listed  []Record // rows of JSON, of which only Fields and Line are set
+
 	layout  string
 	guess   string
 	columns []Column
-	shape   *layout // nil when the columns were named
-	open    bool    // more fields than columns may come
-	least   int     // fields that a row must have, when the columns were named
+	fixed   [][]byte // values of the last columns in all rows
+	shape   *layout  // nil when the columns were named
+	open    bool     // more fields than columns may come
+	least   int      // fields that a row must have, when the columns were named
 }
 
 // Open reads the first lines of r and learns from them what the columns hold,
@@ -93,9 +101,12 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	t := &Table{rows: delimited.New(io.MultiReader(bytes.NewReader(head), r), name, format)}
 	switch {
 	case columns != nil:
-		t.columns, t.layout, t.open = columns, "list with the columns given", true
-		at := max(slices.Index(columns, First), slices.Index(columns, Network))
+		t.layout, t.open = "list with the columns given", true
+		t.fix(columns)
+		at := max(slices.Index(t.columns, First), slices.Index(t.columns, Network))
 		t.header = len(fields) > 0 && at < len(fields[0]) && isHeader(fields[0][at:])
+	case slices.ContainsFunc(fields, isDelegation):
+		t.columns, t.layout, t.delegated = []Column{First, Last, Country}, "list of delegations", true
 	case len(fields) > 0 && isHeader(fields[0]):
 		t.columns, t.layout = named(fields[0]), "list with column names"
 		t.header = t.columns != nil || len(fields) > 1 // words alone are a message, and no header
@@ -104,11 +115,11 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	}
 	if t.columns != nil {
 		t.least = 1 + max(slices.Index(t.columns, First), slices.Index(t.columns, Last), slices.Index(t.columns, Network),
-			slices.IndexFunc(t.columns, func(c Column) bool { return c != First && c != Last && c != Network && c != Skip }))
+			slices.IndexFunc(t.columns[:len(t.columns)-len(t.fixed)], isValue))
 		return t, nil
 	}
 	if t.shape, t.guess = recognise(fields); t.shape == nil {
-		return nil, fmt.Errorf("%s: %w; name them in a first line or by --columns, such as --columns first,last,country,-,city", name, ErrColumns)
+		return nil, fmt.Errorf("%s: %w; name them in a first line or by --columns, such as --columns first,last,country,-,city, or --columns network,country=DE for networks alone", name, ErrColumns)
 	}
 	t.layout, t.open = t.shape.name, t.shape.open
 	for _, c := range t.shape.columns {
@@ -150,9 +161,9 @@ func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
 		}
 		begins := first
 		first = false
-		if head, _, tab := bytes.Cut(text, []byte{'\t'}); begins && tab && bytes.IndexByte(head, ',') < 0 {
-			// The lists that use tabs have quotes in names.
-			format.Separator = '\t'
+		// Lists with tabs have quotes and commas in names.
+		if i := bytes.IndexAny(text, ",\t;|"); begins && i >= 0 && text[i] != ',' {
+			format.Separator = text[i]
 			in = delimited.New(bytes.NewReader(lines), "", format)
 			continue
 		}
@@ -172,6 +183,19 @@ func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
 // which is the last thing yielded.
 func (t *Table) Records() iter.Seq2[Record, error] {
 	values := make([][]byte, len(t.columns))
+	if t.rows == nil {
+		return func(yield func(Record, error) bool) {
+			for _, row := range slices.Backward(t.listed) {
+				rec, err := Record{Fields: values, Line: row.Line}, error(nil)
+				if reason, detail := t.record(row.Fields, &rec); reason != "" {
+					rec, err = Record{}, &source.BadRecord{Source: t.name, Line: row.Line, Reason: reason, Detail: source.Excerpt(detail)}
+				}
+				if !yield(rec, err) {
+					return
+				}
+			}
+		}
+	}
 	header := t.header
 	return delimited.Records(t.rows, func(rec *Record) error {
 		if header {
@@ -181,6 +205,11 @@ func (t *Table) Records() iter.Seq2[Record, error] {
 		fields, err := t.rows.Fields()
 		if err != nil {
 			return err
+		}
+		if t.delegated {
+			if fields = t.delegation(fields); fields == nil {
+				return delimited.ErrSkip
+			}
 		}
 		rec.Line, rec.Fields = t.rows.Line, values
 		if reason, detail := t.record(fields, rec); reason != "" {
@@ -236,7 +265,9 @@ func (t *Table) values(fields [][]byte, rec *Record, whole func() []byte) (reaso
 	}
 	for i, c := range t.columns {
 		rec.Fields[i] = nil
-		if i < len(fields) && c != First && c != Last && c != Network && c != Skip {
+		if own := len(t.columns) - len(t.fixed); i >= own {
+			rec.Fields[i] = t.fixed[i-own]
+		} else if i < len(fields) && isValue(c) {
 			rec.Fields[i] = fields[i]
 		}
 	}

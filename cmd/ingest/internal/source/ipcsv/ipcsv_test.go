@@ -1,6 +1,7 @@
 package ipcsv
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func lines(t testing.TB, text string, columns ...Column) []string {
 	return out
 }
 
-const notKnown = "its columns are not known; name them in a first line or by --columns, such as --columns first,last,country,-,city"
+const notKnown = "its columns are not known; name them in a first line or by --columns, such as --columns first,last,country,-,city, or --columns network,country=DE for networks alone"
 
 func TestRead(t *testing.T) {
 	for _, tc := range []struct {
@@ -68,7 +69,7 @@ func TestRead(t *testing.T) {
 		{"named columns", "Country_Name,Country_Code,IP_From,IP_To\nAustralia,AU,16777216,16777471\n", []string{"2 1.0.0.0-1.0.0.255 Australia|AU||"}},
 		{"empty country", "1.0.0.0,1.0.0.255,\n", []string{"1 1.0.0.0-1.0.0.255 "}},
 		{"two columns", "1.0.0.0,1.0.0.255\n", []string{notKnown}},
-		{"one column", "1.0.0.0\n", []string{"1! too few columns"}},
+		{"one column", "1.0.0.0\n", []string{notKnown}},
 		{"no country", "1.0.0.0,1.0.0.255,Germany\n", []string{notKnown}},
 		{"too few columns", "1.0.0.0,1.0.0.255,AU\n1.0.1.0,1.0.1.255\n1.0.2.0\n", []string{"1 1.0.0.0-1.0.0.255 AU", "2! too few columns", "3! too few columns"}},
 		{"network", "1.0.0.0/24,AU\n1.2.3.4/8,US\n2001:200::/32,JP\n::/0,ZZ\n0.0.0.0/0,ZZ\n", []string{
@@ -268,12 +269,65 @@ func TestColumnsGiven(t *testing.T) {
 	if d := cmp.Diff(want, lines(t, "Perth,zz,1.0.0.0,1.0.0.255,x,AU,more\n,,1.0.1.0/24,,y\n", columns...)); d != "" {
 		t.Error(d)
 	}
-	for _, list := range []string{"", "first", "first,last", "network", "country", "first,country", "first,last,network,country", "first,last,countr", "first,last,country,country", "network,extra.",
+	if columns, err = ParseColumns("country=DE,network,is_tor=1,extra.of=A=b "); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"1 1.0.0.1-1.0.0.1 |DE|1|A=b ", "2 1.0.0.0-1.0.0.9 |DE|1|A=b "}, lines(t, "1.0.0.1\n1.0.0.0 - 1.0.0.9\n", columns...)); d != "" {
+		t.Error(d)
+	}
+	for _, list := range []string{"network=1.0.0.0,country", "network,country=", "network,-=x", "network,country=D\nE", "network,country=DE,country", "", "first", "first,last", "network", "country", "first,country", "first,last,network,country", "first,last,countr", "first,last,country,country", "network,extra.",
 		"network,country" + strings.Repeat(",-", maxColumns)} {
 		if c, err := ParseColumns(list); err == nil {
 			t.Errorf("%q: %q", list, c)
 		}
 	}
+}
+
+// A registry's lines are ranges by their first address and a count.
+func TestDelegations(t *testing.T) {
+	const begin = "2.3|arin|1|2|3|4|5\n"
+	for line, want := range map[string][]string{
+		"arin|US|ipv4|1.0.1.0|768||assigned":       {"2 1.0.1.0-1.0.3.255 ||US"},
+		"arin|US|ipv4|255.0.0.0|16777216||x":       {"2 255.0.0.0-255.255.255.255 ||"},
+		"arin|US|ipv6|2001:400::|32||allocated|x":  {"2 2001:400::-2001:400:ffff:ffff:ffff:ffff:ffff:ffff ||US"},
+		"arin|US|ipv4|255.0.0.0|16777217||x":       {"2 255.0.0.0-::1:0:0 ||"}, // whose ends are of two versions, which is refused later
+		"arin|US|ipv4|1.0.0.0|-1||assigned":        {"2! not an IP address"},
+		"arin|US|ipv4|1.0.0.0|99999999999||x":      {"2! not an IP address"},
+		"arin|US|ipv4|2001:400::|256||assigned":    {"2! not an IP address"},
+		"arin|US|ipv6|2001:400::|129||assigned":    {"2! not an IP address"},
+		"arin|US|ipv4|1.0.0.0|256":                 {"2! not an IP address"},
+		"arin|US|asn|3|1|20010920|assigned|abc":    nil,
+		"arin|*|ipv4|*|7|summary\n#\n|||||||||":    {"4! not an IP address"},
+		"iana|ZZ|ipv4|0.0.0.0|0|19810901|reserved": {"2 0.0.0.0-::ffff:ffff:ffff:ffff ||"},
+	} {
+		if len(want) == 1 && strings.HasPrefix(want[0], "2 ") { // the first line is no need
+			if d := cmp.Diff([]string{"1" + want[0][1:]}, lines(t, line)); d != "" {
+				t.Errorf("%s: %s", line, d)
+			}
+		}
+		if d := cmp.Diff(want, lines(t, begin+line+"\narin|US|asn|3|1||assigned")); d != "" {
+			t.Errorf("%s: %s", line, d)
+		}
+	}
+}
+
+func FuzzOpenJSON(f *testing.F) {
+	f.Add([]byte(`{"syncToken":"1","prefixes":[{"ipv4Prefix":"9.0.0.0/24"},{"ip_prefix":"1.0.0.0/8","region":"a\nb"},3]}`))
+	f.Add([]byte(`{"values":[{"properties":{"addressPrefixes":["9.0.0.0/24","x"],"region":"é"}}],"a":{}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		table, err := OpenJSON(bufio.NewReader(bytes.NewReader(text)), "x")
+		if err != nil {
+			return
+		}
+		for r, err := range table.Records() {
+			if bad := (*source.BadRecord)(nil); errors.As(err, &bad) {
+				continue
+			}
+			if err != nil || !r.First.IsValid() || len(r.Fields) != len(table.Columns()) || bytes.IndexByte(bytes.Join(r.Fields, nil), '\n') >= 0 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		}
+	})
 }
 
 // A list longer than what is looked at is recognised by its whole lines, however these end.
@@ -359,6 +413,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("2001:200::/32,JP\n42540528726795050063891204319802818560,42540528806023212578155541913346768895,JP"))
 	f.Add([]byte("\"1.0.0.0,\n::ffff:1.2.3.4,1.2.3.4,\n340282366920938463463374607431768211456,0,x"))
 	f.Add([]byte("1.0.0.0\t1.0.0.255\t13335\tUS\tCLOUDFLARENET\n"))
+	f.Add([]byte("\r0"))
+	f.Add([]byte("2|arin|1|1|1|1|1\narin|US|ipv4|1.0.0.0|256||assigned\narin|US|ipv6|2001::|32||assigned"))
 	f.Add([]byte("192.0.2.5,US,US-AL,Mobile,\n"))
 	f.Add([]byte("network,latitude,foo\n1.0.0.0/8,91,x\n"))
 	f.Add([]byte("1.0.0.0,1.0.0.255,OC,AU,Queensland,South,-27.4767,153.017\n"))
@@ -377,7 +433,7 @@ func fuzzTable(t *testing.T, text []byte, columns []Column) {
 		}
 		return
 	}
-	last, most := 0, bytes.Count(text, []byte{'\n'})+1
+	last, most := 0, bytes.Count(text, []byte{'\n'})+bytes.Count(text, []byte{'\r'})+1
 	for r, err := range table.Records() {
 		line := r.Line
 		var bad *source.BadRecord

@@ -2,6 +2,7 @@ package ipcsv
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/iso3166"
@@ -90,11 +91,11 @@ func trimEmpty(fields [][]byte) [][]byte {
 
 // recognise returns the layout that most rows have, the more telling one of
 // equals, and what it takes their columns for, with the first example of each; nil
-// when fewer than half have it. Rows without
+// when fewer than half have it, or they are addresses alone. Rows without
 // addresses tell nothing: where all are such, the plainest layout lets each be
 // refused for what is wrong with it.
 func recognise(rows [][][]byte) (best *layout, guess string) {
-	most, of := 0, 0
+	most, of, bare := 0, 0, 0
 	counts := make([]int, len(layouts))
 	for _, fields := range rows {
 		values, network, alone, ok := split(fields)
@@ -112,6 +113,8 @@ func recognise(rows [][][]byte) (best *layout, guess string) {
 		}
 		if fits || !alone {
 			of++
+		} else if len(trimEmpty(values)) == 0 {
+			bare++
 		}
 	}
 	for i, n := range counts {
@@ -120,9 +123,9 @@ func recognise(rows [][][]byte) (best *layout, guess string) {
 		}
 	}
 	switch {
-	case of == 0:
+	case of+bare == 0:
 		return &countryList, ""
-	case most*2 < of:
+	case most == 0 || most*2 < of:
 		return nil, ""
 	case best.name == countryList.name && counts[len(counts)-1] == of && areContinents(rows):
 		best = &continentList
@@ -293,4 +296,42 @@ func IsRegion(s string) bool {
 	return 0 < len(code) && len(code) <= 3 && (whole || code == strings.ToUpper(code)) && !strings.ContainsFunc(code, func(r rune) bool {
 		return (r|0x20 < 'a' || 'z' < r|0x20) && (r < '0' || '9' < r)
 	})
+}
+
+// isDelegation reports whether a line says what a regional registry gave to whom: an
+// IPv4 range by the number of its addresses, an IPv6 network by the length of its prefix.
+//
+//	apnic|AU|ipv4|1.0.0.0|256|20110811|assigned
+//	apnic|AU|ipv6|2001:360::|32|20000101|allocated
+func isDelegation(f [][]byte) bool {
+	return len(f) >= 7 && len(f[0]) > 0 && isLetters(f[0]) && slices.Contains([]string{"ipv4", "ipv6", "asn"}, string(f[2]))
+}
+
+// delegation gives the first address, the last and the country of a line, or nil for a
+// line of no addresses. What is available or reserved is in no country.
+func (t *Table) delegation(f [][]byte) [][]byte {
+	if !isDelegation(f) {
+		if source.IsDigits(f[0][:min(1, len(f[0]))]) || string(f[len(f)-1]) == "summary" { // the first line, or a sum
+			return nil
+		}
+		return f // and bad, for it has no address
+	}
+	first, last, country := f[3], []byte("+"), f[1] // no address
+	switch string(f[2]) {
+	case "asn":
+		t.Systems++
+		return nil
+	case "ipv6":
+		first, last = slices.Concat(first, []byte("/"), f[4]), nil
+	default:
+		// A number beyond 32 bits, or of less addresses than one, ends no range of IPv4.
+		a, _, _ := parseAddr(first)
+		if n, err := strconv.ParseUint(string(f[4]), 10, 32); err == nil && a.Is4() {
+			last = strconv.AppendUint(nil, uint64(binary.BigEndian.Uint32(a.AsSlice()))+n-1, 10)
+		}
+	}
+	if status := string(f[6]); status != "allocated" && status != "assigned" {
+		country = nil
+	}
+	return [][]byte{first, last, country}
 }

@@ -148,17 +148,20 @@ func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole b
 // lets the records point to them. The check ends there, after metadata and tree.
 const unused = "that the search tree does not point to"
 
-// readable reads every record once.
+// readable reads every record. One that comes again is read again where others have
+// taken its place since: a database may have more records than memory has room for.
 func (f *File) readable() error {
-	seen := map[uint64]bool{}
+	const remembered = 1 << 16
+	seen := make([]uint64, remembered)
 	for r, err := range f.Networks() {
 		if err != nil {
 			return err
 		}
-		if seen[r.Offset] {
+		last := &seen[r.Offset%remembered]
+		if *last == r.Offset+1 {
 			continue
 		}
-		seen[r.Offset] = true
+		*last = r.Offset + 1
 		if _, err := r.Fields(); errors.Is(err, ErrDamaged) {
 			return err
 		}
@@ -359,16 +362,8 @@ func plainValue(v any) (any, error) {
 		return v, nil
 	case float32:
 		return float64(v), nil
-	case int:
-		return int64(v), nil
 	case int32:
 		return int64(v), nil
-	case uint:
-		return uint64(v), nil
-	case uint16:
-		return uint64(v), nil
-	case uint32:
-		return uint64(v), nil
 	case *big.Int:
 		if v.IsUint64() {
 			return v.Uint64(), nil
