@@ -117,7 +117,7 @@ const (
 )
 
 // pointsJob is the work of Points. The goroutine that reads ahead has number, unnamed,
-// lost and swapped while it runs.
+// lost, swapped and object while it runs.
 type pointsJob struct {
 	ctx   context.Context
 	rep   Reporter
@@ -134,6 +134,7 @@ type pointsJob struct {
 	unnamed int64                      // points that got their number as id
 	lost    lostProperties
 	swapped int64
+	object  []byte // of properties; reused
 }
 
 // tables reports whether the files are tables.
@@ -375,32 +376,6 @@ func (j *pointsJob) note(meta *points.Meta) {
 	}
 }
 
-// propertiesOf are the members of a feature in the order of the columns, with that of
-// the id taken out.
-func (j *pointsJob) propertiesOf(f *source.Feature, columns []string, id string) source.Point {
-	names := j.of.Columns
-	p := source.Point{ID: f.ID, Lost: f.Lost, Line: f.Line}
-	var out []byte
-	for _, column := range columns {
-		v, ok := f.Properties[column]
-		switch {
-		case !ok, column == "name" && names.Name != "" && names.Name != "name":
-			continue
-		case column == id:
-			p.ID = idText(v)
-			continue
-		case column == names.Name:
-			column = "name"
-		}
-		out = appendValue(out, column, v)
-	}
-	if len(out) > 0 {
-		out[0] = '{'
-		p.Properties = append(out, '}')
-	}
-	return p
-}
-
 // idText is a property of a source.Feature as an id.
 func idText(value any) string {
 	switch v := value.(type) {
@@ -410,6 +385,18 @@ func idText(value any) string {
 		return string(v)
 	}
 	return fmt.Sprint(value)
+}
+
+// idOf is the value of a member as an id: the text of a string, or a number as it is written.
+// Of any other value it is empty.
+func idOf(value []byte) (id string) {
+	switch c := value[0]; {
+	case c == '"' && len(value) <= 1<<10:
+		_ = json.Unmarshal(value, &id) // it has been scanned
+	case '0' <= c && c <= '9', c == '-' && value[1] != 'I':
+		id = string(value)
+	}
+	return id
 }
 
 // checkColumns refuses names that are not those of columns.
