@@ -28,9 +28,11 @@ import (
 	"quadrille/places/points"
 )
 
-// Where a point stands is one number: of its file, and of its line or record in it.
+// Where a point stands is one number: of its file, of its line or record in it, and of the
+// feature in the line. What is beyond their bits is told as the last.
 const (
-	pointFileShift = 40
+	pointFileShift = 49
+	pointLineShift = 19
 	maxPointFiles  = 10000
 )
 
@@ -53,21 +55,21 @@ type pointFile struct {
 	match    func(name string) bool
 	format   pointFormat
 	modified time.Time
-	number   int64               // records so far
+	line     int                 // of the record at hand
+	number   int64               // of the record in it
 	columns  *pointtable.Columns // that are taken, nil of GeoJSON; of a table known with its first record
 	table    *pointtable.Table
 	key      string           // of the rows of a GeoPackage
 	src      []dataset.Source // once it has been read
 }
 
-// place is where the record at hand stands. Lines of GeoJSON do not tell features
-// apart.
+// place is where the record at hand stands. A line of GeoJSON may have many features.
 func (f *pointFile) place(line int) int64 {
-	n := int64(line)
-	if f.format == pointsJSON {
-		n = f.number
+	if f.line != line {
+		f.line, f.number = line, 0
 	}
-	return int64(f.index)<<pointFileShift | n
+	f.number++
+	return int64(f.index)<<pointFileShift | int64(min(line, 1<<(pointFileShift-pointLineShift)-1))<<pointLineShift | min(f.number, 1<<pointLineShift-1)
 }
 
 // stdinName is what standard input is called in messages.

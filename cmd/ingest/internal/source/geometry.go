@@ -27,6 +27,7 @@ const (
 	Damaged        = "record is damaged"
 	OtherSystem    = "coordinates are in another system than the layer says"
 	NotAPoint      = "geometry is not a point"
+	UnknownKind    = "geometry is of a kind that is not read"
 	TooLarge       = "properties are too large"
 	NoID           = "id is missing"
 )

@@ -306,7 +306,7 @@ func (g *shape) geometry() (at orb.Geometry, reason, detail string) {
 	case g.kind == "":
 		return nil, source.Damaged, "geometry without a type"
 	case !isGeometry(g.kind):
-		return nil, source.Damaged, "geometry of type " + source.Excerpt(g.kind)
+		return nil, source.UnknownKind, source.Excerpt(g.kind)
 	case g.reason != "":
 		return nil, g.reason, g.detail
 	case depth < 0:

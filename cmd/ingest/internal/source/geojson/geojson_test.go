@@ -121,7 +121,7 @@ func TestBadRecords(t *testing.T) {
 		{feature(`null`), source.NoGeometry, ""},
 		{feature(`"POLYGON((0 0))"`), source.Damaged, "geometry is string"},
 		{feature(`{}`), source.Damaged, "geometry without a type"},
-		{feature(`{"type":"polygon","coordinates":[` + square + `]}`), source.Damaged, `geometry of type "polygon"`},
+		{feature(`{"type":"polygon","coordinates":[` + square + `]}`), source.UnknownKind, `"polygon"`},
 		{feature(`{"type":"Polygon"}`), source.Damaged, "Polygon without coordinates"},
 		{feature(polygon(`[]`)), source.NoGeometry, "empty"},
 		{feature(polygon(`[[]]`)), source.NoGeometry, "empty"},
