@@ -70,9 +70,12 @@ func firstBytes(path string) (string, error) {
 	return string(head[:n]), nil
 }
 
+// jsonExtensions are those of GeoJSON and TopoJSON.
+var jsonExtensions = []string{".json", ".geojson", ".topojson", ".ndjson", ".jsonl", ".geojsonl", ".geojsons"}
+
 // isJSON tells GeoJSON and TopoJSON from what else is in an archive.
 func isJSON(name string) bool {
-	return slices.Contains([]string{".json", ".geojson", ".topojson"}, strings.ToLower(path.Ext(name)))
+	return slices.Contains(jsonExtensions, strings.ToLower(path.Ext(name)))
 }
 
 // holdsJSON reports whether an archive holds GeoJSON or TopoJSON and no shapefile,

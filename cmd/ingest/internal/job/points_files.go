@@ -230,7 +230,7 @@ func (f *pointFile) stat() error {
 }
 
 // pointExtensions are those of files of points among others in an archive.
-var pointExtensions = []string{".csv", ".tsv", ".tab", ".txt", ".json", ".geojson", ".ndjson", ".jsonl", ".geojsonl", ".geojsons", ".gpkg"}
+var pointExtensions = append([]string{".csv", ".tsv", ".tab", ".txt", ".gpkg"}, jsonExtensions...)
 
 // lookInto tells whether an archive holds a shapefile, and otherwise which member is
 // read: the only one, or the only one with a known extension.
