@@ -2,10 +2,12 @@ package job
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -123,4 +125,38 @@ func FuzzPointsOfGeoJSON(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Rows without a geometry are counted apart in every format.
+func TestPointsWithoutGeometry(t *testing.T) {
+	all := shops(3)
+	shape := pointShapefile(all)
+	broken := []byte(shape["shops.shp"])
+	broken[100+28+8] = 0 // the type of the second shape
+	shape["shops.shp"] = string(broken)
+	keyed := write(t, "shops.gpkg", string(geoPackage(t, all, "shops")))
+	db, err := sql.Open("sqlite", keyed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE shops SET geom = NULL WHERE rowid = 2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"shapefile":  write(t, "shape.zip", zipMembers(t, shape)),
+		"GeoPackage": keyed,
+		"GeoJSON":    write(t, "lines", strings.Replace(geoFeatures(all, " "), `{"type":"Point","coordinates":[7,46.0625,400]}`, "null", 1)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			rep := &recorder{}
+			m, err := Points(t.Context(), newCatalog(t), Collection{Name: "shops"}, []string{path}, Options{Reporter: rep})
+			want := "1 of 3 records are left out and not counted as bad, such as " + path + ":2: no geometry"
+			if err != nil || m.Records["points"] != 2 || rep.bad != nil || !slices.Contains(rep.notes, want) {
+				t.Error(m.Records, err, rep.bad, rep.notes)
+			}
+		})
+	}
 }
