@@ -118,6 +118,7 @@ func (d *reader) document() error {
 		}
 		return err
 	})
+	_, known := kinds[f.typ]
 	switch {
 	case err != nil:
 		return err
@@ -125,7 +126,7 @@ func (d *reader) document() error {
 		return fmt.Errorf("%s: a FeatureCollection without features", d.name)
 	case f.typ == "FeatureCollection":
 		return nil
-	case f.typ != "Feature" && isGeometry(f.typ):
+	case known:
 		bare.kind, f.typ = f.typ, "Feature"
 		f.Geometry, f.reason, f.detail = bare.geometry()
 	}
@@ -290,57 +291,42 @@ func (d *reader) shapeMember(g *shape, name []byte) (err error) {
 	return err
 }
 
-// kinds are the types of geometries, by how many arrays are around their positions.
-var kinds = [...][]string{{"Point"}, {"MultiPoint", "LineString"}, {"MultiLineString", "Polygon"}, {"MultiPolygon"}}
-
-func depthOf(kind string) int {
-	return slices.IndexFunc(kinds[:], func(names []string) bool { return slices.Contains(names, kind) })
+// kinds are the types of geometries. A collection has no coordinates.
+var kinds = map[string]struct {
+	depth int // of arrays around a position
+	of    func(c coords) orb.Geometry
+}{
+	"Point":      {0, func(c coords) orb.Geometry { return c.at }},
+	"MultiPoint": {1, func(c coords) orb.Geometry { return orb.MultiPoint(c.points) }},
+	"LineString": {1, func(c coords) orb.Geometry { return orb.LineString(c.points) }},
+	"MultiLineString": {2, func(c coords) orb.Geometry {
+		return orb.MultiLineString(each(c, func(c coords) orb.LineString { return c.points }))
+	}},
+	"Polygon":            {2, func(c coords) orb.Geometry { return c.polygon() }},
+	"MultiPolygon":       {3, func(c coords) orb.Geometry { return orb.MultiPolygon(each(c, coords.polygon)) }},
+	"GeometryCollection": {},
 }
-
-func isGeometry(kind string) bool { return kind == "GeometryCollection" || depthOf(kind) >= 0 }
 
 // geometry makes a geometry of what was read, or says why there is none.
 func (g *shape) geometry() (at orb.Geometry, reason, detail string) {
-	c, depth := &g.coords, depthOf(g.kind)
-	switch {
+	kind, known := kinds[g.kind]
+	switch c := &g.coords; {
 	case g.kind == "":
 		return nil, source.Damaged, "geometry without a type"
-	case !isGeometry(g.kind):
+	case !known:
 		return nil, source.UnknownKind, source.Excerpt(g.kind)
 	case g.reason != "":
 		return nil, g.reason, g.detail
-	case depth < 0:
+	case kind.of == nil:
 		return g.members, "", ""
 	case !g.located:
 		return nil, source.Damaged, g.kind + " without coordinates"
-	case c.depth == empty && depth == 0:
+	case c.depth == empty && kind.depth == 0:
 		return orb.MultiPoint{}, "", ""
-	case c.depth != depth && c.depth != empty:
+	case c.depth != kind.depth && c.depth != empty:
 		return nil, source.WrongNesting, fmt.Sprintf("%s of depth %d", g.kind, c.depth+1)
 	}
-	switch g.kind {
-	case "Point":
-		at = c.at
-	case "MultiPoint":
-		at = orb.MultiPoint(c.points)
-	case "LineString":
-		at = orb.LineString(c.points)
-	case "MultiLineString":
-		lines := make(orb.MultiLineString, len(c.parts))
-		for i := range lines {
-			lines[i] = c.parts[i].points
-		}
-		at = lines
-	case "Polygon":
-		at = c.polygon()
-	default:
-		polygons := make(orb.MultiPolygon, len(c.parts))
-		for i := range polygons {
-			polygons[i] = c.parts[i].polygon()
-		}
-		at = polygons
-	}
-	return at, "", ""
+	return kind.of(g.coords), "", ""
 }
 
 // coords is the value of a "coordinates" member, or a part of it.
@@ -354,12 +340,16 @@ type coords struct {
 // empty is the depth of an array without positions, which nobody can tell.
 const empty = -1
 
-func (c *coords) polygon() orb.Polygon {
-	p := make(orb.Polygon, len(c.parts))
-	for i := range p {
-		p[i] = c.parts[i].points
+func (c coords) polygon() orb.Polygon {
+	return each(c, func(c coords) orb.Ring { return c.points })
+}
+
+func each[T any](c coords, of func(coords) T) []T {
+	out := make([]T, len(c.parts))
+	for i := range out {
+		out[i] = of(c.parts[i])
 	}
-	return p
+	return out
 }
 
 func (d *reader) refuse(reason, detail string) {

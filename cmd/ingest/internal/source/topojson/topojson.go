@@ -315,12 +315,7 @@ func (t *topology) geometry(o *object) (g geometry, err error) {
 		case "id":
 			g.id, err = t.s.ID()
 		case "properties":
-			var k jsonscan.Kind
-			if k, err = t.s.Kind(); err == nil && k == jsonscan.Object {
-				g.properties, g.lost, err = t.s.Properties()
-			} else if err == nil {
-				err = t.s.Skip()
-			}
+			g.properties, g.lost, err = t.s.Properties()
 		case "arcs":
 			r := &refs{}
 			r.height, err = r.read(t, o)
