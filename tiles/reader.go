@@ -3,6 +3,7 @@ package tiles
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -300,6 +301,39 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 		record = append(append(record, g...), '}')
 	}
 	return record, nil
+}
+
+// Extent adds the bounds of layers and of regions to an extent. Errors match ErrUnknownType, or
+// come from the store. Those of regions that are not there match ErrNotFound, after the others
+// have been added.
+func (r *Reader) Extent(ctx context.Context, layers []Selector, e *quadkey.Extent) error {
+	var missing error
+	for _, l := range layers {
+		rt := r.types[l.Type]
+		if rt == nil {
+			return r.unknownType(l.Type)
+		}
+		b := rt.Bounds
+		if l.ID != "" {
+			record, err := r.Region(ctx, l.Type, l.ID, false)
+			if errors.Is(err, ErrNotFound) {
+				missing = errors.Join(missing, err)
+				continue
+			}
+			var region struct{ BBox *[4]float64 }
+			if err == nil {
+				if err = json.Unmarshal(record, &region); err == nil && region.BBox == nil {
+					err = errors.New("it has no bbox")
+				}
+			}
+			if err != nil {
+				return fmt.Errorf("the record of %s %s: %w", l.Type, l.ID, err)
+			}
+			b = *region.BBox
+		}
+		e.Add(quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]})
+	}
+	return missing
 }
 
 // EachRegion calls fn with the regions of a type whose ids come after an id, "" for all,

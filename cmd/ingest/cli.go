@@ -148,7 +148,7 @@ func (boundariesCmd) Help() string {
   ingest boundaries --keep --layer ward=wards.geojson:WARD_NO
   ingest boundaries --keep --layer district=survey.gpkg#districts:code
 
-FILE is, whatever its name, one of these, in longitude and latitude (WGS84; NAD83 and ETRS89 are within two metres of it):
+FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a datum a few metres from it, such as NAD83, ETRS89 and GDA94):
 
   GeoJSON (a FeatureCollection, a Feature, a geometry, or several of them, such as Features one a line) or TopoJSON, plain, compressed by gzip, or alone of its kind in a .zip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
   A shapefile: .shp with .dbf, .prj and .cpg beside it, or the .zip they came in; FILE.zip#NAME where there are several.

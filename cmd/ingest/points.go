@@ -47,7 +47,7 @@ func (pointsCmd) Help() string {
   ingest points stops survey.gpkg --layer stops
   curl https://example.org/shops.csv | ingest points shops -
 
-FILE is, whatever its name, one of these, with positions in degrees (WGS84; NAD83 and ETRS89 are within two metres of it). Each may be compressed by gzip or be alone of its kind in a .zip:
+FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it, such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip or be alone of its kind in a .zip:
 
   A table of UTF-8 text with a header: columns separated by commas, semicolons or tabs.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).

@@ -16,7 +16,8 @@ func typeError(format string, args ...any) error {
 //
 //   - A number is made of text that spells one as JSON does, but it may lack the
 //     digits on one side of its point.
-//   - A boolean is made of true or false as text, in any case.
+//   - A boolean is made of true, yes, 1 or false, no, 0 as text, in any case, and of the numbers
+//     1 and 0.
 //   - A time of RFC 3339 is written in UTC with the fewest digits, a date as its
 //     first instant. Digits beyond nanoseconds are cut.
 //   - Text is made of numbers and booleans, as JSON writes them.
@@ -85,10 +86,13 @@ func appendTyped(dst, value []byte, t Type) (out []byte, reason string) {
 	if t == Number && isNumber(value) || t == Boolean && isBoolean(value) {
 		return append(dst, value...), ""
 	}
-	if !isText(value) {
+	text := value
+	switch {
+	case isText(value):
+		text = bytes.TrimSpace(textOf(value))
+	case t != Boolean:
 		return dst, noValue(value, t)
 	}
-	text := bytes.TrimSpace(textOf(value))
 	if len(text) == 0 {
 		return dst, ""
 	}
@@ -98,7 +102,7 @@ func appendTyped(dst, value []byte, t Type) (out []byte, reason string) {
 			return out, ""
 		}
 	case Boolean:
-		if b, ok := textBoolean(text); ok {
+		if b, ok := textFlag(text); ok {
 			if b {
 				return append(dst, "true"...), ""
 			}
@@ -109,7 +113,23 @@ func appendTyped(dst, value []byte, t Type) (out []byte, reason string) {
 			return appendTime(dst, when), ""
 		}
 	}
-	return dst, noValue(jsontext.AppendString(nil, string(text)), t)
+	if isText(value) {
+		value = jsontext.AppendString(nil, string(text))
+	}
+	return dst, noValue(value, t)
+}
+
+// textFlag is textBoolean with what else stands for yes and no where a boolean is declared.
+func textFlag(text []byte) (value, ok bool) {
+	switch {
+	case len(text) == 1 && (text[0] == '0' || text[0] == '1'):
+		return text[0] == '1', true
+	case bytes.EqualFold(text, []byte("yes")):
+		return true, true
+	case bytes.EqualFold(text, []byte("no")):
+		return false, true
+	}
+	return textBoolean(text)
 }
 
 // noValue says why a value, in compact form, is none of a type.
@@ -123,7 +143,7 @@ func noValue(value []byte, t Type) string {
 		}
 		return fmt.Sprintf("%.40s is no number: write digits as in 12.5, without leading zeros, or declare the field text", value)
 	case Boolean:
-		return fmt.Sprintf("%.40s is neither true nor false: write one of them, or declare the field text", value)
+		return fmt.Sprintf("%.40s is neither true nor false: write one of them, yes, no, 1 or 0, or declare the field text", value)
 	default:
 		return fmt.Sprintf("%.40s is no time: write one as in 2026-01-31T12:00:00Z, or a date as in 2026-01-31, or declare the field text", value)
 	}

@@ -135,6 +135,9 @@ func TestConvert(t *testing.T) {
 		`{"x":"1","any":"","s":"","n":null}`:            `{"x":"1","any":"","s":"","n":null}`,
 		`{"b":"True","n":" -12.50 "}`:                   `{"b":true,"n":-12.5}`,
 		`{"b":"","l":" ; ","n":" ","t":"","s":" "}`:     `{"s":" "}`,
+		`{"b":"No","n":7}`:                              `{"b":false,"n":7}`,
+		`{"b":1}`:                                       `{"b":true}`,
+		`{"b":"0"}`:                                     `{"b":false}`,
 		`{"n":".5","b":false}`:                          `{"n":0.5,"b":false}`,
 		`{"s":12.50}`:                                   `{"s":"12.5"}`,
 		`{"s":true,"l":5}`:                              `{"s":"true","l":["5"]}`,
@@ -152,7 +155,7 @@ func TestConvert(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		`{"n":"abc"}`: `n: "abc" is no number`, `{"n":"1,5"}`: `"1,5" has a decimal comma: write a point, as in 1.5`, `{"n":"01"}`: "without leading zeros", `{"n":true}`: "true is no number", `{"n":"1e999"}`: "no number",
-		`{"b":"yes"}`: "neither true nor false", `{"b":1}`: "1 is neither", `{"t":"2026-02-29"}`: "no time", `{"t":20260101}`: "no time", `{"t":"0000-01-01T00:00:00+01:00"}`: "no time",
+		`{"b":"maybe"}`: "neither true nor false", `{"b":2}`: "2 is neither", `{"t":"2026-02-29"}`: "no time", `{"t":20260101}`: "no time", `{"t":"0000-01-01T00:00:00+01:00"}`: "no time",
 		`{"s":["a"]}`: "no text", `{"n":[1]}`: "no number", `{"l":[[]]}`: "no text", `{"l":{}}`: "no list of text", `{"l":[null]}`: "no text", `{"l":[["a"]]}`: "no text",
 	} {
 		if got, err := s.Convert([]byte("x"), compact(t, in)); !errors.Is(err, ErrType) || !strings.Contains(err.Error(), want) || string(got) != "x" {

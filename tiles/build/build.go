@@ -218,7 +218,7 @@ func (b *build) prepare(ctx context.Context) error {
 			case r.repaired:
 				b.repaired(l.typ, r.id, r.name, "its rings cross or overlap: they were joined")
 			}
-			if n := r.assumed.empty; n > 0 && !empty {
+			if n := len(r.assumed.flat); n > 0 && !empty {
 				b.repaired(l.typ, r.id, r.name, fmt.Sprintf("rings that enclose nothing were left out: %d", n))
 			}
 		}

@@ -67,6 +67,7 @@ func cleanRings(g orb.Geometry, rule LongEdges, seen *assumed) ([][]ring, error)
 			rings = append(rings, clean)
 		}
 		if shell {
+			seen.polygons++
 			out = append(out, rings)
 		}
 	}

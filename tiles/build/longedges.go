@@ -216,7 +216,16 @@ type assumed struct {
 	crossing, straight int     // long edges, by how they were read
 	poles              [2]bool // south, north: the border was extended to it
 	ends               [2]float64
-	empty              int // rings that enclose nothing
+	flat               []flatRing // that enclose nothing
+	polygons           int        // that enclose something
+}
+
+// flatRing is a ring that is left out since it encloses nothing: a shell, or a hole of the
+// polygon of that number.
+type flatRing struct {
+	ring
+	hole    bool
+	polygon int
 }
 
 // String returns "" if nothing was assumed.

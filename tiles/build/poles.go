@@ -68,7 +68,7 @@ func cleanPolygon(poly orb.Polygon, rule LongEdges, seen *assumed) ([]ring, erro
 		case turns != 0:
 			round = append(round, i)
 		case r.isFlat():
-			seen.empty++
+			seen.flat = append(seen.flat, flatRing{r, i > 0, seen.polygons})
 			if i == 0 {
 				return nil, nil // holes need a shell
 			}

@@ -135,7 +135,7 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 // prepare computes everything about a region but its border in tiles. regions
 // is the number of regions in the layer.
 func (r *region) prepare(typ string, regions int) (err error) {
-	r.witnesses = appendWitnesses(nil, r.polygons, regions, r.tag)
+	r.witnesses = appendWitnesses(nil, r.polygons, r.assumed.flat, regions, r.tag)
 	if r.plate, err = r.plateBorder(); err != nil {
 		return badRegion(typ, r.id, r.name, err)
 	}

@@ -39,19 +39,34 @@ type sourceRing struct {
 }
 
 // appendWitnesses appends witnesses of one of the given number of regions. The
-// same seed gives the same witnesses.
-func appendWitnesses(dst []byte, polygons [][]ring, regions int, seed uint64) []byte {
+// same seed gives the same witnesses. The rings that were left out as flat are judged too: if
+// one of them encloses something after all, its witnesses contradict the build.
+func appendWitnesses(dst []byte, polygons [][]ring, flat []flatRing, regions int, seed uint64) []byte {
 	var rings []sourceRing
 	vertices := 0
-	for _, p := range polygons {
+	add := func(r ring, hole bool) {
+		s := sourceRing{r, hole, vertices, math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+		for _, q := range r {
+			s.west, s.east = min(s.west, q[0]), max(s.east, q[0])
+			s.south, s.north = min(s.south, q[1]), max(s.north, q[1])
+		}
+		vertices += len(r)
+		rings = append(rings, s)
+	}
+	holes := flat // in the order of their polygons
+	for k, p := range polygons {
 		for i, r := range p {
-			s := sourceRing{r, i > 0, vertices, math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
-			for _, q := range r {
-				s.west, s.east = min(s.west, q[0]), max(s.east, q[0])
-				s.south, s.north = min(s.south, q[1]), max(s.north, q[1])
+			add(r, i > 0)
+		}
+		for ; len(holes) > 0 && holes[0].polygon <= k; holes = holes[1:] {
+			if holes[0].hole && len(holes[0].ring) > 0 {
+				add(holes[0].ring, true)
 			}
-			vertices += len(r)
-			rings = append(rings, s)
+		}
+	}
+	for _, r := range flat {
+		if !r.hole && len(r.ring) > 0 {
+			add(r.ring, false)
 		}
 	}
 	if vertices == 0 {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/tiles/internal/layout"
 )
 
@@ -25,8 +27,8 @@ func TestWitnesses(t *testing.T) {
 				}
 				polygons = append(polygons, p...)
 			}
-			b := appendWitnesses(nil, polygons, 1, 7)
-			if !slices.Equal(b, appendWitnesses(nil, polygons, 1, 7)) {
+			b := appendWitnesses(nil, polygons, nil, 1, 7)
+			if !slices.Equal(b, appendWitnesses(nil, polygons, nil, 1, 7)) {
 				t.Fatal("not the same twice")
 			}
 			witnesses, err := layout.ParseWitnesses(b)
@@ -54,7 +56,7 @@ func TestWitnesses(t *testing.T) {
 			}
 		}
 	}
-	if few := appendWitnesses(nil, [][]ring{{{{0, 0}, {1, 0}, {0, 1}}}}, 350_000, 7); len(few) != 2*8 {
+	if few := appendWitnesses(nil, [][]ring{{{{0, 0}, {1, 0}, {0, 1}}}}, nil, 350_000, 7); len(few) != 2*8 {
 		t.Errorf("%d bytes for one of very many regions", len(few))
 	}
 	if _, err := layout.ParseWitnesses(make([]byte, 7)); err == nil {
@@ -82,4 +84,39 @@ func withoutLines(f figure) (out figure) {
 		out = append(out, rings)
 	}
 	return out
+}
+
+// A ring that was left out as flat although it encloses something has witnesses that say so.
+func TestWitnessesOfFlatRings(t *testing.T) {
+	var seen assumed
+	polygons, err := cleanRings(orb.MultiPolygon{
+		{{{0, 0}, {4, 0}, {4, 4}, {0, 4}, {0, 0}}, {{1, 1}, {2, 2}, {1, 1}}},
+		{{{6, 0}, {8, 0}, {6, 0}}},
+	}, LongEdgesAuto, &seen)
+	if err != nil || len(polygons) != 1 || len(seen.flat) != 2 || !seen.flat[0].hole || seen.flat[1].hole {
+		t.Fatalf("%v, %v, %+v", polygons, err, seen)
+	}
+	seen.flat[0].ring = ring{{1, 1}, {1, 3}, {3, 3}, {3, 1}} // as if its width had been misjudged
+	seen.flat[1].ring = ring{{6, 0}, {8, 0}, {8, 2}, {6, 2}}
+	witnesses, err := layout.ParseWitnesses(appendWitnesses(nil, polygons, seen.flat, 1, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hole, shell int
+	for _, w := range witnesses {
+		lon, lat := w.Degrees()
+		inHole, inShell := lon > 1 && lon < 3 && lat > 1 && lat < 3, lon > 6 && lon < 8 && lat > 0 && lat < 2
+		if w.Inside != (inShell || !inHole && lon > 0 && lon < 4 && lat > 0 && lat < 4) {
+			t.Errorf("%v, %v: inside %v", lon, lat, w.Inside)
+		}
+		if inHole {
+			hole++
+		}
+		if inShell {
+			shell++
+		}
+	}
+	if hole == 0 || shell == 0 {
+		t.Errorf("%d witnesses in the hole, %d in the second polygon", hole, shell)
+	}
 }

@@ -350,7 +350,6 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 	}
 	d.Name = strings.Join(names, ",")
 	d.Attribution = strings.Join(catalogue.AppendCredits(nil, m), " | ")
-	box := [4]float64{180, 90, -180, -90}
 	for _, t := range r.Types() {
 		if !slices.ContainsFunc(o.Layers, func(l tiles.Selector) bool { return l.Type == t.Name }) {
 			continue
@@ -363,44 +362,13 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 			layer(t.Name+"_line", "Borders of type "+t.Name, map[string]string{"left": "String", "right": "String"})
 			layer(t.Name+"_label", "Label points of type "+t.Name, map[string]string{"id": "String", "name": "String", "rank": "Number"})
 		}
-		for _, l := range o.Layers {
-			if l.Type != t.Name {
-				continue
-			}
-			b := t.Bounds
-			if l.ID != "" {
-				var err error
-				if b, err = regionBounds(ctx, r, l); err != nil {
-					return nil, err
-				}
-			}
-			if b[0] > b[2] {
-				b[0], b[2] = -180, 180 // neither format can cross ±180°
-			}
-			box = [4]float64{min(box[0], b[0]), min(box[1], b[1]), max(box[2], b[2]), max(box[3], b[3])}
-		}
 	}
-	box[1], box[3] = max(box[1], -quadkey.MaxLatitude), min(box[3], quadkey.MaxLatitude)
-	d.bounds = box
-	x1, y1 := quadkey.Project(box[0], box[3])
-	x2, y2 := quadkey.Project(box[2], box[1])
-	lon, lat := quadkey.Unproject((x1+x2)/2, (y1+y2)/2)
-	zoom := float64(o.MaxZoom)
-	if size := max(x2-x1, y2-y1); size > 0 {
-		zoom = math.Floor(1 - math.Log2(size))
+	var extent quadkey.Extent
+	if err := r.Extent(ctx, o.Layers, &extent); err != nil {
+		return nil, err
 	}
-	d.center = [3]float64{lon, lat, min(max(zoom, float64(o.MinZoom)), float64(o.MaxZoom))}
+	d.bounds = extent.Bounds() // neither format can cross ±180°
+	lon, lat, zoom := extent.Center(float64(o.MinZoom), float64(o.MaxZoom))
+	d.center = [3]float64{lon, lat, zoom}
 	return d, nil
-}
-
-func regionBounds(ctx context.Context, r *tiles.Reader, l tiles.Selector) ([4]float64, error) {
-	record, err := r.Region(ctx, l.Type, l.ID, false)
-	if err != nil {
-		return [4]float64{}, err
-	}
-	var v struct{ BBox [4]float64 }
-	if err := json.Unmarshal(record, &v); err != nil {
-		return [4]float64{}, fmt.Errorf("record of %s %s: %w", l.Type, l.ID, err)
-	}
-	return v.BBox, nil
 }

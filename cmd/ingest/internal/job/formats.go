@@ -174,6 +174,9 @@ func (r *polygonReader) geopackage(path, layer string) ([]dataset.Source, error)
 		return nil, err
 	}
 	defer f.Close()
+	if f.Note != "" {
+		r.rep.Note(f.Note)
+	}
 	if err := r.run(f.Features(r.ctx), f.Progress, f.Size, "records"); err != nil {
 		return nil, err
 	}

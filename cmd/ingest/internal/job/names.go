@@ -370,7 +370,7 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		}
 		f := names.Feature{
 			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: r.Bounds, Level: level,
-			People: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)), Country: string(cmp.Or(r.ISOA2, r.Country)), Code: string(cmp.Or(r.ISO3166, r.ISOA2)),
+			People: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)), Country: string(cmp.Or(r.ISOA2, r.Country)),
 		}
 		if len(f.Country) != 2 {
 			f.Country = ""
@@ -402,9 +402,14 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level], f.Country); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return strings.EqualFold(p.ID, f.Code) }) {
-			f.Code, r.ISO3166 = "", "" // that of the state around a county
+		// Codes of what is around a region are not its own.
+		if slices.Contains(n.all()[:level], countryType) {
+			r.ISOA2 = ""
 		}
+		if slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return strings.EqualFold(p.ID, string(r.ISO3166)) }) {
+			r.ISO3166 = ""
+		}
+		f.Code = string(cmp.Or(r.ISO3166, r.ISOA2))
 		addCodes(&f, string(r.ISOA2), string(r.ISOA3), string(r.ISO3166), string(r.Postal))
 		if err := n.otherNames(&f, record); err != nil {
 			return err

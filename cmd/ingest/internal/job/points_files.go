@@ -280,7 +280,11 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 		}
 		f.key = in.Key
 		report := func() { j.rep.Progress(Progress{Stage: stage, Done: in.Progress(), Total: in.Size, Unit: "records"}) }
-		if err := read(j.features(f, in.Features(j.ctx), columns), report); err != nil {
+		err = read(j.features(f, in.Features(j.ctx), columns), report)
+		if in.Note != "" && !errors.Is(err, errEnough) {
+			j.rep.Note(in.Note)
+		}
+		if err != nil {
 			return f.named(err)
 		}
 		if f.Path != stdinName {

@@ -31,6 +31,7 @@ import (
 // *tiles.Reader answers it.
 type Boundaries interface {
 	Types() []tiles.TypeMeta
+	Extent(ctx context.Context, layers []tiles.Selector, e *quadkey.Extent) error
 	AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
 	AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
 	AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)

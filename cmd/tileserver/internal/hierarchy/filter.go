@@ -88,7 +88,13 @@ func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool
 			if err != nil {
 				return false, err
 			}
-			is = inCounty(r.ID, p.Country, row.admin2)
+			if is = inCounty(r.ID, p.Country, row.admin2); is == yes { // counties of several states have that code
+				own, err := v.Of(ctx, p)
+				if err != nil {
+					return false, err
+				}
+				is = yesOrNo(slices.ContainsFunc(own, func(o names.Parent) bool { return o.Type == County && o.ID == r.ID }))
+			}
 		}
 		switch {
 		case is == yes:

@@ -241,7 +241,7 @@ func (codes) Feature(context.Context, uint64) (f names.Feature, ok bool, err err
 // the country that it is drawn in.
 func TestFilters(t *testing.T) {
 	list := []places.Place{
-		{Name: "Detroit", Country: "US", Admin1: "MI", Lat: 42.33, Lon: -83.05},
+		{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.33, Lon: -83.05},
 		{Name: "Cayenne", Country: "GF", Lat: 44, Lon: -78},                // drawn as a part of Canada
 		{Name: "Sevastopol", Country: "US", Lat: 44, Lon: -78.5},           // claimed by both
 		{Name: "Lévis", Country: "CA", Admin1: "10", Lat: 44, Lon: -79.01}, // drawn in Ontario
@@ -267,6 +267,12 @@ func TestFilters(t *testing.T) {
 		}{{Country, "us", want.us}, {Country, "ca", want.ca}, {State, "ca-on", want.ontario}, {State, "ca-qc", want.quebec}} {
 			if in, err := v.In(t.Context(), &hit, []names.Parent{{Type: c.typ, ID: c.id}}); err != nil || in != c.want {
 				t.Errorf("%s in %s: %v, %v", hit.Name, c.id, in, err)
+			}
+		}
+		// The code of Wayne County is that of a county of Kentucky too.
+		for id, want := range map[string]bool{"26163": i == 0, "21163": false} {
+			if in, err := v.In(t.Context(), &hit, []names.Parent{{Type: County, ID: id}}); err != nil || in != want {
+				t.Errorf("%s in %s: %v, %v", hit.Name, id, in, err)
 			}
 		}
 		if in, err := v.InCountries(t.Context(), &hit, []string{"CA", "XX"}); err != nil || in != want.ca {

@@ -219,6 +219,15 @@ type boundBoundaries struct {
 
 func (f *boundBoundaries) Types() []tiles.TypeMeta { return f.types }
 
+func (f *boundBoundaries) Extent(_ context.Context, layers []tiles.Selector, e *quadkey.Extent) error {
+	for _, t := range f.types {
+		if slices.ContainsFunc(layers, func(l tiles.Selector) bool { return l.Type == t.Name }) {
+			e.Add(quadkey.Box{West: t.Bounds[0], South: t.Bounds[1], East: t.Bounds[2], North: t.Bounds[3]})
+		}
+	}
+	return nil
+}
+
 func (f *boundBoundaries) EachRegion(context.Context, string, string, bool, func(string, []byte, []byte) error) error {
 	return f.err
 }

@@ -290,7 +290,7 @@ func (s *Room) describeTileset(k *tilesetKind, describe func(t *tileset, of *til
 		if err != nil {
 			return err
 		}
-		t, err := newTileset(&v, set, k, &of, base)
+		t, err := newTileset(c.Request().Context(), &v, set, k, &of, base)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -87,7 +88,7 @@ func (s *Room) getStyle(c echo.Context) error {
 	if web.Matches(r, a.Tag, true) {
 		return s.NotModified(c, a)
 	}
-	style, err := s.makeStyle(&v, set, under, base, name, names)
+	style, err := s.makeStyle(c.Request().Context(), &v, set, under, base, name, names)
 	if err != nil {
 		return err
 	}
@@ -135,8 +136,8 @@ const styleSourceName = "quadrille"
 // that is drawn first. Others lie between counties and urban areas.
 var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake"}
 
-func (s *Room) makeStyle(v *view, set *layerSet, under []shownMap, base, theme string, names bool) (*MapStyle, error) {
-	tiles, err := describe(v, set, base)
+func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, under []shownMap, base, theme string, names bool) (*MapStyle, error) {
+	tiles, err := describe(ctx, v, set, base)
 	if err != nil {
 		return nil, err
 	}

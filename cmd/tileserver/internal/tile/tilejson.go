@@ -1,7 +1,9 @@
 package tile
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"html"
 	"math"
 	"slices"
@@ -109,7 +111,7 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	if pinned {
 		base += v.pinnedPath(set)
 	}
-	doc, err := describe(&v, set, base)
+	doc, err := describe(c.Request().Context(), &v, set, base)
 	if err != nil {
 		return err
 	}
@@ -171,7 +173,7 @@ func pictureFile(q *web.Params) string {
 }
 
 // describe makes the document of a layer set.
-func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
+func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJSON, error) {
 	doc := &TileJSON{
 		TileJSON:     "3.0.0",
 		Name:         set.canonical,
@@ -180,7 +182,12 @@ func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 		VectorLayers: []vectorLayer{},
 		MaxZoom:      dataZoom,
 	}
-	var ext extent
+	var extent quadkey.Extent
+	add := func(b []float64) {
+		if len(b) == 4 {
+			extent.Add(quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]})
+		}
+	}
 	var generations [3]uint64
 	var credits []string
 	if len(set.selectors) > 0 {
@@ -195,15 +202,17 @@ func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 			if !slices.Contains(set.types, t.Name) {
 				continue
 			}
-			ext.add(t.Bounds[:])
 			doc.VectorLayers = append(doc.VectorLayers, regionLayers(t)...)
+		}
+		if err := b.Extent(ctx, set.selectors, &extent); err != nil && !errors.Is(err, tiles.ErrNotFound) {
+			return nil, err
 		}
 	}
 	if set.places {
 		m := v.places.Handle.Manifest()
 		generations[1] = m.Generation
 		credits = catalogue.AppendCredits(credits, m)
-		ext.add(m.Bounds)
+		add(m.Bounds)
 		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
 			ID: placesLayer, collection: placesLayer, Fields: placeFields, Description: "Populated and other places, the most important first", MaxZoom: dataZoom,
 		})
@@ -212,7 +221,7 @@ func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 		m := v.airports.Handle.Manifest()
 		generations[2] = m.Generation
 		credits = catalogue.AppendCredits(credits, m)
-		ext.add(m.Bounds)
+		add(m.Bounds)
 		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
 			ID: airportsLayer, collection: airportsLayer, Fields: airportFields, Description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service", MaxZoom: dataZoom,
 		})
@@ -225,14 +234,16 @@ func describe(v *view, set *layerSet, base string) (*TileJSON, error) {
 		if credit := html.EscapeString(c.Meta().Attribution); credit != "" && !slices.Contains(credits, credit) {
 			credits = append(credits, credit)
 		}
-		ext.add(c.bounds())
+		add(c.bounds())
 		doc.VectorLayers = append(doc.VectorLayers, c.describe())
 		doc.MaxZoom = pointsZoom
 	}
 	// Semantic, and larger after every publication.
 	doc.Version = strconv.FormatUint(generations[0], 10) + "." + strconv.FormatUint(generations[1], 10) + "." + strconv.FormatUint(generations[2], 10)
 	doc.Attribution = strings.Join(credits, " | ")
-	doc.Bounds, doc.Center = ext.bounds(), ext.center()
+	lon, lat, zoom := extent.Center(1, dataZoom)
+	round := func(v float64) float64 { return math.Round(v*1e5) / 1e5 }
+	doc.Bounds, doc.Center = extent.Bounds(), [3]float64{round(lon), round(lat), zoom}
 	return doc, nil
 }
 
@@ -275,60 +286,4 @@ func escapeLayers(list string) string {
 		}
 	}
 	return b.String()
-}
-
-// extent joins bounding boxes into one that does not wrap: TileJSON has no
-// way to say that a box crosses ±180°.
-type extent struct {
-	set bool
-	box quadkey.Box
-}
-
-func (e *extent) add(b []float64) {
-	if len(b) != 4 {
-		return
-	}
-	for _, v := range b {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return
-		}
-	}
-	w, s, east, n := b[0], b[1], b[2], b[3]
-	if w > east {
-		w, east = -180, 180
-	}
-	if !e.set {
-		e.set, e.box = true, quadkey.Box{West: w, South: s, East: east, North: n}
-		return
-	}
-	e.box.West, e.box.South = min(e.box.West, w), min(e.box.South, s)
-	e.box.East, e.box.North = max(e.box.East, east), max(e.box.North, n)
-}
-
-// bounds is west, south, east, north within what tiles can show.
-func (e *extent) bounds() [4]float64 {
-	if !e.set {
-		return [4]float64{-180, -quadkey.MaxLatitude, 180, quadkey.MaxLatitude}
-	}
-	clamp := func(v, limit float64) float64 { return min(max(v, -limit), limit) }
-	return [4]float64{
-		clamp(e.box.West, 180), clamp(e.box.South, quadkey.MaxLatitude),
-		clamp(e.box.East, 180), clamp(e.box.North, quadkey.MaxLatitude),
-	}
-}
-
-// center is the middle of the bounds, and a zoom at which they fill about one
-// screen.
-func (e *extent) center() [3]float64 {
-	b := e.bounds()
-	x1, y1 := quadkey.Project(b[0], b[3])
-	x2, y2 := quadkey.Project(b[2], b[1])
-	lon, lat := quadkey.Unproject((x1+x2)/2, (y1+y2)/2)
-	size := max(x2-x1, y2-y1)
-	zoom := float64(dataZoom)
-	if size > 0 {
-		zoom = min(max(math.Floor(1-math.Log2(size)), 1), dataZoom)
-	}
-	round := func(v float64) float64 { return math.Round(v*1e5) / 1e5 }
-	return [3]float64{round(lon), round(lat), zoom}
 }

@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"context"
 	"slices"
 	"strconv"
 
@@ -86,8 +87,8 @@ func (set *layerSet) deepest(drawn bool) int {
 }
 
 // newTileset describes the tiles of what is tiled, whose layers are in the set.
-func newTileset(v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*tileset, error) {
-	doc, err := describe(v, set, base)
+func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*tileset, error) {
+	doc, err := describe(ctx, v, set, base)
 	if err != nil {
 		return nil, err
 	}

@@ -11,11 +11,11 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
@@ -106,8 +106,10 @@ func (d *reader) document() error {
 		switch string(member) {
 		case "features":
 			collection = true
+			d.s.KeepMembers()
 			return d.s.Array(func(int) error { return d.feature() })
 		case "crs":
+			d.s.KeepMembers()
 			return d.crs()
 		case "coordinates", "geometries":
 			return d.shapeMember(&bare, member)
@@ -444,8 +446,8 @@ func (d *reader) text() (string, error) {
 	return string(b), err
 }
 
-// crs reads the coordinate reference system older GeoJSON may name. RFC 7946
-// knows WGS84 only; NAD83 and ETRS89 agree with it to a metre or so.
+// crs reads the coordinate reference system that older GeoJSON may name, by a name, a code of
+// EPSG or an address. RFC 7946 knows WGS84 only.
 func (d *reader) crs() error {
 	k, err := d.s.Kind()
 	if err != nil {
@@ -460,17 +462,15 @@ func (d *reader) crs() error {
 			return d.s.Skip()
 		}
 		properties, _, err := d.s.Properties()
-		name, _ = properties["name"].(string)
+		for _, key := range []string{"href", "code", "name"} {
+			if value, ok := properties[key]; ok {
+				name = fmt.Sprint(value)
+			}
+		}
 		return err
 	})
-	if err != nil || name == "" {
-		return err
+	if err == nil && name != "" {
+		_, err = crs.Named(name).Take(d.name, "", "out.geojson")
 	}
-	for _, ok := range []string{"CRS84", "CRS83", "4326", "4269", "4258", "WGS84", "WGS 84"} {
-		if strings.HasSuffix(strings.ToUpper(name), ok) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s: coordinates are in %s; convert them to longitude and latitude first (ogr2ogr -t_srs EPSG:4326 out.geojson %s)",
-		d.name, source.Excerpt(name), d.name)
+	return err
 }

@@ -232,6 +232,17 @@ func TestIDsAndProperties(t *testing.T) {
 	}
 }
 
+// What is read behind the properties of a single feature leaves them as they are.
+func TestPropertiesBeforeOthers(t *testing.T) {
+	other := `{"type":"Feature","properties":{"c":"zzzzzzzz","d":[9,9,9,9]},"geometry":null}`
+	r := read(`{"type":"Feature","properties":{"a":"first","b":[1,2,3]},"geometry":{"type":"Polygon","coordinates":[` + square + `]},
+"crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:OGC:1.3:CRS84"}},"features":[` + other + `]}`)
+	want := map[string]any{"a": "first", "b": json.RawMessage(`[1,2,3]`)}
+	if len(r.features) != 1 || r.err != nil || !cmp.Equal(r.features[0].Properties, want) {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestStoppingEarly(t *testing.T) {
 	text := collection(feature(`null`), feature(`null`), feature(`null`))
 	n := 0

@@ -19,6 +19,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/internal/sqlitefile"
 )
 
@@ -41,6 +42,8 @@ type File struct {
 	Key string
 	// Size is the number of rows, the measure of Progress.
 	Size int64
+	// Note is as in shapefile.File.
+	Note string
 
 	name    string // of the file, for messages
 	db      *sql.DB
@@ -119,7 +122,7 @@ func (f *File) find(ctx context.Context) error {
 		}
 	}
 	rows, err := f.conn.QueryContext(ctx, `SELECT c.table_name, g.column_name, g.geometry_type_name, g.srs_id
-		FROM gpkg_contents c JOIN gpkg_geometry_columns g ON g.table_name = c.table_name
+		FROM gpkg_contents c JOIN gpkg_geometry_columns g ON g.table_name = c.table_name COLLATE NOCASE
 		WHERE c.data_type = 'features' ORDER BY c.table_name LIMIT ?`, maxLayers)
 	if err != nil {
 		return f.fail(err)
@@ -136,7 +139,7 @@ func (f *File) find(ctx context.Context) error {
 			return f.fail(err)
 		}
 		all = append(all, l)
-		if f.Layer == l.name || f.Layer == "" && slices.Contains(f.kind.declared, strings.ToUpper(l.kind)) {
+		if f.Layer != "" && strings.EqualFold(f.Layer, l.name) || f.Layer == "" && slices.Contains(f.kind.declared, strings.ToUpper(l.kind)) {
 			usable = append(usable, l)
 		}
 	}
@@ -177,29 +180,32 @@ func (f *File) isTable(ctx context.Context, name string) error {
 	return nil
 }
 
-// systems are the codes of EPSG whose longitudes and latitudes are taken as
-// WGS84's: WGS84 itself, in two and three dimensions, NAD83, which differs from
-// it by less than two metres, and ETRS89, by less than one. Whatever the order
-// EPSG gives their axes, a GeoPackage has longitude first.
-var systems = []int64{4326, 4979, 4269, 4258}
-
-// IsDegrees reports whether coordinates of that code of EPSG are taken as WGS84's.
-func IsDegrees(code int64) bool { return slices.Contains(systems, code) }
-
+// checkSystem judges the system by its code of EPSG, as GDAL does, or else by the texts that
+// describe it. The second text is there for systems that the first cannot describe.
 func (f *File) checkSystem(ctx context.Context) error {
 	var name, organization string
 	var code int64
-	err := f.conn.QueryRowContext(ctx, `SELECT srs_name, organization, organization_coordsys_id FROM gpkg_spatial_ref_sys WHERE srs_id = ?`, f.srs).Scan(&name, &organization, &code)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("%s: %s names coordinate system %d, which it does not describe; repair it with: ogr2ogr -a_srs EPSG:4326 out.gpkg %s", f.name, source.Excerpt(f.Layer), f.srs, f.name)
-	} else if err != nil {
+	var texts [2]string
+	system := crs.System{Kind: crs.Unknown, Name: fmt.Sprintf("coordinate system %d, which it does not describe", f.srs)}
+	// SQLite takes a quoted name that is no column's as text.
+	err := f.conn.QueryRowContext(ctx, `SELECT srs_name, organization, organization_coordsys_id, substr(definition, 1, ?2), substr("definition_12_063", 1, ?2)
+		FROM gpkg_spatial_ref_sys WHERE srs_id = ?1`, f.srs, maxText).Scan(&name, &organization, &code, &texts[0], &texts[1])
+	switch {
+	case err == nil:
+		if strings.EqualFold(organization, "EPSG") {
+			system = crs.Code(code)
+		}
+		system.Name = fmt.Sprintf("%s (%s:%d)", source.Excerpt(name), source.Excerpt(organization), code)
+		for _, text := range texts {
+			if s := crs.WellKnownText(text); system.Kind >= crs.Other && s.Kind != crs.Unknown {
+				system = s
+			}
+		}
+	case !errors.Is(err, sql.ErrNoRows):
 		return f.fail(err)
 	}
-	if strings.EqualFold(organization, "EPSG") && IsDegrees(code) {
-		return nil
-	}
-	return fmt.Errorf("%s: coordinates of %s are in %s (%s:%d); convert them to longitude and latitude first (ogr2ogr -t_srs EPSG:4326 out.gpkg %s)",
-		f.name, source.Excerpt(f.Layer), source.Excerpt(name), source.Excerpt(organization), code, f.name)
+	f.Note, err = system.Take(f.name, f.name+" "+source.Excerpt(f.Layer), "out.gpkg")
+	return err
 }
 
 func (f *File) readColumns(ctx context.Context) error {

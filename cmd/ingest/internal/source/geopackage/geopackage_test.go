@@ -290,6 +290,55 @@ func TestRefusesWholeFiles(t *testing.T) {
 	}
 }
 
+// A system is judged by its code, or by one of the texts that describe it, and what is not WGS84
+// itself is told.
+func TestSystems(t *testing.T) {
+	const (
+		crs84 = `GEOGCS["WGS 84 (CRS84)",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]]`
+		gda94 = `GEOGCS["GDA94",DATUM["Geocentric_Datum_of_Australia_1994",SPHEROID["GRS 1980",6378137,298.257222101]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]]`
+		utm   = `PROJCS["UTM 33N",` + gda94 + `,UNIT["metre",1]]`
+	)
+	for name, tc := range map[string]struct{ organization, definition, second, note, err string }{
+		"as GDAL writes it":     {"'NONE', 100000", crs84, "", "", ""},
+		"told by the second":    {"'NONE', 100001", "undefined", crs84, "", ""},
+		"only near":             {"'NONE', 100002", gda94, "", `coordinates are in "GDA94" and taken as WGS84`, ""},
+		"by its code":           {"'EPSG', 4283", "undefined", "", `coordinates are in "theirs" ("EPSG":4283) and taken as WGS84`, ""},
+		"of a code of 3D":       {"'EPSG', 4939", "undefined", gda94, `coordinates are in "GDA94" and taken as WGS84`, ""},
+		"projected":             {"'NONE', 100003", utm, "", "", `"UTM 33N"; convert them to longitude and latitude (WGS84) first (ogr2ogr -t_srs EPSG:4326 out.gpkg `},
+		"undefined":             {"'GDAL', 99999", `LOCAL_CS["Undefined SRS"]`, "", "", `no known system: "theirs" ("GDAL":99999); if they are longitudes and latitudes (WGS84), say so first (ogr2ogr -a_srs EPSG:4326 out.gpkg `},
+		"far on this ellipsoid": {"'EPSG', 4121", strings.Replace(gda94, "Geocentric_Datum_of_Australia_1994", "Greek_Geodetic_Reference_System_1987", 1), "", "", `"GDA94", on a datum of its own; convert`},
+	} {
+		script := schema + layer("districts", "POLYGON", 7)
+		if tc.second != "" {
+			script += `ALTER TABLE gpkg_spatial_ref_sys ADD definition_12_063 TEXT NOT NULL DEFAULT 'undefined';`
+		}
+		script += fmt.Sprintf("INSERT INTO gpkg_spatial_ref_sys (srs_name, srs_id, organization, organization_coordsys_id, definition) VALUES ('theirs', 7, %s, '%s');", tc.organization, tc.definition)
+		if tc.second != "" {
+			script += "UPDATE gpkg_spatial_ref_sys SET definition_12_063 = '" + tc.second + "' WHERE srs_id = 7;"
+		}
+		f, err := geopackage.Open(t.Context(), database(t, script), "")
+		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil && (tc.note == "" && f.Note != "" || !strings.Contains(f.Note, tc.note)) {
+			t.Errorf("%s: note %q", name, f.Note)
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
+}
+
+// Names of tables are compared without case, as SQLite does.
+func TestCaseOfNames(t *testing.T) {
+	path := database(t, schema+layer("districts", "POLYGON", 4326)+"UPDATE gpkg_geometry_columns SET table_name = 'DISTRICTS', column_name = 'GEOM';", blob(1, 4326, binaryOf(t, orb.Polygon{ring(0, 0, 1, 1)})))
+	for _, name := range []string{"", "districts", "Districts"} {
+		if features, bad, err := read(path, name); err != nil || bad != nil || len(features) != 1 {
+			t.Errorf("%q: %v %v %v", name, features, bad, err)
+		}
+	}
+}
+
 func TestTruncated(t *testing.T) {
 	var blobs [][]byte
 	for range 200 {

@@ -30,7 +30,8 @@ const (
 )
 
 // Members reads the members of an object, each as it is spelt. Those that are too many or too
-// long are lost. Any other value has none. They are valid until the next call.
+// long are lost. Any other value has none. They are valid until the next call, or for good
+// after KeepMembers.
 func (s *Scanner) Members() (members []source.Member, lost source.Lost, err error) {
 	if k, err := s.Kind(); err != nil {
 		return nil, lost, err
@@ -65,6 +66,9 @@ func (s *Scanner) Members() (members []source.Member, lost source.Lost, err erro
 	s.members, s.values = members, values
 	return members, lost, err
 }
+
+// KeepMembers leaves the last Members valid whatever is read further.
+func (s *Scanner) KeepMembers() { s.members, s.values = nil, nil }
 
 // Decode returns the values of members: string, int64 for a number written without fraction
 // or exponent that fits, float64 for other numbers, bool, and as json.RawMessage lists, objects and whole

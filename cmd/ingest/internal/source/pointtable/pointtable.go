@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/delimited"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/internal/bom"
@@ -135,10 +136,13 @@ type Table struct {
 	prefixes [][]byte // of the members of the properties; nil: no property
 	id       int      // -1: none
 	lat, lon int
-	told     string // Order
+	told     string     // Order
+	srid     int64      // the last that a position had
+	system   crs.System // of srid
 	// geometries reads those of GeoJSON in a column.
 	geometries geojson.Geometries
-	size       int // of the properties of the row before
+	size       int    // of the properties of the row before
+	systemNote string // on the first that is not WGS84 itself
 }
 
 // New returns a reader of the table in r. Errors and bad rows bear the name. Columns
@@ -227,6 +231,9 @@ func (t *Table) Notes() (notes []string) {
 		if seen.Count > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d rows %s, the first in line %d", t.name, seen.Count, seen.what, seen.Line))
 		}
+	}
+	if t.systemNote != "" {
+		notes = append(notes, t.systemNote)
 	}
 	return notes
 }

@@ -174,6 +174,20 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// Positions in a system that is nearly WGS84 are taken, and it is told once.
+func TestSystems(t *testing.T) {
+	table := pointtable.New(bufio.NewReader(strings.NewReader("wkt\nSRID=4326;POINT(1 2)\nSRID=0;POINT(1 2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", pointtable.Columns{})
+	n := 0
+	for _, err := range table.Points() {
+		if err == nil {
+			n++
+		}
+	}
+	if want := []string{"f: coordinates are in EPSG:4283 and taken as WGS84, from which they differ by a few metres at most"}; n != 5 || !slices.Equal(table.Notes(), want) {
+		t.Errorf("%d points, %q", n, table.Notes())
+	}
+}
+
 func FuzzTable(f *testing.F) {
 	f.Add("id,lat,lon,a\nx,1,2,\"y\nz\"\n")
 	f.Add("wkt\ta\nPOINT(1 2)\t\nSRID=4326;POINT Z (1 2 3)\tx\nPOINT\n")

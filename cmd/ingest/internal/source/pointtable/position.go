@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geopackage"
 )
 
@@ -33,11 +34,11 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 	case len(text) >= 2*21 && text[0] == '0' && isHex(text):
 		binary, _ := hex.AppendDecode(nil, text)
 		at, srid, why, what := geopackage.Point(binary)
-		if p.Lon, p.Lat, reason, detail = at[0], at[1], why, what; !geopackage.IsDegrees(int64(srid)) && srid != 0 {
+		if p.Lon, p.Lat, reason, detail = at[0], at[1], why, what; !t.inDegrees(int64(srid)) {
 			reason, detail = ReasonSystem, source.Excerpt(text)
 		}
 	case coded && len(system) > 5 && bytes.EqualFold(system[:5], []byte("SRID=")):
-		if srid, ok := source.Decimal(system[5:], 1<<31); !ok || !geopackage.IsDegrees(int64(srid)) && srid != 0 {
+		if srid, ok := source.Decimal(system[5:], 1<<31); !ok || !t.inDegrees(int64(srid)) {
 			return t.in.Bad(ReasonSystem, source.Excerpt(text))
 		}
 		return t.wellKnownText(shape, p)
@@ -47,6 +48,17 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 		return t.pair(text, p)
 	}
 	return t.in.Bad(reason, detail)
+}
+
+// inDegrees is whether positions of that code of EPSG are taken; 0 is none.
+func (t *Table) inDegrees(srid int64) bool {
+	if srid != t.srid {
+		t.srid, t.system = srid, crs.Code(srid)
+		if t.systemNote == "" {
+			t.systemNote, _ = t.system.Take(t.name, "", "")
+		}
+	}
+	return srid == 0 || t.system.Kind < crs.Other
 }
 
 func isHex(text []byte) bool {

@@ -17,9 +17,10 @@ const maxTests = 1 << 28
 
 // assemble makes polygons of rings. A shapefile says by its direction alone
 // what a ring is: clockwise an outer ring, the other way a hole in the outer
-// ring it lies in. Real files hold rings of the wrong direction; where a hole
-// lies in no outer ring, the directions of the feature are not believed, and a
-// ring is a hole when an odd number of others is around it.
+// ring it lies in. A hole that sticks out of its outer ring belongs to the one
+// that holds most of it. Real files hold rings of the wrong direction: a hole
+// in no outer ring is not believed to be one. It and the rings within it are
+// holes where an odd number of others is around them.
 func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	for _, p := range points {
 		if _, reason, detail := source.Place(p[0], p[1]); reason != "" {
@@ -55,81 +56,59 @@ func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	}
 }
 
+// sliver is the share of a hole that an outer ring holds by rounding if it lies beside it.
+const sliver = 1. / 32
+
 // nest groups the rings into polygons, in the order of their outer rings. It
 // returns false when that takes more tests than given.
 func (g *shape) nest(rings []ring, tests int) bool {
-	holes := make([][]*ring, len(rings)) // by outer ring
-	hole := make([]bool, len(rings))
-	outer := false
+	holes := make([][]ring, len(rings)) // by outer ring
+	var outer []int
+	var odd []ring
 	for i := range rings {
 		r := &rings[i]
-		if r.area > 0 {
-			outer = true
-			continue
-		}
-		if r.area == 0 {
-			// It runs in no direction, as an even bow-tie does.
-			if depth, ok := depthOf(r, rings, &tests); !ok {
-				return false
-			} else if depth%2 == 0 {
+		in, most := -1, sliver
+		for j := 0; j < len(rings) && r.area <= 0; j++ {
+			s := &rings[j]
+			// A ring of no area, as an even bow-tie is, runs in no direction: what is around it tells.
+			if tests--; s.area <= -r.area && (r.area < 0 || s.area == 0) {
 				continue
 			}
-		}
-		in := -1 // the smallest outer ring around it
-		for j := range rings {
-			s := &rings[j]
-			if s.area <= math.Abs(r.area) || in >= 0 && s.area >= rings[in].area {
-				tests--
-			} else if inside, ok := s.contains(r, &tests); !ok {
-				return false
-			} else if inside {
-				in = j
+			// The smallest of those that hold it, or the one that holds most.
+			share := min(s.share(r, &tests), 0.5)
+			if share > most || share == most && in >= 0 && math.Abs(s.area) < math.Abs(rings[in].area) {
+				in, most = j, share
 			}
 			if tests < 0 {
 				return false
 			}
 		}
 		switch {
-		case in >= 0:
-			holes[in], hole[i] = append(holes[in], r), true
-		case r.area < 0 && len(rings) > 1:
-			if !outer {
-				outer = slices.ContainsFunc(rings, func(r ring) bool { return r.area > 0 })
-			}
-			if outer { // otherwise all are the wrong way, which is a custom
-				source.AddRepair(&g.repair, source.Rewound)
-			}
-			return g.nestByDepth(rings, &tests)
+		case in >= 0 && rings[in].area > 0:
+			holes[in] = append(holes[in], *r)
+		case r.area < 0:
+			odd = append(odd, *r)
+		default:
+			outer = append(outer, i)
 		}
 	}
-	for i := range rings {
-		if hole[i] {
+	if len(odd) > 0 && len(outer) > 0 { // otherwise all are the wrong way, which is a custom
+		source.AddRepair(&g.repair, source.Rewound)
+	}
+	astray := len(odd)
+	for _, i := range outer {
+		r := &rings[i]
+		if slices.ContainsFunc(odd[:astray], func(o ring) bool { return o.share(r, &tests) > 0.5 }) {
+			odd = append(append(odd, *r), holes[i]...)
 			continue
 		}
-		p := orb.Polygon{rings[i].points}
+		p := orb.Polygon{r.points}
 		for _, h := range holes[i] {
 			p = append(p, h.points)
 		}
 		g.polygons = append(g.polygons, p)
 	}
-	return true
-}
-
-// depthOf counts the rings of any area that a ring lies in.
-func depthOf(r *ring, rings []ring, tests *int) (depth int, ok bool) {
-	for i := range rings {
-		if rings[i].area == 0 {
-			continue
-		}
-		inside, ok := rings[i].contains(r, tests)
-		if !ok {
-			return 0, false
-		}
-		if inside {
-			depth++
-		}
-	}
-	return depth, true
+	return g.nestByDepth(odd, &tests)
 }
 
 // nestByDepth tells outer rings from holes by how many rings they lie in.
@@ -143,13 +122,12 @@ func (g *shape) nestByDepth(rings []ring, tests *int) bool {
 	for i := range rings {
 		r, parent := &rings[i], -1
 		for j := i - 1; j >= 0 && parent < 0; j-- { // the smallest that holds it
-			inside, ok := rings[j].contains(r, tests)
-			if !ok {
-				return false
-			}
-			if inside {
+			if rings[j].share(r, tests) > 0.5 {
 				parent = j
 			}
+		}
+		if *tests < 0 {
+			return false
 		}
 		if parent >= 0 {
 			depth[i] = depth[parent] + 1
@@ -161,7 +139,7 @@ func (g *shape) nestByDepth(rings []ring, tests *int) bool {
 			g.polygons = append(g.polygons, orb.Polygon{r.points})
 		}
 	}
-	return true
+	return *tests >= 0
 }
 
 // ring is a ring with what nesting needs of it, in longitudes that run on
@@ -173,6 +151,8 @@ type ring struct {
 	area   float64   // positive when clockwise, north up
 	edges  []edge    // by their lower end, made when first needed
 	reach  []float64 // the highest upper end of a subtree of edges
+
+	crossed []float64 // reused
 }
 
 type edge struct{ a, b orb.Point } // a is the lower
@@ -193,45 +173,34 @@ func newRing(points orb.Ring, unroll func(orb.Ring) orb.Ring) ring {
 	return r
 }
 
-// contains is whether another ring lies in this one, by the first of its
-// vertices that is not on the border. tests is what may still be looked at; it
-// returns ok false when that is used up.
-func (r *ring) contains(o *ring, tests *int) (inside, ok bool) {
+// share is how much of the area of another ring lies in this one, from 0 to 1, measured along
+// lines of latitude: a few, or two if these agree that all does or nothing. tests is what may
+// still be looked at; once that is used up, the share is 0.
+func (r *ring) share(o *ring, tests *int) float64 {
+	const lines, golden = 8, 0.618
+	var both, all float64
 	for _, shift := range [3]float64{0, -360, 360} {
-		*tests--
-		if o.box.Min[0]+shift < r.box.Min[0] || o.box.Max[0]+shift > r.box.Max[0] ||
-			o.box.Min[1] < r.box.Min[1] || o.box.Max[1] > r.box.Max[1] {
+		west, east := o.box.Min[0]+shift, o.box.Max[0]+shift
+		if *tests--; west >= r.box.Max[0] || east <= r.box.Min[0] || o.box.Min[1] >= r.box.Max[1] || o.box.Max[1] <= r.box.Min[1] {
 			continue
 		}
-		r.index()
-		for i, p := range o.flat {
-			at, n := r.side(orb.Point{p[0] + shift, p[1]})
-			if *tests -= n; *tests < 0 {
-				return false, false
+		all = 0
+		for i := 0; i < lines && (i < 2 || both > 0 && both < all*(1-1e-9)); i++ {
+			_, part := math.Modf(0.5 + golden*float64(i))
+			y := o.box.Min[1] + part*(o.box.Max[1]-o.box.Min[1])
+			inner, outer := o.crossings(y, math.Inf(-1), math.Inf(1), tests), r.crossings(y, west, east, tests)
+			for a := 0; a+1 < len(inner); a += 2 {
+				all += inner[a+1] - inner[a]
+				for b := 0; b+1 < len(outer); b += 2 {
+					both += max(0, min(inner[a+1]+shift, outer[b+1])-max(inner[a]+shift, outer[b]))
+				}
 			}
-			if at != 0 {
-				if at > 0 {
-					return true, true
-				}
-				break
-			}
-			// A ring that touches this one with all its vertices lies inside
-			// if the middle of an edge does.
-			if i+1 < len(o.flat) {
-				q := o.flat[i+1]
-				at, n = r.side(orb.Point{(p[0]+q[0])/2 + shift, (p[1] + q[1]) / 2})
-				if *tests -= n; *tests < 0 {
-					return false, false
-				}
-				if at > 0 {
-					return true, true
-				} else if at < 0 {
-					break
-				}
+			if *tests -= len(inner) * len(outer) / 4; *tests < 0 {
+				return 0
 			}
 		}
 	}
-	return false, *tests >= 0
+	return both / max(all, math.SmallestNonzeroFloat64)
 }
 
 // index sorts the edges by their lower ends, and notes of every range a binary
@@ -263,42 +232,42 @@ func (r *ring) index() {
 	build(0, len(r.edges))
 }
 
-// side is 1 when a point lies inside, -1 when outside and 0 when on the border,
-// by the even-odd rule; n is how many edges were looked at.
-func (r *ring) side(p orb.Point) (at, n int) {
-	odd, on := false, false
+// crossings are where the ring enters and leaves a line of latitude between two longitudes, in
+// order, by the even-odd rule. They last until the next call.
+func (r *ring) crossings(y, west, east float64, tests *int) []float64 {
+	r.index()
+	r.crossed = r.crossed[:0]
+	inside := false // at the western end
 	var walk func(lo, hi int)
 	walk = func(lo, hi int) {
-		for lo < hi && !on {
+		for lo < hi {
 			mid := (lo + hi) / 2
-			n++
-			if r.reach[mid] < p[1] {
+			if *tests--; r.reach[mid] <= y || *tests < 0 {
 				return
 			}
-			if lo < mid {
-				walk(lo, mid)
-			}
+			walk(lo, mid)
 			e := r.edges[mid]
-			if e.a[1] > p[1] {
+			if e.a[1] > y {
 				return // as are all behind it
 			}
-			if e.b[1] >= p[1] {
-				switch cross := (e.b[0]-e.a[0])*(p[1]-e.a[1]) - (p[0]-e.a[0])*(e.b[1]-e.a[1]); {
-				case cross == 0 && min(e.a[0], e.b[0]) <= p[0] && p[0] <= max(e.a[0], e.b[0]):
-					on = true
-				case e.a[1] <= p[1] && p[1] < e.b[1] && cross > 0:
-					odd = !odd
+			if e.b[1] > y {
+				switch x := e.a[0] + (y-e.a[1])/(e.b[1]-e.a[1])*(e.b[0]-e.a[0]); {
+				case x <= west:
+					inside = !inside
+				case x < east:
+					r.crossed = append(r.crossed, x)
 				}
 			}
 			lo = mid + 1
 		}
 	}
 	walk(0, len(r.edges))
-	switch {
-	case on:
-		return 0, n
-	case odd:
-		return 1, n
+	if inside {
+		r.crossed = append(r.crossed, west)
 	}
-	return -1, n
+	slices.Sort(r.crossed)
+	if len(r.crossed)%2 == 1 {
+		r.crossed = append(r.crossed, east)
+	}
+	return r.crossed
 }

@@ -1,11 +1,70 @@
 package shapefile
 
 import (
+	"math"
 	"slices"
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/planar"
+	"pgregory.net/rapid"
 )
+
+// Holes along the border of their shells stay holes of them when coordinates are rounded, so that
+// areas are kept.
+func TestHolesKeepTheirShells(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fraction := func(from, to float64) float64 { return rapid.Float64Range(from, to).Draw(t, "fraction") }
+		between := func(a, b orb.Point, share float64) orb.Point {
+			return orb.Point{a[0] + share*(b[0]-a[0]), a[1] + share*(b[1]-a[1])}
+		}
+		round := func(r orb.Ring, area float64) orb.Ring { // and make it run that way
+			for i, p := range r {
+				r[i] = orb.Point{math.Round(p[0]*1e6) / 1e6, math.Round(p[1]*1e6) / 1e6}
+			}
+			if r = append(r, r[0]); planar.Area(r) > 0 == (area > 0) { // planar: anticlockwise is positive
+				slices.Reverse(r)
+			}
+			return r
+		}
+		var all []ring
+		areas := map[orb.Point]float64{} // by the first point of a shell
+		for i := range rapid.IntRange(1, 4).Draw(t, "shells") {
+			middle := orb.Point{3*float64(i) - 6, fraction(-1, 1)}
+			shell := make(orb.Ring, rapid.IntRange(4, 12).Draw(t, "corners"))
+			for k := range shell {
+				sin, cos := math.Sincos(2 * math.Pi * float64(k) / float64(len(shell)))
+				radius := fraction(0.5, 1.4)
+				shell[k] = orb.Point{middle[0] + radius*cos, middle[1] + radius*sin}
+			}
+			var holes []orb.Ring
+			for k := 0; k+1 < len(shell); k += 2 { // one on every second side
+				a, b := shell[k], shell[k+1]
+				holes = append(holes, round(orb.Ring{between(a, b, fraction(0.1, 0.4)), between(a, b, fraction(0.6, 0.9)), between(middle, between(a, b, 0.5), fraction(0.2, 0.8))}, -1))
+			}
+			shell = round(shell, 1)
+			all = append(all, newRing(shell, nil))
+			areas[shell[0]] = math.Abs(planar.Area(shell))
+			for _, h := range holes {
+				all = append(all, newRing(h, nil))
+				areas[shell[0]] -= math.Abs(planar.Area(h))
+			}
+		}
+		var g shape
+		if !g.nest(rapid.Permutation(all).Draw(t, "order"), maxTests) || g.repair != "" || len(g.polygons) != len(areas) {
+			t.Fatalf("%d polygons, not %d; %q", len(g.polygons), len(areas), g.repair)
+		}
+		for _, p := range g.polygons {
+			got := math.Abs(planar.Area(p[0]))
+			for _, h := range p[1:] {
+				got -= math.Abs(planar.Area(h))
+			}
+			if want := areas[p[0][0]]; math.Abs(got-want) > 1e-9 {
+				t.Errorf("area %v, want %v", got, want)
+			}
+		}
+	})
+}
 
 // A ring whose every hole must be compared with every edge is given up in time.
 func TestNestingIsBounded(t *testing.T) {

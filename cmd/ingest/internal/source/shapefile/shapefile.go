@@ -25,6 +25,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/internal/bom"
 )
 
@@ -98,8 +99,8 @@ func firstBytes(name string) (string, error) {
 // parts opens what a shapefile is made of, by extension: ".shp". The second
 // result is false when there is no such part.
 type parts struct {
-	shape string // name of the .shp, for messages
-	open  func(ext string) (r io.ReadCloser, size int64, ok bool, err error)
+	gdal string // what GDAL calls the .shp
+	open func(ext string) (r io.ReadCloser, size int64, ok bool, err error)
 }
 
 func (f *File) onDisk(layer string) (*parts, error) {
@@ -162,7 +163,7 @@ func (f *File) inArchive(layer string) (*parts, error) {
 		return nil, fmt.Errorf("%s: zip archive of %d shapefiles, %q; choose one as %s#%s", f.name, len(found), short(names), f.name, names[0])
 	}
 	base := strings.TrimSuffix(found[0].Name, path.Ext(found[0].Name))
-	return &parts{f.name + "#" + path.Base(base), func(ext string) (io.ReadCloser, int64, bool, error) {
+	return &parts{"/vsizip/" + f.name + "/" + found[0].Name, func(ext string) (io.ReadCloser, int64, bool, error) {
 		var member *zip.File
 		for _, m := range a.Members {
 			if !strings.EqualFold(path.Ext(m.Name), ext) || strings.TrimSuffix(m.Name, path.Ext(m.Name)) != base {
@@ -233,8 +234,8 @@ func (f *File) begin(p *parts) error {
 	}
 	if system == "" {
 		f.Note = f.name + ": has no .prj, so its coordinates are taken as longitude and latitude (WGS84)"
-	} else if err := checkSystem(system); err != nil {
-		return fmt.Errorf("%s: %w (ogr2ogr -t_srs EPSG:4326 out.shp %s)", f.name, err, f.name)
+	} else if f.Note, err = crs.WellKnownText(system).Take(f.name, p.gdal, "out.shp"); err != nil {
+		return err
 	}
 	page, err := text(".cpg")
 	if err != nil {

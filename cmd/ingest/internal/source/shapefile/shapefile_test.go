@@ -3,6 +3,7 @@ package shapefile_test
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/wkt"
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/shapefile"
@@ -110,39 +112,45 @@ func TestShapes(t *testing.T) {
 		want    orb.Geometry
 		note    string // repair, or bad record
 	}{
-		"with heights":                    {typed(15, box(0, 0, 1, 1)), orb.Polygon{box(0, 0, 1, 1)}, ""},
-		"with measures":                   {typed(25, box(0, 0, 1, 1)), orb.Polygon{box(0, 0, 1, 1)}, ""},
-		"hole before its shell":           {record(hole(1, 1, 2, 2), box(0, 0, 4, 4)), orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 2, 2)}, ""},
-		"hole of the second shell":        {record(box(9, 0, 10, 1), box(0, 0, 4, 4), hole(1, 1, 2, 2)), multi(orb.Polygon{box(9, 0, 10, 1)}, orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 2, 2)}), ""},
-		"island in a lake":                {record(box(0, 0, 9, 9), hole(1, 1, 8, 8), box(2, 2, 7, 7), hole(3, 3, 4, 4)), multi(orb.Polygon{box(0, 0, 9, 9), hole(1, 1, 8, 8)}, orb.Polygon{box(2, 2, 7, 7), hole(3, 3, 4, 4)}), ""},
-		"hole with its shell's corner":    {record(box(0, 0, 9, 9), hole(0, 0, 1, 1)), orb.Polygon{box(0, 0, 9, 9), hole(0, 0, 1, 1)}, ""},
-		"hole touching with all corners":  {record(box(0, 0, 2, 2), orb.Ring{{1, 0}, {2, 1}, {1, 2}, {0, 1}, {1, 0}}), orb.Polygon{box(0, 0, 2, 2), {{1, 0}, {2, 1}, {1, 2}, {0, 1}, {1, 0}}}, ""},
-		"hole outside":                    {record(box(0, 0, 1, 1), hole(5, 5, 6, 6)), multi(orb.Polygon{box(0, 0, 1, 1)}, orb.Polygon{hole(5, 5, 6, 6)}), source.Rewound},
-		"hole around its shell":           {record(box(1, 1, 2, 2), hole(0, 0, 4, 4)), orb.Polygon{hole(0, 0, 4, 4), box(1, 1, 2, 2)}, source.Rewound},
-		"one ring the wrong way":          {record(hole(0, 0, 1, 1)), orb.Polygon{hole(0, 0, 1, 1)}, ""},
-		"all the wrong way":               {record(hole(0, 0, 9, 9), box(1, 1, 8, 8), hole(2, 2, 3, 3)), multi(orb.Polygon{hole(0, 0, 9, 9), box(1, 1, 8, 8)}, orb.Polygon{hole(2, 2, 3, 3)}), source.Rewound},
-		"none clockwise, nested":          {record(hole(20, 0, 21, 1), hole(0, 0, 9, 9), hole(1, 1, 8, 8), hole(2, 2, 3, 3)), multi(orb.Polygon{hole(0, 0, 9, 9), hole(1, 1, 8, 8)}, orb.Polygon{hole(20, 0, 21, 1)}, orb.Polygon{hole(2, 2, 3, 3)}), ""},
-		"open":                            {record(open), orb.Polygon{append(open[:4:4], orb.Point{0, 0})}, source.Closed},
-		"crossing itself":                 {record(bowTie), orb.Polygon{bowTie}, ""},
-		"crossing itself, beside another": {record(box(5, 5, 6, 6), bowTie), multi(orb.Polygon{box(5, 5, 6, 6)}, orb.Polygon{bowTie}), ""},
-		"crossing itself, in another":     {record(bowTie, box(-1, -1, 6, 6)), orb.Polygon{box(-1, -1, 6, 6), bowTie}, ""},
-		"a flat ring left out":            {record(box(0, 0, 1, 1), orb.Ring{{0, 0}, {1, 1}, {0, 0}}), orb.Polygon{box(0, 0, 1, 1)}, ""},
-		"across the antimeridian":         {record(orb.Ring{{179, 0}, {179, 4}, {-177, 4}, {-177, 0}, {179, 0}}, orb.Ring{{-179, 1}, {-178, 1}, {-178, 2}, {-179, 2}, {-179, 1}}), orb.Polygon{{{179, 0}, {179, 4}, {-177, 4}, {-177, 0}, {179, 0}}, {{-179, 1}, {-178, 1}, {-178, 2}, {-179, 2}, {-179, 1}}}, ""},
-		"beyond 180":                      {record(box(179, 0, 182, 1)), orb.Polygon{{{179, 0}, {179, 1}, {182, 1}, {182, 0}, {179, 0}}}, ""},
-		"wider than half the globe":       {record(box(-100, 0, 100, 4), hole(-99, 1, 99, 3)), orb.Polygon{box(-100, 0, 100, 4), hole(-99, 1, 99, 3)}, ""},
-		"null":                            {null, nil, "1: no geometry"},
-		"no rings":                        {record(), nil, "1: no geometry no rings"},
-		"a point among polygons":          {append([]byte{1, 0, 0, 0}, make([]byte, 16)...), nil, "1: geometry is not a polygon shape type 1"},
-		"only flat rings":                 {record(orb.Ring{{0, 0}, {1, 1}, {0, 0}}), nil, "1: rings of fewer than four points"},
-		"not a number":                    {record(orb.Ring{{0, 0}, {nan, 1}, {1, 1}, {0, 0}}), nil, "1: coordinate is not a number [NaN, 1]"},
-		"infinite":                        {record(orb.Ring{{0, 0}, {math.Inf(1), 1}, {1, 1}, {0, 0}}), nil, "1: coordinate is not a number [+Inf, 1]"},
-		"no data":                         {record(orb.Ring{{0, 0}, {-1e39, 1}, {1, 1}, {0, 0}}), nil, "1: coordinate outside the world; degrees expected, longitude first [-1e+39, 1]"},
-		"metres":                          {record(box(500000, 4649776, 500100, 4649876)), nil, "1: coordinate outside the world; degrees expected, longitude first [500000, 4649776]"},
-		"cut short":                       {record(box(0, 0, 1, 1))[:60], nil, "1: record is damaged 1 rings of 5 points in 60 bytes"},
-		"cut in its head":                 {record(box(0, 0, 1, 1))[:40], nil, "1: record is damaged polygon of 40 bytes"},
-		"too many points":                 {many, nil, "1: too many vertices 2147483648"},
-		"too many rings":                  {rings, nil, "1: record is damaged 2147483648 rings of 5 points in 128 bytes"},
-		"rings out of order":              {back, nil, "1: record is damaged rings do not follow each other"},
+		"with heights":                           {typed(15, box(0, 0, 1, 1)), orb.Polygon{box(0, 0, 1, 1)}, ""},
+		"with measures":                          {typed(25, box(0, 0, 1, 1)), orb.Polygon{box(0, 0, 1, 1)}, ""},
+		"hole before its shell":                  {record(hole(1, 1, 2, 2), box(0, 0, 4, 4)), orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 2, 2)}, ""},
+		"hole of the second shell":               {record(box(9, 0, 10, 1), box(0, 0, 4, 4), hole(1, 1, 2, 2)), multi(orb.Polygon{box(9, 0, 10, 1)}, orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 2, 2)}), ""},
+		"island in a lake":                       {record(box(0, 0, 9, 9), hole(1, 1, 8, 8), box(2, 2, 7, 7), hole(3, 3, 4, 4)), multi(orb.Polygon{box(0, 0, 9, 9), hole(1, 1, 8, 8)}, orb.Polygon{box(2, 2, 7, 7), hole(3, 3, 4, 4)}), ""},
+		"hole with its shell's corner":           {record(box(0, 0, 9, 9), hole(0, 0, 1, 1)), orb.Polygon{box(0, 0, 9, 9), hole(0, 0, 1, 1)}, ""},
+		"hole touching with all corners":         {record(box(0, 0, 2, 2), orb.Ring{{1, 0}, {2, 1}, {1, 2}, {0, 1}, {1, 0}}), orb.Polygon{box(0, 0, 2, 2), {{1, 0}, {2, 1}, {1, 2}, {0, 1}, {1, 0}}}, ""},
+		"hole outside":                           {record(box(0, 0, 1, 1), hole(5, 5, 6, 6)), multi(orb.Polygon{box(0, 0, 1, 1)}, orb.Polygon{hole(5, 5, 6, 6)}), source.Rewound},
+		"hole around its shell":                  {record(box(1, 1, 2, 2), hole(0, 0, 4, 4)), orb.Polygon{hole(0, 0, 4, 4), box(1, 1, 2, 2)}, source.Rewound},
+		"hole that sticks out":                   {record(box(70, 0, 74, 4), hole(73, 1, 76, 3)), orb.Polygon{box(70, 0, 74, 4), hole(73, 1, 76, 3)}, ""},
+		"hole that sticks out by rounding":       {record(box(0, 0, 4, 4), hole(1, 1, 4.000001, 3)), orb.Polygon{box(0, 0, 4, 4), hole(1, 1, 4.000001, 3)}, ""},
+		"hole in two shells that touch":          {record(box(0, 0, 4, 4), box(4, 0, 8, 4), hole(3, 1, 6, 3)), multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(4, 0, 8, 4), hole(3, 1, 6, 3)}), ""},
+		"hole beside its shell, touching":        {record(box(0, 0, 4, 4), hole(3.999999, 0, 5, 4)), multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{hole(3.999999, 0, 5, 4)}), source.Rewound},
+		"hole astray beside shells that overlap": {record(box(0, 0, 4, 4), hole(9, 9, 10, 10), box(1, 1, 3, 3)), multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(1, 1, 3, 3)}, orb.Polygon{hole(9, 9, 10, 10)}), source.Rewound},
+		"one shell of three the wrong way":       {record(box(0, 0, 4, 4), box(1, 1, 3, 3), hole(10, 0, 14, 4), box(11, 1, 13, 3)), multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(1, 1, 3, 3)}, orb.Polygon{hole(10, 0, 14, 4), box(11, 1, 13, 3)}), source.Rewound},
+		"one ring the wrong way":                 {record(hole(0, 0, 1, 1)), orb.Polygon{hole(0, 0, 1, 1)}, ""},
+		"all the wrong way":                      {record(hole(0, 0, 9, 9), box(1, 1, 8, 8), hole(2, 2, 3, 3)), multi(orb.Polygon{hole(0, 0, 9, 9), box(1, 1, 8, 8)}, orb.Polygon{hole(2, 2, 3, 3)}), source.Rewound},
+		"none clockwise, nested":                 {record(hole(20, 0, 21, 1), hole(0, 0, 9, 9), hole(1, 1, 8, 8), hole(2, 2, 3, 3)), multi(orb.Polygon{hole(0, 0, 9, 9), hole(1, 1, 8, 8)}, orb.Polygon{hole(20, 0, 21, 1)}, orb.Polygon{hole(2, 2, 3, 3)}), ""},
+		"open":                                   {record(open), orb.Polygon{append(open[:4:4], orb.Point{0, 0})}, source.Closed},
+		"crossing itself":                        {record(bowTie), orb.Polygon{bowTie}, ""},
+		"crossing itself, beside another":        {record(box(5, 5, 6, 6), bowTie), multi(orb.Polygon{box(5, 5, 6, 6)}, orb.Polygon{bowTie}), ""},
+		"crossing itself, in another":            {record(bowTie, box(-1, -1, 6, 6)), orb.Polygon{box(-1, -1, 6, 6), bowTie}, ""},
+		"a flat ring left out":                   {record(box(0, 0, 1, 1), orb.Ring{{0, 0}, {1, 1}, {0, 0}}), orb.Polygon{box(0, 0, 1, 1)}, ""},
+		"across the antimeridian":                {record(orb.Ring{{179, 0}, {179, 4}, {-177, 4}, {-177, 0}, {179, 0}}, orb.Ring{{-179, 1}, {-178, 1}, {-178, 2}, {-179, 2}, {-179, 1}}), orb.Polygon{{{179, 0}, {179, 4}, {-177, 4}, {-177, 0}, {179, 0}}, {{-179, 1}, {-178, 1}, {-178, 2}, {-179, 2}, {-179, 1}}}, ""},
+		"beyond 180":                             {record(box(179, 0, 182, 1)), orb.Polygon{{{179, 0}, {179, 1}, {182, 1}, {182, 0}, {179, 0}}}, ""},
+		"wider than half the globe":              {record(box(-100, 0, 100, 4), hole(-99, 1, 99, 3)), orb.Polygon{box(-100, 0, 100, 4), hole(-99, 1, 99, 3)}, ""},
+		"null":                                   {null, nil, "1: no geometry"},
+		"no rings":                               {record(), nil, "1: no geometry no rings"},
+		"a point among polygons":                 {append([]byte{1, 0, 0, 0}, make([]byte, 16)...), nil, "1: geometry is not a polygon shape type 1"},
+		"only flat rings":                        {record(orb.Ring{{0, 0}, {1, 1}, {0, 0}}), nil, "1: rings of fewer than four points"},
+		"not a number":                           {record(orb.Ring{{0, 0}, {nan, 1}, {1, 1}, {0, 0}}), nil, "1: coordinate is not a number [NaN, 1]"},
+		"infinite":                               {record(orb.Ring{{0, 0}, {math.Inf(1), 1}, {1, 1}, {0, 0}}), nil, "1: coordinate is not a number [+Inf, 1]"},
+		"no data":                                {record(orb.Ring{{0, 0}, {-1e39, 1}, {1, 1}, {0, 0}}), nil, "1: coordinate outside the world; degrees expected, longitude first [-1e+39, 1]"},
+		"metres":                                 {record(box(500000, 4649776, 500100, 4649876)), nil, "1: coordinate outside the world; degrees expected, longitude first [500000, 4649776]"},
+		"cut short":                              {record(box(0, 0, 1, 1))[:60], nil, "1: record is damaged 1 rings of 5 points in 60 bytes"},
+		"cut in its head":                        {record(box(0, 0, 1, 1))[:40], nil, "1: record is damaged polygon of 40 bytes"},
+		"too many points":                        {many, nil, "1: too many vertices 2147483648"},
+		"too many rings":                         {rings, nil, "1: record is damaged 2147483648 rings of 5 points in 128 bytes"},
+		"rings out of order":                     {back, nil, "1: record is damaged rings do not follow each other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := files(t, map[string][]byte{"a.shp": shp(5, tc.content, record(box(50, 50, 51, 51))), "a.dbf": named("one", "two")})
@@ -459,6 +467,40 @@ func TestCharsetCases(t *testing.T) {
 	}
 }
 
+// The rings of the file in shared/cases make the polygons that GDAL makes of them, except that a ring
+// inside another of the same direction is a hole where all of the feature's run anticlockwise.
+func TestRingCases(t *testing.T) {
+	const file = "../../../../../../shared/cases/tiles/ring_directions.shp"
+	if _, err := os.Stat(file); err != nil {
+		t.Skip("the cases are not there: ", err)
+	}
+	features, bad, err := read(file, "")
+	if err != nil || len(bad) != 1 {
+		t.Fatal(bad, err)
+	}
+	got := map[string]string{}
+	for _, f := range features {
+		got[fmt.Sprint(f.Properties["CODE"])] = strings.Trim(wkt.MarshalString(f.Geometry), "MULTIPOYGN()") + f.Repair
+	}
+	for code, want := range map[string]string{
+		"ccw-shell-": "0 0,4 0,4 4,0 4,0 0),(1 1,1 3,3 3,3 1,1 1" + source.Rewound,
+		"both-cw":    "10 0,10 4,14 4,14 0,10 0)),((11 1,11 3,13 3,13 1,11 1",
+		"both-ccw":   "20 0,24 0,24 4,20 4,20 0),(21 1,23 1,23 3,21 3,21 1",
+		"normal":     "30 0,30 4,34 4,34 0,30 0),(31 1,33 1,33 3,31 3,31 1",
+		"hole-first": "40 0,40 4,44 4,44 0,40 0),(41 1,43 1,43 3,41 3,41 1",
+		"hole-outsi": "50 0,50 4,54 4,54 0,50 0)),((60 1,62 1,62 3,60 3,60 1" + source.Rewound,
+		"hole-stick": "70 0,70 4,74 4,74 0,70 0),(73 1,76 1,76 3,73 3,73 1",
+		"hole-share": "80 0,80 4,84 4,84 0,80 0),(80 1,82 1,82 3,80 3,80 1",
+		"two-touchi": "90 0,90 2,92 2,92 0,90 0)),((92 0,92 2,94 2,94 0,92 0",
+		"island":     "100 0,100 6,106 6,106 0,100 0),(101 1,105 1,105 5,101 5,101 1)),((102 2,102 4,104 4,104 2,102 2",
+		"after-null": "110 0,110 1,111 1,111 0,110 0",
+	} {
+		if got[code] != want {
+			t.Errorf("%s: %s; want %s", code, got[code], want)
+		}
+	}
+}
+
 // Clipper's texts may be wider than a byte can say.
 func TestWideText(t *testing.T) {
 	text := strings.Repeat("x", 600)
@@ -480,19 +522,19 @@ func TestSystems(t *testing.T) {
 		strings.NewReplacer("[", "(", "]", ")").Replace(wgs84):             "",
 		utm:                                  `"WGS_1984_UTM_Zone_33N"`,
 		`PROJCS["Lambert \r\n",GEOGCS["x"]]`: `"Lambert`,
-		strings.ReplaceAll(wgs84, "WGS_1984", "NTF"):                                           `"GCS_NTF"; convert`,
-		strings.ReplaceAll(wgs84, `"Greenwich",0.0`, `"Paris",2.33`):                           `meridian of "Paris"`,
-		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Grad",0.01570796326794897`): `in "Grad"`,
-		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Degree",x`):                 `"Degree"`,
-		`GEOCCS["WGS 84",DATUM["WGS_1984"]]`:                                                   `"WGS 84"`,
-		`LOCAL_CS["site"]`:                                                                     `"site"`,
-		`GEOGCS["no datum"]`:                                                                   `"no datum"`,
-		"EPSG:4326":                                                                            "not well-known text",
-		"<html>":                                                                               "not well-known text",
-		wgs84[:100]:                                                                            "not well-known text",
-		wgs84 + "x":                                                                            "more after its end",
-		strings.Repeat("A[", 100):                                                              "nested more than",
-		`A["x`:                                                                                 "cut off",
+		strings.NewReplacer("WGS_1984", "NTF", "6378137.0,298.257223563", "6378249.2,293.466021").Replace(wgs84): `"GCS_NTF", on a datum of its own; convert`,
+		strings.ReplaceAll(wgs84, `"Greenwich",0.0`, `"Paris",2.33`):                                             `meridian of "Paris"`,
+		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Grad",0.01570796326794897`):                   `in "Grad"`,
+		strings.ReplaceAll(wgs84, `"Degree",0.0174532925199433`, `"Degree",x`):                                   `"Degree"`,
+		`GEOCCS["WGS 84",DATUM["WGS_1984"]]`:                                                                     `"WGS 84"`,
+		`LOCAL_CS["site"]`:                                                                                       `"site"`,
+		`GEOGCS["no datum"]`:                                                                                     `"no datum"`,
+		"EPSG:4326":                                                                                              "not well-known text",
+		"<html>":                                                                                                 "not well-known text",
+		wgs84[:100]:                                                                                              "not well-known text",
+		wgs84 + "x":                                                                                              "more after its end",
+		strings.Repeat("A[", 100):                                                                                "nested more than",
+		`A["x`:                                                                                                   "cut off",
 	} {
 		_, _, err := read(files(t, map[string][]byte{"a.shp": shp(5, record(box(0, 0, 1, 1))), "a.prj": []byte(text)}), "")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
