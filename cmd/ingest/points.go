@@ -50,7 +50,7 @@ func (pointsCmd) Help() string {
 FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it, such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip or be alone of its kind in a .zip:
 
   A table of UTF-8 text with a header: columns separated by commas, semicolons or tabs.
-  GeoJSON: a FeatureCollection, a Feature, or Features one after another, such as one a line (.ndjson, .geojsonl, .geojsons).
+  GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).
   A GeoPackage; FILE.gpkg#TABLE or --layer where there are several layers of points.
   A shapefile: .shp with what belongs to it beside it, or the .zip they came in.
 

@@ -330,7 +330,7 @@ type layer struct {
 	kept     bool
 }
 
-func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices *vertexCount, rep Reporter) (src []dataset.Source, err error) {
+func (l *layer) read(ctx context.Context, in LayerInput, all *Tally, vertices *vertexCount, rep Reporter) (src []dataset.Source, err error) {
 	if in.kept {
 		return l.readKept(ctx, in, vertices, rep)
 	}
@@ -338,6 +338,8 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 	if !hasWorldviews(in.Type) {
 		view = ""
 	}
+	tally := NewTally(all.max) // of this file
+	defer func() { all.Merge(tally) }()
 	var sawView bool
 	var views []string
 	before := len(l.features)
@@ -408,6 +410,8 @@ func (l *layer) read(ctx context.Context, in LayerInput, tally *Tally, vertices 
 			err = fmt.Errorf("%w: %w", err, tally.Err())
 		}
 		return src, err
+	case tally.isOther() && tally.Err() != nil:
+		return src, fmt.Errorf("%s: most of it is not made of polygons: %w", in.Path, tally.Err())
 	case in.IDProperty != "" && !sawIDProperty:
 		return src, fmt.Errorf("%s: no feature has the id property %q; the first has %q", in.Path, in.IDProperty, names)
 	case view != "" && len(views) == 0:

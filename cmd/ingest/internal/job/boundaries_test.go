@@ -173,7 +173,7 @@ func TestFilesOfOneTypeAreOneLayer(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, name, text string) string {
+func write(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

@@ -2,6 +2,7 @@ package job
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/geopackage"
+	"quadrille/cmd/ingest/internal/source/jsonscan"
 	"quadrille/cmd/ingest/internal/source/shapefile"
 	"quadrille/cmd/ingest/internal/source/topojson"
 	"quadrille/tiles/build"
@@ -68,9 +70,12 @@ func firstBytes(path string) (string, error) {
 	return string(head[:n]), nil
 }
 
+// jsonExtensions are those of GeoJSON and TopoJSON.
+var jsonExtensions = []string{".json", ".geojson", ".topojson", ".ndjson", ".jsonl", ".geojsonl", ".geojsons"}
+
 // isJSON tells GeoJSON and TopoJSON from what else is in an archive.
 func isJSON(name string) bool {
-	return slices.Contains([]string{".json", ".geojson", ".topojson"}, strings.ToLower(path.Ext(name)))
+	return slices.Contains(jsonExtensions, strings.ToLower(path.Ext(name)))
 }
 
 // holdsJSON reports whether an archive holds GeoJSON or TopoJSON and no shapefile,
@@ -96,12 +101,22 @@ type polygonReader struct {
 	object string // named by the user, which only a topology has
 }
 
-// run takes the features of a sequence, and tells of the progress.
+// run takes the features of a sequence that are polygons, and tells of the progress.
 func (r *polygonReader) run(features iter.Seq2[source.Feature, error], progress func() int64, total int64, unit string) error {
 	r.rep.Progress(Progress{Stage: r.stage, Total: total, Unit: unit})
+	// One scanner reads all values, because its buffer is large.
+	values := jsonscan.New(nil)
 	for f, err := range features {
 		if err := r.ctx.Err(); err != nil {
 			return err
+		}
+		if err == nil {
+			var reason, detail, repair string
+			if f.Geometry, repair, reason, detail = source.Polygons(f.Geometry); reason != "" {
+				err = &source.BadRecord{Source: r.in.Path, Line: f.Line, Reason: reason, Detail: detail}
+			} else if f.Repair = cmp.Or(f.Repair, repair); f.Members != nil {
+				f.Properties = values.Decode(f.Members, &f.Lost)
+			}
 		}
 		if err := r.each(f, err); err != nil {
 			return err

@@ -187,6 +187,7 @@ const (
 // Tally counts the records of a job, good and bad. It is used by one goroutine.
 type Tally struct {
 	good, bad, excused int64
+	apart              int64 // see isApart
 	max                float64
 	floor              int64 // so many bad records are tolerated where any are, if four in five are good
 	reasons            map[string]*badReason
@@ -216,9 +217,12 @@ func (t *Tally) Bad(err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	if t.excuses(r) {
+	switch {
+	case isApart(r.Reason):
+		t.apart++
+	case t.excuses(r):
 		t.excused++
-	} else {
+	default:
 		t.bad++
 	}
 	b := t.reasons[r.Reason]
@@ -241,6 +245,14 @@ func (t *Tally) Bad(err error) error {
 	return nil
 }
 
+// isApart tells of a bad record that it is a feature without a geometry, which RFC 7946 allows, or
+// a label or a line among polygons. Such features are counted apart, as neither good nor bad.
+func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
+
+// isOther reports whether more features are counted apart than are good: then the file is
+// another than was meant, and they are bad.
+func (t *Tally) isOther() bool { return t.apart > t.good }
+
 func (t *Tally) excuses(r *source.BadRecord) bool { return t.excuse != nil && t.excuse(r) }
 
 // Merge adds what another tally counted.
@@ -248,6 +260,7 @@ func (t *Tally) Merge(other *Tally) {
 	t.good += other.good
 	t.bad += other.bad
 	t.excused += other.excused
+	t.apart += other.apart
 	for reason, b := range other.reasons {
 		sum := t.reasons[reason]
 		if sum == nil {
@@ -274,7 +287,12 @@ func (t *Tally) Counts() map[string]int64 {
 // Report tells rep of every reason, the most frequent first.
 func (t *Tally) Report(rep Reporter) {
 	for _, reason := range t.byCount() {
-		rep.Bad(reason, t.reasons[reason].count, t.reasons[reason].examples)
+		b := t.reasons[reason]
+		if isApart(reason) && !t.isOther() {
+			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.bad+t.apart, b.examples[0]))
+			continue
+		}
+		rep.Bad(reason, b.count, b.examples)
 	}
 }
 
@@ -290,16 +308,20 @@ func (t *Tally) byCount() []string {
 // Err is nil while the share of bad records is within the bound, and
 // otherwise a *TooManyBadError.
 func (t *Tally) Err() error {
-	if t.bad == 0 || float64(t.bad) <= t.max*float64(t.good+t.bad) || t.max > 0 && t.bad <= t.floor && 4*t.bad <= t.good {
+	bad := t.bad
+	if t.isOther() {
+		bad += t.apart
+	}
+	if bad == 0 || float64(bad) <= t.max*float64(t.good+bad) || t.max > 0 && bad <= t.floor && 4*bad <= t.good {
 		return nil
 	}
-	return &TooManyBadError{Bad: t.bad, Records: t.good + t.bad, Max: t.max, Example: t.example()}
+	return &TooManyBadError{Bad: bad, Records: t.good + bad, Max: t.max, Example: t.example()}
 }
 
 // example is a bad record of the most frequent reason, nil without any.
 func (t *Tally) example() (e *source.BadRecord) {
 	for _, reason := range t.byCount() {
-		if e = t.reasons[reason].examples[0]; !t.excuses(e) {
+		if e = t.reasons[reason].examples[0]; !t.excuses(e) && (!isApart(reason) || t.isOther()) {
 			break
 		}
 	}

@@ -117,7 +117,7 @@ const (
 )
 
 // pointsJob is the work of Points. The goroutine that reads ahead has number, unnamed,
-// lost and swapped while it runs.
+// lost, swapped and object while it runs.
 type pointsJob struct {
 	ctx   context.Context
 	rep   Reporter
@@ -134,6 +134,7 @@ type pointsJob struct {
 	unnamed int64                      // points that got their number as id
 	lost    lostProperties
 	swapped int64
+	object  []byte // of properties; reused
 }
 
 // tables reports whether the files are tables.
@@ -156,7 +157,7 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 			return j.explain(f, err)
 		}
 	}
-	if j.tally.good == 0 && j.tally.bad == 0 {
+	if j.tally.good == 0 && j.tally.bad == 0 && j.tally.apart == 0 {
 		return errors.New("the files hold no points; check that they are the files you mean")
 	}
 	return j.explain(j.files[len(j.files)-1], j.tally.Err())
@@ -198,14 +199,15 @@ func (j *pointsJob) checked(f *pointFile, records func(func(source.Point, error)
 			var bad *source.BadRecord
 			if errors.As(err, &bad) {
 				bad.Source = f.Path // a copy may be what is read
+				rec.Line = bad.Line
 			} else if err != nil {
 				yield(p, err)
 				return
 			}
 			j.number++
-			f.number++
+			at := f.place(rec.Line)
 			if err == nil {
-				p, err = j.point(f, &rec)
+				p, err = j.point(f, &rec, at)
 			}
 			if err == nil && j.first == nil {
 				j.first = &points.Point{Lat: p.Lat, Lon: p.Lon}
@@ -224,8 +226,8 @@ func (j *pointsJob) checked(f *pointFile, records func(func(source.Point, error)
 	}
 }
 
-func (j *pointsJob) point(f *pointFile, rec *source.Point) (points.Point, error) {
-	p := points.Point{ID: rec.ID, Lat: rec.Lat, Lon: rec.Lon, Line: f.place(rec.Line)}
+func (j *pointsJob) point(f *pointFile, rec *source.Point, at int64) (points.Point, error) {
+	p := points.Point{ID: rec.ID, Lat: rec.Lat, Lon: rec.Lon, Line: at}
 	refuse := func(reason string, err error) (points.Point, error) {
 		return points.Point{}, &source.BadRecord{Source: f.Path, Line: rec.Line, Reason: reason, Detail: err.Error()}
 	}
@@ -286,16 +288,17 @@ func (j *pointsJob) duplicate(id string, at int64) error {
 	return nil
 }
 
-// place is the file and the line, or record, that a pointFile.place is of.
-func (j *pointsJob) place(at int64) (*pointFile, int) {
-	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1))
+// place is the file and the line, or record, that a pointFile.place is of, and the number of
+// the feature in the line.
+func (j *pointsJob) place(at int64) (f *pointFile, line, number int) {
+	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1) >> pointLineShift), int(at & (1<<pointLineShift - 1))
 }
 
 // leaveOut counts a point as bad that was good when it was read.
 func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
-	f, line := j.place(at)
-	if f.format == pointsJSON {
-		detail += fmt.Sprintf(", of feature number %d", line)
+	f, line, number := j.place(at)
+	if number > 1 {
+		detail += fmt.Sprintf(", of feature number %d of the line", number)
 	}
 	j.tally.good--
 	if err := j.tally.Bad(&source.BadRecord{Source: f.Path, Line: line, Reason: reason, Detail: detail}); err != nil {
@@ -323,7 +326,7 @@ func (j *pointsJob) learned(l *points.Learner) error {
 		}
 	}
 	for _, odd := range l.Odd() {
-		f, line := j.place(odd.At)
+		f, line, _ := j.place(odd.At)
 		j.rep.Note(fmt.Sprintf("%d of %d values of %s are bad and left out, since the others have the type %s; the first is %s:%d; --type %s=text keeps all",
 			odd.Count, odd.Of, source.Excerpt(odd.Name), odd.Type, f.Path, line, odd.Name))
 	}
@@ -375,32 +378,6 @@ func (j *pointsJob) note(meta *points.Meta) {
 	}
 }
 
-// propertiesOf are the members of a feature in the order of the columns, with that of
-// the id taken out.
-func (j *pointsJob) propertiesOf(f *source.Feature, columns []string, id string) source.Point {
-	names := j.of.Columns
-	p := source.Point{ID: f.ID, Lost: f.Lost, Line: f.Line}
-	var out []byte
-	for _, column := range columns {
-		v, ok := f.Properties[column]
-		switch {
-		case !ok, column == "name" && names.Name != "" && names.Name != "name":
-			continue
-		case column == id:
-			p.ID = idText(v)
-			continue
-		case column == names.Name:
-			column = "name"
-		}
-		out = appendValue(out, column, v)
-	}
-	if len(out) > 0 {
-		out[0] = '{'
-		p.Properties = append(out, '}')
-	}
-	return p
-}
-
 // idText is a property of a source.Feature as an id.
 func idText(value any) string {
 	switch v := value.(type) {
@@ -410,6 +387,18 @@ func idText(value any) string {
 		return string(v)
 	}
 	return fmt.Sprint(value)
+}
+
+// idOf is the value of a member as an id: the text of a string, or a number as it is written.
+// Of any other value it is empty.
+func idOf(value []byte) (id string) {
+	switch c := value[0]; {
+	case c == '"' && len(value) <= 1<<10:
+		_ = json.Unmarshal(value, &id) // it has been scanned
+	case '0' <= c && c <= '9', c == '-' && value[1] != 'I':
+		id = string(value)
+	}
+	return id
 }
 
 // checkColumns refuses names that are not those of columns.

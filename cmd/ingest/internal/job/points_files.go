@@ -18,8 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/paulmach/orb"
-
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
@@ -30,9 +28,11 @@ import (
 	"quadrille/places/points"
 )
 
-// Where a point stands is one number: of its file, and of its line or record in it.
+// Where a point stands is one number: of its file, of its line or record in it, and of the
+// feature in the line. What is beyond their bits is told as the last.
 const (
-	pointFileShift = 40
+	pointFileShift = 49
+	pointLineShift = 19
 	maxPointFiles  = 10000
 )
 
@@ -55,21 +55,21 @@ type pointFile struct {
 	match    func(name string) bool
 	format   pointFormat
 	modified time.Time
-	number   int64               // records so far
+	line     int                 // of the record at hand
+	number   int64               // of the record in it
 	columns  *pointtable.Columns // that are taken, nil of GeoJSON; of a table known with its first record
 	table    *pointtable.Table
 	key      string           // of the rows of a GeoPackage
 	src      []dataset.Source // once it has been read
 }
 
-// place is where the record at hand stands. Lines of GeoJSON do not tell features
-// apart.
+// place is where the record at hand stands. A line of GeoJSON may have many features.
 func (f *pointFile) place(line int) int64 {
-	n := int64(line)
-	if f.format == pointsJSON {
-		n = f.number
+	if f.line != line {
+		f.line, f.number = line, 0
 	}
-	return int64(f.index)<<pointFileShift | n
+	f.number++
+	return int64(f.index)<<pointFileShift | int64(min(line, 1<<(pointFileShift-pointLineShift)-1))<<pointLineShift | min(f.number, 1<<pointLineShift-1)
 }
 
 // stdinName is what standard input is called in messages.
@@ -230,7 +230,7 @@ func (f *pointFile) stat() error {
 }
 
 // pointExtensions are those of files of points among others in an archive.
-var pointExtensions = []string{".csv", ".tsv", ".tab", ".txt", ".json", ".geojson", ".ndjson", ".jsonl", ".geojsonl", ".geojsons", ".gpkg"}
+var pointExtensions = append([]string{".csv", ".tsv", ".tab", ".txt", ".gpkg"}, jsonExtensions...)
 
 // lookInto tells whether an archive holds a shapefile, and otherwise which member is
 // read: the only one, or the only one with a known extension.
@@ -318,8 +318,10 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 	defer file.Close()
 	report := bytesRead(j.rep, stage, file)
 	if f.format == pointsJSON {
-		names := geojson.PointNames{ID: j.of.Columns.ID, Name: j.of.Columns.Name}
-		err = read(geojson.ReadPoints(file, f.Path, names), report)
+		err = read(j.features(f, geojson.Read(file, f.Path), nil), report)
+		if errors.Is(err, geojson.ErrTopology) {
+			err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.Path)
+		}
 	} else {
 		table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
 		f.table, f.columns = table, &table.Columns
@@ -361,29 +363,26 @@ func (f *pointFile) describe(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// features makes points of features that have columns.
+// features makes points of features. Those of GeoJSON have no columns: their id is that of
+// the feature itself, or else the property id, unless another property is told.
 func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error], columns []string) iter.Seq2[source.Point, error] {
 	taken := j.of.Columns
-	if taken.ID == "" && !taken.Certain {
-		taken.ID = f.key
+	if f.format != pointsJSON {
+		if taken.ID == "" && !taken.Certain {
+			taken.ID = f.key
+		}
+		found := columns
+		if taken.Certain { // the key is none by its name either
+			found = slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return name == f.key })
+		}
+		taken.FindID(found)
+		f.columns = &taken
 	}
-	found := columns
-	if taken.Certain { // the key is none by its name either
-		found = slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return name == f.key })
-	}
-	taken.FindID(found)
-	f.columns = &taken
-	id := taken.ID
 	return func(yield func(source.Point, error) bool) {
 		for feature, err := range seq {
 			var p source.Point
 			if err == nil {
-				p = j.propertiesOf(&feature, columns, id)
-				at := feature.Geometry.(orb.Point)
-				p.Lon, p.Lat = at[0], at[1]
-				if id != "" && p.ID == "" {
-					err = &source.BadRecord{Line: feature.Line, Reason: source.NoID, Detail: source.Excerpt(id) + " is empty"}
-				}
+				p, err = j.feature(f, &feature, columns, taken.ID)
 			}
 			if !yield(p, err) {
 				return
@@ -392,10 +391,66 @@ func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error],
 	}
 }
 
-// appendValue appends a member behind a comma. The value is a property of a
-// source.Feature.
-func appendValue(dst []byte, name string, value any) []byte {
-	dst = append(jsontext.AppendString(append(dst, ','), name), ':')
+// feature makes a point of a feature that is one. Its properties are those of the columns, or
+// the members, in their order and without that of the id. They are valid until the next call.
+func (j *pointsJob) feature(f *pointFile, of *source.Feature, columns []string, id string) (p source.Point, err error) {
+	bad := func(reason, detail string) (source.Point, error) {
+		return source.Point{}, &source.BadRecord{Source: f.Path, Line: of.Line, Reason: reason, Detail: detail}
+	}
+	at, reason, detail := source.Position(of.Geometry)
+	switch {
+	case reason != "":
+		return bad(reason, detail)
+	case f.format == pointsJSON && of.Lost.Count > 0:
+		return bad(source.TooLarge, of.Lost.First)
+	}
+	p = source.Point{ID: of.ID, Lat: at[1], Lon: at[0], Lost: of.Lost, Expires: of.Expires, Line: of.Line}
+	told := id != ""
+	if told {
+		p.ID = ""
+	} else if p.ID == "" && f.format == pointsJSON {
+		id = "id"
+	}
+	names, out := j.of.Columns, j.object[:0]
+	begin := func(name string) bool {
+		switch {
+		case name == "name" && names.Name != "" && names.Name != "name":
+			return false
+		case name == names.Name:
+			name = "name"
+		}
+		out = append(jsontext.AppendString(append(out, ','), name), ':')
+		return true
+	}
+	for _, column := range columns {
+		if v, ok := of.Properties[column]; !ok {
+			continue
+		} else if column == id {
+			p.ID = idText(v)
+		} else if begin(column) {
+			out = appendValue(out, v)
+		}
+	}
+	for _, m := range of.Members {
+		if m.Name == id {
+			p.ID = idOf(m.Value)
+		} else if begin(m.Name) {
+			out = append(out, m.Value...)
+		}
+	}
+	if told && p.ID == "" {
+		return bad(source.NoID, source.Excerpt(id)+" is empty, or neither text nor a number")
+	}
+	if len(out) > 0 {
+		out[0] = '{'
+		p.Properties = append(out, '}')
+		j.object = p.Properties
+	}
+	return p, nil
+}
+
+// appendValue appends a property of a source.Feature.
+func appendValue(dst []byte, value any) []byte {
 	switch v := value.(type) {
 	case string:
 		return jsontext.AppendString(dst, v)

@@ -441,6 +441,8 @@ func TestPointsCases(t *testing.T) {
 		points int64
 		bad    int64
 		note   string
+		// example is a bad record behind the name of the file; with one all may be bad.
+		example string
 	}{
 		"stray-quotes-998-of-1000-rows-vanish.csv":     {points: 1000, note: "1 rows have a quote that stands for itself and is read as text, the first in line 2"},
 		"inch-marks-in-two-rows-first-one-dropped.csv": {points: 1000},
@@ -457,11 +459,15 @@ func TestPointsCases(t *testing.T) {
 		"times-with-space-pandas.csv":                  {points: 2, note: "properties: name text, updated time"},
 		"lat-and-lon_deg-and-x-mixed-pair.csv":         {points: 2, note: `latitude from "lat", longitude from "lon_deg"`},
 		"guessed-id-code-not-unique.csv":               {points: 4, note: "properties: code text, name text"},
+		"duplicate-id-wrong-line.geojson":              {points: 6, bad: 8, example: `:3: id was given before: "1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, rep := newCatalog(t), &recorder{}
+			c, rep, max := newCatalog(t), &examples{}, 0.2
+			if want.example != "" {
+				max = 1
+			}
 			want.of.Name = "mine"
-			m, err := Points(t.Context(), c, want.of, []string{cases + name}, Options{Reporter: rep, MaxBad: 0.2})
+			m, err := Points(t.Context(), c, want.of, []string{cases + name}, Options{Reporter: rep, MaxBad: max})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -471,6 +477,9 @@ func TestPointsCases(t *testing.T) {
 			}
 			if m.Records["points"] != want.points || bad != want.bad || !slices.ContainsFunc(rep.notes, func(n string) bool { return strings.HasSuffix(n, want.note) }) {
 				t.Errorf("%v %v %q", m.Records, m.Bad, rep.notes)
+			}
+			if want.example != "" && !slices.Contains(rep.first, cases+name+want.example) {
+				t.Errorf("%q", rep.first)
 			}
 		})
 	}
@@ -500,6 +509,7 @@ func TestPointsBadRecords(t *testing.T) {
 		types  points.Schema
 		reason string
 		at     string
+		apart  bool // left out and not bad
 	}
 	tests := map[string]test{
 		"latitude":      {text: head + "bad,95,170,1\ngood,46,7,1\n", reason: reasonRange, at: ":2: "},
@@ -542,7 +552,7 @@ func TestPointsBadRecords(t *testing.T) {
 		"range":          {`{"type":"Point","coordinates":[181,1]}`, reasonRange},
 		"swap":           {`{"type":"Point","coordinates":[-33,151]}`, reasonSwapped},
 	} {
-		tests["geometry "+name] = test{text: feature(geometry[0]), reason: geometry[1]}
+		tests["geometry "+name] = test{text: feature(geometry[0]), reason: geometry[1], apart: geometry[1] == source.NoGeometry}
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -555,6 +565,15 @@ func TestPointsBadRecords(t *testing.T) {
 			}
 			if m.Bad[tc.reason] != 1 {
 				t.Errorf("%v, want %q: %q", m.Bad, tc.reason, rep.first)
+			}
+			if tc.apart {
+				if want := "1 of 2 records are left out and not counted as bad, such as " + path + ":1: " + tc.reason; !slices.ContainsFunc(rep.notes, func(n string) bool { return strings.HasPrefix(n, want) }) || rep.bad != nil {
+					t.Errorf("%q %v", rep.notes, rep.bad)
+				}
+				if m, err := Points(t.Context(), c, of, []string{path}, Options{}); err != nil || m.Records["points"] != 1 {
+					t.Error(m, err)
+				}
+				return
 			}
 			if !slices.ContainsFunc(rep.first, func(text string) bool {
 				return strings.HasPrefix(text, path+":") && strings.Contains(text, tc.reason) && strings.Contains(text, tc.at)
@@ -598,6 +617,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 		"open quote":    {texts: []string{"\"id,lat,lon\n1,1,1\n"}, want: "it should be the names of the columns"},
 		"array":         {texts: []string{"[1,2]"}, want: "not GeoJSON: array at line 1"},
 		"other JSON":    {texts: []string{`{"a":1}`}, want: "not a feature"},
+		"no geometries": {texts: []string{`{"type":"Feature","geometry":null}`}, want: "1 of 1 records are bad (100%; --max-bad tolerates 10%), such as "},
 		"topology":      {texts: []string{`{"type":"Topology"}`}, want: "TopoJSON"},
 		"cut off":       {texts: []string{`{"type":"FeatureCollection","features":[{"type":"Fea`}, want: "truncated"},
 		"projected":     {texts: []string{`{"type":"FeatureCollection","crs":{"properties":{"name":"EPSG:2056"}},"features":[]}`}, want: "ogr2ogr -t_srs EPSG:4326"},

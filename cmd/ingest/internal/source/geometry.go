@@ -27,6 +27,7 @@ const (
 	Damaged        = "record is damaged"
 	OtherSystem    = "coordinates are in another system than the layer says"
 	NotAPoint      = "geometry is not a point"
+	UnknownKind    = "geometry is of a kind that is not read"
 	TooLarge       = "properties are too large"
 	NoID           = "id is missing"
 )
@@ -55,6 +56,86 @@ func OnePoint(positions int) (reason, detail string) {
 		return "", ""
 	}
 	return NotAPoint, "MultiPoint of " + strconv.Itoa(positions) + " positions"
+}
+
+// Position is that of a geometry which is a point, or a multipoint of one. It is finite,
+// and otherwise as the file has it. Reason says why there is none.
+func Position(g orb.Geometry) (p orb.Point, reason, detail string) {
+	switch g := g.(type) {
+	case nil:
+		return p, NoGeometry, ""
+	case orb.Point:
+		p = g
+	case orb.MultiPoint:
+		if reason, detail = OnePoint(len(g)); reason != "" {
+			return p, reason, detail
+		}
+		p = g[0]
+	default:
+		return p, NotAPoint, g.GeoJSONType()
+	}
+	reason, detail = CheckFinite(p[0], p[1])
+	return p, reason, detail
+}
+
+// Polygons is a geometry as an orb.Polygon or an orb.MultiPolygon: every longitude and
+// latitude finite and within ±360° and ±90°, rings closed and of four points or more, which
+// repair tells. Nothing else is repaired: rings may cross themselves and wind either way, and
+// cross the antimeridian by leaving ±180° or by a step of more than 180°. Of a collection what is no
+// polygon is left out, and so is what is empty. Reason says why no polygon is left. The
+// points of g are changed.
+func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) {
+	var all []orb.Polygon
+	var other string // kind of something that is no polygon
+	vertices := 0
+	polygon := func(p orb.Polygon) {
+		for _, ring := range p {
+			vertices += len(ring)
+			for i := range ring {
+				var why, what string
+				if ring[i], why, what = Place(ring[i][0], ring[i][1]); why != "" && reason == "" {
+					reason, detail = why, what
+				}
+			}
+			if IsOpen(ring) {
+				repair = Closed
+			}
+		}
+		all = AddPolygon(all, p)
+	}
+	var add func(g orb.Geometry)
+	add = func(g orb.Geometry) {
+		switch g := g.(type) {
+		case nil:
+		case orb.Polygon:
+			polygon(g)
+		case orb.MultiPolygon:
+			for _, p := range g {
+				polygon(p)
+			}
+		case orb.Collection:
+			for _, member := range g {
+				add(member)
+			}
+		default:
+			other = g.GeoJSONType()
+		}
+	}
+	add(g)
+	switch {
+	case reason != "":
+	case len(all) > 0:
+		return Join(all), repair, "", ""
+	case other != "":
+		reason, detail = NotAPolygon, other
+	case vertices > 0:
+		reason = NoArea
+	case g != nil:
+		reason, detail = NoGeometry, "empty"
+	default:
+		reason = NoGeometry
+	}
+	return nil, "", reason, detail
 }
 
 // CheckFinite refuses a position that is not finite with a reason and detail for a

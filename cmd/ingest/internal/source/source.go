@@ -15,7 +15,7 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Feature is one polygon feature of a boundary file.
+// Feature is one feature of a file, whatever its geometry.
 type Feature struct {
 	// ID is the feature's own id as text, or "" when the file gives none.
 	ID string
@@ -23,20 +23,28 @@ type Feature struct {
 	// object, or a whole number beyond int64. They have the names the file uses. Nulls are
 	// left out.
 	Properties map[string]any
+	// Members are the properties of a file that is JSON, which has no Properties until
+	// somebody decodes them. They have the order of the file, and are valid until the
+	// next feature is asked for.
+	Members []Member
 	// Lost are the properties that are left out for another reason.
 	Lost Lost
-	// Geometry is an orb.Polygon or orb.MultiPolygon, longitude and latitude in
-	// degrees, every one finite and within ±360° and ±90°, rings closed and of
-	// four points or more. Nothing else is repaired: rings may cross themselves
-	// and wind either way, and cross the antimeridian by leaving ±180° or by a
-	// step of more than 180°. Readers that were opened for points give an orb.Point
-	// instead, finite and otherwise as the file has it.
+	// Expires is as in Point.
+	Expires []byte
+	// Geometry is longitude and latitude in degrees, as the file has them, or nil where
+	// the file has none. [Polygons] and [Position] tell what can be used of it.
 	Geometry orb.Geometry
 	// Line is the 1-based line of the file where the feature starts, or its
 	// 1-based number among the features where the format has no lines.
 	Line int
 	// Repair says what the reader had to make up, "" when nothing.
 	Repair string
+}
+
+// Member is a property as JSON spells it.
+type Member struct {
+	Name  string
+	Value []byte // as it is written; not to be changed
 }
 
 // Lost counts properties that are left out. A feature of a foreign file may have any number
@@ -54,7 +62,8 @@ func (l *Lost) Add(name, why string) {
 	l.Count++
 }
 
-// Point is one point feature, or one row of a table of points.
+// Point is one row of a table of points, or what is made of a feature that is one. It is no
+// Feature, since a table writes Properties at once and has nothing that tells them apart.
 type Point struct {
 	// ID is the point's own id as text, or "" when the file gives none.
 	ID string

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	orbjson "github.com/paulmach/orb/geojson"
-
-	"quadrille/cmd/ingest/internal/source/geojson"
 )
 
 // BenchmarkCountries reads Natural Earth's 1:50m countries, beside orb's
@@ -40,7 +38,7 @@ func BenchmarkCountries(b *testing.B) {
 		})
 	}
 	run("ours", func() (n int) {
-		for _, err := range geojson.Read(bytes.NewReader(text), "x") {
+		for _, err := range polygons(bytes.NewReader(text), "x") {
 			if err != nil {
 				b.Fatal(err)
 			}

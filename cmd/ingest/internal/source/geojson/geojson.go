@@ -1,17 +1,16 @@
-// Package geojson reads the polygons of a GeoJSON file, RFC 7946, one feature
-// at a time: a FeatureCollection, a single Feature or a bare geometry. Memory
-// is bounded by the largest feature, whatever the size of the file or its
-// lines. Polygon, MultiPolygon and GeometryCollections of them are taken;
-// points and lines within a collection that also has polygons are ignored.
+// Package geojson reads the features of a GeoJSON file, RFC 7946, one at a time and
+// whatever their geometry: those of FeatureCollections, Features and bare geometries, one
+// after another, each on a line or behind a record separator (RFC 8142), or one alone.
+// Memory is bounded by the largest feature, whatever the size of the file or its lines.
 package geojson
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/paulmach/orb"
 
@@ -27,106 +26,126 @@ var ErrTopology = errors.New("is TopoJSON, not GeoJSON")
 // errStop ends the scan when the caller leaves the loop.
 var errStop = errors.New("stop")
 
-// Read yields the features of the file with this name, in order. A feature
-// that cannot be used is a *source.BadRecord and reading goes on; any other
-// error ends it, and says by line and byte where the file is at fault.
+const (
+	// maxParts bounds the arrays of positions, the arrays of those and the members of
+	// collections that one feature may have: a file can name many with little.
+	maxParts = 1 << 20
+	// maxExpires bounds the member that says when a point expires, in bytes.
+	maxExpires = 256
+	// recordSeparator begins each value of a GeoJSON text sequence.
+	recordSeparator = 0x1e
+)
+
+// Read yields the features of the file with this name, in order, their properties as
+// Members. The member expires of a Feature, as our server writes it, is kept. A feature
+// that cannot be used is a *source.BadRecord and reading goes on; any other error ends it,
+// and says by line and byte where the file is at fault.
 func Read(r io.Reader, name string) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
-		d := &reader{name: name, s: jsonscan.New(r), yield: yield, left: source.MaxVertices}
-		err := d.document()
+		d := &reader{name: name, s: jsonscan.New(&unseparated{r: r}), yield: yield}
+		err := d.documents()
 		if err != nil && !errors.Is(err, errStop) {
 			yield(source.Feature{}, jsonscan.Explain(err, name, "GeoJSON"))
 		}
 	}
 }
 
-// maxMembers is the most geometries in one collection.
-const maxMembers = 100000
+// unseparated makes white space of record separators. They cannot stand within
+// a value.
+type unseparated struct{ r io.Reader }
+
+func (u *unseparated) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	for rest := p[:n]; ; {
+		i := bytes.IndexByte(rest, recordSeparator)
+		if i < 0 {
+			return n, err
+		}
+		rest[i] = ' '
+		rest = rest[i+1:]
+	}
+}
 
 type reader struct {
 	name  string
 	s     *jsonscan.Scanner
 	yield func(source.Feature, error) bool
 
-	points []orb.Point // of the geometry being read; reused
-	left   int         // vertices the feature being read may still have
+	points         []orb.Point // of the arrays being read; reused
+	vertices       int         // that the feature being read has
+	parts          int
+	reason, detail string // why the coordinates being read cannot be used
 }
 
-// document reads the top-level value. Members come in any order, so it is
-// read as feature and collection at once, and its type judged at the end.
-func (d *reader) document() error {
-	var typ string
-	var collection bool
-	f := feature{line: d.s.Line()}
-	if k, err := d.s.Kind(); err != nil {
-		return err
-	} else if k == jsonscan.End {
-		return fmt.Errorf("%s: is empty; it should hold a GeoJSON FeatureCollection", d.name)
+// documents reads the values of the top level one after another.
+func (d *reader) documents() error {
+	for first := true; ; first = false {
+		k, err := d.s.Kind()
+		switch {
+		case err != nil:
+			return err
+		case k == jsonscan.End && first:
+			return fmt.Errorf("%s: is empty; it should hold a GeoJSON FeatureCollection, or Features", d.name)
+		case k == jsonscan.End:
+			return nil
+		case k != jsonscan.Object:
+			return fmt.Errorf("%s: not GeoJSON: %s at line %d where a FeatureCollection or a Feature should begin", d.name, k, d.s.Line())
+		}
+		if err := d.document(); err != nil {
+			return err
+		}
 	}
+}
+
+// document reads a value of the top level. Members come in any order, so it is read as
+// collection, feature and geometry at once, and its type judged at the end.
+func (d *reader) document() error {
+	collection := false
+	f, bare := d.begin(), shape{}
 	err := d.s.Object(func(member []byte) error {
 		switch string(member) {
-		case "type":
-			var err error
-			if typ, err = d.text(); err != nil {
-				return err
-			}
-			if typ == "Topology" {
-				return fmt.Errorf("%s: %w", d.name, ErrTopology)
-			}
-			f.typ = typ
-			return nil
 		case "features":
 			collection = true
+			d.s.KeepMembers()
 			return d.s.Array(func(int) error { return d.feature() })
 		case "crs":
+			d.s.KeepMembers()
 			return d.crs()
+		case "coordinates", "geometries":
+			return d.shapeMember(&bare, member)
 		}
-		return d.member(&f, member)
+		err := d.member(&f, member)
+		if err == nil && f.typ == "Topology" {
+			err = fmt.Errorf("%s: %w", d.name, ErrTopology)
+		}
+		return err
 	})
-	if err != nil {
+	_, known := kinds[f.typ]
+	switch {
+	case err != nil:
 		return err
-	}
-	if k, err := d.s.Kind(); err != nil {
-		return err
-	} else if k != jsonscan.End {
-		return fmt.Errorf("%s: %s at line %d after the end of the first value; one FeatureCollection per file, please", d.name, k, d.s.Line())
-	}
-	switch typ {
-	case "FeatureCollection":
-		if !collection {
-			return fmt.Errorf("%s: a FeatureCollection without features", d.name)
-		}
+	case f.typ == "FeatureCollection" && !collection:
+		return fmt.Errorf("%s: a FeatureCollection without features", d.name)
+	case f.typ == "FeatureCollection":
 		return nil
-	case "Feature":
-		return d.emit(&f)
-	case "Polygon", "MultiPolygon", "GeometryCollection":
-		f.kind = typ
-		f.assemble()
-		f.geometry, f.typ = &f.shape, "Feature"
-		return d.emit(&f)
+	case known:
+		bare.kind, f.typ = f.typ, "Feature"
+		f.Geometry, f.reason, f.detail = bare.geometry()
 	}
-	return fmt.Errorf("%s: type %s is not a GeoJSON FeatureCollection", d.name, source.Excerpt(typ))
+	return d.emit(&f)
 }
 
 // feature is one Feature while it is read.
 type feature struct {
-	line       int
-	typ, id    string
-	properties map[string]any
-	lost       source.Lost
-	geometry   *shape // nil: none or null
-	shape             // of a bare geometry
+	source.Feature
+	typ            string
+	reason, detail string // why it cannot be used
 }
 
-// shape is a geometry while it is read. Its type may follow its coordinates.
-type shape struct {
-	kind     string
-	coords   *coords
-	members  []shape // of a collection
-	polygons []orb.Polygon
-	repair   string
-	reason   string
-	detail   string
+// begin begins a feature at the line at hand.
+func (d *reader) begin() feature {
+	d.vertices, d.parts = 0, 0
+	return feature{Feature: source.Feature{Line: d.s.Line()}}
 }
 
 func (d *reader) feature() error {
@@ -134,13 +153,12 @@ func (d *reader) feature() error {
 	if err != nil {
 		return err
 	}
-	f := feature{line: d.s.Line()}
-	d.left = source.MaxVertices
+	f := d.begin()
 	if k != jsonscan.Object {
 		if err := d.s.Skip(); err != nil {
 			return err
 		}
-		return d.bad(f.line, source.NotAFeature, k.String())
+		return d.bad(f.Line, source.NotAFeature, k.String())
 	}
 	if err := d.s.Object(func(member []byte) error { return d.member(&f, member) }); err != nil {
 		return err
@@ -148,27 +166,24 @@ func (d *reader) feature() error {
 	return d.emit(&f)
 }
 
-// member reads one member of a Feature or, at the top, of a geometry.
 func (d *reader) member(f *feature, name []byte) (err error) {
 	switch string(name) {
 	case "type":
 		f.typ, err = d.text()
 	case "id":
-		f.id, err = d.s.ID()
+		f.ID, err = d.s.ID()
 	case "properties":
-		var k jsonscan.Kind
-		if k, err = d.s.Kind(); err == nil && (k == jsonscan.Object || k == jsonscan.Null) {
-			f.properties, f.lost, err = d.s.Properties()
-		} else if err == nil {
-			err = d.s.Skip()
-		}
+		f.Members, f.Lost, err = d.s.Members()
 	case "geometry":
-		var g shape
-		if g, err = d.shape(); err == nil && g.kind != "null" {
-			f.geometry = &g
+		f.Geometry, f.reason, f.detail, err = d.geometry()
+	case "expires":
+		var whole bool
+		switch f.Expires, whole, err = d.s.Raw(nil, maxExpires); {
+		case string(f.Expires) == "null":
+			f.Expires = nil
+		case err == nil && !whole:
+			f.Lost.Add("expires", fmt.Sprintf("it is longer than %d bytes", maxExpires))
 		}
-	case "coordinates", "geometries":
-		err = d.shapeMember(&f.shape, name)
 	default:
 		err = d.s.Skip()
 	}
@@ -176,17 +191,12 @@ func (d *reader) member(f *feature, name []byte) (err error) {
 }
 
 func (d *reader) emit(f *feature) error {
-	g := f.geometry
 	switch {
 	case f.typ != "Feature":
-		return d.bad(f.line, source.NotAFeature, "type "+source.Excerpt(f.typ))
-	case g == nil:
-		return d.bad(f.line, source.NoGeometry, "")
-	case g.reason != "":
-		return d.bad(f.line, g.reason, g.detail)
-	}
-	ok := d.yield(source.Feature{ID: f.id, Properties: f.properties, Lost: f.lost, Geometry: source.Join(g.polygons), Line: f.line, Repair: g.repair}, nil)
-	if !ok {
+		return d.bad(f.Line, source.NotAFeature, "type "+source.Excerpt(f.typ))
+	case f.reason != "":
+		return d.bad(f.Line, f.reason, f.detail)
+	case !d.yield(f.Feature, nil):
 		return errStop
 	}
 	return nil
@@ -199,24 +209,53 @@ func (d *reader) bad(line int, reason, detail string) error {
 	return nil
 }
 
-// shape reads a geometry object; null has the kind "null".
-func (d *reader) shape() (g shape, err error) {
+// Geometries reads geometries that stand alone. Its zero value is ready.
+type Geometries struct{ s *jsonscan.Scanner }
+
+// Position is that of a geometry that is a point, or says why there is none.
+func (g *Geometries) Position(geometry []byte) (lon, lat float64, reason, detail string) {
+	if g.s == nil {
+		g.s = jsonscan.New(nil)
+	}
+	g.s.Reset(bytes.NewReader(geometry))
+	d := reader{s: g.s}
+	at, reason, detail, err := d.geometry()
+	if err != nil {
+		return 0, 0, source.Damaged, source.Excerpt(geometry)
+	}
+	if reason != "" {
+		return 0, 0, reason, detail
+	}
+	p, reason, detail := source.Position(at)
+	return p[0], p[1], reason, detail
+}
+
+// shape is a geometry while it is read. Its type may follow its coordinates.
+type shape struct {
+	kind           string
+	coords         coords
+	located        bool // there are coordinates
+	members        orb.Collection
+	reason, detail string
+}
+
+// geometry reads a geometry object; null is nil.
+func (d *reader) geometry() (at orb.Geometry, reason, detail string, err error) {
 	k, err := d.s.Kind()
 	switch {
 	case err != nil:
-		return g, err
+		return nil, "", "", err
 	case k == jsonscan.Null:
-		g.kind = "null"
-		return g, d.s.Null()
+		return nil, "", "", d.s.Null()
 	case k != jsonscan.Object:
-		g.reason, g.detail = source.NoGeometry, k.String()
-		return g, d.s.Skip()
+		return nil, source.Damaged, "geometry is " + k.String(), d.s.Skip()
 	}
+	var g shape
 	if err := d.s.Object(func(name []byte) error { return d.shapeMember(&g, name) }); err != nil {
-		return g, err
+		return nil, "", "", err
 	}
-	g.assemble()
-	return g, nil
+	at, reason, detail = g.geometry()
+	return at, reason, detail, nil
 }
 
 func (d *reader) shapeMember(g *shape, name []byte) (err error) {
@@ -224,26 +263,27 @@ func (d *reader) shapeMember(g *shape, name []byte) (err error) {
 	case "type":
 		g.kind, err = d.text()
 	case "coordinates":
-		c := &coords{points: d.points[:0], left: &d.left}
-		c.height, err = c.read(d.s)
-		d.points = c.points
-		c.points = slices.Clone(c.points)
-		g.coords = c
+		d.points, d.reason, d.detail = d.points[:0], "", ""
+		g.coords, err = d.coords()
+		g.located, g.reason, g.detail = true, d.reason, d.detail
 	case "geometries":
 		g.members = nil
-		var k jsonscan.Kind
-		if k, err = d.s.Kind(); err != nil {
+		k, err := d.s.Kind()
+		if err != nil {
 			return err
 		}
 		if k != jsonscan.Array {
 			return d.s.Skip()
 		}
-		err = d.s.Array(func(int) error {
-			m, err := d.shape()
-			if len(g.members) == maxMembers {
-				g.reason, g.detail = source.TooManyPoints, fmt.Sprintf("more than %d geometries", maxMembers)
-			} else if m.kind != "null" {
-				g.members = append(g.members, m)
+		return d.s.Array(func(int) error {
+			at, reason, detail, err := d.geometry()
+			if d.parts++; d.parts > maxParts {
+				reason, detail = source.TooManyPoints, fmt.Sprintf("more than %d geometries", maxParts)
+			} else if at != nil {
+				g.members = append(g.members, at)
+			}
+			if g.reason == "" {
+				g.reason, g.detail = reason, detail
 			}
 			return err
 		})
@@ -253,171 +293,144 @@ func (d *reader) shapeMember(g *shape, name []byte) (err error) {
 	return err
 }
 
-// assemble makes polygons of what was read, or sets the reason why not.
-func (g *shape) assemble() {
-	if g.reason != "" {
-		return
-	}
-	switch g.kind {
-	case "Polygon", "MultiPolygon":
-		g.fromCoords()
-	case "GeometryCollection":
-		for i := range g.members {
-			m := &g.members[i]
-			switch {
-			case m.reason == "":
-				g.polygons = append(g.polygons, m.polygons...)
-				if m.repair != "" {
-					source.AddRepair(&g.repair, m.repair)
-				}
-			case m.reason != source.NotAPolygon && g.reason == "":
-				g.reason, g.detail = m.reason, m.detail
-			}
-		}
-		if len(g.polygons) == 0 && g.reason == "" {
-			g.reason, g.detail = source.NotAPolygon, "GeometryCollection without one"
-		}
-	case "":
-		g.reason, g.detail = source.NoGeometry, "no type"
-	default:
-		g.reason, g.detail = source.NotAPolygon, strings.Trim(source.Excerpt(g.kind), `"`)
-	}
-	g.members, g.coords = nil, nil
+// kinds are the types of geometries. A collection has no coordinates.
+var kinds = map[string]struct {
+	depth int // of arrays around a position
+	of    func(c coords) orb.Geometry
+}{
+	"Point":      {0, func(c coords) orb.Geometry { return c.at }},
+	"MultiPoint": {1, func(c coords) orb.Geometry { return orb.MultiPoint(c.points) }},
+	"LineString": {1, func(c coords) orb.Geometry { return orb.LineString(c.points) }},
+	"MultiLineString": {2, func(c coords) orb.Geometry {
+		return orb.MultiLineString(each(c, func(c coords) orb.LineString { return c.points }))
+	}},
+	"Polygon":            {2, func(c coords) orb.Geometry { return c.polygon() }},
+	"MultiPolygon":       {3, func(c coords) orb.Geometry { return orb.MultiPolygon(each(c, coords.polygon)) }},
+	"GeometryCollection": {},
 }
 
-func (g *shape) fromCoords() {
-	c := g.coords
-	want := 2
-	if g.kind == "MultiPolygon" {
-		want = 3
+// geometry makes a geometry of what was read, or says why there is none.
+func (g *shape) geometry() (at orb.Geometry, reason, detail string) {
+	kind, known := kinds[g.kind]
+	switch c := &g.coords; {
+	case g.kind == "":
+		return nil, source.Damaged, "geometry without a type"
+	case !known:
+		return nil, source.UnknownKind, source.Excerpt(g.kind)
+	case g.reason != "":
+		return nil, g.reason, g.detail
+	case kind.of == nil:
+		return g.members, "", ""
+	case !g.located:
+		return nil, source.Damaged, g.kind + " without coordinates"
+	case c.depth == empty && kind.depth == 0:
+		return orb.MultiPoint{}, "", ""
+	case c.depth != kind.depth && c.depth != empty:
+		return nil, source.WrongNesting, fmt.Sprintf("%s of depth %d", g.kind, c.depth+1)
 	}
-	switch {
-	case c == nil:
-		g.reason = source.NoGeometry
-		return
-	case c.reason != "":
-		g.reason, g.detail = c.reason, c.detail
-		return
-	case len(c.points) == 0:
-		g.reason, g.detail = source.NoGeometry, "no coordinates"
-		return
-	case c.height != want:
-		g.reason, g.detail = source.WrongNesting, fmt.Sprintf("%s of depth %d", g.kind, c.height+1)
-		return
-	}
-	var ring, point int
-	for _, end := range c.polys {
-		rings := make([]orb.Ring, 0, end-ring)
-		for ; ring < end; ring++ {
-			to := c.rings[ring]
-			if source.IsOpen(c.points[point:to]) {
-				g.repair = source.Closed
-			}
-			rings = append(rings, c.points[point:to:to])
-			point = to
-		}
-		g.polygons = source.AddPolygon(g.polygons, rings)
-	}
-	if len(g.polygons) == 0 {
-		g.reason = source.NoArea
-	}
+	return kind.of(g.coords), "", ""
 }
 
-// coords is the value of a "coordinates" member, flattened: all positions, and
-// where each array of positions and each array of those ends.
+// coords is the value of a "coordinates" member, or a part of it.
 type coords struct {
-	points []orb.Point
-	rings  []int // ends within points
-	polys  []int // ends within rings
-	left   *int  // vertices that may still come
-	height int   // 0 position, 1 array of positions, 2 of those, 3 of those
-	reason string
-	detail string
+	depth  int         // of arrays around a position, or empty
+	at     orb.Point   // of depth 0
+	points []orb.Point // of depth 1
+	parts  []coords    // of what is deeper
 }
 
-func (c *coords) refuse(reason, detail string) {
-	if c.reason == "" {
-		c.reason, c.detail = reason, detail
-		c.points, c.rings, c.polys = c.points[:0], nil, nil
+// empty is the depth of an array without positions, which nobody can tell.
+const empty = -1
+
+func (c coords) polygon() orb.Polygon {
+	return each(c, func(c coords) orb.Ring { return c.points })
+}
+
+func each[T any](c coords, of func(coords) T) []T {
+	out := make([]T, len(c.parts))
+	for i := range out {
+		out[i] = of(c.parts[i])
+	}
+	return out
+}
+
+func (d *reader) refuse(reason, detail string) {
+	if d.reason == "" {
+		d.reason, d.detail = reason, detail
 	}
 }
 
-// read reads a value and returns its height above a position. Once a reason
-// is set it only skips.
-func (c *coords) read(s *jsonscan.Scanner) (height int, err error) {
-	k, err := s.Kind()
+// coords reads a value. Once a reason is set it only skips.
+func (d *reader) coords() (c coords, err error) {
+	k, err := d.s.Kind()
 	if err != nil {
-		return 0, err
+		return c, err
 	}
-	if k != jsonscan.Array || c.reason != "" {
-		c.refuse(source.WrongNesting, k.String())
-		return 0, s.Skip()
+	if k != jsonscan.Array || d.reason != "" {
+		d.refuse(source.WrongNesting, k.String())
+		return c, d.s.Skip()
 	}
-	var p [2]float64
-	position, n := false, 0
-	err = s.Array(func(i int) error {
-		n = i + 1
-		k, err := s.Kind()
+	c.depth = empty
+	from, numbers, empties := len(d.points), 0, false
+	err = d.s.Array(func(i int) error {
+		k, err := d.s.Kind()
 		switch {
 		case err != nil:
 			return err
-		case c.reason != "":
-			return s.Skip()
-		case k == jsonscan.Number && (i == 0 || position):
-			position = true
-			f, err := s.Float()
-			if i < 2 {
-				p[i] = f
+		case d.reason != "":
+			return d.s.Skip()
+		case k == jsonscan.Number && i == numbers:
+			numbers++
+			n, err := d.s.Float()
+			if i < len(c.at) {
+				c.at[i] = n
 			}
 			return err
 		case k != jsonscan.Array && k != jsonscan.Number:
-			c.refuse(source.NotANumber, k.String())
-			return s.Skip()
-		case position || k == jsonscan.Number:
-			c.refuse(source.WrongNesting, "number beside array")
-			return s.Skip()
+			d.refuse(source.NotANumber, k.String())
+			return d.s.Skip()
+		case k == jsonscan.Number || numbers > 0:
+			d.refuse(source.WrongNesting, "number beside array")
+			return d.s.Skip()
 		}
-		h, err := c.read(s)
-		if i > 0 && h != height-1 {
-			c.refuse(source.WrongNesting, "arrays of different depth")
+		part, err := d.coords()
+		switch {
+		case d.reason != "":
+		case part.depth == 0:
+			d.points = append(d.points, part.at)
+		default:
+			c.parts = append(c.parts, part)
 		}
-		height = h + 1
+		switch {
+		case part.depth == empty:
+			empties = true
+		case c.depth == empty:
+			c.depth = part.depth + 1
+		case c.depth != part.depth+1:
+			d.refuse(source.WrongNesting, "arrays of different depth")
+		}
 		return err
 	})
-	if err != nil || c.reason != "" {
-		return height, err
-	}
 	switch {
-	case position && n < 2:
-		c.refuse(source.WrongNesting, "position of one number")
-	case position:
-		c.add(p[0], p[1])
-	case n == 0:
-		// An empty geometry is told by its having no points; an empty part of
-		// another has a depth nobody can tell.
-		height = 0
-		if len(c.points) > 0 {
-			c.refuse(source.WrongNesting, "empty array")
+	case err != nil || d.reason != "":
+	case numbers == 1:
+		d.refuse(source.WrongNesting, "position of one number")
+	case numbers > 0:
+		c.depth = 0
+		if d.vertices++; d.vertices > source.MaxVertices {
+			d.refuse(source.TooManyPoints, fmt.Sprintf("more than %d", source.MaxVertices))
 		}
-	case height == 1:
-		c.rings = append(c.rings, len(c.points))
-	case height == 2:
-		c.polys = append(c.polys, len(c.rings))
+		return c, nil
+	case c.depth == 1 && empties:
+		d.refuse(source.WrongNesting, "empty array")
+	case c.depth == 1:
+		c.points = slices.Clone(d.points[from:])
 	}
-	return height, nil
-}
-
-func (c *coords) add(lon, lat float64) {
-	p, reason, detail := source.Place(lon, lat)
-	switch {
-	case reason != "":
-		c.refuse(reason, detail)
-	case *c.left == 0:
-		c.refuse(source.TooManyPoints, fmt.Sprintf("more than %d", source.MaxVertices))
-	default:
-		*c.left--
-		c.points = append(c.points, p)
+	d.points = d.points[:from]
+	if d.parts++; d.parts > maxParts {
+		d.refuse(source.TooManyPoints, fmt.Sprintf("more than %d arrays of them", maxParts))
 	}
+	return c, err
 }
 
 // text reads a string; any other value gives "".

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -20,6 +22,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
 // result is everything a file yields.
@@ -30,7 +33,7 @@ type result struct {
 }
 
 func read(text string) (r result) {
-	for f, err := range geojson.Read(iotest.HalfReader(strings.NewReader(text)), "x.geojson") {
+	for f, err := range polygons(iotest.HalfReader(strings.NewReader(text)), "x.geojson") {
 		var bad *source.BadRecord
 		switch {
 		case errors.As(err, &bad):
@@ -42,6 +45,25 @@ func read(text string) (r result) {
 		}
 	}
 	return r
+}
+
+// polygons reads the features that are polygons, with their values, as a job does.
+func polygons(r io.Reader, name string) iter.Seq2[source.Feature, error] {
+	return func(yield func(source.Feature, error) bool) {
+		values := jsonscan.New(nil)
+		for f, err := range geojson.Read(r, name) {
+			if err == nil {
+				var reason, detail string
+				if f.Geometry, f.Repair, reason, detail = source.Polygons(f.Geometry); reason != "" {
+					err = &source.BadRecord{Source: name, Line: f.Line, Reason: reason, Detail: detail}
+				}
+				f.Properties, f.Members = values.Decode(f.Members, &f.Lost), nil
+			}
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
 }
 
 const square = `[[0,0],[1,0],[1,1],[0,1],[0,0]]`
@@ -71,6 +93,7 @@ func TestGeometries(t *testing.T) {
 		"not closed":             {`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}`, orb.Polygon{squareRing}},
 		"a ring without area":    {`{"type":"Polygon","coordinates":[` + square + `,[[0,0],[1,0],[0,0]]]}`, orb.Polygon{squareRing}},
 		"an island without area": {`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[0,0]],` + square + `],[` + square + `]]}`, orb.Polygon{squareRing}},
+		"empty members":          {`{"type":"MultiPolygon","coordinates":[[],[` + square + `,[]],[[]],[` + square + `]]}`, orb.MultiPolygon{{squareRing}, {squareRing}}},
 		"collection":             {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]},{"type":"Polygon","coordinates":[` + square + `]},{"type":"GeometryCollection","geometries":[{"type":"MultiPolygon","coordinates":[[` + square + `]]}]},null]}`, orb.MultiPolygon{{squareRing}, {squareRing}}},
 		"beyond by rounding":     {`{"type":"Polygon","coordinates":[[[180.0000003,90.0002],[1,0],[-180.001,-90.001],[180.0000003,90.0002]]]}`, orb.Polygon{{{180, 90}, {1, 0}, {-180, -90}, {180, 90}}}},
 		"unwrapped":              {`{"type":"Polygon","coordinates":[[[170,0],[190,0],[190,10],[170,10],[170,0]]]}`, orb.Polygon{{{170, 0}, {190, 0}, {190, 10}, {170, 10}, {170, 0}}}},
@@ -96,14 +119,19 @@ func TestBadRecords(t *testing.T) {
 		{`{"type":"Polygon","coordinates":[` + square + `]}`, source.NotAFeature, `type "Polygon"`},
 		{`{"type":"Feature"}`, source.NoGeometry, ""},
 		{feature(`null`), source.NoGeometry, ""},
-		{feature(`"POLYGON((0 0))"`), source.NoGeometry, "string"},
-		{feature(`{}`), source.NoGeometry, "no type"},
-		{feature(`{"type":"Polygon"}`), source.NoGeometry, ""},
-		{feature(polygon(`[]`)), source.NoGeometry, "no coordinates"},
-		{feature(polygon(`[[]]`)), source.NoGeometry, "no coordinates"},
+		{feature(`"POLYGON((0 0))"`), source.Damaged, "geometry is string"},
+		{feature(`{}`), source.Damaged, "geometry without a type"},
+		{feature(`{"type":"polygon","coordinates":[` + square + `]}`), source.UnknownKind, `"polygon"`},
+		{feature(`{"type":"Polygon"}`), source.Damaged, "Polygon without coordinates"},
+		{feature(polygon(`[]`)), source.NoGeometry, "empty"},
+		{feature(polygon(`[[]]`)), source.NoGeometry, "empty"},
 		{feature(`{"type":"Point","coordinates":[1,2]}`), source.NotAPolygon, "Point"},
 		{feature(`{"type":"LineString","coordinates":` + square + `}`), source.NotAPolygon, "LineString"},
-		{feature(`{"type":"GeometryCollection","geometries":[]}`), source.NotAPolygon, "GeometryCollection without one"},
+		{feature(`{"type":"GeometryCollection","geometries":[]}`), source.NoGeometry, "empty"},
+		{feature(polygon(`[[],` + square + `]`)), source.NoArea, ""},
+		{feature(`{"type":"MultiPolygon","coordinates":[[],[[]]]}`), source.NoGeometry, "empty"},
+		{feature(polygon(`[[[],[0,0],[1,1],[1,0],[0,0]]]`)), source.WrongNesting, "empty array"},
+		{feature(`{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":` + square + `},null]}`), source.NotAPolygon, "LineString"},
 		{feature(polygon(square)), source.WrongNesting, "Polygon of depth 2"},
 		{feature(polygon(`[[` + square + `]]`)), source.WrongNesting, "Polygon of depth 4"},
 		{feature(`{"type":"MultiPolygon","coordinates":[` + square + `]}`), source.WrongNesting, "MultiPolygon of depth 3"},
@@ -154,11 +182,12 @@ func TestDocuments(t *testing.T) {
 		{`<html>`, "not GeoJSON", 0},
 		{`{"type":"FeatureCollection"}`, "without features", 0},
 		{`{"type":"FeatureCollection","features":null}`, "null where array should be", 0},
-		{`{"hello":"world"}`, "not a GeoJSON FeatureCollection", 0},
-		{`{"type":"Point","coordinates":[1,2]}`, `type "Point"`, 0},
 		{`{"type":"Topology","objects":{},"arcs":[]}`, "is TopoJSON", 0},
 		{`{"objects":{},"arcs":[],"type":"Topology"}`, "is TopoJSON", 0},
-		{collection(feature(polygon)) + collection(), "one FeatureCollection per file", 1},
+		{collection(feature(polygon)) + collection(feature(polygon)), "", 2},
+		{feature(polygon) + "\n" + feature(polygon) + "\n", "", 2},
+		{"\x1e" + feature(polygon) + "\n\x1e" + polygon + "\n", "", 2},
+		{feature(polygon) + "\n[]", "not GeoJSON: array at line 2", 1},
 		{collection(feature(polygon)) + "x", "not GeoJSON", 1},
 		{collection(feature(polygon))[:150], "truncated", 0},
 		{strings.Repeat(`{"a":`, 1000), "nested deeper", 0},
@@ -203,10 +232,21 @@ func TestIDsAndProperties(t *testing.T) {
 	}
 }
 
+// What is read behind the properties of a single feature leaves them as they are.
+func TestPropertiesBeforeOthers(t *testing.T) {
+	other := `{"type":"Feature","properties":{"c":"zzzzzzzz","d":[9,9,9,9]},"geometry":null}`
+	r := read(`{"type":"Feature","properties":{"a":"first","b":[1,2,3]},"geometry":{"type":"Polygon","coordinates":[` + square + `]},
+"crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:OGC:1.3:CRS84"}},"features":[` + other + `]}`)
+	want := map[string]any{"a": "first", "b": json.RawMessage(`[1,2,3]`)}
+	if len(r.features) != 1 || r.err != nil || !cmp.Equal(r.features[0].Properties, want) {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestStoppingEarly(t *testing.T) {
 	text := collection(feature(`null`), feature(`null`), feature(`null`))
 	n := 0
-	for range geojson.Read(strings.NewReader(text), "x") {
+	for range polygons(strings.NewReader(text), "x") {
 		if n++; n == 2 {
 			break
 		}
@@ -218,7 +258,7 @@ func TestStoppingEarly(t *testing.T) {
 
 func TestReadErrorsPass(t *testing.T) {
 	text := collection(feature(`{"type":"Polygon","coordinates":[` + square + `]}`))
-	for _, err := range geojson.Read(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(text))), "x") {
+	for _, err := range polygons(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(text))), "x") {
 		if !errors.Is(err, iotest.ErrTimeout) {
 			t.Fatal(err)
 		}
@@ -289,6 +329,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(collection(feature(`{"type":"GeometryCollection","geometries":[{"type":"Polygon","coordinates":[` + square + `]},{}]}`)))
 	f.Add(`{"type":"Polygon","coordinates":[[[0,0],[1,NaN],[1e999,1],[0,0]]]}`)
 	f.Add(`{"type":"Topology"}`)
+	f.Add("\x1e" + feature(`null`) + "\n\x1e" + feature(`{"type":"MultiPolygon","coordinates":[[],[[]],[`+square+`,[]]]}`))
 	f.Fuzz(func(t *testing.T, text string) {
 		r := read(text)
 		for _, f := range r.features {
@@ -297,13 +338,18 @@ func FuzzRead(f *testing.F) {
 		if r.err != nil {
 			return
 		}
-		if !json.Valid([]byte(text)) && !strings.ContainsAny(text, "NI") {
+		values := json.NewDecoder(strings.NewReader(strings.ReplaceAll(text, "\x1e", " ")))
+		var err error
+		for err == nil {
+			err = values.Decode(new(any))
+		}
+		if !errors.Is(err, io.EOF) && !strings.ContainsAny(text, "NI") {
 			t.Fatalf("no error for text that is not JSON: %q", text)
 		}
 	})
 }
 
-// checkFeature checks what source.Feature promises.
+// checkFeature checks what source.Polygons promises.
 func checkFeature(t *testing.T, f source.Feature) {
 	t.Helper()
 	polygons, ok := f.Geometry.(orb.MultiPolygon)
@@ -358,7 +404,7 @@ func TestNaturalEarth(t *testing.T) {
 			defer f.Close()
 			bad := map[string]int{}
 			features, vertices := 0, 0
-			for feature, err := range geojson.Read(f, tc.file) {
+			for feature, err := range polygons(f, tc.file) {
 				var b *source.BadRecord
 				if errors.As(err, &b) {
 					bad[b.Reason]++
@@ -404,7 +450,7 @@ func TestOpenRings(t *testing.T) {
 		`{"type":"GeometryCollection","geometries":[{"type":"Polygon","coordinates":[` + open + `]},{"type":"Point","coordinates":[0,0]}]}`: source.Closed,
 	} {
 		n := 0
-		for f, err := range geojson.Read(strings.NewReader(text), "x") {
+		for f, err := range polygons(strings.NewReader(text), "x") {
 			if n++; err != nil || f.Repair != want {
 				t.Errorf("%s: %q, %v; want %q", text, f.Repair, err, want)
 			}
@@ -425,7 +471,7 @@ func TestLongLine(t *testing.T) {
 		fmt.Fprintf(&b, "[%v,%v],", 100*cos, 80*sin)
 	}
 	b.WriteString(`[100,0]]]}}]}`)
-	for f, err := range geojson.Read(strings.NewReader(b.String()), "x") {
+	for f, err := range polygons(strings.NewReader(b.String()), "x") {
 		if p, ok := f.Geometry.(orb.Polygon); err != nil || !ok || len(p[0]) != n+1 {
 			t.Fatalf("%T, %v; want %d vertices", f.Geometry, err, n+1)
 		}

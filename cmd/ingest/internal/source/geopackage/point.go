@@ -17,9 +17,6 @@ func decodePoint(blob []byte, srs int64) (point orb.Geometry, repair, reason, de
 	if g.begin(blob, srs) {
 		p = g.point(0)
 	}
-	if g.reason == source.NotAPolygon { // of an extended kind
-		g.reason = source.NotAPoint
-	}
 	if g.reason != "" {
 		return nil, "", g.reason, g.detail
 	}

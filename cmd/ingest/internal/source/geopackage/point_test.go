@@ -42,7 +42,7 @@ func TestDecodePoint(t *testing.T) {
 		"line":          {pointBlob(t, orb.LineString{at, at}, little), source.NotAPoint, "LineString"},
 		"null":          {nil, source.NoGeometry, ""},
 		"cut off":       {pointBlob(t, at, little)[:20], source.Damaged, "well-known binary cut off"},
-		"extended":      {[]byte("GP\x00\x21\x00\x00\x00\x00xxxx"), source.NotAPoint, "GeoPackage geometry of a later or an extended kind"},
+		"extended":      {[]byte("GP\x00\x21\x00\x00\x00\x00xxxx"), source.UnknownKind, "GeoPackage geometry of a later or an extended kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, _, reason, detail := decodePoint(tc.blob, 4326)

@@ -72,7 +72,7 @@ func (g *geometry) begin(blob []byte, srs int64) bool {
 	}
 	flags := blob[3]
 	if blob[2] != 0 || flags&(1<<5) != 0 {
-		return g.refuse(source.NotAPolygon, "GeoPackage geometry of a later or an extended kind")
+		return g.refuse(source.UnknownKind, "GeoPackage geometry of a later or an extended kind")
 	}
 	g.setOrder(flags & 1)
 	// 0 and -1 are "unknown" and common in the blobs of careless writers.
@@ -153,7 +153,7 @@ func (g *geometry) read(depth int) bool {
 	if name == "" {
 		name = fmt.Sprintf("well-known binary of type %d", kind)
 	}
-	return g.refuse(source.NotAPolygon, "%s", name)
+	return g.refuse(source.UnknownKind, "%s", name)
 }
 
 // head reads how a geometry of well-known binary begins: its byte order, its kind and

@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"quadrille/cmd/ingest/internal/source"
 )
 
 const (
@@ -103,6 +105,11 @@ type Scanner struct {
 	text     []byte // of the last Text or name
 	number   []byte // literal of the last Float
 	raw      *raw   // of the value that Raw is reading; nil: none
+	kept     raw
+	names    map[string]string // of members, each kept once
+	members  []source.Member   // of the last Members
+	values   []byte
+	decoder  *Scanner // of Properties
 	err      error
 	readErr  error
 }
@@ -114,7 +121,7 @@ func New(r io.Reader) *Scanner {
 
 // Reset puts the Scanner at the start of r, as New does, and keeps its buffers.
 func (s *Scanner) Reset(r io.Reader) {
-	*s = Scanner{r: r, buf: s.buf, text: s.text, number: s.number, line: 1}
+	*s = Scanner{r: r, buf: s.buf, text: s.text, number: s.number, decoder: s.decoder, line: 1}
 }
 
 // Line is the 1-based line the scanner has come to.

@@ -10,9 +10,11 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Bounds on what Properties keeps of one object.
+// Bounds on what Members keeps of one object, and Decode of one member.
 const (
 	maxMembers = 1000
+	maxValue   = 256 << 10 // bytes of a value as it is spelt
+	maxValues  = 16 << 20  // of all of them
 	maxText    = 64 << 10
 )
 
@@ -27,37 +29,81 @@ const (
 	notJSON    = "a value in it is no JSON"
 )
 
-// Properties reads an object and returns its members: string, int64 for a number written
-// without fraction or exponent that fits, float64 for other numbers, bool, and as
-// json.RawMessage lists, objects and whole numbers that do not fit. Nulls are left out.
-// Whatever else cannot be kept is lost. A null in place of the object gives nil.
-func (s *Scanner) Properties() (m map[string]any, lost source.Lost, err error) {
-	k, err := s.Kind()
-	if err != nil {
+// Members reads the members of an object, each as it is spelt. Those that are too many or too
+// long are lost. Any other value has none. They are valid until the next call, or for good
+// after KeepMembers.
+func (s *Scanner) Members() (members []source.Member, lost source.Lost, err error) {
+	if k, err := s.Kind(); err != nil {
 		return nil, lost, err
+	} else if k != Object {
+		return nil, lost, s.Skip()
 	}
-	if k == Null {
-		return nil, lost, s.Null()
-	}
-	m = map[string]any{}
+	members, values := s.members[:0], s.values[:0]
 	err = s.Object(func(n []byte) error {
-		name, why := string(n), tooMany
-		var v any
+		name, ok := s.names[string(n)]
+		if !ok {
+			if name = string(n); s.names == nil {
+				s.names = map[string]string{}
+			}
+			if len(s.names) < maxMembers {
+				s.names[name] = name
+			}
+		}
+		if len(members) == maxMembers {
+			lost.Add(name, tooMany)
+			return s.Skip()
+		}
+		from := len(values)
+		var whole bool
 		var err error
-		if len(m) < maxMembers {
-			v, why, err = s.Property()
-		} else {
-			err = s.Skip()
-		}
-		if v != nil {
-			m[name] = v
-		}
-		if why != "" {
-			lost.Add(name, why)
+		if values, whole, err = s.Raw(values, min(maxValue, maxValues-from)); err == nil && !whole {
+			lost.Add(name, tooLong)
+		} else if err == nil {
+			members = append(members, source.Member{Name: name, Value: values[from:]})
 		}
 		return err
 	})
-	return m, lost, err
+	s.members, s.values = members, values
+	return members, lost, err
+}
+
+// KeepMembers leaves the last Members valid whatever is read further.
+func (s *Scanner) KeepMembers() { s.members, s.values = nil, nil }
+
+// Decode returns the values of members: string, int64 for a number written without fraction
+// or exponent that fits, float64 for other numbers, bool, and as json.RawMessage lists, objects and whole
+// numbers that do not fit. Nulls are left out. Whatever else cannot be kept is lost. The
+// Scanner reads nothing else meanwhile.
+func (s *Scanner) Decode(members []source.Member, lost *source.Lost) map[string]any {
+	m := make(map[string]any, len(members))
+	var r bytes.Reader
+	for _, member := range members {
+		r.Reset(member.Value)
+		s.Reset(&r)
+		v, why, err := s.Property()
+		if err != nil {
+			why = notJSON
+		}
+		if v != nil {
+			m[member.Name] = v
+		}
+		if why != "" {
+			lost.Add(member.Name, why)
+		}
+	}
+	return m
+}
+
+// Properties reads an object and returns its members as Decode does.
+func (s *Scanner) Properties() (m map[string]any, lost source.Lost, err error) {
+	members, lost, err := s.Members()
+	if err != nil || members == nil {
+		return nil, lost, err
+	}
+	if s.decoder == nil {
+		s.decoder = New(nil)
+	}
+	return s.decoder.Decode(members, &lost), lost, nil
 }
 
 // Property reads any value; nil is one that is null, or cannot be kept for the reason why.

@@ -19,7 +19,8 @@ func (s *Scanner) Raw(dst []byte, most int) (out []byte, whole bool, err error) 
 	if _, err := s.Kind(); err != nil {
 		return dst, false, err
 	}
-	r := &raw{bytes: dst, from: s.pos, left: most}
+	r := &s.kept
+	*r = raw{bytes: dst, from: s.pos, left: most}
 	s.raw = r
 	err = s.Skip()
 	s.raw = nil

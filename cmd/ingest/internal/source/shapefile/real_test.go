@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/jsonscan"
 	"quadrille/cmd/ingest/internal/source/shapefile"
 )
 
@@ -57,10 +58,12 @@ func TestAgreesWithGeoJSON(t *testing.T) {
 		}
 		defer f.Close()
 		var want []source.Feature
+		values := jsonscan.New(nil)
 		for feature, err := range geojson.Read(f, "x") {
 			if err != nil {
 				t.Fatal(err)
 			}
+			feature.Properties = values.Decode(feature.Members, &feature.Lost)
 			want = append(want, feature)
 		}
 		got := readAll(t, zip)

@@ -89,9 +89,11 @@ func (x *expansion) add(g *geometry) {
 	r := g.arcs
 	switch {
 	case r == nil:
-		x.refuse(source.NoGeometry, "no arcs")
+		x.refuse(source.Damaged, "%s without arcs", g.kind)
 	case r.reason != "":
 		x.refuse(r.reason, "%s", r.detail)
+	case r.height == empty:
+		x.refuse(source.NoGeometry, "empty array of arcs")
 	case r.height != want:
 		x.refuse(source.WrongNesting, "%s of depth %d", g.kind, r.height)
 	}

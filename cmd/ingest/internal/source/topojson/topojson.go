@@ -114,10 +114,13 @@ type refs struct {
 	arcs   []int32
 	rings  []int
 	polys  []int
-	height int // 1 ring, 2 polygon, 3 multipolygon
+	height int // 1 ring, 2 polygon, 3 multipolygon, or empty
 	reason string
 	detail string
 }
+
+// empty is the height of an array without references, which nobody can tell.
+const empty = -1
 
 func (t *topology) read() error {
 	var typ string
@@ -312,12 +315,7 @@ func (t *topology) geometry(o *object) (g geometry, err error) {
 		case "id":
 			g.id, err = t.s.ID()
 		case "properties":
-			var k jsonscan.Kind
-			if k, err = t.s.Kind(); err == nil && k == jsonscan.Object {
-				g.properties, g.lost, err = t.s.Properties()
-			} else if err == nil {
-				err = t.s.Skip()
-			}
+			g.properties, g.lost, err = t.s.Properties()
 		case "arcs":
 			r := &refs{}
 			r.height, err = r.read(t, o)
@@ -380,21 +378,26 @@ func (r *refs) read(t *topology, o *object) (height int, err error) {
 		r.refuse(source.WrongNesting, k.String())
 		return 0, t.s.Skip()
 	}
-	height = 1
-	n := 0
+	height = empty
+	empties, first := false, false
 	err = t.s.Array(func(i int) error {
-		n++
 		h, err := r.read(t, o)
-		if i > 0 && h != height-1 {
+		switch {
+		case h == empty:
+			empties, first = true, first || i == 0
+		case height != empty && h != height-1:
 			r.refuse(source.WrongNesting, "arrays of different depth")
+		default:
+			height = h + 1
 		}
-		height = h + 1
 		return err
 	})
 	switch {
 	case err != nil || r.reason != "":
-	case n == 0:
-		r.refuse(source.NoGeometry, "empty array of arcs")
+	case empties && height == 1:
+		r.refuse(source.WrongNesting, "arrays of different depth")
+	case first && height == 2: // what is empty adds nothing, but others would be no holes
+		r.refuse(source.NoArea, "outer ring without arcs")
 	case height == 1:
 		r.rings = append(r.rings, len(r.arcs))
 	case height == 2:

@@ -1,9 +1,13 @@
-package geojson_test
+package job
 
 import (
+	"bytes"
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -12,19 +16,21 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/pointtable"
 )
 
-// readPoints reads all of a text, byte by byte if slow.
-func readPoints(text string, names geojson.PointNames, slow bool) (found []source.Point, bad []string, err error) {
-	in := strings.NewReader(text)
-	seq := geojson.ReadPoints(in, "f", names)
+// readPoints reads all of a text as GeoJSON, byte by byte if slow.
+func readPoints(text string, names pointtable.Columns, slow bool) (found []source.Point, bad []string, err error) {
+	in := io.Reader(strings.NewReader(text))
 	if slow {
-		seq = geojson.ReadPoints(iotest.OneByteReader(in), "f", names)
+		in = iotest.OneByteReader(in)
 	}
-	for p, e := range seq {
+	j, f := &pointsJob{of: Collection{Columns: names}}, &pointFile{Input: Input{Path: "f"}, format: pointsJSON}
+	for p, e := range j.features(f, geojson.Read(in, "f"), nil) {
 		var record *source.BadRecord
 		switch {
 		case e == nil:
+			p.Properties = bytes.Clone(p.Properties)
 			found = append(found, p)
 		case errors.As(e, &record):
 			bad = append(bad, record.Error())
@@ -35,7 +41,7 @@ func readPoints(text string, names geojson.PointNames, slow bool) (found []sourc
 	return found, bad, err
 }
 
-func TestReadPoints(t *testing.T) {
+func TestPointsOfGeoJSON(t *testing.T) {
 	const point = `{"type":"Point","coordinates":[8.5,47.25,400]}`
 	at := func(id, properties string, line int) source.Point {
 		p := source.Point{ID: id, Lat: 47.25, Lon: 8.5, Line: line}
@@ -46,7 +52,7 @@ func TestReadPoints(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		text  string
-		names geojson.PointNames
+		names pointtable.Columns
 		want  []source.Point
 		bad   []string
 	}{
@@ -68,20 +74,21 @@ func TestReadPoints(t *testing.T) {
 		},
 		"told": {
 			text:  `{"type":"Feature","id":1,"properties":{"ref":"r","name":"old","label":"new"},"geometry":` + point + `}`,
-			names: geojson.PointNames{ID: "ref", Name: "label"},
+			names: pointtable.Columns{ID: "ref", Name: "label"},
 			want:  []source.Point{at("r", `{"name":"new"}`, 1)},
 		},
 		"told and not there": {
 			text:  `{"type":"Feature","id":1,"geometry":` + point + `}`,
-			names: geojson.PointNames{ID: "ref"},
-			bad:   []string{`f:1: id is missing: no property "ref" that is text or a number`},
+			names: pointtable.Columns{ID: "ref"},
+			bad:   []string{`f:1: id is missing: "ref" is empty, or neither text nor a number`},
 		},
 		"expires": {
 			text: `{"type":"Feature","expires":"2090-01-01T00:00:00Z","geometry":` + point + `} {"type":"Feature","expires":null,"geometry":` + point + `}`,
 			want: []source.Point{{Lat: 47.25, Lon: 8.5, Line: 1, Expires: []byte(`"2090-01-01T00:00:00Z"`)}, at("", "", 1)},
 		},
-		"long expires":  {text: `{"type":"Feature","expires":"` + strings.Repeat("x", 300) + `","geometry":` + point + `}`, bad: []string{"f:1: " + source.TooLarge + ": expires of more than 256 bytes"}},
-		"bare geometry": {text: point, bad: []string{`f:1: not a feature: type "Point"`}},
+		"long expires":  {text: `{"type":"Feature","expires":"` + strings.Repeat("x", 300) + `","geometry":` + point + `}`, bad: []string{"f:1: " + source.TooLarge + ": expires: it is longer than 256 bytes"}},
+		"bare geometry": {text: point, want: []source.Point{at("", "", 1)}},
+		"twice":         {text: `{"type":"Feature","properties":{"id":1,"a":1,"id":2,"a":2},"geometry":` + point + `}`, want: []source.Point{at("2", `{"a":1,"a":2}`, 1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, slow := range []bool{false, true} {
@@ -97,12 +104,12 @@ func TestReadPoints(t *testing.T) {
 	}
 }
 
-func FuzzReadPoints(f *testing.F) {
+func FuzzPointsOfGeoJSON(f *testing.F) {
 	f.Add(`{"type":"FeatureCollection","features":[{"type":"Feature","id":1,"properties":{"id":2,"a":[{}]},"geometry":{"type":"Point","coordinates":[1,2]}},{}]}`)
 	f.Add("\x1e{\"type\":\"Feature\",\"properties\":null,\"geometry\":{\"coordinates\":[[1,NaN]],\"type\":\"MultiPoint\"}}\n\x1e{}")
 	f.Add(`{"type":"Feature","properties":{"ref":"\ud800","name":-Infinity},"geometry":null}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, names := range []geojson.PointNames{{}, {ID: "ref", Name: "label"}} {
+		for _, names := range []pointtable.Columns{{}, {ID: "ref", Name: "label"}} {
 			found, bad, err := readPoints(text, names, false)
 			slowly, slowlyBad, slowlyErr := readPoints(text, names, true)
 			if d := cmp.Diff(found, slowly) + cmp.Diff(bad, slowlyBad); d != "" || (err == nil) != (slowlyErr == nil) {
@@ -118,4 +125,38 @@ func FuzzReadPoints(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Rows without a geometry are counted apart in every format.
+func TestPointsWithoutGeometry(t *testing.T) {
+	all := shops(3)
+	shape := pointShapefile(all)
+	broken := []byte(shape["shops.shp"])
+	broken[100+28+8] = 0 // the type of the second shape
+	shape["shops.shp"] = string(broken)
+	keyed := write(t, "shops.gpkg", string(geoPackage(t, all, "shops")))
+	db, err := sql.Open("sqlite", keyed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE shops SET geom = NULL WHERE rowid = 2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"shapefile":  write(t, "shape.zip", zipMembers(t, shape)),
+		"GeoPackage": keyed,
+		"GeoJSON":    write(t, "lines", strings.Replace(geoFeatures(all, " "), `{"type":"Point","coordinates":[7,46.0625,400]}`, "null", 1)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			rep := &recorder{}
+			m, err := Points(t.Context(), newCatalog(t), Collection{Name: "shops"}, []string{path}, Options{Reporter: rep})
+			want := "1 of 3 records are left out and not counted as bad, such as " + path + ":2: no geometry"
+			if err != nil || m.Records["points"] != 2 || rep.bad != nil || !slices.Contains(rep.notes, want) {
+				t.Error(m.Records, err, rep.bad, rep.notes)
+			}
+		})
+	}
 }
