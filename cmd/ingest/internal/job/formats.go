@@ -140,7 +140,11 @@ func (r *polygonReader) json(objects []string) ([]dataset.Source, error) {
 		src, err := r.in.describe(f)
 		return []dataset.Source{src}, err
 	}
-	src, err := read(geojson.Read)
+	var note string
+	src, err := read(func(rd io.Reader, name string) iter.Seq2[source.Feature, error] { return geojson.Read(rd, name, &note) })
+	if note != "" {
+		r.rep.Note(note)
+	}
 	if errors.Is(err, geojson.ErrTopology) {
 		return read(func(rd io.Reader, name string) iter.Seq2[source.Feature, error] {
 			return topojson.Read(rd, name, objects...)

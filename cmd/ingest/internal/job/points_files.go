@@ -318,7 +318,11 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 	defer file.Close()
 	report := bytesRead(j.rep, stage, file)
 	if f.format == pointsJSON {
-		err = read(j.features(f, geojson.Read(file, f.Path), nil), report)
+		var note string
+		err = read(j.features(f, geojson.Read(file, f.Path, &note), nil), report)
+		if note != "" && !errors.Is(err, errEnough) {
+			j.rep.Note(note)
+		}
 		if errors.Is(err, geojson.ErrTopology) {
 			err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.Path)
 		}

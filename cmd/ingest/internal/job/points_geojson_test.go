@@ -26,7 +26,7 @@ func readPoints(text string, names pointtable.Columns, slow bool) (found []sourc
 		in = iotest.OneByteReader(in)
 	}
 	j, f := &pointsJob{of: Collection{Columns: names}}, &pointFile{Input: Input{Path: "f"}, format: pointsJSON}
-	for p, e := range j.features(f, geojson.Read(in, "f"), nil) {
+	for p, e := range j.features(f, geojson.Read(in, "f", nil), nil) {
 		var record *source.BadRecord
 		switch {
 		case e == nil:

@@ -33,21 +33,27 @@ type System struct {
 }
 
 // Take returns what the user should know if coordinates of the system are taken as WGS84's, or
-// an error that says how to make them such. file is what messages are about, in is what ogr2ogr
-// should read, "" where that is the file, and out names a file of the same format.
-func (s System) Take(file, in, out string) (note string, err error) {
-	if in == "" {
-		in = map[string]string{".zip": "/vsizip/", ".gz": "/vsigzip/"}[strings.ToLower(path.Ext(file))] + file
+// an error that says how to make them such. file is what messages are about, out names a file of
+// the same format, and in is what ogr2ogr should read, none or "" where that is the file.
+func (s System) Take(file, out string, in ...string) (note string, err error) {
+	if len(in) == 0 || in[0] == "" {
+		in = []string{map[string]string{".zip": "/vsizip/", ".gz": "/vsigzip/"}[strings.ToLower(path.Ext(file))] + file}
 	}
+	for i, word := range in { // to be pasted into a shell
+		if strings.ContainsAny(word, " '\"\\$&;|<>()*?#`") {
+			in[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	command := out + " " + strings.Join(in, " ")
 	switch s.Kind {
 	case WGS84:
 		return "", nil
 	case Near:
 		return fmt.Sprintf("%s: coordinates are in %s and taken as WGS84, from which they differ by a few metres at most", file, s.Name), nil
 	case Other:
-		return "", fmt.Errorf("%s: coordinates are in %s; convert them to longitude and latitude (WGS84) first (ogr2ogr -t_srs EPSG:4326 %s %s)", file, s.Name, out, in)
+		return "", fmt.Errorf("%s: coordinates are in %s; convert them to longitude and latitude (WGS84) first (ogr2ogr -t_srs EPSG:4326 %s)", file, s.Name, command)
 	}
-	return "", fmt.Errorf("%s: coordinates are in no known system: %s; if they are longitudes and latitudes (WGS84), say so first (ogr2ogr -a_srs EPSG:4326 %s %s)", file, s.Name, out, in)
+	return "", fmt.Errorf("%s: coordinates are in no known system: %s; if they are longitudes and latitudes (WGS84), say so first (ogr2ogr -a_srs EPSG:4326 %s)", file, s.Name, command)
 }
 
 // codes are those of EPSG whose coordinates are Near or WGS84, in order.

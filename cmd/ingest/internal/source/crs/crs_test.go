@@ -98,9 +98,10 @@ func TestTake(t *testing.T) {
 		{crs.Code(3857), "a.geojson.gz", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsigzip/a.geojson.gz)"},
 		{crs.Code(3857), "a.ZIP", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsizip/a.ZIP)"},
 		{crs.Code(3857), "a.zip", "/vsizip/a.zip/b.shp", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsizip/a.zip/b.shp)"},
+		{crs.Code(3857), "it is.shp", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x 'it is.shp')"},
 		{crs.Named("x"), "a.geojson", "", "", `a.geojson: coordinates are in no known system: "x"; if they are longitudes and latitudes (WGS84), say so first (ogr2ogr -a_srs EPSG:4326 out.x a.geojson)`},
 	} {
-		note, err := tc.system.Take(tc.file, tc.in, "out.x")
+		note, err := tc.system.Take(tc.file, "out.x", tc.in)
 		if note != tc.note || (err == nil) != (tc.err == "") || err != nil && !strings.HasSuffix(err.Error(), tc.err) {
 			t.Errorf("%+v: %q, %v", tc, note, err)
 		}

@@ -39,10 +39,11 @@ const (
 // Read yields the features of the file with this name, in order, their properties as
 // Members. The member expires of a Feature, as our server writes it, is kept. A feature
 // that cannot be used is a *source.BadRecord and reading goes on; any other error ends it,
-// and says by line and byte where the file is at fault.
-func Read(r io.Reader, name string) iter.Seq2[source.Feature, error] {
+// and says by line and byte where the file is at fault. If note is not nil, it gets a
+// sentence for the user about a coordinate system that was taken as WGS84.
+func Read(r io.Reader, name string, note *string) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
-		d := &reader{name: name, s: jsonscan.New(&unseparated{r: r}), yield: yield}
+		d := &reader{name: name, s: jsonscan.New(&unseparated{r: r}), yield: yield, note: note}
 		err := d.documents()
 		if err != nil && !errors.Is(err, errStop) {
 			yield(source.Feature{}, jsonscan.Explain(err, name, "GeoJSON"))
@@ -70,6 +71,7 @@ type reader struct {
 	name  string
 	s     *jsonscan.Scanner
 	yield func(source.Feature, error) bool
+	note  *string // nil: nobody wants it
 
 	points         []orb.Point // of the arrays being read; reused
 	vertices       int         // that the feature being read has
@@ -470,7 +472,10 @@ func (d *reader) crs() error {
 		return err
 	})
 	if err == nil && name != "" {
-		_, err = crs.Named(name).Take(d.name, "", "out.geojson")
+		var note string
+		if note, err = crs.Named(name).Take(d.name, "out.geojson"); note != "" && d.note != nil {
+			*d.note = note
+		}
 	}
 	return err
 }

@@ -51,7 +51,7 @@ func read(text string) (r result) {
 func polygons(r io.Reader, name string) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
 		values := jsonscan.New(nil)
-		for f, err := range geojson.Read(r, name) {
+		for f, err := range geojson.Read(r, name, nil) {
 			if err == nil {
 				var reason, detail string
 				if f.Geometry, f.Repair, reason, detail = source.Polygons(f.Geometry); reason != "" {

@@ -204,7 +204,7 @@ func (f *File) checkSystem(ctx context.Context) error {
 	case !errors.Is(err, sql.ErrNoRows):
 		return f.fail(err)
 	}
-	f.Note, err = system.Take(f.name, f.name+" "+source.Excerpt(f.Layer), "out.gpkg")
+	f.Note, err = system.Take(f.name, "out.gpkg", f.name, f.Layer)
 	return err
 }
 

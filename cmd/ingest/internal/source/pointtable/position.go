@@ -55,7 +55,7 @@ func (t *Table) inDegrees(srid int64) bool {
 	if srid != t.srid {
 		t.srid, t.system = srid, crs.Code(srid)
 		if t.systemNote == "" {
-			t.systemNote, _ = t.system.Take(t.name, "", "")
+			t.systemNote, _ = t.system.Take(t.name, "")
 		}
 	}
 	return srid == 0 || t.system.Kind < crs.Other

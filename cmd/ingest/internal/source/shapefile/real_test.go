@@ -59,7 +59,7 @@ func TestAgreesWithGeoJSON(t *testing.T) {
 		defer f.Close()
 		var want []source.Feature
 		values := jsonscan.New(nil)
-		for feature, err := range geojson.Read(f, "x") {
+		for feature, err := range geojson.Read(f, "x", nil) {
 			if err != nil {
 				t.Fatal(err)
 			}
