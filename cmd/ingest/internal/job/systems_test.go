@@ -25,7 +25,7 @@ func TestSystemCases(t *testing.T) {
 		"tiles/table_name_case_differs.gpkg#Zones": {records: 2},
 		"tiles/gda94.shp":                          {records: 3, note: `gda94.shp: coordinates are in "GCS_GDA_1994" and taken as WGS84, from which they differ by a few metres at most`},
 		"points/gpkg-crs84.gpkg":                   {records: 3},
-		"points/gpkg-undefined-srs.gpkg":           {err: `(ogr2ogr -a_srs EPSG:4326 out.gpkg ` + cases + `points/gpkg-undefined-srs.gpkg "nocrs")`},
+		"points/gpkg-undefined-srs.gpkg":           {err: `(ogr2ogr -a_srs EPSG:4326 out.gpkg ` + cases + `points/gpkg-undefined-srs.gpkg nocrs)`},
 	} {
 		t.Run(file, func(t *testing.T) {
 			c, rep := newCatalog(t), &recorder{}
