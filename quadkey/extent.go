@@ -2,8 +2,8 @@ package quadkey
 
 import "math"
 
-// Extent joins boxes into the smallest that holds them, which may cross ±180°. The zero
-// value holds nothing.
+// Extent joins boxes into one that holds them, which may cross ±180°: each is joined with those
+// before it on the nearer side of the world. The zero value holds nothing.
 type Extent struct {
 	box Box
 	any bool

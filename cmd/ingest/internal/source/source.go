@@ -83,6 +83,8 @@ type Point struct {
 const (
 	// Closed: a ring did not end where it began.
 	Closed = "ring left open, closed by a straight line"
+	// Astray: a hole lies in no ring for its half.
+	Astray = "a hole that is mostly outside, cut out of the ring that holds most of it"
 	// Rewound: a ring that winds like a hole lies in no other.
 	Rewound = "rings whose directions contradict each other, read by which lies in which"
 )

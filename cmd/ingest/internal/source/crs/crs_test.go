@@ -69,9 +69,10 @@ func TestNamed(t *testing.T) {
 	for kind, names := range [][]string{
 		crs.WGS84: {"urn:ogc:def:crs:OGC:1.3:CRS84", "urn:ogc:def:crs:OGC::CRS84h", "OGC:CRS84", "CRS:84", "EPSG:4326", "epsg:4326", "urn:ogc:def:crs:EPSG::4326", "urn:ogc:def:crs:EPSG:6.9:4326",
 			"http://www.opengis.net/def/crs/EPSG/0/4326", "http://www.opengis.net/gml/srs/epsg.xml#4326", "http://spatialreference.org/ref/epsg/4326/proj4/", "4326", "WGS84", "WGS 84", "GCS_WGS_1984", crs84},
-		crs.Near:    {"urn:ogc:def:crs:OGC:1.3:CRS83", "EPSG:4269", "EPSG:4258", "EPSG:4283", "EPSG:7844", "EPSG:4674", "EPSG:6668", "EPSG:4617", "EPSG:4490", "EPSG:4167", "urn:ogc:def:crs:EPSG::9057", grs80},
-		crs.Other:   {"EPSG:3857", "EPSG:14326", "EPSG:4121", "EPSG:69862", "EPSG:4267", "urn:ogc:def:crs:EPSG::2056", "31467"},
-		crs.Unknown: {"something", "urn:ogc:def:crs:OGC:1.3:CRS27", "WGS 84 / UTM zone 33N", "ESRI:102100", "+proj=utm +zone=33 +datum=WGS84"},
+		crs.Near: {"urn:ogc:def:crs:OGC:1.3:CRS83", "EPSG:4269", "EPSG:4258", "EPSG:4283", "EPSG:7844", "EPSG:4674", "EPSG:6668", "EPSG:4617", "EPSG:4490", "EPSG:4167", "urn:ogc:def:crs:EPSG::9057", "NAD83", "SIRGAS 2000", "EPSG:6319", grs80},
+		crs.Other: {"EPSG:3857", "EPSG:14326", "EPSG:4121", "EPSG:69862", "EPSG:4267", "urn:ogc:def:crs:EPSG::2056", "31467",
+			"urn:ogc:def:crs:OGC:1.3:CRS27", "ESRI:102100", "https://epsg.io/25832"},
+		crs.Unknown: {"something", "WGS 84 / UTM zone 33N", "+proj=utm +zone=33 +datum=WGS84"},
 	} {
 		for _, name := range names {
 			if got := crs.Named(name); got.Kind != crs.Kind(kind) {

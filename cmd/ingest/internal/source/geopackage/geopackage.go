@@ -12,6 +12,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
@@ -188,15 +189,19 @@ func (f *File) checkSystem(ctx context.Context) error {
 	var texts [2]string
 	system := crs.System{Kind: crs.Unknown, Name: fmt.Sprintf("coordinate system %d, which it does not describe", f.srs)}
 	// SQLite takes a quoted name that is no column's as text.
-	err := f.conn.QueryRowContext(ctx, `SELECT srs_name, organization, organization_coordsys_id, substr(definition, 1, ?2), substr("definition_12_063", 1, ?2)
+	err := f.conn.QueryRowContext(ctx, `SELECT srs_name, organization, organization_coordsys_id, ifnull(substr(definition, 1, ?2), ''), ifnull(substr("definition_12_063", 1, ?2), '')
 		FROM gpkg_spatial_ref_sys WHERE srs_id = ?1`, f.srs, maxText).Scan(&name, &organization, &code, &texts[0], &texts[1])
 	switch {
 	case err == nil:
-		if strings.EqualFold(organization, "EPSG") {
+		epsg := strings.EqualFold(organization, "EPSG")
+		if epsg {
 			system = crs.Code(code)
 		}
 		system.Name = fmt.Sprintf("%s (%s:%d)", source.Excerpt(name), source.Excerpt(organization), code)
 		for _, text := range texts {
+			if epsg && strings.Contains(text, `"EPSG"`) && !strings.Contains(text, strconv.FormatInt(code, 10)) {
+				continue // that of another code
+			}
 			if s := crs.WellKnownText(text); system.Kind >= crs.Other && s.Kind != crs.Unknown {
 				system = s
 			}

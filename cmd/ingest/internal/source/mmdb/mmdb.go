@@ -148,23 +148,24 @@ func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole b
 // lets the records point to them. The check ends there, after metadata and tree.
 const unused = "that the search tree does not point to"
 
-// readable reads every record. One that comes again is read again where others have
-// taken its place since: a database may have more records than memory has room for.
+// readable reads every record once: of those read it remembers a bit for each byte of the data.
 func (f *File) readable() error {
-	const remembered = 1 << 16
-	seen := make([]uint64, remembered)
+	var seen []uint64
 	for r, err := range f.Networks() {
 		if err != nil {
 			return err
 		}
-		last := &seen[r.Offset%remembered]
-		if *last == r.Offset+1 {
+		word, bit := int(r.Offset/64), uint64(1)<<(r.Offset%64)
+		if word < len(seen) && seen[word]&bit != 0 {
 			continue
 		}
-		*last = r.Offset + 1
-		if _, err := r.Fields(); errors.Is(err, ErrDamaged) {
+		if _, err := r.Fields(); errors.Is(err, ErrDamaged) { // such as an offset behind the data
 			return err
 		}
+		if word >= len(seen) {
+			seen = append(seen, make([]uint64, word+1-len(seen))...)
+		}
+		seen[word] |= bit
 	}
 	return nil
 }

@@ -56,8 +56,9 @@ func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	}
 }
 
-// sliver is the share of a hole that an outer ring holds by rounding if it lies beside it.
-const sliver = 1. / 32
+// sliver is the share of a ring the wrong way round up to which it is no hole of another, but an
+// island beside it that overlaps it a little.
+const sliver = 1. / 8
 
 // nest groups the rings into polygons, in the order of their outer rings. It
 // returns false when that takes more tests than given.
@@ -74,7 +75,7 @@ func (g *shape) nest(rings []ring, tests int) bool {
 			if tests--; s.area <= -r.area && (r.area < 0 || s.area == 0) {
 				continue
 			}
-			// The smallest of those that hold it, or the one that holds most.
+			// The smallest of those that hold half of it, or the one that holds most.
 			share := min(s.share(r, &tests), 0.5)
 			if share > most || share == most && in >= 0 && math.Abs(s.area) < math.Abs(rings[in].area) {
 				in, most = j, share
@@ -86,6 +87,9 @@ func (g *shape) nest(rings []ring, tests int) bool {
 		switch {
 		case in >= 0 && rings[in].area > 0:
 			holes[in] = append(holes[in], *r)
+			if most < 0.5 {
+				source.AddRepair(&g.repair, source.Astray)
+			}
 		case r.area < 0:
 			odd = append(odd, *r)
 		default:
@@ -189,13 +193,17 @@ func (r *ring) share(o *ring, tests *int) float64 {
 			_, part := math.Modf(0.5 + golden*float64(i))
 			y := o.box.Min[1] + part*(o.box.Max[1]-o.box.Min[1])
 			inner, outer := o.crossings(y, math.Inf(-1), math.Inf(1), tests), r.crossings(y, west, east, tests)
-			for a := 0; a+1 < len(inner); a += 2 {
-				all += inner[a+1] - inner[a]
-				for b := 0; b+1 < len(outer); b += 2 {
-					both += max(0, min(inner[a+1]+shift, outer[b+1])-max(inner[a]+shift, outer[b]))
+			for a := 0; a+1 < len(inner); a += 2 { // both in order, and of stretches apart
+				from, to := inner[a]+shift, inner[a+1]+shift
+				all += to - from
+				for len(outer) > 1 && outer[1] <= from {
+					outer = outer[2:]
+				}
+				for b := 0; b+1 < len(outer) && outer[b] < to; b += 2 {
+					both += min(to, outer[b+1]) - max(from, outer[b])
 				}
 			}
-			if *tests -= len(inner) * len(outer) / 4; *tests < 0 {
+			if *tests -= len(inner) + len(outer); *tests < 0 {
 				return 0
 			}
 		}
