@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/iprecord"
@@ -112,7 +113,7 @@ func IP(ctx context.Context, c *dataset.Catalog, inputs []IPInput, o IPOptions) 
 		if meta.Rows4+meta.Rows6 == 0 {
 			return nil, errors.New("the sources say nothing of any public address; check that they are sources of address ranges")
 		}
-		in.notes(rep, stats)
+		in.notes(rep, stats, o.KeepPrivate)
 		if err := finishIP(ctx, c, b, meta, o); err != nil {
 			return nil, err
 		}
@@ -257,7 +258,7 @@ func (in *rangeInputs) describe(ctx context.Context) ([]dataset.Source, error) {
 	return all, nil
 }
 
-func (in *rangeInputs) notes(rep Reporter, stats ipgeo.Stats) {
+func (in *rangeInputs) notes(rep Reporter, stats ipgeo.Stats, private bool) {
 	if in.unassigned > 0 {
 		rep.Note(fmt.Sprintf("%d ranges say nothing of their addresses and were left out", in.unassigned))
 	}
@@ -273,7 +274,11 @@ func (in *rangeInputs) notes(rep Reporter, stats ipgeo.Stats) {
 		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range", stats.Overlaps))
 	}
 	if stats.Reserved > 0 {
-		rep.Note(fmt.Sprintf("%d ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out (--keep-private keeps what lists say of private ones)", stats.Reserved))
+		hint := ""
+		if !private && slices.ContainsFunc(in.sources, func(s ipSource) bool { _, list := s.(*listSource); return list }) {
+			hint = " (--keep-private keeps what lists say of private ones)"
+		}
+		rep.Note(fmt.Sprintf("%d ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out%s", stats.Reserved, hint))
 	}
 	if in.fill != nil {
 		in.fill.note(rep)

@@ -41,9 +41,13 @@ func openListSource(in IPInput, f *source.File) (_ *listSource, err error) {
 		f.Modified = f.Packed
 	}
 	s := &listSource{in: in, file: f}
-	if head, _ := f.Reader().Peek(512); bytes.HasPrefix(bytes.TrimSpace(head), []byte{'{'}) { // reading tells the error
+	switch json := ipcsv.IsJSON(f.Reader()); {
+	case json && in.Columns != nil:
+		return nil, fmt.Errorf("%s: is JSON, and columns are those of lists of lines; leave --columns out, or say of which list they are by --columns FILE=…, "+
+			"or make this one a list of lines, such as by jq -r '… | @csv'", in.Path)
+	case json:
 		s.table, err = ipcsv.OpenJSON(f.Reader(), in.Path)
-	} else {
+	default:
 		s.table, err = ipcsv.Open(f, in.Path, in.Columns)
 	}
 	if err != nil {

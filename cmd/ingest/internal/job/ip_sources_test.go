@@ -223,6 +223,9 @@ func TestIPSourceErrors(t *testing.T) {
 		"an empty file":    {ipFile(t, "x.csv", ""), "is empty", nil},
 		"JSON":             {ipFile(t, "x.csv", "{\"error\": \"expired\"}"), `{\"error\": \"expired\"}`, nil},
 		"of a crawler":     {ipFile(t, "x.json", `{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`), "jq -r", ipcsv.ErrColumns},
+		"a late list":      {ipFile(t, "x.json", strings.Repeat(" ", 600)+`{"prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`), `begins with "{\"prefixes\"`, ipcsv.ErrColumns},
+		"other JSON":       {ipFile(t, "x.json", `{"features":[`+strings.Repeat("{},\n", 2000)+"oops"), "no list of networks", ipcsv.ErrColumns},
+		"a huge entry":     {ipFile(t, "x.json", "{\"values\":[\n{\"properties\":{\"addressPrefixes\":[\""+strings.Repeat("9", 5<<20)+"\"]}}]}"), "line 2: an entry of more than 4 MiB", nil},
 		"JSON cut off":     {ipFile(t, "x.json", `{"prefixes":[{"ip_prefix":"9.0.0.0/24"},`), "truncated", nil},
 		"networks alone":   {ipFile(t, "x.txt", "9.0.0.0/24\n9.0.2.0/24\n"), "--columns network,country=DE", ipcsv.ErrColumns},
 		"addresses alone":  {ipFile(t, "x.txt", "# exits\n9.0.0.1\n9.0.2.1\n"), "--columns network,country=DE", ipcsv.ErrColumns},
@@ -256,6 +259,10 @@ func TestIPColumnsGiven(t *testing.T) {
 	if got := answer(t, c, "9.1.1.1"); !strings.Contains(got, `"extra":{"shop":"A"}`) {
 		t.Error(got)
 	}
+	_, err = IP(t.Context(), c, []IPInput{{Input: ipFile(t, "x.json", `{"prefixes":[{"ip_prefix":"9.0.0.0/24"}]}`), Columns: columns}}, IPOptions{})
+	if err == nil || !strings.Contains(err.Error(), "leave --columns out") {
+		t.Error(err)
+	}
 }
 
 // What holds for all rows of a list is said once; private networks are located by lists
@@ -269,8 +276,12 @@ func TestIPPrivateNetworksOfLists(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		c := ipCatalog(t)
 		inputs := []IPInput{{Input: ipFile(t, "x.txt", "10.0.0.0/9\nfd00::-fd00::ff\n9.0.0.0/24\n127.0.0.0/8\n"), Columns: columns}, {Input: mmdbFile(t, "x.mmdb", database)}}
-		if _, err := IP(t.Context(), c, inputs, IPOptions{KeepPrivate: keep}); err != nil {
+		var rep ipReport
+		if _, err := IP(t.Context(), c, inputs, IPOptions{Options: Options{Reporter: &rep}, KeepPrivate: keep}); err != nil {
 			t.Fatal(err)
+		}
+		if advised := strings.Contains(strings.Join(rep.notes, "\n"), "--keep-private"); advised == keep {
+			t.Errorf("private networks kept: %v; noted %q", keep, rep.notes)
 		}
 		_, r := ipReader(t, c)
 		for addr, located := range map[string]bool{"9.0.0.1": true, "10.0.0.1": keep, "fd00::1": keep, "10.128.0.1": false, "127.0.0.1": false, "100.64.0.1": false} {
@@ -490,10 +501,11 @@ func TestIPAsItIsMeant(t *testing.T) {
 			"ipv6_prefixes":[{"ipv6_prefix":"2003::/32","region":"GLOBAL","service":"S3"}]}`}, map[string]string{
 			"9.0.0.1": `{"extra":{"region":"eu-west-1","service":"EC2"},"traits":{"is_hosting_provider":true,"organization":"Amazon"}}`, "2003::1": `"service":"S3"`}, ""},
 		"networks of Google": {[]string{`{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24","service":"Google Cloud","scope":"asia-east1"},{"ipv6Prefix":"2003::/32","service":"Google Cloud","scope":"global"}]}`,
-			`{"syncToken":"1","prefixes":[{"ipv4Prefix":"9.0.0.0/16"}]}`}, map[string]string{"9.0.0.1": `"extra":{"region":"asia-east1","service":"Google Cloud"}`, "2003::1": `"organization":"Google"`,
+			`{"prefixes":[{"ipv4Prefix":"9.0.0.0/16"}],"syncToken":"1"}`}, map[string]string{"9.0.0.1": `"extra":{"region":"asia-east1","service":"Google Cloud"}`, "2003::1": `"organization":"Google"`,
 			"9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Google"}}`}, ""},
 		"networks of Azure": {[]string{`{"values":[{"name":"AzureCloud","properties":{"region":"","systemService":"","addressPrefixes":["9.0.0.0/24","9.0.1.0/24"]}},
-			{"name":"SQL.EastUS","properties":{"region":"eastus","systemService":"SQL","addressPrefixes":["9.0.0.0/24"]}}]}`}, map[string]string{
+			{"name":"SQL.EastUS","properties":{"region":"eastus","systemService":"SQL","addressPrefixes":["9.0.0.0/24"]}},
+			{"name":"AzureCloud.eastus","properties":{"region":"eastus","systemService":"","addressPrefixes":["9.0.0.0/24"]}}]}`}, map[string]string{
 			"9.0.0.1": `"extra":{"region":"eastus","service":"SQL"}`, "9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Microsoft"}}`}, ""},
 		"bars and semicolons": {[]string{"9.0.0.0/24|DE\n", "9.0.1.0;9.0.1.255;US\n"}, map[string]string{"9.0.0.1": `"iso_code":"DE"`, "9.0.1.1": `"iso_code":"US"`}, ""},
 		"flags of a list": {[]string{"network,vpn,relay,is_hosting,is_shop\n9.0.0.0/24,true,false,1,no\n"},

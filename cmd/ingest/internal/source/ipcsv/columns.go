@@ -125,7 +125,7 @@ const (
 // no column of the list: the value holds for all rows.
 func ParseColumns(list string) ([]Column, error) {
 	var columns, names []Column
-	for entry := range strings.SplitSeq(list, ",") {
+	for i, entry := range strings.Split(list, ",") {
 		name, value, fixed := strings.Cut(entry, "=")
 		name = columnName(name)
 		c, known := columnNames[name]
@@ -133,8 +133,12 @@ func ParseColumns(list string) ([]Column, error) {
 			c, known = Column(name), true
 		}
 		if !known || fixed && (!isValue(c) || value == "" || strings.ContainsAny(value, "\r\n")) {
-			return nil, fmt.Errorf("%q is not a column; those known are network, or first and last, and country, country_name, continent, region, city, postal, "+
-				"latitude, longitude, timezone, asn, as_name and the names of GeoLite2 files; - leaves one out, extra.NAME keeps it by a name, country=DE holds for all rows", entry)
+			hint := ""
+			if i == 0 && !fixed {
+				hint = " (if it is a value, as of country=DE,network, write it behind a column: network,country=DE)"
+			}
+			return nil, fmt.Errorf("%q is not a column%s; those known are network, or first and last, and country, country_name, continent, region, city, postal, "+
+				"latitude, longitude, timezone, asn, as_name and the names of GeoLite2 files; - leaves one out, extra.NAME keeps it by a name, country=DE holds for all rows", entry, hint)
 		}
 		if names = append(names, c); fixed {
 			c += Column("=" + value)

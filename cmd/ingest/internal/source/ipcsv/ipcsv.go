@@ -25,6 +25,7 @@ import (
 	"io"
 	"iter"
 	"net/netip"
+	"regexp"
 	"slices"
 
 	"quadrille/cmd/ingest/internal/source"
@@ -60,6 +61,8 @@ const (
 	ReasonAddress = "not an IP address"
 	ReasonZone    = "address with a zone"
 	ReasonPort    = "address in brackets or with a port"
+	// ReasonDelegation is of lines among delegations.
+	ReasonDelegation = "no delegation of a registry"
 )
 
 // ErrColumns is matched by the error for a list whose columns are not known.
@@ -105,8 +108,9 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 		t.fix(columns)
 		at := max(slices.Index(t.columns, First), slices.Index(t.columns, Network))
 		t.header = len(fields) > 0 && at < len(fields[0]) && isHeader(fields[0][at:])
-	case slices.ContainsFunc(fields, isDelegation):
+	case format.Separator == '|' && areDelegations(fields): // of which the first looks like a header
 		t.columns, t.layout, t.delegated = []Column{First, Last, Country}, "list of delegations", true
+		t.header = isVersion(fields[0])
 	case len(fields) > 0 && isHeader(fields[0]):
 		t.columns, t.layout = named(fields[0]), "list with column names"
 		t.header = t.columns != nil || len(fields) > 1 // words alone are a message, and no header
@@ -161,9 +165,10 @@ func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
 		}
 		begins := first
 		first = false
-		// Lists with tabs have quotes and commas in names.
-		if i := bytes.IndexAny(text, ",\t;|"); begins && i >= 0 && text[i] != ',' {
-			format.Separator = text[i]
+		if begins {
+			format.Separator = separator(text)
+		}
+		if begins && format.Separator != ',' {
 			in = delimited.New(bytes.NewReader(lines), "", format)
 			continue
 		}
@@ -176,6 +181,23 @@ func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
 		}
 	}
 	return format, rows
+}
+
+var inQuotes = regexp.MustCompile(`"[^"]*"`)
+
+// separator is what separates the columns of a line: the first comma or tab outside
+// quotes, for lists with either have the other in names, and without them the first
+// semicolon or vertical bar.
+func separator(line []byte) byte {
+	line = inQuotes.ReplaceAll(line, nil)
+	i := bytes.IndexAny(line, ",\t")
+	if i < 0 {
+		i = bytes.IndexAny(line, ";|")
+	}
+	if i < 0 {
+		return ','
+	}
+	return line[i]
 }
 
 // Records yields the records in order, once. The second value is nil, a
@@ -207,6 +229,12 @@ func (t *Table) Records() iter.Seq2[Record, error] {
 			return err
 		}
 		if t.delegated {
+			if isSummary(fields) {
+				return delimited.ErrSkip
+			}
+			if !isDelegation(fields) {
+				return t.rows.Bad(ReasonDelegation, source.Excerpt(t.rows.Text()))
+			}
 			if fields = t.delegation(fields); fields == nil {
 				return delimited.ErrSkip
 			}

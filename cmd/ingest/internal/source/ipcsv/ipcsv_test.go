@@ -105,6 +105,14 @@ func TestRead(t *testing.T) {
 			"1! quotes are not closed or not alone in their field", "2! quotes are not closed or not alone in their field", "3 1.0.0.0-1.0.0.255 AU"}},
 		{"long line", "# x\n" + strings.Repeat("x", 3*MaxLine) + "\n1.0.0.0,1.0.0.255,AU\n" + strings.Repeat("y", MaxLine), []string{
 			"2! line is too long", "3 1.0.0.0-1.0.0.255 AU", "4! line is too long"}},
+		{"a line like a delegation", "1.0.0.0|1.0.0.255|DE\n1.0.1.0|1.0.1.255|DE\nown|DE|ipv4|50.0.0.0|256|2020|assigned\n", []string{"1 1.0.0.0-1.0.0.255 DE", "2 1.0.1.0-1.0.1.255 DE", "3! not an IP address"}},
+		{"a header with asn", "network,country,asn,as_name,city,latitude,longitude\n1.0.0.0/24,DE,1,A,B,2,3\n", []string{"2 1.0.0.0-1.0.0.255 |DE|1|A|B|2|3"}},
+		{"a row like a delegation", "network,country,asn,extra.a,extra.b,extra.c,extra.d\n1.0.0.0/24,DE,1,A,B,2,3\nown,DE,ipv4,50.0.0.0,256,2020,assigned\n", []string{"2 1.0.0.0-1.0.0.255 |DE|1|A|B|2|3", "3! not an IP address"}},
+		{"separator in quotes", "\"network\",\"a; b\",country\n1.0.0.0/24,\"x;y\",DE\n", []string{"2 1.0.0.0-1.0.0.255 |x;y|DE"}},
+		{"first separator in quotes", "\"Smith; Jones\",ip,country\n\"a|b\",1.0.0.0/24,DE\n", []string{"2 1.0.0.0-1.0.0.255 a|b||DE"}},
+		{"bar before a comma", "Name (a|b),network,country\nx,1.0.0.0/24,DE\n", []string{"2 1.0.0.0-1.0.0.255 x||DE"}},
+		{"semicolon before a comma", "ip;alt,network,country\nx,1.0.0.0/24,DE\n", []string{"2 1.0.0.0-1.0.0.255 x||DE"}},
+		{"semicolon before a tab", "A;B Ltd\tnetwork\tcountry\nx\t1.0.0.0/24\tDE\n", []string{"2 1.0.0.0-1.0.0.255 x||DE"}},
 		{"control bytes", "1.0.0.0,1.0.0.\x00,AU\n\xff,\xfe,\xfd\n", []string{"1! not an IP address", "2! not UTF-8"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -275,6 +283,9 @@ func TestColumnsGiven(t *testing.T) {
 	if d := cmp.Diff([]string{"1 1.0.0.1-1.0.0.1 |DE|1|A=b ", "2 1.0.0.0-1.0.0.9 |DE|1|A=b "}, lines(t, "1.0.0.1\n1.0.0.0 - 1.0.0.9\n", columns...)); d != "" {
 		t.Error(d)
 	}
+	if _, err = ParseColumns("DE,network"); err == nil || !strings.Contains(err.Error(), "network,country=DE)") { // --columns country=DE,network
+		t.Error(err)
+	}
 	for _, list := range []string{"network=1.0.0.0,country", "network,country=", "network,-=x", "network,country=D\nE", "network,country=DE,country", "", "first", "first,last", "network", "country", "first,country", "first,last,network,country", "first,last,countr", "first,last,country,country", "network,extra.",
 		"network,country" + strings.Repeat(",-", maxColumns)} {
 		if c, err := ParseColumns(list); err == nil {
@@ -291,13 +302,16 @@ func TestDelegations(t *testing.T) {
 		"arin|US|ipv4|255.0.0.0|16777216||x":       {"2 255.0.0.0-255.255.255.255 ||"},
 		"arin|US|ipv6|2001:400::|32||allocated|x":  {"2 2001:400::-2001:400:ffff:ffff:ffff:ffff:ffff:ffff ||US"},
 		"arin|US|ipv4|255.0.0.0|16777217||x":       {"2 255.0.0.0-::1:0:0 ||"}, // whose ends are of two versions, which is refused later
-		"arin|US|ipv4|1.0.0.0|-1||assigned":        {"2! not an IP address"},
+		"arin|US|ipv4|1.0.0.0|-1||assigned":        {"2! no delegation of a registry"},
+		"1.0.0.0|1.0.0.255|DE":                     {"2! no delegation of a registry"},
+		"2.3|arin|1|2|3|4|5":                       {"2! no delegation of a registry"},
+		"arin|USA|ipv4|1.0.0.0|256||assigned":      {"2! no delegation of a registry"},
 		"arin|US|ipv4|1.0.0.0|99999999999||x":      {"2! not an IP address"},
 		"arin|US|ipv4|2001:400::|256||assigned":    {"2! not an IP address"},
 		"arin|US|ipv6|2001:400::|129||assigned":    {"2! not an IP address"},
-		"arin|US|ipv4|1.0.0.0|256":                 {"2! not an IP address"},
+		"arin|US|ipv4|1.0.0.0|256":                 {"2! no delegation of a registry"},
 		"arin|US|asn|3|1|20010920|assigned|abc":    nil,
-		"arin|*|ipv4|*|7|summary\n#\n|||||||||":    {"4! not an IP address"},
+		"arin|*|ipv4|*|7|summary\n#\n|||||||||":    {"4! no delegation of a registry"},
 		"iana|ZZ|ipv4|0.0.0.0|0|19810901|reserved": {"2 0.0.0.0-::ffff:ffff:ffff:ffff ||"},
 	} {
 		if len(want) == 1 && strings.HasPrefix(want[0], "2 ") { // the first line is no need
@@ -305,7 +319,7 @@ func TestDelegations(t *testing.T) {
 				t.Errorf("%s: %s", line, d)
 			}
 		}
-		if d := cmp.Diff(want, lines(t, begin+line+"\narin|US|asn|3|1||assigned")); d != "" {
+		if d := cmp.Diff(want, lines(t, begin+line+strings.Repeat("\narin|US|asn|3|1||assigned", 3))); d != "" {
 			t.Errorf("%s: %s", line, d)
 		}
 	}

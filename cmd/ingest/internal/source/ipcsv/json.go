@@ -12,10 +12,12 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// Bounds of a list in JSON: bytes of an entry, which may have thousands of networks, and networks of all.
+// Bounds of a list in JSON: bytes of an entry, which may have thousands of networks, networks of all, and entries
+// without one before the first.
 const (
 	maxEntry    = 4 << 20
 	maxNetworks = 1 << 19
+	maxUnknown  = 1 << 10
 )
 
 // entry is what a provider says of networks, whoever it is.
@@ -32,15 +34,16 @@ type entry struct {
 	} `json:"properties"`
 }
 
-// rows are the entry's, under the columns of OpenJSON. Others than Google write in its
-// form too, but no service.
-func (e *entry) rows(google bool, line int) (rows []Record) {
+// rows are the entry's, under the columns of OpenJSON. Nameless are those in the form of
+// Google's without a service, which others write too.
+func (e *entry) rows(line int) (rows []Record, nameless bool) {
 	owner, networks, region, service := "Microsoft", e.Azure.AddressPrefixes, e.Azure.Region, e.Azure.SystemService
 	switch {
 	case e.Amazon4+e.Amazon6 != "":
 		owner, networks, region, service = "Amazon", []string{e.Amazon4 + e.Amazon6}, e.Region, e.Service
-	case e.Google4+e.Google6 != "" && (google || e.Service != ""):
+	case e.Google4+e.Google6 != "":
 		owner, networks, region, service = "Google", []string{e.Google4 + e.Google6}, e.Scope, e.Service
+		nameless = service == ""
 	}
 	for _, n := range networks {
 		row := Record{Line: line}
@@ -50,33 +53,49 @@ func (e *entry) rows(google bool, line int) (rows []Record) {
 		}
 		rows = append(rows, row)
 	}
-	return rows
+	return rows, nameless
+}
+
+// IsJSON reports whether a list is JSON, behind white space that its reader holds.
+func IsJSON(r *bufio.Reader) bool { return bytes.HasPrefix(begin(r), []byte{'{'}) }
+
+// begin is how the text begins behind white space; reading it tells the error.
+func begin(r *bufio.Reader) []byte {
+	head, _ := r.Peek(r.Size())
+	return bytes.TrimSpace(head)
 }
 
 // OpenJSON reads the list of a provider's networks, whole: AWS, Azure or Google. Of the
-// entries of one network the last counts, which says the most. The error matches
-// ErrColumns for other JSON.
+// entries of one network that counts which fills the most columns, and of equals the
+// last. The error matches ErrColumns for other JSON.
 func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	t := &Table{name: name, layout: "list of a provider's networks", least: 1,
 		columns: []Column{Network, "traits.organization", "traits.is_hosting_provider", Extra + "region", Extra + "service"}}
-	begin, _ := r.Peek(40) // reading tells the error
-	unknown := fmt.Errorf("%s: %w: it begins with %s, which is JSON and no list of networks of AWS, Azure or Google; "+
-		"make it a list of lines, such as by jq -r '… | @csv', with a line of column names", name, ErrColumns, source.Excerpt(begin))
-	google := false // the list has its syncToken
+	const instead = "make it a list of lines, such as by jq -r '… | @csv', with a line of column names"
+	head := begin(r)
+	unknown := fmt.Errorf("%s: %w: it begins with %s, which is JSON and no list of networks of AWS, Azure or Google; "+instead,
+		name, ErrColumns, source.Excerpt(head[:min(len(head), 40)]))
+	known, google, nameless := false, false, false // google: the list has its syncToken, before its networks or behind
 	s := jsonscan.New(r)
 	element := func(int) error {
 		_, _ = s.Kind() // goes to the line of the entry; Raw tells the error
 		line := s.Line()
 		text, whole, err := s.Raw(nil, maxEntry)
+		if err == nil && !whole {
+			err = fmt.Errorf("%s: line %d: an entry of more than %d MiB, in what should be a list of networks of AWS, Azure or Google; "+instead, name, line, maxEntry>>20)
+		}
 		var e entry
 		rows := []Record{{Line: line, Fields: [][]byte{slices.Clone(text[:min(len(text), maxName)])}}} // bad: no address
-		if err == nil && whole && json.Unmarshal(text, &e) == nil {
-			if all := e.rows(google, line); all != nil {
-				rows, unknown = all, nil
+		if err == nil && json.Unmarshal(text, &e) == nil {
+			if all, none := e.rows(line); all != nil {
+				rows, known, nameless = all, true, nameless || none
 			}
 		}
-		if t.listed = append(t.listed, rows...); len(t.listed) > maxNetworks {
-			err = cmp.Or(err, fmt.Errorf("%s: more than %d networks in JSON; make it a list of lines", name, maxNetworks))
+		switch t.listed = append(t.listed, rows...); {
+		case !known && len(t.listed) > maxUnknown:
+			err = cmp.Or(err, unknown)
+		case len(t.listed) > maxNetworks:
+			err = cmp.Or(err, fmt.Errorf("%s: more than %d networks in JSON; "+instead, name, maxNetworks))
 		}
 		return err
 	}
@@ -87,8 +106,23 @@ func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 		}
 		return s.Array(element)
 	})
-	if kind, _ := s.Kind(); err == nil && unknown == nil && kind != jsonscan.End {
+	if err == nil && (!known || nameless && !google) {
+		err = unknown
+	}
+	if kind, _ := s.Kind(); err == nil && kind != jsonscan.End {
 		err = fmt.Errorf("%s: line %d: JSON goes on behind the list; make it one list, or a list of lines", name, s.Line())
 	}
-	return t, cmp.Or(jsonscan.Explain(err, name, "JSON"), unknown)
+	// They are yielded from behind, and the first of a network counts.
+	slices.SortStableFunc(t.listed, func(a, b Record) int { return cmp.Compare(filled(a), filled(b)) })
+	return t, jsonscan.Explain(err, name, "JSON")
+}
+
+// filled counts the fields of a row that say something.
+func filled(r Record) (n int) {
+	for _, f := range r.Fields {
+		if len(f) > 0 {
+			n++
+		}
+	}
+	return n
 }

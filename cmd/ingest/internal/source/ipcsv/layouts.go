@@ -304,18 +304,47 @@ func IsRegion(s string) bool {
 //	apnic|AU|ipv4|1.0.0.0|256|20110811|assigned
 //	apnic|AU|ipv6|2001:360::|32|20000101|allocated
 func isDelegation(f [][]byte) bool {
-	return len(f) >= 7 && len(f[0]) > 0 && isLetters(f[0]) && slices.Contains([]string{"ipv4", "ipv6", "asn"}, string(f[2]))
+	if len(f) < 7 || len(f[0]) == 0 || !isLetters(f[0]) || !source.IsDigits(f[4]) {
+		return false
+	}
+	if country := string(f[1]); country != "" && country != "*" && (len(country) != 2 || !isLetters(f[1])) {
+		return false
+	}
+	switch string(f[2]) {
+	case "asn":
+		return source.IsDigits(f[3])
+	case "ipv4", "ipv6":
+		_, _, reason := parseAddr(f[3])
+		return reason == ""
+	}
+	return false
+}
+
+// isVersion reports whether a line is the first of a registry's file, which begins with
+// the version of the format.
+func isVersion(f [][]byte) bool { return len(f[0]) > 0 && source.IsDigits(f[0][:1]) }
+
+// isSummary reports whether a line of a registry's file says how many others there are.
+func isSummary(f [][]byte) bool { return string(f[len(f)-1]) == "summary" }
+
+// areDelegations reports whether most rows are delegations, but for those of which a file
+// of them has others.
+func areDelegations(rows [][][]byte) bool {
+	are, of := 0, 0
+	for i, f := range rows {
+		if i == 0 && isVersion(f) || isSummary(f) {
+			continue
+		}
+		if of++; isDelegation(f) {
+			are++
+		}
+	}
+	return are*2 > of
 }
 
 // delegation gives the first address, the last and the country of a line, or nil for a
 // line of no addresses. What is available or reserved is in no country.
 func (t *Table) delegation(f [][]byte) [][]byte {
-	if !isDelegation(f) {
-		if source.IsDigits(f[0][:min(1, len(f[0]))]) || string(f[len(f)-1]) == "summary" { // the first line, or a sum
-			return nil
-		}
-		return f // and bad, for it has no address
-	}
 	first, last, country := f[3], []byte("+"), f[1] // no address
 	switch string(f[2]) {
 	case "asn":
