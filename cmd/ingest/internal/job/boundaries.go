@@ -348,6 +348,8 @@ func (l *layer) read(ctx context.Context, in LayerInput, all *Tally, vertices *v
 	var names []string // of the first feature's properties, for an error
 	var repaired []string
 	var lost lostProperties
+	named, guessed := false, "" // whether a region has a name, and the first column that may have names
+	var likely []string         // names of the regions, if none has one
 	src, err = readPolygons(ctx, in, p.objects, rep, "reading "+l.typ, func(f source.Feature, err error) error {
 		if err != nil {
 			return tally.Bad(err)
@@ -389,6 +391,10 @@ func (l *layer) read(ctx context.Context, in LayerInput, all *Tally, vertices *v
 		if f.Repair != "" {
 			repaired = append(repaired, fmt.Sprintf("%s:%d %s: %s", in.Path, f.Line, d.name, f.Repair))
 		}
+		if named = named || d.name != ""; !named {
+			name, column := c.likelyName()
+			likely, guessed = append(likely, name), cmp.Or(guessed, column)
+		}
 		if d.fallback == "" {
 			d.fallback = d.name
 		}
@@ -398,6 +404,13 @@ func (l *layer) read(ctx context.Context, in LayerInput, all *Tally, vertices *v
 		return nil
 	})
 	lost.note(rep)
+	if !named && guessed != "" && vertices.fits() {
+		rep.Note(fmt.Sprintf("%s: has no property name; names are those of %s", in.Path, source.Excerpt(guessed)))
+		for i, name := range likely {
+			l.features[before+i].Name = name
+			l.claims[before+i].fallback = cmp.Or(l.claims[before+i].fallback, name)
+		}
+	}
 	noteFew(rep, 5, in.Path+": and %d more repaired", repaired)
 	switch {
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -334,5 +335,43 @@ func TestDemoWithoutPackages(t *testing.T) {
 	}
 	if infos, err := c.List(t.Context()); err != nil || len(infos) > 0 {
 		t.Error(infos, err)
+	}
+}
+
+// Names are found under what other people call them, where no region has one under its usual name.
+func TestLikelyNames(t *testing.T) {
+	for properties, want := range map[string]struct{ name, column string }{
+		`"GM_NAAM":"Reimerswaal","GM_CODE":"GM0703"`:                                       {"reimerswaal", "GM_NAAM"},
+		`"reg_name":"Sicilia","reg_istat_code":"06"`:                                       {"sicilia", "reg_name"},
+		`"NAME_0":"Japan","NAME_1":"Miyagi","NAME_2":"Tome","VARNAME_2":"","TYPE_2":"Shi"`: {"tome", "NAME_2"},
+		`"NL_NAME_1":"廣東","NAME_1":"Guangdong"`:                                            {"guangdong", "NAME_1"},
+		`"region name":"A","dept_region_name":"B"`:                                         {"a", "region name"},
+		`"code":"7","surname":"A","name":"Usual"`:                                          {"usual", ""},
+		`"code":"7","surname":"A"`:                                                         {"zone", ""},
+	} {
+		path := write(t, "in.geojson", `{"type":"Feature","properties":{`+properties+`},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}}`)
+		c, rep := newCatalog(t), &recorder{}
+		if _, err := Boundaries(t.Context(), c, []LayerInput{layerInput("zone", path, "")}, Options{Reporter: rep}); err != nil {
+			t.Fatal(err)
+		}
+		g, err := c.OpenCurrent(t.Context(), catalogue.Boundaries.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		r, err := tiles.OpenPublished(t.Context(), g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.EachRegion(t.Context(), "zone", "", false, func(id string, record, _ []byte) error {
+			if !strings.HasPrefix(id, want.name) {
+				t.Errorf("%s: %s", properties, id)
+			}
+			return nil
+		})
+		told := slices.ContainsFunc(rep.notes, func(n string) bool { return strings.HasSuffix(n, `names are those of "`+want.column+`"`) })
+		if err != nil || told != (want.column != "") {
+			t.Errorf("%s: %q, %v", properties, rep.notes, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -132,6 +133,32 @@ func (c *columns) written(name string) string {
 		}
 	}
 	return ""
+}
+
+// named are the properties whose names say that they are names, in the languages of publishers:
+// GM_NAAM, reg_name, NAME_2. levelled are those of GADM, of which the last is the region's own.
+var (
+	named    = regexp.MustCompile(`^(?:.*[_ ])?(?:name|naam|nom|nombre|nome|navn|namn|nimi|nazwa|naziv|bezeichnung|gen)$`)
+	levelled = regexp.MustCompile(`^name_?[0-9]$`)
+)
+
+// likelyName is the text of the property that is a name by what it is called, and which that is.
+func (c *columns) likelyName() (text, column string) {
+	best := ""
+	for key := range c.folded {
+		level, word := levelled.MatchString(key), named.MatchString(key)
+		if _, is := c.folded[key].(string); !is || !level && !word || c.text(key) == "" {
+			continue
+		}
+		// The deepest level, or else the shortest, which has fewest words before it.
+		if last := levelled.MatchString(best); best == "" || level && (!last || key > best) || !level && !last && cmp.Or(cmp.Compare(len(key), len(best)), strings.Compare(key, best)) < 0 {
+			best = key
+		}
+	}
+	if best == "" {
+		return "", ""
+	}
+	return c.text(best), c.names[best]
 }
 
 // code is text in capitals if it matches.
