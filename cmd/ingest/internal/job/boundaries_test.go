@@ -212,7 +212,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 		"bad type":         {ctx, []LayerInput{layerInput("X y", "testdata/squares.geojson", "")}, 0, "cannot name a region type"},
 		"reserved type":    {ctx, []LayerInput{layerInput("places", "testdata/squares.geojson", "")}, 0, "means something else"},
 		"too many types":   {ctx, many, 0, "more than 16"},
-		"not JSON":         {ctx, []LayerInput{good, layerInput("x", write(t, "a.json", "<html>"), "")}, 0, "not GeoJSON"},
+		"not JSON":         {ctx, []LayerInput{good, layerInput("x", write(t, "a.json", "<html>"), "")}, 0, "it is a page in HTML"},
 		"truncated":        {ctx, []LayerInput{good, layerInput("x", write(t, "a.json", collection(square)[:90]), "")}, 1, "truncated"},
 		"no features":      {ctx, []LayerInput{layerInput("x", write(t, "a.json", collection()), "")}, 1, "no polygon in it"},
 		"only bad":         {ctx, []LayerInput{layerInput("x", write(t, "a.json", collection("null")), "")}, 1, "no polygon in it"},

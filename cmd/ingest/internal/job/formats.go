@@ -134,6 +134,9 @@ func (r *polygonReader) json(objects []string) ([]dataset.Source, error) {
 			return nil, err
 		}
 		defer f.Close()
+		if err := foreign(f, ofShapes); err != nil {
+			return nil, err
+		}
 		if err := r.run(reader(f, r.in.Path), f.Progress, f.Size, "bytes"); err != nil {
 			return nil, err
 		}

@@ -2,11 +2,9 @@ package job
 
 import (
 	"archive/zip"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path"
@@ -65,7 +63,7 @@ func openIPSource(in IPInput, temp string, memory int64) (ipSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := foreign(f); err != nil {
+	if err := foreign(f, ofAddresses); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if mmdb.IsTar(f) || mmdb.IsDatabase(f) {
@@ -75,70 +73,6 @@ func openIPSource(in IPInput, temp string, memory int64) (ipSource, error) {
 		return openDatabaseSource(in, temp)
 	}
 	return openListSource(in, f)
-}
-
-// foreigners are files that hold no addresses, or not as anybody here reads them,
-// by how they begin.
-var foreigners = []struct{ begin, is string }{
-	{"\xff\xfe", "text in UTF-16; convert it by iconv -f UTF-16 -t UTF-8"},
-	{"\xfe\xff", "text in UTF-16; convert it by iconv -f UTF-16 -t UTF-8"},
-	{"PAR1", "a Parquet file; fetch the CSV or MMDB edition"},
-	{"fgb", "a FlatGeobuf file of shapes; name a source of addresses"},
-	{"SQLite format 3", "an SQLite database or a GeoPackage; write its table to a CSV file with a line of column names"},
-	{"<", "a page in HTML or XML and no data; open the address that it was fetched from in a browser"},
-	{"[{", "JSON; make it a list with a line of column names, such as by jq -r '… | @csv'"},
-}
-
-// foreign refuses a file that is no source of addresses, or cannot be read.
-func foreign(f *source.File) error {
-	head, err := f.Reader().Peek(512)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if is := foreigner(head); is != "" {
-		return fmt.Errorf("%s: %s", f.Path, is)
-	}
-	return nil
-}
-
-// foreigner says what a file is that begins so and is no source of addresses; ""
-// if it may be one.
-func foreigner(head []byte) string {
-	if len(head) == 0 {
-		return "the file is empty; fetch it again"
-	}
-	begins := func(is string) string {
-		return fmt.Sprintf("begins with %s: it is %s", source.Excerpt(head[:min(len(head), 40)]), is)
-	}
-	if isUTF16(head) {
-		return begins(foreigners[0].is)
-	}
-	text := bytes.TrimSpace(head)
-	for _, kind := range foreigners {
-		if bytes.HasPrefix(text, []byte(kind.begin)) {
-			return begins(kind.is)
-		}
-	}
-	return ""
-}
-
-// isUTF16 reports whether bytes are text in UTF-16 without a mark: of each pair one and
-// the same is 0, as for letters and digits. A search tree begins with two zeros.
-func isUTF16(head []byte) bool {
-	const pairs = 8
-	if len(head) < 2 {
-		return false
-	}
-	zero := 0
-	if head[0] != 0 {
-		zero = 1
-	}
-	for i := 0; i+1 < min(len(head), 2*pairs); i += 2 {
-		if head[i+zero] != 0 || head[i+1-zero] == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // lookIntoZip looks which member of a zip archive is the source: match is true

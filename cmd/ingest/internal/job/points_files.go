@@ -200,15 +200,17 @@ func (j *pointsJob) recognise(f *pointFile) (err error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	switch trimmed := bytes.TrimLeft(text, " \t\r\n\x1e"); {
-	case bytes.HasPrefix(text, []byte(geopackage.Magic)):
+	if bytes.HasPrefix(text, []byte(geopackage.Magic)) {
 		f.format = pointsGeoPackage
 		f.read, err = j.copied(file, f.Path)
 		return err
+	}
+	if err := foreign(file, ofShapes); err != nil {
+		return err
+	}
+	switch trimmed := bytes.TrimLeft(text, " \t\r\n\x1e"); {
 	case bytes.HasPrefix(text, []byte(shapeMagic)):
 		return fmt.Errorf("%s: a shapefile is several files: pack the .shp, .shx, .dbf, .prj and .cpg into one .zip", f.Path)
-	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
-		return fmt.Errorf("%s: is UTF-16; make it UTF-8 by: iconv -f UTF-16 -t UTF-8", f.Path)
 	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '['):
 		f.format = pointsJSON
 	case bytes.IndexByte(text, 0) >= 0:

@@ -1,0 +1,88 @@
+package job
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// content is what a job wants of a file.
+type content int
+
+const (
+	ofAddresses content = iota
+	ofShapes            // polygons or points
+)
+
+// foreigners are kinds of files that nobody here reads, by how they begin. The advice is for
+// addresses and for shapes; where it is "", such a file may have what is wanted.
+var foreigners = []struct {
+	begin, is string
+	advice    [2]string
+}{
+	{"\xff\xfe", "text in UTF-16", [2]string{iconv, iconv}},
+	{"\xfe\xff", "text in UTF-16", [2]string{iconv, iconv}},
+	{"PAR1", "a Parquet file", [2]string{"fetch the CSV or MMDB edition", ogr2ogr}},
+	{"fgb", "a FlatGeobuf file of shapes", [2]string{"name a source of addresses", ogr2ogr}},
+	{"SQLite format 3", "an SQLite database or a GeoPackage", [2]string{"write its table to a CSV file with a line of column names", "unpack it and name the file inside"}},
+	{"<", "a page in HTML or XML and no data", [2]string{browser, browser + ", or if it is KML or GML, " + ogr2ogr}},
+	{"[{", "JSON", [2]string{"make it a list with a line of column names, such as by jq -r '… | @csv'"}},
+}
+
+const (
+	iconv   = "convert it by iconv -f UTF-16 -t UTF-8"
+	ogr2ogr = "convert it by ogr2ogr out.geojson FILE"
+	browser = "open the address that it was fetched from in a browser"
+)
+
+// foreign refuses a file that has nothing of what is wanted, or cannot be read.
+func foreign(f *source.File, want content) error {
+	head, err := f.Reader().Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if is := foreigner(head, want); is != "" {
+		return fmt.Errorf("%s: %s", f.Path, is)
+	}
+	return nil
+}
+
+// foreigner says what a file is that begins so and has nothing of what is wanted; "" if it may
+// have.
+func foreigner(head []byte, want content) string {
+	if len(head) == 0 && want == ofAddresses { // readers of shapes say what they expect
+		return "the file is empty; fetch it again"
+	}
+	text := bytes.TrimSpace(head)
+	if isUTF16(head) {
+		text = []byte(foreigners[0].begin)
+	}
+	for _, kind := range foreigners {
+		if bytes.HasPrefix(text, []byte(kind.begin)) && kind.advice[want] != "" {
+			return fmt.Sprintf("begins with %s: it is %s; %s", source.Excerpt(head[:min(len(head), 40)]), kind.is, kind.advice[want])
+		}
+	}
+	return ""
+}
+
+// isUTF16 reports whether bytes are text in UTF-16 without a mark: of each pair one and
+// the same is 0, as for letters and digits. A search tree begins with two zeros.
+func isUTF16(head []byte) bool {
+	const pairs = 8
+	if len(head) < 4 { // one pair tells nothing
+		return false
+	}
+	zero := 0
+	if head[0] != 0 {
+		zero = 1
+	}
+	for i := 0; i+1 < min(len(head), 2*pairs); i += 2 {
+		if head[i+zero] != 0 || head[i+1-zero] == 0 {
+			return false
+		}
+	}
+	return true
+}
