@@ -369,6 +369,37 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 	}
 	d.bounds = extent.Bounds() // neither format can cross ±180°
 	lon, lat, zoom := extent.Center(float64(o.MinZoom), float64(o.MaxZoom))
+	if len(o.Layers) == 1 && o.Layers[0].ID != "" {
+		var err error
+		if lon, lat, err = ashore(ctx, r, o.Layers[0], lon, lat); err != nil {
+			return nil, err
+		}
+	}
 	d.center = [3]float64{lon, lat, zoom}
 	return d, nil
+}
+
+// ashore returns a position if the region holds it, and otherwise one in the middle of the largest
+// tile that lies in the region: the middle of the bounds of islands may be far out at sea.
+func ashore(ctx context.Context, r *tiles.Reader, region tiles.Selector, lon, lat float64) (float64, float64, error) {
+	held := errors.New("the region holds the position")
+	largest, middle := 0.0, [2]float64{lon, lat}
+	err := r.Cover(ctx, region.Type, region.ID, 0, func(c *tiles.Covered) error {
+		if at, err := quadkey.TileAt(lon, lat, c.Tile.Z); err == nil && at == c.Tile {
+			if in, err := c.Contains(lat, lon); err != nil || in {
+				return cmp.Or(err, held)
+			}
+		}
+		if c.Whole {
+			b := c.Tile.Bound()
+			if side := math.Ldexp(math.Cos(b.South*math.Pi/180), -int(c.Tile.Z)); side > largest { // on the sphere
+				largest, middle = side, [2]float64{(b.West + b.East) / 2, (b.South + b.North) / 2}
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, held) {
+		return lon, lat, nil
+	}
+	return middle[0], middle[1], err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -116,6 +117,14 @@ func TestPMTiles(t *testing.T) {
 			t.Errorf("%+v: header says %d tiles, %d contents", stats, a.Field(8), a.Field(10))
 		}
 		t.Logf("%s: %+v in %d entries", c.layers, stats, len(a.Entries))
+		if len(layers) == 1 && layers[0].ID != "" { // the map opens on it, and not beside it
+			header := read(t, path)
+			degrees := func(at int) float64 { return float64(int32(binary.LittleEndian.Uint32(header[at:]))) / 1e7 }
+			found, err := r.At(ctx, degrees(123), degrees(119), layers[0].Type)
+			if err != nil || len(found) != 1 || found[0].ID != layers[0].ID {
+				t.Errorf("%s: the centre %f, %f is in %v: %v", c.layers, degrees(119), degrees(123), found, err)
+			}
+		}
 		sample(t, r, layers, c.min, c.max, func(tile quadkey.Tile, want []byte) {
 			if got, err := a.Tile(tile); err != nil || !bytes.Equal(got, want) {
 				t.Fatalf("%s %v: %d bytes, want %d: %v", c.layers, tile, len(got), len(want), err)

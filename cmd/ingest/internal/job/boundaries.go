@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -376,16 +377,13 @@ func (l *layer) read(ctx context.Context, in LayerInput, all *Tally, vertices *v
 				views = c.views()
 			}
 		}
+		if names == nil {
+			names = slices.Sorted(maps.Values(c.names))
+		}
 		if in.IDProperty != "" {
 			d = withIDProperty(d, c, in.IDProperty)
 			if _, ok := c.folded[strings.ToLower(in.IDProperty)]; ok {
 				sawIDProperty = true
-			}
-			if names == nil {
-				for _, name := range c.names {
-					names = append(names, name)
-				}
-				slices.Sort(names)
 			}
 		}
 		if f.Repair != "" {
@@ -404,6 +402,9 @@ func (l *layer) read(ctx context.Context, in LayerInput, all *Tally, vertices *v
 		return nil
 	})
 	lost.note(rep)
+	if !named && guessed == "" && len(l.features) > before {
+		rep.Note(fmt.Sprintf("%s: no region has a name; the property that is one must be called name or alike, and the first region has %q", in.Path, names))
+	}
 	if !named && guessed != "" && vertices.fits() {
 		rep.Note(fmt.Sprintf("%s: has no property name; names are those of %s", in.Path, source.Excerpt(guessed)))
 		for i, name := range likely {

@@ -82,7 +82,7 @@ func TestShapefileIsPublished(t *testing.T) {
 	if err != nil || m.Records["ward"] != 2 || len(m.Sources) != 1 || m.Sources[0].File != "squares.zip" || len(m.Sources[0].SHA256) != 64 || m.Sources[0].License != "CC0-1.0" {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	if len(rep.notes) != 1 || !strings.Contains(rep.notes[0], "has no .prj") {
+	if len(rep.notes) != 2 || !strings.Contains(rep.notes[0], "has no .prj") || !strings.Contains(rep.notes[1], `no region has a name`) {
 		t.Errorf("%q", rep.notes)
 	}
 	_, err = Boundaries(t.Context(), newCatalog(t), []LayerInput{layerInput("ward", path+"#other", "")}, Options{})

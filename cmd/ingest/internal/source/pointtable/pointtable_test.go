@@ -131,9 +131,10 @@ func TestPositions(t *testing.T) {
 		"00000000014" + "01C0000000000004047000000000000":              "46 7 ",
 		"01040000000100000001010000000000000000001C400000000000004740": "46 7 ",
 
-		"":                          pointtable.ReasonNoPosition,
+		"":                          source.NoGeometry,
+		`\N`:                        source.NoGeometry,
 		"Bern":                      pointtable.ReasonNoPosition,
-		"POINT EMPTY":               pointtable.ReasonNoPosition,
+		"POINT EMPTY":               source.NoGeometry,
 		"46":                        pointtable.ReasonNoPosition,
 		"46,7,1":                    pointtable.ReasonNoPosition,
 		"46,5, 7,5":                 pointtable.ReasonNoPosition,

@@ -25,10 +25,10 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 	text := bytes.TrimSpace(fields[t.lat])
 	var reason, detail string
 	switch system, shape, coded := bytes.Cut(text, []byte{';'}); {
+	case isNothing(text) && isNothing(fields[t.lon]):
+		return t.in.Bad(source.NoGeometry, "its coordinates are empty")
 	case t.lat != t.lon:
 		return t.degreesOf(p, text, fields[t.lon])
-	case len(text) == 0:
-		return t.in.Bad(ReasonNoPosition, "")
 	case text[0] == '{':
 		p.Lon, p.Lat, reason, detail = t.geometries.Position(text)
 	case len(text) >= 2*21 && text[0] == '0' && isHex(text):
@@ -48,6 +48,15 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 		return t.pair(text, p)
 	}
 	return t.in.Bad(reason, detail)
+}
+
+// isNothing is whether a coordinate is empty, or what databases and statisticians write for that.
+func isNothing(text []byte) bool {
+	switch string(bytes.ToLower(bytes.TrimSpace(text))) {
+	case "", "null", "na", "n/a", "nan", "none", `\n`:
+		return true
+	}
+	return false
 }
 
 // inDegrees is whether positions of that code of EPSG are taken; 0 is none.
@@ -75,6 +84,8 @@ func (t *Table) wellKnownText(text []byte, p *source.Point) (err error) {
 		return t.in.Bad(ReasonNoPosition, source.Excerpt(text)+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
 	case !point && !bytes.HasPrefix(kind, []byte("MULTIPOINT")), bytes.IndexByte(inner, ',') >= 0:
 		return t.in.Bad(source.NotAPoint, source.Excerpt(text))
+	case len(numbers) == 0:
+		return t.in.Bad(source.NoGeometry, source.Excerpt(text))
 	case len(numbers) < 2:
 		return t.in.Bad(ReasonNoPosition, source.Excerpt(text))
 	}
