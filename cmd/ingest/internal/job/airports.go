@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"path/filepath"
@@ -147,35 +146,19 @@ func (r *airportReader) note(stats *airports.Stats) {
 		r.rep.Note(fmt.Sprintf("%d codes and links are none and were left out", r.ignored))
 	}
 	z := r.zones
-	if z.nearest+z.inside > 0 {
-		r.rep.Note(fmt.Sprintf("%d airports have the time zone of the nearest place, %d that of their region", z.nearest, z.inside))
+	if z.Nearest+z.Inside > 0 {
+		r.rep.Note(fmt.Sprintf("%d airports have the time zone of the nearest place, %d that of their region", z.Nearest, z.Inside))
 	}
-	if z.only > 0 {
-		r.rep.Note(fmt.Sprintf("%d airports have the only time zone of their country", z.only))
+	if z.Only > 0 {
+		r.rep.Note(fmt.Sprintf("%d airports have the only time zone of their country", z.Only))
 	}
 	switch {
 	case r.zoneless == 0:
-	case z.places == nil && z.regions == nil:
+	case z.Places == nil && !z.HasZones():
 		r.rep.Note(fmt.Sprintf("%d airports have no time zone: ingest places, or boundaries of type timezone, and then the airports again", r.zoneless))
-	case z.places == nil:
+	case z.Places == nil:
 		r.rep.Note(fmt.Sprintf("%d airports have no time zone: ingest places, and then the airports again", r.zoneless))
 	default:
 		r.rep.Note(fmt.Sprintf("%d airports have no time zone: no place within %d km has one", r.zoneless, zoneReach/1000))
 	}
-}
-
-// current opens what is published of a data set that a job makes use of; nil
-// when nothing is.
-func current(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, meta any) (*dataset.Generation, error) {
-	g, err := c.OpenCurrent(ctx, d.Name)
-	if errors.Is(err, dataset.ErrNoGeneration) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the published %s cannot be read: %w; ingest them again first", d.Name, err)
-	}
-	if _, err := g.Contents(d.Schema, meta); err != nil {
-		return nil, errors.Join(err, g.Close())
-	}
-	return g, nil
 }

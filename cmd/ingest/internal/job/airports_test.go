@@ -24,31 +24,12 @@ import (
 	"quadrille/quadkey"
 )
 
-const (
-	sampleAirports = "../../../../sample/airports.csv"
-	realAirports   = "../../../../../shared/data/airports/ourairports-airports.csv.gz"
-
-	airportHead = "id,ident,type,name,latitude_deg,longitude_deg,elevation_ft,iso_country,iso_region,municipality,scheduled_service,icao_code,iata_code,gps_code,local_code,home_link,wikipedia_link,keywords\n"
-	airportBern = `1,LSZZ,medium_airport,Bern Test,46.91,7.5,1674,CH,CH-BE,Bern,yes,LSZZ,ZZB,LSZZ,,https://example.org/,,"ZZB, Belp"` + "\n"
-	airportSuva = "2,FJ-0001,small_airport,Suva Test,-18.1,178.5,,FJ,FJ-C,,no,,,,ZZB,,,\n"
-)
+const sampleAirports = "../../../../sample/airports.csv"
 
 // openAirports opens what is published.
 func openAirports(t *testing.T, c *dataset.Catalog) (*airports.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(t.Context(), catalogue.Airports.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { g.Close() })
-	var meta airports.Meta
-	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
-		t.Fatal(err)
-	}
-	f, err := airports.Open(t.Context(), g.Store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, g := openPublished(t, c, catalogue.Airports)
 	return f, g.Manifest
 }
 
@@ -102,12 +83,6 @@ func TestAirports(t *testing.T) {
 	}
 }
 
-// A square of Natural Earth's kind, named for one of its zones, and one of a
-// zone of its own.
-const zoneSquares = `{"type":"FeatureCollection","features":[
-{"type":"Feature","properties":{"time_zone":"UTC+01:00","zone":1,"tz_name1st":"Africa/Algiers"},"geometry":{"type":"Polygon","coordinates":[[[0,30],[20,30],[20,60],[0,60],[0,30]]]}},
-{"type":"Feature","properties":{"tzid":"Pacific/Fiji"},"geometry":{"type":"Polygon","coordinates":[[[170,-30],[180,-30],[180,0],[170,0],[170,-30]]]}}]}`
-
 // Where a time zone comes from when the file has none.
 func TestAirportZones(t *testing.T) {
 	row := func(id int, country string, lat, lon float64) string {
@@ -121,7 +96,7 @@ func TestAirportZones(t *testing.T) {
 		row(5, "FR", 46.8, 7.5)+ // no place of its country is near
 		row(6, "LI", 47.0, 9.0)) // a place of its country is, but not the nearest
 	c := newCatalog(t)
-	layer := layerInput("timezone", write(t, "zones.geojson", zoneSquares), "")
+	layer := LayerInput{Type: "timezone", Input: madeByHand(write(t, "zones.geojson", zoneSquares))}
 	if _, err := Boundaries(t.Context(), c, []LayerInput{layer}, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +140,8 @@ func TestAirportZones(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, _ = openAirports(t, c)
-	countries, err := countryZones(zoneDirs())
+	rules, _ := openPublished(t, c, catalogue.TimeZones)
+	only, err := rules.CountryZone(t.Context(), "CH")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +152,7 @@ func TestAirportZones(t *testing.T) {
 		"X-0009": {"<nil> <nil>", "<nil> <nil>"}, "X-0010": {"Pacific/Fiji country", "<nil> <nil>"}, "X-0011": {"Asia/Tokyo country", "Europe/Zurich nearest"},
 	} {
 		doc, i := lookup(t, f, code), 0
-		if len(countries) == 0 {
+		if only == "" {
 			i = 1
 		}
 		if got := fmt.Sprint(doc["timezone"], " ", doc["timezone_source"]); got != want[i] {

@@ -47,15 +47,17 @@ const (
 // Farther places are not asked: what is kept here is taken for knowledge of the
 // point, and its distance is lost.
 type zoneFinder struct {
-	regions *tiles.Reader  // nil without a type timezone
-	places  *places.Finder // nil without places
+	Regions *tiles.Reader  // nil without boundaries
+	Types   []string       // of the regions
+	Places  *places.Finder // nil without places
 	zones   *zones.Reader  // nil without time zones
 	open    []*dataset.Generation
 
 	known map[string]zoneRegion // by region id
 	hits  []places.Hit
-	// How many were found each way.
-	nearest, inside, only int64
+	// How many were found each way: by the nearest place, inside a region, and as the only zone of a
+	// country. Whoever asks Places or Regions for more counts that too, for the credits.
+	Nearest, Inside, Only int64
 }
 
 // zoneRegion is what a region of type timezone says.
@@ -65,6 +67,7 @@ type zoneRegion struct {
 	size  float64 // of its box, in square degrees
 }
 
+// openZones opens what is published that tells the time zone at a point.
 func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err error) {
 	z := &zoneFinder{known: map[string]zoneRegion{}}
 	defer func() {
@@ -72,42 +75,36 @@ func openZones(ctx context.Context, c *dataset.Catalog) (_ *zoneFinder, err erro
 			z.close()
 		}
 	}()
-	var borders tiles.Meta
-	g, err := current(ctx, c, catalogue.Boundaries.Dataset, &borders)
-	if err != nil {
+	if z.Regions, err = openFor(ctx, z, c, catalogue.Boundaries); err != nil {
 		return nil, err
 	}
-	if g != nil {
-		z.open = append(z.open, g)
-		if slices.ContainsFunc(borders.Types, func(t tiles.TypeMeta) bool { return t.Name == zoneType }) {
-			if z.regions, err = tiles.Open(ctx, g.Store, borders); err != nil {
-				return nil, fmt.Errorf("the published boundaries: %w; ingest them again first", err)
-			}
+	if z.Regions != nil {
+		for _, t := range z.Regions.Types() {
+			z.Types = append(z.Types, t.Name)
 		}
 	}
-	var points places.Meta
-	if g, err = current(ctx, c, catalogue.Places.Dataset, &points); err != nil {
+	if z.Places, err = openFor(ctx, z, c, catalogue.Places); err != nil {
 		return nil, err
 	}
-	if g != nil {
-		z.open = append(z.open, g)
-		if z.places, err = places.Open(ctx, g.Store, points); err != nil {
-			return nil, fmt.Errorf("the published places: %w; ingest them again first", err)
-		}
-	}
-	var rules zones.Meta
-	if g, err = current(ctx, c, catalogue.TimeZones.Dataset, &rules); err != nil {
+	if z.zones, err = openFor(ctx, z, c, catalogue.TimeZones); err != nil {
 		return nil, err
-	}
-	if g != nil {
-		z.open = append(z.open, g)
-		if z.zones, err = zones.Open(ctx, g.Store, rules); err != nil {
-			return nil, fmt.Errorf("the published time zones: %w; ingest them again first", err)
-		}
 	}
 	return z, nil
 }
 
+// openFor opens what is published of a data set, nil if nothing is, until z is closed.
+func openFor[R any](ctx context.Context, z *zoneFinder, c *dataset.Catalog, d catalogue.Of[R]) (R, error) {
+	r, g, err := openCurrent(ctx, c, d)
+	if g != nil {
+		z.open = append(z.open, g)
+	}
+	return r, err
+}
+
+// HasZones reports whether a layer of time zones is published.
+func (z *zoneFinder) HasZones() bool { return slices.Contains(z.Types, zoneType) }
+
+// close closes what was opened.
 func (z *zoneFinder) close() {
 	for _, g := range z.open {
 		_ = g.Close() // only read
@@ -117,7 +114,7 @@ func (z *zoneFinder) close() {
 // credits are the sources of what time zones were taken from.
 func (z *zoneFinder) credits() (list []dataset.Source) {
 	for _, g := range z.open {
-		used := g.Manifest.Dataset == catalogue.Places.Name && z.nearest > 0 || g.Manifest.Dataset == catalogue.Boundaries.Name && z.inside > 0
+		used := g.Manifest.Dataset == catalogue.Places.Name && z.Nearest > 0 || g.Manifest.Dataset == catalogue.Boundaries.Name && z.Inside > 0
 		for _, src := range g.Manifest.Sources {
 			credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
 			if used && src.Attribution != "" && !slices.Contains(list, credit) {
@@ -136,7 +133,7 @@ func (z *zoneFinder) find(ctx context.Context, lat, lon float64, country string)
 		return "", "", err
 	}
 	if region.exact {
-		z.inside++
+		z.Inside++
 		return region.zone, zoneOfRegion, nil
 	}
 	if z.zones != nil {
@@ -144,7 +141,7 @@ func (z *zoneFinder) find(ctx context.Context, lat, lon float64, country string)
 			return "", "", err
 		}
 		if isZone(zone) {
-			z.only++
+			z.Only++
 			return zone, zoneOfCountry, nil
 		}
 	}
@@ -153,20 +150,20 @@ func (z *zoneFinder) find(ctx context.Context, lat, lon float64, country string)
 	}
 	switch {
 	case zone != "":
-		z.nearest++
+		z.Nearest++
 		return zone, zoneOfNearest, nil
 	case region.zone != "":
-		z.inside++
+		z.Inside++
 		return region.zone, zoneOfRegion, nil
 	}
 	return "", "", nil
 }
 
 func (z *zoneFinder) region(ctx context.Context, lat, lon float64) (zoneRegion, error) {
-	if z.regions == nil {
+	if !z.HasZones() {
 		return zoneRegion{}, nil
 	}
-	at, err := z.regions.At(ctx, lat, lon, zoneType)
+	at, err := z.Regions.At(ctx, lat, lon, zoneType)
 	if err != nil {
 		return zoneRegion{}, err
 	}
@@ -189,7 +186,7 @@ func (z *zoneFinder) record(ctx context.Context, id string) (zoneRegion, error) 
 	if found, ok := z.known[id]; ok {
 		return found, nil
 	}
-	record, err := z.regions.Region(ctx, zoneType, id, false)
+	record, err := z.Regions.Region(ctx, zoneType, id, false)
 	if err != nil {
 		return zoneRegion{}, err
 	}
@@ -216,7 +213,7 @@ func (z *zoneFinder) record(ctx context.Context, id string) (zoneRegion, error) 
 // near is the zone of the nearest place that has one. One across the border counts
 // only where the country has no places.
 func (z *zoneFinder) near(ctx context.Context, lat, lon float64, country string) (string, error) {
-	if z.places == nil {
+	if z.Places == nil {
 		return "", nil
 	}
 	queries := []places.NearbyQuery{{Countries: []string{country}}, {RadiusM: zoneReach}}
@@ -225,7 +222,7 @@ func (z *zoneFinder) near(ctx context.Context, lat, lon float64, country string)
 	}
 	for _, q := range queries {
 		q.Lat, q.Lon, q.Limit, q.Classes = lat, lon, zonePlaces, []string{"P"}
-		hits, _, err := z.places.Nearby(ctx, q, z.hits)
+		hits, _, err := z.Places.Nearby(ctx, q, z.hits)
 		if err != nil {
 			return "", err
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/paulmach/orb/planar"
 
 	"quadrille/cmd/ingest/internal/source/pointtable"
-	"quadrille/tiles"
+	"quadrille/cmd/internal/catalogue"
 )
 
 // The battery: shapes, coordinate systems, texts and values, each with its right answer, written
@@ -266,21 +266,13 @@ type batteryRegion struct {
 func batteryRegions(t *testing.T, path string) (map[string]batteryRegion, *recorder, error) {
 	t.Helper()
 	c, rep := newCatalog(t), &recorder{}
-	in := layerInput("zone", path, "code")
+	in := LayerInput{Type: "zone", Input: madeByHand(path), IDProperty: "code"}
 	if _, err := Boundaries(t.Context(), c, []LayerInput{in}, Options{Reporter: rep, MaxBad: 0.01}); err != nil {
 		return nil, rep, err
 	}
-	g, err := c.OpenCurrent(t.Context(), "boundaries")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	r, err := tiles.OpenPublished(t.Context(), g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := openPublished(t, c, catalogue.Boundaries)
 	all := map[string]batteryRegion{}
-	err = r.EachRegion(t.Context(), "zone", "", true, func(id string, record, geometry []byte) error {
+	err := r.EachRegion(t.Context(), "zone", "", true, func(id string, record, geometry []byte) error {
 		var p batteryRegion
 		if err := json.Unmarshal(record, &p); err != nil {
 			return err

@@ -110,7 +110,7 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 		if err := stillPublished(ctx, c, inputs[0].base); err != nil {
 			return nil, err
 		}
-		budget, err := o.tileBudget(ctx, c, inputs[0].base)
+		budget, err := tileBudget(ctx, c, inputs[0].base, o)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func Boundaries(ctx context.Context, c *dataset.Catalog, inputs []LayerInput, o 
 // tileBudget is TileBudget, or else that of the published generation, if layers of
 // it are kept, or else the default. Whoever adds a layer does not mean to change the
 // tiles of the others.
-func (o Options) tileBudget(ctx context.Context, c *dataset.Catalog, base *uint64) (int64, error) {
+func tileBudget(ctx context.Context, c *dataset.Catalog, base *uint64, o Options) (int64, error) {
 	if o.TileBudget != nil {
 		return *o.TileBudget, nil
 	}
@@ -199,7 +199,7 @@ func boundaryNeed(layers []*layer) need {
 	}
 	a, b := boundaryCosts.of(vertices), crossingCosts.of(crossings)
 	// Borders that many regions share are stored once, so b may be far too much.
-	return need{a.time + b.time, a.memory + b.memory, a.disk + b.disk, a.room}
+	return need{time: a.time + b.time, memory: a.memory + b.memory, disk: a.disk + b.disk, room: a.room}
 }
 
 // tilesEntered returns how many tiles of the deepest zoom a ring enters, about:
@@ -269,43 +269,6 @@ func readLayers(ctx context.Context, inputs []LayerInput, tally *Tally, memory i
 	return layers, sources, nil
 }
 
-// noteFew passes on at most so many of texts, and with more how many others
-// there are.
-func noteFew(rep Reporter, most int, more string, texts []string) {
-	for i, text := range texts {
-		if i == most {
-			rep.Note(fmt.Sprintf(more, len(texts)-most))
-			return
-		}
-		rep.Note(text)
-	}
-}
-
-// lostProperties counts the properties of a file that are not kept.
-type lostProperties struct {
-	properties, features int
-	example              string
-}
-
-// add counts those of a feature.
-func (l *lostProperties) add(path string, line int, lost source.Lost) {
-	if lost.Count == 0 {
-		return
-	}
-	if l.features == 0 {
-		l.example = fmt.Sprintf("%s:%d: %s", path, line, source.Excerpt(lost.First))
-	}
-	l.properties += lost.Count
-	l.features++
-}
-
-// note tells of them, if there are any.
-func (l *lostProperties) note(rep Reporter) {
-	if l.features > 0 {
-		rep.Note(fmt.Sprintf("warning: %d properties of %d features are not kept; the first is %s", l.properties, l.features, l.example))
-	}
-}
-
 // bounds is the box around all types.
 func bounds(types []tiles.TypeMeta) []float64 {
 	b := types[0].Bounds
@@ -338,7 +301,7 @@ func (l *layer) read(ctx context.Context, in LayerInput, all *Tally, vertices *v
 	if !hasWorldviews(in.Type) {
 		view = ""
 	}
-	tally := NewTally(all.max) // of this file
+	tally := NewTally(all.Max) // of this file
 	defer func() { all.Merge(tally) }()
 	var sawView bool
 	var views []string
@@ -423,7 +386,7 @@ func (l *layer) read(ctx context.Context, in LayerInput, all *Tally, vertices *v
 			err = fmt.Errorf("%w: %w", err, tally.Err())
 		}
 		return src, err
-	case tally.isOther() && tally.Err() != nil:
+	case tally.IsOther() && tally.Err() != nil:
 		return src, fmt.Errorf("%s: most of it is not made of polygons: %w", in.Path, tally.Err())
 	case in.IDProperty != "" && !sawIDProperty:
 		return src, fmt.Errorf("%s: no feature has the id property %q; the first has %q", in.Path, in.IDProperty, names)

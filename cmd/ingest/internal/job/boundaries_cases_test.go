@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/cmd/ingest/internal/source"
 )
 
@@ -90,5 +92,23 @@ func TestBoundariesCountedApart(t *testing.T) {
 				t.Errorf("%v", m.Bad)
 			}
 		})
+	}
+}
+
+func TestTilesEntered(t *testing.T) {
+	const tile = 360.0 / 8192
+	for name, tc := range map[string]struct {
+		ring        orb.Ring
+		least, most int64
+	}{
+		"within a tile":           {orb.Ring{{0.01, 0.01}, {0.02, 0.01}, {0.02, 0.02}, {0.01, 0.01}}, 0, 0},
+		"around 250 by 250":       {orb.Ring{{0, 0}, {250 * tile, 0}, {250 * tile, 250 * tile}, {0, 250 * tile}, {0, 0}}, 1000, 1010},
+		"far north":               {orb.Ring{{0, 60}, {0, 60 + 100*tile}, {0, 60}}, 420, 435},
+		"over the antimeridian":   {orb.Ring{{179.99, 0.01}, {-179.99, 0.01}, {179.99, 0.02}, {179.99, 0.01}}, 2, 2},
+		"beyond the last of them": {orb.Ring{{0, 89}, {0, 90}, {0, 89}}, 0, 0},
+	} {
+		if n := tilesEntered(tc.ring); n < tc.least || n > tc.most {
+			t.Errorf("%s: %d", name, n)
+		}
 	}
 }

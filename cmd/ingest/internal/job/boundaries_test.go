@@ -2,9 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,57 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
 
-func newCatalog(t *testing.T) *dataset.Catalog {
-	t.Helper()
-	return catalogIn(t, t.TempDir())
-}
-
-func catalogIn(t *testing.T, dir string) *dataset.Catalog {
-	t.Helper()
-	c, err := dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
-		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// recorder keeps what a job reports.
-type recorder struct {
-	Silent
-	stages    []string
-	bad       map[string]int64
-	notes     []string
-	published []dataset.Manifest
-}
-
-func (r *recorder) Progress(p Progress) {
-	if n := len(r.stages); n == 0 || r.stages[n-1] != p.Stage {
-		r.stages = append(r.stages, p.Stage)
-	}
-}
-
-func (r *recorder) Bad(reason string, count int64, _ []*source.BadRecord) {
-	if r.bad == nil {
-		r.bad = map[string]int64{}
-	}
-	r.bad[reason] = count
-}
-func (r *recorder) Note(text string)             { r.notes = append(r.notes, text) }
-func (r *recorder) Published(m dataset.Manifest) { r.published = append(r.published, m) }
-
 func layerInput(typ, file, id string) LayerInput {
-	return LayerInput{Type: typ, Input: Input{Path: file, Credit: Credit{Name: "By hand", License: "CC0-1.0"}}, IDProperty: id}
+	return LayerInput{Type: typ, Input: madeByHand(file), IDProperty: id}
 }
 
 func TestBoundaries(t *testing.T) {
@@ -90,19 +45,7 @@ func TestBoundaries(t *testing.T) {
 		t.Errorf("%+v", m.Sources)
 	}
 
-	g, err := c.OpenCurrent(t.Context(), catalogue.Boundaries.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	var meta tiles.Meta
-	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
-		t.Fatal(err)
-	}
-	r, err := tiles.Open(ctx, g.Store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := openPublished(t, c, catalogue.Boundaries)
 	for _, tc := range []struct {
 		lat, lon float64
 		want     []tiles.Region
@@ -172,15 +115,6 @@ func TestFilesOfOneTypeAreOneLayer(t *testing.T) {
 	}, Options{}); err != nil || m.Records["zone"] != 4 || len(m.Sources) != 2 {
 		t.Errorf("%+v, %v", m, err)
 	}
-}
-
-func write(t testing.TB, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // Whatever is wrong, the published generation stays, and nothing else does.
@@ -262,82 +196,6 @@ func TestCollapsedRegion(t *testing.T) {
 	}
 }
 
-func TestTally(t *testing.T) {
-	tally := NewTally(0.5)
-	if tally.Err() != nil || tally.Counts() != nil {
-		t.Error("an empty tally is bad")
-	}
-	boom := errors.New("boom")
-	if err := tally.Bad(boom); err != boom {
-		t.Error(err)
-	}
-	bad := func(reason string) error { return &source.BadRecord{Source: "f", Line: 1, Reason: reason} }
-	tally.Good()
-	if err := tally.Bad(bad("a")); err != nil || tally.Err() != nil {
-		t.Error(err, tally.Err())
-	}
-	tally.Bad(bad("b"))
-	tally.Bad(bad("b"))
-	var much *TooManyBadError
-	if !errors.As(tally.Err(), &much) || much.Bad != 3 || much.Records != 4 || much.Example.Reason != "b" {
-		t.Errorf("%+v", much)
-	}
-	if d := cmp.Diff(map[string]int64{"a": 1, "b": 2}, tally.Counts()); d != "" {
-		t.Error(d)
-	}
-	// Reasons from a hostile file do not add up without end.
-	for i := range 1000 {
-		tally.Bad(bad(strings.Repeat("x", i+1)))
-	}
-	if n := len(tally.Counts()); n > maxReasons+1 {
-		t.Errorf("%d reasons", n)
-	}
-	// Nor is a file read to its end that is clearly the wrong one.
-	tally = NewTally(0.01)
-	var err error
-	n := 0
-	for ; err == nil; n++ {
-		err = tally.Bad(bad("a"))
-	}
-	if !errors.As(err, &much) || n != earlyCheck {
-		t.Error(n, err)
-	}
-}
-
-func TestKnownCredit(t *testing.T) {
-	for path, want := range map[string]string{
-		"x/ne_10m_lakes.geojson.gz":      "Natural Earth",
-		"x/NE_50m_lakes.geojson":         "Natural Earth",
-		"x/cb_2018_us_county_20m.json":   "US Census Bureau",
-		"x/world-atlas/countries.json":   "Natural Earth",
-		"x/other.geojson":                "",
-		"testdata/squares.geojson":       "",
-		"us-atlas/counties-10m.json":     "US Census Bureau",
-		"cabinet/network.geojson":        "",
-		"geo-whois-asn-country/ipv4.csv": "ip-location-db",
-	} {
-		if got := KnownCredit(path); got.Name != want || want != "" && got.License == "" {
-			t.Errorf("%s: %+v, want %q", path, got, want)
-		}
-	}
-	path := write(t, "package.json", `{"name":"a","version":"1.2.3"}`)
-	if got := via(NaturalEarth, path); got.Name != "Natural Earth (a)" || got.Version != "1.2.3" {
-		t.Errorf("%+v", got)
-	}
-}
-
-func TestDemoWithoutPackages(t *testing.T) {
-	dir := t.TempDir()
-	c := newCatalog(t)
-	err := Demo(context.Background(), c, dir, Options{})
-	if err == nil || !strings.Contains(err.Error(), "npm ci") || !strings.Contains(err.Error(), dir) {
-		t.Error(err)
-	}
-	if infos, err := c.List(t.Context()); err != nil || len(infos) > 0 {
-		t.Error(infos, err)
-	}
-}
-
 // Names are found under what other people call them, where no region has one under its usual name.
 func TestLikelyNames(t *testing.T) {
 	for properties, want := range map[string]struct{ name, column string }{
@@ -354,16 +212,8 @@ func TestLikelyNames(t *testing.T) {
 		if _, err := Boundaries(t.Context(), c, []LayerInput{layerInput("zone", path, "")}, Options{Reporter: rep}); err != nil {
 			t.Fatal(err)
 		}
-		g, err := c.OpenCurrent(t.Context(), catalogue.Boundaries.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
-		r, err := tiles.OpenPublished(t.Context(), g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = r.EachRegion(t.Context(), "zone", "", false, func(id string, record, _ []byte) error {
+		r, _ := openPublished(t, c, catalogue.Boundaries)
+		err := r.EachRegion(t.Context(), "zone", "", false, func(id string, record, _ []byte) error {
 			if !strings.HasPrefix(id, want.name) {
 				t.Errorf("%s: %s", properties, id)
 			}

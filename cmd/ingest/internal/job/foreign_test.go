@@ -17,7 +17,7 @@ func TestForeignFiles(t *testing.T) {
 		"": "is empty",
 	} {
 		path := write(t, "in.geojson", text)
-		_, polygons := Boundaries(t.Context(), newCatalog(t), []LayerInput{layerInput("zone", path, "")}, Options{})
+		_, polygons := Boundaries(t.Context(), newCatalog(t), []LayerInput{{Type: "zone", Input: madeByHand(path)}}, Options{})
 		_, points := Points(t.Context(), newCatalog(t), Collection{Name: "mine"}, []string{path}, Options{})
 		for by, err := range map[string]error{"polygons": polygons, "points": points} {
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {

@@ -23,7 +23,6 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const (
 	naturalEarth = "../../../../../shared/data/natural-earth"
-	packages     = "../../../../sample/node_modules"
 )
 
 // ordinary are the ids that need no eye on them: the codes everybody knows.
@@ -132,9 +131,7 @@ func readLayer(t *testing.T, typ, file string) []build.Feature {
 		t.Fatal(err)
 	}
 	if tally.Counts() != nil {
-		for _, b := range tally.reasons {
-			t.Error(b.examples)
-		}
+		t.Error(tally.Example())
 	}
 	layer, _ := l.finish()
 	return layer.Features

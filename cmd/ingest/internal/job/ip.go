@@ -204,8 +204,8 @@ func openRanges(ctx context.Context, inputs []IPInput, o IPOptions, fill *ipFill
 			err = errors.Join(err, in.close())
 		}
 	}()
-	in.tally.floor = 1 // of a small list one row is more than any share
-	in.tally.excuse = func(b *source.BadRecord) bool { return b.Reason == iprecord.ReasonRegion || b.Reason == reasonAgain }
+	in.tally.Floor = 1 // of a small list one row is more than any share
+	in.tally.Excuse = func(b *source.BadRecord) bool { return b.Reason == iprecord.ReasonRegion || b.Reason == reasonAgain }
 	if in.temp, err = os.MkdirTemp(dir, "unpacked-"); err != nil {
 		return nil, err
 	}
@@ -325,7 +325,7 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 			err := fmt.Errorf("%s: no range in it can be read; it was taken for a %s", s.path(), s.kind())
 			if bad := in.tally.Err(); bad != nil {
 				err = fmt.Errorf("%w: %w", err, bad)
-			} else if e := in.tally.example(); e != nil {
+			} else if e := in.tally.Example(); e != nil {
 				err = fmt.Errorf("%w; the first that is bad: %w", err, e)
 			}
 			return err

@@ -66,17 +66,7 @@ func (e *IPChangeError) Error() string {
 // there is nothing to compare.
 func checkIP(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o IPOptions) error {
 	rep := o.reporter()
-	var meta ipgeo.Meta
-	g, err := current(ctx, c, catalogue.IP.Dataset, &meta)
-	if err != nil {
-		return err
-	}
-	if g == nil {
-		rep.Note("no ip is published yet: there is nothing to compare with")
-		return nil
-	}
-	defer func() { _ = g.Close() }() // only read
-	old, err := ipgeo.Open(ctx, g.Store, meta)
+	old, g, err := openCurrent(ctx, c, catalogue.IPTable)
 	if errors.Is(err, ipgeo.ErrLayout) && o.MaxChange >= 1 {
 		rep.Note("the published ip has an older layout and cannot be compared with")
 		return nil
@@ -84,6 +74,11 @@ func checkIP(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o IPOptio
 	if err != nil {
 		return fmt.Errorf("the published ip cannot be compared with: %w; publish without --max-change first", err)
 	}
+	if g == nil {
+		rep.Note("no ip is published yet: there is nothing to compare with")
+		return nil
+	}
+	defer func() { _ = g.Close() }() // only read
 	stats, err := ipgeo.Diff(ctx, old, r, ipgeo.DiffOptions{Progress: func(done, total int64) {
 		rep.Progress(Progress{Stage: "comparing with what is published", Done: done, Total: total, Unit: "rows"})
 	}})

@@ -5,20 +5,6 @@ import (
 	"strings"
 )
 
-// or completes a credit by what is known of a product.
-func (c Credit) or(known Credit) Credit {
-	if c.Name == "" {
-		c.Name = known.Name
-	}
-	if c.License == "" {
-		c.License = known.License
-	}
-	if c.Attribution == "" {
-		c.Attribution = known.Attribution
-	}
-	return c
-}
-
 // productCredit is what the publishers of well-known databases ask for, by the
 // type or the product name the data carries.
 func productCredit(product string) Credit {

@@ -11,7 +11,6 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/iprecord"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/search"
@@ -36,12 +35,12 @@ const maxFilled = 1 << 17
 // source is believed before ours: a point beyond its border tells nothing of
 // its states.
 type ipFiller struct {
-	zones   *zoneFinder
-	regions *tiles.Reader // nil without boundaries
-	types   []string      // of state and country, those there are
+	zones *zoneFinder
+	types []string // of state and country, those there are
 
 	mu    sync.Mutex // guards what follows, and the finder
 	known map[ipPoint]ipDerived
+	hits  []places.Hit
 	// How many conversions of records got each. A record that comes again after
 	// its conversion was forgotten counts again.
 	countries, subdivisions, timeZones int64
@@ -64,27 +63,10 @@ func openIPFiller(ctx context.Context, c *dataset.Catalog) (*ipFiller, error) {
 		return nil, err
 	}
 	f := &ipFiller{zones: zones, known: map[ipPoint]ipDerived{}}
-	var borders tiles.Meta
-	g, err := current(ctx, c, catalogue.Boundaries.Dataset, &borders)
-	if err != nil {
-		f.close()
-		return nil, err
-	}
-	if g == nil {
-		return f, nil
-	}
-	zones.open = append(zones.open, g)
-	for _, t := range borders.Types {
-		if t.Name == "state" || t.Name == "country" {
-			f.types = append(f.types, t.Name)
+	for _, name := range zones.Types {
+		if name == "state" || name == "country" {
+			f.types = append(f.types, name)
 		}
-	}
-	if f.types == nil {
-		return f, nil
-	}
-	if f.regions, err = tiles.Open(ctx, g.Store, borders); err != nil {
-		f.close()
-		return nil, fmt.Errorf("the published boundaries: %w; ingest them again first", err)
 	}
 	return f, nil
 }
@@ -149,8 +131,8 @@ var (
 
 func (f *ipFiller) derive(ctx context.Context, p ipPoint) (d ipDerived, err error) {
 	country := p.country
-	if f.regions != nil {
-		at, err := f.regions.At(ctx, p.lat, p.lon, f.types...)
+	if len(f.types) > 0 {
+		at, err := f.zones.Regions.At(ctx, p.lat, p.lon, f.types...)
 		if err != nil {
 			return d, err
 		}
@@ -189,18 +171,18 @@ func (f *ipFiller) derive(ctx context.Context, p ipPoint) (d ipDerived, err erro
 // whose region has none: that of the nearest place in a division of the same
 // name, in the countries whose divisions have these codes in GeoNames.
 func (f *ipFiller) divisionCode(ctx context.Context, p ipPoint, country, name string) (string, error) {
-	if _, known := places.ISODivision(country, ""); !known || f.zones.places == nil {
+	if _, known := places.ISODivision(country, ""); !known || f.zones.Places == nil {
 		return "", nil
 	}
 	q := places.NearbyQuery{Lat: p.lat, Lon: p.lon, RadiusM: zoneReach, Limit: zonePlaces, Countries: []string{country}}
 	var err error
-	if f.zones.hits, _, err = f.zones.places.Nearby(ctx, q, f.zones.hits); err != nil {
+	if f.hits, _, err = f.zones.Places.Nearby(ctx, q, f.hits); err != nil {
 		return "", fmt.Errorf("the published places: %w", err)
 	}
-	for i := range f.zones.hits {
-		hit := &f.zones.hits[i]
+	for i := range f.hits {
+		hit := &f.hits[i]
 		if code, _ := places.ISODivision(country, hit.Admin1); code != "" && bytes.Equal(search.Fold(nil, hit.Admin1Name), search.Fold(nil, name)) {
-			f.zones.nearest++ // places were used, though not for time zones
+			f.zones.Nearest++ // places were used, though not for time zones
 			return code, nil
 		}
 	}
@@ -210,7 +192,7 @@ func (f *ipFiller) divisionCode(ctx context.Context, p ipPoint, country, name st
 // credits are the sources of what was derived.
 func (f *ipFiller) credits() (list []dataset.Source) {
 	if f.countries+f.subdivisions > 0 {
-		f.zones.inside++ // boundaries were used, though not for time zones
+		f.zones.Inside++ // boundaries were used, though not for time zones
 	}
 	return f.zones.credits()
 }

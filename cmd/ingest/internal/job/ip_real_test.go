@@ -112,7 +112,7 @@ func TestIPMaxMindSourceData(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer db.Close()
-			c := ipCatalog(t)
+			c := newCatalog(t)
 			if _, err := ipJob(t, c, Options{}, Input{Path: path}); err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestIPBadData(t *testing.T) {
 	if len(files) < 24 {
 		t.Errorf("%d files", len(files))
 	}
-	c := ipCatalog(t)
+	c := newCatalog(t)
 	for _, file := range files {
 		_, err := ipJob(t, c, Options{MaxBad: 1}, Input{Path: file})
 		if err == nil {
@@ -450,7 +450,7 @@ func TestIPRealFilesTogether(t *testing.T) {
 	list("geo-asn-country-ipv6-20201219.csv.gz", 0, -1, -1, -1)
 	database("country.mmdb")
 
-	c := ipCatalog(t)
+	c := newCatalog(t)
 	m, err := ipJob(t, c, Options{MaxBad: 0.001}, inputs...)
 	if err != nil {
 		t.Fatal(err)
@@ -563,7 +563,7 @@ func TestIPDatabaseIsItsLists(t *testing.T) {
 	}
 	testrace.Plain(t, "one goroutine, and much to read")
 	rows := func(in ...Input) []string {
-		c := ipCatalog(t)
+		c := newCatalog(t)
 		if _, err := ipJob(t, c, Options{}, in...); err != nil {
 			t.Fatal(err)
 		}
@@ -629,7 +629,7 @@ func TestIPCases(t *testing.T) {
 		for name := range strings.FieldsSeq(tc.files) {
 			inputs = append(inputs, Input{Path: filepath.FromSlash(dir + name)})
 		}
-		c := ipCatalog(t)
+		c := newCatalog(t)
 		if _, err := ipJob(t, c, Options{MaxBad: 0.01}, inputs...); tc.err != "" || err != nil {
 			if tc.err == "" || err == nil || !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("%s: %v", tc.files, err)

@@ -105,7 +105,7 @@ func TestIPGeoLiteSet(t *testing.T) {
 	}
 	w.Close()
 	for _, in := range []Input{{Path: dir}, ipFile(t, "set.zip", z.String())} {
-		c := ipCatalog(t)
+		c := newCatalog(t)
 		m, err := ipJob(t, c, Options{MaxBad: 0.5}, in)
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestIPGeoLiteSet(t *testing.T) {
 			t.Errorf("%d sources", len(m.Sources))
 		}
 	}
-	c := ipCatalog(t)
+	c := newCatalog(t)
 	if _, err := ipJob(t, c, Options{Memory: 1000}, Input{Path: dir}); err == nil || !strings.Contains(err.Error(), "give --memory 1MiB") {
 		t.Error(err)
 	}
@@ -162,7 +162,7 @@ func TestIPSeveralSources(t *testing.T) {
 	}}
 	feed := ipFile(t, "geofeed.csv", "# a feed\n9.1.0.0/16,CH,CH-ZH,Zürich,8001\n9.2.0.0/16,FR,,,\n")
 	var rep ipReport
-	c := ipCatalog(t)
+	c := newCatalog(t)
 	m, err := ipJob(t, c, Options{MaxBad: 0.1, Reporter: &rep}, feed, mmdbFile(t, "city.mmdb.gz", city), mmdbFile(t, "asn.mmdb", asn))
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestIPSourceErrors(t *testing.T) {
 		"unknown columns":  {ipFile(t, "x.csv", "9.0.0.0,9.0.0.1,1.5,x\n"), "--columns", ipcsv.ErrColumns},
 		"unknown fields":   {mmdbFile(t, "x.mmdb", unknown), "no schema knows (a)", nil},
 	} {
-		c := ipCatalog(t)
+		c := newCatalog(t)
 		_, err := ipJob(t, c, Options{MaxBad: 1}, tc.in)
 		if err == nil || !strings.Contains(err.Error(), tc.want) || tc.is != nil && !errors.Is(err, tc.is) {
 			t.Errorf("%s: %v", name, err)
@@ -252,7 +252,7 @@ func TestIPColumnsGiven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := ipCatalog(t)
+	c := newCatalog(t)
 	if _, err := IP(t.Context(), c, []IPInput{{Input: ipFile(t, "x.csv", "A,9.0.0.0/8,z,CH\n"), Columns: columns}}, IPOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestIPPrivateNetworksOfLists(t *testing.T) {
 	}
 	database := &mmdbtest.Database{Type: "GeoLite2-Country", IPVersion: 4, Entries: []mmdbtest.Entry{{Network: "0.0.0.0/1", Data: map[string]any{"country": map[string]any{"iso_code": "US"}}}}}
 	for _, keep := range []bool{false, true} {
-		c := ipCatalog(t)
+		c := newCatalog(t)
 		inputs := []IPInput{{Input: ipFile(t, "x.txt", "10.0.0.0/9\nfd00::-fd00::ff\n9.0.0.0/24\n127.0.0.0/8\n"), Columns: columns}, {Input: mmdbFile(t, "x.mmdb", database)}}
 		var rep ipReport
 		if _, err := IP(t.Context(), c, inputs, IPOptions{Options: Options{Reporter: &rep}, KeepPrivate: keep}); err != nil {
@@ -308,8 +308,8 @@ const (
 func TestIPDerive(t *testing.T) {
 	c := newCatalog(t)
 	if _, err := Boundaries(t.Context(), c, []LayerInput{
-		layerInput("country", write(t, "countries.geojson", countrySquares), ""), layerInput("state", write(t, "states.geojson", stateSquares), ""),
-		layerInput("timezone", write(t, "zones.geojson", fijiSquare), ""),
+		{Type: "country", Input: madeByHand(write(t, "countries.geojson", countrySquares))}, {Type: "state", Input: madeByHand(write(t, "states.geojson", stateSquares))},
+		{Type: "timezone", Input: madeByHand(write(t, "zones.geojson", fijiSquare))},
 	}, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestIPDivisionCode(t *testing.T) {
 		c := newCatalog(t)
 		states := strings.NewReplacer("CH-BE", "", `"Bern"`, `"`+name+`"`).Replace(stateSquares)
 		if _, err := Boundaries(t.Context(), c, []LayerInput{
-			layerInput("country", write(t, "countries.geojson", countrySquares), ""), layerInput("state", write(t, "states.geojson", states), ""),
+			{Type: "country", Input: madeByHand(write(t, "countries.geojson", countrySquares))}, {Type: "state", Input: madeByHand(write(t, "states.geojson", states))},
 		}, Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -416,7 +416,7 @@ func TestIPDivisionCode(t *testing.T) {
 }
 
 func TestIPCheck(t *testing.T) {
-	c := ipCatalog(t)
+	c := newCatalog(t)
 	var rep ipReport
 	var told []IPChange
 	run := func(text string, most float64) (dataset.Manifest, error) {
@@ -516,7 +516,7 @@ func TestIPAsItIsMeant(t *testing.T) {
 			for _, text := range tc.files {
 				inputs = append(inputs, ipFile(t, "x.csv", text))
 			}
-			c, rep := ipCatalog(t), ipReport{}
+			c, rep := newCatalog(t), ipReport{}
 			if _, err := ipJob(t, c, Options{MaxBad: 0.01, Reporter: &rep}, inputs...); err != nil {
 				t.Fatal(err)
 			}

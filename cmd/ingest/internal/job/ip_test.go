@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -20,25 +19,12 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/ipgeo"
 )
 
 const ipData = "../../../../../shared/data/ip/"
-
-// ipCatalog returns an empty catalogue.
-func ipCatalog(t testing.TB) *dataset.Catalog {
-	t.Helper()
-	c, err := dataset.Open(t.TempDir(), func(_, dir string, readOnly bool) (cellstore.Store, error) {
-		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 // ipFile writes a source of a fixed age.
 func ipFile(t testing.TB, name, text string) Input {
@@ -77,22 +63,7 @@ func ipJob(t testing.TB, c *dataset.Catalog, o Options, inputs ...Input) (datase
 // ipReader opens what is published.
 func ipReader(t testing.TB, c *dataset.Catalog) (*dataset.Generation, *ipgeo.Reader) {
 	t.Helper()
-	g, err := c.OpenCurrent(t.Context(), catalogue.IP.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { g.Close() })
-	if err := g.Manifest.CheckSchema(ipgeo.Layout); err != nil {
-		t.Fatal(err)
-	}
-	var meta ipgeo.Meta
-	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
-		t.Fatal(err)
-	}
-	r, err := ipgeo.Open(t.Context(), g.Store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, g := openPublished(t, c, catalogue.IPTable)
 	return g, r
 }
 
@@ -136,7 +107,7 @@ func (r *ipReport) Progress(p Progress) {
 }
 
 func TestIP(t *testing.T) {
-	c := ipCatalog(t)
+	c := newCatalog(t)
 	v4 := ipFile(t, "v4.csv.gz", "\ufeffstart,end,country\r\n"+
 		"# comment\r\n"+
 		"\"9.9.9.0\",\"9.9.9.255\",\"FR\"\r\n"+
@@ -228,7 +199,7 @@ func TestIP(t *testing.T) {
 
 // A job that fails leaves what was published.
 func TestIPFailures(t *testing.T) {
-	c := ipCatalog(t)
+	c := newCatalog(t)
 	good := ipFile(t, "good.csv", "9.9.9.0,9.9.9.255,FR\n")
 	if _, err := ipJob(t, c, Options{}, good); err != nil {
 		t.Fatal(err)
@@ -298,7 +269,7 @@ func TestIPRealFiles(t *testing.T) {
 		t.Skip("no real data: ", err)
 	}
 	rows := func(in []Input) []string {
-		c := ipCatalog(t)
+		c := newCatalog(t)
 		m, err := ipJob(t, c, Options{}, in...)
 		if err != nil {
 			t.Fatal(err)

@@ -176,6 +176,24 @@ func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep R
 	return m, nil
 }
 
+// openCurrent opens what is published of a data set that a job makes use of. Without any, the
+// generation is nil.
+func openCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[R]) (r R, g *dataset.Generation, err error) {
+	if g, err = c.OpenCurrent(ctx, d.Name); errors.Is(err, dataset.ErrNoGeneration) {
+		return r, nil, nil
+	}
+	if err == nil {
+		if r, err = d.Open(g); err == nil {
+			return r, g, nil
+		}
+		err = errors.Join(err, g.Close())
+	}
+	if !errors.Is(err, dataset.ErrNewer) { // which says what to do
+		err = fmt.Errorf("the published %s cannot be read: %w; ingest them again first", d.Name, err)
+	}
+	return r, nil, err
+}
+
 const (
 	maxReasons  = 50 // distinct reasons counted by name
 	maxExamples = 3  // records kept per reason
@@ -188,12 +206,13 @@ const (
 type Tally struct {
 	good, bad, excused int64
 	apart              int64 // see isApart
-	max                float64
-	floor              int64 // so many bad records are tolerated where any are, if four in five are good
 	reasons            map[string]*badReason
-	// excuse tells of a bad record that it says nothing against a file. Such records are told
+
+	Max   float64 // the share, 0 to 1, above which the job fails
+	Floor int64   // so many bad records are tolerated where any are, if four in five are good
+	// Excuse tells of a bad record that it says nothing against a file. Such records are told
 	// like others, and are no part of the share. Nil excuses none.
-	excuse func(*source.BadRecord) bool
+	Excuse func(*source.BadRecord) bool
 }
 
 type badReason struct {
@@ -203,11 +222,20 @@ type badReason struct {
 
 // NewTally begins a count that fails above maxBad, a share from 0 to 1.
 func NewTally(maxBad float64) *Tally {
-	return &Tally{max: maxBad, reasons: map[string]*badReason{}}
+	return &Tally{Max: maxBad, reasons: map[string]*badReason{}}
 }
 
 // Good counts a record that was taken.
 func (t *Tally) Good() { t.good++ }
+
+// Retract takes back a Good, of a record that turned out to be bad.
+func (t *Tally) Retract() { t.good-- }
+
+// Taken is how many records were good.
+func (t *Tally) Taken() int64 { return t.good }
+
+// LeftOut is how many were not, for whatever reason.
+func (t *Tally) LeftOut() int64 { return t.bad + t.excused + t.apart }
 
 // Bad takes the error of a reader. It counts a *source.BadRecord and returns
 // nil, so that the job goes on, unless most of the file is bad; any other
@@ -249,11 +277,11 @@ func (t *Tally) Bad(err error) error {
 // a label or a line among polygons. Such features are counted apart, as neither good nor bad.
 func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
 
-// isOther reports whether more features are counted apart than are good: then the file is
+// IsOther reports whether more features have no polygon than have one: then the file is
 // another than was meant, and they are bad.
-func (t *Tally) isOther() bool { return t.apart > t.good }
+func (t *Tally) IsOther() bool { return t.apart > t.good }
 
-func (t *Tally) excuses(r *source.BadRecord) bool { return t.excuse != nil && t.excuse(r) }
+func (t *Tally) excuses(r *source.BadRecord) bool { return t.Excuse != nil && t.Excuse(r) }
 
 // Merge adds what another tally counted.
 func (t *Tally) Merge(other *Tally) {
@@ -288,7 +316,7 @@ func (t *Tally) Counts() map[string]int64 {
 func (t *Tally) Report(rep Reporter) {
 	for _, reason := range t.byCount() {
 		b := t.reasons[reason]
-		if isApart(reason) && !t.isOther() {
+		if isApart(reason) && !t.IsOther() {
 			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.bad+t.apart, b.examples[0]))
 			continue
 		}
@@ -309,19 +337,19 @@ func (t *Tally) byCount() []string {
 // otherwise a *TooManyBadError.
 func (t *Tally) Err() error {
 	bad := t.bad
-	if t.isOther() {
+	if t.IsOther() {
 		bad += t.apart
 	}
-	if bad == 0 || float64(bad) <= t.max*float64(t.good+bad) || t.max > 0 && bad <= t.floor && 4*bad <= t.good {
+	if bad == 0 || float64(bad) <= t.Max*float64(t.good+bad) || t.Max > 0 && bad <= t.Floor && 4*bad <= t.good {
 		return nil
 	}
-	return &TooManyBadError{Bad: bad, Records: t.good + bad, Max: t.max, Example: t.example()}
+	return &TooManyBadError{Bad: bad, Records: t.good + bad, Max: t.Max, Example: t.Example()}
 }
 
-// example is a bad record of the most frequent reason, nil without any.
-func (t *Tally) example() (e *source.BadRecord) {
+// Example is a bad record of the most frequent reason, nil without any.
+func (t *Tally) Example() (e *source.BadRecord) {
 	for _, reason := range t.byCount() {
-		if e = t.reasons[reason].examples[0]; !t.excuses(e) && (!isApart(reason) || t.isOther()) {
+		if e = t.reasons[reason].examples[0]; !t.excuses(e) && (!isApart(reason) || t.IsOther()) {
 			break
 		}
 	}

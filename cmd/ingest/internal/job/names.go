@@ -98,52 +98,40 @@ type namer struct {
 	shown     map[string]bool         // countries that have a region
 }
 
-func (n *namer) open(c *dataset.Catalog) error {
-	var borders tiles.Meta
-	g, err := n.current(c, catalogue.Boundaries.Dataset, &borders)
-	if err == nil && g != nil {
-		n.regions, err = tiles.Open(n.ctx, g.Store, borders)
-		n.layers = coarsestFirst(borders.Types)
-		n.zones = len(n.layers) < len(borders.Types)
-	}
-	if err != nil {
+func (n *namer) open(c *dataset.Catalog) (err error) {
+	if n.regions, err = published(n, c, catalogue.Boundaries); err != nil {
 		return err
 	}
-	var gazetteer places.Meta
-	if g, err = n.current(c, catalogue.Places.Dataset, &gazetteer); err == nil && g != nil {
-		n.places, err = places.Open(n.ctx, g.Store, gazetteer)
+	if n.regions != nil {
+		types := n.regions.Types()
+		n.layers = coarsestFirst(types)
+		n.zones = len(n.layers) < len(types)
 	}
-	if err != nil {
+	if n.places, err = published(n, c, catalogue.Places); err != nil {
 		return err
 	}
-	var air airports.Meta
-	if g, err = n.current(c, catalogue.Airports.Dataset, &air); err == nil && g != nil {
-		n.airports, err = airports.Open(n.ctx, g.Store, air)
-	}
-	if err != nil {
+	if n.airports, err = published(n, c, catalogue.Airports); err != nil {
 		return err
 	}
-	var weather stations.Meta
-	if g, err = n.current(c, catalogue.Stations.Dataset, &weather); err == nil && g != nil {
-		n.stations, err = stations.Open(n.ctx, g.Store, weather)
+	if n.stations, err = published(n, c, catalogue.Stations); err != nil {
+		return err
 	}
-	if err == nil {
-		err = n.openPoints(c)
+	if err = n.openPoints(c); err != nil {
+		return err
 	}
-	if err == nil && n.regions == nil && n.airports == nil && n.stations == nil && n.points == nil && (n.places == nil || len(n.places.Divisions()) == 0) {
-		err = ErrNoNames
+	if n.regions == nil && n.airports == nil && n.stations == nil && n.points == nil && (n.places == nil || len(n.places.Divisions()) == 0) {
+		return ErrNoNames
 	}
-	return err
+	return nil
 }
 
-// current opens what is published of a data set, nil if nothing is.
-func (n *namer) current(c *dataset.Catalog, d catalogue.Dataset, meta any) (*dataset.Generation, error) {
-	g, err := current(n.ctx, c, d, meta)
-	if err != nil || g == nil {
-		return nil, err
+// published opens what is published of a data set, nil if nothing is.
+func published[R any](n *namer, c *dataset.Catalog, d catalogue.Of[R]) (R, error) {
+	r, g, err := openCurrent(n.ctx, c, d)
+	if g != nil {
+		n.use(g)
 	}
-	n.use(g)
-	return g, nil
+	return r, err
 }
 
 // use keeps a generation open until close, and credits its sources.

@@ -27,7 +27,7 @@ func TestNamesOfCodes(t *testing.T) {
 		}
 	}
 	must(Boundaries(t.Context(), c, []LayerInput{
-		layerInput("country", write(t, "country.geojson", collect(square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10))), "id"),
+		{Type: "country", Input: madeByHand(write(t, "country.geojson", collect(square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10)))), IDProperty: "id"},
 	}, o))
 	country := func(code, three, name, id string) string {
 		return code + "\t" + three + "\t\t\t" + name + "\t\t0\t443000\tNA\t\t\t\t\t\t\t\t" + id + "\t\t\n"
@@ -73,16 +73,7 @@ func TestRealCodesOfAirports(t *testing.T) {
 	if _, err := Names(t.Context(), c, o); err != nil {
 		t.Fatal(err)
 	}
-	var meta names.Meta
-	g, err := current(t.Context(), c, catalogue.NameIndex.Dataset, &meta)
-	if err != nil || g == nil {
-		t.Fatal(g, err)
-	}
-	defer g.Close()
-	r, err := names.Open(t.Context(), g.Store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := openPublished(t, c, catalogue.NameIndex)
 	f, err := in.open(nil)
 	if err != nil {
 		t.Fatal(err)

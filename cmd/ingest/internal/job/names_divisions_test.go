@@ -41,9 +41,9 @@ func TestNamesOfDivisions(t *testing.T) {
 		}
 	}
 	must(Boundaries(t.Context(), c, []LayerInput{
-		layerInput("country", write(t, "country.geojson", collect(square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20))), "id"),
-		layerInput("state", write(t, "state.geojson", collect(square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1))), "id"),
-		layerInput("county", write(t, "county.geojson", collect(square("53033", "King", `,"iso_3166_2":"US-WA"`, 30.2, 40.2, 0.1))), "id"),
+		{Type: "country", Input: madeByHand(write(t, "country.geojson", collect(square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20)))), IDProperty: "id"},
+		{Type: "state", Input: madeByHand(write(t, "state.geojson", collect(square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1)))), IDProperty: "id"},
+		{Type: "county", Input: madeByHand(write(t, "county.geojson", collect(square("53033", "King", `,"iso_3166_2":"US-WA"`, 30.2, 40.2, 0.1)))), IDProperty: "id"},
 	}, o))
 	must(Names(t.Context(), c, o))
 	for text, want := range map[string]string{"bavaria": "DE.02", "oregon": "", "ontario": "", "thuringia": ""} {
@@ -77,9 +77,9 @@ func TestNamesOfPartsAndStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Boundaries(t.Context(), c, []LayerInput{
-		layerInput("country", write(t, "country.geojson", collect(square("th", "Thailand", `,"iso_a2":"TH"`, 30, 40, 1), square("fr", "France", `,"iso_a2":"FR"`, 2, 48, 3))), "id"),
-		layerInput("state", write(t, "state.geojson", collect(square("fra-1", "Essonne", `,"iso_a2":"FR"`, 2, 48, 1), square("fra-2", "Yvelines", `,"iso_a2":"FR"`, 3, 48, 1),
-			square("fra-3", "Marne", `,"iso_a2":"FR"`, 4, 48, 1), square("deu-1", "Nordrhein-Westfalen", `,"iso_a2":"DE"`, 7, 48, 1), square("cn-15", "Inner Mongol", `,"iso_3166_2":"CN-NM"`, 9, 48, 1))), "id"),
+		{Type: "country", Input: madeByHand(write(t, "country.geojson", collect(square("th", "Thailand", `,"iso_a2":"TH"`, 30, 40, 1), square("fr", "France", `,"iso_a2":"FR"`, 2, 48, 3)))), IDProperty: "id"},
+		{Type: "state", Input: madeByHand(write(t, "state.geojson", collect(square("fra-1", "Essonne", `,"iso_a2":"FR"`, 2, 48, 1), square("fra-2", "Yvelines", `,"iso_a2":"FR"`, 3, 48, 1),
+			square("fra-3", "Marne", `,"iso_a2":"FR"`, 4, 48, 1), square("deu-1", "Nordrhein-Westfalen", `,"iso_a2":"DE"`, 7, 48, 1), square("cn-15", "Inner Mongol", `,"iso_3166_2":"CN-NM"`, 9, 48, 1)))), IDProperty: "id"},
 	}, Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,12 +24,12 @@ func TestNamesOfFacts(t *testing.T) {
 		}
 	}
 	must(Boundaries(t.Context(), c, []LayerInput{
-		layerInput("country", write(t, "country.geojson", collect(
-			square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10), square("br", "Brazil", `,"iso_a2":"BR"`, 10, 0, 10), square("va", "Vatican", `,"iso_a2":"VA"`, 1, 1, 1))), "id"),
-		layerInput("state", write(t, "state.geojson", collect(
-			square("fra-1", "Tarn", `,"iso_a2":"FR"`, 0, 0, 3), square("fra-2", "Gers", `,"iso_a2":"FR"`, 3, 0, 3), square("fra-3", "Guyane", `,"iso_a2":"FR"`, 6, 0, 3))), "id"),
-		layerInput("land", write(t, "land.geojson", collect(
-			square("a", "A", `,"pop_est":387890`, 0, 0, 1), square("b", "B", `,"population":"191377"`, 1, 0, 1), square("c", "C", `,"population":-99`, 2, 0, 1), square("d", "D", `,"population":1.5`, 3, 0, 1))), "id"),
+		{Type: "country", Input: madeByHand(write(t, "country.geojson", collect(
+			square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10), square("br", "Brazil", `,"iso_a2":"BR"`, 10, 0, 10), square("va", "Vatican", `,"iso_a2":"VA"`, 1, 1, 1)))), IDProperty: "id"},
+		{Type: "state", Input: madeByHand(write(t, "state.geojson", collect(
+			square("fra-1", "Tarn", `,"iso_a2":"FR"`, 0, 0, 3), square("fra-2", "Gers", `,"iso_a2":"FR"`, 3, 0, 3), square("fra-3", "Guyane", `,"iso_a2":"FR"`, 6, 0, 3)))), IDProperty: "id"},
+		{Type: "land", Input: madeByHand(write(t, "land.geojson", collect(
+			square("a", "A", `,"pop_est":387890`, 0, 0, 1), square("b", "B", `,"population":"191377"`, 1, 0, 1), square("c", "C", `,"population":-99`, 2, 0, 1), square("d", "D", `,"population":1.5`, 3, 0, 1)))), IDProperty: "id"},
 	}, Options{}))
 	rows := ""
 	for i, p := range []struct {
@@ -47,12 +48,9 @@ func TestNamesOfFacts(t *testing.T) {
 		{Input: Input{Path: write(t, "countryInfo.txt", "FR\t\t\t\tFrance\t\t\t66987244"+strings.Repeat("\t", 9)+"3017382\t\t\n")}, Kind: geonames.KindCountries},
 	}, Options{}))
 	must(Names(t.Context(), c, Options{}))
+	r, g := openPublished(t, c, catalogue.NameIndex)
 	var meta names.Meta
-	g, err := current(t.Context(), c, catalogue.NameIndex.Dataset, &meta)
-	must(g, err)
-	defer g.Close()
-	r, err := names.Open(t.Context(), g.Store, meta)
-	must(r, err)
+	must(meta, json.Unmarshal(g.Manifest.Meta, &meta))
 	for _, want := range []names.Feature{
 		{Type: "country", ID: "fr", Population: 66987244, People: 21000},
 		{Type: "country", ID: "br", People: 1200},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,24 +17,6 @@ import (
 	"quadrille/places/names"
 	"quadrille/places/search"
 )
-
-// languageProperty is a property that holds a name in a language: name_de as Natural
-// Earth has it, name:de and name:zh-Hant as OpenStreetMap has it.
-var languageProperty = regexp.MustCompile(`^name(?:_([a-z]{2}|zht)|:([a-z]{2,3}(?:-[a-z0-9]{2,8})*))$`)
-
-// languageOf is the language of a property's name, in lower case, or "".
-func languageOf(property string) string {
-	switch m := languageProperty.FindStringSubmatch(strings.ToLower(property)); {
-	case m == nil:
-		return ""
-	case m[1] == "zht":
-		return "zh-hant"
-	case m[1] != "":
-		return m[1]
-	default:
-		return m[2]
-	}
-}
 
 // formProperties hold other forms of a name. Of a region's own language they are, or of
 // none in particular.

@@ -11,17 +11,6 @@ import (
 	"quadrille/places/search"
 )
 
-func TestLanguageOf(t *testing.T) {
-	for property, want := range map[string]string{
-		"name_de": "de", "NAME_RU": "ru", "NAME_ZHT": "zh-hant", "name:zh-Hant": "zh-hant", "name:gsw": "gsw",
-		"name": "", "name_alt": "", "NAME_LEN": "", "name_long": "", "surname_de": "", "name:": "", "name:Old name": "",
-	} {
-		if got := languageOf(property); got != want {
-			t.Errorf("%s: %q, want %q", property, got, want)
-		}
-	}
-}
-
 // Regions are found by the names of their records, and countries by those that places know.
 func TestNamesInLanguages(t *testing.T) {
 	square := func(properties string, west, size string) string {
@@ -56,16 +45,7 @@ func TestNamesInLanguages(t *testing.T) {
 	if _, err := Names(t.Context(), c, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	var meta names.Meta
-	g, err := current(t.Context(), c, catalogue.NameIndex.Dataset, &meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	r, err := names.Open(t.Context(), g.Store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := openPublished(t, c, catalogue.NameIndex)
 	for text, want := range map[string]string{
 		"Germany": "de", "deutschland": "de", "allemagne": "de", "almania": "de", "federal republic": "de", "germany at large": "de", "ger.": "de",
 		"日本": "jp", "日本国": "jp", "bayern": "bavaria", "freistaat": "bavaria", "巴伐利亞": "bavaria", "kurbayern": "bavaria", "deu": "de",

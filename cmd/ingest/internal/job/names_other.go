@@ -28,30 +28,23 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 		return err
 	}
 	for _, name := range published {
-		d, known := catalogue.Find(name)
-		if !known || !strings.HasPrefix(name, catalogue.PointsPrefix) {
+		collection, isPoints := strings.CutPrefix(name, catalogue.PointsPrefix)
+		if _, known := catalogue.Find(name); !known || !isPoints {
 			continue
 		}
-		var meta points.Meta
-		g, err := current(n.ctx, c, d, &meta)
-		if err != nil {
+		of, g, err := openCurrent(n.ctx, c, catalogue.Points(collection))
+		switch {
+		case err != nil:
 			return err
-		}
-		if g == nil {
-			continue
-		}
-		if !meta.Search {
+		case g == nil:
+		case of.Meta().Search:
+			n.use(g)
+			n.points = append(n.points, of)
+		default:
 			if err := g.Close(); err != nil {
 				return err
 			}
-			continue
 		}
-		n.use(g)
-		of, err := points.Open(n.ctx, g.Store, meta)
-		if err != nil {
-			return err
-		}
-		n.points = append(n.points, of)
 	}
 	return nil
 }
@@ -59,21 +52,19 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 // Searched reports whether a published collection is to be in the index of names, or the
 // index has points, which may be those that it had before.
 func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
-	d, _ := catalogue.Find(collection)
-	var meta points.Meta
-	g, err := current(ctx, c, d, &meta)
+	of, g, err := openCurrent(ctx, c, catalogue.Points(strings.TrimPrefix(collection, catalogue.PointsPrefix)))
 	if err != nil || g == nil {
 		return false, err
 	}
-	if err := g.Close(); err != nil || meta.Search {
-		return meta.Search, err
+	if err := g.Close(); err != nil || of.Meta().Search {
+		return of.Meta().Search, err
+	}
+	if _, g, err = openCurrent(ctx, c, catalogue.NameIndex); err != nil || g == nil {
+		return false, err
 	}
 	var index names.Meta
-	g, err = current(ctx, c, catalogue.NameIndex.Dataset, &index)
-	if err != nil || g == nil {
-		return false, err
-	}
-	return index.Features[names.Point] > 0, g.Close()
+	err = json.Unmarshal(g.Manifest.Meta, &index)
+	return index.Features[names.Point] > 0, errors.Join(err, g.Close())
 }
 
 // readZones yields the time zones that have borders.

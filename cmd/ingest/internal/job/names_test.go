@@ -2,7 +2,6 @@ package job
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,33 +9,13 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/names"
-	"quadrille/places/points"
 	"quadrille/places/search"
 )
-
-// square is a GeoJSON feature: a box with a side of size degrees.
-func square(id, name, more string, west, south, size float64) string {
-	return fmt.Sprintf(`{"type":"Feature","properties":{"id":%q,"name":%q%s},"geometry":{"type":"Polygon","coordinates":[[[%g,%g],[%g,%g],[%g,%g],[%g,%g],[%g,%g]]]}}`,
-		id, name, more, west, south, west+size, south, west+size, south+size, west, south+size, west, south)
-}
-
-func collect(features ...string) string {
-	return `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
-}
 
 // searchNames returns the first feature that a text finds.
 func searchNames(t *testing.T, c *dataset.Catalog, text string) (f names.Feature) {
 	t.Helper()
-	var meta names.Meta
-	g, err := current(t.Context(), c, catalogue.NameIndex.Dataset, &meta)
-	if err != nil || g == nil {
-		t.Fatal(g, err)
-	}
-	defer g.Close()
-	r, err := names.Open(t.Context(), g.Store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := openPublished(t, c, catalogue.NameIndex)
 	hits, err := r.Search(t.Context(), search.Query{Text: text}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +39,9 @@ func TestNames(t *testing.T) {
 		}
 	}
 	must(Boundaries(t.Context(), c, []LayerInput{
-		layerInput("county", write(t, "county.geojson", collect(square("20159", "Rice", "", 1, 1, 1), square("22001", "Acadia", "", 3, 1, 1))), "id"),
-		layerInput("country", write(t, "country.geojson", collect(square("us", "United States", `,"iso_a2":"US"`, 0, 0, 10))), "id"),
-		layerInput("timezone", write(t, "zone.geojson", collect(square("america-chicago", "America/Chicago", `,"tzid":"America/Chicago"`, 0, 0, 10))), "id"),
+		{Type: "county", Input: madeByHand(write(t, "county.geojson", collect(square("20159", "Rice", "", 1, 1, 1), square("22001", "Acadia", "", 3, 1, 1)))), IDProperty: "id"},
+		{Type: "country", Input: madeByHand(write(t, "country.geojson", collect(square("us", "United States", `,"iso_a2":"US"`, 0, 0, 10)))), IDProperty: "id"},
+		{Type: "timezone", Input: madeByHand(write(t, "zone.geojson", collect(square("america-chicago", "America/Chicago", `,"tzid":"America/Chicago"`, 0, 0, 10)))), IDProperty: "id"},
 	}, o))
 	must(Stations(t.Context(), c, Input{Path: write(t, "isd-history.csv", stationsHead+rowZurich), Credit: NOAA}, o))
 	shops := write(t, "shops.csv", "id,name,lat,lon\n1,Corner <Shop>,1.5,1.5\n2,,1.5,1.5\n")
@@ -120,9 +99,8 @@ func TestNames(t *testing.T) {
 	if got, err := Searched(t.Context(), c, catalogue.Points("shops").Name); err != nil || got {
 		t.Errorf("%v, %v", got, err)
 	}
-	var meta points.Meta
-	if g, err := current(t.Context(), c, catalogue.Points("shops").Dataset, &meta); err != nil || meta.Search || g.Close() != nil {
-		t.Errorf("%+v, %v", meta, err)
+	if of, _ := openPublished(t, c, catalogue.Points("shops")); of.Meta().Search {
+		t.Errorf("%+v", of.Meta())
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/paulmach/orb"
-
 	"quadrille/cmd/ingest/internal/disk"
 )
 
@@ -34,24 +32,6 @@ func TestAnnounce(t *testing.T) {
 			tc.fail == "" && err != nil,
 			!strings.HasPrefix(strings.Join(rep.notes, "; "), tc.note), tc.note == "" && len(rep.notes) > 0:
 			t.Errorf("%+v: %v, %q", tc.n, err, rep.notes)
-		}
-	}
-}
-
-func TestTilesEntered(t *testing.T) {
-	const tile = 360.0 / 8192
-	for name, tc := range map[string]struct {
-		ring        orb.Ring
-		least, most int64
-	}{
-		"within a tile":           {orb.Ring{{0.01, 0.01}, {0.02, 0.01}, {0.02, 0.02}, {0.01, 0.01}}, 0, 0},
-		"around 250 by 250":       {orb.Ring{{0, 0}, {250 * tile, 0}, {250 * tile, 250 * tile}, {0, 250 * tile}, {0, 0}}, 1000, 1010},
-		"far north":               {orb.Ring{{0, 60}, {0, 60 + 100*tile}, {0, 60}}, 420, 435},
-		"over the antimeridian":   {orb.Ring{{179.99, 0.01}, {-179.99, 0.01}, {179.99, 0.02}, {179.99, 0.01}}, 2, 2},
-		"beyond the last of them": {orb.Ring{{0, 89}, {0, 90}, {0, 89}}, 0, 0},
-	} {
-		if n := tilesEntered(tc.ring); n < tc.least || n > tc.most {
-			t.Errorf("%s: %d", name, n)
 		}
 	}
 }

@@ -32,15 +32,7 @@ func TestWhatIsLostIsSeen(t *testing.T) {
 			t.Errorf("%q is missing in %s", want, all)
 		}
 	}
-	g, err := c.OpenCurrent(t.Context(), catalogue.Boundaries.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	r, err := tiles.OpenPublished(t.Context(), g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := openPublished(t, c, catalogue.Boundaries)
 	for _, at := range []struct {
 		lat, lon float64
 		want     string

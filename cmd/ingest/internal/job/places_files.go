@@ -38,7 +38,7 @@ func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take fun
 	}
 	defer file.Close()
 	tally := NewTally(j.maxBad)
-	tally.excuse = geonames.IsRepeated
+	tally.Excuse = geonames.IsRepeated
 	defer func() { j.tally.Merge(tally) }()
 	report := bytesRead(j.rep, "reading "+kindWords[f.Kind], file)
 	if err := readRecords(j.ctx, ahead(read(file, f.Path)), tally, report, take); err != nil {
@@ -47,9 +47,9 @@ func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take fun
 	if err := tally.Err(); err != nil {
 		return err
 	}
-	if tally.good == 0 && tally.bad > 0 {
+	if e := tally.Example(); e != nil && tally.Taken() == 0 && !geonames.IsRepeated(e) {
 		return fmt.Errorf("%s: none of its rows is one of %s, such as %w; check that it is the file you mean",
-			f.Path, kindWords[f.Kind], tally.reasons[tally.byCount()[0]].examples[0])
+			f.Path, kindWords[f.Kind], e)
 	}
 	return j.describe(f, file, tally)
 }
@@ -61,7 +61,7 @@ func (j *placesJob) describe(f *placesFile, file *source.File, tally *Tally) (er
 		return err
 	}
 	f.read = true
-	f.src.Records = tally.good
+	f.src.Records = tally.Taken()
 	switch {
 	case !newest.IsZero():
 		f.src.Modified = newest
@@ -69,8 +69,8 @@ func (j *placesJob) describe(f *placesFile, file *source.File, tally *Tally) (er
 		// When the file was fetched says nothing of what is in it.
 		f.src.Modified = file.Packed
 	}
-	text := fmt.Sprintf("%s: %d %s", filepath.Base(f.Path), tally.good, kindWords[f.Kind])
-	if bad := tally.bad + tally.excused; bad > 0 {
+	text := fmt.Sprintf("%s: %d %s", filepath.Base(f.Path), tally.Taken(), kindWords[f.Kind])
+	if bad := tally.LeftOut(); bad > 0 {
 		text += fmt.Sprintf(", and %d bad records", bad)
 	}
 	if !newest.IsZero() {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -20,7 +19,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/internal/testrace"
@@ -54,32 +52,17 @@ func writeAll(t *testing.T, files ...[2]string) (paths []string) {
 	for _, f := range files {
 		name, text := f[0], f[1]
 		if strings.HasSuffix(name, ".zip") {
-			text = zipped(t, strings.TrimSuffix(name, ".zip")+".txt", text)
+			text = zippedTable(t, strings.TrimSuffix(name, ".zip")+".txt", text)
 		}
 		paths = append(paths, write(t, name, text))
 	}
 	return paths
 }
 
-var packed = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
-
-func zipped(t *testing.T, member, text string) string {
+// zippedTable packs a table with the other members that GeoNames packs.
+func zippedTable(t *testing.T, member, text string) string {
 	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for _, m := range [][2]string{{"readme.txt", "columns:\n"}, {member, text}, {"iso-languagecodes.txt", languages}} {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: m[0], Method: zip.Deflate, Modified: packed})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(m[1])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	return zipped(t, [2]string{"readme.txt", "columns:\n"}, [2]string{member, text}, [2]string{"iso-languagecodes.txt", languages})
 }
 
 // all takes a sequence that must not fail.
@@ -320,7 +303,7 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 		link = good // where there are no links
 	}
 	file := func(name, text string) string { return writeAll(t, [2]string{name, text})[0] }
-	whole := zipped(t, "alternateNamesV2.txt", strings.Repeat(namesV2, 1000))
+	whole := zippedTable(t, "alternateNamesV2.txt", strings.Repeat(namesV2, 1000))
 	for _, tc := range []struct {
 		name   string
 		inputs []PlaceInput
@@ -343,13 +326,13 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 		{"too many bad names", placeFiles(good, file("alternateNamesV2.txt", namesV2+"x\n")), 0.1, "1 of 5 records are bad"},
 		{"truncated", placeFiles(good, write(t, "alternateNamesV2.zip", whole[:len(whole)/2])), 1, "zip"},
 		{"damaged", placeFiles(good, write(t, "alternateNamesV2.zip", damaged(whole))), 1, "alternateNamesV2.zip"},
-		{"two tables", placeFiles(good, write(t, "both.zip", zippedTwo(t))), 0, "holds both"},
+		{"two tables", placeFiles(good, write(t, "both.zip", zipped(t, [2]string{"NL.txt", rowBern}, [2]string{"BE.txt", rowBern}))), 0, "holds both"},
 		{"empty", placeFiles(good, file("allCountries.txt", "")), 0, ""},
 		{"no places left", placeFiles(file("places.txt", rowBern), file("deletes-2026-01-01.txt", "2661552\tBern\t\n")), 0, "no places"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rep := &recorder{}
-			before := published(t, c)
+			before := currentGeneration(t, c)
 			_, err := Places(t.Context(), c, tc.inputs, Options{Reporter: rep, MaxBad: tc.maxBad})
 			if tc.want == "" {
 				if err != nil {
@@ -360,7 +343,7 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Fatalf("%v, want %q", err, tc.want)
 			}
-			if after := published(t, c); after != before || len(rep.published) != 0 {
+			if after := currentGeneration(t, c); after != before || len(rep.published) != 0 {
 				t.Fatalf("generation %d is published, before it was %d", after, before)
 			}
 		})
@@ -379,24 +362,7 @@ func damaged(archive string) string {
 	return string(b)
 }
 
-func zippedTwo(t *testing.T) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for _, name := range []string{"NL.txt", "BE.txt"} {
-		w, err := z.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintln(w, rowBern)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-func published(t *testing.T, c *dataset.Catalog) uint64 {
+func currentGeneration(t *testing.T, c *dataset.Catalog) uint64 {
 	t.Helper()
 	g, err := c.OpenCurrent(t.Context(), catalogue.Places.Name)
 	if err != nil {
@@ -522,23 +488,5 @@ func TestHeldIsBounded(t *testing.T) {
 	}
 	if !errors.Is(err, errTooMuchSmall) {
 		t.Error(err)
-	}
-}
-
-func TestTallyMerge(t *testing.T) {
-	bad := &source.BadRecord{Source: "x", Line: 1, Reason: "a"}
-	sum := NewTally(0)
-	for range 3 {
-		one := NewTally(0)
-		one.Good()
-		for range 2 {
-			if err := one.Bad(bad); err != nil {
-				t.Fatal(err)
-			}
-		}
-		sum.Merge(one)
-	}
-	if sum.good != 3 || sum.bad != 6 || sum.Counts()["a"] != 6 || len(sum.reasons["a"].examples) != maxExamples {
-		t.Errorf("%+v %+v", sum, sum.reasons["a"])
 	}
 }

@@ -27,12 +27,6 @@ import (
 	"quadrille/quadkey"
 )
 
-const (
-	rowBern = "2661552\tBern\tBern\tBerna,Berne\t46.94809\t7.44744\tP\tPPLC\tCH\t\tBE\t246\t351\t\t121631\t\t549\tEurope/Zurich\t2019-09-05"
-	rowThun = "2658377\tThun\tThun\t\t46.75118\t7.62166\tP\tPPL\tCH\t\tBE\t\t\t\t42136\t\t-9999\tEurope/Zurich\t2020-01-02"
-	rowSuva = "2198148\tSuva \"FJ\"\tSuva\t\t-18.14161\t178.44149\tP\tPPLC\tFJ\t\tC\t\t\t\t77366\t\t7\tPacific/Fiji\t2018-01-01"
-)
-
 func placeFiles(paths ...string) (inputs []PlaceInput) {
 	for _, path := range paths {
 		inputs = append(inputs, PlaceInput{Input: Input{Path: path}})
@@ -43,22 +37,7 @@ func placeFiles(paths ...string) (inputs []PlaceInput) {
 // openPlaces opens what is published.
 func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(t.Context(), catalogue.Places.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { g.Close() })
-	if err := g.Manifest.CheckSchema(places.SchemaVersion); err != nil {
-		t.Fatal(err)
-	}
-	var meta places.Meta
-	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
-		t.Fatal(err)
-	}
-	f, err := places.Open(t.Context(), g.Store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, g := openPublished(t, c, catalogue.Places)
 	return f, g.Manifest
 }
 

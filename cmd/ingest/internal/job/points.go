@@ -88,16 +88,11 @@ func Points(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 // nearest tells the place that is published nearest to a point, so that people see what a
 // position was taken for. It is empty where there is none.
 func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
-	var meta places.Meta
-	g, err := current(ctx, c, catalogue.Places.Dataset, &meta)
+	finder, g, err := openCurrent(ctx, c, catalogue.Places)
 	if g == nil || err != nil {
 		return ""
 	}
 	defer func() { _ = g.Close() }() // only read
-	finder, err := places.Open(ctx, g.Store, meta)
-	if err != nil {
-		return ""
-	}
 	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.Lat, Lon: p.Lon, Limit: 1, Classes: []string{"P"}}, nil)
 	if err != nil || len(hits) == 0 {
 		return ""
@@ -157,7 +152,7 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 			return j.explain(f, err)
 		}
 	}
-	if j.tally.good == 0 && j.tally.bad == 0 && j.tally.apart == 0 {
+	if j.tally.Taken()+j.tally.LeftOut() == 0 {
 		return errors.New("the files hold no points; check that they are the files you mean")
 	}
 	return j.explain(j.files[len(j.files)-1], j.tally.Err())
@@ -300,7 +295,7 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 	if number > 1 {
 		detail += fmt.Sprintf(", of feature number %d of the line", number)
 	}
-	j.tally.good--
+	j.tally.Retract()
 	if err := j.tally.Bad(&source.BadRecord{Source: f.Path, Line: line, Reason: reason, Detail: detail}); err != nil {
 		return err
 	}
@@ -466,7 +461,7 @@ func (j *pointsJob) look() error {
 			return noProperty(t.Name, names)
 		}
 	}
-	if j.of.Columns.Certain = wrong > j.tally.max*number; j.of.Columns.Certain {
+	if j.of.Columns.Certain = wrong > j.tally.Max*number; j.of.Columns.Certain {
 		j.rep.Note(fmt.Sprintf("%q is no id: %.0f of %.0f records lack one or repeat one, the first is %s", column, wrong, number, first))
 	}
 	return j.ctx.Err()

@@ -256,12 +256,12 @@ func (f *pointFile) open() (*source.File, error) {
 
 // readFile hands over the points of a file.
 func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error {
-	before := j.tally.good
+	before := j.tally.Taken()
 	err := j.readFormat(f, func(seq iter.Seq2[source.Point, error], report func()) error {
 		return readRecords(j.ctx, ahead(j.checked(f, seq)), j.tally, report, take)
 	})
 	if err == nil && len(f.src) > 0 {
-		f.src[0].Records = j.tally.good - before
+		f.src[0].Records = j.tally.Taken() - before
 	}
 	return err
 }

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"database/sql"
@@ -213,19 +212,9 @@ func gzipText(t *testing.T, text string) string {
 
 func zipMembers(t *testing.T, members map[string]string) string {
 	t.Helper()
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
+	var list [][2]string
 	for name, text := range members {
-		m, err := w.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		list = append(list, [2]string{name, text})
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	return zipped(t, list...)
 }

@@ -23,16 +23,7 @@ import (
 // openPoints opens what is published.
 func openPoints(t *testing.T, c *dataset.Catalog, name string) *points.Collection {
 	t.Helper()
-	d := catalogue.Points(name)
-	g, err := c.OpenCurrent(t.Context(), d.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { g.Close() })
-	collection, err := d.Open(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	collection, _ := openPublished(t, c, catalogue.Points(name))
 	return collection
 }
 

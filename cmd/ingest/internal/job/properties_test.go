@@ -1,7 +1,6 @@
 package job
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
 
@@ -65,19 +63,7 @@ func TestPropertiesOfOwnLayers(t *testing.T) {
 		if _, err := Boundaries(ctx, c, inputs, Options{Reporter: rep}); err != nil {
 			t.Fatal(err)
 		}
-		g, err := c.OpenCurrent(ctx, catalogue.Boundaries.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
-		var meta tiles.Meta
-		if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
-			t.Fatal(err)
-		}
-		r, err := tiles.Open(ctx, g.Store, meta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, _ := openPublished(t, c, catalogue.Boundaries)
 		got, err := r.Region(ctx, "ward", "12345678901234567890123", false)
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ func Stations(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dat
 	}
 	defer z.close()
 	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: NewTally(o.MaxBad), zones: z}
-	r.tally.excuse = isd.Unplaced
+	r.tally.Excuse = isd.Unplaced
 	return publish(ctx, c, catalogue.Stations.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.Build(ctx, b.Store(), sequence(r.read), stations.BuildOptions{
 			TempDir:  filepath.Join(c.Dir(), catalogue.Stations.Name),

@@ -23,13 +23,13 @@ func (r *stationReader) countryOf(ctx context.Context, code string, lat, lon flo
 		r.foreign++
 	}
 	written, ok := iso3166.Lookup(code)
-	if !ok || written.Name == "" || written.Code != strings.ToUpper(code) || !known || written.Code == fips || r.zones == nil || r.zones.places == nil {
+	if !ok || written.Name == "" || written.Code != strings.ToUpper(code) || !known || written.Code == fips || r.zones == nil || r.zones.Places == nil {
 		return fips, nil
 	}
 	var nearest string
 	best := float64(stationReach)
 	for _, country := range []string{fips, written.Code} {
-		hits, _, err := r.zones.places.Nearby(ctx, places.NearbyQuery{
+		hits, _, err := r.zones.Places.Nearby(ctx, places.NearbyQuery{
 			Lat: lat, Lon: lon, RadiusM: best, Limit: 1, Classes: []string{"P"}, Countries: []string{country},
 		}, r.hits[:0])
 		if err != nil {

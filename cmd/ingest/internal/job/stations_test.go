@@ -1,7 +1,6 @@
 package job
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
@@ -24,8 +23,6 @@ import (
 // The lists and observations here are made by hand after NOAA's descriptions of
 // the formats; none is copied from its files.
 const (
-	stationsHead = `"USAF","WBAN","STATION NAME","CTRY","STATE","ICAO","LAT","LON","ELEV(M)","BEGIN","END"` + "\n"
-	rowZurich    = `"066600","99999","ZURICH <TOWN>","SZ","","","+47.383","+008.567","+0569.0","19490101","20250525"` + "\n"
 	rowPole      = `"890090","99999","SOUTH POLE","AY","","NZSP","-90.000","+000.000","+2830.0","19570101","20250528"` + "\n"
 	rowOld       = `"066600","99999","OLD","SZ","","","+47.000","+008.000","-0999.0","19310101","19481231"` + "\n"
 	rowNowhere   = `"007018","99999","NOWHERE","","","","+00.000","+000.000","+7018.0","20110309","20130730"` + "\n"
@@ -35,19 +32,7 @@ const (
 // openStations opens what is published.
 func openStations(t *testing.T, c *dataset.Catalog) (*stations.Finder, dataset.Manifest) {
 	t.Helper()
-	g, err := c.OpenCurrent(t.Context(), catalogue.Stations.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { g.Close() })
-	var meta stations.Meta
-	if err := errors.Join(g.Manifest.CheckSchema(stations.SchemaVersion), json.Unmarshal(g.Manifest.Meta, &meta)); err != nil {
-		t.Fatal(err)
-	}
-	f, err := stations.Open(t.Context(), g.Store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, g := openPublished(t, c, catalogue.Stations)
 	return f, g.Manifest
 }
 
@@ -211,8 +196,8 @@ func TestStationsCountry(t *testing.T) {
 		}
 	}
 	check("CN", "CN") // as the list says its codes are meant
-	places := Input{Path: write(t, "places.txt", rowBern), Credit: GeoNames}
-	if _, err := Places(t.Context(), c, []PlaceInput{{Input: places}}, Options{}); err != nil {
+	bern := Input{Path: write(t, "places.txt", rowBern), Credit: GeoNames}
+	if _, err := Places(t.Context(), c, []PlaceInput{{Input: bern}}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	check("CH", "CN")

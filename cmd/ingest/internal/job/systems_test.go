@@ -34,7 +34,7 @@ func TestSystemCases(t *testing.T) {
 			if strings.HasPrefix(file, "points/") {
 				m, err = Points(t.Context(), c, Collection{Name: "mine"}, []string{cases + file}, Options{Reporter: rep})
 			} else {
-				m, err = Boundaries(t.Context(), c, []LayerInput{layerInput("points", cases+file, "")}, Options{Reporter: rep})
+				m, err = Boundaries(t.Context(), c, []LayerInput{{Type: "points", Input: madeByHand(cases + file)}}, Options{Reporter: rep})
 			}
 			if (err == nil) != (want.err == "") || err != nil && !strings.HasSuffix(err.Error(), want.err) {
 				t.Fatal(err)

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 	_ "time/tzdata" // for machines without a zone database, and for zones it lacks
 
@@ -23,31 +19,6 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/places/zones"
 )
-
-// zoneList names the zones of the IANA database, aliases included, as of 2025b.
-//
-//go:embed timezones.txt
-var zoneList string
-
-// zoneNames are the names of all zones, sorted.
-var zoneNames = sync.OnceValue(func() []string { return strings.Fields(zoneList) })
-
-// isZone reports whether a time zone has this name.
-func isZone(name string) bool {
-	_, found := slices.BinarySearch(zoneNames(), name)
-	return found
-}
-
-// ZonePolygons publishes the zones in a release of timezone-boundary-builder as the
-// layer timezone, beside the layers that are published.
-func ZonePolygons(ctx context.Context, c *dataset.Catalog, in Input, o Options) (dataset.Manifest, error) {
-	// The id property is what tells such a release from areas of one offset.
-	inputs, err := Keep(ctx, c, []LayerInput{{Type: zoneType, Input: in, IDProperty: "tzid"}})
-	if err != nil {
-		return dataset.Manifest{}, err
-	}
-	return Boundaries(ctx, c, inputs, o)
-}
 
 // TimeZones publishes the offsets of every time zone from 1900 to 2100, from
 // the zone database that Go's time package finds: the machine's, and where that

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/places/zones"
 )
 
 func TestTimeZones(t *testing.T) {
@@ -31,19 +29,7 @@ func TestTimeZones(t *testing.T) {
 	if len(m.Sources) != 1 || m.Sources[0].License != "public domain" {
 		t.Errorf("%+v", m.Sources)
 	}
-	g, err := c.OpenCurrent(t.Context(), catalogue.TimeZones.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	var meta zones.Meta
-	if err := json.Unmarshal(g.Manifest.Meta, &meta); err != nil {
-		t.Fatal(err)
-	}
-	r, err := zones.Open(t.Context(), g.Store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := openPublished(t, c, catalogue.TimeZones)
 	at := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 	for _, name := range zoneNames() {
 		loc, err := time.LoadLocation(name)

@@ -24,6 +24,12 @@ func zonesOf(ids ...string) string {
 	return `{"type":"FeatureCollection","features":[` + strings.Join(list, ",\n") + `]}`
 }
 
+// zippedZones packs a release beside what explains it.
+func zippedZones(t *testing.T, member, text string) string {
+	t.Helper()
+	return zipped(t, [2]string{"readme.txt", "columns:\n"}, [2]string{member, text})
+}
+
 func zoneInput(path string) Input { return Input{Path: path, Credit: KnownCredit(path)} }
 
 // TestZonePolygons: every form of the releases becomes the layer timezone beside
@@ -34,10 +40,10 @@ func TestZonePolygons(t *testing.T) {
 		name, path string
 		zones      int64
 	}{
-		{"as downloaded", write(t, "timezones.geojson.zip", zipped(t, "combined.json", two)), 2},
-		{"with oceans", write(t, "timezones-with-oceans.geojson.zip", zipped(t, "combined-with-oceans.json", zonesOf("Europe/Zurich", "Etc/GMT", "Etc/GMT-1", "Etc/UTC"))), 4},
-		{"since now", write(t, "timezones-now.geojson.zip", zipped(t, "combined-now.json", two)), 2},
-		{"since 1970", write(t, "timezones-1970.geojson.zip", zipped(t, "combined-1970.json", two)), 2},
+		{"as downloaded", write(t, "timezones.geojson.zip", zippedZones(t, "combined.json", two)), 2},
+		{"with oceans", write(t, "timezones-with-oceans.geojson.zip", zippedZones(t, "combined-with-oceans.json", zonesOf("Europe/Zurich", "Etc/GMT", "Etc/GMT-1", "Etc/UTC"))), 4},
+		{"since now", write(t, "timezones-now.geojson.zip", zippedZones(t, "combined-now.json", two)), 2},
+		{"since 1970", write(t, "timezones-1970.geojson.zip", zippedZones(t, "combined-1970.json", two)), 2},
 		{"unpacked", write(t, "combined.json", two), 2},
 		{"shapefile", shapesOf(t, "timezones.shapefile.zip", "TZID", "Europe/Zurich", "Europe/Paris"), 2},
 	} {
@@ -70,15 +76,7 @@ func TestZonePolygons(t *testing.T) {
 
 func zoneNamesAt(t *testing.T, c *dataset.Catalog, lat, lon float64) string {
 	t.Helper()
-	g, err := c.OpenCurrent(t.Context(), catalogue.Boundaries.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	r, err := tiles.OpenPublished(t.Context(), g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := openPublished(t, c, catalogue.Boundaries)
 	found, err := r.At(t.Context(), lat, lon, zoneType)
 	if err != nil {
 		t.Fatal(err)
@@ -94,17 +92,17 @@ func zoneNamesAt(t *testing.T, c *dataset.Catalog, lat, lon float64) string {
 // generation stays.
 func TestZonePolygonsRefused(t *testing.T) {
 	c := newCatalog(t)
-	if _, err := ZonePolygons(t.Context(), c, zoneInput(write(t, "timezones.geojson.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich")))), Options{}); err != nil {
+	if _, err := ZonePolygons(t.Context(), c, zoneInput(write(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich")))), Options{}); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(write(t, "a.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris"))))
+	whole, err := os.ReadFile(write(t, "a.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris"))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ name, path, want string }{
 		{"truncated", write(t, "timezones.geojson.zip", string(whole[:len(whole)/2])), "it may be truncated: fetch it again"},
-		{"cut JSON", write(t, "timezones.geojson.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris")[:200])), "it is truncated: fetch it again"},
-		{"of neither", write(t, "timezones.geojson.zip", zipped(t, "notes.txt", "none")), "without a shapefile"},
+		{"cut JSON", write(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris")[:200])), "it is truncated: fetch it again"},
+		{"of neither", write(t, "timezones.geojson.zip", zippedZones(t, "notes.txt", "none")), "without a shapefile"},
 		{"unknown", write(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis")), "if it is a new one, update the program"},
 		{"areas", write(t, "zones.geojson", `{"type":"Feature","properties":{"tz_name1st":"Europe/Zurich","time_zone":"UTC+01:00"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`), `no feature has the id property "tzid"`},
 	} {
@@ -127,7 +125,7 @@ func TestLayersGone(t *testing.T) {
 	if _, err := Boundaries(t.Context(), c, []LayerInput{ward}, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	zones := zoneInput(write(t, "timezones.geojson.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich"))))
+	zones := zoneInput(write(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich"))))
 	rep := &recorder{}
 	if _, err := ZonePolygons(t.Context(), c, zones, Options{Reporter: rep}); err != nil || len(rep.notes) != 0 {
 		t.Fatalf("%q, %v", rep.notes, err)
@@ -170,7 +168,7 @@ func TestKeepZones(t *testing.T) {
 	if in := keep(); in[0].kept || in[1].kept {
 		t.Errorf("areas of one offset are kept for the credit of another layer: %+v", in)
 	}
-	zones := zoneInput(write(t, "timezones.geojson.zip", zipped(t, "combined.json", zonesOf("Europe/Zurich"))))
+	zones := zoneInput(write(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich"))))
 	if _, err := ZonePolygons(t.Context(), c, zones, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +201,7 @@ func TestZoneOfOverlap(t *testing.T) {
 	}
 	defer z.close()
 	for lon, want := range map[float64]string{1: "Asia/Urumqi", 3: "Asia/Shanghai"} {
-		if zone, how, err := z.find(t.Context(), 2, lon, "CN"); err != nil || zone != want || how != zoneOfRegion {
+		if zone, how, err := z.find(t.Context(), 2, lon, "CN"); err != nil || zone != want || how != "region" {
 			t.Errorf("at %v: %s by %s, %v, want %s", lon, zone, how, err, want)
 		}
 	}
