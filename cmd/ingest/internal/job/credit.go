@@ -40,11 +40,11 @@ func KnownCredit(path string) Credit {
 	}
 	switch filepath.Base(filepath.Dir(path)) {
 	case "world-atlas":
-		return via(NaturalEarth, path)
+		return Via(NaturalEarth, path)
 	case "us-atlas":
-		return via(USCensus, path)
+		return Via(USCensus, path)
 	case "geo-whois-asn-country":
-		return via(IPLocationDB, path)
+		return Via(IPLocationDB, path)
 	}
 	return Credit{}
 }
@@ -78,8 +78,8 @@ var released = map[string]time.Time{
 	"@ip-location-db/geo-whois-asn-country@2.3.2026061719": time.Date(2026, 6, 17, 0, 0, 0, 0, time.UTC),
 }
 
-// via names the npm package a file of a source came in, with its version.
-func via(c Credit, path string) Credit {
+// Via names the npm package a file of a source came in, with its version.
+func Via(c Credit, path string) Credit {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), "package.json"))
 	if err != nil {
 		return c
@@ -94,8 +94,8 @@ func via(c Credit, path string) Credit {
 	return c
 }
 
-// or completes a credit by what is known of a product.
-func (c Credit) or(known Credit) Credit {
+// Or completes a credit by what is known of a product.
+func (c Credit) Or(known Credit) Credit {
 	if c.Name == "" {
 		c.Name = known.Name
 	}

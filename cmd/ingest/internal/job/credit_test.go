@@ -26,7 +26,7 @@ func TestKnownCredit(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"name":"a","version":"1.2.3"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := via(NaturalEarth, path); got.Name != "Natural Earth (a)" || got.Version != "1.2.3" {
+	if got := Via(NaturalEarth, path); got.Name != "Natural Earth (a)" || got.Version != "1.2.3" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,8 +1,8 @@
-// Package job turns sources into published generations: it opens the files,
-// lets a reader of package source take them apart, feeds the records to a
-// builder of a domain package and publishes what that wrote. Nothing is
-// published unless every file was read to its end and few enough of its
-// records were bad.
+// Package job is what jobs share. A job turns sources into a published generation:
+// it opens the files, lets a reader of package source take them apart, feeds the
+// records to a builder of a domain package and publishes what that wrote. Nothing
+// is published unless every file was read to its end and few enough of its
+// records were bad. Each kind of data set has a folder below, with its job.
 package job
 
 import (
@@ -66,7 +66,7 @@ type Options struct {
 	TileBudget *int64
 }
 
-func (o Options) reporter() Reporter {
+func (o Options) ReporterOrSilent() Reporter {
 	if o.Reporter == nil {
 		return Silent{}
 	}
@@ -76,8 +76,8 @@ func (o Options) reporter() Reporter {
 // defaultMemory is what a build takes at most unless told otherwise.
 const defaultMemory = 2 << 30
 
-// memory is Memory or its default.
-func (o Options) memory() int64 {
+// MemoryLimit is Memory or its default.
+func (o Options) MemoryLimit() int64 {
 	if o.Memory == 0 {
 		return defaultMemory
 	}
@@ -102,8 +102,8 @@ type Input struct {
 	Credit
 }
 
-// open opens the file, or the member of an archive that matches, and dates it.
-func (in Input) open(match func(name string) bool) (*source.File, error) {
+// Open opens the file, or the member of an archive that matches, and dates it.
+func (in Input) Open(match func(name string) bool) (*source.File, error) {
 	f, err := source.OpenMember(in.Path, match)
 	if err != nil {
 		return nil, err
@@ -117,19 +117,19 @@ func (in Input) open(match func(name string) bool) (*source.File, error) {
 	return f, nil
 }
 
-// describe closes the account of a file that has been read: what the manifest
+// Describe closes the account of a file that has been read: what the manifest
 // keeps of it.
-func (in Input) describe(f *source.File) (dataset.Source, error) {
+func (in Input) Describe(f *source.File) (dataset.Source, error) {
 	sum, err := f.SHA256()
 	if err != nil {
 		return dataset.Source{}, err
 	}
 	base := filepath.Base(in.Path)
-	return in.credit(dataset.Source{Name: base, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified}), nil
+	return in.Complete(dataset.Source{Name: base, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified}), nil
 }
 
-// credit adds to the description of a file what only the input knows.
-func (in Input) credit(src dataset.Source) dataset.Source {
+// Complete adds to the description of a file what only the input knows.
+func (in Input) Complete(src dataset.Source) dataset.Source {
 	if in.Name != "" {
 		src.Name = in.Name
 	}
@@ -140,11 +140,11 @@ func (in Input) credit(src dataset.Source) dataset.Source {
 	return src
 }
 
-// publish builds a generation of a data set and makes it the current one. When
+// Publish builds a generation of a data set and makes it the current one. When
 // build fails, or the context ends, the published generation stays as it was.
 // build fills in what the manifest says of the sources and returns the record
 // that the reader of the generation needs.
-func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep Reporter,
+func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep Reporter,
 	build func(*dataset.Build, *dataset.Manifest) (meta any, err error)) (m dataset.Manifest, err error) {
 	b, err := c.Begin(ctx, d.Name)
 	if err != nil {
@@ -176,9 +176,9 @@ func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep R
 	return m, nil
 }
 
-// openCurrent opens what is published of a data set that a job makes use of. Without any, the
+// OpenCurrent opens what is published of a data set that a job makes use of. Without any, the
 // generation is nil.
-func openCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[R]) (r R, g *dataset.Generation, err error) {
+func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[R]) (r R, g *dataset.Generation, err error) {
 	if g, err = c.OpenCurrent(ctx, d.Name); errors.Is(err, dataset.ErrNoGeneration) {
 		return r, nil, nil
 	}

@@ -9,8 +9,8 @@ import (
 // Earth has it, name:de and name:zh-Hant as OpenStreetMap has it.
 var languageProperty = regexp.MustCompile(`^name(?:_([a-z]{2}|zht)|:([a-z]{2,3}(?:-[a-z0-9]{2,8})*))$`)
 
-// languageOf is the language of a property's name, in lower case, or "".
-func languageOf(property string) string {
+// LanguageOf is the language of a property's name, in lower case, or "".
+func LanguageOf(property string) string {
 	switch m := languageProperty.FindStringSubmatch(strings.ToLower(property)); {
 	case m == nil:
 		return ""

@@ -7,7 +7,7 @@ func TestLanguageOf(t *testing.T) {
 		"name_de": "de", "NAME_RU": "ru", "NAME_ZHT": "zh-hant", "name:zh-Hant": "zh-hant", "name:gsw": "gsw",
 		"name": "", "name_alt": "", "NAME_LEN": "", "name_long": "", "surname_de": "", "name:": "", "name:Old name": "",
 	} {
-		if got := languageOf(property); got != want {
+		if got := LanguageOf(property); got != want {
 			t.Errorf("%s: %q, want %q", property, got, want)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// noteFew passes on at most so many of texts, and with more how many others
+// NoteFew passes on at most so many of texts, and with more how many others
 // there are.
-func noteFew(rep Reporter, most int, more string, texts []string) {
+func NoteFew(rep Reporter, most int, more string, texts []string) {
 	for i, text := range texts {
 		if i == most {
 			rep.Note(fmt.Sprintf(more, len(texts)-most))
@@ -18,14 +18,14 @@ func noteFew(rep Reporter, most int, more string, texts []string) {
 	}
 }
 
-// lostProperties counts the properties of a file that are not kept.
-type lostProperties struct {
+// LostProperties counts the properties of a file that are not kept.
+type LostProperties struct {
 	properties, features int
 	example              string
 }
 
-// add counts those of a feature.
-func (l *lostProperties) add(path string, line int, lost source.Lost) {
+// Add counts those of a feature.
+func (l *LostProperties) Add(path string, line int, lost source.Lost) {
 	if lost.Count == 0 {
 		return
 	}
@@ -36,8 +36,8 @@ func (l *lostProperties) add(path string, line int, lost source.Lost) {
 	l.features++
 }
 
-// note tells of them, if there are any.
-func (l *lostProperties) note(rep Reporter) {
+// Note tells of them, if there are any.
+func (l *LostProperties) Note(rep Reporter) {
 	if l.features > 0 {
 		rep.Note(fmt.Sprintf("warning: %d properties of %d features are not kept; the first is %s", l.properties, l.features, l.example))
 	}

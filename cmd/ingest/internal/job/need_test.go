@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"math"
@@ -9,29 +9,31 @@ import (
 	"time"
 
 	"quadrille/cmd/ingest/internal/disk"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/jobtest"
 )
 
 func TestAnnounce(t *testing.T) {
-	c := newCatalog(t)
+	c := jobtest.Catalog(t)
 	for _, tc := range []struct {
-		n          need
+		n          job.Need
 		note, fail string
 	}{
-		{need{time: time.Second, room: math.MaxInt64}, "", ""},
-		{need{time: 47 * time.Second, memory: 5e8, disk: 3e6}, "this takes about 50s on two processors, 500 MB of memory and 3 MB of disk", ""},
-		{need{time: 200 * time.Second, memory: 5e12, disk: 1}, "this takes about 3 minutes on two processors, 2.1 GB of memory and 1 MB of disk", ""},
-		{need{time: time.Hour, memory: 1, room: math.MaxInt64}, "", "make room there, or name another directory with --data"},
+		{job.Need{Time: time.Second, Room: math.MaxInt64}, "", ""},
+		{job.Need{Time: 47 * time.Second, Memory: 5e8, Disk: 3e6}, "this takes about 50s on two processors, 500 MB of memory and 3 MB of disk", ""},
+		{job.Need{Time: 200 * time.Second, Memory: 5e12, Disk: 1}, "this takes about 3 minutes on two processors, 2.1 GB of memory and 1 MB of disk", ""},
+		{job.Need{Time: time.Hour, Memory: 1, Room: math.MaxInt64}, "", "make room there, or name another directory with --data"},
 	} {
 		if _, known := disk.Free(c.Dir()); !known {
 			tc.fail = ""
 		}
-		var rep recorder
-		err := Options{Reporter: &rep}.announce(c, tc.n)
+		var rep jobtest.Recorder
+		err := job.Options{Reporter: &rep}.Announce(c, tc.n)
 		switch {
 		case tc.fail != "" && (err == nil || !strings.Contains(err.Error(), tc.fail)),
 			tc.fail == "" && err != nil,
-			!strings.HasPrefix(strings.Join(rep.notes, "; "), tc.note), tc.note == "" && len(rep.notes) > 0:
-			t.Errorf("%+v: %v, %q", tc.n, err, rep.notes)
+			!strings.HasPrefix(strings.Join(rep.Notes, "; "), tc.note), tc.note == "" && len(rep.Notes) > 0:
+			t.Errorf("%+v: %v, %q", tc.n, err, rep.Notes)
 		}
 	}
 }
@@ -50,14 +52,14 @@ func TestUnpackedBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(dir, "old", "huge.csv"), filepath.Join(dir, "latest.csv")); err == nil {
-		if n := unpackedBytes(filepath.Join(dir, "latest.csv")); n != 1000 {
+		if n := job.UnpackedBytes(filepath.Join(dir, "latest.csv")); n != 1000 {
 			t.Errorf("%d bytes behind a link", n)
 		}
 		if err := os.Remove(filepath.Join(dir, "latest.csv")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := unpackedBytes(dir, filepath.Join(dir, "a.csv"), filepath.Join(dir, "none")); n != 7+50+500+7 {
+	if n := job.UnpackedBytes(dir, filepath.Join(dir, "a.csv"), filepath.Join(dir, "none")); n != 7+50+500+7 {
 		t.Error(n)
 	}
 }
