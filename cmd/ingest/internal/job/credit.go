@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -96,14 +97,6 @@ func Via(c Credit, path string) Credit {
 
 // Or completes a credit by what is known of a product.
 func (c Credit) Or(known Credit) Credit {
-	if c.Name == "" {
-		c.Name = known.Name
-	}
-	if c.License == "" {
-		c.License = known.License
-	}
-	if c.Attribution == "" {
-		c.Attribution = known.Attribution
-	}
+	c.Name, c.License, c.Attribution = cmp.Or(c.Name, known.Name), cmp.Or(c.License, known.License), cmp.Or(c.Attribution, known.Attribution)
 	return c
 }

@@ -6,6 +6,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,23 +67,14 @@ type Options struct {
 	TileBudget *int64
 }
 
-func (o Options) ReporterOrSilent() Reporter {
-	if o.Reporter == nil {
-		return Silent{}
-	}
-	return o.Reporter
-}
+// ReporterOrSilent is Reporter, or one that says nothing.
+func (o Options) ReporterOrSilent() Reporter { return cmp.Or[Reporter](o.Reporter, Silent{}) }
 
 // defaultMemory is what a build takes at most unless told otherwise.
 const defaultMemory = 2 << 30
 
 // MemoryLimit is Memory or its default.
-func (o Options) MemoryLimit() int64 {
-	if o.Memory == 0 {
-		return defaultMemory
-	}
-	return o.Memory
-}
+func (o Options) MemoryLimit() int64 { return cmp.Or(o.Memory, defaultMemory) }
 
 // Credit says whose data a file holds, for the manifest and whatever shows it.
 type Credit struct {
@@ -162,9 +154,7 @@ func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep R
 	if err := ctx.Err(); err != nil {
 		return dataset.Manifest{}, err
 	}
-	stage := "publishing " + d.Name
-	rep.Progress(Progress{Stage: stage, Unit: "bytes"})
-	b.Progress = func(done, total int64) { rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "bytes"}) }
+	b.Progress = StageOf(rep, "publishing "+d.Name, "bytes")
 	m.Dataset, m.SchemaVersion = d.Name, d.Schema
 	if m.Meta, err = json.Marshal(meta); err != nil {
 		return dataset.Manifest{}, err

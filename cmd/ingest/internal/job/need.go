@@ -28,6 +28,7 @@ type Costs struct {
 	Memory, Disk float64 // bytes
 }
 
+// Of is what so many units take.
 func (k Costs) Of(units int64) Need {
 	n := float64(units)
 	return Need{time.Duration(n * k.Nanoseconds), int64(n * k.Memory), int64(n * k.Disk), int64(n * k.Disk / 2)}

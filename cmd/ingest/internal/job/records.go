@@ -64,6 +64,13 @@ func ProgressOf(rep Reporter, unit string) func(stage string, done, total int64)
 	}
 }
 
+// StageOf begins a stage and reports how far it is, in units.
+func StageOf(rep Reporter, stage, unit string) func(done, total int64) {
+	report := func(done, total int64) { rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: unit}) }
+	report(0, 0)
+	return report
+}
+
 // BytesRead reports how far a file has been read.
 func BytesRead(rep Reporter, stage string, f *source.File) func() {
 	return func() { rep.Progress(Progress{Stage: stage, Done: f.Progress(), Total: f.Size, Unit: "bytes"}) }

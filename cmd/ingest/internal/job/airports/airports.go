@@ -25,14 +25,11 @@ import (
 // file's own wins.
 func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
-	f, err := source.OpenMember(in.Path, ourairports.Member)
+	f, err := in.Open(ourairports.Member)
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
 	defer f.Close()
-	if !in.Released.IsZero() {
-		f.Modified = in.Released
-	}
 	zones, err := zonefinder.Open(ctx, c)
 	if err != nil {
 		return dataset.Manifest{}, err

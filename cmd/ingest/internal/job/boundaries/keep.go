@@ -116,6 +116,17 @@ func Keep(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, err
 	return based(out, m.Generation), nil
 }
 
+// IngestZones publishes the zones in a release of timezone-boundary-builder as the
+// layer timezone, beside the layers that are published.
+func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
+	// The id property is what tells such a release from areas of one offset.
+	inputs, err := Keep(ctx, c, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	return Ingest(ctx, c, inputs, o)
+}
+
 // KeepZones puts the published layer timezone in the place of one of the inputs,
 // or of none, if its zones are those of [IngestZones]: a routine ingest of other
 // sources does not replace what a person has added.

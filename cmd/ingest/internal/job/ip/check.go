@@ -80,9 +80,7 @@ func check(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o Options) 
 		return nil
 	}
 	defer func() { _ = g.Close() }() // only read
-	stats, err := ipgeo.Diff(ctx, old, r, ipgeo.DiffOptions{Progress: func(done, total int64) {
-		rep.Progress(job.Progress{Stage: "comparing with what is published", Done: done, Total: total, Unit: "rows"})
-	}})
+	stats, err := ipgeo.Diff(ctx, old, r, ipgeo.DiffOptions{Progress: job.StageOf(rep, "comparing with what is published", "rows")})
 	if err != nil {
 		return err
 	}

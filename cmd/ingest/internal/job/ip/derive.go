@@ -73,8 +73,6 @@ func openFiller(ctx context.Context, c *dataset.Catalog) (*filler, error) {
 	return f, nil
 }
 
-func (f *filler) close() { f.zones.Close() }
-
 // record fills in what r lacks, if it has coordinates. Any number of goroutines
 // may call it.
 func (f *filler) record(ctx context.Context, r *ipgeo.Record) error {

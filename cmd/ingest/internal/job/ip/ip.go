@@ -27,7 +27,7 @@ type Input struct {
 	Columns []ipcsv.Column
 }
 
-// Options are the options of IP.
+// Options are those of Ingest.
 type Options struct {
 	job.Options
 	// Derive fills subdivision, time zone and country of records that have
@@ -39,7 +39,7 @@ type Options struct {
 	Check bool
 	// MaxChange, with Check, is the share of addresses, 0 to 1, whose answers
 	// may differ from the published ones; above it nothing is published and
-	// the error is an *ChangeError.
+	// the error is a *ChangeError.
 	MaxChange float64
 	// Compared is told what Check found; may be nil.
 	Compared func(Change)
@@ -48,13 +48,6 @@ type Options struct {
 // costs are for each byte of the sources. Databases and lists of networks are
 // about as large for each range.
 var costs = job.Costs{Nanoseconds: 250, Memory: 8, Disk: 4}
-
-func pathsOf(inputs []Input) (paths []string) {
-	for _, in := range inputs {
-		paths = append(paths, in.Path)
-	}
-	return paths
-}
 
 // maxSources is how many sources one data set may have: ranks are 16 bits.
 const maxSources = 1000
@@ -77,7 +70,11 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		return dataset.Manifest{}, fmt.Errorf("%d sources are too many; name at most %d at once", len(inputs), maxSources)
 	}
 	rep := o.ReporterOrSilent()
-	if err := o.Announce(c, costs.Of(job.UnpackedBytes(pathsOf(inputs)...))); err != nil {
+	var bytes int64
+	for _, in := range inputs {
+		bytes += job.UnpackedBytes(in.Path)
+	}
+	if err := o.Announce(c, costs.Of(bytes)); err != nil {
 		return dataset.Manifest{}, err
 	}
 	var fill *filler
@@ -86,7 +83,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		if fill, err = openFiller(ctx, c); err != nil {
 			return dataset.Manifest{}, err
 		}
-		defer fill.close()
+		defer fill.zones.Close()
 	}
 	return job.Publish(ctx, c, catalogue.IP.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		in, err := openRanges(ctx, inputs, o, fill, b.Dir())
@@ -156,16 +153,10 @@ func finish(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ipge
 
 // index writes the index file and checks that it answers as the table does.
 func index(ctx context.Context, r *ipgeo.Reader, path string, o Options) (err error) {
-	stage := func(name string) func(done, total int64) {
-		report := func(done, total int64) {
-			o.ReporterOrSilent().Progress(job.Progress{Stage: name, Done: done, Total: total, Unit: "ranges"})
-		}
-		report(0, 0)
-		return report
-	}
+	rep := o.ReporterOrSilent()
 	options := ipgeo.IndexOptions{
 		Memory:   o.MemoryLimit() / 8, // the rest is the store's, the file's and garbage
-		Progress: stage("writing the index"),
+		Progress: job.StageOf(rep, "writing the index", "ranges"),
 	}
 	if _, err := ipgeo.BuildIndex(ctx, r, path, options); err != nil {
 		return err
@@ -175,7 +166,7 @@ func index(ctx context.Context, r *ipgeo.Reader, path string, o Options) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	if err := ipgeo.CheckIndex(ctx, r, ix, stage("checking the index")); err != nil {
+	if err := ipgeo.CheckIndex(ctx, r, ix, job.StageOf(rep, "checking the index", "ranges")); err != nil {
 		return fmt.Errorf("the index just written differs from its table: %w; this is a mistake of the program, please report it", err)
 	}
 	return nil

@@ -46,7 +46,7 @@ func Open[R any](t testing.TB, c *dataset.Catalog, d catalogue.Of[R]) (R, *datas
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { g.Close() })
+	t.Cleanup(func() { _ = g.Close() }) // only read
 	if err := g.Manifest.CheckSchema(d.Schema); err != nil {
 		t.Fatal(err)
 	}

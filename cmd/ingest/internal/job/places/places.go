@@ -43,11 +43,11 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 	if err := j.recognise(inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
-	paths := make([]string, len(inputs))
-	for i, in := range inputs {
-		paths[i] = in.Path
+	var bytes int64
+	for _, in := range inputs {
+		bytes += job.UnpackedBytes(in.Path)
 	}
-	if err := o.Announce(c, costs.Of(job.UnpackedBytes(paths...))); err != nil {
+	if err := o.Announce(c, costs.Of(bytes)); err != nil {
 		return dataset.Manifest{}, err
 	}
 	defer func() { j.tally.Report(j.rep) }()
@@ -78,7 +78,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 // places.
 var placeUnits = map[string]string{"writing names": "names", "writing answers": "answers"}
 
-// placesJob is the work of Places.
+// placesJob is the work of Ingest.
 type placesJob struct {
 	ctx    context.Context
 	rep    job.Reporter

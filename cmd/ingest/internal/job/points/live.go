@@ -23,7 +23,7 @@ import (
 
 const reasonRefused = "the server refuses it"
 
-// IntoLive reads files of points as Points does and writes them into a live
+// IntoLive reads files of points as Ingest does and writes them into a live
 // collection, which it makes if it is not there. Nothing is written unless all files
 // could be read. Points that the files lack stay.
 func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o job.Options) (err error) {

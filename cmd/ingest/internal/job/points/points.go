@@ -113,7 +113,7 @@ const (
 	reasonType       = "value has not the type that is declared"
 )
 
-// pointsJob is the work of Points. The goroutine that reads ahead has number, unnamed,
+// pointsJob is the work of Ingest and IntoLive. The goroutine that reads ahead has number, unnamed,
 // lost, swapped and object while it runs.
 type pointsJob struct {
 	ctx   context.Context

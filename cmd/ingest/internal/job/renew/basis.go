@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,7 +33,7 @@ type Basis struct {
 func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []string) (Basis, error) {
 	of = slices.Clone(of)
 	for _, path := range files {
-		sum, err := fingerprint(path)
+		sum, err := fingerprint(ctx, path)
 		if err != nil {
 			return Basis{}, err
 		}
@@ -56,7 +55,7 @@ func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []s
 
 // fingerprint is a checksum of a file, of a shapefile with those beside it, or of
 // all files of a folder with their names.
-func fingerprint(path string) (string, error) {
+func fingerprint(ctx context.Context, path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
@@ -84,29 +83,16 @@ func fingerprint(path string) (string, error) {
 	}
 	all := sha256.New()
 	for _, name := range files {
-		sum, err := checksum(name)
+		src, err := dataset.FileSource(ctx, name)
 		if err != nil {
 			return "", err
 		}
 		if len(files) == 1 && name == path {
-			return hex.EncodeToString(sum), nil
+			return src.SHA256, nil
 		}
-		fmt.Fprintf(all, "%x %q\n", sum, filepath.Base(name))
+		fmt.Fprintf(all, "%s %q\n", src.SHA256, filepath.Base(name))
 	}
 	return hex.EncodeToString(all.Sum(nil)), nil
-}
-
-func checksum(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return nil, err
-	}
-	return h.Sum(nil), nil
 }
 
 // Renew runs build, unless the record tells that what is published of the data set

@@ -26,11 +26,14 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 	if len(inputs) == 0 {
 		return dataset.Manifest{}, errors.New("no files; name at least one, such as 066600-99999-2024.gz")
 	}
-	finder, closeStations, err := publishedStations(ctx, c)
+	finder, g, err := job.OpenCurrent(ctx, c, catalogue.Stations)
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
-	defer func() { err = errors.Join(err, closeStations()) }()
+	if g == nil {
+		return dataset.Manifest{}, fmt.Errorf("observations need to know where their stations are; run ingest stations isd-history.csv first: %w", dataset.ErrNoGeneration)
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
 	rep := o.ReporterOrSilent()
 	r := &weatherReader{ctx: ctx, inputs: inputs, stations: finder, rep: rep, tally: job.NewTally(o.MaxBad)}
 	return job.Publish(ctx, c, catalogue.Weather.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
@@ -56,22 +59,6 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 		}
 		return meta, nil
 	})
-}
-
-// publishedStations opens the stations that are published.
-func publishedStations(ctx context.Context, c *dataset.Catalog) (*stations.Finder, func() error, error) {
-	g, err := c.OpenCurrent(ctx, catalogue.Stations.Name)
-	if errors.Is(err, dataset.ErrNoGeneration) {
-		return nil, nil, fmt.Errorf("observations need to know where their stations are; run ingest stations isd-history.csv first: %w", err)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := stations.OpenPublished(ctx, g)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("generation %d of %s: %w", g.Manifest.Generation, catalogue.Stations.Name, err), g.Close())
-	}
-	return f, g.Close, nil
 }
 
 // weatherReader reads the files of a job one after another.
