@@ -6,6 +6,10 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/airports"
+	"quadrille/cmd/ingest/internal/job/boundaries"
+	"quadrille/cmd/ingest/internal/job/renew"
+	"quadrille/cmd/ingest/internal/job/timezones"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
 )
@@ -29,7 +33,7 @@ func (c *airportsCmd) Run(s *session) error {
 	if filepath.Base(filepath.Dir(c.File)) == "sample" {
 		credit = job.SampleAirports
 	}
-	_, err := job.Airports(s.ctx, s.catalog, job.Input{Path: c.File, Credit: credit}, s.options)
+	_, err := airports.Ingest(s.ctx, s.catalog, job.Input{Path: c.File, Credit: credit}, s.options)
 	return err
 }
 
@@ -58,7 +62,7 @@ func (c *timezonesCmd) left(s *session) string {
 
 func (c *timezonesCmd) Run(s *session) error {
 	// The offsets need no file, so that one which is broken does not hold them up.
-	_, err := job.TimeZones(s.ctx, s.catalog, s.options)
+	_, err := timezones.Ingest(s.ctx, s.catalog, s.options)
 	if c.File == "" {
 		return err
 	}
@@ -77,9 +81,9 @@ func addZones(s *session, in job.Input) error {
 	if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
 		return err
 	}
-	m, err := job.ZonePolygons(s.ctx, s.catalog, in, s.options)
+	m, err := boundaries.IngestZones(s.ctx, s.catalog, in, s.options)
 	if err != nil {
 		return err
 	}
-	return job.CarryForward(refreshRecord(s, catalogue.Boundaries.Name), before.Generation, m.Generation)
+	return renew.CarryForward(refreshRecord(s, catalogue.Boundaries.Name), before.Generation, m.Generation)
 }

@@ -14,6 +14,8 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/boundaries"
+	"quadrille/cmd/ingest/internal/job/demo"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
@@ -173,7 +175,7 @@ func (l *layerFlag) UnmarshalText(text []byte) error {
 	if !ok || file == "" {
 		return fmt.Errorf("%q is not a layer; give one as TYPE=FILE or TYPE=FILE:ID_PROPERTY, such as country=countries.geojson", text)
 	}
-	if err := job.CheckType(typ); err != nil {
+	if err := boundaries.CheckType(typ); err != nil {
 		return err
 	}
 	l.typ, l.file = typ, file
@@ -202,7 +204,7 @@ func (c *boundariesCmd) namesZones() bool {
 }
 
 func (c *boundariesCmd) Run(s *session) error {
-	inputs := make([]job.LayerInput, len(c.Layer))
+	inputs := make([]boundaries.Input, len(c.Layer))
 	for i, l := range c.Layer {
 		file, _ := source.SplitLayer(l.file)
 		credit := job.KnownCredit(file)
@@ -212,21 +214,21 @@ func (c *boundariesCmd) Run(s *session) error {
 		if c.Attribution != "" {
 			credit.Attribution = c.Attribution
 		}
-		inputs[i] = job.LayerInput{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id, Worldview: c.Worldview, LongEdges: c.LongEdges}
+		inputs[i] = boundaries.Input{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id, Worldview: c.Worldview, LongEdges: c.LongEdges}
 	}
 	var err error
 	switch {
 	case c.Keep:
-		inputs, err = job.Keep(s.ctx, s.catalog, inputs)
+		inputs, err = boundaries.Keep(s.ctx, s.catalog, inputs)
 	case c.keepZones && !c.namesZones():
-		inputs, err = job.KeepZones(s.ctx, s.catalog, inputs)
+		inputs, err = boundaries.KeepZones(s.ctx, s.catalog, inputs)
 	}
 	if err != nil {
 		return err
 	}
 	options, budget := s.options, int64(c.TileBudget)
 	options.TileBudget = &budget
-	_, err = job.Boundaries(s.ctx, s.catalog, inputs, options)
+	_, err = boundaries.Ingest(s.ctx, s.catalog, inputs, options)
 	return err
 }
 
@@ -241,4 +243,4 @@ func (demoCmd) Help() string {
   ingest demo`
 }
 
-func (c *demoCmd) Run(s *session) error { return job.Demo(s.ctx, s.catalog, c.Sample, s.options) }
+func (c *demoCmd) Run(s *session) error { return demo.Ingest(s.ctx, s.catalog, c.Sample, s.options) }

@@ -60,9 +60,7 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 	}
 	stats, err := export.Write(s.ctx, reader, &gen.Manifest, c.File, export.Options{
 		Layers: layers, MinZoom: c.MinZoom, MaxZoom: c.MaxZoom,
-		Progress: func(done, total int64) {
-			s.reporter.Progress(job.Progress{Stage: "exporting " + c.Layers, Done: done, Total: total})
-		},
+		Progress: job.StageOf(s.reporter, "exporting "+c.Layers, ""),
 	})
 	if err != nil {
 		return err

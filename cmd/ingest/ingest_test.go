@@ -104,11 +104,11 @@ func TestExitCodes(t *testing.T) {
 // A command that is stopped says what is as it was, and how to go on.
 func TestInterrupted(t *testing.T) {
 	data := t.TempDir()
-	if err := run(t.Context(), []string{"boundaries", "--layer", "x=internal/job/testdata/squares.geojson", "--data", data}, io.Discard, io.Discard); err != nil {
+	if err := run(t.Context(), []string{"boundaries", "--layer", "x=internal/job/boundaries/testdata/squares.geojson", "--data", data}, io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	settings := filepath.Join(t.TempDir(), "ingest.yaml")
-	if err := os.WriteFile(settings, []byte("boundaries: {layer: [x=internal/job/testdata/squares.geojson]}\ntimezones: {}\n"), 0o600); err != nil {
+	if err := os.WriteFile(settings, []byte("boundaries: {layer: [x=internal/job/boundaries/testdata/squares.geojson]}\ntimezones: {}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -117,13 +117,13 @@ func TestInterrupted(t *testing.T) {
 		args []string
 		want string // nothing where the command is done before it looks
 	}{
-		{[]string{"boundaries", "--layer", "x=internal/job/testdata/squares.geojson"}, "nothing was published; the data set boundaries is as before (generation 1)"},
+		{[]string{"boundaries", "--layer", "x=internal/job/boundaries/testdata/squares.geojson"}, "nothing was published; the data set boundaries is as before (generation 1)"},
 		{[]string{"places", "--as", "places=../../sample/airports.csv"}, "nothing was published; the data set places is as before (none yet)"},
 		{[]string{"airports", "../../sample/airports.csv"}, "the data set airports is as before (none yet)"},
 		{[]string{"stations", "../../sample/stations.csv"}, "the data set stations is as before (none yet)"},
 		{[]string{"weather", "066600-99999-2026.gz"}, "the data set weather is as before (none yet)"},
 		{[]string{"timezones"}, "the data set timezones is as before (none yet)"},
-		{[]string{"timezones", "internal/job/testdata/squares.geojson"}, "the data set timezones is as before (none yet), boundaries is as before (generation 1)"},
+		{[]string{"timezones", "internal/job/boundaries/testdata/squares.geojson"}, "the data set timezones is as before (none yet), boundaries is as before (generation 1)"},
 		{[]string{"ip", "../tileserver/internal/clienttest/testdata/browser/ip.csv"}, "the data set ip is as before (none yet)"},
 		{[]string{"world", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()}, "the data set boundaries is as before (generation 1), places is as before (none yet), "},
 		{[]string{"world", "--only", "ip", "--mirror", "http://127.0.0.1:1", "--downloads", t.TempDir()}, "nothing was published; the data set ip is as before (none yet); the next run goes on"},

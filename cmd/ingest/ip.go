@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/ip"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 )
 
@@ -65,7 +65,7 @@ func (c *columnsFlag) UnmarshalText(text []byte) (err error) {
 func (c columnsFlag) MarshalText() ([]byte, error) { return []byte(c.text), nil }
 
 func (c *ipCmd) Run(s *session) error {
-	inputs := make([]job.IPInput, len(c.Files))
+	inputs := make([]ip.Input, len(c.Files))
 	for i, f := range c.Files {
 		inputs[i].Path = f
 		inputs[i].License, inputs[i].Attribution = c.License, c.Attribution
@@ -81,19 +81,19 @@ func (c *ipCmd) Run(s *session) error {
 			return &usageError{fmt.Errorf("--columns %s=…: that file is not among those named", flag.file)}
 		}
 	}
-	o := job.IPOptions{Options: s.options, Derive: c.Derive, KeepPrivate: c.KeepPrivate, Check: c.Check || c.MaxChange != nil, MaxChange: 1}
+	o := ip.Options{Options: s.options, Derive: c.Derive, KeepPrivate: c.KeepPrivate, Check: c.Check || c.MaxChange != nil, MaxChange: 1}
 	if c.MaxChange != nil {
 		o.MaxChange = float64(*c.MaxChange)
 	}
 	if o.Check {
 		o.Compared = s.reporter.compared
 	}
-	_, err := job.IP(s.ctx, s.catalog, inputs, o)
+	_, err := ip.Ingest(s.ctx, s.catalog, inputs, o)
 	return err
 }
 
 // compared tells how a generation of ip differs from the published one.
-func (r *reporter) compared(c job.IPChange) {
+func (r *reporter) compared(c ip.Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v4, v6 := c.Shares()
@@ -105,7 +105,7 @@ func (r *reporter) compared(c job.IPChange) {
 	fmt.Fprintf(r.out, "compared with ip generation %d: %s rows, then %s\n", c.Published, grouped(c.OldRows), grouped(c.NewRows))
 	for _, v := range []struct {
 		name string
-		job.IPShares
+		ip.Shares
 	}{{"IPv4", v4}, {"IPv6", v6}} {
 		fmt.Fprintf(r.out, "  %s: %.3f%% of the addresses added, %.3f%% removed, %.3f%% changed\n", v.name, 100*v.Added, 100*v.Removed, 100*v.Changed)
 	}
@@ -147,7 +147,7 @@ func difference(before, after []byte) string {
 	return cut(before) + " → " + cut(after)
 }
 
-func comparedEvent(c *job.IPChange, v4, v6 job.IPShares) any {
+func comparedEvent(c *ip.Change, v4, v6 ip.Shares) any {
 	type shares struct {
 		Added   float64 `json:"added"`
 		Removed float64 `json:"removed"`

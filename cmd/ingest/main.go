@@ -16,6 +16,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/ip"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
 )
@@ -65,7 +66,7 @@ func main() {
 // 130 interrupted.
 func exitCode(err error) int {
 	var usage *usageError
-	var change *job.IPChangeError
+	var change *ip.ChangeError
 	switch {
 	case err == nil:
 		return 0

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/names"
 	"quadrille/cmd/internal/catalogue"
 )
 
@@ -18,7 +18,7 @@ func (namesCmd) Help() string {
 }
 
 func (namesCmd) Run(s *session) error {
-	_, err := job.Names(s.ctx, s.catalog, s.options)
+	_, err := names.Ingest(s.ctx, s.catalog, s.options)
 	return err
 }
 
@@ -30,7 +30,7 @@ func (s *session) indexNames() error {
 	if made(catalogue.NameIndex.Name) || !slices.ContainsFunc(catalogue.NameIndex.Uses, made) && !s.searched() {
 		return nil
 	}
-	if _, err := job.Names(s.ctx, s.catalog, s.options); err != nil && s.ctx.Err() == nil && !errors.Is(err, job.ErrNoNames) {
+	if _, err := names.Ingest(s.ctx, s.catalog, s.options); err != nil && s.ctx.Err() == nil && !errors.Is(err, names.ErrNoNames) {
 		s.reporter.Note("warning: the names for search stay as they were: " + err.Error() + "; run ingest names once that is mended")
 	}
 	return s.ctx.Err()
@@ -42,7 +42,7 @@ func (s *session) searched() bool {
 		if !strings.HasPrefix(name, catalogue.PointsPrefix) {
 			continue
 		}
-		if yes, err := job.Searched(s.ctx, s.catalog, name); err != nil || yes {
+		if yes, err := names.Searched(s.ctx, s.catalog, name); err != nil || yes {
 			return true // the job reports what cannot be read
 		}
 	}

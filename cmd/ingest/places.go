@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/source/geonames"
 )
 
@@ -40,17 +41,17 @@ Files of --as come after the others, which decides what is taken where dates are
 }
 
 func (c *placesCmd) Run(s *session) error {
-	var inputs []job.PlaceInput
+	var inputs []places.Input
 	for _, f := range c.Files {
-		inputs = append(inputs, job.PlaceInput{Input: job.Input{Path: f, Credit: job.GeoNames}})
+		inputs = append(inputs, places.Input{Input: job.Input{Path: f, Credit: job.GeoNames}})
 	}
 	for _, as := range c.As {
-		inputs = append(inputs, job.PlaceInput{Input: job.Input{Path: as.file, Credit: job.GeoNames}, Kind: as.kind})
+		inputs = append(inputs, places.Input{Input: job.Input{Path: as.file, Credit: job.GeoNames}, Kind: as.kind})
 	}
 	if len(inputs) == 0 {
 		return &usageError{errors.New("no files; name at least one, such as cities15000.zip")}
 	}
-	_, err := job.Places(s.ctx, s.catalog, inputs, s.options)
+	_, err := places.Ingest(s.ctx, s.catalog, inputs, s.options)
 	return err
 }
 

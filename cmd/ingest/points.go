@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/ingest/internal/job"
+	pointsjob "quadrille/cmd/ingest/internal/job/points"
 	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
@@ -123,7 +124,7 @@ func (c *pointsCmd) Run(s *session) error {
 	if c.Search && (c.Private || c.IntoLive != "") {
 		return &usageError{errors.New("--search is for published collections that everybody may read: leave out --private and --into-live, or --search")}
 	}
-	of := job.Collection{
+	of := pointsjob.Collection{
 		Name: c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Search: c.Search, Stdin: os.Stdin,
 		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
 		Credit:  job.Credit{License: c.Licence, Attribution: c.Attribution},
@@ -132,7 +133,7 @@ func (c *pointsCmd) Run(s *session) error {
 		if c.KeyFile != "" {
 			return &usageError{errors.New("--key-file is for --into-live URL: give both or none")}
 		}
-		_, err = job.Points(s.ctx, s.catalog, of, c.Files, s.options)
+		_, err = pointsjob.Ingest(s.ctx, s.catalog, of, c.Files, s.options)
 		return err
 	}
 	to := liveclient.Target{Collection: c.Collection}
@@ -147,7 +148,7 @@ func (c *pointsCmd) Run(s *session) error {
 			s.reporter.Note("warning: the key goes to " + to.Server.Host + " unencrypted, where others may read it; name the server by https://")
 		}
 	}
-	return job.PointsIntoLive(s.ctx, of, c.Files, to, s.options)
+	return pointsjob.IntoLive(s.ctx, of, c.Files, to, s.options)
 }
 
 // serverURL reads the address of a tileserver.

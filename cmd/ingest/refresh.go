@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/renew"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/configfile"
@@ -177,7 +177,7 @@ func (c *refreshCmd) Run(s *session) error {
 			s.reporter.Note(fmt.Sprintf("%s stays as it is: %v", st.name, err))
 		}
 	}
-	return job.NotRenewed(failed, errs)
+	return renew.NotRenewed(failed, errs)
 }
 
 // run runs the command, unless what is published was made of the same.
@@ -202,7 +202,7 @@ func refreshRecord(s *session, name string) string {
 }
 
 // basis lists what the result depends on.
-func (st step) basis(s *session) (job.Basis, error) {
+func (st step) basis(s *session) (renew.Basis, error) {
 	of := []string{"program " + version.String(), fmt.Sprint("max-bad ", s.options.MaxBad)}
 	for _, setting := range configfile.CommandSettings(st.ctx, st.cli.file) {
 		of = append(of, fmt.Sprintf("%s %q", setting.Name, setting.Values))
@@ -211,5 +211,5 @@ func (st step) basis(s *session) (job.Basis, error) {
 	if r, ok := target(st.ctx).(reader); ok {
 		files = r.reads()
 	}
-	return job.BasisOf(s.ctx, s.catalog, st.dataset(), of, files)
+	return renew.BasisOf(s.ctx, s.catalog, st.dataset(), of, files)
 }

@@ -79,9 +79,7 @@ func verifyPoints(s *session, name string, generation uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	err = points.Verify(s.ctx, store, meta, func(done, total int64) {
-		s.reporter.Progress(job.Progress{Stage: "checking rows of " + name, Done: done, Total: total, Unit: "rows"})
-	})
+	err = points.Verify(s.ctx, store, meta, job.StageOf(s.reporter, "checking rows of "+name, "rows"))
 	if err != nil {
 		return fmt.Errorf("generation %d: %w; publish the collection again by ingest points, or an earlier generation by ingest rollback", gen.Manifest.Generation, err)
 	}

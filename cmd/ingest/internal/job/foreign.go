@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// content is what a job wants of a file.
-type content int
+// Content is what a job wants of a file.
+type Content int
 
 const (
-	ofAddresses content = iota
-	ofShapes            // polygons or points
+	OfAddresses Content = iota
+	OfShapes            // polygons or points
 )
 
 // foreigners are kinds of files that nobody here reads, by how they begin. The advice is for
@@ -38,8 +39,8 @@ const (
 	browser = "open the address that it was fetched from in a browser"
 )
 
-// foreign refuses a file that has nothing of what is wanted, or cannot be read.
-func foreign(f *source.File, want content) error {
+// RefuseForeign refuses a file that has nothing of what is wanted, or cannot be read.
+func RefuseForeign(f *source.File, want Content) error {
 	head, err := f.Reader().Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -52,8 +53,8 @@ func foreign(f *source.File, want content) error {
 
 // foreigner says what a file is that begins so and has nothing of what is wanted; "" if it may
 // have.
-func foreigner(head []byte, want content) string {
-	if len(head) == 0 && want == ofAddresses { // readers of shapes say what they expect
+func foreigner(head []byte, want Content) string {
+	if len(head) == 0 && want == OfAddresses { // readers of shapes say what they expect
 		return "the file is empty; fetch it again"
 	}
 	text := bytes.TrimSpace(head)
@@ -86,3 +87,21 @@ func isUTF16(head []byte) bool {
 	}
 	return true
 }
+
+// FirstBytes are enough of a file to tell its format.
+func FirstBytes(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var head [16]byte
+	n, err := io.ReadFull(f, head[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return string(head[:n]), nil
+}
+
+// JSONExtensions are those of GeoJSON and TopoJSON.
+var JSONExtensions = []string{".json", ".geojson", ".topojson", ".ndjson", ".jsonl", ".geojsonl", ".geojsons"}

@@ -1,11 +1,12 @@
-// Package job turns sources into published generations: it opens the files,
-// lets a reader of package source take them apart, feeds the records to a
-// builder of a domain package and publishes what that wrote. Nothing is
-// published unless every file was read to its end and few enough of its
-// records were bad.
+// Package job is what jobs share. A job turns sources into a published generation:
+// it opens the files, lets a reader of package source take them apart, feeds the
+// records to a builder of a domain package and publishes what that wrote. Nothing
+// is published unless every file was read to its end and few enough of its
+// records were bad. Each kind of data set has a folder below, with its job.
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,23 +67,14 @@ type Options struct {
 	TileBudget *int64
 }
 
-func (o Options) reporter() Reporter {
-	if o.Reporter == nil {
-		return Silent{}
-	}
-	return o.Reporter
-}
+// ReporterOrSilent is Reporter, or one that says nothing.
+func (o Options) ReporterOrSilent() Reporter { return cmp.Or[Reporter](o.Reporter, Silent{}) }
 
 // defaultMemory is what a build takes at most unless told otherwise.
 const defaultMemory = 2 << 30
 
-// memory is Memory or its default.
-func (o Options) memory() int64 {
-	if o.Memory == 0 {
-		return defaultMemory
-	}
-	return o.Memory
-}
+// MemoryLimit is Memory or its default.
+func (o Options) MemoryLimit() int64 { return cmp.Or(o.Memory, defaultMemory) }
 
 // Credit says whose data a file holds, for the manifest and whatever shows it.
 type Credit struct {
@@ -102,8 +94,8 @@ type Input struct {
 	Credit
 }
 
-// open opens the file, or the member of an archive that matches, and dates it.
-func (in Input) open(match func(name string) bool) (*source.File, error) {
+// Open opens the file, or the member of an archive that matches, and dates it.
+func (in Input) Open(match func(name string) bool) (*source.File, error) {
 	f, err := source.OpenMember(in.Path, match)
 	if err != nil {
 		return nil, err
@@ -117,19 +109,19 @@ func (in Input) open(match func(name string) bool) (*source.File, error) {
 	return f, nil
 }
 
-// describe closes the account of a file that has been read: what the manifest
+// Describe closes the account of a file that has been read: what the manifest
 // keeps of it.
-func (in Input) describe(f *source.File) (dataset.Source, error) {
+func (in Input) Describe(f *source.File) (dataset.Source, error) {
 	sum, err := f.SHA256()
 	if err != nil {
 		return dataset.Source{}, err
 	}
 	base := filepath.Base(in.Path)
-	return in.credit(dataset.Source{Name: base, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified}), nil
+	return in.Complete(dataset.Source{Name: base, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified}), nil
 }
 
-// credit adds to the description of a file what only the input knows.
-func (in Input) credit(src dataset.Source) dataset.Source {
+// Complete adds to the description of a file what only the input knows.
+func (in Input) Complete(src dataset.Source) dataset.Source {
 	if in.Name != "" {
 		src.Name = in.Name
 	}
@@ -140,11 +132,11 @@ func (in Input) credit(src dataset.Source) dataset.Source {
 	return src
 }
 
-// publish builds a generation of a data set and makes it the current one. When
+// Publish builds a generation of a data set and makes it the current one. When
 // build fails, or the context ends, the published generation stays as it was.
 // build fills in what the manifest says of the sources and returns the record
 // that the reader of the generation needs.
-func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep Reporter,
+func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep Reporter,
 	build func(*dataset.Build, *dataset.Manifest) (meta any, err error)) (m dataset.Manifest, err error) {
 	b, err := c.Begin(ctx, d.Name)
 	if err != nil {
@@ -162,9 +154,7 @@ func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep R
 	if err := ctx.Err(); err != nil {
 		return dataset.Manifest{}, err
 	}
-	stage := "publishing " + d.Name
-	rep.Progress(Progress{Stage: stage, Unit: "bytes"})
-	b.Progress = func(done, total int64) { rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: "bytes"}) }
+	b.Progress = StageOf(rep, "publishing "+d.Name, "bytes")
 	m.Dataset, m.SchemaVersion = d.Name, d.Schema
 	if m.Meta, err = json.Marshal(meta); err != nil {
 		return dataset.Manifest{}, err
@@ -174,6 +164,24 @@ func publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep R
 	}
 	rep.Published(m)
 	return m, nil
+}
+
+// OpenCurrent opens what is published of a data set that a job makes use of. Without any, the
+// generation is nil.
+func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[R]) (r R, g *dataset.Generation, err error) {
+	if g, err = c.OpenCurrent(ctx, d.Name); errors.Is(err, dataset.ErrNoGeneration) {
+		return r, nil, nil
+	}
+	if err == nil {
+		if r, err = d.Open(g); err == nil {
+			return r, g, nil
+		}
+		err = errors.Join(err, g.Close())
+	}
+	if !errors.Is(err, dataset.ErrNewer) { // which says what to do
+		err = fmt.Errorf("the published %s cannot be read: %w; ingest them again first", d.Name, err)
+	}
+	return r, nil, err
 }
 
 const (
@@ -188,12 +196,13 @@ const (
 type Tally struct {
 	good, bad, excused int64
 	apart              int64 // see isApart
-	max                float64
-	floor              int64 // so many bad records are tolerated where any are, if four in five are good
 	reasons            map[string]*badReason
-	// excuse tells of a bad record that it says nothing against a file. Such records are told
+
+	Max   float64 // the share, 0 to 1, above which the job fails
+	Floor int64   // so many bad records are tolerated where any are, if four in five are good
+	// Excuse tells of a bad record that it says nothing against a file. Such records are told
 	// like others, and are no part of the share. Nil excuses none.
-	excuse func(*source.BadRecord) bool
+	Excuse func(*source.BadRecord) bool
 }
 
 type badReason struct {
@@ -203,11 +212,20 @@ type badReason struct {
 
 // NewTally begins a count that fails above maxBad, a share from 0 to 1.
 func NewTally(maxBad float64) *Tally {
-	return &Tally{max: maxBad, reasons: map[string]*badReason{}}
+	return &Tally{Max: maxBad, reasons: map[string]*badReason{}}
 }
 
 // Good counts a record that was taken.
 func (t *Tally) Good() { t.good++ }
+
+// Retract takes back a Good, of a record that turned out to be bad.
+func (t *Tally) Retract() { t.good-- }
+
+// Taken is how many records were good.
+func (t *Tally) Taken() int64 { return t.good }
+
+// LeftOut is how many were not, for whatever reason.
+func (t *Tally) LeftOut() int64 { return t.bad + t.excused + t.apart }
 
 // Bad takes the error of a reader. It counts a *source.BadRecord and returns
 // nil, so that the job goes on, unless most of the file is bad; any other
@@ -249,11 +267,11 @@ func (t *Tally) Bad(err error) error {
 // a label or a line among polygons. Such features are counted apart, as neither good nor bad.
 func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
 
-// isOther reports whether more features are counted apart than are good: then the file is
+// IsOther reports whether more features have no polygon than have one: then the file is
 // another than was meant, and they are bad.
-func (t *Tally) isOther() bool { return t.apart > t.good }
+func (t *Tally) IsOther() bool { return t.apart > t.good }
 
-func (t *Tally) excuses(r *source.BadRecord) bool { return t.excuse != nil && t.excuse(r) }
+func (t *Tally) excuses(r *source.BadRecord) bool { return t.Excuse != nil && t.Excuse(r) }
 
 // Merge adds what another tally counted.
 func (t *Tally) Merge(other *Tally) {
@@ -288,7 +306,7 @@ func (t *Tally) Counts() map[string]int64 {
 func (t *Tally) Report(rep Reporter) {
 	for _, reason := range t.byCount() {
 		b := t.reasons[reason]
-		if isApart(reason) && !t.isOther() {
+		if isApart(reason) && !t.IsOther() {
 			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.bad+t.apart, b.examples[0]))
 			continue
 		}
@@ -309,19 +327,19 @@ func (t *Tally) byCount() []string {
 // otherwise a *TooManyBadError.
 func (t *Tally) Err() error {
 	bad := t.bad
-	if t.isOther() {
+	if t.IsOther() {
 		bad += t.apart
 	}
-	if bad == 0 || float64(bad) <= t.max*float64(t.good+bad) || t.max > 0 && bad <= t.floor && 4*bad <= t.good {
+	if bad == 0 || float64(bad) <= t.Max*float64(t.good+bad) || t.Max > 0 && bad <= t.Floor && 4*bad <= t.good {
 		return nil
 	}
-	return &TooManyBadError{Bad: bad, Records: t.good + bad, Max: t.max, Example: t.example()}
+	return &TooManyBadError{Bad: bad, Records: t.good + bad, Max: t.Max, Example: t.Example()}
 }
 
-// example is a bad record of the most frequent reason, nil without any.
-func (t *Tally) example() (e *source.BadRecord) {
+// Example is a bad record of the most frequent reason, nil without any.
+func (t *Tally) Example() (e *source.BadRecord) {
 	for _, reason := range t.byCount() {
-		if e = t.reasons[reason].examples[0]; !t.excuses(e) && (!isApart(reason) || t.isOther()) {
+		if e = t.reasons[reason].examples[0]; !t.excuses(e) && (!isApart(reason) || t.IsOther()) {
 			break
 		}
 	}

@@ -13,47 +13,48 @@ import (
 	"quadrille/cmd/ingest/internal/disk"
 )
 
-// need is what a job takes, as far as its input tells before the work begins.
-type need struct {
-	time   time.Duration // on two processors
-	memory int64         // bytes
-	disk   int64         // bytes, with what is sorted there meanwhile
-	room   int64         // bytes of disk that it takes at the very least
+// Need is what a job takes, as far as its input tells before the work begins.
+type Need struct {
+	Time   time.Duration // on two processors
+	Memory int64         // bytes
+	Disk   int64         // bytes, with what is sorted there meanwhile
+	Room   int64         // bytes of disk that it takes at the very least
 }
 
-// costs are what a job takes for each unit of its input: bytes of the unpacked
+// Costs are what a job takes for each unit of its input: bytes of the unpacked
 // files, vertices or tiles. They are of runs of cmd/internal/checkbig, and rough.
-type costs struct {
-	nanoseconds  float64
-	memory, disk float64 // bytes
+type Costs struct {
+	Nanoseconds  float64
+	Memory, Disk float64 // bytes
 }
 
-func (k costs) of(units int64) need {
+// Of is what so many units take.
+func (k Costs) Of(units int64) Need {
 	n := float64(units)
-	return need{time.Duration(n * k.nanoseconds), int64(n * k.memory), int64(n * k.disk), int64(n * k.disk / 2)}
+	return Need{time.Duration(n * k.Nanoseconds), int64(n * k.Memory), int64(n * k.Disk), int64(n * k.Disk / 2)}
 }
 
 // shortJob is how long a job takes that nobody plans for.
 const shortJob = 10 * time.Second
 
-// announce says what a long job will take. It refuses one that has not the room
+// Announce says what a long job will take. It refuses one that has not the room
 // on the disk that it takes at the very least: a full disk would end it much
 // later.
-func (o Options) announce(c *dataset.Catalog, n need) error {
-	if n.time < shortJob {
+func (o Options) Announce(c *dataset.Catalog, n Need) error {
+	if n.Time < shortJob {
 		return nil
 	}
 	text := fmt.Sprintf("this takes about %s on two processors, %s of memory and %s of disk",
-		roughly(n.time), inBytes(min(n.memory, o.memory())), inBytes(n.disk))
+		roughly(n.Time), inBytes(min(n.Memory, o.MemoryLimit())), inBytes(n.Disk))
 	free, known := disk.Free(c.Dir())
 	if known {
 		room := int64(min(free, math.MaxInt64))
-		if n.room > room {
+		if n.Room > room {
 			return fmt.Errorf("%s; %s has %s free: make room there, or name another directory with --data", text, c.Dir(), inBytes(room))
 		}
 		text += "; " + inBytes(room) + " are free there"
 	}
-	o.reporter().Note(text)
+	o.ReporterOrSilent().Note(text)
 	return nil
 }
 
@@ -72,10 +73,10 @@ func inBytes(n int64) string {
 	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }
 
-// unpackedBytes estimates the bytes of files, and of those in directories, when
+// UnpackedBytes estimates the bytes of files, and of those in directories, when
 // they are unpacked. Text packs about five to one. Files that are not there are
 // left to their readers, and directories within directories are not read.
-func unpackedBytes(paths ...string) (n int64) {
+func UnpackedBytes(paths ...string) (n int64) {
 	add := func(path string, info fs.FileInfo, err error) {
 		if err != nil || !info.Mode().IsRegular() {
 			return

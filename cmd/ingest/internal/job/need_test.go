@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"math"
@@ -8,50 +8,32 @@ import (
 	"testing"
 	"time"
 
-	"github.com/paulmach/orb"
-
 	"quadrille/cmd/ingest/internal/disk"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/jobtest"
 )
 
 func TestAnnounce(t *testing.T) {
-	c := newCatalog(t)
+	c := jobtest.Catalog(t)
 	for _, tc := range []struct {
-		n          need
+		n          job.Need
 		note, fail string
 	}{
-		{need{time: time.Second, room: math.MaxInt64}, "", ""},
-		{need{time: 47 * time.Second, memory: 5e8, disk: 3e6}, "this takes about 50s on two processors, 500 MB of memory and 3 MB of disk", ""},
-		{need{time: 200 * time.Second, memory: 5e12, disk: 1}, "this takes about 3 minutes on two processors, 2.1 GB of memory and 1 MB of disk", ""},
-		{need{time: time.Hour, memory: 1, room: math.MaxInt64}, "", "make room there, or name another directory with --data"},
+		{job.Need{Time: time.Second, Room: math.MaxInt64}, "", ""},
+		{job.Need{Time: 47 * time.Second, Memory: 5e8, Disk: 3e6}, "this takes about 50s on two processors, 500 MB of memory and 3 MB of disk", ""},
+		{job.Need{Time: 200 * time.Second, Memory: 5e12, Disk: 1}, "this takes about 3 minutes on two processors, 2.1 GB of memory and 1 MB of disk", ""},
+		{job.Need{Time: time.Hour, Memory: 1, Room: math.MaxInt64}, "", "make room there, or name another directory with --data"},
 	} {
 		if _, known := disk.Free(c.Dir()); !known {
 			tc.fail = ""
 		}
-		var rep recorder
-		err := Options{Reporter: &rep}.announce(c, tc.n)
+		var rep jobtest.Recorder
+		err := job.Options{Reporter: &rep}.Announce(c, tc.n)
 		switch {
 		case tc.fail != "" && (err == nil || !strings.Contains(err.Error(), tc.fail)),
 			tc.fail == "" && err != nil,
-			!strings.HasPrefix(strings.Join(rep.notes, "; "), tc.note), tc.note == "" && len(rep.notes) > 0:
-			t.Errorf("%+v: %v, %q", tc.n, err, rep.notes)
-		}
-	}
-}
-
-func TestTilesEntered(t *testing.T) {
-	const tile = 360.0 / 8192
-	for name, tc := range map[string]struct {
-		ring        orb.Ring
-		least, most int64
-	}{
-		"within a tile":           {orb.Ring{{0.01, 0.01}, {0.02, 0.01}, {0.02, 0.02}, {0.01, 0.01}}, 0, 0},
-		"around 250 by 250":       {orb.Ring{{0, 0}, {250 * tile, 0}, {250 * tile, 250 * tile}, {0, 250 * tile}, {0, 0}}, 1000, 1010},
-		"far north":               {orb.Ring{{0, 60}, {0, 60 + 100*tile}, {0, 60}}, 420, 435},
-		"over the antimeridian":   {orb.Ring{{179.99, 0.01}, {-179.99, 0.01}, {179.99, 0.02}, {179.99, 0.01}}, 2, 2},
-		"beyond the last of them": {orb.Ring{{0, 89}, {0, 90}, {0, 89}}, 0, 0},
-	} {
-		if n := tilesEntered(tc.ring); n < tc.least || n > tc.most {
-			t.Errorf("%s: %d", name, n)
+			!strings.HasPrefix(strings.Join(rep.Notes, "; "), tc.note), tc.note == "" && len(rep.Notes) > 0:
+			t.Errorf("%+v: %v, %q", tc.n, err, rep.Notes)
 		}
 	}
 }
@@ -70,14 +52,14 @@ func TestUnpackedBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(dir, "old", "huge.csv"), filepath.Join(dir, "latest.csv")); err == nil {
-		if n := unpackedBytes(filepath.Join(dir, "latest.csv")); n != 1000 {
+		if n := job.UnpackedBytes(filepath.Join(dir, "latest.csv")); n != 1000 {
 			t.Errorf("%d bytes behind a link", n)
 		}
 		if err := os.Remove(filepath.Join(dir, "latest.csv")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := unpackedBytes(dir, filepath.Join(dir, "a.csv"), filepath.Join(dir, "none")); n != 7+50+500+7 {
+	if n := job.UnpackedBytes(dir, filepath.Join(dir, "a.csv"), filepath.Join(dir, "none")); n != 7+50+500+7 {
 		t.Error(n)
 	}
 }

@@ -11,6 +11,13 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/fetch"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/airports"
+	"quadrille/cmd/ingest/internal/job/boundaries"
+	"quadrille/cmd/ingest/internal/job/ip"
+	"quadrille/cmd/ingest/internal/job/places"
+	"quadrille/cmd/ingest/internal/job/renew"
+	"quadrille/cmd/ingest/internal/job/stations"
+	"quadrille/cmd/ingest/internal/job/timezones"
 	"quadrille/cmd/internal/catalogue"
 )
 
@@ -29,7 +36,7 @@ type Plan struct {
 	Fetch   fetch.Options
 	Job     job.Options
 	// IP are the options of that data set, but for those of Job.
-	IP job.IPOptions
+	IP ip.Options
 }
 
 // Run downloads what has changed and ingests the data sets it belongs to. A data
@@ -154,31 +161,31 @@ func (r *run) ingest(name string, sources []Source) error {
 // builders ingest the downloaded files of a data set, by its name.
 var builders = map[string]func(*run, []Source) (dataset.Manifest, error){
 	catalogue.Boundaries.Name: func(r *run, files []Source) (dataset.Manifest, error) {
-		var layers []job.LayerInput
+		var layers []boundaries.Input
 		for _, s := range files {
-			layers = append(layers, job.LayerInput{Type: s.Layer, Input: r.input(s)})
+			layers = append(layers, boundaries.Input{Type: s.Layer, Input: r.input(s)})
 		}
-		layers, err := job.KeepZones(r.ctx, r.catalog, layers)
+		layers, err := boundaries.KeepZones(r.ctx, r.catalog, layers)
 		if err != nil {
 			return dataset.Manifest{}, err
 		}
-		return job.Boundaries(r.ctx, r.catalog, layers, r.Job)
+		return boundaries.Ingest(r.ctx, r.catalog, layers, r.Job)
 	},
 	catalogue.Places.Name: func(r *run, files []Source) (dataset.Manifest, error) {
-		var list []job.PlaceInput
+		var list []places.Input
 		for _, s := range files {
-			list = append(list, job.PlaceInput{Input: r.input(s)})
+			list = append(list, places.Input{Input: r.input(s)})
 		}
-		return job.Places(r.ctx, r.catalog, list, r.Job)
+		return places.Ingest(r.ctx, r.catalog, list, r.Job)
 	},
 	catalogue.TimeZones.Name: func(r *run, _ []Source) (dataset.Manifest, error) {
-		return job.TimeZones(r.ctx, r.catalog, r.Job)
+		return timezones.Ingest(r.ctx, r.catalog, r.Job)
 	},
 	catalogue.Airports.Name: func(r *run, files []Source) (dataset.Manifest, error) {
-		return job.Airports(r.ctx, r.catalog, r.input(files[0]), r.Job)
+		return airports.Ingest(r.ctx, r.catalog, r.input(files[0]), r.Job)
 	},
 	catalogue.Stations.Name: func(r *run, files []Source) (dataset.Manifest, error) {
-		return job.Stations(r.ctx, r.catalog, r.input(files[0]), r.Job)
+		return stations.Ingest(r.ctx, r.catalog, r.input(files[0]), r.Job)
 	},
 	catalogue.IP.Name: (*run).buildIP,
 }
@@ -188,20 +195,20 @@ func (r *run) input(s Source) job.Input {
 }
 
 func (r *run) buildIP(files []Source) (dataset.Manifest, error) {
-	var list []job.IPInput
+	var list []ip.Input
 	for _, path := range r.IPFiles {
-		list = append(list, job.IPInput{Input: job.Input{Path: path}})
+		list = append(list, ip.Input{Input: job.Input{Path: path}})
 	}
 	for _, s := range files {
-		list = append(list, job.IPInput{Input: r.input(s)})
+		list = append(list, ip.Input{Input: r.input(s)})
 	}
 	o := r.Plan.IP
 	o.Options = r.Job
-	return job.IP(r.ctx, r.catalog, list, o)
+	return ip.Ingest(r.ctx, r.catalog, list, o)
 }
 
 // basis lists what the result depends on.
-func (r *run) basis(name string, files []Source) (job.Basis, error) {
+func (r *run) basis(name string, files []Source) (renew.Basis, error) {
 	of, paths := []string{"program " + r.Program}, []string{}
 	for _, s := range files {
 		paths = append(paths, r.paths[s.File.Name])
@@ -210,7 +217,7 @@ func (r *run) basis(name string, files []Source) (job.Basis, error) {
 		of = append(of, fmt.Sprint("derive ", r.Plan.IP.Derive))
 		paths = append(paths, r.IPFiles...)
 	}
-	return job.BasisOf(r.ctx, r.catalog, name, of, paths)
+	return renew.BasisOf(r.ctx, r.catalog, name, of, paths)
 }
 
 // summary is nil when all went well.
@@ -222,5 +229,5 @@ func (r *run) summary() error {
 			names, errs = append(names, name), append(errs, err)
 		}
 	}
-	return job.NotRenewed(names, errs)
+	return renew.NotRenewed(names, errs)
 }

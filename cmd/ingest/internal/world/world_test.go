@@ -22,6 +22,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/fetch"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/ip"
 	"quadrille/cmd/ingest/internal/source"
 )
 
@@ -158,7 +159,7 @@ func TestWorld(t *testing.T) {
 		Cache:     t.TempDir(), Program: "1",
 		Fetch: fetch.Options{UserAgent: "test", Attempts: 2, Wait: func(context.Context, time.Duration) error { return nil }},
 		Job:   job.Options{MaxBad: 0.01},
-		IP:    job.IPOptions{Derive: true, MaxChange: 1},
+		IP:    ip.Options{Derive: true, MaxChange: 1},
 	}
 	run := func(wantErr, made string) {
 		t.Helper()
@@ -242,7 +243,7 @@ func TestWorld(t *testing.T) {
 	run("", "ip 6")
 	p.IP.Check, p.IP.MaxChange = true, 0
 	m.set("geo-whois-asn-country-ipv4.csv", "9.9.9.0,9.9.9.255,CH\n", false)
-	var change *job.IPChangeError
+	var change *ip.ChangeError
 	if err := Run(t.Context(), c, p); !errors.As(err, &change) {
 		t.Errorf("a change too large: %v", err)
 	}

@@ -1,0 +1,478 @@
+// Package boundaries publishes layers of regions, whatever their format: it gives regions
+// their ids and names, and keeps the layers that stay.
+package boundaries
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/planar"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+)
+
+// vertexCount counts the vertices of all layers of a job, which are held in
+// memory together.
+type vertexCount struct {
+	n      int64
+	memory int64 // that the job may take; 0: without bound
+}
+
+// fits reports whether the layers fit into memory. If not, what is read further
+// is only counted, so that the error can say how much memory it takes.
+func (v *vertexCount) fits() bool { return v.memory == 0 || build.MemoryFor(v.n) <= v.memory }
+
+// moreMemory adds to a *build.MemoryError what to do about it.
+func moreMemory(err error) error {
+	var short *build.MemoryError
+	if errors.As(err, &short) {
+		return fmt.Errorf("%w; give --memory %dMiB", err, short.Need>>20+1)
+	}
+	return err
+}
+
+// Input is a file of polygons and the type of region they are. Several
+// inputs of one type make one layer.
+type Input struct {
+	Type string
+	job.Input
+	// IDProperty names the property that holds the region's id, in any case
+	// of letters; empty: what the type's preset knows, or the feature's own.
+	IDProperty string
+	// Worldview is whose view of disputed areas to take, as two letters or
+	// "ISO"; empty: the source's own, which is mostly who holds them. Only
+	// layers of countries have such views.
+	Worldview string
+	// LongEdges is how edges wider than 180° are meant.
+	LongEdges build.LongEdges
+
+	kept bool    // Path is a layer of the published generation
+	base *uint64 // the generation whose layers are kept, 0 for none; nil: none are to be
+}
+
+// typeName is what package tiles takes.
+var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+
+// CheckType says whether a region type can be named so.
+func CheckType(typ string) error {
+	switch {
+	case !typeName.MatchString(typ):
+		return fmt.Errorf("%q cannot name a region type: use a lower-case letter, then up to 31 of a-z, 0-9 and _", typ)
+	case typ == "all" || typ == "places" || typ == "airports":
+		return fmt.Errorf("%q cannot name a region type, it means something else in a tile's address; choose another", typ)
+	case strings.HasSuffix(typ, "_line") || strings.HasSuffix(typ, "_label"):
+		return fmt.Errorf("%q cannot name a region type: layers ending in _line and _label hold the lines and labels of another; choose another", typ)
+	}
+	return nil
+}
+
+// Ingest reads the layers and publishes a generation of exactly them.
+// Everything is read and checked before anything is written.
+func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Options) (dataset.Manifest, error) {
+	if err := checkLayers(inputs); err != nil {
+		return dataset.Manifest{}, err
+	}
+	rep := o.ReporterOrSilent()
+	noteGone(ctx, c, inputs, rep)
+	tally := job.NewTally(o.MaxBad)
+	layers, sources, err := readLayers(ctx, inputs, tally, o.MemoryLimit(), rep)
+	tally.Report(rep)
+	if err == nil {
+		err = tally.Err()
+	}
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	if err := o.Announce(c, boundaryNeed(layers)); err != nil {
+		return dataset.Manifest{}, err
+	}
+	var built []build.Layer
+	for _, l := range layers {
+		layer, shared := l.finish()
+		built = append(built, layer)
+		job.NoteFew(rep, 5, "and %d more regions of several names", shared)
+		if len(shared) > 0 {
+			rep.Note("if these are several regions, name a property that tells them apart: --layer " + l.typ + "=FILE:PROPERTY")
+		}
+	}
+	return job.Publish(ctx, c, catalogue.Boundaries.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+		if err := stillPublished(ctx, c, inputs[0].base); err != nil {
+			return nil, err
+		}
+		budget, err := tileBudget(ctx, c, inputs[0].base, o)
+		if err != nil {
+			return nil, err
+		}
+		for i, l := range layers {
+			if err := writeLayer(b.Dir(), &built[i], l.sources); err != nil {
+				return nil, err
+			}
+		}
+		var mended, assumed []string
+		meta, _, err := build.Run(ctx, b.Store(), built, build.Options{
+			Timestamp:  dataset.Timestamp(sources),
+			TileBudget: budget,
+			Repaired: func(typ, id, name, what string) {
+				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
+			},
+			Assumed: func(typ, id, name, what string) {
+				if slices.ContainsFunc(layers, func(l *layer) bool { return l.typ == typ && l.kept }) {
+					return // it was told when the layer was ingested
+				}
+				assumed = append(assumed, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
+			},
+			Memory: o.MemoryLimit(),
+			Progress: func(phase string, done, total int64, unit string) {
+				rep.Progress(job.Progress{Stage: phase, Done: done, Total: total, Unit: unit})
+			},
+		})
+		if err != nil {
+			return nil, moreMemory(err)
+		}
+		job.NoteFew(rep, 5, "and %d more regions mended", mended)
+		job.NoteFew(rep, 100, "and %d more regions that can be read in two ways", assumed)
+		if n := len(assumed); n > 0 {
+			rep.Note(fmt.Sprintf("regions that can be read in two ways: %d; if they are meant otherwise, ingest their layer with ingest boundaries --long-edges=straight or --long-edges=shortest", n))
+		}
+		*m = dataset.Manifest{
+			Sources: sources, Bad: tally.Counts(),
+			Records: map[string]int64{}, Bounds: bounds(meta.Types),
+		}
+		for _, t := range meta.Types {
+			m.Records[t.Name] = int64(t.Regions)
+		}
+		return meta, nil
+	})
+}
+
+// tileBudget is TileBudget, or else that of the published generation, if layers of
+// it are kept, or else the default. Whoever adds a layer does not mean to change the
+// tiles of the others.
+func tileBudget(ctx context.Context, c *dataset.Catalog, base *uint64, o job.Options) (int64, error) {
+	if o.TileBudget != nil {
+		return *o.TileBudget, nil
+	}
+	if base == nil || *base == 0 {
+		return build.DefaultTileBudget, nil
+	}
+	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	if err != nil {
+		return 0, err
+	}
+	var meta tiles.Meta
+	if err := json.Unmarshal(m.Meta, &meta); err != nil || meta.SchemaVersion != tiles.SchemaVersion {
+		return build.DefaultTileBudget, err
+	}
+	return meta.TileBudget, nil
+}
+
+// boundaryCosts are for each vertex of the layers, and crossingCosts for each
+// tile of the deepest zoom that their borders enter. A border between two regions
+// is stored once, but counted for both. The figures allow for that.
+var (
+	boundaryCosts = job.Costs{Nanoseconds: 26e3, Memory: 210, Disk: 40}
+	crossingCosts = job.Costs{Nanoseconds: 27e3, Memory: 570, Disk: 320}
+)
+
+func boundaryNeed(layers []*layer) job.Need {
+	var vertices, crossings int64
+	for _, l := range layers {
+		for i := range l.features {
+			for _, p := range polygonsOf(l.features[i].Geometry) {
+				for _, r := range p {
+					vertices += int64(len(r))
+					crossings += tilesEntered(r)
+				}
+			}
+		}
+	}
+	a, b := boundaryCosts.Of(vertices), crossingCosts.Of(crossings)
+	// Borders that many regions share are stored once, so b may be far too much.
+	return job.Need{Time: a.Time + b.Time, Memory: a.Memory + b.Memory, Disk: a.Disk + b.Disk, Room: a.Room}
+}
+
+// tilesEntered returns how many tiles of the deepest zoom a ring enters, about:
+// the lines between tiles that it crosses.
+func tilesEntered(r orb.Ring) (n int64) {
+	const side = 360.0 / (1 << 13) // degrees of longitude
+	column := func(p orb.Point) float64 { return math.Floor(p[0] / side) }
+	row := func(p orb.Point) float64 { // spherical Mercator
+		lat := max(-quadkey.MaxLatitude, min(quadkey.MaxLatitude, p[1])) * math.Pi / 180
+		return math.Floor(math.Asinh(math.Tan(lat)) * 180 / math.Pi / side)
+	}
+	for i := 1; i < len(r); i++ {
+		columns := math.Abs(column(r[i]) - column(r[i-1]))
+		n += int64(min(columns, 1<<13-columns) + math.Abs(row(r[i])-row(r[i-1])))
+	}
+	return n
+}
+
+// checkLayers checks the inputs before any is read.
+func checkLayers(inputs []Input) error {
+	view, viewed := "", false
+	for _, in := range inputs {
+		if err := CheckType(in.Type); err != nil {
+			return err
+		}
+		if in.Worldview != "" {
+			if err := CheckWorldview(in.Worldview); err != nil {
+				return err
+			}
+			view, viewed = in.Worldview, viewed || hasWorldviews(in.Type) && !in.kept
+		}
+	}
+	if view != "" && !viewed {
+		return fmt.Errorf("worldview %s: only a layer of countries is seen differently; name its file with --layer country=…", view)
+	}
+	if len(inputs) == 0 {
+		return errors.New("no layers; name at least one as --layer TYPE=FILE")
+	}
+	return nil
+}
+
+// readLayers reads the inputs. Those of one type are one layer.
+func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory int64, rep job.Reporter) (layers []*layer, sources []dataset.Source, err error) {
+	vertices := vertexCount{memory: memory}
+	for _, in := range inputs {
+		i := slices.IndexFunc(layers, func(l *layer) bool { return l.typ == in.Type })
+		if i < 0 {
+			if i = len(layers); i == build.MaxTypes {
+				return nil, nil, fmt.Errorf("more than %d region types; publish fewer", build.MaxTypes)
+			}
+			layers = append(layers, &layer{typ: in.Type})
+		}
+		src, err := layers[i].read(ctx, in, tally, &vertices, rep)
+		if err != nil {
+			return nil, nil, err
+		}
+		layers[i].sources = append(layers[i].sources, src...)
+		for _, s := range src {
+			if !slices.Contains(sources, s) { // one file may hold several layers
+				sources = append(sources, s)
+			}
+		}
+	}
+	if !vertices.fits() {
+		return nil, nil, moreMemory(&build.MemoryError{Vertices: vertices.n, Need: build.MemoryFor(vertices.n)})
+	}
+	return layers, sources, nil
+}
+
+// bounds is the box around all types.
+func bounds(types []tiles.TypeMeta) []float64 {
+	b := types[0].Bounds
+	for _, t := range types[1:] {
+		if b[0] > b[2] || t.Bounds[0] > t.Bounds[2] {
+			b[0], b[2] = -180, 180 // one crosses ±180°, and the others lie somewhere
+		} else {
+			b[0], b[2] = min(b[0], t.Bounds[0]), max(b[2], t.Bounds[2])
+		}
+		b[1], b[3] = min(b[1], t.Bounds[1]), max(b[3], t.Bounds[3])
+	}
+	return b[:]
+}
+
+// layer is a region type while its files are read.
+type layer struct {
+	typ      string
+	claims   []claim
+	viewed   []viewed        // when there is a worldview, as many as features
+	features []build.Feature // without ids as yet, unless kept
+	sources  []dataset.Source
+	kept     bool
+}
+
+func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *vertexCount, rep job.Reporter) (src []dataset.Source, err error) {
+	if in.kept {
+		return l.readKept(ctx, in, vertices, rep)
+	}
+	view := in.Worldview
+	if !hasWorldviews(in.Type) {
+		view = ""
+	}
+	tally := job.NewTally(all.Max) // of this file
+	defer func() { all.Merge(tally) }()
+	var sawView bool
+	var views []string
+	before := len(l.features)
+	p := presetFor(l.typ)
+	var sawIDProperty bool
+	var names []string // of the first feature's properties, for an error
+	var repaired []string
+	var lost job.LostProperties
+	named, guessed := false, "" // whether a region has a name, and the first column that may have names
+	var likely []string         // names of the regions, if none has one
+	src, err = readPolygons(ctx, in, p.objects, rep, "reading "+l.typ, func(f source.Feature, err error) error {
+		if err != nil {
+			return tally.Bad(err)
+		}
+		if vertices.n += int64(countVertices(f.Geometry)); !vertices.fits() {
+			l.features, l.claims, l.viewed = nil, nil, nil
+			return nil
+		}
+		c := newColumns(&f)
+		d := p.describe(c)
+		if d.refused == "" && build.EnclosesNothing(f.Geometry, in.LongEdges) {
+			d.refused = "it encloses nothing"
+		}
+		if d.refused != "" {
+			return tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: d.refused, Detail: d.name})
+		}
+		tally.Good()
+		lost.Add(in.Path, f.Line, d.lost)
+		var v viewed
+		if view != "" {
+			v = c.view(view)
+			sawView = sawView || v.known
+			if views == nil {
+				views = c.views()
+			}
+		}
+		if names == nil {
+			names = slices.Sorted(maps.Values(c.names))
+		}
+		if in.IDProperty != "" {
+			d = withIDProperty(d, c, in.IDProperty)
+			if _, ok := c.folded[strings.ToLower(in.IDProperty)]; ok {
+				sawIDProperty = true
+			}
+		}
+		if f.Repair != "" {
+			repaired = append(repaired, fmt.Sprintf("%s:%d %s: %s", in.Path, f.Line, d.name, f.Repair))
+		}
+		if named = named || d.name != ""; !named {
+			name, column := c.likelyName()
+			likely, guessed = append(likely, name), cmp.Or(guessed, column)
+		}
+		if d.fallback == "" {
+			d.fallback = d.name
+		}
+		l.claims = append(l.claims, d.claim)
+		l.viewed = append(l.viewed, v)
+		l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges})
+		return nil
+	})
+	lost.Note(rep)
+	if !named && guessed == "" && len(l.features) > before {
+		rep.Note(fmt.Sprintf("%s: no region has a name; the property that is one must be called name or alike, and the first region has %q", in.Path, names))
+	}
+	if !named && guessed != "" && vertices.fits() {
+		rep.Note(fmt.Sprintf("%s: has no property name; names are those of %s", in.Path, source.Excerpt(guessed)))
+		for i, name := range likely {
+			l.features[before+i].Name = name
+			l.claims[before+i].fallback = cmp.Or(l.claims[before+i].fallback, name)
+		}
+	}
+	job.NoteFew(rep, 5, in.Path+": and %d more repaired", repaired)
+	switch {
+	case err != nil:
+		return src, err
+	case !vertices.fits():
+		return src, nil
+	case len(l.features) == before:
+		err = fmt.Errorf("%s: no polygon in it can be used as a %s", in.Path, l.typ)
+		if tally.Err() != nil { // says why
+			err = fmt.Errorf("%w: %w", err, tally.Err())
+		}
+		return src, err
+	case tally.IsOther() && tally.Err() != nil:
+		return src, fmt.Errorf("%s: most of it is not made of polygons: %w", in.Path, tally.Err())
+	case in.IDProperty != "" && !sawIDProperty:
+		return src, fmt.Errorf("%s: no feature has the id property %q; the first has %q", in.Path, in.IDProperty, names)
+	case view != "" && len(views) == 0:
+		return src, fmt.Errorf("%s: has no columns FCLASS_…, which say how disputed areas are seen; use ne_10m_admin_0_countries of Natural Earth 5 or later, or leave out --worldview", in.Path)
+	case view != "" && !sawView:
+		return src, fmt.Errorf("%s: does not know how %s sees disputed areas; it knows %s", in.Path, strings.ToUpper(view), strings.Join(views, ", "))
+	}
+	for i := range src {
+		if view != "" {
+			src[i].Name += ", as seen by " + strings.ToUpper(view)
+		}
+	}
+	return src, nil
+}
+
+// finish gives the features their ids. The first of several that are one region
+// gives it its name, so those come last that are part of it by a worldview, and
+// of the others the largest comes first: Ashmore and Cartier Islands have
+// Australia's code in world-atlas. It tells which features of different names are one region.
+func (l *layer) finish() (out build.Layer, shared []string) {
+	if l.kept {
+		return build.Layer{Type: l.typ, Features: l.features}, nil
+	}
+	ids := assignIDs(l.typ, l.claims, func(i int) spot { return spotOf(l.features[i].Geometry) })
+	merged := l.merge(ids)
+	count := map[string]int{}
+	for i, id := range ids {
+		l.features[i].ID = id
+		count[id]++
+	}
+	area := func(f *build.Feature) float64 {
+		if count[f.ID] == 1 {
+			return 0
+		}
+		var sum float64
+		for _, p := range polygonsOf(f.Geometry) {
+			for i, r := range p {
+				a := math.Abs(planar.Area(f.LongEdges.Unroll(r)))
+				if i > 0 {
+					a = -a
+				}
+				sum += a
+			}
+		}
+		return sum
+	}
+	rank := func(i int) int {
+		if merged[i] {
+			return 1
+		}
+		return 0
+	}
+	areas := make([]float64, len(l.features))
+	order := make([]int, len(l.features))
+	for i := range l.features {
+		order[i], areas[i] = i, area(&l.features[i])
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(areas[b], areas[a]))
+	})
+	out = build.Layer{Type: l.typ, Features: make([]build.Feature, len(order))}
+	called := map[string]string{} // ids by their first name, until another is told
+	for to, from := range order {
+		f := &l.features[from]
+		out.Features[to] = *f
+		if first, ok := called[f.ID]; !ok {
+			called[f.ID] = f.Name
+		} else if first != "" && first != f.Name && !merged[from] {
+			shared = append(shared, fmt.Sprintf("%s %s (%s): %s has the same id and is a part of it", l.typ, f.ID, first, f.Name))
+			called[f.ID] = ""
+		}
+	}
+	l.features, l.claims, l.viewed = nil, nil, nil
+	return out, shared
+}
+
+func countVertices(g orb.Geometry) (n int) {
+	for _, p := range polygonsOf(g) {
+		for _, r := range p {
+			n += len(r)
+		}
+	}
+	return n
+}

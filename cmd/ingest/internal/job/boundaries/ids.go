@@ -1,0 +1,230 @@
+package boundaries
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/paulmach/orb"
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxID is the longest region id made, in bytes, before a suffix.
+const maxID = 80
+
+// candidate is a value that a region's id may be made of.
+type candidate struct {
+	value string // as in the source; empty when there is none
+	// shared says that features with this value are one region. A candidate
+	// that is not shared is good only if a single feature claims it.
+	shared bool
+}
+
+// claim is what one feature has to be named by: candidates in order of
+// preference, with the same meaning at the same index for all features of a
+// layer, and a text, usually its name, for when none is good.
+type claim struct {
+	candidates []candidate
+	fallback   string
+}
+
+// spot tells features apart that have no code and no name of their own, by
+// where they are: near is short and stays when a border is drawn more exactly,
+// exact differs whenever the geometry does.
+type spot struct{ near, exact string }
+
+// assignIDs gives every claim the id made of its first candidate that is good:
+// lower case and URL-safe, [a-z0-9-]. Claims with one id are one region. Those
+// with no good candidate get a slug of the name, or of the type, and where
+// several would have the same, of the name and the spot. An id does not depend
+// on the order of the claims, unless they are alike in everything.
+func assignIDs(typ string, claims []claim, spotOf func(i int) spot) []string {
+	ids := make([]string, len(claims))
+	taken := map[string]bool{}
+	levels := 0
+	for _, c := range claims {
+		levels = max(levels, len(c.candidates))
+	}
+	for level := range levels {
+		claimants := map[candidate][]int{}
+		values := map[string][]candidate{} // by the slug they make
+		for i, c := range claims {
+			if ids[i] != "" || level >= len(c.candidates) {
+				continue
+			}
+			v := c.candidates[level]
+			s := slug(v.value)
+			if s == "" {
+				continue
+			}
+			if len(claimants[v]) == 0 {
+				values[s] = append(values[s], v)
+			}
+			claimants[v] = append(claimants[v], i)
+		}
+		for _, s := range slices.Sorted(maps.Keys(values)) {
+			slices.SortFunc(values[s], func(a, b candidate) int { return strings.Compare(a.value, b.value) })
+			for _, v := range values[s] {
+				alone := len(values[s]) == 1 && !taken[s]
+				id := s
+				switch {
+				case !v.shared && (!alone || len(claimants[v]) > 1):
+					continue
+				case !alone:
+					id = unused(taken, s+"-"+hash(v.value))
+				}
+				taken[id] = true
+				for _, i := range claimants[v] {
+					ids[i] = id
+				}
+			}
+		}
+	}
+	assignNames(typ, claims, ids, taken, spotOf)
+	return ids
+}
+
+// assignNames gives ids to the claims that have none as yet.
+func assignNames(typ string, claims []claim, ids []string, taken map[string]bool, spotOf func(i int) spot) {
+	named := map[string][]int{} // by the slug of their fallback
+	for i, c := range claims {
+		if ids[i] == "" {
+			s := slug(c.fallback)
+			named[s] = append(named[s], i)
+		}
+	}
+	for _, s := range slices.Sorted(maps.Keys(named)) {
+		group := named[s]
+		base := s
+		if s == "" {
+			base = slug(typ)
+		}
+		if s != "" && len(group) == 1 && !taken[s] {
+			ids[group[0]], taken[s] = s, true
+			continue
+		}
+		spots := make(map[int]spot, len(group))
+		near := map[string]int{}
+		for _, i := range group {
+			spots[i] = spotOf(i)
+			near[spots[i].near]++
+		}
+		slices.SortStableFunc(group, func(a, b int) int { return strings.Compare(spots[a].exact, spots[b].exact) })
+		for _, i := range group {
+			id := base + "-" + spots[i].near
+			if near[spots[i].near] > 1 || taken[id] {
+				id += "-" + spots[i].exact
+			}
+			ids[i] = unused(taken, id)
+			taken[ids[i]] = true
+		}
+	}
+}
+
+// unused numbers an id that is taken.
+func unused(taken map[string]bool, base string) string {
+	id := base
+	for n := 2; taken[id]; n++ {
+		id = base + "-" + strconv.Itoa(n)
+	}
+	return id
+}
+
+func hash(text string) string {
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// spotOf is the geohash of the middle of a geometry, to about a kilometre, and
+// a hash of all its vertices in an order that does not depend on the file's.
+func spotOf(g orb.Geometry) spot {
+	box := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
+	var exact uint32
+	for _, p := range polygonsOf(g) {
+		for _, r := range p {
+			for _, pt := range r[:len(r)-1] {
+				if math.Abs(pt[0]) > 180 { // as others would write the same shape
+					pt[0] -= math.Copysign(360, pt[0])
+				}
+				box = box.Extend(pt)
+				h := fnv.New32a()
+				fmt.Fprintf(h, "%.6f %.6f", pt[0]+0, pt[1]+0) // no −0
+				exact += h.Sum32()
+			}
+		}
+	}
+	middle := box.Center()
+	return spot{geohash(middle[0], middle[1], 6), fmt.Sprintf("%08x", exact)}
+}
+
+// geohash is the usual code of a position: bits of longitude and latitude in
+// turn, five to a letter.
+func geohash(lon, lat float64, letters int) string {
+	const alphabet = "0123456789bcdefghjkmnpqrstuvwxyz"
+	x, y := [2]float64{-180, 180}, [2]float64{-90, 90}
+	code := make([]byte, letters)
+	for i := range code {
+		var bits byte
+		for bit := range 5 {
+			half, v := &x, lon
+			if (5*i+bit)%2 == 1 {
+				half, v = &y, lat
+			}
+			middle := (half[0] + half[1]) / 2
+			bits <<= 1
+			if v >= middle {
+				bits |= 1
+				half[0] = middle
+			} else {
+				half[1] = middle
+			}
+		}
+		code[i] = alphabet[bits]
+	}
+	return string(code)
+}
+
+// letters that Unicode does not decompose into a base and a mark.
+var plain = strings.NewReplacer(
+	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d",
+	"þ", "th", "ħ", "h", "ı", "i", "ŋ", "ng", "ə", "a", "'", "", "’", "", "ʼ", "", "ʻ", "", "‘", "",
+)
+
+// slug folds text to [a-z0-9-]: lower case, without accents, everything else a
+// hyphen, none at the ends or doubled. Text of other scripts gives "".
+func slug(text string) string {
+	var b strings.Builder
+	hyphen := false
+	for _, r := range plain.Replace(strings.ToLower(norm.NFKD.String(text))) {
+		switch {
+		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
+			if hyphen && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			hyphen = false
+			b.WriteRune(r)
+		case unicode.Is(unicode.Mn, r):
+		default:
+			hyphen = true
+		}
+		if b.Len() >= maxID {
+			break
+		}
+	}
+	return b.String()
+}
+
+// clean makes a text from a file fit to show: control characters, such as the
+// carriage return in Natural Earth's "Lake\rBaikal", and runs of white space
+// become one blank.
+func clean(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+}

@@ -1,0 +1,410 @@
+package boundaries
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/paulmach/orb"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/zonefinder"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/jsonscan"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+)
+
+// Beside its store a generation of boundaries keeps each layer as it was read,
+// after its regions were named, in TYPE.gz below this directory. Taking borders
+// back from tiles would round them a second time, and layers published again
+// beside them would no longer fit.
+//
+// Such a file is a line of JSON for the layer and then, for each feature, a
+// line of JSON and its geometry: the number of polygons, the number of rings of
+// each and of points of each ring as uvarints, and the points as two float64,
+// little-endian.
+const (
+	layersDir   = "layers"
+	layerSuffix = ".gz"
+	layerFormat = 2 // since properties may be lists and objects
+	// A line holds properties, which are bounded where they are read.
+	maxLayerLine = 16 << 20
+)
+
+type layerHead struct {
+	Format   int              `json:"format"`
+	Type     string           `json:"type"`
+	Features int              `json:"features"`
+	Sources  []dataset.Source `json:"sources"`
+}
+
+type layerFeature struct {
+	ID         string          `json:"id"`
+	Name       string          `json:"name,omitempty"`
+	Properties []layerProperty `json:"properties,omitempty"`
+	LongEdges  build.LongEdges `json:"long_edges,omitempty"`
+}
+
+type layerProperty struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Keep adds the layers of the published generation to those of a job that is
+// to replace some of them, or to add to them. Layers that are already published
+// come first, in the order they have there, whether kept or replaced: their
+// bytes in the store's keys stay.
+func Keep(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, error) {
+	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	if errors.Is(err, dataset.ErrNoGeneration) {
+		return based(inputs, 0), nil // nothing to keep
+	} else if err != nil {
+		return nil, err
+	}
+	var meta tiles.Meta
+	if err := json.Unmarshal(m.Meta, &meta); err != nil {
+		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, catalogue.Boundaries.Name, err)
+	}
+	g, err := c.OpenGeneration(ctx, catalogue.Boundaries.Name, m.Generation)
+	if err != nil {
+		return nil, err
+	}
+	dir := g.Dir
+	if err := g.Close(); err != nil {
+		return nil, err
+	}
+	var out []Input
+	for _, t := range meta.Types {
+		named := false
+		for _, in := range inputs {
+			if in.Type == t.Name {
+				out, named = append(out, in), true
+			}
+		}
+		if named {
+			continue
+		}
+		path := filepath.Join(dir, layersDir, t.Name+layerSuffix)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("generation %[1]d of %[2]s is of an earlier version and does not hold layer %[3]s as it was read; publish it once from its file: ingest boundaries --keep --layer %[3]s=FILE", m.Generation, catalogue.Boundaries.Name, t.Name)
+		} else if err != nil {
+			return nil, err
+		}
+		out = append(out, Input{Type: t.Name, Input: job.Input{Path: path}, kept: true})
+	}
+	for _, in := range inputs {
+		if !slices.ContainsFunc(meta.Types, func(t tiles.TypeMeta) bool { return t.Name == in.Type }) {
+			out = append(out, in)
+		}
+	}
+	return based(out, m.Generation), nil
+}
+
+// IngestZones publishes the zones in a release of timezone-boundary-builder as the
+// layer timezone, beside the layers that are published.
+func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
+	// The id property is what tells such a release from areas of one offset.
+	inputs, err := Keep(ctx, c, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	return Ingest(ctx, c, inputs, o)
+}
+
+// KeepZones puts the published layer timezone in the place of one of the inputs,
+// or of none, if its zones are those of [IngestZones]: a routine ingest of other
+// sources does not replace what a person has added.
+func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, error) {
+	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	if errors.Is(err, dataset.ErrNoGeneration) || err == nil && !hasZones(m.Sources) {
+		return inputs, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	published, err := Keep(ctx, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	isZones := func(in Input) bool { return in.Type == zonefinder.Layer }
+	i := slices.IndexFunc(published, isZones)
+	if i < 0 {
+		return inputs, nil
+	}
+	// The credit may be that of another layer.
+	head, err := readHead(published[i].Path)
+	if err != nil || !hasZones(head.Sources) {
+		return inputs, err
+	}
+	return append(based(slices.DeleteFunc(slices.Clone(inputs), isZones), *published[i].base), published[i]), nil
+}
+
+// readHead reads what a kept layer says of itself.
+func readHead(path string) (head layerHead, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return head, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err == nil {
+		err = readLine(bufio.NewReader(z), &head)
+	}
+	if err != nil {
+		return head, fmt.Errorf("%s: %w; the published generation is damaged: publish all layers anew", path, err)
+	}
+	return head, nil
+}
+
+func hasZones(sources []dataset.Source) bool {
+	return slices.ContainsFunc(sources, func(s dataset.Source) bool { return strings.HasPrefix(s.Name, job.ZoneBorders.Name) })
+}
+
+// noteGone says which published layers are not among the inputs. Their loss may
+// not be meant.
+func noteGone(ctx context.Context, c *dataset.Catalog, inputs []Input, rep job.Reporter) {
+	m, err := c.Current(ctx, catalogue.Boundaries.Name)
+	var meta tiles.Meta
+	if err != nil || json.Unmarshal(m.Meta, &meta) != nil {
+		return // nothing is published that could be read
+	}
+	var gone []string
+	for _, t := range meta.Types {
+		if !slices.ContainsFunc(inputs, func(in Input) bool { return in.Type == t.Name }) {
+			gone = append(gone, t.Name)
+		}
+	}
+	if len(gone) > 0 {
+		rep.Note(fmt.Sprintf("published layers that are not named, and will be gone: %s; ingest boundaries --keep carries them over, and ingest rollback %s brings generation %d back",
+			strings.Join(gone, ", "), catalogue.Boundaries.Name, m.Generation))
+	}
+}
+
+// based notes the generation that inputs were added to.
+func based(inputs []Input, generation uint64) []Input {
+	inputs = slices.Clone(inputs)
+	for i := range inputs {
+		inputs[i].base = &generation
+	}
+	return inputs
+}
+
+// stillPublished refuses to publish layers kept from a generation that is not
+// the published one any more: what another job added meanwhile would be lost.
+func stillPublished(ctx context.Context, c *dataset.Catalog, base *uint64) error {
+	if base == nil {
+		return nil
+	}
+	var now uint64
+	if m, err := c.Current(ctx, catalogue.Boundaries.Name); err == nil {
+		now = m.Generation
+	} else if !errors.Is(err, dataset.ErrNoGeneration) {
+		return err
+	}
+	if now != *base {
+		return fmt.Errorf("generation %d of %s was published meanwhile; run the command again to keep its layers too", now, catalogue.Boundaries.Name)
+	}
+	return nil
+}
+
+// writeLayer keeps a layer in the directory of a build.
+func writeLayer(dir string, l *build.Layer, sources []dataset.Source) (err error) {
+	dir = filepath.Join(dir, layersDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(dir, l.Type+layerSuffix))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	z, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(z, 64<<10)
+	lines := json.NewEncoder(w)
+	if err := lines.Encode(layerHead{layerFormat, l.Type, len(l.Features), sources}); err != nil {
+		return err
+	}
+	for i := range l.Features {
+		f := &l.Features[i]
+		head := layerFeature{ID: f.ID, Name: f.Name, LongEdges: f.LongEdges}
+		for _, p := range f.Properties {
+			value, err := json.Marshal(p.Value)
+			if err != nil {
+				return err
+			}
+			head.Properties = append(head.Properties, layerProperty{p.Name, value})
+		}
+		if err := lines.Encode(head); err != nil {
+			return err
+		}
+		if err := writePolygons(w, polygonsOf(f.Geometry)); err != nil {
+			return err
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+func writePolygons(w *bufio.Writer, polygons []orb.Polygon) error {
+	var b [2 * binary.MaxVarintLen64]byte
+	number := func(n int) { _, _ = w.Write(binary.AppendUvarint(b[:0], uint64(n))) }
+	number(len(polygons))
+	for _, p := range polygons {
+		number(len(p))
+		for _, r := range p {
+			number(len(r))
+			for _, pt := range r {
+				binary.LittleEndian.PutUint64(b[:], math.Float64bits(pt[0]))
+				binary.LittleEndian.PutUint64(b[8:], math.Float64bits(pt[1]))
+				if _, err := w.Write(b[:16]); err != nil {
+					return err // as were those before, which a buffered writer remembers
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// readKept reads a layer back into l.
+func (l *layer) readKept(ctx context.Context, in Input, vertices *vertexCount, rep job.Reporter) ([]dataset.Source, error) {
+	fail := func(err error) error {
+		return fmt.Errorf("%s: %w; the published generation is damaged: publish all layers anew", in.Path, err)
+	}
+	f, err := os.Open(in.Path)
+	if err != nil {
+		return nil, fmt.Errorf("%w; the generation has been pruned meanwhile: run the command again", err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, fail(err)
+	}
+	r := bufio.NewReaderSize(z, 64<<10)
+	var head layerHead
+	switch err := readLine(r, &head); {
+	case err != nil:
+		return nil, fail(err)
+	case head.Format > layerFormat:
+		return nil, fmt.Errorf("%s: kept by a newer version of this program; update it", in.Path)
+	case head.Type != in.Type:
+		return nil, fail(fmt.Errorf("holds layer %s", source.Excerpt(head.Type)))
+	}
+	// One scanner reads all values, because its buffer is large.
+	values := jsonscan.New(nil)
+	for i := range head.Features {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rep.Progress(job.Progress{Stage: "reading " + in.Type, Done: int64(i), Total: int64(head.Features), Unit: "records"})
+		var feature layerFeature
+		if err := readLine(r, &feature); err != nil {
+			return nil, fail(err)
+		}
+		polygons, err := readPolygonsBack(r, vertices)
+		if err != nil {
+			return nil, fail(err)
+		}
+		if !vertices.fits() {
+			l.features = nil
+			continue
+		}
+		out := build.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges}
+		for _, p := range feature.Properties {
+			values.Reset(bytes.NewReader(p.Value))
+			value, lost, err := values.Property()
+			if err != nil || lost != "" {
+				return nil, fail(cmp.Or(err, errors.New(lost)))
+			}
+			out.Properties = append(out.Properties, build.Property{Name: p.Name, Value: value})
+		}
+		l.features = append(l.features, out)
+	}
+	if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
+		return nil, fail(errors.New("more behind its end"))
+	}
+	l.kept = true
+	return head.Sources, nil
+}
+
+func readLine(r *bufio.Reader, v any) error {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+		if len(line) > maxLayerLine {
+			return fmt.Errorf("a line of more than %d bytes", maxLayerLine)
+		}
+	}
+	return json.Unmarshal(line, v)
+}
+
+// readPolygonsBack reads what writePolygons wrote. Slices grow with what is
+// there, so that a damaged number cannot ask for more memory than the file has.
+func readPolygonsBack(r *bufio.Reader, vertices *vertexCount) ([]orb.Polygon, error) {
+	var polygons []orb.Polygon
+	n, err := binary.ReadUvarint(r)
+	for ; err == nil && n > 0; n-- {
+		var rings uint64
+		var p orb.Polygon
+		for rings, err = binary.ReadUvarint(r); err == nil && rings > 0; rings-- {
+			var points uint64
+			if points, err = binary.ReadUvarint(r); err != nil {
+				break
+			}
+			ring := make(orb.Ring, 0, min(points, 1<<12))
+			for ; points > 0; points-- {
+				var b [16]byte
+				if _, err := io.ReadFull(r, b[:]); err != nil {
+					return nil, err
+				}
+				if vertices.n++; vertices.fits() {
+					ring = append(ring, orb.Point{
+						math.Float64frombits(binary.LittleEndian.Uint64(b[:])),
+						math.Float64frombits(binary.LittleEndian.Uint64(b[8:])),
+					})
+				}
+			}
+			p = append(p, ring)
+		}
+		polygons = append(polygons, p)
+	}
+	return polygons, err
+}
+
+// polygonsOf is what Join joined.
+func polygonsOf(g orb.Geometry) []orb.Polygon {
+	switch g := g.(type) {
+	case orb.Polygon:
+		return []orb.Polygon{g}
+	case orb.MultiPolygon:
+		return g
+	}
+	return nil
+}

@@ -1,0 +1,506 @@
+package boundaries
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/language"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/zonefinder"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/iso3166"
+	"quadrille/tiles/build"
+)
+
+// preset knows the columns of the layers that many people publish in the same
+// few ways: Natural Earth's GeoJSON and the npm packages world-atlas and
+// us-atlas. What it makes of a feature is its name, the codes its id may be
+// made of, and the properties of its record.
+type preset struct {
+	// objects are the names the layer has within a topology.
+	objects  []string
+	describe func(*columns) described
+}
+
+type described struct {
+	claim
+	name       string
+	properties []build.Property
+	lost       source.Lost
+	refused    string // why the feature cannot be one of its type; "" when it can
+}
+
+func (d *described) add(name string, value any) {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return
+		}
+	case nil:
+		return
+	}
+	d.properties = append(d.properties, build.Property{Name: name, Value: value})
+}
+
+// addNames adds the names that search finds besides the region's own: name_de and the
+// like, and other forms of the name.
+func (d *described) addNames(c *columns) {
+	for _, key := range slices.Sorted(maps.Keys(c.folded)) {
+		if lang := job.LanguageOf(key); lang != "" || key == "name_alt" || key == "abbrev" {
+			if name := c.text(key); name != d.name {
+				d.add(key, name)
+			}
+		}
+	}
+}
+
+// presetFor is the preset of a region type; types without one take whatever
+// properties the file has.
+func presetFor(typ string) preset {
+	switch typ {
+	case "country":
+		return preset{[]string{"country", "countries"}, country}
+	case "state":
+		return preset{[]string{"state", "states"}, state}
+	case "county":
+		return preset{[]string{"county", "counties"}, county}
+	case "lake":
+		return preset{[]string{"lake", "lakes"}, lake}
+	case "urban":
+		return preset{[]string{"urban", "urban_areas"}, urban}
+	case "continent":
+		return preset{[]string{"continent", "continents", "countries"}, continent}
+	case "timezone":
+		return preset{[]string{"timezone", "timezones", "time_zones"}, timezone}
+	}
+	return preset{[]string{typ, typ + "s"}, custom}
+}
+
+// columns are the properties of a feature, found whatever the case of their
+// names: Natural Earth writes NAME in one layer, name in the next, and both in
+// some.
+type columns struct {
+	id     string // of the feature itself
+	lost   source.Lost
+	folded map[string]any
+	names  map[string]string // folded name to the file's own
+}
+
+func newColumns(f *source.Feature) *columns {
+	c := &columns{id: f.ID, lost: f.Lost, folded: make(map[string]any, len(f.Properties)), names: make(map[string]string, len(f.Properties))}
+	for name, v := range f.Properties {
+		key := strings.ToLower(name)
+		// Of two names that differ only in case the first in byte order wins.
+		if other, ok := c.names[key]; ok && other < name {
+			continue
+		}
+		c.names[key], c.folded[key] = name, v
+	}
+	return c
+}
+
+// text is the first of the named columns that is known. Natural Earth writes
+// -99, -1 and -099 where it knows nothing.
+func (c *columns) text(names ...string) string {
+	for _, name := range names {
+		switch s := c.written(name); s {
+		case "", "-", "-1", "-99", "-099", "-9999":
+		default:
+			return s
+		}
+	}
+	return ""
+}
+
+// written is a column as text, whatever it says.
+func (c *columns) written(name string) string {
+	switch v := c.folded[name].(type) {
+	case string:
+		return clean(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case json.RawMessage:
+		if v[0] != '[' && v[0] != '{' { // a number
+			return string(v)
+		}
+	}
+	return ""
+}
+
+// named are the properties whose names say that they are names, in the languages of publishers:
+// GM_NAAM, reg_name, NAME_2. levelled are those of GADM, of which the last is the region's own.
+var (
+	named    = regexp.MustCompile(`^(?:.*[_ ])?(?:name|naam|nom|nombre|nome|navn|namn|nimi|nazwa|naziv|bezeichnung|gen)$`)
+	levelled = regexp.MustCompile(`^name_?[0-9]$`)
+)
+
+// likelyName is the text of the property that is a name by what it is called, and which that is.
+func (c *columns) likelyName() (text, column string) {
+	best := ""
+	for key := range c.folded {
+		level, word := levelled.MatchString(key), named.MatchString(key)
+		if _, is := c.folded[key].(string); !is || !level && !word || c.text(key) == "" {
+			continue
+		}
+		// The deepest level, or else the shortest, which has fewest words before it.
+		if last := levelled.MatchString(best); best == "" || level && (!last || key > best) || !level && !last && cmp.Or(cmp.Compare(len(key), len(best)), strings.Compare(key, best)) < 0 {
+			best = key
+		}
+	}
+	if best == "" {
+		return "", ""
+	}
+	return c.text(best), c.names[best]
+}
+
+// code is text in capitals if it matches.
+func (c *columns) code(re *regexp.Regexp, names ...string) string {
+	for _, name := range names {
+		if s := strings.ToUpper(c.text(name)); re.MatchString(s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// number is a column that is a known number, as int64 where it is whole; nil
+// when it is not.
+func (c *columns) number(name string) any {
+	var f float64
+	switch v := c.folded[name].(type) {
+	case int64:
+		f = float64(v)
+	case float64:
+		f = v
+	default:
+		return nil
+	}
+	switch {
+	case f == -99 || f == -1 || f == -9999:
+		return nil
+	case f == math.Trunc(f) && math.Abs(f) < 1<<53:
+		return int64(f)
+	}
+	return f
+}
+
+// count is number without the negative.
+func (c *columns) count(name string) any {
+	if n, ok := c.number(name).(int64); ok && n >= 0 {
+		return n
+	}
+	return nil
+}
+
+var (
+	alpha2    = regexp.MustCompile(`^[A-Z]{2}$`)
+	alpha3    = regexp.MustCompile(`^[A-Z]{3}$`)
+	numeric3  = regexp.MustCompile(`^[0-9]{1,3}$`)
+	iso31662  = regexp.MustCompile(`^[A-Z]{2}-[A-Z0-9]{1,3}$`)
+	fips2     = regexp.MustCompile(`^[0-9]{1,2}$`)
+	fips5     = regexp.MustCompile(`^[0-9]{4,5}$`)
+	usCounty  = regexp.MustCompile(`^US(?:A-)?([0-9]{5})$`)
+	ianaZone  = regexp.MustCompile(`^[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+)+$`)
+	wikidata  = regexp.MustCompile(`^Q[0-9]+$`)
+	zeroWidth = "00000"
+)
+
+// padded restores leading zeros a number has lost.
+func padded(s string, width int) string {
+	if len(s) >= width || s == "" {
+		return s
+	}
+	return zeroWidth[:width-len(s)] + s
+}
+
+// country understands Natural Earth's admin 0 and world-atlas, whose features
+// have ISO 3166-1 numeric ids and a name.
+func country(c *columns) (d described) {
+	d.name = c.text("name", "name_en", "name_long", "admin", "geounit", "sovereignt")
+	iso2 := c.code(alpha2, "iso_a2", "iso3166-1-alpha-2", "iso2", "country_code")
+	// ISO_A2_EH fills most of the gaps of ISO_A2, but gives dependencies the
+	// code of their sovereign too: Clipperton Island has France's. Then the
+	// three-letter code beside it is not the feature's own.
+	own := c.code(alpha2, "iso_a2_eh")
+	if eh, adm0 := c.code(alpha3, "iso_a3_eh"), c.code(alpha3, "adm0_a3"); eh != "" && adm0 != "" && eh != adm0 {
+		own = ""
+	}
+	region, byID := regionOf(c.id)
+	adm0 := c.code(alpha3, "adm0_a3", "iso_a3", "iso3166-1-alpha-3", "iso3")
+	d.candidates = []candidate{{value: iso2}, {value: own}, {value: byID, shared: true}, {value: adm0}}
+
+	if iso2 == "" {
+		iso2 = own
+	}
+	if iso2 == "" {
+		iso2 = byID
+	}
+	iso3 := c.code(alpha3, "iso_a3", "iso_a3_eh", "iso3166-1-alpha-3", "iso3")
+	iso1 := c.code(numeric3, "iso_n3", "iso_n3_eh")
+	if iso2 == "" {
+		iso3, iso1 = "", "" // codes of the sovereign
+	}
+	continent := c.text("continent")
+	if byID != "" {
+		if iso3 == "" && region.ISO3() != "ZZZ" {
+			iso3 = region.ISO3()
+		}
+		iso1 = strconv.Itoa(region.M49())
+		if continent == "" {
+			if known, ok := iso3166.Lookup(byID); ok {
+				continent = iso3166.ContinentName(known.Continent)
+			}
+		}
+	}
+	d.add("iso_a2", iso2)
+	d.add("iso_a3", iso3)
+	if iso1 != "" {
+		d.add("iso_n3", padded(iso1, 3))
+	}
+	d.add("continent", continent)
+	d.add("subregion", c.text("subregion"))
+	d.add("population", c.count("pop_est"))
+	d.add("population_year", c.count("pop_year"))
+	if long := c.text("name_long"); long != d.name {
+		d.add("name_long", long)
+	}
+	d.add("formal_name", c.text("formal_en"))
+	d.addNames(c)
+	if sovereign := c.text("sovereignt"); sovereign != d.name && sovereign != c.text("admin") {
+		d.add("sovereign", sovereign)
+	}
+	d.add("kind", c.text("type"))
+	d.add("wikidata", c.code(wikidata, "wikidataid"))
+	return d
+}
+
+// regionOf turns an ISO 3166-1 code of any of the three kinds into its region
+// and its two letters.
+func regionOf(id string) (language.Region, string) {
+	var r language.Region
+	var err error
+	if numeric3.MatchString(id) {
+		n, _ := strconv.Atoi(id)
+		r, err = language.EncodeM49(n)
+	} else if code := strings.ToUpper(id); alpha2.MatchString(code) || alpha3.MatchString(code) {
+		r, err = language.ParseRegion(code)
+	} else {
+		return r, ""
+	}
+	if s := r.String(); err == nil && r.IsCountry() && alpha2.MatchString(s) {
+		return r, s
+	}
+	return r, ""
+}
+
+// state understands Natural Earth's admin 1 and us-atlas, whose features have
+// FIPS 5-2 ids and a name.
+func state(c *columns) (d described) {
+	d.name = c.text("name", "name_en", "gn_name", "woe_name", "name_local")
+	iso := c.code(iso31662, "iso_3166_2")
+	adm1 := c.text("adm1_code")
+	var us usState
+	var byFIPS string
+	if code := c.code(fips2, "statefp", "state_fips", "fips", "geoid"); code != "" {
+		us, _ = stateByFIPS(padded(code, 2))
+	} else if fips2.MatchString(c.id) {
+		us, _ = stateByFIPS(padded(c.id, 2))
+	}
+	if us.fips != "" {
+		byFIPS = "US-" + us.postal
+	} else {
+		us, _ = stateByISO(iso)
+	}
+	d.candidates = []candidate{{value: iso}, {value: byFIPS, shared: true}, {value: adm1, shared: true}, {value: c.id, shared: true}}
+
+	if iso == "" {
+		iso = byFIPS
+	}
+	d.add("iso_3166_2", iso)
+	countryCode := c.code(alpha2, "iso_a2")
+	if countryCode == "" && us.fips != "" {
+		countryCode = "US"
+	}
+	d.add("country", countryCode)
+	d.add("country_name", c.text("admin"))
+	d.add("fips", us.fips)
+	d.add("adm1_code", adm1)
+	postal := c.text("postal")
+	if postal == "" {
+		postal = us.postal
+	}
+	d.add("postal", postal)
+	d.add("kind", c.text("type_en"))
+	d.add("region", c.text("region"))
+	if local := c.text("name_local"); local != d.name {
+		d.add("name_local", local)
+	}
+	d.addNames(c)
+	d.add("wikidata", c.code(wikidata, "wikidataid"))
+	return d
+}
+
+// county understands Natural Earth's admin 2, the Census Bureau's files and
+// us-atlas, all of which count by FIPS 6-4.
+func county(c *columns) (d described) {
+	d.name = c.text("name", "name_en", "namelsad")
+	code := c.code(fips5, "fips", "geoid")
+	if code == "" && fips5.MatchString(c.id) {
+		code = c.id
+	}
+	if code == "" {
+		if m := usCounty.FindStringSubmatch(c.code(usCounty, "adm2_code", "code_local")); m != nil {
+			code = m[1]
+		}
+	}
+	code = padded(code, 5)
+	d.candidates = []candidate{{value: code, shared: true}, {value: c.text("adm2_code"), shared: true}, {value: c.id, shared: true}}
+	d.add("fips", code)
+	iso := c.code(iso31662, "iso_3166_2")
+	countryCode := c.code(alpha2, "iso_a2")
+	if code != "" {
+		if us, ok := stateByFIPS(code[:2]); ok {
+			iso, countryCode = "US-"+us.postal, "US"
+			d.add("state", us.name)
+		}
+	}
+	d.add("iso_3166_2", iso)
+	d.add("country", countryCode)
+	return d
+}
+
+// continent makes one region of all countries of a continent, of the same files
+// as country.
+func continent(c *columns) (d described) {
+	d.name = c.text("continent")
+	if d.name == "" {
+		_, code := regionOf(c.id)
+		if code == "" {
+			code = c.code(alpha2, "iso_a2", "iso_a2_eh")
+		}
+		if known, ok := iso3166.Lookup(code); ok {
+			d.name = iso3166.ContinentName(known.Continent)
+		}
+	}
+	if d.name == "" {
+		d.name, d.refused = c.text("name", "admin"), "country whose continent is not known; use admin_0_countries of Natural Earth, which has a column CONTINENT"
+	}
+	d.candidates = []candidate{{value: d.name, shared: true}}
+	return d
+}
+
+func lake(c *columns) (d described) {
+	d.name = c.text("name", "name_en", "name_alt")
+	d.add("kind", c.text("featurecla"))
+	if alt := c.text("name_alt"); alt != d.name {
+		d.add("name_alt", alt)
+	}
+	d.add("dam", c.text("dam_name"))
+	d.add("scale_rank", c.count("scalerank"))
+	return d
+}
+
+func urban(c *columns) (d described) {
+	d.name = c.text("name", "name_conve")
+	d.add("area_km2", c.number("area_sqkm"))
+	d.add("scale_rank", c.count("scalerank"))
+	return d
+}
+
+// timezone understands Natural Earth's zones, which are areas of one UTC
+// offset with the name of one IANA zone in them at best, and the zones of
+// timezone-boundary-builder, which are called tzid. Areas without a name are
+// one region per offset.
+func timezone(c *columns) (d described) {
+	if id := c.text("tzid"); id != "" && !zonefinder.Known(id) {
+		d.name, d.refused = id, "time zone that this program does not know; if it is a new one, update the program"
+		return d
+	}
+	zone := c.text("tzid", "tz_name1st")
+	if !ianaZone.MatchString(zone) {
+		zone = ""
+	}
+	offset := c.text("time_zone", "utc_format")
+	d.name = zone
+	if d.name == "" {
+		d.name = offset
+	}
+	d.candidates = []candidate{
+		{value: zone, shared: true},
+		{value: strings.NewReplacer("+", "-plus-", "-", "-minus-", "−", "-minus-", "±", "-").Replace(offset), shared: true},
+	}
+	d.add("time_zone", zone)
+	d.add("utc_offset", offset)
+	d.add("offset_hours", c.number("zone"))
+	d.add("places", c.text("places"))
+	return d
+}
+
+// Bounds on the properties of a type without preset.
+const (
+	maxProperties   = 100
+	maxPropertyText = 4 << 10
+)
+
+// Why a property is lost.
+var (
+	tooManyProperties = fmt.Sprintf("there are more than %d", maxProperties)
+	tooLongProperty   = fmt.Sprintf("it is longer than %d bytes", maxPropertyText)
+)
+
+// custom keeps what the file has, under the file's own names, sorted.
+func custom(c *columns) (d described) {
+	d.name = c.text("name", "name_en", "title", "label")
+	d.candidates = []candidate{{value: clean(c.id), shared: true}}
+	d.lost = c.lost
+	keys := make([]string, 0, len(c.folded))
+	for key := range c.folded {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		name, v := clean(c.names[key]), c.folded[key]
+		if len(d.properties) == maxProperties {
+			d.lost.Add(name, tooManyProperties)
+			continue
+		}
+		switch key {
+		case "name":
+			continue
+		case "id", "type", "bbox", "geometry":
+			name = "source_" + name // the plain one says which region this is
+		}
+		long := 0
+		switch t := v.(type) {
+		case string:
+			t = clean(t)
+			v, long = t, len(t)
+		case json.RawMessage:
+			long = len(t)
+		}
+		if long > maxPropertyText {
+			d.lost.Add(name, tooLongProperty)
+			continue
+		}
+		d.add(name, v)
+	}
+	return d
+}
+
+// withIDProperty puts a property the user named before everything else an id
+// could be made of.
+func withIDProperty(d described, c *columns, property string) described {
+	value := c.text(strings.ToLower(property))
+	d.candidates = append([]candidate{{value: value, shared: true}}, d.candidates...)
+	return d
+}

@@ -1,0 +1,123 @@
+package boundaries
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A worldview is who a country's borders are seen by. Since version 5 Natural
+// Earth has, for some thirty governments XX and for ISO, two columns:
+//
+//	FCLASS_XX    what XX holds the area to be: "Admin-0 country", "Admin-0
+//	             dependency", "Unrecognized", "Admin-1 states provinces", …;
+//	             empty where XX has no opinion of its own
+//	ADM0_A3_XX   the code of the country XX counts the area to; ADM0_ISO for ISO
+//
+// An area becomes part of the country of ADM0_A3_XX, with that country's id,
+// name and record, when XX does not hold it to be a country or dependency and
+// the file has that country. Where FCLASS_XX is empty that of ISO decides: the
+// column says Barbados to be Uruguay's in Argentina's view, by a slip, and
+// Taiwan to be China's in Russia's, by intent. An area that is unrecognized and
+// counted to nobody else, such as Gibraltar in Spain's view, stays as it is:
+// the columns do not say whose it should be. Borders within an area, such as
+// those of Kashmir, are in other files of Natural Earth and are not moved.
+const (
+	classColumn = "fclass_"
+	ownerColumn = "adm0_a3_"
+)
+
+var viewCode = regexp.MustCompile(`^[a-z]{2,3}$`)
+
+// CheckWorldview says whether a view can be named so.
+func CheckWorldview(view string) error {
+	if !viewCode.MatchString(strings.ToLower(view)) {
+		return fmt.Errorf("%q is no worldview; give the two letters of a country, such as IN, or ISO", view)
+	}
+	return nil
+}
+
+// hasWorldviews is whether a type is of those with the columns.
+func hasWorldviews(typ string) bool { return typ == "country" }
+
+// viewed is what a view says of a feature.
+type viewed struct {
+	self  string // the feature's own code
+	owner string // of the country it is part of; "" when it stands for itself
+	known bool   // whether the columns are there
+}
+
+func (c *columns) view(view string) (v viewed) {
+	view = strings.ToLower(view)
+	owner := ownerColumn + view
+	if view == "iso" {
+		owner = "adm0_iso"
+	}
+	v.self = c.code(alpha3, "adm0_a3")
+	// Some files have columns for views that hold no codes.
+	if v.known = c.hasViews() && c.code(alpha3, owner) != ""; !v.known {
+		return v
+	}
+	class := c.text(classColumn + view)
+	if class == "" {
+		class = c.text(classColumn + "iso")
+	}
+	switch class {
+	case "", "Admin-0 country", "Admin-0 dependency":
+		return v
+	}
+	if code := c.code(alpha3, owner); code != v.self {
+		v.owner = code
+	}
+	return v
+}
+
+// hasViews reports whether a feature has what only version 5 of Natural Earth
+// has.
+func (c *columns) hasViews() bool { return c.names[classColumn+"iso"] != "" }
+
+// views are those a feature has codes for.
+func (c *columns) views() (views []string) {
+	if !c.hasViews() {
+		return nil
+	}
+	if c.code(alpha3, "adm0_iso") != "" {
+		views = append(views, "ISO")
+	}
+	for name := range c.names {
+		if view, ok := strings.CutPrefix(name, ownerColumn); ok && viewCode.MatchString(view) && c.code(alpha3, name) != "" {
+			views = append(views, strings.ToUpper(view))
+		}
+	}
+	slices.Sort(views)
+	return views
+}
+
+// merge gives the features that a view counts to others the ids of those. It
+// returns the features that were merged.
+func (l *layer) merge(ids []string) []bool {
+	merged := make([]bool, len(ids))
+	at := make(map[string]int, len(ids))
+	for i, v := range l.viewed {
+		if _, ok := at[v.self]; !ok && v.self != "" {
+			at[v.self] = i
+		}
+	}
+	for i := range l.viewed {
+		// An owner may itself be counted to another, but never in a circle.
+		const furthest = 8
+		to := i
+		for range furthest {
+			next, ok := at[l.viewed[to].owner]
+			if !ok {
+				break
+			}
+			to = next
+		}
+		if _, circle := at[l.viewed[to].owner]; to != i && !circle {
+			ids[i], merged[i] = ids[to], true
+		}
+	}
+	return merged
+}

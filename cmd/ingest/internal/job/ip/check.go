@@ -1,0 +1,100 @@
+package ip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/ipgeo"
+)
+
+// Change is how a new generation differs from the published one.
+type Change struct {
+	Published uint64 // the generation compared with
+	ipgeo.DiffStats
+}
+
+// Shares are the shares of the addresses, of one version of IP, that the old
+// or the new generation answers.
+type Shares struct{ Added, Removed, Changed float64 }
+
+// Total is the share of the addresses whose answer is another, or none.
+func (s Shares) Total() float64 { return s.Added + s.Removed + s.Changed }
+
+// Shares returns the shares of both versions of IP.
+func (c *Change) Shares() (v4, v6 Shares) {
+	v4.Added, v6.Added = c.Share(c.Added)
+	v4.Removed, v6.Removed = c.Share(c.Removed)
+	v4.Changed, v6.Changed = c.Share(c.Changed)
+	return v4, v6
+}
+
+// check returns a *ChangeError when more than the share most of the
+// addresses of a version changed. A version of IP that was not there before is
+// no change of it.
+func (c *Change) check(most float64) error {
+	v4, v6 := c.Shares()
+	old4 := c.Removed.IPv4 + c.Changed.IPv4 + c.Same.IPv4
+	old6 := c.Removed.IPv6 + c.Changed.IPv6 + c.Same.IPv6
+	switch {
+	case old4 > 0 && v4.Total() > most:
+		return &ChangeError{"IPv4", v4, most, c.Published}
+	case old6 > 0 && v6.Total() > most:
+		return &ChangeError{"IPv6", v6, most, c.Published}
+	}
+	return nil
+}
+
+// ChangeError refuses a generation that differs too much from the published
+// one.
+type ChangeError struct {
+	Version   string // "IPv4" or "IPv6"
+	Shares    Shares
+	Max       float64
+	Published uint64
+}
+
+func (e *ChangeError) Error() string {
+	return fmt.Sprintf("%s of the %s addresses would be answered otherwise than by generation %d (%s added, %s removed, %s changed), and --max-change allows %s; "+
+		"nothing is published; if the change is meant, run this again with a larger --max-change or without it",
+		percent(e.Shares.Total()), e.Version, e.Published, percent(e.Shares.Added), percent(e.Shares.Removed), percent(e.Shares.Changed), percent(e.Max))
+}
+
+// check compares a new table with the published one. With nothing published
+// there is nothing to compare.
+func check(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o Options) error {
+	rep := o.ReporterOrSilent()
+	old, g, err := job.OpenCurrent(ctx, c, catalogue.IPTable)
+	if errors.Is(err, ipgeo.ErrLayout) && o.MaxChange >= 1 {
+		rep.Note("the published ip has an older layout and cannot be compared with")
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the published ip cannot be compared with: %w; publish without --max-change first", err)
+	}
+	if g == nil {
+		rep.Note("no ip is published yet: there is nothing to compare with")
+		return nil
+	}
+	defer func() { _ = g.Close() }() // only read
+	stats, err := ipgeo.Diff(ctx, old, r, ipgeo.DiffOptions{Progress: job.StageOf(rep, "comparing with what is published", "rows")})
+	if err != nil {
+		return err
+	}
+	change := Change{Published: g.Manifest.Generation, DiffStats: stats}
+	if o.Compared != nil {
+		o.Compared(change)
+	}
+	return change.check(o.MaxChange)
+}
+
+// percent writes a share for messages: "0.31%".
+func percent(share float64) string {
+	if p := 100 * share; p == 0 || p >= 0.01 {
+		return fmt.Sprintf("%.3g%%", p)
+	}
+	return "under 0.01%"
+}

@@ -1,0 +1,197 @@
+package ip
+
+import (
+	"errors"
+	"hash/maphash"
+	"net/netip"
+	"reflect"
+
+	"quadrille/cmd/ingest/internal/iprecord"
+	"quadrille/internal/repeats"
+	"quadrille/ipgeo"
+)
+
+// conversion is what a raw record was turned into.
+type conversion struct {
+	record ipgeo.Prepared
+	err    error             // why it was refused, or errNothing
+	lost   *iprecord.Refusal // a field that the record is without; may be nil
+	blank  bool              // the record says that nothing is to be said
+}
+
+// size is about how many bytes v takes besides its slot.
+func (v *conversion) size() int64 {
+	size := int64(v.record.Size())
+	if v.lost != nil {
+		size += int64(refusalBytes + len(v.lost.Detail))
+	}
+	if v.err == nil {
+		return size
+	}
+	var refused *iprecord.Refusal
+	if errors.As(v.err, &refused) {
+		size += int64(refusalBytes + len(refused.Detail))
+	}
+	return size
+}
+
+// errNothing marks a record that says nothing, which is no fault.
+var errNothing = errors.New("the record says nothing")
+
+// ipRange is a range of a source with what its record was turned into.
+func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ipRange, error) {
+	r := ipRange{first: first, last: last, blank: v.blank, label: label, line: line}
+	if v.lost != nil {
+		r.lost = []error{badRecord(v.lost, label, line)}
+	}
+	if v.err == nil {
+		r.record = &v.record
+	} else if !errors.Is(v.err, errNothing) {
+		return r, badRecord(v.err, label, line)
+	}
+	return r, nil
+}
+
+// converter makes records of what sources hold.
+type converter struct {
+	fill   func(*ipgeo.Record) error // completes each record, on any goroutine; may be nil
+	memory int64                     // bytes for the conversions kept in case their raw records come again
+	feed   bool                      // of a geofeed, where a row without information says that its addresses have no place
+}
+
+// convert completes a record, or keeps the error that refused it.
+func (c *converter) convert(r *ipgeo.Record, err error) (v conversion, _ error) {
+	if err != nil {
+		var refused *iprecord.Refusal
+		var loss *iprecord.Loss
+		switch {
+		case errors.As(err, &refused):
+			return conversion{err: refused}, nil
+		case !errors.As(err, &loss):
+			return conversion{}, err
+		}
+		v.lost = &loss.Refusal
+	}
+	if reflect.ValueOf(r).Elem().IsZero() {
+		if c.feed {
+			v.record, v.blank = ipgeo.PrepareNothing(), true
+		} else {
+			v.err = errNothing
+		}
+		return v, nil
+	}
+	if c.fill != nil {
+		if err := c.fill(r); err != nil {
+			return conversion{}, err
+		}
+	}
+	if v.record, err = ipgeo.Prepare(r); err != nil {
+		v.err = &iprecord.Refusal{Reason: ipgeo.ReasonRecord, Detail: err.Error()}
+	}
+	return v, nil
+}
+
+func (c *converter) keeper() *keeper {
+	return &keeper{
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		slots: make([]kept, minKept),
+		most:  max(minKept, int(c.memory/2/keptBytes)), room: c.memory / 2,
+	}
+}
+
+// rawKey tells raw records apart: by their place in a file, or by two hashes
+// with separate seeds, 128 bits that nobody can aim at.
+type rawKey [2]uint64
+
+// keeper keeps conversions in case their raw records come again. It is a table
+// of pairs of slots: a new conversion takes the place of the older of its pair.
+// While hardly any record comes again, most are not looked for: a look into so
+// large a table costs as much as a quarter of a conversion. keep follows the find
+// that found nothing.
+type keeper struct {
+	again   repeats.Watch
+	looked  bool       // for the record at hand
+	passing conversion // of a record that is not kept
+
+	seeds [2]maphash.Seed
+	slots []kept // a power of two
+	taken int    // since the table grew
+	most  int    // slots
+	room  int64  // bytes of records and refusals
+	held  int64
+}
+
+type kept struct {
+	key rawKey // not zero
+	conversion
+}
+
+const (
+	minKept   = 1 << 10
+	keptBytes = 80 // of a slot
+
+	refusalBytes = 32 // of a refusal without its detail; its reason is a constant
+)
+
+// key is that of a raw record with this text.
+func (k *keeper) key(text []byte) rawKey {
+	return rawKey{maphash.Bytes(k.seeds[0], text), maphash.Bytes(k.seeds[1], text) | 1}
+}
+
+// pair returns the slots for a key, the newer one first.
+func (k *keeper) pair(key rawKey) *[2]kept {
+	const golden = 0x9E3779B97F4A7C15 // spreads offsets, which are near each other
+	pairs := uint64(len(k.slots) / 2)
+	i := key[0] * golden >> 32 & (pairs - 1)
+	return (*[2]kept)(k.slots[2*i : 2*i+2])
+}
+
+// find returns the conversion for a key, or nil. It is valid until the next
+// keep.
+func (k *keeper) find(key rawKey) *conversion {
+	if k.looked = k.again.Look(); !k.looked {
+		return nil
+	}
+	p := k.pair(key)
+	for i := range p {
+		if p[i].key == key {
+			k.again.Found()
+			return &p[i].conversion
+		}
+	}
+	return nil
+}
+
+// keep keeps a conversion until others take its place.
+func (k *keeper) keep(key rawKey, v conversion) *conversion {
+	if !k.looked {
+		k.passing = v
+		return &k.passing
+	}
+	if k.held > k.room {
+		clear(k.slots)
+		k.held = 0
+	}
+	if k.taken++; k.taken > len(k.slots)/2 && 2*len(k.slots) <= k.most {
+		old := k.slots
+		k.slots, k.taken = make([]kept, 2*len(old)), 0
+		for i := range old {
+			if old[i].key != (rawKey{}) {
+				k.pair(old[i].key)[1] = k.pair(old[i].key)[0]
+				k.pair(old[i].key)[0] = old[i]
+			}
+		}
+	}
+	p := k.pair(key)
+	k.held += v.size() - p[1].size()
+	p[1], p[0] = p[0], kept{key, v}
+	return &p[0].conversion
+}
+
+// used corrects the memory held after the build has seen a conversion, whose
+// record took so many bytes before: it may have taken them.
+func (k *keeper) used(v *conversion, before int) {
+	if v != &k.passing {
+		k.held += int64(v.record.Size() - before)
+	}
+}

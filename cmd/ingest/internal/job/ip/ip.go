@@ -1,0 +1,350 @@
+// Package ip publishes what databases and lists say of IP addresses.
+package ip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/iprecord"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/ipgeo"
+)
+
+// Input is a source of address ranges: a file of any kind that openSource
+// knows, or the folder of a GeoLite2 CSV set.
+type Input struct {
+	job.Input
+	// Columns of a list of ranges; nil when they are to be recognised.
+	Columns []ipcsv.Column
+}
+
+// Options are those of Ingest.
+type Options struct {
+	job.Options
+	// Derive fills subdivision, time zone and country of records that have
+	// coordinates from the boundaries and places that are published.
+	Derive bool
+	// KeepPrivate lets lists, which are no databases, locate private networks.
+	KeepPrivate bool
+	// Check compares what was built with what is published.
+	Check bool
+	// MaxChange, with Check, is the share of addresses, 0 to 1, whose answers
+	// may differ from the published ones; above it nothing is published and
+	// the error is a *ChangeError.
+	MaxChange float64
+	// Compared is told what Check found; may be nil.
+	Compared func(Change)
+}
+
+// costs are for each byte of the sources. Databases and lists of networks are
+// about as large for each range.
+var costs = job.Costs{Nanoseconds: 250, Memory: 8, Disk: 4}
+
+// maxSources is how many sources one data set may have: ranks are 16 bits.
+const maxSources = 1000
+
+// Ingest publishes the data set "ip" from sources of address ranges, IPv4 and
+// IPv6, each a rank of its own in the order given: of each field the first
+// source that has it answers, and within a source the narrowest range.
+//
+// A range that says nothing, such as one whose country is empty, "-", "--",
+// "None", "ZZ" or "XX" and that has no more, is left out, so that a wider range
+// or a later source may answer. In a geofeed it keeps the wider ranges of the feed
+// from answering. That is no fault of the source. Codes
+// that are not assigned are bad; AP and EU, which are not
+// countries, are kept, as package iso3166 explains.
+func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) (dataset.Manifest, error) {
+	if len(inputs) == 0 {
+		return dataset.Manifest{}, errors.New("no files; name at least one source of address ranges")
+	}
+	if len(inputs) > maxSources {
+		return dataset.Manifest{}, fmt.Errorf("%d sources are too many; name at most %d at once", len(inputs), maxSources)
+	}
+	rep := o.ReporterOrSilent()
+	var bytes int64
+	for _, in := range inputs {
+		bytes += job.UnpackedBytes(in.Path)
+	}
+	if err := o.Announce(c, costs.Of(bytes)); err != nil {
+		return dataset.Manifest{}, err
+	}
+	var fill *filler
+	if o.Derive {
+		var err error
+		if fill, err = openFiller(ctx, c); err != nil {
+			return dataset.Manifest{}, err
+		}
+		defer fill.zones.Close()
+	}
+	return job.Publish(ctx, c, catalogue.IP.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+		in, err := openRanges(ctx, inputs, o, fill, b.Dir())
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = in.close() }() // only read, and closed below when all went well
+		var keep func(uint16) bool
+		if o.KeepPrivate {
+			keep = func(i uint16) bool { _, list := in.sources[i].(*listSource); return list }
+		}
+		meta, stats, err := ipgeo.Build(ctx, b.Store(), in.ranges, ipgeo.BuildOptions{
+			KeepPrivate: keep,
+			Timestamp:   in.timestamp(),
+			Memory:      o.MemoryLimit() / 2, // the rest is the readers', the store's and garbage
+			TempDir:     filepath.Join(c.Dir(), catalogue.IP.Name),
+			Progress:    job.ProgressOf(rep, "ranges"),
+		})
+		in.tally.Report(rep)
+		if err != nil {
+			return nil, err
+		}
+		if err := in.tally.Err(); err != nil {
+			return nil, err
+		}
+		if meta.Rows4+meta.Rows6 == 0 {
+			return nil, errors.New("the sources say nothing of any public address; check that they are sources of address ranges")
+		}
+		in.notes(rep, stats, o.KeepPrivate)
+		if err := finish(ctx, c, b, meta, o); err != nil {
+			return nil, err
+		}
+		sources, err := in.describe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if fill != nil {
+			sources = append(sources, fill.credits()...)
+		}
+		// What was unpacked must not become part of the generation.
+		if err := in.close(); err != nil {
+			return nil, err
+		}
+		*m = dataset.Manifest{
+			Records: map[string]int64{"ipv4": meta.Rows4, "ipv6": meta.Rows6},
+			Bad:     in.tally.Counts(),
+			Sources: sources,
+		}
+		return meta, nil
+	})
+}
+
+// finish compares the new generation with the published one, if that is asked
+// for, and writes its index file.
+func finish(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ipgeo.Meta, o Options) error {
+	r, err := ipgeo.Open(ctx, b.Store(), meta)
+	if err != nil {
+		return err
+	}
+	if o.Check {
+		if err := check(ctx, c, r, o); err != nil {
+			return err
+		}
+	}
+	return index(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName), o)
+}
+
+// index writes the index file and checks that it answers as the table does.
+func index(ctx context.Context, r *ipgeo.Reader, path string, o Options) (err error) {
+	rep := o.ReporterOrSilent()
+	options := ipgeo.IndexOptions{
+		Memory:   o.MemoryLimit() / 8, // the rest is the store's, the file's and garbage
+		Progress: job.StageOf(rep, "writing the index", "ranges"),
+	}
+	if _, err := ipgeo.BuildIndex(ctx, r, path, options); err != nil {
+		return err
+	}
+	ix, err := ipgeo.OpenIndex(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ix.Close()) }()
+	if err := ipgeo.CheckIndex(ctx, r, ix, job.StageOf(rep, "checking the index", "ranges")); err != nil {
+		return fmt.Errorf("the index just written differs from its table: %w; this is a mistake of the program, please report it", err)
+	}
+	return nil
+}
+
+// rangeInputs are the sources of an IP job, opened at once: the age of the
+// newest must be known before the first row is written.
+type rangeInputs struct {
+	ctx     context.Context
+	sources []ipSource
+	fill    *filler
+	rep     job.Reporter
+	tally   *job.Tally
+	temp    string
+
+	size       int64 // of all files on disk
+	unassigned int64
+	blank      int64
+	records    []int64 // good ones, by source
+	memory     int64   // of the whole program
+	closed     bool
+}
+
+func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, dir string) (_ *rangeInputs, err error) {
+	in := &rangeInputs{ctx: ctx, rep: o.ReporterOrSilent(), tally: job.NewTally(o.MaxBad), fill: fill, records: make([]int64, len(inputs)), memory: o.MemoryLimit()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, in.close())
+		}
+	}()
+	in.tally.Floor = 1 // of a small list one row is more than any share
+	in.tally.Excuse = func(b *source.BadRecord) bool { return b.Reason == iprecord.ReasonRegion || b.Reason == reasonAgain }
+	if in.temp, err = os.MkdirTemp(dir, "unpacked-"); err != nil {
+		return nil, err
+	}
+	for _, i := range inputs {
+		s, err := openSource(i, in.temp, in.memory)
+		if err != nil {
+			return nil, err
+		}
+		in.sources = append(in.sources, s)
+		in.rep.Note(fmt.Sprintf("%s: %s", i.Path, s.kind()))
+		in.size += s.size()
+	}
+	return in, nil
+}
+
+// close closes the sources and removes what was unpacked.
+func (in *rangeInputs) close() (err error) {
+	if in.closed {
+		return nil
+	}
+	in.closed = true
+	for _, s := range in.sources {
+		err = errors.Join(err, s.close())
+	}
+	if in.temp != "" {
+		err = errors.Join(err, os.RemoveAll(in.temp))
+	}
+	return err
+}
+
+// timestamp is the cell timestamp of the generation.
+func (in *rangeInputs) timestamp() int64 {
+	sources := make([]dataset.Source, len(in.sources))
+	for i, s := range in.sources {
+		sources[i].Modified = s.modified()
+	}
+	return dataset.Timestamp(sources)
+}
+
+func (in *rangeInputs) describe(ctx context.Context) ([]dataset.Source, error) {
+	var all []dataset.Source
+	for i, s := range in.sources {
+		list, err := s.describe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list[0].Records = in.records[i]
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) {
+	if in.unassigned > 0 {
+		rep.Note(fmt.Sprintf("%d ranges say nothing of their addresses and were left out", in.unassigned))
+	}
+	if in.blank > 0 {
+		rep.Note(fmt.Sprintf("%d networks of geofeeds are not to be located: no wider network of their feed answers for them", in.blank))
+	}
+	for _, s := range in.sources {
+		if l, ok := s.(*listSource); ok && l.table.Systems > 0 {
+			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.Systems))
+		}
+	}
+	if stats.Overlaps > 0 {
+		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range", stats.Overlaps))
+	}
+	if stats.Reserved > 0 {
+		hint := ""
+		if !private && slices.ContainsFunc(in.sources, func(s ipSource) bool { _, list := s.(*listSource); return list }) {
+			hint = " (--keep-private keeps what lists say of private ones)"
+		}
+		rep.Note(fmt.Sprintf("%d ranges touch addresses that are reserved or carry IPv4 addresses; those were cut out%s", stats.Reserved, hint))
+	}
+	if in.fill != nil {
+		in.fill.note(rep)
+	}
+}
+
+// ranges yields the good ranges of all sources, and counts the others. Its
+// error is that of a source, or of too many bad records.
+func (in *rangeInputs) ranges(yield func(ipgeo.Range, error) bool) { job.Sequence(in.read)(yield) }
+
+func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
+	var before int64 // bytes of the sources already read
+	for i, s := range in.sources {
+		report := func() {
+			in.rep.Progress(job.Progress{Stage: "reading ranges", Done: before + s.done(), Total: in.size, Unit: "bytes"})
+		}
+		c := &converter{memory: in.memory / 8}
+		if in.fill != nil {
+			c.fill = func(r *ipgeo.Record) error { return in.fill.record(in.ctx, r) }
+		}
+		err := job.ReadRecords(in.ctx, s.ranges(c), in.tally, report, func(rec ipRange) error {
+			if err := in.check(&rec); err != nil {
+				return err
+			}
+			in.records[i]++
+			for _, lost := range rec.lost {
+				if err := in.tally.Bad(lost); err != nil {
+					return err
+				}
+			}
+			if rec.blank {
+				in.blank++
+			}
+			if rec.record == nil {
+				in.unassigned++
+				return nil
+			}
+			return take(ipgeo.Range{First: rec.first, Last: rec.last, Source: uint16(i), Prepared: rec.record})
+		})
+		if err != nil {
+			return err
+		}
+		if in.records[i] == 0 {
+			err := fmt.Errorf("%s: no range in it can be read; it was taken for a %s", s.path(), s.kind())
+			if bad := in.tally.Err(); bad != nil {
+				err = fmt.Errorf("%w: %w", err, bad)
+			} else if e := in.tally.Example(); e != nil {
+				err = fmt.Errorf("%w; the first that is bad: %w", err, e)
+			}
+			return err
+		}
+		before += s.size()
+	}
+	return in.tally.Err()
+}
+
+// check refuses what Build would, naming the place.
+func (in *rangeInputs) check(rec *ipRange) error {
+	r := ipgeo.Range{First: rec.first, Last: rec.last}
+	err := r.Check()
+	var bad *ipgeo.BadRangeError
+	if errors.As(err, &bad) {
+		return &source.BadRecord{Source: rec.label, Line: rec.line, Reason: bad.Reason, Detail: fmt.Sprintf("%s to %s", rec.first, rec.last)}
+	}
+	return err
+}
+
+// ipRange is one range of a source.
+type ipRange struct {
+	first, last netip.Addr
+	record      *ipgeo.Prepared // shared by ranges of equal raw records; nil when it says nothing
+	lost        []error         // a *source.BadRecord for each thing of a good range that has no effect
+	blank       bool            // its addresses are not to be located
+	label       string
+	line        int
+}

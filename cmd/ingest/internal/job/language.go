@@ -1,0 +1,24 @@
+package job
+
+import (
+	"regexp"
+	"strings"
+)
+
+// languageProperty is a property that holds a name in a language: name_de as Natural
+// Earth has it, name:de and name:zh-Hant as OpenStreetMap has it.
+var languageProperty = regexp.MustCompile(`^name(?:_([a-z]{2}|zht)|:([a-z]{2,3}(?:-[a-z0-9]{2,8})*))$`)
+
+// LanguageOf is the language of a property's name, in lower case, or "".
+func LanguageOf(property string) string {
+	switch m := languageProperty.FindStringSubmatch(strings.ToLower(property)); {
+	case m == nil:
+		return ""
+	case m[1] == "zht":
+		return "zh-hant"
+	case m[1] != "":
+		return m[1]
+	default:
+		return m[2]
+	}
+}

@@ -1,0 +1,79 @@
+package names
+
+import (
+	"math"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/geojson"
+	"github.com/paulmach/orb/planar"
+)
+
+// These say which parts of a country are its main part.
+const (
+	mainShare = 0.75 // of the area, at least: else there is no main part
+	largeArea = 0.25 // of the largest polygon: belongs to it wherever it lies
+	nearShare = 0.08 // of the largest polygon's extent: not farther than that
+	nearLeast = 2.0  // degrees
+	muchWider = 2    // times: what the bounds of everything must be
+)
+
+// mainBounds returns the bounds of the main part of a country, from its GeoJSON geometry:
+// the France that a map of France shows, without Réunion. Bounds that are not much larger
+// than that stay as they are, and so do those of countries of scattered islands.
+func mainBounds(geometry []byte, whole [4]float64) ([4]float64, error) {
+	if geometry == nil {
+		return whole, nil
+	}
+	g, err := geojson.UnmarshalGeometry(geometry)
+	if err != nil {
+		return whole, err
+	}
+	polygons, ok := g.Geometry().(orb.MultiPolygon)
+	if !ok {
+		return whole, nil
+	}
+	largest, total := 0, 0.0
+	areas := make([]float64, len(polygons))
+	for i, p := range polygons {
+		areas[i] = planar.Area(p) * math.Cos(p.Bound().Center()[1]*math.Pi/180)
+		if total += areas[i]; areas[i] > areas[largest] {
+			largest = i
+		}
+	}
+	if len(polygons) == 0 {
+		return whole, nil
+	}
+	first := polygons[largest].Bound()
+	reach := max(nearLeast, nearShare*max(first.Max[0]-first.Min[0], first.Max[1]-first.Min[1]))
+	sum, held := first, 0.0
+	for i, p := range polygons {
+		b := p.Bound()
+		// The other side of 180° may be close.
+		for _, turn := range []float64{-360, 360} {
+			moved := orb.Bound{Min: orb.Point{b.Min[0] + turn, b.Min[1]}, Max: orb.Point{b.Max[0] + turn, b.Max[1]}}
+			if apart(first, moved) < apart(first, b) {
+				b = moved
+			}
+		}
+		if areas[i] >= largeArea*areas[largest] || apart(first, b) <= reach {
+			sum, held = sum.Union(b), held+areas[i]
+		}
+	}
+	width := whole[2] - whole[0]
+	if width < 0 {
+		width += 360
+	}
+	if held < mainShare*total || width <= muchWider*(sum.Max[0]-sum.Min[0]) && whole[3]-whole[1] <= muchWider*(sum.Max[1]-sum.Min[1]) {
+		return whole, nil
+	}
+	return [4]float64{math.Remainder(sum.Min[0], 360), sum.Min[1], math.Remainder(sum.Max[0], 360), sum.Max[1]}, nil
+}
+
+// apart returns how far apart two boxes are, in degrees along the farther axis.
+func apart(a, b orb.Bound) float64 {
+	gap := 0.0
+	for axis := range 2 {
+		gap = max(gap, b.Min[axis]-a.Max[axis], a.Min[axis]-b.Max[axis])
+	}
+	return gap
+}

@@ -1,0 +1,566 @@
+// Package names publishes the index of names: of regions, airports, stations and points.
+package names
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/geojson"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/zonefinder"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/names"
+	"quadrille/places/points"
+	"quadrille/places/search"
+	"quadrille/places/stations"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Ingest publishes what searches find besides places: the regions of every published
+// layer with their parents and people, the airports, time zones and weather stations, and
+// the points of collections that are to be searched. Nothing is read but what is
+// published.
+func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Manifest, error) {
+	rep := o.ReporterOrSilent()
+	n := &namer{
+		ctx: ctx, rep: rep, people: map[regionID]uint64{}, drawn: map[string]map[string]uint64{}, rows: map[string]map[string]int{},
+		seats: map[string]seat{}, countries: map[string]names.Parent{}, shown: map[string]bool{}, divided: map[string]bool{},
+	}
+	defer n.close()
+	if err := n.open(c); err != nil {
+		return dataset.Manifest{}, err
+	}
+	if err := n.countPeople(); err != nil {
+		return dataset.Manifest{}, err
+	}
+	return job.Publish(ctx, c, catalogue.NameIndex.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+		meta, err := names.Build(ctx, b.Store(), job.Sequence(n.read), names.Options{
+			TempDir: filepath.Join(c.Dir(), catalogue.NameIndex.Name), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), Drawn: n.drawnIn(), Divisions: n.divisions(),
+			Progress: func(stage string, done, total int64) {
+				rep.Progress(job.Progress{Stage: "names: " + stage, Done: done, Total: total, Unit: "records"})
+			},
+		})
+		if err != nil {
+			return nil, err
+		}
+		*m = dataset.Manifest{Sources: n.sources, Records: map[string]int64{"names": meta.Search.Names}}
+		for kind, count := range meta.Features {
+			m.Records[string(kind)+"s"] = count
+		}
+		return meta, nil
+	})
+}
+
+// ErrNoNames is matched when nothing is published that has names besides places.
+var ErrNoNames = errors.New("nothing is published that has names besides places: ingest boundaries or airports first")
+
+// regionID names a region of a layer.
+type regionID struct{ typ, id string }
+
+// namer reads what is published and makes features of it.
+type namer struct {
+	ctx context.Context
+	rep job.Reporter
+
+	regions  *tiles.Reader // nil without boundaries
+	layers   []tiles.TypeMeta
+	places   *places.Finder   // nil without places
+	airports *airports.Finder // nil without airports
+	stations *stations.Finder // nil without stations
+	points   []*points.Collection
+	zones    bool // whether there is a layer of time zones
+	opened   []*dataset.Generation
+	sources  []dataset.Source
+	newest   time.Time
+
+	people map[regionID]uint64
+	// drawn are the people of places that are drawn in another country than that of their row,
+	// by the code of the row and that of the map.
+	drawn map[string]map[string]uint64
+	// rows are how many places of each state have a first-level code, by the state's id.
+	rows      map[string]map[string]int
+	seats     map[string]seat         // of first-level divisions, by their codes
+	countries map[string]names.Parent // that were read, by code
+	divided   map[string]bool         // countries of which a layer has divisions
+	shown     map[string]bool         // countries that have a region
+}
+
+func (n *namer) open(c *dataset.Catalog) (err error) {
+	if n.regions, err = published(n, c, catalogue.Boundaries); err != nil {
+		return err
+	}
+	if n.regions != nil {
+		types := n.regions.Types()
+		n.layers = coarsestFirst(types)
+		n.zones = len(n.layers) < len(types)
+	}
+	if n.places, err = published(n, c, catalogue.Places); err != nil {
+		return err
+	}
+	if n.airports, err = published(n, c, catalogue.Airports); err != nil {
+		return err
+	}
+	if n.stations, err = published(n, c, catalogue.Stations); err != nil {
+		return err
+	}
+	if err = n.openPoints(c); err != nil {
+		return err
+	}
+	if n.regions == nil && n.airports == nil && n.stations == nil && n.points == nil && (n.places == nil || len(n.places.Divisions()) == 0) {
+		return ErrNoNames
+	}
+	return nil
+}
+
+// published opens what is published of a data set, nil if nothing is.
+func published[R any](n *namer, c *dataset.Catalog, d catalogue.Of[R]) (R, error) {
+	r, g, err := job.OpenCurrent(n.ctx, c, d)
+	if g != nil {
+		n.use(g)
+	}
+	return r, err
+}
+
+// use keeps a generation open until close, and credits its sources.
+func (n *namer) use(g *dataset.Generation) {
+	n.opened = append(n.opened, g)
+	for _, src := range g.Manifest.Sources {
+		credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
+		if !slices.Contains(n.sources, credit) {
+			n.sources = append(n.sources, credit)
+		}
+	}
+	if built := g.Manifest.Built; built.After(n.newest) {
+		n.newest = built
+	}
+}
+
+func (n *namer) close() {
+	for _, g := range n.opened {
+		_ = g.Close() // only read
+	}
+}
+
+// coarsestFirst orders layers by how large their regions are, without those that are no
+// divisions of land for people.
+func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
+	var list []tiles.TypeMeta
+	for _, t := range types {
+		if t.Name != zonefinder.Layer {
+			list = append(list, t)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b tiles.TypeMeta) int {
+		return cmp.Or(cmp.Compare(layerRank(a.Name), layerRank(b.Name)), cmp.Compare(b.MeanExtent(), a.MeanExtent()))
+	})
+	return list
+}
+
+// layerRank puts countries before all layers, though another one may have larger regions.
+func layerRank(name string) int {
+	if name == countryType {
+		return 0
+	}
+	return 1
+}
+
+// Layers whose names say what they are.
+const (
+	countryType = "country"
+	stateType   = "state"
+	countyType  = "county"
+)
+
+// countPeople counts the people of the places in each region and first-level division.
+func (n *namer) countPeople() error {
+	if n.places == nil {
+		return nil
+	}
+	types := n.all()
+	q := places.WithinQuery{Box: quadkey.World, Classes: []string{"P"}, MinPopulation: 500, Limit: places.MaxLimit}
+	var hits []places.Hit
+	var done int64
+	for {
+		var err error
+		if hits, q.Cursor, err = n.places.Within(n.ctx, q, hits); err != nil {
+			return err
+		}
+		for i := range hits {
+			h := &hits[i]
+			if h.Code == "PPLX" {
+				continue // its people are those of the town that it is part of
+			}
+			n.countDivision(h)
+			if n.regions == nil {
+				continue
+			}
+			at, err := n.regions.At(n.ctx, h.Lat, h.Lon, types...)
+			if err != nil {
+				return err
+			}
+			for _, r := range at {
+				n.people[regionID{r.Type, r.ID}] += uint64(h.Population)
+				if r.Type == stateType && h.Country != "" && h.Admin1 != "" {
+					if n.rows[r.ID] == nil {
+						n.rows[r.ID] = map[string]int{}
+					}
+					n.rows[r.ID][h.Country+"."+h.Admin1]++
+				}
+			}
+			if err := n.noteDrawn(h, at); err != nil {
+				return err
+			}
+		}
+		done += int64(len(hits))
+		n.rep.Progress(job.Progress{Stage: "counting people of regions", Done: done, Unit: "places"})
+		if q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+// coarseDegrees is how far a border may be drawn from where it is.
+const coarseDegrees = 0.05
+
+// noteDrawn notes in what other country than that of its row a place is drawn, unless the border
+// is so near that it may just be coarse.
+func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
+	i := slices.IndexFunc(at, func(r tiles.Region) bool { return r.Type == countryType })
+	if i < 0 || len(at[i].ID) != 2 || h.Country == "" || strings.EqualFold(at[i].ID, h.Country) {
+		return nil
+	}
+	box := quadkey.Box{West: max(h.Lon-coarseDegrees, -180), South: max(h.Lat-coarseDegrees, -90), East: min(h.Lon+coarseDegrees, 180), North: min(h.Lat+coarseDegrees, 90)}
+	near, _, err := n.regions.Within(n.ctx, tiles.WithinQuery{Box: box, Types: []string{countryType}})
+	if err != nil || slices.ContainsFunc(near, func(o tiles.Overlap) bool { return strings.EqualFold(o.ID, h.Country) }) {
+		return err
+	}
+	if n.drawn[h.Country] == nil {
+		n.drawn[h.Country] = map[string]uint64{}
+	}
+	n.drawn[h.Country][strings.ToUpper(at[i].ID)] += uint64(h.Population)
+	return nil
+}
+
+// drawnIn is what names.Meta has: each code in the one country of the map that most of its
+// people are drawn in.
+func (n *namer) drawnIn() map[string][]string {
+	in := map[string][]string{}
+	for _, code := range slices.Sorted(maps.Keys(n.drawn)) {
+		of := n.drawn[code]
+		country := slices.MaxFunc(slices.Sorted(maps.Keys(of)), func(a, b string) int { return cmp.Compare(of[a], of[b]) })
+		in[country] = append(in[country], code)
+	}
+	return in
+}
+
+// divisions is what names.Meta has: of each state the code that four fifths of its places have.
+func (n *namer) divisions() map[string]string {
+	codes := map[string]string{}
+	for state, of := range n.rows {
+		all := 0
+		for _, count := range of {
+			all += count
+		}
+		for code, count := range of {
+			if count*5 >= all*4 {
+				codes[state] = code
+			}
+		}
+	}
+	return codes
+}
+
+// maxNameBytes is the longest name that is searched.
+const maxNameBytes = 1000
+
+// read yields the features.
+func (n *namer) read(keep func(names.Feature) error) error {
+	take := func(f names.Feature) error {
+		n.note(&f)
+		f.Names = slices.DeleteFunc(f.Names, func(o search.Name) bool { return len(o.Text) > maxNameBytes })
+		if len(f.Name) > maxNameBytes {
+			n.rep.Note(fmt.Sprintf("%s %s %s is not searched: its name has %d bytes, and at most %d are", f.Kind, f.Type, f.ID, len(f.Name), maxNameBytes))
+			return nil
+		}
+		return keep(f)
+	}
+	for level, t := range n.layers {
+		if err := n.readLayer(level, t.Name, take); err != nil {
+			return err
+		}
+	}
+	for _, read := range []func(func(names.Feature) error) error{n.readCountries, n.readDivisions, n.readAirports, n.readZones, n.readStations, n.readPoints} {
+		if err := read(take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// regionRecord is what names take from the record of a region.
+type regionRecord struct {
+	Name    string     `json:"name"`
+	Bounds  [4]float64 `json:"bbox"`
+	ISOA2   code       `json:"iso_a2"`
+	ISOA3   code       `json:"iso_a3"`
+	ISO3166 code       `json:"iso_3166_2"`
+	Postal  code       `json:"postal"`
+	Country code       `json:"country"`
+	// What layers of one's own may have, by the names in use.
+	Population count `json:"population"`
+	PopEst     count `json:"pop_est"`
+}
+
+// code is a member that is a text, "" for anything else: in a layer of one's own it may be
+// anything.
+type code string
+
+func (c *code) UnmarshalJSON(value []byte) error {
+	if value[0] != '"' {
+		*c = ""
+		return nil
+	}
+	return json.Unmarshal(value, (*string)(c))
+}
+
+// count is a member that is a whole number, or a text that is one, and 0 for anything else.
+type count uint64
+
+func (c *count) UnmarshalJSON(value []byte) error {
+	number, err := strconv.ParseFloat(strings.Trim(string(value), `"`), 64)
+	if *c = 0; err == nil && number >= 1 && number < 1<<53 && number == math.Trunc(number) {
+		*c = count(number)
+	}
+	return nil
+}
+
+func (n *namer) readLayer(level int, typ string, take func(names.Feature) error) error {
+	return n.regions.EachRegion(n.ctx, typ, "", true, func(id string, record, geometry []byte) error {
+		var r regionRecord
+		if err := json.Unmarshal(record, &r); err != nil {
+			return fmt.Errorf("the record of %s %s: %w", typ, id, err)
+		}
+		if r.Name == "" {
+			return nil
+		}
+		f := names.Feature{
+			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: r.Bounds, Level: level,
+			People: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)), Country: string(cmp.Or(r.ISOA2, r.Country)),
+		}
+		if len(f.Country) != 2 {
+			f.Country = ""
+		}
+		if f.Country == "" && typ == countryType && r.Name == "Kosovo" {
+			f.Country = "XK" // which is in use, though ISO has not assigned it
+		}
+		if typ == countryType && f.Country != "" && n.places != nil {
+			is, err := n.places.Country(n.ctx, f.Country)
+			if err != nil && !errors.Is(err, places.ErrNoCode) {
+				return err
+			}
+			if is.Population > 0 {
+				f.Population = uint64(is.Population)
+			}
+		}
+		if f.Title = countyTitle(typ, id, &r); f.Title != "" {
+			f.Names = append(f.Names, search.Name{Text: f.Title})
+		}
+		var err error
+		if f.Lon, f.Lat, err = pointOf(geometry, r.Bounds); err != nil {
+			return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
+		}
+		if typ == countryType {
+			if f.Bounds, err = mainBounds(geometry, r.Bounds); err != nil {
+				return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
+			}
+		}
+		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level], f.Country); err != nil {
+			return err
+		}
+		// Codes of what is around a region are not its own.
+		if slices.Contains(n.all()[:level], countryType) {
+			r.ISOA2 = ""
+		}
+		if slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return strings.EqualFold(p.ID, string(r.ISO3166)) }) {
+			r.ISO3166 = ""
+		}
+		f.Code = string(cmp.Or(r.ISO3166, r.ISOA2))
+		addCodes(&f, string(r.ISOA2), string(r.ISOA3), string(r.ISO3166), string(r.Postal))
+		if err := n.otherNames(&f, record); err != nil {
+			return err
+		}
+		if typ == stateType {
+			addISONames(&f)
+		}
+		n.shown[f.Country] = n.shown[f.Country] || typ == countryType
+		return take(f)
+	})
+}
+
+// all are the layers, the coarsest first.
+func (n *namer) all() []string {
+	layers := make([]string, len(n.layers))
+	for i, t := range n.layers {
+		layers[i] = t.Name
+	}
+	return layers
+}
+
+// parents returns the regions of layers at a point, the smallest first. Of those of one layer,
+// which are not in each other, it is the smallest, or the country with a code.
+func (n *namer) parents(lat, lon float64, layers []string, country string) (list []names.Parent, err error) {
+	if n.regions == nil || len(layers) == 0 {
+		return nil, nil
+	}
+	at, err := n.regions.At(n.ctx, lat, lon, layers...)
+	if err != nil {
+		return nil, err
+	}
+	for _, layer := range slices.Backward(layers) {
+		best := -1
+		for i := range at {
+			if r := &at[i]; r.Type == layer && (best < 0 || layer == countryType && strings.EqualFold(r.ID, country)) {
+				best = i
+			}
+		}
+		if best >= 0 {
+			r := &at[best]
+			list = append(list, names.Parent{Type: r.Type, ID: r.ID, Name: r.Name})
+		}
+	}
+	return list, nil
+}
+
+// addCodes adds the codes that a feature has, each once.
+func addCodes(f *names.Feature, codes ...string) {
+	for _, code := range codes {
+		name := search.Name{Text: code, Lang: search.Code}
+		if code != "" && !slices.Contains(f.Names, name) {
+			f.Names = append(f.Names, name)
+		}
+	}
+}
+
+// airportRecord is what names take from an airport in a list.
+type airportRecord struct {
+	Type  string `json:"type"`
+	Ident string `json:"ident"`
+	IATA  string `json:"iata"`
+	ICAO  string `json:"icao"`
+	Local string `json:"local"`
+	City  string `json:"municipality"`
+}
+
+func (n *namer) readAirports(take func(names.Feature) error) error {
+	if n.airports == nil {
+		return nil
+	}
+	q := airports.WithinQuery{Box: quadkey.World, Limit: places.MaxLimit, Filter: airports.Filter{Closed: true}}
+	var hits []places.Hit
+	for {
+		var err error
+		if hits, q.Cursor, err = n.airports.Within(n.ctx, q, hits); err != nil {
+			return err
+		}
+		for i := range hits {
+			h := &hits[i]
+			var r airportRecord
+			if err := json.Unmarshal(slices.Concat([]byte{'{'}, h.JSON, []byte{'}'}), &r); err != nil {
+				return fmt.Errorf("the airport %d: %w", h.ID, err)
+			}
+			code := cmp.Or(r.IATA, r.ICAO, r.Ident)
+			f := names.Feature{
+				Kind: names.Airport, Type: r.Type, ID: cmp.Or(r.Ident, code), Name: h.Name, Country: h.Country, Code: code, Lat: h.Lat, Lon: h.Lon,
+			}
+			addCodes(&f, r.IATA, r.ICAO, r.Ident, r.Local)
+			f.Names = append(f.Names, airportNames(h.Name, r.City, r.IATA)...)
+			if err := n.addRecord(&f, h.ID, &r); err != nil {
+				return err
+			}
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
+				return err
+			}
+			if err := take(f); err != nil {
+				return err
+			}
+		}
+		if q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+// pointOf returns a point inside a region, from its GeoJSON geometry. Of one that encloses
+// nothing it is the middle of the bounds.
+func pointOf(geometry []byte, bounds [4]float64) (lon, lat float64, err error) {
+	if geometry == nil {
+		return (bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2, nil
+	}
+	g, err := geojson.UnmarshalGeometry(geometry)
+	if err != nil {
+		return 0, 0, err
+	}
+	lon, lat = pointInside(g.Geometry())
+	return lon, lat, nil
+}
+
+// pointInside returns a point inside a Polygon or MultiPolygon: the middle of the widest
+// stretch of a parallel halfway up its largest polygon.
+func pointInside(g orb.Geometry) (lon, lat float64) {
+	var largest orb.Polygon
+	size := -1.0
+	consider := func(p orb.Polygon) {
+		if len(p) == 0 {
+			return
+		}
+		if b := p[0].Bound(); (b.Max[0]-b.Min[0])*(b.Max[1]-b.Min[1]) > size {
+			largest, size = p, (b.Max[0]-b.Min[0])*(b.Max[1]-b.Min[1])
+		}
+	}
+	switch g := g.(type) {
+	case orb.Polygon:
+		consider(g)
+	case orb.MultiPolygon:
+		for _, p := range g {
+			consider(p)
+		}
+	}
+	if largest == nil {
+		return 0, 0
+	}
+	b := largest[0].Bound()
+	lat = (b.Min[1] + b.Max[1]) / 2
+	var crossings []float64
+	for _, ring := range largest {
+		for i := 1; i < len(ring); i++ {
+			a, c := ring[i-1], ring[i]
+			if (a[1] > lat) != (c[1] > lat) {
+				crossings = append(crossings, a[0]+(lat-a[1])/(c[1]-a[1])*(c[0]-a[0]))
+			}
+		}
+	}
+	slices.Sort(crossings)
+	lon, widest := (b.Min[0]+b.Max[0])/2, -1.0
+	for i := 0; i+1 < len(crossings); i += 2 {
+		if width := crossings[i+1] - crossings[i]; width > widest {
+			lon, widest = (crossings[i]+crossings[i+1])/2, width
+		}
+	}
+	return lon, lat
+}

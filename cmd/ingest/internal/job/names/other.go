@@ -1,0 +1,283 @@
+package names
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/zonefinder"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/names"
+	"quadrille/places/points"
+	"quadrille/places/search"
+	"quadrille/places/stations"
+	"quadrille/quadkey"
+)
+
+// openPoints opens the published collections that are to be searched.
+func (n *namer) openPoints(c *dataset.Catalog) error {
+	published, err := c.Datasets(n.ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range published {
+		collection, isPoints := strings.CutPrefix(name, catalogue.PointsPrefix)
+		if _, known := catalogue.Find(name); !known || !isPoints {
+			continue
+		}
+		of, g, err := job.OpenCurrent(n.ctx, c, catalogue.Points(collection))
+		switch {
+		case err != nil:
+			return err
+		case g == nil:
+		case of.Meta().Search:
+			n.use(g)
+			n.points = append(n.points, of)
+		default:
+			if err := g.Close(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Searched reports whether a published collection is to be in the index of names, or the
+// index has points, which may be those that it had before.
+func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
+	of, g, err := job.OpenCurrent(ctx, c, catalogue.Points(strings.TrimPrefix(collection, catalogue.PointsPrefix)))
+	if err != nil || g == nil {
+		return false, err
+	}
+	if err := g.Close(); err != nil || of.Meta().Search {
+		return of.Meta().Search, err
+	}
+	if _, g, err = job.OpenCurrent(ctx, c, catalogue.NameIndex); err != nil || g == nil {
+		return false, err
+	}
+	var index names.Meta
+	err = json.Unmarshal(g.Manifest.Meta, &index)
+	return index.Features[names.Point] > 0, errors.Join(err, g.Close())
+}
+
+// readZones yields the time zones that have borders.
+func (n *namer) readZones(take func(names.Feature) error) error {
+	if !n.zones {
+		return nil
+	}
+	return n.regions.EachRegion(n.ctx, zonefinder.Layer, "", true, func(id string, record, geometry []byte) error {
+		var r regionRecord
+		if err := json.Unmarshal(record, &r); err != nil {
+			return fmt.Errorf("the record of %s %s: %w", zonefinder.Layer, id, err)
+		}
+		lon, lat, err := pointOf(geometry, r.Bounds)
+		if err != nil {
+			return fmt.Errorf("the geometry of %s %s: %w", zonefinder.Layer, id, err)
+		}
+		f := names.Feature{Kind: names.Zone, Type: zonefinder.Layer, ID: id, Name: cmp.Or(r.Name, id), Bounds: r.Bounds, Lat: lat, Lon: lon}
+		// People know the city of a zone and not the name of the zone.
+		if i := strings.LastIndexByte(f.Name, '/'); i >= 0 {
+			f.Names = append(f.Names, search.Name{Text: strings.ReplaceAll(f.Name[i+1:], "_", " ")})
+		}
+		return take(f)
+	})
+}
+
+// readStations yields the weather stations.
+func (n *namer) readStations(take func(names.Feature) error) error {
+	if n.stations == nil {
+		return nil
+	}
+	q := stations.WithinQuery{Box: quadkey.World, Limit: places.MaxLimit}
+	var hits []stations.Hit
+	for {
+		var err error
+		if hits, q.Cursor, err = n.stations.Within(n.ctx, q, hits); err != nil {
+			return err
+		}
+		for i := range hits {
+			h := &hits[i]
+			var r struct{ Name, Country, ICAO string }
+			if err := json.Unmarshal(slices.Concat([]byte{'{'}, h.JSON, []byte{'}'}), &r); err != nil {
+				return fmt.Errorf("the station %s: %w", h.ID[:], err)
+			}
+			if r.Name == "" {
+				continue
+			}
+			f := names.Feature{Kind: names.Station, ID: string(h.ID[:]), Name: r.Name, Country: r.Country, Code: r.ICAO, Lat: h.Lat, Lon: h.Lon}
+			addCodes(&f, r.ICAO, h.ID.WMO(), h.ID.String())
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
+				return err
+			}
+			if err := take(f); err != nil {
+				return err
+			}
+		}
+		if q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+// readPoints yields the points of collections.
+func (n *namer) readPoints(take func(names.Feature) error) error {
+	for _, c := range n.points {
+		err := c.Each(n.ctx, points.WithinQuery{Area: points.Box(quadkey.World)}, func(h *points.Hit) error {
+			var r struct{ Name any }
+			if err := json.Unmarshal(h.Properties, &r); err != nil {
+				return fmt.Errorf("the properties of %s %s: %w", c.Meta().Name, h.ID, err)
+			}
+			name, _ := r.Name.(string) // what is no text is not searched
+			if name == "" {
+				return nil
+			}
+			f := names.Feature{Kind: names.Point, Type: c.Meta().Name, ID: h.ID, Name: name, Lat: h.Lat, Lon: h.Lon}
+			var err error
+			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
+				return err
+			}
+			return take(f)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The two digits that begin a county's FIPS code and are those of a state or territory
+// whose counties have another name.
+const (
+	fipsAlaska     = "02"
+	fipsCapital    = "11" // District of Columbia
+	fipsLouisiana  = "22"
+	fipsPuertoRico = "72"
+	fipsTerritory  = "57" // the greatest of a state is below
+	// fipsCity is the least code, within its state, of a city that is in no county.
+	fipsCity = "510"
+)
+
+// countyTitle is what people call a county of the United States, which lists of them
+// leave out: "Rice County". The state is known by the code of the record, or by the FIPS
+// code that is the id. Alaska's boroughs and census areas cannot be told apart, and keep
+// their names.
+func countyTitle(typ, id string, r *regionRecord) string {
+	state, fips := strings.CutPrefix(string(r.ISO3166), "US-")
+	if !fips {
+		if country := cmp.Or(r.ISOA2, r.Country); country != "" && country != "US" {
+			return ""
+		}
+		if len(id) != 5 || strings.Trim(id, "0123456789") != "" {
+			return ""
+		}
+		if id[2:] >= fipsCity || id[:2] >= fipsTerritory && id[:2] != fipsPuertoRico {
+			return ""
+		}
+		state = id[:2]
+	}
+	if typ != countyType || strings.HasSuffix(r.Name, " City") {
+		return ""
+	}
+	switch state {
+	case fipsLouisiana, "LA":
+		return r.Name + " Parish"
+	case fipsPuertoRico, "PR":
+		return r.Name + " Municipio"
+	case fipsAlaska, "AK", fipsCapital, "DC":
+		return ""
+	}
+	return r.Name + " County"
+}
+
+// airportNames are the names by which people look for an airport besides its own: without
+// the words that many have and, of one with a code that travellers know, with its city,
+// without it, and by the code.
+func airportNames(name, city, iata string) (list []search.Name) {
+	add := func(text string) {
+		if text != name && !slices.ContainsFunc(list, func(n search.Name) bool { return n.Text == text }) {
+			list = append(list, search.Name{Text: text})
+		}
+	}
+	short := strings.TrimSpace(name)
+	for _, suffix := range []string{" Airport", " Air Base", " Airfield", " Airstrip", " International", " Regional", " Municipal"} {
+		if i := len(short) - len(suffix); i > 0 && strings.EqualFold(short[i:], suffix) {
+			short = short[:i]
+		}
+	}
+	if short != city { // which is the city's name, and an airport's only with the word
+		add(short)
+	}
+	if iata == "" {
+		return list
+	}
+	add(short + " Airport")
+	add(iata + " Airport")
+	if city == "" {
+		return list
+	}
+	add(city + " Airport")
+	rest, found := strings.CutPrefix(short, city)
+	if !found {
+		add(city + " " + name)
+		return list
+	}
+	// A hyphen or slash may stand between: "Paris-Orly".
+	if rest = strings.Trim(rest, " -–/"); len(rest) > 3 {
+		add(rest)
+		add(rest + " Airport")
+	}
+	return list
+}
+
+// addRecord adds what only the record of an airport has: the GPS code, and the keywords that
+// people look for it by, which are names of before and codes.
+func (n *namer) addRecord(f *names.Feature, id uint32, r *airportRecord) error {
+	var record airports.Record
+	// A code may be that of a more important airport too, whose record it finds then.
+	for _, by := range [...]struct {
+		kind airports.Kind
+		code string
+	}{{airports.Local, r.Ident}, {airports.ICAO, r.ICAO}, {airports.IATA, r.IATA}, {airports.Local, r.Local}} {
+		err := n.airports.Get(n.ctx, by.kind, by.code, &record)
+		if err == nil && record.ID == id {
+			break
+		}
+		if record.ID = 0; err != nil && !errors.Is(err, airports.ErrNotFound) && !errors.Is(err, airports.ErrBadCode) {
+			return err
+		}
+	}
+	if record.ID == 0 {
+		return nil
+	}
+	a, err := record.Airport()
+	if err != nil {
+		return err
+	}
+	addCodes(f, a.GPS)
+	for _, word := range a.Keywords[:min(len(a.Keywords), maxKeywords)] {
+		if airportCode.MatchString(word) {
+			addCodes(f, word)
+		} else if !slices.ContainsFunc(f.Names, func(o search.Name) bool { return o.Text == word }) {
+			f.Names = append(f.Names, search.Name{Text: word, Colloquial: true})
+		}
+	}
+	return nil
+}
+
+// airportCode is a keyword that is a code and no name.
+var airportCode = regexp.MustCompile(`^([A-Z0-9]{3,4}|[A-Z]{2}-[0-9]{4,5})$`)
+
+// maxKeywords bounds the keywords that are taken of an airport.
+const maxKeywords = 30
+
+// otherCodes are codes that people use for countries besides those of ISO 3166-1.
+var otherCodes = map[string][]string{"GB": {"UK", "GBR"}, "AE": {"UAE"}, "CD": {"DRC"}, "US": {"USA"}, "GR": {"EL"}}

@@ -1,0 +1,183 @@
+// Package places publishes the places of GeoNames.
+package places
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places"
+)
+
+// costs are for each byte of the unpacked tables. What is sorted on disk is
+// counted with what is built.
+var costs = job.Costs{Nanoseconds: 60, Memory: 2, Disk: 5}
+
+// Input is a file of GeoNames.
+type Input struct {
+	job.Input
+	// Kind is what the file holds; empty: what its name or its rows show.
+	Kind geonames.Kind
+}
+
+// Ingest reads files of GeoNames and publishes a generation of their places,
+// with what the other files say of those. Of several rows of a place, in one file
+// or in several, the one with the latest modification date is taken, and where dates
+// are equal the last of the file named first; a place that a file of deletions names is left out
+// unless its row is from a later day. Of what else is given twice the first is
+// taken.
+//
+// The share of bad records that o tolerates is that of each file: a small file
+// that is all wrong does not hide behind a large one. The manifest dates each
+// file by its newest row or, where rows have no dates, by what its name or its
+// archive says, and otherwise not at all.
+func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Options) (dataset.Manifest, error) {
+	j := &placesJob{ctx: ctx, rep: o.ReporterOrSilent(), maxBad: o.MaxBad, tally: job.NewTally(o.MaxBad)}
+	if err := j.recognise(inputs); err != nil {
+		return dataset.Manifest{}, err
+	}
+	var bytes int64
+	for _, in := range inputs {
+		bytes += job.UnpackedBytes(in.Path)
+	}
+	if err := o.Announce(c, costs.Of(bytes)); err != nil {
+		return dataset.Manifest{}, err
+	}
+	defer func() { j.tally.Report(j.rep) }()
+	return job.Publish(ctx, c, catalogue.Places.Dataset, j.rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+		if err := j.readSmall(); err != nil {
+			return nil, err
+		}
+		meta, stats, err := places.Build(ctx, b.Store(), j.source(), places.BuildOptions{
+			TempDir: filepath.Join(c.Dir(), catalogue.Places.Name), // beside the generations: room is needed there anyway
+			Memory:  o.MemoryLimit() / 4,                           // the rest is the store's, the readers' and garbage
+			Progress: func(stage string, done, total int64) {
+				j.rep.Progress(job.Progress{Stage: stage, Done: done, Total: total, Unit: cmp.Or(placeUnits[stage], "places")})
+			},
+		})
+		if err != nil {
+			return nil, err
+		}
+		if stats.Stored == 0 {
+			return nil, errors.New("the files hold no places; check that they are tables of GeoNames")
+		}
+		j.note(&stats)
+		*m, err = j.manifest(meta, &stats)
+		return meta, err
+	})
+}
+
+// placeUnits are the units of the stages of places.Build that do not count
+// places.
+var placeUnits = map[string]string{"writing names": "names", "writing answers": "answers"}
+
+// placesJob is the work of Ingest.
+type placesJob struct {
+	ctx    context.Context
+	rep    job.Reporter
+	maxBad float64
+	tally  *job.Tally // of all files read so far
+	files  []*placesFile
+
+	small     smallRows
+	gazetteer places.Gazetteer
+	given     map[string]bool   // kinds and codes that the gazetteer has
+	deleted   map[uint32]int64  // day of deletion, in days since 1970
+	languages map[string]string // codes of two letters, by those of three
+	zones     map[string]bool   // nil: not given
+
+	several      bool           // files of alternate names
+	names        geonames.IDSet // of the alternate names of several files
+	repeated     int64          // alternate names that several of them hold
+	gone         int64          // rows of places that were deleted
+	unknownZones int64          // places with a time zone that is not among zones
+	unknownZone  string         // the first of them
+}
+
+// placesFile is one of the files.
+type placesFile struct {
+	Input
+	info os.FileInfo
+	src  dataset.Source // once it has been read
+	read bool
+}
+
+// recognise finds out what the files hold.
+func (j *placesJob) recognise(inputs []Input) error {
+	var found bool
+	for _, in := range inputs {
+		info, err := os.Stat(in.Path)
+		if err != nil {
+			return err
+		}
+		for _, other := range j.files {
+			if os.SameFile(info, other.info) {
+				return fmt.Errorf("%s: is named twice (%s); name it once", in.Path, other.Path)
+			}
+		}
+		if in.Kind == "" {
+			if in.Kind, err = geonames.Recognise(in.Path); err != nil {
+				return err
+			}
+		}
+		if in.Kind == geonames.KindDeletions {
+			if _, err := geonames.DeletedOn(in.Path); err != nil {
+				return err
+			}
+		}
+		found = found || in.Kind == geonames.KindPlaces
+		j.files = append(j.files, &placesFile{Input: in, info: info})
+	}
+	if !found {
+		return errors.New("no file of places; name at least one, such as cities15000.zip")
+	}
+	return nil
+}
+
+// note tells what came of the files together.
+func (j *placesJob) note(stats *places.Stats) {
+	for _, n := range []struct {
+		count int64
+		text  string
+	}{
+		{stats.Duplicates, "rows that gave way to a newer one of the same place: %d"},
+		{j.gone, "rows of places that were deleted since, left out: %d"},
+		{j.repeated, "alternate names in several files, taken once: %d"},
+		{stats.NamesDropped, "alternate names of places that are not in the files, left out: %d"},
+		{stats.ParentsDropped, "parents of places that are not in the files, left out: %d"},
+		{stats.Admin5Dropped, "fifth-level codes of places that are not in the files, left out: %d"},
+	} {
+		if n.count > 0 {
+			j.rep.Note(fmt.Sprintf(n.text, n.count))
+		}
+	}
+	if j.unknownZones > 0 {
+		j.rep.Note(fmt.Sprintf("places with a time zone that the file of time zones does not have, such as %q: %d", j.unknownZone, j.unknownZones))
+	}
+}
+
+func (j *placesJob) manifest(meta places.Meta, stats *places.Stats) (dataset.Manifest, error) {
+	m := dataset.Manifest{
+		Bad: j.tally.Counts(), Records: map[string]int64{"places": meta.Places}, Bounds: meta.Bounds,
+	}
+	if stats.Names > 0 {
+		m.Records["names"] = stats.Names
+	}
+	if stats.Parents > 0 {
+		m.Records["parents"] = stats.Parents
+	}
+	for _, f := range j.files {
+		if !f.read {
+			return dataset.Manifest{}, fmt.Errorf("%s was not read to its end; run the command again", f.Path)
+		}
+		m.Sources = append(m.Sources, f.src)
+	}
+	return m, nil
+}

@@ -1,0 +1,233 @@
+package points
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/liveclient"
+	"quadrille/internal/extsort"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+)
+
+const reasonRefused = "the server refuses it"
+
+// IntoLive reads files of points as Ingest does and writes them into a live
+// collection, which it makes if it is not there. Nothing is written unless all files
+// could be read. Points that the files lack stay.
+func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o job.Options) (err error) {
+	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), near: func(*points.Point) string { return "" }}
+	to.Note = j.rep.Note
+	client := liveclient.New(to)
+	there, err := client.Exists(ctx)
+	if err != nil {
+		return err
+	}
+	if there {
+		if j.types, err = typesThere(ctx, client, of.Types); err != nil {
+			return err
+		}
+	}
+	if j.dir, err = os.MkdirTemp("", "quadrille-points-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(j.dir)) }()
+	defer func() { j.tally.Report(j.rep) }()
+	if err := j.open(paths); err != nil {
+		return err
+	}
+	s, err := j.spool(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.file.Close()) }()
+	if !there {
+		meta := points.Meta{Title: of.Title, Attribution: of.Credit.Attribution, Licence: of.Credit.License, Private: of.Private, Schema: of.Types}
+		if err := client.Create(ctx, &meta); err != nil {
+			return err
+		}
+		j.rep.Note(fmt.Sprintf("made the live collection %s, which was not there", of.Name))
+	} else if of.Title != "" || of.Private || of.Credit != (job.Credit{}) {
+		j.rep.Note("the collection is there already: its title, attribution, licence and who may see it stay as they are")
+	}
+	written, refused, err := j.send(client, s)
+	if err != nil {
+		if written > 0 {
+			err = fmt.Errorf("%w; %d points were written before and stay, and the same command writes all again", err, written)
+		}
+		return err
+	}
+	took := time.Since(s.read)
+	j.rep.Note(fmt.Sprintf("wrote %d points into the live collection %s, %d a second; %d were refused; points that the files lack stay",
+		written, of.Name, int64(float64(written)/max(took.Seconds(), 1e-3)), refused))
+	return nil
+}
+
+// typesThere are the types of the collection that is there, but for those that were told.
+// Values of another type would spoil the type for all.
+func typesThere(ctx context.Context, client *liveclient.Client, told points.Schema) (points.Schema, error) {
+	types, err := client.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	types = slices.DeleteFunc(types, func(f points.Field) bool {
+		_, is := told.Lookup(f.Name)
+		return is || f.Type == points.Any
+	})
+	return points.NewSchema(append(types, told...))
+}
+
+// spooled is a file of the features that are to be written, each behind where it stands
+// and its length.
+type spooled struct {
+	file  *os.File
+	count int64
+	read  time.Time // when all files had been read
+}
+
+const (
+	spoolHead = 32 // of a sorted point: its line, degrees and when it expires
+	// spoolMargin is more than one feature has.
+	spoolMargin = points.MaxPropertiesBytes + 8<<10
+)
+
+// spool reads all files. Types are known only then, so what is sent waits on disk.
+func (j *pointsJob) spool(o job.Options) (s *spooled, err error) {
+	sorter := extsort.NewBytes(j.dir, o.MemoryLimit()/4)
+	defer func() { err = errors.Join(err, sorter.Close()) }()
+	learner := points.NewLearner(j.types)
+	learn := learner.Learn
+	if j.tables() {
+		learn = learner.LearnText
+	}
+	var value []byte
+	err = j.read(func(p points.Point) error {
+		learner.At = p.Line
+		learn(p.Properties)
+		value = binary.BigEndian.AppendUint64(value[:0], uint64(p.Line))
+		value = binary.BigEndian.AppendUint64(value, math.Float64bits(p.Lat))
+		value = binary.BigEndian.AppendUint64(value, math.Float64bits(p.Lon))
+		expires := int64(0)
+		if !p.Expires.IsZero() {
+			expires = p.Expires.UnixMilli()
+		}
+		value = binary.BigEndian.AppendUint64(value, uint64(expires))
+		return sorter.Add([]byte(p.ID), append(value, p.Properties...))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := j.learned(learner); err != nil {
+		return nil, err
+	}
+	meta := points.Meta{Schema: learner.Schema()}
+	j.note(&meta)
+	s = &spooled{}
+	if s.file, err = os.CreateTemp(j.dir, "features-*"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.file.Close()
+		}
+	}()
+	out := bufio.NewWriterSize(s.file, 1<<20)
+	var last, properties, text, head []byte
+	first := true
+	err = sorter.Each(func(id, value []byte) error {
+		at := int64(binary.BigEndian.Uint64(value))
+		if !first && bytes.Equal(id, last) {
+			return j.duplicate(string(id), at)
+		}
+		first, last = false, append(last[:0], id...)
+		var err error
+		if properties, err = meta.Schema.ConvertMost(properties[:0], value[spoolHead:]); err != nil {
+			return fmt.Errorf("point %q: %w", id, err)
+		}
+		text = jsontext.AppendString(append(text[:0], `{"type":"Feature","id":`...), string(id))
+		text = append(text, `,"geometry":{"type":"Point","coordinates":[`...)
+		text = strconv.AppendFloat(text, math.Float64frombits(binary.BigEndian.Uint64(value[16:])), 'f', -1, 64)
+		text = append(text, ',')
+		text = strconv.AppendFloat(text, math.Float64frombits(binary.BigEndian.Uint64(value[8:])), 'f', -1, 64)
+		text = append(append(text, `]},"properties":`...), properties...)
+		if expires := int64(binary.BigEndian.Uint64(value[24:])); expires != 0 {
+			text = time.UnixMilli(expires).UTC().AppendFormat(append(text, `,"expires":"`...), time.RFC3339Nano+`"`)
+		}
+		text = append(text, '}')
+		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(at)), uint64(len(text)))
+		if _, err := out.Write(head); err != nil {
+			return err
+		}
+		if _, err := out.Write(text); err != nil {
+			return err
+		}
+		if s.count++; s.count%job.ProgressRows == 0 {
+			return j.ctx.Err()
+		}
+		return nil
+	})
+	if err == nil {
+		err = out.Flush()
+	}
+	if err == nil {
+		_, err = s.file.Seek(0, io.SeekStart)
+	}
+	s.read = time.Now()
+	return s, err
+}
+
+// send writes what was spooled.
+func (j *pointsJob) send(client *liveclient.Client, s *spooled) (written, refused int64, err error) {
+	in := bufio.NewReaderSize(s.file, 1<<20)
+	answered := func(l *liveclient.Line, refusal string) error {
+		if refusal == "" {
+			written++
+			return nil
+		}
+		refused++
+		return j.leaveOut(l.At, reasonRefused, refusal)
+	}
+	var batch []liveclient.Line
+	size := 0
+	for n := range s.count {
+		l, err := nextSpooled(in)
+		if err != nil {
+			return written, refused, err
+		}
+		batch, size = append(batch, l), size+len(l.Text)
+		if len(batch) < liveclient.MaxLines && size < liveclient.MaxBytes-spoolMargin && n < s.count-1 {
+			continue
+		}
+		if err := client.Write(j.ctx, batch, answered); err != nil {
+			return written, refused, err
+		}
+		batch, size = batch[:0], 0
+		j.rep.Progress(job.Progress{Stage: "writing points", Done: written + refused, Total: s.count, Unit: "points"})
+	}
+	return written, refused, nil
+}
+
+func nextSpooled(in *bufio.Reader) (l liveclient.Line, err error) {
+	at, err := binary.ReadUvarint(in)
+	if err != nil {
+		return l, err
+	}
+	n, err := binary.ReadUvarint(in)
+	if err != nil {
+		return l, err
+	}
+	l = liveclient.Line{At: int64(at), Text: make([]byte, n)}
+	_, err = io.ReadFull(in, l.Text)
+	return l, err
+}

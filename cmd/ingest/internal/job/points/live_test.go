@@ -1,0 +1,205 @@
+package points
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/ingest/internal/liveclient"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/places/points"
+)
+
+// liveServer takes lines as tileserver does.
+type liveServer struct {
+	there  bool
+	made   string
+	lines  []string
+	refuse string // lines that hold it
+	schema string // of the collection that is there
+}
+
+func (s *liveServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodPut:
+		body, _ := io.ReadAll(r.Body)
+		s.made, s.there = string(body), true
+		w.WriteHeader(http.StatusCreated)
+	case r.Method == http.MethodGet:
+		fmt.Fprintf(w, `{"name":"mine","schema":[%s]}`, s.schema)
+	case !s.there:
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"type":"collection-not-found"}`)
+	default:
+		in := bufio.NewScanner(r.Body)
+		for n := 1; in.Scan(); n++ {
+			if s.refuse != "" && strings.Contains(in.Text(), s.refuse) {
+				fmt.Fprintf(w, `{"line":%d,"status":400,"type":"bad-point","detail":"Not this one."}`+"\n", n)
+				continue
+			}
+			s.lines = append(s.lines, in.Text())
+			fmt.Fprintf(w, `{"line":%d,"status":200}`+"\n", n)
+		}
+	}
+}
+
+func (s *liveServer) target(t *testing.T) liveclient.Target {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return liveclient.Target{Server: u, Collection: "mine"}
+}
+
+// What is written has the types and ids that would be published.
+func TestPointsIntoLive(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s, rep := &liveServer{refuse: `"id":"r"`}, &examples{}
+	of := Collection{
+		Name: "mine", Title: "Mine", Private: true, Credit: job.Credit{License: "CC0-1.0"},
+		Types: points.Schema{{Name: "tags", Type: points.Texts}}, Columns: pointtable.Columns{Name: "label"},
+		Stdin: strings.NewReader("id;lat;lon;label;price;zip;tags\nb;46,5;7;x;1;1;\nr;1;2;R;2;3;\n"),
+	}
+	path := jobtest.Write(t, "a.csv", "id;lat;lon;label;price;zip;tags\nb;46.5;-7.25;\"B \"\"1\"\"\";2.50;08001;\"x; y\"\n"+
+		"a;47.1234567;8;A;3;8002;x\na;1;1;again;1;1;\n")
+	err := IntoLive(t.Context(), of, []string{path, "-"}, s.target(t), job.Options{Reporter: rep, MaxBad: 0.9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[8,47.1234567]},"properties":{"name":"A","price":3,"zip":"8002","tags":["x"]}}`,
+		`{"type":"Feature","id":"b","geometry":{"type":"Point","coordinates":[-7.25,46.5]},"properties":{"name":"B \"1\"","price":2.5,"zip":"08001","tags":["x","y"]}}`,
+	}
+	if d := gocmp.Diff(want, s.lines); d != "" {
+		t.Error(d)
+	}
+	if want := `{"title":"Mine","licence":"CC0-1.0","private":true,"schema":{"tags":"texts"}}`; s.made != want {
+		t.Error(s.made)
+	}
+	slices.Sort(rep.first)
+	wantBad := []string{
+		path + `:4: id was given before: "a"`,
+		"standard input:2: coordinate has a decimal comma; write a decimal point: \"46,5\"",
+		"standard input:3: the server refuses it: Not this one.",
+	}
+	if d := gocmp.Diff(wantBad, rep.first); d != "" {
+		t.Error(d)
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*")); left != nil {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// The types of the collection that is there are those of the files, unless --type says otherwise.
+func TestIntoLiveTakesTypes(t *testing.T) {
+	s, rep := &liveServer{there: true, schema: `{"name":"code","type":"text"},{"name":"price","type":"number"},{"name":"mixed","type":"any"},{"name":"rare","type":"time"},{"name":"tags","type":"text"}`}, &examples{}
+	of := Collection{Name: "mine", Types: points.Schema{{Name: "tags", Type: points.Texts}},
+		Stdin: strings.NewReader("id,lat,lon,code,price,mixed,tags\na,1,2,7,3,5,x;y\nb,1,2,8,n/a,6,\n")}
+	if err := IntoLive(t.Context(), of, []string{"-"}, s.target(t), job.Options{Reporter: rep, MaxBad: 0.9}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"code":"7","price":3,"mixed":5,"tags":["x","y"]}}`}
+	if d := gocmp.Diff(want, s.lines); d != "" {
+		t.Error(d)
+	}
+	if len(rep.first) != 1 || !strings.Contains(rep.first[0], `price: "n/a" is no number`) {
+		t.Errorf("%q", rep.first)
+	}
+}
+
+// When points expire is kept, published and written into a live collection.
+func TestPointsExpire(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	feature := func(id, expires string) string {
+		return `{"type":"Feature","id":"` + id + `","geometry":{"type":"Point","coordinates":[8,47]},"properties":{},"expires":` + expires + "}\n"
+	}
+	path := jobtest.Write(t, "a.geojson", feature("gone", `"2001-02-03T04:05:06Z"`)+feature("late", `"2090-01-02T04:04:05.5+01:00"`)+feature("never", "null"))
+	s := &liveServer{there: true}
+	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, s.target(t), job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var expires []string
+	for _, line := range s.lines {
+		_, after, _ := strings.Cut(line, `"properties":{}`)
+		expires = append(expires, after)
+	}
+	want := []string{`,"expires":"2001-02-03T04:05:06Z"}`, `,"expires":"2090-01-02T03:04:05.5Z"}`, `}`}
+	if d := gocmp.Diff(want, expires); d != "" {
+		t.Error(d)
+	}
+	c := jobtest.Catalog(t)
+	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var shown []string
+	if err := openPoints(t, c, "mine").Each(t.Context(), points.WithinQuery{Area: everywhere}, func(h *points.Hit) error {
+		shown = append(shown, fmt.Sprint(h.ID, " ", h.Expires.Year()))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(shown)
+	if d := gocmp.Diff([]string{"late 2090", "never 1"}, shown); d != "" {
+		t.Error(d)
+	}
+}
+
+// Every feature arrives, in several requests, whatever the format.
+func TestManyPointsIntoLive(t *testing.T) {
+	all := shops(12_000)
+	var want []string
+	for _, content := range []string{featureCollection(all), string(geoPackage(t, all, "shops"))} {
+		s := &liveServer{there: true}
+		of := Collection{Name: "mine"}
+		if err := IntoLive(t.Context(), of, []string{jobtest.Write(t, "file", content)}, s.target(t), job.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.lines) != len(all) || s.made != "" {
+			t.Fatal(len(s.lines), s.made)
+		}
+		if want == nil {
+			want = s.lines
+		}
+		if !slices.Equal(want, s.lines) {
+			t.Error("formats differ")
+		}
+	}
+}
+
+// Nothing is made or written where too many records are bad.
+func TestNothingIntoLive(t *testing.T) {
+	for name, text := range map[string]string{
+		"bad":        "id,lat,lon\na,1,1\nb,x,1\n",
+		"duplicates": "id,lat,lon\na,1,1\na,2,1\n",
+		"empty":      "id,lat,lon\n",
+	} {
+		s := &liveServer{}
+		err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{jobtest.Write(t, "file", text)}, s.target(t), job.Options{MaxBad: 0.1})
+		if err == nil || s.there || s.lines != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s := &liveServer{there: true, refuse: "id"}
+	err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{jobtest.Write(t, "file", "id,lat,lon\na,1,1\n")}, s.target(t), job.Options{MaxBad: 0.1})
+	var many *job.TooManyBadError
+	if !errors.As(err, &many) || !strings.Contains(err.Error(), "Not this one.") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,475 @@
+// Package points publishes collections of users' own points, or writes them into live ones.
+package points
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"iter"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places"
+	"quadrille/places/points"
+)
+
+// costs are for each byte of the unpacked files. What is sorted on disk is
+// counted with what is built.
+var costs = job.Costs{Nanoseconds: 60, Memory: 6, Disk: 3}
+
+// Collection says what is published from files of points.
+type Collection struct {
+	Name    string
+	Columns pointtable.Columns // of tables; of other files the id and the name
+	// Types are the types of properties that are not to be found from the points.
+	Types points.Schema
+	// Layer is that of GeoPackages and archives that have several; an input may name
+	// its own behind #.
+	Layer string
+	// Title, Private and Search are those of points.Meta; Credit is that of all files.
+	Title   string
+	Private bool
+	Search  bool
+	Credit  job.Credit
+	// Stdin is what an input of the path "-" is.
+	Stdin io.Reader
+}
+
+// Ingest reads files of points and publishes a generation of a collection. All of
+// them are tables, or none is. Of points with one id the first is taken, in the order
+// of the files, and the others are bad records. Points without an id get the number of
+// their record, counted over all files.
+func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []string, o job.Options) (dataset.Manifest, error) {
+	if err := points.CheckName(of.Name); err != nil {
+		return dataset.Manifest{}, err
+	}
+	if err := o.Announce(c, costs.Of(job.UnpackedBytes(paths...))); err != nil {
+		return dataset.Manifest{}, err
+	}
+	d := catalogue.Points(of.Name).Dataset
+	near := func(p *points.Point) string { return nearest(ctx, c, p) }
+	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), dir: filepath.Join(c.Dir(), d.Name), near: near}
+	defer func() { j.tally.Report(j.rep) }()
+	return job.Publish(ctx, c, d, j.rep, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
+		defer func() { err = errors.Join(err, j.close()) }()
+		if err := j.open(paths); err != nil {
+			return nil, err
+		}
+		var unseen error
+		meta, err := points.Build(ctx, b.Store(), job.Sequence(j.read), points.BuildOptions{
+			Name: of.Name, Schema: of.Types, Text: j.tables(), Timestamp: j.newest().UnixMilli(),
+			Memory: o.MemoryLimit() / 4, TempDir: j.dir,
+			Duplicate: j.duplicate, Learned: func(l *points.Learner) { unseen = j.learned(l) }, Progress: job.ProgressOf(j.rep, "points"),
+		})
+		if err = cmp.Or(err, unseen); err != nil {
+			return nil, err
+		}
+		meta.Title, meta.Private, meta.Search, meta.Attribution, meta.Licence = of.Title, of.Private, of.Search, of.Credit.Attribution, of.Credit.License
+		j.note(&meta)
+		m.Bad, m.Records, m.Bounds = j.tally.Counts(), map[string]int64{"points": meta.Points}, meta.Bounds[:]
+		for _, f := range j.files {
+			m.Sources = append(m.Sources, f.src...)
+		}
+		return meta, nil
+	})
+}
+
+// nearest tells the place that is published nearest to a point, so that people see what a
+// position was taken for. It is empty where there is none.
+func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
+	finder, g, err := job.OpenCurrent(ctx, c, catalogue.Places)
+	if g == nil || err != nil {
+		return ""
+	}
+	defer func() { _ = g.Close() }() // only read
+	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.Lat, Lon: p.Lon, Limit: 1, Classes: []string{"P"}}, nil)
+	if err != nil || len(hits) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.0f km from %s, %s", hits[0].DistanceM/1000, hits[0].Name, hits[0].Country)
+}
+
+// Reasons of bad records.
+const (
+	reasonRange      = "latitude or longitude out of range"
+	reasonSwapped    = "latitude out of range, where the longitude could be one"
+	reasonID         = "id cannot be kept"
+	reasonRepeated   = "id was given before"
+	reasonProperties = "properties cannot be kept"
+	reasonExpires    = "expires is not a time after 1970"
+	reasonType       = "value has not the type that is declared"
+)
+
+// pointsJob is the work of Ingest and IntoLive. The goroutine that reads ahead has number, unnamed,
+// lost, swapped and object while it runs.
+type pointsJob struct {
+	ctx   context.Context
+	rep   job.Reporter
+	of    Collection
+	types points.Schema // that values must have
+	tally *job.Tally
+	dir   string
+	files []*pointFile
+	temp  []string // files to remove
+
+	near    func(*points.Point) string // names the place at a point
+	first   *points.Point              // that is good
+	number  int64                      // of records so far, bad ones among them
+	unnamed int64                      // points that got their number as id
+	lost    job.LostProperties
+	swapped int64
+	object  []byte // of properties; reused
+}
+
+// tables reports whether the files are tables.
+func (j *pointsJob) tables() bool { return len(j.files) > 0 && j.files[0].format == pointsTable }
+
+// newest is when the newest of the files was changed.
+func (j *pointsJob) newest() (t time.Time) {
+	for _, f := range j.files {
+		if f.modified.After(t) {
+			t = f.modified
+		}
+	}
+	return t
+}
+
+// read hands over the points of all files.
+func (j *pointsJob) read(take func(points.Point) error) error {
+	for _, f := range j.files {
+		if err := j.readFile(f, take); err != nil {
+			return j.explain(f, err)
+		}
+	}
+	if j.tally.Taken()+j.tally.LeftOut() == 0 {
+		return errors.New("the files hold no points; check that they are the files you mean")
+	}
+	return j.explain(j.files[len(j.files)-1], j.tally.Err())
+}
+
+// Enough records to tell that a file has latitudes and longitudes swapped.
+const swappedCheck = 100
+
+var errSwapped = errors.New("latitudes and longitudes are swapped")
+
+// explain adds to the error for too many bad records what is wrong with most.
+func (j *pointsJob) explain(f *pointFile, err error) error {
+	var many *job.TooManyBadError
+	if !errors.Is(err, errSwapped) && (!errors.As(err, &many) || 2*j.swapped < many.Bad) {
+		return err
+	}
+	advice := "put the longitude first in the coordinates of " + f.Path
+	switch c := f.columns; {
+	case f.format != pointsTable:
+	case c.Lat != c.Lon:
+		advice = fmt.Sprintf("give --lat %q --lon %q", c.Lon, c.Lat)
+	case c.Order == pointtable.LatLon:
+		advice = "give --axis-order " + pointtable.LonLat
+	case c.Order == pointtable.LonLat:
+		advice = "give --axis-order " + pointtable.LatLon
+	}
+	if many == nil {
+		return fmt.Errorf("%s: %w in %d of the first %d records: %s", f.Path, err, j.swapped, j.number, advice)
+	}
+	return fmt.Errorf("%w; in %d of them latitude and longitude seem to be swapped: %s", err, j.swapped, advice)
+}
+
+// checked makes points of what a reader yields. What a collection cannot have is a bad
+// record.
+func (j *pointsJob) checked(f *pointFile, records func(func(source.Point, error) bool)) func(func(points.Point, error) bool) {
+	return func(yield func(points.Point, error) bool) {
+		for rec, err := range records {
+			var p points.Point
+			var bad *source.BadRecord
+			if errors.As(err, &bad) {
+				bad.Source = f.Path // a copy may be what is read
+				rec.Line = bad.Line
+			} else if err != nil {
+				yield(p, err)
+				return
+			}
+			j.number++
+			at := f.place(rec.Line)
+			if err == nil {
+				p, err = j.point(f, &rec, at)
+			}
+			if err == nil && j.first == nil {
+				j.first = &points.Point{Lat: p.Lat, Lon: p.Lon}
+			}
+			if err == nil {
+				j.lost.Add(f.Path, rec.Line, rec.Lost)
+			}
+			if j.number >= swappedCheck && 10*j.swapped >= 9*j.number {
+				yield(p, errSwapped)
+				return
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+func (j *pointsJob) point(f *pointFile, rec *source.Point, at int64) (points.Point, error) {
+	p := points.Point{ID: rec.ID, Lat: rec.Lat, Lon: rec.Lon, Line: at}
+	refuse := func(reason string, err error) (points.Point, error) {
+		return points.Point{}, &source.BadRecord{Source: f.Path, Line: rec.Line, Reason: reason, Detail: err.Error()}
+	}
+	if err := points.CheckPosition(p.Lat, p.Lon); err != nil {
+		if math.Abs(p.Lon) <= 90 && math.Abs(p.Lat) <= 180 {
+			j.swapped++
+			return refuse(reasonSwapped, err)
+		}
+		return refuse(reasonRange, err)
+	}
+	if p.ID == "" {
+		j.unnamed++
+		p.ID = strconv.FormatInt(j.number, 10)
+	} else if err := points.CheckID(p.ID); err != nil {
+		return refuse(reasonID, err)
+	}
+	var err error
+	if p.Expires, err = expiresOf(rec.Expires); err != nil {
+		return refuse(reasonExpires, err)
+	}
+	if p.Properties, err = points.AppendProperties(nil, orNull(rec.Properties)); err != nil {
+		return refuse(reasonProperties, err)
+	}
+	if len(j.types) > 0 {
+		if p.Properties, err = j.types.Convert(nil, p.Properties); errors.Is(err, points.ErrType) {
+			return refuse(reasonType, err)
+		} else if err != nil {
+			return refuse(reasonProperties, err)
+		}
+	}
+	return p, nil
+}
+
+// expiresOf reads the JSON of when a point expires; what is missing is never.
+func expiresOf(value []byte) (time.Time, error) {
+	if len(value) == 0 {
+		return time.Time{}, nil
+	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	return points.ParseExpires(text)
+}
+
+func orNull(object []byte) []byte {
+	if len(object) == 0 {
+		return []byte("null")
+	}
+	return object
+}
+
+// duplicate counts a point as bad whose id another had before.
+func (j *pointsJob) duplicate(id string, at int64) error {
+	if err := j.leaveOut(at, reasonRepeated, source.Excerpt(id)); err != nil {
+		return fmt.Errorf("%w; if another property tells the points apart, name it by --id", err)
+	}
+	return nil
+}
+
+// place is the file and the line, or record, that a pointFile.place is of, and the number of
+// the feature in the line.
+func (j *pointsJob) place(at int64) (f *pointFile, line, number int) {
+	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1) >> pointLineShift), int(at & (1<<pointLineShift - 1))
+}
+
+// leaveOut counts a point as bad that was good when it was read.
+func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
+	f, line, number := j.place(at)
+	if number > 1 {
+		detail += fmt.Sprintf(", of feature number %d of the line", number)
+	}
+	j.tally.Retract()
+	if err := j.tally.Bad(&source.BadRecord{Source: f.Path, Line: line, Reason: reason, Detail: detail}); err != nil {
+		return err
+	}
+	return j.tally.Err()
+}
+
+// learned warns of properties that are not what one would take them for, and refuses
+// types of properties that no point has. Of tables, the headers have told.
+func (j *pointsJob) learned(l *points.Learner) error {
+	unseen := slices.DeleteFunc(l.Unseen(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
+	if !j.tables() && len(unseen) > 0 {
+		var names []string
+		for _, f := range l.Schema() {
+			if !slices.Contains(unseen, f.Name) {
+				names = append(names, f.Name)
+			}
+		}
+		return noProperty(unseen[0], names)
+	}
+	for _, f := range l.Schema() {
+		if f.Type == points.Text && l.Commas(f.Name) {
+			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
+		}
+	}
+	for _, odd := range l.Odd() {
+		f, line, _ := j.place(odd.At)
+		j.rep.Note(fmt.Sprintf("%d of %d values of %s are bad and left out, since the others have the type %s; the first is %s:%d; --type %s=text keeps all",
+			odd.Count, odd.Of, source.Excerpt(odd.Name), odd.Type, f.Path, line, odd.Name))
+	}
+	if n := l.Unlisted(); n > 0 {
+		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", points.MaxFields, n))
+	}
+	return nil
+}
+
+// note tells what was made of the files.
+func (j *pointsJob) note(meta *points.Meta) {
+	for _, f := range j.files {
+		var taken []string
+		if c := f.columns; f.format == pointsTable && c.Lat == c.Lon {
+			taken = append(taken, strings.TrimSuffix(fmt.Sprintf("positions from %q in the order %s", c.Lat, c.Order), " in the order "))
+		} else if f.format == pointsTable {
+			taken = append(taken, fmt.Sprintf("latitude from %q, longitude from %q", c.Lat, c.Lon))
+		}
+		if f.columns != nil && f.columns.ID != "" {
+			taken = append(taken, fmt.Sprintf("id from %q", f.columns.ID))
+		}
+		if taken != nil {
+			j.rep.Note(filepath.Base(f.Path) + ": " + strings.Join(taken, ", "))
+		}
+	}
+	if j.first != nil {
+		j.rep.Note(fmt.Sprintf("the first position is latitude %v, longitude %v%s", j.first.Lat, j.first.Lon, j.near(j.first)))
+	}
+	j.lost.Note(j.rep)
+	if j.unnamed > 0 {
+		j.rep.Note(fmt.Sprintf("%d points have no id and got the number of their record; --id names the property that is the id", j.unnamed))
+	}
+	if c := j.of.Columns; !j.tables() && (c.Lat != "" || c.Lon != "") {
+		j.rep.Note("--lat and --lon are for tables; these files have positions of their own")
+	}
+	if _, ok := meta.Schema.Lookup("name"); !ok && j.of.Columns.Name != "" {
+		j.rep.Note(fmt.Sprintf("warning: no point has the property %s of --name", source.Excerpt(j.of.Columns.Name)))
+	}
+	const most = 30
+	var fields []string
+	for _, f := range meta.Schema[:min(len(meta.Schema), most)] {
+		fields = append(fields, f.Name+" "+string(f.Type))
+	}
+	if more := len(meta.Schema) - len(fields); more > 0 {
+		fields = append(fields, fmt.Sprintf("and %d more", more))
+	}
+	if len(fields) > 0 {
+		j.rep.Note("properties: " + strings.Join(fields, ", "))
+	}
+}
+
+// idText is a property of a source.Feature as an id.
+func idText(value any) string {
+	switch v := value.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case json.RawMessage:
+		return string(v)
+	}
+	return fmt.Sprint(value)
+}
+
+// idOf is the value of a member as an id: the text of a string, or a number as it is written.
+// Of any other value it is empty.
+func idOf(value []byte) (id string) {
+	switch c := value[0]; {
+	case c == '"' && len(value) <= 1<<10:
+		_ = json.Unmarshal(value, &id) // it has been scanned
+	case '0' <= c && c <= '9', c == '-' && value[1] != 'I':
+		id = string(value)
+	}
+	return id
+}
+
+// checkColumns refuses names that are not those of columns.
+func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
+	for _, told := range []struct{ flag, column string }{{"id", j.of.Columns.ID}, {"name", j.of.Columns.Name}} {
+		if told.column != "" && !slices.Contains(columns, told.column) {
+			return fmt.Errorf("%s: there is no property %s for --%s; there are %.1000q", f.Path, source.Excerpt(told.column), told.flag, columns)
+		}
+	}
+	return nil
+}
+
+// maxGuessed bounds the records that show whether a column is that of ids.
+const maxGuessed = 1 << 21
+
+// look refuses types of columns that no table has, and finds whether the columns that only
+// may be those of ids are: none is if more records than are tolerated lack their id, or
+// repeat one.
+func (j *pointsJob) look() error {
+	seed, seen := maphash.MakeSeed(), map[uint64]struct{}{}
+	var number, wrong float64
+	var column, first string
+	var names []string // of properties
+	for _, f := range j.files {
+		if f.format == pointsJSON {
+			continue
+		}
+		err := j.readFormat(f, func(records iter.Seq2[source.Point, error], _ func()) error {
+			for p, err := range records {
+				var bad *source.BadRecord
+				if err != nil && !errors.As(err, &bad) {
+					return err
+				}
+				guessed := j.of.Columns.ID == "" && f.columns.ID != "" && (f.columns.ID == f.key || pointtable.MayBeID(f.columns.ID))
+				if !guessed || number == maxGuessed || j.ctx.Err() != nil {
+					break
+				}
+				if err != nil && bad.Reason != source.NoID {
+					continue
+				}
+				before := len(seen)
+				if number++; err == nil {
+					seen[maphash.String(seed, p.ID)] = struct{}{}
+				} else {
+					p.Line = bad.Line
+				}
+				if len(seen) > before {
+					continue
+				}
+				if wrong++; wrong == 1 {
+					column, first = f.columns.ID, fmt.Sprintf("%s:%d", f.Path, p.Line)
+				}
+			}
+			return job.ErrEnough
+		})
+		if err != nil && !errors.Is(err, job.ErrEnough) {
+			return err
+		}
+		if f.table != nil {
+			names = append(names, f.table.Properties...)
+		}
+	}
+	for _, t := range j.of.Types {
+		if j.tables() && !slices.Contains(names, t.Name) {
+			return noProperty(t.Name, names)
+		}
+	}
+	if j.of.Columns.Certain = wrong > j.tally.Max*number; j.of.Columns.Certain {
+		j.rep.Note(fmt.Sprintf("%q is no id: %.0f of %.0f records lack one or repeat one, the first is %s", column, wrong, number, first))
+	}
+	return j.ctx.Err()
+}
+
+func noProperty(name string, names []string) error {
+	slices.Sort(names)
+	return fmt.Errorf("there is no property %s for --type: the properties are %.1000q", source.Excerpt(name), slices.Compact(names))
+}

@@ -1,0 +1,714 @@
+package points
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/ingest/internal/job/places"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+)
+
+// openPoints opens what is published.
+func openPoints(t *testing.T, c *dataset.Catalog, name string) *points.Collection {
+	t.Helper()
+	collection, _ := jobtest.Open(t, c, catalogue.Points(name))
+	return collection
+}
+
+var everywhere = points.Box{West: -180, South: -90, East: 180, North: 90}
+
+// answers are what a collection says: its points, those near one and those within a box.
+func answers(t *testing.T, c *points.Collection) map[string][]string {
+	t.Helper()
+	show := func(h *points.Hit) string { return fmt.Sprintf("%s %v %v %s", h.ID, h.Lat, h.Lon, h.Properties) }
+	got := map[string][]string{}
+	err := c.Each(t.Context(), points.WithinQuery{Area: everywhere}, func(h *points.Hit) error {
+		got["all"] = append(got["all"], show(h))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got["all"])
+	hits, _, err := c.Nearby(t.Context(), points.NearbyQuery{Lat: 46.3, Lon: 7.3, Limit: 5}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range hits {
+		got["near"] = append(got["near"], show(&hits[i]))
+	}
+	hits, _, err = c.Within(t.Context(), points.WithinQuery{Area: points.Box{West: 7.1, South: 46.1, East: 7.3, North: 46.4}, Limit: 100}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range hits {
+		got["within"] = append(got["within"], show(&hits[i]))
+	}
+	return got
+}
+
+// Whatever the format and the packing, the collection is the same.
+func TestPointsOfEveryFormat(t *testing.T) {
+	all := shops(500)
+	want := map[string][]string{}
+	for _, s := range all {
+		price := ""
+		if s.price != "" {
+			price = `,"price":` + s.price
+		}
+		brand := jsontext.AppendString(nil, s.brand)
+		want["all"] = append(want["all"], fmt.Sprintf(`%s %v %v {"brand":%s%s,"open":%t}`, s.id, s.lat, s.lon, brand, price, s.open))
+	}
+	slices.Sort(want["all"])
+	shape := pointShapefile(all)
+	sequence := geoFeatures(all, "\x1e")
+	var golden map[string][]string
+	for _, tc := range []struct {
+		name    string
+		content string
+		layer   string
+		fixed   bool // packed as it is
+	}{
+		{name: "comma.csv", content: "\ufeff" + table(all, ",")},
+		{name: "semicolon.csv", content: table(all, ";") + ";;;;;\r\n"},
+		{name: "tab.tsv", content: table(all, "\t")},
+		{name: "collection.geojson", content: featureCollection(all)},
+		{name: "lines.ndjson", content: geoFeatures(all, " ")},
+		{name: "sequence.geojsons", content: sequence},
+		{name: "one.gpkg", content: string(geoPackage(t, all, "shops"))},
+		{name: "two.gpkg", content: string(geoPackage(t, all, "shops", "others")), layer: "shops"},
+		{name: "shape.zip", content: zipMembers(t, shape), fixed: true},
+		{name: "shapes.zip", content: zipMembers(t, map[string]string{
+			"shops.shp": shape["shops.shp"], "shops.dbf": shape["shops.dbf"], "shops.cpg": "UTF-8", "other.shp": shape["shops.shp"],
+		}), layer: "shops", fixed: true},
+	} {
+		packings := map[string]string{"": tc.content}
+		if !tc.fixed {
+			packings[".gz"] = gzipText(t, tc.content)
+			packings[".zip"] = zipMembers(t, map[string]string{tc.name: tc.content, "README.md": "words"})
+			packings[".alone.zip"] = zipMembers(t, map[string]string{"data": tc.content})
+		}
+		for packing, content := range packings {
+			for _, stdin := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s%s stdin %t", tc.name, packing, stdin), func(t *testing.T) {
+					c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+					of := Collection{Name: "shops", Layer: tc.layer, Title: "Shops", Private: true, Credit: job.Credit{License: "CC0-1.0", Attribution: "Shops & Co"}}
+					path := "-"
+					if stdin {
+						of.Stdin = strings.NewReader(content)
+					} else {
+						path = jobtest.Write(t, "file", content) // the name tells nothing
+					}
+					m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{Reporter: rep})
+					if err != nil {
+						t.Fatal(err)
+					}
+					collection := openPoints(t, c, "shops")
+					meta := *collection.Meta()
+					wantMeta := points.Meta{
+						SchemaVersion: points.SchemaVersion, Name: "shops", Points: 500, Bounds: [4]float64{7, 46, 7 + 24/16.0, 46 + 19/16.0},
+						Schema: points.Schema{{Name: "brand", Type: points.Text}, {Name: "open", Type: points.Boolean}, {Name: "price", Type: points.Number}},
+						Title:  "Shops", Private: true, Licence: "CC0-1.0", Attribution: "Shops & Co",
+					}
+					if d := gocmp.Diff(wantMeta, meta); d != "" {
+						t.Error(d)
+					}
+					got := answers(t, collection)
+					if d := gocmp.Diff(want["all"], got["all"]); d != "" {
+						t.Error(d)
+					}
+					if golden == nil {
+						golden = got
+					}
+					if d := gocmp.Diff(golden, got); d != "" || len(got["near"]) != 5 || !strings.HasPrefix(got["near"][0], "s-105 46.3125 7.3125 ") || len(got["within"]) != 15 {
+						t.Error(got["near"], len(got["within"]), d)
+					}
+					src := m.Sources[0]
+					if src.License != "CC0-1.0" || src.Attribution != "Shops & Co" || src.SHA256 == "" || src.Records != 500 || m.Records["points"] != 500 || m.Bad != nil {
+						t.Errorf("%+v", m)
+					}
+					if name := "file"; !stdin && src.File != name || stdin && src.File != "standard input" {
+						t.Errorf("%+v", src)
+					}
+					if left, _ := filepath.Glob(filepath.Join(c.Dir(), "points-shops", copies)); left != nil {
+						t.Errorf("left behind: %q", left)
+					}
+				})
+			}
+		}
+	}
+}
+
+// What a killed run has left goes, whatever the directory is called.
+func TestPointsAfterKill(t *testing.T) {
+	c := jobtest.CatalogIn(t, filepath.Join(t.TempDir(), "[data]"))
+	left := filepath.Join(c.Dir(), "points-shops", "copy-1.tmp")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(left), 0o755), os.WriteFile(left, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{jobtest.Write(t, "p.csv", "id,lat,lon\n1,2,3\n")}, job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// A shapefile is found with what lies beside it.
+func TestPointsOfShapefile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range pointShapefile(shops(20)) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := jobtest.Catalog(t)
+	m, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{filepath.Join(dir, "shops.shp")}, job.Options{})
+	if err != nil || m.Records["points"] != 20 || len(m.Sources) != 4 {
+		t.Fatal(err, m)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "shops.prj"), []byte(`PROJCS["CH1903+ / LV95"]`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Ingest(t.Context(), c, Collection{Name: "shops"}, []string{filepath.Join(dir, "shops.shp")}, job.Options{})
+	if err == nil || !strings.Contains(err.Error(), "ogr2ogr -t_srs EPSG:4326 out.shp") {
+		t.Error(err)
+	}
+}
+
+// pointShapefileOf writes a shapefile of points with a table of its own, and returns its path.
+func pointShapefileOf(t *testing.T, fields []dbaseField, rows ...[]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	parts := pointShapefile(shops(len(rows)))
+	parts["shops.dbf"] = dbaseTable(fields, rows)
+	for name, text := range parts {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "shops.shp")
+}
+
+// Whole numbers beyond int64 are exact, as a property and as an id.
+func TestPointsLargeNumbers(t *testing.T) {
+	path := pointShapefileOf(t, []dbaseField{{"id", 'N', 20}, {"big", 'N', 20}},
+		[]string{"12345678901234567890", "-9999999999999999999"}, []string{"7", "9007199254740993"})
+	c := jobtest.Catalog(t)
+	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{path}, job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`12345678901234567890 46 7 {"big":-9999999999999999999}`, `7 46.0625 7 {"big":9007199254740993}`}
+	if d := gocmp.Diff(want, answers(t, openPoints(t, c, "shops"))["all"]); d != "" {
+		t.Error(d)
+	}
+}
+
+// A field that is not read is no property, and no id.
+func TestPointsFieldsNotRead(t *testing.T) {
+	path := pointShapefileOf(t, []dbaseField{{"ID", 'I', 4}, {"NOTES", 'M', 10}, {"NAME", 'C', 5}},
+		[]string{"\x01\x02\x03\x04", "1", "one"}, []string{"\x05\x02\x03\x04", "", "two"})
+	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{path}, job.Options{Reporter: rep}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`1 46 7 {"NAME":"one"}`, `2 46.0625 7 {"NAME":"two"}`}
+	if d := gocmp.Diff(want, answers(t, openPoints(t, c, "shops"))["all"]); d != "" {
+		t.Error(d)
+	}
+	lost := "warning: 3 properties of 2 features are not kept; the first is " + path + `:1: "ID: it is in another file, or binary"`
+	if !slices.Contains(rep.Notes, lost) {
+		t.Errorf("%q", rep.Notes)
+	}
+	_, err := Ingest(t.Context(), c, Collection{Name: "shops", Columns: pointtable.Columns{ID: "NOTES"}}, []string{path}, job.Options{})
+	if err == nil || !strings.Contains(err.Error(), `there is no property "NOTES" for --id; there are ["NAME"]`) {
+		t.Error(err)
+	}
+}
+
+// What is lost of a record that is refused is not counted: nothing of it is kept.
+func TestPointsLostOfRefused(t *testing.T) {
+	path := pointShapefileOf(t, []dbaseField{{"id", 'C', 5}, {"NOTES", 'M', 10}},
+		[]string{"\x02", "1"}, []string{"", "2"}, []string{"a", "3"}, []string{"b", ""})
+	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+	m, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{path}, job.Options{Reporter: rep, MaxBad: 0.9})
+	if err != nil || m.Records["points"] != 2 {
+		t.Fatal(m.Records, err)
+	}
+	lost := "warning: 1 properties of 1 features are not kept; the first is " + path + `:3: "NOTES: it is in another file, or binary"`
+	if !slices.Contains(rep.Notes, lost) {
+		t.Errorf("%q", rep.Notes)
+	}
+}
+
+// What the flags say, and what is found without them.
+func TestPointsColumns(t *testing.T) {
+	feature := func(id, properties string) string {
+		return `{"type":"Feature",` + id + `"properties":` + properties + `,"geometry":{"type":"Point","coordinates":[7,46]}}`
+	}
+	for name, tc := range map[string]struct {
+		files []string
+		of    Collection
+		want  []string
+		notes []string
+	}{
+		"told": {
+			files: []string{"ref,label,name,north,east,lat\nA,One,old,46,7,x\n"},
+			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label", Lat: "north", Lon: "east"}},
+			want:  []string{`A 46 7 {"name":"One","lat":"x"}`},
+		},
+		"numbers over all files": {
+			files: []string{"lat,lon,n\n1,1,1\n2,2,2\n", "LATITUDE,LONG,n\n3,3,3\n"},
+			want:  []string{`1 1 1 {"n":1}`, `2 2 2 {"n":2}`, `3 3 3 {"n":3}`},
+			notes: []string{"3 points have no id and got the number of their record; --id names the property that is the id"},
+		},
+		"well-known text": {files: []string{"id,wkt\na,POINT (7 46)\nb,SRID=4326;point z(8 47 5)\n"}, want: []string{"a 46 7 {}", "b 47 8 {}"}},
+		"pairs":           {files: []string{"id;location\na;46,7\nb;(47, 8)\n"}, want: []string{"a 46 7 {}", "b 47 8 {}"}},
+		"declared": {
+			files: []string{"id,lat,lon,zip,tags,since\na,46,7,08001,x; y,2026-01-31\nb,47,8,8002,,2026-01-31T12:00:00+01:00\n"},
+			of:    Collection{Types: points.Schema{{Name: "tags", Type: points.Texts}, {Name: "zip", Type: points.Text}}},
+			want: []string{
+				`a 46 7 {"zip":"08001","tags":["x","y"],"since":"2026-01-31T00:00:00Z"}`, `b 47 8 {"zip":"8002","since":"2026-01-31T11:00:00Z"}`,
+			},
+		},
+		"decimal commas": {
+			files: []string{"id;lat;lon;price\na;46;7;1,5\nb;47;8;2\n"}, want: []string{`a 46 7 {"price":"1,5"}`, `b 47 8 {"price":"2"}`},
+			notes: []string{`warning: the numbers of "price" have decimal commas, so it is text; write decimal points to compare them`},
+		},
+		"ids of features": {
+			files: []string{feature(`"id":5,`, `{"id":"own","n":1}`), feature("", `{"id":"own","n":[1,{"a":null}]}`), feature("", `null`)},
+			want:  []string{`3 46 7 {}`, `5 46 7 {"id":"own","n":1}`, `own 46 7 {"n":[1,{"a":null}]}`},
+			notes: []string{"1 points have no id and got the number of their record; --id names the property that is the id"},
+		},
+		"told of features": {
+			files: []string{feature(`"id":5,`, `{"name":"old","label":"One","ref":7}`)},
+			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label"}},
+			want:  []string{`7 46 7 {"name":"One"}`},
+		},
+		"codes":           {files: []string{"id,lat,lon,n\na,46,7,10E2\nb,47,8,12E4\n"}, want: []string{`a 46 7 {"n":"10E2"}`, `b 47 8 {"n":"12E4"}`}},
+		"lines in quotes": {files: []string{"id,lat,lon,note\na,46,7,\"two\nlines\"\n"}, want: []string{`a 46 7 {"note":"two\u000alines"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var paths []string
+			for i, text := range tc.files {
+				paths = append(paths, jobtest.Write(t, fmt.Sprint(i), text))
+			}
+			c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+			tc.of.Name = "mine"
+			if _, err := Ingest(t.Context(), c, tc.of, paths, job.Options{Reporter: rep}); err != nil {
+				t.Fatal(err)
+			}
+			if d := gocmp.Diff(tc.want, answers(t, openPoints(t, c, "mine"))["all"]); d != "" {
+				t.Error(d)
+			}
+			for _, note := range tc.notes {
+				if !slices.Contains(rep.Notes, note) {
+					t.Errorf("no %q among %q", note, rep.Notes)
+				}
+			}
+		})
+	}
+}
+
+// What a position was taken for shows in the place that it is near.
+func TestPointsNearPlace(t *testing.T) {
+	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{Path: jobtest.Write(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}}}, job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text := "id;location\nx;\na;[7.5, 46.9480]\nb;[8, 47]\n"
+	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{jobtest.Write(t, "file", text)}, job.Options{Reporter: rep, MaxBad: 0.5}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`file: positions from "location" in the order lon-lat, id from "id"`, "the first position is latitude 46.948, longitude 7.5, 4 km from Bern, CH"} {
+		if !slices.Contains(rep.Notes, want) {
+			t.Errorf("no %q among %q", want, rep.Notes)
+		}
+	}
+}
+
+// A column that only may be that of ids is none if it does not tell points apart.
+func TestPointsGuessedID(t *testing.T) {
+	keyed := func(id string) string {
+		path := jobtest.Write(t, "keyed.gpkg", string(geoPackage(t, shops(2), "shops")))
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(`ALTER TABLE shops RENAME TO old;
+CREATE TABLE shops (nr INTEGER PRIMARY KEY, geom POINT, ` + id + ` TEXT);
+INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	const unkeyed = "2 points have no id and got the number of their record; --id names the property that is the id"
+	for name, tc := range map[string]struct {
+		files []string
+		want  []string
+		note  string
+	}{
+		"unique":         {files: []string{"code,lat,lon\nA,1,1\n", "code,lat,lon\nB,bad,1\nB,2,2\n"}, want: []string{"A 1 1 {}", "B 2 2 {}"}},
+		"repeated":       {files: []string{"code,lat,lon\nA,1,1\nA,2,2\n"}, want: []string{`1 1 1 {"code":"A"}`, `2 2 2 {"code":"A"}`}, note: `"code" is no id: 1 of 2 records lack one or repeat one, the first is FILE0:3`},
+		"in two files":   {files: []string{"Code,lat,lon\nA,1,1\n", "Code,lat,lon\nA,2,2\n"}, want: []string{`1 1 1 {"Code":"A"}`, `2 2 2 {"Code":"A"}`}, note: `"Code" is no id: 1 of 2 records lack one or repeat one, the first is FILE1:2`},
+		"empty":          {files: []string{"ident,lat,lon\nA,1,1\n,2,2\n"}, want: []string{`1 1 1 {"ident":"A"}`, "2 2 2 {}"}, note: unkeyed},
+		"of a shape":     {files: []string{zipMembers(t, pointShapefile(shops(2)))}, want: []string{`s-000 46 7 {"brand":"Alpha \u0026 Co","open":false}`, `s-001 46.0625 7 {"brand":"Bravo; \"B\"","price":0.25,"open":true}`}},
+		"key":            {files: []string{keyed("id")}, want: []string{`8 46 7 {"id":"s-000"}`, `9 46.0625 7 {"id":"s-001"}`}, note: `0: id from "nr"`},
+		"keys of two":    {files: []string{keyed("id"), strings.ReplaceAll(keyed("id"), "s-00", "t-00")}, want: []string{`s-000 46 7 {"nr":8}`, `s-001 46.0625 7 {"nr":9}`, `t-000 46 7 {"nr":8}`, `t-001 46.0625 7 {"nr":9}`}, note: `"nr" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`},
+		"keys called id": {files: []string{strings.ReplaceAll(keyed("code"), "nr", "id"), strings.ReplaceAll(keyed("code"), "nr", "id")}, want: []string{`1 46 7 {"id":8,"code":"s-000"}`, `2 46.0625 7 {"id":9,"code":"s-001"}`, `3 46 7 {"id":8,"code":"s-000"}`, `4 46.0625 7 {"id":9,"code":"s-001"}`}, note: `"id" is no id: 2 of 4 records lack one or repeat one, the first is FILE1:1`},
+		"nothing other":  {files: []string{keyed("code"), keyed("code")}, want: []string{`1 46 7 {"nr":8,"code":"s-000"}`, `2 46.0625 7 {"nr":9,"code":"s-001"}`, `3 46 7 {"nr":8,"code":"s-000"}`, `4 46.0625 7 {"nr":9,"code":"s-001"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var paths []string
+			for i, text := range tc.files {
+				paths = append(paths, jobtest.Write(t, fmt.Sprint(i), text))
+				tc.note = strings.ReplaceAll(tc.note, fmt.Sprint("FILE", i), paths[i])
+			}
+			c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+			if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, paths, job.Options{Reporter: rep, MaxBad: 0.34}); err != nil {
+				t.Fatal(err)
+			}
+			if d := gocmp.Diff(tc.want, answers(t, openPoints(t, c, "mine"))["all"]); d != "" {
+				t.Error(d)
+			}
+			if tc.note != "" && !slices.Contains(rep.Notes, tc.note) {
+				t.Errorf("no %q among %q", tc.note, rep.Notes)
+			}
+		})
+	}
+}
+
+// Of a column of numbers one text in a hundred is a bad value, and told.
+func TestPointsOddValues(t *testing.T) {
+	text := "id,lat,lon,n\n" + strings.Repeat("%d,46,7,1.5\n", 99) + "%d,46,7,n/a\n"
+	ids := make([]any, 100)
+	for i := range ids {
+		ids[i] = i
+	}
+	path := jobtest.Write(t, "file.csv", fmt.Sprintf(text, ids...))
+	want := `1 of 100 values of "n" are bad and left out, since the others have the type number; the first is ` + path + ":101; --type n=text keeps all"
+	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+	m, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep})
+	if err != nil || m.Records["points"] != 100 || !slices.Contains(rep.Notes, want) {
+		t.Errorf("%v %v %q", err, m.Records, rep.Notes)
+	}
+	got := answers(t, openPoints(t, c, "mine"))["all"]
+	if !slices.Contains(got, "99 46 7 {}") || !slices.Contains(got, `98 46 7 {"n":1.5}`) {
+		t.Errorf("%q", got)
+	}
+	server, rep := &liveServer{}, &jobtest.Recorder{}
+	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, server.target(t), job.Options{Reporter: rep}); err != nil || !slices.Contains(rep.Notes, want) {
+		t.Errorf("%v %q", err, rep.Notes)
+	}
+}
+
+// The files of others in shared/cases have the points that they mean.
+func TestPointsCases(t *testing.T) {
+	const cases = "../../../../../../shared/cases/points/"
+	if _, err := os.Stat(cases); err != nil {
+		t.Skip("the cases are not there: ", err)
+	}
+	for name, want := range map[string]struct {
+		of     Collection
+		points int64
+		bad    int64
+		note   string
+		// example is a bad record behind the name of the file; with one all may be bad.
+		example string
+	}{
+		"stray-quotes-998-of-1000-rows-vanish.csv":     {points: 1000, note: "1 rows have a quote that stands for itself and is read as text, the first in line 2"},
+		"inch-marks-in-two-rows-first-one-dropped.csv": {points: 1000},
+		"excel-tab-delimited-quoted.tsv":               {points: 3},
+		"tsv-quoted-line-break.tsv":                    {points: 2, note: "1 rows go over several lines, between quotes, the first in line 2"},
+		"excel-sep-line.csv":                           {points: 1},
+		"header-cell-with-line-break.csv":              {points: 1, note: "properties: id no number, name text"},
+		"coordinates-json-array-lon-lat.csv":           {points: 2, note: "the first position is latitude 48.353802, longitude 11.7861"},
+		"coordinates-array-us-wrong-advice.csv":        {points: 3, note: "the first position is latitude 39.86, longitude -104.67"},
+		"opendatasoft-geo_point_2d.csv":                {of: Collection{Columns: pointtable.Columns{Lat: "geo_point_2d", Lon: "geo_point_2d"}}, points: 2, note: "the first position is latitude 44.8404, longitude -0.5805"},
+		"socrata-location-wkt.csv":                     {points: 5},
+		"postgis-ewkb-hex.csv":                         {points: 6, bad: 1},
+		"codes-like-10E2.csv":                          {points: 2, note: "properties: n text, name text"},
+		"times-with-space-pandas.csv":                  {points: 2, note: "properties: name text, updated time"},
+		"lat-and-lon_deg-and-x-mixed-pair.csv":         {points: 2, note: `latitude from "lat", longitude from "lon_deg"`},
+		"guessed-id-code-not-unique.csv":               {points: 4, note: "properties: code text, name text"},
+		"duplicate-id-wrong-line.geojson":              {points: 6, bad: 8, example: `:3: id was given before: "1"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, rep, max := jobtest.Catalog(t), &examples{}, 0.2
+			if want.example != "" {
+				max = 1
+			}
+			want.of.Name = "mine"
+			m, err := Ingest(t.Context(), c, want.of, []string{cases + name}, job.Options{Reporter: rep, MaxBad: max})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := int64(0)
+			for _, n := range m.Bad {
+				bad += n
+			}
+			if m.Records["points"] != want.points || bad != want.bad || !slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasSuffix(n, want.note) }) {
+				t.Errorf("%v %v %q", m.Records, m.Bad, rep.Notes)
+			}
+			if want.example != "" && !slices.Contains(rep.first, cases+name+want.example) {
+				t.Errorf("%q", rep.first)
+			}
+		})
+	}
+}
+
+// examples keeps the first bad record of each reason.
+type examples struct {
+	jobtest.Recorder
+	first []string
+}
+
+func (e *examples) Bad(reason string, count int64, records []*source.BadRecord) {
+	e.Recorder.Bad(reason, count, records)
+	e.first = append(e.first, records[0].Error())
+}
+
+// Records that cannot be used are counted and left out.
+func TestPointsBadRecords(t *testing.T) {
+	const head = "id,lat,lon,n\n"
+	long := strings.Repeat("x", 70_000)
+	feature := func(geometry string) string {
+		return `{"type":"FeatureCollection","features":[{"type":"Feature","id":"bad","properties":{},"geometry":` + geometry + `},
+{"type":"Feature","id":"good","properties":{"n":1},"geometry":{"coordinates":[7,46],"type":"Point"}}]}`
+	}
+	type test struct {
+		text   string
+		types  points.Schema
+		reason string
+		at     string
+		apart  bool // left out and not bad
+	}
+	tests := map[string]test{
+		"latitude":      {text: head + "bad,95,170,1\ngood,46,7,1\n", reason: reasonRange, at: ":2: "},
+		"longitude":     {text: head + "bad,5,-181,1\ngood,46,7,1\n", reason: reasonRange},
+		"swapped":       {text: head + "bad,150,-33,1\ngood,46,7,1\n", reason: reasonSwapped},
+		"decimal comma": {text: "id;lat;lon\ngood;46;7\nbad;47,37;8,54\n", reason: pointtable.ReasonComma, at: ":3: "},
+		"not a number":  {text: head + "bad,north,7,1\ngood,46,7,1\n", reason: source.NotANumber},
+		"hexadecimal":   {text: head + "bad,0x10,7,1\ngood,46,7,1\n", reason: source.NotANumber},
+		"missing":       {text: head + "bad,46,,1\ngood,46,7,1\n", reason: pointtable.ReasonNoPosition},
+		"none":          {text: head + "bad,,,1\ngood,46,7,1\n", reason: source.NoGeometry, apart: true},
+		"null":          {text: head + "bad,NA,NA,1\ngood,46,7,1\n", reason: source.NoGeometry, apart: true},
+		"no id":         {text: head + ",46,7,1\ngood,46,7,1\n", reason: source.NoID},
+		"repeated":      {text: head + "good,46,7,1\ngood,46.5,7.5,2\n", reason: reasonRepeated, at: ":3: "},
+		"same place":    {text: head + "good,46,7,1\ngood,46,7,2\n", reason: reasonRepeated, at: ":3: "},
+		"control":       {text: head + "b\aad,46,7,1\ngood,46,7,1\n", reason: reasonID},
+		"long id":       {text: head + strings.Repeat("b", 257) + ",46,7,1\ngood,46,7,1\n", reason: reasonID},
+		"too large":     {text: head + "bad,46,7," + long + "\ngood,46,7,1\n", reason: reasonProperties},
+		"type":          {text: head + "bad,46,7,one\ngood,46,7,1\n", types: points.Schema{{Name: "n", Type: points.Number}}, reason: reasonType, at: ":2: "},
+		"columns":       {text: head + "bad,46,7\ngood,46,7,1\n", reason: "not as many columns as the header"},
+		"encoding":      {text: head + "bad,46,7,\xe9\ngood,46,7,1\n", reason: "not UTF-8"},
+		"not text":      {text: "id,wkt,n\nbad,\"LINESTRING(0 0,1 1)\",1\ngood,POINT(7 46),1\n", reason: source.NotAPoint},
+		"nested":        {text: strings.Replace(feature(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`, 1), reason: reasonProperties},
+		"large feature": {text: strings.Replace(feature(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":"`+strings.Repeat("x", 300_000)+`"}`, 1), reason: source.TooLarge},
+		"one line":      {text: strings.ReplaceAll(strings.Replace(feature(`{"type":"Point","coordinates":[7,46]}`), "bad", "good", 1), "\n", ""), reason: reasonRepeated, at: "feature number 2"},
+	}
+	for name, expires := range map[string]string{
+		"expires of nothing": `""`, "expires of the year 1": `"0001-01-01T00:00:00Z"`, "expires of a number": `0`, "expires of a day there is not": `"2090-02-30"`,
+	} {
+		text := strings.Replace(feature(`{"type":"Point","coordinates":[1,1]}`), `"properties"`, `"expires":`+expires+`,"properties"`, 1)
+		tests[name] = test{text: text, reason: reasonExpires}
+	}
+	for name, geometry := range map[string][2]string{
+		"none":           {`null`, source.NoGeometry},
+		"empty":          {`{"type":"Point","coordinates":[]}`, source.NoGeometry},
+		"line":           {`{"type":"LineString","coordinates":[[1,1],[2,2]]}`, source.NotAPoint},
+		"several points": {`{"type":"MultiPoint","coordinates":[[1,1],[2,2]]}`, source.NotAPoint},
+		"no points":      {`{"type":"MultiPoint","coordinates":[]}`, source.NoGeometry},
+		"nesting":        {`{"type":"Point","coordinates":[[1,1]]}`, source.WrongNesting},
+		"one number":     {`{"type":"Point","coordinates":[1]}`, source.WrongNesting},
+		"text":           {`{"type":"Point","coordinates":["1","1"]}`, source.NotANumber},
+		"NaN":            {`{"type":"Point","coordinates":[NaN,1]}`, source.NotANumber},
+		"range":          {`{"type":"Point","coordinates":[181,1]}`, reasonRange},
+		"swap":           {`{"type":"Point","coordinates":[-33,151]}`, reasonSwapped},
+	} {
+		tests["geometry "+name] = test{text: feature(geometry[0]), reason: geometry[1], apart: geometry[1] == source.NoGeometry}
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, rep := jobtest.Catalog(t), &examples{}
+			path := jobtest.Write(t, "file", tc.text)
+			of := Collection{Name: "mine", Types: tc.types}
+			m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{Reporter: rep, MaxBad: 0.67})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Bad[tc.reason] != 1 {
+				t.Errorf("%v, want %q: %q", m.Bad, tc.reason, rep.first)
+			}
+			if tc.apart {
+				if want := "1 of 2 records are left out and not counted as bad, such as " + path + ":"; !slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasPrefix(n, want) && strings.Contains(n, tc.reason) }) || rep.Counts != nil {
+					t.Errorf("%q %v", rep.Notes, rep.Counts)
+				}
+				if m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{}); err != nil || m.Records["points"] != 1 {
+					t.Error(m, err)
+				}
+				return
+			}
+			if !slices.ContainsFunc(rep.first, func(text string) bool {
+				return strings.HasPrefix(text, path+":") && strings.Contains(text, tc.reason) && strings.Contains(text, tc.at)
+			}) {
+				t.Errorf("%q", rep.first)
+			}
+			if n := openPoints(t, c, "mine").Meta().Points; n != 1 {
+				t.Errorf("%d points", n)
+			}
+			// None is tolerated without leave, and what is published stays.
+			_, err = Ingest(t.Context(), c, of, []string{path}, job.Options{MaxBad: 0.2})
+			var many *job.TooManyBadError
+			if !errors.As(err, &many) {
+				t.Error(err)
+			}
+			if m, err := c.Current(t.Context(), "points-mine"); err != nil || m.Generation != 1 {
+				t.Error(m.Generation, err)
+			}
+		})
+	}
+}
+
+// Files that are no points fail, say what to do and publish nothing.
+func TestPointsRefusesFiles(t *testing.T) {
+	rows := func(row string, n int) string { return "id,lat,lon\n" + strings.Repeat(row, n) }
+	unnumbered := func(row string, n int) string { return "n,Breite,Länge\n" + strings.Repeat(row, n) }
+	polygon := string(geoPackage(t, nil))
+	for name, tc := range map[string]struct {
+		texts []string
+		of    Collection
+		want  string
+	}{
+		"no columns":    {texts: []string{unnumbered("1,1,1\n", 1)}, want: `name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of "n", "Breite", "Länge"`},
+		"one column":    {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "lat", Lon: "lat"}}, want: `"1" in the column "lat"; name others by --lat and --lon`},
+		"towns":         {texts: []string{"id,location\na,Bern\n"}, want: `"Bern" in the column "location"; name others by --lat and --lon`},
+		"wrong column":  {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Columns: pointtable.Columns{Lat: "north"}}, want: `no column "north" for --lat; there are "id", "lat", "lon"`},
+		"wrong name":    {texts: []string{string(geoPackage(t, shops(1), "s"))}, of: Collection{Columns: pointtable.Columns{Name: "label"}}, want: `no property "label" for --name; there are ["id" "brand" "price" "open"]`},
+		"two columns":   {texts: []string{"id,lat,lon,a,a\n"}, want: `two columns are called "a"`},
+		"empty":         {texts: []string{""}, want: "is empty"},
+		"header alone":  {texts: []string{"id,lat,lon\n"}, want: "hold no points"},
+		"open quote":    {texts: []string{"\"id,lat,lon\n1,1,1\n"}, want: "it should be the names of the columns"},
+		"array":         {texts: []string{"[1,2]"}, want: "not GeoJSON: array at line 1"},
+		"other JSON":    {texts: []string{`{"a":1}`}, want: "not a feature"},
+		"no geometries": {texts: []string{`{"type":"Feature","geometry":null}`}, want: "1 of 1 records are bad (100%; --max-bad tolerates 10%), such as "},
+		"topology":      {texts: []string{`{"type":"Topology"}`}, want: "TopoJSON"},
+		"cut off":       {texts: []string{`{"type":"FeatureCollection","features":[{"type":"Fea`}, want: "truncated"},
+		"projected":     {texts: []string{`{"type":"FeatureCollection","crs":{"properties":{"name":"EPSG:2056"}},"features":[]}`}, want: "ogr2ogr -t_srs EPSG:4326"},
+		"binary":        {texts: []string{"\x00\x01\x02"}, want: "neither a table"},
+		"UTF-16":        {texts: []string{"\xff\xfei\x00d\x00"}, want: "iconv"},
+		"gz of shapes":  {texts: []string{gzipText(t, pointShapefile(nil)["shops.shp"])}, want: "into one .zip"},
+		"no layer":      {texts: []string{polygon}, want: "no layer of points"},
+		"several":       {texts: []string{string(geoPackage(t, nil, "a", "b"))}, want: `2 layers of points, ["a" "b"]; choose one as `},
+		"packed layers": {texts: []string{gzipText(t, string(geoPackage(t, nil, "a", "b")))}, want: `2 layers of points, ["a" "b"]; choose one as `},
+		"mixed":         {texts: []string{rows("a,1,1\n", 1), featureCollection(shops(1))}, want: "publish them as two collections"},
+		"swapped":       {texts: []string{"id,lat,lon\n" + strings.Repeat("a,151.2,-33.8\n", 200)}, want: `latitudes and longitudes are swapped in 100 of the first 100 records: give --lat "lon" --lon "lat"`},
+		"swapped lists": {texts: []string{"id;p\n" + strings.Repeat("a;[-33.8,151.2]\n", 200)}, of: Collection{Columns: pointtable.Columns{Lat: "p", Lon: "p"}}, want: "swapped in 100 of the first 100 records: give --axis-order lat-lon"},
+		"swapped pairs": {texts: []string{"id;location\na;151.2,-33.8\n"}, want: "seem to be swapped: give --axis-order lon-lat"},
+		"few swapped":   {texts: []string{rows("a,151.2,-33.8\n", 3)}, want: `in 3 of them latitude and longitude seem to be swapped: give --lat "lon" --lon "lat"`},
+		"GeoJSON swapped": {
+			texts: []string{strings.Repeat(`{"type":"Feature","geometry":{"type":"Point","coordinates":[-33,151]}}`, 200)}, want: "put the longitude first in the coordinates of ",
+		},
+		"repeated": {texts: []string{rows("a,1,1\n", 3)}, want: "name it by --id"},
+		"name":     {texts: []string{rows("a,1,1\n", 1)}, of: Collection{Name: "My shops"}, want: "name of a collection is not valid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var paths []string
+			for i, text := range tc.texts {
+				paths = append(paths, jobtest.Write(t, fmt.Sprint("file", i), text))
+			}
+			if tc.of.Name == "" {
+				tc.of.Name = "mine"
+			}
+			c := jobtest.Catalog(t)
+			_, err := Ingest(t.Context(), c, tc.of, paths, job.Options{MaxBad: 0.1})
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v; want %q", err, tc.want)
+			}
+			if _, err := c.Current(t.Context(), "points-mine"); !errors.Is(err, dataset.ErrNoGeneration) {
+				t.Error(err)
+			}
+		})
+	}
+	c := jobtest.Catalog(t)
+	if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Stdin: strings.NewReader(rows("a,1,1\n", 1))}, []string{"-", "-"}, job.Options{}); err == nil || !strings.Contains(err.Error(), "once") {
+		t.Error(err)
+	}
+}
+
+// A real table, with the columns that its publisher gives it.
+func TestRealPoints(t *testing.T) {
+	if _, err := os.Stat(jobtest.RealAirports); err != nil {
+		t.Skip("the file of OurAirports is not there: ", err)
+	}
+	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+	m, err := Ingest(t.Context(), c, Collection{Name: "airports"}, []string{jobtest.RealAirports}, job.Options{Reporter: rep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Records["points"] < 70_000 || m.Bad != nil {
+		t.Errorf("%+v", m)
+	}
+	collection := openPoints(t, c, "airports")
+	hits, _, err := collection.Nearby(t.Context(), points.NearbyQuery{Lat: 47.4581, Lon: 8.5481, Limit: 1}, nil)
+	if err != nil || len(hits) != 1 || !strings.Contains(string(hits[0].Properties), `"ident":"LSZH"`) {
+		t.Errorf("%v %+v", err, hits)
+	}
+	if f, _ := collection.Meta().Schema.Lookup("elevation_ft"); f.Type != points.Number {
+		t.Errorf("%+v", collection.Meta().Schema)
+	}
+	if !slices.ContainsFunc(rep.Notes, func(n string) bool {
+		return strings.HasSuffix(n, `latitude from "latitude_deg", longitude from "longitude_deg", id from "id"`)
+	}) {
+		t.Errorf("%q", rep.Notes)
+	}
+}
+
+// A type of a property that no file has is refused: of tables before the rows are read.
+func TestPointsTypeOfNothing(t *testing.T) {
+	const feature = `{"type":"Feature","id":"a","properties":{"name":"A","n":1},"geometry":{"type":"Point","coordinates":[7,46]}}`
+	of := Collection{Name: "mine", Types: points.Schema{{Name: "zipp", Type: points.Text}}}
+	want := `there is no property "zipp" for --type: the properties are ["n" "name"]`
+	for _, text := range []string{"id,lat,lon,name,n\na,x,y,z\n", feature} {
+		_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{jobtest.Write(t, "file", text)}, job.Options{})
+		if err == nil || err.Error() != want {
+			t.Errorf("%v", err)
+		}
+		server := &liveServer{}
+		err = IntoLive(t.Context(), of, []string{jobtest.Write(t, "file", text)}, server.target(t), job.Options{})
+		if err == nil || err.Error() != want || server.there {
+			t.Errorf("%v", err)
+		}
+	}
+	_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{jobtest.Write(t, "file", "id,lat,lon\na,1,1\n")}, job.Options{})
+	if err == nil || err.Error() != `there is no property "zipp" for --type: the properties are []` {
+		t.Error(err)
+	}
+	// One of several files has it, and it may be empty.
+	_, err = Ingest(t.Context(), jobtest.Catalog(t), of, []string{jobtest.Write(t, "a", "id,lat,lon\na,1,1\n"), jobtest.Write(t, "b", "id,lat,lon,zipp\nb,1,1,\n")}, job.Options{})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,51 @@
+package points
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/boundaries"
+	"quadrille/cmd/ingest/internal/job/jobtest"
+)
+
+// The files of others in shared/cases whose coordinate systems have many names are read, with a
+// note where one is not WGS84 itself, or refused with a command that works.
+func TestSystemCases(t *testing.T) {
+	const cases = "../../../../../../shared/cases/"
+	if _, err := os.Stat(cases); err != nil {
+		t.Skip("the cases are not there: ", err)
+	}
+	for file, want := range map[string]struct {
+		records   int64
+		note, err string
+	}{
+		"tiles/crs84_as_gdal_writes_it.gpkg":       {records: 2},
+		"tiles/table_name_case_differs.gpkg":       {records: 2},
+		"tiles/table_name_case_differs.gpkg#Zones": {records: 2},
+		"tiles/gda94.shp":                          {records: 3, note: `gda94.shp: coordinates are in "GCS_GDA_1994" and taken as WGS84, from which they differ by a few metres at most`},
+		"points/gpkg-crs84.gpkg":                   {records: 3},
+		"points/gpkg-undefined-srs.gpkg":           {err: `(ogr2ogr -a_srs EPSG:4326 out.gpkg ` + cases + `points/gpkg-undefined-srs.gpkg nocrs)`},
+	} {
+		t.Run(file, func(t *testing.T) {
+			c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+			var m dataset.Manifest
+			var err error
+			if strings.HasPrefix(file, "points/") {
+				m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{cases + file}, job.Options{Reporter: rep})
+			} else {
+				m, err = boundaries.Ingest(t.Context(), c, []boundaries.Input{{Type: "points", Input: jobtest.Input(cases + file)}}, job.Options{Reporter: rep})
+			}
+			if (err == nil) != (want.err == "") || err != nil && !strings.HasSuffix(err.Error(), want.err) {
+				t.Fatal(err)
+			}
+			noted := slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasSuffix(n, want.note) && strings.Contains(n, "WGS84") })
+			if m.Records["points"] != want.records || noted != (want.note != "") {
+				t.Errorf("%v, %q", m.Records, rep.Notes)
+			}
+		})
+	}
+}

@@ -1,0 +1,192 @@
+// Package renew tells whether a data set would be made of the same as the published one.
+package renew
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/timezones"
+	"quadrille/cmd/internal/catalogue"
+)
+
+// Basis is all that the content of a generation depends on. It is kept in a file,
+// so that the next run can tell whether there is anything to do.
+type Basis struct {
+	Generation uint64   `json:"generation"`
+	Of         []string `json:"of"`
+}
+
+// BasisOf lists what the result of a job depends on: what the caller says, such as
+// the program and its settings, the content of the files, and what is published
+// of the data sets that the job looks at.
+func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []string) (Basis, error) {
+	of = slices.Clone(of)
+	for _, path := range files {
+		sum, err := fingerprint(ctx, path)
+		if err != nil {
+			return Basis{}, err
+		}
+		of = append(of, path+" "+sum)
+	}
+	if name == catalogue.TimeZones.Name {
+		of = append(of, "zones "+timezones.Version())
+	}
+	d, _ := catalogue.Find(name)
+	for _, other := range d.Uses {
+		m, err := c.Current(ctx, other)
+		if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
+			return Basis{}, err
+		}
+		of = append(of, fmt.Sprint(other, " ", m.Generation))
+	}
+	return Basis{Of: of}, nil
+}
+
+// fingerprint is a checksum of a file, of a shapefile with those beside it, or of
+// all files of a folder with their names.
+func fingerprint(ctx context.Context, path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	files := []string{path}
+	switch {
+	case info.IsDir():
+		entries, err := os.ReadDir(path) // sorted
+		if err != nil {
+			return "", err
+		}
+		files = nil
+		for _, e := range entries {
+			if e.Type().IsRegular() {
+				files = append(files, filepath.Join(path, e.Name()))
+			}
+		}
+	case strings.EqualFold(filepath.Ext(path), ".shp"):
+		stem := strings.TrimSuffix(path, filepath.Ext(path))
+		for _, ext := range []string{".dbf", ".DBF", ".prj", ".PRJ", ".cpg", ".CPG"} {
+			if _, err := os.Stat(stem + ext); err == nil {
+				files = append(files, stem+ext)
+			}
+		}
+	}
+	all := sha256.New()
+	for _, name := range files {
+		src, err := dataset.FileSource(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if len(files) == 1 && name == path {
+			return src.SHA256, nil
+		}
+		fmt.Fprintf(all, "%s %q\n", src.SHA256, filepath.Base(name))
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
+}
+
+// Renew runs build, unless the record tells that what is published of the data set
+// was made of the same, and replaces the record. It is named by its path.
+func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep job.Reporter, build func() error) error {
+	if current, err := c.Current(ctx, name); err == nil && !force {
+		if same := b.same(record, name, current.Generation); same != "" {
+			rep.Note(same)
+			return nil
+		}
+	}
+	if err := build(); err != nil {
+		return err
+	}
+	current, err := c.Current(ctx, name)
+	if err != nil {
+		return err
+	}
+	b.Generation = current.Generation
+	return b.save(record)
+}
+
+// NotRenewed is the error of a run that renewed only part of what it should have,
+// nil when it renewed all. The errors are those of the data sets or commands
+// named, in their order.
+func NotRenewed(names []string, errs []error) error {
+	if len(names) == 0 {
+		return nil
+	}
+	all := []error{fmt.Errorf("not renewed, and still served as before where they were: %s", strings.Join(names, ", "))}
+	for i, name := range names {
+		all = append(all, fmt.Errorf("%s: %w", name, errs[i]))
+	}
+	return errors.Join(all...)
+}
+
+// same says why there is nothing to do: the record tells that the generation
+// which is published was made of the same, or that one was from which it has
+// been rolled back, since what was rolled back must not return by itself. It is
+// empty when there is something to do.
+func (b Basis) same(record, dataset string, published uint64) string {
+	text, err := os.ReadFile(record)
+	var before Basis
+	if err != nil || json.Unmarshal(text, &before) != nil || !slices.Equal(before.Of, b.Of) {
+		return ""
+	}
+	switch {
+	case before.Generation == published:
+		return fmt.Sprintf("%s generation %d was made of the same; --force makes it anew", dataset, published)
+	case before.Generation > published:
+		return fmt.Sprintf("%s generation %d is published, rolled back from %d, which was made of the same; --force makes it anew", dataset, published, before.Generation)
+	}
+	return ""
+}
+
+// CarryForward lets the record of a generation stand for a later one, which holds
+// all of the earlier and what a command has added to it. A record of another
+// generation stays as it is, as does none.
+func CarryForward(record string, from, to uint64) error {
+	text, err := os.ReadFile(record)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var b Basis
+	if json.Unmarshal(text, &b) == nil && b.Generation == from {
+		b.Generation = to
+		return b.save(record)
+	}
+	return nil // the next run makes the data set anew
+}
+
+// save replaces the record, in a directory made when it is missing. The temporary
+// file has a name of its own, since two programs may save the same record.
+func (b Basis) save(record string) error {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(record), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(record), filepath.Base(record)+".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), record)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

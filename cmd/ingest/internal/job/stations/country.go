@@ -1,0 +1,50 @@
+package stations
+
+import (
+	"context"
+	"strings"
+
+	"quadrille/cmd/internal/iso3166"
+	"quadrille/places"
+)
+
+// stationReach is how far a place may be from a station to tell its country, in
+// metres.
+const stationReach = 300_000
+
+// countryOf returns the ISO 3166-1 code of a station's country. NOAA's list
+// gives FIPS 10-4 codes, but ISO ones in some hundred rows: CH is China by the
+// one and Switzerland by the other, and both are in the file. Where the two
+// readings differ, that of the nearest published place of either country is
+// taken, and without one the FIPS code is what it should be.
+func (r *stationReader) countryOf(ctx context.Context, code string, lat, lon float64) (string, error) {
+	fips, known := isoByFIPS10[code]
+	if !known && code != "" {
+		r.foreign++
+	}
+	written, ok := iso3166.Lookup(code)
+	if !ok || written.Name == "" || written.Code != strings.ToUpper(code) || !known || written.Code == fips || r.zones == nil || r.zones.Places == nil {
+		return fips, nil
+	}
+	var nearest string
+	best := float64(stationReach)
+	for _, country := range []string{fips, written.Code} {
+		hits, _, err := r.zones.Places.Nearby(ctx, places.NearbyQuery{
+			Lat: lat, Lon: lon, RadiusM: best, Limit: 1, Classes: []string{"P"}, Countries: []string{country},
+		}, r.hits[:0])
+		if err != nil {
+			return "", err
+		}
+		r.hits = hits
+		if len(hits) > 0 && (nearest == "" || hits[0].DistanceM < best) {
+			nearest, best = country, max(hits[0].DistanceM, 1)
+		}
+	}
+	if nearest == "" {
+		return fips, nil
+	}
+	if nearest != fips {
+		r.misread++
+	}
+	return nearest, nil
+}

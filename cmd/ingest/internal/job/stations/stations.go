@@ -1,0 +1,128 @@
+// Package stations publishes weather stations and their observations.
+package stations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/zonefinder"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/isd"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places"
+	"quadrille/places/stations"
+)
+
+// Ingest reads NOAA's list of weather stations and publishes a generation of
+// them. Rows without a position are counted as bad and left out, but the share
+// of bad records that is tolerated is of the others. Of several records of one
+// station the one that ends last is taken. The manifest dates the file by the
+// last day any station reported.
+func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
+	rep := o.ReporterOrSilent()
+	z, err := zonefinder.Open(ctx, c)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	defer z.Close()
+	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: job.NewTally(o.MaxBad), zones: z}
+	r.tally.Excuse = isd.Unplaced
+	return job.Publish(ctx, c, catalogue.Stations.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+		meta, stats, err := stations.Build(ctx, b.Store(), job.Sequence(r.read), stations.BuildOptions{
+			TempDir:  filepath.Join(c.Dir(), catalogue.Stations.Name),
+			Progress: job.ProgressOf(rep, "records"),
+		})
+		if err != nil {
+			return nil, err
+		}
+		if meta.Stations == 0 {
+			return nil, errors.New("the file holds no stations with a position; check that it is NOAA's isd-history.csv")
+		}
+		if stats.Duplicates > 0 {
+			rep.Note(fmt.Sprintf("%d records gave way to one of the same station that ends later", stats.Duplicates))
+		}
+		if r.foreign > 0 {
+			rep.Note(fmt.Sprintf("%d stations have a country code that stands for no country of today; they are kept without one", r.foreign))
+		}
+		if r.misread > 0 {
+			rep.Note(fmt.Sprintf("%d stations have an ISO country code where the list has FIPS codes; the places around them tell", r.misread))
+		}
+		*m = dataset.Manifest{
+			Sources: []dataset.Source{r.src}, Bad: r.tally.Counts(), Bounds: meta.Bounds,
+			Records: map[string]int64{"stations": meta.Stations, "positions": meta.Positions, "leaves": meta.Leaves},
+		}
+		return meta, nil
+	})
+}
+
+type stationReader struct {
+	ctx     context.Context
+	in      job.Input
+	rep     job.Reporter
+	src     dataset.Source
+	tally   *job.Tally
+	foreign int64 // stations whose country code stands for none
+	misread int64 // stations whose country code is not what the list says it is
+	zones   *zonefinder.Finder
+	hits    []places.Hit
+}
+
+// read hands over the stations of the good rows.
+func (r *stationReader) read(take func(stations.Station) error) error {
+	defer r.tally.Report(r.rep)
+	f, err := r.in.Open(nil)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	report := job.BytesRead(r.rep, "reading stations", f)
+	var newest time.Time
+	err = job.ReadRecords(r.ctx, isd.ReadStations(f, r.in.Path), r.tally, report, func(rec isd.Station) error {
+		s, err := r.stationOf(&rec)
+		if err != nil {
+			return err
+		}
+		if rec.End.After(newest) {
+			newest = rec.End
+		}
+		return take(s)
+	})
+	if err != nil {
+		return err
+	}
+	if r.src, err = r.in.Describe(f); err != nil {
+		return err
+	}
+	if !newest.IsZero() {
+		// When the file was fetched says nothing of what is in it.
+		r.src.Modified = newest
+	}
+	return r.tally.Err()
+}
+
+func (r *stationReader) stationOf(rec *isd.Station) (stations.Station, error) {
+	refuse := func(err error) (stations.Station, error) {
+		return stations.Station{}, &source.BadRecord{Source: r.in.Path, Line: rec.Line, Reason: "station cannot be stored", Detail: err.Error()}
+	}
+	id, err := stations.MakeID(rec.USAF, rec.WBAN)
+	if err != nil {
+		return refuse(err)
+	}
+	country, err := r.countryOf(r.ctx, rec.Country, rec.Lat, rec.Lon)
+	if err != nil {
+		return stations.Station{}, err
+	}
+	s := stations.Station{
+		ID: id, Name: rec.Name, Country: country, State: rec.State, ICAO: rec.ICAO,
+		Lat: rec.Lat, Lon: rec.Lon, ElevationM: rec.ElevationM, Begin: rec.Begin, End: rec.End,
+	}
+	if err := s.Validate(); err != nil {
+		return refuse(err)
+	}
+	return s, nil
+}

@@ -1,0 +1,164 @@
+// Package timezones publishes the offsets of time zones.
+package timezones
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"time"
+	_ "time/tzdata" // for machines without a zone database, and for zones it lacks
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/zonefinder"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places/zones"
+)
+
+// Ingest publishes the offsets of every time zone from 1900 to 2100, from
+// the zone database that Go's time package finds: the machine's, and where that
+// lacks a zone the one compiled into this program. The manifest says which
+// version it was, where that can be told. Which countries have one zone only is
+// in the machine's database alone.
+func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Manifest, error) {
+	rep := o.ReporterOrSilent()
+	return job.Publish(ctx, c, catalogue.TimeZones.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+		names := zonefinder.Names()
+		rep.Progress(job.Progress{Stage: "writing time zones"})
+		countries, err := countryZones(zoneDirs())
+		if err != nil {
+			return nil, err
+		}
+		if len(countries) == 0 {
+			rep.Note("this machine has no " + countryFile + ", which tells the countries of one time zone: points there take that of the nearest place or airport. " +
+				"Install the zone database of the system (tzdata) and ingest the time zones again")
+		}
+		meta, _, err := zones.Build(ctx, b.Store(), names, countries)
+		if err != nil {
+			return nil, err
+		}
+		*m = dataset.Manifest{
+			Records: map[string]int64{"zones": meta.Zones, "rules": meta.Rules},
+			Sources: []dataset.Source{{Name: "IANA Time Zone Database", Version: zoneVersion(zoneDirs()), License: "public domain"}},
+		}
+		if old := catalogue.Outdated(&dataset.Manifest{Dataset: catalogue.TimeZones.Name, Sources: m.Sources}, time.Now()); old != "" {
+			rep.Note("warning: " + old)
+		}
+		return meta, nil
+	})
+}
+
+// zoneDirs is where package time looks first.
+func zoneDirs() []string {
+	dirs := []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ", "/etc/zoneinfo"}
+	if dir := os.Getenv("ZONEINFO"); dir != "" {
+		return append([]string{dir}, dirs...)
+	}
+	return dirs
+}
+
+// versionLine begins tzdata.zi; +VERSION holds the version alone.
+var versionLine = regexp.MustCompile(`^(?:# version )?([0-9]{4}[a-z]{1,2})\s`)
+
+// Version is the version of the database Ingest would publish, "" where
+// it does not say.
+func Version() string { return zoneVersion(zoneDirs()) }
+
+// zoneDir is the first of the directories that holds a zone database, "" when
+// none does.
+func zoneDir(dirs []string) string {
+	for _, dir := range dirs {
+		if _, err := os.Stat(filepath.Join(dir, "Europe", "London")); err == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// countryFile lists the zones of each country. The other list of the database,
+// zone1970.tab, names Oslo's clocks after Berlin.
+const countryFile = "zone.tab"
+
+// countryZones reads from the database in the directories which countries have
+// one zone only, and which that is. It is empty where no database says it.
+func countryZones(dirs []string) (map[string]string, error) {
+	dir := zoneDir(dirs)
+	if dir == "" {
+		return nil, nil
+	}
+	path := filepath.Join(dir, countryFile)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const anew = "install the zone database of the system (tzdata) anew"
+	only, seen := map[string]string{}, map[string]bool{}
+	rows := delimited.New(f, path, delimited.Format{Separator: '\t', MaxBytes: maxZoneLine, Comments: true})
+	for {
+		if _, err = rows.Next(); errors.Is(err, io.EOF) {
+			return only, nil
+		}
+		var columns [][]byte
+		if err == nil {
+			columns, err = rows.Fields()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w; "+anew, err)
+		}
+		// A line that is skipped could be the second zone of a country.
+		if len(columns) < 3 || !source.IsCode(string(columns[0]), 2) {
+			return nil, fmt.Errorf("%s, line %d: this is no list of countries and zones; "+anew, path, rows.Line)
+		}
+		code, zone := string(columns[0]), string(columns[2])
+		delete(only, code)
+		if !seen[code] && zonefinder.Known(zone) {
+			only[code] = zone
+		}
+		seen[code] = true
+	}
+}
+
+// maxZoneLine bounds the bytes of a line of countryFile.
+const maxZoneLine = 64 << 10
+
+// zoneVersion is the version of the database in the first of the directories
+// that holds one, "" when it does not say, and that of Go itself where none
+// does.
+func zoneVersion(dirs []string) string {
+	dir := zoneDir(dirs)
+	if dir == "" {
+		return fmt.Sprintf("of %s", runtime.Version())
+	}
+	for _, name := range []string{"tzdata.zi", "+VERSION"} {
+		if v := versionIn(filepath.Join(dir, name)); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func versionIn(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 64)
+	n, _ := f.Read(head) // what could not be read says nothing
+	if m := versionLine.FindSubmatch(append(head[:n], '\n')); m != nil {
+		return string(m[1])
+	}
+	return ""
+}

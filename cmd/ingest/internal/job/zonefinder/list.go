@@ -1,0 +1,22 @@
+package zonefinder
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// zoneList names the zones of the IANA database, aliases included, as of 2025b.
+//
+//go:embed timezones.txt
+var zoneList string
+
+// Names are the names of all zones, sorted.
+var Names = sync.OnceValue(func() []string { return strings.Fields(zoneList) })
+
+// Known reports whether a time zone has this name.
+func Known(name string) bool {
+	_, found := slices.BinarySearch(Names(), name)
+	return found
+}

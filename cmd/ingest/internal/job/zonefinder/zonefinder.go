@@ -1,0 +1,247 @@
+// Package zonefinder finds time zones at points in what is published, for jobs whose
+// sources do not tell them, and knows the names of all zones.
+package zonefinder
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/places"
+	"quadrille/places/zones"
+	"quadrille/tiles"
+)
+
+const (
+	// Reach is how far a place lends its time zone, in metres.
+	Reach = 200_000
+	// Candidates is how many places are looked at for one that has a zone.
+	Candidates = 8
+	// Layer is the type of the regions that are time zones.
+	Layer = "timezone"
+	// seaZones begins the names of the zones that releases of
+	// timezone-boundary-builder with oceans draw over the sea. An airport on an
+	// island outside of all others keeps the time of its country.
+	seaZones = "Etc/"
+)
+
+// How an airport has got its time zone.
+const (
+	ofRegion  = "region"
+	ofCountry = "country"
+	ofNearest = "nearest"
+)
+
+// Finder finds the time zone at a point in what is published:
+//
+//  1. the region of type timezone that holds the point, if it is one zone of
+//     the land, as those of timezone-boundary-builder are;
+//  2. the zone of the country, if it has only one;
+//  3. the nearest populated place of the country within 200 km, and where the
+//     country is not known or has no places, of any;
+//  4. the region of type timezone, if it is an area of one offset named for one
+//     of the zones in it, as Natural Earth's are: Lima lies in the one named
+//     for New York.
+//
+// Farther places are not asked: what is kept here is taken for knowledge of the
+// point, and its distance is lost.
+type Finder struct {
+	Regions *tiles.Reader  // nil without boundaries
+	Types   []string       // of the regions
+	Places  *places.Finder // nil without places
+	zones   *zones.Reader  // nil without time zones
+	open    []*dataset.Generation
+
+	known map[string]region // by region id
+	hits  []places.Hit
+	// How many were found each way: by the nearest place, inside a region, and as the only zone of a
+	// country. Whoever asks Places or Regions for more counts that too, for the credits.
+	Nearest, Inside, Only int64
+}
+
+// region is what a region of type timezone says.
+type region struct {
+	zone  string
+	exact bool
+	size  float64 // of its box, in square degrees
+}
+
+// Open opens what is published that tells the time zone at a point.
+func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
+	z := &Finder{known: map[string]region{}}
+	defer func() {
+		if err != nil {
+			z.Close()
+		}
+	}()
+	if z.Regions, err = openFor(ctx, z, c, catalogue.Boundaries); err != nil {
+		return nil, err
+	}
+	if z.Regions != nil {
+		for _, t := range z.Regions.Types() {
+			z.Types = append(z.Types, t.Name)
+		}
+	}
+	if z.Places, err = openFor(ctx, z, c, catalogue.Places); err != nil {
+		return nil, err
+	}
+	if z.zones, err = openFor(ctx, z, c, catalogue.TimeZones); err != nil {
+		return nil, err
+	}
+	return z, nil
+}
+
+// openFor opens what is published of a data set, nil if nothing is, until z is closed.
+func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d catalogue.Of[R]) (R, error) {
+	r, g, err := job.OpenCurrent(ctx, c, d)
+	if g != nil {
+		z.open = append(z.open, g)
+	}
+	return r, err
+}
+
+// HasZones reports whether a layer of time zones is published.
+func (z *Finder) HasZones() bool { return slices.Contains(z.Types, Layer) }
+
+// Close closes what was opened.
+func (z *Finder) Close() {
+	for _, g := range z.open {
+		_ = g.Close() // only read
+	}
+}
+
+// Credits are the sources of what time zones were taken from.
+func (z *Finder) Credits() (list []dataset.Source) {
+	for _, g := range z.open {
+		used := g.Manifest.Dataset == catalogue.Places.Name && z.Nearest > 0 || g.Manifest.Dataset == catalogue.Boundaries.Name && z.Inside > 0
+		for _, src := range g.Manifest.Sources {
+			credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
+			if used && src.Attribution != "" && !slices.Contains(list, credit) {
+				list = append(list, credit)
+			}
+		}
+	}
+	return list
+}
+
+// Find returns the time zone at a point of a country, if that is known, and
+// how it was found; both are empty when it was not.
+func (z *Finder) Find(ctx context.Context, lat, lon float64, country string) (zone, how string, err error) {
+	region, err := z.region(ctx, lat, lon)
+	if err != nil {
+		return "", "", err
+	}
+	if region.exact {
+		z.Inside++
+		return region.zone, ofRegion, nil
+	}
+	if z.zones != nil {
+		if zone, err = z.zones.CountryZone(ctx, country); err != nil {
+			return "", "", err
+		}
+		if Known(zone) {
+			z.Only++
+			return zone, ofCountry, nil
+		}
+	}
+	if zone, err = z.near(ctx, lat, lon, country); err != nil {
+		return "", "", err
+	}
+	switch {
+	case zone != "":
+		z.Nearest++
+		return zone, ofNearest, nil
+	case region.zone != "":
+		z.Inside++
+		return region.zone, ofRegion, nil
+	}
+	return "", "", nil
+}
+
+func (z *Finder) region(ctx context.Context, lat, lon float64) (region, error) {
+	if !z.HasZones() {
+		return region{}, nil
+	}
+	at, err := z.Regions.At(ctx, lat, lon, Layer)
+	if err != nil {
+		return region{}, err
+	}
+	// Of zones that overlap the smallest is the most local.
+	var best region
+	for i := range at {
+		found, err := z.record(ctx, at[i].ID)
+		if err != nil {
+			return best, err
+		}
+		if i == 0 || found.exact && (!best.exact || found.size < best.size) {
+			best = found
+		}
+	}
+	return best, nil
+}
+
+// record reads what a region says.
+func (z *Finder) record(ctx context.Context, id string) (region, error) {
+	if found, ok := z.known[id]; ok {
+		return found, nil
+	}
+	record, err := z.Regions.Region(ctx, Layer, id, false)
+	if err != nil {
+		return region{}, err
+	}
+	var doc struct {
+		Zone   string     `json:"time_zone"`
+		Offset string     `json:"utc_offset"`
+		Box    [4]float64 `json:"bbox"`
+	}
+	if err := json.Unmarshal(record, &doc); err != nil {
+		return region{}, fmt.Errorf("region %s of type %s: %w; ingest the boundaries again", id, Layer, err)
+	}
+	width := doc.Box[2] - doc.Box[0]
+	if width < 0 { // it crosses ±180°
+		width += 360
+	}
+	found := region{zone: doc.Zone, exact: doc.Offset == "", size: width * (doc.Box[3] - doc.Box[1])}
+	if !Known(found.zone) || strings.HasPrefix(found.zone, seaZones) {
+		found = region{}
+	}
+	z.known[id] = found
+	return found, nil
+}
+
+// near is the zone of the nearest place that has one. One across the border counts
+// only where the country has no places.
+func (z *Finder) near(ctx context.Context, lat, lon float64, country string) (string, error) {
+	if z.Places == nil {
+		return "", nil
+	}
+	queries := []places.NearbyQuery{{Countries: []string{country}}, {RadiusM: Reach}}
+	if country == "" {
+		queries = queries[1:]
+	}
+	for _, q := range queries {
+		q.Lat, q.Lon, q.Limit, q.Classes = lat, lon, Candidates, []string{"P"}
+		hits, _, err := z.Places.Nearby(ctx, q, z.hits)
+		if err != nil {
+			return "", err
+		}
+		z.hits = hits
+		for i := range hits {
+			if hits[i].DistanceM > Reach {
+				return "", nil
+			}
+			if Known(hits[i].TimeZone) {
+				return hits[i].TimeZone, nil
+			}
+		}
+		if len(hits) > 0 {
+			return "", nil
+		}
+	}
+	return "", nil
+}
