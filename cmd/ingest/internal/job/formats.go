@@ -176,7 +176,7 @@ func (r *polygonReader) shapefile(path, layer string) ([]dataset.Source, error) 
 }
 
 func (r *polygonReader) geopackage(path, layer string) ([]dataset.Source, error) {
-	f, err := geopackage.Open(r.ctx, path, layer)
+	f, err := geopackage.Open(r.ctx, path, layer, source.WantPolygons)
 	if err != nil {
 		return nil, err
 	}
