@@ -160,7 +160,7 @@ func (r *polygonReader) json(objects []string) ([]dataset.Source, error) {
 }
 
 func (r *polygonReader) shapefile(path, layer string) ([]dataset.Source, error) {
-	f, err := shapefile.Open(path, layer)
+	f, err := shapefile.Open(path, layer, source.WantPolygons)
 	if err != nil {
 		return nil, err
 	}
