@@ -12,6 +12,15 @@ import (
 // of Natural Earth has 447,163; the largest in OpenStreetMap a few million.
 const MaxVertices = 16 << 20
 
+// Want is what a job takes of a file of any geometries: a file that has none of it is refused
+// at once.
+type Want string
+
+const (
+	WantPolygons Want = "polygons"
+	WantPoints   Want = "points"
+)
+
 // Reasons for which a feature is refused, shared by the readers of
 // polygons and of points.
 const (

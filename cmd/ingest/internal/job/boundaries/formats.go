@@ -142,7 +142,7 @@ func (r *polygonReader) json(objects []string) ([]dataset.Source, error) {
 }
 
 func (r *polygonReader) shapefile(path, layer string) ([]dataset.Source, error) {
-	f, err := shapefile.Open(path, layer)
+	f, err := shapefile.Open(path, layer, source.WantPolygons)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (r *polygonReader) shapefile(path, layer string) ([]dataset.Source, error) 
 }
 
 func (r *polygonReader) geopackage(path, layer string) ([]dataset.Source, error) {
-	f, err := geopackage.Open(r.ctx, path, layer)
+	f, err := geopackage.Open(r.ctx, path, layer, source.WantPolygons)
 	if err != nil {
 		return nil, err
 	}

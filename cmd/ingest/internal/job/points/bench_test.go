@@ -8,18 +8,27 @@ import (
 	"quadrille/places/points"
 )
 
-// BenchmarkPointsRead reads points of GeoJSON, as a run does before it sorts them.
+// BenchmarkPointsRead reads points of each format, as a run does before it sorts them.
 func BenchmarkPointsRead(b *testing.B) {
-	path := jobtest.Write(b, "shops.geojson", featureCollection(shops(50_000)))
-	b.ReportAllocs()
-	for b.Loop() {
-		j := &pointsJob{ctx: b.Context(), rep: job.Silent{}, tally: job.NewTally(0)}
-		if err := j.open([]string{path}); err != nil {
-			b.Fatal(err)
-		}
-		n := 0
-		if err := j.read(func(points.Point) error { n++; return nil }); err != nil || n != 50_000 {
-			b.Fatal(n, err)
-		}
+	const n = 50_000
+	all := shops(n)
+	for name, path := range map[string]string{
+		"GeoJSON":    jobtest.Write(b, "shops.geojson", featureCollection(all)),
+		"GeoPackage": jobtest.Write(b, "shops.gpkg", string(geoPackage(b, all, "shops"))),
+		"shapefile":  jobtest.Write(b, "shops.zip", zipMembers(b, pointShapefile(all))),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				j := &pointsJob{ctx: b.Context(), rep: job.Silent{}, tally: job.NewTally(0)}
+				if err := j.open([]string{path}); err != nil {
+					b.Fatal(err)
+				}
+				got := 0
+				if err := j.read(func(points.Point) error { got++; return nil }); err != nil || got != n {
+					b.Fatal(got, err)
+				}
+			}
+		})
 	}
 }

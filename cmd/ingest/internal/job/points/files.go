@@ -272,7 +272,7 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 	stage := "reading " + filepath.Base(f.Path)
 	switch f.format {
 	case pointsGeoPackage:
-		in, err := geopackage.OpenPoints(j.ctx, f.read, f.layer)
+		in, err := geopackage.Open(j.ctx, f.read, f.layer, source.WantPoints)
 		if err != nil {
 			return f.named(err)
 		}
@@ -297,7 +297,7 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 		}
 		return f.describe(j.ctx, []string{f.read})
 	case pointsShapefile:
-		in, err := shapefile.OpenPoints(f.read, f.layer)
+		in, err := shapefile.Open(f.read, f.layer, source.WantPoints)
 		if err != nil {
 			return f.named(err)
 		}

@@ -85,7 +85,7 @@ func featureCollection(all []shop) string {
 }
 
 // geoPackage writes shops into layers of a GeoPackage.
-func geoPackage(t *testing.T, all []shop, layers ...string) []byte {
+func geoPackage(t testing.TB, all []shop, layers ...string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shops.gpkg")
 	db, err := sql.Open("sqlite", path)
@@ -212,7 +212,7 @@ func gzipText(t *testing.T, text string) string {
 	return b.String()
 }
 
-func zipMembers(t *testing.T, members map[string]string) string {
+func zipMembers(t testing.TB, members map[string]string) string {
 	t.Helper()
 	var list [][2]string
 	for name, text := range members {

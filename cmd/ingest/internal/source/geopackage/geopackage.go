@@ -1,4 +1,4 @@
-// Package geopackage reads the polygons or the points of a layer of an OGC GeoPackage, an
+// Package geopackage reads the features of a layer of an OGC GeoPackage, an
 // SQLite database of tables whose geometries are blobs: a head of the format's
 // own and well-known binary. The file is opened read-only and nothing in it is
 // run: a layer must be a table, not a view. One row is in memory at a time.
@@ -17,16 +17,15 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"github.com/paulmach/orb"
-
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/crs"
+	"quadrille/cmd/ingest/internal/source/wkb"
 	"quadrille/cmd/internal/sqlitefile"
 )
 
 // Bounds on what a database may ask for.
 const (
-	maxValue   = wkbMost  // bytes of a geometry, and of any other value
+	maxValue   = wkb.Most // bytes of a geometry, and of any other value
 	maxText    = 64 << 10 // bytes of a text that is taken as a property
 	maxColumns = 1000
 	maxLayers  = 1000 // listed
@@ -51,41 +50,26 @@ type File struct {
 	conn    *sql.Conn
 	geom    string // name of the column
 	srs     int64
-	kind    *layerKind
+	want    source.Want
 	columns []column
 	count   atomic.Int64
 }
 
-// layerKind is what the features of a layer are.
-type layerKind struct {
-	name     string
-	declared []string // the geometry types that such a layer may declare
-	geometry func(blob []byte, srs int64) (g orb.Geometry, repair, reason, detail string)
+// declared are the geometry types that a layer declares which may have what is wanted.
+var declared = map[source.Want][]string{
+	source.WantPolygons: {"POLYGON", "MULTIPOLYGON", "GEOMETRY", "GEOMETRYCOLLECTION", "SURFACE", "MULTISURFACE"},
+	source.WantPoints:   {"POINT", "MULTIPOINT", "GEOMETRY"},
 }
-
-var (
-	polygonLayer = &layerKind{"polygons", []string{"POLYGON", "MULTIPOLYGON", "GEOMETRY", "GEOMETRYCOLLECTION", "SURFACE", "MULTISURFACE"}, decodePolygons}
-	pointLayer   = &layerKind{"points", []string{"POINT", "MULTIPOINT", "GEOMETRY"}, decodePoint}
-)
 
 type column struct {
 	name    string
 	boolean bool
 }
 
-// Open opens a layer of polygons of a GeoPackage: the one named, or with "" the
-// only one there is.
-func Open(ctx context.Context, name, layer string) (*File, error) {
-	return open(ctx, name, layer, polygonLayer)
-}
-
-// OpenPoints is Open of a layer of points.
-func OpenPoints(ctx context.Context, name, layer string) (*File, error) {
-	return open(ctx, name, layer, pointLayer)
-}
-
-func open(ctx context.Context, name, layer string, kind *layerKind) (_ *File, err error) {
-	f := &File{name: name, Layer: layer, kind: kind}
+// Open opens a layer of a GeoPackage: the one named, or with "" the only one that
+// may have what is wanted. The geometries of either are of any kind.
+func Open(ctx context.Context, name, layer string, want source.Want) (_ *File, err error) {
+	f := &File{name: name, Layer: layer, want: want}
 	db, conns, err := sqlitefile.Open(ctx, name, 1, sqlitefile.Bounds{Value: maxValue, Columns: 2 * maxColumns})
 	if errors.Is(err, sqlitefile.ErrNot) {
 		return nil, fmt.Errorf("%s: not a GeoPackage", name)
@@ -140,7 +124,7 @@ func (f *File) find(ctx context.Context) error {
 			return f.fail(err)
 		}
 		all = append(all, l)
-		if f.Layer != "" && strings.EqualFold(f.Layer, l.name) || f.Layer == "" && slices.Contains(f.kind.declared, strings.ToUpper(l.kind)) {
+		if f.Layer != "" && strings.EqualFold(f.Layer, l.name) || f.Layer == "" && slices.Contains(declared[f.want], strings.ToUpper(l.kind)) {
 			usable = append(usable, l)
 		}
 	}
@@ -157,9 +141,9 @@ func (f *File) find(ctx context.Context) error {
 	case len(usable) == 0 && f.Layer != "":
 		return fmt.Errorf("%s: no layer %s; it has %q", f.name, source.Excerpt(f.Layer), names(all))
 	case len(usable) == 0:
-		return fmt.Errorf("%s: no layer of %s; it has %q", f.name, f.kind.name, names(all))
+		return fmt.Errorf("%s: no layer of %s; it has %q", f.name, f.want, names(all))
 	case len(usable) > 1:
-		return fmt.Errorf("%s: has %d layers of %s, %q; choose one as %s#%s", f.name, len(usable), f.kind.name, names(usable), f.name, usable[0].name)
+		return fmt.Errorf("%s: has %d layers of %s, %q; choose one as %s#%s", f.name, len(usable), f.want, names(usable), f.name, usable[0].name)
 	}
 	l := usable[0]
 	f.Layer, f.geom, f.srs = l.name, l.geom, l.srs
@@ -310,8 +294,8 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 			return err
 		}
 		line := int(f.count.Add(1))
-		g, repair, reason, detail := f.kind.geometry(blob, f.srs)
-		out, bad := source.Feature{Line: line, Geometry: g, Repair: repair}, error(nil)
+		g, reason, detail := decode(blob, f.srs)
+		out, bad := source.Feature{Line: line, Geometry: g}, error(nil)
 		if reason != "" {
 			out, bad = source.Feature{}, &source.BadRecord{Source: f.name, Line: line, Reason: reason, Detail: detail}
 		} else {

@@ -87,12 +87,18 @@ func binaryOf(t testing.TB, g orb.Geometry) []byte {
 
 func read(path, name string) (features []source.Feature, bad []string, err error) {
 	ctx := context.Background()
-	f, err := geopackage.Open(ctx, path, name)
+	f, err := geopackage.Open(ctx, path, name, source.WantPolygons)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
 	for feature, e := range f.Features(ctx) {
+		if e == nil { // as whoever wants polygons does
+			var reason, detail string
+			if feature.Geometry, feature.Repair, reason, detail = source.Polygons(feature.Geometry); reason != "" {
+				e = &source.BadRecord{Line: feature.Line, Reason: reason, Detail: detail}
+			}
+		}
 		if b, ok := e.(*source.BadRecord); ok {
 			bad = append(bad, strings.TrimSpace(fmt.Sprintf("%d: %s %s", b.Line, b.Reason, b.Detail)))
 			continue
@@ -316,7 +322,7 @@ func TestSystems(t *testing.T) {
 		if tc.second != "" {
 			script += "UPDATE gpkg_spatial_ref_sys SET definition_12_063 = '" + tc.second + "' WHERE srs_id = 7;"
 		}
-		f, err := geopackage.Open(t.Context(), database(t, script), "")
+		f, err := geopackage.Open(t.Context(), database(t, script), "", source.WantPolygons)
 		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -363,7 +369,7 @@ func TestTruncated(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	f, err := geopackage.Open(ctx, database(t, schema+layer("districts", "POLYGON", 4326), blob(1, 4326, nil), blob(1, 4326, nil)), "")
+	f, err := geopackage.Open(ctx, database(t, schema+layer("districts", "POLYGON", 4326), blob(1, 4326, nil), blob(1, 4326, nil)), "", source.WantPolygons)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,9 +35,9 @@ func TestAgreesWithOrb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := decode(append([]byte("GP\x00\x01\x00\x00\x00\x00"), body...), 4326)
-		if d := cmp.Diff(want, source.Join(g.polygons)); d != "" || g.reason != "" {
-			t.Fatal(g.reason, d)
+		g, reason, _ := decode(append([]byte("GP\x00\x01\x00\x00\x00\x00"), body...), 4326)
+		if d := cmp.Diff(want, g); d != "" || reason != "" {
+			t.Fatal(reason, d)
 		}
 	})
 }
@@ -52,14 +52,21 @@ func FuzzGeometry(f *testing.F) {
 	f.Add(append([]byte("GP\x00\x00\x00\x00\x10\xe6"), body[9:]...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		kept := slices.Clone(b)
-		g := decode(b, 4326)
-		if (g.reason == "") != (len(g.polygons) > 0) {
-			t.Fatalf("%q and %d polygons", g.reason, len(g.polygons))
+		g, reason, _ := decode(b, 4326)
+		if (reason == "") != (g != nil) {
+			t.Fatalf("%q and %v", reason, g)
 		}
 		if !slices.Equal(kept, b) {
 			t.Fatal("the blob was changed")
 		}
-		for _, p := range g.polygons {
+		var polygons orb.MultiPolygon
+		switch g, _, _, _ := source.Polygons(g); g := g.(type) {
+		case orb.Polygon:
+			polygons = orb.MultiPolygon{g}
+		case orb.MultiPolygon:
+			polygons = g
+		}
+		for _, p := range polygons {
 			for _, r := range p {
 				if len(r) < 4 || !r.Closed() {
 					t.Fatalf("ring %v", r)
@@ -88,8 +95,12 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(blob)))
 	for b.Loop() {
-		if g := decode(blob, 4326); g.reason != "" {
-			b.Fatal(g.reason)
+		g, reason, _ := decode(blob, 4326)
+		if reason == "" {
+			_, _, reason, _ = source.Polygons(g)
+		}
+		if reason != "" {
+			b.Fatal(reason)
 		}
 	}
 }

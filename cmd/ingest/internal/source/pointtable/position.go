@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/hex"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/crs"
-	"quadrille/cmd/ingest/internal/source/geopackage"
+	"quadrille/cmd/ingest/internal/source/wkb"
 )
 
 // ReasonSystem is that of positions that say they are in another coordinate system.
@@ -33,8 +35,13 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 		p.Lon, p.Lat, reason, detail = t.geometries.Position(text)
 	case len(text) >= 2*21 && text[0] == '0' && isHex(text):
 		binary, _ := hex.AppendDecode(nil, text)
-		at, srid, why, what := geopackage.Point(binary)
-		if p.Lon, p.Lat, reason, detail = at[0], at[1], why, what; !t.inDegrees(int64(srid)) {
+		g, srid, why, what := wkb.Decode(binary)
+		if reason, detail = why, what; reason == "" {
+			var at orb.Point
+			at, reason, detail = source.Position(g)
+			p.Lon, p.Lat = at[0], at[1]
+		}
+		if !t.inDegrees(int64(srid)) {
 			reason, detail = ReasonSystem, source.Excerpt(text)
 		}
 	case coded && len(system) > 5 && bytes.EqualFold(system[:5], []byte("SRID=")):

@@ -3,6 +3,7 @@ package shapefile_test
 import (
 	"archive/zip"
 	"bytes"
+	stdcmp "cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -200,13 +201,20 @@ func unroll(r orb.Ring) orb.Ring {
 
 // read reads all: features, the bad ones as text, and the error that ended it.
 func read(path, layer string) (features []source.Feature, bad []string, err error) {
-	f, err := shapefile.Open(path, layer)
+	f, err := shapefile.Open(path, layer, source.WantPolygons)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
 	f.Unroll = unroll
 	for feature, e := range f.Features() {
+		if e == nil { // as whoever wants polygons does
+			var repair, reason, detail string
+			feature.Geometry, repair, reason, detail = source.Polygons(feature.Geometry)
+			if feature.Repair = stdcmp.Or(feature.Repair, repair); reason != "" {
+				e = &source.BadRecord{Line: feature.Line, Reason: reason, Detail: detail}
+			}
+		}
 		if b, ok := e.(*source.BadRecord); ok {
 			bad = append(bad, strings.TrimSpace(fmt.Sprintf("%d: %s %s", b.Line, b.Reason, b.Detail)))
 			continue

@@ -126,7 +126,7 @@ func TestRealArchives(t *testing.T) {
 		}
 		t.Log(tc.file, len(features), "features,", latin, "names with other letters than ASCII")
 	}
-	_, err := shapefile.Open(naturalEarth+"/zip/ne_10m_populated_places.zip", "")
+	_, err := shapefile.Open(naturalEarth+"/zip/ne_10m_populated_places.zip", "", source.WantPolygons)
 	if err == nil || !cmp.Equal(err.Error(), naturalEarth+"/zip/ne_10m_populated_places.zip: holds points; regions need polygons") {
 		t.Error(err)
 	}
@@ -138,7 +138,7 @@ func BenchmarkCountries10m(b *testing.B) {
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {
-		f, err := shapefile.Open(path, "")
+		f, err := shapefile.Open(path, "", source.WantPolygons)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -47,13 +47,7 @@ func (g *shape) assemble(starts []uint32, points []orb.Point) {
 		g.refuse(source.TooManyPoints, "more than %d comparisons to find which of %d rings lies in which", maxTests, len(rings))
 		return
 	}
-	for _, p := range g.polygons {
-		for _, r := range p {
-			for i, p := range r {
-				r[i], _, _ = source.Place(p[0], p[1]) // has been asked above
-			}
-		}
-	}
+	g.geometry = source.Join(g.polygons)
 }
 
 // sliver is the share of a ring the wrong way round up to which it is no hole of another, but an

@@ -1,4 +1,4 @@
-// Package shapefile reads the polygons or the points of an ESRI shapefile: NAME.shp with
+// Package shapefile reads the features of an ESRI shapefile: NAME.shp with
 // NAME.shx, NAME.dbf, NAME.prj and NAME.cpg beside it, or the zip archive such files are
 // distributed in. One record is in memory at a time.
 //
@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/paulmach/orb"
 
@@ -48,21 +49,17 @@ type File struct {
 	Unroll func(orb.Ring) orb.Ring
 
 	name    string // for messages
-	kind    *shapeKind
+	want    source.Want
+	done    atomic.Int64
 	shp     *shapes
 	dbf     *table // nil when there is none
 	closers []io.Closer
 }
 
-// Open opens a .shp file or a zip archive. Of an archive that holds several
-// shapefiles, layer says which: its name without folder and .shp.
-func Open(name, layer string) (*File, error) { return open(name, layer, polygonShapes) }
-
-// OpenPoints is Open of a shapefile of points.
-func OpenPoints(name, layer string) (*File, error) { return open(name, layer, pointShapes) }
-
-func open(name, layer string, kind *shapeKind) (_ *File, err error) {
-	f := &File{name: name, kind: kind}
+// Open opens a .shp file or a zip archive, which must have what is wanted. Of an archive that
+// holds several shapefiles, layer says which: its name without folder and .shp.
+func Open(name, layer string, want source.Want) (_ *File, err error) {
+	f := &File{name: name, want: want}
 	defer func() {
 		if err != nil {
 			_ = f.Close() // only read
@@ -218,7 +215,7 @@ func (f *File) begin(p *parts) error {
 		return err
 	}
 	f.Size = size
-	if f.shp, err = newShapes(r, seeker, size, f.kind); err != nil {
+	if f.shp, err = newShapes(r, seeker, size, f.want); err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
 	if r, size, ok, err := open(".shx"); err != nil {
@@ -277,13 +274,8 @@ func (f *File) Columns() []string {
 	return names
 }
 
-// Progress is how much of Size has been read.
-func (f *File) Progress() int64 {
-	if f.shp.records > 0 { // not in the order of the file
-		return f.Size * int64(f.shp.count) / int64(f.shp.records)
-	}
-	return min(f.shp.offset, f.Size)
-}
+// Progress is how much of Size has been read. It may be called while it is.
+func (f *File) Progress() int64 { return min(f.done.Load(), f.Size) }
 
 // Close closes the file.
 func (f *File) Close() error {
@@ -321,6 +313,9 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 		if !more {
 			break
 		}
+		if f.done.Store(f.shp.offset); f.shp.records > 0 { // not in the order of the file
+			f.done.Store(f.Size * int64(f.shp.count) / int64(f.shp.records))
+		}
 		out := source.Feature{Line: f.shp.count, Repair: g.repair}
 		if f.dbf != nil {
 			properties, lost, deleted, err := f.dbf.next()
@@ -339,7 +334,7 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 			bad = &source.BadRecord{Source: f.name, Line: f.shp.count, Reason: g.reason, Detail: g.detail}
 			out = source.Feature{}
 		} else {
-			out.Geometry = g.geometry()
+			out.Geometry = g.geometry
 		}
 		if !yield(out, bad) {
 			return errStop

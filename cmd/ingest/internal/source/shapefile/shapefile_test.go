@@ -42,7 +42,7 @@ func TestReadsWhatIsThere(t *testing.T) {
 	if d := cmp.Diff(want, features); d != "" {
 		t.Error(d)
 	}
-	f, err := shapefile.Open(path, "")
+	f, err := shapefile.Open(path, "", source.WantPolygons)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestFieldsNotRead(t *testing.T) {
 	f, err := shapefile.Open(files(t, map[string][]byte{
 		"a.shp": shp(5, record(box(0, 0, 4, 4))),
 		"a.dbf": dbf(0, []column{{"ID", 'I', 4}, {"NAME", 'M', 10}, {"NAME", 'C', 5}, {"NAME", 'C', 5}, {"LAST", 'N', 5}}, []string{"\x01\x02\x03\x04", "7", "one", "two", "3"}),
-	}), "")
+	}), "", source.WantPolygons)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestShapes(t *testing.T) {
 		"wider than half the globe":              {record(box(-100, 0, 100, 4), hole(-99, 1, 99, 3)), orb.Polygon{box(-100, 0, 100, 4), hole(-99, 1, 99, 3)}, ""},
 		"null":                                   {null, nil, "1: no geometry"},
 		"no rings":                               {record(), nil, "1: no geometry no rings"},
-		"a point among polygons":                 {append([]byte{1, 0, 0, 0}, make([]byte, 16)...), nil, "1: geometry is not a polygon shape type 1"},
+		"a point among polygons":                 {append([]byte{1, 0, 0, 0}, make([]byte, 16)...), nil, "1: geometry is not a polygon Point"},
 		"only flat rings":                        {record(orb.Ring{{0, 0}, {1, 1}, {0, 0}}), nil, "1: rings of fewer than four points"},
 		"not a number":                           {record(orb.Ring{{0, 0}, {nan, 1}, {1, 1}, {0, 0}}), nil, "1: coordinate is not a number [NaN, 1]"},
 		"infinite":                               {record(orb.Ring{{0, 0}, {math.Inf(1), 1}, {1, 1}, {0, 0}}), nil, "1: coordinate is not a number [+Inf, 1]"},
@@ -227,14 +227,14 @@ func TestRefusesWholeFiles(t *testing.T) {
 			}
 		})
 	}
-	if _, err := shapefile.Open(filepath.Join(t.TempDir(), "none.shp"), ""); !os.IsNotExist(err) {
+	if _, err := shapefile.Open(filepath.Join(t.TempDir(), "none.shp"), "", source.WantPolygons); !os.IsNotExist(err) {
 		t.Error(err)
 	}
 	path := files(t, map[string][]byte{"a.shp": good})
-	if _, err := shapefile.Open(path, "layer"); err == nil || !strings.Contains(err.Error(), "without layers") {
+	if _, err := shapefile.Open(path, "layer", source.WantPolygons); err == nil || !strings.Contains(err.Error(), "without layers") {
 		t.Error(err)
 	}
-	f, err := shapefile.Open(path, "")
+	f, err := shapefile.Open(path, "", source.WantPolygons)
 	if err != nil || !strings.Contains(f.Note, "has no .prj") {
 		t.Error(f, err)
 	}
@@ -434,7 +434,7 @@ func TestCharsetNotes(t *testing.T) {
 			content["a.cpg"] = []byte(tc.page)
 		}
 		path := files(t, content)
-		f, err := shapefile.Open(path, "")
+		f, err := shapefile.Open(path, "", source.WantPolygons)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,30 +19,51 @@ import (
 //	head     0 magic 9994, BE   24 length in 16-bit words, BE   32 shape type, LE
 //	record   0 number from 1, BE   4 length of the content in words, BE   8 content
 //	.shx     the same head, then for each record   0 offset   4 length of the content, both in words, BE
-//	polygon  0 type   4 box   36 rings   40 points   44 first point of each ring   then points, LE
+//	point       0 type   4 point
+//	multipoint  0 type   4 box   36 points   40 points, LE
+//	others      0 type   4 box   36 rings or lines   40 points   44 first point of each   then points, LE
 //
-// Polygons with Z or M have those values behind the points.
+// Shapes with Z or M have those values behind the points.
 const (
 	headSize    = 100
 	magic       = 9994
+	pointHead   = 4
+	pointsHead  = 40
 	polygonHead = 44
 
-	typeNull     = 0
-	typePolygon  = 5
-	typePolygonZ = 15
-	typePolygonM = 25
+	typeNull       = 0
+	typePoint      = 1
+	typeLines      = 3
+	typePolygon    = 5
+	typeMultiPoint = 8
+	typeSurfaces   = 31
+
+	// noData is what coordinates are below that are not known.
+	noData = -1e38
 )
 
+// plain is the type of shape that one is when its Z and M are left out.
+func plain(t int32) int32 {
+	if t < typeSurfaces {
+		t %= 10
+	}
+	return t
+}
+
 var typeNames = map[int32]string{
-	typePolygon: "polygons", typePolygonZ: "polygons", typePolygonM: "polygons",
-	1: "points", 11: "points", 21: "points", 3: "lines", 13: "lines", 23: "lines",
-	8: "points", 18: "points", 28: "points", 31: "surfaces in space",
+	typePolygon: string(source.WantPolygons), typePoint: string(source.WantPoints), typeMultiPoint: string(source.WantPoints),
+	typeLines: "lines", typeSurfaces: "surfaces in space",
+}
+
+// needs is what to do with a file that has not what is wanted.
+var needs = map[source.Want]string{
+	source.WantPolygons: "regions need polygons",
+	source.WantPoints:   "a collection needs points: ingest boundaries takes polygons",
 }
 
 // shapes reads the records of a .shp file.
 type shapes struct {
 	r      *bufio.Reader
-	kind   *shapeKind
 	seeker io.ReadSeeker // beneath r; nil in an archive
 	offset int64         // of r
 	end    int64         // by the head
@@ -52,24 +73,25 @@ type shapes struct {
 	records int           // by the index
 	indexed int64         // bytes of the records it has named
 
-	starts []uint32 // of the record at hand; reused
+	starts []uint32    // of the record at hand; reused
+	buf    [16384]byte // of points
 }
 
 var errTruncated = errors.New("is truncated; fetch it again")
 
-func newShapes(r *bufio.Reader, seeker io.ReadSeeker, size int64, kind *shapeKind) (*shapes, error) {
-	s := &shapes{r: r, kind: kind, seeker: seeker, offset: headSize}
+func newShapes(r *bufio.Reader, seeker io.ReadSeeker, size int64, want source.Want) (*shapes, error) {
+	s := &shapes{r: r, seeker: seeker, offset: headSize}
 	var err error
 	var head [headSize]byte
 	if head, s.end, err = readHead(r, size); err != nil {
 		return nil, err
 	}
-	if t := int32(binary.LittleEndian.Uint32(head[32:])); t != typeNull && !slices.Contains(kind.types, t) {
-		what := typeNames[t]
+	if t := int32(binary.LittleEndian.Uint32(head[32:])); t != typeNull && typeNames[plain(t)] != string(want) {
+		what := typeNames[plain(t)]
 		if what == "" {
 			what = fmt.Sprintf("shapes of type %d", t)
 		}
-		return nil, fmt.Errorf("holds %s; %s", what, kind.needs)
+		return nil, fmt.Errorf("holds %s; %s", what, needs[want])
 	}
 	return s, nil
 }
@@ -168,29 +190,13 @@ func (s *shapes) skip(n int64) error {
 	return nil
 }
 
-// shapeKind is what a file is opened for.
-type shapeKind struct {
-	types []int32
-	unfit string // the reason for other shapes
-	needs string // in errors
-}
-
-var polygonShapes = &shapeKind{[]int32{typePolygon, typePolygonZ, typePolygonM}, source.NotAPolygon, "regions need polygons"}
-
-// shape is what a record holds: polygons or a point, or the reason why none.
+// shape is what a record holds, or the reason why nothing.
 type shape struct {
-	polygons       []orb.Polygon
-	point          *orb.Point
+	geometry       orb.Geometry
+	polygons       []orb.Polygon // while rings are sorted
 	repair         string
 	reason, detail string
 	unroll         func(orb.Ring) orb.Ring // nil: as drawn
-}
-
-func (g *shape) geometry() orb.Geometry {
-	if g.point != nil {
-		return *g.point
-	}
-	return source.Join(g.polygons)
 }
 
 func (g *shape) refuse(reason, format string, args ...any) {
@@ -246,49 +252,74 @@ func (s *shapes) content(g *shape, length int64) error {
 	if err := s.read(head[:4]); err != nil {
 		return err
 	}
-	switch t := int32(binary.LittleEndian.Uint32(head[:])); {
-	case t == typeNull:
+	t := int32(binary.LittleEndian.Uint32(head[:]))
+	size, what := int64(polygonHead), "polygon"
+	switch plain(t) {
+	case typeNull:
 		g.refuse(source.NoGeometry, "")
 		return nil
-	case !slices.Contains(s.kind.types, t):
-		g.refuse(s.kind.unfit, "shape type %d", t)
+	case typePoint:
+		size, what = pointHead, "point"
+	case typeMultiPoint:
+		size, what = pointsHead, "multipoint"
+	case typeLines:
+		what = "line"
+	case typePolygon:
+	default:
+		g.refuse(source.UnknownKind, "shape type %d", t)
 		return nil
-	case slices.Contains(pointShapes.types, t):
-		return s.pointContent(g, t, length)
 	}
-	if length < polygonHead {
-		g.refuse(source.Damaged, "polygon of %d bytes", length)
+	if length < size || size == pointHead && length < size+16 {
+		g.refuse(source.Damaged, "%s of %d bytes", what, length)
 		return nil
 	}
-	if err := s.read(head[4:]); err != nil {
+	if err := s.read(head[4:size]); err != nil {
 		return err
 	}
-	rings, points := int64(binary.LittleEndian.Uint32(head[36:])), int64(binary.LittleEndian.Uint32(head[40:]))
+	parts, points := int64(0), int64(1)
+	switch size {
+	case pointsHead:
+		points = int64(binary.LittleEndian.Uint32(head[36:]))
+	case polygonHead:
+		parts, points = int64(binary.LittleEndian.Uint32(head[36:])), int64(binary.LittleEndian.Uint32(head[40:]))
+	}
 	switch {
 	case points > source.MaxVertices:
 		g.refuse(source.TooManyPoints, "%d", points)
 		return nil
-	case rings > points || polygonHead+4*rings+16*points > length:
-		g.refuse(source.Damaged, "%d rings of %d points in %d bytes", rings, points, length)
+	case parts > points || size+4*parts+16*points > length:
+		g.refuse(source.Damaged, "%d rings of %d points in %d bytes", parts, points, length)
 		return nil
-	case rings > maxRings:
-		g.refuse(source.TooManyPoints, "%d rings", rings)
+	case parts > maxRings:
+		g.refuse(source.TooManyPoints, "%d rings", parts)
 		return nil
-	case rings == 0:
+	case parts == 0 && size == polygonHead:
 		g.refuse(source.NoGeometry, "no rings")
 		return nil
 	}
-	if ok, err := s.readStarts(int(rings), uint32(points)); err != nil {
-		return err
-	} else if !ok {
-		g.refuse(source.Damaged, "rings do not follow each other")
-		return nil
+	if parts > 0 {
+		if ok, err := s.readStarts(int(parts), uint32(points)); err != nil {
+			return err
+		} else if !ok {
+			g.refuse(source.Damaged, "rings do not follow each other")
+			return nil
+		}
 	}
 	all, err := s.readPoints(int(points))
 	if err != nil {
 		return err
 	}
-	g.assemble(s.starts, all)
+	switch plain(t) {
+	case typePolygon:
+		g.assemble(s.starts, all)
+	case typeLines:
+		g.geometry = orb.MultiLineString{} // nobody takes them
+	default:
+		all = slices.DeleteFunc(all, func(p orb.Point) bool { return p[0] < noData || p[1] < noData })
+		if g.geometry = orb.MultiPoint(all); len(all) == 1 {
+			g.geometry = all[0]
+		}
+	}
 	return nil
 }
 
@@ -315,11 +346,9 @@ func (s *shapes) readStarts(rings int, points uint32) (bool, error) {
 // readPoints grows with what is there, not with what the record says there is:
 // the length of a file in an archive is a claim.
 func (s *shapes) readPoints(n int) ([]orb.Point, error) {
-	const at = 1024
-	all := make([]orb.Point, 0, min(n, 16*at))
-	var b [16 * at]byte
+	all := make([]orb.Point, 0, min(n, len(s.buf)))
 	for len(all) < n {
-		part := b[:16*min(at, n-len(all))]
+		part := s.buf[:min(len(s.buf), 16*(n-len(all)))]
 		if err := s.read(part); err != nil {
 			return nil, err
 		}
