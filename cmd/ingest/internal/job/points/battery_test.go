@@ -87,6 +87,7 @@ var batteryFormats = map[string]func(t *testing.T, s *sheet) string{
 		}
 		return jobtest.Write(t, "sheet.geojsonl", strings.Join(geoJSONFeatures(t, s), "\n")+"\n")
 	},
+	"TopoJSON":   batteryTopoJSON,
 	"GeoPackage": batteryGeoPackage,
 	"shapefile":  batteryShapefile,
 	"table with well-known text": func(t *testing.T, s *sheet) string {
@@ -121,6 +122,45 @@ func geoJSONFeatures(t *testing.T, s *sheet) (list []string) {
 		list = append(list, string(b))
 	}
 	return list
+}
+
+// batteryTopoJSON writes polygons alone, each ring an arc of its own.
+func batteryTopoJSON(t *testing.T, s *sheet) string {
+	t.Helper()
+	if s.system != wgs84 {
+		return ""
+	}
+	arcs := []orb.Ring{}
+	polygon := func(p orb.Polygon) (rings [][]int) {
+		for _, r := range p {
+			arcs, rings = append(arcs, r), append(rings, []int{len(arcs)})
+		}
+		return rings
+	}
+	var geometries []any
+	for _, f := range s.features {
+		g := map[string]any{"type": nil, "properties": map[string]any{"code": f.code, "name": f.name, "value": f.value}}
+		switch shape := f.geometry.(type) {
+		case nil:
+		case orb.Polygon:
+			g["type"], g["arcs"] = "Polygon", polygon(shape)
+		case orb.MultiPolygon:
+			var parts [][][]int
+			for _, p := range shape {
+				parts = append(parts, polygon(p))
+			}
+			g["type"], g["arcs"] = "MultiPolygon", parts
+		default:
+			return ""
+		}
+		geometries = append(geometries, g)
+	}
+	text, err := json.Marshal(map[string]any{"type": "Topology", "arcs": arcs, "objects": map[string]any{
+		"sheet": map[string]any{"type": "GeometryCollection", "geometries": geometries}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jobtest.Write(t, "sheet.topojson", string(text))
 }
 
 func batteryGeoPackage(t *testing.T, s *sheet) string {
