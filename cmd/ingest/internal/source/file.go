@@ -40,6 +40,8 @@ type File struct {
 	// Packed is when the member of a zip archive that is read was last changed,
 	// as its publisher's clock had it; zero for other files.
 	Packed time.Time
+	// GDAL is what GDAL calls that which is read, be it packed or not.
+	GDAL string
 
 	raw   *os.File
 	done  atomic.Int64 // bytes of the file on disk read so far
@@ -62,7 +64,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Path: path, raw: raw, sum: sha256.New()}
+	f := &File{Path: path, GDAL: path, raw: raw, sum: sha256.New()}
 	defer func() {
 		if err != nil {
 			_ = f.Close() // only read
@@ -90,7 +92,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 		if err != nil {
 			return nil, fmt.Errorf("%s: gzip: %w", path, err)
 		}
-		text = &boundedReader{f: f, r: z}
+		text, f.GDAL = &boundedReader{f: f, r: z}, "/vsigzip/"+path
 	case bytes.Equal(magic, []byte("PK\x03\x04")):
 		if text, err = f.openZip(match); err != nil { // it bounds its members
 			return nil, err
@@ -134,7 +136,7 @@ func (f *File) openZip(match func(string) bool) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.zip, f.Packed = r, found.Modified.UTC()
+	f.zip, f.Packed, f.GDAL = r, found.Modified.UTC(), "/vsizip/"+f.Path+"/"+found.Name
 	return r, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/geopackage"
 	"quadrille/cmd/ingest/internal/source/jsonscan"
@@ -120,6 +121,9 @@ func (r *polygonReader) json(objects []string) ([]dataset.Source, error) {
 			return nil, err
 		}
 		if err := r.run(reader(f, r.in.Path), f.Progress, f.Size, "bytes"); err != nil {
+			if system := (*crs.Error)(nil); errors.As(err, &system) {
+				system.In = []string{f.GDAL}
+			}
 			return nil, err
 		}
 		src, err := r.in.Describe(f)

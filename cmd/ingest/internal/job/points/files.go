@@ -3,6 +3,7 @@ package points
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/geopackage"
 	"quadrille/cmd/ingest/internal/source/pointtable"
@@ -52,6 +54,7 @@ type pointFile struct {
 	job.Input        // as it is named
 	index     int    // among the files
 	read      string // the path that is read: a copy where the file is packed or no file
+	gdal      string // what GDAL reads; "" of standard input
 	layer     string // of a GeoPackage or an archive
 	match     func(name string) bool
 	format    pointFormat
@@ -197,6 +200,9 @@ func (j *pointsJob) recognise(f *pointFile) (err error) {
 	}
 	defer file.Close()
 	f.modified = file.Modified
+	if f.Path != stdinName {
+		f.gdal = file.GDAL
+	}
 	text, err := file.Reader().Peek(64 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -329,7 +335,10 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 			j.rep.Note(note)
 		}
 		if errors.Is(err, geojson.ErrTopology) {
-			err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.Path)
+			err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, cmp.Or(f.gdal, "FILE"))
+		}
+		if system := (*crs.Error)(nil); errors.As(err, &system) {
+			err = f.named(err)
 		}
 	} else {
 		table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
@@ -349,8 +358,18 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 	return err
 }
 
-// named names the file in an error about its copy.
+// named names the file, and not its copy, in an error.
 func (f *pointFile) named(err error) error {
+	if system := (*crs.Error)(nil); errors.As(err, &system) {
+		switch {
+		case f.Path == stdinName:
+			system.In = nil
+		case f.gdal != "": // else the reader knows better
+			system.In[0] = f.gdal
+		}
+		system.File = f.Path
+		return err
+	}
 	if f.read == f.Path {
 		return err
 	}

@@ -6,10 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/ingest/internal/source/pointtable"
 )
 
 // The files of others in shared/cases whose coordinate systems have many names are read, with a
@@ -47,5 +50,37 @@ func TestSystemCases(t *testing.T) {
 				t.Errorf("%v, %q", m.Records, rep.Notes)
 			}
 		})
+	}
+}
+
+// The command that converts a file names the file itself, however it is packed.
+func TestCommandNamesTheFile(t *testing.T) {
+	metres := sheet{batterySystems["Web Mercator"], []batteryFeature{{"a", "A", orb.Point{8, 47}, nil}}}
+	for _, format := range []string{"GeoPackage", "GeoJSON"} {
+		content, err := os.ReadFile(batteryFormats[format](t, &metres))
+		if err != nil {
+			t.Fatal(err)
+		}
+		member := "sheet.geojson"
+		layer := ""
+		if format == "GeoPackage" {
+			member, layer = "sheet.gpkg", " sheet"
+		}
+		for packing, text := range map[string]string{
+			"": string(content), "/vsigzip/": gzipText(t, string(content)), "/vsizip/": zipMembers(t, map[string]string{"in/" + member: string(content)}), "-": string(content),
+		} {
+			path, of := jobtest.Write(t, "file", text), Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}} // the name tells nothing
+			want := " " + packing + path + layer + ")"
+			switch packing {
+			case "/vsizip/":
+				want = " " + packing + path + "/in/" + member + layer + ")"
+			case "-":
+				path, of.Stdin, want = "-", strings.NewReader(text), "(save it to a file, then ogr2ogr -t_srs EPSG:4326 out."+member[len("sheet."):]+" FILE)"
+			}
+			_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{path}, job.Options{})
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "copy-") {
+				t.Errorf("%s %s: %v, want %s", format, packing, err, want)
+			}
+		}
 	}
 }

@@ -32,28 +32,45 @@ type System struct {
 	Name string // for messages
 }
 
-// Take returns what the user should know if coordinates of the system are taken as WGS84's, or
-// an error that says how to make them such. file is what messages are about, out names a file of
-// the same format, and in is what ogr2ogr should read, none or "" where that is the file.
-func (s System) Take(file, out string, in ...string) (note string, err error) {
-	if len(in) == 0 || in[0] == "" {
-		in = []string{map[string]string{".zip": "/vsizip/", ".gz": "/vsigzip/"}[strings.ToLower(path.Ext(file))] + file}
+// Error is of a file whose coordinates have to be converted first, and says how.
+type Error struct {
+	System
+	File string   // what the message is about
+	Out  string   // a file of the same format
+	In   []string // what ogr2ogr should read; empty: what is no file
+}
+
+func (e *Error) Error() string {
+	in, save := slices.Clone(e.In), ""
+	if len(in) == 0 {
+		in, save = []string{"FILE"}, "save it to a file, then "
 	}
 	for i, word := range in { // to be pasted into a shell
 		if strings.ContainsAny(word, " '\"\\$&;|<>()*?#`") {
 			in[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}
-	command := out + " " + strings.Join(in, " ")
+	command := e.Out + " " + strings.Join(in, " ")
+	if e.Kind == Other {
+		return fmt.Sprintf("%s: coordinates are in %s; convert them to longitude and latitude (WGS84) first (%sogr2ogr -t_srs EPSG:4326 %s)", e.File, e.Name, save, command)
+	}
+	return fmt.Sprintf("%s: coordinates are in no known system: %s; if they are longitudes and latitudes (WGS84), say so first (%sogr2ogr -a_srs EPSG:4326 %s)", e.File, e.Name, save, command)
+}
+
+// Take returns what the user should know if coordinates of the system are taken as WGS84's, or
+// an *Error. file is what messages are about, out names a file of the same format, and in is
+// what ogr2ogr should read, none or "" where that is the file.
+func (s System) Take(file, out string, in ...string) (note string, err error) {
+	if len(in) == 0 || in[0] == "" {
+		in = []string{map[string]string{".zip": "/vsizip/", ".gz": "/vsigzip/"}[strings.ToLower(path.Ext(file))] + file}
+	}
 	switch s.Kind {
 	case WGS84:
 		return "", nil
 	case Near:
 		return fmt.Sprintf("%s: coordinates are in %s and taken as WGS84, from which they differ by a few metres at most", file, s.Name), nil
-	case Other:
-		return "", fmt.Errorf("%s: coordinates are in %s; convert them to longitude and latitude (WGS84) first (ogr2ogr -t_srs EPSG:4326 %s)", file, s.Name, command)
 	}
-	return "", fmt.Errorf("%s: coordinates are in no known system: %s; if they are longitudes and latitudes (WGS84), say so first (ogr2ogr -a_srs EPSG:4326 %s)", file, s.Name, command)
+	return "", &Error{s, file, out, in}
 }
 
 // codes are those of EPSG whose coordinates are Near or WGS84, in order.
