@@ -379,8 +379,8 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 	return d, nil
 }
 
-// ashore returns a position if the region holds it, and otherwise one in the middle of the largest
-// tile that lies in the region: the middle of the bounds of islands may be far out at sea.
+// ashore returns a position if the region holds it or is too small to hold a tile, and otherwise the
+// middle of the largest tile that lies in the region: the middle of the bounds of islands may be far out at sea.
 func ashore(ctx context.Context, r *tiles.Reader, region tiles.Selector, lon, lat float64) (float64, float64, error) {
 	held := errors.New("the region holds the position")
 	largest, middle := 0.0, [2]float64{lon, lat}

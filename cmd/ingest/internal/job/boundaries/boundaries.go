@@ -368,9 +368,6 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		return nil
 	})
 	lost.Note(rep)
-	if !named && guessed == "" && len(l.features) > before {
-		rep.Note(fmt.Sprintf("%s: no region has a name; the property that is one must be called name or alike, and the first region has %q", in.Path, names))
-	}
 	if !named && guessed != "" && vertices.fits() {
 		rep.Note(fmt.Sprintf("%s: has no property name; names are those of %s", in.Path, source.Excerpt(guessed)))
 		for i, name := range likely {
@@ -398,6 +395,9 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		return src, fmt.Errorf("%s: has no columns FCLASS_…, which say how disputed areas are seen; use ne_10m_admin_0_countries of Natural Earth 5 or later, or leave out --worldview", in.Path)
 	case view != "" && !sawView:
 		return src, fmt.Errorf("%s: does not know how %s sees disputed areas; it knows %s", in.Path, strings.ToUpper(view), strings.Join(views, ", "))
+	}
+	if !named && guessed == "" {
+		rep.Note(fmt.Sprintf("%s: no region has a name; the property that is one must be called name or alike, and the first of the properties are %.20q", in.Path, names[:min(len(names), 20)]))
 	}
 	for i := range src {
 		if view != "" {

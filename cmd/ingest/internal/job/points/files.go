@@ -106,7 +106,7 @@ func (j *pointsJob) open(paths []string) error {
 				table, other = f, first
 			}
 			return fmt.Errorf("%s is a table and %s is not: publish them as two collections, or make a table of the other by: ogr2ogr -lco GEOMETRY=AS_XY out.csv %s",
-				table.Path, other.Path, other.Path)
+				table.Path, other.Path, other.word())
 		}
 		j.files = append(j.files, f)
 	}
@@ -335,7 +335,7 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 			j.rep.Note(note)
 		}
 		if errors.Is(err, geojson.ErrTopology) {
-			err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, cmp.Or(f.gdal, "FILE"))
+			err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.word())
 		}
 		if system := (*crs.Error)(nil); errors.As(err, &system) {
 			err = f.named(err)
@@ -356,6 +356,14 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 	src, err := f.Input.Describe(file)
 	f.src = []dataset.Source{src}
 	return err
+}
+
+// word is what stands for the file in a command that converts it.
+func (f *pointFile) word() string {
+	if f.Path == stdinName {
+		return "FILE"
+	}
+	return crs.Quoted(cmp.Or(f.gdal, f.Path))
 }
 
 // named names the file, and not its copy, in an error.

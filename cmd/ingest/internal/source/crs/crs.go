@@ -45,16 +45,22 @@ func (e *Error) Error() string {
 	if len(in) == 0 {
 		in, save = []string{"FILE"}, "save it to a file, then "
 	}
-	for i, word := range in { // to be pasted into a shell
-		if strings.ContainsAny(word, " '\"\\$&;|<>()*?#`") {
-			in[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
+	for i, word := range in {
+		in[i] = Quoted(word)
 	}
 	command := e.Out + " " + strings.Join(in, " ")
 	if e.Kind == Other {
 		return fmt.Sprintf("%s: coordinates are in %s; convert them to longitude and latitude (WGS84) first (%sogr2ogr -t_srs EPSG:4326 %s)", e.File, e.Name, save, command)
 	}
 	return fmt.Sprintf("%s: coordinates are in no known system: %s; if they are longitudes and latitudes (WGS84), say so first (%sogr2ogr -a_srs EPSG:4326 %s)", e.File, e.Name, save, command)
+}
+
+// Quoted is a word of a command, to be pasted into a shell.
+func Quoted(word string) string {
+	if strings.ContainsAny(word, " '\"\\$&;|<>()*?#`") {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
 }
 
 // Take returns what the user should know if coordinates of the system are taken as WGS84's, or

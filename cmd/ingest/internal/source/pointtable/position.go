@@ -33,7 +33,7 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 		return t.degreesOf(p, text, fields[t.lon])
 	case text[0] == '{':
 		p.Lon, p.Lat, reason, detail = t.geometries.Position(text)
-	case len(text) >= 2*21 && text[0] == '0' && isHex(text):
+	case len(text) >= 2*9 && text[0] == '0' && isHex(text):
 		binary, _ := hex.AppendDecode(nil, text)
 		g, srid, why, what := wkb.Decode(binary)
 		if reason, detail = why, what; reason == "" {
@@ -59,7 +59,10 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 
 // isNothing is whether a coordinate is empty, or what databases and statisticians write for that.
 func isNothing(text []byte) bool {
-	switch string(bytes.ToLower(bytes.TrimSpace(text))) {
+	if text = bytes.TrimSpace(text); len(text) > len("null") {
+		return false
+	}
+	switch string(bytes.ToLower(text)) {
 	case "", "null", "na", "n/a", "nan", "none", `\n`:
 		return true
 	}

@@ -313,9 +313,11 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 		if !more {
 			break
 		}
-		if f.done.Store(f.shp.offset); f.shp.records > 0 { // not in the order of the file
-			f.done.Store(f.Size * int64(f.shp.count) / int64(f.shp.records))
+		done := f.shp.offset
+		if f.shp.records > 0 { // not in the order of the file
+			done = f.Size * int64(f.shp.count) / int64(f.shp.records)
 		}
+		f.done.Store(done)
 		out := source.Feature{Line: f.shp.count, Repair: g.repair}
 		if f.dbf != nil {
 			properties, lost, deleted, err := f.dbf.next()

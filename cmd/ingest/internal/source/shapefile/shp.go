@@ -27,7 +27,7 @@ import (
 const (
 	headSize    = 100
 	magic       = 9994
-	pointHead   = 4
+	pointSize   = 20
 	pointsHead  = 40
 	polygonHead = 44
 
@@ -44,8 +44,8 @@ const (
 
 // plain is the type of shape that one is when its Z and M are left out.
 func plain(t int32) int32 {
-	if t < typeSurfaces {
-		t %= 10
+	if z := t % 10; 0 < t && t < typeSurfaces && z > 0 { // 10 is no null
+		return z
 	}
 	return t
 }
@@ -258,26 +258,33 @@ func (s *shapes) content(g *shape, length int64) error {
 	case typeNull:
 		g.refuse(source.NoGeometry, "")
 		return nil
+	case typeLines:
+		g.geometry = orb.MultiLineString{} // nobody takes them
+		return nil
 	case typePoint:
-		size, what = pointHead, "point"
+		size, what = pointSize, "point"
 	case typeMultiPoint:
 		size, what = pointsHead, "multipoint"
-	case typeLines:
-		what = "line"
 	case typePolygon:
 	default:
 		g.refuse(source.UnknownKind, "shape type %d", t)
 		return nil
 	}
-	if length < size || size == pointHead && length < size+16 {
+	if length < size {
 		g.refuse(source.Damaged, "%s of %d bytes", what, length)
 		return nil
 	}
 	if err := s.read(head[4:size]); err != nil {
 		return err
 	}
-	parts, points := int64(0), int64(1)
+	parts, points := int64(0), int64(0)
 	switch size {
+	case pointSize:
+		p := position(head[4:])
+		if g.geometry = p; p[0] < noData || p[1] < noData {
+			g.geometry = orb.MultiPoint{}
+		}
+		return nil
 	case pointsHead:
 		points = int64(binary.LittleEndian.Uint32(head[36:]))
 	case polygonHead:
@@ -286,6 +293,9 @@ func (s *shapes) content(g *shape, length int64) error {
 	switch {
 	case points > source.MaxVertices:
 		g.refuse(source.TooManyPoints, "%d", points)
+		return nil
+	case size == pointsHead && size+16*points > length:
+		g.refuse(source.Damaged, "%d points in %d bytes", points, length)
 		return nil
 	case parts > points || size+4*parts+16*points > length:
 		g.refuse(source.Damaged, "%d rings of %d points in %d bytes", parts, points, length)
@@ -309,17 +319,12 @@ func (s *shapes) content(g *shape, length int64) error {
 	if err != nil {
 		return err
 	}
-	switch plain(t) {
-	case typePolygon:
+	if plain(t) == typePolygon {
 		g.assemble(s.starts, all)
-	case typeLines:
-		g.geometry = orb.MultiLineString{} // nobody takes them
-	default:
-		all = slices.DeleteFunc(all, func(p orb.Point) bool { return p[0] < noData || p[1] < noData })
-		if g.geometry = orb.MultiPoint(all); len(all) == 1 {
-			g.geometry = all[0]
-		}
+		return nil
 	}
+	// Positions that are not known are none, as POINT EMPTY among others is.
+	g.geometry = orb.MultiPoint(slices.DeleteFunc(all, func(p orb.Point) bool { return p[0] < noData || p[1] < noData }))
 	return nil
 }
 
@@ -353,10 +358,7 @@ func (s *shapes) readPoints(n int) ([]orb.Point, error) {
 			return nil, err
 		}
 		for ; len(part) > 0; part = part[16:] {
-			all = append(all, orb.Point{
-				math.Float64frombits(binary.LittleEndian.Uint64(part)),
-				math.Float64frombits(binary.LittleEndian.Uint64(part[8:])),
-			})
+			all = append(all, position(part))
 		}
 	}
 	return all, nil
@@ -364,3 +366,7 @@ func (s *shapes) readPoints(n int) ([]orb.Point, error) {
 
 // maxRings is the most rings of one shape: each takes memory of its own.
 const maxRings = 1 << 20
+
+func position(b []byte) orb.Point {
+	return orb.Point{math.Float64frombits(binary.LittleEndian.Uint64(b)), math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))}
+}

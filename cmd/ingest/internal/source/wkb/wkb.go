@@ -136,12 +136,14 @@ func (d *decoder) head(depth int) (kind uint32, dimensions int) {
 	}
 	kind &^= z | m | srid
 	switch kind / 1000 {
+	case 0:
+		return kind, dimensions
 	case 1, 2:
-		dimensions = 3
+		return kind % 1000, 3
 	case 3:
-		dimensions = 4
+		return kind % 1000, 4
 	}
-	return kind % 1000, dimensions
+	return kind, 0 // nobody knows it
 }
 
 func (d *decoder) number() uint32 {
