@@ -263,12 +263,12 @@ func (t *Tally) Bad(err error) error {
 	return nil
 }
 
-// isApart tells of a bad record that it is a feature without a geometry, which RFC 7946 allows, or
-// a label or a line among polygons. Such features are counted apart, as neither good nor bad.
+// isApart tells of a bad record that it has no position, which RFC 7946 allows and tables do, or
+// is a label or a line among polygons. Such records are counted apart, as neither good nor bad.
 func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
 
-// IsOther reports whether more features have no polygon than have one: then the file is
-// another than was meant, and they are bad.
+// IsOther reports whether more records are counted apart than were taken: then the file is
+// another than was meant, and those apart are bad.
 func (t *Tally) IsOther() bool { return t.apart > t.good }
 
 func (t *Tally) excuses(r *source.BadRecord) bool { return t.Excuse != nil && t.Excuse(r) }

@@ -397,7 +397,11 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		return src, fmt.Errorf("%s: does not know how %s sees disputed areas; it knows %s", in.Path, strings.ToUpper(view), strings.Join(views, ", "))
 	}
 	if !named && guessed == "" {
-		rep.Note(fmt.Sprintf("%s: no region has a name; the property that is one must be called name or alike, and the first of the properties are %.20q", in.Path, names[:min(len(names), 20)]))
+		has := "the file has no properties"
+		if len(names) > 0 {
+			has = fmt.Sprintf("call the property that is one name; there are %q", names[:min(len(names), 20)])
+		}
+		rep.Note(fmt.Sprintf("%s: no region has a name: %s", in.Path, has))
 	}
 	for i := range src {
 		if view != "" {

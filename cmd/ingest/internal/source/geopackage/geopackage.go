@@ -67,7 +67,7 @@ type column struct {
 }
 
 // Open opens a layer of a GeoPackage: the one named, or with "" the only one that
-// may have what is wanted. The geometries of either are of any kind.
+// may have what is wanted. Its geometries may be of any kind, whatever is wanted.
 func Open(ctx context.Context, name, layer string, want source.Want) (_ *File, err error) {
 	f := &File{name: name, Layer: layer, want: want}
 	db, conns, err := sqlitefile.Open(ctx, name, 1, sqlitefile.Bounds{Value: maxValue, Columns: 2 * maxColumns})
