@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/archive"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -38,15 +39,15 @@ type vectorLayer struct {
 }
 
 // getTileJSON answers GET /basemap/{name}.json.
-func (s *Room) getTileJSON(c echo.Context) error {
+func (s *Room) getTileJSON(c echo.Context, _ *endpoint.Params) error {
 	r := c.Request()
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
 	name, ok := strings.CutSuffix(values[0], ".json")
 	if !ok {
-		return web.ErrNoRoute
+		return endpoint.ErrNoRoute
 	}
 	base, err := s.BaseURL(r)
 	if err != nil {

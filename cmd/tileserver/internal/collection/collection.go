@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -56,35 +57,6 @@ func New(k *web.Kit, cfg Config) *Room {
 // mayRead reports whether whoever sent a request may read a collection.
 func (s *Room) mayRead(c echo.Context, name string, m *points.Meta) bool {
 	return !m.Private || s.MayRead != nil && s.MayRead(c, name)
-}
-
-// Parameters of searches. Every other name is that of a property.
-var (
-	nearbyQuery = filtered(web.Position, "radius", "min_radius", "fields", "at", web.Paging)
-	withinQuery = filtered("bbox", "tile", "sort", "fields", "at", web.Paging)
-	regionQuery = filtered("sort", "fields", "at", web.Paging)
-	countQuery  = filtered("bbox", "tile", "region", "at")
-)
-
-// filtered lists parameters, besides which filters are taken.
-func filtered(names ...any) web.Query {
-	q := web.Takes(names...)
-	q.Others = true
-	return q
-}
-
-// Routes are the endpoints.
-func (s *Room) Routes() []web.Route {
-	return slices.Concat(s.writeRoutes(), s.hookRoutes(), []web.Route{
-		{Path: "/points", Handle: s.getCollections, Cost: web.Light},
-		{Path: "/points/:collection", Handle: s.getCollection, Cost: web.Light},
-		{Path: "/points/:collection/nearby", Handle: s.getNearby, Cost: web.Mixed, Query: nearbyQuery},
-		{Path: "/points/:collection/within", Handle: s.getWithin, Cost: web.Heavy, Query: withinQuery},
-		{Path: "/points/:collection/within/:type/:id", Handle: s.getWithinRegion, Cost: web.Heavy, Query: regionQuery},
-		{Path: "/points/:collection/count", Handle: s.getCount, Cost: web.Heavy, Query: countQuery},
-		{Path: "/points/:collection/:id/track", Handle: s.getTrack, Cost: web.Light, Query: web.Takes("from", "to", "limit")},
-		{Path: "/points/:collection/:id", Handle: s.getPoint, Cost: web.Light, Query: web.Takes("fields", "at")},
-	})
 }
 
 // Kinds are the errors of collections. Those of queries are of places, too.
@@ -134,7 +106,7 @@ func (a *asked) describe(ctx context.Context) (d description, err error) {
 }
 
 // getCollections answers GET /points: the collections there are.
-func (s *Room) getCollections(c echo.Context) error {
+func (s *Room) getCollections(c echo.Context, _ *endpoint.Params) error {
 	q := question{room: s, context: c, from: []uint64{}}
 	defer q.release()
 	if s.Collections != nil && s.Collections.Live != nil {
@@ -165,12 +137,11 @@ func (s *Room) getCollections(c echo.Context) error {
 }
 
 // getCollection answers GET /points/{collection}: what is known of one.
-func (s *Room) getCollection(c echo.Context) error {
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
+func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
 	}
-	q := web.QueryParams(c.Request())
-	a, err := s.ask(c, &q, asking{})
+	a, err := s.ask(c, q, asking{})
 	if err != nil {
 		return err
 	}

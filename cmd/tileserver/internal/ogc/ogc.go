@@ -19,6 +19,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
@@ -50,22 +51,6 @@ func New(k *web.Kit, cfg Config) *Room {
 	s := &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, pages: bytecache.NewOfLarge[pageKey, *web.Finished](cfg.CacheBytes)}
 	web.WatchCache(k, "features", s.pages)
 	return s
-}
-
-// Routes are those of the room.
-func (s *Room) Routes() []web.Route {
-	f := web.Takes("f")
-	return []web.Route{
-		{Path: "/ogc", Handle: s.getLanding, Cost: web.Light, Query: f},
-		{Path: "/ogc/", Handle: s.getLanding, Cost: web.Light, Query: f}, // as clients make of the address of a directory
-		{Path: "/ogc/conformance", Handle: s.getConformance, Cost: web.Light, Query: f},
-		{Path: "/ogc/api", Handle: s.getAPI, Cost: web.Light, Query: f},
-		{Path: "/ogc/collections", Handle: s.getCollections, Cost: web.Light, Query: f},
-		{Path: "/ogc/collections/:collection", Handle: s.getCollection, Cost: web.Light, Query: f},
-		{Path: "/ogc/collections/:collection/queryables", Handle: s.getQueryables, Cost: web.Light, Query: f},
-		{Path: "/ogc/collections/:collection/items", Handle: s.getItems, Cost: web.Heavy, Query: itemQuery},
-		{Path: "/ogc/collections/:collection/items/:id", Handle: s.getItem, Cost: web.Heavy, Query: web.Takes("f", "crs")},
-	}
 }
 
 // conformance are the classes that this room meets.
@@ -100,7 +85,7 @@ var pagesText string
 var pages = template.Must(template.New("pages").Parse(pagesText))
 
 // getLanding answers GET /ogc.
-func (s *Room) getLanding(c echo.Context) error {
+func (s *Room) getLanding(c echo.Context, q *endpoint.Params) error {
 	base, err := s.BaseURL(c.Request())
 	if err != nil {
 		return err
@@ -119,7 +104,7 @@ func (s *Room) getLanding(c echo.Context) error {
 			links = append(links, p.Landing(base)...)
 		}
 	}
-	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{
+	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{
 		Title: "OGC API",
 		JSON: struct {
 			Title       string        `json:"title"`
@@ -152,7 +137,7 @@ func forPeople(links []ogcapi.Link) (all []ogcapi.Link) {
 }
 
 // getConformance answers GET /ogc/conformance.
-func (s *Room) getConformance(c echo.Context) error {
+func (s *Room) getConformance(c echo.Context, q *endpoint.Params) error {
 	classes := slices.Clone(conformance)
 	for _, p := range s.parts {
 		for _, class := range p.Conformance {
@@ -161,7 +146,7 @@ func (s *Room) getConformance(c echo.Context) error {
 			}
 		}
 	}
-	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{
+	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{
 		Title: "Conformance",
 		JSON: struct {
 			ConformsTo []string `json:"conformsTo"`
@@ -171,13 +156,13 @@ func (s *Room) getConformance(c echo.Context) error {
 }
 
 // getAPI answers GET /ogc/api. People are sent to the documentation.
-func (s *Room) getAPI(c echo.Context) error {
+func (s *Room) getAPI(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	base, err := s.BaseURL(r)
 	if err != nil {
 		return err
 	}
-	format, _, err := ogcapi.Choose(r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI}, {Name: "html", Type: ogcapi.TypeHTML}})
+	format, _, err := ogcapi.Choose(q, r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI}, {Name: "html", Type: ogcapi.TypeHTML}})
 	if err != nil {
 		return err
 	}
@@ -188,7 +173,7 @@ func (s *Room) getAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: web.FormOpenAPI})
+	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: web.FormOpenAPI})
 }
 
 // description is that of a collection.
@@ -221,7 +206,7 @@ func (s *Room) describeCollection(base string, c *collection) *description {
 }
 
 // getCollections answers GET /ogc/collections.
-func (s *Room) getCollections(c echo.Context) error {
+func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 	base, err := s.BaseURL(c.Request())
 	if err != nil {
 		return err
@@ -239,7 +224,7 @@ func (s *Room) getCollections(c echo.Context) error {
 		of.release()
 	}
 	here := base + "/ogc/collections"
-	return ogcapi.Send(s.Kit, c, from, false, &ogcapi.Document{
+	return ogcapi.Send(s.Kit, c, q, from, false, &ogcapi.Document{
 		Title: "Collections",
 		JSON: struct {
 			Links       []ogcapi.Link  `json:"links"`
@@ -253,8 +238,8 @@ func (s *Room) getCollections(c echo.Context) error {
 }
 
 // getCollection answers GET /ogc/collections/{id}.
-func (s *Room) getCollection(c echo.Context) error {
-	return s.aboutCollection(c, func(base string, of *collection) *ogcapi.Document {
+func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
+	return s.aboutCollection(c, q, func(base string, of *collection) *ogcapi.Document {
 		d := s.describeCollection(base, of)
 		return &ogcapi.Document{
 			Title: d.Title, JSON: d, Templates: pages, Template: "collection", Data: struct {
@@ -268,8 +253,8 @@ func (s *Room) getCollection(c echo.Context) error {
 }
 
 // getQueryables answers GET /ogc/collections/{id}/queryables.
-func (s *Room) getQueryables(c echo.Context) error {
-	return s.aboutCollection(c, func(base string, of *collection) *ogcapi.Document {
+func (s *Room) getQueryables(c echo.Context, q *endpoint.Params) error {
+	return s.aboutCollection(c, q, func(base string, of *collection) *ogcapi.Document {
 		type property struct {
 			Title  string `json:"title,omitempty"`
 			Type   string `json:"type,omitempty"`
@@ -299,8 +284,8 @@ func (s *Room) getQueryables(c echo.Context) error {
 }
 
 // aboutCollection answers with a document about the collection of the path.
-func (s *Room) aboutCollection(c echo.Context, describe func(base string, of *collection) *ogcapi.Document) error {
-	values, err := web.PathParams(c)
+func (s *Room) aboutCollection(c echo.Context, q *endpoint.Params, describe func(base string, of *collection) *ogcapi.Document) error {
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
@@ -313,16 +298,16 @@ func (s *Room) aboutCollection(c echo.Context, describe func(base string, of *co
 		return err
 	}
 	defer of.release()
-	return ogcapi.Send(s.Kit, c, append(slices.Clone(of.from), uint64(web.HashStart.Bytes(of.title))), of.live, describe(base, of))
+	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.from), uint64(web.HashStart.Bytes(of.title))), of.live, describe(base, of))
 }
 
 // noCollection lists the collections that there are.
 func (s *Room) noCollection() error {
 	names := s.names()
-	if len(names) > web.MaxList {
-		names = append(names[:web.MaxList:web.MaxList], "…")
+	if len(names) > endpoint.MaxList {
+		names = append(names[:endpoint.MaxList:endpoint.MaxList], "…")
 	}
-	return web.Refuse(ogcapi.ErrNoCollection, "collection", "Use a collection that /ogc/collections lists: "+strings.Join(names, ", ")+".")
+	return endpoint.Refuse(ogcapi.ErrNoCollection, "collection", "Use a collection that /ogc/collections lists: "+strings.Join(names, ", ")+".")
 }
 
 // row is a feature in a table of a page.

@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/tileserver/internal/apidoc"
 	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
 )
@@ -58,34 +59,18 @@ type Room struct {
 	*web.Kit
 	Config
 	page *page
-	// description is that of the interface.
+	// description is that of the interface, and pages are its page and style.
 	description func() (*apidoc.Document, error)
+	pages       func() (map[string]*web.Asset, error)
+	// Described are all endpoints of the server.
+	Described func() []endpoint.Endpoint
 }
 
 func New(k *web.Kit, cfg Config) *Room {
 	s := &Room{Kit: k, Config: cfg, page: newPage(cfg.Page)}
-	s.description = sync.OnceValues(s.makeDescription)
+	s.description, s.pages = sync.OnceValues(s.makeDescription), sync.OnceValues(s.documents)
 	k.Collect(s.collectDatasets)
 	return s
-}
-
-func (s *Room) Routes() []web.Route {
-	// Documents and the page are found by links, to which others add parameters.
-	list := append(s.documentRoutes(),
-		web.Route{Path: "/*", Handle: s.getPage, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked},
-		web.Route{Path: embedPath, Handle: s.getPage, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked},
-		// Probes and scrapers have parameters of their own.
-		web.Route{Path: "/healthz", Handle: s.getHealth, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
-		web.Route{Path: "/readyz", Handle: s.getReady, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
-		web.Route{Path: "/status", Handle: s.getStatus, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
-	)
-	if s.MetricsHandler != nil {
-		list = append(list, web.Route{Path: "/metrics", Handle: web.ServePlain(s.MetricsHandler), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked})
-	}
-	if s.Guarding != nil && s.Guarding.Keys != nil {
-		list = append(list, web.Route{Path: "/usage", Handle: s.getUsage, Cost: web.Light, Keys: web.KeysUnasked})
-	}
-	return list
 }
 
 // Why the server is not ready.
@@ -105,7 +90,7 @@ var Kinds = []web.Kind{
 }
 
 // getHealth answers GET /healthz: the process runs and takes requests.
-func (s *Room) getHealth(c echo.Context) error {
+func (s *Room) getHealth(c echo.Context, _ *endpoint.Params) error {
 	return s.sendText(c, `{"status":"ok"}`)
 }
 
@@ -113,7 +98,7 @@ func (s *Room) getHealth(c echo.Context) error {
 // requires, is open and not known to be damaged. One that keeps serving an older generation
 // because the newest does not open is ready; that trouble shows in /status and in the log.
 // A server that is about to stop is not ready, so that load balancers turn elsewhere.
-func (s *Room) getReady(c echo.Context) error {
+func (s *Room) getReady(c echo.Context, _ *endpoint.Params) error {
 	select {
 	case <-s.Draining:
 		return errDraining
@@ -136,18 +121,18 @@ func (s *Room) getReady(c echo.Context) error {
 		}
 	}
 	if len(damaged) > 0 {
-		return web.Refuse(errDamaged, "", "Reads of these data sets fail: "+strings.Join(damaged, ", ")+
+		return endpoint.Refuse(errDamaged, "", "Reads of these data sets fail: "+strings.Join(damaged, ", ")+
 			". See what is wrong by ingest verify NAME, then serve the generation before by ingest rollback NAME, or ingest the data again.")
 	}
 	if len(waiting) > 0 {
-		return web.Refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
+		return endpoint.Refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
 	}
 	if len(missing) > 0 {
-		return web.Refuse(errNotReady, "", "Publish these data sets, which --require names, by ingest: "+strings.Join(missing, ", ")+"; /status says what is there.")
+		return endpoint.Refuse(errNotReady, "", "Publish these data sets, which --require names, by ingest: "+strings.Join(missing, ", ")+"; /status says what is there.")
 	}
 	if !serving && s.NoData != nil {
 		if err := s.NoData(); err != nil {
-			return web.Refuse(errNotReady, "", "The data directory of the server is missing: mount or make it, or correct --data.")
+			return endpoint.Refuse(errNotReady, "", "The data directory of the server is missing: mount or make it, or correct --data.")
 		}
 	}
 	// A collection of users' points has no say in whether all else is served, nor has the
@@ -255,7 +240,7 @@ type typeStatus struct {
 
 // getStatus answers GET /status. Why a generation does not open is in the log:
 // it may name files, which are nobody else's business.
-func (s *Room) getStatus(c echo.Context) error {
+func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
 	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}, Trouble: s.troubles(c)}
 	for _, st := range s.states(c) {
 		d := datasetStatus{Name: st.Dataset, State: catalogue.State(st), Sources: []dataset.Source{}}

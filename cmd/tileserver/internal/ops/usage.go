@@ -1,14 +1,14 @@
 package ops
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 )
@@ -28,8 +28,8 @@ type UsageLimit struct {
 
 // getUsage answers GET /usage: what the key it is asked with was used for. It
 // uses up nothing.
-func (s *Room) getUsage(c echo.Context) error {
-	sent, _ := web.SentKey(web.KeysAsked, c.Request())
+func (s *Room) getUsage(c echo.Context, _ *endpoint.Params) error {
+	sent, _ := web.SentKey(endpoint.KeysAsked, c.Request())
 	if sent == "" {
 		return web.RefuseUnkeyed(c, web.ErrKeyMissing)
 	}
@@ -59,25 +59,18 @@ func (s *Room) getUsage(c echo.Context) error {
 // maxTop bounds the lists of the busiest.
 const maxTop = 1000
 
-var topQuery = web.Takes("limit")
-
 // TopHandler answers with the busiest addresses and keys, at most the number of
 // the parameter limit or 100 of each. It is for the operator: it asks nobody for a
 // key.
 func TopHandler(m *quota.Meter) http.Handler {
+	top := endpoint.Endpoint{Params: []endpoint.Param{limitParam}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := topQuery.Check(r.URL.RawQuery); err != nil {
-			http.Error(w, web.DetailOf(err), http.StatusBadRequest)
+		q := endpoint.ParamsOf(&top, r.URL.RawQuery)
+		err := top.Query().Check(r.URL.RawQuery)
+		limit := int(limitParam.Of(&q))
+		if err = cmp.Or(err, q.Err); err != nil {
+			http.Error(w, endpoint.DetailOf(err), http.StatusBadRequest)
 			return
-		}
-		limit := 100
-		if q := r.URL.Query(); q.Has("limit") {
-			n, err := strconv.Atoi(q.Get("limit"))
-			if err != nil || n < 1 || n > maxTop {
-				http.Error(w, fmt.Sprintf("Give a limit from 1 to %d.", maxTop), http.StatusBadRequest)
-				return
-			}
-			limit = n
 		}
 		w.Header()["Content-Type"] = web.ContentTypes[web.FormJSON]
 		w.Header()["Cache-Control"] = web.NoStore

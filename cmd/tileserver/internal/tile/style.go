@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 )
@@ -51,21 +52,16 @@ type styleLayer struct {
 // Without a source of glyphs the names are for clients that have fonts of their
 // own, as MapLibre GL JS since 5.11; names=false leaves them out for others,
 // which refuse a style that has them.
-func (s *Room) getStyle(c echo.Context) error {
+func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	q := web.QueryParams(r)
-	list, name := q.Text("layers", web.MaxListText), q.OneOf("theme", look.Themes...)
-	names := q.OneOf("names", "true", "false") != "false"
-	encoding := q.OneOf("encoding", "mvt", mltEncoding)
-	if q.Has("layers") && list == "" {
+	list, name := styleLayersParam.Of(q), themeParam.Of(q)
+	names, encoding := namesParam.Of(q), encodingParam.Of(q)
+	if styleLayersParam.Given(q) && list == "" {
 		q.Refuse("layers", "List at least one layer in layers, or leave it out for all.")
 	}
-	under := s.askedMaps(&q)
+	under := s.askedMaps(q)
 	if q.Err != nil {
 		return q.Err
-	}
-	if name == "" {
-		name = look.Themes[0]
 	}
 	base, err := s.BaseURL(r)
 	if err != nil {

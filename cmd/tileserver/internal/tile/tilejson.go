@@ -13,7 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -55,28 +55,27 @@ type vectorLayer struct {
 // getTileJSON answers GET /tiles/{layers}.json and, of the tiles as pictures and as
 // MapLibre Tiles, /tiles/{layers}.png.json and /tiles/{layers}.mlt.json. With pinned=true the tiles have addresses of their
 // generations, see getPinnedTile.
-func (s *Room) getTileJSON(c echo.Context) error {
+func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
 	list, ok := strings.CutSuffix(values[0], ".json")
 	if !ok {
-		return web.ErrNoRoute
+		return endpoint.ErrNoRoute
 	}
 	list, drawn := strings.CutSuffix(list, ".png")
 	list, columns := strings.CutSuffix(list, mltFile)
 	if drawn && columns {
-		return web.ErrNoRoute
+		return endpoint.ErrNoRoute
 	}
 	base, err := s.BaseURL(r)
 	if err != nil {
 		return err
 	}
-	q := web.QueryParams(r)
-	pinned := q.OneOf("pinned", "true", "false") == "true" || s.PinTiles && !q.Has("pinned")
-	picture := pictureFile(&q)
+	pinned := pinnedParam.Of(q) || s.PinTiles && !pinnedParam.Given(q)
+	picture := pictureFile(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -161,12 +160,12 @@ const mltFile, mltEncoding = ".mlt", "mlt"
 
 // pictureFile is what addresses of pictures end with, by the parameters scale and
 // theme. A theme that is not asked for is not named: caches then share its tiles.
-func pictureFile(q *web.Params) string {
+func pictureFile(q *endpoint.Params) string {
 	file := ".png"
-	if q.OneOf("scale", "1", "2") == "2" {
+	if scaleParam.Of(q) == "2" {
 		file = "@2x.png"
 	}
-	if theme := q.OneOf("theme", look.Themes...); theme != "" {
+	if theme := pictureThemeParam.Of(q); theme != "" {
 		file += "?theme=" + theme
 	}
 	return file

@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -41,33 +42,14 @@ var (
 	ErrScopeMissing = errors.New("key lacks the scope")
 )
 
-// KeyRule says who may ask an endpoint.
-type KeyRule uint8
-
-const (
-	// KeysAsked admits requests with a key, if the server asks for keys, and counts
-	// them against a limit.
-	KeysAsked KeyRule = iota
-	// KeysUnasked: everybody, and no limit is used up. It is for what watches the
-	// service, and for what belongs to its page.
-	KeysUnasked
-	// KeysByUsername: the parameter username is taken for a key.
-	KeysByUsername
-	// KeysOfProxy: the other credentials of a request are for somebody else's
-	// service, so only the header that is ours alone is looked at.
-	KeysOfProxy
-	// KeysOfOthers: the endpoint asks for keys of its own.
-	KeysOfOthers
-)
-
 // admission is how requests to a route are judged.
 type admission struct {
 	s     *Kit
 	guard *Guard
-	rule  KeyRule
+	rule  endpoint.KeyRule
 	// lines are charged one by one where a request may ask many questions.
 	lines bool
-	// scoped is Route.Scoped.
+	// scoped is Endpoint.Scoped.
 	scoped bool
 	// light requests with a key that can only ask are not remembered as such, which would
 	// cost memory.
@@ -76,11 +58,11 @@ type admission struct {
 
 // admitted lets requests through to h that have a key, where one is needed, and
 // are within their limits.
-func (s *Kit) admitted(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
-	if r.Keys == KeysUnasked {
+func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFunc {
+	if r.Keys == endpoint.KeysUnasked || r.Keys == endpoint.KeysInside {
 		return h
 	}
-	a := &admission{s: s, guard: s.Guarding, rule: r.Keys, lines: r.Cost == Streamed, scoped: r.Scoped, light: r.Cost == Light || r.Cost == Mixed}
+	a := &admission{s: s, guard: s.Guarding, rule: r.Keys, lines: r.Cost == endpoint.Streamed, scoped: r.Scoped, light: r.Cost == endpoint.Light || r.Cost == endpoint.Mixed}
 	return func(c echo.Context) error {
 		err := a.judge(c)
 		if err == nil {
@@ -89,7 +71,7 @@ func (s *Kit) admitted(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
 		if s.metrics != nil {
 			s.metrics.refused(err)
 		}
-		return s.answering(func(c echo.Context) error { return r.turnAway(c, err) })(c)
+		return s.answering(func(c echo.Context) error { return turnAway(r, c, err) })(c)
 	}
 }
 
@@ -99,7 +81,7 @@ func (a *admission) judge(c echo.Context) error {
 	sent, inQuery := SentKey(a.rule, r)
 	g := a.guard
 	var keys *quota.Keys
-	if g.Keys != nil && a.rule != KeysOfOthers {
+	if g.Keys != nil && a.rule != endpoint.KeysOfOthers {
 		keys = g.Keys()
 	}
 	if keys != nil && sent != "" {
@@ -136,7 +118,7 @@ func (a *admission) judge(c echo.Context) error {
 		return nil
 	case sent == "" && !g.Anonymous:
 		return RefuseUnkeyed(c, ErrKeyMissing)
-	case sent != "" && !(g.Anonymous && a.rule == KeysByUsername): // GeoNames' clients always send some name
+	case sent != "" && !(g.Anonymous && a.rule == endpoint.KeysByUsername): // GeoNames' clients always send some name
 		return RefuseUnkeyed(c, ErrKeyUnknown)
 	}
 	return nil
@@ -199,7 +181,7 @@ func verdict(c echo.Context, v quota.Verdict) error {
 		return nil
 	}
 	h["Retry-After"] = LengthHeader(reset)
-	return Refuse(ErrRateLimited, "", fmt.Sprintf("The limit of %d requests per %s is used up. Ask again in %d seconds.",
+	return endpoint.Refuse(ErrRateLimited, "", fmt.Sprintf("The limit of %d requests per %s is used up. Ask again in %d seconds.",
 		v.Limit.Requests, [...]string{"minute", "hour", "day"}[v.Limit.Window], reset))
 }
 
@@ -219,13 +201,13 @@ func survives(name string) bool {
 // clients of GeoIP2 put it, or, for those that can only change an address, as
 // the parameter key, of which inQuery tells. The parameter is taken out of the address, so
 // that kept answers, tags and logs do not depend on it.
-func SentKey(rule KeyRule, r *http.Request) (key string, inQuery bool) {
-	if rule == KeysOfProxy {
+func SentKey(rule endpoint.KeyRule, r *http.Request) (key string, inQuery bool) {
+	if rule == endpoint.KeysOfProxy {
 		return r.Header.Get("X-Api-Key"), false
 	}
-	key = cutParameter(r.URL, keyParameter)
+	key = cutParameter(r.URL, endpoint.KeyParameter)
 	inQuery = key != ""
-	if rule == KeysByUsername {
+	if rule == endpoint.KeysByUsername {
 		if name := cutParameter(r.URL, "username"); key == "" {
 			key = name
 		}
@@ -319,7 +301,7 @@ func CarryKey(c echo.Context, form Form, base string, body []byte) []byte {
 	if key == "" || base == "" {
 		return body
 	}
-	key = keyParameter + "=" + url.QueryEscape(key)
+	key = endpoint.KeyParameter + "=" + url.QueryEscape(key)
 	start, out := []byte(`"`+base), []byte(nil)
 	for {
 		before, rest, found := bytes.Cut(body, start)
@@ -385,11 +367,11 @@ func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 	case s.HasScope(c, scope):
 		return nil
 	case s.Guarding == nil || s.Guarding.Keys == nil:
-		return Refuse(ErrScopeMissing, "", "This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
+		return endpoint.Refuse(ErrScopeMissing, "", "This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
 	case c.Get(clientKey) == nil:
 		return RefuseUnkeyed(c, ErrKeyMissing)
 	}
-	return Refuse(ErrScopeMissing, "", "Send a key that has the scope "+scope.String()+"; the operator makes one by "+making+".")
+	return endpoint.Refuse(ErrScopeMissing, "", "Send a key that has the scope "+scope.String()+"; the operator makes one by "+making+".")
 }
 
 // chargeName is under which a request's context keeps what counts its lines.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 const (
@@ -27,8 +29,9 @@ type questions struct {
 	*Batch
 	ctx       context.Context
 	q         *Questions
-	common    url.Values // of the address
-	text      []byte     // of the lines that wait
+	common    *endpoint.Params // of the address
+	query     *endpoint.Query  // what a line may have
+	text      []byte           // of the lines that wait
 	waiting   []question
 	answerers []*answerer
 	failed    error // what ended the batch, at the line failedAt
@@ -64,7 +67,7 @@ func (b *questions) run() error {
 			b.text = append(b.text, line...)
 			b.waiting = append(b.waiting, question{number: b.Line, from: from, to: len(b.text), blank: len(line) == 0})
 		case errors.Is(err, ErrLongLine):
-			b.waiting = append(b.waiting, question{number: b.Line, refusal: Refuse(ErrLine, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes.")})
+			b.waiting = append(b.waiting, question{number: b.Line, refusal: endpoint.Refuse(endpoint.ErrLine, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes.")})
 		default:
 			if failed := b.answer(); failed != nil {
 				return failed
@@ -176,28 +179,28 @@ func (a *answerer) find(w *question) {
 }
 
 // read reads the parameters of a line.
-func (a *answerer) read(line []byte) (p Params, err error) {
+func (a *answerer) read(line []byte) (p endpoint.Params, err error) {
 	clear(a.values)
 	a.texts = a.texts[:0]
-	for name, value := range a.common {
+	for name, value := range a.common.Values() {
 		a.values[name] = value
 	}
 	switch {
 	case !utf8.Valid(line):
-		return p, ErrLine
+		return p, endpoint.ErrLine
 	case line[0] == '{':
-		err = a.q.Query.ReadLine(line, a.set)
+		err = a.query.ReadLine(line, a.set)
 	case a.q.Points:
 		lat, lon, ok := bytes.Cut(line, []byte{','})
 		if !ok || bytes.IndexByte(lon, ',') >= 0 {
-			return p, ErrLine
+			return p, endpoint.ErrLine
 		}
 		a.set("lat", string(bytes.TrimSpace(lat)))
 		a.set("lon", string(bytes.TrimSpace(lon)))
 	default:
-		return p, ErrLine
+		return p, endpoint.ErrLine
 	}
-	return ParamsOf(a.values), err
+	return a.common.Line(a.values), err
 }
 
 // set sets a parameter.

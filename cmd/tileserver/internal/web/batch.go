@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/internal/bom"
 )
 
@@ -120,7 +121,7 @@ func BodyType(r *http.Request, lines, text bool) (string, error) {
 	if lines {
 		return "", ErrBodyType
 	}
-	return "", Refuse(ErrBodyType, "", "Send the body as application/json.")
+	return "", endpoint.Refuse(ErrBodyType, "", "Send the body as application/json.")
 }
 
 // BodyCoding is the coding of the body of a request.
@@ -235,7 +236,7 @@ func (b *Batch) Next() ([]byte, error) {
 		return nil, b.explain(err)
 	}
 	if b.Line++; b.Line > b.Lines {
-		return nil, Refuse(ErrBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
+		return nil, endpoint.Refuse(ErrBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
 	}
 	if b.Line == 1 {
 		line = bom.Trim(line)
@@ -244,7 +245,7 @@ func (b *Batch) Next() ([]byte, error) {
 	if b.first == 0 && len(line) > 0 {
 		b.first = b.Line
 		if detail := b.foreign(line); detail != "" {
-			return nil, Refuse(ErrLine, "", detail)
+			return nil, endpoint.Refuse(endpoint.ErrLine, "", detail)
 		}
 	}
 	if len(line) > b.LineBytes {
@@ -373,5 +374,5 @@ func (l *limited) Read(p []byte) (int, error) {
 }
 
 func bodyTooLong(max int64) error {
-	return Refuse(ErrBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
+	return endpoint.Refuse(ErrBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
 }

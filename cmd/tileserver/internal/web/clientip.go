@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // maxHops bounds how much of a forwarding header is looked at; no honest chain
@@ -155,7 +157,7 @@ func (s *Kit) BaseURL(r *http.Request) (string, error) {
 		host = h
 	}
 	if !validHost(host) {
-		return "", Refuse(errHost, "", "Send a Host header holding a host name or address with an optional port, or set the server's --public-url.")
+		return "", endpoint.Refuse(errHost, "", "Send a Host header holding a host name or address with an optional port, or set the server's --public-url.")
 	}
 	return s.scheme(r) + "://" + host + s.RootPath(r), nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"net/http"
 	"strings"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // Form is the representation of an answer. Its numbers are part of entity tags.
@@ -77,7 +79,7 @@ func Weight(params string) float64 {
 		p, params, _ = strings.Cut(params, ";")
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
 		if strings.EqualFold(strings.TrimSpace(name), "q") {
-			if q, ok := Decimal(strings.TrimSpace(value)); ok {
+			if q, ok := endpoint.Decimal(strings.TrimSpace(value)); ok {
 				return q
 			}
 		}

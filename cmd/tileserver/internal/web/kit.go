@@ -3,7 +3,7 @@
 // and writes answers, and counts, logs and traces all of it.
 //
 // It imports no domain. A room, a package of endpoints that answer one kind of
-// question, embeds *Kit and declares its endpoints as a list of [Route]. Limits,
+// question, embeds *Kit and declares its endpoints as a list of [endpoint.Endpoint]. Limits,
 // metrics and the checks of parameters read that declaration; nothing is found out
 // from the text of a path. A room also contributes the kinds of errors it meets, of
 // which an answer in the form of RFC 9457 is made.
@@ -32,6 +32,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/otel/trace"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // Config says how a kit serves. Zero fields mean the defaults named.
@@ -135,6 +137,8 @@ type Kit struct {
 	sampling    sampling
 	metrics     *Metrics // nil for none
 	Guarding    *Guard   // nil for none
+	// Asked is called for each parameter that a handler asks for. Nil but in tests.
+	Asked       func(e *endpoint.Endpoint, name string)
 	tracer      trace.Tracer
 	traceSample float64
 }
@@ -211,15 +215,15 @@ func New(cfg *Config) *Kit {
 	return s
 }
 
-// Handler makes the router of a table of routes.
-func (s *Kit) Handler(routes []Route) http.Handler {
+// Handler makes the router of endpoints. It keeps them.
+func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // everything worth saying goes to s.log
 	// The framework's default believes any client's X-Forwarded-For. Handlers
 	// use ClientAddr; this keeps RealIP from ever disagreeing with it.
 	e.IPExtractor = func(r *http.Request) string { return s.ClientAddr(r).String() }
-	allow := allowed(routes)
+	allow := allowed(all)
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		if list, ok := allow[c.Path()]; ok && errors.Is(err, echo.ErrMethodNotAllowed) {
 			c.Response().Header()["Allow"] = []string{list}
@@ -236,8 +240,13 @@ func (s *Kit) Handler(routes []Route) http.Handler {
 		}
 		s.logAccess(c, time.Time{})
 	}
-	for _, r := range routes {
-		s.add(e, &r)
+	for i := range all {
+		if all[i].Handle == nil {
+			continue
+		}
+		for _, route := range all[i].Routes() {
+			s.add(e, &all[i], route)
+		}
 	}
 	s.addAllowed(e, allow)
 	if s.basePath != "" {
@@ -340,8 +349,8 @@ func CheckOrigins(list string) error {
 // preflight answers the question browsers ask before a cross-origin request
 // with headers of its own. Pages of any origin may ask: writes need a key, which no
 // browser sends by itself.
-func (s *Kit) preflight(methods string) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func (s *Kit) preflight(methods string) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error {
 		h := c.Response().Header()
 		if s.origins != nil {
 			h["Access-Control-Allow-Methods"] = []string{methods}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,19 +8,15 @@ import (
 	"io"
 	"maps"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // MaxBatchLine is the longest line of a batch of questions, in bytes.
 const MaxBatchLine = 8 << 10
-
-// ErrLine is matched when a line of a batch is no question.
-var ErrLine = errors.New("line is not a question")
 
 // Each answers every line with fn, but for blank lines, whose answers are blank. Its error
 // ends the batch. A line that is too long is refused as tooLong.
@@ -36,7 +31,7 @@ func (b *Batch) Each(tooLong error, fn func(line []byte) error) error {
 		case err == nil:
 			err = fn(line)
 		case errors.Is(err, ErrLongLine):
-			b.RefuseLine("", "", Refuse(tooLong, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes."))
+			b.RefuseLine("", "", endpoint.Refuse(tooLong, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes."))
 			err = nil
 		}
 		if err == nil {
@@ -76,29 +71,28 @@ func appendText(dst []byte, text string) []byte {
 // line that has none of its own.
 type Questions struct {
 	BatchLimits
-	// Query has the parameters that a line may have.
-	Query Query
 	// Points says that a line may also be a latitude and a longitude with a comma between.
 	Points bool
 	// Check reads the parameters of a line, for those of the address to be refused before
 	// any line is read.
-	Check func(p *Params)
+	Check func(p *endpoint.Params)
 	// Answer appends the answer to the parameters of a line, in one line. It is called by
 	// several goroutines at once.
-	Answer func(ctx context.Context, p *Params, dst []byte) ([]byte, error)
+	Answer func(ctx context.Context, p *endpoint.Params, dst []byte) ([]byte, error)
 }
 
-// AnswerLines answers a batch of questions. What a question is refused for is the answer
+// AnswerLines answers a batch of questions, whose lines have the parameters that the endpoint
+// declares for them. What a question is refused for is the answer
 // to its line; a failure of the server's ends the batch.
-func (s *Kit) AnswerLines(c echo.Context, q *Questions) error {
+func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions) error {
 	r := c.Request()
-	common := QueryParams(r)
-	example := ParamsOf(url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}}) // which only lines have
-	maps.Copy(example.values, common.values)
+	values := url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}} // which only lines have
+	maps.Copy(values, common.Values())
+	example := common.Line(values)
 	if q.Check(&example); common.Err != nil || example.Err != nil {
 		return cmp.Or(common.Err, example.Err)
 	}
-	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common.values}
+	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Of().LineQuery()}
 	defer b.Release()
 	b.LineBytes, b.Text = MaxBatchLine, q.Points
 	// The context of the request ends when its client has closed its half of the
@@ -113,82 +107,4 @@ func (s *Kit) AnswerLines(c echo.Context, q *Questions) error {
 	}
 	b.Refuse = func(err error) { b.RefuseLine("", "", err) }
 	return b.Run()
-}
-
-// ReadLine gives set the parameters that the members of a JSON object are, but for those that
-// are null: these are not given. Errors match ErrLine where the line is no such object. Names
-// are judged as those of an address are.
-func (q *Query) ReadLine(line []byte, set func(name, value string)) error {
-	members := json.NewDecoder(bytes.NewReader(line))
-	if begin, err := members.Token(); err != nil || begin != json.Delim('{') || !utf8.Valid(line) {
-		return ErrLine
-	}
-	var refusal error // which a line that is no object has none of
-	var seen []string
-	for members.More() {
-		key, err := members.Token()
-		name, _ := key.(string)
-		var value json.RawMessage
-		if err != nil || members.Decode(&value) != nil {
-			return ErrLine
-		}
-		switch {
-		case refusal != nil:
-		case slices.Contains(q.Names, name) && !slices.Contains(seen, name):
-			seen = append(seen, name)
-			text, ok := memberText(value)
-			if !ok {
-				refusal = Refuse(ErrParameter, name, "Set "+name+" to a text, a number or a list of them.")
-			} else if text != nil {
-				set(name, *text)
-			}
-		case slices.Contains(seen, name):
-			refusal = errTwice(name)
-		case !isFree(name):
-			refusal = q.unknown(name)
-		}
-	}
-	if _, err := members.Token(); err != nil {
-		return ErrLine
-	}
-	if _, err := members.Token(); !errors.Is(err, io.EOF) {
-		return ErrLine
-	}
-	return refusal
-}
-
-// memberText returns the value of a member as a parameter has it: lists with commas
-// between their entries. It is nil for null.
-func memberText(value json.RawMessage) (*string, bool) {
-	var text string
-	switch value[0] {
-	case 'n':
-		return nil, true
-	case '{':
-		return nil, false
-	case '"':
-		if json.Unmarshal(value, &text) != nil {
-			return nil, false
-		}
-	case '[':
-		var list []json.RawMessage
-		if json.Unmarshal(value, &list) != nil || len(list) > MaxList {
-			return nil, false
-		}
-		entries := make([]string, len(list))
-		for i, v := range list {
-			if v[0] == '[' {
-				return nil, false
-			}
-			entry, ok := memberText(v)
-			if !ok || entry == nil {
-				return nil, false
-			}
-			entries[i] = *entry
-		}
-		text = strings.Join(entries, ",")
-	default:
-		text = string(value)
-	}
-	return &text, true
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"quadrille/cmd/tileserver/internal/bytecache"
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // Metrics counts what a handler does and tells it to Prometheus. Make it with
@@ -139,15 +140,15 @@ func (m *Metrics) refused(err error) {
 
 // watch wraps the handler of a route in what is done for every request to it,
 // and only in what is configured.
-func (s *Kit) watch(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
+func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo.HandlerFunc {
 	if s.Guarding != nil {
 		h = s.admitted(r, h)
 	}
 	if s.tracer != nil {
-		h = s.traced(routeLabel(r.Path), h)
+		h = s.traced(routeLabel(route), h)
 	}
 	if s.metrics != nil {
-		h = s.metrics.route(cmp.Or(r.Label, routeLabel(r.Path))).counted(h)
+		h = s.metrics.route(cmp.Or(r.Label, routeLabel(route))).counted(h)
 	}
 	return h
 }
@@ -294,8 +295,8 @@ func Gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ..
 }
 
 // ServePlain passes requests to a handler that knows nothing of the router.
-func ServePlain(h http.Handler) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func ServePlain(h http.Handler) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error {
 		c.Response().Header()["Cache-Control"] = NoStore
 		var w http.ResponseWriter = c.Response()
 		if c.Request().Method == http.MethodHead {

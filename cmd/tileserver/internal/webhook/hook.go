@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/fence"
-	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
 )
 
@@ -179,14 +179,14 @@ func (d *Definition) fences() (fence.Set, error) {
 	} {
 		for _, text := range part.list {
 			if strings.Count(text, ",") != part.commas {
-				return fence.Set{}, web.Refuse(ErrBad, part.name, "Set "+part.name+` to a list of texts such as ["`+part.one+`"].`)
+				return fence.Set{}, endpoint.Refuse(ErrBad, part.name, "Set "+part.name+` to a list of texts such as ["`+part.one+`"].`)
 			}
 		}
 		if len(part.list) > 0 {
 			values.Set(part.name, strings.Join(part.list, ","))
 		}
 	}
-	q := web.ParamsOf(values)
+	q := (&endpoint.Params{}).Line(values)
 	set := fence.Read(&q)
 	return set, q.Err
 }
@@ -194,11 +194,11 @@ func (d *Definition) fences() (fence.Set, error) {
 // check refuses a hook that cannot be.
 func (s *Sender) check(name string, d *Definition) error {
 	if d.Overlap != nil && (*d.Overlap < 0 || *d.Overlap > maxOverlap) {
-		return web.Refuse(ErrBad, "overlap", "Set overlap to a time such as 24h, at most "+time.Duration(maxOverlap).String()+", or to 0s for none.")
+		return endpoint.Refuse(ErrBad, "overlap", "Set overlap to a time such as 24h, at most "+time.Duration(maxOverlap).String()+", or to 0s for none.")
 	}
-	refuse := func(detail string) error { return web.Refuse(ErrBad, "url", detail) }
+	refuse := func(detail string) error { return endpoint.Refuse(ErrBad, "url", detail) }
 	if points.CheckName(name) != nil {
-		return web.Refuse(ErrBad, "name", "Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+strconv.Itoa(points.MaxName)+" in all.")
+		return endpoint.Refuse(ErrBad, "name", "Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+strconv.Itoa(points.MaxName)+" in all.")
 	}
 	if d.URL == "" || len(d.URL) > MaxURL {
 		return refuse("Set url to the address that events go to, of at most " + strconv.Itoa(MaxURL) + " bytes.")
