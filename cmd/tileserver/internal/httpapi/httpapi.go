@@ -179,7 +179,7 @@ func newServer(cfg *Config) *server {
 		ops: ops.New(k, ops.Config{
 			Sets: cfg.Sets, BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
 			Require: cfg.Require, NoData: cfg.NoData,
-			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
+			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page, Answers: answers,
 		}),
 	}
 	s.ogc = ogc.New(k, ogc.Config{
@@ -194,6 +194,10 @@ func newServer(cfg *Config) *server {
 	}
 	return s
 }
+
+// answers are the types of answers of all rooms.
+var answers = slices.Concat([]any{web.Problem{}}, tile.Answers, basemap.Answers, region.Answers, point.Answers, place.Answers, geocode.Answers, airport.Answers, station.Answers,
+	ip.Answers, geonames.Answers, geoip.Answers, photon.Answers, nominatim.Answers, collection.Answers, ogc.Answers, ops.Answers)
 
 // generations are those in service, for traces.
 func (cfg *Config) generations() (all []web.Generation) {

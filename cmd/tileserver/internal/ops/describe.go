@@ -84,7 +84,7 @@ func (s *Room) DescribeBelow(path, server string) ([]byte, error) {
 }
 
 func (s *Room) makeDescription() (*apidoc.Document, error) {
-	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problems: s.problems()}
+	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problems: s.problems(), Types: s.Answers}
 	if s.page.assets[docsScriptPath] != nil {
 		options.Script = docsScriptPath[1:]
 	}

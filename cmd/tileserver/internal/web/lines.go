@@ -48,6 +48,21 @@ func (b *Batch) Each(tooLong error, fn func(line []byte) error) error {
 	}
 }
 
+// LineError says how RefuseLine writes, for the description of the interface.
+type LineError struct {
+	Line  int `json:"line" schema:"min=1"`
+	Error struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Detail string `json:"detail"`
+	} `json:"error"`
+}
+
+// LineOf is the schema of a line that is an answer of a type or of another, a refusal.
+func LineOf(answer, refusal any) map[string]any {
+	return map[string]any{"description": "A line of a batch: the answer, or an error.", "oneOf": []any{answer, refusal}}
+}
+
 // RefuseLine writes the answer to a line that has none. name and value are a member that
 // tells what the line was about, "" for none.
 func (b *Batch) RefuseLine(name, value string, err error) {
