@@ -6,20 +6,19 @@ import (
 	"quadrille/places/airports"
 )
 
-// Answers are the types of the room's answers, which are written as bytes. The types are for
-// the description of the interface.
-var Answers = []any{AirportList{}, AirportFeatures{}, AirportRecord{}, AirportOffset{}}
+// These types say how answers look that are written as bytes, for the description of the
+// interface.
 
 type AirportList struct {
 	_        struct{}          `doc:"A page of airports."`
 	Airports []listing.Airport `json:"airports"`
-	Next     listing.Next      `json:"next,omitempty"`
+	Next     listing.Next      `json:"next,omitzero"`
 }
 
 type AirportFeatures struct {
 	_ struct{} `doc:"A page of airports as GeoJSON."`
 	listing.Features[listing.Identified[int, listing.Point, listing.Airport]]
-	Next listing.Next `json:"next,omitempty"`
+	Next listing.Next `json:"next,omitzero"`
 }
 
 type AirportRecord struct {

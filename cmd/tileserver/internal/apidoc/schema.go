@@ -7,30 +7,24 @@ import (
 	"go/token"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
 
 // schemas makes components of Go types: of those that are marshalled, and of others that stand
-// for what is written by hand. Tags of a field say what its type cannot:
+// for what is written by hand. Tags of a field _ are about the struct. An exported struct that has
+// one is a component, by the name in its tag name if that is not the type's; others are written
+// out where they are used. Tags of other fields say what their types cannot:
 //
 //	json    its name; with omitempty or omitzero it may be missing, and so may the members of
 //	        a struct that is embedded by a pointer
 //	doc     its description
 //	schema  bounds and the like, see constrain
-//
-// A struct is a component if it has a field _, whose tags are about the struct: doc, schema, and
-// name where it is not the type's. Others are written out where they are used. What is no struct
-// of members has a method Schema, and is a component if its name is exported. Values of Go types
-// in what that returns stand for their schemas.
 type schemas struct {
 	all   object
 	types map[string]reflect.Type // of components
 	err   error                   // the first
 }
-
-type schemer interface{ Schema() object }
 
 // schemasOf returns the components of types, and those that they refer to.
 func schemasOf(types []any) (all map[string]object, err error) {
@@ -53,42 +47,7 @@ func (s *schemas) fail(t reflect.Type, format string, args ...any) {
 
 // of is the schema of a type, of a component a reference.
 func (s *schemas) of(t reflect.Type) object {
-	name := ""
-	if t.Implements(reflect.TypeFor[schemer]()) {
-		if token.IsExported(t.Name()) {
-			name = t.Name()
-		}
-	} else if about := aboutOf(t); about != nil {
-		name = cmp.Or(about.Tag.Get("name"), t.Name())
-	}
-	if name == "" {
-		return s.write(t)
-	}
-	if was := s.types[name]; was == nil {
-		s.types[name] = t // before its members, which may have it in turn
-		s.all[name] = s.write(t)
-	} else if was != t {
-		s.fail(t, "%s is called %s, too", was, name)
-	}
-	return ref("schemas", name)
-}
-
-// aboutOf is the field _ of a struct, nil if there is none.
-func aboutOf(t reflect.Type) *reflect.StructField {
-	if t.Kind() == reflect.Struct {
-		if f, ok := t.FieldByName("_"); ok && len(f.Index) == 1 {
-			return &f
-		}
-	}
-	return nil
-}
-
-// write is the schema of a type, written out.
-func (s *schemas) write(t reflect.Type) object {
-	own, described := reflect.Zero(t).Interface().(schemer)
 	switch kind := t.Kind(); {
-	case described:
-		return s.resolve(own.Schema()).(object)
 	case kind == reflect.Pointer:
 		return s.of(t.Elem())
 	case t == reflect.TypeFor[time.Time]():
@@ -98,7 +57,7 @@ func (s *schemas) write(t reflect.Type) object {
 	case kind == reflect.String, t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return object{"type": "string"}
 	case t.Implements(reflect.TypeFor[json.Marshaler]()):
-		s.fail(t, "it marshals itself: give it a method Schema")
+		s.fail(t, "it marshals itself: describe it by another type")
 	case kind == reflect.Bool:
 		return object{"type": "boolean"}
 	case kind >= reflect.Int && kind <= reflect.Uint64:
@@ -112,111 +71,95 @@ func (s *schemas) write(t reflect.Type) object {
 	case kind == reflect.Map:
 		return object{"type": "object", "additionalProperties": s.of(t.Elem())}
 	case kind == reflect.Struct:
-		return s.members(t)
+		return s.component(t)
 	default:
 		s.fail(t, "there is no schema of a %s", kind)
 	}
 	return object{}
 }
 
-// resolve puts schemas in the place of values of Go types.
-func (s *schemas) resolve(v any) any {
-	switch v := v.(type) {
-	case object:
-		for key, value := range v {
-			v[key] = s.resolve(value)
-		}
-	case []any:
-		for i := range v {
-			v[i] = s.resolve(v[i])
-		}
-	case string, int:
-	default:
-		return s.of(reflect.TypeOf(v))
+func (s *schemas) component(t reflect.Type) object {
+	about, ok := t.FieldByName("_")
+	name := cmp.Or(about.Tag.Get("name"), t.Name())
+	if !ok || len(about.Index) > 1 || !token.IsExported(name) { // > 1: of a struct in it
+		return s.members(t)
 	}
-	return v
+	if was := s.types[name]; was == nil {
+		s.types[name] = t // before its members, which may have it in turn
+		s.all[name] = s.members(t)
+	} else if was != t {
+		s.fail(t, "%s is called %s, too", was, name)
+	}
+	return ref("schemas", name)
 }
 
-// members is the schema of a struct. Those of structs that are embedded come last: as in what
-// is marshalled, a member of their name comes before them.
+// members is the schema of a struct, written out. Members of structs that are embedded give way
+// to others of the same name, as they do in what is marshalled.
 func (s *schemas) members(t reflect.Type) object {
 	properties, required := object{}, []string{}
-	o := object{"type": "object"}
-	var embedded []reflect.StructField
+	about, embedded := reflect.StructField{}, []reflect.Type{}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch mayMiss := strings.HasPrefix(options, "omit"); {
+		switch optional := strings.HasPrefix(options, "omit"); {
+		case f.Name == "_":
+			about = f
 		case f.Anonymous && name == "":
-			embedded = append(embedded, f)
+			embedded = append(embedded, f.Type)
 		case f.IsExported() && name != "-":
 			m := s.of(f.Type)
-			if mayMiss && f.Type.Kind() == reflect.Bool {
-				m = object{"const": true} // it is not there if it is false
+			if optional && f.Type.Kind() == reflect.Bool {
+				m = object{"const": true} // a false one is missing
 			}
-			if properties[name] = s.constrain(t, &f, m); !mayMiss || f.Tag.Get("schema") == "required" {
+			if name = cmp.Or(name, f.Name); !optional || f.Tag.Get("schema") == "required" {
 				required = append(required, name)
 			}
+			properties[name] = s.constrain(t, &f, m)
 		}
 	}
-	for _, f := range embedded {
-		inner := f.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
+	for _, e := range embedded {
+		always := e.Kind() != reflect.Pointer
+		if !always {
+			e = e.Elem()
 		}
-		from := s.members(inner)
-		always, _ := from["required"].([]string)
-		of, _ := from["properties"].(object)
-		for name := range of {
+		inner := s.members(e)
+		of, _ := inner["properties"].(object)
+		names, _ := inner["required"].([]string)
+		for name, m := range of {
 			if properties[name] != nil {
 				continue
 			}
-			if properties[name] = of[name]; inner == f.Type && slices.Contains(always, name) {
+			if properties[name] = m; always && slices.Contains(names, name) {
 				required = append(required, name)
 			}
 		}
-	}
-	if len(properties) > 0 {
-		o["properties"] = properties
-	}
-	if f := aboutOf(t); f != nil {
-		s.constrain(t, f, o)
-	}
-	if required = slices.DeleteFunc(required, func(name string) bool { return properties[name] == nil }); len(required) > 0 {
 		slices.Sort(required)
-		o["required"] = required
+	}
+	o := s.constrain(t, &about, object{"type": "object", "properties": properties, "required": required})
+	if len(properties) == 0 {
+		delete(o, "properties") // it has whatever it may have
+	}
+	if names, _ := o["required"].([]string); len(names) == 0 {
+		delete(o, "required")
 	}
 	return o
 }
 
-// constrain adds to a schema what the tags of a field say. Of a list or a map that is about
-// what is in it, but for the number of items.
+// constrain adds to a schema what the tags of a field say:
 //
 //	min= max= format= pattern= const= enum=a|b type=a|b example=a|b minItems= maxItems=
-//	ref=a       the component of that name instead
+//	ref=        the component of that name instead
 //	required    whatever the tag json says
-//	without=a|b members of structs that are embedded, which it has not; of a field _
-//	open=a|b    it has further members, of these types; of a field _
+//	without=a|b of _: it has not these members of structs that are embedded
+//	open=a|b    of _: it has further members, of these types
+//	is          of _: it is no object, but one of its members
 //
-// A pattern comes last, since it may have commas.
+// What cannot hold of a list or a map is about what is in it. A pattern comes last, since it may
+// have commas.
 func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) object {
 	in := o
 	for in["items"] != nil || in["additionalProperties"] != nil {
 		in, _ = cmp.Or(in["items"], in["additionalProperties"]).(object)
-	}
-	values := func(text string) (list []any) {
-		for one := range strings.SplitSeq(text, "|") {
-			number, err := strconv.ParseFloat(one, 64)
-			switch {
-			case in["type"] == "boolean":
-				list = append(list, one == "true")
-			case in["type"] == "string" || err != nil:
-				list = append(list, one)
-			default:
-				list = append(list, number)
-			}
-		}
-		return list
 	}
 	for tag := f.Tag.Get("schema"); tag != ""; {
 		part, rest, _ := strings.Cut(tag, ",")
@@ -224,34 +167,54 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 			part, rest = tag, ""
 		}
 		key, text, _ := strings.Cut(part, "=")
+		words := strings.Split(text, "|")
+		values := make([]any, len(words))
+		for i, word := range words {
+			if values[i] = word; in["type"] != "string" {
+				_ = json.Unmarshal([]byte(word), &values[i]) // other words are texts
+			}
+		}
+		properties, _ := o["properties"].(object)
+		required, _ := o["required"].([]string)
 		switch tag = rest; key {
-		case "required":
+		case "required": // members has seen to it
 		case "min", "max":
-			in[key+"imum"] = values(text)[0]
+			in[key+"imum"] = values[0]
 		case "format", "pattern":
 			in[key] = text
 		case "const":
-			in[key] = values(text)[0]
+			in[key] = values[0]
 			delete(in, "type")
-		case "enum", "type":
-			in[key] = values(text)
+		case "enum":
+			in[key] = values
 		case "example":
-			in["examples"] = values(text)
+			in["examples"] = values
+		case "type":
+			in[key] = words
 		case "minItems", "maxItems":
-			o[key], _ = strconv.Atoi(text)
+			o[key] = json.Number(text)
 		case "ref":
 			o = ref("schemas", text)
 		case "without":
-			for name := range strings.SplitSeq(text, "|") {
-				if o["properties"].(object)[name] == nil {
+			for _, name := range words {
+				if properties[name] == nil {
 					s.fail(t, "it has no member %s anyway", name)
 				}
-				delete(o["properties"].(object), name)
+				delete(properties, name)
 			}
+			o["required"] = slices.DeleteFunc(required, func(name string) bool { return properties[name] == nil })
 		case "open":
 			o["additionalProperties"] = object{}
 			if text != "" {
-				o["additionalProperties"] = object{"type": values(text)}
+				o["additionalProperties"] = object{"type": words}
+			}
+		case "is":
+			values = nil
+			for _, name := range required {
+				values = append(values, properties[name])
+			}
+			if o = (object{"oneOf": values}); len(values) == 1 {
+				o = values[0].(object)
 			}
 		default:
 			s.fail(t, "field %s: the tag schema has no %q", f.Name, key)

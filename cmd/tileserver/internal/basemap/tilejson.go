@@ -10,9 +10,6 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Answers are the types of the room's answers.
-var Answers = []any{TileJSON{}}
-
 // TileJSON is a TileJSON 3.0 document.
 type TileJSON struct {
 	_            struct{}      `name:"BaseMapTileJSON" doc:"A TileJSON 3.0 document of somebody's archive. Its texts are from there: they are of bounded length, and valid UTF-8 without control characters."`

@@ -7,12 +7,8 @@ import (
 	"quadrille/cmd/tileserver/internal/webhook"
 )
 
-// Answers are the types of the room's answers. Those that are written as bytes are for the
-// description of the interface alone.
-var Answers = []any{
-	Collection{}, CollectionList{}, CollectionName{}, CollectionPoints{}, CollectionFeature{}, CollectionFeatures{}, CollectionCount{}, Track{},
-	webhook.State{}, HookList{}, WrittenPoint{}, WrittenLine{},
-}
+// Of these types some are for the description of the interface alone: what they describe is
+// written as bytes.
 
 type CollectionName struct {
 	_      struct{}         `doc:"The name of a collection that is there now."`
@@ -28,7 +24,7 @@ type HookList struct {
 // told is what lists and features tell of a point.
 type told struct {
 	Collection string           `json:"collection,omitempty" doc:"Only where several are asked."`
-	Distance   listing.Distance `json:"distance_m,omitempty"`
+	Distance   listing.Distance `json:"distance_m,omitzero"`
 	Version    int              `json:"version" doc:"Rises with every write of the point: milliseconds since 1970."`
 	Expires    time.Time        `json:"expires,omitzero" doc:"When the point goes by itself; absent if it does not."`
 	Properties map[string]any   `json:"properties" doc:"The point's own properties, as they were written."`
@@ -45,7 +41,7 @@ type CollectionPoint struct {
 type CollectionPoints struct {
 	_      struct{}          `doc:"A page of points."`
 	Points []CollectionPoint `json:"points"`
-	Next   listing.Next      `json:"next,omitempty"`
+	Next   listing.Next      `json:"next,omitzero"`
 }
 
 type CollectionFeature struct {
@@ -57,7 +53,7 @@ type CollectionFeature struct {
 type CollectionFeatures struct {
 	_ struct{} `doc:"A page of points as GeoJSON."`
 	listing.Features[CollectionFeature]
-	Next listing.Next `json:"next,omitempty"`
+	Next listing.Next `json:"next,omitzero"`
 }
 
 type CollectionCount struct {
@@ -71,8 +67,8 @@ type Track struct {
 	ID    string   `json:"id"`
 	Track []struct {
 		Time time.Time         `json:"time" doc:"From when on it was here."`
-		Lat  listing.Latitude  `json:"lat,omitempty"`
-		Lon  listing.Longitude `json:"lon,omitempty"`
+		Lat  listing.Latitude  `json:"lat,omitzero"`
+		Lon  listing.Longitude `json:"lon,omitzero"`
 		Gone bool              `json:"gone,omitempty" doc:"It was not there any more; without a position."`
 	} `json:"track"`
 	Next time.Time `json:"next,omitzero" doc:"Where the next page begins; absent on the last one."`
@@ -84,10 +80,10 @@ type WrittenPoint struct {
 	Version int      `json:"version"`
 }
 
-type WrittenLine struct{}
-
-func (WrittenLine) Schema() map[string]any {
-	return map[string]any{"description": "What has become of a line: a version, or the type and detail of a problem.", "oneOf": []any{written{}, refused{}}}
+type WrittenLine struct {
+	_       struct{} `doc:"What has become of a line: a version, or the type and detail of a problem." schema:"is"`
+	Written written
+	Refused refused
 }
 
 type written struct {

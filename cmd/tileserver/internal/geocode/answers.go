@@ -5,9 +5,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Answers are the types of the room's answers, which are written as bytes. The types are for
-// the description of the interface.
-var Answers = []any{GeocodeList{}, GeocodeFeatures{}, GeocodeLine{}}
+// These types say how answers look that are written as bytes, for the description of the
+// interface.
 
 type Geocoded struct {
 	_          struct{}          `doc:"What a name stands for."`
@@ -28,7 +27,7 @@ type Geocoded struct {
 		Name string `json:"name"`
 	} `json:"parents,omitempty" doc:"The regions around it, the smallest first."`
 	Match    listing.Match    `json:"match,omitzero"`
-	Distance listing.Distance `json:"distance_m,omitempty"`
+	Distance listing.Distance `json:"distance_m,omitzero"`
 }
 
 type GeocodeList struct {
@@ -41,6 +40,8 @@ type GeocodeFeatures struct {
 	listing.Features[listing.Feature[listing.Point, Geocoded]]
 }
 
-type GeocodeLine struct{}
-
-func (GeocodeLine) Schema() map[string]any { return web.LineOf(GeocodeList{}, web.LineError{}) }
+type GeocodeLine struct {
+	_      struct{} `doc:"A line of a batch: the answer, or an error." schema:"is"`
+	Answer GeocodeList
+	Error  web.LineError
+}

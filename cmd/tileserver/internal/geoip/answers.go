@@ -1,8 +1,6 @@
 package geoip
 
-// Answers are the types of the room's answers, which are those of GeoIP2. They are for the
-// description of the interface.
-var Answers = []any{GeoIP2{}, GeoIP2Error{}}
+// These types say what answers are, for the description of the interface.
 
 type GeoIP2 struct {
 	_ struct{} `doc:"GeoIP2's record of an address: https://dev.maxmind.com/geoip/docs/web-services/responses/"`

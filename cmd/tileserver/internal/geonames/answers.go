@@ -1,8 +1,6 @@
 package geonames
 
-// Answers are the types of the room's answers, which are those of GeoNames. They are for the
-// description of the interface.
-var Answers = []any{GeoNamesSearch{}, GeoNamesNearby{}, GeoNamesGet{}, GeoNamesTimezone{}, GeoNamesCountryCode{}, GeoNamesSubdivision{}, GeoNamesError{}}
+// These types say what answers are, for the description of the interface.
 
 type GeoNamesSearch struct {
 	_ struct{} `doc:"Places that GeoNames' search finds, or its error: https://www.geonames.org/export/geonames-search.html"`

@@ -195,9 +195,26 @@ func newServer(cfg *Config) *server {
 	return s
 }
 
-// answers are the types of answers of all rooms.
-var answers = slices.Concat([]any{web.Problem{}}, tile.Answers, basemap.Answers, region.Answers, point.Answers, place.Answers, geocode.Answers, airport.Answers, station.Answers,
-	ip.Answers, geonames.Answers, geoip.Answers, photon.Answers, nominatim.Answers, collection.Answers, ogc.Answers, ops.Answers)
+// answers are the types of answers of all rooms, for the description of the interface.
+var answers = []any{
+	web.Problem{},
+	tile.TileFeatures{}, tile.TileJSON{}, tile.RasterTileJSON{}, tile.MapStyle{}, tile.Tileset{}, tile.Tilesets{}, tile.TileMatrixSet{}, tile.TileMatrixSets{},
+	basemap.TileJSON{},
+	region.RegionsAt{}, region.RegionsWithin{}, region.RegionRecord{}, region.RegionPart{},
+	point.At{}, point.AtLine{},
+	place.PlaceList{}, place.PlaceFeatures{}, place.FoundList{}, place.FoundFeatures{}, place.PlaceRecord{}, place.PlaceOffset{},
+	geocode.GeocodeList{}, geocode.GeocodeFeatures{}, geocode.GeocodeLine{},
+	airport.AirportList{}, airport.AirportFeatures{}, airport.AirportRecord{}, airport.AirportOffset{},
+	station.NearestStation{}, station.StationFeature{}, station.StationList{}, station.StationFeatures{}, station.StationTiles{}, station.Observations{}, station.Weather{},
+	ip.Address{}, ip.Names{}, ip.AddressLine{}, ip.Networks{}, ip.NetworkLine{},
+	geonames.GeoNamesSearch{}, geonames.GeoNamesNearby{}, geonames.GeoNamesGet{}, geonames.GeoNamesTimezone{}, geonames.GeoNamesCountryCode{}, geonames.GeoNamesSubdivision{}, geonames.GeoNamesError{},
+	geoip.GeoIP2{}, geoip.GeoIP2Error{},
+	photon.PhotonFeatures{}, photon.PhotonError{},
+	nominatim.NominatimResults{}, nominatim.NominatimResult1{}, nominatim.NominatimStatus{}, nominatim.NominatimError{},
+	collection.Collection{}, collection.CollectionList{}, collection.CollectionName{}, collection.CollectionPoints{}, collection.CollectionFeature{}, collection.CollectionFeatures{}, collection.CollectionCount{}, collection.Track{}, collection.HookList{}, collection.WrittenPoint{}, collection.WrittenLine{},
+	ogc.Landing{}, ogc.Conformance{}, ogc.Description{}, ogc.Collection{}, ogc.Collections{}, ogc.Queryables{}, ogc.Feature{}, ogc.Features{},
+	ops.Status{}, ops.Health{}, ops.Usage{}, ops.BusyClients{},
+}
 
 // generations are those in service, for traces.
 func (cfg *Config) generations() (all []web.Generation) {

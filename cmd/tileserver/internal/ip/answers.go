@@ -5,9 +5,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Answers are the types of the room's answers, which are written as bytes. The types are for
-// the description of the interface.
-var Answers = []any{Address{}, Names{}, AddressLine{}, Networks{}, NetworkLine{}}
+// These types say how answers look that are written as bytes, for the description of the
+// interface.
 
 type Address struct {
 	_      struct{} `doc:"What is known of an address, in GeoIP2's terms. What is not known is absent, and so is what is false."`
@@ -21,21 +20,19 @@ type Address struct {
 	Quadkey string `json:"quadkey,omitempty" doc:"Of the location, at zoom 16." schema:"pattern=^[0-3]+$"`
 }
 
-type Names struct{}
-
-func (Names) Schema() map[string]any {
-	return map[string]any{"type": "object", "description": "By language.", "additionalProperties": map[string]any{"type": "string"}}
+type Names struct {
+	_     struct{} `doc:"By language." schema:"is"`
+	Value map[string]string
 }
 
-type AddressLine struct{}
-
-func (AddressLine) Schema() map[string]any {
-	return web.LineOf(Address{}, struct {
+type AddressLine struct {
+	_      struct{} `doc:"A line of a batch: the answer, or an error." schema:"is"`
+	Answer Address
+	Error  struct {
 		web.LineError
 		IP string `json:"ip,omitempty"`
-	}{})
+	}
 }
-
 type Networks struct {
 	_        struct{} `doc:"Networks in the order of addresses, IPv4 before IPv6, none of which could be joined with another."`
 	Networks []string `json:"networks" doc:"In CIDR notation."`

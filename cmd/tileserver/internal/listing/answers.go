@@ -5,49 +5,46 @@ import "quadrille/places/airports"
 // These types say how answers look that are written as bytes. Nothing is marshalled from
 // them: the description of the interface is made of them.
 
-type (
-	object = map[string]any
-
-	Latitude  float64
-	Longitude float64
-	Distance  float64 // in metres
-	Next      string
-	BBox      [4]float64
-	Position  [2]float64
-	ring      []Position
-	Area      struct{}
-)
-
-func (Latitude) Schema() object {
-	return object{"type": "number", "description": "Degrees WGS84, north positive.", "minimum": -90, "maximum": 90}
+type Latitude struct {
+	_     struct{} `doc:"Degrees WGS84, north positive." schema:"is"`
+	Value float64  `schema:"min=-90,max=90"`
 }
 
-func (Longitude) Schema() object {
-	return object{"type": "number", "description": "Degrees WGS84, east positive.", "minimum": -180, "maximum": 180}
+type Longitude struct {
+	_     struct{} `doc:"Degrees WGS84, east positive." schema:"is"`
+	Value float64  `schema:"min=-180,max=180"`
 }
 
-func (Distance) Schema() object {
-	return object{"type": "number", "description": "Metres from the point that was asked about, along the ground.", "minimum": 0}
+type Distance struct {
+	_     struct{} `doc:"Metres from the point that was asked about, along the ground." schema:"is"`
+	Value float64  `schema:"min=0"`
 }
 
-func (Next) Schema() object {
-	return object{"type": "string", "description": "The cursor of the next page; absent on the last."}
+type Next struct {
+	_     struct{} `doc:"The cursor of the next page; absent on the last." schema:"is"`
+	Value string
 }
 
-func (BBox) Schema() object {
-	return object{"type": "array", "description": "West, south, east, north in degrees. West greater than east means across 180 degrees.", "items": float64(0), "minItems": 4, "maxItems": 4}
+type BBox struct {
+	_     struct{} `doc:"West, south, east, north in degrees. West greater than east means across 180 degrees." schema:"is"`
+	Value [4]float64
 }
 
-func (Position) Schema() object {
-	return object{"type": "array", "description": "Longitude, latitude in degrees.", "items": float64(0), "minItems": 2, "maxItems": 2}
+type Position struct {
+	_     struct{} `doc:"Longitude, latitude in degrees." schema:"is"`
+	Value [2]float64
 }
 
-func (ring) Schema() object {
-	return object{"type": "array", "items": Position{}, "minItems": 4}
+// ring is a closed line.
+type ring struct {
+	_     struct{}   `schema:"is"`
+	Value []Position `schema:"minItems=4"`
 }
 
-func (Area) Schema() object {
-	return object{"description": "A GeoJSON polygon or multipolygon.", "oneOf": []any{Polygon{}, MultiPolygon{}}}
+type Area struct {
+	_            struct{} `doc:"A GeoJSON polygon or multipolygon." schema:"is"`
+	Polygon      Polygon
+	MultiPolygon MultiPolygon
 }
 
 type Point struct {
@@ -112,15 +109,15 @@ type Place struct {
 	Admin1     string    `json:"admin1,omitempty" doc:"Code of the first-order division."`
 	Admin1Name string    `json:"admin1_name,omitempty"`
 	TimeZone   string    `json:"timezone,omitempty" doc:"IANA."`
-	Lat        Latitude  `json:"lat,omitempty"`
-	Lon        Longitude `json:"lon,omitempty"`
-	Distance   Distance  `json:"distance_m,omitempty"`
+	Lat        Latitude  `json:"lat,omitzero"`
+	Lon        Longitude `json:"lon,omitzero"`
+	Distance   Distance  `json:"distance_m,omitzero"`
 }
 
 type Airport struct {
 	_ struct{} `doc:"An airport." schema:"without=gps|timezone_source|keywords|home|wikipedia"`
 	airports.Airport
-	Distance Distance `json:"distance_m,omitempty"`
+	Distance Distance `json:"distance_m,omitzero"`
 }
 
 type Station struct {
@@ -137,5 +134,5 @@ type Station struct {
 	End        string    `json:"end,omitempty" schema:"format=date"`
 	Lat        Latitude  `json:"lat"`
 	Lon        Longitude `json:"lon"`
-	Distance   Distance  `json:"distance_m,omitempty"`
+	Distance   Distance  `json:"distance_m,omitzero"`
 }

@@ -1,13 +1,9 @@
 package nominatim
 
-// Answers are the types of the room's answers, which are those of Nominatim. They are for the
-// description of the interface.
-var Answers = []any{NominatimResults{}, NominatimResult1{}, NominatimStatus{}, NominatimError{}}
+// These types say what answers are, for the description of the interface.
 
-type NominatimResults struct{}
-
-func (NominatimResults) Schema() map[string]any {
-	return map[string]any{"type": []any{"array", "object"}, "description": "Results in Nominatim's terms, as a list or a FeatureCollection: https://nominatim.org/release-docs/latest/api/Output/. No osm_id is an id of OpenStreetMap."}
+type NominatimResults struct {
+	_ struct{} `doc:"Results in Nominatim's terms, as a list or a FeatureCollection: https://nominatim.org/release-docs/latest/api/Output/. No osm_id is an id of OpenStreetMap." schema:"type=array|object"`
 }
 
 type NominatimResult1 struct {

@@ -7,9 +7,8 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
-// Answers are the types of the room's answers. Features are written as bytes: their types are
-// for the description of the interface alone.
-var Answers = []any{Landing{}, Conformance{}, Description{}, Collection{}, Collections{}, Queryables{}, Feature{}, Features{}}
+// Of these types some are for the description of the interface alone: what they describe is
+// written as bytes.
 
 type Landing struct {
 	_           struct{}      `name:"OGCLanding" doc:"What there is."`

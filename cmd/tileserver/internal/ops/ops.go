@@ -162,9 +162,6 @@ func (s *Room) getReady(c echo.Context) error {
 	return s.sendText(c, string(body))
 }
 
-// Answers are the types of the room's answers.
-var Answers = []any{Status{}, Health{}, Usage{}, BusyClients{}}
-
 // Health is the answer of /readyz and, without trouble, of /healthz.
 type Health struct {
 	_       struct{}           `doc:"How the server is."`

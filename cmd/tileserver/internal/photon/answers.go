@@ -1,8 +1,6 @@
 package photon
 
-// Answers are the types of the room's answers, which are those of Photon. They are for the
-// description of the interface.
-var Answers = []any{PhotonFeatures{}, PhotonError{}}
+// These types say what answers are, for the description of the interface.
 
 type PhotonFeatures struct {
 	_ struct{} `doc:"Places, regions and airports in Photon's terms: https://github.com/komoot/photon/blob/master/docs/api-v1.md. No osm_id is an id of OpenStreetMap."`

@@ -6,21 +6,20 @@ import (
 	"quadrille/places"
 )
 
-// Answers are the types of the room's answers, which are written as bytes. The types are for
-// the description of the interface.
-var Answers = []any{PlaceList{}, PlaceFeatures{}, FoundList{}, FoundFeatures{}, PlaceRecord{}, PlaceOffset{}}
+// These types say how answers look that are written as bytes, for the description of the
+// interface.
 
 type PlaceList struct {
 	_      struct{}        `doc:"A page of places."`
 	Places []listing.Place `json:"places"`
-	Next   listing.Next    `json:"next,omitempty"`
+	Next   listing.Next    `json:"next,omitzero"`
 	Counts map[string]int  `json:"counts,omitempty" doc:"Of a tile: places by feature class, whatever the filters."`
 }
 
 type PlaceFeatures struct {
 	_ struct{} `doc:"A page of places as GeoJSON."`
 	listing.Features[listing.Identified[int, listing.Point, listing.Place]]
-	Next   listing.Next   `json:"next,omitempty"`
+	Next   listing.Next   `json:"next,omitzero"`
 	Counts map[string]int `json:"counts,omitempty" doc:"Of a tile: places by feature class, whatever the filters."`
 }
 
@@ -39,10 +38,10 @@ type FoundAirport struct {
 	Match listing.Match `json:"match"`
 }
 
-type Found struct{}
-
-func (Found) Schema() map[string]any {
-	return map[string]any{"description": "What was found.", "oneOf": []any{FoundPlace{}, FoundAirport{}}}
+type Found struct {
+	_       struct{} `doc:"What was found." schema:"is"`
+	Place   FoundPlace
+	Airport FoundAirport
 }
 
 type FoundList struct {

@@ -8,9 +8,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Answers are the types of the room's answers, which are written as bytes. The types are for
-// the description of the interface.
-var Answers = []any{At{}, AtLine{}}
+// These types say how answers look that are written as bytes, for the description of the
+// interface.
 
 type At struct {
 	_       struct{}          `doc:"Everything about a point."`
@@ -41,6 +40,8 @@ type At struct {
 	Missing []string `json:"missing,omitempty" doc:"Data sets that are not published."`
 }
 
-type AtLine struct{}
-
-func (AtLine) Schema() map[string]any { return web.LineOf(At{}, web.LineError{}) }
+type AtLine struct {
+	_      struct{} `doc:"A line of a batch: the answer, or an error." schema:"is"`
+	Answer At
+	Error  web.LineError
+}

@@ -2,15 +2,14 @@ package region
 
 import "quadrille/cmd/tileserver/internal/listing"
 
-// Answers are the types of the room's answers. Those that are written as bytes are for the
-// description of the interface alone.
-var Answers = []any{RegionsAt{}, RegionsWithin{}, RegionRecord{}, RegionPart{}}
+// These types say how answers look that are written as bytes, for the description of the
+// interface.
 
 type Region struct {
 	_ struct{} `doc:"A region. Regions without a name have none here."`
 	listing.RegionName
 	Match    string           `json:"match,omitempty" doc:"Only with snap." schema:"enum=inside|snapped"`
-	Distance listing.Distance `json:"distance_m,omitempty"`
+	Distance listing.Distance `json:"distance_m,omitzero"`
 }
 
 type NoRegion struct {
@@ -35,7 +34,7 @@ type RegionsWithin struct {
 		listing.RegionName
 		BBox listing.BBox `json:"bbox"`
 	} `json:"regions"`
-	Next listing.Next `json:"next,omitempty"`
+	Next listing.Next `json:"next,omitzero"`
 }
 
 type RegionRecord struct {

@@ -6,9 +6,8 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
-// Answers are the types of the room's answers, which are written as bytes. The types are for
-// the description of the interface.
-var Answers = []any{listing.Station{}, NearestStation{}, StationFeature{}, StationList{}, StationFeatures{}, StationTiles{}, Observations{}, Weather{}}
+// These types say how answers look that are written as bytes, for the description of the
+// interface.
 
 type NearestStation struct {
 	_       struct{}        `doc:"The nearest station."`
@@ -26,14 +25,14 @@ type StationList struct {
 	_        struct{}          `doc:"Weather stations."`
 	Stations []listing.Station `json:"stations"`
 	BBox     listing.BBox      `json:"bbox,omitzero"`
-	Next     listing.Next      `json:"next,omitempty"`
+	Next     listing.Next      `json:"next,omitzero"`
 }
 
 type StationFeatures struct {
 	_ struct{} `doc:"Weather stations as GeoJSON."`
 	listing.Features[feature]
 	BBox listing.BBox `json:"bbox,omitzero"`
-	Next listing.Next `json:"next,omitempty"`
+	Next listing.Next `json:"next,omitzero"`
 }
 
 type StationTiles struct {
@@ -62,7 +61,7 @@ type Observations struct {
 	_            struct{}      `doc:"Observations, the newest first."`
 	Station      string        `json:"station"`
 	Observations []Observation `json:"observations"`
-	Next         listing.Next  `json:"next,omitempty"`
+	Next         listing.Next  `json:"next,omitzero"`
 }
 
 type means struct {

@@ -2,9 +2,6 @@ package tile
 
 import "quadrille/cmd/tileserver/internal/listing"
 
-// Answers are the types of the room's answers.
-var Answers = []any{TileFeatures{}, TileJSON{}, RasterTileJSON{}, MapStyle{}, Tileset{}, Tilesets{}, TileMatrixSet{}, TileMatrixSets{}}
-
 // TileFeatures says how a tile looks that is written as bytes.
 type TileFeatures struct {
 	_ struct{} `doc:"A tile as GeoJSON."`

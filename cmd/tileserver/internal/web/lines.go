@@ -58,11 +58,6 @@ type LineError struct {
 	} `json:"error"`
 }
 
-// LineOf is the schema of a line that is an answer of a type or of another, a refusal.
-func LineOf(answer, refusal any) map[string]any {
-	return map[string]any{"description": "A line of a batch: the answer, or an error.", "oneOf": []any{answer, refusal}}
-}
-
 // RefuseLine writes the answer to a line that has none. name and value are a member that
 // tells what the line was about, "" for none.
 func (b *Batch) RefuseLine(name, value string, err error) {
