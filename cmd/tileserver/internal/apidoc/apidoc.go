@@ -44,6 +44,8 @@ type Options struct {
 	// Problems are the errors that answers of type application/problem+json
 	// have, by their type. Paths name the types they may answer with.
 	Problems []Problem
+	// Types are values of the Go types of answers; see schemas.
+	Types []any
 }
 
 // Problem is one sort of error.
@@ -148,6 +150,19 @@ func (b *builder) read(from fs.FS) error {
 		if err := decode(from, name, into); err != nil {
 			return err
 		}
+	}
+	typed, err := schemasOf(b.options.Types)
+	if err != nil {
+		return err
+	}
+	if b.components.Schemas == nil {
+		b.components.Schemas = map[string]object{}
+	}
+	for name, schema := range typed {
+		if b.components.Schemas[name] != nil {
+			return bad("components.json has a schema %s, and so has a Go type", name)
+		}
+		b.components.Schemas[name] = schema
 	}
 	known := func(typ string) bool {
 		return slices.ContainsFunc(b.options.Problems, func(p Problem) bool { return p.Type == typ })

@@ -69,24 +69,30 @@ var Kinds = slices.Concat([]web.Kind{
 		Detail: "Correct the filters; /points lists the properties of each collection."},
 }, writeKinds, hookKinds)
 
-// description is what is told of a collection.
-type description struct {
+// Collection is what is told of a collection.
+type Collection struct {
+	_           struct{}       `doc:"A collection of points."`
 	Name        string         `json:"name"`
 	Title       string         `json:"title,omitempty"`
-	Points      int64          `json:"points"`
-	BBox        []float64      `json:"bbox,omitempty"`
-	Live        bool           `json:"live"`
-	Private     bool           `json:"private,omitempty"`
-	History     string         `json:"history,omitempty"`
+	Points      int64          `json:"points" doc:"How many there are." schema:"min=0"`
+	BBox        []float64      `json:"bbox,omitempty" doc:"Of a published collection: west, south, east, north of all points, in degrees." schema:"minItems=4,maxItems=4"`
+	Live        bool           `json:"live" doc:"Whether points are written while it is served."`
+	Private     bool           `json:"private,omitempty" doc:"Whether only some keys may read it; absent if all may."`
+	History     string         "json:\"history,omitempty\" doc:\"For how long a live collection remembers where points were; absent if it does not. `at` reaches as far back.\" schema:\"example=24h0m0s\""
 	Attribution string         `json:"attribution,omitempty"`
 	Licence     string         `json:"licence,omitempty"`
-	Schema      []points.Field `json:"schema"`
+	Schema      []points.Field `json:"schema" doc:"The properties that points have, by name."`
+}
+
+type CollectionList struct {
+	_           struct{}     `doc:"The collections there are."`
+	Collections []Collection `json:"collections"`
 }
 
 // describe describes a collection.
-func (a *asked) describe(ctx context.Context) (d description, err error) {
+func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 	m := a.meta
-	d = description{
+	d = Collection{
 		Name: a.name, Title: m.Title, Points: m.Points, Live: a.pin.Live != nil, Private: m.Private,
 		Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema,
 	}
@@ -117,9 +123,7 @@ func (s *Room) getCollections(c echo.Context, _ *endpoint.Params) error {
 		_ = q.hold(name)
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, q.from, func(ctx context.Context, out *web.Scratch) error {
-		doc := struct {
-			Collections []description `json:"collections"`
-		}{Collections: []description{}}
+		doc := CollectionList{Collections: []Collection{}}
 		for i := range q.asked {
 			d, err := q.asked[i].describe(ctx)
 			if q.asked[i].dropped(s) || errors.As(err, new(*points.DamagedError)) {

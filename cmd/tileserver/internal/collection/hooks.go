@@ -59,9 +59,7 @@ func (s *Room) getHooks(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.sendHook(c, http.StatusOK, struct {
-		Hooks []webhook.State `json:"hooks"`
-	}{list})
+	return s.sendHook(c, http.StatusOK, HookList{Hooks: list})
 }
 
 // getHook answers GET /points/{collection}/hooks/{hook}.

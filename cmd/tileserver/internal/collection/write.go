@@ -360,10 +360,7 @@ func (s *Room) sendDescribed(c echo.Context, status int, name string, others map
 	out := web.GetScratch()
 	defer out.Release()
 	var err error
-	out.Body, err = appendJSON(out.Body, struct {
-		Name   string           `json:"name"`
-		Others map[string]int64 `json:"other_types,omitempty"`
-	}{name, others})
+	out.Body, err = appendJSON(out.Body, CollectionName{Name: name, Others: others})
 	if err != nil {
 		return err
 	}

@@ -105,12 +105,8 @@ func (s *Room) getLanding(c echo.Context, q *endpoint.Params) error {
 		}
 	}
 	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{
-		Title: "OGC API",
-		JSON: struct {
-			Title       string        `json:"title"`
-			Description string        `json:"description"`
-			Links       []ogcapi.Link `json:"links"`
-		}{"Quadrille", intro, links},
+		Title:     "OGC API",
+		JSON:      Landing{Title: "Quadrille", Description: intro, Links: links},
 		Templates: pages, Template: "landing", Data: struct {
 			Intro string
 			Here  string
@@ -147,10 +143,8 @@ func (s *Room) getConformance(c echo.Context, q *endpoint.Params) error {
 		}
 	}
 	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{
-		Title: "Conformance",
-		JSON: struct {
-			ConformsTo []string `json:"conformsTo"`
-		}{classes},
+		Title:     "Conformance",
+		JSON:      Conformance{ConformsTo: classes},
 		Templates: pages, Template: "conformance", Data: classes,
 	})
 }
@@ -176,14 +170,15 @@ func (s *Room) getAPI(c echo.Context, q *endpoint.Params) error {
 	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: web.FormOpenAPI})
 }
 
-// description is that of a collection.
-type description struct {
+// Collection describes a collection.
+type Collection struct {
+	_           struct{}      `name:"OGCCollection" doc:"A collection."`
 	ID          string        `json:"id"`
 	Title       string        `json:"title"`
 	Description string        `json:"description,omitempty"`
 	Attribution string        `json:"attribution,omitempty"`
 	Extent      extent        `json:"extent"`
-	ItemType    string        `json:"itemType"`
+	ItemType    string        `json:"itemType" schema:"const=feature"`
 	CRS         []string      `json:"crs"`
 	StorageCRS  string        `json:"storageCrs"`
 	Links       []ogcapi.Link `json:"links"`
@@ -196,8 +191,8 @@ type extent struct {
 	} `json:"spatial"`
 }
 
-func (s *Room) describeCollection(base string, c *collection) *description {
-	d := &description{
+func (s *Room) describeCollection(base string, c *collection) *Collection {
+	d := &Collection{
 		ID: c.id, Title: c.title, Description: c.description, Attribution: c.attribution,
 		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri, Links: s.links(base, c),
 	}
@@ -212,7 +207,7 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	from := []uint64{}
-	all := []*description{}
+	all := []*Collection{}
 	for _, id := range s.names() {
 		of, err := s.take(id)
 		if err != nil {
@@ -226,13 +221,10 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 	here := base + "/ogc/collections"
 	return ogcapi.Send(s.Kit, c, q, from, false, &ogcapi.Document{
 		Title: "Collections",
-		JSON: struct {
-			Links       []ogcapi.Link  `json:"links"`
-			Collections []*description `json:"collections"`
-		}{[]ogcapi.Link{
+		JSON: Collections{Links: []ogcapi.Link{
 			{Href: here + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This document"},
 			{Href: here + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This document as a page"},
-		}, all},
+		}, Collections: all},
 		Templates: pages, Template: "collections", Data: all,
 	})
 }
@@ -243,7 +235,7 @@ func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
 		d := s.describeCollection(base, of)
 		return &ogcapi.Document{
 			Title: d.Title, JSON: d, Templates: pages, Template: "collection", Data: struct {
-				*description
+				*Collection
 				Fields []field
 				Count  int64
 				Links  []ogcapi.Link
@@ -255,26 +247,13 @@ func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
 // getQueryables answers GET /ogc/collections/{id}/queryables.
 func (s *Room) getQueryables(c echo.Context, q *endpoint.Params) error {
 	return s.aboutCollection(c, q, func(base string, of *collection) *ogcapi.Document {
-		type property struct {
-			Title  string `json:"title,omitempty"`
-			Type   string `json:"type,omitempty"`
-			Format string `json:"format,omitempty"`
-			Role   string `json:"x-ogc-role,omitempty"`
-		}
 		properties := map[string]property{"geometry": {Title: "The geometry", Format: "geometry-any", Role: "primary-geometry"}}
 		for _, f := range of.fields {
 			properties[f.Name] = property{Title: f.Name, Type: f.Type}
 		}
 		return &ogcapi.Document{
 			Title: of.title, Form: web.FormSchema,
-			JSON: struct {
-				Schema     string              `json:"$schema"`
-				ID         string              `json:"$id"`
-				Type       string              `json:"type"`
-				Title      string              `json:"title"`
-				Properties map[string]property `json:"properties"`
-				Additional bool                `json:"additionalProperties"`
-			}{"https://json-schema.org/draft/2020-12/schema", ogcapi.Collection(base, of.id) + "/queryables", "object", of.title, properties, false},
+			JSON:      Queryables{Schema: "https://json-schema.org/draft/2020-12/schema", ID: ogcapi.Collection(base, of.id) + "/queryables", Type: "object", Title: of.title, Properties: properties},
 			Templates: pages, Template: "queryables", Data: struct {
 				ID, Title string
 				Fields    []field

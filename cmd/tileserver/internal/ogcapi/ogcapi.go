@@ -19,11 +19,12 @@ var ErrNoCollection = errors.New("no such collection")
 
 // Link is a link of a document, as RFC 8288 has it.
 type Link struct {
-	Href      string `json:"href"`
-	Rel       string `json:"rel"`
-	Type      string `json:"type,omitempty"`
-	Title     string `json:"title,omitempty"`
-	Templated bool   `json:"templated,omitempty"`
+	_         struct{} `doc:"A link, as RFC 8288 has it."`
+	Href      string   `json:"href"`
+	Rel       string   `json:"rel"`
+	Type      string   `json:"type,omitempty"`
+	Title     string   `json:"title,omitempty"`
+	Templated bool     `json:"templated,omitempty"`
 }
 
 // Relations that several documents use.

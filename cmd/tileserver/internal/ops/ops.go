@@ -52,6 +52,8 @@ type Config struct {
 	// Page holds the built map page with index.html at its root; nil serves a
 	// page that says how to build it.
 	Page fs.FS
+	// Answers are values of the types of answers, for the description of the interface.
+	Answers []any
 }
 
 // Room answers how the service is, and with its page and documents.
@@ -145,10 +147,11 @@ func (s *Room) getReady(c echo.Context, _ *endpoint.Params) error {
 	return s.sendText(c, string(body))
 }
 
-// Health is the answer of /readyz.
+// Health is the answer of /readyz and, without trouble, of /healthz.
 type Health struct {
-	Status  string             `json:"status"`
-	Trouble []datasets.Trouble `json:"trouble,omitempty"`
+	_       struct{}           `doc:"How the server is."`
+	Status  string             `json:"status" schema:"enum=ok|ready"`
+	Trouble []datasets.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
 }
 
 // troubles are those that whoever sent a request may know of.
@@ -192,50 +195,50 @@ func (s *Room) states(c echo.Context) []dataset.Status {
 }
 
 type Status struct {
-	Version  string          `json:"version"`
-	Store    string          `json:"store,omitempty"`
-	Datasets []datasetStatus `json:"datasets"`
-	BaseMaps []baseMapStatus `json:"basemaps,omitempty"`
-	// Trouble is what the server writes and cannot read or write now.
-	Trouble []datasets.Trouble `json:"trouble,omitempty"`
+	_        struct{}           `doc:"What is being served."`
+	Version  string             `json:"version"`
+	Store    string             `json:"store,omitempty" doc:"Where the data comes from." schema:"enum=local|hbase"`
+	Datasets []datasetStatus    `json:"datasets"`
+	BaseMaps []baseMapStatus    `json:"basemaps,omitempty" doc:"Other people's archives of tiles, in the order in which they lie over one another. Absent where there are none."`
+	Trouble  []datasets.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
 }
 
 type baseMapStatus struct {
-	Name        string     `json:"name"`
-	State       string     `json:"state"`
+	Name        string     `json:"name" schema:"pattern=^[a-z0-9][a-z0-9_-]{0,63}$"`
+	State       string     `json:"state" doc:"stale: the file has been replaced by one that cannot be served, and the one before is; damaged: the file in service is damaged, or has been changed in place." schema:"enum=serving|stale|damaged"`
 	Title       string     `json:"title,omitempty"`
-	Format      string     `json:"format"`
-	Tiles       int64      `json:"tiles,omitempty"`
+	Format      string     `json:"format" schema:"enum=pbf|png|jpg|webp|avif|mlt"`
+	Tiles       int64      `json:"tiles,omitempty" doc:"How many tiles there are, where the archive tells."`
 	MinZoom     uint8      `json:"minzoom"`
 	MaxZoom     uint8      `json:"maxzoom"`
-	TileSize    int        `json:"tile_size,omitempty"`
-	Bounds      [4]float64 `json:"bounds"`
+	TileSize    int        `json:"tile_size,omitempty" doc:"Pixels a side of a picture."`
+	Bounds      [4]float64 `json:"bounds" schema:"ref=BBox"`
 	Bytes       int64      `json:"bytes"`
 	Modified    time.Time  `json:"modified"`
 	Since       time.Time  `json:"since"`
-	Attribution string     `json:"attribution,omitempty"`
+	Attribution string     `json:"attribution,omitempty" doc:"Text, with the addresses of links."`
 }
 
 type datasetStatus struct {
 	Name       string           `json:"name"`
-	State      string           `json:"state"`
+	State      string           `json:"state" schema:"enum=serving|stale|damaged|failed|missing"`
 	Generation uint64           `json:"generation,omitempty"`
 	Built      time.Time        `json:"built,omitzero"`
-	Bytes      int64            `json:"bytes,omitempty"`
+	Bytes      int64            `json:"bytes,omitempty" doc:"What the generation takes on the disk, as du counts it; with --store the bytes of its rows."`
 	Since      time.Time        `json:"since,omitzero"`
 	Records    map[string]int64 `json:"records,omitempty"`
 	Bad        map[string]int64 `json:"bad_records,omitempty"`
-	Bounds     []float64        `json:"bounds,omitempty"`
+	Bounds     []float64        `json:"bounds,omitempty" schema:"ref=BBox"`
 	Sources    []dataset.Source `json:"sources"`
 	Types      []typeStatus     `json:"types,omitempty"`
-	Outdated   string           `json:"outdated,omitempty"` // what is too old, and what to do
+	Outdated   string           `json:"outdated,omitempty" doc:"What the data set is made of that is too old, and what to do: a zone database that is more than a year old."`
 }
 
 type typeStatus struct {
 	Name        string              `json:"name"`
 	Regions     int                 `json:"regions"`
-	Generalised []tiles.Generalised `json:"generalised,omitempty"`
-	OverBudget  int                 `json:"over_budget,omitempty"`
+	Generalised []tiles.Generalised `json:"generalised,omitempty" doc:"Zooms, from 0 on, whose tiles do not show every region as it is."`
+	OverBudget  int                 `json:"over_budget,omitempty" doc:"Tiles of zoom 13, which is exact, that are larger than the budget of tiles."`
 }
 
 // getStatus answers GET /status. Why a generation does not open is in the log:

@@ -13,17 +13,25 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
+// BusyClients is what TopHandler answers.
+type BusyClients struct {
+	_         struct{}     `doc:"Who asks most."`
+	Addresses []quota.Busy `json:"addresses" doc:"Those that send no key, or a wrong one."`
+	Keys      []quota.Busy `json:"keys"`
+}
+
 type Usage struct {
-	Name   string       `json:"name"`
+	_      struct{}     `doc:"What a key was used for, and what is left of its limits."`
+	Name   string       `json:"name" doc:"Name of the key."`
 	Limits []UsageLimit `json:"limits"`
 	quota.Usage
 }
 
 type UsageLimit struct {
-	Requests  int64 `json:"requests"`
-	Window    int64 `json:"window_s"`
-	Remaining int64 `json:"remaining"`
-	Reset     int64 `json:"reset_s"`
+	Requests  int64 `json:"requests" schema:"min=0"`
+	Window    int64 `json:"window_s" doc:"Length of the window in seconds." schema:"min=0"`
+	Remaining int64 `json:"remaining" schema:"min=0"`
+	Reset     int64 `json:"reset_s" doc:"Seconds until the window ends." schema:"min=0"`
 }
 
 // getUsage answers GET /usage: what the key it is asked with was used for. It
@@ -74,6 +82,6 @@ func TopHandler(m *quota.Meter) http.Handler {
 		}
 		w.Header()["Content-Type"] = web.ContentTypes[web.FormJSON]
 		w.Header()["Cache-Control"] = web.NoStore
-		_ = json.NewEncoder(w).Encode(map[string]any{"addresses": m.Top(limit), "keys": m.TopKeys(limit)}) // the client is gone if this fails
+		_ = json.NewEncoder(w).Encode(BusyClients{Addresses: m.Top(limit), Keys: m.TopKeys(limit)}) // the client is gone if this fails
 	})
 }

@@ -221,19 +221,20 @@ func document(part, title string, json, data any) *ogcapi.Document {
 	return &ogcapi.Document{Title: title, JSON: json, Form: web.FormJSON, Templates: tilesetsTemplates, Template: part, Data: data}
 }
 
-// tilesetList is the list of the tilesets of one sort.
-type tilesetList struct {
+// Tilesets is the list of the tilesets of one sort.
+type Tilesets struct {
+	_        struct{}      `doc:"A list of tilesets."`
 	Links    []ogcapi.Link `json:"links"`
-	Tilesets []*tileset    `json:"tilesets"`
+	Tilesets []*Tileset    `json:"tilesets"`
 }
 
 // getTilesets answers GET …/tiles with the list of tilesets, which is of one: there is one
 // tile matrix set.
 func (s *Room) getTilesets(k *tilesetKind) endpoint.Handler {
-	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcapi.Document {
+	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {
 		t.Layers = nil // the tileset itself has them
 		at := of.address(base, k)
-		list := &tilesetList{Tilesets: []*tileset{t}, Links: []ogcapi.Link{
+		list := &Tilesets{Tilesets: []*Tileset{t}, Links: []ogcapi.Link{
 			{Href: at + of.ask("json"), Rel: "self", Type: ogcapi.TypeJSON, Title: "This list"},
 			{Href: at + of.ask("html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This list as a page"},
 		}}
@@ -243,13 +244,13 @@ func (s *Room) getTilesets(k *tilesetKind) endpoint.Handler {
 
 // getTileset answers GET …/tiles/{tileMatrixSet} with the metadata of a tileset.
 func (s *Room) getTileset(k *tilesetKind) endpoint.Handler {
-	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcapi.Document {
+	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {
 		return document("tileset", t.Title, t, t.page(of, base))
 	})
 }
 
 // describeTileset answers with a document about a tileset.
-func (s *Room) describeTileset(k *tilesetKind, describe func(t *tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
+func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		v := s.pinTiles()
 		defer v.release()
@@ -280,8 +281,9 @@ func (s *Room) describeTileset(k *tilesetKind, describe func(t *tileset, of *til
 // errNoTileMatrixSet says that there is no tile matrix set of a name.
 var errNoTileMatrixSet = errors.New("no such tile matrix set")
 
-// matrixSetList is the list of tile matrix sets.
-type matrixSetList struct {
+// TileMatrixSets is the list of tile matrix sets.
+type TileMatrixSets struct {
+	_              struct{}         `doc:"The list of tile matrix sets."`
 	Links          []ogcapi.Link    `json:"links"`
 	TileMatrixSets []*matrixSetItem `json:"tileMatrixSets"`
 }
@@ -289,8 +291,8 @@ type matrixSetList struct {
 type matrixSetItem struct {
 	ID    string        `json:"id"`
 	Title string        `json:"title"`
-	URI   string        `json:"uri"`
-	CRS   string        `json:"crs"`
+	URI   string        `json:"uri" schema:"format=uri"`
+	CRS   string        `json:"crs" schema:"format=uri"`
 	Links []ogcapi.Link `json:"links"`
 }
 
@@ -302,7 +304,7 @@ func (s *Room) getTileMatrixSets(c echo.Context, q *endpoint.Params) error {
 	}
 	at := base + "/ogc/tileMatrixSets"
 	set := webMercator()
-	list := &matrixSetList{
+	list := &TileMatrixSets{
 		Links: []ogcapi.Link{
 			{Href: at + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This list"},
 			{Href: at + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This list as a page"},

@@ -17,9 +17,10 @@ import (
 
 // MapStyle is a document of the MapLibre Style Specification, version 8.
 type MapStyle struct {
-	Version int                    `json:"version"`
+	_       struct{}               `name:"Style" doc:"A style of the MapLibre Style Specification, version 8."`
+	Version int                    `json:"version" schema:"const=8"`
 	Name    string                 `json:"name"`
-	Center  [2]float64             `json:"center"`
+	Center  [2]float64             `json:"center" schema:"ref=Position"`
 	Zoom    float64                `json:"zoom"`
 	Glyphs  string                 `json:"glyphs,omitempty"`
 	Sources map[string]styleSource `json:"sources"`
@@ -27,17 +28,15 @@ type MapStyle struct {
 }
 
 type styleSource struct {
-	Type string `json:"type"`
-	URL  string `json:"url"`
-	// TileSize is that of pictures, in pixels.
-	TileSize int `json:"tileSize,omitempty"`
-	// Encoding is that of vector tiles that are not MVT.
-	Encoding string `json:"encoding,omitempty"`
+	Type     string `json:"type" schema:"enum=vector|raster"`
+	URL      string `json:"url" schema:"format=uri"`
+	TileSize int    `json:"tileSize,omitempty" doc:"Pixels a side of a picture, of base maps of pictures."`
+	Encoding string `json:"encoding,omitempty" doc:"The format of the tiles where it is not MVT, as MapLibre asks for it." schema:"enum=mlt"`
 }
 
 type styleLayer struct {
 	ID          string         `json:"id"`
-	Type        string         `json:"type"`
+	Type        string         `json:"type" schema:"enum=background|fill|line|circle|symbol|raster"`
 	Source      string         `json:"source,omitempty"`
 	SourceLayer string         `json:"source-layer,omitempty"`
 	MinZoom     float64        `json:"minzoom,omitempty"`

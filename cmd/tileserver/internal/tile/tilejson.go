@@ -25,24 +25,30 @@ const dataZoom = 13
 
 // TileJSON is a TileJSON 3.0 document.
 type TileJSON struct {
-	TileJSON     string        `json:"tilejson"`
+	_            struct{}      `doc:"A TileJSON 3.0 document."`
+	TileJSON     string        `json:"tilejson" schema:"const=3.0.0"`
 	Name         string        `json:"name"`
-	Version      string        `json:"version"`
-	Scheme       string        `json:"scheme"`
-	Attribution  string        `json:"attribution,omitempty"`
-	Tiles        []string      `json:"tiles"`
-	VectorLayers []vectorLayer `json:"vector_layers,omitzero"` // nil of pictures
-	Bounds       [4]float64    `json:"bounds"`
+	Version      string        `json:"version" schema:"pattern=^\\d+\\.\\d+\\.\\d+$"`
+	Scheme       string        `json:"scheme" schema:"const=xyz"`
+	Attribution  string        `json:"attribution,omitempty" doc:"HTML."`
+	Tiles        []string      `json:"tiles" schema:"minItems=1,format=uri-template"`
+	VectorLayers []vectorLayer `json:"vector_layers,omitzero" schema:"required"` // nil of pictures
+	Bounds       [4]float64    `json:"bounds" schema:"ref=BBox"`
 	Center       [3]float64    `json:"center"`
 	MinZoom      int           `json:"minzoom"`
 	MaxZoom      int           `json:"maxzoom"`
-	// Encoding is what MapLibre asks of tiles that are not MVT.
-	Encoding string `json:"encoding,omitempty"`
+	Encoding     string        `json:"encoding,omitempty" doc:"The format of the tiles where it is not MVT, as MapLibre asks for it." schema:"enum=mlt"`
+}
+
+// RasterTileJSON is a TileJSON of pictures.
+type RasterTileJSON struct {
+	_ struct{} `doc:"A TileJSON 3.0 document of pictures, which have no vector layers." schema:"without=vector_layers|encoding"`
+	TileJSON
 }
 
 type vectorLayer struct {
 	ID          string            `json:"id"`
-	Fields      map[string]string `json:"fields"`
+	Fields      map[string]string `json:"fields" schema:"enum=String|Number|Boolean"`
 	Description string            `json:"description,omitempty"`
 	MinZoom     int               `json:"minzoom"`
 	MaxZoom     int               `json:"maxzoom"`

@@ -43,6 +43,16 @@ func (b *Batch) Each(tooLong error, fn func(line []byte) error) error {
 	}
 }
 
+// LineError says how RefuseLine writes, for the description of the interface.
+type LineError struct {
+	Line  int `json:"line" schema:"min=1"`
+	Error struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Detail string `json:"detail"`
+	} `json:"error"`
+}
+
 // RefuseLine writes the answer to a line that has none. name and value are a member that
 // tells what the line was about, "" for none.
 func (b *Batch) RefuseLine(name, value string, err error) {

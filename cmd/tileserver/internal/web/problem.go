@@ -19,18 +19,13 @@ import (
 
 // Problem is the body of every refusal, in the form of RFC 9457.
 type Problem struct {
-	// Type is stable: clients may branch on it. Title goes with the type.
-	Type  string `json:"type"`
-	Title string `json:"title"`
-	// Status repeats the HTTP status.
-	Status int `json:"status"`
-	// Detail says what to change. It never carries internals.
-	Detail string `json:"detail"`
-	// Parameter names the query or path parameter at fault.
-	Parameter string `json:"parameter,omitempty"`
-	// RequestID names the request as the server's log does, of failures that are
-	// in it.
-	RequestID string `json:"request_id,omitempty"`
+	_         struct{} `doc:"An error (RFC 9457)."`
+	Type      string   `json:"type" doc:"Stable: branch on it."`
+	Title     string   `json:"title"` // goes with the type
+	Status    int      `json:"status" doc:"The HTTP status again."`
+	Detail    string   `json:"detail" doc:"What to change."` // never carries internals
+	Parameter string   `json:"parameter,omitempty" doc:"The parameter at fault."`
+	RequestID string   `json:"request_id,omitempty" doc:"Names the request in the server's log, of failures that are in it."`
 }
 
 // ProblemType is the media type of problems.

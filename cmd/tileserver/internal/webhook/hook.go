@@ -45,25 +45,25 @@ type Definition struct {
 
 // Loss says that events were passed over since they were not kept any more.
 type Loss struct {
-	After string    `json:"after,omitempty"` // the last event before
+	After string    `json:"after,omitempty" doc:"Id of the last event before."`
 	At    time.Time `json:"at"`
-	Error string    `json:"error,omitempty"` // why they could not be delivered in time
+	Error string    `json:"error,omitempty" doc:"Why they could not be delivered in time."`
 }
 
 // State is a hook as it is shown.
 type State struct {
-	Name string `json:"name"`
+	_    struct{} `name:"Hook" doc:"A webhook and its state." schema:"without=overlap"`
+	Name string   `json:"name"`
 	Definition
-	Created   time.Time  `json:"created,omitzero"`
-	Delivered string     `json:"delivered,omitempty"` // id of the last event that was taken
-	Failures  int        `json:"failures"`            // since then
-	Error     string     `json:"error,omitempty"`     // of the last attempt
-	Next      *time.Time `json:"next,omitempty"`      // when the next one is
-	Disabled  bool       `json:"disabled"`
-	Lost      *Loss      `json:"lost,omitempty"`
-	// EarlierUntil is until when requests are signed with an earlier secret, too.
-	EarlierUntil *time.Time `json:"earlier_secret_until,omitempty"`
-	Secret       string     `json:"secret,omitempty"`
+	Created      time.Time  `json:"created,omitzero" schema:"required"`
+	Delivered    string     `json:"delivered,omitempty" doc:"Id of the last event that the receiver has taken."`
+	Failures     int        `json:"failures" doc:"Attempts in a row that have failed." schema:"min=0"`
+	Error        string     `json:"error,omitempty" doc:"Why the last attempt failed."`
+	Next         *time.Time `json:"next,omitempty" doc:"When the next attempt is."`
+	Disabled     bool       `json:"disabled" doc:"The receiver has answered 410, so nothing is sent any more."`
+	Lost         *Loss      `json:"lost,omitempty" doc:"Events after this one were not kept any more when the receiver came back."`
+	EarlierUntil *time.Time `json:"earlier_secret_until,omitempty" doc:"Until when requests are signed with the secret before, too."`
+	Secret       string     `json:"secret,omitempty" doc:"What requests are signed with; only where the hook is made or replaced."`
 }
 
 // stored is a hook as its collection keeps it.
