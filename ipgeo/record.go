@@ -38,14 +38,14 @@ type Names map[string]string
 type City struct {
 	Confidence uint8  `json:"confidence,omitempty"` // percent
 	GeoNameID  uint32 `json:"geoname_id,omitempty"`
-	Names      Names  `json:"names,omitempty" schema:"ref=Names"`
+	Names      Names  `json:"names,omitempty" doc:"By language."`
 }
 
 // Continent is the continent of an address.
 type Continent struct {
 	Code      string `json:"code,omitempty"` // AF AN AS EU NA OC SA
 	GeoNameID uint32 `json:"geoname_id,omitempty"`
-	Names     Names  `json:"names,omitempty" schema:"ref=Names"`
+	Names     Names  `json:"names,omitempty" doc:"By language."`
 }
 
 // Country is the country of an address.
@@ -54,7 +54,7 @@ type Country struct {
 	GeoNameID         uint32 `json:"geoname_id,omitempty"`
 	IsInEuropeanUnion bool   `json:"is_in_european_union,omitempty"`
 	ISOCode           string `json:"iso_code,omitempty"` // ISO 3166-1 alpha-2, upper case
-	Names             Names  `json:"names,omitempty" schema:"ref=Names"`
+	Names             Names  `json:"names,omitempty" doc:"By language."`
 }
 
 // RepresentedCountry is the country whose installation abroad uses an
@@ -69,7 +69,7 @@ type Subdivision struct {
 	Confidence uint8  `json:"confidence,omitempty"` // percent
 	GeoNameID  uint32 `json:"geoname_id,omitempty"`
 	ISOCode    string `json:"iso_code,omitempty"` // the part of ISO 3166-2 after the country
-	Names      Names  `json:"names,omitempty" schema:"ref=Names"`
+	Names      Names  `json:"names,omitempty" doc:"By language."`
 }
 
 // Location is where an address is, WGS84.

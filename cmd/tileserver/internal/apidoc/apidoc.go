@@ -4,7 +4,7 @@
 // Both are made from the declarations of the endpoints. Beside this file are:
 //
 //	head.json        title, groups ("tags") in the order they are shown
-//	components.json  schemas and headers that several endpoints share
+//	components.json  headers, and the ways to send a key
 //	examples.json    recorded answers to the endpoints' examples, by operationId
 //
 // The contract test of package httpapi holds the description against the answers.
@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -41,11 +42,11 @@ type Options struct {
 	Script string
 	// Endpoints are all that are described, and may be others that are hidden.
 	Endpoints []endpoint.Endpoint
+	// Problem is a value of the type that errors are marshalled from.
+	Problem any
 	// Problems are the errors that answers of type application/problem+json
 	// have, by their type. Paths name the types they may answer with.
 	Problems []Problem
-	// Types are values of the Go types of answers; see schemas.
-	Types []any
 }
 
 // Problem is one sort of error.
@@ -92,7 +93,6 @@ type tag struct {
 
 // components is the file components.json.
 type components struct {
-	Schemas         map[string]object `json:"schemas"`
 	Headers         map[string]object `json:"headers"`
 	SecuritySchemes map[string]object `json:"securitySchemes"`
 }
@@ -109,13 +109,13 @@ func bad(format string, args ...any) error {
 func New(o Options) (*Document, error) { return describe(files, o) }
 
 func describe(from fs.FS, o Options) (*Document, error) {
-	b := builder{options: o, shared: map[string]map[string]object{"parameters": {}, "responses": {}, "examples": {}}}
+	b := builder{options: o, shared: map[string]map[string]object{"parameters": {}, "responses": {}, "examples": {}}, schemas: schemas{all: object{}, types: map[string]reflect.Type{}}}
 	if err := b.read(from); err != nil {
 		return nil, err
 	}
 	doc := b.document()
-	if b.failed != nil {
-		return nil, b.failed
+	if err := cmp.Or(b.failed, b.schemas.err); err != nil {
+		return nil, err
 	}
 	d := &Document{}
 	var err error
@@ -134,6 +134,7 @@ type builder struct {
 	examples   map[string]json.RawMessage
 	endpoints  []*endpoint.Endpoint // by tag in the order of head, then by rank and path
 	shared     map[string]map[string]object
+	schemas    schemas
 	at         *endpoint.Endpoint // that is described now
 	failed     error              // the first
 }
@@ -150,19 +151,6 @@ func (b *builder) read(from fs.FS) error {
 		if err := decode(from, name, into); err != nil {
 			return err
 		}
-	}
-	typed, err := schemasOf(b.options.Types)
-	if err != nil {
-		return err
-	}
-	if b.components.Schemas == nil {
-		b.components.Schemas = map[string]object{}
-	}
-	for name, schema := range typed {
-		if b.components.Schemas[name] != nil {
-			return bad("components.json has a schema %s, and so has a Go type", name)
-		}
-		b.components.Schemas[name] = schema
 	}
 	known := func(typ string) bool {
 		return slices.ContainsFunc(b.options.Problems, func(p Problem) bool { return p.Type == typ })
@@ -240,7 +228,7 @@ func (b *builder) document() object {
 		"tags":              b.head.Tags,
 		"paths":             paths,
 		"components": object{
-			"schemas": b.components.Schemas, "headers": b.components.Headers, "securitySchemes": b.components.SecuritySchemes,
+			"schemas": b.schemas.all, "headers": b.components.Headers, "securitySchemes": b.components.SecuritySchemes,
 			"parameters": b.shared["parameters"], "responses": b.shared["responses"], "examples": b.shared["examples"],
 		},
 	}

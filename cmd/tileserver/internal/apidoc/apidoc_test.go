@@ -19,7 +19,7 @@ func small() fstest.MapFS {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	return fstest.MapFS{
 		"head.json": file(`{"info":{"title":"T <b>","summary":"S"},"tags":[{"name":"one","description":"D"}]}`),
-		"components.json": file(`{"schemas":{"Problem":{"type":"object"},"Answer":{"type":"object","properties":{"a":{"type":"string"}}}},"securitySchemes":{},
+		"components.json": file(`{"securitySchemes":{},
 			"headers":{"Access-Control-Allow-Origin":{},"Cache-Control":{},"Cache-Control-No-Store":{},"ETag":{},"Vary":{},"Retry-After":{},"X-Request-Id":{},"WWW-Authenticate":{},"RateLimit-Limit":{},"RateLimit-Remaining":{},"RateLimit-Reset":{}}}`),
 		"examples.json": file(`{"getX":{"a":"<script>"}}`),
 	}
@@ -29,11 +29,21 @@ func one(change func(e *endpoint.Endpoint)) []endpoint.Endpoint {
 	e := endpoint.Endpoint{
 		Path: "/x", ID: "getX", Tag: "one", Summary: "X", Params: []endpoint.Param{endpoint.Lat.As("Use `<i>`.")}, Cost: endpoint.Light,
 		Handle:  func(echo.Context, *endpoint.Params) error { return nil },
-		Answers: endpoint.Content{"application/json": "Answer"}, Keeps: endpoint.Tagged, Problems: []string{"dataset-missing"},
+		Answers: endpoint.Content{"application/json": Answer{}}, Keeps: endpoint.Tagged, Problems: []string{"dataset-missing"},
 		Example: endpoint.Example{Request: "/x?lat=1"},
 	}
 	change(&e)
 	return []endpoint.Endpoint{e}
+}
+
+// Answer and ProblemBody are types that are described.
+type Answer struct {
+	_ struct{} `doc:"An answer."`
+	A string   `json:"a"`
+}
+
+type ProblemBody struct {
+	_ struct{} `name:"Problem" doc:"An error."`
 }
 
 func unchanged(*endpoint.Endpoint) {}
@@ -46,7 +56,7 @@ func smallProblems() (all []Problem) {
 }
 
 func build(from fstest.MapFS, endpoints []endpoint.Endpoint) (doc []byte, page []byte, err error) {
-	d, err := describe(from, Options{Version: "v1", Problems: smallProblems(), Endpoints: endpoints})
+	d, err := describe(from, Options{Version: "v1", Problem: ProblemBody{}, Problems: smallProblems(), Endpoints: endpoints})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,21 +101,25 @@ func TestRefused(t *testing.T) {
 		want   string
 	}{
 		"tag":     {func(e *endpoint.Endpoint) { e.Tag = "two" }, "two"},
-		"schema":  {func(e *endpoint.Endpoint) { e.Answers = endpoint.Content{"application/json": "Unknown"} }, "Unknown"},
 		"path":    {func(e *endpoint.Endpoint) { e.Params = append(e.Params, endpoint.Zoom) }, "no parameter z"},
 		"problem": {func(e *endpoint.Endpoint) { e.Problems = []string{"odd"} }, "odd"},
-		"header":  {func(e *endpoint.Endpoint) { e.Headers = []string{"X-Odd"} }, "X-Odd"},
-		"twice":   {func(e *endpoint.Endpoint) { e.Also = []string{"/x"} }, "same path"},
+		"type": {func(e *endpoint.Endpoint) {
+			e.Answers = endpoint.Content{"application/json": struct {
+				A string `schema:"most=1"`
+			}{}}
+		}, "most"},
+		"header": {func(e *endpoint.Endpoint) { e.Headers = []string{"X-Odd"} }, "X-Odd"},
+		"twice":  {func(e *endpoint.Endpoint) { e.Also = []string{"/x"} }, "same path"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := build(small(), one(tt.change)); !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "getX") {
-				t.Errorf("error %v, want one about %q that names the endpoint", err, tt.want)
+			if _, _, err := build(small(), one(tt.change)); !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), tt.want) || name != "type" && !strings.Contains(err.Error(), "getX") {
+				t.Errorf("error %v, want one about %q that names the endpoint or the type", err, tt.want)
 			}
 		})
 	}
 	for name, change := range map[string]struct{ file, old, new, want string }{
 		"syntax": {"head.json", `}]}`, `}]`, "head.json"},
-		"member": {"components.json", `"schemas"`, `"schemes"`, "schemes"},
+		"member": {"components.json", `"headers"`, `"heads"`, "heads"},
 	} {
 		files := small()
 		files[change.file].Data = []byte(strings.Replace(string(files[change.file].Data), change.old, change.new, 1))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,13 +95,10 @@ func (b *builder) content(all endpoint.Content) object {
 		c := object{}
 		switch of := of.(type) {
 		case nil:
-		case string:
-			if b.components.Schemas[of] == nil {
-				b.fail("there is no schema %s", of)
-			}
-			c["schema"] = ref("schemas", of)
 		case endpoint.Schema:
 			c["schema"] = of
+		default:
+			c["schema"] = b.schemas.of(reflect.TypeOf(of))
 		}
 		content[media] = c
 	}
@@ -141,11 +139,14 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 			}
 		}
 	}
-	if len(e.Also) > 0 { // all paths of the endpoint share the answers
-		for status, r := range all {
-			if r := r.(object); r["$ref"] == nil {
-				all[status] = b.share("responses", e.ID+"-"+status, r)
-			}
+	// All paths of an endpoint share the answers, and many endpoints those without a body.
+	for status, r := range all {
+		switch r := r.(object); {
+		case r["$ref"] != nil:
+		case len(e.Also) > 0 || e.Any:
+			all[status] = b.share("responses", e.ID+"-"+status, r)
+		case status == "304":
+			all[status] = b.share("responses", "304-"+string(e.Keeps), r)
 		}
 	}
 	return all
@@ -317,6 +318,6 @@ func (b *builder) problemResponse(kinds []*Problem) object {
 	}
 	return object{
 		"description": strings.Join(texts, "\n\n"), "headers": b.headers(names...),
-		"content": object{"application/problem+json": object{"schema": ref("schemas", "Problem"), "examples": examples}},
+		"content": object{"application/problem+json": object{"schema": b.schemas.of(reflect.TypeOf(b.options.Problem)), "examples": examples}},
 	}
 }

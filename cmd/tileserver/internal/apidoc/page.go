@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -108,7 +109,8 @@ func (b *builder) page() ([]byte, error) {
 	for _, s := range starts {
 		doc.Starts = append(doc.Starts, pageStart{Note: s.Note, Curl: (&example{Example: s}).curl(doc.Base)})
 	}
-	for name, schema := range b.components.Schemas {
+	for name, schema := range plain(b.schemas.all) {
+		schema, _ := schema.(object)
 		doc.Schemas = append(doc.Schemas, newPageSchema(name, schema))
 	}
 	slices.SortFunc(doc.Schemas, func(x, y pageSchema) int { return strings.Compare(x.Name, y.Name) })
@@ -147,8 +149,12 @@ func (b *builder) pageOperation(e *endpoint.Endpoint, base string) pageOperation
 		op.Parameters = append(op.Parameters, pageParameter{Name: s.Name, In: s.In, Kind: bounds(plain(s.Schema)), Required: s.Required, Description: spans(s.Doc)})
 	}
 	for _, media := range slices.Sorted(maps.Keys(e.Answers)) {
-		schema, _ := e.Answers[media].(string)
-		op.Answers = append(op.Answers, pageAnswer{Media: media, Schema: schema})
+		a := pageAnswer{Media: media}
+		if of := e.Answers[media]; of != nil {
+			component, _ := b.schemas.of(reflect.TypeOf(of))["$ref"].(string)
+			a.Schema = component[strings.LastIndexByte(component, '/')+1:]
+		}
+		op.Answers = append(op.Answers, a)
 	}
 	if x := (&example{e.Example, b.examples[e.ID]}); x.Request != "" {
 		op.Note, op.Curl, op.Answer = x.Note, x.curl(base), x.text()
@@ -161,7 +167,7 @@ func (b *builder) pageOperation(e *endpoint.Endpoint, base string) pageOperation
 }
 
 // plain is a schema as JSON has it.
-func plain(s endpoint.Schema) (o object) {
+func plain(s map[string]any) (o object) {
 	if raw, err := json.Marshal(s); err == nil {
 		_ = json.Unmarshal(raw, &o) // which has just been written
 	}

@@ -26,21 +26,6 @@ type schemas struct {
 	err   error                   // the first
 }
 
-// schemasOf returns the components of types, and those that they refer to.
-func schemasOf(types []any) (all map[string]object, err error) {
-	s := schemas{all: object{}, types: map[string]reflect.Type{}}
-	for _, v := range types {
-		if t := reflect.TypeOf(v); s.of(t)["$ref"] == nil {
-			s.fail(t, "it is no component: give it a field _ with its description")
-		}
-	}
-	raw, err := json.Marshal(s.all) // lists and numbers are to be as those that are read
-	if err = cmp.Or(s.err, err); err == nil {
-		err = json.Unmarshal(raw, &all)
-	}
-	return all, err
-}
-
 func (s *schemas) fail(t reflect.Type, format string, args ...any) {
 	s.err = cmp.Or(s.err, bad("type %s: "+format, append([]any{t}, args...)...))
 }

@@ -33,7 +33,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Doc:     "Give its address to a map library; it leads to the tiles.",
 			Params:  []endpoint.Param{nameParam},
 			Handle:  s.getTileJSON, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": "BaseMapTileJSON"}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": TileJSON{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-basemap"},
 			Example:  endpoint.Example{Request: "/basemap/world.json"},
 			Dearest:  []string{"/basemap/dear.json"},

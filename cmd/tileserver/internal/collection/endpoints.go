@@ -5,6 +5,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/webhook"
 	"quadrille/places/points"
 )
 
@@ -39,15 +40,6 @@ var (
 	hookParam        = endpoint.Described(endpoint.InPath, "hook", "Name of a webhook.", endpoint.Schema{"type": "string"}, "alarm")
 )
 
-// hookBody is a webhook as it is put.
-var hookBody = func() endpoint.Schema {
-	list := endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string"}}
-	return endpoint.Schema{"type": "object", "required": []string{"url"}, "properties": endpoint.Schema{
-		"url": endpoint.Schema{"type": "string"}, "enter": list, "leave": list, "within": list, "bbox": list,
-		"overlap": endpoint.Schema{"type": "string", "description": "For how long the earlier secret signs, too, such as `24h`; at most `720h`."},
-	}}
-}()
-
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
@@ -56,7 +48,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			ID:   "getCollections", Tag: "collections", Rank: 1,
 			Summary: "The collections of points there are",
 			Handle:  s.getCollections, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": "CollectionList"}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": CollectionList{}}, Keeps: endpoint.Varies,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points"},
 			Dearest:  []string{"/points"},
@@ -67,7 +59,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Summary: "A collection of points",
 			Params:  []endpoint.Param{collectionParam},
 			Handle:  s.getCollection, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": "Collection"}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": Collection{}}, Keeps: endpoint.Varies,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points/shops"},
 			Dearest:  []string{"/points/shops"},
@@ -79,7 +71,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Doc:     "The nearest of several collections are one page, each with its `collection`; `cursor` is for one collection.",
 			Params:  []endpoint.Param{collectionsParam, endpoint.Lat, endpoint.Lon, endpoint.Radius, minRadiusParam, listing.Limit, endpoint.Cursor, endpoint.Format, fieldsParam, pastParam, filtersParam}, Filters: true,
 			Handle: s.getNearby, Cost: endpoint.Mixed,
-			Answers: endpoint.Content{"application/json": "CollectionPoints", "application/geo+json": "CollectionFeatures"}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": CollectionPoints{}, "application/geo+json": CollectionFeatures{}}, Keeps: endpoint.Varies,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "search-too-wide", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points/shops/nearby?lat=47.377&lon=8.54&limit=1&category=cafe"},
 			Dearest: []string{
@@ -97,7 +89,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Summary: "The points in a box or a tile",
 			Params:  []endpoint.Param{collectionParam, listing.OrBox, listing.OrTile, listing.Limit, endpoint.Cursor, sortParam, linesFormatParam, fieldsParam, pastParam, filtersParam}, Filters: true,
 			Handle: s.getWithin, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/json": "CollectionPoints", "application/geo+json": "CollectionFeatures", "application/x-ndjson": "CollectionFeature"}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": CollectionPoints{}, "application/geo+json": CollectionFeatures{}, "application/x-ndjson": CollectionFeature{}}, Keeps: endpoint.Varies,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "search-too-wide", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points/shops/within?bbox=8,47,9,48&fields=name&limit=1"},
 			Dearest: []string{
@@ -112,7 +104,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Doc:     "Exactly those of which `/regions/at` says that they are in the region.",
 			Params:  []endpoint.Param{collectionParam, regionTypeParam, regionIDParam, listing.Limit, endpoint.Cursor, sortParam, linesFormatParam, fieldsParam, pastParam, filtersParam}, Filters: true,
 			Handle: s.getWithinRegion, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/json": "CollectionPoints", "application/geo+json": "CollectionFeatures", "application/x-ndjson": "CollectionFeature"}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": CollectionPoints{}, "application/geo+json": CollectionFeatures{}, "application/x-ndjson": CollectionFeature{}}, Keeps: endpoint.Varies,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer", "region-not-found", "search-too-wide", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points/shops/within/country/ch?fields=name&limit=1"},
 			Dearest: []string{
@@ -127,7 +119,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Doc:     "In a box, a tile or a region, or in all. Of several collections the sum, and each.",
 			Params:  []endpoint.Param{collectionsParam, boxParam, endpoint.Tile, inRegionParam, pastParam, filtersParam}, Filters: true,
 			Handle: s.getCount, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/json": "CollectionCount"}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": CollectionCount{}}, Keeps: endpoint.Varies,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points/shops/count?region=country:ch&category=cafe"},
 			Dearest:  []string{"/points/shops/count?price=7", "/points/shops/count?region=country:{region}"},
@@ -139,7 +131,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Doc:     "An id that is a word of the paths above, such as `count`, is written with one letter percent-encoded: `%63ount`. A point of a live collection has the ETag of its version, which writes take as If-Match, unless `fields` or `at` is given.",
 			Params:  []endpoint.Param{collectionParam, pointIDParam, fieldsParam, pastParam},
 			Handle:  s.getPoint, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/geo+json": "CollectionFeature"}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/geo+json": CollectionFeature{}}, Keeps: endpoint.Varies,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "point-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points/shops/zh-1"},
 			Dearest:  []string{"/points/shops/s-7"},
@@ -151,7 +143,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Doc:     "Of a live collection that has a history, as far back as it reaches. Every write is a stop, also one that left the point where it was. A position holds until the next stop.",
 			Params:  []endpoint.Param{collectionParam, pointIDParam, trackFromParam, trackToParam, trackLimitParam},
 			Handle:  s.getTrack, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": "Track"}, Keeps: endpoint.Never,
+			Answers: endpoint.Content{"application/json": Track{}}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "point-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points/vans/van-7/track"},
 			Dearest:  []string{"/points/shops/s-7/track"},
@@ -175,7 +167,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{collectionParam},
 			Handle:  unconditional(s.patchCollection), Cost: endpoint.Light,
 			Body: true, Takes: endpoint.Content{"application/merge-patch+json": endpoint.Schema{"type": "object"}, "application/json": endpoint.Schema{"type": "object"}}, Needed: true,
-			Answers: endpoint.Content{"application/json": "CollectionName"}, Keeps: endpoint.Never,
+			Answers: endpoint.Content{"application/json": CollectionName{}}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "bad-description", "bad-point", "bad-properties", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
 		},
 		{
@@ -186,9 +178,9 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{collectionParam},
 			Handle:  unconditional(s.putCollection), Cost: endpoint.Light,
 			Body: true, Takes: endpoint.Content{"application/json": endpoint.Schema{"type": "object"}},
-			Answers: endpoint.Content{"application/json": "CollectionName"}, Keeps: endpoint.Never,
+			Answers: endpoint.Content{"application/json": CollectionName{}}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "bad-description", "bad-point", "bad-properties", "collection-exists", "too-many-collections", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
-			Others:   []endpoint.Other{{Status: 201, Text: "It was not there before.", Content: endpoint.Content{"application/json": "CollectionName"}}},
+			Others:   []endpoint.Other{{Status: 201, Text: "It was not there before.", Content: endpoint.Content{"application/json": CollectionName{}}}},
 		},
 		{
 			Path: "/points/{collection}", Methods: []string{http.MethodDelete},
@@ -210,7 +202,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{collectionParam},
 			Handle:  unconditional(s.postLines), Cost: endpoint.Streamed,
 			Body: true, Takes: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}}, Needed: true,
-			Answers: endpoint.Content{"application/x-ndjson": "WrittenLine"}, Keeps: endpoint.Never,
+			Answers: endpoint.Content{"application/x-ndjson": WrittenLine{}}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "batch-too-long", "bad-line", "batch-timeout", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
 		},
 		{
@@ -221,10 +213,10 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{collectionParam, pointIDParam, expiresParam, ttlParam, ifMatchParam, ifNoneMatchParam},
 			Handle:  s.putPoint, Cost: endpoint.Light,
 			Body: true, Takes: endpoint.Content{"application/geo+json": endpoint.Schema{"type": "object"}, "application/json": endpoint.Schema{"type": "object"}}, Needed: true,
-			Answers: endpoint.Content{"application/json": "WrittenPoint"}, Keeps: endpoint.Never,
+			Answers: endpoint.Content{"application/json": WrittenPoint{}}, Keeps: endpoint.Never,
 			Headers:  []string{"ETag-Of-Point"},
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "bad-parameter", "bad-point", "bad-properties", "collection-not-found", "point-exists", "point-changed", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body"},
-			Others:   []endpoint.Other{{Status: 201, Text: "It was not there before.", Content: endpoint.Content{"application/json": "WrittenPoint"}, Headers: []string{"ETag-Of-Point"}}},
+			Others:   []endpoint.Other{{Status: 201, Text: "It was not there before.", Content: endpoint.Content{"application/json": WrittenPoint{}}, Headers: []string{"ETag-Of-Point"}}},
 		},
 		{
 			Path: "/points/{collection}/{id}", Methods: []string{http.MethodPatch},
@@ -234,7 +226,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{collectionParam, pointIDParam, expiresParam, ttlParam, ifMatchParam},
 			Handle:  s.patchPoint, Cost: endpoint.Light,
 			Body: true, Takes: endpoint.Content{"application/merge-patch+json": endpoint.Schema{"type": "object"}, "application/json": endpoint.Schema{"type": "object"}, "application/geo+json": endpoint.Schema{"type": "object"}}, Needed: true,
-			Answers: endpoint.Content{"application/json": "WrittenPoint"}, Keeps: endpoint.Never,
+			Answers: endpoint.Content{"application/json": WrittenPoint{}}, Keeps: endpoint.Never,
 			Headers:  []string{"ETag-Of-Point"},
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "bad-parameter", "bad-point", "bad-properties", "collection-not-found", "point-not-found", "point-changed", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body"},
 		},
@@ -257,7 +249,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{collectionParam},
 			Handle:  s.getHooks, Cost: endpoint.Light,
 			Scoped:  true,
-			Answers: endpoint.Content{"application/json": "Hooks"}, Keeps: endpoint.Never,
+			Answers: endpoint.Content{"application/json": HookList{}}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "bad-parameter"},
 			Example:  endpoint.Example{Request: "/points/taxis/hooks"},
 			Dearest:  []string{"/points/shops/hooks"},
@@ -270,7 +262,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{collectionParam, hookParam},
 			Handle:  s.getHook, Cost: endpoint.Light,
 			Scoped:  true,
-			Answers: endpoint.Content{"application/json": "Hook"}, Keeps: endpoint.Never,
+			Answers: endpoint.Content{"application/json": webhook.State{}}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "hook-not-found", "bad-parameter"},
 			Example:  endpoint.Example{Request: "/points/taxis/hooks/alarm"},
 			Dearest:  []string{"/points/shops/hooks/first"},
@@ -282,10 +274,10 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Doc:     "The body has `url`, where events are sent by POST, and `enter`, `leave`, `within` and `bbox`, lists of what the parameters of `/points/{collection}/events` take; without these every move is sent. A new hook begins with the next event; one that is replaced goes on where it was, and is enabled again. Only this answer has the `secret` that requests are signed with, a new one each time. Where a hook is replaced, requests are signed with its earlier secret, too, for `overlap`, a day if it is not given: both signatures are in `webhook-signature`, with a blank between them, as Standard Webhooks says. `0s` ends the earlier secret at once.",
 			Params:  []endpoint.Param{collectionParam, hookParam},
 			Handle:  unconditional(s.putHook), Cost: endpoint.Light,
-			Body: true, Takes: endpoint.Content{"application/json": hookBody},
-			Answers: endpoint.Content{"application/json": "Hook"}, Keeps: endpoint.Never,
+			Body: true, Takes: endpoint.Content{"application/json": webhook.Definition{}},
+			Answers: endpoint.Content{"application/json": webhook.State{}}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "bad-hook", "too-many-hooks", "unknown-layer", "region-not-found", "dataset-missing", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
-			Others:   []endpoint.Other{{Status: 201, Text: "It was not there before.", Content: endpoint.Content{"application/json": "Hook"}}},
+			Others:   []endpoint.Other{{Status: 201, Text: "It was not there before.", Content: endpoint.Content{"application/json": webhook.State{}}}},
 		},
 		{
 			Path: "/points/{collection}/hooks/{hook}", Methods: []string{http.MethodDelete},

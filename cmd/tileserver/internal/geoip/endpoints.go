@@ -19,7 +19,7 @@ const manual = "https://dev.maxmind.com/geoip/docs/web-services"
 
 // refused are refusals as the web service has them.
 var refused = slices.Concat(
-	endpoint.Refused(endpoint.Content{"application/vnd.maxmind.com-error+json": "GeoIP2Error"}, map[int]string{
+	endpoint.Refused(endpoint.Content{"application/vnd.maxmind.com-error+json": GeoIP2Error{}}, map[int]string{
 		http.StatusBadRequest:      "The address is missing, not one, or reserved.",
 		http.StatusUnauthorized:    "The account or key is missing or not valid.",
 		http.StatusPaymentRequired: "The limit of queries is used up, or there is no data for the service.",
@@ -47,7 +47,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{addrParam},
 			Loose:   true,
 			Handle:  s.answer(&services[0]), Cost: endpoint.Light, Keys: keys, Refuse: refuse, Elsewhere: manual,
-			Answers: endpoint.Content{"application/vnd.maxmind.com-country+json": "GeoIP2"}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/vnd.maxmind.com-country+json": GeoIP2{}}, Keeps: endpoint.Varies,
 			Headers: []string{"X-Geo-Database"},
 			Others:  refused,
 			Example: endpoint.Example{Request: "/geoip/v2.1/country/8.8.8.8"},
@@ -60,7 +60,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{addrParam},
 			Loose:   true,
 			Handle:  s.answer(&services[1]), Cost: endpoint.Light, Keys: keys, Refuse: refuse, Elsewhere: manual,
-			Answers: endpoint.Content{"application/vnd.maxmind.com-city+json": "GeoIP2"}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/vnd.maxmind.com-city+json": GeoIP2{}}, Keeps: endpoint.Varies,
 			Headers: []string{"X-Geo-Database"},
 			Others:  refused,
 			Example: endpoint.Example{Request: "/geoip/v2.1/city/8.8.8.8"},

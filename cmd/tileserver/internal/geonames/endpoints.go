@@ -9,7 +9,7 @@ import (
 // manual is GeoNames' own description of its web services.
 const manual = "https://www.geonames.org/export/web-services.html"
 
-var overloaded503 = endpoint.Refused(endpoint.Content{"application/json": "GeoNamesError"}, map[int]string{http.StatusServiceUnavailable: "The server is at its limit."})
+var overloaded503 = endpoint.Refused(endpoint.Content{"application/json": GeoNamesError{}}, map[int]string{http.StatusServiceUnavailable: "The server is at its limit."})
 
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
@@ -20,7 +20,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Summary: "Places by name and filters",
 			Params:  endpoint.Foreign("GeoNames", "q", "name", "name_equals", "name_startsWith", "maxRows", "startRow", "country", "featureClass", "featureCode", "countryBias", "continentCode", "adminCode1", "adminCode2", "adminCode3", "adminCode4", "adminCode5", "cities", "fuzzy", "orderby", "east", "west", "north", "south", "style", "lang", "username", "type", "callback"), Loose: true,
 			Handle: s.geonames(question{write: (*request).search}), Cost: endpoint.Heavy, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
-			Answers: endpoint.Content{"application/json": "GeoNamesSearch", "text/javascript": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": GeoNamesSearch{}, "text/javascript": nil}, Keeps: endpoint.Varies,
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/searchJSON?q=zurich&maxRows=1"},
@@ -50,7 +50,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Summary: "The nearest places",
 			Params:  endpoint.Foreign("GeoNames", "lat", "lng", "radius", "maxRows", "featureClass", "featureCode", "country", "localCountry", "cities", "style", "lang", "username", "type", "callback"), Loose: true,
 			Handle: s.geonames(question{write: (*request).findNearby}), Cost: endpoint.Heavy, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
-			Answers: endpoint.Content{"application/json": "GeoNamesNearby", "text/javascript": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": GeoNamesNearby{}, "text/javascript": nil}, Keeps: endpoint.Varies,
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/findNearbyJSON?lat=47.37&lng=8.54&maxRows=1"},
@@ -66,7 +66,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Summary: "The nearest populated places",
 			Params:  endpoint.Foreign("GeoNames", "lat", "lng", "radius", "maxRows", "country", "localCountry", "cities", "style", "lang", "username", "type", "callback"), Loose: true,
 			Handle: s.geonames(question{write: (*request).findNearbyPlaceName}), Cost: endpoint.Heavy, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
-			Answers: endpoint.Content{"application/json": "GeoNamesNearby", "text/javascript": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": GeoNamesNearby{}, "text/javascript": nil}, Keeps: endpoint.Varies,
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/findNearbyPlaceNameJSON?lat=47.37&lng=8.54&maxRows=1"},
@@ -81,7 +81,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Summary: "A place",
 			Params:  endpoint.Foreign("GeoNames", "geonameId", "style", "lang", "username", "type", "callback"), Loose: true,
 			Handle: s.geonames(question{write: (*request).get}), Cost: endpoint.Light, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
-			Answers: endpoint.Content{"application/json": "GeoNamesGet", "text/javascript": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": GeoNamesGet{}, "text/javascript": nil}, Keeps: endpoint.Varies,
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/getJSON?geonameId=2657896"},
@@ -94,7 +94,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Doc:     "At sea there is no `timezoneId`, and the offsets are those of ships' clocks. Where none is known the status is 15.",
 			Params:  endpoint.Foreign("GeoNames", "lat", "lng", "radius", "date", "lang", "username", "type", "callback"), Loose: true,
 			Handle: s.geonames(question{write: (*request).timezone, moment: true}), Cost: endpoint.Light, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
-			Answers: endpoint.Content{"application/json": "GeoNamesTimezone", "text/javascript": nil}, Keeps: endpoint.Never,
+			Answers: endpoint.Content{"application/json": GeoNamesTimezone{}, "text/javascript": nil}, Keeps: endpoint.Never,
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/timezoneJSON?lat=47.37&lng=8.54"},
@@ -111,7 +111,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Doc:     "Without JSON at the end of the path and without `type` the answer is plain text.",
 			Params:  endpoint.Foreign("GeoNames", "lat", "lng", "radius", "lang", "username", "type", "callback"), Loose: true,
 			Handle: s.geonames(question{write: (*request).countryCode, text: true}), Cost: endpoint.Light, Keys: endpoint.KeysByUsername, Refuse: s.refusing(true), Elsewhere: manual,
-			Answers: endpoint.Content{"application/json": "GeoNamesCountryCode", "text/javascript": nil, "text/plain": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": GeoNamesCountryCode{}, "text/javascript": nil, "text/plain": nil}, Keeps: endpoint.Varies,
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/countryCodeJSON?lat=47.37&lng=8.54"},
@@ -123,7 +123,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Summary: "The country and its division at a point",
 			Params:  endpoint.Foreign("GeoNames", "lat", "lng", "radius", "level", "maxRows", "lang", "username", "type", "callback"), Loose: true,
 			Handle: s.geonames(question{write: (*request).countrySubdivision}), Cost: endpoint.Light, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
-			Answers: endpoint.Content{"application/json": "GeoNamesSubdivision", "text/javascript": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": GeoNamesSubdivision{}, "text/javascript": nil}, Keeps: endpoint.Varies,
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
 			Example: endpoint.Example{Request: "/countrySubdivisionJSON?lat=47.37&lng=8.54"},

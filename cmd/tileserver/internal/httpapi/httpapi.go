@@ -180,7 +180,7 @@ func newServer(cfg *Config) *server {
 		ops: ops.New(k, ops.Config{
 			Sets: cfg.Sets, BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
 			Require: cfg.Require, NoData: cfg.NoData,
-			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page, Answers: answers,
+			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
 		}),
 	}
 	s.ogc = ogc.New(k, ogc.Config{
@@ -195,27 +195,6 @@ func newServer(cfg *Config) *server {
 		s.atRoot = s.nominatim.RootEndpoints()
 	}
 	return s
-}
-
-// answers are the types of answers of all rooms, for the description of the interface.
-var answers = []any{
-	web.Problem{},
-	tile.TileFeatures{}, tile.TileJSON{}, tile.RasterTileJSON{}, tile.MapStyle{}, tile.Tileset{}, tile.Tilesets{}, tile.TileMatrixSet{}, tile.TileMatrixSets{},
-	basemap.TileJSON{},
-	region.RegionsAt{}, region.RegionsWithin{}, region.RegionRecord{}, region.RegionPart{},
-	point.At{}, point.AtLine{},
-	place.PlaceList{}, place.PlaceFeatures{}, place.FoundList{}, place.FoundFeatures{}, place.PlaceRecord{}, place.PlaceOffset{},
-	geocode.GeocodeList{}, geocode.GeocodeFeatures{}, geocode.GeocodeLine{},
-	airport.AirportList{}, airport.AirportFeatures{}, airport.AirportRecord{}, airport.AirportOffset{},
-	station.NearestStation{}, station.StationFeature{}, station.StationList{}, station.StationFeatures{}, station.StationTiles{}, station.Observations{}, station.Weather{},
-	ip.Address{}, ip.Names{}, ip.AddressLine{}, ip.Networks{}, ip.NetworkLine{},
-	geonames.GeoNamesSearch{}, geonames.GeoNamesNearby{}, geonames.GeoNamesGet{}, geonames.GeoNamesTimezone{}, geonames.GeoNamesCountryCode{}, geonames.GeoNamesSubdivision{}, geonames.GeoNamesError{},
-	geoip.GeoIP2{}, geoip.GeoIP2Error{},
-	photon.PhotonFeatures{}, photon.PhotonError{},
-	nominatim.NominatimResults{}, nominatim.NominatimResult1{}, nominatim.NominatimStatus{}, nominatim.NominatimError{},
-	collection.Collection{}, collection.CollectionList{}, collection.CollectionName{}, collection.CollectionPoints{}, collection.CollectionFeature{}, collection.CollectionFeatures{}, collection.CollectionCount{}, collection.Track{}, collection.HookList{}, collection.WrittenPoint{}, collection.WrittenLine{},
-	ogc.Landing{}, ogc.Conformance{}, ogc.Description{}, ogc.Collection{}, ogc.Collections{}, ogc.Queryables{}, ogc.Feature{}, ogc.Features{},
-	ops.Status{}, ops.Health{}, ops.Usage{}, ops.BusyClients{},
 }
 
 // generations are those in service, for traces.

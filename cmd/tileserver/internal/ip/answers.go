@@ -20,11 +20,6 @@ type Address struct {
 	Quadkey string `json:"quadkey,omitempty" doc:"Of the location, at zoom 16." schema:"pattern=^[0-3]+$"`
 }
 
-type Names struct {
-	_     struct{} `doc:"By language." schema:"is"`
-	Value map[string]string
-}
-
 type AddressLine struct {
 	_      struct{} `doc:"A line of a batch: the answer, or an error." schema:"is"`
 	Answer Address

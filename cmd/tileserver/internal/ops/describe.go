@@ -79,7 +79,7 @@ func (s *Room) DescribeBelow(path, server string) ([]byte, error) {
 }
 
 func (s *Room) makeDescription() (*apidoc.Document, error) {
-	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problems: s.problems(), Endpoints: s.Described(), Types: s.Answers}
+	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problem: web.Problem{}, Problems: s.problems(), Endpoints: s.Described()}
 	if s.page.assets[docsScriptPath] != nil {
 		options.Script = docsScriptPath[1:]
 	}

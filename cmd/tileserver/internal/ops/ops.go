@@ -52,8 +52,6 @@ type Config struct {
 	// Page holds the built map page with index.html at its root; nil serves a
 	// page that says how to build it.
 	Page fs.FS
-	// Answers are values of the types of answers, for the description of the interface.
-	Answers []any
 }
 
 // Room answers how the service is, and with its page and documents.

@@ -27,7 +27,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Summary: "The regions at a point",
 			Params:  []endpoint.Param{endpoint.Lat, endpoint.Lon, listing.Types, snapParam},
 			Handle:  s.getRegionsAt, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": "RegionsAt"}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": RegionsAt{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/at?lat=38.5&lon=-98.3"},
 			Dearest: []string{
@@ -43,7 +43,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Summary: "The regions that meet a box, or the part of one of them in it",
 			Params:  []endpoint.Param{endpoint.BBox, listing.Types, idParam, limitParam, cursorParam},
 			Handle:  s.getRegionsWithin, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/json": "RegionsWithin", "application/geo+json": "RegionPart"}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": RegionsWithin{}, "application/geo+json": RegionPart{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/within?bbox=7,46,8,47&types=country"},
 			Dearest: []string{
@@ -58,7 +58,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Summary: "A region",
 			Params:  []endpoint.Param{regionTypeParam, regionIDParam, geometryParam},
 			Handle:  s.getRegion, Cost: endpoint.Mixed,
-			Answers: endpoint.Content{"application/json": "RegionRecord"}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": RegionRecord{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/country/ch"},
 			Dearest:  []string{"/regions/country/{region}", "/regions/country/{region}?geometry=true"},

@@ -40,7 +40,7 @@ type Definition struct {
 	BBox   []string `json:"bbox,omitempty"`
 	// Overlap is for how long the secret of a hook that is replaced signs beside the new one,
 	// nil for a day. It is of one Put, and not kept.
-	Overlap *points.Duration `json:"overlap,omitempty"`
+	Overlap *points.Duration `json:"overlap,omitempty" doc:"For how long the earlier secret signs, too, such as 24h; at most 720h."`
 }
 
 // Loss says that events were passed over since they were not kept any more.
