@@ -4,10 +4,10 @@
 // The description is kept in small files beside this one, written by hand:
 //
 //	head.json        title, groups ("tags") in the order they are shown
-//	components.json  schemas, parameters and headers that several paths share
+//	components.json  parameters and headers that several paths share
 //	paths/NAME.json  one path each; the names of the files mean nothing
 //
-// A new endpoint is described by one more file in paths, in the form of pathFile,
+// Schemas of answers come from their Go types. A new endpoint is described by one more file in paths, in the form of pathFile,
 // which leaves out what can be told from the rest. The contract test of package
 // httpapi holds every file against the router and the answers.
 package apidoc
@@ -90,7 +90,7 @@ type tag struct {
 
 // components is the file components.json.
 type components struct {
-	Schemas         map[string]object `json:"schemas"`
+	Schemas         map[string]object `json:"schemas"` // of types, see schemas
 	Parameters      map[string]object `json:"parameters"`
 	Headers         map[string]object `json:"headers"`
 	SecuritySchemes map[string]object `json:"securitySchemes,omitempty"`
@@ -138,18 +138,12 @@ func (b *builder) read(from fs.FS) error {
 	if err := decode(from, "components.json", &b.components); err != nil {
 		return err
 	}
-	typed, err := schemasOf(b.options.Types)
-	if err != nil {
+	if b.components.Schemas != nil {
+		return bad("components.json has schemas, which come from Go types")
+	}
+	var err error
+	if b.components.Schemas, err = schemasOf(b.options.Types); err != nil {
 		return err
-	}
-	if b.components.Schemas == nil {
-		b.components.Schemas = map[string]object{}
-	}
-	for name, schema := range typed {
-		if b.components.Schemas[name] != nil {
-			return bad("components.json has a schema %s, and so has a Go type", name)
-		}
-		b.components.Schemas[name] = schema
 	}
 	names, err := fs.Glob(from, "paths/*.json")
 	if err != nil {

@@ -15,12 +15,20 @@ func small() fstest.MapFS {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	return fstest.MapFS{
 		"head.json": file(`{"info":{"title":"T <b>","summary":"S"},"tags":[{"name":"one","description":"D"}]}`),
-		"components.json": file(`{"schemas":{"Problem":{"type":"object"},"Answer":{"type":"object","properties":{"a":{"type":"string"}}}},
-			"parameters":{"lat":{"name":"lat","in":"query","description":"Use ` + "`<i>`" + `.","schema":{"type":"number"}}},
+		"components.json": file(`{"parameters":{"lat":{"name":"lat","in":"query","description":"Use ` + "`<i>`" + `.","schema":{"type":"number"}}},
 			"headers":{"Access-Control-Allow-Origin":{},"Cache-Control":{},"Cache-Control-No-Store":{},"ETag":{},"Vary":{},"Retry-After":{},"WWW-Authenticate":{},"RateLimit-Limit":{},"RateLimit-Remaining":{},"RateLimit-Reset":{}}}`),
 		"paths/x.json": file(`{"path":"/x","tag":"one","id":"getX","summary":"X","parameters":["lat"],"answers":{"application/json":"Answer"},"cache":"tagged",
 			"problems":["dataset-missing"],"example":{"request":"/x?lat=1","answer":{"a":"<script>"}}}`),
 	}
+}
+
+type smallProblem struct {
+	_ struct{} `name:"Problem" doc:"An error."`
+}
+
+type Answer struct {
+	_ struct{} `doc:"An answer."`
+	A string   `json:"a,omitempty"`
 }
 
 func smallProblems() (all []Problem) {
@@ -31,7 +39,7 @@ func smallProblems() (all []Problem) {
 }
 
 func build(from fstest.MapFS) (doc []byte, page []byte, err error) {
-	b := builder{options: Options{Version: "v1", Problems: smallProblems()}}
+	b := builder{options: Options{Version: "v1", Problems: smallProblems(), Types: []any{smallProblem{}, Answer{}}}}
 	if err := b.read(from); err != nil {
 		return nil, nil, err
 	}
