@@ -5,8 +5,7 @@ import (
 	"quadrille/places/airports"
 )
 
-// These types say how answers look that are written as bytes. Nothing is marshalled from
-// them: the description of the interface is made of them.
+// Types of answers that are written as bytes, for the description of the interface.
 
 type Latitude struct {
 	_     struct{} `doc:"Degrees WGS84, north positive." schema:"is"`

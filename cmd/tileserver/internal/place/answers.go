@@ -6,8 +6,7 @@ import (
 	"quadrille/places"
 )
 
-// These types say how answers look that are written as bytes, for the description of the
-// interface.
+// Types of answers that are written as bytes, for the description of the interface.
 
 type PlaceList struct {
 	_      struct{}        `doc:"A page of places."`
