@@ -6,8 +6,7 @@ import (
 	"quadrille/places/airports"
 )
 
-// These types say how answers look that are written as bytes, for the description of the
-// interface.
+// Types of answers that are written as bytes, for the description of the interface.
 
 type AirportList struct {
 	_        struct{}          `doc:"A page of airports."`

@@ -109,12 +109,12 @@ func bad(format string, args ...any) error {
 func New(o Options) (*Document, error) { return describe(files, o) }
 
 func describe(from fs.FS, o Options) (*Document, error) {
-	b := builder{options: o, shared: map[string]map[string]object{"parameters": {}, "responses": {}, "examples": {}}, schemas: schemas{all: object{}, types: map[string]reflect.Type{}}}
+	b := builder{options: o, shared: map[string]map[string]object{"parameters": {}, "responses": {}, "examples": {}}, schemas: schemas{all: object{}, types: map[string]reflect.Type{}, refs: map[string]reflect.Type{}}}
 	if err := b.read(from); err != nil {
 		return nil, err
 	}
 	doc := b.document()
-	if err := cmp.Or(b.failed, b.schemas.err); err != nil {
+	if err := cmp.Or(b.failed, b.schemas.check()); err != nil {
 		return nil, err
 	}
 	d := &Document{}

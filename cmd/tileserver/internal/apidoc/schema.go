@@ -23,7 +23,18 @@ import (
 type schemas struct {
 	all   object
 	types map[string]reflect.Type // of components
+	refs  map[string]reflect.Type // by the component that a tag of theirs names
 	err   error                   // the first
+}
+
+// check returns what is wrong with the types, once all are described.
+func (s *schemas) check() error {
+	for name, t := range s.refs {
+		if s.types[name] == nil {
+			s.fail(t, "there is no component %s", name)
+		}
+	}
+	return s.err
 }
 
 func (s *schemas) fail(t reflect.Type, format string, args ...any) {
@@ -179,7 +190,7 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 		case "minItems", "maxItems":
 			o[key] = json.Number(text)
 		case "ref":
-			o = ref("schemas", text)
+			o, s.refs[text] = ref("schemas", text), t
 		case "without":
 			for _, name := range words {
 				if properties[name] == nil {

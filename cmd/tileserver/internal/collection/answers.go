@@ -7,8 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/webhook"
 )
 
-// Of these types some are for the description of the interface alone: what they describe is
-// written as bytes.
+// Types of answers. Of what is written as bytes they are for the description of the interface.
 
 type CollectionName struct {
 	_      struct{}         `doc:"The name of a collection that is there now."`

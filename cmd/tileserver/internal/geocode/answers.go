@@ -5,8 +5,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// These types say how answers look that are written as bytes, for the description of the
-// interface.
+// Types of answers that are written as bytes, for the description of the interface.
 
 type Geocoded struct {
 	_          struct{}          `doc:"What a name stands for."`

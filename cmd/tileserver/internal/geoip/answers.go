@@ -1,6 +1,6 @@
 package geoip
 
-// These types say what answers are, for the description of the interface.
+// Types of answers, for the description of the interface.
 
 type GeoIP2 struct {
 	_ struct{} `doc:"GeoIP2's record of an address: https://dev.maxmind.com/geoip/docs/web-services/responses/"`

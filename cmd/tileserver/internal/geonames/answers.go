@@ -1,30 +1,17 @@
 package geonames
 
-// These types say what answers are, for the description of the interface.
+// Types of answers, for the description of the interface.
 
-type GeoNamesSearch struct {
-	_ struct{} `doc:"Places that GeoNames' search finds, or its error: https://www.geonames.org/export/geonames-search.html"`
+type answer struct {
+	_ struct{} `doc:"An answer in GeoNames' words, or its error: https://www.geonames.org/export/web-services.html"`
 }
 
-type GeoNamesNearby struct {
-	_ struct{} `doc:"Places nearby as GeoNames has them, or its error: https://www.geonames.org/export/web-services.html#findNearby"`
-}
-
-type GeoNamesGet struct {
-	_ struct{} `doc:"GeoNames' record of a place, or its error: https://www.geonames.org/export/web-services.html#get"`
-}
-
-type GeoNamesTimezone struct {
-	_ struct{} `doc:"GeoNames' time zone of a point, or its error: https://www.geonames.org/export/web-services.html#timezone"`
-}
-
-type GeoNamesCountryCode struct {
-	_ struct{} `doc:"GeoNames' country of a point, or its error: https://www.geonames.org/export/web-services.html#countrycode"`
-}
-
-type GeoNamesSubdivision struct {
-	_ struct{} `doc:"GeoNames' divisions of a country at a point, or its error: https://www.geonames.org/export/web-services.html#countrysubdiv"`
-}
+type GeoNamesSearch answer
+type GeoNamesNearby answer
+type GeoNamesGet answer
+type GeoNamesTimezone answer
+type GeoNamesCountryCode answer
+type GeoNamesSubdivision answer
 
 type GeoNamesError struct {
 	_      struct{} `doc:"GeoNames' error, which has status 200."`

@@ -5,8 +5,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// These types say how answers look that are written as bytes, for the description of the
-// interface.
+// Types of answers that are written as bytes, for the description of the interface.
 
 type Address struct {
 	_      struct{} `doc:"What is known of an address, in GeoIP2's terms. What is not known is absent, and so is what is false."`

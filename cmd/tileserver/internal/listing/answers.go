@@ -1,9 +1,11 @@
 package listing
 
-import "quadrille/places/airports"
+import (
+	"quadrille/places"
+	"quadrille/places/airports"
+)
 
-// These types say how answers look that are written as bytes. Nothing is marshalled from
-// them: the description of the interface is made of them.
+// Types of answers that are written as bytes, for the description of the interface.
 
 type Latitude struct {
 	_     struct{} `doc:"Degrees WGS84, north positive." schema:"is"`
@@ -99,19 +101,9 @@ type Match struct {
 }
 
 type Place struct {
-	_          struct{}  `doc:"A place. What is not known is absent."`
-	ID         int       `json:"id" doc:"GeoNames id."`
-	Name       string    `json:"name"`
-	Country    string    `json:"country,omitempty" doc:"ISO 3166-1 alpha-2."`
-	Class      string    `json:"class,omitempty" doc:"GeoNames' feature class."`
-	Code       string    `json:"code,omitempty" doc:"GeoNames' feature code."`
-	Population int       `json:"population,omitempty" schema:"min=1"`
-	Admin1     string    `json:"admin1,omitempty" doc:"Code of the first-order division."`
-	Admin1Name string    `json:"admin1_name,omitempty"`
-	TimeZone   string    `json:"timezone,omitempty" doc:"IANA."`
-	Lat        Latitude  `json:"lat,omitzero"`
-	Lon        Longitude `json:"lon,omitzero"`
-	Distance   Distance  `json:"distance_m,omitzero"`
+	_ struct{} `doc:"A place. What is not known is absent."`
+	places.Hit
+	Distance Distance `json:"distance_m,omitzero"`
 }
 
 type Airport struct {

@@ -4,8 +4,7 @@ import (
 	"time"
 )
 
-// These types say how answers look that are written as bytes, for the description of the
-// interface.
+// Types of answers that are written as bytes, for the description of the interface.
 
 type clock struct {
 	Offset       string    `json:"offset" doc:"From UTC." schema:"example=+02:00,pattern=^[+-][0-9:]{5,8}$"`

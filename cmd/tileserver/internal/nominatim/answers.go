@@ -1,6 +1,6 @@
 package nominatim
 
-// These types say what answers are, for the description of the interface.
+// Types of answers, for the description of the interface.
 
 type NominatimResults struct {
 	_ struct{} `doc:"Results in Nominatim's terms, as a list or a FeatureCollection: https://nominatim.org/release-docs/latest/api/Output/. No osm_id is an id of OpenStreetMap." schema:"type=array|object"`

@@ -7,8 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
-// Of these types some are for the description of the interface alone: what they describe is
-// written as bytes.
+// Types of answers. Of what is written as bytes they are for the description of the interface.
 
 type Landing struct {
 	_           struct{}      `name:"OGCLanding" doc:"What there is."`

@@ -1,6 +1,6 @@
 package photon
 
-// These types say what answers are, for the description of the interface.
+// Types of answers, for the description of the interface.
 
 type PhotonFeatures struct {
 	_ struct{} `doc:"Places, regions and airports in Photon's terms: https://github.com/komoot/photon/blob/master/docs/api-v1.md. No osm_id is an id of OpenStreetMap."`

@@ -6,8 +6,7 @@ import (
 	"quadrille/places"
 )
 
-// These types say how answers look that are written as bytes, for the description of the
-// interface.
+// Types of answers that are written as bytes, for the description of the interface.
 
 type PlaceList struct {
 	_      struct{}        `doc:"A page of places."`
@@ -24,8 +23,8 @@ type PlaceFeatures struct {
 }
 
 type FoundPlace struct {
-	_ struct{} `doc:"A place that was searched for." schema:"without=distance_m"`
-	listing.Place
+	_ struct{} `doc:"A place that was searched for."`
+	places.Hit
 	Match listing.Match `json:"match"`
 }
 
@@ -58,25 +57,15 @@ type FoundFeatures struct {
 }
 
 type PlaceRecord struct {
-	_ struct{} `doc:"What is known of a place." schema:"without=distance_m"`
-	listing.Place
-	ASCIIName      string                 `json:"ascii_name,omitempty"`
-	AlternateNames []string               `json:"alternate_names,omitempty"`
-	CC2            []string               `json:"cc2,omitempty" doc:"Further countries that claim it."`
-	CountryName    string                 `json:"country_name,omitempty"`
-	Admin2         string                 `json:"admin2,omitempty"`
-	Admin2Name     string                 `json:"admin2_name,omitempty"`
-	Admin3         string                 `json:"admin3,omitempty"`
-	Admin4         string                 `json:"admin4,omitempty"`
-	Admin5         string                 `json:"admin5,omitempty"`
-	ElevationM     int                    `json:"elevation_m,omitempty"`
-	DEMM           int                    `json:"dem_m,omitempty" doc:"Of the terrain model."`
-	Modified       string                 `json:"modified,omitempty" schema:"format=date"`
-	Parents        []any                  `json:"parents,omitempty" doc:"The places it belongs to." schema:"type=integer|object"`
-	Names          map[string]any         `json:"names,omitempty" doc:"By language." schema:"type=string|array|object"`
-	Codes          map[string]any         `json:"codes,omitempty"`
-	Wikidata       string                 `json:"wikidata,omitempty"`
-	Alternates     []places.AlternateName `json:"alternates,omitempty"`
+	_ struct{} `doc:"What is known of a place."`
+	places.Record
+	CC2         []string       `json:"cc2,omitempty" doc:"Further countries that claim it."`
+	CountryName string         `json:"country_name,omitempty"`
+	Modified    string         `json:"modified,omitempty" schema:"format=date"`
+	Parents     []any          `json:"parents,omitempty" doc:"The places it belongs to." schema:"type=integer|object"`
+	Names       map[string]any `json:"names,omitempty" doc:"By language." schema:"type=string|array|object"`
+	Codes       map[string]any `json:"codes,omitempty"`
+	Wikidata    string         `json:"wikidata,omitempty"`
 }
 
 type PlaceOffset struct {

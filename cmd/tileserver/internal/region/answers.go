@@ -2,8 +2,7 @@ package region
 
 import "quadrille/cmd/tileserver/internal/listing"
 
-// These types say how answers look that are written as bytes, for the description of the
-// interface.
+// Types of answers that are written as bytes, for the description of the interface.
 
 type Region struct {
 	_ struct{} `doc:"A region. Regions without a name have none here."`

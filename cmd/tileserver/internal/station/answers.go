@@ -6,8 +6,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
-// These types say how answers look that are written as bytes, for the description of the
-// interface.
+// Types of answers that are written as bytes, for the description of the interface.
 
 type NearestStation struct {
 	_       struct{}        `doc:"The nearest station."`
