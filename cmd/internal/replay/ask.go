@@ -3,12 +3,13 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,15 +17,48 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// host is what both servers are called, so that addresses in answers are the same.
-const host = "replay.example"
+// A request is what is sent to both servers.
+type request struct {
+	method, target string // target is path and query as they are sent, broken or not
+	headers        []string
+	body           string
+}
 
-// A server is one that is asked, with what its answers gave to be sent back.
+// parseRequest reads METHOD PATH [| Header: value]... [| Body: text].
+func parseRequest(line string) (r request, err error) {
+	parts := strings.Split(line, " | ")
+	method, target, _ := strings.Cut(parts[0], " ")
+	if target == "" || target[0] != '/' {
+		return r, fmt.Errorf("write METHOD PATH, not %q", parts[0])
+	}
+	r = request{method: method, target: target}
+	for _, part := range parts[1:] {
+		if body, ok := strings.CutPrefix(part, "Body: "); ok {
+			r.body = escapes.Replace(body)
+		} else {
+			r.headers = append(r.headers, part)
+		}
+	}
+	return r, nil
+}
+
+func (r request) String() string {
+	parts := append([]string{r.method + " " + shorten(r.target, 200)}, r.headers...)
+	if r.body != "" {
+		parts = append(parts, "Body: "+shorten(r.body, 100))
+	}
+	return strings.Join(parts, " | ")
+}
+
+// A server is one that is asked. Of what it answered to seeds, the latest tag, cursor and
+// generations are sent back to it in the place of {etag}, {cursor} and {pinned}.
 type server struct {
 	url    string
 	client http.Client
 	kept   map[string]string
 }
+
+var kept = map[string]*regexp.Regexp{"{cursor}": regexp.MustCompile(`(?:cursor=|"next":")([\w-]+)`), "{pinned}": regexp.MustCompile(`/g/([^/"]+)/tiles`)}
 
 func newServer(address string) *server {
 	return &server{url: strings.TrimSuffix(address, "/"), kept: map[string]string{}, client: http.Client{
@@ -34,106 +68,82 @@ func newServer(address string) *server {
 	}}
 }
 
-// An answer is what came back.
+// An answer is what came back, or why nothing did.
 type answer struct {
-	status  int
-	header  http.Header
-	raw     string // as it was sent
-	text    string // decoded, with what differs by nature put alike
-	failure string // why there is none
+	status    int
+	header    http.Header
+	raw, text string // text is decoded
+	failure   error
 }
 
-var (
-	cursor = regexp.MustCompile(`(?:cursor=|"next":")([\w-]+)`)
-	pinned = regexp.MustCompile(`/g/([^/"]+)/tiles`)
-)
-
-// ask sends a request. What the answer to a seed gives is kept for later ones.
-func (s *server) ask(ctx context.Context, r request, seed bool) (a answer) {
-	a, err := s.send(ctx, r)
-	if err != nil {
-		var failed *url.Error
-		if errors.As(err, &failed) {
-			err = failed.Err // without the address, which is its own
-		}
-		return answer{failure: err.Error()}
-	}
-	if seed {
-		if tag := a.header.Get("ETag"); tag != "" {
-			s.kept["{etag}"] = tag
-		}
-		for name, pattern := range map[string]*regexp.Regexp{"{cursor}": cursor, "{pinned}": pinned} {
-			if m := pattern.FindStringSubmatch(a.text); m != nil {
-				s.kept[name] = m[1]
-			}
-		}
-	}
-	a.text = alike(a.text)
-	return a
-}
-
-func (s *server) send(ctx context.Context, r request) (a answer, err error) {
+func (s *server) ask(r request, seed bool) (a answer) {
 	fill := func(text string) string {
 		for name, value := range s.kept {
 			text = strings.ReplaceAll(text, name, value)
 		}
 		return text
 	}
-	// A broken target is sent as it is: net/url would not read it.
-	req, err := http.NewRequestWithContext(ctx, r.method, s.url, strings.NewReader(r.body))
-	if err != nil {
-		return a, err
+	if slices.Contains(r.headers, "Content-Encoding: gzip") {
+		r.body = pack(r.body)
 	}
-	path, query, asks := strings.Cut(fill(r.target), "?")
-	req.URL.Opaque, req.URL.RawQuery, req.URL.ForceQuery = path, query, asks
-	req.Host = host
+	req, err := http.NewRequest(r.method, s.url, strings.NewReader(r.body))
+	if err != nil {
+		return answer{failure: err}
+	}
+	req.URL.Opaque, req.URL.RawQuery, req.URL.ForceQuery = strings.Cut(fill(r.target), "?")
+	req.Host = "replay.example" // addresses in answers are the same
 	for _, h := range r.headers {
 		name, value, _ := strings.Cut(h, ": ")
-		if name == "Host" {
+		if req.Header.Add(name, fill(value)); name == "Host" {
 			req.Host = value
 		}
-		req.Header.Add(name, fill(value))
 	}
 	resp, err := s.client.Do(req)
-	if err != nil {
-		return a, err
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		return answer{failure: failed.Err} // without the address, which is its own
 	}
 	defer resp.Body.Close()
 	a = answer{status: resp.StatusCode, header: resp.Header}
-	if len(resp.TransferEncoding) > 0 {
-		a.header["Transfer-Encoding"] = resp.TransferEncoding
+	a.header["Transfer-Encoding"] = resp.TransferEncoding
+	if a.header.Get("Content-Type") != "text/event-stream" { // which has no end
+		a.raw, a.text, a.failure = read(resp.Body, a.header.Get("Content-Encoding"))
 	}
-	if strings.HasPrefix(a.header.Get("Content-Type"), "text/event-stream") {
-		return a, nil // it has no end
+	if tag := a.header.Get("ETag"); seed && tag != "" {
+		s.kept["{etag}"] = tag
 	}
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return a, err
-	}
-	a.raw = string(raw)
-	a.text, err = decode(a.header.Get("Content-Encoding"), raw)
-	return a, err
-}
-
-func decode(coding string, raw []byte) (string, error) {
-	var from io.Reader = bytes.NewReader(raw)
-	var err error
-	switch {
-	case len(raw) == 0: // of HEAD and 304
-	case coding == "gzip":
-		from, err = gzip.NewReader(from)
-	case coding == "br":
-		from = brotli.NewReader(from)
-	case coding == "zstd":
-		var z *zstd.Decoder
-		if z, err = zstd.NewReader(from, zstd.WithDecoderConcurrency(1)); err == nil {
-			defer z.Close()
-			from = z
+	for name, pattern := range kept {
+		if m := pattern.FindStringSubmatch(a.text); seed && m != nil {
+			s.kept[name] = m[1]
 		}
 	}
-	if err != nil {
-		return "", err
+	return a
+}
+
+func pack(text string) string {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write([]byte(text)) // a buffer takes all
+	_ = z.Close()
+	return packed.String()
+}
+
+func read(body io.Reader, coding string) (sent, decoded string, err error) {
+	raw, err := io.ReadAll(body)
+	if err != nil || len(raw) == 0 { // of HEAD and 304
+		return "", "", err
 	}
-	text, err := io.ReadAll(from)
-	return string(text), err
+	var r io.Reader = bytes.NewReader(raw)
+	switch coding {
+	case "gzip":
+		r, err = gzip.NewReader(r)
+	case "br":
+		r = brotli.NewReader(r)
+	case "zstd":
+		r, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
+	}
+	if err != nil {
+		return "", "", err
+	}
+	text, err := io.ReadAll(r)
+	return string(raw), string(text), err
 }

@@ -11,166 +11,102 @@ import (
 	"time"
 )
 
-// unlike are headers that differ by nature.
-var unlike = map[string]bool{
-	"Date":                true, // the clock
-	"X-Request-Id":        true, // random
-	"Retry-After":         true, // the clock
-	"Ratelimit-Limit":     true, // of these, how much of a window is left is the clock's
-	"Ratelimit-Remaining": true,
-	"Ratelimit-Reset":     true,
-}
+// unlike are headers that differ by nature: by the clock or at random.
+var unlike = []string{"Date", "X-Request-Id", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"}
 
-// bodiless are paths whose good bodies are not compared, nor their lengths and tags.
-var bodiless = []string{
-	"/metrics",      // times and memory
-	"/openapi.json", // it is made from the declarations that change
-	"/docs",         // it is drawn from /openapi.json
-	"/ogc/api",      // it is a part of /openapi.json
-}
+// bodiless are paths whose good bodies are not compared, nor their lengths and tags: they
+// have times and memory, or are made from the declarations of the endpoints.
+var bodiless = regexp.MustCompile(`^/(metrics|openapi\.json|docs|ogc/api)\b`)
 
-// natural is what differs in texts by nature.
-var natural = []struct {
-	pattern *regexp.Regexp
-	instead string
-}{
-	{regexp.MustCompile(`"request_id":"[^"]*"`), `"request_id":""`},        // random
-	{regexp.MustCompile(`"secret":"whsec_[^"]*"`), `"secret":"whsec_"`},    // random
-	{regexp.MustCompile(`("version":|"v|version )1[78]\d{11}\b`), `${1}0`}, // of points: milliseconds of the clock
-	{regexp.MustCompile(`"since":"[^"]*"`), `"since":""`},                  // of /status: since a data set is served
-	{regexp.MustCompile(`("(?:uptime|age)[a-z_]*":)[0-9.]+`), `${1}0`},     // the clock
-}
+// natural is what differs in texts: what is random, since when a data set is served, and
+// the versions of points, which are the clock's.
+var natural = regexp.MustCompile(`("request_id":"|"secret":"whsec_|"since":")[^"]*|("version":|"v|version )1[78]\d{11}`)
 
 var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 
-// alike puts in the place of what differs by nature what is the same. Of times those are
-// such as are about now: the server's clock has written them.
+// alike leaves out what differs by nature, and times that are about now, or a day from it,
+// which is when things end: the server's clock wrote them.
 func alike(text string) string {
-	for _, n := range natural {
-		text = n.pattern.ReplaceAllString(text, n.instead)
-	}
-	return instant.ReplaceAllStringFunc(text, func(s string) string {
-		t, err := time.Parse(time.RFC3339Nano, s)
-		if d := time.Since(t).Abs(); err != nil || d > 10*time.Minute {
-			return s
+	return instant.ReplaceAllStringFunc(natural.ReplaceAllString(text, "$1$2"), func(s string) string {
+		t, err := time.Parse(time.RFC3339, s)
+		for _, now := range []time.Time{time.Now(), time.Now().Add(24 * time.Hour)} {
+			if err == nil && now.Sub(t).Abs() < 10*time.Minute {
+				return "now"
+			}
 		}
-		return "now" + instant.FindStringSubmatch(s)[2]
+		return s
 	})
 }
 
 // A difference is one thing that two answers have otherwise.
-type difference struct {
-	what, group, before, after string
-}
+type difference struct{ what, before, after string }
 
-// compare lists what differs in the answers to a target.
-func compare(target string, before, after answer) (list []difference) {
+// compare lists what differs in the answers to a request.
+func compare(r request, before, after answer) (list []difference) {
 	say := func(what, b, a string) {
-		list = append(list, difference{what: what, group: what, before: b, after: a})
-	}
-	if before.failure != "" || after.failure != "" {
-		if before.failure != after.failure {
-			say("failure", before.failure, after.failure)
+		if b != a {
+			list = append(list, difference{what, b, a})
 		}
-		return list
 	}
-	if before.status != after.status {
-		say("status", strconv.Itoa(before.status), strconv.Itoa(after.status))
-		list[0].group = fmt.Sprintf("status %d → %d", before.status, after.status)
-	}
-	path, _, _ := strings.Cut(target, "?")
-	opaque := slices.ContainsFunc(bodiless, func(p string) bool { return strings.HasPrefix(path, p) })
-	good := before.status < 300 && after.status < 300
-	natural := before.text != before.raw || after.text != after.raw
+	say("failure", fmt.Sprint(before.failure), fmt.Sprint(after.failure))
+	say("status", strconv.Itoa(before.status), strconv.Itoa(after.status))
+	b, a := alike(before.text), alike(after.text)
+	free := before.status < 300 && after.status < 300 && bodiless.MatchString(r.target)
+	// What has nothing natural in it has its length, too. HEAD does not tell, but for what is kept.
+	// Lines that are posted are answered as they are ready.
+	sized := !free && r.method != "POST" && (b != a || before.text == b) && (r.method != "HEAD" || before.header.Get("Cache-Control") != "no-store")
 	names := maps.Clone(before.header)
 	maps.Copy(names, after.header)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		b, a := alike(strings.Join(before.header[name], ", ")), alike(strings.Join(after.header[name], ", "))
-		switch {
-		case b == a || unlike[name]:
-		case name == "Content-Length" && (opaque && good || natural && before.text == after.text):
-		case name == "Etag" && opaque:
-		default:
-			say("header "+name, b, a)
+		if slices.Contains(unlike, name) || (name == "Content-Length" || name == "Transfer-Encoding") && !sized || name == "Etag" && bodiless.MatchString(r.target) {
+			continue
 		}
+		say("header "+name, alike(strings.Join(before.header[name], ", ")), alike(strings.Join(after.header[name], ", ")))
 	}
-	if opaque && good {
+	if free {
 		return list
 	}
-	if before.text != after.text {
-		return append(list, compareBodies(before.text, after.text)...)
+	if b == a && sized && slices.Equal(before.header["Content-Encoding"], after.header["Content-Encoding"]) {
+		say("body as "+before.header.Get("Content-Encoding")+" codes it", before.raw, after.raw)
 	}
-	coding := before.header.Get("Content-Encoding")
-	if coding != "" && coding == after.header.Get("Content-Encoding") && before.raw != after.raw && alike(before.text) == before.text {
-		say("body as coded by "+coding, fmt.Sprint(len(before.raw), " bytes"), fmt.Sprint(len(after.raw), " bytes"))
+	bs, as := leaves(b), leaves(a)
+	known := len(list)
+	both := maps.Clone(bs)
+	maps.Copy(both, as)
+	for _, at := range slices.Sorted(maps.Keys(both)) {
+		say("body "+at, bs[at], as[at])
+	}
+	if b != a && len(list) == known { // members are in another order, or spaces
+		say("body", b, a)
 	}
 	return list
 }
 
-// compareBodies names the members that differ, if both are JSON.
-func compareBodies(before, after string) (list []difference) {
-	var b, a any
-	seen := map[string]bool{}
-	if parse(before, &b) && parse(after, &a) {
-		compareJSON("", b, a, func(member, b, a string) {
-			if !seen[member] {
-				seen[member] = true
-				list = append(list, difference{what: "body " + member, group: "body " + member, before: b, after: a})
-			}
-		})
-	}
-	if len(list) > 0 {
-		return list
-	}
-	// The beginnings that both have say nothing.
-	i := 0
-	for i < min(len(before), len(after)) && before[i] == after[i] {
-		i++
-	}
-	i = max(0, i-20)
-	return []difference{{what: fmt.Sprintf("body from byte %d", i), group: "body", before: before[i:], after: after[i:]}}
-}
-
-func parse(text string, v *any) bool {
+// leaves are the values of a JSON document by where they are, those of one list together.
+// Any other text is one value.
+func leaves(text string) map[string]string {
+	var v any
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber() // 1.0 is not 1
-	return d.Decode(v) == nil && !d.More()
-}
-
-func compareJSON(member string, b, a any, say func(member, b, a string)) {
-	if bs, ok := b.(map[string]any); ok {
-		if as, ok := a.(map[string]any); ok {
-			names := maps.Clone(bs)
-			maps.Copy(names, as)
-			for _, name := range slices.Sorted(maps.Keys(names)) {
-				bv, had := bs[name]
-				av, has := as[name]
-				if had && has {
-					compareJSON(member+"."+name, bv, av, say)
-				} else {
-					say(member+"."+name, show(bv, had), show(av, has))
-				}
+	if d.Decode(&v) != nil || d.More() {
+		return map[string]string{"": text}
+	}
+	found := map[string]string{}
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		if members, ok := v.(map[string]any); ok && len(members) > 0 {
+			for name, v := range members {
+				walk(at+"."+name, v)
 			}
-			return
+		} else if list, ok := v.([]any); ok && len(list) > 0 {
+			for _, v := range list {
+				walk(at+"[]", v)
+			}
+		} else {
+			raw, _ := json.Marshal(v) // it was JSON
+			found[at] = strings.TrimPrefix(found[at]+", "+string(raw), ", ")
 		}
 	}
-	bs, isList := b.([]any)
-	as, wasList := a.([]any)
-	if isList && wasList && len(bs) == len(as) {
-		for i := range bs {
-			compareJSON(member+"[]", bs[i], as[i], say)
-		}
-		return
-	}
-	if b, a := show(b, true), show(a, true); b != a {
-		say(member, b, a)
-	}
-}
-
-func show(v any, there bool) string {
-	if !there {
-		return "(none)"
-	}
-	b, _ := json.Marshal(v) // it was JSON
-	return string(b)
+	walk("", v)
+	return found
 }

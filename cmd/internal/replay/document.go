@@ -2,11 +2,8 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -18,106 +15,71 @@ import (
 type operation struct {
 	method, path string
 	matches      *regexp.Regexp
-	query        []parameter
+	literal      int                 // how much of the path is
+	query        map[string][]string // parameters, with values that their descriptions name
+	reached      bool                // by a request that was answered well
 }
 
-// A parameter is one of a query, with values that its description names.
-type parameter struct {
-	name   string
-	values []string
-}
+var (
+	variable = regexp.MustCompile(`\\\{[^}]*\\\}`)
+	named    = regexp.MustCompile(`"(?:example|minimum|maximum|enum)":(?:\[([^\]]*)\]|"([^"]*)"|([^,}]+))`)
+)
 
-// described is what is read of a parameter, or of the schema of one.
-type described struct {
-	Ref     string `json:"$ref"`
-	Name    string
-	In      string
-	Example any
-	Schema  *described
-	Enum    []any
-	Minimum json.Number
-	Maximum json.Number
-	Items   *described
-}
-
-// readOperations reads the description of a server. One that has none has no operations:
-// the operator's listener is such a one.
-func readOperations(ctx context.Context, s *server) ([]*operation, error) {
-	a := s.ask(ctx, request{method: http.MethodGet, target: "/openapi.json"}, false)
-	if a.status == http.StatusNotFound {
-		return nil, nil
+// readOperations reads the description of a server. Without one, as on the operator's
+// listener, the seeds are all there is.
+func readOperations(s *server) (ops []*operation, err error) {
+	a := s.ask(request{method: "GET", target: "/openapi.json"}, false)
+	if a.failure != nil || a.status != http.StatusOK {
+		return nil, a.failure
 	}
 	var doc struct {
-		Paths      map[string]map[string]json.RawMessage
-		Components struct{ Parameters, Schemas map[string]*described }
+		Paths      map[string]map[string]struct{ Parameters []json.RawMessage }
+		Components struct{ Parameters map[string]json.RawMessage }
 	}
-	err := errors.New(a.failure)
-	if a.failure == "" {
-		err = json.Unmarshal([]byte(a.text), &doc)
+	if err := json.Unmarshal([]byte(a.text), &doc); err != nil {
+		return nil, fmt.Errorf("%s/openapi.json: %w", s.url, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the description at %s/openapi.json: %w", s.url, err)
-	}
-	resolve := func(d *described) *described {
-		if d != nil && d.Ref != "" {
-			name := d.Ref[strings.LastIndexByte(d.Ref, '/')+1:]
-			d = cmp.Or(doc.Components.Parameters[name], doc.Components.Schemas[name])
-		}
-		return cmp.Or(d, &described{})
-	}
-	var ops []*operation
-	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
-		item := doc.Paths[path]
-		for _, method := range slices.Sorted(maps.Keys(item)) {
-			var o struct{ Parameters []*described }
-			if !slices.Contains([]string{"get", "put", "post", "delete", "patch"}, method) {
-				continue
-			}
-			if err := json.Unmarshal(item[method], &o); err != nil {
-				return nil, fmt.Errorf("the description of %s: %w", path, err)
-			}
-			op := &operation{method: strings.ToUpper(method), path: path, matches: pattern(path)}
-			for _, d := range o.Parameters {
-				if d = resolve(d); d.In == "query" {
-					schema := resolve(d.Schema)
-					op.query = append(op.query, parameter{d.Name, schema.values(d.Example, resolve(schema.Items))})
+	for path, item := range doc.Paths {
+		quoted := regexp.QuoteMeta(path)
+		for method, described := range item {
+			op := &operation{method: strings.ToUpper(method), path: path, literal: len(variable.ReplaceAllString(quoted, "")), query: map[string][]string{},
+				matches: regexp.MustCompile("^" + variable.ReplaceAllString(quoted, "[^/]+") + "$")}
+			for _, raw := range described.Parameters {
+				var p struct {
+					Ref      string `json:"$ref"`
+					Name, In string
+				}
+				_ = json.Unmarshal(raw, &p) // it has been read once
+				if p.Ref != "" {
+					raw = doc.Components.Parameters[p.Ref[strings.LastIndexByte(p.Ref, '/')+1:]]
+					_ = json.Unmarshal(raw, &p)
+				}
+				if p.In == "query" {
+					op.query[p.Name] = values(string(raw))
 				}
 			}
 			ops = append(ops, op)
 		}
 	}
+	slices.SortFunc(ops, func(a, b *operation) int { return cmp.Compare(a.path+a.method, b.path+b.method) })
 	return ops, nil
 }
 
-// values are the words and bounds of a schema, and the example.
-func (d *described) values(example any, items *described) (list []string) {
-	if examples, ok := example.([]any); ok {
-		list = append(list, strings.Trim(strings.ReplaceAll(fmt.Sprint(examples), " ", ","), "[]"))
-	} else if example != nil {
-		list = append(list, url.QueryEscape(fmt.Sprint(example)))
-	}
-	for _, word := range slices.Concat(d.Enum, items.Enum) {
-		list = append(list, url.QueryEscape(fmt.Sprint(word)))
-	}
-	for _, bound := range []json.Number{d.Minimum, d.Maximum} {
-		if bound != "" {
-			list = append(list, string(bound), string(bound)+"0", string(bound)+".5")
+// values are the example, words and bounds of a parameter.
+func values(described string) (list []string) {
+	for _, m := range named.FindAllStringSubmatch(described, -1) {
+		for v := range strings.SplitSeq(m[1]+m[2]+m[3], ",") {
+			list = append(list, url.QueryEscape(strings.Trim(v, `"`)))
 		}
 	}
 	return list
 }
 
-var variable = regexp.MustCompile(`\\\{[^}]*\\\}`)
-
-func pattern(path string) *regexp.Regexp {
-	return regexp.MustCompile("^" + variable.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
-}
-
-// find is the operation that a request is for: of those that match, the one with the
-// fewest variables.
-func find(ops []*operation, method, path string) (found *operation) {
+// find is the operation that a request is for: of those that match, the most literal.
+func find(ops []*operation, r request) (found *operation) {
+	path, _, _ := strings.Cut(r.target, "?")
 	for _, op := range ops {
-		if op.method == method && op.matches.MatchString(path) && (found == nil || strings.Count(op.path, "{") < strings.Count(found.path, "{")) {
+		if op.method == r.method && op.matches.MatchString(path) && (found == nil || op.literal > found.literal) {
 			found = op
 		}
 	}

@@ -1,174 +1,124 @@
 // Replay asks two tile servers the same requests in the same order and lists what they
-// answer differently: status, headers and bodies. A change of how endpoints are declared
-// or served is judged with it, beside a server built before the change.
+// answer differently: status, headers and bodies. It judges a change of how endpoints are
+// declared or served, beside a server built before the change.
 //
 //	go run ./cmd/internal/replay --before http://127.0.0.1:8081 --after http://127.0.0.1:8082
 //
-// Both serve copies of one data directory by the same settings, and nobody else asks them:
-// writes are among the requests. seeds.txt holds the requests, and says what settings they
-// are for. Each is asked as it is, and then changed in every way that clients and attackers
-// change requests. The /openapi.json of the server before has the parameters that a seed
-// leaves out, and tells which operations no seed reaches. The requests depend on these two
-// files alone.
+// Both serve copies of the same data by the same settings, which seeds.txt tells, and nobody
+// else asks them: writes are among the requests. Each request of seeds.txt is asked as it is,
+// and changed in all ways of changes.txt. The /openapi.json of the server before has the
+// parameters that it lacks, and tells which operations none reaches.
 //
 // It exits with 1 if there are differences that --expected does not explain.
 package main
 
 import (
-	"context"
-	_ "embed"
+	"cmp"
 	"flag"
 	"fmt"
-	"io"
+	"math"
 	"os"
-	"os/signal"
 	"strings"
 	"time"
 )
 
-//go:embed seeds.txt
-var ownSeeds string
-
 func main() {
-	var o options
-	flag.StringVar(&o.before, "before", "", "`URL` of the server as it was")
-	flag.StringVar(&o.after, "after", "", "`URL` of the server as it is now")
-	flag.StringVar(&o.seeds, "seeds", "", "`FILE` of requests to ask instead of our own, METHOD PATH [| Header: value]... [| Body: text] in each line")
-	flag.StringVar(&o.expected, "expected", "", "`FILE` of regular expressions, one a line, of differences that are meant")
-	flag.StringVar(&o.out, "out", "", "`FILE` for a line of every difference; without it they are printed")
+	before := flag.String("before", "", "`URL` of the server as it was")
+	after := flag.String("after", "", "`URL` of the server as it is now")
+	seeds := flag.String("seeds", "cmd/internal/replay/seeds.txt", "`FILE` of requests, METHOD PATH [| Header: value]... [| Body: text] in each line")
+	expected := flag.String("expected", os.DevNull, "`FILE` of regular expressions, one a line, of differences that are meant")
+	out := flag.String("out", os.DevNull, "`FILE` for a line of every difference")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	unexplained, err := run(ctx, &o, os.Stdout)
+	differences, err := run(*before, *after, *seeds, *expected, *out)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "replay:", err)
-		os.Exit(2) //nolint:gocritic // nothing is left to end
+		os.Exit(2)
 	}
-	if unexplained > 0 {
-		os.Exit(1)
-	}
+	os.Exit(min(1, differences))
 }
 
-type options struct{ before, after, seeds, expected, out string }
-
-// run returns how many differences are not explained.
-func run(ctx context.Context, o *options, stdout io.Writer) (unexplained int, err error) {
-	if o.before == "" || o.after == "" {
-		return 0, fmt.Errorf("give --before URL and --after URL")
-	}
-	text := ownSeeds
-	if o.seeds != "" {
-		raw, err := os.ReadFile(o.seeds)
-		if err != nil {
-			return 0, err
-		}
-		text = string(raw)
-	}
-	seeds, err := parseSeeds(text)
+// run returns how many differences nothing explains.
+func run(before, after, seedsFile, expectedFile, out string) (int, error) {
+	p := pair{before: newServer(before), after: newServer(after)}
+	var seeds []request
+	err := cmp.Or(
+		eachLine(seedsFile, func(line string) error {
+			r, err := parseRequest(line)
+			seeds = append(seeds, r)
+			return err
+		}),
+		eachLine(expectedFile, p.report.expect))
 	if err != nil {
 		return 0, err
 	}
-	rep := report{all: stdout}
-	if o.expected != "" {
-		raw, err := os.ReadFile(o.expected)
-		if err != nil {
-			return 0, err
-		}
-		if rep.expected, err = parseExpected(string(raw)); err != nil {
-			return 0, fmt.Errorf("%s: %w", o.expected, err)
-		}
-	}
-	if o.out != "" {
-		f, err := os.Create(o.out)
-		if err != nil {
-			return 0, err
-		}
-		defer func() { err = f.Close() }()
-		rep.all = f
-	}
-	before, after := newServer(o.before), newServer(o.after)
-	ops, err := readOperations(ctx, before)
-	if err != nil {
+	if p.operations, err = readOperations(p.before); err != nil {
 		return 0, err
 	}
 	begun := time.Now()
-	p := pair{before: before, after: after, report: &rep, reached: map[*operation]bool{}}
-	if err := p.replay(ctx, seeds, ops); err != nil {
-		return 0, err
+	p.replay(seeds)
+	text := p.report.text(3)
+	for _, op := range p.operations {
+		if !op.reached {
+			text += fmt.Sprintf("no good answer by %s %s\n", op.method, op.path)
+		}
 	}
-	rep.unreached = p.unreached(ops)
-	return rep.print(stdout, time.Since(begun)), nil
+	fmt.Printf("%s%d requests in %s: %d differences, and %d that are expected\n", text, p.report.asked, time.Since(begun).Round(time.Second), p.report.found, p.report.explained)
+	return p.report.found, os.WriteFile(out, []byte(p.report.text(math.MaxInt)), 0o644)
+}
+
+// eachLine reads the lines of a file that are neither empty nor comments.
+func eachLine(file string, read func(string) error) error {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	for i, line := range strings.Split(string(raw), "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if err := read(line); err != nil {
+			return fmt.Errorf("%s:%d: %w", file, i+1, err)
+		}
+	}
+	return nil
 }
 
 // A pair of servers is asked in step, so that what they keep stays the same.
 type pair struct {
 	before, after *server
-	report        *report
-	reached       map[*operation]bool // by an answer that is good
+	operations    []*operation
+	report        report
 }
 
-func (p *pair) replay(ctx context.Context, seeds []request, ops []*operation) error {
-	known := map[*operation]bool{}
-	made := map[string]request{} // the last request that wrote a path
+func (p *pair) replay(seeds []request) {
+	known, made := map[*operation]bool{}, map[string]request{}
 	for _, seed := range seeds {
-		if err := p.ask(ctx, seed, true, ops); err != nil {
-			return err
-		}
-		path, _, _ := strings.Cut(seed.target, "?")
-		op := find(ops, seed.method, path)
-		mutations := seed.mutations()
+		p.ask(seed, true)
+		op := find(p.operations, seed)
+		mutations := seed.mutations(op == nil || !known[op])
 		if op != nil && !known[op] {
 			known[op] = true
-			mutations = append(mutations, seed.completions(op.query)...)
+			mutations = append(mutations, seed.completions(op)...)
 		}
 		for _, m := range mutations {
-			if again, ok := made[path]; ok && seed.method == "DELETE" {
-				// What is deleted must be there.
-				if err := p.ask(ctx, again, false, ops); err != nil {
-					return err
-				}
+			if again, ok := made[seed.target]; ok && seed.method == "DELETE" {
+				p.ask(again, false) // what is deleted must be there
 			}
-			if err := p.ask(ctx, m, false, ops); err != nil {
-				return err
-			}
+			p.ask(m, false)
 		}
-		if seed.method == "PUT" {
-			// What follows finds what the seed wrote, and not what its changes made of it.
-			made[path] = seed
-			if err := p.ask(ctx, seed, true, ops); err != nil {
-				return err
-			}
+		if seed.method == "PUT" { // what follows finds what it wrote, not what its changes made of it
+			made[seed.target] = seed
+			p.ask(seed, true)
 		}
 	}
-	return nil
 }
 
-func (p *pair) ask(ctx context.Context, r request, seed bool, ops []*operation) error {
-	var second answer
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		second = p.after.ask(ctx, r, seed)
-	}()
-	first := p.before.ask(ctx, r, seed)
-	<-done
-	if err := ctx.Err(); err != nil {
-		return err
+func (p *pair) ask(r request, seed bool) {
+	second := make(chan answer)
+	go func() { second <- p.after.ask(r, seed) }()
+	first := p.before.ask(r, seed)
+	if op := find(p.operations, r); op != nil && first.status/100 == 2 {
+		op.reached = true
 	}
-	if path, _, _ := strings.Cut(r.target, "?"); first.status >= 200 && first.status < 300 {
-		if op := find(ops, r.method, path); op != nil {
-			p.reached[op] = true
-		}
-	}
-	p.report.add(r, compare(r.target, first, second))
-	return nil
-}
-
-func (p *pair) unreached(ops []*operation) (list []string) {
-	for _, op := range ops {
-		if !p.reached[op] {
-			list = append(list, op.method+" "+op.path)
-		}
-	}
-	return list
+	p.report.add(r, compare(r, first, <-second))
 }

@@ -3,93 +3,77 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
+	"unicode"
 )
 
-// An expectation explains the differences whose lines it matches.
-type expectation struct {
-	pattern *regexp.Regexp
-	used    int
-}
-
-// parseExpected reads a regular expression of each line that is not empty or a comment.
-func parseExpected(text string) (list []*expectation, err error) {
-	for i, line := range strings.Split(text, "\n") {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
-		re, err := regexp.Compile(line)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", i+1, err)
-		}
-		list = append(list, &expectation{pattern: re})
-	}
-	return list, nil
-}
-
-// A report counts differences by their kinds.
+// A report counts differences by their kinds. Its zero value is ready.
 type report struct {
-	all       io.Writer
-	expected  []*expectation
-	unreached []string
-
-	asked, explained int
-	groups           map[string]*group
+	expected                []*regexp.Regexp
+	used                    []int // how many differences each of expected explains
+	asked, found, explained int
+	kinds                   map[string][]string // lines of those found
 }
 
-type group struct {
-	count int
-	first []string
+func (r *report) expect(line string) error {
+	pattern, err := regexp.Compile(line)
+	r.expected, r.used = append(r.expected, pattern), append(r.used, 0)
+	return err
 }
 
 func (r *report) add(q request, differences []difference) {
 	r.asked++
 	for _, d := range differences {
-		line := fmt.Sprintf("%s: %s: %s → %s", q, d.what, shorten(d.before, 200), shorten(d.after, 200))
-		if i := slices.IndexFunc(r.expected, func(e *expectation) bool { return e.pattern.MatchString(line) }); i >= 0 {
-			r.expected[i].used++
+		same := 0 // as both begin
+		for same < min(len(d.before), len(d.after)) && d.before[same] == d.after[same] {
+			same++
+		}
+		same = max(0, same-30)
+		line := fmt.Sprintf("%s: %s: %s → %s", q, d.what, shorten(d.before[same:], 150), shorten(d.after[same:], 150))
+		if i := slices.IndexFunc(r.expected, func(e *regexp.Regexp) bool { return e.MatchString(line) }); i >= 0 {
+			r.used[i]++
 			r.explained++
 			continue
 		}
-		fmt.Fprintln(r.all, line)
-		if r.groups == nil {
-			r.groups = map[string]*group{}
+		if r.kinds == nil {
+			r.kinds = map[string][]string{}
 		}
-		g := r.groups[d.group]
-		if g == nil {
-			g = &group{}
-			r.groups[d.group] = g
+		kind := d.what
+		if kind == "status" {
+			kind = "status " + d.before + " → " + d.after
 		}
-		if g.count++; g.count <= 3 {
-			g.first = append(g.first, line)
-		}
+		r.found++
+		r.kinds[kind] = append(r.kinds[kind], line)
 	}
 }
 
-// print writes the kinds, the most frequent first, with their first lines, and returns how
-// many differences there are that nothing explains.
-func (r *report) print(w io.Writer, took time.Duration) (unexplained int) {
-	names := slices.SortedFunc(maps.Keys(r.groups), func(a, b string) int {
-		return cmp.Or(r.groups[b].count-r.groups[a].count, strings.Compare(a, b))
-	})
-	for _, name := range names {
-		g := r.groups[name]
-		unexplained += g.count
-		fmt.Fprintf(w, "%d × %s\n    %s\n", g.count, name, strings.Join(g.first, "\n    "))
+// text is the kinds, the most frequent first, with some lines of each.
+func (r *report) text(most int) string {
+	var out strings.Builder
+	for _, kind := range slices.SortedFunc(maps.Keys(r.kinds), func(a, b string) int { return cmp.Or(len(r.kinds[b])-len(r.kinds[a]), cmp.Compare(a, b)) }) {
+		lines := r.kinds[kind]
+		fmt.Fprintf(&out, "%d × %s\n    %s\n", len(lines), kind, strings.Join(lines[:min(most, len(lines))], "\n    "))
 	}
-	for _, e := range r.expected {
-		if e.used == 0 {
-			fmt.Fprintf(w, "expected, but not there: %s\n", e.pattern)
+	for i, e := range r.expected {
+		if r.used[i] == 0 {
+			fmt.Fprintf(&out, "expected, but not there: %s\n", e)
 		}
 	}
-	if len(r.unreached) > 0 {
-		fmt.Fprintf(w, "no good answer from %d operations: %s\n", len(r.unreached), strings.Join(r.unreached, ", "))
+	return out.String()
+}
+
+// shorten is the beginning of a text in one line.
+func shorten(s string, most int) string {
+	if len(s) > most {
+		s = fmt.Sprintf("%s… of %d bytes", s[:most], len(s))
 	}
-	fmt.Fprintf(w, "%d requests in %s: %d differences, and %d that are expected\n", r.asked, took.Round(time.Second), unexplained, r.explained)
-	return unexplained
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '·'
+	}, s)
 }
