@@ -62,7 +62,7 @@ func run(before, after, seedsFile, expectedFile, out string) (int, error) {
 			text += fmt.Sprintf("no good answer by %s %s\n", op.method, op.path)
 		}
 	}
-	fmt.Printf("%s%d requests in %s: %d differences, and %d that are expected\n", text, p.report.asked, time.Since(begun).Round(time.Second), p.report.found, p.report.explained)
+	fmt.Printf("%s%d requests in %s, %d without an answer: %d differences, and %d that are expected\n", text, p.report.asked, time.Since(begun).Round(time.Second), p.failed, p.report.found, p.report.explained)
 	return p.report.found, os.WriteFile(out, []byte(p.report.text(math.MaxInt)), 0o644)
 }
 
@@ -88,6 +88,7 @@ type pair struct {
 	before, after *server
 	operations    []*operation
 	report        report
+	failed        int // requests without an answer from before
 }
 
 func (p *pair) replay(seeds []request) {
@@ -119,6 +120,9 @@ func (p *pair) ask(r request, seed bool) {
 	first := p.before.ask(r, seed)
 	if op := find(p.operations, r); op != nil && first.status/100 == 2 {
 		op.reached = true
+	}
+	if first.failure != nil {
+		p.failed++
 	}
 	p.report.add(r, compare(r, first, <-second))
 }
