@@ -280,6 +280,11 @@ var rules = []rule{
 		why:   "a reference that shares code with what it judges shares its mistakes",
 	},
 	{
+		of:   []string{"cmd/internal/replay"},
+		ours: none,
+		why:  "it judges what servers answer as clients meet it, so it shares no code with them",
+	},
+	{
 		of:            []string{"cmd/tileserver/internal/web", "cmd/tileserver/internal/httpapi"},
 		neverDirectly: []string{"go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/exporters/..."},
 		why:           "handlers make spans by the interfaces alone; main chooses where they go",
