@@ -58,8 +58,7 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	}
 	a := live.Current()
 	answer := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
-	etag := s.TagStart.Bytes(base).Bytes(name).Number(a.ID).Number(uint64(answer.Coding)).Tag()
-	answer.Tag = &etag
+	answer.Tag = s.TagStart.Bytes(base).Bytes(name).Number(a.ID).Number(uint64(answer.Coding)).Tag()
 	if web.Matches(r, answer.Tag, true) {
 		return s.NotModified(c, answer)
 	}

@@ -145,8 +145,7 @@ func (s *Room) geonames(e *endpoint, isJSON bool) echo.HandlerFunc {
 			a.Cache = web.NoStore
 		} else {
 			// Time zones are given with the offsets of the year.
-			etag := s.RequestTag(r, a, append(from, uint64(g.now.Year()))...)
-			a.Tag = &etag
+			a.Tag = s.RequestTag(r, a, append(from, uint64(g.now.Year()))...)
 			if web.Matches(r, a.Tag, false) {
 				return s.NotModified(c, a)
 			}
@@ -228,7 +227,7 @@ func (s *Room) fail(c echo.Context, g *request, a web.Answer, callback string, e
 		}
 	}
 	out.Body = b
-	a.Tag, a.Cache = nil, web.NoStore
+	a.Tag, a.Cache = web.Tag{}, web.NoStore
 	if errors.Is(err, web.ErrBusy) || unreadable(err) {
 		h := c.Response().Header()
 		h["Retry-After"] = []string{web.RetryAfter}

@@ -120,9 +120,9 @@ func (s *Room) handle(e *endpoint) echo.HandlerFunc {
 		q.Session = s.Begin()
 		defer q.Release()
 		from := q.IDs()
-		tag := s.RequestTag(r, a, append(from, uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))...)
-		if a.Tag = &tag; e.fresh {
-			a.Tag, a.Cache, a.ByLanguage = nil, web.NoStore, false
+		a.Tag = s.RequestTag(r, a, append(from, uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))...)
+		if e.fresh {
+			a.Tag, a.Cache, a.ByLanguage = web.Tag{}, web.NoStore, false
 		} else if web.Matches(r, a.Tag, false) {
 			return s.NotModified(c, a)
 		}
@@ -233,6 +233,6 @@ func (s *Room) fail(c echo.Context, q *request, a web.Answer, err error) error {
 	if a.Form == web.FormScript {
 		a.Form = web.FormJSON
 	}
-	a.Tag, a.Cache, a.ByLanguage = nil, web.NoStore, false
+	a.Tag, a.Cache, a.ByLanguage = web.Tag{}, web.NoStore, false
 	return s.SendStatus(c, e.status, a, out)
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
@@ -42,14 +41,13 @@ type Room struct {
 	datasets.Sets
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
-	pages    *web.ResponseCache[pageKey]
+	kept     *web.Kept[pageKey]
 }
 
 // New returns the room.
 func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, pages: bytecache.NewOfLarge[pageKey, *web.Finished](cfg.CacheBytes)}
-	web.WatchCache(k, "features", s.pages)
-	return s
+	kept := web.NewKeptLarge[pageKey](k, "features", cfg.CacheBytes)
+	return &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, kept: kept}
 }
 
 // Routes are those of the room.

@@ -45,8 +45,7 @@ func Send(k *web.Kit, c echo.Context, from []uint64, live bool, doc *Document) e
 		a.Cache = web.NoStore
 	} else {
 		// The base address is part of the links.
-		etag := k.RequestTag(r, a, append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base)))...)
-		a.Tag = &etag
+		a.Tag = k.RequestTag(r, a, append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base)))...)
 		if web.Matches(r, a.Tag, true) {
 			return k.NotModified(c, a)
 		}

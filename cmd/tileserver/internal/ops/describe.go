@@ -49,8 +49,7 @@ func (s *Room) getOpenAPI(c echo.Context) error {
 	r := c.Request()
 	server := cmp.Or(s.PublicURL, s.RootPath(r))
 	a := web.Answer{Form: web.FormJSON, Cache: web.NoCache, Coding: web.Accepted(r)}
-	etag := s.RequestTag(r, a, uint64(web.HashStart.Bytes(server)))
-	a.Tag = &etag
+	a.Tag = s.RequestTag(r, a, uint64(web.HashStart.Bytes(server)))
 	if web.Matches(r, a.Tag, true) {
 		return s.NotModified(c, a)
 	}

@@ -29,13 +29,11 @@ type Config struct {
 type Room struct {
 	*web.Kit
 	Config
-	searches *web.ResponseCache[searchKey]
+	kept *web.Kept[searchKey]
 }
 
 func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Config: cfg, searches: web.NewResponseCache[searchKey](cfg.CacheBytes)}
-	web.WatchCache(k, "searches", s.searches)
-	return s
+	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes)}
 }
 
 func (s *Room) Routes() []web.Route {

@@ -83,8 +83,7 @@ func (s *Room) getStyle(c echo.Context) error {
 		return err
 	}
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
-	etag := s.styleTag(r, a, &v, base, name, names, encoding, set, under)
-	a.Tag = &etag
+	a.Tag = s.styleTag(r, a, &v, base, name, names, encoding, set, under)
 	if web.Matches(r, a.Tag, true) {
 		return s.NotModified(c, a)
 	}

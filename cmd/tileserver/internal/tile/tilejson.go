@@ -99,11 +99,10 @@ func (s *Room) getTileJSON(c echo.Context) error {
 	if columns {
 		h = h.Bytes(mltFile)
 	}
-	etag := h.Number(uint64(a.Coding)).Tag()
 	if live {
 		a.Cache = web.NoStore // the properties change
 	} else {
-		a.Tag = &etag
+		a.Tag = h.Number(uint64(a.Coding)).Tag()
 		if web.Matches(r, a.Tag, true) {
 			return s.NotModified(c, a)
 		}

@@ -148,7 +148,7 @@ func (s *Kit) SendAsset(c echo.Context, a *Asset) error {
 	}
 	h["Cache-Control"] = a.cache
 	h["Etag"] = []string{string(as.etag[:])}
-	if Matches(r, &as.etag, true) {
+	if Matches(r, as.etag, true) {
 		res.WriteHeader(http.StatusNotModified)
 		return nil
 	}

@@ -129,11 +129,15 @@ func (h Hash) Tag() (t Tag) {
 // between us and the client may have weakened the tag. "*", which stands alone,
 // means any representation there is, so it matches only when exists is true: the
 // caller knows that there is one.
-func Matches(r *http.Request, t *Tag, exists bool) bool { return MatchesText(r, string(t[:]), exists) }
+func Matches(r *http.Request, t Tag, exists bool) bool { return MatchesText(r, string(t[:]), exists) }
 
 // MatchesText is Matches for a tag that is no hash.
 func MatchesText(r *http.Request, tag string, exists bool) bool {
-	lines := r.Header["If-None-Match"]
+	return matches(r.Header["If-None-Match"], tag, exists)
+}
+
+// matches is Matches for the lines of If-None-Match.
+func matches(lines []string, tag string, exists bool) bool {
 	if exists && len(lines) == 1 && strings.TrimSpace(lines[0]) == "*" {
 		return true
 	}

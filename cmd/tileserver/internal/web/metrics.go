@@ -263,8 +263,8 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstHistogram(descLatency, uint64(done), float64(nanos)/1e9, buckets, r.name)
 }
 
-// WatchCache tells Prometheus what a cache of a room does.
-func WatchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
+// watchCache tells Prometheus what a cache of a room does.
+func watchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
 	s.Collect(func(ch chan<- prometheus.Metric) {
 		st := c.Stats()
 		Counter(ch, descCacheHits, st.Hits, name)

@@ -9,14 +9,12 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-
-	"quadrille/cmd/tileserver/internal/bytecache"
 )
 
 // Answer describes a response that is not kept in the cache.
 type Answer struct {
 	Form  Form
-	Tag   *Tag     // nil for answers that must not be revalidated
+	Tag   Tag      // its zero value for answers that must not be revalidated
 	Cache []string // Cache-Control
 	// ByAccept says that the Accept header chose the form, ByLanguage that Accept-Language
 	// chose the language.
@@ -26,6 +24,17 @@ type Answer struct {
 	Coding Coding
 	// Base is the server's address where the body has links to it; see CarryKey.
 	Base string
+	// Empty is the status of an answer whose body has no bytes: 204, 200, which for a picture
+	// is 204, or 404. 0 is for answers that always have some.
+	Empty int
+}
+
+// etag is the tag as a header has it, nil for none.
+func (a *Answer) etag() []string {
+	if a.Tag == (Tag{}) {
+		return nil
+	}
+	return []string{string(a.Tag[:])}
 }
 
 // withKey keeps an answer whose links carry a key out of caches that many share.
@@ -72,8 +81,7 @@ func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx conte
 		a.Cache = NoStore
 	} else {
 		a.Cache = s.CacheControl
-		etag := s.RequestTag(r, a, from...)
-		a.Tag = &etag
+		a.Tag = s.RequestTag(r, a, from...)
 		s.TraceFrom(r.Context(), from...)
 		if Matches(r, a.Tag, false) {
 			return s.NotModified(c, a)
@@ -94,8 +102,15 @@ func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx conte
 
 // Send writes an answer whose body is in b.
 func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
-	if a.Tag != nil && Matches(c.Request(), a.Tag, true) {
+	if a.Tag != (Tag{}) && Matches(c.Request(), a.Tag, true) {
 		return s.NotModified(c, a) // "*": by now it is known to exist
+	}
+	if len(b.Body) == 0 && a.Empty != 0 {
+		if a.Empty == http.StatusNotFound {
+			return ErrNothing
+		}
+		s.answerHeaders(c.Response().Header(), &a, false, a.etag())
+		return sendEmpty(c, &a)
 	}
 	return s.SendStatus(c, http.StatusOK, a, b)
 }
@@ -152,6 +167,10 @@ func (s *Kit) NotModified(c echo.Context, a Answer) error {
 // CommonHeaders sets what every answer has; large says whether its body is, or
 // may be, large enough to be compressed.
 func (s *Kit) CommonHeaders(h http.Header, a Answer, large bool) {
+	s.answerHeaders(h, &a, large, a.etag())
+}
+
+func (s *Kit) answerHeaders(h http.Header, a *Answer, large bool, etag []string) {
 	h["Cache-Control"] = s.cacheOf(h, a.Cache)
 	switch {
 	case a.ByAccept && large:
@@ -165,128 +184,22 @@ func (s *Kit) CommonHeaders(h http.Header, a Answer, large bool) {
 	case large:
 		h["Vary"] = VaryEncoding
 	}
-	if a.Tag != nil {
-		h["Etag"] = []string{string(a.Tag[:])}
+	if etag != nil {
+		h["Etag"] = etag
 	}
 }
 
-// Finished is a response ready to be written: the body in its final coding
-// and the header values that go with it, as slices that can be put into a
-// header map without being copied. It is shared and never changed.
-type Finished struct {
-	Body     []byte // nil for an empty tile
-	Form     Form
-	large    bool     // enough to be compressed for those who take that
-	ByAccept bool     // the Accept header chose the form
-	encoding []string // Content-Encoding, nil for identity
-	length   []string // Content-Length
-	etag     []string // nil for none
-}
-
-// Bytes is what keeping the response takes.
-func (f *Finished) Bytes() int64 { return int64(len(f.Body)) }
-
-// ResponseCache keeps finished responses.
-type ResponseCache[K bytecache.Key] = bytecache.Cache[K, *Finished]
-
-// NewResponseCache returns a cache of about the given number of bytes.
-func NewResponseCache[K bytecache.Key](bytes int64) *ResponseCache[K] {
-	return bytecache.New[K, *Finished](bytes)
-}
-
-// maxKeptEffort is the largest body, in bytes, that is worth the effort of kept answers: of
-// a page of 12 MB it took more than a second.
-const maxKeptEffort = 1 << 20
-
-// Finish makes a response that can be kept: the body compressed once if that
-// pays, and copied to its own memory.
-func Finish(body []byte, f Form, cd Coding, t *Tag) *Finished {
-	res := &Finished{Form: f, large: len(body) >= compressFrom && !f.Picture()}
-	if t != nil {
-		res.etag = []string{string(t[:])}
-	}
-	if len(body) == 0 {
-		return res
-	}
-	if cd != Identity && res.large {
-		b := GetScratch()
-		defer b.Release()
-		effort := kept
-		if len(body) > maxKeptEffort {
-			effort = Once
-		}
-		compress(&b.packed, body, cd, effort)
-		body = b.packed.Bytes()
-		res.encoding = ContentEncodings[cd]
-	}
-	res.Body = append(make([]byte, 0, len(body)), body...)
-	res.length = []string{strconv.Itoa(len(body))}
-	return res
-}
-
-// FinishStored is Finish of a body that is in a coding already. The body is kept as it is.
-func FinishStored(body []byte, f Form, cd Coding, t *Tag) *Finished {
-	return &Finished{
-		Body: body, Form: f, large: !f.Picture(), encoding: ContentEncodings[cd],
-		length: []string{strconv.Itoa(len(body))}, etag: []string{string(t[:])},
-	}
-}
-
-// vary is the value of the Vary header, nil for none.
-func (f *Finished) vary() []string {
-	switch {
-	case f.ByAccept && f.large:
-		return varyAcceptEncoding
-	case f.ByAccept:
-		return varyAccept
-	case f.large:
-		return VaryEncoding
-	}
-	return nil
-}
-
-// SendFinished writes a kept response: header values that exist already, and
-// one Write.
-func (s *Kit) SendFinished(c echo.Context, f *Finished) error {
-	return s.SendKept(c, f, s.CacheControl)
-}
-
-// KeptHeaders sets the headers of a kept answer that do not depend on its body.
-func (s *Kit) KeptHeaders(h http.Header, f *Finished, cache []string) {
-	h["Cache-Control"] = s.cacheOf(h, cache)
-	if vary := f.vary(); vary != nil {
-		h["Vary"] = vary
-	}
-	if f.etag != nil {
-		h["Etag"] = f.etag
-	}
-}
-
-// SendEmpty answers with a kept answer that has nothing in it, by 204, or by 200 with no
-// bytes.
-func (s *Kit) SendEmpty(c echo.Context, f *Finished, cache []string, status int) error {
-	h := c.Response().Header()
-	s.KeptHeaders(h, f, cache)
-	if status == http.StatusOK {
-		h["Content-Type"] = ContentTypes[f.Form]
+// sendEmpty answers with nothing, by 204, or by 200 with no bytes.
+func sendEmpty(c echo.Context, a *Answer) error {
+	status := http.StatusNoContent
+	if a.Empty == http.StatusOK && !a.Form.Picture() {
+		status = http.StatusOK
+		h := c.Response().Header()
+		h["Content-Type"] = ContentTypes[a.Form]
 		h["Content-Length"] = LengthHeader(0)
 	}
 	c.Response().WriteHeader(status)
 	return nil
-}
-
-// SendKept is SendFinished with another Cache-Control.
-func (s *Kit) SendKept(c echo.Context, f *Finished, cache []string) error {
-	res := c.Response()
-	h := res.Header()
-	s.KeptHeaders(h, f, cache)
-	h["Content-Type"] = ContentTypes[f.Form]
-	h["Content-Length"] = f.length
-	if f.encoding != nil {
-		h["Content-Encoding"] = f.encoding
-	}
-	res.WriteHeader(http.StatusOK)
-	return write(c, f.Body)
 }
 
 // A large body is written in pieces, each of which the client must take in

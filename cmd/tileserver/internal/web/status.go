@@ -11,11 +11,13 @@ import (
 // What the handlers refuse on their own account. Errors of the domain packages
 // keep their own sentinels; the table below gives both their answer.
 var (
-	ErrNoRoute      = errors.New("no such resource")
-	errMethod       = errors.New("method not offered here")
-	ErrParameter    = errors.New("parameter is not valid")
-	errHost         = errors.New("host is not valid")
-	ErrTileOutside  = errors.New("tile is outside the grid")
+	ErrNoRoute     = errors.New("no such resource")
+	errMethod      = errors.New("method not offered here")
+	ErrParameter   = errors.New("parameter is not valid")
+	errHost        = errors.New("host is not valid")
+	ErrTileOutside = errors.New("tile is outside the grid")
+	// ErrNothing is matched where an answer without bytes is 404.
+	ErrNothing      = errors.New("there is nothing")
 	ErrFormat       = errors.New("format is not offered")
 	errBodyTooLarge = errors.New("request body is too large")
 	ErrBusy         = errors.New("too many requests at once")
@@ -59,6 +61,8 @@ var Kinds = []Kind{
 		Detail: "Send a Host header holding a host name or address with an optional port."},
 	{Err: ErrTileOutside, Status: http.StatusNotFound, Type: "tile-outside", Title: "There is no such tile",
 		Detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
+	{Err: ErrNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
+		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 	{Err: ErrFormat, Status: http.StatusNotFound, Type: "unknown-format", Title: "The format is not offered",
 		Detail: "End the address in .geojson, .mlt, .mvt, .pbf, .png or @2x.png."},
 	{Err: ErrNoRoute, Status: http.StatusNotFound, Type: "not-found", Title: "There is nothing at this address",

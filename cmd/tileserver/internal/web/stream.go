@@ -190,8 +190,7 @@ func (s *Kit) Stream(c echo.Context, most time.Duration, fill func(ctx context.C
 func (s *Kit) StreamFrom(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
 	r := c.Request()
 	a.Cache, a.Coding = s.CacheControl, PreferStream.Of(r)
-	tag := s.RequestTag(r, a, from...)
-	a.Tag = &tag
+	a.Tag = s.RequestTag(r, a, from...)
 	s.TraceFrom(r.Context(), from...)
 	if Matches(r, a.Tag, true) {
 		return s.NotModified(c, a)
