@@ -152,7 +152,7 @@ func (s *Room) sendTile(c echo.Context, live *archive.Live, values []string) err
 }
 
 // makeTile reads a tile.
-func (s *Room) makeTile(ctx context.Context, live *archive.Live, a *archive.Archive, t quadkey.Tile, answer *web.Answer) (*web.Finished, error) {
+func (s *Room) makeTile(ctx context.Context, live *archive.Live, a *archive.Archive, t quadkey.Tile, answer *web.Answer) (res *web.Finished, err error) {
 	data, packed, ok, err := a.Tile(ctx, t)
 	if err != nil {
 		live.ReadFailed(a, err)
@@ -165,19 +165,17 @@ func (s *Room) makeTile(ctx context.Context, live *archive.Live, a *archive.Arch
 		return web.FinishStored(answer, data), nil
 	}
 	// Unpacking and packing a large tile takes a processor for long.
-	if len(data) > lightTile && (packed != archive.Plain || answer.Coding != web.Identity) {
-		free, err := s.BeginHeavy(ctx)
+	dear := len(data) > lightTile && (packed != archive.Plain || answer.Coding != web.Identity)
+	err = s.Heavily(ctx, dear, func() error {
+		plain, err := archive.Unpack(data, packed, archive.MaxTile)
 		if err != nil {
-			return nil, err
+			live.ReadFailed(a, err)
+			return err
 		}
-		defer free()
-	}
-	plain, err := archive.Unpack(data, packed, archive.MaxTile)
-	if err != nil {
-		live.ReadFailed(a, err)
-		return nil, err
-	}
-	return web.Finish(answer, plain), nil
+		res = web.Finish(answer, plain)
+		return nil
+	})
+	return res, err
 }
 
 // lightTile is the largest stored tile in bytes that is packed anew without a heavy place.

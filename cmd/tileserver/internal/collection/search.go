@@ -46,20 +46,16 @@ func (s *Room) getNearby(c echo.Context) error {
 	}
 	query.At = q.at
 	plain := len(q.asked) == 1 && q.asked[0].filter == nil && query.Cursor == "" && q.at.IsZero()
-	if !plain || query.MinRadiusM > 0 || query.Limit > maxLightLimit {
-		free, err := s.BeginHeavy(s.As(c.Request().Context(), c))
-		if err != nil {
+	dear := !plain || query.MinRadiusM > 0 || query.Limit > maxLightLimit
+	return s.Heavily(s.As(c.Request().Context(), c), dear, func() error {
+		return q.send(func(ctx context.Context, into *page) (err error) {
+			if len(q.asked) > 1 {
+				return q.nearest(ctx, &query, into)
+			}
+			query.Filter = q.asked[0].filter
+			into.hits, into.next, err = q.asked[0].from.Nearby(ctx, query, into.hits)
 			return err
-		}
-		defer free()
-	}
-	return q.send(func(ctx context.Context, into *page) (err error) {
-		if len(q.asked) > 1 {
-			return q.nearest(ctx, &query, into)
-		}
-		query.Filter = q.asked[0].filter
-		into.hits, into.next, err = q.asked[0].from.Nearby(ctx, query, into.hits)
-		return err
+		})
 	})
 }
 

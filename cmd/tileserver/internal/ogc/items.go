@@ -457,27 +457,22 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 			from = append(slices.Clone(of.from), uint64(web.HashStart.Bytes(base)))
 		}
 		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
-			ctx, free, err := s.TakeProcessor(s.As(ctx, c))
-			if err != nil {
+			return s.InTurn(s.As(ctx, c), func(ctx context.Context) (err error) {
+				out.Body, err = fill(ctx, out.Body)
 				return err
-			}
-			defer free()
-			out.Body, err = fill(ctx, out.Body)
-			return err
+			})
 		})
 	}
 	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.from[0], coding: web.AcceptedKept(r)}
 	a.Tag, a.Coding, a.Cache = s.TagStart.Number(key.Spread()).Tag(), key.coding, s.CacheControl
-	return s.kept.Send(c, key, &a, of.from, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
-		ctx, free, err := s.TakeProcessor(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer free()
-		if out.Body, err = fill(ctx, out.Body); err != nil {
-			return nil, err
-		}
-		return web.Finish(&a, out.Body), nil
+	return s.kept.Send(c, key, &a, of.from, func(ctx context.Context, out *web.Scratch) (res *web.Finished, err error) {
+		err = s.InTurn(ctx, func(ctx context.Context) (err error) {
+			if out.Body, err = fill(ctx, out.Body); err == nil {
+				res = web.Finish(&a, out.Body)
+			}
+			return err
+		})
+		return res, err
 	})
 }
 

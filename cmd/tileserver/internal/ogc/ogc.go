@@ -340,24 +340,22 @@ func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, o
 	}
 	columns = columns[:min(len(columns), mostColumns)]
 	var rows []row
-	turn, free, err := s.TakeProcessor(ctx)
-	if err != nil {
+	var next string
+	err := s.InTurn(ctx, func(ctx context.Context) (err error) {
+		next, err = a.page(ctx, of, false, func(f *feature) (int, error) {
+			values, err := f.values()
+			if err != nil {
+				return 0, err
+			}
+			r := row{ID: f.id, Href: ogcapi.Collection(base, of.id) + "/items/" + url.PathEscape(f.id) + "?f=html"}
+			for _, column := range columns {
+				r.Cells = append(r.Cells, cell(values[column.Name]))
+			}
+			rows = append(rows, r)
+			return 0, nil
+		})
 		return err
-	}
-	defer free()
-	next, err := a.page(turn, of, false, func(f *feature) (int, error) {
-		values, err := f.values()
-		if err != nil {
-			return 0, err
-		}
-		r := row{ID: f.id, Href: ogcapi.Collection(base, of.id) + "/items/" + url.PathEscape(f.id) + "?f=html"}
-		for _, column := range columns {
-			r.Cells = append(r.Cells, cell(values[column.Name]))
-		}
-		rows = append(rows, r)
-		return 0, nil
 	})
-	free() // the client may take long
 	if err != nil {
 		return err
 	}

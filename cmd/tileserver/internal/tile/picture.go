@@ -99,12 +99,10 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 		picture.Points[i] = b.Body[ends[i]:ends[i+1]]
 	}
 
-	_, free, err := s.TakeProcessor(ctx)
-	if err != nil {
-		return dst, err
-	}
-	defer free()
-	dst, err = renderers()[theme].AppendPNG(dst, &picture)
+	err = s.InTurn(ctx, func(context.Context) (err error) {
+		dst, err = renderers()[theme].AppendPNG(dst, &picture)
+		return err
+	})
 	if errors.Is(err, mvt.ErrMalformed) {
 		err = fmt.Errorf("%w: %w", tiles.ErrCorrupt, err)
 	}

@@ -232,14 +232,14 @@ func (s *Room) makeTile(ctx context.Context, out *web.Scratch, v *view, set *lay
 	if out.Body, err = s.appendTile(ctx, out.Body, v, set, t, key); err != nil {
 		return nil, err
 	}
-	if a.Coding != web.Identity && len(out.Body) > lightBody {
-		free, err := s.BeginHeavy(ctx)
-		if err != nil {
-			return nil, errCompressionBusy
-		}
-		defer free()
+	var res *web.Finished
+	if s.Heavily(ctx, a.Coding != web.Identity && len(out.Body) > lightBody, func() error {
+		res = web.Finish(a, out.Body)
+		return nil
+	}) != nil {
+		return nil, errCompressionBusy
 	}
-	return web.Finish(a, out.Body), nil
+	return res, nil
 }
 
 // appendTile appends a tile in the form and the theme of a key.
@@ -252,12 +252,11 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 			return appendLayers(ctx, layers, v, set, t, datasets.Boundaries.AppendMVT)
 		})
 	case web.FormPNG, web.FormPNG2x:
-		free, err := s.BeginHeavy(ctx)
-		if err != nil {
-			return dst, err
-		}
-		defer free()
-		return s.appendPNG(ctx, dst, v, set, t, key.form, key.theme)
+		err := s.Heavily(ctx, true, func() (err error) {
+			dst, err = s.appendPNG(ctx, dst, v, set, t, key.form, key.theme)
+			return err
+		})
+		return dst, err
 	}
 	return appendGeoJSON(ctx, dst, v, set, t)
 }

@@ -116,7 +116,7 @@ type Kit struct {
 	PinnedCache  []string // Cache-Control of what its address names for good
 	origins      []string // whose pages may read the answers, nil for none
 
-	Processors *Processors // for TakeProcessor
+	Processors *Processors // for InTurn
 
 	running   Places             // all but the followers
 	Heavy     Places             // of running, those that take long

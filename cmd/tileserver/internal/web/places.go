@@ -30,7 +30,7 @@ func (s *Kit) ClientOf(c echo.Context) Client {
 
 type clientInContext struct{}
 
-// For is ctx with the client who pays for what BeginHeavy and TakeProcessor give. Without
+// For is ctx with the client who pays for what Heavily and InTurn give. Without
 // it all clients are one.
 func For(ctx context.Context, who Client) context.Context {
 	return context.WithValue(ctx, clientInContext{}, who)
@@ -184,14 +184,18 @@ func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
 	return func() { s.streams.end(who) }, nil
 }
 
-// BeginHeavy takes a place of a heavy request for the client of ctx, or refuses by ErrBusy.
-// Whoever has it calls free in the end.
-func (s *Kit) BeginHeavy(ctx context.Context) (free func(), err error) {
+// Heavily calls fn, with a place of a heavy request for the client of ctx if fn is dear. It
+// refuses by ErrBusy where there is none.
+func (s *Kit) Heavily(ctx context.Context, dear bool, fn func() error) error {
+	if !dear {
+		return fn()
+	}
 	who, _ := ctx.Value(clientInContext{}).(Client)
 	if !s.Heavy.begin(who) {
-		return nil, ErrBusy
+		return ErrBusy
 	}
-	return func() { s.Heavy.end(who) }, nil
+	defer s.Heavy.end(who)
+	return fn()
 }
 
 // Processors gives processors to clients by turns: each that waits has one before another
@@ -227,27 +231,28 @@ func AllProcessors() *Processors {
 	return NewProcessors(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 }
 
-// TakeProcessor is Take of the processors of the server.
-func (s *Kit) TakeProcessor(ctx context.Context) (in context.Context, free func(), err error) {
-	return s.Processors.Take(ctx)
+// InTurn is InTurn of the processors of the server.
+func (s *Kit) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
+	return s.Processors.InTurn(ctx, fn)
 }
 
-// Take waits until less of the answers that keep a processor busy and take
+// InTurn calls fn once less of the answers that keep a processor busy and take
 // megabytes are being made than there are processors: more at once would take more memory,
-// and none of them less time. Whoever is let in calls free when the answer is made,
-// before it is sent, and Step with the context between two steps. The error is the context's.
-func (p *Processors) Take(ctx context.Context) (in context.Context, free func(), err error) {
+// and none of them less time. fn makes the answer, does not send it, and calls Step with its
+// context between two steps. The error is fn's, or that of ctx.
+func (p *Processors) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
 	who, _ := ctx.Value(clientInContext{}).(Client)
 	t := &Turn{of: p, who: who}
 	if err := t.begin(ctx); err != nil {
-		return nil, nil, err
+		return err
 	}
-	return context.WithValue(ctx, turnInContext{}, t), t.end, nil
+	defer t.end()
+	return fn(context.WithValue(ctx, turnInContext{}, t))
 }
 
 type turnInContext struct{}
 
-// TurnOf is the turn of a context that Take returned. Of another one it is none, whose Pause
+// TurnOf is the turn of a context that InTurn gave. Of another one it is none, whose Pause
 // does nothing.
 func TurnOf(ctx context.Context) *Turn {
 	if t, ok := ctx.Value(turnInContext{}).(*Turn); ok {
@@ -303,7 +308,7 @@ func (t *Turn) Step() { _ = t.step(context.Background()) } // whose error is non
 // Pause gives the processor back.
 func (t *Turn) Pause() { t.end() }
 
-// Step gives the processor that TakeProcessor took back once its turn is over, and waits for
+// Step gives the processor that InTurn took back once its turn is over, and waits for
 // the next one. The error is the context's.
 func Step(ctx context.Context) error {
 	if t, ok := ctx.Value(turnInContext{}).(*Turn); ok {
