@@ -67,7 +67,7 @@ func (s *Room) getHooks(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.sendHook(c, http.StatusOK, struct {
+	return s.sendDocument(c, http.StatusOK, struct {
 		Hooks []webhook.State `json:"hooks"`
 	}{list})
 }
@@ -82,7 +82,7 @@ func (s *Room) getHook(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.sendHook(c, http.StatusOK, state)
+	return s.sendDocument(c, http.StatusOK, state)
 }
 
 // putHook answers PUT /points/{collection}/hooks/{hook}.
@@ -109,7 +109,7 @@ func (s *Room) putHook(c echo.Context) error {
 	if isNew {
 		status = http.StatusCreated
 	}
-	return s.sendHook(c, status, state)
+	return s.sendDocument(c, status, state)
 }
 
 // deleteHook answers DELETE /points/{collection}/hooks/{hook}.
@@ -140,13 +140,8 @@ func readHook(body []byte) (d webhook.Definition, err error) {
 	return d, nil
 }
 
-// sendHook answers with what nobody may keep.
-func (s *Room) sendHook(c echo.Context, status int, doc any) error {
-	out := web.GetScratch()
-	defer out.Release()
-	var err error
-	if out.Body, err = appendJSON(out.Body, doc); err != nil {
-		return err
-	}
-	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore}, out)
+// sendDocument answers with what nobody may keep.
+func (s *Room) sendDocument(c echo.Context, status int, doc any) error {
+	a := web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}
+	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
 }

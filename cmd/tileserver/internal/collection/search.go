@@ -206,7 +206,7 @@ func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in fu
 	query.Area, query.Name, query.Filter, query.At = &where, where.name, a.filter, q.at
 	q.dependOn(&where)
 	if q.shape.form == web.FormNDJSON {
-		return s.Stream(c, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+		return s.Stream(c, web.Answer{Form: web.FormNDJSON}, nil, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 			ctx = points.WithPause(ctx, web.TurnOf(ctx).Pause)
 			return q.explain(a.from.Each(ctx, query, func(h *points.Hit) error {
 				out.Body = q.shape.append(out.Body, h, a.name)
@@ -352,13 +352,8 @@ func (q *question) sendVersion(id string) error {
 	if err != nil {
 		return q.explain(err)
 	}
-	a, tag := web.Answer{Form: web.FormGeoJSON, Cache: web.NoStore}, versionTag(h.Version)
-	c.Response().Header()["Etag"] = []string{tag}
-	if web.MatchesText(c.Request(), tag, true) {
-		return s.NotModified(c, a)
-	}
 	out := web.GetScratch()
 	defer out.Release()
 	out.Body = q.shape.append(out.Body, &h, "")
-	return s.Send(c, a, out)
+	return s.Send(c, web.Answer{Form: web.FormGeoJSON, Tag: web.TagOf(versionTag(h.Version)), Cache: web.NoStore}, out)
 }

@@ -374,17 +374,10 @@ func undescribed(err error) error {
 // sendDescribed answers that a collection is described as asked. others are the values that
 // have not the type that is declared for their property.
 func (s *Room) sendDescribed(c echo.Context, status int, name string, others map[string]int64) error {
-	out := web.GetScratch()
-	defer out.Release()
-	var err error
-	out.Body, err = appendJSON(out.Body, struct {
+	return s.sendDocument(c, status, struct {
 		Name   string           `json:"name"`
 		Others map[string]int64 `json:"other_types,omitempty"`
 	}{name, others})
-	if err != nil {
-		return err
-	}
-	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore}, out)
 }
 
 // isAs reports whether a collection was made from the description.
@@ -411,7 +404,7 @@ func (s *Room) deleteCollection(c echo.Context) error {
 
 // sendNothing answers what has been removed.
 func (s *Room) sendNothing(c echo.Context) error {
-	s.CommonHeaders(c.Response().Header(), web.Answer{Cache: web.PrivateNoStore}, false)
+	c.Response().Header()["Cache-Control"] = web.PrivateNoStore
 	c.Response().WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -491,7 +484,7 @@ func (s *Room) sendWritten(c echo.Context, id string, o *points.Outcome) error {
 	out.Body = strconv.AppendInt(append(out.Body, `,"version":`...), o.Version, 10)
 	out.Body = append(out.Body, '}')
 	c.Response().Header()["Etag"] = []string{versionTag(o.Version)}
-	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore}, out)
+	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}, out)
 }
 
 // versionTag is the entity tag of a version of a point.

@@ -214,17 +214,18 @@ func (s *Room) fail(c echo.Context, err error) error {
 		h["Www-Authenticate"] = []string{`Basic realm="GeoIP2", charset="UTF-8"`}
 	}
 	if e.code == "" {
-		s.CommonHeaders(h, a, false)
+		h["Cache-Control"] = a.Cache
 		h["Content-Length"] = []string{"0"}
 		c.Response().WriteHeader(e.status)
 		return nil
 	}
+	a.Status = e.status
 	out := web.GetScratch()
 	defer out.Release()
 	b := jsontext.AppendString(append(out.Body, `{"code":`...), e.code)
 	b = jsontext.AppendString(append(b, `,"error":`...), e.message)
 	out.Body = append(b, '}')
-	return s.SendStatus(c, e.status, a, out)
+	return s.Send(c, a, out)
 }
 
 // accepts judges the headers of negotiation.

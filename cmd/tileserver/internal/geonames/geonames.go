@@ -133,41 +133,31 @@ func (s *Room) geonames(e *endpoint, isJSON bool) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		g := &request{params: readParams(r), now: s.Now().UTC()}
-		a := web.Answer{Form: web.FormGeoNames, Cache: s.CacheControl, Coding: web.Accepted(r)}
+		a := web.Answer{Form: web.FormGeoNames, Coding: web.Accepted(r)}
 		callback, err := g.formOf(&a, e.text, isJSON)
 		if err != nil {
 			return s.fail(c, g, a, "", err)
 		}
 		g.view = localtime.Pin(s.sets)
 		defer g.view.Release()
-		from := g.view.IDs()
+		from := append(g.view.IDs(), uint64(g.now.Year())) // time zones are given with the offsets of the year
 		if e.moment {
-			a.Cache = web.NoStore
-		} else {
-			// Time zones are given with the offsets of the year.
-			a.Tag = s.RequestTag(r, a, append(from, uint64(g.now.Year()))...)
-			if web.Matches(r, a.Tag, false) {
-				return s.NotModified(c, a)
-			}
+			s.TraceFrom(r.Context(), from...)
+			from = nil
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
-		defer cancel()
-		out := web.GetScratch()
-		defer out.Release()
-		g.b = append(out.Body, callback...)
-		s.TraceFrom(ctx, from...)
-		ctx, end := s.TraceRead(ctx)
-		err = e.write(g, ctx)
-		end()
-		out.Body = g.b
+		err = s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
+			g.b = append(out.Body, callback...)
+			err := e.write(g, ctx)
+			out.Body = g.b
+			if callback != "" {
+				out.Body = append(out.Body, ");"...)
+			}
+			return err
+		})
 		if err != nil {
-			out.Body = out.Body[:0]
 			return s.fail(c, g, a, callback, err)
 		}
-		if callback != "" {
-			out.Body = append(out.Body, ");"...)
-		}
-		return s.Send(c, a, out)
+		return nil
 	}
 }
 
@@ -227,11 +217,11 @@ func (s *Room) fail(c echo.Context, g *request, a web.Answer, callback string, e
 		}
 	}
 	out.Body = b
-	a.Tag, a.Cache = web.Tag{}, web.NoStore
+	a.Cache = web.NoStore
 	if errors.Is(err, web.ErrBusy) || unreadable(err) {
 		h := c.Response().Header()
 		h["Retry-After"] = []string{web.RetryAfter}
-		return s.SendStatus(c, http.StatusServiceUnavailable, a, out)
+		a.Status = http.StatusServiceUnavailable
 	}
 	return s.Send(c, a, out)
 }

@@ -92,7 +92,7 @@ func (s *Room) getRanges(c echo.Context) error {
 	}
 	c.Response().Header()[web.DatabaseHeader] = s.databases.Of(&pin).Header
 	answer := web.Answer{Form: q.form(), ByAccept: q.accept}
-	return s.StreamFrom(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+	return s.Stream(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		w := newRangesWriter(out, &q)
 		for res, err := range reader.All(ctx) {
 			if err == nil {

@@ -2,6 +2,7 @@ package ogcapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"html/template"
 
@@ -33,7 +34,7 @@ func Send(k *web.Kit, c echo.Context, from []uint64, live bool, doc *Document) e
 	if format.Name == "html" {
 		return SendHTML(k, c, doc)
 	}
-	a := web.Answer{Form: doc.Form, Cache: k.CacheControl, Coding: web.Accepted(r), ByAccept: byAccept}
+	a := web.Answer{Form: doc.Form, ByAccept: byAccept}
 	base, err := k.BaseURL(r)
 	if err != nil {
 		return err
@@ -41,23 +42,14 @@ func Send(k *web.Kit, c echo.Context, from []uint64, live bool, doc *Document) e
 	if a.Form != web.FormOpenAPI { // whose address of the server is none to follow
 		a.Base = base
 	}
-	if live {
-		a.Cache = web.NoStore
-	} else {
-		// The base address is part of the links.
-		a.Tag = k.RequestTag(r, a, append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base)))...)
-		if web.Matches(r, a.Tag, true) {
-			return k.NotModified(c, a)
-		}
+	if from = append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base))); live { // the base address is part of the links
+		from = nil
 	}
-	text, err := json.Marshal(doc.JSON)
-	if err != nil {
+	return k.Reply(c, a, from, func(_ context.Context, out *web.Scratch) error {
+		text, err := json.Marshal(doc.JSON)
+		out.Body = append(out.Body, text...)
 		return err
-	}
-	b := web.GetScratch()
-	defer b.Release()
-	b.Body = append(b.Body, text...)
-	return k.Send(c, a, b)
+	})
 }
 
 // SendHTML answers with the page of a document.

@@ -282,14 +282,7 @@ func (s *Room) getStatus(c echo.Context) error {
 		}
 		return s.SendPage(c, page)
 	}
-	body, err := json.Marshal(doc)
-	if err != nil {
-		return err
-	}
-	b := web.GetScratch()
-	defer b.Release()
-	b.Body = append(b.Body, body...)
-	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore, Coding: web.Accepted(c.Request()), ByAccept: true}, b)
+	return s.sendJSON(c, web.Answer{ByAccept: true}, doc)
 }
 
 func describeBaseMap(st archive.Status) baseMapStatus {
@@ -312,6 +305,12 @@ func (s *Room) regionTypes() []typeStatus {
 		types = append(types, typeStatus{Name: t.Name, Regions: t.Regions, Generalised: t.Generalised, OverBudget: t.OverBudget})
 	}
 	return types
+}
+
+// sendJSON answers with a document that must not be kept.
+func (s *Room) sendJSON(c echo.Context, a web.Answer, doc any) error {
+	a.Form, a.Cache, a.Coding = web.FormJSON, web.NoStore, web.Accepted(c.Request())
+	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
 }
 
 func (s *Room) sendText(c echo.Context, text string) error {

@@ -53,7 +53,7 @@ func (s *Room) getUsage(c echo.Context) error {
 	if doc.Usage, err = m.Usage(c.Request().Context(), k.Name); err != nil {
 		return err
 	}
-	return s.SendJSON(c, doc)
+	return s.sendJSON(c, web.Answer{}, doc)
 }
 
 // maxTop bounds the lists of the busiest.

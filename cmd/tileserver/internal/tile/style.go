@@ -2,7 +2,6 @@ package tile
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -84,24 +83,13 @@ func (s *Room) getStyle(c echo.Context) error {
 	}
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
 	a.Tag = s.styleTag(r, a, &v, base, name, names, encoding, set, under)
-	if web.Matches(r, a.Tag, true) {
-		return s.NotModified(c, a)
-	}
-	style, err := s.makeStyle(c.Request().Context(), &v, set, under, base, name, names)
-	if err != nil {
-		return err
-	}
-	if encoding == mltEncoding {
-		style.inMLT()
-	}
-	body, err := json.Marshal(style)
-	if err != nil {
-		return err
-	}
-	b := web.GetScratch()
-	defer b.Release()
-	b.Body = append(b.Body, body...)
-	return s.Send(c, a, b)
+	return s.SendJSON(c, a, func() (any, error) {
+		style, err := s.makeStyle(r.Context(), &v, set, under, base, name, names)
+		if err == nil && encoding == mltEncoding {
+			style.inMLT()
+		}
+		return style, err
+	})
 }
 
 func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, encoding string, set *layerSet, under []shownMap) web.Tag {

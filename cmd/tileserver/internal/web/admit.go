@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -194,11 +193,11 @@ func verdict(c echo.Context, v quota.Verdict) error {
 	reset := int(v.Reset / time.Second)
 	h["Ratelimit-Limit"] = []string{strconv.FormatInt(v.Limit.Requests, 10)}
 	h["Ratelimit-Remaining"] = []string{strconv.FormatInt(v.Remaining, 10)}
-	h["Ratelimit-Reset"] = LengthHeader(reset)
+	h["Ratelimit-Reset"] = lengthHeader(reset)
 	if !v.Refused {
 		return nil
 	}
-	h["Retry-After"] = LengthHeader(reset)
+	h["Retry-After"] = lengthHeader(reset)
 	return Refuse(ErrRateLimited, "", fmt.Sprintf("The limit of %d requests per %s is used up. Ask again in %d seconds.",
 		v.Limit.Requests, [...]string{"minute", "hour", "day"}[v.Limit.Window], reset))
 }
@@ -405,16 +404,4 @@ func (s *Kit) Charge(c echo.Context, lines int64) {
 	if count, ok := c.Get(chargeName).(func(int64)); ok {
 		count(lines - 1)
 	}
-}
-
-// SendJSON answers with a document that must not be kept.
-func (s *Kit) SendJSON(c echo.Context, doc any) error {
-	body, err := json.Marshal(doc)
-	if err != nil {
-		return err
-	}
-	b := GetScratch()
-	defer b.Release()
-	b.Body = append(b.Body, body...)
-	return s.Send(c, Answer{Form: FormJSON, Cache: NoStore, Coding: Accepted(c.Request())}, b)
 }

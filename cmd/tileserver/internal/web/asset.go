@@ -125,7 +125,7 @@ func (s *Kit) SendPage(c echo.Context, html []byte) error {
 	h["Vary"] = varyAccept
 	h["Cache-Control"] = NoStore
 	h["Content-Type"] = htmlTypes
-	h["Content-Length"] = LengthHeader(len(html))
+	h["Content-Length"] = lengthHeader(len(html))
 	c.Response().WriteHeader(http.StatusOK)
 	return write(c, html)
 }
@@ -147,8 +147,8 @@ func (s *Kit) SendAsset(c echo.Context, a *Asset) error {
 		as = a.coded[cd]()
 	}
 	h["Cache-Control"] = a.cache
-	h["Etag"] = []string{string(as.etag[:])}
-	if Matches(r, as.etag, true) {
+	h["Etag"] = as.etag.header()
+	if as.etag.matches(r.Header["If-None-Match"], true) {
 		res.WriteHeader(http.StatusNotModified)
 		return nil
 	}

@@ -109,35 +109,45 @@ func (h Hash) Number(v uint64) Hash {
 	return Hash(x^x>>31)*1099511628211 + 1
 }
 
-// Tag is an entity tag, quotes included.
-type Tag [18]byte
+// Tag is an entity tag, quotes included. Its zero value is none.
+type Tag struct {
+	text [23]byte
+	n    uint8
+}
+
+// TagOf is a tag of the caller's making, of 23 bytes at most.
+func TagOf(text string) (t Tag) {
+	t.n = uint8(copy(t.text[:], text)) //nolint:gosec // 23 at most
+	return t
+}
 
 // Tag is the entity tag of what has been mixed in.
 func (h Hash) Tag() (t Tag) {
 	const digits = "0123456789abcdef"
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(h))
-	t[0], t[17] = '"', '"'
+	t.n = 18
+	t.text[0], t.text[17] = '"', '"'
 	for i, c := range b {
-		t[1+2*i], t[2+2*i] = digits[c>>4], digits[c&15]
+		t.text[1+2*i], t.text[2+2*i] = digits[c>>4], digits[c&15]
 	}
 	return t
 }
 
-// Matches reports whether the request already has the representation with
-// this tag. If-None-Match compares weakly, as RFC 9110 wants, because caches
+// header is the tag as a header has it, nil for none.
+func (t *Tag) header() []string {
+	if t.n == 0 {
+		return nil
+	}
+	return []string{string(t.text[:t.n])}
+}
+
+// matches reports whether a request with these lines of If-None-Match already has
+// the representation with this tag. If-None-Match compares weakly, as RFC 9110 wants, because caches
 // between us and the client may have weakened the tag. "*", which stands alone,
 // means any representation there is, so it matches only when exists is true: the
 // caller knows that there is one.
-func Matches(r *http.Request, t Tag, exists bool) bool { return MatchesText(r, string(t[:]), exists) }
-
-// MatchesText is Matches for a tag that is no hash.
-func MatchesText(r *http.Request, tag string, exists bool) bool {
-	return matches(r.Header["If-None-Match"], tag, exists)
-}
-
-// matches is Matches for the lines of If-None-Match.
-func matches(lines []string, tag string, exists bool) bool {
+func (t *Tag) matches(lines []string, exists bool) bool {
 	if exists && len(lines) == 1 && strings.TrimSpace(lines[0]) == "*" {
 		return true
 	}
@@ -145,7 +155,7 @@ func matches(lines []string, tag string, exists bool) bool {
 		for len(v) > 0 {
 			var item string
 			item, v, _ = strings.Cut(v, ",")
-			if strings.TrimPrefix(strings.TrimSpace(item), "W/") == tag {
+			if strings.TrimPrefix(strings.TrimSpace(item), "W/") == string(t.text[:t.n]) {
 				return true
 			}
 		}
@@ -153,9 +163,9 @@ func matches(lines []string, tag string, exists bool) bool {
 	return false
 }
 
-// RequestTag is the entity tag of an answer made from a whole address and
+// requestTag is the entity tag of an answer made from a whole address and
 // generations of data sets, or whatever else it depends on.
-func (s *Kit) RequestTag(r *http.Request, a Answer, from ...uint64) Tag {
+func (s *Kit) requestTag(r *http.Request, a *Answer, from []uint64) Tag {
 	h := s.TagStart.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
 	for _, id := range from {
 		h = h.Number(id)

@@ -31,7 +31,7 @@ const maxKeptEffort = 1 << 20
 // Finish makes a response that can be kept: the body compressed once if that
 // pays, and copied to its own memory.
 func Finish(a *Answer, body []byte) *Finished {
-	res := &Finished{large: len(body) >= compressFrom && !a.Form.Picture(), etag: a.etag()}
+	res := &Finished{large: len(body) >= compressFrom && !a.Form.Picture(), etag: a.Tag.header()}
 	if len(body) == 0 {
 		return res
 	}
@@ -55,7 +55,7 @@ func Finish(a *Answer, body []byte) *Finished {
 func FinishStored(a *Answer, body []byte) *Finished {
 	return &Finished{
 		Body: body, large: !a.Form.Picture(), encoding: ContentEncodings[a.Coding],
-		length: []string{strconv.Itoa(len(body))}, etag: a.etag(),
+		length: []string{strconv.Itoa(len(body))}, etag: a.Tag.header(),
 	}
 }
 
@@ -98,11 +98,11 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill Fil
 	s, r := k.kit, c.Request()
 	tags := r.Header["If-None-Match"] // which most have none of
 	s.TraceFrom(r.Context(), from...)
-	if tags != nil && matches(tags, string(a.Tag[:]), k.Total && a.Empty != http.StatusNotFound) {
-		return s.NotModified(c, *a)
+	if tags != nil && a.Tag.matches(tags, k.Total && a.Empty != http.StatusNotFound) {
+		return s.notModified(c, a)
 	}
 	res := k.cache.Get(key)
-	s.TraceCache(r.Context(), res != nil)
+	s.traceCache(r.Context(), res != nil)
 	if res == nil {
 		var err error
 		if res, err = k.make(s.As(r.Context(), c), key, fill); err != nil {
@@ -116,10 +116,10 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill Fil
 	switch {
 	case res.Body == nil && a.Empty == http.StatusNotFound:
 		return ErrNothing
-	case tags != nil && matches(tags, string(a.Tag[:]), true):
-		return s.NotModified(c, *a) // "*": by now it is known to exist
+	case tags != nil && a.Tag.matches(tags, true):
+		return s.notModified(c, a) // "*": by now it is known to exist
 	}
-	s.answerHeaders(h, a, res.large, res.etag)
+	s.headers(h, a, res.large, res.etag)
 	if res.Body == nil {
 		return sendEmpty(c, a)
 	}
@@ -135,7 +135,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill Fil
 // Get is what Send answers with, for a part of another answer. ctx is of a request.
 func (k *Kept[K]) Get(ctx context.Context, key K, fill Fill) (*Finished, error) {
 	res := k.cache.Get(key)
-	k.kit.TraceCache(ctx, res != nil)
+	k.kit.traceCache(ctx, res != nil)
 	if res != nil {
 		return res, nil
 	}

@@ -112,7 +112,7 @@ func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 		if s.Heavy.Taken() != 1 {
 			t.Error("no heavy place is taken")
 		}
-		return s.Stream(c, s.Timeout, func(_ context.Context, out *Stream) error {
+		return s.Stream(c, Answer{Form: FormNDJSON}, nil, s.Timeout, func(_ context.Context, out *Stream) error {
 			if s.Heavy.Taken() != 0 || s.streams.Taken() != 1 {
 				t.Errorf("a stream has %d heavy places and %d of streams", s.Heavy.Taken(), s.streams.Taken())
 			}

@@ -2,7 +2,9 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"sync"
@@ -11,11 +13,11 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Answer describes a response that is not kept in the cache.
+// Answer describes a response.
 type Answer struct {
 	Form  Form
-	Tag   Tag      // its zero value for answers that must not be revalidated
-	Cache []string // Cache-Control
+	Tag   Tag      // none for answers that must not be revalidated
+	Cache []string // Cache-Control; Reply and Stream say the usual one for nil
 	// ByAccept says that the Accept header chose the form, ByLanguage that Accept-Language
 	// chose the language.
 	ByAccept, ByLanguage bool
@@ -24,17 +26,11 @@ type Answer struct {
 	Coding Coding
 	// Base is the server's address where the body has links to it; see CarryKey.
 	Base string
+	// Status is that of the answer, 200 if it is 0.
+	Status int
 	// Empty is the status of an answer whose body has no bytes: 204, 200, which for a picture
 	// is 204, or 404. 0 is for answers that always have some.
 	Empty int
-}
-
-// etag is the tag as a header has it, nil for none.
-func (a *Answer) etag() []string {
-	if a.Tag == (Tag{}) {
-		return nil
-	}
-	return []string{string(a.Tag[:])}
 }
 
 // withKey keeps an answer whose links carry a key out of caches that many share.
@@ -77,15 +73,8 @@ func (b *Scratch) Release() {
 func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx context.Context, out *Scratch) error) error {
 	r := c.Request()
 	a.Coding = Accepted(r)
-	if from == nil {
-		a.Cache = NoStore
-	} else {
-		a.Cache = s.CacheControl
-		a.Tag = s.RequestTag(r, a, from...)
-		s.TraceFrom(r.Context(), from...)
-		if Matches(r, a.Tag, false) {
-			return s.NotModified(c, a)
-		}
+	if s.isFrom(c, &a, from); a.has(r, false) {
+		return s.notModified(c, &a)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
@@ -100,28 +89,63 @@ func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx conte
 	return s.Send(c, a, out)
 }
 
-// Send writes an answer whose body is in b.
-func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
-	if a.Tag != (Tag{}) && Matches(c.Request(), a.Tag, true) {
-		return s.NotModified(c, a) // "*": by now it is known to exist
+// isFrom says whether an answer may be kept, and under which tag.
+func (s *Kit) isFrom(c echo.Context, a *Answer, from []uint64) {
+	r := c.Request()
+	switch {
+	case from == nil:
+		a.Cache = NoStore
+		return
+	case a.Cache == nil:
+		a.Cache = s.CacheControl
 	}
+	a.Tag = s.requestTag(r, a, from)
+	s.TraceFrom(r.Context(), from...)
+}
+
+// has reports whether a request has the answer already; exists is as in Tag.matches.
+func (a *Answer) has(r *http.Request, exists bool) bool {
+	return a.Tag.n > 0 && a.Tag.matches(r.Header["If-None-Match"], exists)
+}
+
+// SendJSON answers with the document that make makes, unless the client has it already by
+// the tag of the answer.
+func (s *Kit) SendJSON(c echo.Context, a Answer, make func() (any, error)) error {
+	r := c.Request()
+	if a.has(r, false) {
+		return s.notModified(c, &a)
+	}
+	doc, err := make()
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	out := GetScratch()
+	defer out.Release()
+	out.Body = append(out.Body, body...)
+	return s.Send(c, a, out)
+}
+
+// Send answers with what is in b.
+func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
+	if a.has(c.Request(), true) {
+		return s.notModified(c, &a) // "*": by now it is known to exist
+	}
+	res := c.Response()
+	h := res.Header()
 	if len(b.Body) == 0 && a.Empty != 0 {
 		if a.Empty == http.StatusNotFound {
 			return ErrNothing
 		}
-		s.answerHeaders(c.Response().Header(), &a, false, a.etag())
+		s.headers(h, &a, false, a.Tag.header())
 		return sendEmpty(c, &a)
 	}
-	return s.SendStatus(c, http.StatusOK, a, b)
-}
-
-// SendStatus writes an answer with a status.
-func (s *Kit) SendStatus(c echo.Context, status int, a Answer, b *Scratch) error {
 	b.Body = CarryKey(c, a.Form, a.Base, b.Body)
 	a.withKey(c)
 	body := b.Body
-	res := c.Response()
-	h := res.Header()
 	if a.Coding != Identity && len(body) >= compressFrom {
 		b.packed.Reset()
 		compress(&b.packed, body, a.Coding, Once)
@@ -132,9 +156,9 @@ func (s *Kit) SendStatus(c echo.Context, status int, a Answer, b *Scratch) error
 		h["X-Content-Type-Options"] = NoSniff
 	}
 	h["Content-Type"] = ContentTypes[a.Form]
-	h["Content-Length"] = LengthHeader(len(body))
-	s.CommonHeaders(h, a, len(b.Body) >= compressFrom)
-	res.WriteHeader(status)
+	h["Content-Length"] = lengthHeader(len(body))
+	s.headers(h, &a, len(b.Body) >= compressFrom, a.Tag.header())
+	res.WriteHeader(cmp.Or(a.Status, http.StatusOK))
 	return write(c, body)
 }
 
@@ -147,30 +171,26 @@ var lengths = func() (all [2 << 10][]string) {
 	return all
 }()
 
-// LengthHeader returns the value of Content-Length, not to be changed.
-func LengthHeader(n int) []string {
+// lengthHeader returns the value of Content-Length, not to be changed.
+func lengthHeader(n int) []string {
 	if n < len(lengths) {
 		return lengths[n]
 	}
 	return []string{strconv.Itoa(n)}
 }
 
-// NotModified answers 304, with the headers RFC 9110 wants repeated. Whether
+// notModified answers 304, with the headers RFC 9110 wants repeated. Whether
 // the body would have been large is not known without reading it.
-func (s *Kit) NotModified(c echo.Context, a Answer) error {
+func (s *Kit) notModified(c echo.Context, a *Answer) error {
 	a.withKey(c)
-	s.CommonHeaders(c.Response().Header(), a, !a.Form.Picture())
+	s.headers(c.Response().Header(), a, !a.Form.Picture(), a.Tag.header())
 	c.Response().WriteHeader(http.StatusNotModified)
 	return nil
 }
 
-// CommonHeaders sets what every answer has; large says whether its body is, or
+// headers sets what every answer has; large says whether its body is, or
 // may be, large enough to be compressed.
-func (s *Kit) CommonHeaders(h http.Header, a Answer, large bool) {
-	s.answerHeaders(h, &a, large, a.etag())
-}
-
-func (s *Kit) answerHeaders(h http.Header, a *Answer, large bool, etag []string) {
+func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	h["Cache-Control"] = s.cacheOf(h, a.Cache)
 	switch {
 	case a.ByAccept && large:
@@ -196,7 +216,7 @@ func sendEmpty(c echo.Context, a *Answer) error {
 		status = http.StatusOK
 		h := c.Response().Header()
 		h["Content-Type"] = ContentTypes[a.Form]
-		h["Content-Length"] = LengthHeader(0)
+		h["Content-Length"] = lengthHeader(0)
 	}
 	c.Response().WriteHeader(status)
 	return nil

@@ -69,7 +69,7 @@ func (o *Stream) writeHeader() {
 	o.begun = true
 	r := o.c.Request()
 	h := o.c.Response().Header()
-	o.kit.CommonHeaders(h, o.answer, true)
+	o.kit.headers(h, &o.answer, true, o.answer.Tag.header())
 	h["Content-Type"] = ContentTypes[o.answer.Form]
 	h["X-Content-Type-Options"] = NoSniff
 	if PreferStream.Of(r) == Gzipped {
@@ -178,22 +178,13 @@ func (o *Stream) Send() error {
 }
 
 // Stream answers with the lines that fill writes, calling Line after each, within a
-// time. The answer is never kept. An error before the first write is answered as any
+// time. from are as for Reply. An error before the first write is answered as any
 // other. One after it cuts the connection, so that the client knows that lines are
 // missing.
-func (s *Kit) Stream(c echo.Context, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
-	return s.stream(c, Answer{Form: FormNDJSON, Cache: NoStore}, most, fill)
-}
-
-// StreamFrom is Stream for an answer that may be kept, under an entity tag of the
-// generations it is from and the address.
-func (s *Kit) StreamFrom(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
-	r := c.Request()
-	a.Cache, a.Coding = s.CacheControl, PreferStream.Of(r)
-	a.Tag = s.RequestTag(r, a, from...)
-	s.TraceFrom(r.Context(), from...)
-	if Matches(r, a.Tag, true) {
-		return s.NotModified(c, a)
+func (s *Kit) Stream(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
+	a.Coding = PreferStream.Of(c.Request())
+	if s.isFrom(c, &a, from); a.has(c.Request(), true) {
+		return s.notModified(c, &a)
 	}
 	return s.stream(c, a, most, fill)
 }

@@ -55,7 +55,7 @@ func TestStream(t *testing.T) {
 		if c.Param("fill") == "timeout" {
 			most = time.Millisecond
 		}
-		return k.Stream(c, most, fills[c.Param("fill")])
+		return k.Stream(c, Answer{Form: FormNDJSON}, nil, most, fills[c.Param("fill")])
 	}}}))
 	t.Cleanup(s.Close)
 	get := func(path string) (int, string, error) {
@@ -131,7 +131,7 @@ func TestStreamEndsWithConnection(t *testing.T) {
 	}
 	stream := func(a Answer) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			return k.StreamFrom(c, a, []uint64{1}, time.Hour, func(_ context.Context, out *Stream) error { return fill(c.Param("how"), out) })
+			return k.Stream(c, a, []uint64{1}, time.Hour, func(_ context.Context, out *Stream) error { return fill(c.Param("how"), out) })
 		}
 	}
 	batch := func(c echo.Context) error {

@@ -117,8 +117,8 @@ func (s *Kit) traceID(ctx context.Context) (id string, ok bool) {
 	return span.SpanContext().TraceID().String(), true
 }
 
-// TraceCache tells the span of a request whether its answer was finished.
-func (s *Kit) TraceCache(ctx context.Context, hit bool) {
+// traceCache tells the span of a request whether its answer was finished.
+func (s *Kit) traceCache(ctx context.Context, hit bool) {
 	if span := s.spanOf(ctx); span != nil {
 		span.SetAttributes(attribute.Bool("quadrille.cache.hit", hit))
 	}
