@@ -77,6 +77,13 @@ func (k tileKey) Spread() uint64 { return k.tile ^ k.archive ^ uint64(k.coding)<
 // Extra is 0: the key refers to nothing.
 func (tileKey) Extra() int { return 0 }
 
+// Forms of archives alone.
+var (
+	formJPEG = web.NewForm(16, "image/jpeg")
+	formWebP = web.NewForm(17, "image/webp")
+	formAVIF = web.NewForm(18, "image/avif")
+)
+
 // form is how a format is answered, and the extensions of its addresses, the first of which
 // TileJSON names.
 type form struct {
@@ -88,9 +95,9 @@ var forms = [...]form{
 	archive.MVT:  {web.FormMVT, []string{"mvt", "pbf"}},
 	archive.MLT:  {web.FormMLT, []string{"mlt"}},
 	archive.PNG:  {web.FormPNG, []string{"png"}},
-	archive.JPEG: {web.FormJPEG, []string{"jpg", "jpeg"}},
-	archive.WebP: {web.FormWebP, []string{"webp"}},
-	archive.AVIF: {web.FormAVIF, []string{"avif"}},
+	archive.JPEG: {formJPEG, []string{"jpg", "jpeg"}},
+	archive.WebP: {formWebP, []string{"webp"}},
+	archive.AVIF: {formAVIF, []string{"avif"}},
 }
 
 // codings are those of archives that clients know.

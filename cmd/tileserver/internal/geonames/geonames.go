@@ -133,7 +133,7 @@ func (s *Room) geonames(e *endpoint, isJSON bool) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		g := &request{params: readParams(r), now: s.Now().UTC()}
-		a := web.Answer{Form: web.FormGeoNames, Coding: web.Accepted(r)}
+		a := web.Answer{Form: formGeoNames, Coding: web.Accepted(r)}
 		callback, err := g.formOf(&a, e.text, isJSON)
 		if err != nil {
 			return s.fail(c, g, a, "", err)
@@ -451,7 +451,7 @@ func (o *object) hours(name string, seconds int) { o.float(name, float64(seconds
 func (s *Room) refuse(c echo.Context, e *endpoint, isJSON bool, err error) {
 	r := c.Request()
 	g := &request{params: readParams(r)}
-	a := web.Answer{Form: web.FormGeoNames, Cache: web.NoStore, Coding: web.Accepted(r)}
+	a := web.Answer{Form: formGeoNames, Cache: web.NoStore, Coding: web.Accepted(r)}
 	switch {
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		err = &refusal{value: 10, message: "user does not exist: send the key of this server as username."}
@@ -472,3 +472,6 @@ func (s *Room) refuse(c echo.Context, e *endpoint, isJSON bool, err error) {
 	}
 	_ = s.fail(c, g, a, callback, err)
 }
+
+// formGeoNames is JSON, as GeoNames labels it.
+var formGeoNames = web.NewForm(3, "application/json;charset=UTF-8")

@@ -141,7 +141,7 @@ func (s *Room) sendAddress(c echo.Context, addr netip.Addr, cache []string) erro
 	if err != nil {
 		return err
 	}
-	c.Response().Header()[web.DatabaseHeader] = q.now.Header
+	c.Response().Header()[ipdatabase.Header] = q.now.Header
 	// No entity tag: with one, the header would outweigh the body.
 	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 )
@@ -90,7 +91,7 @@ func (s *Room) getRanges(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header()[web.DatabaseHeader] = s.databases.Of(&pin).Header
+	c.Response().Header()[ipdatabase.Header] = s.databases.Of(&pin).Header
 	answer := web.Answer{Form: q.form(), ByAccept: q.accept}
 	return s.Stream(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		w := newRangesWriter(out, &q)

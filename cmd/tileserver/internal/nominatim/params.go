@@ -168,7 +168,7 @@ func (q *request) form() web.Form {
 	case q.callback != "":
 		return web.FormScript
 	case q.format == formatXML:
-		return web.FormXML
+		return formXML
 	case q.format == formatText:
 		return web.FormText
 	}
@@ -198,3 +198,6 @@ func (q *request) readDetails() (err error) {
 	}
 	return err
 }
+
+// formXML is what Nominatim answers in unless it is asked for JSON.
+var formXML = web.NewForm(10, "text/xml; charset=utf-8")

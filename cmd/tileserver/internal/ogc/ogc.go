@@ -186,7 +186,7 @@ func (s *Room) getAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: web.FormOpenAPI})
+	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: ogcapi.FormOpenAPI})
 }
 
 // description is that of a collection.
@@ -279,7 +279,7 @@ func (s *Room) getQueryables(c echo.Context) error {
 			properties[f.Name] = property{Title: f.Name, Type: f.Type}
 		}
 		return &ogcapi.Document{
-			Title: of.title, Form: web.FormSchema,
+			Title: of.title, Form: formSchema,
 			JSON: struct {
 				Schema     string              `json:"$schema"`
 				ID         string              `json:"$id"`
@@ -427,3 +427,6 @@ func onMap(base string, box [4]float64) string {
 	b := quadkey.Box{West: box[0], South: box[1], East: box[2], North: box[3]}
 	return base + "/" + viewOf(b)
 }
+
+// formSchema is a JSON schema.
+var formSchema = web.NewForm(12, "application/schema+json")

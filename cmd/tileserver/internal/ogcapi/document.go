@@ -39,7 +39,7 @@ func Send(k *web.Kit, c echo.Context, from []uint64, live bool, doc *Document) e
 	if err != nil {
 		return err
 	}
-	if a.Form != web.FormOpenAPI { // whose address of the server is none to follow
+	if a.Form != FormOpenAPI { // whose address of the server is none to follow
 		a.Base = base
 	}
 	if from = append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base))); live { // the base address is part of the links
@@ -67,5 +67,8 @@ func SendHTML(k *web.Kit, c echo.Context, doc *Document) error {
 	if err != nil {
 		return err
 	}
-	return k.SendPage(c, web.CarryKey(c, web.FormText, base, page))
+	return k.SendPage(c, base, page)
 }
+
+// FormOpenAPI is a description of an API.
+var FormOpenAPI = web.NewForm(11, "application/vnd.oai.openapi+json;version=3.0")

@@ -48,7 +48,7 @@ func (s *Room) getOpenAPI(c echo.Context) error {
 		return err
 	}
 	server := cmp.Or(s.PublicURL, s.RootPath(c.Request()))
-	a := web.Answer{Form: web.FormJSON, Cache: web.NoCache}
+	a := web.Answer{Form: web.FormJSON, Cache: []string{"no-cache"}}
 	return s.Reply(c, a, []uint64{uint64(web.HashStart.Bytes(server))}, func(_ context.Context, out *web.Scratch) error {
 		out.Body = doc.AppendJSON(out.Body, server)
 		return nil
@@ -63,8 +63,8 @@ func (s *Room) documents() (map[string]*web.Asset, error) {
 		return nil, err
 	}
 	return map[string]*web.Asset{
-		docsPath:      web.NewAsset("docs.html", web.AssetTypes[".html"], doc.HTML()),
-		docsStylePath: web.NewAsset("docs.css", web.AssetTypes[".css"], look.CSS()),
+		docsPath:      web.NewAsset("docs.html", assetTypes[".html"], doc.HTML()),
+		docsStylePath: web.NewAsset("docs.css", assetTypes[".css"], look.CSS()),
 	}, nil
 }
 

@@ -80,7 +80,7 @@ func (s *Room) Routes() []web.Route {
 		web.Route{Path: "/status", Handle: s.getStatus, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
 	)
 	if s.MetricsHandler != nil {
-		list = append(list, web.Route{Path: "/metrics", Handle: web.ServePlain(s.MetricsHandler), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked})
+		list = append(list, web.Route{Path: "/metrics", Handle: servePlain(s.MetricsHandler), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked})
 	}
 	if s.Guarding != nil && s.Guarding.Keys != nil {
 		list = append(list, web.Route{Path: "/usage", Handle: s.getUsage, Cost: web.Light, Keys: web.KeysUnasked})
@@ -280,7 +280,7 @@ func (s *Room) getStatus(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		return s.SendPage(c, page)
+		return s.SendPage(c, "", page)
 	}
 	return s.sendJSON(c, web.Answer{ByAccept: true}, doc)
 }
@@ -319,3 +319,24 @@ func (s *Room) sendText(c echo.Context, text string) error {
 	b.Body = append(b.Body, text...)
 	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore}, b)
 }
+
+// servePlain passes requests to a handler that knows nothing of the router.
+func servePlain(h http.Handler) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header()["Cache-Control"] = web.NoStore
+		var w http.ResponseWriter = c.Response()
+		if c.Request().Method == http.MethodHead {
+			w = headers{w}
+		}
+		h.ServeHTTP(w, c.Request())
+		if !c.Response().Committed {
+			c.Response().WriteHeader(http.StatusOK)
+		}
+		return nil
+	}
+}
+
+// headers are an answer without its body.
+type headers struct{ http.ResponseWriter }
+
+func (headers) Write(b []byte) (int, error) { return len(b), nil }

@@ -64,6 +64,9 @@ func pictureTheme(r *http.Request, f web.Form) (uint8, error) {
 	return uint8(max(slices.Index(look.Themes, name), 0)), nil
 }
 
+// formPNG2x is a picture of double density.
+var formPNG2x = web.NewForm(15, "image/png")
+
 // appendPNG appends a tile drawn as an image. Its names come from the tile and
 // those around it, since names near an edge are drawn on both sides.
 func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form, theme uint8) ([]byte, error) {
@@ -71,7 +74,7 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 	defer b.Release()
 	picture := raster.Tile{Zoom: int(t.Z), Scale: 1}
 	picture.Land, picture.Sea = set.ground()
-	if f == web.FormPNG2x {
+	if f == formPNG2x {
 		picture.Scale = 2
 	}
 	var err error

@@ -214,7 +214,7 @@ func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Form, by
 	case "png":
 		f = web.FormPNG
 		if base, ok := strings.CutSuffix(file[:dot], "@2x"); ok {
-			f, dot = web.FormPNG2x, len(base)
+			f, dot = formPNG2x, len(base)
 		}
 	default:
 		return t, 0, false, web.ErrFormat
@@ -251,7 +251,7 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 		return appendMLT(dst, func(layers []byte) ([]byte, error) {
 			return appendLayers(ctx, layers, v, set, t, datasets.Boundaries.AppendMVT)
 		})
-	case web.FormPNG, web.FormPNG2x:
+	case web.FormPNG, formPNG2x:
 		err := s.Heavily(ctx, true, func() (err error) {
 			dst, err = s.appendPNG(ctx, dst, v, set, t, key.form, key.theme)
 			return err

@@ -36,8 +36,8 @@ var (
 	ErrKeyMissing  = errors.New("no key was sent")
 	ErrKeyUnknown  = errors.New("key is not known")
 	ErrRateLimited = errors.New("limit of requests is used up")
-	// ErrScopeMissing is matched when a key lacks the right to what was asked.
-	ErrScopeMissing = errors.New("key lacks the scope")
+	// errScopeMissing is matched when a key lacks the right to what was asked.
+	errScopeMissing = errors.New("key lacks the scope")
 )
 
 // KeyRule says who may ask an endpoint.
@@ -95,7 +95,7 @@ func (s *Kit) admitted(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
 // judge counts a request and returns why it may not pass.
 func (a *admission) judge(c echo.Context) error {
 	r := c.Request()
-	sent, inQuery := SentKey(a.rule, r)
+	sent, inQuery := sentKey(a.rule, r)
 	g := a.guard
 	var keys *quota.Keys
 	if g.Keys != nil && a.rule != KeysOfOthers {
@@ -103,7 +103,7 @@ func (a *admission) judge(c echo.Context) error {
 	}
 	if keys != nil && sent != "" {
 		if k := keys.Find(sent); k != nil {
-			a.s.NameClient(c, k.Name)
+			a.s.nameClient(c, k.Name)
 			if inQuery {
 				c.Set(queryKey, sent)
 			}
@@ -134,9 +134,9 @@ func (a *admission) judge(c echo.Context) error {
 	case keys == nil:
 		return nil
 	case sent == "" && !g.Anonymous:
-		return RefuseUnkeyed(c, ErrKeyMissing)
+		return refuseUnkeyed(c, ErrKeyMissing)
 	case sent != "" && !(g.Anonymous && a.rule == KeysByUsername): // GeoNames' clients always send some name
-		return RefuseUnkeyed(c, ErrKeyUnknown)
+		return refuseUnkeyed(c, ErrKeyUnknown)
 	}
 	return nil
 }
@@ -178,8 +178,8 @@ func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	return cache
 }
 
-// RefuseUnkeyed says how to send a key with a refusal for the lack of one.
-func RefuseUnkeyed(c echo.Context, err error) error {
+// refuseUnkeyed says how to send a key with a refusal for the lack of one.
+func refuseUnkeyed(c echo.Context, err error) error {
 	c.Response().Header()["Www-Authenticate"] = []string{`Bearer realm="Quadrille"`}
 	return err
 }
@@ -213,12 +213,12 @@ func survives(name string) bool {
 	return false
 }
 
-// SentKey returns the key a request brings, "" for none: in the header X-API-Key, as
+// sentKey returns the key a request brings, "" for none: in the header X-API-Key, as
 // a bearer token, as the password of Basic authentication, which is where
 // clients of GeoIP2 put it, or, for those that can only change an address, as
 // the parameter key, of which inQuery tells. The parameter is taken out of the address, so
 // that kept answers, tags and logs do not depend on it.
-func SentKey(rule KeyRule, r *http.Request) (key string, inQuery bool) {
+func sentKey(rule KeyRule, r *http.Request) (key string, inQuery bool) {
 	if rule == KeysOfProxy {
 		return r.Header.Get("X-Api-Key"), false
 	}
@@ -310,10 +310,10 @@ const queryKey = "queryKey"
 // KeyInQuery reports whether a request was let in by the parameter key.
 func KeyInQuery(c echo.Context) bool { return c.Get(queryKey) != nil }
 
-// CarryKey puts the key that was given as a parameter into the addresses of this server in
+// carryKey puts the key that was given as a parameter into the addresses of this server in
 // a document, which begin with base: whoever can only be given an address follows them with
 // no other key. What people wrote into the properties of features stays as it is.
-func CarryKey(c echo.Context, form Form, base string, body []byte) []byte {
+func carryKey(c echo.Context, form Form, base string, body []byte) []byte {
 	key, _ := c.Get(queryKey).(string)
 	if key == "" || base == "" {
 		return body
@@ -344,11 +344,25 @@ func CarryKey(c echo.Context, form Form, base string, body []byte) []byte {
 // clientName is under which a request's context keeps the name of its key.
 const clientName = "client"
 
-// NameClient remembers the owner of the key for the log.
-func (s *Kit) NameClient(c echo.Context, name string) {
+// nameClient remembers the owner of the key for the log.
+func (s *Kit) nameClient(c echo.Context, name string) {
 	if s.access != nil {
 		c.Set(clientName, name)
 	}
+}
+
+// KeyOf is the key that a request brings to a route that is open to all.
+func (s *Kit) KeyOf(c echo.Context) (*quota.Key, error) {
+	sent, _ := sentKey(KeysAsked, c.Request())
+	if sent == "" {
+		return nil, refuseUnkeyed(c, ErrKeyMissing)
+	}
+	k := s.Guarding.Keys().Find(sent)
+	if k == nil {
+		return nil, refuseUnkeyed(c, ErrKeyUnknown)
+	}
+	s.nameClient(c, k.Name)
+	return k, nil
 }
 
 // clientKey is the context key of the request's keyed.
@@ -384,11 +398,11 @@ func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 	case s.HasScope(c, scope):
 		return nil
 	case s.Guarding == nil || s.Guarding.Keys == nil:
-		return Refuse(ErrScopeMissing, "", "This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
+		return Refuse(errScopeMissing, "", "This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
 	case c.Get(clientKey) == nil:
-		return RefuseUnkeyed(c, ErrKeyMissing)
+		return refuseUnkeyed(c, ErrKeyMissing)
 	}
-	return Refuse(ErrScopeMissing, "", "Send a key that has the scope "+scope.String()+"; the operator makes one by "+making+".")
+	return Refuse(errScopeMissing, "", "Send a key that has the scope "+scope.String()+"; the operator makes one by "+making+".")
 }
 
 // chargeName is under which a request's context keeps what counts its lines.

@@ -6,69 +6,6 @@ import (
 	"strings"
 )
 
-// Form is the representation of an answer. Its numbers are part of entity tags.
-type Form uint8
-
-// Forms of answers.
-const (
-	FormJSON Form = iota
-	FormGeoJSON
-	FormMVT
-	FormGeoNames // JSON, as GeoNames labels it
-	FormScript
-	FormText
-	FormNDJSON
-	FormGeoIPCountry // the three of GeoIP2's web service
-	FormGeoIPCity
-	FormGeoIPError
-	FormXML
-	FormOpenAPI // a description of an API
-	FormSchema  // a JSON schema
-	FormMLT
-	FormPNG
-	FormPNG2x // of double density
-	FormJPEG
-	FormWebP
-	FormAVIF
-	formCount
-)
-
-// ContentTypes are ready to be put into a header map.
-var ContentTypes = [formCount][]string{
-	FormJSON:         {"application/json"},
-	FormGeoJSON:      {"application/geo+json"},
-	FormMVT:          {"application/vnd.mapbox-vector-tile"},
-	FormGeoNames:     {"application/json;charset=UTF-8"},
-	FormScript:       {"text/javascript;charset=UTF-8"},
-	FormText:         {"text/plain;charset=UTF-8"},
-	FormNDJSON:       {"application/x-ndjson"},
-	FormGeoIPCountry: {"application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"},
-	FormGeoIPCity:    {"application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"},
-	FormGeoIPError:   {"application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"},
-	FormXML:          {"text/xml; charset=utf-8"},
-	FormOpenAPI:      {"application/vnd.oai.openapi+json;version=3.0"},
-	FormSchema:       {"application/schema+json"},
-	FormMLT:          {"application/vnd.maplibre-tile"},
-	FormPNG:          {"image/png"},
-	FormPNG2x:        {"image/png"},
-	FormJPEG:         {"image/jpeg"},
-	FormWebP:         {"image/webp"},
-	FormAVIF:         {"image/avif"},
-}
-
-// Picture reports whether the form is an image. Images are compressed as they
-// are and have no content coding.
-func (f Form) Picture() bool { return f >= FormPNG }
-
-// Values of Vary.
-var (
-	VaryEncoding         = []string{"Accept-Encoding"}
-	varyAccept           = []string{"Accept"}
-	varyAcceptEncoding   = []string{"Accept, Accept-Encoding"}
-	varyLanguage         = []string{"Accept-Language"}
-	varyLanguageEncoding = []string{"Accept-Language, Accept-Encoding"}
-)
-
 // Weight is the value of q among the parameters of an Accept item, 1 when it
 // has none or one that is no number.
 func Weight(params string) float64 {

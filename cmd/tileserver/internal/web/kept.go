@@ -38,13 +38,13 @@ func Finish(a *Answer, body []byte) *Finished {
 	if a.Coding != Identity && res.large {
 		b := GetScratch()
 		defer b.Release()
-		effort := kept
+		level := kept
 		if len(body) > maxKeptEffort {
-			effort = Once
+			level = once
 		}
-		compress(&b.packed, body, a.Coding, effort)
+		compress(&b.packed, body, a.Coding, level)
 		body = b.packed.Bytes()
-		res.encoding = ContentEncodings[a.Coding]
+		res.encoding = contentEncodings[a.Coding]
 	}
 	res.Body = append(make([]byte, 0, len(body)), body...)
 	res.length = []string{strconv.Itoa(len(body))}
@@ -54,7 +54,7 @@ func Finish(a *Answer, body []byte) *Finished {
 // FinishStored is Finish of a body that is in the coding already. The body is kept as it is.
 func FinishStored(a *Answer, body []byte) *Finished {
 	return &Finished{
-		Body: body, large: !a.Form.Picture(), encoding: ContentEncodings[a.Coding],
+		Body: body, large: !a.Form.Picture(), encoding: contentEncodings[a.Coding],
 		length: []string{strconv.Itoa(len(body))}, etag: a.Tag.header(),
 	}
 }
@@ -123,7 +123,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill Fil
 	if res.Body == nil {
 		return sendEmpty(c, a)
 	}
-	h["Content-Type"] = ContentTypes[a.Form]
+	h["Content-Type"] = contentTypes[a.Form]
 	h["Content-Length"] = res.length
 	if res.encoding != nil {
 		h["Content-Encoding"] = res.encoding

@@ -85,8 +85,8 @@ type Config struct {
 	Tracer      trace.Tracer
 	TraceSample float64
 
-	// Kinds is the table of errors, in the order in which they are tried. It has
-	// Kinds, those of the rooms, and Interrupted after them.
+	// Kinds are the errors that the rooms, and what they stand on, meet, besides those of
+	// requests to any endpoint.
 	Kinds []Kind
 	// Meaning gives an error of the store the meaning it has here, before anything
 	// else looks at it. Nil changes none.
@@ -118,11 +118,11 @@ type Kit struct {
 
 	Processors *Processors // for InTurn
 
-	running   Places             // all but the followers
-	Heavy     Places             // of running, those that take long
+	running   places             // all but the followers
+	Heavy     places             // of running, those that take long
 	heavy     map[[2]string]bool // methods and paths of routes that are
-	streams   Places             // of running
-	followers Places
+	streams   places             // of running
+	followers places
 	Timeout   time.Duration
 	Now       func() time.Time // the clock; tests have their own
 
@@ -142,7 +142,7 @@ type Kit struct {
 // New makes a kit.
 func New(cfg *Config) *Kit {
 	s := &Kit{
-		Kinds:        unionOf(cfg.Kinds),
+		Kinds:        tableOf(cfg.Kinds),
 		meaning:      cfg.Meaning,
 		generations:  cfg.Generations,
 		TagStart:     HashStart.Bytes(cfg.Version),
@@ -192,7 +192,7 @@ func New(cfg *Config) *Kit {
 	s.Heavy.init(most/heavyShare, most/heavyShare/clientShare, keyed)
 	s.Heavy.few = s.Heavy.share / 2
 	s.streams.init(most/streamShare, most/streamShare/clientShare, keyed)
-	s.followers.init(most, MaxFollowed, keyed)
+	s.followers.init(most, maxFollowed, keyed)
 	if cfg.RequestTimeout > 0 {
 		s.Timeout = cfg.RequestTimeout
 	}
@@ -356,7 +356,3 @@ func (s *Kit) preflight(methods string) echo.HandlerFunc {
 
 // Clock is the instant of a request that names none.
 func (s *Kit) Clock() time.Time { return s.Now().UTC().Truncate(time.Second) }
-
-// DatabaseHeader tells which data an answer is from, how old it is and under
-// which terms it may be used.
-const DatabaseHeader = "X-Geo-Database"

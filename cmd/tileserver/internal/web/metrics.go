@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -292,24 +291,3 @@ func Counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ..
 func Gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
-
-// ServePlain passes requests to a handler that knows nothing of the router.
-func ServePlain(h http.Handler) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		c.Response().Header()["Cache-Control"] = NoStore
-		var w http.ResponseWriter = c.Response()
-		if c.Request().Method == http.MethodHead {
-			w = headers{w}
-		}
-		h.ServeHTTP(w, c.Request())
-		if !c.Response().Committed {
-			c.Response().WriteHeader(http.StatusOK)
-		}
-		return nil
-	}
-}
-
-// headers are an answer without its body.
-type headers struct{ http.ResponseWriter }
-
-func (headers) Write(b []byte) (int, error) { return len(b), nil }

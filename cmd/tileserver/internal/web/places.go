@@ -53,13 +53,13 @@ const (
 	keyShare         = 4 // of the places of a class, for requests with a key
 )
 
-// MaxFollowed is how many followed requests of one client run at once.
-const MaxFollowed = 32
+// maxFollowed is how many followed requests of one client run at once.
+const maxFollowed = 32
 
-// Places bounds the requests of a class that run at once: all of them, and those of one
+// places bounds the requests of a class that run at once: all of them, and those of one
 // client. Where the server has keys, some are for requests with one alone. Its methods may
 // be called concurrently.
-type Places struct {
+type places struct {
 	most, share, keys int64
 	// few is how many are taken before anybody asks by whom. They count against the
 	// share of every client.
@@ -70,7 +70,7 @@ type Places struct {
 	of  map[Client]int64
 }
 
-func (p *Places) init(most, share int64, keyed bool) {
+func (p *places) init(most, share int64, keyed bool) {
 	p.most, p.share, p.of = max(most, 1), max(share, 1), map[Client]int64{}
 	if keyed {
 		p.keys = most / keyShare
@@ -78,7 +78,7 @@ func (p *Places) init(most, share int64, keyed bool) {
 }
 
 // beginFew takes a place while few are taken. EndFew gives it back.
-func (p *Places) beginFew() bool {
+func (p *places) beginFew() bool {
 	if p.few == 0 {
 		return false
 	}
@@ -89,10 +89,10 @@ func (p *Places) beginFew() bool {
 	return true
 }
 
-func (p *Places) endFew() { p.all.Add(-1) }
+func (p *places) endFew() { p.all.Add(-1) }
 
 // begin takes a place, if there is one. End gives it back.
-func (p *Places) begin(who Client) bool {
+func (p *places) begin(who Client) bool {
 	most := p.most
 	if who.Key == "" {
 		most -= p.keys
@@ -107,7 +107,7 @@ func (p *Places) begin(who Client) bool {
 	return true
 }
 
-func (p *Places) end(who Client) {
+func (p *places) end(who Client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all.Add(-1)
@@ -117,10 +117,10 @@ func (p *Places) end(who Client) {
 }
 
 // Taken returns how many places are taken.
-func (p *Places) Taken() int64 { return p.all.Load() }
+func (p *places) Taken() int64 { return p.all.Load() }
 
 // guard lets a request through that finds a place.
-func (s *Kit) guard(r *Route, p *Places, h echo.HandlerFunc) echo.HandlerFunc {
+func (s *Kit) guard(r *Route, p *places, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		s.Processors.begun.Add(1)
 		if p.beginFew() {

@@ -27,7 +27,7 @@ func TestPlacesAreShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(&Config{MaxConcurrent: 64, Guard: &Guard{Keys: func() *quota.Keys { return keys }, Anonymous: true}})
-	for class, p := range map[string]*Places{"all": &s.running, "heavy": &s.Heavy, "streams": &s.streams, "followers": &s.followers} {
+	for class, p := range map[string]*places{"all": &s.running, "heavy": &s.Heavy, "streams": &s.streams, "followers": &s.followers} {
 		fill := func(name func(i int) Client) (n int) {
 			for i := 0; p.beginFew() || p.begin(name(i)); i++ {
 				n++

@@ -33,8 +33,8 @@ type Problem struct {
 	RequestID string `json:"request_id,omitempty"`
 }
 
-// ProblemType is the media type of problems.
-const ProblemType = "application/problem+json"
+// problemType is the media type of problems.
+const problemType = "application/problem+json"
 
 // RetryAfter is what a client told to come back is told to wait, in seconds.
 const RetryAfter = "1"
@@ -125,7 +125,7 @@ var problemPage = template.Must(template.New("problem").Parse(`<main id="main" c
 // a browser's address bar does. Wildcards do not: programs get JSON.
 func PrefersHTML(r *http.Request) bool {
 	html := weightOf(r, "text/html")
-	return html > 0 && html > max(weightOf(r, "application/json"), weightOf(r, ProblemType))
+	return html > 0 && html > max(weightOf(r, "application/json"), weightOf(r, problemType))
 }
 
 // weightOf is the weight that the Accept header gives a media type by its name, 0
@@ -157,7 +157,7 @@ func accepted(r *http.Request) iter.Seq2[string, float64] {
 
 // Header values, ready to be put into a header map.
 var (
-	problemTypes   = []string{ProblemType}
+	problemTypes   = []string{problemType}
 	htmlTypes      = []string{"text/html; charset=utf-8"}
 	NoStore        = []string{"no-store"}
 	PrivateNoStore = []string{"private, no-store"}

@@ -24,7 +24,7 @@ type Answer struct {
 	// Coding is what the client takes; small bodies stay uncompressed, and
 	// then do not vary with it.
 	Coding Coding
-	// Base is the server's address where the body has links to it; see CarryKey.
+	// Base is the server's address where the body has links to it; see carryKey.
 	Base string
 	// Status is that of the answer, 200 if it is 0.
 	Status int
@@ -143,19 +143,19 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 		s.headers(h, &a, false, a.Tag.header())
 		return sendEmpty(c, &a)
 	}
-	b.Body = CarryKey(c, a.Form, a.Base, b.Body)
+	b.Body = carryKey(c, a.Form, a.Base, b.Body)
 	a.withKey(c)
 	body := b.Body
 	if a.Coding != Identity && len(body) >= compressFrom {
 		b.packed.Reset()
-		compress(&b.packed, body, a.Coding, Once)
+		compress(&b.packed, body, a.Coding, once)
 		body = b.packed.Bytes()
-		h["Content-Encoding"] = ContentEncodings[a.Coding]
+		h["Content-Encoding"] = contentEncodings[a.Coding]
 	}
 	if a.Form == FormScript || a.Form == FormText {
 		h["X-Content-Type-Options"] = NoSniff
 	}
-	h["Content-Type"] = ContentTypes[a.Form]
+	h["Content-Type"] = contentTypes[a.Form]
 	h["Content-Length"] = lengthHeader(len(body))
 	s.headers(h, &a, len(b.Body) >= compressFrom, a.Tag.header())
 	res.WriteHeader(cmp.Or(a.Status, http.StatusOK))
@@ -188,6 +188,15 @@ func (s *Kit) notModified(c echo.Context, a *Answer) error {
 	return nil
 }
 
+// Values of Vary.
+var (
+	varyEncoding         = []string{"Accept-Encoding"}
+	varyAccept           = []string{"Accept"}
+	varyAcceptEncoding   = []string{"Accept, Accept-Encoding"}
+	varyLanguage         = []string{"Accept-Language"}
+	varyLanguageEncoding = []string{"Accept-Language, Accept-Encoding"}
+)
+
 // headers sets what every answer has; large says whether its body is, or
 // may be, large enough to be compressed.
 func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
@@ -202,7 +211,7 @@ func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	case a.ByLanguage:
 		h["Vary"] = varyLanguage
 	case large:
-		h["Vary"] = VaryEncoding
+		h["Vary"] = varyEncoding
 	}
 	if etag != nil {
 		h["Etag"] = etag
@@ -215,7 +224,7 @@ func sendEmpty(c echo.Context, a *Answer) error {
 	if a.Empty == http.StatusOK && !a.Form.Picture() {
 		status = http.StatusOK
 		h := c.Response().Header()
-		h["Content-Type"] = ContentTypes[a.Form]
+		h["Content-Type"] = contentTypes[a.Form]
 		h["Content-Length"] = lengthHeader(0)
 	}
 	c.Response().WriteHeader(status)

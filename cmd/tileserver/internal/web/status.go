@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 )
@@ -21,7 +23,7 @@ var (
 	ErrFormat       = errors.New("format is not offered")
 	errBodyTooLarge = errors.New("request body is too large")
 	ErrBusy         = errors.New("too many requests at once")
-	ErrBodyCoding   = errors.New("coding of the request body is not offered")
+	errBodyCoding   = errors.New("coding of the request body is not offered")
 	ErrBodyCorrupt  = errors.New("request body is damaged")
 	ErrBodyType     = errors.New("type of the request body is not offered")
 )
@@ -41,19 +43,22 @@ type Kind struct {
 	Title  string
 	Detail string // used when the error brings none of its own
 	Retry  bool   // the same request may succeed a little later
+	// Order is for errors that match several kinds: those of the least are tried first. It is
+	// 0 for nearly all.
+	Order int
 	// Expected failures are part of normal operation and not logged as errors.
 	Expected bool
 }
 
-// Kinds are what requests to any endpoint are refused for.
-var Kinds = []Kind{
+// kinds are what requests to any endpoint are refused for.
+var kinds = []Kind{
 	{Err: ErrRateLimited, Status: http.StatusTooManyRequests, Type: "rate-limited", Title: "The limit of requests is used up",
 		Detail: "Ask again when Retry-After says, in seconds."},
 	{Err: ErrKeyMissing, Status: http.StatusUnauthorized, Type: "key-missing", Title: "A key is needed",
 		Detail: "Send a key in the header X-API-Key, as a bearer token, or as the parameter key; the operator hands them out."},
 	{Err: ErrKeyUnknown, Status: http.StatusUnauthorized, Type: "key-unknown", Title: "The key is not valid",
 		Detail: "Check the key for missing characters, or ask the operator for a new one."},
-	{Err: ErrScopeMissing, Status: http.StatusForbidden, Type: "scope-missing", Title: "The key does not allow this",
+	{Err: errScopeMissing, Status: http.StatusForbidden, Type: "scope-missing", Title: "The key does not allow this",
 		Detail: "Send a key that has the scope for this collection; the operator makes one with tileserver keys new."},
 	{Err: ErrParameter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Correct the parameter and send the request again."},
@@ -71,7 +76,7 @@ var Kinds = []Kind{
 		Detail: "Use one of the methods the Allow header lists."},
 	{Err: errBodyTooLarge, Status: http.StatusRequestEntityTooLarge, Type: "body-too-large", Title: "The request body is too large",
 		Detail: "Send the request without a body."},
-	{Err: ErrBodyCoding, Status: http.StatusUnsupportedMediaType, Type: "unsupported-coding", Title: "The coding of the request body is not offered",
+	{Err: errBodyCoding, Status: http.StatusUnsupportedMediaType, Type: "unsupported-coding", Title: "The coding of the request body is not offered",
 		Detail: "Send the body as it is, or with Content-Encoding: gzip."},
 	{Err: ErrBodyCorrupt, Status: http.StatusBadRequest, Type: "bad-body", Title: "The request body is damaged",
 		Detail: "Send all of the body, framed and packed as the headers of the request say."},
@@ -79,20 +84,17 @@ var Kinds = []Kind{
 		Detail: "Send the lines as application/x-ndjson or text/plain, not as a form (curl: --data-binary @FILE)."},
 	{Err: ErrLine, Status: http.StatusBadRequest, Type: "bad-line", Title: "The line is not valid",
 		Detail: `Write one JSON object per line, with the parameters of the endpoint as its members: {"lat":47.37,"lon":8.54}.`},
-	{Err: ErrBatchTooLong, Status: http.StatusRequestEntityTooLarge, Type: "batch-too-long", Title: "The batch is too long",
+	{Err: errBatchTooLong, Status: http.StatusRequestEntityTooLarge, Type: "batch-too-long", Title: "The batch is too long",
 		Detail: "Send the rest in further requests."},
-	{Err: ErrBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",
+	{Err: errBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",
 		Detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
 	{Err: ErrBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server is at its limit of concurrent requests",
 		Detail: "Wait for the time that Retry-After gives and send the request again.", Retry: true, Expected: true},
-}
 
-// Interrupted come after those of the rooms: what interrupted a read matters
-// less than what the read said.
-var Interrupted = []Kind{
-	{Err: context.DeadlineExceeded, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
+	// What interrupted a read matters less than what the read said.
+	{Err: context.DeadlineExceeded, Order: 1, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
 		Detail: "Ask for less, or try again in a moment.", Retry: true},
-	{Err: context.Canceled, Status: StatusClientClosed, Type: "client-closed", Title: "The client closed the request",
+	{Err: context.Canceled, Order: 1, Status: StatusClientClosed, Type: "client-closed", Title: "The client closed the request",
 		Detail: "Keep the connection open until the answer arrives."},
 }
 
@@ -135,19 +137,21 @@ func (s *Kit) Replaced(err error) error {
 	return s.meaning(err)
 }
 
-// unionOf joins the kinds of the rooms. An error that two rooms describe, and a type
-// with two statuses, are faults of the program.
-func unionOf(kinds []Kind) []Kind {
-	for i := range kinds {
-		k := &kinds[i]
-		for j := range kinds[:i] {
-			other := &kinds[j]
+// tableOf joins the kinds of the rooms with those of any request. An error that two rooms
+// describe, and a type with two statuses, are faults of the program.
+func tableOf(rooms []Kind) []Kind {
+	table := slices.Concat(kinds, rooms)
+	slices.SortStableFunc(table, func(a, b Kind) int { return cmp.Compare(a.Order, b.Order) })
+	for i := range table {
+		k := &table[i]
+		for j := range table[:i] {
+			other := &table[j]
 			if errors.Is(k.Err, other.Err) || k.Type == other.Type && k.Status != other.Status {
 				panic("web: the kinds of " + k.Err.Error() + " and " + other.Err.Error() + " contradict each other")
 			}
 		}
 	}
-	return kinds
+	return table
 }
 
 // Classify finds what an error looks like from outside.

@@ -13,8 +13,8 @@ import (
 const (
 	// streamBuffer is how much is written at once, in bytes.
 	streamBuffer = 32 << 10
-	// StreamStall is how long a client of a stream may neither send nor take anything.
-	StreamStall = 30 * time.Second
+	// streamStall is how long a client of a stream may neither send nor take anything.
+	streamStall = 30 * time.Second
 )
 
 // Stream is an answer of lines whose number nobody knows. What it takes of memory does
@@ -54,7 +54,7 @@ func (o *Stream) Release() {
 		o.turn.end()
 	}
 	if o.zip != nil {
-		GzipWriters[Once].Put(o.zip)
+		gzipWriters[once].Put(o.zip)
 	}
 	*o = Stream{Body: o.Body[:0]}
 }
@@ -70,12 +70,12 @@ func (o *Stream) writeHeader() {
 	r := o.c.Request()
 	h := o.c.Response().Header()
 	o.kit.headers(h, &o.answer, true, o.answer.Tag.header())
-	h["Content-Type"] = ContentTypes[o.answer.Form]
+	h["Content-Type"] = contentTypes[o.answer.Form]
 	h["X-Content-Type-Options"] = NoSniff
-	if PreferStream.Of(r) == Gzipped {
-		h["Content-Encoding"] = ContentEncodings[Gzipped]
+	if preferStream.Of(r) == Gzipped {
+		h["Content-Encoding"] = contentEncodings[Gzipped]
 		if r.Method != http.MethodHead {
-			o.zip = GzipWriters[Once].Get().(*gzip.Writer)
+			o.zip = gzipWriters[once].Get().(*gzip.Writer)
 			o.zip.Reset(o.c.Response())
 		}
 	}
@@ -90,7 +90,7 @@ func (o *Stream) Write() error {
 	if !o.begun {
 		o.writeHeader()
 	}
-	_ = o.rc.SetWriteDeadline(time.Now().Add(StreamStall)) // a writer without deadlines is a test's
+	_ = o.rc.SetWriteDeadline(time.Now().Add(streamStall)) // a writer without deadlines is a test's
 	if len(o.Body) == 0 {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (o *Stream) Send() error {
 // other. One after it cuts the connection, so that the client knows that lines are
 // missing.
 func (s *Kit) Stream(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
-	a.Coding = PreferStream.Of(c.Request())
+	a.Coding = preferStream.Of(c.Request())
 	if s.isFrom(c, &a, from); a.has(c.Request(), true) {
 		return s.notModified(c, &a)
 	}

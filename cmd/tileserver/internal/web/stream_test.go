@@ -49,7 +49,7 @@ func TestStream(t *testing.T) {
 		},
 		"waiting": func(context.Context, *Stream) error { begun <- true; <-finish; return nil },
 	}
-	k := New(&Config{Kinds: append(append([]Kind{}, Kinds...), Interrupted...), MaxConcurrent: 4})
+	k := New(&Config{MaxConcurrent: 4})
 	s := httptest.NewServer(k.Handler([]Route{{Path: "/:fill", Cost: Light, Query: Anything, Handle: func(c echo.Context) error {
 		most := time.Hour
 		if c.Param("fill") == "timeout" {
@@ -114,7 +114,7 @@ func (w wrapping) Accept() (net.Conn, error) {
 func TestStreamEndsWithConnection(t *testing.T) {
 	fault := errors.New("fault")
 	release := make(chan bool)
-	k := New(&Config{Kinds: append(append([]Kind{}, Kinds...), Interrupted...)})
+	k := New(&Config{})
 	whole := strings.Repeat("a line\n", 3)
 	fill := func(how string, out *Stream) error {
 		out.Body = append(out.Body, whole...)

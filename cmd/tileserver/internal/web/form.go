@@ -1,0 +1,49 @@
+package web
+
+import "fmt"
+
+// Form is the representation of an answer. Its numbers are part of entity tags.
+type Form uint8
+
+// Forms that several rooms answer in. Rooms have others of their own; see NewForm.
+const (
+	FormJSON    Form = 0
+	FormGeoJSON Form = 1
+	FormMVT     Form = 2
+	FormScript  Form = 4
+	FormText    Form = 5
+	FormNDJSON  Form = 6
+	FormMLT     Form = 13
+	FormPNG     Form = 14 // the first of the images
+
+	mostForms = 32
+)
+
+// contentTypes are ready to be put into a header map.
+var contentTypes = [mostForms][]string{
+	FormJSON:    {"application/json"},
+	FormGeoJSON: {"application/geo+json"},
+	FormMVT:     {"application/vnd.mapbox-vector-tile"},
+	FormScript:  {"text/javascript;charset=UTF-8"},
+	FormText:    {"text/plain;charset=UTF-8"},
+	FormNDJSON:  {"application/x-ndjson"},
+	FormMLT:     {"application/vnd.maplibre-tile"},
+	FormPNG:     {"image/png"},
+}
+
+// NewForm makes a form of a room's own while the program starts. Its number is told, since
+// tags must be the same in every process; images are from FormPNG on.
+func NewForm(number Form, contentType string) Form {
+	if contentTypes[number] != nil {
+		panic(fmt.Sprintf("web: %s and %s are both form %d", contentTypes[number][0], contentType, number))
+	}
+	contentTypes[number] = []string{contentType}
+	return number
+}
+
+// Type is the media type of the form.
+func (f Form) Type() string { return contentTypes[f][0] }
+
+// Picture reports whether the form is an image. Images are compressed as they
+// are and have no content coding.
+func (f Form) Picture() bool { return f >= FormPNG }
