@@ -33,11 +33,6 @@ type codedAsset struct {
 // change: a hash of eight capitals and digits before the extension.
 var hashed = regexp.MustCompile(`-[A-Z0-9]{8}\.[a-z0-9]+(\.map)?$`)
 
-var (
-	immutable = []string{"public, max-age=31536000, immutable"}
-	noCache   = []string{"no-cache"}
-)
-
 // pageHeaders go with every file of the page. The policy forbids everything
 // but what the map does: its own scripts and styles, tiles and lookups from
 // this server, and images it draws itself.
@@ -50,6 +45,7 @@ var pageHeaders = http.Header{
 }
 
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+
 	"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; "
 

@@ -37,14 +37,6 @@ const (
 	maxLinger   = 256 << 10
 )
 
-// Errors that end a batch, and ErrLongLine, which does not.
-var (
-	errBatchTooLong = errors.New("batch is too long")
-	errBatchTimeout = errors.New("batch came too slowly")
-	// ErrLongLine is matched when a line that is longer than LineBytes has been passed over.
-	ErrLongLine = errors.New("line is too long")
-)
-
 // BatchLimits bound a batch.
 type BatchLimits struct {
 	Lines   int64

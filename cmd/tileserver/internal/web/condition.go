@@ -2,25 +2,8 @@ package web
 
 import (
 	"encoding/binary"
-	"net/http"
 	"strings"
 )
-
-// Weight is the value of q among the parameters of an Accept item, 1 when it
-// has none or one that is no number.
-func Weight(params string) float64 {
-	for len(params) > 0 {
-		var p string
-		p, params, _ = strings.Cut(params, ";")
-		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
-		if strings.EqualFold(strings.TrimSpace(name), "q") {
-			if q, ok := Decimal(strings.TrimSpace(value)); ok {
-				return q
-			}
-		}
-	}
-	return 1
-}
 
 // Hash is an FNV-1a hash over everything an answer depends on. Its value must
 // be the same in every process, since clients and caches keep the tags made
@@ -98,14 +81,4 @@ func (t *Tag) matches(lines []string, exists bool) bool {
 		}
 	}
 	return false
-}
-
-// requestTag is the entity tag of an answer made from a whole address and
-// generations of data sets, or whatever else it depends on.
-func (s *Kit) requestTag(r *http.Request, a *Answer, from []uint64) Tag {
-	h := s.TagStart.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
-	for _, id := range from {
-		h = h.Number(id)
-	}
-	return h.Number(uint64(a.Form)<<8 | uint64(a.Coding)).Tag()
 }

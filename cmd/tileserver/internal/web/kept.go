@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"quadrille/cmd/tileserver/internal/bytecache"
 )
@@ -155,5 +156,17 @@ func (k *Kept[K]) make(ctx context.Context, key K, fill Fill) (*Finished, error)
 		out := GetScratch()
 		defer out.Release()
 		return fill(read, out)
+	})
+}
+
+// watchCache tells Prometheus what a cache of a room does.
+func watchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
+	s.Collect(func(ch chan<- prometheus.Metric) {
+		st := c.Stats()
+		Counter(ch, descCacheHits, st.Hits, name)
+		Counter(ch, descCacheMisses, st.Misses, name)
+		Counter(ch, descCacheEvicted, st.Evicted, name)
+		Gauge(ch, descCacheBytes, float64(st.Bytes), name)
+		Gauge(ch, descCacheEntries, float64(st.Entries), name)
 	})
 }

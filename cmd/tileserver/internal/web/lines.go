@@ -2,26 +2,17 @@ package web
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/labstack/echo/v4"
 )
 
 // MaxBatchLine is the longest line of a batch of questions, in bytes.
 const MaxBatchLine = 8 << 10
-
-// ErrLine is matched when a line of a batch is no question.
-var ErrLine = errors.New("line is not a question")
 
 // Each answers every line with fn, but for blank lines, whose answers are blank. Its error
 // ends the batch. A line that is too long is refused as tooLong.
@@ -69,50 +60,6 @@ func appendText(dst []byte, text string) []byte {
 		quoted = []byte(`""`) // no string fails
 	}
 	return append(dst, quoted...)
-}
-
-// Questions answers an endpoint's questions in a batch. A line is a JSON object whose
-// members are the parameters of the endpoint. Parameters of the address hold for every
-// line that has none of its own.
-type Questions struct {
-	BatchLimits
-	// Query has the parameters that a line may have.
-	Query Query
-	// Points says that a line may also be a latitude and a longitude with a comma between.
-	Points bool
-	// Check reads the parameters of a line, for those of the address to be refused before
-	// any line is read.
-	Check func(p *Params)
-	// Answer appends the answer to the parameters of a line, in one line. It is called by
-	// several goroutines at once.
-	Answer func(ctx context.Context, p *Params, dst []byte) ([]byte, error)
-}
-
-// AnswerLines answers a batch of questions. What a question is refused for is the answer
-// to its line; a failure of the server's ends the batch.
-func (s *Kit) AnswerLines(c echo.Context, q *Questions) error {
-	r := c.Request()
-	common := QueryParams(r)
-	example := ParamsOf(url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}}) // which only lines have
-	maps.Copy(example.values, common.values)
-	if q.Check(&example); common.Err != nil || example.Err != nil {
-		return cmp.Or(common.Err, example.Err)
-	}
-	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common.values}
-	defer b.Release()
-	b.LineBytes, b.Text = MaxBatchLine, q.Points
-	// The context of the request ends when its client has closed its half of the
-	// connection, and may do so because everything is sent.
-	b.ctx = context.WithoutCancel(r.Context())
-	b.Answer = b.run
-	b.Wait = func() error {
-		if err := b.answer(); err != nil {
-			return err
-		}
-		return b.Flush()
-	}
-	b.Refuse = func(err error) { b.RefuseLine("", "", err) }
-	return b.Run()
 }
 
 // ReadLine gives set the parameters that the members of a JSON object are, but for those that

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -19,26 +17,12 @@ type Client struct {
 	Addr quota.Client
 }
 
-// ClientOf tells whom a request is from. A light one by a key without scopes counts as its
-// address: to remember the key would cost memory.
-func (s *Kit) ClientOf(c echo.Context) Client {
-	if k, ok := c.Get(clientKey).(keyed); ok {
-		return Client{Key: k.name}
-	}
-	return Client{Addr: quota.ClientOf(s.ClientAddr(c.Request()))}
-}
-
 type clientInContext struct{}
 
 // For is ctx with the client who pays for what Heavily and InTurn give. Without
 // it all clients are one.
 func For(ctx context.Context, who Client) context.Context {
 	return context.WithValue(ctx, clientInContext{}, who)
-}
-
-// As is ctx for the client of a request.
-func (s *Kit) As(ctx context.Context, c echo.Context) context.Context {
-	return For(ctx, s.ClientOf(c))
 }
 
 // Shares of the places of --max-concurrent, by class of cost, and of the places of a class
@@ -119,85 +103,6 @@ func (p *places) end(who Client) {
 // Taken returns how many places are taken.
 func (p *places) Taken() int64 { return p.all.Load() }
 
-// guard lets a request through that finds a place.
-func (s *Kit) guard(r *Route, p *places, h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		s.Processors.begun.Add(1)
-		if p.beginFew() {
-			defer p.endFew()
-			return h(c)
-		}
-		who := s.ClientOf(c)
-		if !p.begin(who) {
-			return r.turnAway(c, ErrBusy)
-		}
-		defer p.end(who)
-		return h(c)
-	}
-}
-
-// Under these a request's context says that its heavy place has been given back, and whose
-// it is if it was not among the few.
-const (
-	heavyGiven  = "heavy"
-	heavyClient = "heavyClient"
-)
-
-// guardHeavy keeps requests that may take long from taking all places.
-func (s *Kit) guardHeavy(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if !s.Heavy.beginFew() {
-			who := s.ClientOf(c)
-			if !s.Heavy.begin(who) {
-				return r.turnAway(c, ErrBusy)
-			}
-			c.Set(heavyClient, who)
-		}
-		defer s.endHeavy(c)
-		return h(c)
-	}
-}
-
-// endHeavy gives back the heavy place of a request, once.
-func (s *Kit) endHeavy(c echo.Context) {
-	if c.Get(heavyGiven) != nil {
-		return
-	}
-	if who, ok := c.Get(heavyClient).(Client); ok {
-		s.Heavy.end(who)
-	} else {
-		s.Heavy.endFew()
-	}
-}
-
-// beginStream takes a place of a streamed request and gives back the heavy one, if there is
-// one, since the client of a stream may take long.
-func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
-	who := s.ClientOf(c)
-	if !s.streams.begin(who) {
-		return nil, ErrBusy
-	}
-	if s.heavy[[2]string{c.Request().Method, c.Path()}] {
-		s.endHeavy(c)
-		c.Set(heavyGiven, true)
-	}
-	return func() { s.streams.end(who) }, nil
-}
-
-// Heavily calls fn, with a place of a heavy request for the client of ctx if fn is dear. It
-// refuses by ErrBusy where there is none.
-func (s *Kit) Heavily(ctx context.Context, dear bool, fn func() error) error {
-	if !dear {
-		return fn()
-	}
-	who, _ := ctx.Value(clientInContext{}).(Client)
-	if !s.Heavy.begin(who) {
-		return ErrBusy
-	}
-	defer s.Heavy.end(who)
-	return fn()
-}
-
 // Processors gives processors to clients by turns: each that waits has one before another
 // has its second, and none has more than its share. Where all are taken they rest between
 // turns: what does not take one, as most requests do, would wait for 10 ms otherwise, since
@@ -229,11 +134,6 @@ func NewProcessors(n int) *Processors {
 // AllProcessors are those of the machine that the program may use.
 func AllProcessors() *Processors {
 	return NewProcessors(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
-}
-
-// InTurn is InTurn of the processors of the server.
-func (s *Kit) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
-	return s.Processors.InTurn(ctx, fn)
 }
 
 // InTurn calls fn once less of the answers that keep a processor busy and take
@@ -285,6 +185,7 @@ func (t *Turn) begin(ctx context.Context) (err error) {
 }
 
 func (t *Turn) end() { // again does nothing
+
 	if t.free != nil {
 		t.free(time.Since(t.began))
 		t.free, t.began = nil, time.Time{}

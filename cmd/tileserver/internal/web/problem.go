@@ -7,34 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"iter"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/look"
 )
-
-// Problem is the body of every refusal, in the form of RFC 9457.
-type Problem struct {
-	// Type is stable: clients may branch on it. Title goes with the type.
-	Type  string `json:"type"`
-	Title string `json:"title"`
-	// Status repeats the HTTP status.
-	Status int `json:"status"`
-	// Detail says what to change. It never carries internals.
-	Detail string `json:"detail"`
-	// Parameter names the query or path parameter at fault.
-	Parameter string `json:"parameter,omitempty"`
-	// RequestID names the request as the server's log does, of failures that are
-	// in it.
-	RequestID string `json:"request_id,omitempty"`
-}
-
-// problemType is the media type of problems.
-const problemType = "application/problem+json"
 
 // RetryAfter is what a client told to come back is told to wait, in seconds.
 const RetryAfter = "1"
@@ -111,6 +90,7 @@ func (p *Problem) encode(html bool, root string) []byte {
 }
 
 var problemPage = template.Must(template.New("problem").Parse(`<main id="main" class="sheet problem-page">
+
 <p class="number">{{.Status}}</p>
 <h1>{{.Title}}</h1>
 <p>{{.Detail}}{{if .Parameter}} <span class="badge">{{.Parameter}}</span>{{end}}</p>
@@ -121,45 +101,13 @@ var problemPage = template.Must(template.New("problem").Parse(`<main id="main" c
 </main>
 `))
 
-// PrefersHTML reports whether the Accept header asks for a page to show, as that of
-// a browser's address bar does. Wildcards do not: programs get JSON.
-func PrefersHTML(r *http.Request) bool {
-	html := weightOf(r, "text/html")
-	return html > 0 && html > max(weightOf(r, "application/json"), weightOf(r, problemType))
-}
-
-// weightOf is the weight that the Accept header gives a media type by its name, 0
-// where it does not name it.
-func weightOf(r *http.Request, mediaType string) (weight float64) {
-	for name, w := range accepted(r) {
-		if strings.EqualFold(name, mediaType) {
-			weight = max(weight, w)
-		}
+// survives reports whether a failure keeps a header that was set before: all
+// others are of the answer that has failed.
+func survives(name string) bool {
+	switch name {
+	case "Allow", "Connection", "Www-Authenticate", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
+		requestIDHeader, allowOriginHeader, exposeHeadersHeader:
+		return true
 	}
-	return weight
+	return false
 }
-
-// accepted are the media types and ranges of them in the Accept header, with their weights.
-func accepted(r *http.Request) iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) {
-		for _, v := range r.Header["Accept"] {
-			for len(v) > 0 {
-				var item string
-				item, v, _ = strings.Cut(v, ",")
-				name, params, _ := strings.Cut(item, ";")
-				if !yield(strings.TrimSpace(name), Weight(params)) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Header values, ready to be put into a header map.
-var (
-	problemTypes   = []string{problemType}
-	htmlTypes      = []string{"text/html; charset=utf-8"}
-	NoStore        = []string{"no-store"}
-	PrivateNoStore = []string{"private, no-store"}
-	NoSniff        = []string{"nosniff"}
-)

@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -162,23 +162,6 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 	return write(c, body)
 }
 
-// lengths are the values of Content-Length of small bodies. Most answers about
-// addresses are, and are so quick to make that these would be felt.
-var lengths = func() (all [2 << 10][]string) {
-	for i := range all {
-		all[i] = []string{strconv.Itoa(i)}
-	}
-	return all
-}()
-
-// lengthHeader returns the value of Content-Length, not to be changed.
-func lengthHeader(n int) []string {
-	if n < len(lengths) {
-		return lengths[n]
-	}
-	return []string{strconv.Itoa(n)}
-}
-
 // notModified answers 304, with the headers RFC 9110 wants repeated. Whether
 // the body would have been large is not known without reading it.
 func (s *Kit) notModified(c echo.Context, a *Answer) error {
@@ -187,15 +170,6 @@ func (s *Kit) notModified(c echo.Context, a *Answer) error {
 	c.Response().WriteHeader(http.StatusNotModified)
 	return nil
 }
-
-// Values of Vary.
-var (
-	varyEncoding         = []string{"Accept-Encoding"}
-	varyAccept           = []string{"Accept"}
-	varyAcceptEncoding   = []string{"Accept, Accept-Encoding"}
-	varyLanguage         = []string{"Accept-Language"}
-	varyLanguageEncoding = []string{"Accept-Language, Accept-Encoding"}
-)
 
 // headers sets what every answer has; large says whether its body is, or
 // may be, large enough to be compressed.
@@ -258,4 +232,31 @@ func write(c echo.Context, body []byte) error {
 	}
 	_, _ = res.Write(body)
 	return nil
+}
+
+// cacheOf is the Cache-Control of an answer with the headers h. What is left of a
+// limit is for its caller alone, so answers that tell it are kept out of caches
+// that many callers share. What never changes is made for those: it stays public
+// and does not tell.
+func (s *Kit) cacheOf(h http.Header, cache []string) []string {
+	if s.Guarding == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
+		return cache
+	}
+	if &cache[0] != &s.PinnedCache[0] {
+		return []string{privately(cache[0])}
+	}
+	delete(h, "Ratelimit-Limit")
+	delete(h, "Ratelimit-Remaining")
+	delete(h, "Ratelimit-Reset")
+	return cache
+}
+
+// requestTag is the entity tag of an answer made from a whole address and
+// generations of data sets, or whatever else it depends on.
+func (s *Kit) requestTag(r *http.Request, a *Answer, from []uint64) Tag {
+	h := s.TagStart.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
+	for _, id := range from {
+		h = h.Number(id)
+	}
+	return h.Number(uint64(a.Form)<<8 | uint64(a.Coding)).Tag()
 }

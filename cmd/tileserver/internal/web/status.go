@@ -10,6 +10,12 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
+// table is that of the kinds of errors.
+type table struct {
+	Kinds   []Kind
+	meaning func(error) error // nil for none
+}
+
 // What the handlers refuse on their own account. Errors of the domain packages
 // keep their own sentinels; the table below gives both their answer.
 var (
@@ -100,6 +106,7 @@ var kinds = []Kind{
 
 // Internal is every error the table does not know.
 var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
+
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
 // Refusal is an error with words of its own for the client.
@@ -130,7 +137,7 @@ func DetailOf(err error) string {
 }
 
 // Replaced gives an error of the store its meaning.
-func (s *Kit) Replaced(err error) error {
+func (s *table) Replaced(err error) error {
 	if s.meaning == nil {
 		return err
 	}
@@ -140,22 +147,22 @@ func (s *Kit) Replaced(err error) error {
 // tableOf joins the kinds of the rooms with those of any request. An error that two rooms
 // describe, and a type with two statuses, are faults of the program.
 func tableOf(rooms []Kind) []Kind {
-	table := slices.Concat(kinds, rooms)
-	slices.SortStableFunc(table, func(a, b Kind) int { return cmp.Compare(a.Order, b.Order) })
-	for i := range table {
-		k := &table[i]
-		for j := range table[:i] {
-			other := &table[j]
+	all := slices.Concat(kinds, rooms)
+	slices.SortStableFunc(all, func(a, b Kind) int { return cmp.Compare(a.Order, b.Order) })
+	for i := range all {
+		k := &all[i]
+		for j := range all[:i] {
+			other := &all[j]
 			if errors.Is(k.Err, other.Err) || k.Type == other.Type && k.Status != other.Status {
 				panic("web: the kinds of " + k.Err.Error() + " and " + other.Err.Error() + " contradict each other")
 			}
 		}
 	}
-	return table
+	return all
 }
 
 // Classify finds what an error looks like from outside.
-func (s *Kit) Classify(err error) (*Kind, Problem) {
+func (s *table) Classify(err error) (*Kind, Problem) {
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
 		// The router's own errors are these two.
@@ -176,7 +183,7 @@ func (s *Kit) Classify(err error) (*Kind, Problem) {
 }
 
 // KindOf finds the first entry of the table that an error matches.
-func (s *Kit) KindOf(err error) *Kind {
+func (s *table) KindOf(err error) *Kind {
 	for i := range s.Kinds {
 		if errors.Is(err, s.Kinds[i].Err) {
 			return &s.Kinds[i]
@@ -184,3 +191,45 @@ func (s *Kit) KindOf(err error) *Kind {
 	}
 	return &Internal
 }
+
+// Errors for which a request is refused before it is handled.
+var (
+	ErrKeyMissing  = errors.New("no key was sent")
+	ErrKeyUnknown  = errors.New("key is not known")
+	ErrRateLimited = errors.New("limit of requests is used up")
+	// errScopeMissing is matched when a key lacks the right to what was asked.
+	errScopeMissing = errors.New("key lacks the scope")
+)
+
+// Errors that end a batch, and ErrLongLine, which does not.
+var (
+	errBatchTooLong = errors.New("batch is too long")
+	errBatchTimeout = errors.New("batch came too slowly")
+	// ErrLongLine is matched when a line that is longer than LineBytes has been passed over.
+	ErrLongLine = errors.New("line is too long")
+)
+
+// ErrLine is matched when a line of a batch is no question.
+var ErrLine = errors.New("line is not a question")
+
+// Problem is the body of every refusal, in the form of RFC 9457.
+type Problem struct {
+	// Type is stable: clients may branch on it. Title goes with the type.
+	Type  string `json:"type"`
+	Title string `json:"title"`
+	// Status repeats the HTTP status.
+	Status int `json:"status"`
+	// Detail says what to change. It never carries internals.
+	Detail string `json:"detail"`
+	// Parameter names the query or path parameter at fault.
+	Parameter string `json:"parameter,omitempty"`
+	// RequestID names the request as the server's log does, of failures that are
+	// in it.
+	RequestID string `json:"request_id,omitempty"`
+}
+
+// ErrNoPeer says that a request has no ClientAddr.
+var ErrNoPeer = errors.New("the connection has no peer address")
+
+// ErrGone is matched when nothing can be written any more.
+var ErrGone = errors.New("the client is gone")

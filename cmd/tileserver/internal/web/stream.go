@@ -36,9 +36,6 @@ type Stream struct {
 	wait context.Context // for the next turn
 }
 
-// ErrGone is matched when nothing can be written any more.
-var ErrGone = errors.New("the client is gone")
-
 // Begin prepares an answer over the memory of the one before. Release it.
 func (o *Stream) Begin(s *Kit, c echo.Context, a Answer) {
 	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), answer: a}
