@@ -31,30 +31,26 @@ type Config struct {
 type Room struct {
 	*web.Kit
 	Config
-	responses *web.ResponseCache[tileKey]
+	kept *web.Kept[tileKey]
 }
 
 // New makes the room.
 func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Config: cfg, responses: web.NewResponseCache[tileKey](cfg.CacheBytes)}
+	s := &Room{Kit: k, Config: cfg}
 	if len(cfg.Maps.Maps()) > 0 {
-		web.WatchCache(k, "basemaps", s.responses)
+		s.kept = web.NewKept[tileKey](k, "basemaps", cfg.CacheBytes)
+		s.kept.Foreign = true
 	}
 	k.Collect(s.collect)
 	return s
 }
 
-var (
-	errUnknown = errors.New("no such base map")
-	errEmpty   = errors.New("the base map has no such tile")
-)
+var errUnknown = errors.New("no such base map")
 
 // Kinds are the errors of this room.
 var Kinds = []web.Kind{
 	{Err: errUnknown, Status: http.StatusNotFound, Type: "unknown-basemap", Title: "There is no such base map",
 		Detail: "Use one of the base maps that /status lists."},
-	{Err: errEmpty, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
-		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 	{Err: archive.ErrChanged, Status: http.StatusServiceUnavailable, Type: "basemap-changing", Title: "The file of the base map is being changed",
 		Detail: "Ask again in a moment; the operator finds more in the log and in /status.", Retry: true},
 	{Err: archive.ErrDamaged, Status: http.StatusInternalServerError, Type: "basemap-damaged", Title: "The base map is damaged",
@@ -74,6 +70,13 @@ func (k tileKey) Spread() uint64 { return k.tile ^ k.archive ^ uint64(k.coding)<
 // Extra is 0: the key refers to nothing.
 func (tileKey) Extra() int { return 0 }
 
+// Forms of archives alone.
+var (
+	formJPEG = web.NewForm(16, "image/jpeg")
+	formWebP = web.NewForm(17, "image/webp")
+	formAVIF = web.NewForm(18, "image/avif")
+)
+
 // form is how a format is answered, and the extensions of its addresses, the first of which
 // TileJSON names.
 type form struct {
@@ -85,9 +88,9 @@ var forms = [...]form{
 	archive.MVT:  {web.FormMVT, []string{"mvt", "pbf"}},
 	archive.MLT:  {web.FormMLT, []string{"mlt"}},
 	archive.PNG:  {web.FormPNG, []string{"png"}},
-	archive.JPEG: {web.FormJPEG, []string{"jpg", "jpeg"}},
-	archive.WebP: {web.FormWebP, []string{"webp"}},
-	archive.AVIF: {web.FormAVIF, []string{"avif"}},
+	archive.JPEG: {formJPEG, []string{"jpg", "jpeg"}},
+	archive.WebP: {formWebP, []string{"webp"}},
+	archive.AVIF: {formAVIF, []string{"avif"}},
 }
 
 // codings are those of archives that clients know.
@@ -141,69 +144,38 @@ func (s *Room) sendTile(c echo.Context, live *archive.Live, values []string) err
 			key.coding = web.AcceptedKept(r)
 		}
 	}
-	absent := s.EmptyTile == http.StatusNotFound
-	etag := s.TagStart.Number(a.ID).Number(key.tile).Number(uint64(key.coding)).Tag()
-	same := web.Answer{Form: f.Form, Tag: &etag, Cache: s.CacheControl}
-	if web.Matches(r, &etag, false) {
-		return s.NotModified(c, same)
-	}
-	res := s.responses.Get(key)
-	s.TraceCache(r.Context(), res != nil)
-	if res == nil {
-		if res, err = s.makeTile(s.As(r.Context(), c), live, a, t, key, f.Form, etag); err != nil {
-			return err
-		}
-	}
-	c.Response().Header()["X-Content-Type-Options"] = web.NoSniff
-	switch {
-	case res.Body == nil && absent:
-		return errEmpty
-	case web.Matches(r, &etag, true):
-		return s.NotModified(c, same) // "*": by now it is known to exist
-	case res.Body == nil && s.EmptyTile == http.StatusOK && !f.Picture():
-		return s.SendEmpty(c, res, s.CacheControl, http.StatusOK)
-	case res.Body == nil:
-		return s.SendEmpty(c, res, s.CacheControl, http.StatusNoContent)
-	}
-	return s.SendKept(c, res, s.CacheControl)
+	tag := s.TagStart.Number(a.ID).Number(key.tile).Number(uint64(key.coding)).Tag()
+	answer := web.Answer{Form: f.Form, Tag: tag, Coding: key.coding, Cache: s.CacheControl, Empty: s.EmptyTile}
+	return s.kept.Send(c, key, &answer, nil, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
+		return s.makeTile(ctx, live, a, t, &answer)
+	})
 }
 
-// makeTile reads a tile and keeps it. Requests for the same tile share one reading, so it
-// goes on when the client that caused it leaves.
-func (s *Room) makeTile(ctx context.Context, live *archive.Live, a *archive.Archive, t quadkey.Tile, key tileKey, f web.Form, etag web.Tag) (*web.Finished, error) {
-	wait, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	return s.responses.Do(wait, key, func() (*web.Finished, error) {
-		read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
-		defer cancel()
-		read, end := s.TraceRead(read)
-		defer end()
-		data, packed, ok, err := a.Tile(read, t)
-		if err != nil {
-			live.ReadFailed(a, err)
-			return nil, err
-		}
-		if !ok {
-			return web.Finish(nil, f, key.coding, &etag), nil
-		}
-		if packed != archive.Plain && codings[packed] == key.coding && key.coding != web.Identity {
-			return web.FinishStored(data, f, key.coding, &etag), nil
-		}
-		// Unpacking and packing a large tile takes a processor for long.
-		if len(data) > lightTile && (packed != archive.Plain || key.coding != web.Identity) {
-			free, err := s.BeginHeavy(read)
-			if err != nil {
-				return nil, err
-			}
-			defer free()
-		}
+// makeTile reads a tile.
+func (s *Room) makeTile(ctx context.Context, live *archive.Live, a *archive.Archive, t quadkey.Tile, answer *web.Answer) (res *web.Finished, err error) {
+	data, packed, ok, err := a.Tile(ctx, t)
+	if err != nil {
+		live.ReadFailed(a, err)
+		return nil, err
+	}
+	if !ok {
+		return web.Finish(answer, nil), nil
+	}
+	if packed != archive.Plain && codings[packed] == answer.Coding && answer.Coding != web.Identity {
+		return web.FinishStored(answer, data), nil
+	}
+	// Unpacking and packing a large tile takes a processor for long.
+	dear := len(data) > lightTile && (packed != archive.Plain || answer.Coding != web.Identity)
+	err = s.Heavily(ctx, dear, func() error {
 		plain, err := archive.Unpack(data, packed, archive.MaxTile)
 		if err != nil {
 			live.ReadFailed(a, err)
-			return nil, err
+			return err
 		}
-		return web.Finish(plain, f, key.coding, &etag), nil
+		res = web.Finish(answer, plain)
+		return nil
 	})
+	return res, err
 }
 
 // lightTile is the largest stored tile in bytes that is packed anew without a heavy place.

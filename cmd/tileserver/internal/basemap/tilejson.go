@@ -1,7 +1,6 @@
 package basemap
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -58,19 +57,8 @@ func (s *Room) getTileJSON(c echo.Context, _ *endpoint.Params) error {
 	}
 	a := live.Current()
 	answer := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
-	etag := s.TagStart.Bytes(base).Bytes(name).Number(a.ID).Number(uint64(answer.Coding)).Tag()
-	answer.Tag = &etag
-	if web.Matches(r, answer.Tag, true) {
-		return s.NotModified(c, answer)
-	}
-	body, err := json.Marshal(describe(name, a, base))
-	if err != nil {
-		return err
-	}
-	b := web.GetScratch()
-	defer b.Release()
-	b.Body = append(b.Body, body...)
-	return s.Send(c, answer, b)
+	answer.Tag = s.TagStart.Bytes(base).Bytes(name).Number(a.ID).Number(uint64(answer.Coding)).Tag()
+	return s.SendJSON(c, answer, func() (any, error) { return describe(name, a, base), nil })
 }
 
 // describe makes the document of a base map.

@@ -55,15 +55,12 @@ func (s *shape) append(dst []byte, h *points.Hit, collection string) []byte {
 // reply answers with what fill writes.
 func (q *question) reply(a web.Answer, fill func(ctx context.Context, out *web.Scratch) error) error {
 	return q.room.Reply(q.context, a, q.from, func(ctx context.Context, out *web.Scratch) error {
-		if q.inRegion {
-			turn, free, err := q.room.TakeProcessor(q.room.As(ctx, q.context))
-			if err != nil {
-				return err
-			}
-			defer free()
-			ctx = points.WithPause(turn, web.TurnOf(turn).Pause)
+		if !q.inRegion {
+			return q.explain(fill(ctx, out))
 		}
-		return q.explain(fill(ctx, out))
+		return q.room.InTurn(q.room.As(ctx, q.context), func(turn context.Context) error {
+			return q.explain(fill(points.WithPause(turn, web.TurnOf(turn).Pause), out))
+		})
 	})
 }
 

@@ -107,7 +107,7 @@ func (e *eventStream) run() error {
 	e.rc = http.NewResponseController(e.c.Response().Writer)
 	_ = e.rc.SetReadDeadline(time.Time{}) // a writer without deadlines is a test's
 	h := e.c.Response().Header()
-	e.s.CommonHeaders(h, web.Answer{Cache: web.PrivateNoStore}, false)
+	h["Cache-Control"] = web.PrivateNoStore
 	h["Content-Type"] = []string{"text/event-stream"}
 	h["X-Content-Type-Options"] = web.NoSniff
 	h["X-Accel-Buffering"] = []string{"no"} // nginx would collect events

@@ -59,7 +59,7 @@ func (s *Room) getHooks(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.sendHook(c, http.StatusOK, HookList{Hooks: list})
+	return s.sendDocument(c, http.StatusOK, HookList{Hooks: list})
 }
 
 // getHook answers GET /points/{collection}/hooks/{hook}.
@@ -72,7 +72,7 @@ func (s *Room) getHook(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.sendHook(c, http.StatusOK, state)
+	return s.sendDocument(c, http.StatusOK, state)
 }
 
 // putHook answers PUT /points/{collection}/hooks/{hook}.
@@ -99,7 +99,7 @@ func (s *Room) putHook(c echo.Context, _ *endpoint.Params) error {
 	if isNew {
 		status = http.StatusCreated
 	}
-	return s.sendHook(c, status, state)
+	return s.sendDocument(c, status, state)
 }
 
 // deleteHook answers DELETE /points/{collection}/hooks/{hook}.
@@ -130,13 +130,8 @@ func readHook(body []byte) (d webhook.Definition, err error) {
 	return d, nil
 }
 
-// sendHook answers with what nobody may keep.
-func (s *Room) sendHook(c echo.Context, status int, doc any) error {
-	out := web.GetScratch()
-	defer out.Release()
-	var err error
-	if out.Body, err = appendJSON(out.Body, doc); err != nil {
-		return err
-	}
-	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore}, out)
+// sendDocument answers with what nobody may keep.
+func (s *Room) sendDocument(c echo.Context, status int, doc any) error {
+	a := web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}
+	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
 }

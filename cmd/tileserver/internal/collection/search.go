@@ -48,20 +48,16 @@ func (s *Room) getNearby(c echo.Context, p *endpoint.Params) error {
 	}
 	query.At = q.at
 	plain := len(q.asked) == 1 && q.asked[0].filter == nil && query.Cursor == "" && q.at.IsZero()
-	if !plain || query.MinRadiusM > 0 || query.Limit > maxLightLimit {
-		free, err := s.BeginHeavy(s.As(c.Request().Context(), c))
-		if err != nil {
+	dear := !plain || query.MinRadiusM > 0 || query.Limit > maxLightLimit
+	return s.Heavily(s.As(c.Request().Context(), c), dear, func() error {
+		return q.send(func(ctx context.Context, into *page) (err error) {
+			if len(q.asked) > 1 {
+				return q.nearest(ctx, &query, into)
+			}
+			query.Filter = q.asked[0].filter
+			into.hits, into.next, err = q.asked[0].from.Nearby(ctx, query, into.hits)
 			return err
-		}
-		defer free()
-	}
-	return q.send(func(ctx context.Context, into *page) (err error) {
-		if len(q.asked) > 1 {
-			return q.nearest(ctx, &query, into)
-		}
-		query.Filter = q.asked[0].filter
-		into.hits, into.next, err = q.asked[0].from.Nearby(ctx, query, into.hits)
-		return err
+		})
 	})
 }
 
@@ -210,7 +206,7 @@ func (s *Room) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, e
 	query.Area, query.Name, query.Filter, query.At = &where, where.name, a.filter, q.at
 	q.dependOn(&where)
 	if q.shape.form == web.FormNDJSON {
-		return s.Stream(c, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+		return s.Stream(c, web.Answer{Form: web.FormNDJSON}, nil, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 			ctx = points.WithPause(ctx, web.TurnOf(ctx).Pause)
 			return q.explain(a.from.Each(ctx, query, func(h *points.Hit) error {
 				out.Body = q.shape.append(out.Body, h, a.name)
@@ -354,13 +350,8 @@ func (q *question) sendVersion(id string) error {
 	if err != nil {
 		return q.explain(err)
 	}
-	a, tag := web.Answer{Form: web.FormGeoJSON, Cache: web.NoStore}, versionTag(h.Version)
-	c.Response().Header()["Etag"] = []string{tag}
-	if web.MatchesText(c.Request(), tag, true) {
-		return s.NotModified(c, a)
-	}
 	out := web.GetScratch()
 	defer out.Release()
 	out.Body = q.shape.append(out.Body, &h, "")
-	return s.Send(c, a, out)
+	return s.Send(c, web.Answer{Form: web.FormGeoJSON, Tag: web.TagOf(versionTag(h.Version)), Cache: web.NoStore}, out)
 }

@@ -357,14 +357,7 @@ func undescribed(err error) error {
 // sendDescribed answers that a collection is described as asked. others are the values that
 // have not the type that is declared for their property.
 func (s *Room) sendDescribed(c echo.Context, status int, name string, others map[string]int64) error {
-	out := web.GetScratch()
-	defer out.Release()
-	var err error
-	out.Body, err = appendJSON(out.Body, CollectionName{Name: name, Others: others})
-	if err != nil {
-		return err
-	}
-	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore}, out)
+	return s.sendDocument(c, status, CollectionName{Name: name, Others: others})
 }
 
 // isAs reports whether a collection was made from the description.
@@ -391,7 +384,7 @@ func (s *Room) deleteCollection(c echo.Context, _ *endpoint.Params) error {
 
 // sendNothing answers what has been removed.
 func (s *Room) sendNothing(c echo.Context) error {
-	s.CommonHeaders(c.Response().Header(), web.Answer{Cache: web.PrivateNoStore}, false)
+	c.Response().Header()["Cache-Control"] = web.PrivateNoStore
 	c.Response().WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -477,7 +470,7 @@ func (s *Room) sendWritten(c echo.Context, id string, o *points.Outcome) error {
 	out.Body = strconv.AppendInt(append(out.Body, `,"version":`...), o.Version, 10)
 	out.Body = append(out.Body, '}')
 	c.Response().Header()["Etag"] = []string{versionTag(o.Version)}
-	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.PrivateNoStore}, out)
+	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}, out)
 }
 
 // versionTag is the entity tag of a version of a point.

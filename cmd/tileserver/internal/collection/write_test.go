@@ -78,7 +78,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	}
 	cfg := web.Config{
 		Guard: &web.Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: true},
-		Kinds: slices.Concat(datasets.Unreadable, web.Kinds, Kinds, regions.Kinds, web.Interrupted, datasets.Damaged),
+		Kinds: slices.Concat(datasets.Kinds, Kinds, regions.Kinds),
 	}
 	room := Config{
 		Collections: &datasets.Collections{Live: live},

@@ -38,46 +38,44 @@ var (
 const corrupt = "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it; " +
 	"for a live collection, tileserver live verify and tileserver live repair."
 
-// Damaged come last: a room may know better what its damage means.
-var Damaged = []web.Kind{
-	{Err: cellstore.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
-		Detail: "Try again in a moment.", Retry: true},
-	{Err: tiles.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged",
-		Detail: corrupt},
-	{Err: cellstore.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged", Detail: corrupt},
-}
-
-// Unreadable come before all others: a store that does not answer never
-// means that something is not there.
-var Unreadable = []web.Kind{
-	{Err: cellstore.ErrShortage, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server has too many files open, or too little memory",
+// Kinds are what reading data fails with. A store that does not answer never means that
+// something is not there, so that comes before all others. A room may know better what its
+// damage means, so that comes last.
+var Kinds = []web.Kind{
+	{Order: -1, Err: cellstore.ErrShortage, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server has too many files open, or too little memory",
 		Detail: "Wait for the time that Retry-After gives, then send the request again.", Retry: true},
-	{Err: points.ErrDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
+	{Order: -1, Err: points.ErrDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
 		Detail: "The collection cannot be read. Tell the operator: tileserver live verify finds the damage, and tileserver live repair rescues what can be read.", Retry: true, Expected: true},
-	{Err: points.ErrNewer, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+	{Order: -1, Err: points.ErrNewer, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "A newer version of the program wrote the collection. Tell the operator: update the program.", Retry: true, Expected: true},
-	{Err: points.ErrOlder, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+	{Order: -1, Err: points.ErrOlder, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "An older version of the program wrote the collection. Tell the operator, who finds the reason in the server's log.", Retry: true, Expected: true},
-	{Err: points.ErrUnreadable, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server fails",
+	{Order: -1, Err: points.ErrUnreadable, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server fails",
 		Detail: "The collection cannot be read for the moment. Try again later; if it lasts, the operator will find the reason in the server's log.", Retry: true, Expected: true},
-	{Err: cellstore.ErrNoSpace, Status: http.StatusInsufficientStorage, Type: "insufficient-storage", Title: "The server has no room to write",
+	{Order: -1, Err: cellstore.ErrNoSpace, Status: http.StatusInsufficientStorage, Type: "insufficient-storage", Title: "The server has no room to write",
 		Detail: "Nothing was written. Try again later: writes are taken by themselves once there is room on the disk.", Retry: true, Expected: true},
-	{Err: points.ErrRefused, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server refuses writes",
+	{Order: -1, Err: points.ErrRefused, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server refuses writes",
 		Detail: "Nothing was written. Try again later; if it lasts, the operator will find the reason in the server's log.", Retry: true, Expected: true},
-	{Err: ErrFailed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+	{Order: -1, Err: ErrFailed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment; if it lasts, the operator will find the reason in the server's log.", Retry: true},
-	{Err: cellstore.ErrUnavailable, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+	{Order: -1, Err: cellstore.ErrUnavailable, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment; the store that the server reads from does not answer.", Retry: true},
-	{Err: cellstore.ErrUnknownOutcome, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+	{Order: -1, Err: cellstore.ErrUnknownOutcome, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment; the store that the server reads from does not answer.", Retry: true},
-	{Err: ErrMissing, Status: http.StatusNotFound, Type: "dataset-missing", Title: "The data set is not published on this server",
+	{Order: -1, Err: ErrMissing, Status: http.StatusNotFound, Type: "dataset-missing", Title: "The data set is not published on this server",
 		Detail: "Ask the operator to build it with the ingest command; /status lists what is published."},
-	{Err: dataset.ErrPruned, Status: http.StatusGone, Type: "generation-gone", Title: "The generation has been removed",
+	{Order: -1, Err: dataset.ErrPruned, Status: http.StatusGone, Type: "generation-gone", Title: "The generation has been removed",
 		Detail: "The data has been published anew. Read the TileJSON again and use the addresses it gives, or leave out the /g/ part for the newest data."},
-	{Err: dataset.ErrNoGeneration, Status: http.StatusNotFound, Type: "generation-unknown", Title: "There is no such generation",
+	{Order: -1, Err: dataset.ErrNoGeneration, Status: http.StatusNotFound, Type: "generation-unknown", Title: "There is no such generation",
 		Detail: "Use an address that a TileJSON with pinned=true gives, or leave out the /g/ part for the newest data."},
-	{Err: dataset.ErrOlderBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "Other older generations are in use",
+	{Order: -1, Err: dataset.ErrOlderBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "Other older generations are in use",
 		Detail: "Wait for the time that Retry-After gives, or leave out the /g/ part for the newest data.", Retry: true, Expected: true},
+
+	{Order: 1, Err: cellstore.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment.", Retry: true},
+	{Order: 1, Err: tiles.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged",
+		Detail: corrupt},
+	{Order: 1, Err: cellstore.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged", Detail: corrupt},
 }
 
 // Identities of generations that are not there. Those of real ones are odd.

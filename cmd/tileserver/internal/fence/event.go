@@ -99,14 +99,18 @@ func (r *Reader) Changed() <-chan struct{} { return r.moves.Changed() }
 // none once they come as they are made. What comes with an error counts; the errors are
 // those of points.Follower, and why boundaries cannot be read.
 func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
-	if !r.set.All() || r.moves.Behind() {
-		in, free, err := r.processors.Take(ctx)
-		if err != nil {
-			return dst, err
-		}
-		defer free()
-		ctx = points.WithPause(in, web.TurnOf(in).Pause)
+	if r.set.All() && !r.moves.Behind() {
+		return r.next(ctx, dst)
 	}
+	err := r.processors.InTurn(ctx, func(in context.Context) (err error) {
+		dst, err = r.next(points.WithPause(in, web.TurnOf(in).Pause), dst)
+		return err
+	})
+	return dst, err
+}
+
+// next is Append with a processor, or without one.
+func (r *Reader) next(ctx context.Context, dst []Event) ([]Event, error) {
 	moves, err := r.moves.Next(ctx)
 	for i := 0; i < len(moves) && err == nil; i++ {
 		if dst, err = r.appendEvents(ctx, dst, &moves[i]); err == nil {

@@ -60,8 +60,8 @@ const (
 )
 
 var services = []service{
-	{name: "country", form: web.FormGeoIPCountry, fields: mustFields(countryFields)},
-	{name: "city", form: web.FormGeoIPCity, fields: mustFields(cityFields)},
+	{name: "country", form: formCountry, fields: mustFields(countryFields)},
+	{name: "city", form: formCity, fields: mustFields(cityFields)},
 	{name: "insights"},
 }
 
@@ -142,7 +142,7 @@ func (s *Room) geoIP(c echo.Context, v *service) error {
 	b = append(b[:len(b)-1], `,"ip_address":"`...)
 	b = l.Res.Addr.AppendTo(b)
 	l.Out.Body = append(b, `"}}`...)
-	c.Response().Header()[web.DatabaseHeader] = s.databases.Of(&p).Header
+	c.Response().Header()[ipdatabase.Header] = s.databases.Of(&p).Header
 	return s.Send(c, web.Answer{Form: v.form, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
 }
 
@@ -172,7 +172,7 @@ func (s *Room) address(c echo.Context) (addr netip.Addr, own bool, err error) {
 
 // fail answers with an error object, or with a status alone.
 func (s *Room) fail(c echo.Context, err error) error {
-	a := web.Answer{Form: web.FormGeoIPError, Cache: web.NoStore}
+	a := web.Answer{Form: formError, Cache: web.NoStore}
 	h := c.Response().Header()
 	var e *refusal
 	switch {
@@ -201,17 +201,18 @@ func (s *Room) fail(c echo.Context, err error) error {
 		h["Www-Authenticate"] = []string{`Basic realm="GeoIP2", charset="UTF-8"`}
 	}
 	if e.code == "" {
-		s.CommonHeaders(h, a, false)
+		h["Cache-Control"] = a.Cache
 		h["Content-Length"] = []string{"0"}
 		c.Response().WriteHeader(e.status)
 		return nil
 	}
+	a.Status = e.status
 	out := web.GetScratch()
 	defer out.Release()
 	b := jsontext.AppendString(append(out.Body, `{"code":`...), e.code)
 	b = jsontext.AppendString(append(b, `,"error":`...), e.message)
 	out.Body = append(b, '}')
-	return s.SendStatus(c, e.status, a, out)
+	return s.Send(c, a, out)
 }
 
 // accepts judges the headers of negotiation.
@@ -287,3 +288,10 @@ func refusalOf(err error) error {
 	}
 	return err
 }
+
+// Forms of GeoIP2's web service.
+var (
+	formCountry = web.NewForm(7, "application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1")
+	formCity    = web.NewForm(8, "application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1")
+	formError   = web.NewForm(9, "application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0")
+)

@@ -107,42 +107,31 @@ func (s *Room) geonames(e question) endpoint.Handler {
 	return func(c echo.Context, _ *endpoint.Params) error {
 		r := c.Request()
 		g := &request{params: readParams(r), now: s.Now().UTC()}
-		a := web.Answer{Form: web.FormGeoNames, Cache: s.CacheControl, Coding: web.Accepted(r)}
+		a := web.Answer{Form: formGeoNames, Coding: web.Accepted(r)}
 		callback, err := g.formOf(&a, e.text, isJSON(c))
 		if err != nil {
 			return s.fail(c, g, a, "", err)
 		}
 		g.view = localtime.Pin(s.sets)
 		defer g.view.Release()
-		from := g.view.IDs()
+		from := append(g.view.IDs(), uint64(g.now.Year())) // time zones are given with the offsets of the year
 		if e.moment {
-			a.Cache = web.NoStore
-		} else {
-			// Time zones are given with the offsets of the year.
-			etag := s.RequestTag(r, a, append(from, uint64(g.now.Year()))...)
-			a.Tag = &etag
-			if web.Matches(r, a.Tag, false) {
-				return s.NotModified(c, a)
-			}
+			s.TraceFrom(r.Context(), from...)
+			from = nil
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
-		defer cancel()
-		out := web.GetScratch()
-		defer out.Release()
-		g.b = append(out.Body, callback...)
-		s.TraceFrom(ctx, from...)
-		ctx, end := s.TraceRead(ctx)
-		err = e.write(g, ctx)
-		end()
-		out.Body = g.b
+		err = s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
+			g.b = append(out.Body, callback...)
+			err := e.write(g, ctx)
+			out.Body = g.b
+			if callback != "" {
+				out.Body = append(out.Body, ");"...)
+			}
+			return err
+		})
 		if err != nil {
-			out.Body = out.Body[:0]
 			return s.fail(c, g, a, callback, err)
 		}
-		if callback != "" {
-			out.Body = append(out.Body, ");"...)
-		}
-		return s.Send(c, a, out)
+		return nil
 	}
 }
 
@@ -202,11 +191,11 @@ func (s *Room) fail(c echo.Context, g *request, a web.Answer, callback string, e
 		}
 	}
 	out.Body = b
-	a.Tag, a.Cache = nil, web.NoStore
+	a.Cache = web.NoStore
 	if errors.Is(err, web.ErrBusy) || unreadable(err) {
 		h := c.Response().Header()
 		h["Retry-After"] = []string{web.RetryAfter}
-		return s.SendStatus(c, http.StatusServiceUnavailable, a, out)
+		a.Status = http.StatusServiceUnavailable
 	}
 	return s.Send(c, a, out)
 }
@@ -445,7 +434,7 @@ func (s *Room) refusing(text bool) func(c echo.Context, err error) {
 func (s *Room) refuse(c echo.Context, text bool, err error) {
 	r := c.Request()
 	g := &request{params: readParams(r)}
-	a := web.Answer{Form: web.FormGeoNames, Cache: web.NoStore, Coding: web.Accepted(r)}
+	a := web.Answer{Form: formGeoNames, Cache: web.NoStore, Coding: web.Accepted(r)}
 	switch {
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		err = &refusal{value: 10, message: "user does not exist: send the key of this server as username."}
@@ -466,3 +455,6 @@ func (s *Room) refuse(c echo.Context, text bool, err error) {
 	}
 	_ = s.fail(c, g, a, callback, err)
 }
+
+// formGeoNames is JSON, as GeoNames labels it.
+var formGeoNames = web.NewForm(3, "application/json;charset=UTF-8")

@@ -425,7 +425,7 @@ func FuzzAirportRequest(f *testing.F) {
 		w := &recording{header: http.Header{}, status: 200}
 		air.handler.ServeHTTP(w, r)
 		ct := w.header.Get("Content-Type")
-		if w.status >= 500 || w.status >= 400 && (ct != web.ProblemType || !json.Valid(w.body.Bytes())) ||
+		if w.status >= 500 || w.status >= 400 && (ct != "application/problem+json" || !json.Valid(w.body.Bytes())) ||
 			w.status == 200 && strings.HasSuffix(ct, "json") && !json.Valid(w.body.Bytes()) {
 			t.Fatalf("%d %s %s", w.status, ct, w.body.Bytes())
 		}

@@ -27,7 +27,6 @@ import (
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
-	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/testrace"
 	"quadrille/places"
 )
@@ -274,7 +273,7 @@ func testClasses(t *testing.T, w *dearWorld) {
 				made = 0 // it is made before the first request
 			}
 			dear := w.work.micros(made)
-			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == web.ProblemType {
+			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == "application/problem+json" {
 				t.Errorf("%s: %d %.200s", q, free.StatusCode, text)
 			}
 			unfill := fillHeavy(w.server)

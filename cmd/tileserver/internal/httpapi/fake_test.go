@@ -175,8 +175,8 @@ func wantProblem(t testing.TB, res *http.Response, status int, typ string) web.P
 	if res.StatusCode != status {
 		t.Fatalf("status %d, want %d: %s", res.StatusCode, status, text)
 	}
-	if ct := res.Header.Get("Content-Type"); ct != web.ProblemType {
-		t.Fatalf("content type %q, want %q: %s", ct, web.ProblemType, text)
+	if ct := res.Header.Get("Content-Type"); ct != "application/problem+json" {
+		t.Fatalf("content type %q, want %q: %s", ct, "application/problem+json", text)
 	}
 	var p web.Problem
 	if err := json.Unmarshal([]byte(text), &p); err != nil {

@@ -18,11 +18,31 @@ func forClient(n int) context.Context {
 	return web.For(context.Background(), web.Client{Key: strconv.Itoa(n)})
 }
 
+// hold is within what in calls its function for, until free.
+func hold(in func(fn func() error) error) (free func(), err error) {
+	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var refused error
+	go func() {
+		defer close(ended)
+		refused = in(func() error {
+			close(begun)
+			<-end
+			return nil
+		})
+	}()
+	select {
+	case <-begun:
+		return func() { close(end); <-ended }, nil
+	case <-ended:
+		return nil, refused
+	}
+}
+
 // fillHeavy has clients take all heavy places.
 func fillHeavy(s *server) (free func()) {
 	var all []func()
 	for client := 0; ; client++ {
-		free, err := s.BeginHeavy(forClient(client))
+		free, err := hold(func(fn func() error) error { return s.Heavily(forClient(client), true, fn) })
 		if err != nil {
 			break
 		}
@@ -40,7 +60,9 @@ func fillProcessors(t *testing.T, s *server) (free func()) {
 	t.Helper()
 	var all []func()
 	for client := range min(runtime.GOMAXPROCS(0), runtime.NumCPU()) {
-		_, free, err := s.TakeProcessor(forClient(client))
+		free, err := hold(func(fn func() error) error {
+			return s.InTurn(forClient(client), func(context.Context) error { return fn() })
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

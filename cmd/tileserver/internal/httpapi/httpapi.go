@@ -143,8 +143,8 @@ func newServer(cfg *Config) *server {
 		ofMaps = cache / 4
 	}
 	http := cfg.Config
-	http.Kinds = slices.Concat(datasets.Unreadable, web.Kinds, tile.Kinds, basemap.Kinds, region.Kinds, place.Kinds, airport.Kinds, localtime.Kinds, collection.Kinds,
-		station.Kinds, ip.Kinds, ops.Kinds, web.Interrupted, datasets.Damaged)
+	http.Kinds = slices.Concat(datasets.Kinds, tile.Kinds, basemap.Kinds, region.Kinds, place.Kinds, airport.Kinds, localtime.Kinds, collection.Kinds,
+		station.Kinds, ip.Kinds, ops.Kinds)
 	http.Meaning, http.Generations = datasets.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
 	batch := web.BatchLimits{

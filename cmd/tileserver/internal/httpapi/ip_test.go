@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
@@ -209,11 +210,11 @@ func TestDatabaseHeader(t *testing.T) {
 	f := newAddresses(t, nil)
 	const want = `ip/1; built=2026-03-01T12:00:00Z; data=2026-01-02T03:04:05Z; source="Made-up ?City?, Z??rich"; license="CC0-1.0"`
 	for _, path := range []string{"/ip/" + cityIP, "/ip/" + cityIP, "/ip/" + cityIP, "/ip/" + cityIP + "?fields=ip", "/geoip/v2.1/city/" + cityIP, "/ip/headers"} {
-		if got := f.get(path).Header.Get(web.DatabaseHeader); got != want {
+		if got := f.get(path).Header.Get(ipdatabase.Header); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	if got := f.get("/ip/x").Header.Get(web.DatabaseHeader); got != "" {
+	if got := f.get("/ip/x").Header.Get(ipdatabase.Header); got != "" {
 		t.Errorf("a refusal is from %q", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/ipgeo"
 )
 
@@ -161,7 +161,7 @@ func TestBatchHeaders(t *testing.T) {
 	f := newAddresses(t, nil)
 	res := f.post("/ip/batch", strings.NewReader(cityIP))
 	if h := res.Header; res.StatusCode != 200 || h.Get("Content-Type") != "application/x-ndjson" || h.Get("Cache-Control") != "private, no-store" ||
-		h.Get("Access-Control-Allow-Origin") != "*" || h.Get(web.DatabaseHeader) == "" || h.Get("X-Content-Type-Options") != "nosniff" {
+		h.Get("Access-Control-Allow-Origin") != "*" || h.Get(ipdatabase.Header) == "" || h.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%d %v", res.StatusCode, h)
 	}
 	if res := f.post("/ip/batch", http.NoBody); res.StatusCode != 200 || body(t, res) != "" {

@@ -14,7 +14,6 @@ import (
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
-	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 )
 
@@ -107,7 +106,7 @@ func TestProblemsAreNoPages(t *testing.T) {
 		for _, accept := range []string{"*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0", "text/*"} {
 			res := f.get(path, "Accept", accept)
 			b := body(t, res)
-			if res.StatusCode < 400 || res.Header.Get("Content-Type") != web.ProblemType || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+			if res.StatusCode < 400 || res.Header.Get("Content-Type") != "application/problem+json" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: %d %v", path, res.StatusCode, res.Header)
 			}
 			if strings.ContainsAny(b, "<>&\u2028\u2029\n") || !json.Valid([]byte(b)) {

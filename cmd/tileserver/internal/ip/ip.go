@@ -127,7 +127,7 @@ func (s *Room) sendAddress(c echo.Context, p *endpoint.Params, addr netip.Addr, 
 	if err != nil {
 		return err
 	}
-	c.Response().Header()[web.DatabaseHeader] = q.now.Header
+	c.Response().Header()[ipdatabase.Header] = q.now.Header
 	// No entity tag: with one, the header would outweigh the body.
 	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 )
@@ -29,7 +30,7 @@ func (s *Room) postBatch(c echo.Context, p *endpoint.Params) error {
 	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q, common: p, lines: p.Of().LineQuery(), members: url.Values{}}
 	defer b.Release()
 	b.LineBytes, b.Text = web.MaxBatchLine, true
-	c.Response().Header()[web.DatabaseHeader] = q.now.Header
+	c.Response().Header()[ipdatabase.Header] = q.now.Header
 	// The context of the request ends when its client has closed its half of the
 	// connection, and may do so because everything is sent. One that is gone
 	// shows in what is written to it.

@@ -94,7 +94,7 @@ func (s *Room) locateHeaders(c echo.Context, r *http.Request, h http.Header) {
 		}
 		return
 	}
-	h[web.DatabaseHeader] = s.databases.Of(&p).Header
+	h[ipdatabase.Header] = s.databases.Of(&p).Header
 	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
 	defer ipdatabase.Lookups.Put(l)
 	switch err := reader.Lookup(r.Context(), addr, &l.Res); {

@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 )
@@ -93,9 +94,9 @@ func (s *Room) getRanges(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header()[web.DatabaseHeader] = s.databases.Of(&pin).Header
+	c.Response().Header()[ipdatabase.Header] = s.databases.Of(&pin).Header
 	answer := web.Answer{Form: q.form(), ByAccept: q.accept}
-	return s.StreamFrom(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+	return s.Stream(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		w := newRangesWriter(out, &q)
 		for res, err := range reader.All(ctx) {
 			if err == nil {

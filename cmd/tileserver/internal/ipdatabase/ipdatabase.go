@@ -118,3 +118,7 @@ func appendHeaderText(b []byte, text string, max int) []byte {
 	}
 	return b
 }
+
+// Header tells which data an answer is from, how old it is and under
+// which terms it may be used.
+const Header = "X-Geo-Database"

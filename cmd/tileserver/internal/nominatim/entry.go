@@ -238,18 +238,15 @@ func (q *request) complete(ctx context.Context, e *entry) error {
 		return nil
 	}
 	// The outline of a large country takes tens of milliseconds.
-	ctx, free, err := q.kit.TakeProcessor(ctx)
-	if err != nil {
+	return q.kit.InTurn(ctx, func(ctx context.Context) error {
+		record, err := q.Region(ctx, e.Type, e.ID)
+		if err != nil || record == nil {
+			return err
+		}
+		if q.budget -= len(record); q.budget < 0 {
+			return refuse("The outlines are too large for one answer: set limit or polygon_geojson=0.")
+		}
+		e.outline, err = outline(record, q.threshold)
 		return err
-	}
-	defer free()
-	record, err := q.Region(ctx, e.Type, e.ID)
-	if err != nil || record == nil {
-		return err
-	}
-	if q.budget -= len(record); q.budget < 0 {
-		return refuse("The outlines are too large for one answer: set limit or polygon_geojson=0.")
-	}
-	e.outline, err = outline(record, q.threshold)
-	return err
+	})
 }

@@ -84,7 +84,7 @@ func (s *Room) handle(e *question) endpoint.Handler {
 	return func(c echo.Context, _ *endpoint.Params) error {
 		r := c.Request()
 		q := &request{params: readParams(r), kit: s.Kit, question: e, format: e.format}
-		a := web.Answer{Cache: s.CacheControl, Coding: web.Accepted(r)}
+		a := web.Answer{Coding: web.Accepted(r)}
 		err := q.readFormat()
 		a.Form = q.form()
 		if err != nil {
@@ -98,37 +98,34 @@ func (s *Room) handle(e *question) endpoint.Handler {
 		}
 		q.Session = s.Begin()
 		defer q.Release()
-		from := q.IDs()
-		tag := s.RequestTag(r, a, append(from, uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))...)
-		if a.Tag = &tag; e.fresh {
-			a.Tag, a.Cache, a.ByLanguage = nil, web.NoStore, false
-		} else if web.Matches(r, a.Tag, false) {
-			return s.NotModified(c, a)
+		from := append(q.IDs(), uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
+		if e.fresh {
+			s.TraceFrom(r.Context(), from...)
+			from, a.ByLanguage = nil, false
 		}
-		ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
-		defer cancel()
-		s.TraceFrom(ctx, from...)
-		ctx, end := s.TraceRead(ctx)
-		err = q.readDetails()
-		if err == nil {
-			err = e.find(q, ctx)
-		}
-		end()
+		err = s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
+			err := q.readDetails()
+			if err == nil {
+				err = e.find(q, s.As(ctx, c))
+			}
+			if err != nil {
+				return err
+			}
+			if q.callback != "" {
+				// The comment keeps what the caller chose from being the first bytes of
+				// the answer, which other programs than browsers might run.
+				out.Body = append(append(append(out.Body, "/**/"...), q.callback...), '(')
+			}
+			out.Body = q.appendAnswer(out.Body)
+			if q.callback != "" {
+				out.Body = append(out.Body, ')')
+			}
+			return nil
+		})
 		if err != nil {
 			return s.fail(c, q, a, err)
 		}
-		out := web.GetScratch()
-		defer out.Release()
-		if q.callback != "" {
-			// The comment keeps what the caller chose from being the first bytes of
-			// the answer, which other programs than browsers might run.
-			out.Body = append(append(append(out.Body, "/**/"...), q.callback...), '(')
-		}
-		out.Body = q.appendAnswer(out.Body)
-		if q.callback != "" {
-			out.Body = append(out.Body, ')')
-		}
-		return s.Send(c, a, out)
+		return nil
 	}
 }
 
@@ -216,6 +213,6 @@ func (s *Room) fail(c echo.Context, q *request, a web.Answer, err error) error {
 	if a.Form == web.FormScript {
 		a.Form = web.FormJSON
 	}
-	a.Tag, a.Cache, a.ByLanguage = nil, web.NoStore, false
-	return s.SendStatus(c, e.status, a, out)
+	a.Status, a.Cache, a.ByLanguage = e.status, web.NoStore, false
+	return s.Send(c, a, out)
 }

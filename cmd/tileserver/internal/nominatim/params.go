@@ -169,7 +169,7 @@ func (q *request) form() web.Form {
 	case q.callback != "":
 		return web.FormScript
 	case q.format == formatXML:
-		return web.FormXML
+		return formXML
 	case q.format == formatText:
 		return web.FormText
 	}
@@ -199,3 +199,6 @@ func (q *request) readDetails() (err error) {
 	}
 	return err
 }
+
+// formXML is what Nominatim answers in unless it is asked for JSON.
+var formXML = web.NewForm(10, "text/xml; charset=utf-8")

@@ -452,57 +452,23 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 			from = append(slices.Clone(of.from), uint64(web.HashStart.Bytes(base)))
 		}
 		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
-			ctx, free, err := s.TakeProcessor(s.As(ctx, c))
-			if err != nil {
+			return s.InTurn(s.As(ctx, c), func(ctx context.Context) (err error) {
+				out.Body, err = fill(ctx, out.Body)
 				return err
-			}
-			defer free()
-			out.Body, err = fill(ctx, out.Body)
-			return err
+			})
 		})
 	}
 	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.from[0], coding: web.AcceptedKept(r)}
-	a.Cache = s.CacheControl
-	a.Coding = key.coding
-	etag := s.TagStart.Number(key.Spread()).Tag()
-	a.Tag = &etag
-	s.TraceFrom(r.Context(), of.from...)
-	if web.Matches(r, a.Tag, false) {
-		return s.NotModified(c, a)
-	}
-	res := s.pages.Get(key)
-	s.TraceCache(r.Context(), res != nil)
-	if res == nil {
-		wait, cancel := context.WithTimeout(r.Context(), s.Timeout)
-		defer cancel()
-		var err error
-		res, err = s.pages.Do(wait, key, func() (*web.Finished, error) {
-			read, cancel := context.WithTimeout(context.WithoutCancel(s.As(r.Context(), c)), s.Timeout)
-			defer cancel()
-			read, end := s.TraceRead(read)
-			defer end()
-			read, free, err := s.TakeProcessor(read)
-			if err != nil {
-				return nil, err
+	a.Tag, a.Coding, a.Cache = s.TagStart.Number(key.Spread()).Tag(), key.coding, s.CacheControl
+	return s.kept.Send(c, key, &a, of.from, func(ctx context.Context, out *web.Scratch) (res *web.Finished, err error) {
+		err = s.InTurn(ctx, func(ctx context.Context) (err error) {
+			if out.Body, err = fill(ctx, out.Body); err == nil {
+				res = web.Finish(&a, out.Body)
 			}
-			defer free()
-			out := web.GetScratch()
-			defer out.Release()
-			if out.Body, err = fill(read, out.Body); err != nil {
-				return nil, err
-			}
-			res := web.Finish(out.Body, web.FormGeoJSON, key.coding, &etag)
-			res.ByAccept = byAccept
-			return res, nil
-		})
-		if err != nil {
 			return err
-		}
-	}
-	if web.Matches(r, a.Tag, true) {
-		return s.NotModified(c, a) // "*": by now it is known to exist
-	}
-	return s.SendFinished(c, res)
+		})
+		return res, err
+	})
 }
 
 // numberOf is the value of a member of an object without its braces.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
@@ -43,14 +42,13 @@ type Room struct {
 	datasets.Sets
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
-	pages    *web.ResponseCache[pageKey]
+	kept     *web.Kept[pageKey]
 }
 
 // New returns the room.
 func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, pages: bytecache.NewOfLarge[pageKey, *web.Finished](cfg.CacheBytes)}
-	web.WatchCache(k, "features", s.pages)
-	return s
+	kept := web.NewKeptLarge[pageKey](k, "features", cfg.CacheBytes)
+	return &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, kept: kept}
 }
 
 // conformance are the classes that this room meets.
@@ -167,7 +165,7 @@ func (s *Room) getAPI(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: web.FormOpenAPI})
+	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: ogcapi.FormOpenAPI})
 }
 
 // Collection describes a collection.
@@ -252,7 +250,7 @@ func (s *Room) getQueryables(c echo.Context, q *endpoint.Params) error {
 			properties[f.Name] = property{Title: f.Name, Type: f.Type}
 		}
 		return &ogcapi.Document{
-			Title: of.title, Form: web.FormSchema,
+			Title: of.title, Form: formSchema,
 			JSON:      Queryables{Schema: "https://json-schema.org/draft/2020-12/schema", ID: ogcapi.Collection(base, of.id) + "/queryables", Type: "object", Title: of.title, Properties: properties},
 			Templates: pages, Template: "queryables", Data: struct {
 				ID, Title string
@@ -306,24 +304,22 @@ func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, o
 	}
 	columns = columns[:min(len(columns), mostColumns)]
 	var rows []row
-	turn, free, err := s.TakeProcessor(ctx)
-	if err != nil {
+	var next string
+	err := s.InTurn(ctx, func(ctx context.Context) (err error) {
+		next, err = a.page(ctx, of, false, func(f *feature) (int, error) {
+			values, err := f.values()
+			if err != nil {
+				return 0, err
+			}
+			r := row{ID: f.id, Href: ogcapi.Collection(base, of.id) + "/items/" + url.PathEscape(f.id) + "?f=html"}
+			for _, column := range columns {
+				r.Cells = append(r.Cells, cell(values[column.Name]))
+			}
+			rows = append(rows, r)
+			return 0, nil
+		})
 		return err
-	}
-	defer free()
-	next, err := a.page(turn, of, false, func(f *feature) (int, error) {
-		values, err := f.values()
-		if err != nil {
-			return 0, err
-		}
-		r := row{ID: f.id, Href: ogcapi.Collection(base, of.id) + "/items/" + url.PathEscape(f.id) + "?f=html"}
-		for _, column := range columns {
-			r.Cells = append(r.Cells, cell(values[column.Name]))
-		}
-		rows = append(rows, r)
-		return 0, nil
 	})
-	free() // the client may take long
 	if err != nil {
 		return err
 	}
@@ -395,3 +391,6 @@ func onMap(base string, box [4]float64) string {
 	b := quadkey.Box{West: box[0], South: box[1], East: box[2], North: box[3]}
 	return base + "/" + viewOf(b)
 }
+
+// formSchema is a JSON schema.
+var formSchema = web.NewForm(12, "application/schema+json")

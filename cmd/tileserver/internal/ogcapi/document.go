@@ -2,6 +2,7 @@ package ogcapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"html/template"
 
@@ -34,32 +35,22 @@ func Send(k *web.Kit, c echo.Context, q *endpoint.Params, from []uint64, live bo
 	if format.Name == "html" {
 		return SendHTML(k, c, doc)
 	}
-	a := web.Answer{Form: doc.Form, Cache: k.CacheControl, Coding: web.Accepted(r), ByAccept: byAccept}
+	a := web.Answer{Form: doc.Form, ByAccept: byAccept}
 	base, err := k.BaseURL(r)
 	if err != nil {
 		return err
 	}
-	if a.Form != web.FormOpenAPI { // whose address of the server is none to follow
+	if a.Form != FormOpenAPI { // whose address of the server is none to follow
 		a.Base = base
 	}
-	if live {
-		a.Cache = web.NoStore
-	} else {
-		// The base address is part of the links.
-		etag := k.RequestTag(r, a, append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base)))...)
-		a.Tag = &etag
-		if web.Matches(r, a.Tag, true) {
-			return k.NotModified(c, a)
-		}
+	if from = append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base))); live { // the base address is part of the links
+		from = nil
 	}
-	text, err := json.Marshal(doc.JSON)
-	if err != nil {
+	return k.Reply(c, a, from, func(_ context.Context, out *web.Scratch) error {
+		text, err := json.Marshal(doc.JSON)
+		out.Body = append(out.Body, text...)
 		return err
-	}
-	b := web.GetScratch()
-	defer b.Release()
-	b.Body = append(b.Body, text...)
-	return k.Send(c, a, b)
+	})
 }
 
 // SendHTML answers with the page of a document.
@@ -77,5 +68,8 @@ func SendHTML(k *web.Kit, c echo.Context, doc *Document) error {
 	if err != nil {
 		return err
 	}
-	return k.SendPage(c, web.CarryKey(c, web.FormText, base, page))
+	return k.SendPage(c, base, page)
 }
+
+// FormOpenAPI is a description of an API.
+var FormOpenAPI = web.NewForm(11, "application/vnd.oai.openapi+json;version=3.0")

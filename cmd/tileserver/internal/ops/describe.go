@@ -2,6 +2,7 @@ package ops
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 
@@ -41,18 +42,12 @@ func (s *Room) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	r := c.Request()
-	server := cmp.Or(s.PublicURL, s.RootPath(r))
-	a := web.Answer{Form: web.FormJSON, Cache: web.NoCache, Coding: web.Accepted(r)}
-	etag := s.RequestTag(r, a, uint64(web.HashStart.Bytes(server)))
-	a.Tag = &etag
-	if web.Matches(r, a.Tag, true) {
-		return s.NotModified(c, a)
-	}
-	b := web.GetScratch()
-	defer b.Release()
-	b.Body = doc.AppendJSON(b.Body, server)
-	return s.Send(c, a, b)
+	server := cmp.Or(s.PublicURL, s.RootPath(c.Request()))
+	a := web.Answer{Form: web.FormJSON, Cache: []string{"no-cache"}}
+	return s.Reply(c, a, []uint64{uint64(web.HashStart.Bytes(server))}, func(_ context.Context, out *web.Scratch) error {
+		out.Body = doc.AppendJSON(out.Body, server)
+		return nil
+	})
 }
 
 // documents makes the description as a page. It is the same for every request: its links
@@ -63,8 +58,8 @@ func (s *Room) documents() (map[string]*web.Asset, error) {
 		return nil, err
 	}
 	return map[string]*web.Asset{
-		docsPath:      web.NewAsset("docs.html", web.AssetTypes[".html"], doc.HTML()),
-		docsStylePath: web.NewAsset("docs.css", web.AssetTypes[".css"], look.CSS()),
+		docsPath:      web.NewAsset("docs.html", assetTypes[".html"], doc.HTML()),
+		docsStylePath: web.NewAsset("docs.css", assetTypes[".css"], look.CSS()),
 	}, nil
 }
 

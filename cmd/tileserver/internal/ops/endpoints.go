@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/web"
 )
 
 // Parameters of this room alone. Those of the frame are read by its script.
@@ -24,7 +23,7 @@ var (
 func (s *Room) Endpoints() []endpoint.Endpoint {
 	var metrics, usage endpoint.Handler
 	if s.MetricsHandler != nil {
-		metrics = web.ServePlain(s.MetricsHandler)
+		metrics = servePlain(s.MetricsHandler)
 	}
 	if s.Guarding != nil && s.Guarding.Keys != nil {
 		usage = s.getUsage

@@ -266,16 +266,9 @@ func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
 		if err != nil {
 			return err
 		}
-		return s.SendPage(c, page)
+		return s.SendPage(c, "", page)
 	}
-	body, err := json.Marshal(doc)
-	if err != nil {
-		return err
-	}
-	b := web.GetScratch()
-	defer b.Release()
-	b.Body = append(b.Body, body...)
-	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore, Coding: web.Accepted(c.Request()), ByAccept: true}, b)
+	return s.sendJSON(c, web.Answer{ByAccept: true}, doc)
 }
 
 func describeBaseMap(st archive.Status) baseMapStatus {
@@ -300,9 +293,36 @@ func (s *Room) regionTypes() []typeStatus {
 	return types
 }
 
+// sendJSON answers with a document that must not be kept.
+func (s *Room) sendJSON(c echo.Context, a web.Answer, doc any) error {
+	a.Form, a.Cache, a.Coding = web.FormJSON, web.NoStore, web.Accepted(c.Request())
+	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
+}
+
 func (s *Room) sendText(c echo.Context, text string) error {
 	b := web.GetScratch()
 	defer b.Release()
 	b.Body = append(b.Body, text...)
 	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore}, b)
 }
+
+// servePlain passes requests to a handler that knows nothing of the router.
+func servePlain(h http.Handler) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error {
+		c.Response().Header()["Cache-Control"] = web.NoStore
+		var w http.ResponseWriter = c.Response()
+		if c.Request().Method == http.MethodHead {
+			w = headers{w}
+		}
+		h.ServeHTTP(w, c.Request())
+		if !c.Response().Committed {
+			c.Response().WriteHeader(http.StatusOK)
+		}
+		return nil
+	}
+}
+
+// headers are an answer without its body.
+type headers struct{ http.ResponseWriter }
+
+func (headers) Write(b []byte) (int, error) { return len(b), nil }

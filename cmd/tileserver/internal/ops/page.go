@@ -41,7 +41,7 @@ func newPage(fsys fs.FS) *page {
 			if err != nil || !d.Type().IsRegular() {
 				return nil //nolint:nilerr // what can be read is served
 			}
-			typ, ok := web.AssetTypes[path.Ext(name)]
+			typ, ok := assetTypes[path.Ext(name)]
 			if !ok {
 				return nil
 			}
@@ -55,11 +55,29 @@ func newPage(fsys fs.FS) *page {
 		if a := p.assets["/"+file]; a != nil {
 			return a
 		}
-		return web.NewAsset(file, web.AssetTypes[".html"], []byte(unbuilt))
+		return web.NewAsset(file, assetTypes[".html"], []byte(unbuilt))
 	}
 	p.assets["/"], p.assets[embedPath] = html("index.html"), html("embed.html").Framed()
 	delete(p.assets, "/embed.html") // one address, whose headers let it be framed
 	return p
+}
+
+// assetTypes are the media types of files of the page, by the ends of their names.
+var assetTypes = map[string]string{
+	".html":        "text/html; charset=utf-8",
+	".js":          "text/javascript; charset=utf-8",
+	".mjs":         "text/javascript; charset=utf-8",
+	".css":         "text/css; charset=utf-8",
+	".json":        "application/json",
+	".map":         "application/json",
+	".webmanifest": "application/manifest+json",
+	".svg":         "image/svg+xml",
+	".png":         "image/png",
+	".jpg":         "image/jpeg",
+	".gif":         "image/gif",
+	".ico":         "image/x-icon",
+	".woff2":       "font/woff2",
+	".txt":         "text/plain; charset=utf-8",
 }
 
 // switchedOff says how to have what is documented, and was not asked for when

@@ -37,15 +37,10 @@ type UsageLimit struct {
 // getUsage answers GET /usage: what the key it is asked with was used for. It
 // uses up nothing.
 func (s *Room) getUsage(c echo.Context, _ *endpoint.Params) error {
-	sent, _ := web.SentKey(endpoint.KeysAsked, c.Request())
-	if sent == "" {
-		return web.RefuseUnkeyed(c, web.ErrKeyMissing)
+	k, err := s.KeyOf(c)
+	if err != nil {
+		return err
 	}
-	k := s.Guarding.Keys().Find(sent)
-	if k == nil {
-		return web.RefuseUnkeyed(c, web.ErrKeyUnknown)
-	}
-	s.NameClient(c, k.Name)
 	m := s.Guarding.Meter
 	doc := Usage{Name: k.Name, Limits: []UsageLimit{}}
 	for w, n := range *s.Guarding.Limits(k) {
@@ -57,11 +52,10 @@ func (s *Room) getUsage(c echo.Context, _ *endpoint.Params) error {
 		v := m.Look(k.Name, &one)
 		doc.Limits = append(doc.Limits, UsageLimit{n, int64(v.Limit.Window.Duration() / time.Second), v.Remaining, int64(v.Reset / time.Second)})
 	}
-	var err error
 	if doc.Usage, err = m.Usage(c.Request().Context(), k.Name); err != nil {
 		return err
 	}
-	return s.SendJSON(c, doc)
+	return s.sendJSON(c, web.Answer{}, doc)
 }
 
 // maxTop bounds the lists of the busiest.
@@ -80,7 +74,7 @@ func TopHandler(m *quota.Meter) http.Handler {
 			http.Error(w, endpoint.DetailOf(err), http.StatusBadRequest)
 			return
 		}
-		w.Header()["Content-Type"] = web.ContentTypes[web.FormJSON]
+		w.Header()["Content-Type"] = []string{web.FormJSON.Type()}
 		w.Header()["Cache-Control"] = web.NoStore
 		_ = json.NewEncoder(w).Encode(BusyClients{Addresses: m.Top(limit), Keys: m.TopKeys(limit)}) // the client is gone if this fails
 	})

@@ -158,7 +158,7 @@ func (s *Room) fail(c echo.Context, err error) error {
 	out := web.GetScratch()
 	defer out.Release()
 	out.Body = append(jsontext.AppendString(append(out.Body[:0], `{"message":`...), message), '}')
-	return s.SendStatus(c, status, web.Answer{Form: web.FormJSON, Cache: web.NoStore}, out)
+	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.NoStore}, out)
 }
 
 // refusal is an error in Photon's words, with status 400.

@@ -30,13 +30,11 @@ type Config struct {
 type Room struct {
 	*web.Kit
 	Config
-	searches *web.ResponseCache[searchKey]
+	kept *web.Kept[searchKey]
 }
 
 func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Config: cfg, searches: web.NewResponseCache[searchKey](cfg.CacheBytes)}
-	web.WatchCache(k, "searches", s.searches)
-	return s
+	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes)}
 }
 
 var Kinds = []web.Kind{
@@ -69,21 +67,16 @@ func (s *Room) getNearby(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	if f.Dear(query.Limit) {
-		free, err := s.BeginHeavy(s.As(r.Context(), c))
-		if err != nil {
-			return err
-		}
-		defer free()
-	}
 	list := listing.List{Name: "places", Form: form, Near: true}
-	return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
-		hits, next, err := f.Nearby(ctx, query, dst)
-		if err == nil {
-			err = renameHits(ctx, f, hits, lang)
-		}
-		return hits, next, err
-	}, nil)
+	return s.Heavily(s.As(r.Context(), c), f.Dear(query.Limit), func() error {
+		return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
+			hits, next, err := f.Nearby(ctx, query, dst)
+			if err == nil {
+				err = renameHits(ctx, f, hits, lang)
+			}
+			return hits, next, err
+		}, nil)
+	})
 }
 
 // renameHits gives places the names they have in a language; without one, or

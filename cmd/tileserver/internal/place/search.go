@@ -108,47 +108,18 @@ func (s *Room) sendCompletion(c echo.Context, text string) error {
 		return err
 	}
 	key := searchKey{text: text, places: p.ID, airports: air.ID, coding: web.AcceptedKept(r)}
-	etag := s.TagStart.Bytes("/places/search").Bytes(text).Number(p.ID).Number(air.ID).Number(uint64(key.coding)).Tag()
-	s.TraceFrom(r.Context(), p.ID, air.ID)
-	if web.Matches(r, &etag, false) {
-		return s.NotModified(c, web.Answer{Form: web.FormJSON, Tag: &etag, Cache: s.CacheControl, ByAccept: true})
-	}
-	res := s.searches.Get(key)
-	s.TraceCache(r.Context(), res != nil)
-	if res == nil {
-		if res, err = s.makeCompletion(r.Context(), finder, &air, key, etag); err != nil {
-			return err
-		}
-	}
-	if web.Matches(r, &etag, true) {
-		return s.NotModified(c, web.Answer{Form: web.FormJSON, Tag: &etag, Cache: s.CacheControl, ByAccept: true}) // "*"
-	}
-	return s.SendFinished(c, res)
-}
-
-// makeCompletion makes and keeps a finished answer. Requests for the same one
-// share the work.
-func (s *Room) makeCompletion(ctx context.Context, finder datasets.Places, air *datasets.Pinned[datasets.Airports], key searchKey, etag web.Tag) (*web.Finished, error) {
-	wait, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	return s.searches.Do(wait, key, func() (*web.Finished, error) {
-		read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
-		defer cancel()
-		read, end := s.TraceRead(read)
-		defer end()
-		out := web.GetScratch()
-		defer out.Release()
-		query := search.Query{Text: key.text, Limit: defaultSearchLimit}
-		airport, err := findAirport(read, air, &query)
+	tag := s.TagStart.Bytes("/places/search").Bytes(text).Number(p.ID).Number(air.ID).Number(uint64(key.coding)).Tag()
+	a := web.Answer{Form: web.FormJSON, Tag: tag, Coding: key.coding, Cache: s.CacheControl, ByAccept: true}
+	return s.kept.Send(c, key, &a, []uint64{p.ID, air.ID}, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
+		query := search.Query{Text: text, Limit: defaultSearchLimit}
+		airport, err := findAirport(ctx, &air, &query)
 		if err != nil {
 			return nil, err
 		}
-		if out.Body, err = complete(read, out.Body, finder, airport, query); err != nil {
+		if out.Body, err = complete(ctx, out.Body, finder, airport, query); err != nil {
 			return nil, err
 		}
-		res := web.Finish(out.Body, web.FormJSON, key.coding, &etag)
-		res.ByAccept = true
-		return res, nil
+		return web.Finish(&a, out.Body), nil
 	})
 }
 

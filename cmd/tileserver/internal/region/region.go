@@ -136,25 +136,21 @@ func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	if geometry { // of the largest countries a megabyte
-		free, err := s.BeginHeavy(s.As(r.Context(), c))
-		if err != nil {
-			return err
-		}
-		defer free()
-	}
 	p := datasets.Pin(s.boundaries)
 	defer p.Release()
 	b, err := p.Get()
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
-		record, err := b.Region(ctx, typ, id, geometry)
-		if errors.Is(err, tiles.ErrUnknownType) {
-			return datasets.UnknownType(b, "type")
-		}
-		out.Body = append(out.Body, record...)
-		return err
+	// The geometry of the largest countries is a megabyte.
+	return s.Heavily(s.As(r.Context(), c), geometry, func() error {
+		return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
+			record, err := b.Region(ctx, typ, id, geometry)
+			if errors.Is(err, tiles.ErrUnknownType) {
+				return datasets.UnknownType(b, "type")
+			}
+			out.Body = append(out.Body, record...)
+			return err
+		})
 	})
 }

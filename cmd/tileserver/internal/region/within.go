@@ -79,12 +79,11 @@ func appendWithin(ctx context.Context, dst []byte, b datasets.Boundaries, q tile
 // appendCutout writes a FeatureCollection of at most one region. Its foreign
 // member zoom says whose border it is: the exact one of 13 or a simpler one.
 func (s *Room) appendCutout(ctx context.Context, dst []byte, b datasets.Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
-	_, free, err := s.TakeProcessor(ctx)
-	if err != nil {
-		return dst, err
-	}
-	defer free()
-	dst, zoom, err := b.AppendCutout(ctx, append(dst, listing.CollectionHead...), typ, id, box)
+	var zoom int
+	err := s.InTurn(ctx, func(context.Context) (err error) {
+		dst, zoom, err = b.AppendCutout(ctx, append(dst, listing.CollectionHead...), typ, id, box)
+		return err
+	})
 	if err != nil {
 		return dst, err
 	}

@@ -34,10 +34,10 @@ type tilesetKind struct {
 }
 
 var (
-	mvtFormat     = ogcapi.Format{Name: "mvt", Type: web.ContentTypes[web.FormMVT][0], Form: web.FormMVT}
-	mltFormat     = ogcapi.Format{Name: "mlt", Type: web.ContentTypes[web.FormMLT][0], Form: web.FormMLT}
+	mvtFormat     = ogcapi.Format{Name: "mvt", Type: web.FormMVT.Type(), Form: web.FormMVT}
+	mltFormat     = ogcapi.Format{Name: "mlt", Type: web.FormMLT.Type(), Form: web.FormMLT}
 	geojsonFormat = ogcapi.Format{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}
-	pngFormat     = ogcapi.Format{Name: "png", Type: web.ContentTypes[web.FormPNG][0], Form: web.FormPNG}
+	pngFormat     = ogcapi.Format{Name: "png", Type: web.FormPNG.Type(), Form: web.FormPNG}
 
 	vectorTiles = &tilesetKind{dataType: "vector", path: "tiles", rel: relVectorTiles, title: "vector tiles", formats: []ogcapi.Format{mvtFormat, geojsonFormat, pngFormat, mltFormat}}
 	mapTiles    = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}

@@ -60,6 +60,9 @@ func pictureTheme(q *endpoint.Params, f web.Form) (uint8, error) {
 	return uint8(max(slices.Index(look.Themes, name), 0)), nil
 }
 
+// formPNG2x is a picture of double density.
+var formPNG2x = web.NewForm(15, "image/png")
+
 // appendPNG appends a tile drawn as an image. Its names come from the tile and
 // those around it, since names near an edge are drawn on both sides.
 func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form, theme uint8) ([]byte, error) {
@@ -67,7 +70,7 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 	defer b.Release()
 	picture := raster.Tile{Zoom: int(t.Z), Scale: 1}
 	picture.Land, picture.Sea = set.ground()
-	if f == web.FormPNG2x {
+	if f == formPNG2x {
 		picture.Scale = 2
 	}
 	var err error
@@ -95,12 +98,10 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 		picture.Points[i] = b.Body[ends[i]:ends[i+1]]
 	}
 
-	_, free, err := s.TakeProcessor(ctx)
-	if err != nil {
-		return dst, err
-	}
-	defer free()
-	dst, err = renderers()[theme].AppendPNG(dst, &picture)
+	err = s.InTurn(ctx, func(context.Context) (err error) {
+		dst, err = renderers()[theme].AppendPNG(dst, &picture)
+		return err
+	})
 	if errors.Is(err, mvt.ErrMalformed) {
 		err = fmt.Errorf("%w: %w", tiles.ErrCorrupt, err)
 	}

@@ -2,7 +2,6 @@ package tile
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -78,26 +77,14 @@ func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
-	etag := s.styleTag(r, a, &v, base, name, names, encoding, set, under)
-	a.Tag = &etag
-	if web.Matches(r, a.Tag, true) {
-		return s.NotModified(c, a)
-	}
-	style, err := s.makeStyle(c.Request().Context(), &v, set, under, base, name, names)
-	if err != nil {
-		return err
-	}
-	if encoding == mltEncoding {
-		style.inMLT()
-	}
-	body, err := json.Marshal(style)
-	if err != nil {
-		return err
-	}
-	b := web.GetScratch()
-	defer b.Release()
-	b.Body = append(b.Body, body...)
-	return s.Send(c, a, b)
+	a.Tag = s.styleTag(r, a, &v, base, name, names, encoding, set, under)
+	return s.SendJSON(c, a, func() (any, error) {
+		style, err := s.makeStyle(r.Context(), &v, set, under, base, name, names)
+		if err == nil && encoding == mltEncoding {
+			style.inMLT()
+		}
+		return style, err
+	})
 }
 
 func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, encoding string, set *layerSet, under []shownMap) web.Tag {

@@ -3,6 +3,7 @@
 package tile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -51,21 +52,18 @@ type Config struct {
 type Room struct {
 	*web.Kit
 	Config
-	responses *web.ResponseCache[tileKey]
+	kept      *web.Kept[tileKey]
 	layerSets layerCache
 }
 
 func New(k *web.Kit, cfg Config) *Room {
-	s := &Room{Kit: k, Config: cfg, responses: web.NewResponseCache[tileKey](cfg.CacheBytes)}
-	web.WatchCache(k, "tiles", s.responses)
+	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
+	s := &Room{Kit: k, Config: cfg, kept: web.NewKept[tileKey](k, "tiles", cfg.CacheBytes)}
+	s.kept.Total = true
 	return s
 }
 
-var errTileEmpty = errors.New("tile is empty")
-
 var Kinds = []web.Kind{
-	{Err: errTileEmpty, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
-		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 	{Err: ogcapi.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 		Detail: "Use one of /ogc/collections."},
 	{Err: errNoTileMatrixSet, Status: http.StatusNotFound, Type: "tile-matrix-set-not-found", Title: "There is no such tile matrix set",
@@ -128,43 +126,24 @@ func (s *Room) sendTile(c echo.Context, q *endpoint.Params, v *view, layers stri
 	if !f.Picture() {
 		key.coding = web.AcceptedKept(r)
 	}
-	absent := s.emptyAbsent(f)
-	etag := s.tileTag(&key, set, absent)
-	s.TraceFrom(r.Context(), key.boundaries, key.places, key.airports, key.points)
-	if web.Matches(r, &etag, !absent) {
-		return s.NotModified(c, web.Answer{Form: f, Tag: &etag, Cache: how.cache, ByAccept: how.byAccept})
-	}
-	res := s.responses.Get(key)
-	s.TraceCache(r.Context(), res != nil)
-	if res == nil {
-		res, err = s.makeTile(s.As(r.Context(), c), v, set, t, key, etag)
-		if errors.Is(err, errCompressionBusy) {
-			// A large tile is better sent as it is than refused.
-			key.coding = web.Identity
-			etag = s.tileTag(&key, set, absent)
-			res, err = s.makeTile(s.As(r.Context(), c), v, set, t, key, etag)
-		}
-		if err != nil {
+	for {
+		a := web.Answer{Form: f, Tag: s.tileTag(&key, set), Coding: key.coding, Cache: how.cache, ByAccept: how.byAccept, Empty: s.empty(f, how)}
+		err = s.kept.Send(c, key, &a, []uint64{key.boundaries, key.places, key.airports, key.points}, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
+			return s.makeTile(ctx, out, v, set, t, &key, &a)
+		})
+		if !errors.Is(err, errCompressionBusy) {
 			return err
 		}
+		key.coding = web.Identity // a large tile is better sent as it is than refused
 	}
-	if absent && res.Body != nil && web.Matches(r, &etag, true) {
-		return s.NotModified(c, web.Answer{Form: f, Tag: &etag, Cache: how.cache, ByAccept: how.byAccept}) // "*"
-	}
-	if how.byAccept {
-		kept := *res // which other endpoints share
-		kept.ByAccept = true
-		res = &kept
-	}
-	if res.Body == nil {
-		return s.sendEmptyTile(c, res, how)
-	}
-	return s.SendKept(c, res, how.cache)
 }
 
-// emptyAbsent reports whether a tile that is empty is 404.
-func (s *Room) emptyAbsent(f web.Form) bool {
-	return vectors(f) && s.EmptyTile == http.StatusNotFound
+// empty is the status of a tile that has nothing in it.
+func (s *Room) empty(f web.Form, how manner) int {
+	if s.EmptyTile == http.StatusNotFound && (how.ofTileset || !vectors(f)) {
+		return http.StatusNoContent
+	}
+	return s.EmptyTile
 }
 
 // keyOf is the key of a tile as it is, and whether it must not be kept.
@@ -183,28 +162,16 @@ func (v *view) keyOf(set *layerSet, t quadkey.Tile, f web.Form) (key tileKey, li
 	return key, live
 }
 
-// sendEmptyTile answers with a kept tile that has nothing in it.
-func (s *Room) sendEmptyTile(c echo.Context, f *web.Finished, how manner) error {
-	if s.EmptyTile == http.StatusNotFound && !how.ofTileset {
-		return errTileEmpty
-	}
-	status := http.StatusNoContent
-	if s.EmptyTile == http.StatusOK {
-		status = http.StatusOK
-	}
-	return s.SendEmpty(c, f, how.cache, status)
-}
-
 // errCompressionBusy says that a tile is too large to be compressed without a heavy
 // place, and that there is none.
 var errCompressionBusy = errors.New("no place to compress a large tile")
 
-// tileTag returns the entity tag of a tile; absent says that it is 404 if it is
-// empty. A tile that is 404 must not have the tag that an empty tile has in the
-// other modes, or that tag would be answered 304 for 404.
-func (s *Room) tileTag(key *tileKey, set *layerSet, absent bool) web.Tag {
+// tileTag returns the entity tag of a tile. A vector tile that is 404 if it is
+// empty must not have the tag that an empty tile has in the other modes, or that
+// tag would be answered 304 for 404.
+func (s *Room) tileTag(key *tileKey, set *layerSet) web.Tag {
 	start := s.TagStart
-	if absent {
+	if vectors(key.form) && s.EmptyTile == http.StatusNotFound {
 		start = start.Number(http.StatusNotFound)
 	}
 	return start.Number(uint64(set.hash)).Number(key.boundaries).Number(key.places).Number(key.airports).Number(key.points).
@@ -239,7 +206,7 @@ func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Form, by
 	case "png":
 		f = web.FormPNG
 		if base, ok := strings.CutSuffix(file[:dot], "@2x"); ok {
-			f, dot = web.FormPNG2x, len(base)
+			f, dot = formPNG2x, len(base)
 		}
 	default:
 		return t, 0, false, web.ErrFormat
@@ -251,31 +218,20 @@ func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Form, by
 	return t, f, false, err
 }
 
-// makeTile reads a tile and keeps the finished response. Requests for the same
-// tile share one reading, so it goes on when the client that caused it leaves.
-func (s *Room) makeTile(ctx context.Context, v *view, set *layerSet, t quadkey.Tile, key tileKey, etag web.Tag) (*web.Finished, error) {
-	wait, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	return s.responses.Do(wait, key, func() (*web.Finished, error) {
-		read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
-		defer cancel()
-		read, end := s.TraceRead(read)
-		defer end()
-		b := web.GetScratch()
-		defer b.Release()
-		var err error
-		if b.Body, err = s.appendTile(read, b.Body, v, set, t, &key); err != nil {
-			return nil, err
-		}
-		if key.coding != web.Identity && len(b.Body) > lightBody {
-			free, err := s.BeginHeavy(read)
-			if err != nil {
-				return nil, errCompressionBusy
-			}
-			defer free()
-		}
-		return web.Finish(b.Body, key.form, key.coding, &etag), nil
-	})
+// makeTile reads a tile and finishes it.
+func (s *Room) makeTile(ctx context.Context, out *web.Scratch, v *view, set *layerSet, t quadkey.Tile, key *tileKey, a *web.Answer) (*web.Finished, error) {
+	var err error
+	if out.Body, err = s.appendTile(ctx, out.Body, v, set, t, key); err != nil {
+		return nil, err
+	}
+	var res *web.Finished
+	if s.Heavily(ctx, a.Coding != web.Identity && len(out.Body) > lightBody, func() error {
+		res = web.Finish(a, out.Body)
+		return nil
+	}) != nil {
+		return nil, errCompressionBusy
+	}
+	return res, nil
 }
 
 // appendTile appends a tile in the form and the theme of a key.
@@ -287,13 +243,12 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 		return appendMLT(dst, func(layers []byte) ([]byte, error) {
 			return appendLayers(ctx, layers, v, set, t, datasets.Boundaries.AppendMVT)
 		})
-	case web.FormPNG, web.FormPNG2x:
-		free, err := s.BeginHeavy(ctx)
-		if err != nil {
-			return dst, err
-		}
-		defer free()
-		return s.appendPNG(ctx, dst, v, set, t, key.form, key.theme)
+	case web.FormPNG, formPNG2x:
+		err := s.Heavily(ctx, true, func() (err error) {
+			dst, err = s.appendPNG(ctx, dst, v, set, t, key.form, key.theme)
+			return err
+		})
+		return dst, err
 	}
 	return appendGeoJSON(ctx, dst, v, set, t)
 }
@@ -309,15 +264,10 @@ func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, 
 	var err error
 	b.Body, err = s.appendLive(read, b.Body, v, set, t, key)
 	end()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(b.Body) == 0:
-		res := web.Finish(nil, f, web.Identity, nil)
-		res.ByAccept = how.byAccept
-		return s.sendEmptyTile(c, res, how)
 	}
-	a := web.Answer{Form: f, Cache: how.cache, ByAccept: how.byAccept}
+	a := web.Answer{Form: f, Cache: how.cache, ByAccept: how.byAccept, Empty: s.empty(f, how)}
 	if !f.Picture() {
 		a.Coding = web.Accepted(r)
 	}
@@ -334,13 +284,12 @@ func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSe
 		return s.appendTile(ctx, dst, v, set, t, asked)
 	}
 	key, _ := kept.keyOf(part, t, f)
-	res := s.responses.Get(key)
-	s.TraceCache(ctx, res != nil)
-	if res == nil {
-		var err error
-		if res, err = s.makeTile(ctx, &kept, part, t, key, s.tileTag(&key, part, s.emptyAbsent(f))); err != nil {
-			return dst, err
-		}
+	a := web.Answer{Form: f, Tag: s.tileTag(&key, part)}
+	res, err := s.kept.Get(ctx, key, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
+		return s.makeTile(ctx, out, &kept, part, t, &key, &a)
+	})
+	if err != nil {
+		return dst, err
 	}
 	dst = append(dst, res.Body...)
 	switch f {

@@ -2,7 +2,6 @@ package tile
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"html"
 	"math"
@@ -104,39 +103,30 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	if columns {
 		h = h.Bytes(mltFile)
 	}
-	etag := h.Number(uint64(a.Coding)).Tag()
 	if live {
 		a.Cache = web.NoStore // the properties change
 	} else {
-		a.Tag = &etag
-		if web.Matches(r, a.Tag, true) {
-			return s.NotModified(c, a)
-		}
+		a.Tag = h.Number(uint64(a.Coding)).Tag()
 	}
 	if pinned {
 		base += v.pinnedPath(set)
 	}
-	doc, err := describe(c.Request().Context(), &v, set, base)
-	if err != nil {
-		return err
-	}
-	if drawn {
-		// A picture has no layers to choose from.
-		doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + picture
-		doc.VectorLayers = nil
-	}
-	if columns {
-		doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + mltFile
-		doc.Encoding = mltEncoding
-	}
-	b := web.GetScratch()
-	defer b.Release()
-	body, err := json.Marshal(doc)
-	if err != nil {
-		return err
-	}
-	b.Body = append(b.Body, body...)
-	return s.Send(c, a, b)
+	return s.SendJSON(c, a, func() (any, error) {
+		doc, err := describe(r.Context(), &v, set, base)
+		if err != nil {
+			return nil, err
+		}
+		if drawn {
+			// A picture has no layers to choose from.
+			doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + picture
+			doc.VectorLayers = nil
+		}
+		if columns {
+			doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + mltFile
+			doc.Encoding = mltEncoding
+		}
+		return doc, nil
+	})
 }
 
 // describedBy is a hash of what a document about the tiles of a set depends on, besides

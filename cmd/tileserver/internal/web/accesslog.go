@@ -4,17 +4,26 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/labstack/echo/v4"
 )
 
+// journal logs requests.
+type journal struct {
+	tracing
+	ids         *requestIDs
+	log, access *slog.Logger
+	sampling    sampling
+}
+
 // errPanic stands for a panic that has been logged with its stack.
 var errPanic = errors.New("handler panicked")
-
-// maxLogged bounds how much of a path is logged.
-const maxLogged = 512
 
 // sampling chooses the requests that are logged. It may be used by any number of
 // goroutines.
@@ -35,7 +44,7 @@ func (s *sampling) pick(status int, took time.Duration) (weight uint64, ok bool)
 
 // logAccess records a finished request with the resolved address of its
 // client. start is the zero time when the request matched no route.
-func (s *Kit) logAccess(c echo.Context, start time.Time) {
+func (s *journal) logAccess(c echo.Context, start time.Time) {
 	if s.access == nil {
 		return
 	}
@@ -73,7 +82,7 @@ func (s *Kit) logAccess(c echo.Context, start time.Time) {
 
 // LogFailure records why a request failed. This is the only place where the
 // cause goes; the client gets a problem that does not tell.
-func (s *Kit) LogFailure(c echo.Context, err error) {
+func (s *journal) LogFailure(c echo.Context, err error) {
 	if errors.Is(err, errPanic) {
 		return
 	}
@@ -92,9 +101,69 @@ func (s *Kit) LogFailure(c echo.Context, err error) {
 	s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", attrs...)
 }
 
-func shorten(s string) string {
-	if len(s) > maxLogged {
-		return s[:maxLogged] + "…"
+// redacted is a query as it may be logged: routes that ask for no key, and
+// requests that no route is for, do not take it out.
+// What others call their secrets is hidden too: clients send them by mistake.
+func redacted(query string) string {
+	b := make([]byte, 0, maxLogged+len("…"))
+	for rest := query; rest != ""; {
+		part, end := rest, ""
+		if i := strings.IndexAny(rest, "&;"); i >= 0 {
+			part, end = rest[:i], rest[i:i+1]
+		}
+		rest = rest[len(part)+len(end):]
+		name, _, ok := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(name); ok && (err != nil || secret(plain)) {
+			part = name + "=…"
+		}
+		b = append(append(b, part...), end...)
 	}
-	return s
+	return string(b)
+}
+
+// secret reports whether a parameter of this name is one that nobody else may know, however
+// its words are joined.
+func secret(name string) bool {
+	switch strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name) {
+	case "key", "apikey", "xapikey", "accesskey", "authkey", "licensekey", "privatekey", "secretkey", "subscriptionkey", "ocpapimsubscriptionkey",
+		"token", "accesstoken", "apitoken", "authtoken", "idtoken", "refreshtoken", "bearer", "bearertoken", "jwt",
+		"auth", "authorization", "credential", "credentials", "xamzcredential", "secret", "clientsecret", "apisecret",
+		"pass", "passwd", "password", "passphrase", "pwd", "sig", "signature", "xamzsignature", "sessionid", "username":
+		return true
+	}
+	return false
+}
+
+// clientName is under which a request's context keeps the name of its key.
+const clientName = "client"
+
+// nameClient remembers the owner of the key for the log.
+func (s *journal) nameClient(c echo.Context, name string) {
+	if s.access != nil {
+		c.Set(clientName, name)
+	}
+}
+
+// requestID is the name of a request: the one a trusted proxy gave it, else a new
+// one. It is made when it is first asked for, for a log or an error, and is then
+// in the header of the answer; most answers need none and do not pay for it.
+func (s *journal) requestID(c echo.Context) string {
+	h := c.Response().Header()
+	if v := h[requestIDHeader]; len(v) == 1 {
+		return v[0]
+	}
+	r := c.Request()
+	var id string
+	if v := r.Header[requestIDHeader]; len(v) == 1 && validRequestID(v[0]) && s.trusts(peerAddr(r)) {
+		id = v[0]
+	} else {
+		id = s.ids.process + strconv.FormatUint(s.ids.last.Add(1), 36)
+	}
+	h[requestIDHeader] = []string{id}
+	return id
 }

@@ -2,9 +2,11 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -12,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
@@ -208,4 +212,47 @@ func (a *answerer) set(name, value string) {
 	a.texts = append(a.texts, value)
 	n := len(a.texts)
 	a.values[name] = a.texts[n-1 : n : n]
+}
+
+// Questions answers an endpoint's questions in a batch. A line is a JSON object whose
+// members are the parameters of the endpoint. Parameters of the address hold for every
+// line that has none of its own.
+type Questions struct {
+	BatchLimits
+	// Points says that a line may also be a latitude and a longitude with a comma between.
+	Points bool
+	// Check reads the parameters of a line, for those of the address to be refused before
+	// any line is read.
+	Check func(p *endpoint.Params)
+	// Answer appends the answer to the parameters of a line, in one line. It is called by
+	// several goroutines at once.
+	Answer func(ctx context.Context, p *endpoint.Params, dst []byte) ([]byte, error)
+}
+
+// AnswerLines answers a batch of questions, whose lines have the parameters that the endpoint
+// declares for them. What a question is refused for is the answer to its line; a failure of
+// the server's ends the batch.
+func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions) error {
+	r := c.Request()
+	values := url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}} // which only lines have
+	maps.Copy(values, common.Values())
+	example := common.Line(values)
+	if q.Check(&example); common.Err != nil || example.Err != nil {
+		return cmp.Or(common.Err, example.Err)
+	}
+	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Of().LineQuery()}
+	defer b.Release()
+	b.LineBytes, b.Text = MaxBatchLine, q.Points
+	// The context of the request ends when its client has closed its half of the
+	// connection, and may do so because everything is sent.
+	b.ctx = context.WithoutCancel(r.Context())
+	b.Answer = b.run
+	b.Wait = func() error {
+		if err := b.answer(); err != nil {
+			return err
+		}
+		return b.Flush()
+	}
+	b.Refuse = func(err error) { b.RefuseLine("", "", err) }
+	return b.Run()
 }

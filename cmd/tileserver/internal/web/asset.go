@@ -33,29 +33,6 @@ type codedAsset struct {
 // change: a hash of eight capitals and digits before the extension.
 var hashed = regexp.MustCompile(`-[A-Z0-9]{8}\.[a-z0-9]+(\.map)?$`)
 
-// AssetTypes are the media types of files of the page, by the ends of their names.
-var AssetTypes = map[string]string{
-	".html":        "text/html; charset=utf-8",
-	".js":          "text/javascript; charset=utf-8",
-	".mjs":         "text/javascript; charset=utf-8",
-	".css":         "text/css; charset=utf-8",
-	".json":        "application/json",
-	".map":         "application/json",
-	".webmanifest": "application/manifest+json",
-	".svg":         "image/svg+xml",
-	".png":         "image/png",
-	".jpg":         "image/jpeg",
-	".gif":         "image/gif",
-	".ico":         "image/x-icon",
-	".woff2":       "font/woff2",
-	".txt":         "text/plain; charset=utf-8",
-}
-
-var (
-	immutable = []string{"public, max-age=31536000, immutable"}
-	NoCache   = []string{"no-cache"}
-)
-
 // pageHeaders go with every file of the page. The policy forbids everything
 // but what the map does: its own scripts and styles, tiles and lookups from
 // this server, and images it draws itself.
@@ -64,10 +41,11 @@ var pageHeaders = http.Header{
 	"X-Content-Type-Options":     NoSniff,
 	"Referrer-Policy":            {"strict-origin-when-cross-origin"},
 	"Cross-Origin-Opener-Policy": {"same-origin"},
-	"Vary":                       VaryEncoding,
+	"Vary":                       varyEncoding,
 }
 
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+
 	"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; "
 
@@ -84,7 +62,7 @@ func (a *Asset) Framed() *Asset {
 // NewAsset makes an asset. It may be kept for good if its name has a hash of its
 // content.
 func NewAsset(name, contentType string, body []byte) *Asset {
-	a := &Asset{contentType: []string{contentType}, cache: NoCache, html: strings.HasPrefix(contentType, "text/html")}
+	a := &Asset{contentType: []string{contentType}, cache: noCache, html: strings.HasPrefix(contentType, "text/html")}
 	if hashed.MatchString(name) && !a.html {
 		a.cache = immutable
 	}
@@ -116,8 +94,9 @@ func compressed(body []byte, c Coding) []byte {
 }
 
 // SendPage answers with a page made for this request alone, where the Accept header
-// asked for one.
-func (s *Kit) SendPage(c echo.Context, html []byte) error {
+// asked for one. base is the server's address where the page has links to it.
+func (s *Kit) SendPage(c echo.Context, base string, html []byte) error {
+	html = carryKey(c, FormText, base, html)
 	h := c.Response().Header()
 	for name, values := range pageHeaders {
 		h[name] = values
@@ -125,7 +104,7 @@ func (s *Kit) SendPage(c echo.Context, html []byte) error {
 	h["Vary"] = varyAccept
 	h["Cache-Control"] = NoStore
 	h["Content-Type"] = htmlTypes
-	h["Content-Length"] = LengthHeader(len(html))
+	h["Content-Length"] = lengthHeader(len(html))
 	c.Response().WriteHeader(http.StatusOK)
 	return write(c, html)
 }
@@ -147,15 +126,15 @@ func (s *Kit) SendAsset(c echo.Context, a *Asset) error {
 		as = a.coded[cd]()
 	}
 	h["Cache-Control"] = a.cache
-	h["Etag"] = []string{string(as.etag[:])}
-	if Matches(r, &as.etag, true) {
+	h["Etag"] = as.etag.header()
+	if as.etag.matches(r.Header["If-None-Match"], true) {
 		res.WriteHeader(http.StatusNotModified)
 		return nil
 	}
 	h["Content-Type"] = a.contentType
 	h["Content-Length"] = as.length
 	if cd != Identity {
-		h["Content-Encoding"] = ContentEncodings[cd]
+		h["Content-Encoding"] = contentEncodings[cd]
 	}
 	res.WriteHeader(http.StatusOK)
 	return write(c, as.body)

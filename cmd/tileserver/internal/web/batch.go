@@ -38,14 +38,6 @@ const (
 	maxLinger   = 256 << 10
 )
 
-// Errors that end a batch, and ErrLongLine, which does not.
-var (
-	ErrBatchTooLong = errors.New("batch is too long")
-	ErrBatchTimeout = errors.New("batch came too slowly")
-	// ErrLongLine is matched when a line that is longer than LineBytes has been passed over.
-	ErrLongLine = errors.New("line is too long")
-)
-
 // BatchLimits bound a batch.
 type BatchLimits struct {
 	Lines   int64
@@ -132,7 +124,7 @@ func BodyCoding(r *http.Request) (Coding, error) {
 	case strings.EqualFold(c, "gzip"), strings.EqualFold(c, "x-gzip"):
 		return Gzipped, nil
 	}
-	return 0, ErrBodyCoding
+	return 0, errBodyCoding
 }
 
 // Run answers the lines of the body. What goes wrong before the first answer
@@ -236,7 +228,7 @@ func (b *Batch) Next() ([]byte, error) {
 		return nil, b.explain(err)
 	}
 	if b.Line++; b.Line > b.Lines {
-		return nil, endpoint.Refuse(ErrBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
+		return nil, endpoint.Refuse(errBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
 	}
 	if b.Line == 1 {
 		line = bom.Trim(line)
@@ -307,7 +299,7 @@ func (b *Batch) Spill() error {
 		return err
 	}
 	if !time.Now().Before(b.body.end) {
-		return ErrBatchTimeout
+		return errBatchTimeout
 	}
 	return nil
 }
@@ -317,10 +309,10 @@ func (b *Batch) explain(err error) error {
 	switch {
 	case b.body.failed != nil:
 		return b.body.failed
-	case errors.Is(err, ErrBatchTooLong):
+	case errors.Is(err, errBatchTooLong):
 		return err
 	case errors.Is(b.body.err, os.ErrDeadlineExceeded):
-		return ErrBatchTimeout
+		return errBatchTimeout
 	}
 	return ErrBodyCorrupt
 }
@@ -343,10 +335,10 @@ func (r *batchBody) Read(p []byte) (int, error) {
 	}
 	now := time.Now()
 	if !now.Before(r.end) {
-		r.failed = ErrBatchTimeout
+		r.failed = errBatchTimeout
 		return 0, r.failed
 	}
-	wait := now.Add(StreamStall)
+	wait := now.Add(streamStall)
 	if r.end.Before(wait) {
 		wait = r.end
 	}
@@ -374,5 +366,5 @@ func (l *limited) Read(p []byte) (int, error) {
 }
 
 func bodyTooLong(max int64) error {
-	return endpoint.Refuse(ErrBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
+	return endpoint.Refuse(errBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
 }

@@ -1,17 +1,23 @@
 package web
 
 import (
-	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// maxHops bounds how much of a forwarding header is looked at; no honest chain
-// of proxies is longer.
-const maxHops = 32
+// proxies are what is known of those in front of the server, and by which address it is
+// reached through them.
+type proxies struct {
+	PublicURL string
+	basePath  string
+	trusted   []netip.Prefix
+	forwarded ForwardedHeader
+}
 
 // ClientAddr returns the address of the client a request came from: the peer
 // of the connection, unless that is a trusted proxy. Then it is the right-most
@@ -24,7 +30,7 @@ const maxHops = 32
 //
 // It is what everything that wants to know the caller asks: answers about the
 // caller, limits and logs. The zero Addr means that the peer itself is unknown.
-func (s *Kit) ClientAddr(r *http.Request) netip.Addr {
+func (s *proxies) ClientAddr(r *http.Request) netip.Addr {
 	addr, _ := s.chain(r)
 	return addr
 }
@@ -32,7 +38,7 @@ func (s *Kit) ClientAddr(r *http.Request) netip.Addr {
 // chain returns the client's address and how many elements of a forwarding header trusted
 // proxies have appended: those that count in every such header. It is none where the peer is
 // not trusted, and 1 where no address is told, for the peer itself may have told others.
-func (s *Kit) chain(r *http.Request) (addr netip.Addr, trusted int) {
+func (s *proxies) chain(r *http.Request) (addr netip.Addr, trusted int) {
 	if addr = peerAddr(r); !s.trusts(addr) {
 		return addr, 0
 	}
@@ -54,7 +60,7 @@ func (s *Kit) chain(r *http.Request) (addr netip.Addr, trusted int) {
 // nothing: what the client asked for, where the nearest one tells only what it was asked for
 // itself. A proxy that hands a header on as it is leaves fewer elements, the last of which
 // then is the outermost.
-func (s *Kit) told(r *http.Request, parameter string) (value string) {
+func (s *proxies) told(r *http.Request, parameter string) (value string) {
 	lines := r.Header[s.forwarded.header(parameter)]
 	if len(lines) == 0 {
 		return ""
@@ -73,7 +79,7 @@ func (s *Kit) told(r *http.Request, parameter string) (value string) {
 
 // Disbelieved returns the address of a peer on this machine that names a client and is not
 // trusted: a proxy that the operator forgot, most likely.
-func (s *Kit) Disbelieved(r *http.Request) (peer netip.Addr, header string, ok bool) {
+func (s *proxies) Disbelieved(r *http.Request) (peer netip.Addr, header string, ok bool) {
 	peer = peerAddr(r)
 	for _, header = range []string{"X-Forwarded-For", "Forwarded"} {
 		if len(r.Header[header]) > 0 && peer.IsLoopback() && !s.trusts(peer) {
@@ -93,7 +99,7 @@ func peerAddr(r *http.Request) netip.Addr {
 }
 
 // trusts reports whether addr is one of the configured proxies.
-func (s *Kit) trusts(addr netip.Addr) bool {
+func (s *proxies) trusts(addr netip.Addr) bool {
 	for _, p := range s.trusted {
 		if p.Contains(addr) {
 			return true
@@ -148,7 +154,7 @@ func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 // BaseURL is the address under which the client reached the server, without a
 // final slash. A configured public URL wins; forwarding
 // headers count only from trusted proxies, and of several values that of the outermost.
-func (s *Kit) BaseURL(r *http.Request) (string, error) {
+func (s *proxies) BaseURL(r *http.Request) (string, error) {
 	if s.PublicURL != "" {
 		return s.PublicURL, nil
 	}
@@ -164,7 +170,7 @@ func (s *Kit) BaseURL(r *http.Request) (string, error) {
 
 // scheme is the one a request was made with, which a trusted proxy may know
 // better.
-func (s *Kit) scheme(r *http.Request) string {
+func (s *proxies) scheme(r *http.Request) string {
 	switch proto := s.told(r, "proto"); {
 	case strings.EqualFold(proto, "https"):
 		return "https"
@@ -232,5 +238,51 @@ func validPort(p string) bool {
 	return true
 }
 
-// ErrNoPeer says that a request has no ClientAddr.
-var ErrNoPeer = errors.New("the connection has no peer address")
+// ValidBasePath reports whether p can be a base path: "", or segments of letters,
+// digits and -._~, each after a slash.
+func ValidBasePath(p string) bool {
+	if p == "" {
+		return true
+	}
+	if p[0] != '/' || len(p) > 256 {
+		return false
+	}
+	for segment := range strings.SplitSeq(p[1:], "/") {
+		if segment == "" || segment == "." || segment == ".." || url.PathEscape(segment) != segment || strings.ContainsAny(segment, "$&+=:@") {
+			return false
+		}
+	}
+	return true
+}
+
+// RootPath is the path under which the client reached the server, without a final slash.
+func (s *proxies) RootPath(r *http.Request) string { return s.forwardedPrefix(r) + s.basePath }
+
+// forwardedPrefix is the path that trusted proxies have removed before they handed a
+// request on. RFC 7239 has none.
+func (s *proxies) forwardedPrefix(r *http.Request) string {
+	prefix := strings.TrimRight(s.told(r, "prefix"), "/")
+	if !ValidBasePath(prefix) {
+		return ""
+	}
+	return prefix
+}
+
+// CheckOrigins tells what is wrong with a list of origins: browsers compare them with their
+// own byte by byte. "*" and "none" stand alone.
+func CheckOrigins(list string) error {
+	if list == "" || list == "*" || list == "none" {
+		return nil
+	}
+	for o := range strings.SplitSeq(list, ",") {
+		scheme, host, _ := strings.Cut(o, "://")
+		port := host[strings.LastIndexByte(host, ':')+1:]
+		standard := scheme == "https" && port == "443" || scheme == "http" && port == "80"
+		if o == "null" || scheme != "" && validHost(host) && !standard && strings.ToLower(o) == o && !strings.ContainsAny(scheme, " /:") {
+			continue
+		}
+		return fmt.Errorf("%.200q is no origin as browsers send it: write a scheme and a host in small letters, and the port if it is not the scheme's own, "+
+			"such as https://a.example,http://localhost:3000, with nothing behind them; or * for all, or none", o)
+	}
+	return nil
+}

@@ -56,7 +56,7 @@ func TestClientAddr(t *testing.T) {
 		{"too many hops", []string{"203.0.113.0/24"}, peer4, []string{"8.8.8.8" + strings.Repeat(",203.0.113.4", maxHops)}, "203.0.113.4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &Kit{}
+			s := &proxies{}
 			for _, p := range tt.trusted {
 				s.trusted = append(s.trusted, netip.MustParsePrefix(p))
 			}
@@ -77,7 +77,7 @@ func TestClientAddr(t *testing.T) {
 }
 
 func TestClientAddrUnknownPeer(t *testing.T) {
-	s := &Kit{trusted: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}
+	s := &proxies{trusted: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}
 	r := httptest.NewRequest("GET", "/", nil)
 	r.RemoteAddr = "@"
 	r.Header.Set("X-Forwarded-For", "8.8.8.8")
@@ -108,7 +108,7 @@ func TestBaseURL(t *testing.T) {
 		{"empty", "", "", "", "", false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &Kit{PublicURL: tt.public}
+			s := &proxies{PublicURL: tt.public}
 			r := httptest.NewRequest("GET", "/", nil)
 			r.Host = tt.host
 			if tt.trust {

@@ -25,39 +25,39 @@ const (
 	codingCount
 )
 
-// ContentEncodings are ready to be put into a header map.
-var ContentEncodings = [codingCount][]string{Gzipped: {"gzip"}, Zstded: {"zstd"}, Brotlied: {"br"}}
+// contentEncodings are ready to be put into a header map.
+var contentEncodings = [codingCount][]string{Gzipped: {"gzip"}, Zstded: {"zstd"}, Brotlied: {"br"}}
 
 // compressFrom is the size in bytes from which bodies are compressed. Below
 // it the coding's own overhead and the client's work outweigh the saving.
 const compressFrom = 1 << 10
 
-// Effort is the compression level. Kept answers are worth a higher one, because they
+// effort is the compression level. Kept answers are worth a higher one, because they
 // are sent often.
-type Effort uint8
+type effort uint8
 
 const (
-	Once Effort = iota
+	once effort = iota
 	kept
 )
 
-// A Preference is the order among codings that a client takes equally well.
+// A preference is the order among codings that a client takes equally well.
 //
 // Tiles and lists of the demo, 1 MB in all, on one core: br 5 leaves 40 % of them
 // at 17 MB/s, zstd "better" 45 % at 49, gzip 7 46 % at 32; and for what is sent
 // once zstd "fastest" leaves 52 % at 177 MB/s, br 1 52 % at 59, gzip 2 54 % at 116.
 // So kept answers, made once and sent often, are br; the others are zstd.
-type Preference struct {
+type preference struct {
 	order  []Coding
 	modern Coding // of "gzip, deflate, br, zstd"
 	usual  Coding // of "gzip, deflate, br"
 }
 
 var (
-	preferKept = Preference{[]Coding{Brotlied, Zstded, Gzipped}, Brotlied, Brotlied}
-	preferOnce = Preference{[]Coding{Zstded, Gzipped, Brotlied}, Zstded, Gzipped}
-	// PreferStream is for answers written bit by bit while the request comes in.
-	PreferStream = Preference{[]Coding{Gzipped}, Gzipped, Gzipped}
+	preferKept = preference{[]Coding{Brotlied, Zstded, Gzipped}, Brotlied, Brotlied}
+	preferOnce = preference{[]Coding{Zstded, Gzipped, Brotlied}, Zstded, Gzipped}
+	// preferStream is for answers written bit by bit while the request comes in.
+	preferStream = preference{[]Coding{Gzipped}, Gzipped, Gzipped}
 )
 
 // Accepted is the coding for an answer that is sent once.
@@ -70,8 +70,8 @@ func AcceptedKept(r *http.Request) Coding { return preferKept.Of(r) }
 func TakesCoding(r *http.Request, c Coding) bool { return c == Identity || takes[c].Of(r) == c }
 
 // takes are preferences for one coding.
-var takes = [codingCount]Preference{
-	Gzipped:  PreferStream,
+var takes = [codingCount]preference{
+	Gzipped:  preferStream,
 	Zstded:   {[]Coding{Zstded}, Zstded, Identity},
 	Brotlied: {[]Coding{Brotlied}, Brotlied, Brotlied},
 }
@@ -79,7 +79,7 @@ var takes = [codingCount]Preference{
 // Of is the coding with the greatest weight in Accept-Encoding, the preferred
 // one among equals. A client that takes nothing we have gets identity all the
 // same: an answer it may not read is better than none.
-func (p *Preference) Of(r *http.Request) Coding {
+func (p *preference) Of(r *http.Request) Coding {
 	values := r.Header["Accept-Encoding"]
 	if len(values) == 0 {
 		return Identity
@@ -150,9 +150,9 @@ const (
 )
 
 var (
-	GzipWriters   = [...]*sync.Pool{Once: gzipPool(2), kept: gzipPool(7)}
-	brotliWriters = [...]*sync.Pool{Once: brotliPool(1), kept: brotliPool(5)}
-	zstdEncoders  = [...]func() *zstd.Encoder{Once: zstdEncoder(zstd.SpeedFastest), kept: zstdEncoder(zstd.SpeedBetterCompression)}
+	gzipWriters   = [...]*sync.Pool{once: gzipPool(2), kept: gzipPool(7)}
+	brotliWriters = [...]*sync.Pool{once: brotliPool(1), kept: brotliPool(5)}
+	zstdEncoders  = [...]func() *zstd.Encoder{once: zstdEncoder(zstd.SpeedFastest), kept: zstdEncoder(zstd.SpeedBetterCompression)}
 )
 
 func gzipPool(level int) *sync.Pool {
@@ -186,14 +186,14 @@ func zstdEncoder(level zstd.EncoderLevel) func() *zstd.Encoder {
 
 // compress appends src in a coding other than identity to dst. Writing to a
 // buffer does not fail.
-func compress(dst *bytes.Buffer, src []byte, c Coding, e Effort) {
+func compress(dst *bytes.Buffer, src []byte, c Coding, e effort) {
 	switch c {
 	case Gzipped:
-		w := GzipWriters[e].Get().(*gzip.Writer)
+		w := gzipWriters[e].Get().(*gzip.Writer)
 		w.Reset(dst)
 		writeAll(w, src)
 		w.Reset(nil) // holds on to nothing
-		GzipWriters[e].Put(w)
+		gzipWriters[e].Put(w)
 	case Brotlied:
 		w := brotliWriters[e].Get().(*brotli.Writer)
 		w.Reset(dst)

@@ -46,7 +46,7 @@ func TestAccepted(t *testing.T) {
 		{[]string{"compress, deflate"}, Identity, Identity, Identity},
 	} {
 		r := &http.Request{Header: http.Header{"Accept-Encoding": tt.accept}}
-		if a, b, c := Accepted(r), AcceptedKept(r), PreferStream.Of(r); a != tt.once || b != tt.kept || c != tt.stream {
+		if a, b, c := Accepted(r), AcceptedKept(r), preferStream.Of(r); a != tt.once || b != tt.kept || c != tt.stream {
 			t.Errorf("%q: %d, %d, %d, want %d, %d, %d", tt.accept, a, b, c, tt.once, tt.kept, tt.stream)
 		}
 		if n := testing.AllocsPerRun(100, func() { Accepted(r) }); n != 0 {
@@ -66,7 +66,7 @@ func TestAcceptedProperty(t *testing.T) {
 			items = append(items, fmt.Sprintf("%s;q=%d.%03d", name, weights[name]/1000, weights[name]%1000))
 		}
 		r := &http.Request{Header: http.Header{"Accept-Encoding": {strings.Join(items, ", ")}}}
-		for _, p := range []*Preference{&preferOnce, &preferKept, &PreferStream} {
+		for _, p := range []*preference{&preferOnce, &preferKept, &preferStream} {
 			got := p.Of(r)
 			best := weights["identity"]
 			for _, c := range p.order {
@@ -85,13 +85,13 @@ func TestCompress(t *testing.T) {
 	for range 4 {
 		wait.Go(func() {
 			for c := Identity; c < codingCount; c++ {
-				for _, e := range []Effort{Once, kept} {
+				for _, e := range []effort{once, kept} {
 					for _, want := range []string{"", "x", text[:compressFrom], text} {
 						var b bytes.Buffer
 						compress(&b, []byte(want), c, e)
 						name := ""
 						if c != Identity {
-							name = ContentEncodings[c][0]
+							name = contentEncodings[c][0]
 						}
 						if got := decoded(t, name, b.String()); got != want {
 							t.Errorf("%q of effort %d: %d bytes became %d", name, e, len(want), len(got))
@@ -142,13 +142,13 @@ func BenchmarkCompress(b *testing.B) {
 	}
 	for c := Gzipped; c < codingCount; c++ {
 		for e, name := range []string{"once", "kept"} {
-			b.Run(ContentEncodings[c][0]+"/"+name, func(b *testing.B) {
+			b.Run(contentEncodings[c][0]+"/"+name, func(b *testing.B) {
 				b.SetBytes(int64(len(body)))
 				b.ReportAllocs()
 				var out bytes.Buffer
 				for b.Loop() {
 					out.Reset()
-					compress(&out, body, c, Effort(e))
+					compress(&out, body, c, effort(e))
 				}
 				b.ReportMetric(float64(out.Len())/float64(len(body)), "left")
 			})

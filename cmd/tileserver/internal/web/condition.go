@@ -2,90 +2,8 @@ package web
 
 import (
 	"encoding/binary"
-	"net/http"
 	"strings"
-
-	"quadrille/cmd/tileserver/internal/endpoint"
 )
-
-// Form is the representation of an answer. Its numbers are part of entity tags.
-type Form uint8
-
-// Forms of answers.
-const (
-	FormJSON Form = iota
-	FormGeoJSON
-	FormMVT
-	FormGeoNames // JSON, as GeoNames labels it
-	FormScript
-	FormText
-	FormNDJSON
-	FormGeoIPCountry // the three of GeoIP2's web service
-	FormGeoIPCity
-	FormGeoIPError
-	FormXML
-	FormOpenAPI // a description of an API
-	FormSchema  // a JSON schema
-	FormMLT
-	FormPNG
-	FormPNG2x // of double density
-	FormJPEG
-	FormWebP
-	FormAVIF
-	formCount
-)
-
-// ContentTypes are ready to be put into a header map.
-var ContentTypes = [formCount][]string{
-	FormJSON:         {"application/json"},
-	FormGeoJSON:      {"application/geo+json"},
-	FormMVT:          {"application/vnd.mapbox-vector-tile"},
-	FormGeoNames:     {"application/json;charset=UTF-8"},
-	FormScript:       {"text/javascript;charset=UTF-8"},
-	FormText:         {"text/plain;charset=UTF-8"},
-	FormNDJSON:       {"application/x-ndjson"},
-	FormGeoIPCountry: {"application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"},
-	FormGeoIPCity:    {"application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"},
-	FormGeoIPError:   {"application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"},
-	FormXML:          {"text/xml; charset=utf-8"},
-	FormOpenAPI:      {"application/vnd.oai.openapi+json;version=3.0"},
-	FormSchema:       {"application/schema+json"},
-	FormMLT:          {"application/vnd.maplibre-tile"},
-	FormPNG:          {"image/png"},
-	FormPNG2x:        {"image/png"},
-	FormJPEG:         {"image/jpeg"},
-	FormWebP:         {"image/webp"},
-	FormAVIF:         {"image/avif"},
-}
-
-// Picture reports whether the form is an image. Images are compressed as they
-// are and have no content coding.
-func (f Form) Picture() bool { return f >= FormPNG }
-
-// Values of Vary.
-var (
-	VaryEncoding         = []string{"Accept-Encoding"}
-	varyAccept           = []string{"Accept"}
-	varyAcceptEncoding   = []string{"Accept, Accept-Encoding"}
-	varyLanguage         = []string{"Accept-Language"}
-	varyLanguageEncoding = []string{"Accept-Language, Accept-Encoding"}
-)
-
-// Weight is the value of q among the parameters of an Accept item, 1 when it
-// has none or one that is no number.
-func Weight(params string) float64 {
-	for len(params) > 0 {
-		var p string
-		p, params, _ = strings.Cut(params, ";")
-		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
-		if strings.EqualFold(strings.TrimSpace(name), "q") {
-			if q, ok := endpoint.Decimal(strings.TrimSpace(value)); ok {
-				return q
-			}
-		}
-	}
-	return 1
-}
 
 // Hash is an FNV-1a hash over everything an answer depends on. Its value must
 // be the same in every process, since clients and caches keep the tags made
@@ -111,31 +29,45 @@ func (h Hash) Number(v uint64) Hash {
 	return Hash(x^x>>31)*1099511628211 + 1
 }
 
-// Tag is an entity tag, quotes included.
-type Tag [18]byte
+// Tag is an entity tag, quotes included. Its zero value is none.
+type Tag struct {
+	text [23]byte
+	n    uint8
+}
+
+// TagOf is a tag of the caller's making, of 23 bytes at most.
+func TagOf(text string) (t Tag) {
+	t.n = uint8(copy(t.text[:], text)) //nolint:gosec // 23 at most
+	return t
+}
 
 // Tag is the entity tag of what has been mixed in.
 func (h Hash) Tag() (t Tag) {
 	const digits = "0123456789abcdef"
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(h))
-	t[0], t[17] = '"', '"'
+	t.n = 18
+	t.text[0], t.text[17] = '"', '"'
 	for i, c := range b {
-		t[1+2*i], t[2+2*i] = digits[c>>4], digits[c&15]
+		t.text[1+2*i], t.text[2+2*i] = digits[c>>4], digits[c&15]
 	}
 	return t
 }
 
-// Matches reports whether the request already has the representation with
-// this tag. If-None-Match compares weakly, as RFC 9110 wants, because caches
+// header is the tag as a header has it, nil for none.
+func (t *Tag) header() []string {
+	if t.n == 0 {
+		return nil
+	}
+	return []string{string(t.text[:t.n])}
+}
+
+// matches reports whether a request with these lines of If-None-Match already has
+// the representation with this tag. If-None-Match compares weakly, as RFC 9110 wants, because caches
 // between us and the client may have weakened the tag. "*", which stands alone,
 // means any representation there is, so it matches only when exists is true: the
 // caller knows that there is one.
-func Matches(r *http.Request, t *Tag, exists bool) bool { return MatchesText(r, string(t[:]), exists) }
-
-// MatchesText is Matches for a tag that is no hash.
-func MatchesText(r *http.Request, tag string, exists bool) bool {
-	lines := r.Header["If-None-Match"]
+func (t *Tag) matches(lines []string, exists bool) bool {
 	if exists && len(lines) == 1 && strings.TrimSpace(lines[0]) == "*" {
 		return true
 	}
@@ -143,20 +75,10 @@ func MatchesText(r *http.Request, tag string, exists bool) bool {
 		for len(v) > 0 {
 			var item string
 			item, v, _ = strings.Cut(v, ",")
-			if strings.TrimPrefix(strings.TrimSpace(item), "W/") == tag {
+			if strings.TrimPrefix(strings.TrimSpace(item), "W/") == string(t.text[:t.n]) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// RequestTag is the entity tag of an answer made from a whole address and
-// generations of data sets, or whatever else it depends on.
-func (s *Kit) RequestTag(r *http.Request, a Answer, from ...uint64) Tag {
-	h := s.TagStart.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
-	for _, id := range from {
-		h = h.Number(id)
-	}
-	return h.Number(uint64(a.Form)<<8 | uint64(a.Coding)).Tag()
 }

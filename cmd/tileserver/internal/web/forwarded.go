@@ -129,3 +129,7 @@ func elementParameter(element, name string) (string, bool) {
 	}
 	return value, found
 }
+
+// maxHops bounds how much of a forwarding header is looked at; no honest chain
+// of proxies is longer.
+const maxHops = 32

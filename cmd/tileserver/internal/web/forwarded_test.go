@@ -59,7 +59,7 @@ func TestClientAddrForwarded(t *testing.T) {
 		{"too many hops", several, peer4, []string{"for=8.8.8.8" + strings.Repeat(",for=203.0.113.4", maxHops)}, "203.0.113.4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &Kit{forwarded: Forwarded}
+			s := &proxies{forwarded: Forwarded}
 			for _, p := range tt.trusted {
 				s.trusted = append(s.trusted, netip.MustParsePrefix(p))
 			}
@@ -92,7 +92,7 @@ func TestBaseURLForwarded(t *testing.T) {
 		{"proto=javascript", true, "http://a.example"},
 		{`host="a b"`, true, ""},
 	} {
-		s := &Kit{forwarded: Forwarded}
+		s := &proxies{forwarded: Forwarded}
 		if tt.trust {
 			s.trusted = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 		}
@@ -127,7 +127,7 @@ func TestBaseURLOfChain(t *testing.T) {
 		{"nobody trusted", "203.0.113.0/24", "8.8.8.8", "https|a.example|/eu", "http://h.example"},
 	} {
 		for _, header := range []ForwardedHeader{XForwardedFor, Forwarded} {
-			s := &Kit{forwarded: header}
+			s := &proxies{forwarded: header}
 			for p := range strings.FieldsSeq(tt.trusted) {
 				s.trusted = append(s.trusted, netip.MustParsePrefix(p))
 			}
@@ -166,7 +166,7 @@ func FuzzForwarded(f *testing.F) {
 	for _, seed := range []string{"", "for=1.1.1.1", `for="`, `host="a\`, `"\",`, `for="[::1]:80";by=_x, `, ";;=,=\"\""} {
 		f.Add(seed)
 	}
-	s := &Kit{forwarded: Forwarded, trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
+	s := &proxies{forwarded: Forwarded, trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
 	f.Fuzz(func(t *testing.T, claim string) {
 		for _, appended := range []string{"for=8.8.8.8", `for="8.8.8.8:80";proto=https`} {
 			r := httptest.NewRequest("GET", "/", nil)

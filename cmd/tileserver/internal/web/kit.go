@@ -18,19 +18,13 @@ package web
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"net/netip"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -87,8 +81,8 @@ type Config struct {
 	Tracer      trace.Tracer
 	TraceSample float64
 
-	// Kinds is the table of errors, in the order in which they are tried. It has
-	// Kinds, those of the rooms, and Interrupted after them.
+	// Kinds are the errors that the rooms, and what they stand on, meet, besides those of
+	// requests to any endpoint.
 	Kinds []Kind
 	// Meaning gives an error of the store the meaning it has here, before anything
 	// else looks at it. Nil changes none.
@@ -101,72 +95,57 @@ type Config struct {
 	Now func() time.Time
 }
 
-// maxRequestBody is the largest body a request may announce, in bytes, to
-// endpoints that read none. Those of batches have limits of their own.
-const maxRequestBody = 64 << 10
-
 // Kit is what every room of endpoints stands on: admission, conditions, kept
 // answers, problems, logs, metrics and traces. It knows no data set. Everything in
 // it may be used by any number of requests at once.
 type Kit struct {
+	table
+	journal
+
 	TagStart     Hash // version, mixed into every tag
-	PublicURL    string
-	basePath     string
-	trusted      []netip.Prefix
-	forwarded    ForwardedHeader
 	CacheControl []string
 	PinnedCache  []string // Cache-Control of what its address names for good
 	origins      []string // whose pages may read the answers, nil for none
 
-	Processors *Processors // for TakeProcessor
+	Processors *Processors // for InTurn
 
-	running   Places             // all but the followers
-	Heavy     Places             // of running, those that take long
+	running   places             // all but the followers
+	Heavy     places             // of running, those that take long
 	heavy     map[[2]string]bool // methods and paths of routes that are
-	streams   Places             // of running
-	followers Places
+	streams   places             // of running
+	followers places
 	Timeout   time.Duration
 	Now       func() time.Time // the clock; tests have their own
 
-	Kinds       []Kind
-	meaning     func(error) error   // nil for none
-	generations func() []Generation // in service, nil for none
-	ids         *requestIDs
-
-	log, access *slog.Logger
-	sampling    sampling
-	metrics     *Metrics // nil for none
-	Guarding    *Guard   // nil for none
+	metrics  *Metrics // nil for none
+	Guarding *Guard   // nil for none
 	// Asked is called for each parameter that a handler asks for. Nil but in tests.
-	Asked       func(e *endpoint.Endpoint, name string)
-	tracer      trace.Tracer
-	traceSample float64
+	Asked func(e *endpoint.Endpoint, name string)
 }
 
 // New makes a kit.
 func New(cfg *Config) *Kit {
 	s := &Kit{
-		Kinds:        unionOf(cfg.Kinds),
-		meaning:      cfg.Meaning,
-		generations:  cfg.Generations,
+		table: table{Kinds: tableOf(cfg.Kinds), meaning: cfg.Meaning},
+		journal: journal{
+			tracing: tracing{
+				proxies: proxies{
+					PublicURL: strings.TrimRight(cfg.PublicURL, "/"), basePath: cfg.BasePath,
+					trusted: cfg.TrustedProxies, forwarded: cfg.ForwardedHeader,
+				},
+				tracer: cfg.Tracer, share: cfg.TraceSample, generations: cfg.Generations,
+			},
+			ids: newRequestIDs(), log: cfg.Log, access: cfg.AccessLog,
+		},
 		TagStart:     HashStart.Bytes(cfg.Version),
-		PublicURL:    strings.TrimRight(cfg.PublicURL, "/"),
-		basePath:     cfg.BasePath,
-		trusted:      cfg.TrustedProxies,
-		forwarded:    cfg.ForwardedHeader,
 		CacheControl: []string{"public, max-age=300"},
 		PinnedCache:  immutable,
 		origins:      []string{"*"},
 		heavy:        map[[2]string]bool{},
 		Timeout:      10 * time.Second,
 		Now:          time.Now,
-		ids:          newRequestIDs(),
-		log:          cfg.Log,
-		access:       cfg.AccessLog,
 		metrics:      cfg.Metrics,
 		Guarding:     cfg.Guard,
-		tracer:       cfg.Tracer,
-		traceSample:  cfg.TraceSample,
 	}
 	if s.Processors = cfg.Processors; s.Processors == nil {
 		s.Processors = AllProcessors()
@@ -196,7 +175,7 @@ func New(cfg *Config) *Kit {
 	s.Heavy.init(most/heavyShare, most/heavyShare/clientShare, keyed)
 	s.Heavy.few = s.Heavy.share / 2
 	s.streams.init(most/streamShare, most/streamShare/clientShare, keyed)
-	s.followers.init(most, MaxFollowed, keyed)
+	s.followers.init(most, maxFollowed, keyed)
 	if cfg.RequestTimeout > 0 {
 		s.Timeout = cfg.RequestTimeout
 	}
@@ -207,7 +186,7 @@ func New(cfg *Config) *Kit {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.metrics != nil {
-		s.metrics.kit, s.metrics.others = s, nil
+		s.metrics.running, s.metrics.others = &s.running, nil
 		for _, k := range append(s.Kinds, Internal) {
 			s.metrics.problems[k.Type] = new(atomic.Int64)
 		}
@@ -215,157 +194,18 @@ func New(cfg *Config) *Kit {
 	return s
 }
 
-// Handler makes the router of endpoints. It keeps them.
-func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
-	e := echo.New()
-	e.HideBanner, e.HidePort = true, true
-	e.Logger.SetOutput(io.Discard) // everything worth saying goes to s.log
-	// The framework's default believes any client's X-Forwarded-For. Handlers
-	// use ClientAddr; this keeps RealIP from ever disagreeing with it.
-	e.IPExtractor = func(r *http.Request) string { return s.ClientAddr(r).String() }
-	allow := allowed(all)
-	e.HTTPErrorHandler = func(err error, c echo.Context) {
-		if list, ok := allow[c.Path()]; ok && errors.Is(err, echo.ErrMethodNotAllowed) {
-			c.Response().Header()["Allow"] = []string{list}
-		}
-		if s.tracer != nil {
-			if span := s.beginSpan(c, ""); span != nil {
-				defer endSpan(c, span)
-			}
-		}
-		s.allowOrigin(c)
-		s.Fail(err, c)
-		if s.metrics != nil {
-			s.metrics.unmatched.one(c.Response().Status, c.Response().Size)
-		}
-		s.logAccess(c, time.Time{})
-	}
-	for i := range all {
-		if all[i].Handle == nil {
-			continue
-		}
-		for _, route := range all[i].Routes() {
-			s.add(e, &all[i], route)
-		}
-	}
-	s.addAllowed(e, allow)
-	if s.basePath != "" {
-		return &beneath{s: s, e: e, base: s.basePath}
-	}
-	return e
-}
-
-// answering turns errors and panics of a handler into problem responses and
-// writes the access log.
-func (s *Kit) answering(h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		s.allowOrigin(c)
-		var start time.Time
-		if s.access != nil {
-			start = time.Now()
-			s.requestID(c) // while the header can still have it
-		}
-		s.run(h, c)
-		if s.access != nil {
-			s.logAccess(c, start)
-		}
-		return nil
-	}
-}
-
-func (s *Kit) run(h echo.HandlerFunc, c echo.Context) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			panic(p)
-		}
-		if s.metrics != nil {
-			s.metrics.panics.Add(1)
-		}
-		s.log.Error("handler panicked", "request_id", s.requestID(c), "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
-		if c.Response().Committed {
-			// Part of the answer is out. Cutting the connection is the only
-			// way left to say that it is not whole.
-			panic(http.ErrAbortHandler)
-		}
-		s.Fail(errPanic, c)
-	}()
-	if err := h(c); err != nil {
-		s.Fail(err, c)
-	}
-}
-
-const (
-	allowOriginHeader   = "Access-Control-Allow-Origin"
-	exposeHeadersHeader = "Access-Control-Expose-Headers"
-)
-
-// exposed lets pages of other origins read every header, such as ETag and Retry-After,
-// which browsers do not show them otherwise.
-var exposed = []string{"*"}
-
-// allowOrigin lets pages of other origins read an answer. With a list of origins the
-// header depends on who asks, and every answer says so, also to who has no origin: a cache
-// would keep that one for the others.
-func (s *Kit) allowOrigin(c echo.Context) {
-	res := c.Response()
-	switch len(s.origins) {
-	case 0:
-	case 1:
-		res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = s.origins, exposed
-	default:
-		origin := c.Request().Header["Origin"]
-		res.Before(func() { // whatever else the answer varies with is known by then
-			res.Header().Add("Vary", "Origin")
-			if len(origin) == 1 && slices.Contains(s.origins, origin[0]) {
-				res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = origin, exposed
-			}
-		})
-	}
-}
-
-// CheckOrigins tells what is wrong with a list of origins: browsers compare them with their
-// own byte by byte. "*" and "none" stand alone.
-func CheckOrigins(list string) error {
-	if list == "" || list == "*" || list == "none" {
-		return nil
-	}
-	for o := range strings.SplitSeq(list, ",") {
-		scheme, host, _ := strings.Cut(o, "://")
-		port := host[strings.LastIndexByte(host, ':')+1:]
-		standard := scheme == "https" && port == "443" || scheme == "http" && port == "80"
-		if o == "null" || scheme != "" && validHost(host) && !standard && strings.ToLower(o) == o && !strings.ContainsAny(scheme, " /:") {
-			continue
-		}
-		return fmt.Errorf("%.200q is no origin as browsers send it: write a scheme and a host in small letters, and the port if it is not the scheme's own, "+
-			"such as https://a.example,http://localhost:3000, with nothing behind them; or * for all, or none", o)
-	}
-	return nil
-}
-
-// preflight answers the question browsers ask before a cross-origin request
-// with headers of its own. Pages of any origin may ask: writes need a key, which no
-// browser sends by itself.
-func (s *Kit) preflight(methods string) endpoint.Handler {
-	return func(c echo.Context, _ *endpoint.Params) error {
-		h := c.Response().Header()
-		if s.origins != nil {
-			h["Access-Control-Allow-Methods"] = []string{methods}
-			h["Access-Control-Allow-Headers"] = []string{"*, Authorization"} // which * is not
-			h["Access-Control-Max-Age"] = []string{"86400"}
-		}
-		h["Allow"] = []string{methods}
-		c.Response().WriteHeader(http.StatusNoContent)
-		return nil
-	}
-}
-
 // Clock is the instant of a request that names none.
 func (s *Kit) Clock() time.Time { return s.Now().UTC().Truncate(time.Second) }
 
-// DatabaseHeader tells which data an answer is from, how old it is and under
-// which terms it may be used.
-const DatabaseHeader = "X-Geo-Database"
+// Collect has the metrics of a room collected with the kit's own. It is called while
+// the server is made, not by requests.
+func (s *Kit) Collect(room func(ch chan<- prometheus.Metric)) {
+	if s.metrics != nil {
+		s.metrics.others = append(s.metrics.others, room)
+	}
+}
+
+var (
+	immutable = []string{"public, max-age=31536000, immutable"}
+	noCache   = []string{"no-cache"}
+)

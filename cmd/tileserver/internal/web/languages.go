@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// MaxLanguages bounds the languages of a request that are tried. Each costs seeks for
+	// maxLanguages bounds the languages of a request that are tried. Each costs seeks for
 	// every name of an answer.
-	MaxLanguages = 4
+	maxLanguages = 4
 	// maxPreferences bounds the items of a list of languages that are looked at.
 	maxPreferences = 32
 )
@@ -24,7 +24,7 @@ func Languages(r *http.Request) []string {
 }
 
 // PreferredLanguages reads a list such as "fr-CH, fr;q=0.9, de;q=0.5" and returns at most
-// MaxLanguages codes in lower case, best first. Items of one weight keep their order.
+// maxLanguages codes in lower case, best first. Items of one weight keep their order.
 // What is no code, or has the weight 0, is left out, and so is "fr" behind "fr-CH": the
 // names of a language are those of its regions that have none of their own.
 func PreferredLanguages(list string) (langs []string) {
@@ -45,7 +45,7 @@ func PreferredLanguages(list string) (langs []string) {
 	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(b.weight, a.weight) })
 	for _, i := range items {
 		known := slices.ContainsFunc(langs, func(l string) bool { return l == i.lang || strings.HasPrefix(l, i.lang+"-") })
-		if !known && len(langs) < MaxLanguages {
+		if !known && len(langs) < maxLanguages {
 			langs = append(langs, i.lang)
 		}
 	}

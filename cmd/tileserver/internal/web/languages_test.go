@@ -42,7 +42,7 @@ func FuzzLanguages(f *testing.F) {
 	f.Add("\x00,é;q=1e999")
 	f.Fuzz(func(t *testing.T, list string) {
 		langs := PreferredLanguages(list)
-		if len(langs) > MaxLanguages {
+		if len(langs) > maxLanguages {
 			t.Errorf("%d languages", len(langs))
 		}
 		for _, l := range langs {

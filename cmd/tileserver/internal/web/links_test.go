@@ -24,7 +24,7 @@ func TestCarryKey(t *testing.T) {
 		{FormGeoJSON, `{"url":"http://h/x","href":"http://h/y"}`, `{"url":"http://h/x","href":"http://h/y?` + k + `"}`},
 		{FormText, `<a href="http://h/x?f=html">http://h/x</a>`, `<a href="http://h/x?f=html&` + k + `">http://h/x</a>`},
 	} {
-		if got := string(CarryKey(c, tt.form, base, []byte(tt.is))); got != tt.want {
+		if got := string(carryKey(c, tt.form, base, []byte(tt.is))); got != tt.want {
 			t.Errorf("%s\nbecame %s\nwant   %s", tt.is, got, tt.want)
 		}
 	}

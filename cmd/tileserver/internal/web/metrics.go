@@ -1,20 +1,14 @@
 package web
 
 import (
-	"cmp"
 	"errors"
 	"math/rand/v2"
-	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
-
-	"quadrille/cmd/tileserver/internal/bytecache"
-	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // Metrics counts what a handler does and tells it to Prometheus. Make it with
@@ -29,7 +23,7 @@ type Metrics struct {
 	problems  map[string]*atomic.Int64
 	panics    atomic.Int64
 	refusals  [len(refusals)]atomic.Int64
-	kit       *Kit
+	running   *places
 	described []*prometheus.Desc // of what others collect
 	others    []func(ch chan<- prometheus.Metric)
 }
@@ -138,32 +132,6 @@ func (m *Metrics) refused(err error) {
 	}
 }
 
-// watch wraps the handler of a route in what is done for every request to it,
-// and only in what is configured.
-func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo.HandlerFunc {
-	if s.Guarding != nil {
-		h = s.admitted(r, h)
-	}
-	if s.tracer != nil {
-		h = s.traced(routeLabel(route), h)
-	}
-	if s.metrics != nil {
-		h = s.metrics.route(cmp.Or(r.Label, routeLabel(route))).counted(h)
-	}
-	return h
-}
-
-// routeLabel writes a pattern as API descriptions do: /ip/{addr}.
-func routeLabel(pattern string) string {
-	parts := strings.Split(pattern, "/")
-	for i, p := range parts {
-		if strings.HasPrefix(p, ":") {
-			parts[i] = "{" + p[1:] + "}"
-		}
-	}
-	return strings.Join(parts, "/")
-}
-
 // Metric describes a metric of the server.
 func Metric(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("quadrille_"+name, help, labels, nil)
@@ -212,12 +180,11 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	for i := range refusals {
 		Counter(ch, descRefused, m.refusals[i].Load(), refusals[i].reason)
 	}
-	s := m.kit
-	if s == nil {
+	if m.running == nil {
 		return
 	}
-	Gauge(ch, descRunning, float64(s.running.Taken()))
-	Gauge(ch, descPlaces, float64(s.running.most))
+	Gauge(ch, descRunning, float64(m.running.Taken()))
+	Gauge(ch, descPlaces, float64(m.running.most))
 	for _, collect := range m.others {
 		collect(ch)
 	}
@@ -264,26 +231,6 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstHistogram(descLatency, uint64(done), float64(nanos)/1e9, buckets, r.name)
 }
 
-// WatchCache tells Prometheus what a cache of a room does.
-func WatchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
-	s.Collect(func(ch chan<- prometheus.Metric) {
-		st := c.Stats()
-		Counter(ch, descCacheHits, st.Hits, name)
-		Counter(ch, descCacheMisses, st.Misses, name)
-		Counter(ch, descCacheEvicted, st.Evicted, name)
-		Gauge(ch, descCacheBytes, float64(st.Bytes), name)
-		Gauge(ch, descCacheEntries, float64(st.Entries), name)
-	})
-}
-
-// Collect has the metrics of a room collected with the kit's own. It is called while
-// the server is made, not by requests.
-func (s *Kit) Collect(room func(ch chan<- prometheus.Metric)) {
-	if s.metrics != nil {
-		s.metrics.others = append(s.metrics.others, room)
-	}
-}
-
 // Counter collects a number that only grows.
 func Counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
@@ -293,24 +240,3 @@ func Counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ..
 func Gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
-
-// ServePlain passes requests to a handler that knows nothing of the router.
-func ServePlain(h http.Handler) endpoint.Handler {
-	return func(c echo.Context, _ *endpoint.Params) error {
-		c.Response().Header()["Cache-Control"] = NoStore
-		var w http.ResponseWriter = c.Response()
-		if c.Request().Method == http.MethodHead {
-			w = headers{w}
-		}
-		h.ServeHTTP(w, c.Request())
-		if !c.Response().Committed {
-			c.Response().WriteHeader(http.StatusOK)
-		}
-		return nil
-	}
-}
-
-// headers are an answer without its body.
-type headers struct{ http.ResponseWriter }
-
-func (headers) Write(b []byte) (int, error) { return len(b), nil }

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMetricsOfPanics(t *testing.T) {
-	s := &Kit{metrics: NewMetrics(), ids: newRequestIDs(), log: slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))}
+	s := &Kit{metrics: NewMetrics(), journal: journal{ids: newRequestIDs(), log: slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))}}
 	e := echo.New()
 	e.GET("/x", s.watch(&endpoint.Endpoint{Path: "/x"}, "/x", s.answering(func(echo.Context) error { panic("boom") })))
 	w := httptest.NewRecorder()

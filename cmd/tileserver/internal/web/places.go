@@ -7,9 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
-	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -20,26 +17,12 @@ type Client struct {
 	Addr quota.Client
 }
 
-// ClientOf tells whom a request is from. A light one by a key without scopes counts as its
-// address: to remember the key would cost memory.
-func (s *Kit) ClientOf(c echo.Context) Client {
-	if k, ok := c.Get(clientKey).(keyed); ok {
-		return Client{Key: k.name}
-	}
-	return Client{Addr: quota.ClientOf(s.ClientAddr(c.Request()))}
-}
-
 type clientInContext struct{}
 
-// For is ctx with the client who pays for what BeginHeavy and TakeProcessor give. Without
+// For is ctx with the client who pays for what Heavily and InTurn give. Without
 // it all clients are one.
 func For(ctx context.Context, who Client) context.Context {
 	return context.WithValue(ctx, clientInContext{}, who)
-}
-
-// As is ctx for the client of a request.
-func (s *Kit) As(ctx context.Context, c echo.Context) context.Context {
-	return For(ctx, s.ClientOf(c))
 }
 
 // Shares of the places of --max-concurrent, by class of cost, and of the places of a class
@@ -54,13 +37,13 @@ const (
 	keyShare         = 4 // of the places of a class, for requests with a key
 )
 
-// MaxFollowed is how many followed requests of one client run at once.
-const MaxFollowed = 32
+// maxFollowed is how many followed requests of one client run at once.
+const maxFollowed = 32
 
-// Places bounds the requests of a class that run at once: all of them, and those of one
+// places bounds the requests of a class that run at once: all of them, and those of one
 // client. Where the server has keys, some are for requests with one alone. Its methods may
 // be called concurrently.
-type Places struct {
+type places struct {
 	most, share, keys int64
 	// few is how many are taken before anybody asks by whom. They count against the
 	// share of every client.
@@ -71,7 +54,7 @@ type Places struct {
 	of  map[Client]int64
 }
 
-func (p *Places) init(most, share int64, keyed bool) {
+func (p *places) init(most, share int64, keyed bool) {
 	p.most, p.share, p.of = max(most, 1), max(share, 1), map[Client]int64{}
 	if keyed {
 		p.keys = most / keyShare
@@ -79,7 +62,7 @@ func (p *Places) init(most, share int64, keyed bool) {
 }
 
 // beginFew takes a place while few are taken. EndFew gives it back.
-func (p *Places) beginFew() bool {
+func (p *places) beginFew() bool {
 	if p.few == 0 {
 		return false
 	}
@@ -90,10 +73,10 @@ func (p *Places) beginFew() bool {
 	return true
 }
 
-func (p *Places) endFew() { p.all.Add(-1) }
+func (p *places) endFew() { p.all.Add(-1) }
 
 // begin takes a place, if there is one. End gives it back.
-func (p *Places) begin(who Client) bool {
+func (p *places) begin(who Client) bool {
 	most := p.most
 	if who.Key == "" {
 		most -= p.keys
@@ -108,7 +91,7 @@ func (p *Places) begin(who Client) bool {
 	return true
 }
 
-func (p *Places) end(who Client) {
+func (p *places) end(who Client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all.Add(-1)
@@ -118,82 +101,7 @@ func (p *Places) end(who Client) {
 }
 
 // Taken returns how many places are taken.
-func (p *Places) Taken() int64 { return p.all.Load() }
-
-// guard lets a request through that finds a place.
-func (s *Kit) guard(r *endpoint.Endpoint, p *Places, h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		s.Processors.begun.Add(1)
-		if p.beginFew() {
-			defer p.endFew()
-			return h(c)
-		}
-		who := s.ClientOf(c)
-		if !p.begin(who) {
-			return turnAway(r, c, ErrBusy)
-		}
-		defer p.end(who)
-		return h(c)
-	}
-}
-
-// Under these a request's context says that its heavy place has been given back, and whose
-// it is if it was not among the few.
-const (
-	heavyGiven  = "heavy"
-	heavyClient = "heavyClient"
-)
-
-// guardHeavy keeps requests that may take long from taking all places.
-func (s *Kit) guardHeavy(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if !s.Heavy.beginFew() {
-			who := s.ClientOf(c)
-			if !s.Heavy.begin(who) {
-				return turnAway(r, c, ErrBusy)
-			}
-			c.Set(heavyClient, who)
-		}
-		defer s.endHeavy(c)
-		return h(c)
-	}
-}
-
-// endHeavy gives back the heavy place of a request, once.
-func (s *Kit) endHeavy(c echo.Context) {
-	if c.Get(heavyGiven) != nil {
-		return
-	}
-	if who, ok := c.Get(heavyClient).(Client); ok {
-		s.Heavy.end(who)
-	} else {
-		s.Heavy.endFew()
-	}
-}
-
-// beginStream takes a place of a streamed request and gives back the heavy one, if there is
-// one, since the client of a stream may take long.
-func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
-	who := s.ClientOf(c)
-	if !s.streams.begin(who) {
-		return nil, ErrBusy
-	}
-	if s.heavy[[2]string{c.Request().Method, c.Path()}] {
-		s.endHeavy(c)
-		c.Set(heavyGiven, true)
-	}
-	return func() { s.streams.end(who) }, nil
-}
-
-// BeginHeavy takes a place of a heavy request for the client of ctx, or refuses by ErrBusy.
-// Whoever has it calls free in the end.
-func (s *Kit) BeginHeavy(ctx context.Context) (free func(), err error) {
-	who, _ := ctx.Value(clientInContext{}).(Client)
-	if !s.Heavy.begin(who) {
-		return nil, ErrBusy
-	}
-	return func() { s.Heavy.end(who) }, nil
-}
+func (p *places) Taken() int64 { return p.all.Load() }
 
 // Processors gives processors to clients by turns: each that waits has one before another
 // has its second, and none has more than its share. Where all are taken they rest between
@@ -228,27 +136,23 @@ func AllProcessors() *Processors {
 	return NewProcessors(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 }
 
-// TakeProcessor is Take of the processors of the server.
-func (s *Kit) TakeProcessor(ctx context.Context) (in context.Context, free func(), err error) {
-	return s.Processors.Take(ctx)
-}
-
-// Take waits until less of the answers that keep a processor busy and take
+// InTurn calls fn once less of the answers that keep a processor busy and take
 // megabytes are being made than there are processors: more at once would take more memory,
-// and none of them less time. Whoever is let in calls free when the answer is made,
-// before it is sent, and Step with the context between two steps. The error is the context's.
-func (p *Processors) Take(ctx context.Context) (in context.Context, free func(), err error) {
+// and none of them less time. fn makes the answer, does not send it, and calls Step with its
+// context between two steps. The error is fn's, or that of ctx.
+func (p *Processors) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
 	who, _ := ctx.Value(clientInContext{}).(Client)
 	t := &Turn{of: p, who: who}
 	if err := t.begin(ctx); err != nil {
-		return nil, nil, err
+		return err
 	}
-	return context.WithValue(ctx, turnInContext{}, t), t.end, nil
+	defer t.end()
+	return fn(context.WithValue(ctx, turnInContext{}, t))
 }
 
 type turnInContext struct{}
 
-// TurnOf is the turn of a context that Take returned. Of another one it is none, whose Pause
+// TurnOf is the turn of a context that InTurn gave. Of another one it is none, whose Pause
 // does nothing.
 func TurnOf(ctx context.Context) *Turn {
 	if t, ok := ctx.Value(turnInContext{}).(*Turn); ok {
@@ -281,6 +185,7 @@ func (t *Turn) begin(ctx context.Context) (err error) {
 }
 
 func (t *Turn) end() { // again does nothing
+
 	if t.free != nil {
 		t.free(time.Since(t.began))
 		t.free, t.began = nil, time.Time{}
@@ -304,7 +209,7 @@ func (t *Turn) Step() { _ = t.step(context.Background()) } // whose error is non
 // Pause gives the processor back.
 func (t *Turn) Pause() { t.end() }
 
-// Step gives the processor that TakeProcessor took back once its turn is over, and waits for
+// Step gives the processor that InTurn took back once its turn is over, and waits for
 // the next one. The error is the context's.
 func Step(ctx context.Context) error {
 	if t, ok := ctx.Value(turnInContext{}).(*Turn); ok {

@@ -28,7 +28,7 @@ func TestPlacesAreShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(&Config{MaxConcurrent: 64, Guard: &Guard{Keys: func() *quota.Keys { return keys }, Anonymous: true}})
-	for class, p := range map[string]*Places{"all": &s.running, "heavy": &s.Heavy, "streams": &s.streams, "followers": &s.followers} {
+	for class, p := range map[string]*places{"all": &s.running, "heavy": &s.Heavy, "streams": &s.streams, "followers": &s.followers} {
 		fill := func(name func(i int) Client) (n int) {
 			for i := 0; p.beginFew() || p.begin(name(i)); i++ {
 				n++
@@ -113,7 +113,7 @@ func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 		if s.Heavy.Taken() != 1 {
 			t.Error("no heavy place is taken")
 		}
-		return s.Stream(c, s.Timeout, func(_ context.Context, out *Stream) error {
+		return s.Stream(c, Answer{Form: FormNDJSON}, nil, s.Timeout, func(_ context.Context, out *Stream) error {
 			if s.Heavy.Taken() != 0 || s.streams.Taken() != 1 {
 				t.Errorf("a stream has %d heavy places and %d of streams", s.Heavy.Taken(), s.streams.Taken())
 			}

@@ -7,29 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"iter"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/look"
 )
-
-// Problem is the body of every refusal, in the form of RFC 9457.
-type Problem struct {
-	_         struct{} `doc:"An error (RFC 9457)."`
-	Type      string   `json:"type" doc:"Stable: branch on it."`
-	Title     string   `json:"title"` // goes with the type
-	Status    int      `json:"status" doc:"The HTTP status again."`
-	Detail    string   `json:"detail" doc:"What to change."` // never carries internals
-	Parameter string   `json:"parameter,omitempty" doc:"The parameter at fault."`
-	RequestID string   `json:"request_id,omitempty" doc:"Names the request in the server's log, of failures that are in it."`
-}
-
-// ProblemType is the media type of problems.
-const ProblemType = "application/problem+json"
 
 // RetryAfter is what a client told to come back is told to wait, in seconds.
 const RetryAfter = "1"
@@ -106,6 +90,7 @@ func (p *Problem) encode(html bool, root string) []byte {
 }
 
 var problemPage = template.Must(template.New("problem").Parse(`<main id="main" class="sheet problem-page">
+
 <p class="number">{{.Status}}</p>
 <h1>{{.Title}}</h1>
 <p>{{.Detail}}{{if .Parameter}} <span class="badge">{{.Parameter}}</span>{{end}}</p>
@@ -116,45 +101,13 @@ var problemPage = template.Must(template.New("problem").Parse(`<main id="main" c
 </main>
 `))
 
-// PrefersHTML reports whether the Accept header asks for a page to show, as that of
-// a browser's address bar does. Wildcards do not: programs get JSON.
-func PrefersHTML(r *http.Request) bool {
-	html := weightOf(r, "text/html")
-	return html > 0 && html > max(weightOf(r, "application/json"), weightOf(r, ProblemType))
-}
-
-// weightOf is the weight that the Accept header gives a media type by its name, 0
-// where it does not name it.
-func weightOf(r *http.Request, mediaType string) (weight float64) {
-	for name, w := range accepted(r) {
-		if strings.EqualFold(name, mediaType) {
-			weight = max(weight, w)
-		}
+// survives reports whether a failure keeps a header that was set before: all
+// others are of the answer that has failed.
+func survives(name string) bool {
+	switch name {
+	case "Allow", "Connection", "Www-Authenticate", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
+		requestIDHeader, allowOriginHeader, exposeHeadersHeader:
+		return true
 	}
-	return weight
+	return false
 }
-
-// accepted are the media types and ranges of them in the Accept header, with their weights.
-func accepted(r *http.Request) iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) {
-		for _, v := range r.Header["Accept"] {
-			for len(v) > 0 {
-				var item string
-				item, v, _ = strings.Cut(v, ",")
-				name, params, _ := strings.Cut(item, ";")
-				if !yield(strings.TrimSpace(name), Weight(params)) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Header values, ready to be put into a header map.
-var (
-	problemTypes   = []string{ProblemType}
-	htmlTypes      = []string{"text/html; charset=utf-8"}
-	NoStore        = []string{"no-store"}
-	PrivateNoStore = []string{"private, no-store"}
-	NoSniff        = []string{"nosniff"}
-)

@@ -2,30 +2,35 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
-
-	"quadrille/cmd/tileserver/internal/bytecache"
 )
 
-// Answer describes a response that is not kept in the cache.
+// Answer describes a response.
 type Answer struct {
 	Form  Form
-	Tag   *Tag     // nil for answers that must not be revalidated
-	Cache []string // Cache-Control
+	Tag   Tag      // none for answers that must not be revalidated
+	Cache []string // Cache-Control; Reply and Stream say the usual one for nil
 	// ByAccept says that the Accept header chose the form, ByLanguage that Accept-Language
 	// chose the language.
 	ByAccept, ByLanguage bool
 	// Coding is what the client takes; small bodies stay uncompressed, and
 	// then do not vary with it.
 	Coding Coding
-	// Base is the server's address where the body has links to it; see CarryKey.
+	// Base is the server's address where the body has links to it; see carryKey.
 	Base string
+	// Status is that of the answer, 200 if it is 0.
+	Status int
+	// Empty is the status of an answer whose body has no bytes: 204, 200, which for a picture
+	// is 204, or 404. 0 is for answers that always have some.
+	Empty int
 }
 
 // withKey keeps an answer whose links carry a key out of caches that many share.
@@ -68,16 +73,8 @@ func (b *Scratch) Release() {
 func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx context.Context, out *Scratch) error) error {
 	r := c.Request()
 	a.Coding = Accepted(r)
-	if from == nil {
-		a.Cache = NoStore
-	} else {
-		a.Cache = s.CacheControl
-		etag := s.RequestTag(r, a, from...)
-		a.Tag = &etag
-		s.TraceFrom(r.Context(), from...)
-		if Matches(r, a.Tag, false) {
-			return s.NotModified(c, a)
-		}
+	if s.isFrom(c, &a, from); a.has(r, false) {
+		return s.notModified(c, &a)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
@@ -92,66 +89,91 @@ func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx conte
 	return s.Send(c, a, out)
 }
 
-// Send writes an answer whose body is in b.
-func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
-	if a.Tag != nil && Matches(c.Request(), a.Tag, true) {
-		return s.NotModified(c, a) // "*": by now it is known to exist
+// isFrom says whether an answer may be kept, and under which tag.
+func (s *Kit) isFrom(c echo.Context, a *Answer, from []uint64) {
+	r := c.Request()
+	switch {
+	case from == nil:
+		a.Cache = NoStore
+		return
+	case a.Cache == nil:
+		a.Cache = s.CacheControl
 	}
-	return s.SendStatus(c, http.StatusOK, a, b)
+	a.Tag = s.requestTag(r, a, from)
+	s.TraceFrom(r.Context(), from...)
 }
 
-// SendStatus writes an answer with a status.
-func (s *Kit) SendStatus(c echo.Context, status int, a Answer, b *Scratch) error {
-	b.Body = CarryKey(c, a.Form, a.Base, b.Body)
-	a.withKey(c)
-	body := b.Body
+// has reports whether a request has the answer already; exists is as in Tag.matches.
+func (a *Answer) has(r *http.Request, exists bool) bool {
+	return a.Tag.n > 0 && a.Tag.matches(r.Header["If-None-Match"], exists)
+}
+
+// SendJSON answers with the document that make makes, unless the client has it already by
+// the tag of the answer.
+func (s *Kit) SendJSON(c echo.Context, a Answer, make func() (any, error)) error {
+	r := c.Request()
+	if a.has(r, false) {
+		return s.notModified(c, &a)
+	}
+	doc, err := make()
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	out := GetScratch()
+	defer out.Release()
+	out.Body = append(out.Body, body...)
+	return s.Send(c, a, out)
+}
+
+// Send answers with what is in b.
+func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
+	if a.has(c.Request(), true) {
+		return s.notModified(c, &a) // "*": by now it is known to exist
+	}
 	res := c.Response()
 	h := res.Header()
+	if len(b.Body) == 0 && a.Empty != 0 {
+		if a.Empty == http.StatusNotFound {
+			return ErrNothing
+		}
+		s.headers(h, &a, false, a.Tag.header())
+		return sendEmpty(c, &a)
+	}
+	b.Body = carryKey(c, a.Form, a.Base, b.Body)
+	a.withKey(c)
+	body := b.Body
 	if a.Coding != Identity && len(body) >= compressFrom {
 		b.packed.Reset()
-		compress(&b.packed, body, a.Coding, Once)
+		compress(&b.packed, body, a.Coding, once)
 		body = b.packed.Bytes()
-		h["Content-Encoding"] = ContentEncodings[a.Coding]
+		h["Content-Encoding"] = contentEncodings[a.Coding]
 	}
 	if a.Form == FormScript || a.Form == FormText {
 		h["X-Content-Type-Options"] = NoSniff
 	}
-	h["Content-Type"] = ContentTypes[a.Form]
-	h["Content-Length"] = LengthHeader(len(body))
-	s.CommonHeaders(h, a, len(b.Body) >= compressFrom)
-	res.WriteHeader(status)
+	h["Content-Type"] = contentTypes[a.Form]
+	h["Content-Length"] = lengthHeader(len(body))
+	s.headers(h, &a, len(b.Body) >= compressFrom, a.Tag.header())
+	res.WriteHeader(cmp.Or(a.Status, http.StatusOK))
 	return write(c, body)
 }
 
-// lengths are the values of Content-Length of small bodies. Most answers about
-// addresses are, and are so quick to make that these would be felt.
-var lengths = func() (all [2 << 10][]string) {
-	for i := range all {
-		all[i] = []string{strconv.Itoa(i)}
-	}
-	return all
-}()
-
-// LengthHeader returns the value of Content-Length, not to be changed.
-func LengthHeader(n int) []string {
-	if n < len(lengths) {
-		return lengths[n]
-	}
-	return []string{strconv.Itoa(n)}
-}
-
-// NotModified answers 304, with the headers RFC 9110 wants repeated. Whether
+// notModified answers 304, with the headers RFC 9110 wants repeated. Whether
 // the body would have been large is not known without reading it.
-func (s *Kit) NotModified(c echo.Context, a Answer) error {
+func (s *Kit) notModified(c echo.Context, a *Answer) error {
 	a.withKey(c)
-	s.CommonHeaders(c.Response().Header(), a, !a.Form.Picture())
+	s.headers(c.Response().Header(), a, !a.Form.Picture(), a.Tag.header())
 	c.Response().WriteHeader(http.StatusNotModified)
 	return nil
 }
 
-// CommonHeaders sets what every answer has; large says whether its body is, or
+// headers sets what every answer has; large says whether its body is, or
 // may be, large enough to be compressed.
-func (s *Kit) CommonHeaders(h http.Header, a Answer, large bool) {
+func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	h["Cache-Control"] = s.cacheOf(h, a.Cache)
 	switch {
 	case a.ByAccept && large:
@@ -163,130 +185,24 @@ func (s *Kit) CommonHeaders(h http.Header, a Answer, large bool) {
 	case a.ByLanguage:
 		h["Vary"] = varyLanguage
 	case large:
-		h["Vary"] = VaryEncoding
+		h["Vary"] = varyEncoding
 	}
-	if a.Tag != nil {
-		h["Etag"] = []string{string(a.Tag[:])}
-	}
-}
-
-// Finished is a response ready to be written: the body in its final coding
-// and the header values that go with it, as slices that can be put into a
-// header map without being copied. It is shared and never changed.
-type Finished struct {
-	Body     []byte // nil for an empty tile
-	Form     Form
-	large    bool     // enough to be compressed for those who take that
-	ByAccept bool     // the Accept header chose the form
-	encoding []string // Content-Encoding, nil for identity
-	length   []string // Content-Length
-	etag     []string // nil for none
-}
-
-// Bytes is what keeping the response takes.
-func (f *Finished) Bytes() int64 { return int64(len(f.Body)) }
-
-// ResponseCache keeps finished responses.
-type ResponseCache[K bytecache.Key] = bytecache.Cache[K, *Finished]
-
-// NewResponseCache returns a cache of about the given number of bytes.
-func NewResponseCache[K bytecache.Key](bytes int64) *ResponseCache[K] {
-	return bytecache.New[K, *Finished](bytes)
-}
-
-// maxKeptEffort is the largest body, in bytes, that is worth the effort of kept answers: of
-// a page of 12 MB it took more than a second.
-const maxKeptEffort = 1 << 20
-
-// Finish makes a response that can be kept: the body compressed once if that
-// pays, and copied to its own memory.
-func Finish(body []byte, f Form, cd Coding, t *Tag) *Finished {
-	res := &Finished{Form: f, large: len(body) >= compressFrom && !f.Picture()}
-	if t != nil {
-		res.etag = []string{string(t[:])}
-	}
-	if len(body) == 0 {
-		return res
-	}
-	if cd != Identity && res.large {
-		b := GetScratch()
-		defer b.Release()
-		effort := kept
-		if len(body) > maxKeptEffort {
-			effort = Once
-		}
-		compress(&b.packed, body, cd, effort)
-		body = b.packed.Bytes()
-		res.encoding = ContentEncodings[cd]
-	}
-	res.Body = append(make([]byte, 0, len(body)), body...)
-	res.length = []string{strconv.Itoa(len(body))}
-	return res
-}
-
-// FinishStored is Finish of a body that is in a coding already. The body is kept as it is.
-func FinishStored(body []byte, f Form, cd Coding, t *Tag) *Finished {
-	return &Finished{
-		Body: body, Form: f, large: !f.Picture(), encoding: ContentEncodings[cd],
-		length: []string{strconv.Itoa(len(body))}, etag: []string{string(t[:])},
+	if etag != nil {
+		h["Etag"] = etag
 	}
 }
 
-// vary is the value of the Vary header, nil for none.
-func (f *Finished) vary() []string {
-	switch {
-	case f.ByAccept && f.large:
-		return varyAcceptEncoding
-	case f.ByAccept:
-		return varyAccept
-	case f.large:
-		return VaryEncoding
-	}
-	return nil
-}
-
-// SendFinished writes a kept response: header values that exist already, and
-// one Write.
-func (s *Kit) SendFinished(c echo.Context, f *Finished) error {
-	return s.SendKept(c, f, s.CacheControl)
-}
-
-// KeptHeaders sets the headers of a kept answer that do not depend on its body.
-func (s *Kit) KeptHeaders(h http.Header, f *Finished, cache []string) {
-	h["Cache-Control"] = s.cacheOf(h, cache)
-	if vary := f.vary(); vary != nil {
-		h["Vary"] = vary
-	}
-	if f.etag != nil {
-		h["Etag"] = f.etag
-	}
-}
-
-// SendEmpty answers with a kept answer that has nothing in it, by 204, or by 200 with no
-// bytes.
-func (s *Kit) SendEmpty(c echo.Context, f *Finished, cache []string, status int) error {
-	h := c.Response().Header()
-	s.KeptHeaders(h, f, cache)
-	if status == http.StatusOK {
-		h["Content-Type"] = ContentTypes[f.Form]
-		h["Content-Length"] = LengthHeader(0)
+// sendEmpty answers with nothing, by 204, or by 200 with no bytes.
+func sendEmpty(c echo.Context, a *Answer) error {
+	status := http.StatusNoContent
+	if a.Empty == http.StatusOK && !a.Form.Picture() {
+		status = http.StatusOK
+		h := c.Response().Header()
+		h["Content-Type"] = contentTypes[a.Form]
+		h["Content-Length"] = lengthHeader(0)
 	}
 	c.Response().WriteHeader(status)
 	return nil
-}
-
-// SendKept is SendFinished with another Cache-Control.
-func (s *Kit) SendKept(c echo.Context, f *Finished, cache []string) error {
-	res := c.Response()
-	h := res.Header()
-	s.KeptHeaders(h, f, cache)
-	h["Content-Type"] = ContentTypes[f.Form]
-	h["Content-Length"] = f.length
-	if f.encoding != nil {
-		h["Content-Encoding"] = f.encoding
-	}
-	res.WriteHeader(http.StatusOK)
-	return write(c, f.Body)
 }
 
 // A large body is written in pieces, each of which the client must take in
@@ -316,4 +232,31 @@ func write(c echo.Context, body []byte) error {
 	}
 	_, _ = res.Write(body)
 	return nil
+}
+
+// cacheOf is the Cache-Control of an answer with the headers h. What is left of a
+// limit is for its caller alone, so answers that tell it are kept out of caches
+// that many callers share. What never changes is made for those: it stays public
+// and does not tell.
+func (s *Kit) cacheOf(h http.Header, cache []string) []string {
+	if s.Guarding == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
+		return cache
+	}
+	if &cache[0] != &s.PinnedCache[0] {
+		return []string{privately(cache[0])}
+	}
+	delete(h, "Ratelimit-Limit")
+	delete(h, "Ratelimit-Remaining")
+	delete(h, "Ratelimit-Reset")
+	return cache
+}
+
+// requestTag is the entity tag of an answer made from a whole address and
+// generations of data sets, or whatever else it depends on.
+func (s *Kit) requestTag(r *http.Request, a *Answer, from []uint64) Tag {
+	h := s.TagStart.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
+	for _, id := range from {
+		h = h.Number(id)
+	}
+	return h.Number(uint64(a.Form)<<8 | uint64(a.Coding)).Tag()
 }

@@ -1,24 +1,34 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
+// table is that of the kinds of errors.
+type table struct {
+	Kinds   []Kind
+	meaning func(error) error // nil for none
+}
+
 // What the handlers refuse on their own account. Errors of the domain packages
 // keep their own sentinels; the table below gives both their answer.
 var (
-	errMethod       = errors.New("method not offered here")
-	errHost         = errors.New("host is not valid")
+	errMethod = errors.New("method not offered here")
+	errHost   = errors.New("host is not valid")
+	// ErrNothing is matched where an answer without bytes is 404.
+	ErrNothing      = errors.New("there is nothing")
 	ErrFormat       = errors.New("format is not offered")
 	errBodyTooLarge = errors.New("request body is too large")
 	ErrBusy         = errors.New("too many requests at once")
-	ErrBodyCoding   = errors.New("coding of the request body is not offered")
+	errBodyCoding   = errors.New("coding of the request body is not offered")
 	ErrBodyCorrupt  = errors.New("request body is damaged")
 	ErrBodyType     = errors.New("type of the request body is not offered")
 )
@@ -38,19 +48,22 @@ type Kind struct {
 	Title  string
 	Detail string // used when the error brings none of its own
 	Retry  bool   // the same request may succeed a little later
+	// Order is for errors that match several kinds: those of the least are tried first. It is
+	// 0 for nearly all.
+	Order int
 	// Expected failures are part of normal operation and not logged as errors.
 	Expected bool
 }
 
-// Kinds are what requests to any endpoint are refused for.
-var Kinds = []Kind{
+// kinds are what requests to any endpoint are refused for.
+var kinds = []Kind{
 	{Err: ErrRateLimited, Status: http.StatusTooManyRequests, Type: "rate-limited", Title: "The limit of requests is used up",
 		Detail: "Ask again when Retry-After says, in seconds."},
 	{Err: ErrKeyMissing, Status: http.StatusUnauthorized, Type: "key-missing", Title: "A key is needed",
 		Detail: "Send a key in the header X-API-Key, as a bearer token, or as the parameter key; the operator hands them out."},
 	{Err: ErrKeyUnknown, Status: http.StatusUnauthorized, Type: "key-unknown", Title: "The key is not valid",
 		Detail: "Check the key for missing characters, or ask the operator for a new one."},
-	{Err: ErrScopeMissing, Status: http.StatusForbidden, Type: "scope-missing", Title: "The key does not allow this",
+	{Err: errScopeMissing, Status: http.StatusForbidden, Type: "scope-missing", Title: "The key does not allow this",
 		Detail: "Send a key that has the scope for this collection; the operator makes one with tileserver keys new."},
 	{Err: endpoint.ErrParameter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Correct the parameter and send the request again."},
@@ -58,6 +71,8 @@ var Kinds = []Kind{
 		Detail: "Send a Host header holding a host name or address with an optional port."},
 	{Err: endpoint.ErrTileOutside, Status: http.StatusNotFound, Type: "tile-outside", Title: "There is no such tile",
 		Detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
+	{Err: ErrNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
+		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 	{Err: ErrFormat, Status: http.StatusNotFound, Type: "unknown-format", Title: "The format is not offered",
 		Detail: "End the address in .geojson, .mlt, .mvt, .pbf, .png or @2x.png."},
 	{Err: endpoint.ErrNoRoute, Status: http.StatusNotFound, Type: "not-found", Title: "There is nothing at this address",
@@ -66,7 +81,7 @@ var Kinds = []Kind{
 		Detail: "Use one of the methods the Allow header lists."},
 	{Err: errBodyTooLarge, Status: http.StatusRequestEntityTooLarge, Type: "body-too-large", Title: "The request body is too large",
 		Detail: "Send the request without a body."},
-	{Err: ErrBodyCoding, Status: http.StatusUnsupportedMediaType, Type: "unsupported-coding", Title: "The coding of the request body is not offered",
+	{Err: errBodyCoding, Status: http.StatusUnsupportedMediaType, Type: "unsupported-coding", Title: "The coding of the request body is not offered",
 		Detail: "Send the body as it is, or with Content-Encoding: gzip."},
 	{Err: ErrBodyCorrupt, Status: http.StatusBadRequest, Type: "bad-body", Title: "The request body is damaged",
 		Detail: "Send all of the body, framed and packed as the headers of the request say."},
@@ -74,52 +89,52 @@ var Kinds = []Kind{
 		Detail: "Send the lines as application/x-ndjson or text/plain, not as a form (curl: --data-binary @FILE)."},
 	{Err: endpoint.ErrLine, Status: http.StatusBadRequest, Type: "bad-line", Title: "The line is not valid",
 		Detail: `Write one JSON object per line, with the parameters of the endpoint as its members: {"lat":47.37,"lon":8.54}.`},
-	{Err: ErrBatchTooLong, Status: http.StatusRequestEntityTooLarge, Type: "batch-too-long", Title: "The batch is too long",
+	{Err: errBatchTooLong, Status: http.StatusRequestEntityTooLarge, Type: "batch-too-long", Title: "The batch is too long",
 		Detail: "Send the rest in further requests."},
-	{Err: ErrBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",
+	{Err: errBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",
 		Detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
 	{Err: ErrBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server is at its limit of concurrent requests",
 		Detail: "Wait for the time that Retry-After gives and send the request again.", Retry: true, Expected: true},
-}
 
-// Interrupted come after those of the rooms: what interrupted a read matters
-// less than what the read said.
-var Interrupted = []Kind{
-	{Err: context.DeadlineExceeded, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
+	// What interrupted a read matters less than what the read said.
+	{Err: context.DeadlineExceeded, Order: 1, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
 		Detail: "Ask for less, or try again in a moment.", Retry: true},
-	{Err: context.Canceled, Status: StatusClientClosed, Type: "client-closed", Title: "The client closed the request",
+	{Err: context.Canceled, Order: 1, Status: StatusClientClosed, Type: "client-closed", Title: "The client closed the request",
 		Detail: "Keep the connection open until the answer arrives."},
 }
 
 // Internal is every error the table does not know.
 var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
+
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
 // Replaced gives an error of the store its meaning.
-func (s *Kit) Replaced(err error) error {
+func (s *table) Replaced(err error) error {
 	if s.meaning == nil {
 		return err
 	}
 	return s.meaning(err)
 }
 
-// unionOf joins the kinds of the rooms. An error that two rooms describe, and a type
-// with two statuses, are faults of the program.
-func unionOf(kinds []Kind) []Kind {
-	for i := range kinds {
-		k := &kinds[i]
-		for j := range kinds[:i] {
-			other := &kinds[j]
+// tableOf joins the kinds of the rooms with those of any request. An error that two rooms
+// describe, and a type with two statuses, are faults of the program.
+func tableOf(rooms []Kind) []Kind {
+	all := slices.Concat(kinds, rooms)
+	slices.SortStableFunc(all, func(a, b Kind) int { return cmp.Compare(a.Order, b.Order) })
+	for i := range all {
+		k := &all[i]
+		for j := range all[:i] {
+			other := &all[j]
 			if errors.Is(k.Err, other.Err) || k.Type == other.Type && k.Status != other.Status {
 				panic("web: the kinds of " + k.Err.Error() + " and " + other.Err.Error() + " contradict each other")
 			}
 		}
 	}
-	return kinds
+	return all
 }
 
 // Classify finds what an error looks like from outside.
-func (s *Kit) Classify(err error) (*Kind, Problem) {
+func (s *table) Classify(err error) (*Kind, Problem) {
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
 		// The router's own errors are these two.
@@ -140,7 +155,7 @@ func (s *Kit) Classify(err error) (*Kind, Problem) {
 }
 
 // KindOf finds the first entry of the table that an error matches.
-func (s *Kit) KindOf(err error) *Kind {
+func (s *table) KindOf(err error) *Kind {
 	for i := range s.Kinds {
 		if errors.Is(err, s.Kinds[i].Err) {
 			return &s.Kinds[i]
@@ -148,3 +163,37 @@ func (s *Kit) KindOf(err error) *Kind {
 	}
 	return &Internal
 }
+
+// Errors for which a request is refused before it is handled.
+var (
+	ErrKeyMissing  = errors.New("no key was sent")
+	ErrKeyUnknown  = errors.New("key is not known")
+	ErrRateLimited = errors.New("limit of requests is used up")
+	// errScopeMissing is matched when a key lacks the right to what was asked.
+	errScopeMissing = errors.New("key lacks the scope")
+)
+
+// Errors that end a batch, and ErrLongLine, which does not.
+var (
+	errBatchTooLong = errors.New("batch is too long")
+	errBatchTimeout = errors.New("batch came too slowly")
+	// ErrLongLine is matched when a line that is longer than LineBytes has been passed over.
+	ErrLongLine = errors.New("line is too long")
+)
+
+// Problem is the body of every refusal, in the form of RFC 9457.
+type Problem struct {
+	_         struct{} `doc:"An error (RFC 9457)."`
+	Type      string   `json:"type" doc:"Stable: branch on it."`
+	Title     string   `json:"title"` // goes with the type
+	Status    int      `json:"status" doc:"The HTTP status again."`
+	Detail    string   `json:"detail" doc:"What to change."` // never carries internals
+	Parameter string   `json:"parameter,omitempty" doc:"The parameter at fault."`
+	RequestID string   `json:"request_id,omitempty" doc:"Names the request in the server's log, of failures that are in it."`
+}
+
+// ErrNoPeer says that a request has no ClientAddr.
+var ErrNoPeer = errors.New("the connection has no peer address")
+
+// ErrGone is matched when nothing can be written any more.
+var ErrGone = errors.New("the client is gone")

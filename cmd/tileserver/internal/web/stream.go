@@ -13,8 +13,8 @@ import (
 const (
 	// streamBuffer is how much is written at once, in bytes.
 	streamBuffer = 32 << 10
-	// StreamStall is how long a client of a stream may neither send nor take anything.
-	StreamStall = 30 * time.Second
+	// streamStall is how long a client of a stream may neither send nor take anything.
+	streamStall = 30 * time.Second
 )
 
 // Stream is an answer of lines whose number nobody knows. What it takes of memory does
@@ -36,9 +36,6 @@ type Stream struct {
 	wait context.Context // for the next turn
 }
 
-// ErrGone is matched when nothing can be written any more.
-var ErrGone = errors.New("the client is gone")
-
 // Begin prepares an answer over the memory of the one before. Release it.
 func (o *Stream) Begin(s *Kit, c echo.Context, a Answer) {
 	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), answer: a}
@@ -54,7 +51,7 @@ func (o *Stream) Release() {
 		o.turn.end()
 	}
 	if o.zip != nil {
-		GzipWriters[Once].Put(o.zip)
+		gzipWriters[once].Put(o.zip)
 	}
 	*o = Stream{Body: o.Body[:0]}
 }
@@ -69,13 +66,13 @@ func (o *Stream) writeHeader() {
 	o.begun = true
 	r := o.c.Request()
 	h := o.c.Response().Header()
-	o.kit.CommonHeaders(h, o.answer, true)
-	h["Content-Type"] = ContentTypes[o.answer.Form]
+	o.kit.headers(h, &o.answer, true, o.answer.Tag.header())
+	h["Content-Type"] = contentTypes[o.answer.Form]
 	h["X-Content-Type-Options"] = NoSniff
-	if PreferStream.Of(r) == Gzipped {
-		h["Content-Encoding"] = ContentEncodings[Gzipped]
+	if preferStream.Of(r) == Gzipped {
+		h["Content-Encoding"] = contentEncodings[Gzipped]
 		if r.Method != http.MethodHead {
-			o.zip = GzipWriters[Once].Get().(*gzip.Writer)
+			o.zip = gzipWriters[once].Get().(*gzip.Writer)
 			o.zip.Reset(o.c.Response())
 		}
 	}
@@ -90,7 +87,7 @@ func (o *Stream) Write() error {
 	if !o.begun {
 		o.writeHeader()
 	}
-	_ = o.rc.SetWriteDeadline(time.Now().Add(StreamStall)) // a writer without deadlines is a test's
+	_ = o.rc.SetWriteDeadline(time.Now().Add(streamStall)) // a writer without deadlines is a test's
 	if len(o.Body) == 0 {
 		return nil
 	}
@@ -178,23 +175,13 @@ func (o *Stream) Send() error {
 }
 
 // Stream answers with the lines that fill writes, calling Line after each, within a
-// time. The answer is never kept. An error before the first write is answered as any
+// time. from are as for Reply. An error before the first write is answered as any
 // other. One after it cuts the connection, so that the client knows that lines are
 // missing.
-func (s *Kit) Stream(c echo.Context, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
-	return s.stream(c, Answer{Form: FormNDJSON, Cache: NoStore}, most, fill)
-}
-
-// StreamFrom is Stream for an answer that may be kept, under an entity tag of the
-// generations it is from and the address.
-func (s *Kit) StreamFrom(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
-	r := c.Request()
-	a.Cache, a.Coding = s.CacheControl, PreferStream.Of(r)
-	tag := s.RequestTag(r, a, from...)
-	a.Tag = &tag
-	s.TraceFrom(r.Context(), from...)
-	if Matches(r, a.Tag, true) {
-		return s.NotModified(c, a)
+func (s *Kit) Stream(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
+	a.Coding = preferStream.Of(c.Request())
+	if s.isFrom(c, &a, from); a.has(c.Request(), true) {
+		return s.notModified(c, &a)
 	}
 	return s.stream(c, a, most, fill)
 }

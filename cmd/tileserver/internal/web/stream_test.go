@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/endpoint"
-
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // An error is a status before the first write, and cuts the connection after it. A
@@ -51,13 +51,13 @@ func TestStream(t *testing.T) {
 		},
 		"waiting": func(context.Context, *Stream) error { begun <- true; <-finish; return nil },
 	}
-	k := New(&Config{Kinds: append(append([]Kind{}, Kinds...), Interrupted...), MaxConcurrent: 4})
+	k := New(&Config{MaxConcurrent: 4})
 	s := httptest.NewServer(k.Handler([]endpoint.Endpoint{{Path: "/:fill", Cost: endpoint.Light, Loose: true, Handle: func(c echo.Context, _ *endpoint.Params) error {
 		most := time.Hour
 		if c.Param("fill") == "timeout" {
 			most = time.Millisecond
 		}
-		return k.Stream(c, most, fills[c.Param("fill")])
+		return k.Stream(c, Answer{Form: FormNDJSON}, nil, most, fills[c.Param("fill")])
 	}}}))
 	t.Cleanup(s.Close)
 	get := func(path string) (int, string, error) {
@@ -116,7 +116,7 @@ func (w wrapping) Accept() (net.Conn, error) {
 func TestStreamEndsWithConnection(t *testing.T) {
 	fault := errors.New("fault")
 	release := make(chan bool)
-	k := New(&Config{Kinds: append(append([]Kind{}, Kinds...), Interrupted...)})
+	k := New(&Config{})
 	whole := strings.Repeat("a line\n", 3)
 	fill := func(how string, out *Stream) error {
 		out.Body = append(out.Body, whole...)
@@ -133,7 +133,7 @@ func TestStreamEndsWithConnection(t *testing.T) {
 	}
 	stream := func(a Answer) endpoint.Handler {
 		return func(c echo.Context, _ *endpoint.Params) error {
-			return k.StreamFrom(c, a, []uint64{1}, time.Hour, func(_ context.Context, out *Stream) error { return fill(c.Param("how"), out) })
+			return k.Stream(c, a, []uint64{1}, time.Hour, func(_ context.Context, out *Stream) error { return fill(c.Param("how"), out) })
 		}
 	}
 	batch := func(c echo.Context, _ *endpoint.Params) error {

@@ -13,19 +13,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced makes a span of each request to a route that is to be traced. Its name
-// and attributes come from the table of routes and from what is published; of
-// what the client sent there are its method, address and path, bounded.
-func (s *Kit) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		span := s.beginSpan(c, route)
-		if span == nil {
-			return h(c)
-		}
-		// A handler that cut the connection panics. Its span ends too.
-		defer endSpan(c, span)
-		return h(c)
-	}
+// tracing makes spans of requests.
+type tracing struct {
+	proxies
+	tracer      trace.Tracer        // nil for none
+	share       float64             // of the requests
+	generations func() []Generation // in service, nil for none
 }
 
 // beginSpan returns the span of a request, nil when it is not traced. It is in
@@ -34,11 +27,11 @@ func (s *Kit) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
 // Whoever is in front of the server may decide, by the header traceparent; a
 // stranger may not, be it to make work or to join a trace of others: its trace
 // is only linked from one of ours.
-func (s *Kit) beginSpan(c echo.Context, route string) trace.Span {
+func (s *tracing) beginSpan(c echo.Context, route string) trace.Span {
 	r := c.Request()
 	parent, sent := parentOf(r.Header)
 	trusted := sent && s.trusts(peerAddr(r))
-	if trusted && !parent.IsSampled() || !trusted && rand.Float64() >= s.traceSample {
+	if trusted && !parent.IsSampled() || !trusted && rand.Float64() >= s.share {
 		return nil
 	}
 	ctx := r.Context()
@@ -98,7 +91,7 @@ func endSpan(c echo.Context, span trace.Span) {
 }
 
 // spanOf is the span of a request, nil when it is not traced.
-func (s *Kit) spanOf(ctx context.Context) trace.Span {
+func (s *tracing) spanOf(ctx context.Context) trace.Span {
 	if s.tracer == nil {
 		return nil
 	}
@@ -109,7 +102,7 @@ func (s *Kit) spanOf(ctx context.Context) trace.Span {
 }
 
 // traceID names the trace of a request for the log.
-func (s *Kit) traceID(ctx context.Context) (id string, ok bool) {
+func (s *tracing) traceID(ctx context.Context) (id string, ok bool) {
 	span := s.spanOf(ctx)
 	if span == nil {
 		return "", false
@@ -117,15 +110,15 @@ func (s *Kit) traceID(ctx context.Context) (id string, ok bool) {
 	return span.SpanContext().TraceID().String(), true
 }
 
-// TraceCache tells the span of a request whether its answer was finished.
-func (s *Kit) TraceCache(ctx context.Context, hit bool) {
+// traceCache tells the span of a request whether its answer was finished.
+func (s *tracing) traceCache(ctx context.Context, hit bool) {
 	if span := s.spanOf(ctx); span != nil {
 		span.SetAttributes(attribute.Bool("quadrille.cache.hit", hit))
 	}
 }
 
 // traceProblem tells the span of a request what it failed with.
-func (s *Kit) traceProblem(ctx context.Context, k *Kind) {
+func (s *tracing) traceProblem(ctx context.Context, k *Kind) {
 	if span := s.spanOf(ctx); span != nil {
 		span.SetAttributes(attribute.String("error.type", k.Type))
 	}
@@ -140,7 +133,7 @@ type Generation struct {
 
 // TraceFrom tells the span of a request which generations it is answered from,
 // by their identities. One that was replaced this moment is left out.
-func (s *Kit) TraceFrom(ctx context.Context, ids ...uint64) {
+func (s *tracing) TraceFrom(ctx context.Context, ids ...uint64) {
 	span := s.spanOf(ctx)
 	if span == nil {
 		return
@@ -156,7 +149,7 @@ func (s *Kit) TraceFrom(ctx context.Context, ids ...uint64) {
 }
 
 // TraceRead begins the span of reading what an answer is made from; end ends it.
-func (s *Kit) TraceRead(ctx context.Context) (_ context.Context, end func()) {
+func (s *tracing) TraceRead(ctx context.Context) (_ context.Context, end func()) {
 	if s.spanOf(ctx) == nil {
 		return ctx, untraced
 	}
@@ -220,4 +213,25 @@ func hexByte(s string) (b byte, ok bool) {
 		b = b<<4 | c
 	}
 	return b, true
+}
+
+// maxLogged bounds how much of a path is logged.
+const maxLogged = 512
+
+func shorten(s string) string {
+	if len(s) > maxLogged {
+		return s[:maxLogged] + "…"
+	}
+	return s
+}
+
+// routeLabel writes a pattern as API descriptions do: /ip/{addr}.
+func routeLabel(pattern string) string {
+	parts := strings.Split(pattern, "/")
+	for i, p := range parts {
+		if strings.HasPrefix(p, ":") {
+			parts[i] = "{" + p[1:] + "}"
+		}
+	}
+	return strings.Join(parts, "/")
 }

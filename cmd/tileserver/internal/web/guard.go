@@ -1,0 +1,165 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/quota"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Guard says who may ask, and how often.
+type Guard struct {
+	// Meter counts requests. It is required.
+	Meter *quota.Meter
+	// Keys returns the keys that are accepted; nil asks nobody for one. It is
+	// called for every request.
+	Keys func() *quota.Keys
+	// Anonymous lets requests without a key pass, within AddressLimits. It is of
+	// no account without Keys.
+	Anonymous bool
+	// KeyLimits are those of keys that have none of their own, AddressLimits
+	// those of addresses that send no key, or a wrong one.
+	KeyLimits, AddressLimits quota.Limits
+}
+
+func (g *Guard) Limits(k *quota.Key) *quota.Limits {
+	if k.Limits.None() {
+		return &g.KeyLimits
+	}
+	return &k.Limits
+}
+
+// refuseUnkeyed says how to send a key with a refusal for the lack of one.
+func refuseUnkeyed(c echo.Context, err error) error {
+	c.Response().Header()["Www-Authenticate"] = []string{`Bearer realm="Quadrille"`}
+	return err
+}
+
+// verdict tells the client what is left, and refuses when nothing is.
+func verdict(c echo.Context, v quota.Verdict) error {
+	if v.Limit.Requests == 0 {
+		return nil
+	}
+	h := c.Response().Header()
+	reset := int(v.Reset / time.Second)
+	h["Ratelimit-Limit"] = []string{strconv.FormatInt(v.Limit.Requests, 10)}
+	h["Ratelimit-Remaining"] = []string{strconv.FormatInt(v.Remaining, 10)}
+	h["Ratelimit-Reset"] = lengthHeader(reset)
+	if !v.Refused {
+		return nil
+	}
+	h["Retry-After"] = lengthHeader(reset)
+	return endpoint.Refuse(ErrRateLimited, "", fmt.Sprintf("The limit of %d requests per %s is used up. Ask again in %d seconds.",
+		v.Limit.Requests, [...]string{"minute", "hour", "day"}[v.Limit.Window], reset))
+}
+
+// sentKey returns the key a request brings, "" for none: in the header X-API-Key, as
+// a bearer token, as the password of Basic authentication, which is where
+// clients of GeoIP2 put it, or, for those that can only change an address, as
+// the parameter key, of which inQuery tells. The parameter is taken out of the address, so
+// that kept answers, tags and logs do not depend on it.
+func sentKey(rule endpoint.KeyRule, r *http.Request) (key string, inQuery bool) {
+	if rule == endpoint.KeysOfProxy {
+		return r.Header.Get("X-Api-Key"), false
+	}
+	key = cutParameter(r.URL, endpoint.KeyParameter)
+	inQuery = key != ""
+	if rule == endpoint.KeysByUsername {
+		if name := cutParameter(r.URL, "username"); key == "" {
+			key = name
+		}
+	}
+	if v := r.Header.Get("X-Api-Key"); v != "" {
+		return v, false
+	}
+	if v := r.Header.Get("Authorization"); v != "" {
+		if scheme, token, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(token), false
+		}
+		if _, password, ok := r.BasicAuth(); ok {
+			return password, false
+		}
+	}
+	return key, inQuery
+}
+
+// cutParameter takes a parameter out of the query of an address and returns its
+// first value. The rest of the query stays as it is.
+func cutParameter(u *url.URL, name string) (value string) {
+	if !strings.Contains(u.RawQuery, name+"=") {
+		return ""
+	}
+	var rest strings.Builder
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		if v, ok := strings.CutPrefix(part, name+"="); ok {
+			if value == "" {
+				value, _ = url.QueryUnescape(v) // what cannot be read is no key
+			}
+			continue
+		}
+		if rest.Len() > 0 {
+			rest.WriteByte('&')
+		}
+		rest.WriteString(part)
+	}
+	u.RawQuery = rest.String()
+	return value
+}
+
+// queryKey is the context key of the key that was given as a parameter.
+const queryKey = "queryKey"
+
+// KeyInQuery reports whether a request was let in by the parameter key.
+func KeyInQuery(c echo.Context) bool { return c.Get(queryKey) != nil }
+
+// carryKey puts the key that was given as a parameter into the addresses of this server in
+// a document, which begin with base: whoever can only be given an address follows them with
+// no other key. What people wrote into the properties of features stays as it is.
+func carryKey(c echo.Context, form Form, base string, body []byte) []byte {
+	key, _ := c.Get(queryKey).(string)
+	if key == "" || base == "" {
+		return body
+	}
+	key = endpoint.KeyParameter + "=" + url.QueryEscape(key)
+	start, out := []byte(`"`+base), []byte(nil)
+	for {
+		before, rest, found := bytes.Cut(body, start)
+		out = append(out, before...)
+		if !found {
+			return out
+		}
+		link := bytes.HasSuffix(out, []byte("href=")) || bytes.HasSuffix(out, []byte(`"href":`)) || form != FormGeoJSON
+		out = append(out, start...)
+		end := bytes.IndexAny(rest, `"#`)
+		if body = rest; !link || end < 0 || end > 0 && (rest[0] != '/' && rest[0] != '?' || rest[end-1] == '\\') {
+			continue
+		}
+		join := byte('?')
+		if bytes.IndexByte(rest[:end], '?') >= 0 {
+			join = '&'
+		}
+		out = append(append(append(out, rest[:end]...), join), key...)
+		body = rest[end:]
+	}
+}
+
+// privately is a Cache-Control that keeps shared caches out.
+func privately(cacheControl string) string {
+	rest := []string{"private"}
+	for d := range strings.SplitSeq(cacheControl, ",") {
+		switch name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(d)), "="); name {
+		case "", "public", "private", "s-maxage":
+		default:
+			rest = append(rest, strings.TrimSpace(d))
+		}
+	}
+	return strings.Join(rest, ", ")
+}

@@ -1,0 +1,172 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"quadrille/cmd/tileserver/internal/bytecache"
+)
+
+// Finished is a response ready to be written: the body in its final coding
+// and the header values that go with it, as slices that can be put into a
+// header map without being copied. It is shared and never changed.
+type Finished struct {
+	Body     []byte   // nil for an empty tile
+	large    bool     // enough to be compressed for those who take that
+	encoding []string // Content-Encoding, nil for identity
+	length   []string // Content-Length
+	etag     []string
+}
+
+// Bytes is what keeping the response takes.
+func (f *Finished) Bytes() int64 { return int64(len(f.Body)) }
+
+// maxKeptEffort is the largest body, in bytes, that is worth the effort of kept answers: of
+// a page of 12 MB it took more than a second.
+const maxKeptEffort = 1 << 20
+
+// Finish makes a response that can be kept: the body compressed once if that
+// pays, and copied to its own memory.
+func Finish(a *Answer, body []byte) *Finished {
+	res := &Finished{large: len(body) >= compressFrom && !a.Form.Picture(), etag: a.Tag.header()}
+	if len(body) == 0 {
+		return res
+	}
+	if a.Coding != Identity && res.large {
+		b := GetScratch()
+		defer b.Release()
+		level := kept
+		if len(body) > maxKeptEffort {
+			level = once
+		}
+		compress(&b.packed, body, a.Coding, level)
+		body = b.packed.Bytes()
+		res.encoding = contentEncodings[a.Coding]
+	}
+	res.Body = append(make([]byte, 0, len(body)), body...)
+	res.length = []string{strconv.Itoa(len(body))}
+	return res
+}
+
+// FinishStored is Finish of a body that is in the coding already. The body is kept as it is.
+func FinishStored(a *Answer, body []byte) *Finished {
+	return &Finished{
+		Body: body, large: !a.Form.Picture(), encoding: contentEncodings[a.Coding],
+		length: []string{strconv.Itoa(len(body))}, etag: a.Tag.header(),
+	}
+}
+
+// Fill makes the answer to a key, by [Finish] in the end. The memory of out is for its body.
+type Fill func(ctx context.Context, out *Scratch) (*Finished, error)
+
+// Kept answers with what it keeps, by keys that have everything the bytes depend on: an
+// entry can never be wrong, only unused.
+type Kept[K bytecache.Key] struct {
+	// Foreign says that the bytes are other people's. No browser may guess what they are.
+	Foreign bool
+	// Total says that every key has an answer, unless one without bytes is 404. "*", which
+	// asks whether there is any, then costs no read either.
+	Total bool
+
+	kit   *Kit
+	cache *bytecache.Cache[K, *Finished]
+}
+
+// NewKept keeps about a number of bytes of answers, which metrics know by a name. With 0 none
+// is kept, but concurrent requests still share their work.
+func NewKept[K bytecache.Key](s *Kit, name string, bytes int64) *Kept[K] {
+	return keptIn(s, name, bytecache.New[K, *Finished](bytes))
+}
+
+// NewKeptLarge is NewKept of answers that may take a good part of the bytes.
+func NewKeptLarge[K bytecache.Key](s *Kit, name string, bytes int64) *Kept[K] {
+	return keptIn(s, name, bytecache.NewOfLarge[K, *Finished](bytes))
+}
+
+func keptIn[K bytecache.Key](s *Kit, name string, cache *bytecache.Cache[K, *Finished]) *Kept[K] {
+	watchCache(s, name, cache)
+	return &Kept[K]{kit: s, cache: cache}
+}
+
+// Send answers with what is kept under a key, or with what fill makes, for all who ask for
+// it at that time. from are the generations it is from, for traces. The tag of the answer
+// tells the same as the key, so a client that has it is told so before anything is read.
+func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill Fill) error {
+	s, r := k.kit, c.Request()
+	tags := r.Header["If-None-Match"] // which most have none of
+	s.TraceFrom(r.Context(), from...)
+	if tags != nil && a.Tag.matches(tags, k.Total && a.Empty != http.StatusNotFound) {
+		return s.notModified(c, a)
+	}
+	res := k.cache.Get(key)
+	s.traceCache(r.Context(), res != nil)
+	if res == nil {
+		var err error
+		if res, err = k.make(s.As(r.Context(), c), key, fill); err != nil {
+			return err
+		}
+	}
+	h := c.Response().Header()
+	if k.Foreign {
+		h["X-Content-Type-Options"] = NoSniff
+	}
+	switch {
+	case res.Body == nil && a.Empty == http.StatusNotFound:
+		return ErrNothing
+	case tags != nil && a.Tag.matches(tags, true):
+		return s.notModified(c, a) // "*": by now it is known to exist
+	}
+	s.headers(h, a, res.large, res.etag)
+	if res.Body == nil {
+		return sendEmpty(c, a)
+	}
+	h["Content-Type"] = contentTypes[a.Form]
+	h["Content-Length"] = res.length
+	if res.encoding != nil {
+		h["Content-Encoding"] = res.encoding
+	}
+	c.Response().WriteHeader(http.StatusOK)
+	return write(c, res.Body)
+}
+
+// Get is what Send answers with, for a part of another answer. ctx is of a request.
+func (k *Kept[K]) Get(ctx context.Context, key K, fill Fill) (*Finished, error) {
+	res := k.cache.Get(key)
+	k.kit.traceCache(ctx, res != nil)
+	if res != nil {
+		return res, nil
+	}
+	return k.make(ctx, key, fill)
+}
+
+// make makes the answer to a key and keeps it. Requests for the same one share the work, so
+// it goes on when the client that caused it leaves.
+func (k *Kept[K]) make(ctx context.Context, key K, fill Fill) (*Finished, error) {
+	wait, cancel := context.WithTimeout(ctx, k.kit.Timeout)
+	defer cancel()
+	return k.cache.Do(wait, key, func() (*Finished, error) {
+		read, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.kit.Timeout)
+		defer cancel()
+		read, end := k.kit.TraceRead(read)
+		defer end()
+		out := GetScratch()
+		defer out.Release()
+		return fill(read, out)
+	})
+}
+
+// watchCache tells Prometheus what a cache of a room does.
+func watchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
+	s.Collect(func(ch chan<- prometheus.Metric) {
+		st := c.Stats()
+		Counter(ch, descCacheHits, st.Hits, name)
+		Counter(ch, descCacheMisses, st.Misses, name)
+		Counter(ch, descCacheEvicted, st.Evicted, name)
+		Gauge(ch, descCacheBytes, float64(st.Bytes), name)
+		Gauge(ch, descCacheEntries, float64(st.Entries), name)
+	})
+}

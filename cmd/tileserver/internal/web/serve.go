@@ -1,0 +1,214 @@
+package web
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+)
+
+// Handler makes the router of endpoints. It keeps them.
+func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.Logger.SetOutput(io.Discard) // everything worth saying goes to s.log
+	// The framework's default believes any client's X-Forwarded-For. Handlers
+	// use ClientAddr; this keeps RealIP from ever disagreeing with it.
+	e.IPExtractor = func(r *http.Request) string { return s.ClientAddr(r).String() }
+	allow := allowed(all)
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		if list, ok := allow[c.Path()]; ok && errors.Is(err, echo.ErrMethodNotAllowed) {
+			c.Response().Header()["Allow"] = []string{list}
+		}
+		if s.tracer != nil {
+			if span := s.beginSpan(c, ""); span != nil {
+				defer endSpan(c, span)
+			}
+		}
+		s.allowOrigin(c)
+		s.Fail(err, c)
+		if s.metrics != nil {
+			s.metrics.unmatched.one(c.Response().Status, c.Response().Size)
+		}
+		s.logAccess(c, time.Time{})
+	}
+	for i := range all {
+		if all[i].Handle == nil {
+			continue
+		}
+		for _, route := range all[i].Routes() {
+			s.add(e, &all[i], route)
+		}
+	}
+	s.addAllowed(e, allow)
+	if s.basePath != "" {
+		return &beneath{s: &s.proxies, e: e, base: s.basePath}
+	}
+	return e
+}
+
+// answering turns errors and panics of a handler into problem responses and
+// writes the access log.
+func (s *Kit) answering(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		s.allowOrigin(c)
+		var start time.Time
+		if s.access != nil {
+			start = time.Now()
+			s.requestID(c) // while the header can still have it
+		}
+		s.run(h, c)
+		if s.access != nil {
+			s.logAccess(c, start)
+		}
+		return nil
+	}
+}
+
+func (s *Kit) run(h echo.HandlerFunc, c echo.Context) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(p)
+		}
+		if s.metrics != nil {
+			s.metrics.panics.Add(1)
+		}
+		s.log.Error("handler panicked", "request_id", s.requestID(c), "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
+		if c.Response().Committed {
+			// Part of the answer is out. Cutting the connection is the only
+			// way left to say that it is not whole.
+			panic(http.ErrAbortHandler)
+		}
+		s.Fail(errPanic, c)
+	}()
+	if err := h(c); err != nil {
+		s.Fail(err, c)
+	}
+}
+
+// allowOrigin lets pages of other origins read an answer. With a list of origins the
+// header depends on who asks, and every answer says so, also to who has no origin: a cache
+// would keep that one for the others.
+func (s *Kit) allowOrigin(c echo.Context) {
+	res := c.Response()
+	switch len(s.origins) {
+	case 0:
+	case 1:
+		res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = s.origins, exposed
+	default:
+		origin := c.Request().Header["Origin"]
+		res.Before(func() { // whatever else the answer varies with is known by then
+			res.Header().Add("Vary", "Origin")
+			if len(origin) == 1 && slices.Contains(s.origins, origin[0]) {
+				res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = origin, exposed
+			}
+		})
+	}
+}
+
+// preflight answers the question browsers ask before a cross-origin request
+// with headers of its own. Pages of any origin may ask: writes need a key, which no
+// browser sends by itself.
+func (s *Kit) preflight(methods string) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error {
+		h := c.Response().Header()
+		if s.origins != nil {
+			h["Access-Control-Allow-Methods"] = []string{methods}
+			h["Access-Control-Allow-Headers"] = []string{"*, Authorization"} // which * is not
+			h["Access-Control-Max-Age"] = []string{"86400"}
+		}
+		h["Allow"] = []string{methods}
+		c.Response().WriteHeader(http.StatusNoContent)
+		return nil
+	}
+}
+
+// maxRequestBody is the largest body a request may announce, in bytes, to
+// endpoints that read none. Those of batches have limits of their own.
+const maxRequestBody = 64 << 10
+
+// watch wraps the handler of a route in what is done for every request to it,
+// and only in what is configured.
+func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo.HandlerFunc {
+	if s.Guarding != nil {
+		h = s.admitted(r, h)
+	}
+	if s.tracer != nil {
+		h = s.traced(routeLabel(route), h)
+	}
+	if s.metrics != nil {
+		h = s.metrics.route(cmp.Or(r.Label, routeLabel(route))).counted(h)
+	}
+	return h
+}
+
+// beneath serves everything beneath a path, for a server that shares its host
+// with others. Requests are seen as without it, so what is kept and tagged does
+// not depend on it.
+type beneath struct {
+	s    *proxies
+	e    *echo.Echo
+	base string // "/maps"
+}
+
+func (b *beneath) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rest, ok := cutBase(r.URL.Path, b.base)
+	raw, rawOK := rest, true
+	if r.URL.RawPath != "" {
+		raw, rawOK = cutBase(r.URL.RawPath, b.base)
+	}
+	switch {
+	case !ok || !rawOK:
+		c := b.e.AcquireContext()
+		defer b.e.ReleaseContext(c)
+		c.Reset(r, w)
+		b.e.HTTPErrorHandler(echo.ErrNotFound, c)
+	case rest == "":
+		target := b.s.RootPath(r) + "/"
+		if r.URL.RawQuery != "" {
+			target += "?" + r.URL.RawQuery
+		}
+		w.Header()["Location"] = []string{target}
+		w.WriteHeader(http.StatusPermanentRedirect)
+	default:
+		// The address of a request is nobody else's, so no copy of it is needed.
+		if r.URL.Path = rest; r.URL.RawPath != "" {
+			r.URL.RawPath = raw
+		}
+		b.e.ServeHTTP(w, r)
+	}
+}
+
+// cutBase removes the base from a path. What is left is empty or begins with a
+// slash.
+func cutBase(path, base string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, base)
+	return rest, ok && (rest == "" || rest[0] == '/')
+}
+
+// traced makes a span of each request to a route that is to be traced. Its name
+// and attributes come from the table of routes and from what is published; of
+// what the client sent there are its method, address and path, bounded.
+func (s *Kit) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		span := s.beginSpan(c, route)
+		if span == nil {
+			return h(c)
+		}
+		// A handler that cut the connection panics. Its span ends too.
+		defer endSpan(c, span)
+		return h(c)
+	}
+}
