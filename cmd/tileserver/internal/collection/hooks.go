@@ -91,7 +91,7 @@ func (s *Room) putHook(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := readBody(c)
+	body, _, err := readBody(c)
 	if err != nil {
 		return err
 	}

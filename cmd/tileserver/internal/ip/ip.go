@@ -113,7 +113,7 @@ func (s *Room) getAddress(c echo.Context) error {
 func (s *Room) getOwnAddress(c echo.Context) error {
 	addr := s.ClientAddr(c.Request())
 	if !addr.IsValid() {
-		return web.ErrNoPeer
+		return ipdatabase.ErrNoPeer
 	}
 	// The answer is the caller's alone: the next one's is another.
 	err := s.sendAddress(c, addr, web.PrivateNoStore)

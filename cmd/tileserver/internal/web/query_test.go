@@ -26,7 +26,7 @@ func FuzzQuery(f *testing.F) {
 		if bad != (err != nil) {
 			t.Fatalf("%q: %v; the library: %v %v", raw, err, values, perr)
 		}
-		var said *Refusal
+		var said *refusal
 		if err != nil && (!errors.As(err, &said) || !errors.Is(err, ErrParameter) || len(said.Detail) > 600 || !strings.HasSuffix(said.Detail, ".")) {
 			t.Fatalf("%q: %v", raw, err)
 		}

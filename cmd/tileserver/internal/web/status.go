@@ -24,13 +24,13 @@ var (
 	ErrParameter   = errors.New("parameter is not valid")
 	errHost        = errors.New("host is not valid")
 	ErrTileOutside = errors.New("tile is outside the grid")
-	// ErrNothing is matched where an answer without bytes is 404.
-	ErrNothing      = errors.New("there is nothing")
+	// errNothing is matched where an answer without bytes is 404.
+	errNothing      = errors.New("there is nothing")
 	ErrFormat       = errors.New("format is not offered")
 	errBodyTooLarge = errors.New("request body is too large")
 	ErrBusy         = errors.New("too many requests at once")
 	errBodyCoding   = errors.New("coding of the request body is not offered")
-	ErrBodyCorrupt  = errors.New("request body is damaged")
+	errBodyCorrupt  = errors.New("request body is damaged")
 	ErrBodyType     = errors.New("type of the request body is not offered")
 )
 
@@ -72,7 +72,7 @@ var kinds = []Kind{
 		Detail: "Send a Host header holding a host name or address with an optional port."},
 	{Err: ErrTileOutside, Status: http.StatusNotFound, Type: "tile-outside", Title: "There is no such tile",
 		Detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
-	{Err: ErrNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
+	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
 		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 	{Err: ErrFormat, Status: http.StatusNotFound, Type: "unknown-format", Title: "The format is not offered",
 		Detail: "End the address in .geojson, .mlt, .mvt, .pbf, .png or @2x.png."},
@@ -84,7 +84,7 @@ var kinds = []Kind{
 		Detail: "Send the request without a body."},
 	{Err: errBodyCoding, Status: http.StatusUnsupportedMediaType, Type: "unsupported-coding", Title: "The coding of the request body is not offered",
 		Detail: "Send the body as it is, or with Content-Encoding: gzip."},
-	{Err: ErrBodyCorrupt, Status: http.StatusBadRequest, Type: "bad-body", Title: "The request body is damaged",
+	{Err: errBodyCorrupt, Status: http.StatusBadRequest, Type: "bad-body", Title: "The request body is damaged",
 		Detail: "Send all of the body, framed and packed as the headers of the request say."},
 	{Err: ErrBodyType, Status: http.StatusUnsupportedMediaType, Type: "unsupported-type", Title: "The type of the request body is not offered",
 		Detail: "Send the lines as application/x-ndjson or text/plain, not as a form (curl: --data-binary @FILE)."},
@@ -109,8 +109,8 @@ var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Ti
 
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
-// Refusal is an error with words of its own for the client.
-type Refusal struct {
+// refusal is an error with words of its own for the client.
+type refusal struct {
 	cause     error // one of the errors in the table of kinds
 	parameter string
 	Detail    string
@@ -119,18 +119,18 @@ type Refusal struct {
 // Refuse makes an error that answers as cause does, with its own detail.
 // parameter may be empty.
 func Refuse(cause error, parameter, detail string) error {
-	return &Refusal{cause: cause, parameter: parameter, Detail: detail}
+	return &refusal{cause: cause, parameter: parameter, Detail: detail}
 }
 
 // Error is the error's text with the words for the client.
-func (r *Refusal) Error() string { return r.cause.Error() + ": " + r.Detail }
+func (r *refusal) Error() string { return r.cause.Error() + ": " + r.Detail }
 
 // Unwrap is what the table of kinds knows.
-func (r *Refusal) Unwrap() error { return r.cause }
+func (r *refusal) Unwrap() error { return r.cause }
 
 // DetailOf is what a refusal tells the client, "" for other errors.
 func DetailOf(err error) string {
-	if own := (*Refusal)(nil); errors.As(err, &own) {
+	if own := (*refusal)(nil); errors.As(err, &own) {
 		return own.Detail
 	}
 	return ""
@@ -175,7 +175,7 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 	}
 	k := s.KindOf(err)
 	p := Problem{Type: k.Type, Title: k.Title, Status: k.Status, Detail: k.Detail}
-	var own *Refusal
+	var own *refusal
 	if errors.As(err, &own) {
 		p.Detail, p.Parameter = own.Detail, own.parameter
 	}
@@ -201,12 +201,12 @@ var (
 	errScopeMissing = errors.New("key lacks the scope")
 )
 
-// Errors that end a batch, and ErrLongLine, which does not.
+// Errors that end a batch, and errLongLine, which does not.
 var (
 	errBatchTooLong = errors.New("batch is too long")
 	errBatchTimeout = errors.New("batch came too slowly")
-	// ErrLongLine is matched when a line that is longer than LineBytes has been passed over.
-	ErrLongLine = errors.New("line is too long")
+	// errLongLine is matched when a line that is longer than LineBytes has been passed over.
+	errLongLine = errors.New("line is too long")
 )
 
 // ErrLine is matched when a line of a batch is no question.
@@ -227,9 +227,6 @@ type Problem struct {
 	// in it.
 	RequestID string `json:"request_id,omitempty"`
 }
-
-// ErrNoPeer says that a request has no ClientAddr.
-var ErrNoPeer = errors.New("the connection has no peer address")
 
 // ErrGone is matched when nothing can be written any more.
 var ErrGone = errors.New("the client is gone")
