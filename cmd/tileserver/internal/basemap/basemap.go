@@ -94,7 +94,7 @@ var forms = [...]form{
 }
 
 // codings are those of archives that clients know.
-var codings = [...]web.Coding{archive.Gzip: web.Gzipped, archive.Brotli: web.Brotlied, archive.Zstd: web.Zstded, archive.Zlib: web.Identity}
+var codings = [...]web.Coding{archive.Gzip: web.CodingNamed("gzip"), archive.Brotli: web.CodingNamed("br"), archive.Zstd: web.CodingNamed("zstd"), archive.Zlib: web.Identity}
 
 // getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}, where ext is that of what the
 // archive holds.

@@ -67,6 +67,9 @@ func (q *question) reply(a web.Answer, fill func(ctx context.Context, out *web.S
 // pages is reused memory for the points of one page.
 var pages = sync.Pool{New: func() any { return new(page) }}
 
+// maxPage is how many bytes of properties are worth keeping between requests.
+const maxPage = 1 << 20
+
 // page is a page of points. of names the collection of each, where several are asked.
 type page struct {
 	hits []points.Hit
@@ -80,7 +83,7 @@ func (p *page) release() {
 	for i := range p.hits {
 		bytes += cap(p.hits[i].Properties)
 	}
-	if bytes <= web.MaxScratch {
+	if bytes <= maxPage {
 		pages.Put(p)
 	}
 }

@@ -109,7 +109,7 @@ func (e *eventStream) run() error {
 	h := e.c.Response().Header()
 	h["Cache-Control"] = web.PrivateNoStore
 	h["Content-Type"] = []string{"text/event-stream"}
-	h["X-Content-Type-Options"] = web.NoSniff
+	h["X-Content-Type-Options"] = []string{"nosniff"}
 	h["X-Accel-Buffering"] = []string{"no"} // nginx would collect events
 	e.c.Response().WriteHeader(http.StatusOK)
 	if e.c.Request().Method == http.MethodHead || e.beat() != nil {

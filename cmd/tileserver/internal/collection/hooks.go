@@ -81,7 +81,7 @@ func (s *Room) putHook(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	body, err := readBody(c)
+	body, _, err := readBody(c)
 	if err != nil {
 		return err
 	}

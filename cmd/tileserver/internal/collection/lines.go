@@ -3,7 +3,6 @@ package collection
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -83,7 +82,7 @@ type line struct {
 // answer reads all lines.
 func (b *batch) answer() (err error) {
 	var wait func()
-	b.ended, wait = web.Beside(b.writeAll)
+	b.ended, wait = beside(b.writeAll)
 	defer func() {
 		close(b.queue)
 		if wait(); b.err != nil {
@@ -91,26 +90,19 @@ func (b *batch) answer() (err error) {
 		}
 	}()
 	defer b.turn.Pause() // before writeAll is waited for
-	for {
-		text, err := b.Next()
+	ended := b.Each(points.ErrPoint, func(text []byte, refused error) error {
 		switch {
-		case err == nil && len(text) == 0: // answers tell their lines
-		case err == nil:
+		case refused != nil:
+			b.add(line{err: refused})
+		case len(text) > 0: // answers tell their lines
 			b.read(text)
-		case errors.Is(err, web.ErrLongLine):
-			b.add(line{err: refusePoint("Shorten the line to at most " + strconv.Itoa(maxBody) + " bytes.")})
-		default:
-			if err := b.enqueue(); err != nil {
-				return err
-			}
-			return err
 		}
 		if len(b.chunk.lines) >= maxLines || len(b.chunk.text) >= maxLineBytes {
-			if err := b.enqueue(); err != nil {
-				return err
-			}
+			return b.enqueue()
 		}
-	}
+		return nil
+	})
+	return cmp.Or(b.enqueue(), ended)
 }
 
 // read adds the write in a line.
@@ -270,4 +262,22 @@ func (b *batch) appendRefusal(number int64, id string, err error) {
 	b.Body = jsontext.AppendString(append(b.Body, `,"type":`...), p.Type)
 	b.Body = jsontext.AppendString(append(b.Body, `,"detail":`...), p.Detail)
 	b.Body = append(b.Body, "}\n"...)
+}
+
+// beside runs fn in a goroutine of a request. What it panics with is what wait panics with,
+// in the goroutine that calls it: the server outlives what a handler panics with, and must
+// this as well. Wait may be called once done is closed, or waits.
+func beside(fn func()) (done <-chan struct{}, wait func()) {
+	ended := make(chan struct{})
+	var panicked any
+	go func() {
+		defer close(ended)
+		defer func() { panicked = recover() }()
+		fn()
+	}()
+	return ended, func() {
+		if <-ended; panicked != nil {
+			panic(panicked)
+		}
+	}
 }

@@ -283,3 +283,17 @@ func TestLineConditions(t *testing.T) {
 	}
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a", "\ufeff"+feature("a", 1, 2, "{}"), "If-Match", "*"), 200, "")
 }
+
+// What a goroutine of a request panics with is panicked with again where it is waited for.
+func TestBeside(t *testing.T) {
+	done, wait := beside(func() {})
+	<-done
+	wait()
+	_, wait = beside(func() { panic("fault") })
+	defer func() {
+		if p := recover(); p != "fault" {
+			t.Errorf("%v", p)
+		}
+	}()
+	wait()
+}

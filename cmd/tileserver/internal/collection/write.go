@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,14 +11,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/internal/bom"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -145,33 +142,9 @@ func (s *Room) toWrite(c echo.Context, name string) (*points.LiveCollection, err
 // maxBody bounds the body of one write, packed or not, in bytes.
 const maxBody = 1 << 20
 
-// readBody reads the body of a write.
-func readBody(c echo.Context) ([]byte, error) {
-	r := c.Request()
-	if _, err := web.BodyType(r, false, false); err != nil {
-		return nil, err
-	}
-	cd, err := web.BodyCoding(r)
-	if err != nil {
-		return nil, err
-	}
-	if r.ContentLength > maxBody {
-		return nil, errTooLarge
-	}
-	var from io.Reader = http.MaxBytesReader(c.Response().Writer, r.Body, maxBody)
-	if cd == web.Gzipped {
-		if from, err = gzip.NewReader(from); err != nil {
-			return nil, web.ErrBodyCorrupt
-		}
-	}
-	body, err := io.ReadAll(io.LimitReader(from, maxBody+1))
-	switch tooLarge := (*http.MaxBytesError)(nil); {
-	case errors.As(err, &tooLarge), len(body) > maxBody:
-		return nil, errTooLarge
-	case err != nil:
-		return nil, web.ErrBodyCorrupt
-	}
-	return bom.Trim(body), nil
+// readBody reads the body of a write, and tells its media type.
+func readBody(c echo.Context) (body []byte, mediaType string, err error) {
+	return web.ReadBody(c, maxBody, errTooLarge)
 }
 
 // creation is the description of a collection that is to be made, or changed.
@@ -257,7 +230,7 @@ func (s *Room) putCollection(c echo.Context, _ *endpoint.Params) error {
 	if err := s.mayWrite(c, path[0]); err != nil {
 		return err
 	}
-	body, err := readBody(c)
+	body, _, err := readBody(c)
 	if err != nil {
 		return err
 	}
@@ -292,7 +265,7 @@ func (s *Room) patchCollection(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	body, err := readBody(c)
+	body, _, err := readBody(c)
 	if err != nil {
 		return err
 	}
@@ -424,11 +397,10 @@ func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind points.WriteK
 		if err := readLifetime(q, now, &w); err != nil {
 			return err
 		}
-		body, err := readBody(c)
+		body, t, err := readBody(c)
 		if err != nil {
 			return err
 		}
-		t, _ := web.BodyType(c.Request(), false, false) // which readBody has taken
 		switch merge := strings.HasSuffix(t, "merge-patch+json"); {
 		case merge && f == formPatch:
 			f = formMerge

@@ -160,7 +160,7 @@ func (s *Room) address(c echo.Context) (addr netip.Addr, own bool, err error) {
 		return addr, false, errRequired
 	case "me":
 		if addr = s.ClientAddr(c.Request()); !addr.IsValid() {
-			return addr, true, web.ErrNoPeer
+			return addr, true, ipdatabase.ErrNoPeer
 		}
 		return addr, true, nil
 	}

@@ -8,6 +8,7 @@
 package geonames
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -439,11 +440,7 @@ func (s *Room) refuse(c echo.Context, text bool, err error) {
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		err = &refusal{value: 10, message: "user does not exist: send the key of this server as username."}
 	case errors.Is(err, web.ErrRateLimited):
-		var limited *endpoint.Refusal
-		own := &refusal{value: 19, message: "the limit of requests is used up"}
-		if errors.As(err, &limited) {
-			own.message = limited.Detail
-		}
+		own := &refusal{value: 19, message: cmp.Or(endpoint.DetailOf(err), "the limit of requests is used up")}
 		if strings.Contains(own.message, "per day") {
 			own.value = 18
 		}

@@ -99,7 +99,7 @@ func (s *Room) getAddress(c echo.Context, q *endpoint.Params) error {
 func (s *Room) getOwnAddress(c echo.Context, q *endpoint.Params) error {
 	addr := s.ClientAddr(c.Request())
 	if !addr.IsValid() {
-		return web.ErrNoPeer
+		return ipdatabase.ErrNoPeer
 	}
 	// The answer is the caller's alone: the next one's is another.
 	err := s.sendAddress(c, q, addr, web.PrivateNoStore)

@@ -29,14 +29,27 @@ func (s *Room) postBatch(c echo.Context, p *endpoint.Params) error {
 	defer q.Release()
 	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q, common: p, lines: p.Of().LineQuery(), members: url.Values{}}
 	defer b.Release()
-	b.LineBytes, b.Text = web.MaxBatchLine, true
+	b.Text = true
 	c.Response().Header()[ipdatabase.Header] = q.now.Header
 	// The context of the request ends when its client has closed its half of the
 	// connection, and may do so because everything is sent. One that is gone
 	// shows in what is written to it.
 	ctx := context.WithoutCancel(r.Context())
 	b.Answer = func() error {
-		return b.Each(errBatchLine, func(line []byte) error { return b.locate(ctx, line) })
+		return b.Each(errBatchLine, func(line []byte, refused error) (err error) {
+			switch {
+			case refused != nil:
+				b.RefuseLine("", "", refused)
+			case len(line) == 0:
+				b.Body = append(b.Body, '\n')
+			default:
+				err = b.locate(ctx, line)
+			}
+			if err != nil {
+				return err
+			}
+			return b.Spill()
+		})
 	}
 	b.Refuse = func(err error) { b.RefuseLine("", "", err) }
 	return b.Run()

@@ -3,6 +3,7 @@
 package ipdatabase
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,3 +123,6 @@ func appendHeaderText(b []byte, text string, max int) []byte {
 // Header tells which data an answer is from, how old it is and under
 // which terms it may be used.
 const Header = "X-Geo-Database"
+
+// ErrNoPeer says that it is not known whom a request is from.
+var ErrNoPeer = errors.New("the connection has no peer address")

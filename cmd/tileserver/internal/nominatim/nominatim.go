@@ -5,6 +5,7 @@
 package nominatim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -142,7 +143,6 @@ func refuse(message string) error { return &failure{http.StatusBadRequest, messa
 // failureOf gives an error of the domain packages its status and message.
 func failureOf(err error) *failure {
 	var own *failure
-	var refused *endpoint.Refusal
 	switch {
 	case errors.As(err, &own):
 		return own
@@ -151,11 +151,7 @@ func failureOf(err error) *failure {
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		return &failure{http.StatusUnauthorized, "This server wants a key: add key= to the address."}
 	case errors.Is(err, web.ErrRateLimited):
-		message := "The limit of requests is used up."
-		if errors.As(err, &refused) {
-			message = refused.Detail
-		}
-		return &failure{http.StatusTooManyRequests, message}
+		return &failure{http.StatusTooManyRequests, cmp.Or(endpoint.DetailOf(err), "The limit of requests is used up.")}
 	case errors.Is(err, web.ErrBusy):
 		return &failure{http.StatusServiceUnavailable, "The server is overloaded, try again in a moment."}
 	case unreadable(err):

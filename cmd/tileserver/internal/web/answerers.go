@@ -5,12 +5,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -63,34 +61,23 @@ type answerer struct {
 
 // run answers all lines.
 func (b *questions) run() error {
-	for {
-		line, err := b.Next()
-		switch {
-		case err == nil:
-			from := len(b.text)
-			b.text = append(b.text, line...)
-			b.waiting = append(b.waiting, question{number: b.Line, from: from, to: len(b.text), blank: len(line) == 0})
-		case errors.Is(err, ErrLongLine):
-			b.waiting = append(b.waiting, question{number: b.Line, refusal: endpoint.Refuse(endpoint.ErrLine, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes.")})
-		default:
-			if failed := b.answer(); failed != nil {
-				return failed
-			}
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
+	ended := b.Each(endpoint.ErrLine, func(line []byte, refused error) error {
+		from := len(b.text)
+		b.text = append(b.text, line...)
+		b.waiting = append(b.waiting, question{number: b.Line, from: from, to: len(b.text), blank: len(line) == 0, refusal: refused})
 		if len(b.waiting) < maxWaiting {
-			continue
+			return nil
 		}
 		if err := b.answer(); err != nil {
 			return err
 		}
-		if err := b.Spill(); err != nil {
-			return err
-		}
+		return b.Spill()
+	})
+	// What ended the batch is about the line after those that wait.
+	if failed := b.answer(); failed != nil {
+		return failed
 	}
+	return ended
 }
 
 // answer answers the lines that wait. An error ends the batch with the line it is about,
@@ -109,10 +96,10 @@ func (b *questions) answer() error {
 		w := &b.waiting[i]
 		b.Line = w.number
 		switch {
-		case w.blank:
-			b.Body = append(b.Body, '\n')
 		case w.refusal != nil:
 			b.RefuseLine("", "", w.refusal)
+		case w.blank:
+			b.Body = append(b.Body, '\n')
 		case w.err == nil:
 			b.Body = append(append(b.Body, w.by.out[w.from:w.to]...), '\n')
 		default:
@@ -242,7 +229,7 @@ func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions)
 	}
 	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Of().LineQuery()}
 	defer b.Release()
-	b.LineBytes, b.Text = MaxBatchLine, q.Points
+	b.Text = q.Points
 	// The context of the request ends when its client has closed its half of the
 	// connection, and may do so because everything is sent.
 	b.ctx = context.WithoutCancel(r.Context())

@@ -38,7 +38,7 @@ var hashed = regexp.MustCompile(`-[A-Z0-9]{8}\.[a-z0-9]+(\.map)?$`)
 // this server, and images it draws itself.
 var pageHeaders = http.Header{
 	"Content-Security-Policy":    {pagePolicy + "frame-ancestors 'none'"},
-	"X-Content-Type-Options":     NoSniff,
+	"X-Content-Type-Options":     noSniff,
 	"Referrer-Policy":            {"strict-origin-when-cross-origin"},
 	"Cross-Origin-Opener-Policy": {"same-origin"},
 	"Vary":                       varyEncoding,

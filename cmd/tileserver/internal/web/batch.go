@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"os"
 	"regexp"
@@ -50,18 +49,18 @@ type Batch struct {
 	Stream // of the answers
 	BatchLimits
 	// LineBytes is the longest line that is read, in bytes; of a longer one only the end
-	// is looked for.
+	// is looked for. maxBatchLine.
 	LineBytes int
 	// Text says that lines may be something else than JSON objects.
 	Text bool
-	// Answer answers the lines that Next returns, until that fails.
+	// Answer answers the lines that Each gives, until that fails.
 	Answer func() error
 	// Wait is called before the batch waits for more of the body. Nil is Flush.
 	Wait func() error
 	// Refuse appends to Body why the batch ends with the line Line.
 	Refuse func(err error)
 
-	// Line is the number of the line that Next returned last, from 1.
+	// Line is the number of the line that Each gave last, from 1.
 	Line  int64
 	first int64 // the number of the first line that is not blank, 0 before it
 
@@ -79,7 +78,7 @@ var batches = sync.Pool{New: func() any {
 func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
 	b := batches.Get().(*Batch)
 	b.Begin(s, c, Answer{Form: FormNDJSON, Cache: PrivateNoStore})
-	b.BatchLimits = limits
+	b.BatchLimits, b.LineBytes = limits, maxBatchLine
 	return b
 }
 
@@ -88,53 +87,19 @@ func (b *Batch) Release() {
 	b.Stream.Release()
 	b.lines.Reset(nil)
 	*b = Batch{lines: b.lines, Stream: b.Stream, long: b.long[:0]}
-	if cap(b.Body) <= MaxScratch && cap(b.long) <= MaxScratch {
+	if cap(b.Body) <= maxScratch && cap(b.long) <= maxScratch {
 		batches.Put(b)
 	}
-}
-
-// BodyType is the media type of a body of JSON, "" where the request says nothing of it, as
-// curl -d does by calling everything a form. Others are refused, but for those of lines and
-// of plain text where the body may be such.
-func BodyType(r *http.Request, lines, text bool) (string, error) {
-	given := r.Header.Get("Content-Type")
-	t, _, _ := mime.ParseMediaType(given)
-	_, sub, _ := strings.Cut(t, "/")
-	switch {
-	case given == "", t == "text/plain", t == "application/octet-stream", t == "application/x-www-form-urlencoded":
-		return "", nil
-	case sub == "json-patch+json":
-	case sub == "json", sub == "geojson", strings.HasSuffix(sub, "+json"):
-		return t, nil
-	case lines && (strings.HasSuffix(sub, "json-seq") || strings.Contains(sub, "ndjson") || strings.Contains(sub, "jsonl") || strings.Contains(sub, "json-lines")),
-		text && strings.HasPrefix(t, "text/") && sub != "html" && sub != "xml":
-		return t, nil
-	}
-	if lines {
-		return "", ErrBodyType
-	}
-	return "", endpoint.Refuse(ErrBodyType, "", "Send the body as application/json.")
-}
-
-// BodyCoding is the coding of the body of a request.
-func BodyCoding(r *http.Request) (Coding, error) {
-	switch c := strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ",")); {
-	case c == "" || strings.EqualFold(c, "identity"):
-		return Identity, nil
-	case strings.EqualFold(c, "gzip"), strings.EqualFold(c, "x-gzip"):
-		return Gzipped, nil
-	}
-	return 0, errBodyCoding
 }
 
 // Run answers the lines of the body. What goes wrong before the first answer
 // is returned, to become a status; after that it is the last line.
 func (b *Batch) Run() error {
-	t, err := BodyType(b.c.Request(), true, b.Text)
+	t, err := bodyType(b.c.Request(), true, b.Text)
 	if err != nil || strings.HasSuffix(t, "merge-patch+json") {
 		return cmp.Or(err, ErrBodyType)
 	}
-	cd, err := BodyCoding(b.c.Request())
+	cd, err := bodyCoding(b.c.Request())
 	if err != nil {
 		return err
 	}
@@ -200,7 +165,7 @@ func (b *Batch) open(cd Coding) error {
 	_ = b.rc.EnableFullDuplex()
 	b.body = batchBody{b: b, r: r.Body, left: b.Bytes + 1, end: time.Now().Add(b.Timeout)}
 	var body io.Reader = &b.body
-	if cd == Gzipped {
+	if cd == gzipped {
 		z, err := gzip.NewReader(body)
 		if err != nil {
 			return b.explain(err)
@@ -211,12 +176,12 @@ func (b *Batch) open(cd Coding) error {
 	return nil
 }
 
-// Next returns the next line without its end, the record separator of RFC 7464 and the byte
+// next returns the next line without its end, the record separator of RFC 7464 and the byte
 // order mark of the body, valid until the one after. Its error is io.EOF at the end,
-// ErrLongLine, after which the batch goes on, or one to end the batch with. A body that is
+// errLongLine, after which the batch goes on, or one to end the batch with. A body that is
 // cut off is such an error, not a last, shorter line. So is a first line of another format,
 // as nothing has been done yet.
-func (b *Batch) Next() ([]byte, error) {
+func (b *Batch) next() ([]byte, error) {
 	line, err := b.read()
 	switch {
 	case err == nil:
@@ -241,7 +206,7 @@ func (b *Batch) Next() ([]byte, error) {
 		}
 	}
 	if len(line) > b.LineBytes {
-		return nil, ErrLongLine
+		return nil, errLongLine
 	}
 	return line, nil
 }
@@ -314,7 +279,7 @@ func (b *Batch) explain(err error) error {
 	case errors.Is(b.body.err, os.ErrDeadlineExceeded):
 		return errBatchTimeout
 	}
-	return ErrBodyCorrupt
+	return errBodyCorrupt
 }
 
 // batchBody reads the body as it comes. Before it waits for more, it sends
@@ -347,20 +312,6 @@ func (r *batchBody) Read(p []byte) (int, error) {
 	r.err = err
 	if r.left -= int64(n); r.left <= 0 {
 		return n, bodyTooLong(r.b.Bytes)
-	}
-	return n, err
-}
-
-// limited refuses a body that unpacks to more than max bytes.
-type limited struct {
-	r         io.Reader
-	left, max int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
-	if l.left -= int64(n); l.left <= 0 {
-		return n, bodyTooLong(l.max)
 	}
 	return n, err
 }

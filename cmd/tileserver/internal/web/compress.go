@@ -19,14 +19,14 @@ type Coding uint8
 
 const (
 	Identity Coding = iota // as it is
-	Gzipped
-	Zstded
-	Brotlied
+	gzipped
+	zstded
+	brotlied
 	codingCount
 )
 
 // contentEncodings are ready to be put into a header map.
-var contentEncodings = [codingCount][]string{Gzipped: {"gzip"}, Zstded: {"zstd"}, Brotlied: {"br"}}
+var contentEncodings = [codingCount][]string{gzipped: {"gzip"}, zstded: {"zstd"}, brotlied: {"br"}}
 
 // compressFrom is the size in bytes from which bodies are compressed. Below
 // it the coding's own overhead and the client's work outweigh the saving.
@@ -54,10 +54,10 @@ type preference struct {
 }
 
 var (
-	preferKept = preference{[]Coding{Brotlied, Zstded, Gzipped}, Brotlied, Brotlied}
-	preferOnce = preference{[]Coding{Zstded, Gzipped, Brotlied}, Zstded, Gzipped}
+	preferKept = preference{[]Coding{brotlied, zstded, gzipped}, brotlied, brotlied}
+	preferOnce = preference{[]Coding{zstded, gzipped, brotlied}, zstded, gzipped}
 	// preferStream is for answers written bit by bit while the request comes in.
-	preferStream = preference{[]Coding{Gzipped}, Gzipped, Gzipped}
+	preferStream = preference{[]Coding{gzipped}, gzipped, gzipped}
 )
 
 // Accepted is the coding for an answer that is sent once.
@@ -71,9 +71,9 @@ func TakesCoding(r *http.Request, c Coding) bool { return c == Identity || takes
 
 // takes are preferences for one coding.
 var takes = [codingCount]preference{
-	Gzipped:  preferStream,
-	Zstded:   {[]Coding{Zstded}, Zstded, Identity},
-	Brotlied: {[]Coding{Brotlied}, Brotlied, Brotlied},
+	gzipped:  preferStream,
+	zstded:   {[]Coding{zstded}, zstded, Identity},
+	brotlied: {[]Coding{brotlied}, brotlied, brotlied},
 }
 
 // Of is the coding with the greatest weight in Accept-Encoding, the preferred
@@ -91,7 +91,7 @@ func (p *preference) Of(r *http.Request) Coding {
 		case "gzip, deflate, br":
 			return p.usual
 		case "gzip":
-			return Gzipped
+			return gzipped
 		}
 	}
 	// -1 is not named.
@@ -116,8 +116,8 @@ func (p *preference) Of(r *http.Request) Coding {
 		}
 	}
 	// "*" is any other coding; the one that everybody knows is meant.
-	if weights[Gzipped] < 0 {
-		weights[Gzipped] = star
+	if weights[gzipped] < 0 {
+		weights[gzipped] = star
 	}
 	best, greatest := Identity, max(weights[Identity], 0)
 	for _, c := range p.order {
@@ -128,14 +128,20 @@ func (p *preference) Of(r *http.Request) Coding {
 	return best
 }
 
+// CodingNamed is the coding that a header calls so, identity where there is none.
+func CodingNamed(name string) Coding {
+	c, _ := codingNamed(name)
+	return c
+}
+
 func codingNamed(name string) (Coding, bool) {
 	switch {
 	case strings.EqualFold(name, "gzip"), strings.EqualFold(name, "x-gzip"):
-		return Gzipped, true
+		return gzipped, true
 	case strings.EqualFold(name, "br"):
-		return Brotlied, true
+		return brotlied, true
 	case strings.EqualFold(name, "zstd"):
-		return Zstded, true
+		return zstded, true
 	case strings.EqualFold(name, "identity"):
 		return Identity, true
 	}
@@ -188,19 +194,19 @@ func zstdEncoder(level zstd.EncoderLevel) func() *zstd.Encoder {
 // buffer does not fail.
 func compress(dst *bytes.Buffer, src []byte, c Coding, e effort) {
 	switch c {
-	case Gzipped:
+	case gzipped:
 		w := gzipWriters[e].Get().(*gzip.Writer)
 		w.Reset(dst)
 		writeAll(w, src)
 		w.Reset(nil) // holds on to nothing
 		gzipWriters[e].Put(w)
-	case Brotlied:
+	case brotlied:
 		w := brotliWriters[e].Get().(*brotli.Writer)
 		w.Reset(dst)
 		writeAll(w, src)
 		w.Reset(nil)
 		brotliWriters[e].Put(w)
-	case Zstded:
+	case zstded:
 		dst.Grow(len(src)/2 + 64)
 		dst.Write(zstdEncoders[e]().EncodeAll(src, dst.AvailableBuffer()))
 	default:

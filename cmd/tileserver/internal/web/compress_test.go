@@ -24,25 +24,25 @@ func TestAccepted(t *testing.T) {
 	}{
 		{nil, Identity, Identity, Identity},
 		{[]string{""}, Identity, Identity, Identity},
-		{[]string{"gzip, deflate, br, zstd"}, Zstded, Brotlied, Gzipped}, // Chromium, Firefox
-		{[]string{"gzip,deflate,br,zstd"}, Zstded, Brotlied, Gzipped},
-		{[]string{"gzip, deflate, br"}, Gzipped, Brotlied, Gzipped}, // Safari
-		{[]string{"deflate, gzip, br"}, Gzipped, Brotlied, Gzipped}, // curl
-		{[]string{"gzip"}, Gzipped, Gzipped, Gzipped},
-		{[]string{"gzip", "br"}, Gzipped, Brotlied, Gzipped},
+		{[]string{"gzip, deflate, br, zstd"}, zstded, brotlied, gzipped}, // Chromium, Firefox
+		{[]string{"gzip,deflate,br,zstd"}, zstded, brotlied, gzipped},
+		{[]string{"gzip, deflate, br"}, gzipped, brotlied, gzipped}, // Safari
+		{[]string{"deflate, gzip, br"}, gzipped, brotlied, gzipped}, // curl
+		{[]string{"gzip"}, gzipped, gzipped, gzipped},
+		{[]string{"gzip", "br"}, gzipped, brotlied, gzipped},
 		{[]string{"identity"}, Identity, Identity, Identity},
-		{[]string{"identity, gzip"}, Gzipped, Gzipped, Gzipped},
+		{[]string{"identity, gzip"}, gzipped, gzipped, gzipped},
 		{[]string{"identity, gzip;q=0.9"}, Identity, Identity, Identity},
-		{[]string{"identity;q=0.5, br;q=0.6"}, Brotlied, Brotlied, Identity},
+		{[]string{"identity;q=0.5, br;q=0.6"}, brotlied, brotlied, Identity},
 		{[]string{"identity;q=0"}, Identity, Identity, Identity},
-		{[]string{"br;q=0.1, zstd;q=0.2, gzip;q=0.3"}, Gzipped, Gzipped, Gzipped},
-		{[]string{"br;q=0, zstd;q=0.001"}, Zstded, Zstded, Identity},
-		{[]string{"*"}, Gzipped, Gzipped, Gzipped},
-		{[]string{"*;q=0.5, br"}, Brotlied, Brotlied, Gzipped},
+		{[]string{"br;q=0.1, zstd;q=0.2, gzip;q=0.3"}, gzipped, gzipped, gzipped},
+		{[]string{"br;q=0, zstd;q=0.001"}, zstded, zstded, Identity},
+		{[]string{"*"}, gzipped, gzipped, gzipped},
+		{[]string{"*;q=0.5, br"}, brotlied, brotlied, gzipped},
 		{[]string{"gzip;q=0, *"}, Identity, Identity, Identity},
-		{[]string{"gzip;q=9, br"}, Gzipped, Brotlied, Gzipped},
+		{[]string{"gzip;q=9, br"}, gzipped, brotlied, gzipped},
 		{[]string{"gzip;q=-1"}, Identity, Identity, Identity},
-		{[]string{",,;q=1, ,gzip;;q=0.5;x=y"}, Gzipped, Gzipped, Gzipped},
+		{[]string{",,;q=1, ,gzip;;q=0.5;x=y"}, gzipped, gzipped, gzipped},
 		{[]string{"compress, deflate"}, Identity, Identity, Identity},
 	} {
 		r := &http.Request{Header: http.Header{"Accept-Encoding": tt.accept}}
@@ -140,7 +140,7 @@ func BenchmarkCompress(b *testing.B) {
 			body[i] = '0' + byte(i*i%10)
 		}
 	}
-	for c := Gzipped; c < codingCount; c++ {
+	for c := gzipped; c < codingCount; c++ {
 		for e, name := range []string{"once", "kept"} {
 			b.Run(contentEncodings[c][0]+"/"+name, func(b *testing.B) {
 				b.SetBytes(int64(len(body)))

@@ -57,7 +57,7 @@ var (
 	htmlTypes      = []string{"text/html; charset=utf-8"}
 	NoStore        = []string{"no-store"}
 	PrivateNoStore = []string{"private, no-store"}
-	NoSniff        = []string{"nosniff"}
+	noSniff        = []string{"nosniff"}
 )
 
 // problemType is the media type of problems.

@@ -60,8 +60,8 @@ func FinishStored(a *Answer, body []byte) *Finished {
 	}
 }
 
-// Fill makes the answer to a key, by [Finish] in the end. The memory of out is for its body.
-type Fill func(ctx context.Context, out *Scratch) (*Finished, error)
+// fillFunc makes the answer to a key, by [Finish] in the end. The memory of out is for its body.
+type fillFunc func(ctx context.Context, out *Scratch) (*Finished, error)
 
 // Kept answers with what it keeps, by keys that have everything the bytes depend on: an
 // entry can never be wrong, only unused.
@@ -95,7 +95,7 @@ func keptIn[K bytecache.Key](s *Kit, name string, cache *bytecache.Cache[K, *Fin
 // Send answers with what is kept under a key, or with what fill makes, for all who ask for
 // it at that time. from are the generations it is from, for traces. The tag of the answer
 // tells the same as the key, so a client that has it is told so before anything is read.
-func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill Fill) error {
+func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fillFunc) error {
 	s, r := k.kit, c.Request()
 	tags := r.Header["If-None-Match"] // which most have none of
 	s.TraceFrom(r.Context(), from...)
@@ -112,11 +112,11 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill Fil
 	}
 	h := c.Response().Header()
 	if k.Foreign {
-		h["X-Content-Type-Options"] = NoSniff
+		h["X-Content-Type-Options"] = noSniff
 	}
 	switch {
 	case res.Body == nil && a.Empty == http.StatusNotFound:
-		return ErrNothing
+		return errNothing
 	case tags != nil && a.Tag.matches(tags, true):
 		return s.notModified(c, a) // "*": by now it is known to exist
 	}
@@ -134,7 +134,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill Fil
 }
 
 // Get is what Send answers with, for a part of another answer. ctx is of a request.
-func (k *Kept[K]) Get(ctx context.Context, key K, fill Fill) (*Finished, error) {
+func (k *Kept[K]) Get(ctx context.Context, key K, fill fillFunc) (*Finished, error) {
 	res := k.cache.Get(key)
 	k.kit.traceCache(ctx, res != nil)
 	if res != nil {
@@ -145,7 +145,7 @@ func (k *Kept[K]) Get(ctx context.Context, key K, fill Fill) (*Finished, error) 
 
 // make makes the answer to a key and keeps it. Requests for the same one share the work, so
 // it goes on when the client that caused it leaves.
-func (k *Kept[K]) make(ctx context.Context, key K, fill Fill) (*Finished, error) {
+func (k *Kept[K]) make(ctx context.Context, key K, fill fillFunc) (*Finished, error) {
 	wait, cancel := context.WithTimeout(ctx, k.kit.Timeout)
 	defer cancel()
 	return k.cache.Do(wait, key, func() (*Finished, error) {

@@ -9,29 +9,24 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// MaxBatchLine is the longest line of a batch of questions, in bytes.
-const MaxBatchLine = 8 << 10
+// maxBatchLine is the longest line of a batch of questions, in bytes.
+const maxBatchLine = 8 << 10
 
-// Each answers every line with fn, but for blank lines, whose answers are blank. Its error
-// ends the batch. A line that is too long is refused as tooLong.
-func (b *Batch) Each(tooLong error, fn func(line []byte) error) error {
+// Each calls fn with each line, which may be blank, until there are no more. One that is too
+// long is refused as tooLong; fn says what becomes of it. The error of fn ends the batch.
+func (b *Batch) Each(tooLong error, fn func(line []byte, refused error) error) error {
 	for {
-		line, err := b.Next()
+		line, err := b.next()
+		var refused error
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case err == nil && len(line) == 0:
-			b.Body = append(b.Body, '\n')
-		case err == nil:
-			err = fn(line)
-		case errors.Is(err, ErrLongLine):
-			b.RefuseLine("", "", endpoint.Refuse(tooLong, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes."))
-			err = nil
+		case errors.Is(err, errLongLine):
+			refused = endpoint.Refuse(tooLong, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes.")
+		case err != nil:
+			return err
 		}
-		if err == nil {
-			err = b.Spill()
-		}
-		if err != nil {
+		if err := fn(line, refused); err != nil {
 			return err
 		}
 	}

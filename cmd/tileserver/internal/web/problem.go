@@ -59,7 +59,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		h["Vary"] = varyAccept // nobody keeps problems, so that those for programs need not say it
 		h["Content-Type"] = htmlTypes
 	}
-	h["X-Content-Type-Options"] = NoSniff
+	h["X-Content-Type-Options"] = noSniff
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if k.Retry {
 		h["Retry-After"] = []string{RetryAfter}

@@ -48,15 +48,15 @@ type Scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(Scratch) }}
 
-// MaxScratch is the largest buffer worth keeping between requests.
-const MaxScratch = 1 << 20
+// maxScratch is the largest buffer worth keeping between requests.
+const maxScratch = 1 << 20
 
 // GetScratch returns empty memory. Whoever takes it releases it.
 func GetScratch() *Scratch { return scratches.Get().(*Scratch) }
 
 // Release gives the memory back, unless it has grown too large.
 func (b *Scratch) Release() {
-	if cap(b.Body) > MaxScratch || b.packed.Cap() > MaxScratch {
+	if cap(b.Body) > maxScratch || b.packed.Cap() > maxScratch {
 		return
 	}
 	b.Body = b.Body[:0]
@@ -138,7 +138,7 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 	h := res.Header()
 	if len(b.Body) == 0 && a.Empty != 0 {
 		if a.Empty == http.StatusNotFound {
-			return ErrNothing
+			return errNothing
 		}
 		s.headers(h, &a, false, a.Tag.header())
 		return sendEmpty(c, &a)
@@ -153,7 +153,7 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 		h["Content-Encoding"] = contentEncodings[a.Coding]
 	}
 	if a.Form == FormScript || a.Form == FormText {
-		h["X-Content-Type-Options"] = NoSniff
+		h["X-Content-Type-Options"] = noSniff
 	}
 	h["Content-Type"] = contentTypes[a.Form]
 	h["Content-Length"] = lengthHeader(len(body))

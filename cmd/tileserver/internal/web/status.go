@@ -23,13 +23,13 @@ type table struct {
 var (
 	errMethod = errors.New("method not offered here")
 	errHost   = errors.New("host is not valid")
-	// ErrNothing is matched where an answer without bytes is 404.
-	ErrNothing      = errors.New("there is nothing")
+	// errNothing is matched where an answer without bytes is 404.
+	errNothing      = errors.New("there is nothing")
 	ErrFormat       = errors.New("format is not offered")
 	errBodyTooLarge = errors.New("request body is too large")
 	ErrBusy         = errors.New("too many requests at once")
 	errBodyCoding   = errors.New("coding of the request body is not offered")
-	ErrBodyCorrupt  = errors.New("request body is damaged")
+	errBodyCorrupt  = errors.New("request body is damaged")
 	ErrBodyType     = errors.New("type of the request body is not offered")
 )
 
@@ -71,7 +71,7 @@ var kinds = []Kind{
 		Detail: "Send a Host header holding a host name or address with an optional port."},
 	{Err: endpoint.ErrTileOutside, Status: http.StatusNotFound, Type: "tile-outside", Title: "There is no such tile",
 		Detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
-	{Err: ErrNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
+	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
 		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 	{Err: ErrFormat, Status: http.StatusNotFound, Type: "unknown-format", Title: "The format is not offered",
 		Detail: "End the address in .geojson, .mlt, .mvt, .pbf, .png or @2x.png."},
@@ -83,7 +83,7 @@ var kinds = []Kind{
 		Detail: "Send the request without a body."},
 	{Err: errBodyCoding, Status: http.StatusUnsupportedMediaType, Type: "unsupported-coding", Title: "The coding of the request body is not offered",
 		Detail: "Send the body as it is, or with Content-Encoding: gzip."},
-	{Err: ErrBodyCorrupt, Status: http.StatusBadRequest, Type: "bad-body", Title: "The request body is damaged",
+	{Err: errBodyCorrupt, Status: http.StatusBadRequest, Type: "bad-body", Title: "The request body is damaged",
 		Detail: "Send all of the body, framed and packed as the headers of the request say."},
 	{Err: ErrBodyType, Status: http.StatusUnsupportedMediaType, Type: "unsupported-type", Title: "The type of the request body is not offered",
 		Detail: "Send the lines as application/x-ndjson or text/plain, not as a form (curl: --data-binary @FILE)."},
@@ -173,12 +173,12 @@ var (
 	errScopeMissing = errors.New("key lacks the scope")
 )
 
-// Errors that end a batch, and ErrLongLine, which does not.
+// Errors that end a batch, and errLongLine, which does not.
 var (
 	errBatchTooLong = errors.New("batch is too long")
 	errBatchTimeout = errors.New("batch came too slowly")
-	// ErrLongLine is matched when a line that is longer than LineBytes has been passed over.
-	ErrLongLine = errors.New("line is too long")
+	// errLongLine is matched when a line that is longer than LineBytes has been passed over.
+	errLongLine = errors.New("line is too long")
 )
 
 // Problem is the body of every refusal, in the form of RFC 9457.
@@ -191,9 +191,6 @@ type Problem struct {
 	Parameter string   `json:"parameter,omitempty" doc:"The parameter at fault."`
 	RequestID string   `json:"request_id,omitempty" doc:"Names the request in the server's log, of failures that are in it."`
 }
-
-// ErrNoPeer says that a request has no ClientAddr.
-var ErrNoPeer = errors.New("the connection has no peer address")
 
 // ErrGone is matched when nothing can be written any more.
 var ErrGone = errors.New("the client is gone")

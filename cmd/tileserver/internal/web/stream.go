@@ -68,9 +68,9 @@ func (o *Stream) writeHeader() {
 	h := o.c.Response().Header()
 	o.kit.headers(h, &o.answer, true, o.answer.Tag.header())
 	h["Content-Type"] = contentTypes[o.answer.Form]
-	h["X-Content-Type-Options"] = NoSniff
-	if preferStream.Of(r) == Gzipped {
-		h["Content-Encoding"] = contentEncodings[Gzipped]
+	h["X-Content-Type-Options"] = noSniff
+	if preferStream.Of(r) == gzipped {
+		h["Content-Encoding"] = contentEncodings[gzipped]
 		if r.Method != http.MethodHead {
 			o.zip = gzipWriters[once].Get().(*gzip.Writer)
 			o.zip.Reset(o.c.Response())
@@ -134,24 +134,6 @@ func (o *Stream) End() error {
 		o.reset = nil
 	}
 	return err
-}
-
-// Beside runs fn in a goroutine of a request. What it panics with is what wait panics with,
-// in the goroutine that calls it: the server outlives what a handler panics with, and must
-// this as well. Wait may be called once done is closed, or waits.
-func Beside(fn func()) (done <-chan struct{}, wait func()) {
-	ended := make(chan struct{})
-	var panicked any
-	go func() {
-		defer close(ended)
-		defer func() { panicked = recover() }()
-		fn()
-	}()
-	return ended, func() {
-		if <-ended; panicked != nil {
-			panic(panicked)
-		}
-	}
 }
 
 // Line ends a line, and has lines sent when there are enough. Its error ends the answer.

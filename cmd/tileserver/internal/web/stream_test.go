@@ -200,17 +200,3 @@ func TestStreamEndsWithConnection(t *testing.T) {
 		}
 	}
 }
-
-// What a goroutine of a request panics with is panicked with again where it is waited for.
-func TestBeside(t *testing.T) {
-	done, wait := Beside(func() {})
-	<-done
-	wait()
-	_, wait = Beside(func() { panic("fault") })
-	defer func() {
-		if p := recover(); p != "fault" {
-			t.Errorf("%v", p)
-		}
-	}()
-	wait()
-}

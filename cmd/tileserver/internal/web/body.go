@@ -1,0 +1,93 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/internal/bom"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/labstack/echo/v4"
+)
+
+// bodyType is the media type of a body of JSON, "" where the request says nothing of it, as
+// curl -d does by calling everything a form. Others are refused, but for those of lines and
+// of plain text where the body may be such.
+func bodyType(r *http.Request, lines, text bool) (string, error) {
+	given := r.Header.Get("Content-Type")
+	t, _, _ := mime.ParseMediaType(given)
+	_, sub, _ := strings.Cut(t, "/")
+	switch {
+	case given == "", t == "text/plain", t == "application/octet-stream", t == "application/x-www-form-urlencoded":
+		return "", nil
+	case sub == "json-patch+json":
+	case sub == "json", sub == "geojson", strings.HasSuffix(sub, "+json"):
+		return t, nil
+	case lines && (strings.HasSuffix(sub, "json-seq") || strings.Contains(sub, "ndjson") || strings.Contains(sub, "jsonl") || strings.Contains(sub, "json-lines")),
+		text && strings.HasPrefix(t, "text/") && sub != "html" && sub != "xml":
+		return t, nil
+	}
+	if lines {
+		return "", ErrBodyType
+	}
+	return "", endpoint.Refuse(ErrBodyType, "", "Send the body as application/json.")
+}
+
+// bodyCoding is the coding of the body of a request.
+func bodyCoding(r *http.Request) (Coding, error) {
+	switch c := strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ",")); {
+	case c == "" || strings.EqualFold(c, "identity"):
+		return Identity, nil
+	case strings.EqualFold(c, "gzip"), strings.EqualFold(c, "x-gzip"):
+		return gzipped, nil
+	}
+	return 0, errBodyCoding
+}
+
+// limited refuses a body that unpacks to more than max bytes.
+type limited struct {
+	r         io.Reader
+	left, max int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	if l.left -= int64(n); l.left <= 0 {
+		return n, bodyTooLong(l.max)
+	}
+	return n, err
+}
+
+// ReadBody reads a body of JSON, packed or not, and tells its media type, "" where the
+// request says none. One of more than most bytes is refused as tooLarge.
+func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaType string, err error) {
+	r := c.Request()
+	if mediaType, err = bodyType(r, false, false); err != nil {
+		return nil, "", err
+	}
+	cd, err := bodyCoding(r)
+	if err != nil {
+		return nil, "", err
+	}
+	if r.ContentLength > most {
+		return nil, "", tooLarge
+	}
+	var from io.Reader = http.MaxBytesReader(c.Response().Writer, r.Body, most)
+	if cd == gzipped {
+		if from, err = gzip.NewReader(from); err != nil {
+			return nil, "", errBodyCorrupt
+		}
+	}
+	body, err = io.ReadAll(io.LimitReader(from, most+1))
+	switch long := (*http.MaxBytesError)(nil); {
+	case errors.As(err, &long), int64(len(body)) > most:
+		return nil, "", tooLarge
+	case err != nil:
+		return nil, "", errBodyCorrupt
+	}
+	return bom.Trim(body), mediaType, nil
+}
