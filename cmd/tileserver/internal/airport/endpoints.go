@@ -18,9 +18,12 @@ var (
 	closedParam    = endpoint.Flag("closed", "Closed airports, too.")
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/airports/{code}",
 			ID:   "getAirport", Tag: "airports", Rank: 1,
@@ -69,5 +72,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/airports/within?bbox=7,46,9,48&limit=1"},
 			Dearest:  []string{"/airports/within?bbox=-180,-90,180,90&limit=1000"},
 		},
-	}
+	}...)
 }

@@ -10,9 +10,12 @@ var (
 	formatParam = endpoint.Described(endpoint.InPath, "format", "That of the archive, as its TileJSON names it; mvt and pbf are the same, and so are jpg and jpeg.", endpoint.Schema{"type": "string", "enum": []string{"mvt", "pbf", "mlt", "png", "jpg", "jpeg", "webp", "avif"}}, "mvt")
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/basemap/{name}/{z}/{x}/{y}.{format}", Route: "/basemap/:name/:z/:x/:file",
 			ID: "getBaseMapTile", Tag: "tiles", Rank: 7,
@@ -38,5 +41,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/basemap/world.json"},
 			Dearest:  []string{"/basemap/dear.json"},
 		},
-	}
+	}...)
 }

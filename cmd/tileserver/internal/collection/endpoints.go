@@ -40,9 +40,12 @@ var (
 	hookParam        = endpoint.Described(endpoint.InPath, "hook", "Name of a webhook.", endpoint.Schema{"type": "string"}, "alarm")
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/points",
 			ID:   "getCollections", Tag: "collections", Rank: 1,
@@ -291,5 +294,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Empty:    "It has been deleted.",
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "hook-not-found", "dataset-unavailable", "bad-parameter"},
 		},
-	}
+	}...)
 }

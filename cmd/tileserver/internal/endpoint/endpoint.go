@@ -94,6 +94,25 @@ type Endpoint struct {
 	Example Example
 }
 
+// Added are endpoints of a room R that files of their own declare:
+//
+//	var _ = added.Add(func(s *Room) endpoint.Endpoint { return endpoint.Endpoint{…} })
+type Added[R any] []func(R) Endpoint
+
+// Add adds an endpoint. What it returns is of no account.
+func (a *Added[R]) Add(declare func(R) Endpoint) bool {
+	*a = append(*a, declare)
+	return true
+}
+
+// To are endpoints of a room, and then those that were added.
+func (a Added[R]) To(room R, list ...Endpoint) []Endpoint {
+	for _, declare := range a {
+		list = append(list, declare(room))
+	}
+	return list
+}
+
 // Handler answers a request. Its parameters are read by the endpoint's own declarations.
 type Handler func(c echo.Context, q *Params) error
 

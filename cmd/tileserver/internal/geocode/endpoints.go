@@ -20,9 +20,12 @@ var (
 	reverseKindsParam = kindsOf(geocoder.ReverseKinds)
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/geocode",
 			ID:   "geocode", Tag: "places", Rank: 4,
@@ -80,5 +83,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type", "bad-body", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/reverse?kinds=place", Body: "45.52,-122.68\n{\"lat\":91,\"lon\":0}\n"},
 		},
-	}
+	}...)
 }

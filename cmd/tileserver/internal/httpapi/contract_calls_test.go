@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
 )
@@ -45,6 +47,11 @@ func newWriters(t *testing.T) *fixture {
 	return &w.fixture
 }
 
+// all are the worlds that are servers.
+func (w *contractWorlds) all() []*fixture {
+	return []*fixture{w.tiles, w.globe, w.airfield, w.stations, w.addresses, w.shops, w.writers, w.guarded, w.maps}
+}
+
 func (w *contractWorlds) of(path string) *fixture {
 	for _, c := range []struct {
 		prefix  string
@@ -73,12 +80,28 @@ func newAdmin(t *testing.T) *fixture {
 	return &fixture{t: t, handler: mux}
 }
 
+// declaredCalls are the requests for a path, or else the example that its endpoint declares.
+func declaredCalls(o *operation) []string {
+	if calls := contractCalls[o.path]; calls != nil {
+		return calls
+	}
+	for _, e := range declared() {
+		if e.ID == o.members["operationId"] && e.Example.Request != "" {
+			return []string{e.Example.Request}
+		}
+	}
+	return nil
+}
+
+// declared are the endpoints of a server.
+var declared = sync.OnceValue(func() []endpoint.Endpoint { return newServer(&Config{}).endpoints() })
+
 // firstCall is the address of the first of contractCalls. A path that has none,
 // which TestAnswersAreAsDescribed reports, is called as it is written.
 func firstCall(o *operation) string {
 	calls := contractCalls[o.method+" "+o.path]
 	if calls == nil {
-		calls = contractCalls[o.path]
+		calls = declaredCalls(o)
 	}
 	if len(calls) == 0 {
 		return o.path
@@ -268,7 +291,7 @@ func (w *contractWorlds) callsOf(o *operation) (calls []string, f *fixture) {
 	if calls := contractCalls[o.method+" "+o.path]; calls != nil {
 		return calls, w.of(o.path)
 	}
-	return contractCalls[o.path], w.of(o.path)
+	return declaredCalls(o), w.of(o.path)
 }
 
 // send is do, with an empty body where one is read.

@@ -142,7 +142,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	for _, o := range doc.operations() {
 		calls, f := worlds.callsOf(&o)
 		if len(calls) == 0 {
-			t.Errorf("%s is never called: add requests to contractCalls in contract_calls_test.go", o.path)
+			t.Errorf("%s is never called: declare an example, or add requests to contractCalls in contract_calls_test.go", o.path)
 			continue
 		}
 		for i, call := range calls {

@@ -19,9 +19,12 @@ var (
 	rangesFormatParam  = endpoint.Word("format", "Form of the answer; without it the Accept header chooses among the first three. text is a network in each line, ndjson an object in each, nft a file for `nft -f` and ipset one for `ipset restore`, with a set for each version of IP.", "text", "json", "ndjson", "nft", "ipset")
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/ip/{addr}",
 			ID:   "getAddress", Tag: "addresses", Rank: 1,
@@ -89,5 +92,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/ip/ranges?country=li&version=6&format=json"},
 			Dearest:  []string{"/ip/ranges?country=nl", "/ip/ranges?asn=64500&format=nft", "/ip/ranges?country=aq", "/ip/ranges?asn=1&version=6"},
 		},
-	}
+	}...)
 }

@@ -27,9 +27,12 @@ var (
 	featureIDParam  = endpoint.Described(endpoint.InPath, "featureId", "The `id` of a feature in `items`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "ch")
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/ogc", Also: []string{"/ogc/"},
 			ID: "getOGC", Tag: "ogc", Rank: 1,
@@ -127,5 +130,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "region-not-found", "place-not-found", "airport-not-found", "station-not-found", "point-not-found", "dataset-missing"},
 			Dearest:  []string{"/ogc/collections/country/items/fr", "/ogc/collections/country/items/fr?f=html"},
 		},
-	}
+	}...)
 }

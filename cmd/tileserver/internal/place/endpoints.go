@@ -17,9 +17,12 @@ var (
 	placeIDParam = endpoint.Described(endpoint.InPath, "id", "GeoNames id.", endpoint.Schema{"type": "integer", "minimum": 0, "maximum": 4294967295}, 2657896)
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/places/nearby",
 			ID:   "getPlacesNearby", Tag: "places", Rank: 1,
@@ -91,5 +94,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/places/2657896/offset?at=2026-07-01T12:00:00Z"},
 			Dearest:  []string{"/places/{place}/offset"},
 		},
-	}
+	}...)
 }

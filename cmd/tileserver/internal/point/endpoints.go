@@ -7,9 +7,12 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/at",
 			ID:   "getAt", Tag: "points", Rank: 0,
@@ -40,5 +43,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type", "bad-body", "dataset-missing", "unknown-layer"},
 			Example:  endpoint.Example{Request: "/at?at=2026-07-01T12:00:00Z", Body: "47.37,8.54\n91,0\n"},
 		},
-	}
+	}...)
 }

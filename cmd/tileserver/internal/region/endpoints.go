@@ -18,9 +18,12 @@ var (
 	geometryParam = endpoint.Flag("geometry", "With its border.")
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/regions/at",
 			ID:   "getRegionsAt", Tag: "regions", Rank: 1,
@@ -63,5 +66,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/regions/country/ch"},
 			Dearest:  []string{"/regions/country/{region}", "/regions/country/{region}?geometry=true"},
 		},
-	}
+	}...)
 }

@@ -16,9 +16,12 @@ var (
 	hourParam      = endpoint.Moment("at", "The hour; the newest there is if absent. A day, or RFC 3339.", (*endpoint.Params).Day).Like("2024-01-01T06:00:00Z")
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	return added.To(s, []endpoint.Endpoint{
 		{
 			Path: "/stations/nearest",
 			ID:   "getNearestStation", Tag: "stations", Rank: 1,
@@ -100,5 +103,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/weather/4/8/5.json?at=2024-01-01T06:00:00Z"},
 			Dearest:  []string{"/weather/0/0/0.json"},
 		},
-	}
+	}...)
 }

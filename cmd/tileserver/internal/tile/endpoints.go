@@ -20,9 +20,12 @@ var (
 	encodingParam     = endpoint.Word("encoding", "The format of the vector tiles: Mapbox Vector Tiles, or MapLibre Tiles for MapLibre GL JS since 5.12 and MapLibre Native.", "mvt", mltEncoding).Or("mvt").Like("mlt")
 )
 
+// added are endpoints that other files declare.
+var added endpoint.Added[*Room]
+
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return append(s.ogcEndpoints(), []endpoint.Endpoint{
+	return added.To(s, append(s.ogcEndpoints(), []endpoint.Endpoint{
 		{
 			Path: "/tiles/{layers}/{z}/{x}/{y}.{format}", Route: "/tiles/:layers/:z/:x/:file",
 			ID: "getTile", Tag: "tiles", Rank: 1,
@@ -125,5 +128,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/style.json?layers=country&names=false"},
 			Dearest:  []string{"/style.json?layers=all&theme=dark"},
 		},
-	}...)
+	}...)...)
 }

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+)
+
+// A handler asks for what its endpoint declares, and for nothing else: a parameter that is
+// read and not declared is refused before, and one that is declared and not read is a promise
+// that nobody keeps.
+func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
+	doc := readAPIDoc(t)
+	worlds := newContractWorlds(t)
+	asked := map[string]map[string]bool{}
+	listen := func(e *endpoint.Endpoint, name string) {
+		if asked[e.ID] == nil {
+			asked[e.ID] = map[string]bool{}
+		}
+		asked[e.ID][name] = true
+	}
+	for _, f := range worlds.all() {
+		s := newServer(&f.cfg)
+		s.Asked = listen
+		f.handler = s.handler()
+	}
+	for _, o := range doc.operations() {
+		calls, f := worlds.callsOf(&o)
+		for _, call := range calls {
+			parts := strings.Split(f.pin(call), " | ")
+			if headers, sent := headersOf(parts[1:]); sent != "" {
+				_ = body(t, f.sendTo(o.method, parts[0], strings.NewReader(sent), headers...))
+			} else {
+				_ = body(t, f.do(o.method, parts[0], headers...))
+			}
+		}
+	}
+	judged := 0
+	for _, e := range declared() {
+		if e.Handle == nil || e.Hidden || e.Loose {
+			continue
+		}
+		known := slices.Concat(e.Query().Names, e.LineQuery().Names)
+		for name := range asked[e.ID] {
+			if !slices.Contains(known, name) && !e.Filters {
+				t.Errorf("%s (%s) asks for %s, which is not declared", e.Path, e.ID, name)
+			}
+		}
+		for _, name := range known {
+			judged++
+			if e.ID == "postAddresses" && name == "ip" {
+				continue // what a line is about is taken from it while it is read
+			}
+			if !asked[e.ID][name] {
+				t.Errorf("%s (%s) never asks for %s, which is declared", e.Path, e.ID, name)
+			}
+		}
+	}
+	if judged < 200 {
+		t.Errorf("only %d parameters are declared", judged)
+	}
+}
+
+// headersOf takes the headers and the body out of the parts of a call.
+func headersOf(parts []string) (headers []string, sent string) {
+	for _, h := range parts {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Body" {
+			sent = value
+			continue
+		}
+		headers = append(headers, name, value)
+	}
+	return headers, sent
+}
