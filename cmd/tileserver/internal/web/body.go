@@ -5,11 +5,13 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"quadrille/internal/bom"
+	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
+
+	"quadrille/internal/bom"
 )
 
 // bodyType is the media type of a body of JSON, "" where the request says nothing of it, as
@@ -88,4 +90,8 @@ func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaTyp
 		return nil, "", errBodyCorrupt
 	}
 	return bom.Trim(body), mediaType, nil
+}
+
+func bodyTooLong(max int64) error {
+	return Refuse(errBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"quadrille/cmd/tileserver/internal/quota"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/quota"
 )
 
 // Guard says who may ask, and how often.

@@ -2,9 +2,10 @@ package web
 
 import (
 	"context"
-	"quadrille/cmd/tileserver/internal/quota"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/quota"
 )
 
 // ClientOf tells whom a request is from. A light one by a key without scopes counts as its

@@ -10,12 +10,6 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// table is that of the kinds of errors.
-type table struct {
-	Kinds   []Kind
-	meaning func(error) error // nil for none
-}
-
 // What the handlers refuse on their own account. Errors of the domain packages
 // keep their own sentinels; the table below gives both their answer.
 var (
@@ -34,9 +28,32 @@ var (
 	ErrBodyType     = errors.New("type of the request body is not offered")
 )
 
-// StatusClientClosed is the customary status, never sent, of a request whose
+// Errors for which a request is refused before it is handled.
+var (
+	ErrKeyMissing  = errors.New("no key was sent")
+	ErrKeyUnknown  = errors.New("key is not known")
+	ErrRateLimited = errors.New("limit of requests is used up")
+	// errScopeMissing is matched when a key lacks the right to what was asked.
+	errScopeMissing = errors.New("key lacks the scope")
+)
+
+// Errors that end a batch, and errLongLine, which does not.
+var (
+	errBatchTooLong = errors.New("batch is too long")
+	errBatchTimeout = errors.New("batch came too slowly")
+	// errLongLine is matched when a line that is longer than LineBytes has been passed over.
+	errLongLine = errors.New("line is too long")
+)
+
+// ErrLine is matched when a line of a batch is no question.
+var ErrLine = errors.New("line is not a question")
+
+// ErrGone is matched when nothing can be written any more.
+var ErrGone = errors.New("the client is gone")
+
+// statusClientClosed is the customary status, never sent, of a request whose
 // client left before the answer.
-const StatusClientClosed = 499
+const statusClientClosed = 499
 
 // Kind is what one sort of error looks like from outside. The table of kinds, which
 // the rooms contribute to, is the only place where an error becomes a status. The
@@ -55,6 +72,9 @@ type Kind struct {
 	// Expected failures are part of normal operation and not logged as errors.
 	Expected bool
 }
+
+// Unsent reports whether no client sees the kind, since it has left.
+func (k *Kind) Unsent() bool { return k.Status == statusClientClosed }
 
 // kinds are what requests to any endpoint are refused for.
 var kinds = []Kind{
@@ -100,7 +120,7 @@ var kinds = []Kind{
 	// What interrupted a read matters less than what the read said.
 	{Err: context.DeadlineExceeded, Order: 1, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
 		Detail: "Ask for less, or try again in a moment.", Retry: true},
-	{Err: context.Canceled, Order: 1, Status: StatusClientClosed, Type: "client-closed", Title: "The client closed the request",
+	{Err: context.Canceled, Order: 1, Status: statusClientClosed, Type: "client-closed", Title: "The client closed the request",
 		Detail: "Keep the connection open until the answer arrives."},
 }
 
@@ -144,6 +164,12 @@ func (s *table) Replaced(err error) error {
 	return s.meaning(err)
 }
 
+// table is that of the kinds of errors.
+type table struct {
+	Kinds   []Kind
+	meaning func(error) error // nil for none
+}
+
 // tableOf joins the kinds of the rooms with those of any request. An error that two rooms
 // describe, and a type with two statuses, are faults of the program.
 func tableOf(rooms []Kind) []Kind {
@@ -161,57 +187,6 @@ func tableOf(rooms []Kind) []Kind {
 	return all
 }
 
-// Classify finds what an error looks like from outside.
-func (s *table) Classify(err error) (*Kind, Problem) {
-	var he *echo.HTTPError
-	if errors.As(err, &he) {
-		// The router's own errors are these two.
-		switch he.Code {
-		case http.StatusNotFound:
-			err = ErrNoRoute
-		case http.StatusMethodNotAllowed:
-			err = errMethod
-		}
-	}
-	k := s.KindOf(err)
-	p := Problem{Type: k.Type, Title: k.Title, Status: k.Status, Detail: k.Detail}
-	var own *refusal
-	if errors.As(err, &own) {
-		p.Detail, p.Parameter = own.Detail, own.parameter
-	}
-	return k, p
-}
-
-// KindOf finds the first entry of the table that an error matches.
-func (s *table) KindOf(err error) *Kind {
-	for i := range s.Kinds {
-		if errors.Is(err, s.Kinds[i].Err) {
-			return &s.Kinds[i]
-		}
-	}
-	return &Internal
-}
-
-// Errors for which a request is refused before it is handled.
-var (
-	ErrKeyMissing  = errors.New("no key was sent")
-	ErrKeyUnknown  = errors.New("key is not known")
-	ErrRateLimited = errors.New("limit of requests is used up")
-	// errScopeMissing is matched when a key lacks the right to what was asked.
-	errScopeMissing = errors.New("key lacks the scope")
-)
-
-// Errors that end a batch, and errLongLine, which does not.
-var (
-	errBatchTooLong = errors.New("batch is too long")
-	errBatchTimeout = errors.New("batch came too slowly")
-	// errLongLine is matched when a line that is longer than LineBytes has been passed over.
-	errLongLine = errors.New("line is too long")
-)
-
-// ErrLine is matched when a line of a batch is no question.
-var ErrLine = errors.New("line is not a question")
-
 // Problem is the body of every refusal, in the form of RFC 9457.
 type Problem struct {
 	// Type is stable: clients may branch on it. Title goes with the type.
@@ -228,5 +203,33 @@ type Problem struct {
 	RequestID string `json:"request_id,omitempty"`
 }
 
-// ErrGone is matched when nothing can be written any more.
-var ErrGone = errors.New("the client is gone")
+// Classify finds what an error looks like from outside.
+func (s *table) Classify(err error) (*Kind, Problem) {
+	var he *echo.HTTPError
+	if errors.As(err, &he) {
+		// The router's own errors are these two.
+		switch he.Code {
+		case http.StatusNotFound:
+			err = ErrNoRoute
+		case http.StatusMethodNotAllowed:
+			err = errMethod
+		}
+	}
+	k := s.kindOf(err)
+	p := Problem{Type: k.Type, Title: k.Title, Status: k.Status, Detail: k.Detail}
+	var own *refusal
+	if errors.As(err, &own) {
+		p.Detail, p.Parameter = own.Detail, own.parameter
+	}
+	return k, p
+}
+
+// kindOf finds the first entry of the table that an error matches.
+func (s *table) kindOf(err error) *Kind {
+	for i := range s.Kinds {
+		if errors.Is(err, s.Kinds[i].Err) {
+			return &s.Kinds[i]
+		}
+	}
+	return &Internal
+}
