@@ -102,7 +102,6 @@ func (p *Problem) encode(html bool, root string) []byte {
 }
 
 var problemPage = template.Must(template.New("problem").Parse(`<main id="main" class="sheet problem-page">
-
 <p class="number">{{.Status}}</p>
 <h1>{{.Title}}</h1>
 <p>{{.Detail}}{{if .Parameter}} <span class="badge">{{.Parameter}}</span>{{end}}</p>

@@ -92,8 +92,6 @@ var kinds = []Kind{
 		Detail: "Send a Host header holding a host name or address with an optional port."},
 	{Err: ErrTileOutside, Status: http.StatusNotFound, Type: "tile-outside", Title: "There is no such tile",
 		Detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
-	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
-		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 	{Err: ErrFormat, Status: http.StatusNotFound, Type: "unknown-format", Title: "The format is not offered",
 		Detail: "End the address in .geojson, .mlt, .mvt, .pbf, .png or @2x.png."},
 	{Err: ErrNoRoute, Status: http.StatusNotFound, Type: "not-found", Title: "There is nothing at this address",
@@ -116,6 +114,8 @@ var kinds = []Kind{
 		Detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
 	{Err: ErrBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server is at its limit of concurrent requests",
 		Detail: "Wait for the time that Retry-After gives and send the request again.", Retry: true, Expected: true},
+	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
+		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 
 	// What interrupted a read matters less than what the read said.
 	{Err: context.DeadlineExceeded, Order: 1, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
@@ -126,7 +126,6 @@ var kinds = []Kind{
 
 // Internal is every error the table does not know.
 var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
-
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
 // refusal is an error with words of its own for the client.
