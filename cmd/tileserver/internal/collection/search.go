@@ -10,10 +10,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
-
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"

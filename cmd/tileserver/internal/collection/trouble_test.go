@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cellstore/pebblestore"
-
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"quadrille/cellstore/pebblestore"
 )
 
 // newFullDisk is the machine's disk, which takes no writes while full is set.

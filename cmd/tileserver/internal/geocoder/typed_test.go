@@ -7,13 +7,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"pgregory.net/rapid"
+
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
-
-	"pgregory.net/rapid"
 )
 
 func TestTyped(t *testing.T) {

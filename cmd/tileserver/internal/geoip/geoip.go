@@ -182,11 +182,7 @@ func (s *Room) fail(c echo.Context, err error) error {
 	case errors.Is(err, ipgeo.ErrNotFound):
 		e = errNotFound
 	default:
-		err = s.Replaced(err)
-		k := s.KindOf(err)
-		if k.Status >= http.StatusInternalServerError && !k.Expected {
-			s.LogFailure(c, err)
-		}
+		k, _ := s.Judge(c, err)
 		// A data set that is missing is 404 elsewhere, and would be read as
 		// an address that is not found.
 		e = &refusal{status: max(k.Status, http.StatusServiceUnavailable)}

@@ -86,7 +86,7 @@ func (s *Room) problems() []apidoc.Problem {
 	var all []apidoc.Problem
 	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {
 		known := slices.ContainsFunc(all, func(p apidoc.Problem) bool { return p.Type == k.Type })
-		if !known && k.Status != web.StatusClientClosed {
+		if !known && !k.Unsent() {
 			all = append(all, apidoc.Problem{Type: k.Type, Title: k.Title, Detail: k.Detail, Status: k.Status, Retry: k.Retry || errors.Is(k.Err, web.ErrRateLimited)})
 		}
 	}

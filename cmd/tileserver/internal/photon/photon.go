@@ -145,11 +145,7 @@ func (s *Room) fail(c echo.Context, err error) error {
 	if errors.As(err, &own) {
 		status, message = http.StatusBadRequest, own.message
 	} else {
-		err = s.Replaced(err)
-		k, p := s.Classify(err)
-		if k.Status >= http.StatusInternalServerError && !k.Expected {
-			s.LogFailure(c, err)
-		}
+		k, p := s.Judge(c, err)
 		if k.Retry {
 			c.Response().Header()["Retry-After"] = []string{web.RetryAfter}
 		}

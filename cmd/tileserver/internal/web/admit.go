@@ -114,9 +114,9 @@ type keyed struct {
 	find func() *quota.Key // nil once it has been revoked
 }
 
-// HasScope reports whether a request was made with a key that has the scope now. Keys may
+// hasScope reports whether a request was made with a key that has the scope now. Keys may
 // be revoked while a long request runs.
-func (s *Kit) HasScope(c echo.Context, scope quota.Scope) bool {
+func (s *Kit) hasScope(c echo.Context, scope quota.Scope) bool {
 	sent, ok := c.Get(clientKey).(keyed)
 	if !ok {
 		return false
@@ -127,7 +127,7 @@ func (s *Kit) HasScope(c echo.Context, scope quota.Scope) bool {
 
 // ReadsCollection reports whether a request was made with a key that may read a collection.
 func (s *Kit) ReadsCollection(c echo.Context, name string) bool {
-	return s.HasScope(c, quota.Scope{Collection: name})
+	return s.hasScope(c, quota.Scope{Collection: name})
 }
 
 // CheckScope refuses a request to change something unless its key has the scope. A
@@ -135,7 +135,7 @@ func (s *Kit) ReadsCollection(c echo.Context, name string) bool {
 func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 	making := "tileserver keys new NAME --keys FILE --scope " + scope.String()
 	switch {
-	case s.HasScope(c, scope):
+	case s.hasScope(c, scope):
 		return nil
 	case s.Guarding == nil || s.Guarding.Keys == nil:
 		return endpoint.Refuse(errScopeMissing, "", "This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
@@ -148,10 +148,10 @@ func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 // chargeName is under which a request's context keeps what counts its lines.
 const chargeName = "charge"
 
-// Charge counts the lines of a batch as requests, its first one being counted
+// charge counts the lines of a batch as requests, its first one being counted
 // already. It does so afterwards, when their number is known: a batch that has
 // begun is finished, and the next one waits.
-func (s *Kit) Charge(c echo.Context, lines int64) {
+func (s *Kit) charge(c echo.Context, lines int64) {
 	if s.Guarding == nil || lines < 2 {
 		return
 	}

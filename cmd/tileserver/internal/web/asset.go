@@ -45,7 +45,6 @@ var pageHeaders = http.Header{
 }
 
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
-
 	"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; "
 

@@ -77,14 +77,14 @@ var batches = sync.Pool{New: func() any {
 // releases it.
 func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
 	b := batches.Get().(*Batch)
-	b.Begin(s, c, Answer{Form: FormNDJSON, Cache: PrivateNoStore})
+	b.begin(s, c, Answer{Form: FormNDJSON, Cache: PrivateNoStore})
 	b.BatchLimits, b.LineBytes = limits, maxBatchLine
 	return b
 }
 
 // Release gives the memory of a batch back.
 func (b *Batch) Release() {
-	b.Stream.Release()
+	b.Stream.release()
 	b.lines.Reset(nil)
 	*b = Batch{lines: b.lines, Stream: b.Stream, long: b.long[:0]}
 	if cap(b.Body) <= maxScratch && cap(b.long) <= maxScratch {
@@ -103,7 +103,7 @@ func (b *Batch) Run() error {
 	if err != nil {
 		return err
 	}
-	defer func() { b.kit.Charge(b.c, b.Line) }()
+	defer func() { b.kit.charge(b.c, b.Line) }()
 	err = b.open(cd)
 	if err == nil {
 		err = b.Answer()
@@ -125,12 +125,10 @@ func (b *Batch) Run() error {
 		return err
 	case err != nil:
 		err = b.kit.Replaced(err)
-		if k, _ := b.kit.Classify(err); k.Status >= http.StatusInternalServerError && !k.Expected {
-			b.kit.LogFailure(b.c, err)
-		}
+		b.kit.judge(b.c, err)
 		b.Refuse(err)
 	}
-	_ = b.End() // the client is gone if this fails
+	_ = b.finish() // the client is gone if this fails
 	if !whole {
 		_ = b.rc.Flush() // a client that reads slowly has the time of its own
 		b.linger()
@@ -260,7 +258,7 @@ func (b *Batch) Spill() error {
 	if !b.Full() {
 		return nil
 	}
-	if err := b.Write(); err != nil {
+	if err := b.write(); err != nil {
 		return err
 	}
 	if !time.Now().Before(b.body.end) {
@@ -316,6 +314,5 @@ func (r *batchBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func bodyTooLong(max int64) error {
-	return endpoint.Refuse(errBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
-}
+// maxBatchLine is the longest line of a batch of questions, in bytes.
+const maxBatchLine = 8 << 10

@@ -5,13 +5,14 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
-
-	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/internal/bom"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/internal/bom"
 )
 
 // bodyType is the media type of a body of JSON, "" where the request says nothing of it, as
@@ -90,4 +91,8 @@ func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaTyp
 		return nil, "", errBodyCorrupt
 	}
 	return bom.Trim(body), mediaType, nil
+}
+
+func bodyTooLong(max int64) error {
+	return endpoint.Refuse(errBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/labstack/echo/v4"
+
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
-
-	"github.com/labstack/echo/v4"
 )
 
 // Guard says who may ask, and how often.

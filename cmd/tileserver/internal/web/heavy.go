@@ -3,10 +3,10 @@ package web
 import (
 	"context"
 
+	"github.com/labstack/echo/v4"
+
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
-
-	"github.com/labstack/echo/v4"
 )
 
 // ClientOf tells whom a request is from. A light one by a key without scopes counts as its

@@ -9,9 +9,6 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// maxBatchLine is the longest line of a batch of questions, in bytes.
-const maxBatchLine = 8 << 10
-
 // Each calls fn with each line, which may be blank, until there are no more. One that is too
 // long is refused as tooLong; fn says what becomes of it. The error of fn ends the batch.
 func (b *Batch) Each(tooLong error, fn func(line []byte, refused error) error) error {

@@ -27,7 +27,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		// Somebody else's cancellation, which must not pass for the client's.
 		err = fmt.Errorf("reading was cancelled, but not by the client: %v", err) //nolint:errorlint // what it is, is lost on purpose
 	}
-	k, p := s.Classify(err)
+	k, p := s.judge(c, err)
 	if s.metrics != nil {
 		s.metrics.problem(k.Type)
 	}
@@ -35,7 +35,6 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		s.traceProblem(c.Request().Context(), k)
 	}
 	if k.Status >= http.StatusInternalServerError && !k.Expected {
-		s.LogFailure(c, err)
 		p.RequestID = s.requestID(c)
 	}
 	res := c.Response()
@@ -70,6 +69,19 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	}
 }
 
+// Judge finds what an error looks like from outside, for services that answer in words of
+// their own, and logs it if the server has failed.
+func (s *Kit) Judge(c echo.Context, err error) (*Kind, Problem) { return s.judge(c, s.Replaced(err)) }
+
+// judge is Judge of an error that has its meaning.
+func (s *Kit) judge(c echo.Context, err error) (*Kind, Problem) {
+	k, p := s.Classify(err)
+	if k.Status >= http.StatusInternalServerError && !k.Expected {
+		s.LogFailure(c, err)
+	}
+	return k, p
+}
+
 // encode writes the problem for a program or, where a browser asks for a page to
 // show, as one. Every field is a string or a number, so that no writing fails; the
 // status alone would be the answer if it ever did.
@@ -90,7 +102,6 @@ func (p *Problem) encode(html bool, root string) []byte {
 }
 
 var problemPage = template.Must(template.New("problem").Parse(`<main id="main" class="sheet problem-page">
-
 <p class="number">{{.Status}}</p>
 <h1>{{.Title}}</h1>
 <p>{{.Detail}}{{if .Parameter}} <span class="badge">{{.Parameter}}</span>{{end}}</p>

@@ -108,14 +108,14 @@ func (a *Answer) has(r *http.Request, exists bool) bool {
 	return a.Tag.n > 0 && a.Tag.matches(r.Header["If-None-Match"], exists)
 }
 
-// SendJSON answers with the document that make makes, unless the client has it already by
+// SendJSON answers with what document makes, as JSON, unless the client has it already by
 // the tag of the answer.
-func (s *Kit) SendJSON(c echo.Context, a Answer, make func() (any, error)) error {
+func (s *Kit) SendJSON(c echo.Context, a Answer, document func() (any, error)) error {
 	r := c.Request()
 	if a.has(r, false) {
 		return s.notModified(c, &a)
 	}
-	doc, err := make()
+	doc, err := document()
 	if err != nil {
 		return err
 	}

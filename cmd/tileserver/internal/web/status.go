@@ -12,12 +12,6 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// table is that of the kinds of errors.
-type table struct {
-	Kinds   []Kind
-	meaning func(error) error // nil for none
-}
-
 // What the handlers refuse on their own account. Errors of the domain packages
 // keep their own sentinels; the table below gives both their answer.
 var (
@@ -33,9 +27,29 @@ var (
 	ErrBodyType     = errors.New("type of the request body is not offered")
 )
 
-// StatusClientClosed is the customary status, never sent, of a request whose
+// Errors for which a request is refused before it is handled.
+var (
+	ErrKeyMissing  = errors.New("no key was sent")
+	ErrKeyUnknown  = errors.New("key is not known")
+	ErrRateLimited = errors.New("limit of requests is used up")
+	// errScopeMissing is matched when a key lacks the right to what was asked.
+	errScopeMissing = errors.New("key lacks the scope")
+)
+
+// Errors that end a batch, and errLongLine, which does not.
+var (
+	errBatchTooLong = errors.New("batch is too long")
+	errBatchTimeout = errors.New("batch came too slowly")
+	// errLongLine is matched when a line that is longer than LineBytes has been passed over.
+	errLongLine = errors.New("line is too long")
+)
+
+// ErrGone is matched when nothing can be written any more.
+var ErrGone = errors.New("the client is gone")
+
+// statusClientClosed is the customary status, never sent, of a request whose
 // client left before the answer.
-const StatusClientClosed = 499
+const statusClientClosed = 499
 
 // Kind is what one sort of error looks like from outside. The table of kinds, which
 // the rooms contribute to, is the only place where an error becomes a status. The
@@ -55,6 +69,9 @@ type Kind struct {
 	Expected bool
 }
 
+// Unsent reports whether no client sees the kind, since it has left.
+func (k *Kind) Unsent() bool { return k.Status == statusClientClosed }
+
 // kinds are what requests to any endpoint are refused for.
 var kinds = []Kind{
 	{Err: ErrRateLimited, Status: http.StatusTooManyRequests, Type: "rate-limited", Title: "The limit of requests is used up",
@@ -71,8 +88,6 @@ var kinds = []Kind{
 		Detail: "Send a Host header holding a host name or address with an optional port."},
 	{Err: endpoint.ErrTileOutside, Status: http.StatusNotFound, Type: "tile-outside", Title: "There is no such tile",
 		Detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
-	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
-		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 	{Err: ErrFormat, Status: http.StatusNotFound, Type: "unknown-format", Title: "The format is not offered",
 		Detail: "End the address in .geojson, .mlt, .mvt, .pbf, .png or @2x.png."},
 	{Err: endpoint.ErrNoRoute, Status: http.StatusNotFound, Type: "not-found", Title: "There is nothing at this address",
@@ -95,17 +110,18 @@ var kinds = []Kind{
 		Detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
 	{Err: ErrBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server is at its limit of concurrent requests",
 		Detail: "Wait for the time that Retry-After gives and send the request again.", Retry: true, Expected: true},
+	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
+		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 
 	// What interrupted a read matters less than what the read said.
 	{Err: context.DeadlineExceeded, Order: 1, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
 		Detail: "Ask for less, or try again in a moment.", Retry: true},
-	{Err: context.Canceled, Order: 1, Status: StatusClientClosed, Type: "client-closed", Title: "The client closed the request",
+	{Err: context.Canceled, Order: 1, Status: statusClientClosed, Type: "client-closed", Title: "The client closed the request",
 		Detail: "Keep the connection open until the answer arrives."},
 }
 
 // Internal is every error the table does not know.
 var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
-
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
 // Replaced gives an error of the store its meaning.
@@ -114,6 +130,12 @@ func (s *table) Replaced(err error) error {
 		return err
 	}
 	return s.meaning(err)
+}
+
+// table is that of the kinds of errors.
+type table struct {
+	Kinds   []Kind
+	meaning func(error) error // nil for none
 }
 
 // tableOf joins the kinds of the rooms with those of any request. An error that two rooms
@@ -133,6 +155,17 @@ func tableOf(rooms []Kind) []Kind {
 	return all
 }
 
+// Problem is the body of every refusal, in the form of RFC 9457.
+type Problem struct {
+	_         struct{} `doc:"An error (RFC 9457)."`
+	Type      string   `json:"type" doc:"Stable: branch on it."`
+	Title     string   `json:"title"` // goes with the type
+	Status    int      `json:"status" doc:"The HTTP status again."`
+	Detail    string   `json:"detail" doc:"What to change."` // never carries internals
+	Parameter string   `json:"parameter,omitempty" doc:"The parameter at fault."`
+	RequestID string   `json:"request_id,omitempty" doc:"Names the request in the server's log, of failures that are in it."`
+}
+
 // Classify finds what an error looks like from outside.
 func (s *table) Classify(err error) (*Kind, Problem) {
 	var he *echo.HTTPError
@@ -145,7 +178,7 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 			err = errMethod
 		}
 	}
-	k := s.KindOf(err)
+	k := s.kindOf(err)
 	p := Problem{Type: k.Type, Title: k.Title, Status: k.Status, Detail: k.Detail}
 	var own *endpoint.Refusal
 	if errors.As(err, &own) {
@@ -154,8 +187,8 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 	return k, p
 }
 
-// KindOf finds the first entry of the table that an error matches.
-func (s *table) KindOf(err error) *Kind {
+// kindOf finds the first entry of the table that an error matches.
+func (s *table) kindOf(err error) *Kind {
 	for i := range s.Kinds {
 		if errors.Is(err, s.Kinds[i].Err) {
 			return &s.Kinds[i]
@@ -163,34 +196,3 @@ func (s *table) KindOf(err error) *Kind {
 	}
 	return &Internal
 }
-
-// Errors for which a request is refused before it is handled.
-var (
-	ErrKeyMissing  = errors.New("no key was sent")
-	ErrKeyUnknown  = errors.New("key is not known")
-	ErrRateLimited = errors.New("limit of requests is used up")
-	// errScopeMissing is matched when a key lacks the right to what was asked.
-	errScopeMissing = errors.New("key lacks the scope")
-)
-
-// Errors that end a batch, and errLongLine, which does not.
-var (
-	errBatchTooLong = errors.New("batch is too long")
-	errBatchTimeout = errors.New("batch came too slowly")
-	// errLongLine is matched when a line that is longer than LineBytes has been passed over.
-	errLongLine = errors.New("line is too long")
-)
-
-// Problem is the body of every refusal, in the form of RFC 9457.
-type Problem struct {
-	_         struct{} `doc:"An error (RFC 9457)."`
-	Type      string   `json:"type" doc:"Stable: branch on it."`
-	Title     string   `json:"title"` // goes with the type
-	Status    int      `json:"status" doc:"The HTTP status again."`
-	Detail    string   `json:"detail" doc:"What to change."` // never carries internals
-	Parameter string   `json:"parameter,omitempty" doc:"The parameter at fault."`
-	RequestID string   `json:"request_id,omitempty" doc:"Names the request in the server's log, of failures that are in it."`
-}
-
-// ErrGone is matched when nothing can be written any more.
-var ErrGone = errors.New("the client is gone")

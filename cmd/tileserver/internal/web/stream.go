@@ -36,14 +36,14 @@ type Stream struct {
 	wait context.Context // for the next turn
 }
 
-// Begin prepares an answer over the memory of the one before. Release it.
-func (o *Stream) Begin(s *Kit, c echo.Context, a Answer) {
+// begin prepares an answer over the memory of the one before. release it.
+func (o *Stream) begin(s *Kit, c echo.Context, a Answer) {
 	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), answer: a}
 }
 
-// Release gives back what the answer holds, but for the memory of Body. It cuts the
+// release gives back what the answer holds, but for the memory of Body. It cuts the
 // connection of an answer that has not come to its end.
-func (o *Stream) Release() {
+func (o *Stream) release() {
 	if o.reset != nil {
 		_ = o.reset.Close() // before TLS says that all is sent
 	}
@@ -55,9 +55,6 @@ func (o *Stream) Release() {
 	}
 	*o = Stream{Body: o.Body[:0]}
 }
-
-// Begun reports whether the header is out, and with it the status.
-func (o *Stream) Begun() bool { return o.begun }
 
 // Full reports whether there is enough to be written at once.
 func (o *Stream) Full() bool { return len(o.Body) >= streamBuffer }
@@ -82,8 +79,8 @@ func (o *Stream) writeHeader() {
 	}
 }
 
-// Write writes what there is, at least the header. Its error is ErrGone.
-func (o *Stream) Write() error {
+// write writes what there is, at least the header. Its error is ErrGone.
+func (o *Stream) write() error {
 	if !o.begun {
 		o.writeHeader()
 	}
@@ -108,7 +105,7 @@ func (o *Stream) Flush() error {
 	if len(o.Body) == 0 {
 		return nil
 	}
-	if err := o.Write(); err != nil {
+	if err := o.write(); err != nil {
 		return err
 	}
 	if o.zip != nil && o.zip.Flush() != nil {
@@ -120,9 +117,9 @@ func (o *Stream) Flush() error {
 	return nil
 }
 
-// End writes the end of the answer.
-func (o *Stream) End() error {
-	err := o.Write()
+// finish writes the end of the answer.
+func (o *Stream) finish() error {
+	err := o.write()
 	if err == nil && o.zip != nil && o.zip.Close() != nil {
 		err = ErrGone
 	}
@@ -180,9 +177,9 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 	memory := GetScratch()
 	defer memory.Release()
 	out := &Stream{Body: memory.Body}
-	out.Begin(s, c, a)
+	out.begin(s, c, a)
 	defer func() {
-		out.Release()
+		out.release()
 		memory.Body = out.Body
 	}()
 	if r.Method != http.MethodHead {
@@ -193,7 +190,7 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 		out.turn.end()
 	}
 	if err == nil {
-		err = out.End()
+		err = out.finish()
 	}
 	switch {
 	case err == nil:
@@ -201,7 +198,7 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 	case !out.begun:
 		return err
 	case !errors.Is(err, ErrGone) && r.Context().Err() == nil:
-		if k := s.KindOf(s.Replaced(err)); k.Status >= http.StatusInternalServerError && !k.Expected {
+		if k := s.kindOf(s.Replaced(err)); k.Status >= http.StatusInternalServerError && !k.Expected {
 			s.LogFailure(c, err)
 		}
 	}
