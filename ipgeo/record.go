@@ -11,19 +11,19 @@ type Record struct {
 	Postal             Postal             `json:"postal,omitzero"`
 	RegisteredCountry  Country            `json:"registered_country,omitzero"`
 	RepresentedCountry RepresentedCountry `json:"represented_country,omitzero"`
-	Subdivisions       []Subdivision      `json:"subdivisions,omitempty"` // largest first
+	Subdivisions       []Subdivision      `json:"subdivisions,omitempty" doc:"The largest first."`
 	Traits             Traits             `json:"traits,omitzero"`
 
 	// Extra holds the source's other fields under the source's own names:
 	// strings, bool, int64, uint64, float64, []any and map[string]any.
-	Extra map[string]any `json:"extra,omitempty"`
+	Extra map[string]any `json:"extra,omitempty" doc:"What the sources tell besides."`
 
 	// Derived names the fields that were filled from other data sets:
 	// "country", "subdivisions", "location.time_zone", "continent",
 	// "registered_country", "city", "location" (its coordinates),
 	// "location.metro_code" or "postal". A name has no effect if its field is
 	// empty, or comes from another source when sources are merged.
-	Derived []string `json:"derived,omitempty"`
+	Derived []string `json:"derived,omitempty" doc:"Fields that no source had: they follow from others."`
 
 	// Implied names the fields, as Derived does, that follow from the code of the
 	// country alone: its names and its continent. A field that another source
@@ -38,14 +38,14 @@ type Names map[string]string
 type City struct {
 	Confidence uint8  `json:"confidence,omitempty"` // percent
 	GeoNameID  uint32 `json:"geoname_id,omitempty"`
-	Names      Names  `json:"names,omitempty"`
+	Names      Names  `json:"names,omitempty" doc:"By language."`
 }
 
 // Continent is the continent of an address.
 type Continent struct {
 	Code      string `json:"code,omitempty"` // AF AN AS EU NA OC SA
 	GeoNameID uint32 `json:"geoname_id,omitempty"`
-	Names     Names  `json:"names,omitempty"`
+	Names     Names  `json:"names,omitempty" doc:"By language."`
 }
 
 // Country is the country of an address.
@@ -54,7 +54,7 @@ type Country struct {
 	GeoNameID         uint32 `json:"geoname_id,omitempty"`
 	IsInEuropeanUnion bool   `json:"is_in_european_union,omitempty"`
 	ISOCode           string `json:"iso_code,omitempty"` // ISO 3166-1 alpha-2, upper case
-	Names             Names  `json:"names,omitempty"`
+	Names             Names  `json:"names,omitempty" doc:"By language."`
 }
 
 // RepresentedCountry is the country whose installation abroad uses an
@@ -69,18 +69,18 @@ type Subdivision struct {
 	Confidence uint8  `json:"confidence,omitempty"` // percent
 	GeoNameID  uint32 `json:"geoname_id,omitempty"`
 	ISOCode    string `json:"iso_code,omitempty"` // the part of ISO 3166-2 after the country
-	Names      Names  `json:"names,omitempty"`
+	Names      Names  `json:"names,omitempty" doc:"By language."`
 }
 
 // Location is where an address is, WGS84.
 type Location struct {
-	AccuracyRadius    uint16   `json:"accuracy_radius,omitempty"` // kilometres
-	AverageIncome     uint32   `json:"average_income,omitempty"`  // US dollars a year
-	Latitude          *float64 `json:"latitude,omitempty"`        // degrees, nil where unknown
-	Longitude         *float64 `json:"longitude,omitempty"`       // degrees, nil where unknown
+	AccuracyRadius    uint16   `json:"accuracy_radius,omitempty" doc:"Kilometres."`
+	AverageIncome     uint32   `json:"average_income,omitempty"`                   // US dollars a year
+	Latitude          *float64 `json:"latitude,omitempty" schema:"ref=Latitude"`   // degrees, nil where unknown
+	Longitude         *float64 `json:"longitude,omitempty" schema:"ref=Longitude"` // degrees, nil where unknown
 	MetroCode         uint16   `json:"metro_code,omitempty"`
 	PopulationDensity uint32   `json:"population_density,omitempty"` // people per square kilometre
-	TimeZone          string   `json:"time_zone,omitempty"`          // IANA
+	TimeZone          string   `json:"time_zone,omitempty" doc:"IANA."`
 }
 
 // Postal is the postal code of an address.

@@ -141,24 +141,17 @@ func (f *Finder) Place(ctx context.Context, id uint32) ([]byte, error) {
 // Record is what is known of a place: the record that Place returns, decoded.
 // Members that nobody has asked for yet have no field.
 type Record struct {
-	Hit                     // without its JSON
-	ASCIIName      string   `json:"ascii_name"`
-	AlternateNames []string `json:"alternate_names"`
-	Admin2         string   `json:"admin2"`
-	Admin2Name     string   `json:"admin2_name"`
-	Admin3         string   `json:"admin3"`
-	Admin4         string   `json:"admin4"`
-	Admin5         string   `json:"admin5"`
-	Elevation      *int64   `json:"elevation_m"` // nil: unknown
-	DEM            *int64   `json:"dem_m"`       // nil: unknown
-	Alternates     []struct {
-		Name       string `json:"name"`
-		Lang       string `json:"lang"`
-		Preferred  bool   `json:"preferred"`
-		Short      bool   `json:"short"`
-		Colloquial bool   `json:"colloquial"`
-		Historic   bool   `json:"historic"`
-	} `json:"alternates"`
+	Hit                            // without its JSON
+	ASCIIName      string          `json:"ascii_name,omitempty"`
+	AlternateNames []string        `json:"alternate_names,omitempty"`
+	Admin2         string          `json:"admin2,omitempty"`
+	Admin2Name     string          `json:"admin2_name,omitempty"`
+	Admin3         string          `json:"admin3,omitempty"`
+	Admin4         string          `json:"admin4,omitempty"`
+	Admin5         string          `json:"admin5,omitempty"`
+	Elevation      *int64          `json:"elevation_m,omitempty"`                       // nil: unknown
+	DEM            *int64          `json:"dem_m,omitempty" doc:"Of the terrain model."` // nil: unknown
+	Alternates     []AlternateName `json:"alternates,omitempty"`                        // without ids
 }
 
 // Record reads the record of a place over r. An id without a place gives

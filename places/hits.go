@@ -14,17 +14,17 @@ import (
 
 // Hit is one place found by Nearby, Within or Hit. Unknown values are empty or 0.
 type Hit struct {
-	ID         uint32  `json:"id"`
+	ID         uint32  `json:"id" doc:"GeoNames id."`
 	Name       string  `json:"name"`
-	Country    string  `json:"country"`     // ISO 3166-1 alpha-2
-	Class      string  `json:"class"`       // feature class: "P"
-	Code       string  `json:"code"`        // feature code: "PPLC"
-	Admin1     string  `json:"admin1"`      // code of the first-level division
-	Admin1Name string  `json:"admin1_name"` // its name
-	TimeZone   string  `json:"timezone"`    // IANA name
-	Population int64   `json:"population"`
-	Lat        float64 `json:"lat"` // degrees
-	Lon        float64 `json:"lon"`
+	Country    string  `json:"country,omitempty" doc:"ISO 3166-1 alpha-2."`
+	Class      string  `json:"class,omitempty" doc:"GeoNames' feature class."` // "P"
+	Code       string  `json:"code,omitempty" doc:"GeoNames' feature code."`   // "PPLC"
+	Admin1     string  `json:"admin1,omitempty" doc:"Code of the first-order division."`
+	Admin1Name string  `json:"admin1_name,omitempty"`
+	TimeZone   string  `json:"timezone,omitempty" doc:"IANA."`
+	Population int64   `json:"population,omitempty" schema:"min=1"`
+	Lat        float64 `json:"lat,omitempty" schema:"ref=Latitude"` // degrees
+	Lon        float64 `json:"lon,omitempty" schema:"ref=Longitude"`
 	DistanceM  float64 `json:"-"` // metres from the point asked about; only Nearby sets it
 	// JSON is the members of the place's object, without the braces around
 	// them: "id":1,"name":"…",…,"lat":47.4,"lon":8.5. Put them inside braces,

@@ -58,11 +58,8 @@ func (t *TypeMeta) MeanExtent() float64 {
 
 // Generalised says how much a zoom shows of a type.
 type Generalised struct {
-	Zoom int `json:"zoom"`
-	// Shown are the regions with a polygon of their own id. Merged are the
-	// polygons that stand for several regions.
-	Shown  int `json:"shown"`
-	Merged int `json:"merged"`
-	// Simplified is by how many zooms the borders are simpler than usual.
-	Simplified int `json:"simplified,omitempty"`
+	Zoom       int `json:"zoom"`
+	Shown      int `json:"shown" doc:"Regions with a polygon of their own id."`
+	Merged     int `json:"merged" doc:"Polygons that stand for several regions."`
+	Simplified int `json:"simplified,omitempty" doc:"By how many zooms borders are simpler than usual."`
 }

@@ -58,29 +58,29 @@ const (
 // Airport is what is known of an airport. Unknown values are empty or nil. Its
 // JSON is the record that is stored.
 type Airport struct {
-	ID           uint32   `json:"id"`    // never 0
-	Ident        string   `json:"ident"` // the source's own code, required
+	ID           uint32   `json:"id"`                                   // never 0
+	Ident        string   `json:"ident" doc:"OurAirports' identifier."` // required
 	IATA         string   `json:"iata,omitempty"`
 	ICAO         string   `json:"icao,omitempty"`
 	GPS          string   `json:"gps,omitempty"`
 	Local        string   `json:"local,omitempty"`
-	Name         string   `json:"name"` // required
-	Type         string   `json:"type"` // one of Types
+	Name         string   `json:"name"`                                                                                                       // required
+	Type         string   `json:"type" schema:"example=large_airport|medium_airport|small_airport|heliport|seaplane_base|balloonport|closed"` // one of Types
 	Municipality string   `json:"municipality,omitempty"`
-	Country      string   `json:"country,omitempty"` // ISO 3166-1 alpha-2
-	Region       string   `json:"region,omitempty"`  // ISO 3166-2
-	Scheduled    bool     `json:"scheduled"`
-	Lat          float64  `json:"lat"` // degrees WGS84
-	Lon          float64  `json:"lon"`
+	Country      string   `json:"country,omitempty" doc:"ISO 3166-1 alpha-2."`
+	Region       string   `json:"region,omitempty" doc:"ISO 3166-2."`
+	Scheduled    bool     `json:"scheduled" doc:"Has scheduled flights."`
+	Lat          float64  `json:"lat" schema:"ref=Latitude"` // degrees WGS84
+	Lon          float64  `json:"lon" schema:"ref=Longitude"`
 	ElevationM   *float64 `json:"elevation_m,omitempty"`
-	TimeZone     string   `json:"timezone,omitempty"` // IANA name
+	TimeZone     string   `json:"timezone,omitempty" doc:"IANA."`
 	// TimeZoneSource says how the time zone is known when the source does not
 	// give it: "region", "country" or "nearest".
 	TimeZoneSource string   `json:"timezone_source,omitempty"`
 	Keywords       []string `json:"keywords,omitempty"`
 	// Home and Wikipedia are addresses that begin with http:// or https://.
-	Home      string `json:"home,omitempty"`
-	Wikipedia string `json:"wikipedia,omitempty"`
+	Home      string `json:"home,omitempty" schema:"format=uri"`
+	Wikipedia string `json:"wikipedia,omitempty" schema:"format=uri"`
 }
 
 // Lengths in bytes that bound a stored airport.

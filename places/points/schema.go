@@ -29,7 +29,7 @@ var ErrType = errors.New("wrong type")
 // Field is one property that points have.
 type Field struct {
 	Name string `json:"name"`
-	Type Type   `json:"type"`
+	Type Type   `json:"type" schema:"enum=text|number|boolean|time|texts|any"`
 }
 
 // Schema is the fields of points, sorted by name.

@@ -236,9 +236,14 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/web"},
-		ours:  []string{"quadkey", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "internal/instant", "static"},
+		ours:  []string{"quadkey", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "internal/instant", "static"},
 		never: []string{module + "/cellstore/dataset/...", module + "/tiles/...", module + "/places/...", module + "/ipgeo/..."},
 		why:   "what every endpoint stands on knows no data set, so that a new one changes nothing in it",
+	},
+	{
+		of:   []string{"cmd/tileserver/internal/endpoint"},
+		ours: []string{"quadkey", "cmd/internal/iso3166", "cmd/internal/nearest", "internal/instant"},
+		why:  "a declaration is read by what serves it, describes it and tests it, so that it knows none of them and no data set",
 	},
 	{
 		of: []string{
@@ -273,6 +278,11 @@ var rules = []rule{
 		ours:  []string{"cmd/internal/programs"},
 		never: []string{"quadrille/tiles/...", "quadrille/places/...", "quadrille/cmd/ingest/..."},
 		why:   "a reference that shares code with what it judges shares its mistakes",
+	},
+	{
+		of:   []string{"cmd/internal/replay"},
+		ours: none,
+		why:  "it judges what servers answer as clients meet it, so it shares no code with them",
 	},
 	{
 		of:            []string{"cmd/tileserver/internal/web", "cmd/tileserver/internal/httpapi"},
@@ -351,7 +361,7 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 // or it is for all of them.
 func TestRoomsAreAlone(t *testing.T) {
 	const server = "cmd/tileserver/internal/"
-	forAll := []string{server + "web", server + "datasets", server + "hierarchy", server + "localtime", server + "ogcapi", server + "archive", "cellstore/dataset"}
+	forAll := []string{server + "web", server + "endpoint", server + "datasets", server + "hierarchy", server + "localtime", server + "ogcapi", server + "archive", "cellstore/dataset"}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	for _, p := range load(t) {
 		if p.path != server+"httpapi" {

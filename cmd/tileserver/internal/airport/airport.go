@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/localtime"
@@ -29,16 +30,6 @@ type Room struct {
 
 func New(k *web.Kit, sets *hierarchy.Sets) *Room { return &Room{k, sets} }
 
-func (s *Room) Routes() []web.Route {
-	filter := []string{"type", "country", "scheduled", "closed"}
-	return []web.Route{
-		{Path: "/airports/within", Handle: s.getAirportsWithin, Cost: web.Heavy, Query: web.Takes("bbox", filter, web.Paging)},
-		{Path: "/airports/nearby", Handle: s.getAirportsNearby, Cost: web.Light, Query: web.Takes(web.Position, "radius", filter, web.Paging)},
-		{Path: "/airports/:code", Handle: s.getAirport, Cost: web.Light, Query: web.Takes("local")},
-		{Path: "/airports/:code/offset", Handle: s.getAirportOffset, Cost: web.Light, Query: web.Takes("at")},
-	}
-}
-
 var Kinds = []web.Kind{
 	{Err: airports.ErrNotFound, Status: http.StatusNotFound, Type: "airport-not-found", Title: "There is no such airport",
 		Detail: "Check the code: IATA, ICAO or the airport's local code; this server may hold only the largest airports."},
@@ -54,14 +45,12 @@ var airportRecords = sync.Pool{New: func() any { return new(airports.Record) }}
 //
 // With local=true it says what clocks there show now, and may not be kept.
 // /airports/{code}/offset?at= says it for any instant.
-func (s *Room) getAirport(c echo.Context) error {
-	r := c.Request()
+func (s *Room) getAirport(c echo.Context, q *endpoint.Params) error {
 	code, err := pathCode(c)
 	if err != nil {
 		return err
 	}
-	q := web.QueryParams(r)
-	local := q.OneOf("local", "true", "false") == "true"
+	local := localParam.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -98,10 +87,10 @@ func (s *Room) getAirport(c echo.Context) error {
 // pathCode is the first parameter of the path, the code of an airport. Whether
 // it can be one is for the airports to say.
 func pathCode(c echo.Context) (string, error) {
-	if web.RunsOn(c) {
-		return "", web.ErrNoRoute
+	if endpoint.RunsOn(c) {
+		return "", endpoint.ErrNoRoute
 	}
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +100,7 @@ func pathCode(c echo.Context) (string, error) {
 // badCode names the parameter in the refusal of a code.
 func badCode(err error) error {
 	if errors.Is(err, airports.ErrBadCode) {
-		return web.Refuse(web.ErrParameter, "code", "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH.")
+		return endpoint.Refuse(endpoint.ErrParameter, "code", "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH.")
 	}
 	return err
 }
@@ -128,57 +117,72 @@ var airportTypes = func() map[string]string {
 	return m
 }()
 
-// readAirportFilter reads the filters that searches for airports have in common.
-func readAirportFilter(p *web.Params) (f airports.Filter) {
-	for _, word := range p.List("type", len(airportTypes)) {
-		t, ok := airportTypes[word]
-		if !ok {
-			p.Refuse("type", "Set type to one of these, or to several with commas between them: "+strings.Join(airports.Types(), ", ")+".")
-			return f
-		}
-		if !slices.Contains(f.Types, t) {
-			f.Types = append(f.Types, t)
+// shortTypes are the values of the parameter type that are no types themselves.
+func shortTypes() (list []string) {
+	for word, t := range airportTypes {
+		if word != t {
+			list = append(list, word)
 		}
 	}
-	f.Countries = p.Countries("country")
-	f.Scheduled = p.OneOf("scheduled", "true", "false") == "true"
-	f.Closed = p.OneOf("closed", "true", "false") == "true"
+	slices.Sort(list)
+	return list
+}
+
+// readTypes reads a list of types.
+func readTypes(p *endpoint.Params, name string) (types []string) {
+	for _, word := range p.List(name, len(airportTypes)) {
+		t, ok := airportTypes[word]
+		if !ok {
+			p.Refuse(name, "Set type to one of these, or to several with commas between them: "+strings.Join(airports.Types(), ", ")+".")
+			return nil
+		}
+		if !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// readAirportFilter reads the filters that searches for airports have in common.
+func readAirportFilter(p *endpoint.Params) (f airports.Filter) {
+	f.Types = airportTypeParam.Of(p)
+	f.Countries = endpoint.Countries.Of(p)
+	f.Scheduled = scheduledParam.Of(p)
+	f.Closed = closedParam.Of(p)
 	return f
 }
 
 // getAirportsNearby answers GET /airports/nearby: the k nearest airports that
 // pass the filters, ordered by distance and then by id, as JSON or GeoJSON.
-func (s *Room) getAirportsNearby(c echo.Context) error {
-	q := web.QueryParams(c.Request())
+func (s *Room) getAirportsNearby(c echo.Context, q *endpoint.Params) error {
 	query := airports.NearbyQuery{}
-	query.Lat, query.Lon = q.Position()
-	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
-	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	query.Filter = readAirportFilter(&q)
-	query.Cursor = q.Cursor()
-	return s.sendAirports(c, &q, true, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
+	query.Lat, query.Lon = endpoint.Position(q)
+	query.RadiusM = endpoint.Radius.Of(q)
+	query.Limit = int(listing.Limit.Of(q))
+	query.Filter = readAirportFilter(q)
+	query.Cursor = endpoint.Cursor.Of(q)
+	return s.sendAirports(c, q, true, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Nearby(ctx, query, dst)
 	})
 }
 
 // getAirportsWithin answers GET /airports/within?bbox=: a page of the airports
 // in a box that pass the filters, the most important first, as JSON or GeoJSON.
-func (s *Room) getAirportsWithin(c echo.Context) error {
-	q := web.QueryParams(c.Request())
+func (s *Room) getAirportsWithin(c echo.Context, q *endpoint.Params) error {
 	query := airports.WithinQuery{}
-	query.Box = q.Box("bbox")
-	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	query.Filter = readAirportFilter(&q)
-	query.Cursor = q.Cursor()
-	return s.sendAirports(c, &q, false, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
+	query.Box = endpoint.BBox.Of(q)
+	query.Limit = int(listing.Limit.Of(q))
+	query.Filter = readAirportFilter(q)
+	query.Cursor = endpoint.Cursor.Of(q)
+	return s.sendAirports(c, q, false, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Within(ctx, query, dst)
 	})
 }
 
 // sendAirports answers with a page of airports, near a point or not.
-func (s *Room) sendAirports(c echo.Context, q *web.Params, near bool,
+func (s *Room) sendAirports(c echo.Context, q *endpoint.Params, near bool,
 	search func(context.Context, datasets.Airports, []places.Hit) ([]places.Hit, string, error)) error {
-	list := listing.List{Name: "airports", Form: q.Format(c.Request()), Near: near}
+	list := listing.List{Name: "airports", Form: web.FormOf(c.Request(), endpoint.Format.Of(q)), Near: near}
 	if q.Err != nil {
 		return q.Err
 	}
@@ -187,14 +191,14 @@ func (s *Room) sendAirports(c echo.Context, q *web.Params, near bool,
 
 // getAirportOffset answers GET /airports/{code}/offset?at=: what clocks at an
 // airport show at an instant.
-func (s *Room) getAirportOffset(c echo.Context) error {
+func (s *Room) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 	code, err := pathCode(c)
 	if err != nil {
 		return err
 	}
 	v := localtime.Pin(s.Sets)
 	defer v.Release()
-	return localtime.SendOffset(s.Kit, c, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+	return localtime.SendOffset(s.Kit, c, q, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Airports.Get()
 		if err != nil {
 			return dst, "", err

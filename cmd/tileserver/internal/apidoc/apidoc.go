@@ -1,15 +1,13 @@
 // Package apidoc describes the server's HTTP interface: as an OpenAPI 3.1
 // document, and as a page to read.
 //
-// The description is kept in small files beside this one, written by hand:
+// Both are made from the declarations of the endpoints. Beside this file are:
 //
 //	head.json        title, groups ("tags") in the order they are shown
-//	components.json  schemas, parameters and headers that several paths share
-//	paths/NAME.json  one path each; the names of the files mean nothing
+//	components.json  headers, and the ways to send a key
+//	examples.json    recorded answers to the endpoints' examples, by operationId
 //
-// A new endpoint is described by one more file in paths, in the form of pathFile,
-// which leaves out what can be told from the rest. The contract test of package
-// httpapi holds every file against the router and the answers.
+// The contract test of package httpapi holds the description against the answers.
 package apidoc
 
 import (
@@ -20,13 +18,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/internal/jsontext"
 )
 
-//go:embed head.json components.json paths
+//go:embed head.json components.json examples.json
 var files embed.FS
 
 // Options are what the description takes from the server it describes.
@@ -39,6 +40,10 @@ type Options struct {
 	// Script is the module of the page's forms, below the server's address; "" is
 	// none.
 	Script string
+	// Endpoints are all that are described, and may be others that are hidden.
+	Endpoints []endpoint.Endpoint
+	// Problem is a value of the type that errors are marshalled from.
+	Problem any
 	// Problems are the errors that answers of type application/problem+json
 	// have, by their type. Paths name the types they may answer with.
 	Problems []Problem
@@ -88,11 +93,8 @@ type tag struct {
 
 // components is the file components.json.
 type components struct {
-	Schemas         map[string]object `json:"schemas"`
-	Parameters      map[string]object `json:"parameters"`
 	Headers         map[string]object `json:"headers"`
-	SecuritySchemes map[string]object `json:"securitySchemes,omitempty"`
-	Responses       map[string]object `json:"responses,omitempty"`
+	SecuritySchemes map[string]object `json:"securitySchemes"`
 }
 
 // ErrDescription is matched by every error of New: the description, which is
@@ -103,17 +105,20 @@ func bad(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrDescription}, args...)...)
 }
 
-// New makes the description from the files that are part of the program.
-func New(o Options) (*Document, error) {
-	b := builder{options: o}
-	if err := b.read(files); err != nil {
+// New makes the description. It refuses declarations that contradict each other.
+func New(o Options) (*Document, error) { return describe(files, o) }
+
+func describe(from fs.FS, o Options) (*Document, error) {
+	b := builder{options: o, shared: map[string]map[string]object{"parameters": {}, "responses": {}, "examples": {}}, schemas: schemas{all: object{}, types: map[string]reflect.Type{}, refs: map[string]reflect.Type{}}}
+	if err := b.read(from); err != nil {
 		return nil, err
 	}
-	doc, err := b.document()
-	if err != nil {
+	doc := b.document()
+	if err := cmp.Or(b.failed, b.schemas.check()); err != nil {
 		return nil, err
 	}
 	d := &Document{}
+	var err error
 	if d.json, err = json.Marshal(doc); err != nil {
 		return nil, bad("%s", err)
 	}
@@ -121,46 +126,57 @@ func New(o Options) (*Document, error) {
 	return d, err
 }
 
-// builder holds the files while they are joined.
+// builder holds the description while it is made.
 type builder struct {
 	options    Options
 	head       head
 	components components
-	paths      []*pathFile // by tag in the order of head, then by path
+	examples   map[string]json.RawMessage
+	endpoints  []*endpoint.Endpoint // by tag in the order of head, then by rank and path
+	shared     map[string]map[string]object
+	schemas    schemas
+	at         *endpoint.Endpoint // that is described now
+	failed     error              // the first
+}
+
+// fail remembers what contradicts itself, with the endpoint that says it.
+func (b *builder) fail(format string, args ...any) {
+	if b.failed == nil {
+		b.failed = bad("%s %s (%s): %s", b.at.Method(), b.at.Path, b.at.ID, fmt.Sprintf(format, args...))
+	}
 }
 
 func (b *builder) read(from fs.FS) error {
-	if err := decode(from, "head.json", &b.head); err != nil {
-		return err
-	}
-	if err := decode(from, "components.json", &b.components); err != nil {
-		return err
-	}
-	names, err := fs.Glob(from, "paths/*.json")
-	if err != nil {
-		return bad("%s", err)
-	}
-	for _, name := range names {
-		p := &pathFile{}
-		if err := decode(from, name, p); err != nil {
+	for name, into := range map[string]any{"head.json": &b.head, "components.json": &b.components, "examples.json": &b.examples} {
+		if err := decode(from, name, into); err != nil {
 			return err
 		}
-		p.group = slices.IndexFunc(b.head.Tags, func(t tag) bool { return t.Name == p.Tag })
-		if p.group < 0 {
-			return bad("%s: tag %q is not in head.json", name, p.Tag)
-		}
-		b.paths = append(b.paths, p)
 	}
-	slices.SortStableFunc(b.paths, func(x, y *pathFile) int {
-		if x.group != y.group {
-			return x.group - y.group
+	known := func(typ string) bool {
+		return slices.ContainsFunc(b.options.Problems, func(p Problem) bool { return p.Type == typ })
+	}
+	if err := endpoint.Check(b.options.Endpoints, known); err != nil {
+		return bad("%s", err)
+	}
+	for i := range b.options.Endpoints {
+		e := &b.options.Endpoints[i]
+		if e.Hidden {
+			continue
 		}
-		if x.Rank != y.Rank {
-			return x.Rank - y.Rank
+		if b.group(e) < 0 {
+			return bad("%s (%s): tag %q is not in head.json", e.Path, e.ID, e.Tag)
 		}
-		return strings.Compare(x.Path, y.Path)
+		b.endpoints = append(b.endpoints, e)
+	}
+	slices.SortStableFunc(b.endpoints, func(x, y *endpoint.Endpoint) int {
+		return cmp.Or(b.group(x)-b.group(y), x.Rank-y.Rank, strings.Compare(x.Path, y.Path))
 	})
 	return nil
+}
+
+// group is the place of an endpoint's tag.
+func (b *builder) group(e *endpoint.Endpoint) int {
+	return slices.IndexFunc(b.head.Tags, func(t tag) bool { return t.Name == e.Tag })
 }
 
 // decode reads a file strictly, so that a misspelt member is noticed.
@@ -181,31 +197,27 @@ func decode(from fs.FS, name string, into any) error {
 }
 
 // document joins everything.
-func (b *builder) document() (object, error) {
+func (b *builder) document() object {
 	b.head.Info["version"] = b.options.Version
 	paths := object{}
-	ids := map[string]string{}
-	for _, p := range b.paths {
-		for _, path := range append([]string{p.Path}, p.Also...) {
-			item, err := b.item(p, path)
-			if err != nil {
-				return nil, err
-			}
+	for _, e := range b.endpoints {
+		b.at = e
+		for _, path := range e.Paths() {
 			all, some := paths[path].(object)
 			if !some {
 				all = object{}
 				paths[path] = all
 			}
-			for method, op := range item {
+			for _, method := range described(e) {
 				if all[method] != nil {
-					return nil, bad("%s %s is described twice", method, path)
+					b.fail("%s %s is described twice", method, path)
+				}
+				op := b.operation(e, path)
+				if method != strings.ToLower(e.Method()) {
+					id := op["operationId"].(string)
+					op["operationId"] = method + strings.ToUpper(id[:1]) + id[1:]
 				}
 				all[method] = op
-				id := op.(object)["operationId"].(string)
-				if ids[id] != "" {
-					return nil, bad("%s and %s are both called %s", ids[id], path, id)
-				}
-				ids[id] = path
 			}
 		}
 	}
@@ -215,6 +227,22 @@ func (b *builder) document() (object, error) {
 		"info":              b.head.Info,
 		"tags":              b.head.Tags,
 		"paths":             paths,
-		"components":        b.components,
-	}, nil
+		"components": object{
+			"schemas": b.schemas.all, "headers": b.components.Headers, "securitySchemes": b.components.SecuritySchemes,
+			"parameters": b.shared["parameters"], "responses": b.shared["responses"], "examples": b.shared["examples"],
+		},
+	}
+}
+
+// described are the methods that have operations: HEAD and OPTIONS are told of in words.
+func described(e *endpoint.Endpoint) (methods []string) {
+	for _, m := range e.Offered() {
+		if m != http.MethodHead {
+			methods = append(methods, strings.ToLower(m))
+		}
+	}
+	if e.Any {
+		methods = []string{"get", "post", "put", "patch", "delete"}
+	}
+	return methods
 }

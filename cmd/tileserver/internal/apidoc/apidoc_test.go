@@ -8,20 +8,45 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// small is a description of one path.
+// small is the head of a description, and endpoints is one endpoint.
 func small() fstest.MapFS {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	return fstest.MapFS{
 		"head.json": file(`{"info":{"title":"T <b>","summary":"S"},"tags":[{"name":"one","description":"D"}]}`),
-		"components.json": file(`{"schemas":{"Problem":{"type":"object"},"Answer":{"type":"object","properties":{"a":{"type":"string"}}}},
-			"parameters":{"lat":{"name":"lat","in":"query","description":"Use ` + "`<i>`" + `.","schema":{"type":"number"}}},
-			"headers":{"Access-Control-Allow-Origin":{},"Cache-Control":{},"Cache-Control-No-Store":{},"ETag":{},"Vary":{},"Retry-After":{},"WWW-Authenticate":{},"RateLimit-Limit":{},"RateLimit-Remaining":{},"RateLimit-Reset":{}}}`),
-		"paths/x.json": file(`{"path":"/x","tag":"one","id":"getX","summary":"X","parameters":["lat"],"answers":{"application/json":"Answer"},"cache":"tagged",
-			"problems":["dataset-missing"],"example":{"request":"/x?lat=1","answer":{"a":"<script>"}}}`),
+		"components.json": file(`{"securitySchemes":{},
+			"headers":{"Access-Control-Allow-Origin":{},"Cache-Control":{},"Cache-Control-No-Store":{},"ETag":{},"Vary":{},"Retry-After":{},"X-Request-Id":{},"WWW-Authenticate":{},"RateLimit-Limit":{},"RateLimit-Remaining":{},"RateLimit-Reset":{}}}`),
+		"examples.json": file(`{"getX":{"a":"<script>"}}`),
 	}
 }
+
+func one(change func(e *endpoint.Endpoint)) []endpoint.Endpoint {
+	e := endpoint.Endpoint{
+		Path: "/x", ID: "getX", Tag: "one", Summary: "X", Params: []endpoint.Param{endpoint.Lat.As("Use `<i>`.")}, Cost: endpoint.Light,
+		Handle:  func(echo.Context, *endpoint.Params) error { return nil },
+		Answers: endpoint.Content{"application/json": Answer{}}, Keeps: endpoint.Tagged, Problems: []string{"dataset-missing"},
+		Example: endpoint.Example{Request: "/x?lat=1"},
+	}
+	change(&e)
+	return []endpoint.Endpoint{e}
+}
+
+// Answer and ProblemBody are types that are described.
+type Answer struct {
+	_ struct{} `doc:"An answer."`
+	A string   `json:"a"`
+}
+
+type ProblemBody struct {
+	_ struct{} `name:"Problem" doc:"An error."`
+}
+
+func unchanged(*endpoint.Endpoint) {}
 
 func smallProblems() (all []Problem) {
 	for _, typ := range []string{"dataset-missing", "dataset-unavailable", "timeout", "data-corrupt", "too-busy", "body-too-large", "internal", "key-missing", "key-unknown", "rate-limited"} {
@@ -30,36 +55,33 @@ func smallProblems() (all []Problem) {
 	return all
 }
 
-func build(from fstest.MapFS) (doc []byte, page []byte, err error) {
-	b := builder{options: Options{Version: "v1", Problems: smallProblems()}}
-	if err := b.read(from); err != nil {
-		return nil, nil, err
-	}
-	o, err := b.document()
+func build(from fstest.MapFS, endpoints []endpoint.Endpoint) (doc []byte, page []byte, err error) {
+	d, err := describe(from, Options{Version: "v1", Problem: ProblemBody{}, Problems: smallProblems(), Endpoints: endpoints})
 	if err != nil {
 		return nil, nil, err
 	}
-	if doc, err = json.Marshal(o); err != nil {
-		return nil, nil, err
-	}
-	if doc = (&Document{json: doc}).AppendJSON(nil, ""); !json.Valid(doc) {
+	if doc = d.AppendJSON(nil, ""); !json.Valid(doc) {
 		return nil, nil, fmt.Errorf("not JSON: %.99s", doc)
 	}
-	page, err = b.page()
-	return doc, page, err
+	return doc, d.HTML(), nil
 }
 
 func TestSmall(t *testing.T) {
-	doc, page, err := build(small())
+	doc, page, err := build(small(), one(unchanged))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"/x":{"get":{"operationId":"getX"`, `"head":{"operationId":"headGetX"`, `"parameters":[{"$ref":"#/components/parameters/lat"}]`,
-		`"304":{`, `"503":{"$ref":"#/components/responses/503-dataset-missing-dataset-unavailable-`, `"version":"v1"`,
+		`"/x":{"get":{"operationId":"getX"`, `"parameters":[{"$ref":"#/components/parameters/lat"}]`, `"dataset-missing":{"$ref":"#/components/examples/dataset-missing"}`,
+		`"304":{`, `"503":{"$ref":"#/components/responses/503-dataset-missing-dataset-unavailable-`, `"version":"v1"`, `"example":{"a":"\u003cscript\u003e"}`,
 	} {
 		if !bytes.Contains(doc, []byte(want)) {
 			t.Errorf("the document has no %s:\n%s", want, doc)
+		}
+	}
+	for _, no := range []string{`"head":`, `"options":`, "%7B"} {
+		if bytes.Contains(doc, []byte(no)) {
+			t.Errorf("the document has %s", no)
 		}
 	}
 	for _, want := range []string{"T &lt;b&gt;", "Use <code>&lt;i&gt;</code>.", `href="./x?lat=1"`, "&lt;script", "curl &#39;http://127.0.0.1:8080/x?lat=1&#39;"} {
@@ -74,40 +96,47 @@ func TestSmall(t *testing.T) {
 
 // What contradicts itself is refused, and the error says where.
 func TestRefused(t *testing.T) {
-	for name, change := range map[string]struct{ file, old, new, want string }{
-		"member":    {"paths/x.json", `"cache"`, `"cash"`, "cash"},
-		"tag":       {"paths/x.json", `"one"`, `"two"`, "two"},
-		"cache":     {"paths/x.json", `"tagged"`, `"often"`, "often"},
-		"schema":    {"paths/x.json", `"Answer"`, `"Unknown"`, "Unknown"},
-		"parameter": {"paths/x.json", `["lat"]`, `["long"]`, "long"},
-		"path":      {"paths/x.json", `["lat"]`, `[{"name":"id","in":"path"}]`, "id"},
-		"problem":   {"paths/x.json", `["dataset-missing"]`, `["odd"]`, "odd"},
-		"header":    {"components.json", `"ETag":{},`, ``, "ETag"},
-		"twice":     {"paths/x.json", `"path":"/x"`, `"path":"/x","also":["/x"]`, "twice"},
-		"syntax":    {"head.json", `}]}`, `}]`, "head.json"},
+	for name, tt := range map[string]struct {
+		change func(e *endpoint.Endpoint)
+		want   string
+	}{
+		"tag":     {func(e *endpoint.Endpoint) { e.Tag = "two" }, "two"},
+		"path":    {func(e *endpoint.Endpoint) { e.Params = append(e.Params, endpoint.Zoom) }, "no parameter z"},
+		"problem": {func(e *endpoint.Endpoint) { e.Problems = []string{"odd"} }, "odd"},
+		"type": {func(e *endpoint.Endpoint) {
+			e.Answers = endpoint.Content{"application/json": struct {
+				A string `schema:"most=1"`
+			}{}}
+		}, "most"},
+		"header": {func(e *endpoint.Endpoint) { e.Headers = []string{"X-Odd"} }, "X-Odd"},
+		"twice":  {func(e *endpoint.Endpoint) { e.Also = []string{"/x"} }, "same path"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files := small()
-			text := string(files[change.file].Data)
-			if !strings.Contains(text, change.old) {
-				t.Fatalf("%s has no %s", change.file, change.old)
-			}
-			files[change.file].Data = []byte(strings.Replace(text, change.old, change.new, 1))
-			if _, _, err := build(files); !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), change.want) {
-				t.Errorf("error %v, want one about %q", err, change.want)
+			if _, _, err := build(small(), one(tt.change)); !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), tt.want) || name != "type" && !strings.Contains(err.Error(), "getX") {
+				t.Errorf("error %v, want one about %q that names the endpoint or the type", err, tt.want)
 			}
 		})
+	}
+	for name, change := range map[string]struct{ file, old, new, want string }{
+		"syntax": {"head.json", `}]}`, `}]`, "head.json"},
+		"member": {"components.json", `"headers"`, `"heads"`, "heads"},
+	} {
+		files := small()
+		files[change.file].Data = []byte(strings.Replace(string(files[change.file].Data), change.old, change.new, 1))
+		if _, _, err := build(files, one(unchanged)); !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), change.want) {
+			t.Errorf("%s: error %v, want one about %q", name, err, change.want)
+		}
 	}
 }
 
 // The same bytes come of the same description.
 func TestDeterministic(t *testing.T) {
-	doc, page, err := build(small())
+	doc, page, err := build(small(), one(unchanged))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 20 {
-		again, againPage, err := build(small())
+		again, againPage, err := build(small(), one(unchanged))
 		if err != nil || !bytes.Equal(again, doc) || !bytes.Equal(againPage, page) {
 			t.Fatalf("another document: %v", err)
 		}

@@ -32,6 +32,9 @@ func (d *Document) Below(prefix, server string) ([]byte, error) {
 		for _, t := range get["tags"].([]any) {
 			tags[t.(string)] = true
 		}
+		if id := get["operationId"].(string); strings.HasPrefix(id, "tiles_") {
+			get["operationId"] = strings.ReplaceAll(id, "_", ".") // as OGC API – Tiles calls it
+		}
 		paths[rest] = object{strings.ToLower(http.MethodGet): o.convert(get)}
 	}
 	doc := object{"openapi": "3.0.3", "info": o.convert(whole["info"]), "servers": []any{object{"url": server}}, "paths": paths}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
 )
 
@@ -45,6 +47,8 @@ type pageOperation struct {
 	Answers                   []pageAnswer
 	Problems                  []pageStatus
 	Note, Try, Curl, Answer   string
+	// Elsewhere is the documentation of a service that is stood in for.
+	Elsewhere string
 	// Request and Body are those of the example, for the page's forms.
 	Request, Body string
 	// Writes says that the operation changes something.
@@ -60,7 +64,7 @@ type pageParameter struct {
 type pageAnswer struct{ Media, Schema string }
 
 type pageStatus struct {
-	Status string
+	Status int
 	Types  []string
 	Text   template.HTML
 }
@@ -93,24 +97,20 @@ func (b *builder) page() ([]byte, error) {
 	}
 	for _, t := range b.head.Tags {
 		group := pageGroup{Name: t.Name, Description: t.Description}
-		for _, p := range b.paths {
-			if p.Tag != t.Name {
-				continue
+		for _, e := range b.endpoints {
+			if e.Tag == t.Name {
+				group.Operations = append(group.Operations, b.pageOperation(e, doc.Base))
 			}
-			op, err := b.pageOperation(p, doc.Base)
-			if err != nil {
-				return nil, err
-			}
-			group.Operations = append(group.Operations, op)
 		}
 		if len(group.Operations) > 0 {
 			doc.Groups = append(doc.Groups, group)
 		}
 	}
 	for _, s := range starts {
-		doc.Starts = append(doc.Starts, pageStart{Note: s.Note, Curl: (&example{Request: s.Request}).curl(doc.Base)})
+		doc.Starts = append(doc.Starts, pageStart{Note: s.Note, Curl: (&example{Example: s}).curl(doc.Base)})
 	}
-	for name, schema := range b.components.Schemas {
+	for name, schema := range plain(b.schemas.all) {
+		schema, _ := schema.(object)
 		doc.Schemas = append(doc.Schemas, newPageSchema(name, schema))
 	}
 	slices.SortFunc(doc.Schemas, func(x, y pageSchema) int { return strings.Compare(x.Name, y.Name) })
@@ -129,7 +129,7 @@ func (b *builder) page() ([]byte, error) {
 }
 
 // starts are the requests that a newcomer tries first.
-var starts = []example{
+var starts = []endpoint.Example{
 	{Note: "what is at a point", Request: "/at?lat=47.3769&lon=8.5417"},
 	{Note: "the nearest places", Request: "/places/nearby?lat=47.3769&lon=8.5417&limit=5"},
 	{Note: "what a text names", Request: "/geocode?q=portland%20oregon"},
@@ -138,47 +138,45 @@ var starts = []example{
 	{Request: "/style.json", Note: "for MapLibre GL and QGIS"},
 }
 
-func (b *builder) pageOperation(p *pathFile, base string) (op pageOperation, err error) {
-	method := p.methods()[0]
-	op = pageOperation{ID: p.ID, Method: method, Writes: p.Tag == "collections" && method != http.MethodGet, Path: p.Path, Also: p.Also, Summary: p.Summary, Description: prose(p.Description)}
-	for _, param := range p.Parameters {
-		o, err := b.resolve(param)
-		if err != nil {
-			return op, err
-		}
-		description, _ := o["description"].(string)
-		schema, _ := o["schema"].(object)
-		required, _ := o["required"].(bool)
-		name, _ := o["name"].(string)
-		in, _ := o["in"].(string)
-		op.Parameters = append(op.Parameters, pageParameter{Name: name, In: in, Kind: bounds(schema), Required: required, Description: spans(description)})
+func (b *builder) pageOperation(e *endpoint.Endpoint, base string) pageOperation {
+	method := e.Method()
+	op := pageOperation{
+		ID: e.ID, Method: method, Writes: e.Tag == "collections" && method != http.MethodGet, Path: e.Path, Also: e.Also,
+		Summary: e.Summary, Description: prose(e.Doc), Elsewhere: e.Elsewhere, Problems: b.pageStatuses(e),
 	}
-	for media, schema := range p.Answers {
+	for _, p := range e.Params {
+		s := p.Is()
+		op.Parameters = append(op.Parameters, pageParameter{Name: s.Name, In: s.In, Kind: bounds(plain(s.Schema)), Required: s.Required, Description: spans(s.Doc)})
+	}
+	for _, media := range slices.Sorted(maps.Keys(e.Answers)) {
 		a := pageAnswer{Media: media}
-		if schema != nil {
-			a.Schema = *schema
+		if of := e.Answers[media]; of != nil {
+			component, _ := b.schemas.of(reflect.TypeOf(of))["$ref"].(string)
+			a.Schema = component[strings.LastIndexByte(component, '/')+1:]
 		}
 		op.Answers = append(op.Answers, a)
 	}
-	slices.SortFunc(op.Answers, func(x, y pageAnswer) int { return strings.Compare(x.Media, y.Media) })
-	if op.Problems, err = b.pageStatuses(p); err != nil {
-		return op, err
-	}
-	if e := p.Example; e != nil {
-		op.Note = e.Note
-		op.Curl, op.Answer = e.curl(base), e.text()
-		op.Request, op.Body = e.Request, e.Body
-		if op.Method == http.MethodGet {
-			op.Try = "." + e.Request // relative to the page, whatever path it is under
+	if x := (&example{e.Example, b.examples[e.ID]}); x.Request != "" {
+		op.Note, op.Curl, op.Answer = x.Note, x.curl(base), x.text()
+		op.Request, op.Body = x.Request, x.Body
+		if method == http.MethodGet {
+			op.Try = "." + x.Request // relative to the page, whatever path it is under
 		}
 	}
-	return op, nil
+	return op
+}
+
+// plain is a schema as JSON has it.
+func plain(s map[string]any) (o object) {
+	if raw, err := json.Marshal(s); err == nil {
+		_ = json.Unmarshal(raw, &o) // which has just been written
+	}
+	return o
 }
 
 // pageStatuses are the answers that are not 200, by status.
-func (b *builder) pageStatuses(p *pathFile) ([]pageStatus, error) {
-	var list []pageStatus
-	add := func(status, typ string, text template.HTML) {
+func (b *builder) pageStatuses(e *endpoint.Endpoint) (list []pageStatus) {
+	add := func(status int, typ string, text template.HTML) {
 		i := slices.IndexFunc(list, func(s pageStatus) bool { return s.Status == status })
 		if i < 0 {
 			list = append(list, pageStatus{Status: status, Text: text})
@@ -188,23 +186,24 @@ func (b *builder) pageStatuses(p *pathFile) ([]pageStatus, error) {
 			list[i].Types = append(list[i].Types, typ)
 		}
 	}
-	if p.Empty != "" {
-		add("204", "", spans(p.Empty))
+	if e.Empty != "" {
+		add(http.StatusNoContent, "", spans(e.Empty))
 	}
-	for _, typ := range p.problemTypes() {
-		k, err := b.problem(typ)
-		if err != nil {
-			return nil, err
-		}
-		add(fmt.Sprint(k.Status), typ, "")
+	for _, typ := range problemTypes(e) {
+		add(b.problem(typ).Status, typ, "")
 	}
-	for status, r := range p.Responses {
-		r, _ := r.(object)
-		text, _ := r["description"].(string)
-		add(status, "", spans(text))
+	for _, o := range e.Others {
+		add(o.Status, "", spans(o.Text))
 	}
-	slices.SortFunc(list, func(x, y pageStatus) int { return strings.Compare(x.Status, y.Status) })
-	return list, nil
+	slices.SortFunc(list, func(x, y pageStatus) int { return x.Status - y.Status })
+	return list
+}
+
+// example is that of an endpoint, with the answer it got, if that is recorded. A text stands
+// for itself unless the answer is JSON.
+type example struct {
+	endpoint.Example
+	Answer json.RawMessage
 }
 
 // curl is the command that sends the request.

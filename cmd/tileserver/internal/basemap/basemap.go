@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/archive"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 )
@@ -42,14 +43,6 @@ func New(k *web.Kit, cfg Config) *Room {
 	}
 	k.Collect(s.collect)
 	return s
-}
-
-// Routes are the endpoints.
-func (s *Room) Routes() []web.Route {
-	return []web.Route{
-		{Path: "/basemap/:name/:z/:x/:file", Handle: s.getTile, Cost: web.Mixed},
-		{Path: "/basemap/:file", Handle: s.getTileJSON, Cost: web.Light},
-	}
 }
 
 var errUnknown = errors.New("no such base map")
@@ -105,8 +98,8 @@ var codings = [...]web.Coding{archive.Gzip: web.CodingNamed("gzip"), archive.Bro
 
 // getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}, where ext is that of what the
 // archive holds.
-func (s *Room) getTile(c echo.Context) error {
-	values, err := web.PathParams(c)
+func (s *Room) getTile(c echo.Context, _ *endpoint.Params) error {
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
@@ -129,9 +122,9 @@ func (s *Room) unknown() error {
 		names = append(names, l.Name.Name)
 	}
 	if names == nil {
-		return web.Refuse(errUnknown, "name", "This server has no base maps: its operator adds one by --basemap.")
+		return endpoint.Refuse(errUnknown, "name", "This server has no base maps: its operator adds one by --basemap.")
 	}
-	return web.Refuse(errUnknown, "name", "Use one of the base maps of this server: "+strings.Join(names, ", ")+".")
+	return endpoint.Refuse(errUnknown, "name", "Use one of the base maps of this server: "+strings.Join(names, ", ")+".")
 }
 
 func (s *Room) sendTile(c echo.Context, live *archive.Live, values []string) error {
@@ -139,9 +132,9 @@ func (s *Room) sendTile(c echo.Context, live *archive.Live, values []string) err
 	f := &forms[a.Format]
 	y, extension, _ := strings.Cut(values[3], ".")
 	if !slices.Contains(f.extensions, extension) {
-		return web.Refuse(web.ErrFormat, "", "End the address of a tile of this base map in ."+f.extensions[0]+".")
+		return endpoint.Refuse(web.ErrFormat, "", "End the address of a tile of this base map in ."+f.extensions[0]+".")
 	}
-	t, err := web.GridTile(values[1], values[2], y)
+	t, err := endpoint.GridTile(values[1], values[2], y)
 	if err != nil {
 		return err
 	}

@@ -6,26 +6,26 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/archive"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// tileJSON is a TileJSON 3.0 document.
-type tileJSON struct {
-	TileJSON     string        `json:"tilejson"`
+// TileJSON is a TileJSON 3.0 document.
+type TileJSON struct {
+	_            struct{}      `name:"BaseMapTileJSON" doc:"A TileJSON 3.0 document of somebody's archive. Its texts are from there: they are of bounded length, and valid UTF-8 without control characters."`
+	TileJSON     string        `json:"tilejson" schema:"const=3.0.0"`
 	Name         string        `json:"name"`
 	Description  string        `json:"description,omitempty"`
-	Scheme       string        `json:"scheme"`
-	Attribution  string        `json:"attribution,omitempty"`
-	Tiles        []string      `json:"tiles"`
+	Scheme       string        `json:"scheme" schema:"const=xyz"`
+	Attribution  string        `json:"attribution,omitempty" doc:"HTML that has links and nothing else."`
+	Tiles        []string      `json:"tiles" schema:"minItems=1,format=uri-template"`
 	VectorLayers []vectorLayer `json:"vector_layers,omitzero"` // nil of pictures
-	Bounds       [4]float64    `json:"bounds"`
+	Bounds       [4]float64    `json:"bounds" schema:"ref=BBox"`
 	Center       [3]float64    `json:"center"`
 	MinZoom      uint8         `json:"minzoom"`
 	MaxZoom      uint8         `json:"maxzoom"`
-	// TileSize is what clients ask for that read more than the standard has.
-	TileSize int `json:"tileSize,omitempty"`
-	// Encoding is what MapLibre asks of vector tiles that are not MVT.
-	Encoding string `json:"encoding,omitempty"`
+	TileSize     int           `json:"tileSize,omitempty" doc:"Pixels a side, of pictures."` // beyond the standard
+	Encoding     string        `json:"encoding,omitempty" doc:"The format of the tiles where it is not MVT, as MapLibre asks for it." schema:"enum=mlt"`
 }
 
 type vectorLayer struct {
@@ -37,15 +37,15 @@ type vectorLayer struct {
 }
 
 // getTileJSON answers GET /basemap/{name}.json.
-func (s *Room) getTileJSON(c echo.Context) error {
+func (s *Room) getTileJSON(c echo.Context, _ *endpoint.Params) error {
 	r := c.Request()
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
 	name, ok := strings.CutSuffix(values[0], ".json")
 	if !ok {
-		return web.ErrNoRoute
+		return endpoint.ErrNoRoute
 	}
 	base, err := s.BaseURL(r)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *Room) getTileJSON(c echo.Context) error {
 }
 
 // describe makes the document of a base map.
-func describe(name string, a *archive.Archive, base string) *tileJSON {
-	doc := &tileJSON{
+func describe(name string, a *archive.Archive, base string) *TileJSON {
+	doc := &TileJSON{
 		TileJSON: "3.0.0", Name: a.Title, Description: a.Description, Scheme: "xyz", Attribution: a.CreditHTML,
 		Tiles:  []string{base + "/basemap/" + name + "/{z}/{x}/{y}." + forms[a.Format].extensions[0]},
 		Bounds: a.Bounds, Center: a.Center, MinZoom: a.MinZoom, MaxZoom: a.MaxZoom, TileSize: a.TileSize,

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/instant"
 	"quadrille/places/points"
@@ -51,30 +52,22 @@ type question struct {
 
 // asking says how an endpoint asks.
 type asking struct {
-	query   *web.Query // of its parameters, if it takes filters
-	several bool       // collections may be asked at once
+	several bool // collections may be asked at once
 	shape   shape
 	at      time.Time
 }
 
 // readAsking reads the parameters that searches have in common but for their filters.
-func readAsking(q *web.Params, r *http.Request, query *web.Query, lines bool) asking {
-	a := asking{query: query, at: readAt(q)}
-	a.shape.fields = readFields(q)
-	if lines {
-		a.shape.form = q.FormatOrLines(r)
-	} else {
-		a.shape.form = q.Format(r)
-	}
+func readAsking(q *endpoint.Params, r *http.Request, format *endpoint.Value[string]) asking {
+	a := asking{at: pastParam.Of(q)}
+	a.shape.fields = fieldsParam.Of(q)
+	a.shape.form = web.FormOf(r, format.Of(q))
 	return a
 }
 
-// readFields reads the properties that are wanted, nil for all.
-func readFields(q *web.Params) []string {
-	if !q.Has("fields") {
-		return nil
-	}
-	names := points.SplitValues(q.Text("fields", web.MaxListText))
+// readFields reads the properties that are wanted.
+func readFields(q *endpoint.Params, name string) []string {
+	names := points.SplitValues(q.Text(name, endpoint.MaxListText))
 	switch {
 	case len(names) > maxFields:
 		q.Refuse("fields", "Shorten fields to at most "+strconv.Itoa(maxFields)+" entries.")
@@ -86,20 +79,20 @@ func readFields(q *web.Params) []string {
 
 // ask takes the collections that the path names, and reads the filters. Release what it
 // returns.
-func (s *Room) ask(c echo.Context, p *web.Params, a asking) (*question, error) {
+func (s *Room) ask(c echo.Context, p *endpoint.Params, a asking) (*question, error) {
 	if p.Err != nil {
 		return nil, p.Err
 	}
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return nil, err
 	}
 	names := strings.Split(values[0], ",")
 	switch {
 	case len(names) > 1 && !a.several:
-		return nil, web.Refuse(web.ErrParameter, "collection", "Name one collection: only nearby and count take several.")
+		return nil, endpoint.Refuse(endpoint.ErrParameter, "collection", "Name one collection: only nearby and count take several.")
 	case len(names) > maxCollections:
-		return nil, web.Refuse(web.ErrParameter, "collection", "Name at most "+strconv.Itoa(maxCollections)+" collections.")
+		return nil, endpoint.Refuse(endpoint.ErrParameter, "collection", "Name at most "+strconv.Itoa(maxCollections)+" collections.")
 	}
 	q := &question{room: s, context: c, from: []uint64{}, shape: a.shape, at: a.at}
 	if err = q.holdAll(names); err == nil {
@@ -115,7 +108,7 @@ func (s *Room) ask(c echo.Context, p *web.Params, a asking) (*question, error) {
 func (q *question) holdAll(names []string) error {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return web.Refuse(web.ErrParameter, "collection", "Name each collection once.")
+			return endpoint.Refuse(endpoint.ErrParameter, "collection", "Name each collection once.")
 		}
 		if err := q.hold(name); err != nil {
 			return err
@@ -166,7 +159,7 @@ func (q *question) release() {
 }
 
 // read checks what can be checked only against the collections.
-func (q *question) read(p *web.Params, a *asking) error {
+func (q *question) read(p *endpoint.Params, a *asking) error {
 	for i := range q.asked {
 		if err := q.checkAt(&q.asked[i]); err != nil {
 			return err
@@ -175,22 +168,22 @@ func (q *question) read(p *web.Params, a *asking) error {
 	for _, name := range q.shape.fields {
 		known := func(a asked) bool { _, ok := a.meta.Schema.Lookup(name); return ok }
 		if !slices.ContainsFunc(q.asked, known) {
-			return web.Refuse(web.ErrParameter, "fields", "There is no property "+web.Printable(name)+": "+q.properties())
+			return endpoint.Refuse(endpoint.ErrParameter, "fields", "There is no property "+endpoint.Printable(name)+": "+q.properties())
 		}
 	}
 	q.shape.several = len(q.asked) > 1
-	if a.query == nil {
+	if !p.Of().Filters {
 		return nil
 	}
-	others := p.Others(a.query)
+	others := p.Others()
 	if p.Err != nil {
 		return p.Err
 	}
 	if len(others) > points.MaxTerms {
-		return web.Refuse(web.ErrParameter, "", "Filter by at most "+strconv.Itoa(points.MaxTerms)+" parameters.")
+		return endpoint.Refuse(endpoint.ErrParameter, "", "Filter by at most "+strconv.Itoa(points.MaxTerms)+" parameters.")
 	}
 	for i := range q.asked {
-		if err := q.filter(&q.asked[i], a.query, others); err != nil {
+		if err := q.filter(&q.asked[i], p.Of().Query(), others); err != nil {
 			return err
 		}
 	}
@@ -199,7 +192,7 @@ func (q *question) read(p *web.Params, a *asking) error {
 
 // filter makes the filter of a collection. Each parameter is tried alone first, so that
 // the refusal names it.
-func (q *question) filter(a *asked, query *web.Query, others []web.Other) error {
+func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Extra) error {
 	schema := a.meta.Schema
 	var terms []points.Term
 	for _, o := range others {
@@ -211,9 +204,9 @@ func (q *question) filter(a *asked, query *web.Query, others []web.Other) error 
 			terms = append(terms, term)
 			continue
 		}
-		shown := web.Printable(o.Name)
+		shown := endpoint.Printable(o.Name)
 		if _, known := schema.Lookup(term.Name); term.Name == "" || known {
-			return web.Refuse(web.ErrParameter, shown, "The filter cannot be used: "+reason(err)+".")
+			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+reason(err)+".")
 		}
 		detail := "Unknown parameter " + shown
 		if meant := query.Nearest(o.Name); meant != "" {
@@ -221,7 +214,7 @@ func (q *question) filter(a *asked, query *web.Query, others []web.Other) error 
 		} else {
 			detail += "."
 		}
-		return web.Refuse(web.ErrParameter, shown, detail+" As a filter it names no property of "+a.name+": "+q.properties())
+		return endpoint.Refuse(endpoint.ErrParameter, shown, detail+" As a filter it names no property of "+a.name+": "+q.properties())
 	}
 	var err error
 	a.filter, err = points.ParseFilter(schema, terms)
@@ -241,7 +234,7 @@ func (q *question) properties() string {
 	var names []string
 	for i := range q.asked {
 		for _, f := range q.asked[i].meta.Schema {
-			if name := web.Printable(f.Name); !slices.Contains(names, name) {
+			if name := endpoint.Printable(f.Name); !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -258,14 +251,8 @@ func (q *question) properties() string {
 // lastMillisecond is that of the year 9999.
 const lastMillisecond = 253_402_300_799_999
 
-// readAt reads the instant that a question is asked as of, zero if it is absent.
-func readAt(q *web.Params) time.Time { return readInstant(q, "at") }
-
-// readInstant reads an instant, zero if it is absent.
-func readInstant(q *web.Params, name string) time.Time {
-	if !q.Has(name) {
-		return time.Time{}
-	}
+// readInstant reads an instant.
+func readInstant(q *endpoint.Params, name string) time.Time {
 	text := q.Text(name, 64)
 	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && ms <= lastMillisecond {
 		return time.UnixMilli(ms)
@@ -284,9 +271,9 @@ func (q *question) checkAt(a *asked) error {
 	}
 	switch {
 	case a.pin.Live == nil || a.meta.History == 0:
-		return web.Refuse(web.ErrParameter, "at", "Leave out at: the collection "+a.name+" has no history.")
+		return endpoint.Refuse(endpoint.ErrParameter, "at", "Leave out at: the collection "+a.name+" has no history.")
 	case q.at.Before(a.meta.Remembers(a.pin.Live.Now())):
-		return web.Refuse(web.ErrParameter, "at", "Set at to a later instant: the collection "+a.name+" remembers "+time.Duration(a.meta.History).String()+
+		return endpoint.Refuse(endpoint.ErrParameter, "at", "Set at to a later instant: the collection "+a.name+" remembers "+time.Duration(a.meta.History).String()+
 			", back to "+a.meta.Remembers(a.pin.Live.Now()).UTC().Format(time.RFC3339)+".")
 	}
 	return nil
@@ -304,7 +291,7 @@ func (q *question) explain(err error) error {
 		}
 	}
 	if errors.Is(err, points.ErrTooMuchWork) {
-		return web.Refuse(points.ErrTooMuchWork, "", "Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")
+		return endpoint.Refuse(points.ErrTooMuchWork, "", "Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")
 	}
 	return err
 }

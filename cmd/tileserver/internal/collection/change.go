@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/places/points"
 )
 
@@ -333,8 +333,7 @@ func readCoordinates(value []byte, lat, lon *float64) bool {
 }
 
 // readLifetime reads the parameters expires and ttl into a write whose body has neither.
-func readLifetime(r *http.Request, now time.Time, w *points.Write) error {
-	q := web.QueryParams(r)
+func readLifetime(q *endpoint.Params, now time.Time, w *points.Write) error {
 	change := changeReader{now: now, w: w}
 	for _, name := range [...]string{"expires", "ttl"} {
 		if !q.Has(name) {
@@ -347,13 +346,13 @@ func readLifetime(r *http.Request, now time.Time, w *points.Write) error {
 		var err error
 		if name == "expires" {
 			err = change.expireAt(text)
-		} else if seconds, ok := web.Decimal(text); ok {
+		} else if seconds, ok := endpoint.Decimal(text); ok {
 			err = change.live(seconds)
 		} else {
 			err = errTTL
 		}
 		if err != nil {
-			q.Refuse(name, web.DetailOf(err))
+			q.Refuse(name, endpoint.DetailOf(err))
 			return q.Err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -58,35 +59,6 @@ func (s *Room) mayRead(c echo.Context, name string, m *points.Meta) bool {
 	return !m.Private || s.MayRead != nil && s.MayRead(c, name)
 }
 
-// Parameters of searches. Every other name is that of a property.
-var (
-	nearbyQuery = filtered(web.Position, "radius", "min_radius", "fields", "at", web.Paging)
-	withinQuery = filtered("bbox", "tile", "sort", "fields", "at", web.Paging)
-	regionQuery = filtered("sort", "fields", "at", web.Paging)
-	countQuery  = filtered("bbox", "tile", "region", "at")
-)
-
-// filtered lists parameters, besides which filters are taken.
-func filtered(names ...any) web.Query {
-	q := web.Takes(names...)
-	q.Others = true
-	return q
-}
-
-// Routes are the endpoints.
-func (s *Room) Routes() []web.Route {
-	return slices.Concat(s.writeRoutes(), s.hookRoutes(), []web.Route{
-		{Path: "/points", Handle: s.getCollections, Cost: web.Light},
-		{Path: "/points/:collection", Handle: s.getCollection, Cost: web.Light},
-		{Path: "/points/:collection/nearby", Handle: s.getNearby, Cost: web.Mixed, Query: nearbyQuery},
-		{Path: "/points/:collection/within", Handle: s.getWithin, Cost: web.Heavy, Query: withinQuery},
-		{Path: "/points/:collection/within/:type/:id", Handle: s.getWithinRegion, Cost: web.Heavy, Query: regionQuery},
-		{Path: "/points/:collection/count", Handle: s.getCount, Cost: web.Heavy, Query: countQuery},
-		{Path: "/points/:collection/:id/track", Handle: s.getTrack, Cost: web.Light, Query: web.Takes("from", "to", "limit")},
-		{Path: "/points/:collection/:id", Handle: s.getPoint, Cost: web.Light, Query: web.Takes("fields", "at")},
-	})
-}
-
 // Kinds are the errors of collections. Those of queries are of places, too.
 var Kinds = slices.Concat([]web.Kind{
 	{Err: points.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
@@ -97,24 +69,30 @@ var Kinds = slices.Concat([]web.Kind{
 		Detail: "Correct the filters; /points lists the properties of each collection."},
 }, writeKinds, hookKinds)
 
-// description is what is told of a collection.
-type description struct {
+// Collection is what is told of a collection.
+type Collection struct {
+	_           struct{}       `doc:"A collection of points."`
 	Name        string         `json:"name"`
 	Title       string         `json:"title,omitempty"`
-	Points      int64          `json:"points"`
-	BBox        []float64      `json:"bbox,omitempty"`
-	Live        bool           `json:"live"`
-	Private     bool           `json:"private,omitempty"`
-	History     string         `json:"history,omitempty"`
+	Points      int64          `json:"points" doc:"How many there are." schema:"min=0"`
+	BBox        []float64      `json:"bbox,omitempty" doc:"Of a published collection: west, south, east, north of all points, in degrees." schema:"minItems=4,maxItems=4"`
+	Live        bool           `json:"live" doc:"Whether points are written while it is served."`
+	Private     bool           `json:"private,omitempty" doc:"Whether only some keys may read it; absent if all may."`
+	History     string         "json:\"history,omitempty\" doc:\"For how long a live collection remembers where points were; absent if it does not. `at` reaches as far back.\" schema:\"example=24h0m0s\""
 	Attribution string         `json:"attribution,omitempty"`
 	Licence     string         `json:"licence,omitempty"`
-	Schema      []points.Field `json:"schema"`
+	Schema      []points.Field `json:"schema" doc:"The properties that points have, by name."`
+}
+
+type CollectionList struct {
+	_           struct{}     `doc:"The collections there are."`
+	Collections []Collection `json:"collections"`
 }
 
 // describe describes a collection.
-func (a *asked) describe(ctx context.Context) (d description, err error) {
+func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 	m := a.meta
-	d = description{
+	d = Collection{
 		Name: a.name, Title: m.Title, Points: m.Points, Live: a.pin.Live != nil, Private: m.Private,
 		Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema,
 	}
@@ -134,7 +112,7 @@ func (a *asked) describe(ctx context.Context) (d description, err error) {
 }
 
 // getCollections answers GET /points: the collections there are.
-func (s *Room) getCollections(c echo.Context) error {
+func (s *Room) getCollections(c echo.Context, _ *endpoint.Params) error {
 	q := question{room: s, context: c, from: []uint64{}}
 	defer q.release()
 	if s.Collections != nil && s.Collections.Live != nil {
@@ -145,9 +123,7 @@ func (s *Room) getCollections(c echo.Context) error {
 		_ = q.hold(name)
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, q.from, func(ctx context.Context, out *web.Scratch) error {
-		doc := struct {
-			Collections []description `json:"collections"`
-		}{Collections: []description{}}
+		doc := CollectionList{Collections: []Collection{}}
 		for i := range q.asked {
 			d, err := q.asked[i].describe(ctx)
 			if q.asked[i].dropped(s) || errors.As(err, new(*points.DamagedError)) {
@@ -165,12 +141,11 @@ func (s *Room) getCollections(c echo.Context) error {
 }
 
 // getCollection answers GET /points/{collection}: what is known of one.
-func (s *Room) getCollection(c echo.Context) error {
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
+func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
 	}
-	q := web.QueryParams(c.Request())
-	a, err := s.ask(c, &q, asking{})
+	a, err := s.ask(c, q, asking{})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/fence"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -26,8 +27,8 @@ const (
 
 // getEvents answers GET /points/{collection}/events: the moves of points as server-sent
 // events, or those across fences.
-func (s *Room) getEvents(c echo.Context) error {
-	path, err := web.PathParams(c)
+func (s *Room) getEvents(c echo.Context, q *endpoint.Params) error {
+	path, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
@@ -36,11 +37,10 @@ func (s *Room) getEvents(c echo.Context) error {
 		return err
 	}
 	r := c.Request()
-	q := web.QueryParams(r)
-	e := &eventStream{s: s, c: c, live: l, fences: fence.Read(&q)}
+	e := &eventStream{s: s, c: c, live: l, fences: fence.Read(q)}
 	last := r.Header.Get("Last-Event-ID")
-	given := q.Has("last_event_id")
-	if text := q.Text("last_event_id", 64); last == "" { // browsers send the header when they connect again
+	given := lastEventIDParam.Given(q)
+	if text := lastEventIDParam.Of(q); last == "" { // browsers send the header when they connect again
 		last = text
 	}
 	var ok bool
@@ -71,7 +71,7 @@ func (s *Room) toFollow(c echo.Context, name string) (*points.LiveCollection, er
 		return nil, points.ErrNoCollection
 	}
 	if pin.Live == nil {
-		return nil, web.Refuse(points.ErrNoCollection, "", "Only live collections have events; this one was published by ingest.")
+		return nil, endpoint.Refuse(points.ErrNoCollection, "", "Only live collections have events; this one was published by ingest.")
 	}
 	return pin.Live, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/cmd/tileserver/internal/webhook"
 	"quadrille/places/points"
@@ -27,15 +28,6 @@ const (
 	hooksPath = collectionPath + "/hooks"
 	hookPath  = hooksPath + "/:hook"
 )
-
-func (s *Room) hookRoutes() []web.Route {
-	return []web.Route{
-		{Path: hooksPath, Handle: s.getHooks, Cost: web.Light, Scoped: true},
-		{Path: hookPath, Handle: s.getHook, Cost: web.Light, Scoped: true},
-		{Path: hookPath, Methods: []string{http.MethodPut}, Handle: unconditional(s.putHook), Cost: web.Light, Body: true},
-		{Path: hookPath, Methods: []string{http.MethodDelete}, Handle: unconditional(s.deleteHook), Cost: web.Light, Body: true},
-	}
-}
 
 var hookKinds = []web.Kind{
 	{Err: webhook.ErrBad, Status: http.StatusBadRequest, Type: "bad-hook", Title: "The hook is not valid",
@@ -58,7 +50,7 @@ func (s *Room) hooked(c echo.Context) (*points.LiveCollection, []string, error) 
 }
 
 // getHooks answers GET /points/{collection}/hooks.
-func (s *Room) getHooks(c echo.Context) error {
+func (s *Room) getHooks(c echo.Context, _ *endpoint.Params) error {
 	l, _, err := s.hooked(c)
 	if err != nil {
 		return err
@@ -67,13 +59,11 @@ func (s *Room) getHooks(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.sendDocument(c, http.StatusOK, struct {
-		Hooks []webhook.State `json:"hooks"`
-	}{list})
+	return s.sendDocument(c, http.StatusOK, HookList{Hooks: list})
 }
 
 // getHook answers GET /points/{collection}/hooks/{hook}.
-func (s *Room) getHook(c echo.Context) error {
+func (s *Room) getHook(c echo.Context, _ *endpoint.Params) error {
 	l, path, err := s.hooked(c)
 	if err != nil {
 		return err
@@ -86,7 +76,7 @@ func (s *Room) getHook(c echo.Context) error {
 }
 
 // putHook answers PUT /points/{collection}/hooks/{hook}.
-func (s *Room) putHook(c echo.Context) error {
+func (s *Room) putHook(c echo.Context, _ *endpoint.Params) error {
 	l, path, err := s.hooked(c)
 	if err != nil {
 		return err
@@ -113,7 +103,7 @@ func (s *Room) putHook(c echo.Context) error {
 }
 
 // deleteHook answers DELETE /points/{collection}/hooks/{hook}.
-func (s *Room) deleteHook(c echo.Context) error {
+func (s *Room) deleteHook(c echo.Context, _ *endpoint.Params) error {
 	l, path, err := s.hooked(c)
 	if err != nil {
 		return err
@@ -133,7 +123,7 @@ func readHook(body []byte) (d webhook.Definition, err error) {
 	in.DisallowUnknownFields()
 	if err := in.Decode(&d); err != nil {
 		if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return d, web.Refuse(webhook.ErrBad, "", "Leave out "+unknown[:min(len(unknown), 40)]+": a hook has url, enter, leave, within, bbox and overlap.")
+			return d, endpoint.Refuse(webhook.ErrBad, "", "Leave out "+unknown[:min(len(unknown), 40)]+": a hook has url, enter, leave, within, bbox and overlap.")
 		}
 		return d, webhook.ErrBad
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
@@ -20,7 +21,7 @@ const (
 )
 
 // postLines answers POST /points/{collection}: a write in each line.
-func (s *Room) postLines(c echo.Context) error {
+func (s *Room) postLines(c echo.Context, _ *endpoint.Params) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err

@@ -10,6 +10,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -23,26 +26,25 @@ const maxLightLimit = 100
 
 // getNearby answers GET /points/{collection}/nearby: the nearest points that pass the
 // filters, ordered by distance.
-func (s *Room) getNearby(c echo.Context) error {
-	p := web.QueryParams(c.Request())
+func (s *Room) getNearby(c echo.Context, p *endpoint.Params) error {
 	var query points.NearbyQuery
-	query.Lat, query.Lon = p.Position()
-	query.RadiusM = p.Optional("radius", "metres", 1, web.MaxRadius, 0)
-	query.MinRadiusM = p.Optional("min_radius", "metres", 0, web.MaxRadius, 0)
+	query.Lat, query.Lon = endpoint.Position(p)
+	query.RadiusM = endpoint.Radius.Of(p)
+	query.MinRadiusM = minRadiusParam.Of(p)
 	if query.RadiusM > 0 && query.MinRadiusM > query.RadiusM {
 		p.Refuse("min_radius", "Set min_radius to at most radius.")
 	}
-	query.Limit = int(p.Integer("limit", 1, points.MaxLimit, points.DefaultLimit))
-	query.Cursor = p.Cursor()
-	how := readAsking(&p, c.Request(), &nearbyQuery, false)
+	query.Limit = int(listing.Limit.Of(p))
+	query.Cursor = endpoint.Cursor.Of(p)
+	how := readAsking(p, c.Request(), endpoint.Format)
 	how.several, how.shape.near = true, true
-	q, err := s.ask(c, &p, how)
+	q, err := s.ask(c, p, how)
 	if err != nil {
 		return err
 	}
 	defer q.release()
 	if query.Cursor != "" && len(q.asked) > 1 {
-		return web.Refuse(web.ErrParameter, "cursor", "Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
+		return endpoint.Refuse(endpoint.ErrParameter, "cursor", "Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
 	}
 	query.At = q.at
 	plain := len(q.asked) == 1 && q.asked[0].filter == nil && query.Cursor == "" && q.at.IsZero()
@@ -143,45 +145,43 @@ func inBox(b quadkey.Box) area { return area{Area: points.Box(b), name: fmt.Spri
 func inTile(t quadkey.Tile) area { return area{Area: points.Tile(t), name: fmt.Sprint("tile ", t)} }
 
 // getWithin answers GET /points/{collection}/within: the points in a box or a tile.
-func (s *Room) getWithin(c echo.Context) error {
-	p := web.QueryParams(c.Request())
+func (s *Room) getWithin(c echo.Context, p *endpoint.Params) error {
 	var in area
 	switch {
-	case p.Has("bbox") && p.Has("tile"):
+	case endpoint.BBox.Given(p) && endpoint.Tile.Given(p):
 		p.Refuse("tile", "Give either bbox or tile, not both.")
-	case p.Has("tile"):
-		in = inTile(*p.Tile("tile"))
-	case p.Has("bbox"):
-		in = inBox(p.Box("bbox"))
+	case endpoint.Tile.Given(p):
+		in = inTile(*endpoint.Tile.Of(p))
+	case endpoint.BBox.Given(p):
+		in = inBox(endpoint.BBox.Of(p))
 	default:
 		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
 	}
-	return s.sendWithin(c, &p, &withinQuery, func() (area, error) { return in, nil })
+	return s.sendWithin(c, p, func() (area, error) { return in, nil })
 }
 
 // getWithinRegion answers GET /points/{collection}/within/{type}/{id}: the points in a
 // region.
-func (s *Room) getWithinRegion(c echo.Context) error {
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
+func (s *Room) getWithinRegion(c echo.Context, p *endpoint.Params) error {
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
 	}
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
 	typ, id := values[1], values[2]
-	p := web.QueryParams(c.Request())
-	return s.sendWithin(c, &p, &regionQuery, func() (area, error) { return s.inRegion(typ, id, "type") })
+	return s.sendWithin(c, p, func() (area, error) { return s.inRegion(typ, id, "type") })
 }
 
 // sendWithin answers with the points in an area: a page of them, or all of them as lines.
-func (s *Room) sendWithin(c echo.Context, p *web.Params, names *web.Query, in func() (area, error)) error {
-	query := points.WithinQuery{Limit: int(p.Integer("limit", 1, points.MaxLimit, points.DefaultLimit)), Cursor: p.Cursor()}
-	sort := p.Text("sort", points.MaxPropertyName+len("-"+points.PropertyPrefix))
-	if p.Has("sort") && sort == "" {
+func (s *Room) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, error)) error {
+	query := points.WithinQuery{Limit: int(listing.Limit.Of(p)), Cursor: endpoint.Cursor.Of(p)}
+	sort := sortParam.Of(p)
+	if sortParam.Given(p) && sort == "" {
 		p.Refuse("sort", "Set sort to a property, or to - and a property for the greatest first, or leave it out.")
 	}
-	how := readAsking(p, c.Request(), names, true)
+	how := readAsking(p, c.Request(), linesFormatParam)
 	if how.shape.form == web.FormNDJSON {
 		for _, name := range []string{"limit", "cursor", "sort"} {
 			if p.Has(name) {
@@ -234,15 +234,14 @@ func (q *question) sort(text string) (by points.Sort, err error) {
 		return by, nil
 	}
 	if by, err = q.asked[0].meta.Schema.ParseSort(text); err != nil {
-		err = web.Refuse(web.ErrParameter, "sort", "The order cannot be used: "+reason(err)+".")
+		err = endpoint.Refuse(endpoint.ErrParameter, "sort", "The order cannot be used: "+reason(err)+".")
 	}
 	return by, err
 }
 
 // getCount answers GET /points/{collection}/count: how many points are in an area, or in
 // all.
-func (s *Room) getCount(c echo.Context) error {
-	p := web.QueryParams(c.Request())
+func (s *Room) getCount(c echo.Context, p *endpoint.Params) error {
 	in := func() (area, error) { return inBox(quadkey.World), nil }
 	given := ""
 	for _, name := range []string{"bbox", "tile", "region"} {
@@ -256,19 +255,19 @@ func (s *Room) getCount(c echo.Context) error {
 	}
 	switch given {
 	case "bbox":
-		b := p.Box("bbox")
+		b := endpoint.BBox.Of(p)
 		in = func() (area, error) { return inBox(b), nil }
 	case "tile":
-		t := *p.Tile("tile")
+		t := *endpoint.Tile.Of(p)
 		in = func() (area, error) { return inTile(t), nil }
 	case "region":
-		typ, id, ok := strings.Cut(p.Text("region", web.MaxListText), ":")
+		typ, id, ok := strings.Cut(inRegionParam.Of(p), ":")
 		if !ok || typ == "" || id == "" {
 			p.Refuse("region", "Set region to a region type and an id such as country:ch.")
 		}
 		in = func() (area, error) { return s.inRegion(typ, id, "region") }
 	}
-	q, err := s.ask(c, &p, asking{query: &countQuery, several: true, at: readAt(&p)})
+	q, err := s.ask(c, p, asking{several: true, at: pastParam.Of(p)})
 	if err != nil {
 		return err
 	}
@@ -309,24 +308,23 @@ func (s *Room) getCount(c echo.Context) error {
 }
 
 // getPoint answers GET /points/{collection}/{id}: a point as a GeoJSON feature.
-func (s *Room) getPoint(c echo.Context) error {
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
+func (s *Room) getPoint(c echo.Context, p *endpoint.Params) error {
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
 	}
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
 	id := values[1]
-	p := web.QueryParams(c.Request())
-	how := asking{at: readAt(&p)}
-	how.shape = shape{form: web.FormGeoJSON, fields: readFields(&p)}
-	q, err := s.ask(c, &p, how)
+	how := asking{at: pastParam.Of(p)}
+	how.shape = shape{form: web.FormGeoJSON, fields: fieldsParam.Of(p)}
+	q, err := s.ask(c, p, how)
 	if err != nil {
 		return err
 	}
 	defer q.release()
-	if q.asked[0].pin.Live != nil && !p.Has("fields") && q.at.IsZero() {
+	if q.asked[0].pin.Live != nil && !fieldsParam.Given(p) && q.at.IsZero() {
 		return q.sendVersion(id)
 	}
 	return q.reply(web.Answer{Form: web.FormGeoJSON}, func(ctx context.Context, out *web.Scratch) error {

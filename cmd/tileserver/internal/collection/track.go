@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
@@ -20,29 +21,28 @@ const (
 
 // getTrack answers GET /points/{collection}/{id}/track: where a point of a live collection
 // with a history was, oldest first.
-func (s *Room) getTrack(c echo.Context) error {
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
+func (s *Room) getTrack(c echo.Context, p *endpoint.Params) error {
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
 	}
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
 	id := values[1]
-	p := web.QueryParams(c.Request())
-	from, to := readInstant(&p, "from"), readInstant(&p, "to")
+	from, to := trackFromParam.Of(p), trackToParam.Of(p)
 	if p.Err == nil && !from.IsZero() && !to.IsZero() && to.Before(from) {
 		p.Refuse("to", "Set to to an instant that is not before from.")
 	}
-	limit := int(p.Integer("limit", 1, maxStops, defaultStops))
-	q, err := s.ask(c, &p, asking{})
+	limit := int(trackLimitParam.Of(p))
+	q, err := s.ask(c, p, asking{})
 	if err != nil {
 		return err
 	}
 	defer q.release()
 	a := &q.asked[0]
 	if a.pin.Live == nil || a.meta.History == 0 {
-		return web.Refuse(points.ErrNoCollection, "", "Only live collections with a history have tracks; ask for the point itself.")
+		return endpoint.Refuse(points.ErrNoCollection, "", "Only live collections with a history have tracks; ask for the point itself.")
 	}
 	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
 		stops, next, err := a.pin.Live.Track(ctx, id, from, to, limit)

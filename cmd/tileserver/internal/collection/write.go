@@ -14,7 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cellstore"
-	"quadrille/cmd/tileserver/internal/fence"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -29,23 +29,6 @@ const (
 
 // readMethods are those of a collection and its points where no writes are taken.
 const readMethods = "GET, HEAD, OPTIONS"
-
-func (s *Room) writeRoutes() []web.Route {
-	write := func(path, method string, h echo.HandlerFunc, cost web.Cost, names ...any) web.Route {
-		return web.Route{Path: path, Methods: []string{method}, Handle: h, Cost: cost, Query: web.Takes(names...), Body: true}
-	}
-	return []web.Route{
-		write(collectionPath, http.MethodPut, unconditional(s.putCollection), web.Light),
-		write(collectionPath, http.MethodPatch, unconditional(s.patchCollection), web.Light),
-		write(collectionPath, http.MethodDelete, unconditional(s.deleteCollection), web.Light),
-		write(collectionPath, http.MethodPost, unconditional(s.postLines), web.Streamed),
-		write(pointPath, http.MethodPut, s.putPoint, web.Light, "expires", "ttl"),
-		write(pointPath, http.MethodPatch, s.patchPoint, web.Light, "expires", "ttl"),
-		write(pointPath, http.MethodDelete, s.deletePoint, web.Light),
-		{Path: collectionPath + "/events", Handle: s.getEvents, Cost: web.Followed,
-			Query: web.Takes(fence.Parameters, "last_event_id")},
-	}
-}
 
 // What writes are refused for.
 var (
@@ -91,20 +74,20 @@ func refusal(err error) error {
 		if !errors.Is(err, cause) {
 			cause = points.ErrRefused
 		}
-		return web.Refuse(cause, "", "The disk refused the write, and whether it holds a part of it shows only when it is read again. Read what is there, and repeat the write later.")
+		return endpoint.Refuse(cause, "", "The disk refused the write, and whether it holds a part of it shows only when it is read again. Read what is there, and repeat the write later.")
 	}
 	for _, known := range [...]error{points.ErrPoint, points.ErrProperties, points.ErrType, points.ErrName} {
-		if web.DetailOf(err) == "" && errors.Is(err, known) {
+		if endpoint.DetailOf(err) == "" && errors.Is(err, known) {
 			_, detail, ok := strings.Cut(err.Error(), known.Error()+": ")
 			switch first, size := utf8.DecodeRuneInString(detail); {
 			case !ok:
 			case errors.Is(err, points.ErrType): // begins with the name of a property
-				return web.Refuse(known, "", "Correct "+detail+".")
+				return endpoint.Refuse(known, "", "Correct "+detail+".")
 			default:
 				if strings.HasSuffix(detail, "?") { // whether latitude and longitude are swapped
 					detail += " Give longitude, then latitude"
 				}
-				return web.Refuse(known, "", string(unicode.ToUpper(first))+detail[size:]+".")
+				return endpoint.Refuse(known, "", string(unicode.ToUpper(first))+detail[size:]+".")
 			}
 		}
 	}
@@ -113,16 +96,16 @@ func refusal(err error) error {
 
 // pathOf returns the parts of the path of a write.
 func pathOf(c echo.Context) ([]string, error) {
-	if web.RunsOn(c) {
-		return nil, web.ErrNoRoute
+	if endpoint.RunsOn(c) {
+		return nil, endpoint.ErrNoRoute
 	}
 	// The paths that a collection has of its own reach the handler of points for methods
 	// that they do not take. Only the encoded word is a point's id.
 	if at := strings.LastIndexByte(c.Request().URL.EscapedPath(), '/'); slices.Contains(ownPaths, c.Request().URL.EscapedPath()[at+1:]) && c.Path() == pointPath {
 		c.Response().Header()["Allow"] = []string{readMethods}
-		return nil, web.Refuse(errReadOnly, "", "This is an address of the collection. A point of this id is written with one letter encoded, such as %63ount.")
+		return nil, endpoint.Refuse(errReadOnly, "", "This is an address of the collection. A point of this id is written with one letter encoded, such as %63ount.")
 	}
-	return web.PathParams(c)
+	return endpoint.PathParams(c)
 }
 
 // ownPaths are the last parts of the paths that collections have of their own.
@@ -151,9 +134,9 @@ func (s *Room) toWrite(c echo.Context, name string) (*points.LiveCollection, err
 	}
 	if s.Collections.Published(name) != nil {
 		c.Response().Header()["Allow"] = []string{readMethods}
-		return nil, web.Refuse(errReadOnly, "", "The collection was published by ingest, which replaces it as a whole. Write to a live collection of another name.")
+		return nil, endpoint.Refuse(errReadOnly, "", "The collection was published by ingest, which replaces it as a whole. Write to a live collection of another name.")
 	}
-	return nil, web.Refuse(points.ErrNoCollection, "", "Make the collection by PUT /points/"+name+" first.")
+	return nil, endpoint.Refuse(points.ErrNoCollection, "", "Make the collection by PUT /points/"+name+" first.")
 }
 
 // maxBody bounds the body of one write, packed or not, in bytes.
@@ -219,16 +202,16 @@ func checkMembers(text []byte, known ...string) error {
 	for o := (objectReader{in: text}); ; {
 		name, value, more, err := o.next()
 		if err != nil {
-			return web.Refuse(errDescription, "", web.DetailOf(err))
+			return endpoint.Refuse(errDescription, "", endpoint.DetailOf(err))
 		}
 		if !more {
 			return nil
 		}
 		switch {
 		case len(known) > 0 && !slices.Contains(known, string(name)):
-			return web.Refuse(errDescription, "", "Leave out "+strconv.Quote(shorten(name))+": a description has "+strings.Join(known, ", ")+".")
+			return endpoint.Refuse(errDescription, "", "Leave out "+strconv.Quote(shorten(name))+": a description has "+strings.Join(known, ", ")+".")
 		case seen[string(name)]:
-			return web.Refuse(errDescription, "", "Give "+strconv.Quote(shorten(name))+" once.")
+			return endpoint.Refuse(errDescription, "", "Give "+strconv.Quote(shorten(name))+" once.")
 		case len(known) > 0 && string(name) == "schema" && value[0] == '{':
 			if err := checkMembers(value); err != nil {
 				return err
@@ -239,7 +222,7 @@ func checkMembers(text []byte, known ...string) error {
 }
 
 // putCollection answers PUT /points/{collection}: makes it, or finds it as described.
-func (s *Room) putCollection(c echo.Context) error {
+func (s *Room) putCollection(c echo.Context, _ *endpoint.Params) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err
@@ -273,7 +256,7 @@ func (s *Room) putCollection(c echo.Context) error {
 
 // patchCollection answers PATCH /points/{collection}: changes the members of its description
 // that the body has, as RFC 7396 says. A null is what a new collection has.
-func (s *Room) patchCollection(c echo.Context) error {
+func (s *Room) patchCollection(c echo.Context, _ *endpoint.Params) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err
@@ -339,7 +322,7 @@ func mergePatch(to, patch map[string]any) map[string]any {
 func undescribed(err error) error {
 	if errors.Is(err, points.ErrPoint) { // of a description
 		_, detail, _ := strings.Cut(err.Error(), points.ErrPoint.Error()+": ")
-		return web.Refuse(errDescription, "", "Correct the description: "+detail+".")
+		return endpoint.Refuse(errDescription, "", "Correct the description: "+detail+".")
 	}
 	return refusal(err)
 }
@@ -347,10 +330,7 @@ func undescribed(err error) error {
 // sendDescribed answers that a collection is described as asked. others are the values that
 // have not the type that is declared for their property.
 func (s *Room) sendDescribed(c echo.Context, status int, name string, others map[string]int64) error {
-	return s.sendDocument(c, status, struct {
-		Name   string           `json:"name"`
-		Others map[string]int64 `json:"other_types,omitempty"`
-	}{name, others})
+	return s.sendDocument(c, status, CollectionName{Name: name, Others: others})
 }
 
 // isAs reports whether a collection was made from the description.
@@ -361,7 +341,7 @@ func isAs(l *points.LiveCollection, m *points.Meta) bool {
 }
 
 // deleteCollection answers DELETE /points/{collection}.
-func (s *Room) deleteCollection(c echo.Context) error {
+func (s *Room) deleteCollection(c echo.Context, _ *endpoint.Params) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err
@@ -382,14 +362,20 @@ func (s *Room) sendNothing(c echo.Context) error {
 	return nil
 }
 
-func (s *Room) putPoint(c echo.Context) error { return s.writePoint(c, points.Put, formFeature) }
+func (s *Room) putPoint(c echo.Context, q *endpoint.Params) error {
+	return s.writePoint(c, q, points.Put, formFeature)
+}
 
-func (s *Room) patchPoint(c echo.Context) error { return s.writePoint(c, points.Patch, formPatch) }
+func (s *Room) patchPoint(c echo.Context, q *endpoint.Params) error {
+	return s.writePoint(c, q, points.Patch, formPatch)
+}
 
-func (s *Room) deletePoint(c echo.Context) error { return s.writePoint(c, points.Delete, 0) }
+func (s *Room) deletePoint(c echo.Context, q *endpoint.Params) error {
+	return s.writePoint(c, q, points.Delete, 0)
+}
 
 // writePoint answers PUT, PATCH and DELETE /points/{collection}/{id}.
-func (s *Room) writePoint(c echo.Context, kind points.WriteKind, f form) error {
+func (s *Room) writePoint(c echo.Context, q *endpoint.Params, kind points.WriteKind, f form) error {
 	path, err := pathOf(c)
 	if err != nil {
 		return err
@@ -408,7 +394,7 @@ func (s *Room) writePoint(c echo.Context, kind points.WriteKind, f form) error {
 	}
 	if kind != points.Delete {
 		now := l.Now()
-		if err := readLifetime(c.Request(), now, &w); err != nil {
+		if err := readLifetime(q, now, &w); err != nil {
 			return err
 		}
 		body, t, err := readBody(c)
@@ -419,7 +405,7 @@ func (s *Room) writePoint(c echo.Context, kind points.WriteKind, f form) error {
 		case merge && f == formPatch:
 			f = formMerge
 		case merge:
-			return web.Refuse(web.ErrBodyType, "", "Send a merge patch by PATCH, and a Feature as application/geo+json.")
+			return endpoint.Refuse(web.ErrBodyType, "", "Send a merge patch by PATCH, and a Feature as application/geo+json.")
 		}
 		if err := readChange(body, f, now, &w); err != nil {
 			return refusal(err)
@@ -499,17 +485,17 @@ func readConditions(h http.Header, kind points.WriteKind, w *points.Write) error
 }
 
 // unconditional refuses conditions where there is no ETag that they could be about.
-func unconditional(h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func unconditional(h endpoint.Handler) endpoint.Handler {
+	return func(c echo.Context, q *endpoint.Params) error {
 		for _, name := range [...]string{"If-Match", "If-None-Match"} {
 			if c.Request().Header[name] != nil {
 				return refuseCondition(name, "Leave out "+name+": only points have ETags. A line of a batch has its own if_match.")
 			}
 		}
-		return h(c)
+		return h(c, q)
 	}
 }
 
 func refuseCondition(header, detail string) error {
-	return web.Refuse(web.ErrParameter, header, detail)
+	return endpoint.Refuse(endpoint.ErrParameter, header, detail)
 }

@@ -90,7 +90,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	k := web.New(&cfg)
 	room.MayRead = k.ReadsCollection
 	s := &service{t: t, live: live, room: New(k, room)}
-	s.handler = k.Handler(s.room.Routes())
+	s.handler = k.Handler(s.room.Endpoints())
 	return s
 }
 

@@ -62,10 +62,10 @@ func (c *Collections) Published(name string) *dataset.Live[Collection] {
 
 // Trouble is what keeps something that the server writes from being read or written.
 type Trouble struct {
-	Store      string `json:"store"`                // live, usage, or data for what ingest publishes
-	Collection string `json:"collection,omitempty"` // of users' points
-	State      string `json:"state"`
-	Detail     string `json:"detail"`
+	Store      string `json:"store" schema:"enum=live|usage|data"` // data for what ingest publishes
+	Collection string `json:"collection,omitempty"`                // of users' points
+	State      string `json:"state" schema:"enum=damaged|full|failing"`
+	Detail     string `json:"detail" doc:"What to do."`
 }
 
 // States of a Trouble.

@@ -15,7 +15,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -192,7 +192,7 @@ func UnknownType(b Boundaries, parameter string) error {
 	for _, t := range b.Types() {
 		names = append(names, t.Name)
 	}
-	return web.Refuse(tiles.ErrUnknownType, parameter, "Use one of the published region types: "+strings.Join(names, ", ")+".")
+	return endpoint.Refuse(tiles.ErrUnknownType, parameter, "Use one of the published region types: "+strings.Join(names, ", ")+".")
 }
 
 // Inside turns the lack of something that the same generation has named into

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/datasets"
-	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -42,15 +42,12 @@ const (
 	maxShapes   = Max * 80 // bytes of a list of circles or boxes
 )
 
-// Parameters are the names of those that Read reads.
-var Parameters = []string{"enter", "leave", "within", "bbox"}
-
 // Read reads a set from parameters.
-func Read(q *web.Params) (f Set) {
+func Read(q *endpoint.Params) (f Set) {
 	f.enter, f.leave = readRegions(q, "enter"), readRegions(q, "leave")
 	readShapes(q, "within", 3, func(v []float64, name string) bool {
 		f.shapes = append(f.shapes, shapeFence{name: name, circle: true, lat: v[0], lon: v[1], radius: v[2]})
-		return points.CheckPosition(v[0], v[1]) == nil && v[2] > 0 && v[2] <= web.MaxRadius
+		return points.CheckPosition(v[0], v[1]) == nil && v[2] > 0 && v[2] <= endpoint.MaxRadius
 	}, "lat,lon,metres")
 	readShapes(q, "bbox", 4, func(v []float64, name string) bool {
 		box := quadkey.Box{West: v[0], South: v[1], East: v[2], North: v[3]}
@@ -69,7 +66,7 @@ func Read(q *web.Params) (f Set) {
 }
 
 // readRegions reads a list of regions.
-func readRegions(q *web.Params, name string) (list []regionFence) {
+func readRegions(q *endpoint.Params, name string) (list []regionFence) {
 	if !q.Has(name) {
 		return nil
 	}
@@ -87,7 +84,7 @@ func readRegions(q *web.Params, name string) (list []regionFence) {
 }
 
 // readShapes reads a list of circles or boxes, each of n numbers.
-func readShapes(q *web.Params, name string, n int, add func(v []float64, text string) bool, shape string) {
+func readShapes(q *endpoint.Params, name string, n int, add func(v []float64, text string) bool, shape string) {
 	if !q.Has(name) {
 		return
 	}
@@ -101,7 +98,7 @@ func readShapes(q *web.Params, name string, n int, add func(v []float64, text st
 		var v [4]float64
 		ok := true
 		for j := range n {
-			number, isNumber := web.Decimal(parts[i+j])
+			number, isNumber := endpoint.Decimal(parts[i+j])
 			v[j], ok = number, ok && isNumber
 		}
 		if !add(v[:n], name+":"+strings.Join(parts[i:i+n], ",")) || !ok {

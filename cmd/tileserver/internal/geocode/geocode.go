@@ -5,13 +5,13 @@ package geocode
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
@@ -33,39 +33,16 @@ func New(k *web.Kit, sets *hierarchy.Sets, batch web.BatchLimits) *Room {
 	return &Room{Kit: k, batch: batch, Sources: geocoder.Sources{Sets: sets, Addresses: sets.Addresses}}
 }
 
-// Routes are the endpoints. The second name of /reverse stays where another service's
-// /reverse is at the root.
-func (s *Room) Routes() []web.Route {
-	return []web.Route{
-		{Path: "/geocode", Handle: s.getSearch, Cost: web.Heavy, Query: web.Takes(searchQuery.Names, "format")},
-		{Path: "/reverse", Handle: s.getReverse, Cost: web.Light, Query: web.Takes(reverseQuery.Names, "format")},
-		{Path: "/geocode/reverse", Handle: s.getReverse, Cost: web.Light, Query: web.Takes(reverseQuery.Names, "format")},
-		{Path: "/geocode", Methods: []string{http.MethodPost}, Handle: s.postSearches, Cost: web.Streamed, Query: searchOptions, Body: true},
-		{Path: "/geocode/reverse", Methods: []string{http.MethodPost}, Handle: s.postReverses, Cost: web.Streamed, Query: reverseOptions, Body: true},
-		{Path: "/reverse", Methods: []string{http.MethodPost}, Handle: s.postReverses, Cost: web.Streamed, Query: reverseOptions, Body: true},
-	}
-}
-
-// What a search and its reverse take, alone and in a line of a batch; and what the address
-// of a batch may say for all its lines.
-var (
-	searchOptions  = web.Takes("limit", "lang", "kinds", "country", "bbox")
-	searchQuery    = web.Takes("q", web.Position, searchOptions.Names)
-	reverseOptions = web.Takes("lang", "kinds", "radius")
-	reverseQuery   = web.Takes(web.Position, reverseOptions.Names)
-)
-
 const (
 	defaultLimit = 10
 	maxLimit     = 50
 )
 
 // getSearch answers GET /geocode?q=.
-func (s *Room) getSearch(c echo.Context) error {
+func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	q := web.QueryParams(r)
-	query := readSearch(&q)
-	form := q.Format(r)
+	query := readSearch(q)
+	form := web.FormOf(r, endpoint.Format.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -78,11 +55,10 @@ func (s *Room) getSearch(c echo.Context) error {
 }
 
 // getReverse answers GET /reverse?lat=&lon=.
-func (s *Room) getReverse(c echo.Context) error {
+func (s *Room) getReverse(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	q := web.QueryParams(r)
-	query := readReverse(&q)
-	form := q.Format(r)
+	query := readReverse(q)
+	form := web.FormOf(r, endpoint.Format.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -95,15 +71,15 @@ func (s *Room) getReverse(c echo.Context) error {
 }
 
 // postSearches answers POST /geocode: a search in each line of its body.
-func (s *Room) postSearches(c echo.Context) error {
+func (s *Room) postSearches(c echo.Context, p *endpoint.Params) error {
 	session := s.Begin()
 	defer session.Release()
 	if err := session.Ready(c.Request().Context()); err != nil {
 		return err
 	}
-	return s.AnswerLines(c, &web.Questions{
-		BatchLimits: s.batch, Query: searchQuery, Check: func(p *web.Params) { readSearch(p) },
-		Answer: func(ctx context.Context, p *web.Params, dst []byte) ([]byte, error) {
+	return s.AnswerLines(c, p, &web.Questions{
+		BatchLimits: s.batch, Check: func(p *endpoint.Params) { readSearch(p) },
+		Answer: func(ctx context.Context, p *endpoint.Params, dst []byte) ([]byte, error) {
 			query := readSearch(p)
 			if p.Err != nil {
 				return dst, p.Err
@@ -114,15 +90,15 @@ func (s *Room) postSearches(c echo.Context) error {
 }
 
 // postReverses answers POST /reverse: a point in each line of its body.
-func (s *Room) postReverses(c echo.Context) error {
+func (s *Room) postReverses(c echo.Context, p *endpoint.Params) error {
 	session := s.Begin()
 	defer session.Release()
 	if err := session.Ready(c.Request().Context()); err != nil {
 		return err
 	}
-	return s.AnswerLines(c, &web.Questions{
-		BatchLimits: s.batch, Query: reverseQuery, Points: true, Check: func(p *web.Params) { readReverse(p) },
-		Answer: func(ctx context.Context, p *web.Params, dst []byte) ([]byte, error) {
+	return s.AnswerLines(c, p, &web.Questions{
+		BatchLimits: s.batch, Points: true, Check: func(p *endpoint.Params) { readReverse(p) },
+		Answer: func(ctx context.Context, p *endpoint.Params, dst []byte) ([]byte, error) {
 			query := readReverse(p)
 			if p.Err != nil {
 				return dst, p.Err
@@ -136,7 +112,7 @@ func (s *Room) postReverses(c echo.Context) error {
 func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query, form web.Form, dst []byte) ([]byte, error) {
 	found, err := session.Search(ctx, *query)
 	if errors.Is(err, places.ErrQuery) {
-		err = web.Refuse(err, "q", "Set q to a text with letters or digits.")
+		err = endpoint.Refuse(err, "q", "Set q to a text with letters or digits.")
 	}
 	if err != nil {
 		return dst, err
@@ -154,55 +130,63 @@ func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.Rev
 }
 
 // readSearch reads the parameters of a search.
-func readSearch(q *web.Params) geocoder.Query {
-	query := geocoder.Query{Text: readText(q), Kinds: readKinds(q, geocoder.Kinds)}
-	query.Limit = int(q.Integer("limit", 1, maxLimit, defaultLimit))
+func readSearch(q *endpoint.Params) geocoder.Query {
+	query := geocoder.Query{Text: qParam.Of(q), Kinds: kindsParam.Of(q)}
+	query.Limit = int(limitParam.Of(q))
 	query.Langs = languages(q)
-	query.Countries = q.Countries("country")
-	if q.Has("bbox") {
-		box := q.Box("bbox")
+	query.Countries = endpoint.Countries.Of(q)
+	if endpoint.BBox.Given(q) {
+		box := endpoint.BBox.Of(q)
 		query.Box = &box
 	}
-	if q.Has("lat") || q.Has("lon") {
-		query.Lat, query.Lon = q.Position()
+	if endpoint.Lat.Given(q) || endpoint.Lon.Given(q) {
+		query.Lat, query.Lon = endpoint.Position(q)
 		query.Bias = true
 	}
 	return query
 }
 
 // readReverse reads the parameters of a reverse query.
-func readReverse(q *web.Params) geocoder.ReverseQuery {
-	query := geocoder.ReverseQuery{Kinds: readKinds(q, geocoder.ReverseKinds)}
-	query.Lat, query.Lon = q.Position()
+func readReverse(q *endpoint.Params) geocoder.ReverseQuery {
+	query := geocoder.ReverseQuery{Kinds: reverseKindsParam.Of(q)}
+	query.Lat, query.Lon = endpoint.Position(q)
 	query.Langs = languages(q)
-	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
+	query.RadiusM = endpoint.Radius.Of(q)
 	return query
 }
 
 // languages returns the language of the answer, none for own names.
-func languages(q *web.Params) []string {
-	if lang := q.Language("lang"); lang != "" {
+func languages(q *endpoint.Params) []string {
+	if lang := endpoint.Lang.Of(q); lang != "" {
 		return []string{lang}
 	}
 	return nil
 }
 
 // readText returns the text to search for.
-func readText(p *web.Params) string {
-	if !p.Has("q") {
-		p.Refuse("q", "Add q: a name, a name with the region around it, a position or a code.")
+func readText(p *endpoint.Params, name string) string {
+	if !p.Has(name) {
+		p.Refuse(name, "Add q: a name, a name with the region around it, a position or a code.")
 		return ""
 	}
-	v := p.Typed("q", search.MaxQuery)
+	v := p.Typed(name, search.MaxQuery)
 	if p.Err == nil && !listing.IsSearchText(v) {
-		p.Refuse("q", "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+" bytes of UTF-8 without control characters, of which not all are spaces.")
+		p.Refuse(name, "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+" bytes of UTF-8 without control characters, of which not all are spaces.")
 	}
 	return v
 }
 
+// kindsOf declares the kinds of results that are wanted, of those that are known.
+func kindsOf(known []names.Kind) *endpoint.Value[[]names.Kind] {
+	of := endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string", "enum": known}, "minItems": 1, "maxItems": endpoint.MaxList}
+	return endpoint.New("kinds", "Only results of these kinds.", of, func(p *endpoint.Params, _ string) []names.Kind {
+		return readKinds(p, known)
+	}).Like([]names.Kind{names.Region})
+}
+
 // readKinds returns the kinds of results that are wanted, of those that are known.
-func readKinds(p *web.Params, known []names.Kind) (kinds []names.Kind) {
-	for _, text := range p.List("kinds", web.MaxList) {
+func readKinds(p *endpoint.Params, known []names.Kind) (kinds []names.Kind) {
+	for _, text := range p.List("kinds", endpoint.MaxList) {
 		kind := names.Kind(text)
 		if !slices.Contains(known, kind) {
 			var all []string

@@ -17,6 +17,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -72,25 +73,6 @@ func mustFields(list string) *ipgeo.Fields {
 	return &f
 }
 
-// Routes are the endpoints of the services. They ignore unknown parameters,
-// as the web service does.
-func (s *Room) Routes() (list []web.Route) {
-	keys := web.KeysAsked
-	if s.accounts != nil {
-		keys = web.KeysOfOthers
-	}
-	for i := range services {
-		v := &services[i]
-		for _, end := range []string{"", "/", "/:addr"} {
-			list = append(list, web.Route{
-				Path: "/geoip/v2.1/" + v.name + end, Handle: func(c echo.Context) error { return s.geoIP(c, v) }, Cost: web.Light, Query: web.Anything,
-				Keys: keys, Refuse: func(c echo.Context, err error) { _ = s.fail(c, refusalOf(err)) },
-			})
-		}
-	}
-	return list
-}
-
 // refusal is a refusal in the service's terms; without a code it has no body.
 type refusal struct {
 	status  int
@@ -112,6 +94,11 @@ var (
 	errMediaType  = &refusal{status: http.StatusUnsupportedMediaType}
 	errCharset    = &refusal{status: http.StatusNotAcceptable}
 )
+
+// answer makes the handler of a service.
+func (s *Room) answer(v *service) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error { return s.geoIP(c, v) }
+}
 
 // geoIP answers one request.
 func (s *Room) geoIP(c echo.Context, v *service) error {
@@ -164,7 +151,7 @@ func (s *Room) address(c echo.Context) (addr netip.Addr, own bool, err error) {
 	if len(c.ParamValues()) == 0 {
 		return addr, false, errRequired
 	}
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return addr, false, errInvalid
 	}

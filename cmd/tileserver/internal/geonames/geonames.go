@@ -21,6 +21,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/web"
@@ -94,48 +95,21 @@ type request struct {
 	object
 }
 
-// endpoint is one of the endpoints. It is reached by its name with JSON at
-// the end, and without, when the parameter type says what to answer.
-type endpoint struct {
-	name   string
+// question is what an endpoint answers. Its path has JSON at the end, or not, and then the
+// parameter type says what to answer.
+type question struct {
 	write  func(g *request, ctx context.Context) error
 	moment bool // the answer depends on the time of day
 	text   bool // without a type the answer is plain text
-	cost   web.Cost
-}
-
-var endpoints = []endpoint{
-	{name: "search", write: (*request).search, cost: web.Heavy},
-	{name: "findNearby", write: (*request).findNearby, cost: web.Heavy},
-	{name: "findNearbyPlaceName", write: (*request).findNearbyPlaceName, cost: web.Heavy},
-	{name: "get", write: (*request).get, cost: web.Light},
-	{name: "timezone", write: (*request).timezone, moment: true, cost: web.Light},
-	{name: "countryCode", write: (*request).countryCode, text: true, cost: web.Light},
-	{name: "countrySubdivision", write: (*request).countrySubdivision, cost: web.Light},
-}
-
-// Routes are the endpoints, each with JSON at the end and without. They
-// ignore unknown parameters, as GeoNames does.
-func (s *Room) Routes() (list []web.Route) {
-	for i := range endpoints {
-		e := &endpoints[i]
-		for path, isJSON := range map[string]bool{"/" + e.name: false, "/" + e.name + "JSON": true} {
-			list = append(list, web.Route{
-				Path: path, Handle: s.geonames(e, isJSON), Cost: e.cost, Query: web.Anything,
-				Keys: web.KeysByUsername, Refuse: func(c echo.Context, err error) { s.refuse(c, e, isJSON, err) },
-			})
-		}
-	}
-	return list
 }
 
 // geonames makes the handler of an endpoint.
-func (s *Room) geonames(e *endpoint, isJSON bool) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func (s *Room) geonames(e question) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error {
 		r := c.Request()
 		g := &request{params: readParams(r), now: s.Now().UTC()}
 		a := web.Answer{Form: formGeoNames, Coding: web.Accepted(r)}
-		callback, err := g.formOf(&a, e.text, isJSON)
+		callback, err := g.formOf(&a, e.text, isJSON(c))
 		if err != nil {
 			return s.fail(c, g, a, "", err)
 		}
@@ -257,9 +231,9 @@ func (p params) codes(name string, min, max int, digits bool) ([]string, error) 
 			if code = strings.ToUpper(strings.TrimSpace(code)); code == "" {
 				continue
 			}
-			ok := web.IsCode(code, min, max, digits)
+			ok := endpoint.IsCode(code, min, max, digits)
 			if ok && name == "country" {
-				code, ok = web.CountryCode(code)
+				code, ok = endpoint.CountryCode(code)
 			}
 			if !ok {
 				return nil, refuse(badParameter, "invalid "+name)
@@ -278,7 +252,7 @@ func (p params) integer(name string, absent int) (int, error) {
 	if v == "" {
 		return absent, nil
 	}
-	n, ok := web.Whole(v)
+	n, ok := endpoint.Whole(v)
 	if !ok || n < 0 {
 		return 0, refuse(badParameter, "invalid "+name+"; give a whole number")
 	}
@@ -291,9 +265,9 @@ func (p params) number(name string, most float64) (float64, bool, error) {
 	if v == "" {
 		return 0, false, nil
 	}
-	n, ok := web.Decimal(v)
+	n, ok := endpoint.Decimal(v)
 	if !ok || !(n >= -most && n <= most) {
-		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+web.Bound(-most)+" to "+web.Bound(most))
+		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+endpoint.Bound(-most)+" to "+endpoint.Bound(most))
 	}
 	return n + 0, true, nil // -0 is 0
 }
@@ -384,7 +358,7 @@ func (p params) language(absent string) string {
 	switch {
 	case v == "":
 		return absent
-	case strings.EqualFold(v, "local") || len(v) > web.MaxLanguage:
+	case strings.EqualFold(v, "local") || len(v) > endpoint.MaxLanguage:
 		return ""
 	}
 	return v
@@ -396,7 +370,7 @@ func (p params) minPopulation() (int64, error) {
 	if v == "" {
 		return 0, nil
 	}
-	n, ok := web.Whole(strings.TrimPrefix(v, "cities"))
+	n, ok := endpoint.Whole(strings.TrimPrefix(v, "cities"))
 	if !ok || n < 0 || !strings.HasPrefix(v, "cities") {
 		return 0, refuse(badParameter, "invalid cities; give one such as cities1000")
 	}
@@ -448,8 +422,17 @@ func (o *object) quoted(name string, value float64) {
 // hours writes seconds as hours.
 func (o *object) hours(name string, seconds int) { o.float(name, float64(seconds)/3600) }
 
+// isJSON reports whether a request is for JSON by its path.
+func isJSON(c echo.Context) bool { return strings.HasSuffix(c.Path(), "JSON") }
+
+// refusing makes what turns requests away. text says that the endpoint answers with plain text
+// where no type is asked for.
+func (s *Room) refusing(text bool) func(c echo.Context, err error) {
+	return func(c echo.Context, err error) { s.refuse(c, text, err) }
+}
+
 // refuse answers as GeoNames does: in the body of a 200.
-func (s *Room) refuse(c echo.Context, e *endpoint, isJSON bool, err error) {
+func (s *Room) refuse(c echo.Context, text bool, err error) {
 	r := c.Request()
 	g := &request{params: readParams(r)}
 	a := web.Answer{Form: formGeoNames, Cache: web.NoStore, Coding: web.Accepted(r)}
@@ -457,13 +440,13 @@ func (s *Room) refuse(c echo.Context, e *endpoint, isJSON bool, err error) {
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		err = &refusal{value: 10, message: "user does not exist: send the key of this server as username."}
 	case errors.Is(err, web.ErrRateLimited):
-		own := &refusal{value: 19, message: cmp.Or(web.DetailOf(err), "the limit of requests is used up")}
+		own := &refusal{value: 19, message: cmp.Or(endpoint.DetailOf(err), "the limit of requests is used up")}
 		if strings.Contains(own.message, "per day") {
 			own.value = 18
 		}
 		err = own
 	}
-	callback, ferr := g.formOf(&a, e.text, isJSON)
+	callback, ferr := g.formOf(&a, text, isJSON(c))
 	if ferr != nil {
 		callback = ""
 	}

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/quadkey"
@@ -130,7 +130,7 @@ func (g *request) readSearch() (q placeSearch, err error) {
 		return q, err
 	}
 	q.bias, q.continent = strings.ToUpper(p.text("countryBias")), strings.ToUpper(p.text("continentCode"))
-	if q.bias != "" && !web.IsCode(q.bias, 2, 2, false) || q.continent != "" && !web.IsCode(q.continent, 2, 2, false) {
+	if q.bias != "" && !endpoint.IsCode(q.bias, 2, 2, false) || q.continent != "" && !endpoint.IsCode(q.continent, 2, 2, false) {
 		return q, refuse(badParameter, "invalid countryBias or continentCode; give two letters")
 	}
 	for i := range 5 {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/sun"
-	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/zones"
 	"quadrille/tiles"
 )
@@ -181,7 +181,7 @@ func (g *request) dates() ([]time.Time, error) {
 				continue
 			}
 			day, err := time.Parse(time.DateOnly, text)
-			if err != nil || day.Before(web.FirstInstant) || !day.Before(web.AfterInstant) {
+			if err != nil || day.Before(endpoint.FirstInstant) || !day.Before(endpoint.AfterInstant) {
 				return nil, refuse(badParameter, "invalid date; give days of the years 1900 to 2100 such as 2026-07-01")
 			}
 			if days = append(days, day); len(days) > maxDates {

@@ -133,6 +133,9 @@ func (d *apiDoc) operations() (all []operation) {
 				}
 				pointer := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(path) + "/" + method
 				all = append(all, operation{strings.ToUpper(method), path, pointer, members, params})
+				if method == "get" && members["servers"] == nil { // HEAD is described in words: the same without a body
+					all = append(all, operation{http.MethodHead, path, pointer, members, params})
+				}
 			}
 		}
 	}

@@ -468,7 +468,7 @@ func newGlobe(t testing.TB, change func(*Config), published ...string) *globe {
 		"PDX": portlandAirport, "KPDX": portlandAirport,
 		"ZUR": `{"ident":"X","iata":"ZUR","name":"Small","type":"small_airport","country":"CH","lat":47,"lon":8}`,
 	}
-	g.airports.hits = []places.Hit{{ID: 3780, DistanceM: 1500, JSON: []byte(`"id":3780,"name":"Portland International","iata":"PDX"`)}}
+	g.airports.hits = []places.Hit{{ID: 3780, DistanceM: 1500, JSON: []byte(`"id":3780,"name":"Portland International","type":"large_airport","scheduled":true,"ident":"KPDX","iata":"PDX","lat":45.588699,"lon":-122.598`)}}
 	g.stations.near = stations.Near{DistanceM: 2345.67}
 	g.stations.record = `"id":"72698024229","name":"PORTLAND INTL","lat":45.5908,"lon":-122.6003`
 	bind := func(_ *dataset.Generation) (datasets.Airports, error) { return &g.airports, nil }

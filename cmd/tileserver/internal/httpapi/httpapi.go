@@ -18,6 +18,7 @@ import (
 	"quadrille/cmd/tileserver/internal/basemap"
 	"quadrille/cmd/tileserver/internal/collection"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/geocode"
 	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/cmd/tileserver/internal/geonames"
@@ -127,8 +128,8 @@ type server struct {
 	points    *collection.Room
 	ops       *ops.Room
 	ogc       *ogc.Room
-	// atRoot are the routes of Config.RootGeocoder.
-	atRoot []web.Route
+	// atRoot are the endpoints of Config.RootGeocoder.
+	atRoot []endpoint.Endpoint
 }
 
 // New returns the handler of the whole service. It does not close the data
@@ -186,11 +187,12 @@ func newServer(cfg *Config) *server {
 		Sets: cfg.Sets, Parts: []ogcapi.Part{s.tile.OGCPart()}, CacheBytes: cache / 4,
 		Describe: func(server string) ([]byte, error) { return s.ops.DescribeBelow("/ogc", server) },
 	})
+	s.ops.Described = s.endpoints
 	switch cfg.RootGeocoder {
 	case "photon":
-		s.atRoot = s.photon.RootRoutes()
+		s.atRoot = s.photon.RootEndpoints()
 	case "nominatim":
-		s.atRoot = s.nominatim.RootRoutes()
+		s.atRoot = s.nominatim.RootEndpoints()
 	}
 	return s
 }
@@ -205,18 +207,16 @@ func (cfg *Config) generations() (all []web.Generation) {
 	return all
 }
 
-// routes is the table of endpoints. Those of the service at the root replace others of
-// the same path and method.
-func (s *server) routes() []web.Route {
-	all := slices.Concat(s.tile.Routes(), s.basemap.Routes(), s.region.Routes(), s.point.Routes(), s.place.Routes(), s.geocode.Routes(), s.airport.Routes(), s.station.Routes(),
-		s.ip.Routes(), s.geonames.Routes(), s.geoip.Routes(), s.photon.Routes(), s.nominatim.Routes(), s.points.Routes(), s.ogc.Routes(), s.ops.Routes())
-	replaced := func(r web.Route) bool {
-		return slices.ContainsFunc(s.atRoot, func(at web.Route) bool { return at.Path == r.Path && slices.Equal(at.Methods, r.Methods) })
-	}
-	return append(slices.DeleteFunc(all, replaced), s.atRoot...)
+// endpoints are all that are declared. Those of the service at the root replace others of the
+// same path and method.
+func (s *server) endpoints() []endpoint.Endpoint {
+	all := slices.Concat(s.tile.Endpoints(), s.basemap.Endpoints(), s.region.Endpoints(), s.point.Endpoints(), s.place.Endpoints(), s.geocode.Endpoints(),
+		s.airport.Endpoints(), s.station.Endpoints(), s.ip.Endpoints(), s.geonames.Endpoints(), s.geoip.Endpoints(), s.photon.Endpoints(), s.nominatim.Endpoints(),
+		s.points.Endpoints(), s.ogc.Endpoints(), s.ops.Endpoints())
+	return append(endpoint.Without(all, s.atRoot), s.atRoot...)
 }
 
-func (s *server) handler() http.Handler { return s.Kit.Handler(s.routes()) }
+func (s *server) handler() http.Handler { return s.Kit.Handler(s.endpoints()) }
 
 // NewMetrics returns counters at zero, to be given to one Config and registered.
 func NewMetrics() *web.Metrics {

@@ -12,8 +12,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
-	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 )
 
@@ -117,7 +117,7 @@ func TestProblemsAreNoPages(t *testing.T) {
 	// One that does repeat it.
 	s := newServer(&Config{})
 	w := httptest.NewRecorder()
-	s.Fail(web.Refuse(web.ErrParameter, "<a>&\u2028", "</script>\u2029"), echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w))
+	s.Fail(endpoint.Refuse(endpoint.ErrParameter, "<a>&\u2028", "</script>\u2029"), echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w))
 	if b := w.Body.String(); strings.ContainsAny(b, "<>&\u2028\u2029") || !strings.Contains(b, `\u003c/script\u003e\u2029`) || w.Header().Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%v %s", w.Header(), b)
 	}

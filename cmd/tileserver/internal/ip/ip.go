@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
@@ -40,20 +41,6 @@ func New(k *web.Kit, cfg Config) *Room {
 	return &Room{Kit: k, Config: cfg}
 }
 
-func (s *Room) Routes() []web.Route {
-	part := []string{"fields", "lang"}
-	return []web.Route{
-		{Path: "/ip/me", Handle: s.getOwnAddress, Cost: web.Light, Query: web.Takes(part)},
-		{Path: "/ip/:addr", Handle: s.getAddress, Cost: web.Light, Query: web.Takes(part)},
-		{Path: batchPath, Methods: []string{http.MethodPost}, Handle: s.postBatch, Cost: web.Streamed, Query: web.Takes(part), Body: true},
-		{Path: "/ip/ranges", Handle: s.getRanges, Cost: web.Heavy, Query: web.Takes([]string{"country", "asn", "version", "format"})},
-		// Proxies ask about requests of every method, with the query of the
-		// request they ask about.
-		{Path: "/ip/headers", Any: true, Handle: s.getHeaders, Cost: web.Light, Query: web.Anything, Keys: web.KeysOfProxy, Refuse: s.refuseHeaders, Body: true},
-		{Path: "/ip/headers/*", Any: true, Handle: s.getHeaders, Cost: web.Light, Query: web.Anything, Keys: web.KeysOfProxy, Refuse: s.refuseHeaders, Body: true},
-	}
-}
-
 // errBatchLine is what lines are refused for.
 var errBatchLine = errors.New("line is not an address")
 
@@ -79,9 +66,8 @@ type addressQuery struct {
 
 // askAddresses reads the parameters and pins the generation, which the caller
 // releases.
-func (s *Room) askAddresses(r *http.Request) (q addressQuery, err error) {
-	p := web.QueryParams(r)
-	if q.part, err = readPart(&p); err != nil {
+func (s *Room) askAddresses(p *endpoint.Params) (q addressQuery, err error) {
+	if q.part, err = readPart(p); err != nil {
 		return q, err
 	}
 	q.Pinned = datasets.Pin(s.Addresses)
@@ -96,8 +82,8 @@ func (s *Room) askAddresses(r *http.Request) (q addressQuery, err error) {
 // getAddress answers GET /ip/{addr}. Answers are not kept: with the index, those
 // made anew reach 0.92 of the bare handler's rate and those from a cache 0.89. From
 // the table, a cache would save 4 µs of 34.
-func (s *Room) getAddress(c echo.Context) error {
-	values, err := web.PathParams(c)
+func (s *Room) getAddress(c echo.Context, q *endpoint.Params) error {
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
@@ -105,29 +91,29 @@ func (s *Room) getAddress(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.sendAddress(c, addr, s.CacheControl)
+	return s.sendAddress(c, q, addr, s.CacheControl)
 }
 
 // getOwnAddress answers GET /ip/me: the address of the caller, who may be
 // behind trusted proxies.
-func (s *Room) getOwnAddress(c echo.Context) error {
+func (s *Room) getOwnAddress(c echo.Context, q *endpoint.Params) error {
 	addr := s.ClientAddr(c.Request())
 	if !addr.IsValid() {
 		return ipdatabase.ErrNoPeer
 	}
 	// The answer is the caller's alone: the next one's is another.
-	err := s.sendAddress(c, addr, web.PrivateNoStore)
+	err := s.sendAddress(c, q, addr, web.PrivateNoStore)
 	if peer, header, ok := s.Disbelieved(c.Request()); ok && errors.Is(err, ipgeo.ErrReserved) {
-		return web.Refuse(ipgeo.ErrReserved, "addr", "The request came from a proxy at "+peer.String()+", whose "+header+
+		return endpoint.Refuse(ipgeo.ErrReserved, "addr", "The request came from a proxy at "+peer.String()+", whose "+header+
 			" is not believed. If it is the operator's, start the server with --trusted-proxy "+peer.String()+".")
 	}
 	return err
 }
 
 // sendAddress answers where an address is.
-func (s *Room) sendAddress(c echo.Context, addr netip.Addr, cache []string) error {
+func (s *Room) sendAddress(c echo.Context, p *endpoint.Params, addr netip.Addr, cache []string) error {
 	r := c.Request()
-	q, err := s.askAddresses(r)
+	q, err := s.askAddresses(p)
 	if err != nil {
 		return err
 	}
@@ -161,10 +147,10 @@ func explainAddress(err error, addr netip.Addr) error {
 	switch {
 	case errors.As(err, &reserved):
 		b := &reserved.Block
-		return web.Refuse(ipgeo.ErrReserved, "addr", addr.String()+" is in "+b.Prefix.String()+" ("+b.Name+", "+b.RFC+
+		return endpoint.Refuse(ipgeo.ErrReserved, "addr", addr.String()+" is in "+b.Prefix.String()+" ("+b.Name+", "+b.RFC+
 			"), which is nowhere in particular; ask for a public address.")
 	case errors.Is(err, ipgeo.ErrNotFound):
-		return web.Refuse(ipgeo.ErrNotFound, "addr", "No source this server was built from covers "+addr.String()+"; /status lists the sources.")
+		return endpoint.Refuse(ipgeo.ErrNotFound, "addr", "No source this server was built from covers "+addr.String()+"; /status lists the sources.")
 	}
 	return err
 }
@@ -179,19 +165,19 @@ type ipPart struct {
 const maxFieldsText = 50 * 65
 
 // readPart reads fields and lang. It returns nil for the whole answer.
-func readPart(p *web.Params) (part *ipPart, err error) {
-	fields, lang := p.Text("fields", maxFieldsText), p.Text("lang", web.MaxLanguage)
-	if p.Has("fields") && fields == "" {
+func readPart(p *endpoint.Params) (part *ipPart, err error) {
+	fields, lang := fieldsParam.Of(p), langParam.Of(p)
+	if fieldsParam.Given(p) && fields == "" {
 		p.Refuse("fields", "List fields by their names, such as country.iso_code,city.names.en, or leave it out for all.")
 	}
-	if p.Has("lang") && lang == "" {
+	if langParam.Given(p) && lang == "" {
 		p.Refuse("lang", langAdvice)
 	}
 	if p.Err != nil || fields == "" && lang == "" {
 		return nil, p.Err
 	}
 	if !isLanguage(lang) {
-		return nil, web.Refuse(web.ErrParameter, "lang", langAdvice)
+		return nil, endpoint.Refuse(endpoint.ErrParameter, "lang", langAdvice)
 	}
 	part = &ipPart{lang: lang}
 	if fields == "" {
@@ -202,7 +188,7 @@ func readPart(p *web.Params) (part *ipPart, err error) {
 		if bad := (*ipgeo.FieldsError)(nil); errors.As(err, &bad) {
 			detail = "Correct the field " + strconv.Quote(bad.Field) + ": " + bad.Reason
 		}
-		return nil, web.Refuse(web.ErrParameter, "fields", detail+".")
+		return nil, endpoint.Refuse(endpoint.ErrParameter, "fields", detail+".")
 	}
 	return part, nil
 }
@@ -216,7 +202,7 @@ func isLanguage(s string) bool {
 			return false
 		}
 	}
-	return len(s) <= web.MaxLanguage
+	return len(s) <= endpoint.MaxLanguage
 }
 
 // appendAnswer writes the answer found.

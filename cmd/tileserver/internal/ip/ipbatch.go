@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
@@ -19,14 +20,14 @@ import (
 const batchPath = "/ip/batch"
 
 // postBatch answers POST /ip/batch: an address in each line of its body.
-func (s *Room) postBatch(c echo.Context) error {
+func (s *Room) postBatch(c echo.Context, p *endpoint.Params) error {
 	r := c.Request()
-	q, err := s.askAddresses(r)
+	q, err := s.askAddresses(p)
 	if err != nil {
 		return err
 	}
 	defer q.Release()
-	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q, common: r.URL.Query(), members: url.Values{}}
+	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q, common: p, lines: p.Of().LineQuery(), members: url.Values{}}
 	defer b.Release()
 	b.Text = true
 	c.Response().Header()[ipdatabase.Header] = q.now.Header
@@ -60,7 +61,9 @@ type batch struct {
 	q   *addressQuery
 	res ipgeo.Result
 
-	common, members url.Values // of the address, and of a line
+	common  *endpoint.Params // of the address
+	lines   *endpoint.Query  // what a line may have
+	members url.Values       // of a line
 }
 
 // locate answers a line. Its error is the store's and says nothing about the
@@ -94,9 +97,6 @@ func (b *batch) read(line []byte) (addr netip.Addr, part *ipPart, err error) {
 	return addr, part, nil
 }
 
-// batchQuery is what an object may have.
-var batchQuery = web.Takes("ip", "fields", "lang")
-
 // parse reads a line: an address, as it is or as a JSON string, or an object
 // that may say which fields are wanted. What it leaves out is as the address of
 // the request says.
@@ -115,7 +115,7 @@ func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 		return string(line), b.q.part, nil
 	}
 	clear(b.members)
-	err = batchQuery.ReadLine(line, func(name, value string) {
+	err = b.lines.ReadLine(line, func(name, value string) {
 		if name == "ip" {
 			ip = value
 		} else {
@@ -123,7 +123,7 @@ func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 		}
 	})
 	if err != nil || ip == "" {
-		if err == nil || errors.Is(err, web.ErrLine) {
+		if err == nil || errors.Is(err, endpoint.ErrLine) {
 			err = errBatchLine
 		}
 		return "", nil, err
@@ -131,12 +131,12 @@ func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 	if len(b.members) == 0 {
 		return ip, b.q.part, nil
 	}
-	for name, values := range b.common {
+	for name, values := range b.common.Values() {
 		if !b.members.Has(name) {
 			b.members[name] = values
 		}
 	}
-	p := web.ParamsOf(b.members)
+	p := b.common.Line(b.members)
 	part, err = readPart(&p)
 	return ip, part, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
@@ -46,7 +47,7 @@ var geoHeaders = []struct{ name, field string }{
 // getHeaders answers requests of any method to /ip/headers and everything below
 // it: some proxies keep the method and append the path of the request they ask
 // about.
-func (s *Room) getHeaders(c echo.Context) error {
+func (s *Room) getHeaders(c echo.Context, _ *endpoint.Params) error {
 	s.locateHeaders(c, c.Request(), s.beginHeaders(c))
 	c.Response().WriteHeader(http.StatusOK)
 	return nil

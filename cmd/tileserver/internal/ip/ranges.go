@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
@@ -24,27 +25,29 @@ type rangesQuery struct {
 	name    string // of the sets in lists for firewalls
 }
 
-// readRanges reads the parameters of /ip/ranges.
-func readRanges(r *http.Request) (q rangesQuery, err error) {
-	p := web.QueryParams(r)
-	q.country = p.Country("country")
-	if p.Has("asn") {
-		text := p.Text("asn", 64)
-		if len(text) > 2 && strings.EqualFold(text[:2], "AS") {
-			text = text[2:]
-		}
-		n, err := strconv.ParseUint(text, 10, 32)
-		if err != nil || n == 0 {
-			p.Refuse("asn", "Set asn to the number of an autonomous system, from 1 to 4294967295, such as 3320.")
-		}
-		q.asn = uint32(n)
+// readASN reads the number of an autonomous system.
+func readASN(p *endpoint.Params, name string) uint32 {
+	text := p.Text(name, 64)
+	if len(text) > 2 && strings.EqualFold(text[:2], "AS") {
+		text = text[2:]
 	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || n == 0 {
+		p.Refuse(name, "Set asn to the number of an autonomous system, from 1 to 4294967295, such as 3320.")
+	}
+	return uint32(n)
+}
+
+// readRanges reads the parameters of /ip/ranges.
+func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) {
+	q.country = rangesCountryParam.Of(p)
+	q.asn = rangesASNParam.Of(p)
 	if q.country == "" && q.asn == 0 {
 		p.Refuse("country", "Add country, a code such as DE, or asn, the number of an autonomous system, or both.")
 	}
-	q.version, _ = strconv.ParseInt(p.OneOf("version", "4", "6"), 10, 64) // 0 when it is absent
-	q.format = p.OneOf("format", "text", "json", "ndjson", "nft", "ipset")
-	if q.accept = !p.Has("format"); q.accept {
+	q.version, _ = strconv.ParseInt(ipVersionParam.Of(p), 10, 64) // 0 when it is absent
+	q.format = rangesFormatParam.Of(p)
+	if q.accept = !rangesFormatParam.Given(p); q.accept {
 		q.format = formats[web.Preferred(r, "text/plain", "application/json", "application/x-ndjson")]
 	}
 	q.name = "as" + strconv.FormatUint(uint64(q.asn), 10)
@@ -79,9 +82,9 @@ func (q *rangesQuery) wants(res *ipgeo.Result) bool {
 // getRanges answers GET /ip/ranges: the networks of a country or an autonomous
 // system, adjacent ones joined, in the order of addresses. It reads the whole table
 // as it goes, and keeps nothing.
-func (s *Room) getRanges(c echo.Context) error {
+func (s *Room) getRanges(c echo.Context, p *endpoint.Params) error {
 	r := c.Request()
-	q, err := readRanges(r)
+	q, err := readRanges(r, p)
 	if err != nil {
 		return err
 	}

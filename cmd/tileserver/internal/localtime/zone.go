@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -48,12 +49,11 @@ func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, 
 //
 // With at= the answer depends on nothing else and may be kept; without, it must
 // not be.
-func SendOffset(s *web.Kit, c echo.Context, v *View, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
-	r := c.Request()
-	q := web.QueryParams(r)
-	at, fixed := q.Instant("at")
+func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *View, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
+	at := endpoint.At.Of(q)
+	fixed := !at.IsZero()
 	switch {
-	case q.Has("at") && !fixed:
+	case endpoint.At.Given(q) && !fixed:
 		q.Refuse("at", "Set at to a time such as 2026-07-01T12:00:00Z, or leave it out for now.")
 	case !fixed:
 		at = s.Clock()

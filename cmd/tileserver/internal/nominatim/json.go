@@ -22,11 +22,11 @@ func (q *request) appendAnswer(dst []byte) []byte {
 		return append(dst, q.body...)
 	case q.format == formatXML:
 		return q.appendXML(dst)
-	case q.endpoint.simple && len(q.found) == 0:
+	case q.question.simple && len(q.found) == 0:
 		return append(dst, unable...)
 	case q.format == formatGeoJSON, q.format == formatGeocodeJSON:
 		w.features(q)
-	case q.endpoint.simple:
+	case q.question.simple:
 		w.plain(q, &q.found[0])
 	default:
 		w.b = append(w.b, '[')
@@ -216,7 +216,7 @@ func (w *writer) geocoding(q *request, e *entry) {
 	w.text("osm_key", e.class)
 	w.text("osm_value", e.typ)
 	w.text("type", string(geocoder.SectionOf(e.rank)))
-	if q.endpoint.simple {
+	if q.question.simple {
 		w.int("accuracy", int64(e.Place.DistanceM))
 	}
 	w.text("label", e.display)

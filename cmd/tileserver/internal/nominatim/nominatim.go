@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/web"
@@ -33,8 +34,8 @@ func New(k *web.Kit, sets *hierarchy.Sets) *Room {
 	return &Room{k, geocoder.Sources{Sets: sets}}
 }
 
-// endpoint is one of the endpoints. It is reached with .php at the end, too.
-type endpoint struct {
+// question is what an endpoint answers. It is reached with .php at the end, too.
+type question struct {
 	name   string
 	format format // where none is asked for
 	simple bool   // the answer is one result
@@ -44,41 +45,19 @@ type endpoint struct {
 	find    func(q *request, ctx context.Context) error
 }
 
-var endpoints = []endpoint{
-	{name: "/search", format: formatJSONV2, find: (*request).search},
-	{name: "/reverse", format: formatXML, simple: true, details: true, find: (*request).reverse},
-	{name: "/lookup", format: formatXML, details: true, find: (*request).lookup},
-	{name: "/status", format: formatText, fresh: true, find: (*request).status},
-}
+var (
+	searchQuestion  = question{name: "/search", format: formatJSONV2, find: (*request).search}
+	reverseQuestion = question{name: "/reverse", format: formatXML, simple: true, details: true, find: (*request).reverse}
+	lookupQuestion  = question{name: "/lookup", format: formatXML, details: true, find: (*request).lookup}
+	statusQuestion  = question{name: "/status", format: formatText, fresh: true, find: (*request).status}
+)
 
-// base is where the endpoints are.
-const base = "/nominatim"
-
-// Routes are the endpoints. They ignore unknown parameters, as Nominatim does.
-func (s *Room) Routes() (list []web.Route) {
-	for i := range endpoints {
-		list = s.appendRoutes(list, base, &endpoints[i])
-	}
-	return list
-}
-
-// RootRoutes are the endpoints for a server that is Nominatim's at its root. The page of
+// RootEndpoints are the endpoints for a server that is Nominatim's at its root. The page of
 // states at /status stays what it is: monitoring reads it.
-func (s *Room) RootRoutes() (list []web.Route) {
-	for i := range endpoints {
-		list = s.appendRoutes(list, "", &endpoints[i])
-	}
-	return append(list[:len(list)-2], list[len(list)-1])
-}
-
-func (s *Room) appendRoutes(list []web.Route, base string, e *endpoint) []web.Route {
-	for _, suffix := range [...]string{"", ".php"} {
-		r := web.Route{Path: base + e.name + suffix, Handle: s.handle(e), Cost: web.Heavy, Query: web.Anything, Refuse: func(c echo.Context, err error) { s.refuse(c, e, err) }}
-		if e.format == formatText {
-			r.Cost = web.Light
-		}
-		list = append(list, r)
-	}
+func (s *Room) RootEndpoints() []endpoint.Endpoint {
+	list := endpoint.AtRoot(s.Endpoints(), "/nominatim")
+	last := &list[len(list)-1]
+	last.Path, last.Also = last.Also[0], nil
 	return list
 }
 
@@ -87,7 +66,7 @@ type request struct {
 	params
 	*geocoder.Session
 	kit      *web.Kit
-	endpoint *endpoint
+	question *question
 	format   format
 	callback string
 	langs    []string // the preferred first
@@ -102,10 +81,10 @@ type request struct {
 }
 
 // handle makes the handler of an endpoint.
-func (s *Room) handle(e *endpoint) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func (s *Room) handle(e *question) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error {
 		r := c.Request()
-		q := &request{params: readParams(r), kit: s.Kit, endpoint: e, format: e.format}
+		q := &request{params: readParams(r), kit: s.Kit, question: e, format: e.format}
 		a := web.Answer{Coding: web.Accepted(r)}
 		err := q.readFormat()
 		a.Form = q.form()
@@ -172,7 +151,7 @@ func failureOf(err error) *failure {
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		return &failure{http.StatusUnauthorized, "This server wants a key: add key= to the address."}
 	case errors.Is(err, web.ErrRateLimited):
-		return &failure{http.StatusTooManyRequests, cmp.Or(web.DetailOf(err), "The limit of requests is used up.")}
+		return &failure{http.StatusTooManyRequests, cmp.Or(endpoint.DetailOf(err), "The limit of requests is used up.")}
 	case errors.Is(err, web.ErrBusy):
 		return &failure{http.StatusServiceUnavailable, "The server is overloaded, try again in a moment."}
 	case unreadable(err):
@@ -191,9 +170,13 @@ func unreadable(err error) bool {
 }
 
 // refuse answers a request that is turned away before it is handled.
-func (s *Room) refuse(c echo.Context, e *endpoint, err error) {
+func (s *Room) refusing(e *question) func(c echo.Context, err error) {
+	return func(c echo.Context, err error) { s.refuse(c, e, err) }
+}
+
+func (s *Room) refuse(c echo.Context, e *question, err error) {
 	r := c.Request()
-	q := &request{params: readParams(r), endpoint: e, format: e.format}
+	q := &request{params: readParams(r), question: e, format: e.format}
 	_ = q.readFormat() // the other refusal is told
 	_ = s.fail(c, q, web.Answer{Form: q.form(), Coding: web.Accepted(r)}, err)
 }

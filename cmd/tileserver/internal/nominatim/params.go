@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/search"
 	"quadrille/quadkey"
@@ -58,7 +59,7 @@ func (p params) integer(name string, absent int) (int, error) {
 	if v == "" {
 		return absent, nil
 	}
-	n, ok := web.Whole(v)
+	n, ok := endpoint.Whole(v)
 	if !ok {
 		return 0, refuse("Parameter '" + name + "' must be a number.")
 	}
@@ -70,7 +71,7 @@ func (p params) number(name string) (float64, error) {
 	if v == "" {
 		return 0, refuse("Parameter '" + name + "' missing.")
 	}
-	n, ok := web.Decimal(strings.TrimSpace(v))
+	n, ok := endpoint.Decimal(strings.TrimSpace(v))
 	if !ok || math.IsNaN(n) || math.IsInf(n, 0) {
 		return 0, refuse("Parameter '" + name + "' must be a number.")
 	}
@@ -122,7 +123,7 @@ func (p params) viewbox() (*quadkey.Box, error) {
 		return nil, refuse("Parameter 'viewbox' must be four numbers: x1,y1,x2,y2.")
 	}
 	for i, part := range parts {
-		v, ok := web.Decimal(strings.TrimSpace(part))
+		v, ok := endpoint.Decimal(strings.TrimSpace(part))
 		if !ok || !(math.Abs(v) <= 1e6) {
 			return nil, refuse("Parameter 'viewbox' must be four numbers: x1,y1,x2,y2.")
 		}
@@ -143,7 +144,7 @@ func (q *request) readFormat() error {
 	if name := q.get("format"); name != "" {
 		f := slices.Index(formats[:], name)
 		offered := formats[:formatText]
-		if q.endpoint.format == formatText {
+		if q.question.format == formatText {
 			offered = []string{"text", "json"}
 		}
 		if f < 0 || !slices.Contains(offered, name) {
@@ -183,7 +184,7 @@ func (q *request) readDetails() (err error) {
 	if q.flag("debug", false) {
 		return refuse("Parameter 'debug' is not offered: leave it out.")
 	}
-	q.address, q.extra, q.names = q.flag("addressdetails", q.endpoint.details), q.flag("extratags", false), q.flag("namedetails", false)
+	q.address, q.extra, q.names = q.flag("addressdetails", q.question.details), q.flag("extratags", false), q.flag("namedetails", false)
 	q.outlines, q.budget = q.flag("polygon_geojson", false), maxOutlines
 	if q.format != formatGeoJSON && q.format != formatGeocodeJSON {
 		for _, name := range [...]string{"polygon_kml", "polygon_svg", "polygon_text"} {

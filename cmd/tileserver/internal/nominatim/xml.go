@@ -38,18 +38,18 @@ func (m *markup) shut(name string) { m.b = append(append(append(m.b, "</"...), n
 func (q *request) appendXML(dst []byte) []byte {
 	m := markup{append(dst, xmlHead...)}
 	root, query := "searchresults", q.text
-	if q.endpoint.simple {
+	if q.question.simple {
 		root = "reversegeocode"
 	}
 	m.b = append(append(m.b, '<'), root...)
 	m.attribute("timestamp", q.timestamp())
 	m.attribute("attribution", attribution)
 	m.attribute("querystring", query)
-	if q.endpoint.name == "/search" {
+	if q.question.name == "/search" {
 		m.attribute("more_url", q.moreURL())
 	}
 	m.b = append(m.b, '>')
-	if q.endpoint.simple && len(q.found) == 0 {
+	if q.question.simple && len(q.found) == 0 {
 		m.element("error", "Unable to geocode")
 	}
 	for i := range q.found {
@@ -80,7 +80,7 @@ func (q *request) moreURL() string {
 // beside it, those of a list have them within.
 func (m *markup) entry(q *request, e *entry) {
 	name := "place"
-	if q.endpoint.simple {
+	if q.question.simple {
 		name = "result"
 	}
 	id := strconv.FormatUint(e.id, 10)
@@ -99,7 +99,7 @@ func (m *markup) entry(q *request, e *entry) {
 	if q.outlines {
 		m.attribute("geojson", string(e.appendGeometry(nil)))
 	}
-	if q.endpoint.simple {
+	if q.question.simple {
 		m.b = appendXML(append(m.b, '>'), e.display)
 		m.shut(name)
 		if q.address {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/quadkey"
 )
 
@@ -29,7 +29,7 @@ func TestBBox(t *testing.T) {
 		if tt.crs != "" {
 			values.Set("bbox-crs", tt.crs)
 		}
-		q := web.ParamsOf(values)
+		q := (&endpoint.Params{}).Line(values)
 		got, ok := bbox(&q)
 		near := func(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 		if q.Err != nil || !ok || !near(got.West, tt.want.West) || !near(got.South, tt.want.South) || !near(got.East, tt.want.East) || !near(got.North, tt.want.North) {
@@ -39,12 +39,12 @@ func TestBBox(t *testing.T) {
 	for _, bad := range []string{
 		"", "7,46,9", "7,46,9,48,1", "7,46,5,9,48,4", "NaN,46,9,48", "7,46,9,∞", "7,48,9,46", "7,46,9,91", "-181,0,0,0", "0x7,46,9,48", "7,46,9,1e999", "7;46;9;48", strings.Repeat("7,", 500) + "1",
 	} {
-		q := web.ParamsOf(url.Values{"bbox": {bad}})
+		q := (&endpoint.Params{}).Line(url.Values{"bbox": {bad}})
 		if _, ok := bbox(&q); ok || q.Err == nil {
 			t.Errorf("the box %.40q is taken", bad)
 		}
 	}
-	q := web.ParamsOf(url.Values{"crs": {"http://www.opengis.net/def/crs/EPSG/0/25832"}})
+	q := (&endpoint.Params{}).Line(url.Values{"crs": {"http://www.opengis.net/def/crs/EPSG/0/25832"}})
 	if system(&q, "crs"); q.Err == nil {
 		t.Error("a system that is not offered is taken")
 	}
@@ -85,13 +85,13 @@ func TestDatetime(t *testing.T) {
 		"2018-02-12T00:00:00.5Z/..":  {at("2018-02-12T00:00:00.5Z"), time.Time{}},
 		"../..":                      {},
 	} {
-		q := web.ParamsOf(url.Values{"datetime": {text}})
+		q := (&endpoint.Params{}).Line(url.Values{"datetime": {text}})
 		if got, ok := datetime(&q); !ok || !got.from.Equal(want.from) || !got.to.Equal(want.to) {
 			t.Errorf("%s is %v, want %v: %v", text, got, want, q.Err)
 		}
 	}
 	for _, bad := range []string{"", "/", "yesterday", "2024-13-01", "2024-02-01/2024-01-31", "2024-01-31/2024-02-01/2024-03-01", "..", strings.Repeat("2", 200)} {
-		q := web.ParamsOf(url.Values{"datetime": {bad}})
+		q := (&endpoint.Params{}).Line(url.Values{"datetime": {bad}})
 		if _, ok := datetime(&q); ok || q.Err == nil {
 			t.Errorf("%.40q is taken", bad)
 		}

@@ -3,13 +3,12 @@ package ogc
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/cql2"
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // endless is a source of features that go on for ever, and counts those it reads.
@@ -58,11 +57,12 @@ func TestFilterBoxesAreBounded(t *testing.T) {
 		for i := range n {
 			boxes = append(boxes, fmt.Sprintf("S_INTERSECTS(geometry, BBOX(0,0,%d,1))", i+1), "S_INTERSECTS(geometry, BBOX(0,0,1,1))")
 		}
-		r := httptest.NewRequest(http.MethodGet, "/?filter="+url.QueryEscape(strings.Join(boxes, " OR ")), nil)
-		if _, err := readAsk(r, &collection{id: "country", source: &regions{}}); (err == nil) != want {
+		of := endpoint.Endpoint{Params: []endpoint.Param{filterParam}, Filters: true}
+		q := endpoint.ParamsOf(&of, "filter="+url.QueryEscape(strings.Join(boxes, " OR ")))
+		if _, err := readAsk(&q, &collection{id: "country", source: &regions{}}); (err == nil) != want {
 			t.Errorf("%d boxes: %v", n, err)
 		}
-		if _, err := readAsk(r, &collection{id: "places", source: &endless{}}); err != nil {
+		if _, err := readAsk(&q, &collection{id: "places", source: &endless{}}); err != nil {
 			t.Errorf("%d boxes of points: %v", n, err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/quadkey"
 )
 
@@ -59,11 +59,13 @@ func fromMercator(x, y float64) (lon, lat float64) {
 	return x / earthRadius * 180 / math.Pi, math.Atan(math.Sinh(y/earthRadius)) * 180 / math.Pi
 }
 
-// system reads a parameter that names a system, the default where it is absent.
-func system(q *web.Params, name string) *crs {
-	if !q.Has(name) {
-		return crs84
-	}
+// systemParam declares a parameter that names a system, the default where it is absent.
+func systemParam(name, doc string, uris []string) *endpoint.Value[*crs] {
+	return endpoint.New(name, doc, endpoint.Schema{"type": "string", "format": "uri", "enum": uris}, system).Or(crs84).Bounded("default", crs84.uri)
+}
+
+// system reads a parameter that names a system.
+func system(q *endpoint.Params, name string) *crs {
 	text := q.Text(name, 200)
 	for _, s := range systems {
 		// Clients also write the short form and https.
@@ -83,8 +85,8 @@ func shortName(s *crs) string {
 
 // bbox reads the box of the parameter bbox in the system of bbox-crs: four numbers, or six
 // with heights, which nothing here has. It returns false where there is none.
-func bbox(q *web.Params) (box quadkey.Box, ok bool) {
-	of := system(q, "bbox-crs")
+func bbox(q *endpoint.Params) (box quadkey.Box, ok bool) {
+	of := bboxCRSParam.Of(q)
 	if !q.Has("bbox") {
 		return quadkey.World, false
 	}
@@ -96,7 +98,7 @@ func bbox(q *web.Params) (box quadkey.Box, ok bool) {
 	}
 	var n [6]float64
 	for i, p := range parts {
-		v, ok := web.Decimal(p)
+		v, ok := endpoint.Decimal(p)
 		// EPSG:3857 has the poles at infinity, and clients write it so.
 		if infinite, pole := poles[p]; pole && of.digits >= 0 {
 			v, ok = infinite, true

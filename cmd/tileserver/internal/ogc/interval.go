@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/internal/instant"
 )
 
@@ -13,7 +13,7 @@ type interval struct{ from, to time.Time }
 
 // datetime reads an instant or an interval of times and days: "T", "A/B",
 // "A/..", "../B". It returns false where there is none.
-func datetime(q *web.Params) (span interval, ok bool) {
+func datetime(q *endpoint.Params) (span interval, ok bool) {
 	if !q.Has("datetime") {
 		return span, false
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/cql2"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -40,13 +40,13 @@ const (
 	maxPageBytes = 16 << 20
 )
 
-var errCursor = web.Refuse(web.ErrParameter, "cursor", "Leave cursor out for the first page; for the next one follow the link next.")
+var errCursor = endpoint.Refuse(endpoint.ErrParameter, "cursor", "Leave cursor out for the first page; for the next one follow the link next.")
 
-var errOffset = web.Refuse(web.ErrParameter, "offset", "Leave offset out and follow the links next: what the filter lets through is too far apart to be counted again.")
+var errOffset = endpoint.Refuse(endpoint.ErrParameter, "offset", "Leave offset out and follow the links next: what the filter lets through is too far apart to be counted again.")
 
-var errManyMet = web.Refuse(web.ErrParameter, "filter", "Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
+var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter", "Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
 
-var errManyBoxes = web.Refuse(web.ErrParameter, "filter", "Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
+var errManyBoxes = endpoint.Refuse(endpoint.ErrParameter, "filter", "Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
 
 // itemFormats are those of features.
 var itemFormats = []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
@@ -69,20 +69,16 @@ type ask struct {
 	crs     *crs
 }
 
-// itemQuery is what items takes besides the names of properties.
-var itemQuery = web.Query{Names: []string{"bbox", "bbox-crs", "crs", "cursor", "datetime", "f", "filter", "filter-crs", "filter-lang", "limit", "offset"}, Others: true}
-
 // readAsk reads the parameters of a request for features of a collection.
-func readAsk(r *http.Request, c *collection) (a *ask, err error) {
-	q := web.QueryParams(r)
+func readAsk(q *endpoint.Params, c *collection) (a *ask, err error) {
 	a = &ask{limit: defaultLimit}
-	a.box, a.boxed = bbox(&q)
-	a.crs = system(&q, "crs")
-	a.cursor = q.Cursor()
+	a.box, a.boxed = bbox(q)
+	a.crs = crsParam.Of(q)
+	a.cursor = endpoint.Cursor.Of(q)
 	// The standard has more than the most mean the most.
-	a.limit = min(int(q.Integer("limit", 1, 1_000_000_000, defaultLimit)), maxLimit)
-	a.offset = int(q.Integer("offset", 0, maxOffset, 0))
-	if span, ok := datetime(&q); ok {
+	a.limit = min(int(limitParam.Of(q)), maxLimit)
+	a.offset = int(offsetParam.Of(q))
+	if span, ok := datetime(q); ok {
 		switch {
 		case c.history:
 			// The points as they were, at the end of an interval.
@@ -91,13 +87,13 @@ func readAsk(r *http.Request, c *collection) (a *ask, err error) {
 			a.span = &span
 		}
 	}
-	q.OneOf("filter-lang", "cql2-text")
-	if system(&q, "filter-crs") != crs84 {
+	filterLangParam.Of(q)
+	if filterCRSParam.Of(q) != crs84 {
 		q.Refuse("filter-crs", "Write the boxes of the filter in CRS84, longitude before latitude, and leave filter-crs out.")
 	}
 	var filters []*cql2.Filter
-	if q.Has("filter") {
-		f, err := cql2.Parse(q.Text("filter", cql2.MaxBytes))
+	if filterParam.Given(q) {
+		f, err := cql2.Parse(filterParam.Of(q))
 		if err != nil && q.Err == nil {
 			q.Refuse("filter", sentence(err))
 		}
@@ -105,25 +101,25 @@ func readAsk(r *http.Request, c *collection) (a *ask, err error) {
 			filters = append(filters, f)
 			for _, name := range f.Properties() {
 				if !c.has(name) {
-					q.Refuse("filter", "Use properties that "+c.id+"/queryables lists, not "+web.Printable(name)+".")
+					q.Refuse("filter", "Use properties that "+c.id+"/queryables lists, not "+endpoint.Printable(name)+".")
 				}
 			}
 			for _, name := range f.Geometries() {
 				if name != "geometry" && name != "geom" {
-					q.Refuse("filter", "Call the geometry of a feature geometry, not "+web.Printable(name)+".")
+					q.Refuse("filter", "Call the geometry of a feature geometry, not "+endpoint.Printable(name)+".")
 				}
 			}
 		}
 	}
-	for _, other := range q.Others(&itemQuery) {
+	for _, other := range q.Others() {
 		if !c.has(other.Name) {
-			shown := web.Printable(other.Name)
-			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(itemQuery.Names, ", ")+" there are the properties that "+c.id+"/queryables lists; names that begin with _ are ignored.")
+			shown := endpoint.Printable(other.Name)
+			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(q.Of().Query().Names, ", ")+" there are the properties that "+c.id+"/queryables lists; names that begin with _ are ignored.")
 			break
 		}
 		value := other.Value
 		if other.Name == "country" && (c.id == placesID || c.id == airportsID || c.id == stationsID) {
-			if value = q.Country("country"); c.id == stationsID {
+			if value = endpoint.Country.Of(q); c.id == stationsID {
 				a.country = value
 			}
 		}
@@ -264,13 +260,13 @@ func (a *ask) passes(ctx context.Context, c *collection, f *feature) (pass bool,
 }
 
 // getItems answers GET /ogc/collections/{id}/items.
-func (s *Room) getItems(c echo.Context) error {
+func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
-	format, byAccept, err := ogcapi.Choose(r, itemFormats)
+	format, byAccept, err := ogcapi.Choose(q, r, itemFormats)
 	if err != nil {
 		return err
 	}
@@ -279,7 +275,7 @@ func (s *Room) getItems(c echo.Context) error {
 		return err
 	}
 	defer of.release()
-	a, err := readAsk(r, of)
+	a, err := readAsk(q, of)
 	if err != nil {
 		return err
 	}
@@ -382,21 +378,20 @@ func (f *feature) append(dst []byte, of *crs, links []ogcapi.Link) []byte {
 }
 
 // getItem answers GET /ogc/collections/{id}/items/{featureId}.
-func (s *Room) getItem(c echo.Context) error {
+func (s *Room) getItem(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
 	}
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
-	q := web.QueryParams(r)
-	in := system(&q, "crs")
+	in := crsParam.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
-	format, byAccept, err := ogcapi.Choose(r, itemFormats)
+	format, byAccept, err := ogcapi.Choose(q, r, itemFormats)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
@@ -48,22 +49,6 @@ type Room struct {
 func New(k *web.Kit, cfg Config) *Room {
 	kept := web.NewKeptLarge[pageKey](k, "features", cfg.CacheBytes)
 	return &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, kept: kept}
-}
-
-// Routes are those of the room.
-func (s *Room) Routes() []web.Route {
-	f := web.Takes("f")
-	return []web.Route{
-		{Path: "/ogc", Handle: s.getLanding, Cost: web.Light, Query: f},
-		{Path: "/ogc/", Handle: s.getLanding, Cost: web.Light, Query: f}, // as clients make of the address of a directory
-		{Path: "/ogc/conformance", Handle: s.getConformance, Cost: web.Light, Query: f},
-		{Path: "/ogc/api", Handle: s.getAPI, Cost: web.Light, Query: f},
-		{Path: "/ogc/collections", Handle: s.getCollections, Cost: web.Light, Query: f},
-		{Path: "/ogc/collections/:collection", Handle: s.getCollection, Cost: web.Light, Query: f},
-		{Path: "/ogc/collections/:collection/queryables", Handle: s.getQueryables, Cost: web.Light, Query: f},
-		{Path: "/ogc/collections/:collection/items", Handle: s.getItems, Cost: web.Heavy, Query: itemQuery},
-		{Path: "/ogc/collections/:collection/items/:id", Handle: s.getItem, Cost: web.Heavy, Query: web.Takes("f", "crs")},
-	}
 }
 
 // conformance are the classes that this room meets.
@@ -98,7 +83,7 @@ var pagesText string
 var pages = template.Must(template.New("pages").Parse(pagesText))
 
 // getLanding answers GET /ogc.
-func (s *Room) getLanding(c echo.Context) error {
+func (s *Room) getLanding(c echo.Context, q *endpoint.Params) error {
 	base, err := s.BaseURL(c.Request())
 	if err != nil {
 		return err
@@ -117,13 +102,9 @@ func (s *Room) getLanding(c echo.Context) error {
 			links = append(links, p.Landing(base)...)
 		}
 	}
-	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{
-		Title: "OGC API",
-		JSON: struct {
-			Title       string        `json:"title"`
-			Description string        `json:"description"`
-			Links       []ogcapi.Link `json:"links"`
-		}{"Quadrille", intro, links},
+	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{
+		Title:     "OGC API",
+		JSON:      Landing{Title: "Quadrille", Description: intro, Links: links},
 		Templates: pages, Template: "landing", Data: struct {
 			Intro string
 			Here  string
@@ -150,7 +131,7 @@ func forPeople(links []ogcapi.Link) (all []ogcapi.Link) {
 }
 
 // getConformance answers GET /ogc/conformance.
-func (s *Room) getConformance(c echo.Context) error {
+func (s *Room) getConformance(c echo.Context, q *endpoint.Params) error {
 	classes := slices.Clone(conformance)
 	for _, p := range s.parts {
 		for _, class := range p.Conformance {
@@ -159,23 +140,21 @@ func (s *Room) getConformance(c echo.Context) error {
 			}
 		}
 	}
-	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{
-		Title: "Conformance",
-		JSON: struct {
-			ConformsTo []string `json:"conformsTo"`
-		}{classes},
+	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{
+		Title:     "Conformance",
+		JSON:      Conformance{ConformsTo: classes},
 		Templates: pages, Template: "conformance", Data: classes,
 	})
 }
 
 // getAPI answers GET /ogc/api. People are sent to the documentation.
-func (s *Room) getAPI(c echo.Context) error {
+func (s *Room) getAPI(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	base, err := s.BaseURL(r)
 	if err != nil {
 		return err
 	}
-	format, _, err := ogcapi.Choose(r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI}, {Name: "html", Type: ogcapi.TypeHTML}})
+	format, _, err := ogcapi.Choose(q, r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI}, {Name: "html", Type: ogcapi.TypeHTML}})
 	if err != nil {
 		return err
 	}
@@ -186,17 +165,18 @@ func (s *Room) getAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return ogcapi.Send(s.Kit, c, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: ogcapi.FormOpenAPI})
+	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: ogcapi.FormOpenAPI})
 }
 
-// description is that of a collection.
-type description struct {
+// Collection describes a collection.
+type Collection struct {
+	_           struct{}      `name:"OGCCollection" doc:"A collection."`
 	ID          string        `json:"id"`
 	Title       string        `json:"title"`
 	Description string        `json:"description,omitempty"`
 	Attribution string        `json:"attribution,omitempty"`
 	Extent      extent        `json:"extent"`
-	ItemType    string        `json:"itemType"`
+	ItemType    string        `json:"itemType" schema:"const=feature"`
 	CRS         []string      `json:"crs"`
 	StorageCRS  string        `json:"storageCrs"`
 	Links       []ogcapi.Link `json:"links"`
@@ -209,8 +189,8 @@ type extent struct {
 	} `json:"spatial"`
 }
 
-func (s *Room) describeCollection(base string, c *collection) *description {
-	d := &description{
+func (s *Room) describeCollection(base string, c *collection) *Collection {
+	d := &Collection{
 		ID: c.id, Title: c.title, Description: c.description, Attribution: c.attribution,
 		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri, Links: s.links(base, c),
 	}
@@ -219,13 +199,13 @@ func (s *Room) describeCollection(base string, c *collection) *description {
 }
 
 // getCollections answers GET /ogc/collections.
-func (s *Room) getCollections(c echo.Context) error {
+func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 	base, err := s.BaseURL(c.Request())
 	if err != nil {
 		return err
 	}
 	from := []uint64{}
-	all := []*description{}
+	all := []*Collection{}
 	for _, id := range s.names() {
 		of, err := s.take(id)
 		if err != nil {
@@ -237,26 +217,23 @@ func (s *Room) getCollections(c echo.Context) error {
 		of.release()
 	}
 	here := base + "/ogc/collections"
-	return ogcapi.Send(s.Kit, c, from, false, &ogcapi.Document{
+	return ogcapi.Send(s.Kit, c, q, from, false, &ogcapi.Document{
 		Title: "Collections",
-		JSON: struct {
-			Links       []ogcapi.Link  `json:"links"`
-			Collections []*description `json:"collections"`
-		}{[]ogcapi.Link{
+		JSON: Collections{Links: []ogcapi.Link{
 			{Href: here + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This document"},
 			{Href: here + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This document as a page"},
-		}, all},
+		}, Collections: all},
 		Templates: pages, Template: "collections", Data: all,
 	})
 }
 
 // getCollection answers GET /ogc/collections/{id}.
-func (s *Room) getCollection(c echo.Context) error {
-	return s.aboutCollection(c, func(base string, of *collection) *ogcapi.Document {
+func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
+	return s.aboutCollection(c, q, func(base string, of *collection) *ogcapi.Document {
 		d := s.describeCollection(base, of)
 		return &ogcapi.Document{
 			Title: d.Title, JSON: d, Templates: pages, Template: "collection", Data: struct {
-				*description
+				*Collection
 				Fields []field
 				Count  int64
 				Links  []ogcapi.Link
@@ -266,28 +243,15 @@ func (s *Room) getCollection(c echo.Context) error {
 }
 
 // getQueryables answers GET /ogc/collections/{id}/queryables.
-func (s *Room) getQueryables(c echo.Context) error {
-	return s.aboutCollection(c, func(base string, of *collection) *ogcapi.Document {
-		type property struct {
-			Title  string `json:"title,omitempty"`
-			Type   string `json:"type,omitempty"`
-			Format string `json:"format,omitempty"`
-			Role   string `json:"x-ogc-role,omitempty"`
-		}
+func (s *Room) getQueryables(c echo.Context, q *endpoint.Params) error {
+	return s.aboutCollection(c, q, func(base string, of *collection) *ogcapi.Document {
 		properties := map[string]property{"geometry": {Title: "The geometry", Format: "geometry-any", Role: "primary-geometry"}}
 		for _, f := range of.fields {
 			properties[f.Name] = property{Title: f.Name, Type: f.Type}
 		}
 		return &ogcapi.Document{
 			Title: of.title, Form: formSchema,
-			JSON: struct {
-				Schema     string              `json:"$schema"`
-				ID         string              `json:"$id"`
-				Type       string              `json:"type"`
-				Title      string              `json:"title"`
-				Properties map[string]property `json:"properties"`
-				Additional bool                `json:"additionalProperties"`
-			}{"https://json-schema.org/draft/2020-12/schema", ogcapi.Collection(base, of.id) + "/queryables", "object", of.title, properties, false},
+			JSON:      Queryables{Schema: "https://json-schema.org/draft/2020-12/schema", ID: ogcapi.Collection(base, of.id) + "/queryables", Type: "object", Title: of.title, Properties: properties},
 			Templates: pages, Template: "queryables", Data: struct {
 				ID, Title string
 				Fields    []field
@@ -297,8 +261,8 @@ func (s *Room) getQueryables(c echo.Context) error {
 }
 
 // aboutCollection answers with a document about the collection of the path.
-func (s *Room) aboutCollection(c echo.Context, describe func(base string, of *collection) *ogcapi.Document) error {
-	values, err := web.PathParams(c)
+func (s *Room) aboutCollection(c echo.Context, q *endpoint.Params, describe func(base string, of *collection) *ogcapi.Document) error {
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
@@ -311,16 +275,16 @@ func (s *Room) aboutCollection(c echo.Context, describe func(base string, of *co
 		return err
 	}
 	defer of.release()
-	return ogcapi.Send(s.Kit, c, append(slices.Clone(of.from), uint64(web.HashStart.Bytes(of.title))), of.live, describe(base, of))
+	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.from), uint64(web.HashStart.Bytes(of.title))), of.live, describe(base, of))
 }
 
 // noCollection lists the collections that there are.
 func (s *Room) noCollection() error {
 	names := s.names()
-	if len(names) > web.MaxList {
-		names = append(names[:web.MaxList:web.MaxList], "…")
+	if len(names) > endpoint.MaxList {
+		names = append(names[:endpoint.MaxList:endpoint.MaxList], "…")
 	}
-	return web.Refuse(ogcapi.ErrNoCollection, "collection", "Use a collection that /ogc/collections lists: "+strings.Join(names, ", ")+".")
+	return endpoint.Refuse(ogcapi.ErrNoCollection, "collection", "Use a collection that /ogc/collections lists: "+strings.Join(names, ", ")+".")
 }
 
 // row is a feature in a table of a page.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 )
@@ -25,9 +26,9 @@ type Document struct {
 
 // Send answers with a document. from is what it depends on besides the address; a live one
 // may not be kept.
-func Send(k *web.Kit, c echo.Context, from []uint64, live bool, doc *Document) error {
+func Send(k *web.Kit, c echo.Context, q *endpoint.Params, from []uint64, live bool, doc *Document) error {
 	r := c.Request()
-	format, byAccept, err := Choose(r, Documents)
+	format, byAccept, err := Choose(q, r, Documents)
 	if err != nil {
 		return err
 	}

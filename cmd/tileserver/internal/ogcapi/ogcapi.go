@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -18,11 +19,12 @@ var ErrNoCollection = errors.New("no such collection")
 
 // Link is a link of a document, as RFC 8288 has it.
 type Link struct {
-	Href      string `json:"href"`
-	Rel       string `json:"rel"`
-	Type      string `json:"type,omitempty"`
-	Title     string `json:"title,omitempty"`
-	Templated bool   `json:"templated,omitempty"`
+	_         struct{} `doc:"A link, as RFC 8288 has it."`
+	Href      string   `json:"href"`
+	Rel       string   `json:"rel"`
+	Type      string   `json:"type,omitempty"`
+	Title     string   `json:"title,omitempty"`
+	Templated bool     `json:"templated,omitempty"`
 }
 
 // Relations that several documents use.
@@ -49,10 +51,21 @@ type Format struct {
 // Documents are the formats of documents; the first is the default.
 var Documents = []Format{{Name: "json", Type: TypeJSON}, {Name: "html", Type: TypeHTML}}
 
+// Parameter declares f, which names one of the formats or its media type; the first is the
+// default. [Choose] judges it.
+func Parameter(doc string, formats []Format) *endpoint.Value[string] {
+	names := make([]string, len(formats))
+	for i := range formats {
+		names[i] = formats[i].Name
+	}
+	return endpoint.New("f", doc, endpoint.Schema{"type": "string", "enum": names}, func(q *endpoint.Params, name string) string {
+		return q.Text(name, 40)
+	}).Bounded("default", names[0])
+}
+
 // Choose returns the format that f names, or else the one of the Accept header, and
 // whether it was that. One that is not offered is refused.
-func Choose(r *http.Request, formats []Format) (f Format, byAccept bool, err error) {
-	q := web.QueryParams(r)
+func Choose(q *endpoint.Params, r *http.Request, formats []Format) (f Format, byAccept bool, err error) {
 	if q.Has("f") {
 		var names []string
 		name := q.Text("f", 40)
@@ -62,7 +75,7 @@ func Choose(r *http.Request, formats []Format) (f Format, byAccept bool, err err
 			}
 			names = append(names, f.Name)
 		}
-		return f, false, web.Refuse(web.ErrParameter, "f", "Set f to one of: "+strings.Join(names, ", ")+".")
+		return f, false, endpoint.Refuse(endpoint.ErrParameter, "f", "Set f to one of: "+strings.Join(names, ", ")+".")
 	}
 	return Accepted(r, formats), true, nil
 }

@@ -5,29 +5,24 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/apidoc"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// documentRoutes are the endpoints of the description.
-func (s *Room) documentRoutes() []web.Route {
-	documents := sync.OnceValues(s.documents)
-	list := []web.Route{{Path: openAPIPath, Handle: s.getOpenAPI, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked}}
-	for _, path := range []string{docsPath, docsStylePath} {
-		list = append(list, web.Route{Path: path, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked, Handle: func(c echo.Context) error {
-			all, err := documents()
-			if err != nil {
-				return err
-			}
-			return s.SendAsset(c, all[path])
-		}})
+// sendDocument answers with the page of the description, or its style.
+func (s *Room) sendDocument(path string) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error {
+		all, err := s.pages()
+		if err != nil {
+			return err
+		}
+		return s.SendAsset(c, all[path])
 	}
-	return list
 }
 
 // Where the description of the interface is.
@@ -42,7 +37,7 @@ const (
 // getOpenAPI answers GET /openapi.json. The address of the server in it is a path of the
 // host it is fetched from, as the nearest proxy names it, unless the operator tells an
 // address: it does not depend on the Host header, so that a wrong one changes nothing.
-func (s *Room) getOpenAPI(c echo.Context) error {
+func (s *Room) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 	doc, err := s.description()
 	if err != nil {
 		return err
@@ -79,7 +74,7 @@ func (s *Room) DescribeBelow(path, server string) ([]byte, error) {
 }
 
 func (s *Room) makeDescription() (*apidoc.Document, error) {
-	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problems: s.problems()}
+	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problem: web.Problem{}, Problems: s.problems(), Endpoints: s.Described()}
 	if s.page.assets[docsScriptPath] != nil {
 		options.Script = docsScriptPath[1:]
 	}

@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/tileserver/internal/apidoc"
 	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
 )
@@ -58,34 +59,18 @@ type Room struct {
 	*web.Kit
 	Config
 	page *page
-	// description is that of the interface.
+	// description is that of the interface, and pages are its page and style.
 	description func() (*apidoc.Document, error)
+	pages       func() (map[string]*web.Asset, error)
+	// Described are all endpoints of the server.
+	Described func() []endpoint.Endpoint
 }
 
 func New(k *web.Kit, cfg Config) *Room {
 	s := &Room{Kit: k, Config: cfg, page: newPage(cfg.Page)}
-	s.description = sync.OnceValues(s.makeDescription)
+	s.description, s.pages = sync.OnceValues(s.makeDescription), sync.OnceValues(s.documents)
 	k.Collect(s.collectDatasets)
 	return s
-}
-
-func (s *Room) Routes() []web.Route {
-	// Documents and the page are found by links, to which others add parameters.
-	list := append(s.documentRoutes(),
-		web.Route{Path: "/*", Handle: s.getPage, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked},
-		web.Route{Path: embedPath, Handle: s.getPage, Cost: web.Light, Query: web.Anything, Keys: web.KeysUnasked},
-		// Probes and scrapers have parameters of their own.
-		web.Route{Path: "/healthz", Handle: s.getHealth, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
-		web.Route{Path: "/readyz", Handle: s.getReady, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
-		web.Route{Path: "/status", Handle: s.getStatus, Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked},
-	)
-	if s.MetricsHandler != nil {
-		list = append(list, web.Route{Path: "/metrics", Handle: servePlain(s.MetricsHandler), Cost: web.Vital, Query: web.Anything, Keys: web.KeysUnasked})
-	}
-	if s.Guarding != nil && s.Guarding.Keys != nil {
-		list = append(list, web.Route{Path: "/usage", Handle: s.getUsage, Cost: web.Light, Keys: web.KeysUnasked})
-	}
-	return list
 }
 
 // Why the server is not ready.
@@ -105,7 +90,7 @@ var Kinds = []web.Kind{
 }
 
 // getHealth answers GET /healthz: the process runs and takes requests.
-func (s *Room) getHealth(c echo.Context) error {
+func (s *Room) getHealth(c echo.Context, _ *endpoint.Params) error {
 	return s.sendText(c, `{"status":"ok"}`)
 }
 
@@ -113,7 +98,7 @@ func (s *Room) getHealth(c echo.Context) error {
 // requires, is open and not known to be damaged. One that keeps serving an older generation
 // because the newest does not open is ready; that trouble shows in /status and in the log.
 // A server that is about to stop is not ready, so that load balancers turn elsewhere.
-func (s *Room) getReady(c echo.Context) error {
+func (s *Room) getReady(c echo.Context, _ *endpoint.Params) error {
 	select {
 	case <-s.Draining:
 		return errDraining
@@ -136,18 +121,18 @@ func (s *Room) getReady(c echo.Context) error {
 		}
 	}
 	if len(damaged) > 0 {
-		return web.Refuse(errDamaged, "", "Reads of these data sets fail: "+strings.Join(damaged, ", ")+
+		return endpoint.Refuse(errDamaged, "", "Reads of these data sets fail: "+strings.Join(damaged, ", ")+
 			". See what is wrong by ingest verify NAME, then serve the generation before by ingest rollback NAME, or ingest the data again.")
 	}
 	if len(waiting) > 0 {
-		return web.Refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
+		return endpoint.Refuse(errNotReady, "", "Wait until these published data sets are open: "+strings.Join(waiting, ", ")+"; /status says more.")
 	}
 	if len(missing) > 0 {
-		return web.Refuse(errNotReady, "", "Publish these data sets, which --require names, by ingest: "+strings.Join(missing, ", ")+"; /status says what is there.")
+		return endpoint.Refuse(errNotReady, "", "Publish these data sets, which --require names, by ingest: "+strings.Join(missing, ", ")+"; /status says what is there.")
 	}
 	if !serving && s.NoData != nil {
 		if err := s.NoData(); err != nil {
-			return web.Refuse(errNotReady, "", "The data directory of the server is missing: mount or make it, or correct --data.")
+			return endpoint.Refuse(errNotReady, "", "The data directory of the server is missing: mount or make it, or correct --data.")
 		}
 	}
 	// A collection of users' points has no say in whether all else is served, nor has the
@@ -160,10 +145,11 @@ func (s *Room) getReady(c echo.Context) error {
 	return s.sendText(c, string(body))
 }
 
-// Health is the answer of /readyz.
+// Health is the answer of /readyz and, without trouble, of /healthz.
 type Health struct {
-	Status  string             `json:"status"`
-	Trouble []datasets.Trouble `json:"trouble,omitempty"`
+	_       struct{}           `doc:"How the server is."`
+	Status  string             `json:"status" schema:"enum=ok|ready"`
+	Trouble []datasets.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
 }
 
 // troubles are those that whoever sent a request may know of.
@@ -207,55 +193,55 @@ func (s *Room) states(c echo.Context) []dataset.Status {
 }
 
 type Status struct {
-	Version  string          `json:"version"`
-	Store    string          `json:"store,omitempty"`
-	Datasets []datasetStatus `json:"datasets"`
-	BaseMaps []baseMapStatus `json:"basemaps,omitempty"`
-	// Trouble is what the server writes and cannot read or write now.
-	Trouble []datasets.Trouble `json:"trouble,omitempty"`
+	_        struct{}           `doc:"What is being served."`
+	Version  string             `json:"version"`
+	Store    string             `json:"store,omitempty" doc:"Where the data comes from." schema:"enum=local|hbase"`
+	Datasets []datasetStatus    `json:"datasets"`
+	BaseMaps []baseMapStatus    `json:"basemaps,omitempty" doc:"Other people's archives of tiles, in the order in which they lie over one another. Absent where there are none."`
+	Trouble  []datasets.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
 }
 
 type baseMapStatus struct {
-	Name        string     `json:"name"`
-	State       string     `json:"state"`
+	Name        string     `json:"name" schema:"pattern=^[a-z0-9][a-z0-9_-]{0,63}$"`
+	State       string     `json:"state" doc:"stale: the file has been replaced by one that cannot be served, and the one before is; damaged: the file in service is damaged, or has been changed in place." schema:"enum=serving|stale|damaged"`
 	Title       string     `json:"title,omitempty"`
-	Format      string     `json:"format"`
-	Tiles       int64      `json:"tiles,omitempty"`
+	Format      string     `json:"format" schema:"enum=pbf|png|jpg|webp|avif|mlt"`
+	Tiles       int64      `json:"tiles,omitempty" doc:"How many tiles there are, where the archive tells."`
 	MinZoom     uint8      `json:"minzoom"`
 	MaxZoom     uint8      `json:"maxzoom"`
-	TileSize    int        `json:"tile_size,omitempty"`
-	Bounds      [4]float64 `json:"bounds"`
+	TileSize    int        `json:"tile_size,omitempty" doc:"Pixels a side of a picture."`
+	Bounds      [4]float64 `json:"bounds" schema:"ref=BBox"`
 	Bytes       int64      `json:"bytes"`
 	Modified    time.Time  `json:"modified"`
 	Since       time.Time  `json:"since"`
-	Attribution string     `json:"attribution,omitempty"`
+	Attribution string     `json:"attribution,omitempty" doc:"Text, with the addresses of links."`
 }
 
 type datasetStatus struct {
 	Name       string           `json:"name"`
-	State      string           `json:"state"`
+	State      string           `json:"state" schema:"enum=serving|stale|damaged|failed|missing"`
 	Generation uint64           `json:"generation,omitempty"`
 	Built      time.Time        `json:"built,omitzero"`
-	Bytes      int64            `json:"bytes,omitempty"`
+	Bytes      int64            `json:"bytes,omitempty" doc:"What the generation takes on the disk, as du counts it; with --store the bytes of its rows."`
 	Since      time.Time        `json:"since,omitzero"`
 	Records    map[string]int64 `json:"records,omitempty"`
 	Bad        map[string]int64 `json:"bad_records,omitempty"`
-	Bounds     []float64        `json:"bounds,omitempty"`
+	Bounds     []float64        `json:"bounds,omitempty" schema:"ref=BBox"`
 	Sources    []dataset.Source `json:"sources"`
 	Types      []typeStatus     `json:"types,omitempty"`
-	Outdated   string           `json:"outdated,omitempty"` // what is too old, and what to do
+	Outdated   string           `json:"outdated,omitempty" doc:"What the data set is made of that is too old, and what to do: a zone database that is more than a year old."`
 }
 
 type typeStatus struct {
 	Name        string              `json:"name"`
 	Regions     int                 `json:"regions"`
-	Generalised []tiles.Generalised `json:"generalised,omitempty"`
-	OverBudget  int                 `json:"over_budget,omitempty"`
+	Generalised []tiles.Generalised `json:"generalised,omitempty" doc:"Zooms, from 0 on, whose tiles do not show every region as it is."`
+	OverBudget  int                 `json:"over_budget,omitempty" doc:"Tiles of zoom 13, which is exact, that are larger than the budget of tiles."`
 }
 
 // getStatus answers GET /status. Why a generation does not open is in the log:
 // it may name files, which are nobody else's business.
-func (s *Room) getStatus(c echo.Context) error {
+func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
 	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}, Trouble: s.troubles(c)}
 	for _, st := range s.states(c) {
 		d := datasetStatus{Name: st.Dataset, State: catalogue.State(st), Sources: []dataset.Source{}}
@@ -321,8 +307,8 @@ func (s *Room) sendText(c echo.Context, text string) error {
 }
 
 // servePlain passes requests to a handler that knows nothing of the router.
-func servePlain(h http.Handler) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func servePlain(h http.Handler) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error {
 		c.Response().Header()["Cache-Control"] = web.NoStore
 		var w http.ResponseWriter = c.Response()
 		if c.Request().Method == http.MethodHead {

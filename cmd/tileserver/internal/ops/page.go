@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -88,7 +89,7 @@ var switchedOff = map[string]string{
 }
 
 // getPage answers GET /, /embed and the files of the map page.
-func (s *Room) getPage(c echo.Context) error {
+func (s *Room) getPage(c echo.Context, _ *endpoint.Params) error {
 	r := c.Request()
 	a := s.page.assets[r.URL.Path]
 	if a == nil {
@@ -98,9 +99,9 @@ func (s *Room) getPage(c echo.Context) error {
 			return nil
 		}
 		if how, ok := switchedOff[r.URL.Path]; ok {
-			return web.Refuse(web.ErrNoRoute, "", how)
+			return endpoint.Refuse(endpoint.ErrNoRoute, "", how)
 		}
-		return web.ErrNoRoute
+		return endpoint.ErrNoRoute
 	}
 	return s.SendAsset(c, a)
 }

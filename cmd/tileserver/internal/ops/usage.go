@@ -1,34 +1,42 @@
 package ops
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
+// BusyClients is what TopHandler answers.
+type BusyClients struct {
+	_         struct{}     `doc:"Who asks most."`
+	Addresses []quota.Busy `json:"addresses" doc:"Those that send no key, or a wrong one."`
+	Keys      []quota.Busy `json:"keys"`
+}
+
 type Usage struct {
-	Name   string       `json:"name"`
+	_      struct{}     `doc:"What a key was used for, and what is left of its limits."`
+	Name   string       `json:"name" doc:"Name of the key."`
 	Limits []UsageLimit `json:"limits"`
 	quota.Usage
 }
 
 type UsageLimit struct {
-	Requests  int64 `json:"requests"`
-	Window    int64 `json:"window_s"`
-	Remaining int64 `json:"remaining"`
-	Reset     int64 `json:"reset_s"`
+	Requests  int64 `json:"requests" schema:"min=0"`
+	Window    int64 `json:"window_s" doc:"Length of the window in seconds." schema:"min=0"`
+	Remaining int64 `json:"remaining" schema:"min=0"`
+	Reset     int64 `json:"reset_s" doc:"Seconds until the window ends." schema:"min=0"`
 }
 
 // getUsage answers GET /usage: what the key it is asked with was used for. It
 // uses up nothing.
-func (s *Room) getUsage(c echo.Context) error {
+func (s *Room) getUsage(c echo.Context, _ *endpoint.Params) error {
 	k, err := s.KeyOf(c)
 	if err != nil {
 		return err
@@ -53,28 +61,21 @@ func (s *Room) getUsage(c echo.Context) error {
 // maxTop bounds the lists of the busiest.
 const maxTop = 1000
 
-var topQuery = web.Takes("limit")
-
 // TopHandler answers with the busiest addresses and keys, at most the number of
 // the parameter limit or 100 of each. It is for the operator: it asks nobody for a
 // key.
 func TopHandler(m *quota.Meter) http.Handler {
+	top := endpoint.Endpoint{Params: []endpoint.Param{limitParam}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := topQuery.Check(r.URL.RawQuery); err != nil {
-			http.Error(w, web.DetailOf(err), http.StatusBadRequest)
+		q := endpoint.ParamsOf(&top, r.URL.RawQuery)
+		err := top.Query().Check(r.URL.RawQuery)
+		limit := int(limitParam.Of(&q))
+		if err = cmp.Or(err, q.Err); err != nil {
+			http.Error(w, endpoint.DetailOf(err), http.StatusBadRequest)
 			return
-		}
-		limit := 100
-		if q := r.URL.Query(); q.Has("limit") {
-			n, err := strconv.Atoi(q.Get("limit"))
-			if err != nil || n < 1 || n > maxTop {
-				http.Error(w, fmt.Sprintf("Give a limit from 1 to %d.", maxTop), http.StatusBadRequest)
-				return
-			}
-			limit = n
 		}
 		w.Header()["Content-Type"] = []string{web.FormJSON.Type()}
 		w.Header()["Cache-Control"] = web.NoStore
-		_ = json.NewEncoder(w).Encode(map[string]any{"addresses": m.Top(limit), "keys": m.TopKeys(limit)}) // the client is gone if this fails
+		_ = json.NewEncoder(w).Encode(BusyClients{Addresses: m.Top(limit), Keys: m.TopKeys(limit)}) // the client is gone if this fails
 	})
 }

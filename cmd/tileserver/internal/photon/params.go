@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/search"
@@ -76,7 +77,7 @@ func (p *params) number(name string, most, absent float64) float64 {
 	if !p.has(name) {
 		return absent
 	}
-	v, ok := web.Decimal(strings.TrimSpace(p.values.Get(name)))
+	v, ok := endpoint.Decimal(strings.TrimSpace(p.values.Get(name)))
 	if !ok || !(v >= -most && v <= most) {
 		p.refuse("Invalid value for '" + name + "' parameter.")
 		return absent
@@ -174,7 +175,7 @@ func (p *params) search() (q searchRequest) {
 		q.query.Limit += spare
 	}
 	for _, code := range p.list("countrycode") {
-		if code = strings.ToUpper(code); web.IsCode(code, 2, 2, false) {
+		if code = strings.ToUpper(code); endpoint.IsCode(code, 2, 2, false) {
 			q.query.Countries = append(q.query.Countries, code)
 		}
 	}
@@ -225,7 +226,7 @@ func (p *params) box() *quadkey.Box {
 	var v [4]float64
 	for i, part := range parts {
 		var ok bool
-		if v[i], ok = web.Decimal(strings.TrimSpace(part)); !ok {
+		if v[i], ok = endpoint.Decimal(strings.TrimSpace(part)); !ok {
 			p.refuse("Invalid number of supplied coordinates for parameter 'bbox', expected format is: minLon,minLat,maxLon,maxLat")
 			return nil
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/web"
@@ -32,26 +33,11 @@ func New(k *web.Kit, sets *hierarchy.Sets) *Room {
 	return &Room{k, geocoder.Sources{Sets: sets}}
 }
 
-// Routes are the endpoints below /photon.
-func (s *Room) Routes() []web.Route { return s.routes("/photon") }
-
-// RootRoutes are the same endpoints at the root of the server, where Photon has them.
-func (s *Room) RootRoutes() []web.Route { return s.routes("") }
-
-// routes are the endpoints below a path. Photon ignores a slash at the end, and its
-// browser clients send one. Parameters are judged by the handlers, in Photon's words.
-func (s *Room) routes(base string) (list []web.Route) {
-	refuse := func(c echo.Context, err error) { _ = s.fail(c, err) }
-	for _, end := range []string{"", "/"} {
-		list = append(list,
-			web.Route{Path: base + "/api" + end, Handle: s.getSearch, Cost: web.Heavy, Query: web.Anything, Refuse: refuse},
-			web.Route{Path: base + "/reverse" + end, Handle: s.getReverse, Cost: web.Light, Query: web.Anything, Refuse: refuse})
-	}
-	return list
-}
+// RootEndpoints are the same endpoints at the root of the server, where Photon has them.
+func (s *Room) RootEndpoints() []endpoint.Endpoint { return endpoint.AtRoot(s.Endpoints(), "/photon") }
 
 // getSearch answers GET /api?q=.
-func (s *Room) getSearch(c echo.Context) error {
+func (s *Room) getSearch(c echo.Context, _ *endpoint.Params) error {
 	p := readParams(c.Request(), searchParameters)
 	q := p.search()
 	if p.err != nil {
@@ -70,7 +56,7 @@ func (s *Room) getSearch(c echo.Context) error {
 }
 
 // getReverse answers GET /reverse?lat=&lon=.
-func (s *Room) getReverse(c echo.Context) error {
+func (s *Room) getReverse(c echo.Context, _ *endpoint.Params) error {
 	p := readParams(c.Request(), reverseParameters)
 	q := p.reverse()
 	if p.err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/localtime"
@@ -36,17 +37,6 @@ func New(k *web.Kit, cfg Config) *Room {
 	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes)}
 }
 
-func (s *Room) Routes() []web.Route {
-	filter := []string{"class", "code", "country", "min_population"}
-	return []web.Route{
-		{Path: "/places/nearby", Handle: s.getNearby, Cost: web.Mixed, Query: web.Takes(web.Position, "radius", "lang", filter, web.Paging)},
-		{Path: "/places/within", Handle: s.getPlacesWithin, Cost: web.Heavy, Query: web.Takes("bbox", "tile", "lang", filter, web.Paging)},
-		{Path: "/places/search", Handle: s.getSearch, Cost: web.Heavy, Query: web.Takes("q", "limit", "lang", filter, "bbox", web.Position, "format")},
-		{Path: "/places/:id", Handle: s.getPlace, Cost: web.Light, Query: web.Takes("lang")},
-		{Path: "/places/:id/offset", Handle: s.getPlaceOffset, Cost: web.Light, Query: web.Takes("at")},
-	}
-}
-
 var Kinds = []web.Kind{
 	{Err: places.ErrNotFound, Status: http.StatusNotFound, Type: "place-not-found", Title: "There is no such place",
 		Detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
@@ -63,18 +53,17 @@ var Kinds = []web.Kind{
 // getNearby answers GET /places/nearby: the k nearest places that pass the
 // filters, ordered by distance and then by id, as JSON or GeoJSON. With lang
 // they are called as in that language, where such a name is known.
-func (s *Room) getNearby(c echo.Context) error {
+func (s *Room) getNearby(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	q := web.QueryParams(r)
 	query := places.NearbyQuery{JSONOnly: true}
-	query.Lat, query.Lon = q.Position()
-	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
-	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	f := readFilter(&q)
+	query.Lat, query.Lon = endpoint.Position(q)
+	query.RadiusM = endpoint.Radius.Of(q)
+	query.Limit = int(listing.Limit.Of(q))
+	f := readFilter(q)
 	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.Classes, f.Codes, f.Countries, f.MinPopulation
-	query.Cursor = q.Cursor()
-	lang := q.Language("lang")
-	form := q.Format(r)
+	query.Cursor = endpoint.Cursor.Of(q)
+	lang := endpoint.Lang.Of(q)
+	form := web.FormOf(r, endpoint.Format.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -111,13 +100,12 @@ func renameHits(ctx context.Context, finder datasets.Places, hits []places.Hit, 
 
 // getPlace answers GET /places/{id}: the record of a GeoNames id, with lang
 // called as in that language.
-func (s *Room) getPlace(c echo.Context) error {
+func (s *Room) getPlace(c echo.Context, q *endpoint.Params) error {
 	id, err := placeID(c)
 	if err != nil {
 		return err
 	}
-	q := web.QueryParams(c.Request())
-	lang := q.Language("lang")
+	lang := endpoint.Lang.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -142,39 +130,39 @@ func (s *Room) getPlace(c echo.Context) error {
 
 // placeID reads the GeoNames id in the path.
 func placeID(c echo.Context) (uint32, error) {
-	if web.RunsOn(c) {
-		return 0, web.ErrNoRoute
+	if endpoint.RunsOn(c) {
+		return 0, endpoint.ErrNoRoute
 	}
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return 0, err
 	}
 	id, err := strconv.ParseUint(values[0], 10, 32)
 	if err != nil {
-		return 0, web.Refuse(web.ErrParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
+		return 0, endpoint.Refuse(endpoint.ErrParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
 	}
 	return uint32(id), nil
 }
 
 // readFilter reads the filters that endpoints of places have in common.
-func readFilter(p *web.Params) (f listing.PlaceFilter) {
-	f.Classes = p.Codes("class", "one letter of GeoNames' feature classes, such as P", 1, 1, false)
-	f.Codes = p.Codes("code", "a GeoNames feature code, such as PPLC", 1, 10, true)
-	f.Countries = p.Countries("country")
-	f.MinPopulation = p.Integer("min_population", 0, 1<<53, 0)
+func readFilter(p *endpoint.Params) (f listing.PlaceFilter) {
+	f.Classes = listing.Class.Of(p)
+	f.Codes = listing.Code.Of(p)
+	f.Countries = endpoint.Countries.Of(p)
+	f.MinPopulation = listing.MinPopulation.Of(p)
 	return f
 }
 
 // getPlaceOffset answers GET /places/{id}/offset?at=: what clocks at a place
 // show at an instant.
-func (s *Room) getPlaceOffset(c echo.Context) error {
+func (s *Room) getPlaceOffset(c echo.Context, q *endpoint.Params) error {
 	id, err := placeID(c)
 	if err != nil {
 		return err
 	}
 	v := localtime.Pin(s.Sets)
 	defer v.Release()
-	return localtime.SendOffset(s.Kit, c, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+	return localtime.SendOffset(s.Kit, c, q, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Places.Get()
 		if err != nil {
 			return dst, "", err

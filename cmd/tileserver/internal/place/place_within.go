@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -18,26 +19,25 @@ import (
 // places in a box or a tile that pass the filters, the most important first,
 // as JSON or GeoJSON. The first page of a tile up to zoom 10 has also how many
 // places of each class the tile holds, whatever the filters.
-func (s *Room) getPlacesWithin(c echo.Context) error {
+func (s *Room) getPlacesWithin(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	q := web.QueryParams(r)
 	query := places.WithinQuery{JSONOnly: true}
 	switch {
-	case q.Has("bbox") && q.Has("tile"):
+	case endpoint.BBox.Given(q) && endpoint.Tile.Given(q):
 		q.Refuse("tile", "Give either bbox or tile, not both.")
-	case q.Has("tile"):
-		query.Tile = q.Tile("tile")
-	case q.Has("bbox"):
-		query.Box = q.Box("bbox")
+	case endpoint.Tile.Given(q):
+		query.Tile = endpoint.Tile.Of(q)
+	case endpoint.BBox.Given(q):
+		query.Box = endpoint.BBox.Of(q)
 	default:
 		q.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
 	}
-	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	f := readFilter(&q)
+	query.Limit = int(listing.Limit.Of(q))
+	f := readFilter(q)
 	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.Classes, f.Codes, f.Countries, f.MinPopulation
-	query.Cursor = q.Cursor()
-	lang := q.Language("lang")
-	form := q.Format(r)
+	query.Cursor = endpoint.Cursor.Of(q)
+	lang := endpoint.Lang.Of(q)
+	form := web.FormOf(r, endpoint.Format.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}

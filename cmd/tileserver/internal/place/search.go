@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places"
@@ -34,26 +35,25 @@ const (
 //
 // A search for a text and nothing else is what a search box sends at every
 // letter. Its answer is stored, and kept when it has been asked for.
-func (s *Room) getSearch(c echo.Context) error {
+func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	if text, ok := onlyText(r.URL.RawQuery); ok && !web.PrefersGeoJSON(r) {
 		return s.sendCompletion(c, text)
 	}
-	q := web.QueryParams(r)
-	query := search.Query{Text: searchText(&q, "q")}
-	query.Limit = int(q.Integer("limit", 1, maxSearchLimit, defaultSearchLimit))
-	query.Lang = q.Language("lang")
-	f := readFilter(&q)
+	query := search.Query{Text: qParam.Of(q)}
+	query.Limit = int(limitParam.Of(q))
+	query.Lang = endpoint.Lang.Of(q)
+	f := readFilter(q)
 	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.Classes, f.Codes, f.Countries, f.MinPopulation
-	if q.Has("bbox") {
-		box := q.Box("bbox")
+	if endpoint.BBox.Given(q) {
+		box := endpoint.BBox.Of(q)
 		query.Box = &box
 	}
-	if q.Has("lat") || q.Has("lon") {
-		query.Lat, query.Lon = q.Position()
+	if endpoint.Lat.Given(q) || endpoint.Lon.Given(q) {
+		query.Lat, query.Lon = endpoint.Position(q)
 		query.Bias = true
 	}
-	form := q.Format(r)
+	form := web.FormOf(r, endpoint.Format.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -174,7 +174,7 @@ func find(ctx context.Context, dst []byte, finder datasets.Places, airport *foun
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])
 	if errors.Is(err, places.ErrQuery) {
 		// All else was checked when it was read.
-		return dst, web.Refuse(err, "q", "Set q to a text with letters or digits.")
+		return dst, endpoint.Refuse(err, "q", "Set q to a text with letters or digits.")
 	}
 	if err != nil {
 		return dst, err
@@ -270,8 +270,8 @@ func (k searchKey) Spread() uint64 {
 
 func (k searchKey) Extra() int { return len(k.text) }
 
-// searchText returns the required text of a search.
-func searchText(p *web.Params, name string) string {
+// searchText reads the text of a search.
+func searchText(p *endpoint.Params, name string) string {
 	if !p.Has(name) {
 		p.Refuse(name, "Add "+name+", the beginning of a place's name or words of it.")
 		return ""

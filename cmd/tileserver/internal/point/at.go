@@ -5,7 +5,6 @@ package point
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/localtime"
@@ -37,41 +37,28 @@ func New(k *web.Kit, sets *hierarchy.Sets, batch web.BatchLimits) *Room {
 	return &Room{Kit: k, sets: sets, batch: batch}
 }
 
-func (s *Room) Routes() []web.Route {
-	return []web.Route{
-		{Path: "/at", Handle: s.getAt, Cost: web.Light, Query: atQuery},
-		{Path: "/at", Methods: []string{http.MethodPost}, Handle: s.postAt, Cost: web.Streamed, Query: atOptions, Body: true},
-	}
-}
-
-// What a question takes, alone and in a line of a batch; and what the address of a batch
-// may say for all its lines.
-var (
-	atOptions = web.Takes("types", "lang", "at")
-	atQuery   = web.Takes(web.Position, atOptions.Names)
-)
-
 // read reads the question about a point. fixed says that it names the instant.
-func (s *Room) read(q *web.Params, v *localtime.View) (p point, fixed bool) {
+func (s *Room) read(q *endpoint.Params, v *localtime.View) (p point, fixed bool) {
 	p = point{view: v}
-	p.lat, p.lon = q.Position()
-	p.types = q.List("types", web.MaxList)
-	p.lang = q.Language("lang")
-	if p.at, fixed = q.Instant("at"); !fixed {
+	p.lat, p.lon = endpoint.Position(q)
+	p.types = listing.Types.Of(q)
+	p.lang = endpoint.Lang.Of(q)
+	p.at = endpoint.At.Of(q)
+	if fixed = !p.at.IsZero(); !fixed {
 		p.at = s.Clock()
 	}
 	return p, fixed
 }
 
 // postAt answers POST /at: a point in each line of its body.
-func (s *Room) postAt(c echo.Context) error {
+func (s *Room) postAt(c echo.Context, q *endpoint.Params) error {
 	v := localtime.Pin(s.sets)
 	defer v.Release()
 	// A view remembers what it found last, so that each goroutine has one of its own.
 	views := sync.Pool{New: func() any { own := v; return &own }}
-	return s.AnswerLines(c, &web.Questions{
-		BatchLimits: s.batch, Query: atQuery, Points: true, Check: func(q *web.Params) { s.read(q, &v) },
-		Answer: func(ctx context.Context, q *web.Params, dst []byte) ([]byte, error) {
+	return s.AnswerLines(c, q, &web.Questions{
+		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { s.read(q, &v) },
+		Answer: func(ctx context.Context, q *endpoint.Params, dst []byte) ([]byte, error) {
 			own := views.Get().(*localtime.View)
 			defer views.Put(own)
 			p, _ := s.read(q, own)
@@ -92,11 +79,10 @@ func (s *Room) postAt(c echo.Context) error {
 //
 // The answer is about an instant. With at= it depends on nothing else and may
 // be kept; without, the instant is now, and it must not be.
-func (s *Room) getAt(c echo.Context) error {
-	q := web.QueryParams(c.Request())
+func (s *Room) getAt(c echo.Context, q *endpoint.Params) error {
 	v := localtime.Pin(s.sets)
 	defer v.Release()
-	p, fixed := s.read(&q, &v)
+	p, fixed := s.read(q, &v)
 	if q.Err != nil {
 		return q.Err
 	}

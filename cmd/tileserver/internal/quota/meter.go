@@ -270,12 +270,12 @@ func (m *Meter) keep(ended *[]late, l late) {
 // Busy is what an address, or the owner of a key, did in the hour that runs and
 // on the day.
 type Busy struct {
-	// Client is the address, or the name of the key.
-	Client       string `json:"client"`
-	Hour         int64  `json:"hour"`
-	HourRefused  int64  `json:"hour_refused"`
-	Today        int64  `json:"today"`
-	TodayRefused int64  `json:"today_refused"`
+	_            struct{} `name:"BusyClient" doc:"What one client asked."`
+	Client       string   `json:"client" doc:"The address, of IPv6 its /64, or the name of the key."`
+	Hour         int64    `json:"hour" doc:"Requests in this hour." schema:"min=0"`
+	HourRefused  int64    `json:"hour_refused" schema:"min=0"`
+	Today        int64    `json:"today" schema:"min=0"`
+	TodayRefused int64    `json:"today_refused" schema:"min=0"`
 }
 
 // Top lists the addresses that asked most in the hour that runs, refused

@@ -229,12 +229,12 @@ func TestConcurrent(t *testing.T) {
 	if v := again.Key("acme", l); !v.Refused {
 		t.Errorf("read back: %+v", v)
 	}
-	if top := again.Top(1); len(top) != 1 || top[0] != (Busy{"unknown", 500, 1100, 500, 1100}) {
+	if top := again.Top(1); len(top) != 1 || top[0] != (Busy{Client: "unknown", Hour: 500, HourRefused: 1100, Today: 500, TodayRefused: 1100}) {
 		t.Errorf("read back: %+v", top)
 	}
 	again.Key("other", l)
 	again.Look("silent", l)
-	if top := again.TopKeys(9); len(top) != 2 || top[0] != (Busy{"acme", 500, 1101, 500, 1101}) || top[1] != (Busy{"other", 1, 0, 1, 0}) {
+	if top := again.TopKeys(9); len(top) != 2 || top[0] != (Busy{Client: "acme", Hour: 500, HourRefused: 1101, Today: 500, TodayRefused: 1101}) || top[1] != (Busy{Client: "other", Hour: 1, HourRefused: 0, Today: 1, TodayRefused: 0}) {
 		t.Errorf("busiest keys: %+v", top)
 	}
 	if top := again.TopKeys(1); len(top) != 1 || top[0].Client != "acme" {

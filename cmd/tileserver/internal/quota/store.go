@@ -266,16 +266,17 @@ func (m *Meter) write(ctx context.Context, batch []late) (rest []late, err error
 
 // Bucket is what was asked for in one window.
 type Bucket struct {
-	Start    time.Time `json:"start"`
-	Requests int64     `json:"requests"`
-	Refused  int64     `json:"refused,omitempty"`
+	_        struct{}  `name:"UsageBucket" doc:"What was asked in one hour or day."`
+	Start    time.Time `json:"start" doc:"When it began, UTC."`
+	Requests int64     `json:"requests" doc:"Requests that were answered." schema:"min=0"`
+	Refused  int64     `json:"refused,omitempty" doc:"Requests beyond a limit." schema:"min=0"`
 }
 
 // Usage is what a key was used for, oldest first and without the windows it was
 // not used in.
 type Usage struct {
-	Hours []Bucket `json:"hours"` // of the last 24
-	Days  []Bucket `json:"days"`  // of the last 30
+	Hours []Bucket `json:"hours" doc:"Hours of the last day, oldest first."`
+	Days  []Bucket `json:"days" doc:"Days of the last month, oldest first."`
 }
 
 // Usage reads what a key was used for. Without a table that is the hour and the
@@ -309,7 +310,7 @@ func (m *Meter) buckets(ctx context.Context, name string, w Window, kept int) ([
 			}
 			i--
 			if !row.Empty() {
-				list = append(list, Bucket{w.start(number - i), counterOf(row, families[w], passed), counterOf(row, families[w], turned)})
+				list = append(list, Bucket{Start: w.start(number - i), Requests: counterOf(row, families[w], passed), Refused: counterOf(row, families[w], turned)})
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -26,14 +27,6 @@ type Room struct {
 
 func New(k *web.Kit, boundaries *dataset.Live[datasets.Boundaries]) *Room {
 	return &Room{k, boundaries}
-}
-
-func (s *Room) Routes() []web.Route {
-	return []web.Route{
-		{Path: "/regions/at", Handle: s.getRegionsAt, Cost: web.Light, Query: web.Takes(web.Position, "types", "snap")},
-		{Path: "/regions/within", Handle: s.getRegionsWithin, Cost: web.Heavy, Query: web.Takes("bbox", "types", "id", "limit", "cursor")},
-		{Path: "/regions/:type/:id", Handle: s.getRegion, Cost: web.Mixed, Query: web.Takes("geometry")},
-	}
 }
 
 var Kinds = []web.Kind{
@@ -51,12 +44,10 @@ var Kinds = []web.Kind{
 // every type, or of those listed, that hold the point. With snap, a distance in
 // metres, a type without one answers with its nearest region within that
 // distance, and every region says how it matched.
-func (s *Room) getRegionsAt(c echo.Context) error {
-	r := c.Request()
-	q := web.QueryParams(r)
-	lat, lon := q.Position()
-	types := q.List("types", web.MaxList)
-	snap := q.Optional("snap", "metres", 0, tiles.MaxSnap, -1)
+func (s *Room) getRegionsAt(c echo.Context, q *endpoint.Params) error {
+	lat, lon := endpoint.Position(q)
+	types := listing.Types.Of(q)
+	snap := snapParam.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -75,7 +66,7 @@ func (s *Room) getRegionsAt(c echo.Context) error {
 		out.Body = append(out.Body, `,"lon":`...)
 		out.Body = strconv.AppendFloat(out.Body, lon, 'f', -1, 64)
 		p := listing.Begin(append(out.Body, ','), web.FormJSON, "regions")
-		if snap >= 0 {
+		if snapParam.Given(q) {
 			matches, err := b.Nearest(ctx, lat, lon, snap, types...)
 			if err != nil {
 				return err
@@ -131,18 +122,17 @@ func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 
 // getRegion answers GET /regions/{type}/{id}: the record, with the geometry
 // when geometry=true.
-func (s *Room) getRegion(c echo.Context) error {
+func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
 	}
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
 	typ, id := values[0], values[1]
-	q := web.QueryParams(r)
-	geometry := q.OneOf("geometry", "true", "false") == "true"
+	geometry := geometryParam.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
@@ -16,23 +17,21 @@ import (
 // getRegionsWithin answers GET /regions/within?bbox=: a page of the regions
 // that meet the box, of every type or of those in types; or, with types=T&id=ID,
 // the part of one region in the box as GeoJSON.
-func (s *Room) getRegionsWithin(c echo.Context) error {
-	r := c.Request()
-	q := web.QueryParams(r)
+func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	query := tiles.WithinQuery{}
-	query.Box = q.Box("bbox")
-	query.Types = q.List("types", web.MaxList)
-	id := q.Text("id", web.MaxListText)
-	query.Limit = int(q.Integer("limit", 1, tiles.MaxLimit, tiles.DefaultLimit))
-	query.Cursor = q.Text("cursor", web.MaxCursor)
+	query.Box = endpoint.BBox.Of(q)
+	query.Types = listing.Types.Of(q)
+	id := idParam.Of(q)
+	query.Limit = int(limitParam.Of(q))
+	query.Cursor = cursorParam.Of(q)
 	switch {
-	case q.Has("id") && id == "":
+	case idParam.Given(q) && id == "":
 		q.Refuse("id", "Give id a region's id, or leave it out for all regions.")
-	case q.Has("id") && len(query.Types) != 1:
+	case idParam.Given(q) && len(query.Types) != 1:
 		q.Refuse("types", "Name the one region type that id is of in types.")
-	case q.Has("id") && (q.Has("cursor") || q.Has("limit")):
+	case idParam.Given(q) && (cursorParam.Given(q) || limitParam.Given(q)):
 		q.Refuse("id", "Leave out limit and cursor: the part of one region is one answer.")
-	case q.Has("cursor") && query.Cursor == "":
+	case cursorParam.Given(q) && query.Cursor == "":
 		q.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
 	}
 	if q.Err != nil {

@@ -10,9 +10,9 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/places"
 	"quadrille/places/stations"
 )
 
@@ -27,18 +27,6 @@ func New(k *web.Kit, stations *dataset.Live[datasets.Stations], weather *dataset
 	return &Room{k, stations, weather}
 }
 
-func (s *Room) Routes() []web.Route {
-	return []web.Route{
-		{Path: "/stations/nearest", Handle: s.getNearestStation, Cost: web.Light, Query: web.Takes(web.Position, "format")},
-		{Path: "/stations/nearby", Handle: s.getNearbyStations, Cost: web.Light, Query: web.Takes(web.Position, "radius", "limit", "at", "country", "format")},
-		{Path: "/stations/within", Handle: s.getStationsWithin, Cost: web.Heavy, Query: web.Takes("bbox", "at", "country", web.Paging)},
-		{Path: "/stations/:id", Handle: s.getStation, Cost: web.Light},
-		{Path: "/stations/:id/tiles", Handle: s.getStationTiles, Cost: web.Light},
-		{Path: "/stations/:id/observations", Handle: s.getObservations, Cost: web.Light, Query: web.Takes("from", "to", "limit", "cursor")},
-		{Path: "/weather/:z/:x/:file", Handle: s.getWeather, Cost: web.Light, Query: web.Takes("at")},
-	}
-}
-
 var Kinds = []web.Kind{
 	{Err: stations.ErrNotFound, Status: http.StatusNotFound, Type: "station-not-found", Title: "There is no such station",
 		Detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
@@ -49,10 +37,9 @@ var stationHits = sync.Pool{New: func() any { return new([]stations.Hit) }}
 
 // getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest
 // station there has ever been, one read for which and one for its record.
-func (s *Room) getNearestStation(c echo.Context) error {
-	q := web.QueryParams(c.Request())
-	lat, lon := q.Position()
-	form := q.Format(c.Request())
+func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
+	lat, lon := endpoint.Position(q)
+	form := web.FormOf(c.Request(), endpoint.Format.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -93,15 +80,14 @@ func (s *Room) answerFromStations(c echo.Context, form web.Form, byAccept bool, 
 
 // getNearbyStations answers GET /stations/nearby: the k nearest stations that
 // pass the filters, ordered by distance and then by id.
-func (s *Room) getNearbyStations(c echo.Context) error {
-	q := web.QueryParams(c.Request())
+func (s *Room) getNearbyStations(c echo.Context, q *endpoint.Params) error {
 	query := stations.NearbyQuery{}
-	query.Lat, query.Lon = q.Position()
-	query.RadiusM = q.Optional("radius", "metres", 1, web.MaxRadius, 0)
-	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	query.At = q.Day("at")
-	query.Country = q.Country("country")
-	form := q.Format(c.Request())
+	query.Lat, query.Lon = endpoint.Position(q)
+	query.RadiusM = endpoint.Radius.Of(q)
+	query.Limit = int(listing.Limit.Of(q))
+	query.At = dayParam.Of(q)
+	query.Country = endpoint.Country.Of(q)
+	form := web.FormOf(c.Request(), endpoint.Format.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -120,15 +106,14 @@ func (s *Room) getNearbyStations(c echo.Context) error {
 
 // getStationsWithin answers GET /stations/within?bbox=: a page of the stations
 // in the box.
-func (s *Room) getStationsWithin(c echo.Context) error {
-	q := web.QueryParams(c.Request())
+func (s *Room) getStationsWithin(c echo.Context, q *endpoint.Params) error {
 	query := stations.WithinQuery{}
-	query.Box = q.Box("bbox")
-	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, places.DefaultLimit))
-	query.At = q.Day("at")
-	query.Country = q.Country("country")
-	query.Cursor = q.Cursor()
-	form := q.Format(c.Request())
+	query.Box = endpoint.BBox.Of(q)
+	query.Limit = int(listing.Limit.Of(q))
+	query.At = dayParam.Of(q)
+	query.Country = endpoint.Country.Of(q)
+	query.Cursor = endpoint.Cursor.Of(q)
+	form := web.FormOf(c.Request(), endpoint.Format.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -168,21 +153,21 @@ func appendStation(p *listing.Page, h *stations.Hit, near bool) {
 
 // stationID reads the id in a path.
 func stationID(c echo.Context) (stations.ID, error) {
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return stations.ID{}, err
 	}
 	id, err := stations.ParseID(values[0])
 	if err != nil {
-		return stations.ID{}, web.Refuse(web.ErrParameter, "id", "Give the USAF and WBAN numbers of a station, such as 066600-99999.")
+		return stations.ID{}, endpoint.Refuse(endpoint.ErrParameter, "id", "Give the USAF and WBAN numbers of a station, such as 066600-99999.")
 	}
 	return id, nil
 }
 
 // getStation answers GET /stations/{id}: the record of a station.
-func (s *Room) getStation(c echo.Context) error {
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
+func (s *Room) getStation(c echo.Context, _ *endpoint.Params) error {
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
 	}
 	id, err := stationID(c)
 	if err != nil {
@@ -199,7 +184,7 @@ func (s *Room) getStation(c echo.Context) error {
 
 // getStationTiles answers GET /stations/{id}/tiles: the tiles in which a
 // station may be the nearest.
-func (s *Room) getStationTiles(c echo.Context) error {
+func (s *Room) getStationTiles(c echo.Context, _ *endpoint.Params) error {
 	id, err := stationID(c)
 	if err != nil {
 		return err

@@ -11,26 +11,27 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/places"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 )
 
 // getObservations answers GET /stations/{id}/observations: a page of what a
 // station observed, the newest first.
-func (s *Room) getObservations(c echo.Context) error {
-	r := c.Request()
+func (s *Room) getObservations(c echo.Context, q *endpoint.Params) error {
 	id, err := stationID(c)
 	if err != nil {
 		return err
 	}
-	q := web.QueryParams(r)
 	query := stations.ObservationQuery{Station: id}
-	query.From, query.To = q.Span()
-	query.Limit = int(q.Integer("limit", 1, places.MaxLimit, defaultObservations))
-	query.Cursor = q.Cursor()
+	query.From, query.To = fromParam.Of(q), toParam.Of(q)
+	if !query.From.IsZero() && !query.To.IsZero() && query.From.After(query.To) {
+		q.Refuse("from", "Set from to a time that is not after to.")
+	}
+	query.Limit = int(limitParam.Of(q))
+	query.Cursor = endpoint.Cursor.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -74,14 +75,14 @@ const defaultObservations = 24
 func weatherTile(z, x, file string) (quadkey.Tile, error) {
 	y, ok := strings.CutSuffix(file, ".json")
 	if !ok {
-		return quadkey.Tile{}, web.Refuse(web.ErrFormat, "", "End the address in .json.")
+		return quadkey.Tile{}, endpoint.Refuse(web.ErrFormat, "", "End the address in .json.")
 	}
-	t, err := web.GridTile(z, x, y)
-	if err != nil && !errors.Is(err, web.ErrTileOutside) {
+	t, err := endpoint.GridTile(z, x, y)
+	if err != nil && !errors.Is(err, endpoint.ErrTileOutside) {
 		return t, err
 	}
 	if err != nil || t.Z > stations.MaxWeatherZoom {
-		return quadkey.Tile{}, web.Refuse(web.ErrTileOutside, "", "Ask for z from 0 to "+strconv.Itoa(stations.MaxWeatherZoom)+", and x and y from 0 to 2^z - 1.")
+		return quadkey.Tile{}, endpoint.Refuse(endpoint.ErrTileOutside, "", "Ask for z from 0 to "+strconv.Itoa(stations.MaxWeatherZoom)+", and x and y from 0 to 2^z - 1.")
 	}
 	return t, nil
 }
@@ -92,12 +93,11 @@ var tileWeathers = sync.Pool{New: func() any { return new(stations.TileWeather) 
 // getWeather answers GET /weather/{z}/{x}/{y}.json?at=: what the stations in a
 // tile observed in the hour of at, or in the newest hour there is, of the whole
 // tile and of its 4×4 parts.
-func (s *Room) getWeather(c echo.Context) error {
-	r := c.Request()
-	if web.RunsOn(c) {
-		return web.ErrNoRoute
+func (s *Room) getWeather(c echo.Context, q *endpoint.Params) error {
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
 	}
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,7 @@ func (s *Room) getWeather(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	q := web.QueryParams(r)
-	at, _ := q.Time("at")
+	at := hourParam.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}

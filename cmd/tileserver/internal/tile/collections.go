@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
@@ -57,7 +58,7 @@ func (s shownCollections) pinPublic() (all []collectionOf) {
 		if c, ok, _ := s.pin(name); ok {
 			all = append(all, c)
 		}
-		if len(all) == web.MaxList {
+		if len(all) == endpoint.MaxList {
 			break
 		}
 	}

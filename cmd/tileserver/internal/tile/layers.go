@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
 )
@@ -81,12 +82,12 @@ func stateOf(id uint64) uint64 {
 }
 
 func (s *Room) parseLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
-	if len(list) > web.MaxListText {
-		return nil, web.Refuse(web.ErrParameter, "layers", "Ask for fewer layers at once: the list may have 1024 bytes.")
+	if len(list) > endpoint.MaxListText {
+		return nil, endpoint.Refuse(endpoint.ErrParameter, "layers", "Ask for fewer layers at once: the list may have 1024 bytes.")
 	}
 	names := strings.Split(list, ",")
-	if len(names) > web.MaxList {
-		return nil, web.Refuse(web.ErrParameter, "layers", "Ask for at most 64 layers at once.")
+	if len(names) > endpoint.MaxList {
+		return nil, endpoint.Refuse(endpoint.ErrParameter, "layers", "Ask for at most 64 layers at once.")
 	}
 	set := &layerSet{}
 	whole := map[string]bool{}
@@ -203,7 +204,7 @@ func (v *view) unknownLayer() error {
 		names = append(names, pointsPrefix+c.name)
 		c.Release()
 	}
-	return web.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
+	return endpoint.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
 		"; add :id to a type for a single region.")
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
@@ -42,26 +43,6 @@ var (
 	mapTiles    = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}
 )
 
-// ogcRoutes are those of OGC API – Tiles.
-func (s *Room) ogcRoutes() []web.Route {
-	all := []web.Route{
-		{Path: "/ogc/tileMatrixSets", Handle: s.getTileMatrixSets, Cost: web.Light, Query: web.Takes("f")},
-		{Path: "/ogc/tileMatrixSets/:tms", Handle: s.getTileMatrixSet, Cost: web.Light, Query: web.Takes("f")},
-	}
-	for _, k := range []*tilesetKind{vectorTiles, mapTiles} {
-		whole, one := "/ogc/"+k.path, "/ogc/collections/:collection/"+k.path
-		all = append(all,
-			web.Route{Path: whole, Handle: s.getTilesets(k), Cost: web.Light, Query: web.Takes("f", "collections")},
-			web.Route{Path: whole + "/:tms", Handle: s.getTileset(k), Cost: web.Light, Query: web.Takes("f", "collections")},
-			web.Route{Path: whole + "/:tms/:z/:row/:col", Handle: s.getTileOf(k), Cost: web.Mixed, Query: web.Takes("f", "collections", "theme")},
-			web.Route{Path: one, Handle: s.getTilesets(k), Cost: web.Light, Query: web.Takes("f")},
-			web.Route{Path: one + "/:tms", Handle: s.getTileset(k), Cost: web.Light, Query: web.Takes("f")},
-			web.Route{Path: one + "/:tms/:z/:row/:col", Handle: s.getTileOf(k), Cost: web.Mixed, Query: web.Takes("f", "theme")},
-		)
-	}
-	return all
-}
-
 // tiled is what a tileset is of: a collection, or the data as a whole or a selection of
 // it.
 type tiled struct {
@@ -75,26 +56,23 @@ type tiled struct {
 }
 
 // tiledBy reads what a request is about.
-func (s *Room) tiledBy(c echo.Context, v *view) (of tiled, err error) {
-	values, err := web.PathParams(c)
+func (s *Room) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tiled, err error) {
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return of, err
 	}
-	if strings.Contains(c.Path(), "/:collection/") {
+	if strings.Contains(c.Path(), "/collections/:") {
 		of.collection, of.rest = values[0], values[1:]
 		of.layers = of.collection
 		return of, v.isTiled(of.collection)
 	}
 	of.rest = values
-	if web.MayHave(c.Request(), "collections") {
-		q := web.QueryParams(c.Request())
-		of.selection = q.Text("collections", web.MaxListText)
-		if q.Has("collections") && of.selection == "" {
-			q.Refuse("collections", "List at least one collection in collections, or leave it out for all.")
-		}
-		if q.Err != nil {
-			return of, q.Err
-		}
+	of.selection = tiledCollectionsParam.Of(q)
+	if tiledCollectionsParam.Given(q) && of.selection == "" {
+		q.Refuse("collections", "List at least one collection in collections, or leave it out for all.")
+	}
+	if q.Err != nil {
+		return of, q.Err
 	}
 	if of.selection == "" {
 		of.layers = v.whole()
@@ -182,22 +160,22 @@ func (of *tiled) ask(form string) string {
 func parseMatrixTile(values []string) (quadkey.Tile, error) {
 	var numbers [3]int
 	for i, name := range [...]string{"tileMatrix", "tileRow", "tileCol"} {
-		n, ok := web.GridNumber(values[i])
+		n, ok := endpoint.GridNumber(values[i])
 		if !ok {
-			return quadkey.Tile{}, web.Refuse(web.ErrParameter, name, "Set "+name+" to a whole number, as in /ogc/tiles/WebMercatorQuad/3/2/4.")
+			return quadkey.Tile{}, endpoint.Refuse(endpoint.ErrParameter, name, "Set "+name+" to a whole number, as in /ogc/tiles/WebMercatorQuad/3/2/4.")
 		}
 		numbers[i] = n
 	}
 	t, err := quadkey.NewTile(numbers[0], numbers[2], numbers[1])
 	if err != nil {
-		return quadkey.Tile{}, web.ErrTileOutside
+		return quadkey.Tile{}, endpoint.ErrTileOutside
 	}
 	return t, nil
 }
 
 // choose is ogcapi.Choose of the tiles. The templates of tilesets have f alone, which need
 // not be decoded.
-func (k *tilesetKind) choose(r *http.Request) (f ogcapi.Format, byAccept bool, err error) {
+func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Format, byAccept bool, err error) {
 	if name, ok := strings.CutPrefix(r.URL.RawQuery, "f="); ok {
 		for _, f := range k.formats {
 			if f.Name == name {
@@ -205,16 +183,16 @@ func (k *tilesetKind) choose(r *http.Request) (f ogcapi.Format, byAccept bool, e
 			}
 		}
 	}
-	return ogcapi.Choose(r, k.formats)
+	return ogcapi.Choose(q, r, k.formats)
 }
 
 // getTileOf answers GET …/tiles/{tileMatrixSet}/{tileMatrix}/{tileRow}/{tileCol} with the
 // tile that getTile gives for the same layers.
-func (s *Room) getTileOf(k *tilesetKind) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func (s *Room) getTileOf(k *tilesetKind) endpoint.Handler {
+	return func(c echo.Context, q *endpoint.Params) error {
 		v := s.pinTiles()
 		defer v.release()
-		of, err := s.tiledBy(c, &v)
+		of, err := s.tiledBy(c, q, &v)
 		if err != nil {
 			return err
 		}
@@ -225,11 +203,11 @@ func (s *Room) getTileOf(k *tilesetKind) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		format, byAccept, err := k.choose(c.Request())
+		format, byAccept, err := k.choose(q, c.Request())
 		if err != nil {
 			return err
 		}
-		return s.sendTile(c, &v, of.layers, t, format.Form, manner{cache: s.CacheControl, byAccept: byAccept, ofTileset: true})
+		return s.sendTile(c, q, &v, of.layers, t, format.Form, manner{cache: s.CacheControl, byAccept: byAccept, ofTileset: true})
 	}
 }
 
@@ -243,19 +221,20 @@ func document(part, title string, json, data any) *ogcapi.Document {
 	return &ogcapi.Document{Title: title, JSON: json, Form: web.FormJSON, Templates: tilesetsTemplates, Template: part, Data: data}
 }
 
-// tilesetList is the list of the tilesets of one sort.
-type tilesetList struct {
+// Tilesets is the list of the tilesets of one sort.
+type Tilesets struct {
+	_        struct{}      `doc:"A list of tilesets."`
 	Links    []ogcapi.Link `json:"links"`
-	Tilesets []*tileset    `json:"tilesets"`
+	Tilesets []*Tileset    `json:"tilesets"`
 }
 
 // getTilesets answers GET …/tiles with the list of tilesets, which is of one: there is one
 // tile matrix set.
-func (s *Room) getTilesets(k *tilesetKind) echo.HandlerFunc {
-	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcapi.Document {
+func (s *Room) getTilesets(k *tilesetKind) endpoint.Handler {
+	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {
 		t.Layers = nil // the tileset itself has them
 		at := of.address(base, k)
-		list := &tilesetList{Tilesets: []*tileset{t}, Links: []ogcapi.Link{
+		list := &Tilesets{Tilesets: []*Tileset{t}, Links: []ogcapi.Link{
 			{Href: at + of.ask("json"), Rel: "self", Type: ogcapi.TypeJSON, Title: "This list"},
 			{Href: at + of.ask("html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This list as a page"},
 		}}
@@ -264,18 +243,18 @@ func (s *Room) getTilesets(k *tilesetKind) echo.HandlerFunc {
 }
 
 // getTileset answers GET …/tiles/{tileMatrixSet} with the metadata of a tileset.
-func (s *Room) getTileset(k *tilesetKind) echo.HandlerFunc {
-	return s.describeTileset(k, func(t *tileset, of *tiled, base string) *ogcapi.Document {
+func (s *Room) getTileset(k *tilesetKind) endpoint.Handler {
+	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {
 		return document("tileset", t.Title, t, t.page(of, base))
 	})
 }
 
 // describeTileset answers with a document about a tileset.
-func (s *Room) describeTileset(k *tilesetKind, describe func(t *tileset, of *tiled, base string) *ogcapi.Document) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
+	return func(c echo.Context, q *endpoint.Params) error {
 		v := s.pinTiles()
 		defer v.release()
-		of, err := s.tiledBy(c, &v)
+		of, err := s.tiledBy(c, q, &v)
 		if err != nil {
 			return err
 		}
@@ -295,15 +274,16 @@ func (s *Room) describeTileset(k *tilesetKind, describe func(t *tileset, of *til
 			return err
 		}
 		h, _, live := s.describedBy(&v, set, base)
-		return ogcapi.Send(s.Kit, c, []uint64{uint64(h)}, live, describe(t, &of, base))
+		return ogcapi.Send(s.Kit, c, q, []uint64{uint64(h)}, live, describe(t, &of, base))
 	}
 }
 
 // errNoTileMatrixSet says that there is no tile matrix set of a name.
 var errNoTileMatrixSet = errors.New("no such tile matrix set")
 
-// matrixSetList is the list of tile matrix sets.
-type matrixSetList struct {
+// TileMatrixSets is the list of tile matrix sets.
+type TileMatrixSets struct {
+	_              struct{}         `doc:"The list of tile matrix sets."`
 	Links          []ogcapi.Link    `json:"links"`
 	TileMatrixSets []*matrixSetItem `json:"tileMatrixSets"`
 }
@@ -311,20 +291,20 @@ type matrixSetList struct {
 type matrixSetItem struct {
 	ID    string        `json:"id"`
 	Title string        `json:"title"`
-	URI   string        `json:"uri"`
-	CRS   string        `json:"crs"`
+	URI   string        `json:"uri" schema:"format=uri"`
+	CRS   string        `json:"crs" schema:"format=uri"`
 	Links []ogcapi.Link `json:"links"`
 }
 
 // getTileMatrixSets answers GET /ogc/tileMatrixSets.
-func (s *Room) getTileMatrixSets(c echo.Context) error {
+func (s *Room) getTileMatrixSets(c echo.Context, q *endpoint.Params) error {
 	base, err := s.BaseURL(c.Request())
 	if err != nil {
 		return err
 	}
 	at := base + "/ogc/tileMatrixSets"
 	set := webMercator()
-	list := &matrixSetList{
+	list := &TileMatrixSets{
 		Links: []ogcapi.Link{
 			{Href: at + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This list"},
 			{Href: at + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This list as a page"},
@@ -333,17 +313,17 @@ func (s *Room) getTileMatrixSets(c echo.Context) error {
 			{Href: at + "/" + set.ID + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: set.ID},
 		}}},
 	}
-	return ogcapi.Send(s.Kit, c, nil, false, document("matrixSets", "Tile matrix sets", list, list.TileMatrixSets))
+	return ogcapi.Send(s.Kit, c, q, nil, false, document("matrixSets", "Tile matrix sets", list, list.TileMatrixSets))
 }
 
 // getTileMatrixSet answers GET /ogc/tileMatrixSets/{tileMatrixSet}.
-func (s *Room) getTileMatrixSet(c echo.Context) error {
-	values, err := web.PathParams(c)
+func (s *Room) getTileMatrixSet(c echo.Context, q *endpoint.Params) error {
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
 	if values[0] != webMercatorQuad {
 		return errNoTileMatrixSet
 	}
-	return ogcapi.Send(s.Kit, c, nil, false, document("matrixSet", webMercatorQuad, webMercator(), webMercator()))
+	return ogcapi.Send(s.Kit, c, q, nil, false, document("matrixSet", webMercatorQuad, webMercator(), webMercator()))
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
-	"net/http"
 	"slices"
 	"sync"
 
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
@@ -52,12 +52,8 @@ func pictureColors(theme *look.Theme) *raster.Palette {
 
 // pictureTheme reads the theme, an index into look.Themes. Forms that have no
 // colours are the same in all.
-func pictureTheme(r *http.Request, f web.Form) (uint8, error) {
-	if !web.MayHave(r, "theme") {
-		return 0, nil
-	}
-	q := web.QueryParams(r)
-	name := q.OneOf("theme", look.Themes...)
+func pictureTheme(q *endpoint.Params, f web.Form) (uint8, error) {
+	name := pictureThemeParam.Of(q)
 	if q.Err != nil || !f.Picture() {
 		return 0, q.Err
 	}

@@ -11,6 +11,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -80,8 +81,8 @@ func (v *view) pinnedPath(set *layerSet) string {
 // tile as getTile makes it of those generations, for ever. It is 410 once one of
 // them has been removed, or replaced by another of its number, and 404 when there
 // has been none of a number.
-func (s *Room) getPinnedTile(c echo.Context) error {
-	values, err := web.PathParams(c)
+func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (s *Room) getPinnedTile(c echo.Context) error {
 	if markOf([3]uint64{v.boundaries.ID, v.places.ID, v.airports.ID}) != g.mark {
 		return dataset.ErrPruned
 	}
-	return s.sendTile(c, &v, values[1], t, f, manner{cache: s.PinnedCache, byAccept: byAccept})
+	return s.sendTile(c, q, &v, values[1], t, f, manner{cache: s.PinnedCache, byAccept: byAccept})
 }
 
 // pinGeneration takes a generation of a data set, in service or not; 0 stands

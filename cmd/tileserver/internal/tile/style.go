@@ -9,15 +9,17 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
 // MapStyle is a document of the MapLibre Style Specification, version 8.
 type MapStyle struct {
-	Version int                    `json:"version"`
+	_       struct{}               `name:"Style" doc:"A style of the MapLibre Style Specification, version 8."`
+	Version int                    `json:"version" schema:"const=8"`
 	Name    string                 `json:"name"`
-	Center  [2]float64             `json:"center"`
+	Center  [2]float64             `json:"center" schema:"ref=Position"`
 	Zoom    float64                `json:"zoom"`
 	Glyphs  string                 `json:"glyphs,omitempty"`
 	Sources map[string]styleSource `json:"sources"`
@@ -25,17 +27,15 @@ type MapStyle struct {
 }
 
 type styleSource struct {
-	Type string `json:"type"`
-	URL  string `json:"url"`
-	// TileSize is that of pictures, in pixels.
-	TileSize int `json:"tileSize,omitempty"`
-	// Encoding is that of vector tiles that are not MVT.
-	Encoding string `json:"encoding,omitempty"`
+	Type     string `json:"type" schema:"enum=vector|raster"`
+	URL      string `json:"url" schema:"format=uri"`
+	TileSize int    `json:"tileSize,omitempty" doc:"Pixels a side of a picture, of base maps of pictures."`
+	Encoding string `json:"encoding,omitempty" doc:"The format of the tiles where it is not MVT, as MapLibre asks for it." schema:"enum=mlt"`
 }
 
 type styleLayer struct {
 	ID          string         `json:"id"`
-	Type        string         `json:"type"`
+	Type        string         `json:"type" schema:"enum=background|fill|line|circle|symbol|raster"`
 	Source      string         `json:"source,omitempty"`
 	SourceLayer string         `json:"source-layer,omitempty"`
 	MinZoom     float64        `json:"minzoom,omitempty"`
@@ -50,21 +50,16 @@ type styleLayer struct {
 // Without a source of glyphs the names are for clients that have fonts of their
 // own, as MapLibre GL JS since 5.11; names=false leaves them out for others,
 // which refuse a style that has them.
-func (s *Room) getStyle(c echo.Context) error {
+func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	q := web.QueryParams(r)
-	list, name := q.Text("layers", web.MaxListText), q.OneOf("theme", look.Themes...)
-	names := q.OneOf("names", "true", "false") != "false"
-	encoding := q.OneOf("encoding", "mvt", mltEncoding)
-	if q.Has("layers") && list == "" {
+	list, name := styleLayersParam.Of(q), themeParam.Of(q)
+	names, encoding := namesParam.Of(q), encodingParam.Of(q)
+	if styleLayersParam.Given(q) && list == "" {
 		q.Refuse("layers", "List at least one layer in layers, or leave it out for all.")
 	}
-	under := s.askedMaps(&q)
+	under := s.askedMaps(q)
 	if q.Err != nil {
 		return q.Err
-	}
-	if name == "" {
-		name = look.Themes[0]
 	}
 	base, err := s.BaseURL(r)
 	if err != nil {

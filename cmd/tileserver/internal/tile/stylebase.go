@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/archive"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
-	"quadrille/cmd/tileserver/internal/web"
 )
 
 // shownMap is a base map that lies under the layers of a style.
@@ -17,9 +17,9 @@ type shownMap struct {
 
 // askedMaps are the base maps that the parameter basemap names, the first lowest: all where
 // it is left out, and none by none.
-func (s *Room) askedMaps(q *web.Params) (maps []shownMap) {
-	list := q.Text("basemap", web.MaxListText)
-	if q.Has("basemap") && list == "" {
+func (s *Room) askedMaps(q *endpoint.Params) (maps []shownMap) {
+	list := basemapParam.Of(q)
+	if basemapParam.Given(q) && list == "" {
 		q.Refuse("basemap", "List base maps of /status in basemap, set it to none, or leave it out for all.")
 	}
 	if list == "none" {

@@ -15,6 +15,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
@@ -62,15 +63,6 @@ func New(k *web.Kit, cfg Config) *Room {
 	return s
 }
 
-func (s *Room) Routes() []web.Route {
-	return append(s.ogcRoutes(), []web.Route{
-		{Path: "/tiles/:layers/:z/:x/:file", Handle: s.getTile, Cost: web.Mixed, Query: web.Takes("theme")},
-		{Path: "/tiles/:file", Handle: s.getTileJSON, Cost: web.Light, Query: web.Takes("pinned", "theme", "scale")},
-		{Path: "/g/:generations/tiles/:layers/:z/:x/:file", Handle: s.getPinnedTile, Cost: web.Mixed, Query: web.Takes("theme")},
-		{Path: "/style.json", Handle: s.getStyle, Cost: web.Light, Query: web.Takes("layers", "theme", "names", "basemap", "encoding")},
-	}...)
-}
-
 var Kinds = []web.Kind{
 	{Err: ogcapi.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 		Detail: "Use one of /ogc/collections."},
@@ -87,8 +79,8 @@ var Kinds = []web.Kind{
 // and an image of nothing but water as PNG, since maps show 204 as a broken picture. A
 // tile outside the grid is 404, and so is a layer that does not exist; z, x or
 // y that are not numbers are 400.
-func (s *Room) getTile(c echo.Context) error {
-	values, err := web.PathParams(c)
+func (s *Room) getTile(c echo.Context, q *endpoint.Params) error {
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
@@ -98,7 +90,7 @@ func (s *Room) getTile(c echo.Context) error {
 	}
 	v := s.pinTiles()
 	defer v.release()
-	return s.sendTile(c, &v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
+	return s.sendTile(c, q, &v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
 }
 
 // manner is how an endpoint answers with tiles.
@@ -112,9 +104,9 @@ type manner struct {
 }
 
 // sendTile answers with a tile of the layers in a list, of the generations in v.
-func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, f web.Form, how manner) error {
+func (s *Room) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Form, how manner) error {
 	r := c.Request()
-	theme, err := pictureTheme(r, f)
+	theme, err := pictureTheme(q, f)
 	if err != nil {
 		return err
 	}
@@ -123,7 +115,7 @@ func (s *Room) sendTile(c echo.Context, v *view, layers string, t quadkey.Tile, 
 		return err
 	}
 	if how.ofTileset && int(t.Z) > set.deepest(f.Picture()) {
-		return web.ErrTileOutside
+		return endpoint.ErrTileOutside
 	}
 	key, live := v.keyOf(set, t, f)
 	key.theme = theme
@@ -199,7 +191,7 @@ func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Form, by
 	z, x, file := values[0], values[1], values[2]
 	dot := strings.LastIndexByte(file, '.')
 	if dot < 0 {
-		if t, err = web.GridTile(z, x, file); err != nil {
+		if t, err = endpoint.GridTile(z, x, file); err != nil {
 			return t, 0, false, err
 		}
 		return t, ogcapi.Accepted(r, acceptable).Form, true, nil
@@ -222,7 +214,7 @@ func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Form, by
 	if strings.Contains(file[:dot], "@") {
 		return t, 0, false, web.ErrFormat
 	}
-	t, err = web.GridTile(z, x, file[:dot])
+	t, err = endpoint.GridTile(z, x, file[:dot])
 	return t, f, false, err
 }
 

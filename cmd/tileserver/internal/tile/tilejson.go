@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -24,24 +24,30 @@ const dataZoom = 13
 
 // TileJSON is a TileJSON 3.0 document.
 type TileJSON struct {
-	TileJSON     string        `json:"tilejson"`
+	_            struct{}      `doc:"A TileJSON 3.0 document."`
+	TileJSON     string        `json:"tilejson" schema:"const=3.0.0"`
 	Name         string        `json:"name"`
-	Version      string        `json:"version"`
-	Scheme       string        `json:"scheme"`
-	Attribution  string        `json:"attribution,omitempty"`
-	Tiles        []string      `json:"tiles"`
-	VectorLayers []vectorLayer `json:"vector_layers,omitzero"` // nil of pictures
-	Bounds       [4]float64    `json:"bounds"`
+	Version      string        `json:"version" schema:"pattern=^\\d+\\.\\d+\\.\\d+$"`
+	Scheme       string        `json:"scheme" schema:"const=xyz"`
+	Attribution  string        `json:"attribution,omitempty" doc:"HTML."`
+	Tiles        []string      `json:"tiles" schema:"minItems=1,format=uri-template"`
+	VectorLayers []vectorLayer `json:"vector_layers,omitzero" schema:"required"` // nil of pictures
+	Bounds       [4]float64    `json:"bounds" schema:"ref=BBox"`
 	Center       [3]float64    `json:"center"`
 	MinZoom      int           `json:"minzoom"`
 	MaxZoom      int           `json:"maxzoom"`
-	// Encoding is what MapLibre asks of tiles that are not MVT.
-	Encoding string `json:"encoding,omitempty"`
+	Encoding     string        `json:"encoding,omitempty" doc:"The format of the tiles where it is not MVT, as MapLibre asks for it." schema:"enum=mlt"`
+}
+
+// RasterTileJSON is a TileJSON of pictures.
+type RasterTileJSON struct {
+	_ struct{} `doc:"A TileJSON 3.0 document of pictures, which have no vector layers." schema:"without=vector_layers|encoding"`
+	TileJSON
 }
 
 type vectorLayer struct {
 	ID          string            `json:"id"`
-	Fields      map[string]string `json:"fields"`
+	Fields      map[string]string `json:"fields" schema:"enum=String|Number|Boolean"`
 	Description string            `json:"description,omitempty"`
 	MinZoom     int               `json:"minzoom"`
 	MaxZoom     int               `json:"maxzoom"`
@@ -54,28 +60,27 @@ type vectorLayer struct {
 // getTileJSON answers GET /tiles/{layers}.json and, of the tiles as pictures and as
 // MapLibre Tiles, /tiles/{layers}.png.json and /tiles/{layers}.mlt.json. With pinned=true the tiles have addresses of their
 // generations, see getPinnedTile.
-func (s *Room) getTileJSON(c echo.Context) error {
+func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	values, err := web.PathParams(c)
+	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return err
 	}
 	list, ok := strings.CutSuffix(values[0], ".json")
 	if !ok {
-		return web.ErrNoRoute
+		return endpoint.ErrNoRoute
 	}
 	list, drawn := strings.CutSuffix(list, ".png")
 	list, columns := strings.CutSuffix(list, mltFile)
 	if drawn && columns {
-		return web.ErrNoRoute
+		return endpoint.ErrNoRoute
 	}
 	base, err := s.BaseURL(r)
 	if err != nil {
 		return err
 	}
-	q := web.QueryParams(r)
-	pinned := q.OneOf("pinned", "true", "false") == "true" || s.PinTiles && !q.Has("pinned")
-	picture := pictureFile(&q)
+	pinned := pinnedParam.Of(q) || s.PinTiles && !pinnedParam.Given(q)
+	picture := pictureFile(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -151,12 +156,12 @@ const mltFile, mltEncoding = ".mlt", "mlt"
 
 // pictureFile is what addresses of pictures end with, by the parameters scale and
 // theme. A theme that is not asked for is not named: caches then share its tiles.
-func pictureFile(q *web.Params) string {
+func pictureFile(q *endpoint.Params) string {
 	file := ".png"
-	if q.OneOf("scale", "1", "2") == "2" {
+	if scaleParam.Of(q) == "2" {
 		file = "@2x.png"
 	}
-	if theme := q.OneOf("theme", look.Themes...); theme != "" {
+	if theme := pictureThemeParam.Of(q); theme != "" {
 		file += "?theme=" + theme
 	}
 	return file

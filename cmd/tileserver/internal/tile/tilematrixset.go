@@ -17,14 +17,15 @@ const (
 	crs84              = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 )
 
-// tileMatrixSet is the definition of a tile matrix set, of OGC 17-083r4.
-type tileMatrixSet struct {
-	ID                string       `json:"id"`
+// TileMatrixSet is the definition of a tile matrix set, of OGC 17-083r4.
+type TileMatrixSet struct {
+	_                 struct{}     `doc:"The definition of a tile matrix set, of OGC 17-083r4."`
+	ID                string       `json:"id" schema:"const=WebMercatorQuad"`
 	Title             string       `json:"title"`
-	URI               string       `json:"uri"`
-	CRS               string       `json:"crs"`
+	URI               string       `json:"uri" schema:"format=uri"`
+	CRS               string       `json:"crs" schema:"format=uri"`
 	OrderedAxes       [2]string    `json:"orderedAxes"`
-	WellKnownScaleSet string       `json:"wellKnownScaleSet"`
+	WellKnownScaleSet string       `json:"wellKnownScaleSet" schema:"format=uri"`
 	BoundingBox       boundingBox  `json:"boundingBox"` // older GDALs take no definition without it
 	TileMatrices      []tileMatrix `json:"tileMatrices"`
 }
@@ -32,8 +33,8 @@ type tileMatrixSet struct {
 type tileMatrix struct {
 	ID               string     `json:"id"`
 	ScaleDenominator float64    `json:"scaleDenominator"`
-	CellSize         float64    `json:"cellSize"` // metres, at the equator
-	CornerOfOrigin   string     `json:"cornerOfOrigin"`
+	CellSize         float64    `json:"cellSize" doc:"Metres a pixel, at the equator."`
+	CornerOfOrigin   string     `json:"cornerOfOrigin" schema:"const=topLeft"`
 	PointOfOrigin    [2]float64 `json:"pointOfOrigin"` // east, north
 	TileWidth        int        `json:"tileWidth"`
 	TileHeight       int        `json:"tileHeight"`
@@ -51,8 +52,8 @@ const halfEquator = math.Pi * 6_378_137
 const standardPixel = 0.28e-3
 
 // webMercator is WebMercatorQuad with the tile matrices that have tiles here.
-var webMercator = sync.OnceValue(func() *tileMatrixSet {
-	set := &tileMatrixSet{
+var webMercator = sync.OnceValue(func() *TileMatrixSet {
+	set := &TileMatrixSet{
 		ID: webMercatorQuad, Title: "Google Maps Compatible for the World", URI: webMercatorQuadURI, CRS: webMercatorCRS,
 		OrderedAxes: [2]string{"X", "Y"}, WellKnownScaleSet: "http://www.opengis.net/def/wkss/OGC/1.0/GoogleMapsCompatible",
 		BoundingBox: boundingBox{LowerLeft: [2]float64{-halfEquator, -halfEquator}, UpperRight: [2]float64{halfEquator, halfEquator}, CRS: webMercatorCRS},

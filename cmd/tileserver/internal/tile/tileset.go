@@ -18,17 +18,17 @@ const (
 	relDataset      = "http://www.opengis.net/def/rel/ogc/1.0/dataset"
 )
 
-// tileset is the metadata of a tileset, of OGC 17-083r4.
-type tileset struct {
-	Title            string `json:"title"`
-	Description      string `json:"description,omitempty"`
-	DataType         string `json:"dataType"` // vector or map
-	CRS              string `json:"crs"`
-	TileMatrixSetURI string `json:"tileMatrixSetURI"`
+// Tileset is the metadata of a tileset, of OGC 17-083r4.
+type Tileset struct {
+	_                struct{} `doc:"Metadata of a tileset, of OGC 17-083r4."`
+	Title            string   `json:"title"`
+	DataType         string   `json:"dataType" schema:"enum=vector|map"`
+	CRS              string   `json:"crs" schema:"format=uri"`
+	TileMatrixSetURI string   `json:"tileMatrixSetURI" schema:"format=uri"`
 	// TileMatrixSetID is no part of that standard, but lists of tilesets have it in the
 	// drafts, and clients and the OGC's own tests read it.
-	TileMatrixSetID     string         `json:"tileMatrixSetId"`
-	Attribution         string         `json:"attribution,omitempty"`
+	TileMatrixSetID     string         `json:"tileMatrixSetId" schema:"const=WebMercatorQuad"`
+	Attribution         string         `json:"attribution,omitempty" doc:"HTML."`
 	Version             string         `json:"version,omitempty"`
 	BoundingBox         boundingBox    `json:"boundingBox"`
 	CenterPoint         tilePoint      `json:"centerPoint"`
@@ -40,12 +40,12 @@ type tileset struct {
 type boundingBox struct {
 	LowerLeft  [2]float64 `json:"lowerLeft"`
 	UpperRight [2]float64 `json:"upperRight"`
-	CRS        string     `json:"crs"`
+	CRS        string     `json:"crs" schema:"format=uri"`
 }
 
 type tilePoint struct {
 	Coordinates [2]float64 `json:"coordinates"`
-	CRS         string     `json:"crs"`
+	CRS         string     `json:"crs" schema:"format=uri"`
 	TileMatrix  string     `json:"tileMatrix"`
 }
 
@@ -53,8 +53,8 @@ type tilePoint struct {
 type tilesetLayer struct {
 	ID                string           `json:"id"`
 	Description       string           `json:"description,omitempty"`
-	DataType          string           `json:"dataType"`
-	GeometryDimension int              `json:"geometryDimension"`
+	DataType          string           `json:"dataType" schema:"const=vector"`
+	GeometryDimension int              `json:"geometryDimension" schema:"min=0,max=2"`
 	MinTileMatrix     string           `json:"minTileMatrix"`
 	MaxTileMatrix     string           `json:"maxTileMatrix"`
 	PropertiesSchema  propertiesSchema `json:"propertiesSchema"`
@@ -62,13 +62,13 @@ type tilesetLayer struct {
 }
 
 type propertiesSchema struct {
-	Type       string                  `json:"type"`
+	Type       string                  `json:"type" schema:"const=object"`
 	Properties map[string]propertyType `json:"properties"`
 }
 
 // propertyType has no type if the values have several.
 type propertyType struct {
-	Type string `json:"type,omitempty"`
+	Type string `json:"type,omitempty" schema:"enum=string|number|boolean"`
 }
 
 // jsonTypes are the types of JSON Schema by those of TileJSON.
@@ -87,7 +87,7 @@ func (set *layerSet) deepest(drawn bool) int {
 }
 
 // newTileset describes the tiles of what is tiled, whose layers are in the set.
-func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*tileset, error) {
+func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*Tileset, error) {
 	doc, err := describe(ctx, v, set, base)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of 
 	if of.layers != allLayers {
 		title = of.layers
 	}
-	t := &tileset{
+	t := &Tileset{
 		Title: title + ": " + k.title, DataType: k.dataType, CRS: webMercatorCRS, TileMatrixSetURI: webMercatorQuadURI, TileMatrixSetID: webMercatorQuad,
 		Attribution: doc.Attribution, Version: doc.Version,
 		BoundingBox:         boundingBox{LowerLeft: [2]float64(doc.Bounds[:2]), UpperRight: [2]float64(doc.Bounds[2:]), CRS: crs84},
@@ -125,15 +125,15 @@ func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of 
 
 // tilesetPage is what the page of a tileset shows.
 type tilesetPage struct {
-	*tileset
+	*Tileset
 	Deepest       string
 	Picture       string
 	Items, Others []ogcapi.Link
 }
 
-func (t *tileset) page(of *tiled, base string) *tilesetPage {
+func (t *Tileset) page(of *tiled, base string) *tilesetPage {
 	p := &tilesetPage{
-		tileset: t, Deepest: t.TileMatrixSetLimits[len(t.TileMatrixSetLimits)-1].TileMatrix,
+		Tileset: t, Deepest: t.TileMatrixSetLimits[len(t.TileMatrixSetLimits)-1].TileMatrix,
 		Picture: of.address(base, mapTiles) + "/" + webMercatorQuad + "/0/0/0" + of.ask("png"),
 	}
 	for _, l := range t.Links {
@@ -148,7 +148,7 @@ func (t *tileset) page(of *tiled, base string) *tilesetPage {
 }
 
 // Page is the address of the page of a tileset.
-func (t *tileset) Page() string {
+func (t *Tileset) Page() string {
 	i := slices.IndexFunc(t.Links, func(l ogcapi.Link) bool { return l.Type == ogcapi.TypeHTML })
 	return t.Links[i].Href
 }

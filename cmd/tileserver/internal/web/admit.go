@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -12,10 +13,10 @@ import (
 type admission struct {
 	s     *Kit
 	guard *Guard
-	rule  KeyRule
+	rule  endpoint.KeyRule
 	// lines are charged one by one where a request may ask many questions.
 	lines bool
-	// scoped is Route.Scoped.
+	// scoped is Endpoint.Scoped.
 	scoped bool
 	// light requests with a key that can only ask are not remembered as such, which would
 	// cost memory.
@@ -24,11 +25,11 @@ type admission struct {
 
 // admitted lets requests through to h that have a key, where one is needed, and
 // are within their limits.
-func (s *Kit) admitted(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
-	if r.Keys == KeysUnasked {
+func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFunc {
+	if r.Keys == endpoint.KeysUnasked || r.Keys == endpoint.KeysInside {
 		return h
 	}
-	a := &admission{s: s, guard: s.Guarding, rule: r.Keys, lines: r.Cost == Streamed, scoped: r.Scoped, light: r.Cost == Light || r.Cost == Mixed}
+	a := &admission{s: s, guard: s.Guarding, rule: r.Keys, lines: r.Cost == endpoint.Streamed, scoped: r.Scoped, light: r.Cost == endpoint.Light || r.Cost == endpoint.Mixed}
 	return func(c echo.Context) error {
 		err := a.judge(c)
 		if err == nil {
@@ -37,7 +38,7 @@ func (s *Kit) admitted(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
 		if s.metrics != nil {
 			s.metrics.refused(err)
 		}
-		return s.answering(func(c echo.Context) error { return r.turnAway(c, err) })(c)
+		return s.answering(func(c echo.Context) error { return turnAway(r, c, err) })(c)
 	}
 }
 
@@ -47,7 +48,7 @@ func (a *admission) judge(c echo.Context) error {
 	sent, inQuery := sentKey(a.rule, r)
 	g := a.guard
 	var keys *quota.Keys
-	if g.Keys != nil && a.rule != KeysOfOthers {
+	if g.Keys != nil && a.rule != endpoint.KeysOfOthers {
 		keys = g.Keys()
 	}
 	if keys != nil && sent != "" {
@@ -84,7 +85,7 @@ func (a *admission) judge(c echo.Context) error {
 		return nil
 	case sent == "" && !g.Anonymous:
 		return refuseUnkeyed(c, ErrKeyMissing)
-	case sent != "" && !(g.Anonymous && a.rule == KeysByUsername): // GeoNames' clients always send some name
+	case sent != "" && !(g.Anonymous && a.rule == endpoint.KeysByUsername): // GeoNames' clients always send some name
 		return refuseUnkeyed(c, ErrKeyUnknown)
 	}
 	return nil
@@ -92,7 +93,7 @@ func (a *admission) judge(c echo.Context) error {
 
 // KeyOf is the key that a request brings to a route that is open to all.
 func (s *Kit) KeyOf(c echo.Context) (*quota.Key, error) {
-	sent, _ := sentKey(KeysAsked, c.Request())
+	sent, _ := sentKey(endpoint.KeysAsked, c.Request())
 	if sent == "" {
 		return nil, refuseUnkeyed(c, ErrKeyMissing)
 	}
@@ -137,11 +138,11 @@ func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 	case s.hasScope(c, scope):
 		return nil
 	case s.Guarding == nil || s.Guarding.Keys == nil:
-		return Refuse(errScopeMissing, "", "This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
+		return endpoint.Refuse(errScopeMissing, "", "This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
 	case c.Get(clientKey) == nil:
 		return refuseUnkeyed(c, ErrKeyMissing)
 	}
-	return Refuse(errScopeMissing, "", "Send a key that has the scope "+scope.String()+"; the operator makes one by "+making+".")
+	return endpoint.Refuse(errScopeMissing, "", "Send a key that has the scope "+scope.String()+"; the operator makes one by "+making+".")
 }
 
 // chargeName is under which a request's context keeps what counts its lines.

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 const (
@@ -29,8 +31,9 @@ type questions struct {
 	*Batch
 	ctx       context.Context
 	q         *Questions
-	common    url.Values // of the address
-	text      []byte     // of the lines that wait
+	common    *endpoint.Params // of the address
+	query     *endpoint.Query  // what a line may have
+	text      []byte           // of the lines that wait
 	waiting   []question
 	answerers []*answerer
 	failed    error // what ended the batch, at the line failedAt
@@ -58,7 +61,7 @@ type answerer struct {
 
 // run answers all lines.
 func (b *questions) run() error {
-	ended := b.Each(ErrLine, func(line []byte, refused error) error {
+	ended := b.Each(endpoint.ErrLine, func(line []byte, refused error) error {
 		from := len(b.text)
 		b.text = append(b.text, line...)
 		b.waiting = append(b.waiting, question{number: b.Line, from: from, to: len(b.text), blank: len(line) == 0, refusal: refused})
@@ -167,28 +170,28 @@ func (a *answerer) find(w *question) {
 }
 
 // read reads the parameters of a line.
-func (a *answerer) read(line []byte) (p Params, err error) {
+func (a *answerer) read(line []byte) (p endpoint.Params, err error) {
 	clear(a.values)
 	a.texts = a.texts[:0]
-	for name, value := range a.common {
+	for name, value := range a.common.Values() {
 		a.values[name] = value
 	}
 	switch {
 	case !utf8.Valid(line):
-		return p, ErrLine
+		return p, endpoint.ErrLine
 	case line[0] == '{':
-		err = a.q.Query.ReadLine(line, a.set)
+		err = a.query.ReadLine(line, a.set)
 	case a.q.Points:
 		lat, lon, ok := bytes.Cut(line, []byte{','})
 		if !ok || bytes.IndexByte(lon, ',') >= 0 {
-			return p, ErrLine
+			return p, endpoint.ErrLine
 		}
 		a.set("lat", string(bytes.TrimSpace(lat)))
 		a.set("lon", string(bytes.TrimSpace(lon)))
 	default:
-		return p, ErrLine
+		return p, endpoint.ErrLine
 	}
-	return ParamsOf(a.values), err
+	return a.common.Line(a.values), err
 }
 
 // set sets a parameter.
@@ -203,29 +206,28 @@ func (a *answerer) set(name, value string) {
 // line that has none of its own.
 type Questions struct {
 	BatchLimits
-	// Query has the parameters that a line may have.
-	Query Query
 	// Points says that a line may also be a latitude and a longitude with a comma between.
 	Points bool
 	// Check reads the parameters of a line, for those of the address to be refused before
 	// any line is read.
-	Check func(p *Params)
+	Check func(p *endpoint.Params)
 	// Answer appends the answer to the parameters of a line, in one line. It is called by
 	// several goroutines at once.
-	Answer func(ctx context.Context, p *Params, dst []byte) ([]byte, error)
+	Answer func(ctx context.Context, p *endpoint.Params, dst []byte) ([]byte, error)
 }
 
-// AnswerLines answers a batch of questions. What a question is refused for is the answer
-// to its line; a failure of the server's ends the batch.
-func (s *Kit) AnswerLines(c echo.Context, q *Questions) error {
+// AnswerLines answers a batch of questions, whose lines have the parameters that the endpoint
+// declares for them. What a question is refused for is the answer to its line; a failure of
+// the server's ends the batch.
+func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions) error {
 	r := c.Request()
-	common := QueryParams(r)
-	example := ParamsOf(url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}}) // which only lines have
-	maps.Copy(example.values, common.values)
+	values := url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}} // which only lines have
+	maps.Copy(values, common.Values())
+	example := common.Line(values)
 	if q.Check(&example); common.Err != nil || example.Err != nil {
 		return cmp.Or(common.Err, example.Err)
 	}
-	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common.values}
+	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Of().LineQuery()}
 	defer b.Release()
 	b.Text = q.Points
 	// The context of the request ends when its client has closed its half of the

@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/internal/bom"
 )
 
@@ -190,7 +191,7 @@ func (b *Batch) next() ([]byte, error) {
 		return nil, b.explain(err)
 	}
 	if b.Line++; b.Line > b.Lines {
-		return nil, Refuse(errBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
+		return nil, endpoint.Refuse(errBatchTooLong, "", "Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
 	}
 	if b.Line == 1 {
 		line = bom.Trim(line)
@@ -199,7 +200,7 @@ func (b *Batch) next() ([]byte, error) {
 	if b.first == 0 && len(line) > 0 {
 		b.first = b.Line
 		if detail := b.foreign(line); detail != "" {
-			return nil, Refuse(ErrLine, "", detail)
+			return nil, endpoint.Refuse(endpoint.ErrLine, "", detail)
 		}
 	}
 	if len(line) > b.LineBytes {

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/internal/bom"
 )
 
@@ -34,7 +35,7 @@ func bodyType(r *http.Request, lines, text bool) (string, error) {
 	if lines {
 		return "", ErrBodyType
 	}
-	return "", Refuse(ErrBodyType, "", "Send the body as application/json.")
+	return "", endpoint.Refuse(ErrBodyType, "", "Send the body as application/json.")
 }
 
 // bodyCoding is the coding of the body of a request.
@@ -93,5 +94,5 @@ func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaTyp
 }
 
 func bodyTooLong(max int64) error {
-	return Refuse(errBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
+	return endpoint.Refuse(errBatchTooLong, "", "The body is over its limit of "+strconv.FormatInt(max, 10)+" bytes; send the rest in further requests.")
 }

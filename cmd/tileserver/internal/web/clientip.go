@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // proxies are what is known of those in front of the server, and by which address it is
@@ -161,7 +163,7 @@ func (s *proxies) BaseURL(r *http.Request) (string, error) {
 		host = h
 	}
 	if !validHost(host) {
-		return "", Refuse(errHost, "", "Send a Host header holding a host name or address with an optional port, or set the server's --public-url.")
+		return "", endpoint.Refuse(errHost, "", "Send a Host header holding a host name or address with an optional port, or set the server's --public-url.")
 	}
 	return s.scheme(r) + "://" + host + s.RootPath(r), nil
 }

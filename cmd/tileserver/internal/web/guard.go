@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -28,25 +29,6 @@ type Guard struct {
 	// those of addresses that send no key, or a wrong one.
 	KeyLimits, AddressLimits quota.Limits
 }
-
-// KeyRule says who may ask an endpoint.
-type KeyRule uint8
-
-const (
-	// KeysAsked admits requests with a key, if the server asks for keys, and counts
-	// them against a limit.
-	KeysAsked KeyRule = iota
-	// KeysUnasked: everybody, and no limit is used up. It is for what watches the
-	// service, and for what belongs to its page.
-	KeysUnasked
-	// KeysByUsername: the parameter username is taken for a key.
-	KeysByUsername
-	// KeysOfProxy: the other credentials of a request are for somebody else's
-	// service, so only the header that is ours alone is looked at.
-	KeysOfProxy
-	// KeysOfOthers: the endpoint asks for keys of its own.
-	KeysOfOthers
-)
 
 func (g *Guard) Limits(k *quota.Key) *quota.Limits {
 	if k.Limits.None() {
@@ -75,7 +57,7 @@ func verdict(c echo.Context, v quota.Verdict) error {
 		return nil
 	}
 	h["Retry-After"] = lengthHeader(reset)
-	return Refuse(ErrRateLimited, "", fmt.Sprintf("The limit of %d requests per %s is used up. Ask again in %d seconds.",
+	return endpoint.Refuse(ErrRateLimited, "", fmt.Sprintf("The limit of %d requests per %s is used up. Ask again in %d seconds.",
 		v.Limit.Requests, [...]string{"minute", "hour", "day"}[v.Limit.Window], reset))
 }
 
@@ -84,13 +66,13 @@ func verdict(c echo.Context, v quota.Verdict) error {
 // clients of GeoIP2 put it, or, for those that can only change an address, as
 // the parameter key, of which inQuery tells. The parameter is taken out of the address, so
 // that kept answers, tags and logs do not depend on it.
-func sentKey(rule KeyRule, r *http.Request) (key string, inQuery bool) {
-	if rule == KeysOfProxy {
+func sentKey(rule endpoint.KeyRule, r *http.Request) (key string, inQuery bool) {
+	if rule == endpoint.KeysOfProxy {
 		return r.Header.Get("X-Api-Key"), false
 	}
-	key = cutParameter(r.URL, keyParameter)
+	key = cutParameter(r.URL, endpoint.KeyParameter)
 	inQuery = key != ""
-	if rule == KeysByUsername {
+	if rule == endpoint.KeysByUsername {
 		if name := cutParameter(r.URL, "username"); key == "" {
 			key = name
 		}
@@ -146,7 +128,7 @@ func carryKey(c echo.Context, form Form, base string, body []byte) []byte {
 	if key == "" || base == "" {
 		return body
 	}
-	key = keyParameter + "=" + url.QueryEscape(key)
+	key = endpoint.KeyParameter + "=" + url.QueryEscape(key)
 	start, out := []byte(`"`+base), []byte(nil)
 	for {
 		before, rest, found := bytes.Cut(body, start)

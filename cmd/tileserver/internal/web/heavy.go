@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -23,7 +24,7 @@ func (s *Kit) As(ctx context.Context, c echo.Context) context.Context {
 }
 
 // guard lets a request through that finds a place.
-func (s *Kit) guard(r *Route, p *places, h echo.HandlerFunc) echo.HandlerFunc {
+func (s *Kit) guard(r *endpoint.Endpoint, p *places, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		s.Processors.begun.Add(1)
 		if p.beginFew() {
@@ -32,7 +33,7 @@ func (s *Kit) guard(r *Route, p *places, h echo.HandlerFunc) echo.HandlerFunc {
 		}
 		who := s.ClientOf(c)
 		if !p.begin(who) {
-			return r.turnAway(c, ErrBusy)
+			return turnAway(r, c, ErrBusy)
 		}
 		defer p.end(who)
 		return h(c)
@@ -47,12 +48,12 @@ const (
 )
 
 // guardHeavy keeps requests that may take long from taking all places.
-func (s *Kit) guardHeavy(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
+func (s *Kit) guardHeavy(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !s.Heavy.beginFew() {
 			who := s.ClientOf(c)
 			if !s.Heavy.begin(who) {
-				return r.turnAway(c, ErrBusy)
+				return turnAway(r, c, ErrBusy)
 			}
 			c.Set(heavyClient, who)
 		}

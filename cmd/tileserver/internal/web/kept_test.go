@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // textKey is a key of a text.
@@ -25,7 +27,7 @@ func keptServer(total bool, empty int) (h http.Handler, made *atomic.Int64) {
 	kept := NewKept[textKey](k, "test", 1<<20)
 	kept.Total = total
 	made = new(atomic.Int64)
-	return k.Handler([]Route{{Path: "/:text", Cost: Light, Query: Anything, Handle: func(c echo.Context) error {
+	return k.Handler([]endpoint.Endpoint{{Path: "/:text", Cost: endpoint.Light, Loose: true, Handle: func(c echo.Context, _ *endpoint.Params) error {
 		text := strings.Trim(c.Request().URL.Path, "/-")
 		a := Answer{Form: FormText, Tag: HashStart.Bytes(text).Tag(), Cache: k.CacheControl, Empty: empty}
 		return kept.Send(c, textKey(text), &a, nil, func(_ context.Context, out *Scratch) (*Finished, error) {

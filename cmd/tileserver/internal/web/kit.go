@@ -3,7 +3,7 @@
 // and writes answers, and counts, logs and traces all of it.
 //
 // It imports no domain. A room, a package of endpoints that answer one kind of
-// question, embeds *Kit and declares its endpoints as a list of [Route]. Limits,
+// question, embeds *Kit and declares its endpoints as a list of [endpoint.Endpoint]. Limits,
 // metrics and the checks of parameters read that declaration; nothing is found out
 // from the text of a path. A room also contributes the kinds of errors it meets, of
 // which an answer in the form of RFC 9457 is made.
@@ -31,6 +31,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // Config says how a kit serves. Zero fields mean the defaults named.
@@ -122,6 +124,8 @@ type Kit struct {
 
 	metrics  *Metrics // nil for none
 	Guarding *Guard   // nil for none
+	// Asked is called for each parameter that a handler asks for. Nil but in tests.
+	Asked func(e *endpoint.Endpoint, name string)
 }
 
 // New makes a kit.

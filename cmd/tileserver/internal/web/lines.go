@@ -1,14 +1,12 @@
 package web
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // Each calls fn with each line, which may be blank, until there are no more. One that is too
@@ -21,7 +19,7 @@ func (b *Batch) Each(tooLong error, fn func(line []byte, refused error) error) e
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, errLongLine):
-			refused = Refuse(tooLong, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes.")
+			refused = endpoint.Refuse(tooLong, "", "Shorten the line to at most "+strconv.Itoa(b.LineBytes)+" bytes.")
 		case err != nil:
 			return err
 		}
@@ -29,6 +27,16 @@ func (b *Batch) Each(tooLong error, fn func(line []byte, refused error) error) e
 			return err
 		}
 	}
+}
+
+// LineError says how RefuseLine writes, for the description of the interface.
+type LineError struct {
+	Line  int `json:"line" schema:"min=1"`
+	Error struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Detail string `json:"detail"`
+	} `json:"error"`
 }
 
 // RefuseLine writes the answer to a line that has none. name and value are a member that
@@ -52,82 +60,4 @@ func appendText(dst []byte, text string) []byte {
 		quoted = []byte(`""`) // no string fails
 	}
 	return append(dst, quoted...)
-}
-
-// ReadLine gives set the parameters that the members of a JSON object are, but for those that
-// are null: these are not given. Errors match ErrLine where the line is no such object. Names
-// are judged as those of an address are.
-func (q *Query) ReadLine(line []byte, set func(name, value string)) error {
-	members := json.NewDecoder(bytes.NewReader(line))
-	if begin, err := members.Token(); err != nil || begin != json.Delim('{') || !utf8.Valid(line) {
-		return ErrLine
-	}
-	var refusal error // which a line that is no object has none of
-	var seen []string
-	for members.More() {
-		key, err := members.Token()
-		name, _ := key.(string)
-		var value json.RawMessage
-		if err != nil || members.Decode(&value) != nil {
-			return ErrLine
-		}
-		switch {
-		case refusal != nil:
-		case slices.Contains(q.Names, name) && !slices.Contains(seen, name):
-			seen = append(seen, name)
-			text, ok := memberText(value)
-			if !ok {
-				refusal = Refuse(ErrParameter, name, "Set "+name+" to a text, a number or a list of them.")
-			} else if text != nil {
-				set(name, *text)
-			}
-		case slices.Contains(seen, name):
-			refusal = errTwice(name)
-		case !isFree(name):
-			refusal = q.unknown(name)
-		}
-	}
-	if _, err := members.Token(); err != nil {
-		return ErrLine
-	}
-	if _, err := members.Token(); !errors.Is(err, io.EOF) {
-		return ErrLine
-	}
-	return refusal
-}
-
-// memberText returns the value of a member as a parameter has it: lists with commas
-// between their entries. It is nil for null.
-func memberText(value json.RawMessage) (*string, bool) {
-	var text string
-	switch value[0] {
-	case 'n':
-		return nil, true
-	case '{':
-		return nil, false
-	case '"':
-		if json.Unmarshal(value, &text) != nil {
-			return nil, false
-		}
-	case '[':
-		var list []json.RawMessage
-		if json.Unmarshal(value, &list) != nil || len(list) > MaxList {
-			return nil, false
-		}
-		entries := make([]string, len(list))
-		for i, v := range list {
-			if v[0] == '[' {
-				return nil, false
-			}
-			entry, ok := memberText(v)
-			if !ok || entry == nil {
-				return nil, false
-			}
-			entries[i] = *entry
-		}
-		text = strings.Join(entries, ",")
-	default:
-		text = string(value)
-	}
-	return &text, true
 }

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 func TestMetricsOfPanics(t *testing.T) {
 	s := &Kit{metrics: NewMetrics(), journal: journal{ids: newRequestIDs(), log: slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))}}
 	e := echo.New()
-	e.GET("/x", s.watch(&Route{Path: "/x"}, s.answering(func(echo.Context) error { panic("boom") })))
+	e.GET("/x", s.watch(&endpoint.Endpoint{Path: "/x"}, "/x", s.answering(func(echo.Context) error { panic("boom") })))
 	w := httptest.NewRecorder()
 	e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", nil))
 	if w.Code != http.StatusInternalServerError || s.metrics.panics.Load() != 1 {

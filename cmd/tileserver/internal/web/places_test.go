@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"pgregory.net/rapid"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -59,7 +60,7 @@ func TestPlacesAreShared(t *testing.T) {
 // given unasked counted, and each is given back once, by a stream before its end.
 func TestHeavyPlacesOfOneClient(t *testing.T) {
 	s := New(&Config{MaxConcurrent: 64}) // 16 are heavy, 4 of them one client's, 2 unasked
-	route := &Route{Path: "/heavy", Cost: Heavy}
+	route := &endpoint.Endpoint{Path: "/heavy", Cost: endpoint.Heavy}
 	s.heavy[[2]string{http.MethodGet, route.Path}] = true
 	var deepest int
 	var ask func(depth int) error
@@ -97,7 +98,7 @@ func TestPlacesAllocateNothing(t *testing.T) {
 	c := echo.New().NewContext(r, httptest.NewRecorder())
 	nothing := func(echo.Context) error { return nil }
 	for class, h := range map[string]echo.HandlerFunc{
-		"light": s.guard(&Route{}, &s.running, nothing), "heavy": s.guardHeavy(&Route{}, nothing), "streamed": s.guard(&Route{}, &s.streams, nothing),
+		"light": s.guard(&endpoint.Endpoint{}, &s.running, nothing), "heavy": s.guardHeavy(&endpoint.Endpoint{}, nothing), "streamed": s.guard(&endpoint.Endpoint{}, &s.streams, nothing),
 	} {
 		if n := testing.AllocsPerRun(100, func() { _ = h(c) }); n > 0 {
 			t.Errorf("%s: %v allocations", class, n)
@@ -108,7 +109,7 @@ func TestPlacesAllocateNothing(t *testing.T) {
 // A stream of a heavy route gives its heavy place back: its client may read it slowly.
 func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 	s := New(&Config{})
-	route := Route{Path: "/", Cost: Heavy, Handle: func(c echo.Context) error {
+	route := endpoint.Endpoint{Path: "/", Cost: endpoint.Heavy, Handle: func(c echo.Context, _ *endpoint.Params) error {
 		if s.Heavy.Taken() != 1 {
 			t.Error("no heavy place is taken")
 		}
@@ -120,7 +121,7 @@ func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 		})
 	}}
 	w := httptest.NewRecorder()
-	s.Handler([]Route{route}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	s.Handler([]endpoint.Endpoint{route}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	if w.Code != http.StatusOK || s.Heavy.Taken() != 0 || s.streams.Taken() != 0 || s.running.Taken() != 0 {
 		t.Errorf("%d, and places are kept", w.Code)
 	}

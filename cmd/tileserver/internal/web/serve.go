@@ -11,17 +11,19 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Handler makes the router of a table of routes.
-func (s *Kit) Handler(routes []Route) http.Handler {
+// Handler makes the router of endpoints. It keeps them.
+func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // everything worth saying goes to s.log
 	// The framework's default believes any client's X-Forwarded-For. Handlers
 	// use ClientAddr; this keeps RealIP from ever disagreeing with it.
 	e.IPExtractor = func(r *http.Request) string { return s.ClientAddr(r).String() }
-	allow := allowed(routes)
+	allow := allowed(all)
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		if list, ok := allow[c.Path()]; ok && errors.Is(err, echo.ErrMethodNotAllowed) {
 			c.Response().Header()["Allow"] = []string{list}
@@ -38,8 +40,13 @@ func (s *Kit) Handler(routes []Route) http.Handler {
 		}
 		s.logAccess(c, time.Time{})
 	}
-	for _, r := range routes {
-		s.add(e, &r)
+	for i := range all {
+		if all[i].Handle == nil {
+			continue
+		}
+		for _, route := range all[i].Routes() {
+			s.add(e, &all[i], route)
+		}
 	}
 	s.addAllowed(e, allow)
 	if s.basePath != "" {
@@ -114,8 +121,8 @@ func (s *Kit) allowOrigin(c echo.Context) {
 // preflight answers the question browsers ask before a cross-origin request
 // with headers of its own. Pages of any origin may ask: writes need a key, which no
 // browser sends by itself.
-func (s *Kit) preflight(methods string) echo.HandlerFunc {
-	return func(c echo.Context) error {
+func (s *Kit) preflight(methods string) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error {
 		h := c.Response().Header()
 		if s.origins != nil {
 			h["Access-Control-Allow-Methods"] = []string{methods}
@@ -134,15 +141,15 @@ const maxRequestBody = 64 << 10
 
 // watch wraps the handler of a route in what is done for every request to it,
 // and only in what is configured.
-func (s *Kit) watch(r *Route, h echo.HandlerFunc) echo.HandlerFunc {
+func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo.HandlerFunc {
 	if s.Guarding != nil {
 		h = s.admitted(r, h)
 	}
 	if s.tracer != nil {
-		h = s.traced(routeLabel(r.Path), h)
+		h = s.traced(routeLabel(route), h)
 	}
 	if s.metrics != nil {
-		h = s.metrics.route(cmp.Or(r.Label, routeLabel(r.Path))).counted(h)
+		h = s.metrics.route(cmp.Or(r.Label, routeLabel(route))).counted(h)
 	}
 	return h
 }

@@ -8,16 +8,15 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // What the handlers refuse on their own account. Errors of the domain packages
 // keep their own sentinels; the table below gives both their answer.
 var (
-	ErrNoRoute     = errors.New("no such resource")
-	errMethod      = errors.New("method not offered here")
-	ErrParameter   = errors.New("parameter is not valid")
-	errHost        = errors.New("host is not valid")
-	ErrTileOutside = errors.New("tile is outside the grid")
+	errMethod = errors.New("method not offered here")
+	errHost   = errors.New("host is not valid")
 	// errNothing is matched where an answer without bytes is 404.
 	errNothing      = errors.New("there is nothing")
 	ErrFormat       = errors.New("format is not offered")
@@ -44,9 +43,6 @@ var (
 	// errLongLine is matched when a line that is longer than LineBytes has been passed over.
 	errLongLine = errors.New("line is too long")
 )
-
-// ErrLine is matched when a line of a batch is no question.
-var ErrLine = errors.New("line is not a question")
 
 // ErrGone is matched when nothing can be written any more.
 var ErrGone = errors.New("the client is gone")
@@ -86,15 +82,15 @@ var kinds = []Kind{
 		Detail: "Check the key for missing characters, or ask the operator for a new one."},
 	{Err: errScopeMissing, Status: http.StatusForbidden, Type: "scope-missing", Title: "The key does not allow this",
 		Detail: "Send a key that has the scope for this collection; the operator makes one with tileserver keys new."},
-	{Err: ErrParameter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+	{Err: endpoint.ErrParameter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Correct the parameter and send the request again."},
 	{Err: errHost, Status: http.StatusBadRequest, Type: "bad-host", Title: "The Host header is not valid",
 		Detail: "Send a Host header holding a host name or address with an optional port."},
-	{Err: ErrTileOutside, Status: http.StatusNotFound, Type: "tile-outside", Title: "There is no such tile",
+	{Err: endpoint.ErrTileOutside, Status: http.StatusNotFound, Type: "tile-outside", Title: "There is no such tile",
 		Detail: "Ask for z from 0 to 22, and x and y from 0 to 2^z - 1."},
 	{Err: ErrFormat, Status: http.StatusNotFound, Type: "unknown-format", Title: "The format is not offered",
 		Detail: "End the address in .geojson, .mlt, .mvt, .pbf, .png or @2x.png."},
-	{Err: ErrNoRoute, Status: http.StatusNotFound, Type: "not-found", Title: "There is nothing at this address",
+	{Err: endpoint.ErrNoRoute, Status: http.StatusNotFound, Type: "not-found", Title: "There is nothing at this address",
 		Detail: "Check the path; /docs describes every endpoint."},
 	{Err: errMethod, Status: http.StatusMethodNotAllowed, Type: "method-not-allowed", Title: "The method is not offered here",
 		Detail: "Use one of the methods the Allow header lists."},
@@ -106,7 +102,7 @@ var kinds = []Kind{
 		Detail: "Send all of the body, framed and packed as the headers of the request say."},
 	{Err: ErrBodyType, Status: http.StatusUnsupportedMediaType, Type: "unsupported-type", Title: "The type of the request body is not offered",
 		Detail: "Send the lines as application/x-ndjson or text/plain, not as a form (curl: --data-binary @FILE)."},
-	{Err: ErrLine, Status: http.StatusBadRequest, Type: "bad-line", Title: "The line is not valid",
+	{Err: endpoint.ErrLine, Status: http.StatusBadRequest, Type: "bad-line", Title: "The line is not valid",
 		Detail: `Write one JSON object per line, with the parameters of the endpoint as its members: {"lat":47.37,"lon":8.54}.`},
 	{Err: errBatchTooLong, Status: http.StatusRequestEntityTooLarge, Type: "batch-too-long", Title: "The batch is too long",
 		Detail: "Send the rest in further requests."},
@@ -127,33 +123,6 @@ var kinds = []Kind{
 // Internal is every error the table does not know.
 var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
-
-// refusal is an error with words of its own for the client.
-type refusal struct {
-	cause     error // one of the errors in the table of kinds
-	parameter string
-	Detail    string
-}
-
-// Refuse makes an error that answers as cause does, with its own detail.
-// parameter may be empty.
-func Refuse(cause error, parameter, detail string) error {
-	return &refusal{cause: cause, parameter: parameter, Detail: detail}
-}
-
-// Error is the error's text with the words for the client.
-func (r *refusal) Error() string { return r.cause.Error() + ": " + r.Detail }
-
-// Unwrap is what the table of kinds knows.
-func (r *refusal) Unwrap() error { return r.cause }
-
-// DetailOf is what a refusal tells the client, "" for other errors.
-func DetailOf(err error) string {
-	if own := (*refusal)(nil); errors.As(err, &own) {
-		return own.Detail
-	}
-	return ""
-}
 
 // Replaced gives an error of the store its meaning.
 func (s *table) Replaced(err error) error {
@@ -188,18 +157,13 @@ func tableOf(rooms []Kind) []Kind {
 
 // Problem is the body of every refusal, in the form of RFC 9457.
 type Problem struct {
-	// Type is stable: clients may branch on it. Title goes with the type.
-	Type  string `json:"type"`
-	Title string `json:"title"`
-	// Status repeats the HTTP status.
-	Status int `json:"status"`
-	// Detail says what to change. It never carries internals.
-	Detail string `json:"detail"`
-	// Parameter names the query or path parameter at fault.
-	Parameter string `json:"parameter,omitempty"`
-	// RequestID names the request as the server's log does, of failures that are
-	// in it.
-	RequestID string `json:"request_id,omitempty"`
+	_         struct{} `doc:"An error (RFC 9457)."`
+	Type      string   `json:"type" doc:"Stable: branch on it."`
+	Title     string   `json:"title"` // goes with the type
+	Status    int      `json:"status" doc:"The HTTP status again."`
+	Detail    string   `json:"detail" doc:"What to change."` // never carries internals
+	Parameter string   `json:"parameter,omitempty" doc:"The parameter at fault."`
+	RequestID string   `json:"request_id,omitempty" doc:"Names the request in the server's log, of failures that are in it."`
 }
 
 // Classify finds what an error looks like from outside.
@@ -209,16 +173,16 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 		// The router's own errors are these two.
 		switch he.Code {
 		case http.StatusNotFound:
-			err = ErrNoRoute
+			err = endpoint.ErrNoRoute
 		case http.StatusMethodNotAllowed:
 			err = errMethod
 		}
 	}
 	k := s.kindOf(err)
 	p := Problem{Type: k.Type, Title: k.Title, Status: k.Status, Detail: k.Detail}
-	var own *refusal
+	var own *endpoint.Refusal
 	if errors.As(err, &own) {
-		p.Detail, p.Parameter = own.Detail, own.parameter
+		p.Detail, p.Parameter = own.Detail, own.Parameter
 	}
 	return k, p
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 // An error is a status before the first write, and cuts the connection after it. A
@@ -38,7 +40,7 @@ func TestStream(t *testing.T) {
 	fills := map[string]func(ctx context.Context, out *Stream) error{
 		"whole":  func(_ context.Context, out *Stream) error { return many(out) },
 		"empty":  func(context.Context, *Stream) error { return nil },
-		"before": func(context.Context, *Stream) error { return ErrNoRoute },
+		"before": func(context.Context, *Stream) error { return endpoint.ErrNoRoute },
 		"after":  func(_ context.Context, out *Stream) error { return errors.Join(many(out), fault) },
 		"timeout": func(ctx context.Context, out *Stream) error {
 			if err := many(out); err != nil {
@@ -50,7 +52,7 @@ func TestStream(t *testing.T) {
 		"waiting": func(context.Context, *Stream) error { begun <- true; <-finish; return nil },
 	}
 	k := New(&Config{MaxConcurrent: 4})
-	s := httptest.NewServer(k.Handler([]Route{{Path: "/:fill", Cost: Light, Query: Anything, Handle: func(c echo.Context) error {
+	s := httptest.NewServer(k.Handler([]endpoint.Endpoint{{Path: "/:fill", Cost: endpoint.Light, Loose: true, Handle: func(c echo.Context, _ *endpoint.Params) error {
 		most := time.Hour
 		if c.Param("fill") == "timeout" {
 			most = time.Millisecond
@@ -129,12 +131,12 @@ func TestStreamEndsWithConnection(t *testing.T) {
 		}
 		return fault
 	}
-	stream := func(a Answer) echo.HandlerFunc {
-		return func(c echo.Context) error {
+	stream := func(a Answer) endpoint.Handler {
+		return func(c echo.Context, _ *endpoint.Params) error {
 			return k.Stream(c, a, []uint64{1}, time.Hour, func(_ context.Context, out *Stream) error { return fill(c.Param("how"), out) })
 		}
 	}
-	batch := func(c echo.Context) error {
+	batch := func(c echo.Context, _ *endpoint.Params) error {
 		b := k.NewBatch(c, BatchLimits{Lines: 10, Bytes: 1000, Timeout: time.Hour})
 		defer b.Release()
 		b.Answer = func() error {
@@ -146,11 +148,11 @@ func TestStreamEndsWithConnection(t *testing.T) {
 		b.Refuse = func(error) {}
 		return b.Run()
 	}
-	h := k.Handler([]Route{
-		{Path: "/ndjson/:how", Cost: Light, Query: Anything, Handle: stream(Answer{Form: FormNDJSON})},
-		{Path: "/text/:how", Cost: Light, Query: Anything, Handle: stream(Answer{Form: FormText})},
-		{Path: "/json/:how", Cost: Light, Query: Anything, Handle: stream(Answer{Form: FormJSON})},
-		{Path: "/batch/:how", Methods: []string{http.MethodPost}, Cost: Streamed, Query: Anything, Handle: batch, Body: true},
+	h := k.Handler([]endpoint.Endpoint{
+		{Path: "/ndjson/:how", Cost: endpoint.Light, Loose: true, Handle: stream(Answer{Form: FormNDJSON})},
+		{Path: "/text/:how", Cost: endpoint.Light, Loose: true, Handle: stream(Answer{Form: FormText})},
+		{Path: "/json/:how", Cost: endpoint.Light, Loose: true, Handle: stream(Answer{Form: FormJSON})},
+		{Path: "/batch/:how", Methods: []string{http.MethodPost}, Cost: endpoint.Streamed, Loose: true, Handle: batch, Body: true},
 	})
 	for _, scheme := range []string{"http", "https"} {
 		s := httptest.NewUnstartedServer(h)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
 func TestIsPublic(t *testing.T) {
@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 		{"https://example.org/\r\nX: y", false, false}, {"https://exämple.org", false, false}, {"https://example.org/" + strings.Repeat("a", MaxURL), false, false},
 	} {
 		for s, want := range map[*Sender]bool{public: tt.public, private: tt.private} {
-			if err := s.check("h", &Definition{URL: tt.url}); (err == nil) != want || err != nil && (!errors.Is(err, ErrBad) || !strings.HasSuffix(web.DetailOf(err), ".")) {
+			if err := s.check("h", &Definition{URL: tt.url}); (err == nil) != want || err != nil && (!errors.Is(err, ErrBad) || !strings.HasSuffix(endpoint.DetailOf(err), ".")) {
 				t.Errorf("%.60q, private %v: %v", tt.url, s.Private, err)
 			}
 		}

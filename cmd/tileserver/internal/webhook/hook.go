@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/fence"
-	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
 )
 
@@ -40,30 +40,30 @@ type Definition struct {
 	BBox   []string `json:"bbox,omitempty"`
 	// Overlap is for how long the secret of a hook that is replaced signs beside the new one,
 	// nil for a day. It is of one Put, and not kept.
-	Overlap *points.Duration `json:"overlap,omitempty"`
+	Overlap *points.Duration `json:"overlap,omitempty" doc:"For how long the earlier secret signs, too, such as 24h; at most 720h."`
 }
 
 // Loss says that events were passed over since they were not kept any more.
 type Loss struct {
-	After string    `json:"after,omitempty"` // the last event before
+	After string    `json:"after,omitempty" doc:"Id of the last event before."`
 	At    time.Time `json:"at"`
-	Error string    `json:"error,omitempty"` // why they could not be delivered in time
+	Error string    `json:"error,omitempty" doc:"Why they could not be delivered in time."`
 }
 
 // State is a hook as it is shown.
 type State struct {
-	Name string `json:"name"`
+	_    struct{} `name:"Hook" doc:"A webhook and its state." schema:"without=overlap"`
+	Name string   `json:"name"`
 	Definition
-	Created   time.Time  `json:"created,omitzero"`
-	Delivered string     `json:"delivered,omitempty"` // id of the last event that was taken
-	Failures  int        `json:"failures"`            // since then
-	Error     string     `json:"error,omitempty"`     // of the last attempt
-	Next      *time.Time `json:"next,omitempty"`      // when the next one is
-	Disabled  bool       `json:"disabled"`
-	Lost      *Loss      `json:"lost,omitempty"`
-	// EarlierUntil is until when requests are signed with an earlier secret, too.
-	EarlierUntil *time.Time `json:"earlier_secret_until,omitempty"`
-	Secret       string     `json:"secret,omitempty"`
+	Created      time.Time  `json:"created,omitzero" schema:"required"`
+	Delivered    string     `json:"delivered,omitempty" doc:"Id of the last event that the receiver has taken."`
+	Failures     int        `json:"failures" doc:"Attempts in a row that have failed." schema:"min=0"`
+	Error        string     `json:"error,omitempty" doc:"Why the last attempt failed."`
+	Next         *time.Time `json:"next,omitempty" doc:"When the next attempt is."`
+	Disabled     bool       `json:"disabled" doc:"The receiver has answered 410, so nothing is sent any more."`
+	Lost         *Loss      `json:"lost,omitempty" doc:"Events after this one were not kept any more when the receiver came back."`
+	EarlierUntil *time.Time `json:"earlier_secret_until,omitempty" doc:"Until when requests are signed with the secret before, too."`
+	Secret       string     `json:"secret,omitempty" doc:"What requests are signed with; only where the hook is made or replaced."`
 }
 
 // stored is a hook as its collection keeps it.
@@ -179,14 +179,14 @@ func (d *Definition) fences() (fence.Set, error) {
 	} {
 		for _, text := range part.list {
 			if strings.Count(text, ",") != part.commas {
-				return fence.Set{}, web.Refuse(ErrBad, part.name, "Set "+part.name+` to a list of texts such as ["`+part.one+`"].`)
+				return fence.Set{}, endpoint.Refuse(ErrBad, part.name, "Set "+part.name+` to a list of texts such as ["`+part.one+`"].`)
 			}
 		}
 		if len(part.list) > 0 {
 			values.Set(part.name, strings.Join(part.list, ","))
 		}
 	}
-	q := web.ParamsOf(values)
+	q := (&endpoint.Params{}).Line(values)
 	set := fence.Read(&q)
 	return set, q.Err
 }
@@ -194,11 +194,11 @@ func (d *Definition) fences() (fence.Set, error) {
 // check refuses a hook that cannot be.
 func (s *Sender) check(name string, d *Definition) error {
 	if d.Overlap != nil && (*d.Overlap < 0 || *d.Overlap > maxOverlap) {
-		return web.Refuse(ErrBad, "overlap", "Set overlap to a time such as 24h, at most "+time.Duration(maxOverlap).String()+", or to 0s for none.")
+		return endpoint.Refuse(ErrBad, "overlap", "Set overlap to a time such as 24h, at most "+time.Duration(maxOverlap).String()+", or to 0s for none.")
 	}
-	refuse := func(detail string) error { return web.Refuse(ErrBad, "url", detail) }
+	refuse := func(detail string) error { return endpoint.Refuse(ErrBad, "url", detail) }
 	if points.CheckName(name) != nil {
-		return web.Refuse(ErrBad, "name", "Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+strconv.Itoa(points.MaxName)+" in all.")
+		return endpoint.Refuse(ErrBad, "name", "Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+strconv.Itoa(points.MaxName)+" in all.")
 	}
 	if d.URL == "" || len(d.URL) > MaxURL {
 		return refuse("Set url to the address that events go to, of at most " + strconv.Itoa(MaxURL) + " bytes.")

@@ -1,0 +1,34 @@
+package airport
+
+import (
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/places/airports"
+)
+
+// Types of answers that are written as bytes, for the description of the interface.
+
+type AirportList struct {
+	_        struct{}          `doc:"A page of airports."`
+	Airports []listing.Airport `json:"airports"`
+	Next     listing.Next      `json:"next,omitzero"`
+}
+
+type AirportFeatures struct {
+	_ struct{} `doc:"A page of airports as GeoJSON."`
+	listing.Features[listing.Identified[int, listing.Point, listing.Airport]]
+	Next listing.Next `json:"next,omitzero"`
+}
+
+type AirportRecord struct {
+	_ struct{} `doc:"What is known of an airport; with local=true also what clocks show."`
+	airports.Airport
+	*localtime.Clock
+}
+
+type AirportOffset struct {
+	_      struct{} `doc:"What clocks show at an airport."`
+	Code   string   `json:"code"`
+	Source string   `json:"timezone_source,omitempty" doc:"How the time zone is known when the source of the airport does not tell it." schema:"enum=region|country|nearest"`
+	localtime.ZoneAt
+}

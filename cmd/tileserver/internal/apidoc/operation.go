@@ -1,0 +1,323 @@
+package apidoc
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+)
+
+func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
+
+// share makes a component of what is used, and refers to it. Another of the same name takes
+// a longer one.
+func (b *builder) share(kind, name string, v object) object {
+	all := b.shared[kind]
+	for n := 2; ; n++ {
+		is, taken := all[name]
+		if !taken {
+			all[name] = v
+		}
+		if !taken || equal(is, v) {
+			return ref(kind, name)
+		}
+		name = strings.TrimSuffix(name, "-"+strconv.Itoa(n-1)) + "-" + strconv.Itoa(n)
+	}
+}
+
+// equal compares what is marshalled.
+func equal(a, b object) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
+
+// operation describes an endpoint at one of its paths.
+func (b *builder) operation(e *endpoint.Endpoint, path string) object {
+	op := object{"operationId": e.ID, "tags": []string{e.Tag}, "summary": e.Summary, "responses": b.responses(e)}
+	if i := slices.Index(e.Also, path); i >= 0 {
+		op["operationId"] = e.ID + "_" + strconv.Itoa(i+2)
+	}
+	if e.Doc != "" {
+		op["description"] = e.Doc
+	}
+	if e.Elsewhere != "" {
+		op["externalDocs"] = object{"url": e.Elsewhere}
+	}
+	var params []object
+	for _, p := range e.Params {
+		if s := p.Is(); s.In != endpoint.InPath || strings.Contains(path, "{"+s.Name+"}") {
+			params = append(params, b.share("parameters", s.Name, parameter(s)))
+		}
+	}
+	if params != nil {
+		op["parameters"] = params
+	}
+	if e.Takes != nil {
+		body := object{"content": b.content(e.Takes)}
+		if e.Needed {
+			body["required"] = true
+		}
+		op["requestBody"] = body
+	}
+	if schemes := security(e); schemes != nil {
+		op["security"] = schemes
+	}
+	if e.Admin {
+		op["servers"] = adminServers
+	}
+	return op
+}
+
+// parameter describes a parameter. Lists have commas between their entries.
+func parameter(s *endpoint.Spec) object {
+	o := object{"name": s.Name, "in": s.In, "description": s.Doc, "schema": s.Schema}
+	if s.In == endpoint.InQuery {
+		o["in"] = "query"
+	}
+	if s.Required {
+		o["required"] = true
+	}
+	if s.Example != nil {
+		o["example"] = s.Example
+	}
+	if s.Schema["type"] == "array" {
+		o["explode"] = false
+	}
+	return o
+}
+
+// content describes what bodies hold.
+func (b *builder) content(all endpoint.Content) object {
+	content := object{}
+	for media, of := range all {
+		c := object{}
+		switch of := of.(type) {
+		case nil:
+		case endpoint.Schema:
+			c["schema"] = of
+		default:
+			c["schema"] = b.schemas.of(reflect.TypeOf(of))
+		}
+		content[media] = c
+	}
+	return content
+}
+
+// responses are the answers, by status.
+func (b *builder) responses(e *endpoint.Endpoint) object {
+	all := object{}
+	headers := b.headers(answerHeaders(e)...)
+	if e.Answers != nil {
+		content := b.content(e.Answers)
+		if example := b.examples[e.ID]; example != nil {
+			content[mainMedia(e.Answers)].(object)["example"] = example
+		}
+		all["200"] = object{"description": "The answer.", "headers": headers, "content": content}
+	}
+	if e.Empty != "" {
+		all["204"] = object{"description": e.Empty, "headers": headers}
+	}
+	if e.Keeps.Revalidated() {
+		all["304"] = object{"description": "What the client has already, by If-None-Match, is still the answer.", "headers": headers}
+	}
+	b.addProblems(all, e)
+	for _, o := range e.Others {
+		all[strconv.Itoa(o.Status)] = b.other(e, &o)
+	}
+	if e.Keys != endpoint.KeysUnasked && e.Keys != endpoint.KeysInside {
+		for status, r := range all {
+			r := r.(object)
+			if h, own := r["headers"].(object); own {
+				h = maps.Clone(h)
+				maps.Copy(h, b.headers(limitHeaders...))
+				all[status] = object{"description": r["description"], "headers": h, "content": r["content"]}
+				if r["content"] == nil {
+					delete(all[status].(object), "content")
+				}
+			}
+		}
+	}
+	// All paths of an endpoint share the answers, and many endpoints those without a body.
+	for status, r := range all {
+		switch r := r.(object); {
+		case r["$ref"] != nil:
+		case len(e.Also) > 0 || e.Any:
+			all[status] = b.share("responses", e.ID+"-"+status, r)
+		case status == "304":
+			all[status] = b.share("responses", "304-"+string(e.Keeps), r)
+		}
+	}
+	return all
+}
+
+// other describes an answer that is declared with its status.
+func (b *builder) other(e *endpoint.Endpoint, o *endpoint.Other) object {
+	r := object{"description": o.Text}
+	names := slices.Clone(o.Headers)
+	if !e.Admin {
+		names = append(names, "Access-Control-Allow-Origin", "Cache-Control-No-Store")
+	}
+	switch o.Status {
+	case http.StatusUnauthorized:
+		names = append(names, "WWW-Authenticate")
+	case http.StatusPaymentRequired, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		names = append(names, "Retry-After")
+	}
+	if len(names) > 0 {
+		r["headers"] = b.headers(names...)
+	}
+	if o.Content != nil {
+		r["content"] = b.content(o.Content)
+	}
+	return r
+}
+
+// security says how to send a key. The operator may not ask for one.
+func security(e *endpoint.Endpoint) []object {
+	schemes := func(names ...string) []object {
+		list := []object{{}}
+		for _, name := range names {
+			list = append(list, object{name: []string{}})
+		}
+		return list
+	}
+	switch {
+	case e.Keys == endpoint.KeysUnasked:
+		return nil
+	case e.Keys == endpoint.KeysInside:
+		return schemes("key", "bearer", "password", "parameter")[1:]
+	case e.Keys == endpoint.KeysOfProxy:
+		return schemes("key")
+	case e.Tag == "geoip2": // which may have accounts of its own
+		return schemes("account", "key", "bearer", "password", "parameter")
+	}
+	return schemes("key", "bearer", "password", "parameter")
+}
+
+// adminServers is where the paths of the operator's own listener are.
+var adminServers = []any{object{"url": "http://127.0.0.1:6060", "description": "What --admin-listen names."}}
+
+// limitHeaders are those of every answer that uses up a limit.
+var limitHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+
+// mainMedia is the media type that a client without an Accept header gets.
+func mainMedia(answers endpoint.Content) string {
+	if _, plain := answers["application/json"]; plain {
+		return "application/json"
+	}
+	return slices.Min(slices.Collect(maps.Keys(answers)))
+}
+
+// answerHeaders are names of components.
+func answerHeaders(e *endpoint.Endpoint) []string {
+	names := []string{"Access-Control-Allow-Origin"}
+	switch e.Keeps {
+	case endpoint.Tagged:
+		names = append(names, "Cache-Control", "ETag", "Vary")
+	case endpoint.Instant:
+		names = append(names, "Cache-Control", "ETag-Of-Instant", "Vary")
+	case endpoint.Varies:
+		names = append(names, "Cache-Control", "ETag-Of-Some", "Vary")
+	case endpoint.Plain:
+		names = append(names, "Cache-Control", "Vary")
+	case endpoint.File:
+		names = append(names, "Cache-Control", "ETag", "Vary", "Content-Security-Policy")
+	case endpoint.Admins:
+		names = []string{"Cache-Control-No-Store"}
+	default:
+		names = append(names, "Cache-Control-No-Store", "Vary")
+	}
+	return append(names, e.Headers...)
+}
+
+// headers refers to components, each under the name that it has in an answer.
+func (b *builder) headers(names ...string) object {
+	headers := object{}
+	for _, name := range names {
+		if b.components.Headers[name] == nil {
+			b.fail("there is no header %s among the components", name)
+		}
+		key, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(name, "-No-Store"), "-Optional"), "-Of-")
+		headers[key] = ref("headers", name)
+	}
+	return headers
+}
+
+// What else an endpoint may answer with when it declares certain problems.
+var (
+	ofDataset = []string{"dataset-unavailable", "timeout", "data-corrupt"}
+	ofAll     = []string{"too-busy", "body-too-large", "internal"}
+	ofKeyed   = []string{"key-missing", "key-unknown", "rate-limited"}
+)
+
+// problemTypes are the types an endpoint may answer with, each once.
+func problemTypes(e *endpoint.Endpoint) []string {
+	types := slices.Clone(e.Problems)
+	if slices.Contains(types, "dataset-missing") {
+		types = append(types, ofDataset...)
+	}
+	if len(types) > 0 {
+		types = append(types, ofAll...)
+	}
+	if e.Keys != endpoint.KeysUnasked && e.Keys != endpoint.KeysInside && e.Refuse == nil {
+		types = append(types, ofKeyed...)
+	}
+	var once []string
+	for _, t := range types {
+		if !slices.Contains(once, t) {
+			once = append(once, t)
+		}
+	}
+	return once
+}
+
+func (b *builder) problem(typ string) *Problem {
+	i := slices.IndexFunc(b.options.Problems, func(p Problem) bool { return p.Type == typ })
+	if i < 0 {
+		b.fail("there is no problem of type %q", typ)
+		return &Problem{}
+	}
+	return &b.options.Problems[i]
+}
+
+// addProblems adds a response for each status. Endpoints with the same problems share one.
+func (b *builder) addProblems(all object, e *endpoint.Endpoint) {
+	byStatus := map[int][]*Problem{}
+	for _, typ := range problemTypes(e) {
+		k := b.problem(typ)
+		byStatus[k.Status] = append(byStatus[k.Status], k)
+	}
+	for status, kinds := range byStatus {
+		name := strconv.Itoa(status)
+		for _, k := range kinds {
+			name += "-" + k.Type
+		}
+		all[strconv.Itoa(status)] = b.share("responses", name, b.problemResponse(kinds))
+	}
+}
+
+// problemResponse is one status, with an example for each type.
+func (b *builder) problemResponse(kinds []*Problem) object {
+	var texts []string
+	examples := object{}
+	names := append([]string{"Access-Control-Allow-Origin", "Cache-Control-No-Store", "X-Request-Id"}, limitHeaders...)
+	for _, k := range kinds {
+		texts = append(texts, "`"+k.Type+"`: "+k.Title+".")
+		examples[k.Type] = b.share("examples", k.Type, object{"value": object{"type": k.Type, "title": k.Title, "status": k.Status, "detail": k.Detail}})
+		if k.Retry {
+			names = append(names, "Retry-After")
+		}
+		if k.Status == http.StatusMethodNotAllowed {
+			names = append(names, "Allow")
+		}
+		if k.Status == http.StatusUnauthorized {
+			names = append(names, "WWW-Authenticate")
+		}
+	}
+	return object{
+		"description": strings.Join(texts, "\n\n"), "headers": b.headers(names...),
+		"content": object{"application/problem+json": object{"schema": b.schemas.of(reflect.TypeOf(b.options.Problem)), "examples": examples}},
+	}
+}

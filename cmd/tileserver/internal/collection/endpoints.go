@@ -1,0 +1,295 @@
+package collection
+
+import (
+	"net/http"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/webhook"
+	"quadrille/places/points"
+)
+
+// Parameters of this room alone.
+var (
+	collectionParam  = endpoint.Described(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
+	collectionsParam = endpoint.Described(endpoint.InPath, "collection", "Name of a collection, or up to 10 with commas between them.", endpoint.Schema{"type": "string"}, "shops")
+	minRadiusParam   = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
+	fieldsParam      = endpoint.New("fields", "Properties of the answer; all of them if absent.",
+		endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string"}, "minItems": 1, "maxItems": maxFields}, readFields).Like([]string{"name"})
+	pastParam        = endpoint.Moment("at", "As it was at an instant, RFC 3339 or milliseconds since 1970: of live collections that have a history, as far back as it reaches.", readInstant).Like("2026-07-01T12:00:00Z")
+	filtersParam     = endpoint.Filtered("Every other parameter is a filter: `category=cafe,bakery` for one of these values, `category.ne=`, `price.lt=`, `.lte=`, `.gt=`, `.gte=`, `name.prefix=`, `-closed=` for not true, `has=` and `lacks=` with names of properties. All must hold. `p.` before a name says that it is a property's, such as `p.limit=5`.", map[string]any{"category": "cafe"})
+	sortParam        = endpoint.Text("sort", points.MaxPropertyName+len("-"+points.PropertyPrefix), "A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").Like("-price")
+	linesFormatParam = endpoint.Word("format", "Form of the answer; without it the Accept header decides. ndjson is all points, a GeoJSON feature in each line.", "json", "geojson", "ndjson")
+	regionTypeParam  = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
+	regionIDParam    = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
+	boxParam         = endpoint.BBox.As("West, south, east, north in degrees. Without an area all points are counted.").May()
+	inRegionParam    = endpoint.Text("region", endpoint.MaxListText, "A region: its type, a colon and its id.").Like("country:ch")
+	pointIDParam     = endpoint.Described(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
+	trackFromParam   = endpoint.Moment("from", "The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.", readInstant).Like("2026-07-01T12:00:00Z")
+	trackToParam     = endpoint.Moment("to", "The latest instant, RFC 3339 or milliseconds since 1970.", readInstant).Like("2026-07-02T12:00:00Z")
+	trackLimitParam  = endpoint.Integer("limit", 1, maxStops, "Most stops of a page.").Or(defaultStops)
+	enterParam       = endpoint.Described(endpoint.InQuery, "enter", "Regions whose entering is told: `type:id`, or a type alone for each of its regions, with commas between them.", endpoint.Schema{"type": "string"}, "state:us-ks")
+	leaveParam       = endpoint.Described(endpoint.InQuery, "leave", "Regions whose leaving is told.", endpoint.Schema{"type": "string"}, "country")
+	withinParam      = endpoint.Described(endpoint.InQuery, "within", "Circles whose entering and leaving is told: `lat,lon,metres`, several one after the other.", endpoint.Schema{"type": "string"}, "48.85,2.35,500")
+	boxesParam       = endpoint.Described(endpoint.InQuery, "bbox", "Boxes whose entering and leaving is told: `west,south,east,north`, several one after the other.", endpoint.Schema{"type": "string"}, "2.2,48.8,2.5,48.9")
+	lastEventIDParam = endpoint.Text("last_event_id", 64, "As the header `Last-Event-ID`.").Like("1767225600000000")
+	expiresParam     = endpoint.Described(endpoint.InQuery, "expires", "When the point goes by itself. It may be a member of the body, too.", endpoint.Schema{"type": "string", "format": "date-time"}, nil)
+	ttlParam         = endpoint.Described(endpoint.InQuery, "ttl", "In how many seconds the point goes by itself. It may be a member of the body, too.", endpoint.Schema{"type": "number", "exclusiveMinimum": 0}, nil)
+	ifMatchParam     = endpoint.Described(endpoint.InHeader, "If-Match", "The ETag of the version that the point must have.", endpoint.Schema{"type": "string"}, nil)
+	ifNoneMatchParam = endpoint.Described(endpoint.InHeader, "If-None-Match", "`*`: the point must not be there.", endpoint.Schema{"type": "string", "enum": []string{"*"}}, nil)
+	hookParam        = endpoint.Described(endpoint.InPath, "hook", "Name of a webhook.", endpoint.Schema{"type": "string"}, "alarm")
+)
+
+// Endpoints are those of the room.
+func (s *Room) Endpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		{
+			Path: "/points",
+			ID:   "getCollections", Tag: "collections", Rank: 1,
+			Summary: "The collections of points there are",
+			Handle:  s.getCollections, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": CollectionList{}}, Keeps: endpoint.Varies,
+			Problems: []string{"bad-parameter", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/points"},
+			Dearest:  []string{"/points"},
+		},
+		{
+			Path: "/points/{collection}",
+			ID:   "getCollection", Tag: "collections", Rank: 2,
+			Summary: "A collection of points",
+			Params:  []endpoint.Param{collectionParam},
+			Handle:  s.getCollection, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": Collection{}}, Keeps: endpoint.Varies,
+			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/points/shops"},
+			Dearest:  []string{"/points/shops"},
+		},
+		{
+			Path: "/points/{collection}/nearby",
+			ID:   "getCollectionNearby", Tag: "collections", Rank: 3,
+			Summary: "The nearest points",
+			Doc:     "The nearest of several collections are one page, each with its `collection`; `cursor` is for one collection.",
+			Params:  []endpoint.Param{collectionsParam, endpoint.Lat, endpoint.Lon, endpoint.Radius, minRadiusParam, listing.Limit, endpoint.Cursor, endpoint.Format, fieldsParam, pastParam, filtersParam}, Filters: true,
+			Handle: s.getNearby, Cost: endpoint.Mixed,
+			Answers: endpoint.Content{"application/json": CollectionPoints{}, "application/geo+json": CollectionFeatures{}}, Keeps: endpoint.Varies,
+			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "search-too-wide", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/points/shops/nearby?lat=47.377&lon=8.54&limit=1&category=cafe"},
+			Dearest: []string{
+				"/points/shops/nearby?lat=52&lon=5&limit=100",
+				"/points/shops/nearby?lat=-80&lon=170&limit=100",
+				"/points/shops/nearby?lat=52&lon=5&limit=1000",
+				"/points/shops/nearby?lat=52&lon=5&price=7",
+				"/points/shops/nearby?lat=52&lon=5&min_radius=500000",
+				"/points/shops/nearby?lat=-80&lon=170&limit=1000&price=7000",
+			},
+		},
+		{
+			Path: "/points/{collection}/within",
+			ID:   "getCollectionWithin", Tag: "collections", Rank: 4,
+			Summary: "The points in a box or a tile",
+			Params:  []endpoint.Param{collectionParam, listing.OrBox, listing.OrTile, listing.Limit, endpoint.Cursor, sortParam, linesFormatParam, fieldsParam, pastParam, filtersParam}, Filters: true,
+			Handle: s.getWithin, Cost: endpoint.Heavy,
+			Answers: endpoint.Content{"application/json": CollectionPoints{}, "application/geo+json": CollectionFeatures{}, "application/x-ndjson": CollectionFeature{}}, Keeps: endpoint.Varies,
+			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "search-too-wide", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/points/shops/within?bbox=8,47,9,48&fields=name&limit=1"},
+			Dearest: []string{
+				"/points/shops/within?bbox=-180,-90,180,90&limit=1000&sort=price",
+				"/points/shops/within?tile=0/0/0&format=ndjson",
+			},
+		},
+		{
+			Path: "/points/{collection}/within/{type}/{id}",
+			ID:   "getCollectionWithinRegion", Tag: "collections", Rank: 5,
+			Summary: "The points in a region",
+			Doc:     "Exactly those of which `/regions/at` says that they are in the region.",
+			Params:  []endpoint.Param{collectionParam, regionTypeParam, regionIDParam, listing.Limit, endpoint.Cursor, sortParam, linesFormatParam, fieldsParam, pastParam, filtersParam}, Filters: true,
+			Handle: s.getWithinRegion, Cost: endpoint.Heavy,
+			Answers: endpoint.Content{"application/json": CollectionPoints{}, "application/geo+json": CollectionFeatures{}, "application/x-ndjson": CollectionFeature{}}, Keeps: endpoint.Varies,
+			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer", "region-not-found", "search-too-wide", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/points/shops/within/country/ch?fields=name&limit=1"},
+			Dearest: []string{
+				"/points/shops/within/country/{region}?limit=1000&sort=-price",
+				"/points/shops/within/country/{region}?format=ndjson",
+			},
+		},
+		{
+			Path: "/points/{collection}/count",
+			ID:   "getCollectionCount", Tag: "collections", Rank: 6,
+			Summary: "How many points there are",
+			Doc:     "In a box, a tile or a region, or in all. Of several collections the sum, and each.",
+			Params:  []endpoint.Param{collectionsParam, boxParam, endpoint.Tile, inRegionParam, pastParam, filtersParam}, Filters: true,
+			Handle: s.getCount, Cost: endpoint.Heavy,
+			Answers: endpoint.Content{"application/json": CollectionCount{}}, Keeps: endpoint.Varies,
+			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer", "region-not-found", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/points/shops/count?region=country:ch&category=cafe"},
+			Dearest:  []string{"/points/shops/count?price=7", "/points/shops/count?region=country:{region}"},
+		},
+		{
+			Path: "/points/{collection}/{id}",
+			ID:   "getCollectionPoint", Tag: "collections", Rank: 7,
+			Summary: "A point",
+			Doc:     "An id that is a word of the paths above, such as `count`, is written with one letter percent-encoded: `%63ount`. A point of a live collection has the ETag of its version, which writes take as If-Match, unless `fields` or `at` is given.",
+			Params:  []endpoint.Param{collectionParam, pointIDParam, fieldsParam, pastParam},
+			Handle:  s.getPoint, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/geo+json": CollectionFeature{}}, Keeps: endpoint.Varies,
+			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "point-not-found", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/points/shops/zh-1"},
+			Dearest:  []string{"/points/shops/s-7"},
+		},
+		{
+			Path: "/points/{collection}/{id}/track",
+			ID:   "getCollectionTrack", Tag: "collections", Rank: 8,
+			Summary: "Where a point was",
+			Doc:     "Of a live collection that has a history, as far back as it reaches. Every write is a stop, also one that left the point where it was. A position holds until the next stop.",
+			Params:  []endpoint.Param{collectionParam, pointIDParam, trackFromParam, trackToParam, trackLimitParam},
+			Handle:  s.getTrack, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": Track{}}, Keeps: endpoint.Never,
+			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "point-not-found", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/points/vans/van-7/track"},
+			Dearest:  []string{"/points/shops/s-7/track"},
+		},
+		{
+			Path: "/points/{collection}/events",
+			ID:   "getEvents", Tag: "collections", Rank: 19,
+			Summary: "Follow moves",
+			Doc:     "Server-sent events: `move` for every point that appears, moves or goes, or, with fences, `enter` and `leave` for those that cross one. The id of an event goes into `Last-Event-ID` to go on after it: each comes once, in the order of the writes. At most 100 fences.",
+			Params:  []endpoint.Param{collectionParam, enterParam, leaveParam, withinParam, boxesParam, lastEventIDParam},
+			Handle:  s.getEvents, Cost: endpoint.Followed,
+			Answers: endpoint.Content{"text/event-stream": nil}, Keeps: endpoint.Never,
+			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer", "region-not-found", "events-gone", "dataset-missing"},
+			Dearest:  []string{"/points/shops/events"},
+		},
+		{
+			Path: "/points/{collection}", Methods: []string{http.MethodPatch},
+			ID: "patchCollection", Tag: "collections", Rank: 20,
+			Summary: "Change how a live collection is described",
+			Doc:     "Members of the body are changed as RFC 7396 says, and the rest stays: `{\"title\":\"Shops\",\"schema\":{\"price\":\"number\",\"old\":null}}`. A null is what a collection has that is made without the member. All changes are one step between two writes. Types hold for what is written from then on, and no point is changed: `other_types` counts the values that have not the type of their property, which filters and orders pass over. A history that begins or becomes longer reaches back to what is remembered already; when it begins, writes wait until all points are in it. The name stays.",
+			Params:  []endpoint.Param{collectionParam},
+			Handle:  unconditional(s.patchCollection), Cost: endpoint.Light,
+			Body: true, Takes: endpoint.Content{"application/merge-patch+json": endpoint.Schema{"type": "object"}, "application/json": endpoint.Schema{"type": "object"}}, Needed: true,
+			Answers: endpoint.Content{"application/json": CollectionName{}}, Keeps: endpoint.Never,
+			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "bad-description", "bad-point", "bad-properties", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
+		},
+		{
+			Path: "/points/{collection}", Methods: []string{http.MethodPut},
+			ID: "putCollection", Tag: "collections", Rank: 20,
+			Summary: "Make a live collection",
+			Doc:     "The body, which may be empty, has `title`, `attribution`, `licence`, `private`, `history` (for how long it remembers where points were, such as `720h`), `events` (for how long moves are kept for those who follow them, `24h`) and `schema`, the types of properties by name. A collection that was made from the same description is found, not made.",
+			Params:  []endpoint.Param{collectionParam},
+			Handle:  unconditional(s.putCollection), Cost: endpoint.Light,
+			Body: true, Takes: endpoint.Content{"application/json": endpoint.Schema{"type": "object"}},
+			Answers: endpoint.Content{"application/json": CollectionName{}}, Keeps: endpoint.Never,
+			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "bad-description", "bad-point", "bad-properties", "collection-exists", "too-many-collections", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
+			Others:   []endpoint.Other{{Status: 201, Text: "It was not there before.", Content: endpoint.Content{"application/json": CollectionName{}}}},
+		},
+		{
+			Path: "/points/{collection}", Methods: []string{http.MethodDelete},
+			ID: "deleteCollection", Tag: "collections", Rank: 21,
+			Summary: "Delete a live collection",
+			Doc:     "With all its points.",
+			Params:  []endpoint.Param{collectionParam},
+			Handle:  unconditional(s.deleteCollection), Cost: endpoint.Light,
+			Body:     true,
+			Keeps:    endpoint.Never,
+			Empty:    "It has been deleted.",
+			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "dataset-unavailable", "bad-parameter"},
+		},
+		{
+			Path: "/points/{collection}", Methods: []string{http.MethodPost},
+			ID: "postPoints", Tag: "collections", Rank: 22,
+			Summary: "Write many points",
+			Doc:     "A write in each line of the body: a Feature with an id, `{\"id\":…,\"delete\":true}`, or `{\"id\":…,\"patch\":{…}}` with what PATCH takes. A line for each comes back, in order, once it is on the disk, while further lines are sent: read while writing. A line that cannot be written spoils only itself.",
+			Params:  []endpoint.Param{collectionParam},
+			Handle:  unconditional(s.postLines), Cost: endpoint.Streamed,
+			Body: true, Takes: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}}, Needed: true,
+			Answers: endpoint.Content{"application/x-ndjson": WrittenLine{}}, Keeps: endpoint.Never,
+			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "batch-too-long", "bad-line", "batch-timeout", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
+		},
+		{
+			Path: "/points/{collection}/{id}", Methods: []string{http.MethodPut},
+			ID: "putPoint", Tag: "collections", Rank: 23,
+			Summary: "Write a point",
+			Doc:     "A GeoJSON Feature with a Point. It replaces the point of that id. Altitudes are not kept.",
+			Params:  []endpoint.Param{collectionParam, pointIDParam, expiresParam, ttlParam, ifMatchParam, ifNoneMatchParam},
+			Handle:  s.putPoint, Cost: endpoint.Light,
+			Body: true, Takes: endpoint.Content{"application/geo+json": endpoint.Schema{"type": "object"}, "application/json": endpoint.Schema{"type": "object"}}, Needed: true,
+			Answers: endpoint.Content{"application/json": WrittenPoint{}}, Keeps: endpoint.Never,
+			Headers:  []string{"ETag-Of-Point"},
+			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "bad-parameter", "bad-point", "bad-properties", "collection-not-found", "point-exists", "point-changed", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body"},
+			Others:   []endpoint.Other{{Status: 201, Text: "It was not there before.", Content: endpoint.Content{"application/json": WrittenPoint{}}, Headers: []string{"ETag-Of-Point"}}},
+		},
+		{
+			Path: "/points/{collection}/{id}", Methods: []string{http.MethodPatch},
+			ID: "patchPoint", Tag: "collections", Rank: 24,
+			Summary: "Change a point",
+			Doc:     "The body has any of `geometry`, `properties`, `expires` and `ttl`. Of `properties`, members that are null are removed, others are set as a whole, and the rest stays. As `application/merge-patch+json` the body has the meaning of RFC 7396: inner objects are merged, and `properties` that are null remove all.",
+			Params:  []endpoint.Param{collectionParam, pointIDParam, expiresParam, ttlParam, ifMatchParam},
+			Handle:  s.patchPoint, Cost: endpoint.Light,
+			Body: true, Takes: endpoint.Content{"application/merge-patch+json": endpoint.Schema{"type": "object"}, "application/json": endpoint.Schema{"type": "object"}, "application/geo+json": endpoint.Schema{"type": "object"}}, Needed: true,
+			Answers: endpoint.Content{"application/json": WrittenPoint{}}, Keeps: endpoint.Never,
+			Headers:  []string{"ETag-Of-Point"},
+			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "bad-parameter", "bad-point", "bad-properties", "collection-not-found", "point-not-found", "point-changed", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body"},
+		},
+		{
+			Path: "/points/{collection}/{id}", Methods: []string{http.MethodDelete},
+			ID: "deletePoint", Tag: "collections", Rank: 25,
+			Summary: "Delete a point",
+			Params:  []endpoint.Param{collectionParam, pointIDParam, ifMatchParam},
+			Handle:  s.deletePoint, Cost: endpoint.Light,
+			Body:     true,
+			Keeps:    endpoint.Never,
+			Empty:    "It has been deleted.",
+			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "bad-parameter", "bad-point", "collection-not-found", "point-not-found", "point-changed", "dataset-unavailable", "timeout"},
+		},
+		{
+			Path: "/points/{collection}/hooks",
+			ID:   "getHooks", Tag: "collections", Rank: 26,
+			Summary: "List webhooks",
+			Doc:     "With the state of each. It needs a key with the scope `write:COLLECTION`.",
+			Params:  []endpoint.Param{collectionParam},
+			Handle:  s.getHooks, Cost: endpoint.Light,
+			Scoped:  true,
+			Answers: endpoint.Content{"application/json": HookList{}}, Keeps: endpoint.Never,
+			Problems: []string{"data-damaged", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "bad-parameter"},
+			Example:  endpoint.Example{Request: "/points/taxis/hooks"},
+			Dearest:  []string{"/points/shops/hooks"},
+		},
+		{
+			Path: "/points/{collection}/hooks/{hook}",
+			ID:   "getHook", Tag: "collections", Rank: 27,
+			Summary: "State of a webhook",
+			Doc:     "What it is told, and how that goes. It needs a key with the scope `write:COLLECTION`.",
+			Params:  []endpoint.Param{collectionParam, hookParam},
+			Handle:  s.getHook, Cost: endpoint.Light,
+			Scoped:  true,
+			Answers: endpoint.Content{"application/json": webhook.State{}}, Keeps: endpoint.Never,
+			Problems: []string{"data-damaged", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "hook-not-found", "bad-parameter"},
+			Example:  endpoint.Example{Request: "/points/taxis/hooks/alarm"},
+			Dearest:  []string{"/points/shops/hooks/first"},
+		},
+		{
+			Path: "/points/{collection}/hooks/{hook}", Methods: []string{http.MethodPut},
+			ID: "putHook", Tag: "collections", Rank: 28,
+			Summary: "Make or replace a webhook",
+			Doc:     "The body has `url`, where events are sent by POST, and `enter`, `leave`, `within` and `bbox`, lists of what the parameters of `/points/{collection}/events` take; without these every move is sent. A new hook begins with the next event; one that is replaced goes on where it was, and is enabled again. Only this answer has the `secret` that requests are signed with, a new one each time. Where a hook is replaced, requests are signed with its earlier secret, too, for `overlap`, a day if it is not given: both signatures are in `webhook-signature`, with a blank between them, as Standard Webhooks says. `0s` ends the earlier secret at once.",
+			Params:  []endpoint.Param{collectionParam, hookParam},
+			Handle:  unconditional(s.putHook), Cost: endpoint.Light,
+			Body: true, Takes: endpoint.Content{"application/json": webhook.Definition{}},
+			Answers: endpoint.Content{"application/json": webhook.State{}}, Keeps: endpoint.Never,
+			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "bad-hook", "too-many-hooks", "unknown-layer", "region-not-found", "dataset-missing", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
+			Others:   []endpoint.Other{{Status: 201, Text: "It was not there before.", Content: endpoint.Content{"application/json": webhook.State{}}}},
+		},
+		{
+			Path: "/points/{collection}/hooks/{hook}", Methods: []string{http.MethodDelete},
+			ID: "deleteHook", Tag: "collections", Rank: 29,
+			Summary: "Delete a webhook",
+			Doc:     "A request that runs is cut off.",
+			Params:  []endpoint.Param{collectionParam, hookParam},
+			Handle:  unconditional(s.deleteHook), Cost: endpoint.Light,
+			Body:     true,
+			Keeps:    endpoint.Never,
+			Empty:    "It has been deleted.",
+			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "hook-not-found", "dataset-unavailable", "bad-parameter"},
+		},
+	}
+}

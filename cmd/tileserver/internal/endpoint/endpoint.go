@@ -1,0 +1,377 @@
+// Package endpoint is how an endpoint of the HTTP interface is declared. A declaration says
+// all of it once: path, parameters, answers, problems, cost and handler. The reading of
+// parameters and its refusals, admission, OPTIONS, the description of the interface and its
+// tests come from it. Package web serves endpoints, and package apidoc describes them.
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Endpoint declares an endpoint. It is not changed once it is served.
+type Endpoint struct {
+	// Path has its parameters in braces; {path} at its end is all the rest. Also are further paths that answer the same.
+	Path string
+	Also []string
+	// Route is the router's pattern where it is another than that of Path: a part of a path
+	// that holds several parameters is one to the router.
+	Route string
+	// Methods are GET, which brings HEAD with it, unless others are listed. Any means every
+	// method there is, known to the router or not.
+	Methods []string
+	Any     bool
+
+	// ID is the operationId: letters, digits, _ and -. Tag is one of the groups of the
+	// description, and Rank the place in it, lower first; then by path.
+	ID, Tag string
+	Rank    int
+	Summary string
+	// Doc is Markdown, of which only empty lines and backquotes are used.
+	Doc string
+	// Elsewhere is the address of the documentation of a service that is stood in for.
+	Elsewhere string
+	// Hidden endpoints are not described: they answer at the root as a described one does
+	// below it, or are part of a page.
+	Hidden bool
+	// Admin says that the endpoint is on the operator's own listener alone.
+	Admin bool
+
+	// Params are what requests may have, those of the path first.
+	Params []Param
+	// Loose says that other parameters are ignored, Filters that they are for the handler to
+	// judge, by [Params.Others].
+	Loose, Filters bool
+	// Lines are the parameters that a line of the body may have.
+	Lines []Param
+
+	// Handle answers a request. It is nil where another endpoint of the same Route answers.
+	Handle Handler
+	Cost   Cost
+	Keys   KeyRule
+	// Scoped says that GET checks the scope of the key, as other methods may anyway.
+	Scoped bool
+	// Body says that the endpoint reads a body, or bears one, and bounds it itself. Takes are
+	// its media types and what they hold, and Needed says that it must be there.
+	Body   bool
+	Takes  Content
+	Needed bool
+	// Label names the endpoint in metrics; "" is by its route.
+	Label string
+	// Refuse answers a request that is turned away before it is handled, in the words of the
+	// service that the endpoint stands in for; nil is ours.
+	Refuse func(c echo.Context, err error)
+
+	// Answers are what 200 may have. Empty says when there is a 204 instead; "", never.
+	Answers Content
+	Empty   string
+	Keeps   Keeping
+	// Headers are names of headers, as package apidoc has them, that a 200 has besides.
+	Headers []string
+	// Problems are the types of errors. With dataset-missing come those of a data set that
+	// cannot be read, and with any those of every request.
+	Problems []string
+	// Others are further answers.
+	Others []Other
+
+	// lost are routes of which another endpoint answers.
+	lost map[string]bool
+
+	// Dearest are the requests that take the most work, of those that the tests' world of
+	// TestCosts can answer. Names in braces are what that world has.
+	Dearest []string
+
+	// Example is a request, relative to the server. It is answered by the data that the
+	// description's tests make.
+	Example Example
+}
+
+// Handler answers a request. Its parameters are read by the endpoint's own declarations.
+type Handler func(c echo.Context, q *Params) error
+
+// Content is what bodies hold, by media type: the name of a schema that package apidoc has, a
+// value whose type is described, a Schema, or nil for what is not JSON.
+type Content map[string]any
+
+// Other is an answer with a status of its own.
+type Other struct {
+	Status  int
+	Text    string
+	Content Content
+	Headers []string
+}
+
+// Refused are answers of the same content, by status.
+func Refused(content Content, texts map[int]string) (list []Other) {
+	for _, status := range slices.Sorted(maps.Keys(texts)) {
+		list = append(list, Other{Status: status, Text: texts[status], Content: content})
+	}
+	return list
+}
+
+// Example is a request and, where it is a POST, its body. Note is told with it.
+type Example struct{ Request, Body, Note string }
+
+// Cost is the class of an endpoint by what its dearest question takes, which TestCosts of
+// package httpapi finds out. The places of --max-concurrent are given out by it.
+type Cost uint8
+
+const (
+	// Light requests take at most 20 ms of a processor, whatever they ask.
+	Light Cost = iota + 1
+	// Heavy requests may take more. They share a quarter of the places, so that
+	// tiles and lookups go on when heavy requests are at their limit.
+	Heavy
+	// Mixed requests are light but for some, and the handler takes a heavy place
+	// for those, once it knows.
+	Mixed
+	// Streamed requests run for as long as their client sends lines.
+	Streamed
+	// Followed requests are answered for as long as their client listens, and hardly
+	// work. They have places of their own, of which a client address gets a few.
+	Followed
+	// Vital requests take no place: they are needed most when the service is at
+	// its limit.
+	Vital
+)
+
+// KeyRule says who may ask an endpoint.
+type KeyRule uint8
+
+const (
+	// KeysAsked admits requests with a key, if the server asks for keys, and counts
+	// them against a limit.
+	KeysAsked KeyRule = iota
+	// KeysUnasked: everybody, and no limit is used up. It is for what watches the
+	// service, and for what belongs to its page.
+	KeysUnasked
+	// KeysInside: the handler asks for a key, and no limit is used up.
+	KeysInside
+	// KeysByUsername: the parameter username is taken for a key.
+	KeysByUsername
+	// KeysOfProxy: the other credentials of a request are for somebody else's
+	// service, so only the header that is ours alone is looked at.
+	KeysOfProxy
+	// KeysOfOthers: the endpoint asks for keys of its own.
+	KeysOfOthers
+)
+
+// Keeping is how answers may be kept, and so which headers they have.
+type Keeping string
+
+// The ways of keeping.
+const (
+	Tagged  Keeping = "tagged"  // with an entity tag
+	Instant Keeping = "instant" // with one if the parameter at is given, and else not at all
+	Varies  Keeping = "varies"  // with one, but for errors and what depends on the time
+	Plain   Keeping = "plain"   // without one
+	File    Keeping = "file"    // as files of the map page are
+	Never   Keeping = "never"
+	Admins  Keeping = "admin" // never, and by pages of no other origin
+)
+
+// Revalidated reports whether clients may be told that they have the answer already.
+func (k Keeping) Revalidated() bool {
+	return slices.Contains([]Keeping{Tagged, Instant, Varies, File}, k)
+}
+
+// Offered are the methods that are declared.
+func (e *Endpoint) Offered() []string {
+	if e.Methods == nil {
+		return []string{http.MethodGet, http.MethodHead}
+	}
+	return e.Methods
+}
+
+// Method is the first of them.
+func (e *Endpoint) Method() string { return e.Offered()[0] }
+
+// Paths are Path and Also.
+func (e *Endpoint) Paths() []string { return append([]string{e.Path}, e.Also...) }
+
+// Routes are the router's patterns of all paths.
+func (e *Endpoint) Routes() []string {
+	if e.Route != "" {
+		return []string{e.Route}
+	}
+	list := e.Paths()
+	for i, path := range list {
+		list[i] = braces.ReplaceAllString(strings.Replace(path, "{path}", "*", 1), ":$1")
+	}
+	return slices.DeleteFunc(list, func(route string) bool { return e.lost[route] })
+}
+
+var (
+	braces = regexp.MustCompile(`\{(\w+)\}`)
+	ids    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+)
+
+// AtRoot are endpoints as they are without the begin of their paths, which are not described
+// twice.
+func AtRoot(list []Endpoint, below string) []Endpoint {
+	list = slices.Clone(list)
+	for i := range list {
+		e := &list[i]
+		e.Path, e.Also, e.Hidden = strings.TrimPrefix(e.Path, below), slices.Clone(e.Also), true
+		for j := range e.Also {
+			e.Also[j] = strings.TrimPrefix(e.Also[j], below)
+		}
+	}
+	return list
+}
+
+// Without are endpoints that do not answer where others do. Those that others answer for in
+// part stay described, and answer at the rest of their paths.
+func Without(list, others []Endpoint) []Endpoint {
+	taken := map[string]bool{}
+	for i := range others {
+		for _, route := range others[i].Routes() {
+			taken[others[i].Method()+route] = true
+		}
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		e := &list[i]
+		if e.Route == "" {
+			e.lost = map[string]bool{}
+			for _, route := range e.Routes() {
+				if taken[e.Method()+route] {
+					e.lost[route] = true
+				}
+			}
+		}
+	}
+	return list
+}
+
+// In are the parameters in the query, path or header.
+func (e *Endpoint) In(where string) (list []*Spec) {
+	for _, p := range e.Params {
+		if s := p.Is(); s.In == where {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Query is what a query may have.
+func (e *Endpoint) Query() *Query {
+	return &Query{Names: names(e.In(InQuery)), Any: e.Loose, Others: e.Filters}
+}
+
+// LineQuery is what a line of the body may have.
+func (e *Endpoint) LineQuery() *Query {
+	lines := Endpoint{Params: e.Lines}
+	return lines.Query()
+}
+
+func names(list []*Spec) (all []string) {
+	for _, s := range list {
+		if s.Name != everyOther {
+			all = append(all, s.Name)
+		}
+	}
+	return all
+}
+
+// ErrDeclaration is matched by every error of Check.
+var ErrDeclaration = errors.New("declaration of an endpoint is not valid")
+
+// Check finds declarations that contradict themselves or each other. known reports whether
+// there is a problem of a type. The error names the endpoint.
+func Check(all []Endpoint, known func(problem string) bool) error {
+	taken := map[string]string{}
+	for i := range all {
+		e := &all[i]
+		bad := func(format string, args ...any) error {
+			return fmt.Errorf("%w: %s %s (%s): %s", ErrDeclaration, e.Method(), e.Path, e.ID, fmt.Sprintf(format, args...))
+		}
+		if e.Handle != nil && e.Cost == 0 {
+			return bad("it has no class of cost")
+		}
+		if e.Handle != nil {
+			for _, route := range e.Routes() {
+				for _, m := range e.Offered() {
+					if other := taken[m+" "+route]; other != "" {
+						return bad("%s answers at the same path", other)
+					}
+					taken[m+" "+route] = e.ID
+				}
+			}
+		}
+		if e.Hidden {
+			continue
+		}
+		if !ids.MatchString(e.ID) {
+			return bad("the id must be 1 to 64 letters, digits, _ and -")
+		}
+		if other := taken[e.ID]; other != "" {
+			return bad("%s has the same id", other)
+		}
+		taken[e.ID] = e.Path
+		for _, typ := range e.Problems {
+			if !known(typ) {
+				return bad("there is no problem of type %q", typ)
+			}
+		}
+		if err := e.checkParams(); err != nil {
+			return bad("%s", err)
+		}
+	}
+	return nil
+}
+
+func (e *Endpoint) checkParams() error {
+	seen := map[string]bool{}
+	for _, p := range e.Params {
+		s := p.Is()
+		if seen[s.In+s.Name] {
+			return fmt.Errorf("parameter %s is declared twice", s.Name)
+		}
+		seen[s.In+s.Name] = true
+		if s.In == InPath && !strings.Contains(e.Path, "{"+s.Name+"}") {
+			return fmt.Errorf("the path has no parameter %s", s.Name)
+		}
+		if text, ok := s.absentText(); ok {
+			if err := e.refusal(url.Values{s.Name: {text}}, p); err != nil {
+				return fmt.Errorf("the default of %s is refused: %w", s.Name, err)
+			}
+		}
+	}
+	for _, m := range braces.FindAllStringSubmatch(e.Path, -1) {
+		if !seen[InPath+m[1]] {
+			return fmt.Errorf("parameter %s of the path is not declared", m[1])
+		}
+	}
+	_, query, _ := strings.Cut(e.Example.Request, "?")
+	if err := e.Query().Check(query); err != nil {
+		return fmt.Errorf("the example is refused: %w", err)
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return fmt.Errorf("the example is refused: %w", err)
+	}
+	for _, p := range e.Params {
+		if s := p.Is(); s.In == InQuery && len(values[s.Name]) > 0 {
+			if err := e.refusal(values, p); err != nil {
+				return fmt.Errorf("the example is refused: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// refusal is why a parameter among values is refused.
+func (e *Endpoint) refusal(values url.Values, p Param) error {
+	q := Params{of: e, values: values}
+	p.try(&q)
+	return q.Err
+}

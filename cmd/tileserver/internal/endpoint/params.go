@@ -1,0 +1,493 @@
+package endpoint
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/internal/iso3166"
+	"quadrille/internal/instant"
+	"quadrille/quadkey"
+)
+
+func notWhole(name string) error {
+	return Refuse(ErrParameter, name, "Set "+name+" to a whole number, as in /tiles/all/3/4/2.mvt.")
+}
+
+// Whole reads a decimal whole number. One too large for any tile comes back
+// as a number outside every grid.
+func Whole(s string) (int, bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" {
+		return 0, false
+	}
+	n := 0
+	for i := range len(digits) {
+		d := digits[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		n = min(n*10+int(d), 1<<24)
+	}
+	if len(digits) != len(s) && n != 0 {
+		n = -n
+	}
+	return n, true
+}
+
+// GridNumber is Whole for a number of a tile. Another spelling of one, such as 00 or -0, is
+// outside every grid: a tile has one address, so that it is kept once.
+func GridNumber(s string) (int, bool) {
+	n, ok := Whole(s)
+	if digits := strings.TrimPrefix(s, "-"); ok && (len(digits) > 1 && digits[0] == '0' || n == 0 && s != digits) {
+		n = 1 << 24
+	}
+	return n, ok
+}
+
+// GridTile reads the tile that three parts of a path name.
+func GridTile(z, x, y string) (quadkey.Tile, error) {
+	var numbers [3]int
+	for i, part := range [...]string{z, x, y} {
+		n, ok := GridNumber(part)
+		if !ok {
+			return quadkey.Tile{}, notWhole("zxy"[i : i+1])
+		}
+		numbers[i] = n
+	}
+	t, err := quadkey.NewTile(numbers[0], numbers[1], numbers[2])
+	if err != nil {
+		return quadkey.Tile{}, ErrTileOutside
+	}
+	return t, nil
+}
+
+// Limits of parameters.
+const (
+	MaxListText = 1024 // bytes of a comma-separated list
+	MaxList     = 64   // entries of one
+	maxBoxText  = 160  // bytes
+	MaxCursor   = 512  // bytes
+	MaxLanguage = 16   // bytes
+	maxCodes    = 20   // entries of a list of codes
+
+	// MaxRadius is half the Earth's circumference in metres: it holds every place.
+	MaxRadius = 20_037_508
+)
+
+// Params reads the parameters of one request strictly: a value that cannot be used is
+// refused by name instead of being replaced by a default. The first refusal sticks as Err.
+// Names that are not known or given twice have been refused before; see [Query].
+type Params struct {
+	of     *Endpoint // whose declarations are asked for; nil is none
+	query  string    // not decoded yet, "" if it is
+	plain  bool      // nothing in query is encoded
+	values url.Values
+	Err    error
+	// Asked is called with the name of each parameter that is asked for. Nil but in tests.
+	Asked func(name string)
+}
+
+// ParamsOf returns the parameters of a query to an endpoint, which is decoded when one is
+// asked for.
+func ParamsOf(of *Endpoint, query string) Params {
+	return Params{of: of, query: query, plain: !strings.ContainsAny(query, "%+;")}
+}
+
+// Line returns the parameters of a line, or of whatever else is no query.
+func (p *Params) Line(values url.Values) Params {
+	return Params{of: p.of, values: values, Asked: p.Asked}
+}
+
+// Of is the endpoint that is asked.
+func (p *Params) Of() *Endpoint { return p.of }
+
+// Values are all parameters, not to be changed.
+func (p *Params) Values() url.Values {
+	if p.query != "" {
+		var err error
+		if p.values, err = url.ParseQuery(p.query); err != nil && p.Err == nil {
+			p.Err = errQuery // which the endpoint's check has refused
+		}
+		p.query = ""
+	}
+	return p.values
+}
+
+// ask tells tests what is asked for.
+func (p *Params) ask(name string) {
+	if p.Asked != nil {
+		p.Asked(name)
+	}
+}
+
+// Refuse refuses a parameter, saying what to change.
+func (p *Params) Refuse(name, detail string) {
+	if p.Err == nil {
+		p.Err = Refuse(ErrParameter, name, detail)
+	}
+}
+
+// value returns a parameter as it was given. A query in which nothing is encoded, as most
+// are, is not decoded for it.
+func (p *Params) value(name string) (value string, given bool) {
+	p.ask(name)
+	if p.query != "" && p.plain {
+		for rest := p.query; rest != ""; {
+			var part string
+			part, rest, _ = strings.Cut(rest, "&")
+			if v, ok := strings.CutPrefix(part, name); ok && (v == "" || v[0] == '=') {
+				return strings.TrimPrefix(v, "="), true
+			}
+		}
+		return "", false
+	}
+	v := p.Values()[name]
+	if len(v) == 0 {
+		return "", false
+	}
+	return v[0], true
+}
+
+// Text returns a parameter of at most max bytes, or "" when it is absent.
+func (p *Params) Text(name string, max int) string {
+	v, _ := p.value(name)
+	return p.text(name, v, max)
+}
+
+func (p *Params) text(name, v string, max int) string {
+	if len(v) > max {
+		p.Refuse(name, "Shorten "+name+" to at most "+strconv.Itoa(max)+" bytes.")
+		return ""
+	}
+	for i := range len(v) {
+		if v[i] < 0x20 || v[i] == 0x7f {
+			p.Refuse(name, "Remove the control characters from "+name+".")
+			return ""
+		}
+	}
+	return v
+}
+
+// Typed is Text of what people type or paste: tabs and ends of lines are blanks.
+func (p *Params) Typed(name string, max int) string {
+	v, _ := p.value(name)
+	return p.text(name, blanks.Replace(v), max)
+}
+
+var blanks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
+
+// Has reports whether the parameter was given, if only as an empty value.
+func (p *Params) Has(name string) bool {
+	_, given := p.value(name)
+	return given
+}
+
+// number returns a required decimal number in [min, max].
+func (p *Params) number(name, unit string, min, max float64) float64 {
+	if !p.Has(name) {
+		p.Refuse(name, "Add "+name+", a number of "+unit+" from "+Bound(min)+" to "+Bound(max)+".")
+		return 0
+	}
+	v, ok := Decimal(p.Text(name, 64))
+	// Written so that NaN fails it too.
+	if !ok || !(v >= min && v <= max) {
+		p.Refuse(name, "Set "+name+" to a number of "+unit+" from "+Bound(min)+" to "+Bound(max)+".")
+		return 0
+	}
+	return v
+}
+
+// Optional is number with a value for when the parameter is absent.
+func (p *Params) Optional(name, unit string, min, max, absent float64) float64 {
+	if !p.Has(name) {
+		return absent
+	}
+	return p.number(name, unit, min, max)
+}
+
+// Integer returns a whole number in [min, max], or absent.
+func (p *Params) Integer(name string, min, max, absent int64) int64 {
+	if !p.Has(name) {
+		return absent
+	}
+	v, err := strconv.ParseInt(p.Text(name, 64), 10, 64)
+	if err != nil || v < min || v > max {
+		p.Refuse(name, "Set "+name+" to a whole number from "+strconv.FormatInt(min, 10)+" to "+strconv.FormatInt(max, 10)+".")
+		return absent
+	}
+	return v
+}
+
+// OneOf returns a parameter restricted to a few words, or "" when absent.
+func (p *Params) OneOf(name string, words ...string) string {
+	if !p.Has(name) {
+		return ""
+	}
+	v := p.Text(name, 64)
+	for _, w := range words {
+		if v == w {
+			return v
+		}
+	}
+	p.Refuse(name, "Set "+name+" to one of: "+strings.Join(words, ", ")+".")
+	return ""
+}
+
+// Codes returns the entries of a comma-separated list of at most
+// maxCodes codes of min to max ASCII letters, and digits where those are
+// allowed, in upper case; nil when it is absent.
+func (p *Params) Codes(name, what string, min, max int, digits bool) []string {
+	entries := p.List(name, maxCodes)
+	for i, v := range entries {
+		v = strings.ToUpper(v)
+		if !IsCode(v, min, max, digits) {
+			p.Refuse(name, "Set "+name+" to "+what+", or to several with commas between them.")
+			return nil
+		}
+		entries[i] = v
+	}
+	return entries
+}
+
+// IsCode reports whether s is min to max upper-case ASCII letters, or digits
+// where those are allowed.
+func IsCode(s string, min, max int, digits bool) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < 'A' || c > 'Z') && (!digits || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return len(s) >= min && len(s) <= max
+}
+
+// Cursor returns the cursor, "" for the first page.
+func (p *Params) Cursor() string {
+	cursor := p.Text("cursor", MaxCursor)
+	if cursor == "" && p.Has("cursor") {
+		// A client that lost its cursor must not read page one for ever.
+		p.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
+	}
+	return cursor
+}
+
+// Tile returns the tile z/x/y that a parameter names, nil when it is absent.
+func (p *Params) Tile(name string) *quadkey.Tile {
+	if !p.Has(name) {
+		return nil
+	}
+	z, rest, _ := strings.Cut(p.Text(name, 64), "/")
+	x, y, _ := strings.Cut(rest, "/")
+	t, err := GridTile(z, x, y)
+	if err != nil {
+		p.Refuse(name, "Set "+name+" to z/x/y: a zoom from 0 to 22, then x and y from 0 to 2^z - 1.")
+	}
+	return &t
+}
+
+// List returns the entries of a comma-separated parameter, nil when it is
+// absent.
+func (p *Params) List(name string, max int) []string {
+	if !p.Has(name) {
+		return nil
+	}
+	text := p.Text(name, MaxListText)
+	if text == "" {
+		p.Refuse(name, "List at least one entry in "+name+", or leave it out.")
+		return nil
+	}
+	entries := strings.Split(text, ",")
+	if len(entries) > max {
+		p.Refuse(name, "Shorten "+name+" to at most "+strconv.Itoa(max)+" entries.")
+		return nil
+	}
+	return entries
+}
+
+// Extra is a parameter that the endpoint does not name.
+type Extra struct{ Name, Value string }
+
+// Others returns the parameters that an endpoint with Filters does not name, by name. What
+// is free for every endpoint is not among them.
+func (p *Params) Others() (list []Extra) {
+	q := p.of.Query()
+	for name, values := range p.Values() {
+		if isFree(name) || slices.Contains(q.Names, name) {
+			continue
+		}
+		shown := Printable(name)
+		switch {
+		case len(values) > 1:
+			p.Refuse(shown, "Give "+shown+" once.")
+		case strings.ContainsFunc(values[0], unicode.IsControl):
+			p.Refuse(shown, "Remove the control characters from "+shown+".")
+		}
+		list = append(list, Extra{name, values[0]})
+	}
+	slices.SortFunc(list, func(a, b Extra) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Position reads lat and lon.
+func (p *Params) Position() (lat, lon float64) {
+	lat = p.number("lat", "degrees", -90, 90)
+	lon = p.number("lon", "degrees", -180, 180)
+	return lat + 0, lon + 0 // -0 is 0
+}
+
+// Bound writes a bound of a parameter for a refusal.
+func Bound(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// Decimal reads a number in decimal notation. ParseFloat alone would also take
+// hexadecimal, "nan" and "infinity".
+func Decimal(s string) (float64, bool) {
+	if s == "" {
+		return 0, false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
+		default:
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
+}
+
+// RunsOn reports whether the path goes on behind its last parameter, which the
+// router then makes part of it.
+func RunsOn(c echo.Context) bool {
+	values := c.ParamValues()
+	return strings.Contains(values[len(values)-1], "/")
+}
+
+// PathParams returns the path parameters with their percent-encoding removed.
+// The router matches the path as it was sent when that differs from the usual
+// encoding, and the decoded one otherwise; decoding twice would be wrong.
+func PathParams(c echo.Context) ([]string, error) {
+	values := c.ParamValues()
+	if c.Request().URL.RawPath == "" {
+		return values, nil
+	}
+	decoded := make([]string, len(values))
+	for i, v := range values {
+		var err error
+		if decoded[i], err = url.PathUnescape(v); err != nil {
+			return nil, Refuse(ErrParameter, "", "Correct the percent-encoding of the path.")
+		}
+	}
+	return decoded, nil
+}
+
+// Box returns a required box of degrees.
+func (p *Params) Box(name string) quadkey.Box {
+	b, err := quadkey.ParseBox(p.Text(name, maxBoxText))
+	if err != nil {
+		p.Refuse(name, "Set "+name+" to west,south,east,north in degrees, south at most north; west may be greater than east, across 180.")
+	}
+	return b
+}
+
+// The instants that time zones are known for.
+var (
+	FirstInstant = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+	AfterInstant = time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// Instant reads a time that time zones are known for.
+func (p *Params) Instant(name string) (time.Time, bool) {
+	if !p.Has(name) {
+		return time.Time{}, false
+	}
+	at, ok := instant.Parse(p.Text(name, 64))
+	if !ok || at.Before(FirstInstant) || !at.Before(AfterInstant) {
+		p.Refuse(name, "Set "+name+" to a time of the years 1900 to 2100 such as 2026-07-01T12:00:00Z, with + written as %2B.")
+		return time.Time{}, false
+	}
+	return at, true
+}
+
+// Country reads the code of one country, "" when it is absent.
+func (p *Params) Country(name string) string {
+	if !p.Has(name) {
+		return ""
+	}
+	code, ok := CountryCode(p.Text(name, 64))
+	if !ok {
+		p.Refuse(name, "Set "+name+" to the two letters of a country code in use, such as FR (ISO 3166-1).")
+	}
+	return code
+}
+
+// Countries reads a comma-separated list of at most maxCodes codes of countries, nil when it
+// is absent.
+func (p *Params) Countries(name string) []string {
+	entries := p.List(name, maxCodes)
+	for i, v := range entries {
+		code, ok := CountryCode(v)
+		if !ok {
+			p.Refuse(name, "Set "+name+" to the two letters of a country code in use, such as FR (ISO 3166-1), or to several with commas between them.")
+			return nil
+		}
+		entries[i] = code
+	}
+	return entries
+}
+
+// CountryCode reads the code of a country, in either case of letters, as ingest reads those
+// of its sources: UK is GB. It reports whether the code is one. A code that stands for
+// nothing is no filter: all that it would find is nothing, which passes for an answer.
+func CountryCode(s string) (code string, ok bool) {
+	c, ok := iso3166.Lookup(s)
+	if !ok || c.Name == "" {
+		return "", false
+	}
+	return c.Code, true
+}
+
+// Day reads a day, or the day of a time, in UTC; zero when it is absent.
+func (p *Params) Day(name string) time.Time {
+	t, _ := p.Time(name)
+	return t
+}
+
+// LastOf reads the end of a day, or a time; zero when it is absent.
+func (p *Params) LastOf(name string) time.Time {
+	_, t := p.Time(name)
+	return t
+}
+
+// Time reads a day or a time, and returns the first and the last instant that is meant;
+// both are zero when it is absent.
+func (p *Params) Time(name string) (first, last time.Time) {
+	if !p.Has(name) {
+		return first, last
+	}
+	first, last, ok := instant.ParseSpan(p.Text(name, 64))
+	if !ok || first.Year() < 1 || first.Year() > 6000 || first.IsZero() {
+		p.Refuse(name, "Set "+name+" to a day such as 2024-01-31 or a time such as 2024-01-31T06:00:00Z, of the years 1 to 6000; write a + as %2B.")
+		return time.Time{}, time.Time{}
+	}
+	return first, last
+}
+
+// Language reads a language code, "" when it is absent.
+func (p *Params) Language(name string) string {
+	v := p.Text(name, MaxLanguage)
+	ok := v != "" || !p.Has(name)
+	for i := range len(v) {
+		c := v[i] | 0x20
+		ok = ok && (c >= 'a' && c <= 'z' || v[i] >= '0' && v[i] <= '9' || v[i] == '-')
+	}
+	if !ok {
+		p.Refuse(name, "Set "+name+" to a language code such as de or zh-Hant, or leave it out.")
+		return ""
+	}
+	return v
+}

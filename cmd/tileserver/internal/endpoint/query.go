@@ -1,0 +1,137 @@
+package endpoint
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"quadrille/cmd/internal/nearest"
+)
+
+// Query says which parameters an endpoint takes. A request with another one is
+// refused: a filter that is misspelt must not answer with something else. Names
+// that begin with _ are free, for clients that want an address of its own for each
+// request.
+type Query struct {
+	Names []string
+	Any   bool // others are ignored
+	// Others says that further names are for the handler to judge, by [Params.Others].
+	Others bool
+}
+
+// KeyParameter is where clients may send their key that can only change an
+// address. A server that asks for none ignores it.
+const KeyParameter = "key"
+
+// Check goes over the names in a query without decoding it into a map.
+func (q *Query) Check(raw string) error {
+	var seen uint64 // by index in names, of which there are fewer
+	plain := strings.IndexByte(raw, '%') < 0 && strings.IndexByte(raw, '+') < 0 && strings.IndexByte(raw, ';') < 0
+	for raw != "" {
+		var part string
+		part, raw, _ = strings.Cut(raw, "&")
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		if !plain {
+			if !decodable(name) || !decodable(value) {
+				return errQuery
+			}
+			name, _ = url.QueryUnescape(name)
+		}
+		if isFree(name) {
+			continue
+		}
+		i := slices.Index(q.Names, name)
+		if i < 0 && q.Others {
+			continue
+		}
+		if i < 0 {
+			return q.unknown(name)
+		}
+		if seen&(1<<i) != 0 {
+			return errTwice(name)
+		}
+		seen |= 1 << i
+	}
+	return nil
+}
+
+// isFree reports whether a parameter is none of an endpoint's.
+func isFree(name string) bool { return strings.HasPrefix(name, "_") || name == KeyParameter }
+
+var errQuery = Refuse(ErrParameter, "", "Write the query as name=value pairs joined by &, with percent-encoding where needed.")
+
+// decodable reports whether url.QueryUnescape takes a text, and url.ParseQuery the
+// query it is part of.
+func decodable(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == ';':
+			return false
+		case s[i] != '%':
+		case i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]):
+			return false
+		default:
+			i += 2
+		}
+	}
+	return true
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
+
+// errTwice refuses a parameter that is given again: nobody can know which of the two was meant.
+func errTwice(name string) error { return Refuse(ErrParameter, name, "Give "+name+" once.") }
+
+// unknown refuses a parameter by its name, and names the nearest one there is.
+func (q *Query) unknown(name string) error {
+	told := "This endpoint takes no parameters"
+	if len(q.Names) > 0 {
+		told = "This endpoint takes " + strings.Join(q.Names, ", ")
+	}
+	shown := Printable(name)
+	sign := ". "
+	if meant := q.Nearest(name); meant != "" {
+		sign = ": did you mean " + meant + "? "
+	}
+	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+told+"; names that begin with _ are ignored.")
+}
+
+// Nearest is the parameter that a name was meant for, "" when none is near.
+func (q *Query) Nearest(name string) string {
+	if strings.EqualFold(name, "lng") && slices.Contains(q.Names, "lon") {
+		return "lon" // as GeoNames calls it
+	}
+	meant, _ := nearest.Name(name, q.Names)
+	return meant
+}
+
+// maxShown is how much is repeated of a name that a client made up, in bytes.
+const maxShown = 40
+
+// Printable makes a name from a request fit to be repeated: short, and quoted
+// unless it is made of letters, digits and marks.
+func Printable(name string) string {
+	end := ""
+	if len(name) > maxShown {
+		cut := maxShown
+		for cut > 0 && !utf8.RuneStart(name[cut]) {
+			cut--
+		}
+		name, end = name[:cut], "…"
+	}
+	plain := name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsGraphic(r) || unicode.IsSpace(r) || strings.ContainsRune(`"<>`, r)
+	})
+	if !plain {
+		name = strconv.Quote(name)
+	}
+	return name + end
+}

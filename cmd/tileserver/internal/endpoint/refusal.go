@@ -1,0 +1,40 @@
+package endpoint
+
+import "errors"
+
+// What requests are refused for when they are read. The table of kinds of package web gives
+// their answers.
+var (
+	ErrNoRoute     = errors.New("no such resource")
+	ErrParameter   = errors.New("parameter is not valid")
+	ErrTileOutside = errors.New("tile is outside the grid")
+	// ErrLine is matched when a line of a batch is no question.
+	ErrLine = errors.New("line is not a question")
+)
+
+// Refusal is an error with words of its own for the client.
+type Refusal struct {
+	cause     error // one of the errors in the table of kinds
+	Parameter string
+	Detail    string
+}
+
+// Refuse makes an error that answers as cause does, with its own detail.
+// parameter may be empty.
+func Refuse(cause error, parameter, detail string) error {
+	return &Refusal{cause: cause, Parameter: parameter, Detail: detail}
+}
+
+// Error is the error's text with the words for the client.
+func (r *Refusal) Error() string { return r.cause.Error() + ": " + r.Detail }
+
+// Unwrap is what the table of kinds knows.
+func (r *Refusal) Unwrap() error { return r.cause }
+
+// DetailOf is what a refusal tells the client, "" for other errors.
+func DetailOf(err error) string {
+	if own := (*Refusal)(nil); errors.As(err, &own) {
+		return own.Detail
+	}
+	return ""
+}

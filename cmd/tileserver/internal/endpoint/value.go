@@ -1,0 +1,258 @@
+package endpoint
+
+import (
+	"strconv"
+	"time"
+)
+
+// Where a parameter stands.
+const (
+	InQuery  = ""
+	InPath   = "path"
+	InHeader = "header"
+)
+
+// Schema is a JSON schema.
+type Schema map[string]any
+
+// Param is a parameter that is declared: a [Value] of some type.
+type Param interface {
+	// Is returns what is declared, not to be changed.
+	Is() *Spec
+	try(q *Params)
+}
+
+// Spec is what is declared of a parameter.
+type Spec struct {
+	Name     string
+	In       string // InQuery, InPath or InHeader
+	Doc      string
+	Required bool
+	Schema   Schema
+	Example  any // nil for none
+}
+
+// Is implements Param.
+func (s *Spec) Is() *Spec { return s }
+
+// absentText is the default as it is written in a query.
+func (s *Spec) absentText() (string, bool) {
+	switch d := s.Schema["default"].(type) {
+	case string:
+		return d, true
+	case bool:
+		return strconv.FormatBool(d), true
+	case int64:
+		return strconv.FormatInt(d, 10), true
+	case float64:
+		return Bound(d), true
+	}
+	return "", false
+}
+
+// Value is a parameter whose value is a T. The zero T stands for one that is absent, unless
+// another is declared.
+type Value[T any] struct {
+	Spec
+	absent T
+	given  func(q *Params, name string) T // reads one that is given
+}
+
+// New declares a parameter that read reads when it is given; it refuses by [Params.Refuse].
+func New[T any](name, doc string, schema Schema, read func(q *Params, name string) T) *Value[T] {
+	return &Value[T]{Spec: Spec{Name: name, Doc: doc, Schema: schema}, given: read}
+}
+
+// Of returns the value that a request has. The first refusal sticks as q.Err.
+func (v *Value[T]) Of(q *Params) T {
+	if !q.Has(v.Name) && !v.Required {
+		return v.absent
+	}
+	return v.given(q, v.Name)
+}
+
+// Given reports whether a request has the parameter, if only as an empty text.
+func (v *Value[T]) Given(q *Params) bool { return q.Has(v.Name) }
+
+func (v *Value[T]) try(q *Params) { v.given(q, v.Name) }
+
+// with changes a copy.
+func (v *Value[T]) with(change func(w *Value[T])) *Value[T] {
+	w := New(v.Name, v.Doc, Schema{}, v.given)
+	w.In, w.Required, w.Example, w.absent = v.In, v.Required, v.Example, v.absent
+	for key, value := range v.Schema {
+		w.Schema[key] = value
+	}
+	change(w)
+	return w
+}
+
+// Or declares the value of a parameter that is absent.
+func (v *Value[T]) Or(absent T) *Value[T] {
+	return v.with(func(w *Value[T]) { w.absent, w.Schema["default"] = absent, absent })
+}
+
+// Must says that requests without the parameter are refused.
+func (v *Value[T]) Must() *Value[T] { return v.with(func(w *Value[T]) { w.Required = true }) }
+
+// May says that requests without the parameter are taken.
+func (v *Value[T]) May() *Value[T] { return v.with(func(w *Value[T]) { w.Required = false }) }
+
+// Like gives an example.
+func (v *Value[T]) Like(example any) *Value[T] {
+	return v.with(func(w *Value[T]) { w.Example = example })
+}
+
+// As gives other words.
+func (v *Value[T]) As(doc string) *Value[T] { return v.with(func(w *Value[T]) { w.Doc = doc }) }
+
+// Bounded adds to the schema what the reader holds to already.
+func (v *Value[T]) Bounded(key string, bound any) *Value[T] {
+	return v.with(func(w *Value[T]) { w.Schema[key] = bound })
+}
+
+// Described declares a parameter that is read elsewhere: one of the path, which the router
+// takes apart, of the header, or of a service that is stood in for.
+func Described(in, name, doc string, schema Schema, example any) Param {
+	return &described{Spec{Name: name, In: in, Doc: doc, Required: in == InPath, Schema: schema, Example: example}}
+}
+
+type described struct{ Spec }
+
+func (*described) try(*Params) {}
+
+// Foreign declares parameters of a service that is stood in for, and whose documentation
+// describes them.
+func Foreign(service string, names ...string) []Param {
+	list := make([]Param, len(names))
+	for i, name := range names {
+		list[i] = Described(InQuery, name, "As "+service+" documents it.", Schema{"type": "string"}, nil)
+	}
+	return list
+}
+
+// everyOther is the name by which parameters are described that an endpoint with Filters
+// judges by itself: an object whose members are parameters.
+const everyOther = "filters"
+
+// Filtered describes the further parameters of an endpoint with Filters.
+func Filtered(doc string, example any) Param {
+	return Described(InQuery, everyOther, doc, Schema{"type": "object", "additionalProperties": Schema{"type": "string"}}, example)
+}
+
+// Number declares a decimal number.
+func Number(name, unit string, min, max float64, doc string) *Value[float64] {
+	return New(name, doc, Schema{"type": "number", "minimum": min, "maximum": max}, func(q *Params, name string) float64 {
+		return q.number(name, unit, min, max)
+	})
+}
+
+// Integer declares a whole number.
+func Integer(name string, min, max int64, doc string) *Value[int64] {
+	return New(name, doc, Schema{"type": "integer", "minimum": min, "maximum": max}, func(q *Params, name string) int64 {
+		return q.Integer(name, min, max, 0)
+	})
+}
+
+// Word declares one of a few words.
+func Word(name, doc string, words ...string) *Value[string] {
+	return New(name, doc, Schema{"type": "string", "enum": words}, func(q *Params, name string) string {
+		return q.OneOf(name, words...)
+	})
+}
+
+// Flag declares true or false.
+func Flag(name, doc string) *Value[bool] {
+	return New(name, doc, Schema{"type": "boolean"}, func(q *Params, name string) bool {
+		return q.OneOf(name, "true", "false") == "true"
+	})
+}
+
+// Text declares a text of at most max bytes. Whoever asks refuses an empty one.
+func Text(name string, max int, doc string) *Value[string] {
+	return New(name, doc, Schema{"type": "string", "minLength": 1, "maxLength": max}, func(q *Params, name string) string {
+		return q.Text(name, max)
+	})
+}
+
+// list is the schema of a list with commas between its entries.
+func list(of Schema, most int) Schema {
+	return Schema{"type": "array", "items": of, "minItems": 1, "maxItems": most}
+}
+
+// List declares a list of at most max entries.
+func List(name string, max int, doc string) *Value[[]string] {
+	return New(name, doc, list(Schema{"type": "string", "minLength": 1}, max), func(q *Params, name string) []string {
+		return q.List(name, max)
+	})
+}
+
+// Codes declares a list of codes of min to max letters, and digits where those are allowed,
+// in either case; they are read in upper case.
+func Codes(name, what string, min, max int, digits bool, doc string) *Value[[]string] {
+	class := "[A-Za-z]"
+	if digits {
+		class = "[A-Za-z0-9]"
+	}
+	times := strconv.Itoa(min)
+	if min != max {
+		times += "," + strconv.Itoa(max)
+	}
+	of := Schema{"type": "string", "pattern": "^" + class + "{" + times + "}$"}
+	if min == 1 && max == 1 {
+		of["pattern"] = "^" + class + "$"
+	}
+	return New(name, doc, list(of, maxCodes), func(q *Params, name string) []string {
+		return q.Codes(name, what, min, max, digits)
+	})
+}
+
+// Parameters that many endpoints take.
+var (
+	Lat    = Degrees("lat", "Latitude in degrees WGS84.", 90).Like(47.37).Must()
+	Lon    = Degrees("lon", "Longitude in degrees WGS84.", 180).Like(8.54).Must()
+	Radius = Number("radius", "metres", 1, MaxRadius, "Farthest distance in metres; without it there is none.")
+
+	BBox = New("bbox", "West, south, east, north in degrees. West greater than east means across 180 degrees.",
+		Schema{"type": "array", "items": Schema{"type": "number"}, "minItems": 4, "maxItems": 4}, (*Params).Box).Like([]int{7, 46, 9, 48}).Must()
+	Tile = New("tile", "A tile, z/x/y.", Schema{"type": "string", "pattern": "^[0-9]{1,2}/[0-9]+/[0-9]+$"}, (*Params).Tile).Like("4/8/5")
+
+	Country   = New("country", "A country, ISO 3166-1 alpha-2.", Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, (*Params).Country).Like("CH")
+	Countries = New("country", "Countries, ISO 3166-1 alpha-2.", list(Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, maxCodes), (*Params).Countries).Like([]string{"CH"})
+	Lang      = New("lang", "Language of names, such as de or pt-BR.", Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).Language).Like("de")
+	Cursor    = New("cursor", "`next` of the page before, with the same parameters.", Schema{"type": "string", "minLength": 1, "maxLength": MaxCursor},
+		func(q *Params, _ string) string { return q.Cursor() })
+
+	// At is an instant that time zones are known for, zero if it is absent.
+	At = New("at", "An instant of the years 1900 to 2100, RFC 3339, or a day, whose beginning in UTC it is; without it, now.",
+		moment, func(q *Params, name string) time.Time {
+			at, _ := q.Instant(name)
+			return at
+		}).Like("2026-07-01T12:00:00Z")
+
+	// Zoom, Column and Row are parts of the path of a tile.
+	Zoom   = Described(InPath, "z", "Zoom.", Schema{"type": "integer", "minimum": 0, "maximum": 22}, 4)
+	Column = Described(InPath, "x", "Column, from the west.", Schema{"type": "integer", "minimum": 0}, 8)
+	Row    = Described(InPath, "y", "Row, from the north.", Schema{"type": "integer", "minimum": 0}, 5)
+
+	// Format is the form of lists, "" where the Accept header decides.
+	Format = Word("format", "Form of the answer; without it the Accept header decides.", "json", "geojson")
+)
+
+// moment is the schema of a day or a time.
+var moment = Schema{"type": "string", "maxLength": 64}
+
+// Moment declares a day or a time that read reads.
+func Moment[T any](name, doc string, read func(q *Params, name string) T) *Value[T] {
+	return New(name, doc, moment, read)
+}
+
+// Degrees declares a coordinate.
+func Degrees(name, doc string, most float64) *Value[float64] {
+	return New(name, doc, Schema{"type": "number", "minimum": -most, "maximum": most}, func(q *Params, name string) float64 {
+		return q.number(name, "degrees", -most, most) + 0 // -0 is 0
+	})
+}
+
+// Position reads lat and lon, both of which must be given.
+func Position(q *Params) (lat, lon float64) { return Lat.Of(q), Lon.Of(q) }

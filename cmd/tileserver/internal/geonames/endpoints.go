@@ -1,0 +1,136 @@
+package geonames
+
+import (
+	"net/http"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+)
+
+// manual is GeoNames' own description of its web services.
+const manual = "https://www.geonames.org/export/web-services.html"
+
+var overloaded503 = endpoint.Refused(endpoint.Content{"application/json": GeoNamesError{}}, map[int]string{http.StatusServiceUnavailable: "The server is at its limit."})
+
+// Endpoints are those of the room.
+func (s *Room) Endpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		{
+			Path: "/searchJSON", Also: []string{"/search"},
+			ID: "geonamesSearch", Tag: "geonames", Rank: 1,
+			Summary: "Places by name and filters",
+			Params:  endpoint.Foreign("GeoNames", "q", "name", "name_equals", "name_startsWith", "maxRows", "startRow", "country", "featureClass", "featureCode", "countryBias", "continentCode", "adminCode1", "adminCode2", "adminCode3", "adminCode4", "adminCode5", "cities", "fuzzy", "orderby", "east", "west", "north", "south", "style", "lang", "username", "type", "callback"), Loose: true,
+			Handle: s.geonames(question{write: (*request).search}), Cost: endpoint.Heavy, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
+			Answers: endpoint.Content{"application/json": GeoNamesSearch{}, "text/javascript": nil}, Keeps: endpoint.Varies,
+			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
+			Others:  overloaded503,
+			Example: endpoint.Example{Request: "/searchJSON?q=zurich&maxRows=1"},
+			Dearest: []string{
+				"/searchJSON?adminCode5=q1",
+				"/searchJSON?adminCode4=q1",
+				"/searchJSON?adminCode3=q1&featureClass=S",
+				"/searchJSON?adminCode2=q1",
+				"/searchJSON?adminCode1=q1",
+				"/searchJSON?continentCode=AN",
+				"/searchJSON?continentCode=EU&adminCode5=q1&maxRows=1000&startRow=5000",
+				"/searchJSON?featureClass=P&orderby=elevation&countryBias=NL&adminCode5=q1",
+				"/searchJSON?featureClass=P&orderby=population&countryBias=NL&adminCode1=q1",
+				"/searchJSON?q=a&adminCode2=q1&countryBias=NL",
+				"/searchJSON?q=a&maxRows=1000&startRow=4000&style=FULL",
+				"/searchJSON?west=-180&east=180&north=90&south=-90&adminCode5=q1",
+				"/searchJSON?cities=cities1&adminCode5=q1&isNameRequired=true&operator=OR&tag=x",
+				"/searchJSON?cities=cities1&maxRows=1000&startRow=5000&style=FULL&lang=de",
+				"/searchJSON?name_equals=a&adminCode5=q1",
+				"/searchJSON?q=amstredan&fuzzy=0.8&continentCode=AN",
+				"/search?type=json&q=a&maxRows=1000&style=FULL",
+			},
+		},
+		{
+			Path: "/findNearbyJSON", Also: []string{"/findNearby"},
+			ID: "geonamesNearby", Tag: "geonames", Rank: 2,
+			Summary: "The nearest places",
+			Params:  endpoint.Foreign("GeoNames", "lat", "lng", "radius", "maxRows", "featureClass", "featureCode", "country", "localCountry", "cities", "style", "lang", "username", "type", "callback"), Loose: true,
+			Handle: s.geonames(question{write: (*request).findNearby}), Cost: endpoint.Heavy, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
+			Answers: endpoint.Content{"application/json": GeoNamesNearby{}, "text/javascript": nil}, Keeps: endpoint.Varies,
+			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
+			Others:  overloaded503,
+			Example: endpoint.Example{Request: "/findNearbyJSON?lat=47.37&lng=8.54&maxRows=1"},
+			Dearest: []string{
+				"/findNearbyJSON?lat=52.37&lng=4.89&radius=300&maxRows=1000&style=FULL&lang=de",
+				"/findNearbyJSON?lat=52&lng=5&radius=300&featureCode=SCH&cities=cities1&country=NL",
+				"/findNearby?type=json&lat=52.37&lng=4.89&radius=300&maxRows=1000&style=FULL&lang=de",
+			},
+		},
+		{
+			Path: "/findNearbyPlaceNameJSON", Also: []string{"/findNearbyPlaceName"},
+			ID: "geonamesNearbyPlace", Tag: "geonames", Rank: 3,
+			Summary: "The nearest populated places",
+			Params:  endpoint.Foreign("GeoNames", "lat", "lng", "radius", "maxRows", "country", "localCountry", "cities", "style", "lang", "username", "type", "callback"), Loose: true,
+			Handle: s.geonames(question{write: (*request).findNearbyPlaceName}), Cost: endpoint.Heavy, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
+			Answers: endpoint.Content{"application/json": GeoNamesNearby{}, "text/javascript": nil}, Keeps: endpoint.Varies,
+			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
+			Others:  overloaded503,
+			Example: endpoint.Example{Request: "/findNearbyPlaceNameJSON?lat=47.37&lng=8.54&maxRows=1"},
+			Dearest: []string{
+				"/findNearbyPlaceNameJSON?lat=52.37&lng=4.89&radius=300&maxRows=1000&style=FULL&localCountry=true",
+				"/findNearbyPlaceName?type=json&lat=52.37&lng=4.89&radius=300&maxRows=1000&style=FULL",
+			},
+		},
+		{
+			Path: "/getJSON", Also: []string{"/get"},
+			ID: "geonamesGet", Tag: "geonames", Rank: 4,
+			Summary: "A place",
+			Params:  endpoint.Foreign("GeoNames", "geonameId", "style", "lang", "username", "type", "callback"), Loose: true,
+			Handle: s.geonames(question{write: (*request).get}), Cost: endpoint.Light, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
+			Answers: endpoint.Content{"application/json": GeoNamesGet{}, "text/javascript": nil}, Keeps: endpoint.Varies,
+			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
+			Others:  overloaded503,
+			Example: endpoint.Example{Request: "/getJSON?geonameId=2657896"},
+			Dearest: []string{"/getJSON?geonameId={place}&lang=de", "/get?type=json&geonameId={place}"},
+		},
+		{
+			Path: "/timezoneJSON", Also: []string{"/timezone"},
+			ID: "geonamesTimezone", Tag: "geonames", Rank: 5,
+			Summary: "The time zone at a point",
+			Doc:     "At sea there is no `timezoneId`, and the offsets are those of ships' clocks. Where none is known the status is 15.",
+			Params:  endpoint.Foreign("GeoNames", "lat", "lng", "radius", "date", "lang", "username", "type", "callback"), Loose: true,
+			Handle: s.geonames(question{write: (*request).timezone, moment: true}), Cost: endpoint.Light, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
+			Answers: endpoint.Content{"application/json": GeoNamesTimezone{}, "text/javascript": nil}, Keeps: endpoint.Never,
+			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
+			Others:  overloaded503,
+			Example: endpoint.Example{Request: "/timezoneJSON?lat=47.37&lng=8.54"},
+			Dearest: []string{
+				"/timezoneJSON?lat=60&lng=-43&radius=300&date=2026-01-01",
+				"/timezoneJSON?lat=52.3&lng=4.9",
+				"/timezone?type=json&lat=60&lng=-43",
+			},
+		},
+		{
+			Path: "/countryCodeJSON", Also: []string{"/countryCode"},
+			ID: "geonamesCountryCode", Tag: "geonames", Rank: 6,
+			Summary: "The country at a point",
+			Doc:     "Without JSON at the end of the path and without `type` the answer is plain text.",
+			Params:  endpoint.Foreign("GeoNames", "lat", "lng", "radius", "lang", "username", "type", "callback"), Loose: true,
+			Handle: s.geonames(question{write: (*request).countryCode, text: true}), Cost: endpoint.Light, Keys: endpoint.KeysByUsername, Refuse: s.refusing(true), Elsewhere: manual,
+			Answers: endpoint.Content{"application/json": GeoNamesCountryCode{}, "text/javascript": nil, "text/plain": nil}, Keeps: endpoint.Varies,
+			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
+			Others:  overloaded503,
+			Example: endpoint.Example{Request: "/countryCodeJSON?lat=47.37&lng=8.54"},
+			Dearest: []string{"/countryCodeJSON?lat=-50&lng=-75&radius=300&lang=de", "/countryCode?lat=60&lng=-43&radius=300"},
+		},
+		{
+			Path: "/countrySubdivisionJSON", Also: []string{"/countrySubdivision"},
+			ID: "geonamesSubdivision", Tag: "geonames", Rank: 7,
+			Summary: "The country and its division at a point",
+			Params:  endpoint.Foreign("GeoNames", "lat", "lng", "radius", "level", "maxRows", "lang", "username", "type", "callback"), Loose: true,
+			Handle: s.geonames(question{write: (*request).countrySubdivision}), Cost: endpoint.Light, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
+			Answers: endpoint.Content{"application/json": GeoNamesSubdivision{}, "text/javascript": nil}, Keeps: endpoint.Varies,
+			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
+			Others:  overloaded503,
+			Example: endpoint.Example{Request: "/countrySubdivisionJSON?lat=47.37&lng=8.54"},
+			Dearest: []string{
+				"/countrySubdivisionJSON?lat=60&lng=-43&radius=300&level=5",
+				"/countrySubdivision?type=json&lat=-50&lng=-75&radius=300",
+			},
+		},
+	}
+}

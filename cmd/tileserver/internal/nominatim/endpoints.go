@@ -1,0 +1,84 @@
+package nominatim
+
+import (
+	"net/http"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+)
+
+// manual is where Nominatim describes its interface.
+const manual = "https://nominatim.org/release-docs/latest/api/"
+
+var refused = endpoint.Refused(endpoint.Content{"application/json": NominatimError{}, "text/xml": nil, "text/plain": nil}, map[int]string{
+	http.StatusBadRequest:          "A parameter is missing or not valid.",
+	http.StatusUnauthorized:        "A key is needed, or the one that was sent is not valid.",
+	http.StatusNotFound:            "The data is not published on this server.",
+	http.StatusTooManyRequests:     "The limit of requests is used up.",
+	http.StatusInternalServerError: "The server failed.",
+	http.StatusServiceUnavailable:  "The server is at its limit, or the data cannot be read right now.",
+})
+
+// Endpoints are those of the room. They ignore unknown parameters, as Nominatim does.
+func (s *Room) Endpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		{
+			Path: "/nominatim/search", Also: []string{"/nominatim/search.php"},
+			ID: "nominatimSearch", Tag: "nominatim", Rank: 1,
+			Summary: "What a text names",
+			Doc:     "As Nominatim's `/search` answers. With `--root-geocoder nominatim` it is at `/search` too.",
+			Params:  endpoint.Foreign("Nominatim", "q", "city", "county", "state", "country", "street", "amenity", "postalcode", "format", "limit", "countrycodes", "viewbox", "bounded", "exclude_place_ids", "dedupe", "featureType", "layer", "accept-language", "addressdetails", "extratags", "namedetails", "polygon_geojson", "polygon_threshold", "polygon_kml", "json_callback", "email", "debug"), Loose: true,
+			Handle: s.handle(&searchQuestion), Cost: endpoint.Heavy, Refuse: s.refusing(&searchQuestion), Elsewhere: manual + "Search/",
+			Answers: endpoint.Content{"application/json": NominatimResults{}, "text/javascript": nil, "text/xml": nil}, Keeps: endpoint.Tagged,
+			Others:  refused,
+			Example: endpoint.Example{Request: "/nominatim/search?q=portland%20oregon&limit=1"},
+			Dearest: []string{
+				"/nominatim/search?q=a&limit=40&viewbox=170,-80,175,-70&bounded=1",
+				"/nominatim/search?q=san%20fransicso%20calfornia%20united%20states%20of%20america&polygon_geojson=1&namedetails=1",
+				"/nominatim/search?q=a&limit=40&polygon_geojson=1&polygon_threshold=0.001&namedetails=1&extratags=1&addressdetails=1",
+				"/nominatim/search?country={region}&polygon_geojson=1&polygon_threshold=0.0001",
+				"/nominatim/search.php?q=a",
+			},
+		},
+		{
+			Path: "/nominatim/reverse", Also: []string{"/nominatim/reverse.php"},
+			ID: "nominatimReverse", Tag: "nominatim", Rank: 2,
+			Summary: "What is at a point",
+			Doc:     "As Nominatim's `/reverse` answers: the nearest place of `/reverse` if it is in the point's own country, state and county, or else the smallest region. With `--root-geocoder nominatim` it is at `/reverse` too.",
+			Params:  endpoint.Foreign("Nominatim", "lat", "lon", "format", "zoom", "layer", "accept-language", "addressdetails", "extratags", "namedetails", "polygon_geojson", "polygon_threshold", "polygon_kml", "json_callback", "email", "debug"), Loose: true,
+			Handle: s.handle(&reverseQuestion), Cost: endpoint.Heavy, Refuse: s.refusing(&reverseQuestion), Elsewhere: manual + "Reverse/",
+			Answers: endpoint.Content{"application/json": NominatimResult1{}, "text/javascript": nil, "text/xml": nil}, Keeps: endpoint.Tagged,
+			Others:  refused,
+			Example: endpoint.Example{Request: "/nominatim/reverse?lat=45.52&lon=-122.68&zoom=10&format=jsonv2"},
+			Dearest: []string{
+				"/nominatim/reverse?lat=52.37&lon=4.89&polygon_geojson=1&zoom=3",
+				"/nominatim/reverse?lat=60&lon=-100&polygon_geojson=1&polygon_threshold=0.0001&zoom=3",
+				"/nominatim/reverse?lat=52.37&lon=4.89&accept-language=de&format=json",
+				"/nominatim/reverse.php?lat=52&lon=4",
+			},
+		},
+		{
+			Path: "/nominatim/lookup", Also: []string{"/nominatim/lookup.php"},
+			ID: "nominatimLookup", Tag: "nominatim", Rank: 3,
+			Summary: "What has an id",
+			Doc:     "As Nominatim's `/lookup` answers, for the ids that this server gives: none is an id of OpenStreetMap. With `--root-geocoder nominatim` it is at `/lookup` too.",
+			Params:  endpoint.Foreign("Nominatim", "osm_ids", "format", "accept-language", "addressdetails", "extratags", "namedetails", "polygon_geojson", "polygon_threshold", "polygon_kml", "json_callback", "email", "debug"), Loose: true,
+			Handle: s.handle(&lookupQuestion), Cost: endpoint.Heavy, Refuse: s.refusing(&lookupQuestion), Elsewhere: manual + "Lookup/",
+			Answers: endpoint.Content{"application/json": NominatimResults{}, "text/javascript": nil, "text/xml": nil}, Keeps: endpoint.Tagged,
+			Others:  refused,
+			Example: endpoint.Example{Request: "/nominatim/lookup?osm_ids=N5746545&format=jsonv2"},
+			Dearest: []string{"/nominatim/lookup?osm_ids=N{place}", "/nominatim/lookup.php?osm_ids=N{place}"},
+		},
+		{
+			Path: "/nominatim/status", Also: []string{"/nominatim/status.php"},
+			ID: "nominatimStatus", Tag: "nominatim", Rank: 4,
+			Summary: "Whether there is anything to search",
+			Doc:     "As Nominatim's `/status` answers. With `--root-geocoder nominatim` it is at `/status.php` too; `/status` stays this server's own.",
+			Params:  endpoint.Foreign("Nominatim", "format"), Loose: true,
+			Handle: s.handle(&statusQuestion), Cost: endpoint.Light, Refuse: s.refusing(&statusQuestion), Elsewhere: manual + "Status/",
+			Answers: endpoint.Content{"application/json": NominatimStatus{}, "text/plain": nil}, Keeps: endpoint.Never,
+			Others:  refused,
+			Example: endpoint.Example{Request: "/nominatim/status?format=json"},
+			Dearest: []string{"/nominatim/status", "/nominatim/status.php"},
+		},
+	}
+}

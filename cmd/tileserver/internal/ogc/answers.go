@@ -1,0 +1,70 @@
+package ogc
+
+import (
+	"time"
+
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/ogcapi"
+)
+
+// Types of answers. Of what is written as bytes they are for the description of the interface.
+
+type Landing struct {
+	_           struct{}      `name:"OGCLanding" doc:"What there is."`
+	Title       string        `json:"title"`
+	Description string        `json:"description"`
+	Links       []ogcapi.Link `json:"links"`
+}
+
+type Conformance struct {
+	_          struct{} `name:"OGCConformance" doc:"The classes of standards that are met."`
+	ConformsTo []string `json:"conformsTo"`
+}
+
+type Description struct {
+	_       struct{} `name:"OGCDescription" doc:"An OpenAPI document." schema:"open"`
+	OpenAPI string   `json:"openapi"`
+}
+
+type Collections struct {
+	_           struct{}      `name:"OGCCollections" doc:"The collections there are."`
+	Links       []ogcapi.Link `json:"links"`
+	Collections []*Collection `json:"collections"`
+}
+
+type Queryables struct {
+	_          struct{}            `name:"OGCQueryables" doc:"A JSON schema."`
+	Schema     string              `json:"$schema"`
+	ID         string              `json:"$id"`
+	Type       string              `json:"type" schema:"const=object"`
+	Title      string              `json:"title"`
+	Properties map[string]property `json:"properties"`
+	Additional bool                `json:"additionalProperties" schema:"const=false"`
+}
+
+type property struct {
+	Title  string `json:"title,omitempty"`
+	Type   string `json:"type,omitempty"`
+	Format string `json:"format,omitempty"`
+	Role   string `json:"x-ogc-role,omitempty"`
+}
+
+type Feature struct {
+	_ struct{} `name:"OGCFeature" doc:"A feature; links are those of one that is asked for alone."`
+	listing.Identified[string, any, map[string]any]
+	Geometry *struct {
+		Type        string `json:"type" schema:"enum=Point|Polygon|MultiPolygon"`
+		Coordinates []any  `json:"coordinates"`
+	} `json:"geometry" schema:"type=object|null"`
+	BBox  []float64     `json:"bbox,omitempty" schema:"minItems=4,maxItems=4"`
+	Links []ogcapi.Link `json:"links,omitempty"`
+}
+
+type Features struct {
+	_ struct{} `name:"OGCFeatures" doc:"A page of features."`
+	listing.Features[Feature]
+	NumberReturned int           `json:"numberReturned"`
+	NumberMatched  int           `json:"numberMatched,omitempty"`
+	TimeStamp      time.Time     `json:"timeStamp"`
+	Links          []ogcapi.Link `json:"links"`
+}

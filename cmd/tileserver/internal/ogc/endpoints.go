@@ -1,0 +1,131 @@
+package ogc
+
+import (
+	"quadrille/cmd/tileserver/internal/cql2"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/ogcapi"
+)
+
+// Parameters of this room alone.
+var (
+	fDocumentParam         = ogcapi.Parameter("The format, instead of by `Accept`.", ogcapi.Documents)
+	featureCollectionParam = endpoint.Described(endpoint.InPath, "collectionId", "A region type, `places`, `airports`, `stations` or `points:name`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
+	limitParam             = endpoint.Integer("limit", 1, 1_000_000_000, "How many features a page has at most. More than 1,000 mean 1,000.").Or(defaultLimit)
+	bboxParam              = endpoint.Described(endpoint.InQuery, "bbox", "Features that meet this box: the lower corner and the upper one, in the order of the axes of `bbox-crs`. West greater than east means across 180 degrees. Of six numbers the third and the sixth, heights, are ignored.",
+		endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "number"}, "minItems": 4, "maxItems": 6}, []int{7, 46, 9, 48})
+	datetimeParam = endpoint.Described(endpoint.InQuery, "datetime", "A time or a day, or an interval with / between its ends; .. is an open end. Weather stations observe at some time of it; of points whose properties have exactly one time, those of it; live collections with a history answer as they were at its end. Other features have no time, and pass.",
+		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 100}, nil)
+	filterParam     = endpoint.Text("filter", cql2.MaxBytes, "A filter as CQL2 text: comparisons, `AND`, `OR`, `NOT`, `LIKE`, `IN`, `BETWEEN`, `IS NULL`, `S_INTERSECTS(geometry, BBOX(…))`. At most 10,000 bytes.").Like("population > 1000000 AND country IN ('CH', 'FR')")
+	filterLangParam = endpoint.Word("filter-lang", "The language of `filter`.", "cql2-text").Or("cql2-text")
+	filterCRSParam  = systemParam("filter-crs", "The coordinate reference system of boxes in `filter`.", []string{crs84.uri})
+	crsParam        = systemParam("crs", "The coordinate reference system of the answer.", systemIDs)
+	bboxCRSParam    = systemParam("bbox-crs", "The coordinate reference system of `bbox`.", systemIDs)
+	offsetParam     = endpoint.Integer("offset", 0, maxOffset, "How many features to leave out; links use `cursor`, which reads none in vain.").Or(0)
+	cursorParam     = endpoint.Cursor.As("That of a link `next`.")
+	filtersParam    = endpoint.Filtered("Every property that `queryables` lists is a parameter: `country=CH` for features that have this value.", map[string]any{"name": "Zürich"})
+	fFeaturesParam  = ogcapi.Parameter("The format; else the Accept header chooses.", itemFormats)
+	featureIDParam  = endpoint.Described(endpoint.InPath, "featureId", "The `id` of a feature in `items`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "ch")
+)
+
+// Endpoints are those of the room.
+func (s *Room) Endpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		{
+			Path: "/ogc", Also: []string{"/ogc/"},
+			ID: "getOGC", Tag: "ogc", Rank: 1,
+			Summary: "The landing page of OGC API",
+			Params:  []endpoint.Param{fDocumentParam},
+			Handle:  s.getLanding, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": Landing{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Headers:  []string{"Content-Security-Policy"},
+			Problems: []string{"bad-parameter", "bad-host"},
+			Dearest:  []string{"/ogc?f=html", "/ogc/"},
+		},
+		{
+			Path: "/ogc/conformance",
+			ID:   "getConformance", Tag: "ogc", Rank: 2,
+			Summary: "The classes of requirements that are met",
+			Params:  []endpoint.Param{fDocumentParam},
+			Handle:  s.getConformance, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": Conformance{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Headers:  []string{"Content-Security-Policy"},
+			Problems: []string{"bad-parameter", "bad-host"},
+			Dearest:  []string{"/ogc/conformance?f=html"},
+		},
+		{
+			Path: "/ogc/api",
+			ID:   "getOGCDescription", Tag: "ogc", Rank: 3,
+			Summary: "The description of OGC API in OpenAPI 3.0",
+			Params:  []endpoint.Param{fDocumentParam},
+			Handle:  s.getAPI, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/vnd.oai.openapi+json": Description{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Headers:  []string{"Content-Security-Policy"},
+			Problems: []string{"bad-parameter", "bad-host"},
+			Dearest:  []string{"/ogc/api"},
+		},
+		{
+			Path: "/ogc/collections",
+			ID:   "getOGCCollections", Tag: "ogc", Rank: 4,
+			Summary: "The collections of features",
+			Doc:     "Those of users' points are here if all may see them.",
+			Params:  []endpoint.Param{fDocumentParam},
+			Handle:  s.getCollections, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": Collections{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Headers:  []string{"Content-Security-Policy"},
+			Problems: []string{"bad-parameter", "bad-host"},
+			Dearest:  []string{"/ogc/collections?f=html", "/ogc/collections"},
+		},
+		{
+			Path: "/ogc/collections/{collectionId}",
+			ID:   "getOGCCollection", Tag: "ogc", Rank: 5,
+			Summary: "A collection of features",
+			Params:  []endpoint.Param{featureCollectionParam, fDocumentParam},
+			Handle:  s.getCollection, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": Collection{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Headers:  []string{"Content-Security-Policy"},
+			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
+			Dearest:  []string{"/ogc/collections/country", "/ogc/collections/country?f=html"},
+		},
+		{
+			Path: "/ogc/collections/{collectionId}/queryables",
+			ID:   "getOGCQueryables", Tag: "ogc", Rank: 6,
+			Summary: "The properties that filters of a collection may name",
+			Doc:     "As a JSON schema.",
+			Params:  []endpoint.Param{featureCollectionParam, fDocumentParam},
+			Handle:  s.getQueryables, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/schema+json": Queryables{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Headers:  []string{"Content-Security-Policy"},
+			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
+			Dearest:  []string{"/ogc/collections/country/queryables?f=html"},
+		},
+		{
+			Path: "/ogc/collections/{collectionId}/items",
+			ID:   "getOGCItems", Tag: "ogc", Rank: 7,
+			Summary: "Features of a collection",
+			Doc:     "A page of those that pass all filters. Besides the parameters below, each property that `queryables` lists is one: `?country=CH`. A page ends early where much has been looked at in vain or features are large; the link `next` goes on. A `cursor` of data that have been replaced answers 410.",
+			Params:  []endpoint.Param{featureCollectionParam, limitParam, bboxParam, datetimeParam, filterParam, filterLangParam, filterCRSParam, crsParam, bboxCRSParam, offsetParam, cursorParam, filtersParam, fFeaturesParam}, Filters: true,
+			Handle: s.getItems, Cost: endpoint.Heavy,
+			Answers: endpoint.Content{"application/geo+json": Features{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Headers:  []string{"Content-Crs", "Content-Security-Policy"},
+			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "cursor-expired", "dataset-missing"},
+			Dearest: []string{
+				"/ogc/collections/places/items?limit=1000",
+				"/ogc/collections/country/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857",
+				"/ogc/collections/places/items?limit=1000&filter=name%20LIKE%20%27%25x%25%27",
+				"/ogc/collections/timezone/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857",
+				"/ogc/collections/country/items?limit=1000&filter=S_INTERSECTS(geometry,BBOX(-180,-90,170,90))%20OR%20S_INTERSECTS(geometry,BBOX(-180,-90,171,90))",
+			},
+		},
+		{
+			Path: "/ogc/collections/{collectionId}/items/{featureId}",
+			ID:   "getOGCItem", Tag: "ogc", Rank: 8,
+			Summary: "One feature",
+			Params:  []endpoint.Param{featureCollectionParam, featureIDParam, crsParam, fFeaturesParam},
+			Handle:  s.getItem, Cost: endpoint.Heavy,
+			Answers: endpoint.Content{"application/geo+json": Feature{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Headers:  []string{"Content-Crs", "Content-Security-Policy"},
+			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "region-not-found", "place-not-found", "airport-not-found", "station-not-found", "point-not-found", "dataset-missing"},
+			Dearest:  []string{"/ogc/collections/country/items/fr", "/ogc/collections/country/items/fr?f=html"},
+		},
+	}
+}

@@ -1,0 +1,164 @@
+package ops
+
+import (
+	"net/http"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+)
+
+// Parameters of this room alone. Those of the frame are read by its script.
+var (
+	limitParam  = endpoint.Integer("limit", 1, maxTop, "Most addresses, and most keys, to list.").Or(100).Like(20)
+	centerParam = endpoint.Described(endpoint.InQuery, "center", "The middle of the map, `lat,lon` in degrees. Left out, the marker, or else where the data are.", endpoint.Schema{"type": "string"}, "46.8,8.2")
+	zoomParam   = endpoint.Described(endpoint.InQuery, "zoom", "As of tiles of 256 pixels, up to 18.", endpoint.Schema{"type": "number", "minimum": 0, "maximum": 18}, 7)
+	markerParam = endpoint.Described(endpoint.InQuery, "marker", "Where a pin stands, `lat,lon` in degrees.", endpoint.Schema{"type": "string"}, "46.95,7.45")
+	layersParam = endpoint.Described(endpoint.InQuery, "layers", "Comma list of the layers that are on: region types, `places`, `points:name`. Left out, those that the map page begins with.", endpoint.Schema{"type": "string"}, "country,places")
+	themeParam  = endpoint.Described(endpoint.InQuery, "theme", "Colours; left out, those that the reader's system prefers.", endpoint.Schema{"type": "string", "enum": []string{"light", "dark"}}, nil)
+	langParam   = endpoint.Described(endpoint.InQuery, "lang", "The language of the map's words and, where the data have them, of names: de, fr, es, pt, ru, ar, hi, zh, ja or en. Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
+)
+
+// Endpoints are those of the room.
+// Documents and the page are found by links, to which others add parameters, and probes and
+// scrapers have parameters of their own.
+func (s *Room) Endpoints() []endpoint.Endpoint {
+	var metrics, usage endpoint.Handler
+	if s.MetricsHandler != nil {
+		metrics = servePlain(s.MetricsHandler)
+	}
+	if s.Guarding != nil && s.Guarding.Keys != nil {
+		usage = s.getUsage
+	}
+	return []endpoint.Endpoint{
+		{
+			Path: "/healthz",
+			ID:   "getHealth", Tag: "operations", Rank: 1,
+			Summary: "Whether the server runs",
+			Loose:   true,
+			Handle:  s.getHealth, Cost: endpoint.Vital,
+			Keys:    endpoint.KeysUnasked,
+			Answers: endpoint.Content{"application/json": Health{}}, Keeps: endpoint.Never,
+			Problems: []string{"body-too-large"},
+			Example:  endpoint.Example{Request: "/healthz"},
+			Dearest:  []string{"/healthz"},
+		},
+		{
+			Path: "/readyz",
+			ID:   "getReady", Tag: "operations", Rank: 2,
+			Summary: "Whether every published data set, and every one that is required, is open and whole",
+			Loose:   true,
+			Handle:  s.getReady, Cost: endpoint.Vital,
+			Keys:    endpoint.KeysUnasked,
+			Answers: endpoint.Content{"application/json": Health{}}, Keeps: endpoint.Never,
+			Problems: []string{"not-ready", "data-damaged", "draining"},
+			Example:  endpoint.Example{Request: "/readyz"},
+			Dearest:  []string{"/readyz"},
+		},
+		{
+			Path: "/status",
+			ID:   "getStatus", Tag: "operations", Rank: 3,
+			Summary: "What is being served",
+			Doc:     "Generations, ages, sources and licences of the data sets. Who asks for `text/html`, as a browser does, gets a page that shows the same.",
+			Loose:   true,
+			Handle:  s.getStatus, Cost: endpoint.Vital,
+			Keys:    endpoint.KeysUnasked,
+			Answers: endpoint.Content{"application/json": Status{}, "text/html": nil}, Keeps: endpoint.Never,
+			Headers:  []string{"Content-Security-Policy"},
+			Problems: []string{"body-too-large"},
+			Example:  endpoint.Example{Request: "/status"},
+			Dearest:  []string{"/status"},
+		},
+		{
+			Path: "/metrics",
+			ID:   "getMetrics", Tag: "operations", Rank: 4,
+			Summary: "Counts for Prometheus",
+			Doc:     "In its text format. The operator may keep it to the listener of `--admin-listen`.",
+			Loose:   true,
+			Handle:  metrics, Cost: endpoint.Vital,
+			Keys:    endpoint.KeysUnasked,
+			Answers: endpoint.Content{"text/plain": nil}, Keeps: endpoint.Never,
+			Problems: []string{"not-found", "body-too-large"},
+			Example:  endpoint.Example{Request: "/metrics"},
+			Dearest:  []string{"/metrics"},
+		},
+		{
+			Path: "/usage",
+			ID:   "getUsage", Tag: "operations", Rank: 5,
+			Summary: "What a key was used for",
+			Doc:     "By the key it is asked with, on servers that ask for keys. It uses up nothing.",
+			Handle:  usage, Cost: endpoint.Light,
+			Keys:    endpoint.KeysInside,
+			Answers: endpoint.Content{"application/json": Usage{}}, Keeps: endpoint.Never,
+			Problems: []string{"bad-parameter", "key-missing", "key-unknown", "not-found"},
+			Example:  endpoint.Example{Request: "/usage"},
+			Dearest:  []string{"/usage?key={key}"},
+		},
+		{
+			Path: "/usage/top", Methods: []string{http.MethodGet},
+			ID: "getUsageTop", Tag: "operations", Rank: 6, Admin: true,
+			Summary: "The busiest addresses and keys",
+			Doc:     "Of the hour that runs, refused requests included. Only on the listener of `--admin-listen`, and with keys or limits.",
+			Params:  []endpoint.Param{limitParam},
+			Loose:   true,
+			Keys:    endpoint.KeysUnasked,
+			Answers: endpoint.Content{"application/json": BusyClients{}}, Keeps: endpoint.Admins,
+			Others:  []endpoint.Other{{Status: 400, Text: "The limit is not valid.", Content: endpoint.Content{"text/plain": nil}}},
+			Example: endpoint.Example{Request: "/usage/top?limit=20"},
+		},
+		{
+			Path: "/openapi.json",
+			ID:   "getOpenAPI", Tag: "documents", Rank: 1,
+			Summary: "This description",
+			Doc:     "As an OpenAPI 3.1 document. `servers` has the address that the operator gave, or else the path of the host under which the server is reached.",
+			Loose:   true,
+			Handle:  s.getOpenAPI, Cost: endpoint.Light,
+			Keys:    endpoint.KeysUnasked,
+			Answers: endpoint.Content{"application/json": nil}, Keeps: endpoint.Tagged,
+			Problems: []string{"body-too-large"},
+			Example:  endpoint.Example{Request: "/openapi.json"},
+			Dearest:  []string{"/openapi.json"},
+		},
+		{
+			Path: "/docs",
+			ID:   "getDocs", Tag: "documents", Rank: 2,
+			Summary: "This description, to read",
+			Loose:   true,
+			Handle:  s.sendDocument(docsPath), Cost: endpoint.Light,
+			Keys:    endpoint.KeysUnasked,
+			Answers: endpoint.Content{"text/html": nil}, Keeps: endpoint.File,
+			Problems: []string{"body-too-large"},
+			Example:  endpoint.Example{Request: "/docs"},
+			Dearest:  []string{"/docs"},
+		},
+		{
+			Path: "/", Route: "/*",
+			ID: "getPage", Tag: "documents", Rank: 3,
+			Summary: "The map page",
+			Loose:   true,
+			Handle:  s.getPage, Cost: endpoint.Light,
+			Keys:    endpoint.KeysUnasked,
+			Answers: endpoint.Content{"text/html": nil}, Keeps: endpoint.File,
+			Problems: []string{"body-too-large"},
+			Example:  endpoint.Example{Request: "/"},
+			Dearest:  []string{"/"},
+		},
+		{
+			Path: "/embed",
+			ID:   "getEmbed", Tag: "documents", Rank: 4,
+			Summary: "The map for a frame of another page",
+			Doc:     "Pages of any origin may hold it in an `iframe`, also in one with `sandbox=\"allow-scripts\"` unless the operator has restricted `--cors-origin`; the map page itself may not be framed. A parameter that is not valid counts as not given, and a zoom or latitude out of bounds is brought back into them.",
+			Params:  []endpoint.Param{centerParam, zoomParam, markerParam, layersParam, themeParam, langParam},
+			Loose:   true,
+			Handle:  s.getPage, Cost: endpoint.Light,
+			Keys:    endpoint.KeysUnasked,
+			Answers: endpoint.Content{"text/html": nil}, Keeps: endpoint.File,
+			Problems: []string{"body-too-large"},
+			Example:  endpoint.Example{Request: "/embed?center=46.8,8.2&zoom=7&marker=46.95,7.45"},
+			Dearest:  []string{"/embed"},
+		},
+		{
+			Path: docsStylePath, Hidden: true, Loose: true,
+			Handle: s.sendDocument(docsStylePath), Cost: endpoint.Light, Keys: endpoint.KeysUnasked,
+			Dearest: []string{"/docs.css"},
+		},
+	}
+}

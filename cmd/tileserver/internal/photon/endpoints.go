@@ -1,0 +1,61 @@
+package photon
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+)
+
+// manual is Photon's own description of its interface.
+const manual = "https://github.com/komoot/photon/blob/master/docs/api-v1.md"
+
+var refused = endpoint.Refused(endpoint.Content{"application/json": PhotonError{}}, map[int]string{
+	http.StatusBadRequest:          "A parameter is missing, unknown or not valid.",
+	http.StatusUnauthorized:        "A key is needed, or the one that was sent is not valid.",
+	http.StatusNotFound:            "The data is not published on this server.",
+	http.StatusTooManyRequests:     "The limit of requests is used up.",
+	http.StatusInternalServerError: "The server failed.",
+	http.StatusServiceUnavailable:  "The server is at its limit, or the data cannot be read right now.",
+})
+
+// Endpoints are those of the room. Photon ignores a slash at the end, and its browser clients
+// send one. Parameters are judged by the handlers, in Photon's words.
+func (s *Room) Endpoints() []endpoint.Endpoint {
+	refuse := func(c echo.Context, err error) { _ = s.fail(c, err) }
+	return []endpoint.Endpoint{
+		{
+			Path: "/photon/api", Also: []string{"/photon/api/"},
+			ID: "photonSearch", Tag: "photon", Rank: 1,
+			Summary: "What a text names",
+			Doc:     "As Photon's `/api` answers. With `--root-geocoder photon` it is at `/api` too.",
+			Params:  endpoint.Foreign("Photon", "q", "lang", "limit", "lat", "lon", "zoom", "location_bias_scale", "bbox", "countrycode", "suggest_addresses", "layer", "osm_tag", "include", "exclude", "dedupe", "geometry", "debug"), Loose: true,
+			Handle: s.getSearch, Cost: endpoint.Heavy, Refuse: refuse, Elsewhere: manual,
+			Answers: endpoint.Content{"application/json": PhotonFeatures{}}, Keeps: endpoint.Tagged,
+			Others:  refused,
+			Example: endpoint.Example{Request: "/photon/api?q=berlin&limit=1"},
+			Dearest: []string{
+				"/photon/api?q=a&limit=50&bbox=170,-80,175,-70",
+				"/photon/api?q=san%20fransicso%20calfornia%20united%20states%20of%20america&layer=city&lang=de",
+				"/photon/api/?q=a",
+			},
+		},
+		{
+			Path: "/photon/reverse", Also: []string{"/photon/reverse/"},
+			ID: "photonReverse", Tag: "photon", Rank: 2,
+			Summary: "What is at a point",
+			Doc:     "As Photon's `/reverse` answers: the nearest place, then the regions that contain the point, the smallest first. Regions come first where no place of the point's own country, state and county is near. `city` of a section is the municipality around it, or else the largest place of its divisions. With `--root-geocoder photon` it is at `/reverse` too, and the other one only at `/geocode/reverse`.",
+			Params:  endpoint.Foreign("Photon", "lat", "lon", "lang", "limit", "radius", "query_string_filter", "distance_sort", "layer", "osm_tag", "include", "exclude", "dedupe", "geometry", "debug"), Loose: true,
+			Handle: s.getReverse, Cost: endpoint.Light, Refuse: refuse, Elsewhere: manual,
+			Answers: endpoint.Content{"application/json": PhotonFeatures{}}, Keeps: endpoint.Tagged,
+			Others:  refused,
+			Example: endpoint.Example{Request: "/photon/reverse?lat=52.52&lon=13.41"},
+			Dearest: []string{
+				"/photon/reverse?lat=52.37&lon=4.89&lang=de&limit=50",
+				"/photon/reverse?lat=-60&lon=-140&radius=5000&limit=50",
+				"/photon/reverse/?lat=52.37&lon=4.89",
+			},
+		},
+	}
+}

@@ -1,0 +1,76 @@
+package place
+
+import (
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/places"
+)
+
+// Types of answers that are written as bytes, for the description of the interface.
+
+type PlaceList struct {
+	_      struct{}        `doc:"A page of places."`
+	Places []listing.Place `json:"places"`
+	Next   listing.Next    `json:"next,omitzero"`
+	Counts map[string]int  `json:"counts,omitempty" doc:"Of a tile: places by feature class, whatever the filters."`
+}
+
+type PlaceFeatures struct {
+	_ struct{} `doc:"A page of places as GeoJSON."`
+	listing.Features[listing.Identified[int, listing.Point, listing.Place]]
+	Next   listing.Next   `json:"next,omitzero"`
+	Counts map[string]int `json:"counts,omitempty" doc:"Of a tile: places by feature class, whatever the filters."`
+}
+
+type FoundPlace struct {
+	_ struct{} `doc:"A place that was searched for."`
+	places.Hit
+	Match listing.Match `json:"match"`
+}
+
+type FoundAirport struct {
+	_    struct{} `doc:"An airport whose code was searched for." schema:"without=id|ident|scheduled|elevation_m|distance_m"`
+	Kind string   `json:"kind" schema:"const=airport"`
+	listing.Airport
+	Class string        `json:"class,omitempty" schema:"const=S"`
+	Code  string        `json:"code,omitempty" schema:"const=AIRP"`
+	Match listing.Match `json:"match"`
+}
+
+type Found struct {
+	_       struct{} `doc:"What was found." schema:"is"`
+	Place   FoundPlace
+	Airport FoundAirport
+}
+
+type FoundList struct {
+	_      struct{} `doc:"Places, the best first."`
+	Places []Found  `json:"places"`
+}
+
+type FoundFeatures struct {
+	_ struct{} `doc:"Places as GeoJSON, the best first."`
+	listing.Features[struct {
+		listing.Feature[listing.Point, Found]
+		ID int `json:"id,omitempty" doc:"Of a place."`
+	}]
+}
+
+type PlaceRecord struct {
+	_ struct{} `doc:"What is known of a place."`
+	places.Record
+	CC2         []string       `json:"cc2,omitempty" doc:"Further countries that claim it."`
+	CountryName string         `json:"country_name,omitempty"`
+	Modified    string         `json:"modified,omitempty" schema:"format=date"`
+	Parents     []any          `json:"parents,omitempty" doc:"The places it belongs to." schema:"type=integer|object"`
+	Names       map[string]any `json:"names,omitempty" doc:"By language." schema:"type=string|array|object"`
+	Codes       map[string]any `json:"codes,omitempty"`
+	Wikidata    string         `json:"wikidata,omitempty"`
+}
+
+type PlaceOffset struct {
+	_      struct{} `doc:"What clocks show at a place."`
+	ID     int      `json:"id" doc:"GeoNames id."`
+	Source string   `json:"timezone_source,omitempty" doc:"How the time zone is known when the record does not tell it: as the only one of the country, or from the nearest airport." schema:"enum=country|nearest"`
+	localtime.ZoneAt
+}

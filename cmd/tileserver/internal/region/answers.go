@@ -1,0 +1,52 @@
+package region
+
+import "quadrille/cmd/tileserver/internal/listing"
+
+// Types of answers that are written as bytes, for the description of the interface.
+
+type Region struct {
+	_ struct{} `doc:"A region. Regions without a name have none here."`
+	listing.RegionName
+	Match    string           `json:"match,omitempty" doc:"Only with snap." schema:"enum=inside|snapped"`
+	Distance listing.Distance `json:"distance_m,omitzero"`
+}
+
+type NoRegion struct {
+	_         struct{} `doc:"A region type of which there is no region."`
+	Type      string   `json:"type"`
+	Match     string   `json:"match" schema:"const=none"`
+	Truncated bool     `json:"truncated,omitempty" doc:"The search was cut short: there may be one."`
+}
+
+type RegionsAt struct {
+	_       struct{}          `doc:"The regions at a point."`
+	Lat     listing.Latitude  `json:"lat"`
+	Lon     listing.Longitude `json:"lon"`
+	Regions []Region          `json:"regions"`
+	None    []NoRegion        `json:"none,omitempty" doc:"With snap, the types without a region."`
+}
+
+type RegionsWithin struct {
+	_       struct{}     `doc:"Regions that meet a box; the bbox of each is of its part in the box."`
+	BBox    listing.BBox `json:"bbox"`
+	Regions []struct {
+		listing.RegionName
+		BBox listing.BBox `json:"bbox"`
+	} `json:"regions"`
+	Next listing.Next `json:"next,omitzero"`
+}
+
+type RegionRecord struct {
+	_ struct{} `doc:"What is known of a region; further members come from its source." schema:"open=string|number|boolean"`
+	listing.RegionName
+	BBox     listing.BBox `json:"bbox,omitzero"`
+	MapColor int          `json:"map_color,omitempty" doc:"A number for colouring maps: regions of a type that share a border have different ones, and a region keeps its own. Older data sets lack it. Vector tiles have it too." schema:"min=0,max=5"`
+	Geometry listing.Area `json:"geometry,omitzero"`
+}
+
+type RegionPart struct {
+	_        struct{}                                                                 `doc:"The part of a region in a box."`
+	Type     string                                                                   `json:"type" schema:"const=FeatureCollection"`
+	Features []listing.Identified[string, listing.Area, struct{ listing.RegionName }] `json:"features" schema:"maxItems=1"`
+	Zoom     int                                                                      `json:"zoom" doc:"Whose border it is: 13 is the exact one, less a simpler one." schema:"min=0,max=13"`
+}

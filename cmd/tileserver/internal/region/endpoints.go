@@ -1,0 +1,67 @@
+package region
+
+import (
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/tiles"
+)
+
+// Parameters of this room alone.
+var (
+	snapParam       = endpoint.Number("snap", "metres", 0, tiles.MaxSnap, "Take the nearest region within so many metres for a type that has none at the point.")
+	idParam         = endpoint.Text("id", 1024, "Id of a region of the one type in `types`: the answer is the part of it in the box, as GeoJSON.")
+	limitParam      = endpoint.Integer("limit", 1, tiles.MaxLimit, "Most entries of a page.").Or(tiles.DefaultLimit)
+	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
+	regionIDParam   = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
+	// cursorParam is read last, so that what goes with id is said first.
+	cursorParam   = endpoint.Text("cursor", endpoint.MaxCursor, endpoint.Cursor.Doc)
+	geometryParam = endpoint.Flag("geometry", "With its border.")
+)
+
+// Endpoints are those of the room.
+func (s *Room) Endpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		{
+			Path: "/regions/at",
+			ID:   "getRegionsAt", Tag: "regions", Rank: 1,
+			Summary: "The regions at a point",
+			Params:  []endpoint.Param{endpoint.Lat, endpoint.Lon, listing.Types, snapParam},
+			Handle:  s.getRegionsAt, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": RegionsAt{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/regions/at?lat=38.5&lon=-98.3"},
+			Dearest: []string{
+				"/regions/at?lat=52.37&lon=4.89",
+				"/regions/at?lat=60&lon=-43&snap=50000",
+				"/regions/at?lat=-50&lon=-75&snap=50000",
+				"/regions/at?lat=47&lon=6&snap=50000",
+			},
+		},
+		{
+			Path: "/regions/within",
+			ID:   "getRegionsWithin", Tag: "regions", Rank: 2,
+			Summary: "The regions that meet a box, or the part of one of them in it",
+			Params:  []endpoint.Param{endpoint.BBox, listing.Types, idParam, limitParam, cursorParam},
+			Handle:  s.getRegionsWithin, Cost: endpoint.Heavy,
+			Answers: endpoint.Content{"application/json": RegionsWithin{}, "application/geo+json": RegionPart{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/regions/within?bbox=7,46,8,47&types=country"},
+			Dearest: []string{
+				"/regions/within?bbox=-180,-90,180,90&limit=1000",
+				"/regions/within?bbox=4,50,6,52&limit=1000",
+				"/regions/within?bbox=-180,-90,180,90&types=country&id={region}",
+			},
+		},
+		{
+			Path: "/regions/{type}/{id}",
+			ID:   "getRegion", Tag: "regions", Rank: 3,
+			Summary: "A region",
+			Params:  []endpoint.Param{regionTypeParam, regionIDParam, geometryParam},
+			Handle:  s.getRegion, Cost: endpoint.Mixed,
+			Answers: endpoint.Content{"application/json": RegionRecord{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/regions/country/ch"},
+			Dearest:  []string{"/regions/country/{region}", "/regions/country/{region}?geometry=true"},
+		},
+	}
+}

@@ -1,0 +1,104 @@
+package station
+
+import (
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+)
+
+// Parameters of this room alone.
+var (
+	dayParam       = endpoint.Moment("at", "Stations that were in use on this day, or the day of this time.", (*endpoint.Params).Day).Like("2024-01-31")
+	stationIDParam = endpoint.Described(endpoint.InPath, "id", "USAF and WBAN numbers, with a hyphen between them or not.", endpoint.Schema{"type": "string", "pattern": "^[0-9A-Z]{6}-?[0-9]{5}$"}, "066700-99999")
+	fromParam      = endpoint.Moment("from", "Earliest time, or day.", (*endpoint.Params).Day)
+	toParam        = endpoint.Moment("to", "Latest time, or day, which is meant to its end.", (*endpoint.Params).LastOf)
+	limitParam     = listing.Limit.Or(defaultObservations)
+	zParam         = endpoint.Described(endpoint.InPath, "z", "Zoom.", endpoint.Schema{"type": "integer", "minimum": 0, "maximum": 8}, 4)
+	hourParam      = endpoint.Moment("at", "The hour; the newest there is if absent. A day, or RFC 3339.", (*endpoint.Params).Day).Like("2024-01-01T06:00:00Z")
+)
+
+// Endpoints are those of the room.
+func (s *Room) Endpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		{
+			Path: "/stations/nearest",
+			ID:   "getNearestStation", Tag: "stations", Rank: 1,
+			Summary: "The nearest weather station",
+			Params:  []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Format},
+			Handle:  s.getNearestStation, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": NearestStation{}, "application/geo+json": StationFeature{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "station-not-found", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/stations/nearest?lat=47&lon=8"},
+			Dearest:  []string{"/stations/nearest?lat=52&lon=4"},
+		},
+		{
+			Path: "/stations/nearby",
+			ID:   "getStationsNearby", Tag: "stations", Rank: 2,
+			Summary: "The nearest weather stations",
+			Params:  []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Radius, listing.Limit, dayParam, endpoint.Country, endpoint.Format},
+			Handle:  s.getNearbyStations, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": StationList{}, "application/geo+json": StationFeatures{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/stations/nearby?lat=47&lon=8&limit=1"},
+			Dearest: []string{
+				"/stations/nearby?lat=-80&lon=0&limit=1000&country=NL",
+				"/stations/nearby?lat=-80&lon=0&limit=1000&at=1905-01-01",
+			},
+		},
+		{
+			Path: "/stations/within",
+			ID:   "getStationsWithin", Tag: "stations", Rank: 3,
+			Summary: "The weather stations of a box",
+			Params:  []endpoint.Param{endpoint.BBox, listing.Limit, dayParam, endpoint.Country, endpoint.Cursor, endpoint.Format},
+			Handle:  s.getStationsWithin, Cost: endpoint.Heavy,
+			Answers: endpoint.Content{"application/json": StationList{}, "application/geo+json": StationFeatures{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "cursor-expired", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/stations/within?bbox=7,46,9,48&limit=1"},
+			Dearest:  []string{"/stations/within?bbox=-180,-90,180,90&limit=1000"},
+		},
+		{
+			Path: "/stations/{id}",
+			ID:   "getStation", Tag: "stations", Rank: 4,
+			Summary: "A weather station",
+			Params:  []endpoint.Param{stationIDParam},
+			Handle:  s.getStation, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": listing.Station{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "station-not-found", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/stations/066700-99999"},
+			Dearest:  []string{"/stations/{station}"},
+		},
+		{
+			Path: "/stations/{id}/observations",
+			ID:   "getObservations", Tag: "stations", Rank: 5,
+			Summary: "What a station measured, the newest first",
+			Params:  []endpoint.Param{stationIDParam, fromParam, toParam, limitParam, endpoint.Cursor},
+			Handle:  s.getObservations, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": Observations{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "station-not-found", "cursor-expired", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/stations/066600-99999/observations?limit=1"},
+			Dearest:  []string{"/stations/{station}/observations?limit=1000"},
+		},
+		{
+			Path: "/stations/{id}/tiles",
+			ID:   "getStationTiles", Tag: "stations", Rank: 6,
+			Summary: "The tiles in which a station may be the nearest",
+			Params:  []endpoint.Param{stationIDParam},
+			Handle:  s.getStationTiles, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": StationTiles{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "station-not-found", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/stations/066700-99999/tiles"},
+			Dearest:  []string{"/stations/{station}/tiles"},
+		},
+		{
+			Path: "/weather/{z}/{x}/{y}.json", Route: "/weather/:z/:x/:file",
+			ID: "getWeather", Tag: "stations", Rank: 7,
+			Summary: "The weather of a tile in an hour",
+			Doc:     "Means and extremes of what the stations in the tile measured, of the tile and of its 4 × 4 parts.",
+			Params:  []endpoint.Param{zParam, endpoint.Column, endpoint.Row, hourParam},
+			Handle:  s.getWeather, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": Weather{}}, Keeps: endpoint.Tagged,
+			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "dataset-missing"},
+			Example:  endpoint.Example{Request: "/weather/4/8/5.json?at=2024-01-01T06:00:00Z"},
+			Dearest:  []string{"/weather/0/0/0.json"},
+		},
+	}
+}
