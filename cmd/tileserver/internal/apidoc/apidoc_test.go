@@ -143,6 +143,22 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
+// A prefix that is described with a slash at its end, too, is described once below itself,
+// always in the same way.
+func TestBelow(t *testing.T) {
+	slash := one(func(e *endpoint.Endpoint) { e.Also = []string{"/x/"} })
+	for range 20 {
+		d, err := describe(small(), Options{Version: "v1", Problem: ProblemBody{}, Problems: smallProblems(), Endpoints: slash})
+		if err != nil {
+			t.Fatal(err)
+		}
+		below, err := d.Below("/x", "http://127.0.0.1/x")
+		if err != nil || !bytes.Contains(below, []byte(`"/":{"get":{`)) || !bytes.Contains(below, []byte(`"operationId":"getX",`)) {
+			t.Fatalf("%v: %s", err, below)
+		}
+	}
+}
+
 // Folding changes nothing but white space.
 func TestFold(t *testing.T) {
 	for _, text := range []string{

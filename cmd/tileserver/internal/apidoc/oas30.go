@@ -20,14 +20,14 @@ func (d *Document) Below(prefix, server string) ([]byte, error) {
 	paths := object{}
 	all, _ := whole["paths"].(object)
 	tags := map[string]bool{}
-	for path, item := range all {
+	for _, path := range slices.Sorted(maps.Keys(all)) {
 		rest, ok := strings.CutPrefix(path, prefix)
-		get, described := item.(object)["get"].(object)
-		if !ok || !described {
-			continue
-		}
+		get, described := all[path].(object)["get"].(object)
 		if rest == "" {
 			rest = "/"
+		}
+		if !ok || !described || paths[rest] != nil { // the prefix is there with a slash at its end, too
+			continue
 		}
 		for _, t := range get["tags"].([]any) {
 			tags[t.(string)] = true

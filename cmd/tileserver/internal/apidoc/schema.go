@@ -205,12 +205,12 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 				o["additionalProperties"] = object{"type": words}
 			}
 		case "is":
-			values = nil
+			var either []any
 			for _, name := range required {
-				values = append(values, properties[name])
+				either = append(either, properties[name])
 			}
-			if o = (object{"oneOf": values}); len(values) == 1 {
-				o = values[0].(object)
+			if o = (object{"oneOf": either}); len(either) == 1 {
+				o = either[0].(object)
 			}
 		default:
 			s.fail(t, "field %s: the tag schema has no %q", f.Name, key)

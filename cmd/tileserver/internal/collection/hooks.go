@@ -24,11 +24,6 @@ type Hooks interface {
 	Delete(ctx context.Context, l *points.LiveCollection, name string) error
 }
 
-const (
-	hooksPath = collectionPath + "/hooks"
-	hookPath  = hooksPath + "/:hook"
-)
-
 var hookKinds = []web.Kind{
 	{Err: webhook.ErrBad, Status: http.StatusBadRequest, Type: "bad-hook", Title: "The hook is not valid",
 		Detail: `Write an object such as {"url":"https://example.org/events","enter":["state:us-ks"]}: url, and lists of texts enter, leave, within and bbox.`},

@@ -16,9 +16,6 @@ import (
 	"quadrille/ipgeo"
 )
 
-// batchPath is where batches are sent.
-const batchPath = "/ip/batch"
-
 // postBatch answers POST /ip/batch: an address in each line of its body.
 func (s *Room) postBatch(c echo.Context, p *endpoint.Params) error {
 	r := c.Request()
