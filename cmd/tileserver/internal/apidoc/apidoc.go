@@ -227,6 +227,7 @@ func (b *builder) document() object {
 		"info":              b.head.Info,
 		"tags":              b.head.Tags,
 		"paths":             paths,
+		"security":          keySchemes,
 		"components": object{
 			"schemas": b.schemas.all, "headers": b.components.Headers, "securitySchemes": b.components.SecuritySchemes,
 			"parameters": b.shared["parameters"], "responses": b.shared["responses"], "examples": b.shared["examples"],

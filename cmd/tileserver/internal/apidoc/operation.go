@@ -61,7 +61,7 @@ func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 		}
 		op["requestBody"] = body
 	}
-	if schemes := security(e); schemes != nil {
+	if schemes := security(e); len(schemes) != len(keySchemes) || e.Keys == endpoint.KeysInside {
 		op["security"] = schemes
 	}
 	if e.Admin {
@@ -176,24 +176,29 @@ func (b *builder) other(e *endpoint.Endpoint, o *endpoint.Other) object {
 
 // security says how to send a key. The operator may not ask for one.
 func security(e *endpoint.Endpoint) []object {
-	schemes := func(names ...string) []object {
-		list := []object{{}}
-		for _, name := range names {
-			list = append(list, object{name: []string{}})
-		}
-		return list
-	}
 	switch {
 	case e.Keys == endpoint.KeysUnasked:
-		return nil
+		return []object{}
 	case e.Keys == endpoint.KeysInside:
-		return schemes("key", "bearer", "password", "parameter")[1:]
+		return keySchemes[1:]
 	case e.Keys == endpoint.KeysOfProxy:
 		return schemes("key")
 	case e.Tag == "geoip2": // which may have accounts of its own
 		return schemes("account", "key", "bearer", "password", "parameter")
 	}
-	return schemes("key", "bearer", "password", "parameter")
+	return keySchemes
+}
+
+// keySchemes are the ways of most endpoints.
+var keySchemes = schemes("key", "bearer", "password", "parameter")
+
+// schemes are ways to send a key, and first none.
+func schemes(names ...string) []object {
+	list := []object{{}}
+	for _, name := range names {
+		list = append(list, object{name: []string{}})
+	}
+	return list
 }
 
 // adminServers is where the paths of the operator's own listener are.
@@ -290,11 +295,7 @@ func (b *builder) addProblems(all object, e *endpoint.Endpoint) {
 		byStatus[k.Status] = append(byStatus[k.Status], k)
 	}
 	for status, kinds := range byStatus {
-		name := strconv.Itoa(status)
-		for _, k := range kinds {
-			name += "-" + k.Type
-		}
-		all[strconv.Itoa(status)] = b.share("responses", name, b.problemResponse(kinds))
+		all[strconv.Itoa(status)] = b.share("responses", strconv.Itoa(status)+"-"+kinds[0].Type, b.problemResponse(kinds))
 	}
 }
 
