@@ -10,6 +10,7 @@ import (
 	"github.com/paulmach/orb"
 	"pgregory.net/rapid"
 
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/tiles/internal/layout"
 )
@@ -145,6 +146,7 @@ func realLayers(t *testing.T) map[string]Layer {
 }
 
 func TestColorsOfNaturalEarth(t *testing.T) {
+	testrace.Plain(t, "colours are chosen by one goroutine, of layers that TestNaturalEarth builds under it")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	for name, l := range realLayers(t) {
 		t.Run(name, func(t *testing.T) {
@@ -178,6 +180,7 @@ func TestColorsOfNaturalEarth(t *testing.T) {
 
 // What changes in the data changes few colours.
 func TestColorsStay(t *testing.T) {
+	testrace.Plain(t, "colours are chosen by one goroutine, of layers that TestNaturalEarth builds under it")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	l := naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME")
 	before := colorsOf(t, l)

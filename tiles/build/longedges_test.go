@@ -12,6 +12,7 @@ import (
 	"github.com/paulmach/orb"
 	"pgregory.net/rapid"
 
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/tiles"
 )
@@ -447,6 +448,7 @@ func TestRingsRoundAPole(t *testing.T) {
 
 // The real continent reaches the pole, though its source may end before.
 func TestAntarcticaHoldsThePole(t *testing.T) {
+	testrace.Plain(t, "it builds what TestNaturalEarth builds under it")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	for _, scale := range []string{"110m", "50m", "10m"} {
 		t.Run(scale, func(t *testing.T) {
