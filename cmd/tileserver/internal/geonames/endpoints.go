@@ -84,7 +84,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": GeoNamesGet{}, "text/javascript": nil}, Keeps: endpoint.Varies,
 			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
 			Others:  overloaded503,
-			Example: endpoint.Example{Request: "/getJSON?geonameId=2657896"},
+			Example: endpoint.Example{Request: "/getJSON?geonameId=6295546"},
 			Dearest: []string{"/getJSON?geonameId={place}&lang=de", "/get?type=json&geonameId={place}"},
 		},
 		{

@@ -89,7 +89,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkLine{}}, Keeps: endpoint.Tagged,
 			Headers:  []string{"X-Geo-Database"},
 			Problems: []string{"bad-parameter", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/ip/ranges?country=li&version=6&format=json"},
+			Example:  endpoint.Example{Request: "/ip/ranges?country=nu&version=6&format=json"},
 			Dearest:  []string{"/ip/ranges?country=nl", "/ip/ranges?asn=64500&format=nft", "/ip/ranges?country=aq", "/ip/ranges?asn=1&version=6"},
 		},
 	}...)

@@ -80,7 +80,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Handle:  s.getPlace, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": PlaceRecord{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "place-not-found", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/places/2657896"},
+			Example:  endpoint.Example{Request: "/places/6295546"},
 			Dearest:  []string{"/places/{place}?lang=de"},
 		},
 		{

@@ -77,7 +77,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Handle:  s.getObservations, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": Observations{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "station-not-found", "cursor-expired", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/stations/066600-99999/observations?limit=1"},
+			Example:  endpoint.Example{Request: "/stations/066700-99999/observations?limit=1"},
 			Dearest:  []string{"/stations/{station}/observations?limit=1000"},
 		},
 		{

@@ -36,7 +36,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
 			Empty:    "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/tiles/places/9/268/179.geojson"},
+			Example:  endpoint.Example{Request: "/tiles/places/12/2145/1434.geojson"},
 			Dearest: []string{
 				"/tiles/all/0/0/0.geojson",
 				"/tiles/all/0/0/0.mvt",
@@ -125,7 +125,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Handle:  s.getStyle, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": MapStyle{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/style.json?layers=country&names=false"},
+			Example:  endpoint.Example{Request: "/style.json?layers=country&names=false&basemap=none"},
 			Dearest:  []string{"/style.json?layers=all&theme=dark"},
 		},
 	}...)...)
