@@ -72,7 +72,7 @@ func TestSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"/x":{"get":{"operationId":"getX"`, `"parameters":[{"$ref":"#/components/parameters/lat"}]`, `"dataset-missing":{"$ref":"#/components/examples/dataset-missing"}`,
+		`"/x":{"get":{"operationId":"getX"`, `"parameters":[{"$ref":"#/components/parameters/lat-parameter"}]`, `"dataset-missing":{"$ref":"#/components/examples/dataset-missing"}`,
 		`"304":{`, `"503":{"$ref":"#/components/responses/503-dataset-missing"}`, `"version":"v1"`, `"example":{"a":"\u003cscript\u003e"}`,
 	} {
 		if !bytes.Contains(doc, []byte(want)) {

@@ -1,6 +1,7 @@
 package apidoc
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/internal/jsontext"
 )
 
 func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
@@ -46,9 +48,9 @@ func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 		op["externalDocs"] = object{"url": e.Elsewhere}
 	}
 	var params []object
-	for _, p := range e.Params {
+	for _, p := range e.Params { // not named as answers are: generators give both kinds one name space
 		if s := p.Is(); s.In != endpoint.InPath || strings.Contains(path, "{"+s.Name+"}") {
-			params = append(params, b.share("parameters", s.Name, parameter(s)))
+			params = append(params, b.share("parameters", s.Name+"-parameter", parameter(s)))
 		}
 	}
 	if params != nil {
@@ -88,9 +90,42 @@ func parameter(s *endpoint.Spec) object {
 	return o
 }
 
+// mediaTypes are described by their names. The main one comes first when they are marshalled:
+// makers of clients take the first for the answer's type.
+type mediaTypes object
+
+func (m mediaTypes) MarshalJSON() ([]byte, error) {
+	main, all := mainMedia(m), []byte{'{'}
+	names := slices.Sorted(maps.Keys(m))
+	slices.SortStableFunc(names, func(x, y string) int {
+		switch main {
+		case x:
+			return -1
+		case y:
+			return 1
+		}
+		return 0
+	})
+	for i, name := range names {
+		if i > 0 {
+			all = append(all, ',')
+		}
+		b, err := json.Marshal(m[name])
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(jsontext.AppendString(all, name), ':'), b...)
+	}
+	return append(all, '}'), nil
+}
+
+// ndjson is of lines. As a whole an answer in it is no JSON but a text, of which the schema
+// is about each line.
+const ndjson = "application/x-ndjson"
+
 // content describes what bodies hold.
-func (b *builder) content(all endpoint.Content) object {
-	content := object{}
+func (b *builder) content(all endpoint.Content) mediaTypes {
+	content := mediaTypes{}
 	for media, of := range all {
 		c := object{}
 		switch of := of.(type) {
@@ -98,7 +133,9 @@ func (b *builder) content(all endpoint.Content) object {
 		case endpoint.Schema:
 			c["schema"] = of
 		default:
-			c["schema"] = b.schemas.of(reflect.TypeOf(of))
+			if c["schema"] = b.schemas.of(reflect.TypeOf(of)); media == ndjson {
+				c["schema"] = object{"type": "string", "description": "A JSON value in each line.", "contentMediaType": "application/json", "contentSchema": c["schema"]}
+			}
 		}
 		content[media] = c
 	}
@@ -208,7 +245,7 @@ var adminServers = []any{object{"url": "http://127.0.0.1:6060", "description": "
 var limitHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 
 // mainMedia is the media type that a client without an Accept header gets.
-func mainMedia(answers endpoint.Content) string {
+func mainMedia[T any](answers map[string]T) string {
 	if _, plain := answers["application/json"]; plain {
 		return "application/json"
 	}
@@ -319,6 +356,6 @@ func (b *builder) problemResponse(kinds []*Problem) object {
 	}
 	return object{
 		"description": strings.Join(texts, "\n\n"), "headers": b.headers(names...),
-		"content": object{"application/problem+json": object{"schema": b.schemas.of(reflect.TypeOf(b.options.Problem)), "examples": examples}},
+		"content": mediaTypes{"application/problem+json": object{"schema": b.schemas.of(reflect.TypeOf(b.options.Problem)), "examples": examples}},
 	}
 }

@@ -135,7 +135,7 @@ func kindOf(schema object) template.HTML {
 		}
 		return esc(strings.Join(list, ", "))
 	}
-	if either, ok := schema["oneOf"].([]any); ok {
+	if either, ok := schema["anyOf"].([]any); ok {
 		var kinds []string
 		for _, e := range either {
 			if e, ok := e.(object); ok {

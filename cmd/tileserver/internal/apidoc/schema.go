@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"go/token"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -186,7 +187,8 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 		case "example":
 			in["examples"] = values
 		case "type":
-			in[key] = words
+			delete(in, "type")
+			maps.Copy(in, eitherType(words))
 		case "minItems", "maxItems":
 			o[key] = json.Number(text)
 		case "ref":
@@ -202,14 +204,14 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 		case "open":
 			o["additionalProperties"] = object{}
 			if text != "" {
-				o["additionalProperties"] = object{"type": words}
+				o["additionalProperties"] = eitherType(words)
 			}
 		case "is":
 			var either []any
 			for _, name := range required {
 				either = append(either, properties[name])
 			}
-			if o = (object{"oneOf": either}); len(either) == 1 {
+			if o = (object{"anyOf": either}); len(either) == 1 {
 				o = either[0].(object)
 			}
 		default:
@@ -220,4 +222,19 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 		o["description"] = text
 	}
 	return o
+}
+
+// eitherType is of several types. Makers of clients know lists of types only of one and null.
+func eitherType(words []string) object {
+	if len(words) == 1 {
+		return object{"type": words[0]}
+	}
+	if slices.Contains(words, "null") {
+		return object{"type": words}
+	}
+	types := make([]any, len(words))
+	for i, word := range words {
+		types[i] = object{"type": word}
+	}
+	return object{"anyOf": types}
 }

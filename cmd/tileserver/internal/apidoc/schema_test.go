@@ -72,8 +72,8 @@ func TestSchemas(t *testing.T) {
 	want := map[string]object{}
 	if err := json.Unmarshal([]byte(`{
 		"Value": {"type":"number","minimum":-1,"description":"A value."},
-		"Either": {"oneOf":[{"$ref":"#/components/schemas/Whole"},{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}]},
-		"Whole": {"type":"object","description":"A whole.","additionalProperties":{"type":["string","number"]},
+		"Either": {"anyOf":[{"$ref":"#/components/schemas/Whole"},{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}]},
+		"Whole": {"type":"object","description":"A whole.","additionalProperties":{"anyOf":[{"type":"string"},{"type":"number"}]},
 			"required":["Raw","eight","kinds","map","name","pair","self","sure"],
 			"properties":{
 				"name":{"type":"string"}, "often":{"type":"boolean"}, "same":{"type":"string","description":"of Whole","examples":["1","x"],"pattern":"^[0-9]{1,2}$"},

@@ -201,7 +201,11 @@ func (d *apiDoc) answered(what string, o *operation, res *http.Response) {
 	}
 	// The pointer leads through references to responses, which a pointer of
 	// the compiler does not: take that of the schema itself.
-	pointer, _ := c["schema"].(map[string]any)["$ref"].(string)
+	schema, _ := c["schema"].(map[string]any)
+	if lines, ok := schema["contentSchema"].(map[string]any); ok {
+		schema = lines
+	}
+	pointer, _ := schema["$ref"].(string)
 	if pointer = strings.TrimPrefix(pointer, "#"); pointer == "" {
 		d.t.Errorf("%s: the schema of %s has no name", what, media)
 		return

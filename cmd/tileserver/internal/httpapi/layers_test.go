@@ -54,7 +54,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 	_, list, _ := strings.Cut(string(row[0]), " | ")
 	promisedNames(t, "README.md", list)
 	api := readAPIDoc(t)
-	layers := api.at("/components/parameters/layers").(map[string]any)
+	layers := api.at("/components/parameters/layers-parameter").(map[string]any)
 	names := promisedNames(t, "the OpenAPI document", layers["description"].(string))
 	formats := []string{"@2x.png"}
 	for _, o := range api.operations() {
