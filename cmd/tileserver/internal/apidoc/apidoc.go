@@ -109,7 +109,7 @@ func bad(format string, args ...any) error {
 func New(o Options) (*Document, error) { return describe(files, o) }
 
 func describe(from fs.FS, o Options) (*Document, error) {
-	b := builder{options: o, shared: map[string]map[string]object{"parameters": {}, "responses": {}, "examples": {}}, schemas: schemas{all: object{}, types: map[string]reflect.Type{}, refs: map[string]reflect.Type{}}}
+	b := builder{options: o, uses: map[*endpoint.Spec]int{}, shared: map[string]map[string]object{"parameters": {}, "responses": {}, "examples": {}}, schemas: schemas{all: object{}, types: map[string]reflect.Type{}, refs: map[string]reflect.Type{}}}
 	if err := b.read(from); err != nil {
 		return nil, err
 	}
@@ -135,8 +135,9 @@ type builder struct {
 	endpoints  []*endpoint.Endpoint // by tag in the order of head, then by rank and path
 	shared     map[string]map[string]object
 	schemas    schemas
-	at         *endpoint.Endpoint // that is described now
-	failed     error              // the first
+	uses       map[*endpoint.Spec]int // of parameters, by paths
+	at         *endpoint.Endpoint     // that is described now
+	failed     error                  // the first
 }
 
 // fail remembers what contradicts itself, with the endpoint that says it.
@@ -167,6 +168,9 @@ func (b *builder) read(from fs.FS) error {
 			return bad("%s (%s): tag %q is not in head.json", e.Path, e.ID, e.Tag)
 		}
 		b.endpoints = append(b.endpoints, e)
+		for _, p := range e.Params {
+			b.uses[p.Is()] += len(e.Paths())
+		}
 	}
 	slices.SortStableFunc(b.endpoints, func(x, y *endpoint.Endpoint) int {
 		return cmp.Or(b.group(x)-b.group(y), x.Rank-y.Rank, strings.Compare(x.Path, y.Path))

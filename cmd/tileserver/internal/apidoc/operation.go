@@ -50,7 +50,11 @@ func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 	var params []object
 	for _, p := range e.Params { // not named as answers are: generators give both kinds one name space
 		if s := p.Is(); s.In != endpoint.InPath || strings.Contains(path, "{"+s.Name+"}") {
-			params = append(params, b.share("parameters", s.Name+"-parameter", parameter(s)))
+			if p := parameter(s); b.uses[s] > 1 {
+				params = append(params, b.share("parameters", s.Name+"-parameter", p))
+			} else {
+				params = append(params, p)
+			}
 		}
 	}
 	if params != nil {
@@ -194,7 +198,7 @@ func (b *builder) other(e *endpoint.Endpoint, o *endpoint.Other) object {
 	r := object{"description": o.Text}
 	names := slices.Clone(o.Headers)
 	if !e.Admin {
-		names = append(names, "Access-Control-Allow-Origin", "Cache-Control-No-Store")
+		names = append(names, "Cache-Control-No-Store")
 	}
 	switch o.Status {
 	case http.StatusUnauthorized:
@@ -252,9 +256,10 @@ func mainMedia[T any](answers map[string]T) string {
 	return slices.Min(slices.Collect(maps.Keys(answers)))
 }
 
-// answerHeaders are names of components.
+// answerHeaders are names of components. The origins that may read answers are said once, in
+// words.
 func answerHeaders(e *endpoint.Endpoint) []string {
-	names := []string{"Access-Control-Allow-Origin"}
+	var names []string
 	switch e.Keeps {
 	case endpoint.Tagged:
 		names = append(names, "Cache-Control", "ETag", "Vary")
@@ -340,7 +345,7 @@ func (b *builder) addProblems(all object, e *endpoint.Endpoint) {
 func (b *builder) problemResponse(kinds []*Problem) object {
 	var texts []string
 	examples := object{}
-	names := append([]string{"Access-Control-Allow-Origin", "Cache-Control-No-Store", "X-Request-Id"}, limitHeaders...)
+	names := append([]string{"Cache-Control-No-Store", "X-Request-Id"}, limitHeaders...)
 	for _, k := range kinds {
 		texts = append(texts, "`"+k.Type+"`: "+k.Title+".")
 		examples[k.Type] = b.share("examples", k.Type, object{"value": object{"type": k.Type, "title": k.Title, "status": k.Status, "detail": k.Detail}})
