@@ -84,13 +84,15 @@ type Endpoint struct {
 
 	// lost are routes of which another endpoint answers.
 	lost map[string]bool
+	// query is Query, once the endpoint is served.
+	query *Query
 
 	// Dearest are the requests that take the most work, of those that the tests' world of
 	// TestCosts can answer. Names in braces are what that world has.
 	Dearest []string
 
-	// Example is a request, relative to the server. It is answered by the data that the
-	// description's tests make.
+	// Example is a request, relative to the server, that the demo's data and those of
+	// TestExamples have a good answer to.
 	Example Example
 }
 
@@ -116,8 +118,8 @@ func (a Added[R]) To(room R, list ...Endpoint) []Endpoint {
 // Handler answers a request. Its parameters are read by the endpoint's own declarations.
 type Handler func(c echo.Context, q *Params) error
 
-// Content is what bodies hold, by media type: the name of a schema that package apidoc has, a
-// value whose type is described, a Schema, or nil for what is not JSON.
+// Content is what bodies hold, by media type: a value whose type is described, a Schema, or
+// nil for what is not JSON.
 type Content map[string]any
 
 // Other is an answer with a status of its own.
@@ -233,7 +235,7 @@ var (
 	ids    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 )
 
-// AtRoot are endpoints as they are without the begin of their paths, which are not described
+// AtRoot are endpoints as they are without the start of their paths, which are not described
 // twice.
 func AtRoot(list []Endpoint, below string) []Endpoint {
 	list = slices.Clone(list)
@@ -281,8 +283,14 @@ func (e *Endpoint) In(where string) (list []*Spec) {
 	return list
 }
 
-// Query is what a query may have.
+// Ready prepares what every request asks the endpoint for. It is called before it is served.
+func (e *Endpoint) Ready() { e.query = e.Query() }
+
+// Query is what a query may have, not to be changed.
 func (e *Endpoint) Query() *Query {
+	if e.query != nil {
+		return e.query
+	}
 	return &Query{Names: names(e.In(InQuery)), Any: e.Loose, Others: e.Filters}
 }
 

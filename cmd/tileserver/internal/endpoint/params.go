@@ -203,29 +203,18 @@ func (p *Params) number(name, unit string, min, max float64) float64 {
 	return v
 }
 
-// Optional is number with a value for when the parameter is absent.
-func (p *Params) Optional(name, unit string, min, max, absent float64) float64 {
-	if !p.Has(name) {
-		return absent
-	}
-	return p.number(name, unit, min, max)
-}
-
-// Integer returns a whole number in [min, max], or absent.
-func (p *Params) Integer(name string, min, max, absent int64) int64 {
-	if !p.Has(name) {
-		return absent
-	}
+// integer returns a whole number in [min, max].
+func (p *Params) integer(name string, min, max int64) int64 {
 	v, err := strconv.ParseInt(p.Text(name, 64), 10, 64)
 	if err != nil || v < min || v > max {
 		p.Refuse(name, "Set "+name+" to a whole number from "+strconv.FormatInt(min, 10)+" to "+strconv.FormatInt(max, 10)+".")
-		return absent
+		return 0
 	}
 	return v
 }
 
-// OneOf returns a parameter restricted to a few words, or "" when absent.
-func (p *Params) OneOf(name string, words ...string) string {
+// oneOf returns a parameter restricted to a few words, or "" when absent.
+func (p *Params) oneOf(name string, words ...string) string {
 	if !p.Has(name) {
 		return ""
 	}
@@ -239,10 +228,10 @@ func (p *Params) OneOf(name string, words ...string) string {
 	return ""
 }
 
-// Codes returns the entries of a comma-separated list of at most
+// codes returns the entries of a comma-separated list of at most
 // maxCodes codes of min to max ASCII letters, and digits where those are
 // allowed, in upper case; nil when it is absent.
-func (p *Params) Codes(name, what string, min, max int, digits bool) []string {
+func (p *Params) codes(name, what string, min, max int, digits bool) []string {
 	entries := p.List(name, maxCodes)
 	for i, v := range entries {
 		v = strings.ToUpper(v)
@@ -266,8 +255,8 @@ func IsCode(s string, min, max int, digits bool) bool {
 	return len(s) >= min && len(s) <= max
 }
 
-// Cursor returns the cursor, "" for the first page.
-func (p *Params) Cursor() string {
+// cursor returns the cursor, "" for the first page.
+func (p *Params) cursor() string {
 	cursor := p.Text("cursor", MaxCursor)
 	if cursor == "" && p.Has("cursor") {
 		// A client that lost its cursor must not read page one for ever.
@@ -276,8 +265,8 @@ func (p *Params) Cursor() string {
 	return cursor
 }
 
-// Tile returns the tile z/x/y that a parameter names, nil when it is absent.
-func (p *Params) Tile(name string) *quadkey.Tile {
+// tile returns the tile z/x/y that a parameter names, nil when it is absent.
+func (p *Params) tile(name string) *quadkey.Tile {
 	if !p.Has(name) {
 		return nil
 	}
@@ -385,8 +374,8 @@ func PathParams(c echo.Context) ([]string, error) {
 	return decoded, nil
 }
 
-// Box returns a required box of degrees.
-func (p *Params) Box(name string) quadkey.Box {
+// box returns a required box of degrees.
+func (p *Params) box(name string) quadkey.Box {
 	b, err := quadkey.ParseBox(p.Text(name, maxBoxText))
 	if err != nil {
 		p.Refuse(name, "Set "+name+" to west,south,east,north in degrees, south at most north; west may be greater than east, across 180.")
@@ -400,8 +389,8 @@ var (
 	AfterInstant = time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// Instant reads a time that time zones are known for.
-func (p *Params) Instant(name string) (time.Time, bool) {
+// instant reads a time that time zones are known for.
+func (p *Params) instant(name string) (time.Time, bool) {
 	if !p.Has(name) {
 		return time.Time{}, false
 	}
@@ -413,8 +402,8 @@ func (p *Params) Instant(name string) (time.Time, bool) {
 	return at, true
 }
 
-// Country reads the code of one country, "" when it is absent.
-func (p *Params) Country(name string) string {
+// country reads the code of one country, "" when it is absent.
+func (p *Params) country(name string) string {
 	if !p.Has(name) {
 		return ""
 	}
@@ -425,9 +414,9 @@ func (p *Params) Country(name string) string {
 	return code
 }
 
-// Countries reads a comma-separated list of at most maxCodes codes of countries, nil when it
+// countries reads a comma-separated list of at most maxCodes codes of countries, nil when it
 // is absent.
-func (p *Params) Countries(name string) []string {
+func (p *Params) countries(name string) []string {
 	entries := p.List(name, maxCodes)
 	for i, v := range entries {
 		code, ok := CountryCode(v)
@@ -453,19 +442,19 @@ func CountryCode(s string) (code string, ok bool) {
 
 // Day reads a day, or the day of a time, in UTC; zero when it is absent.
 func (p *Params) Day(name string) time.Time {
-	t, _ := p.Time(name)
+	t, _ := p.time(name)
 	return t
 }
 
 // LastOf reads the end of a day, or a time; zero when it is absent.
 func (p *Params) LastOf(name string) time.Time {
-	_, t := p.Time(name)
+	_, t := p.time(name)
 	return t
 }
 
-// Time reads a day or a time, and returns the first and the last instant that is meant;
+// time reads a day or a time, and returns the first and the last instant that is meant;
 // both are zero when it is absent.
-func (p *Params) Time(name string) (first, last time.Time) {
+func (p *Params) time(name string) (first, last time.Time) {
 	if !p.Has(name) {
 		return first, last
 	}
@@ -477,8 +466,8 @@ func (p *Params) Time(name string) (first, last time.Time) {
 	return first, last
 }
 
-// Language reads a language code, "" when it is absent.
-func (p *Params) Language(name string) string {
+// language reads a language code, "" when it is absent.
+func (p *Params) language(name string) string {
 	v := p.Text(name, MaxLanguage)
 	ok := v != "" || !p.Has(name)
 	for i := range len(v) {

@@ -150,21 +150,21 @@ func Number(name, unit string, min, max float64, doc string) *Value[float64] {
 // Integer declares a whole number.
 func Integer(name string, min, max int64, doc string) *Value[int64] {
 	return New(name, doc, Schema{"type": "integer", "minimum": min, "maximum": max}, func(q *Params, name string) int64 {
-		return q.Integer(name, min, max, 0)
+		return q.integer(name, min, max)
 	})
 }
 
 // Word declares one of a few words.
 func Word(name, doc string, words ...string) *Value[string] {
 	return New(name, doc, Schema{"type": "string", "enum": words}, func(q *Params, name string) string {
-		return q.OneOf(name, words...)
+		return q.oneOf(name, words...)
 	})
 }
 
 // Flag declares true or false.
 func Flag(name, doc string) *Value[bool] {
 	return New(name, doc, Schema{"type": "boolean"}, func(q *Params, name string) bool {
-		return q.OneOf(name, "true", "false") == "true"
+		return q.oneOf(name, "true", "false") == "true"
 	})
 }
 
@@ -203,7 +203,7 @@ func Codes(name, what string, min, max int, digits bool, doc string) *Value[[]st
 		of["pattern"] = "^" + class + "$"
 	}
 	return New(name, doc, list(of, maxCodes), func(q *Params, name string) []string {
-		return q.Codes(name, what, min, max, digits)
+		return q.codes(name, what, min, max, digits)
 	})
 }
 
@@ -214,19 +214,19 @@ var (
 	Radius = Number("radius", "metres", 1, MaxRadius, "Farthest distance in metres; without it there is none.")
 
 	BBox = New("bbox", "West, south, east, north in degrees. West greater than east means across 180 degrees.",
-		Schema{"type": "array", "items": Schema{"type": "number"}, "minItems": 4, "maxItems": 4}, (*Params).Box).Like([]int{7, 46, 9, 48}).Must()
-	Tile = New("tile", "A tile, z/x/y.", Schema{"type": "string", "pattern": "^[0-9]{1,2}/[0-9]+/[0-9]+$"}, (*Params).Tile).Like("4/8/5")
+		Schema{"type": "array", "items": Schema{"type": "number"}, "minItems": 4, "maxItems": 4}, (*Params).box).Like([]int{7, 46, 9, 48}).Must()
+	Tile = New("tile", "A tile, z/x/y.", Schema{"type": "string", "pattern": "^[0-9]{1,2}/[0-9]+/[0-9]+$"}, (*Params).tile).Like("4/8/5")
 
-	Country   = New("country", "A country, ISO 3166-1 alpha-2.", Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, (*Params).Country).Like("CH")
-	Countries = New("country", "Countries, ISO 3166-1 alpha-2.", list(Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, maxCodes), (*Params).Countries).Like([]string{"CH"})
-	Lang      = New("lang", "Language of names, such as de or pt-BR.", Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).Language).Like("de")
+	Country   = New("country", "A country, ISO 3166-1 alpha-2.", Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, (*Params).country).Like("CH")
+	Countries = New("country", "Countries, ISO 3166-1 alpha-2.", list(Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, maxCodes), (*Params).countries).Like([]string{"CH"})
+	Lang      = New("lang", "Language of names, such as de or pt-BR.", Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).language).Like("de")
 	Cursor    = New("cursor", "`next` of the page before, with the same parameters.", Schema{"type": "string", "minLength": 1, "maxLength": MaxCursor},
-		func(q *Params, _ string) string { return q.Cursor() })
+		func(q *Params, _ string) string { return q.cursor() })
 
 	// At is an instant that time zones are known for, zero if it is absent.
 	At = New("at", "An instant of the years 1900 to 2100, RFC 3339, or a day, whose beginning in UTC it is; without it, now.",
 		moment, func(q *Params, name string) time.Time {
-			at, _ := q.Instant(name)
+			at, _ := q.instant(name)
 			return at
 		}).Like("2026-07-01T12:00:00Z")
 

@@ -3,6 +3,7 @@ package geoip
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -39,44 +40,26 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 		keys = endpoint.KeysOfOthers
 	}
 	refuse := func(c echo.Context, err error) { _ = s.fail(c, refusalOf(err)) }
-	return []endpoint.Endpoint{
-		{
-			Path: "/geoip/v2.1/country/{addr}", Also: []string{"/geoip/v2.1/country", "/geoip/v2.1/country/"},
-			ID: "geoip2Country", Tag: "geoip2", Rank: 1,
-			Summary: "GeoIP2's country service",
-			Params:  []endpoint.Param{addrParam},
-			Loose:   true,
-			Handle:  s.answer(&services[0]), Cost: endpoint.Light, Keys: keys, Refuse: refuse, Elsewhere: manual,
-			Answers: endpoint.Content{"application/vnd.maxmind.com-country+json": GeoIP2{}}, Keeps: endpoint.Varies,
+	list := make([]endpoint.Endpoint, len(services))
+	for i := range services {
+		v, path := &services[i], "/geoip/v2.1/"+services[i].name
+		list[i] = endpoint.Endpoint{
+			Path: path + "/{addr}", Also: []string{path, path + "/"},
+			ID: "geoip2" + strings.ToUpper(v.name[:1]) + v.name[1:], Tag: "geoip2", Rank: i + 1,
+			Summary: "GeoIP2's " + v.name + " service",
+			Params:  []endpoint.Param{addrParam}, Loose: true,
+			Handle: s.answer(v), Cost: endpoint.Light, Keys: keys, Refuse: refuse, Elsewhere: manual,
+			Answers: endpoint.Content{"application/vnd.maxmind.com-" + v.name + "+json": GeoIP2{}}, Keeps: endpoint.Varies,
 			Headers: []string{"X-Geo-Database"},
 			Others:  refused,
-			Example: endpoint.Example{Request: "/geoip/v2.1/country/8.8.8.8"},
-			Dearest: []string{"/geoip/v2.1/country/{address}", "/geoip/v2.1/country", "/geoip/v2.1/country/"},
-		},
-		{
-			Path: "/geoip/v2.1/city/{addr}", Also: []string{"/geoip/v2.1/city", "/geoip/v2.1/city/"},
-			ID: "geoip2City", Tag: "geoip2", Rank: 2,
-			Summary: "GeoIP2's city service",
-			Params:  []endpoint.Param{addrParam},
-			Loose:   true,
-			Handle:  s.answer(&services[1]), Cost: endpoint.Light, Keys: keys, Refuse: refuse, Elsewhere: manual,
-			Answers: endpoint.Content{"application/vnd.maxmind.com-city+json": GeoIP2{}}, Keeps: endpoint.Varies,
-			Headers: []string{"X-Geo-Database"},
-			Others:  refused,
-			Example: endpoint.Example{Request: "/geoip/v2.1/city/8.8.8.8"},
-			Dearest: []string{"/geoip/v2.1/city/{address}", "/geoip/v2.1/city", "/geoip/v2.1/city/"},
-		},
-		{
-			Path: "/geoip/v2.1/insights/{addr}", Also: []string{"/geoip/v2.1/insights", "/geoip/v2.1/insights/"},
-			ID: "geoip2Insights", Tag: "geoip2", Rank: 3,
-			Summary: "GeoIP2's insights service, which there is no data for",
-			Params:  []endpoint.Param{addrParam},
-			Loose:   true,
-			Handle:  s.answer(&services[2]), Cost: endpoint.Light, Keys: keys, Refuse: refuse, Elsewhere: manual,
-			Keeps:   endpoint.Varies,
-			Others:  slices.DeleteFunc(slices.Clone(refused), func(o endpoint.Other) bool { return o.Status == http.StatusNotFound }),
-			Example: endpoint.Example{Request: "/geoip/v2.1/insights/8.8.8.8"},
-			Dearest: []string{"/geoip/v2.1/insights/{address}", "/geoip/v2.1/insights", "/geoip/v2.1/insights/"},
-		},
+			Example: endpoint.Example{Request: path + "/8.8.8.8"},
+			Dearest: []string{path + "/{address}", path, path + "/"},
+		}
+		if v.fields == nil {
+			list[i].Summary += ", which there is no data for"
+			list[i].Answers, list[i].Headers = nil, nil
+			list[i].Others = slices.DeleteFunc(slices.Clone(refused), func(o endpoint.Other) bool { return o.Status == http.StatusNotFound })
+		}
 	}
+	return list
 }

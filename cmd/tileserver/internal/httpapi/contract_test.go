@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -145,16 +144,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		for i, call := range calls {
 			call = f.pin(call)
 			parts := strings.Split(call, " | ")
-			var headers []string
-			var sent io.Reader
-			for _, h := range parts[1:] {
-				name, value, _ := strings.Cut(h, ": ")
-				if name == "Body" {
-					sent = strings.NewReader(value)
-					continue
-				}
-				headers = append(headers, name, value)
-			}
+			headers, sent := headersOf(parts[1:])
 			what := o.method + " " + call
 			var res *http.Response
 			if sent != nil {

@@ -1,6 +1,8 @@
 package tile
 
 import (
+	"strings"
+
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
@@ -20,7 +22,7 @@ var (
 
 // ogcEndpoints are those of OGC API – Tiles.
 func (s *Room) ogcEndpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+	list := []endpoint.Endpoint{
 		{
 			Path: "/ogc/tileMatrixSets",
 			ID:   "getTileMatrixSetsList", Tag: "ogc", Rank: 40,
@@ -43,158 +45,60 @@ func (s *Room) ogcEndpoints() []endpoint.Endpoint {
 			Problems: []string{"bad-parameter", "tile-matrix-set-not-found"},
 			Dearest:  []string{"/ogc/tileMatrixSets/WebMercatorQuad", "/ogc/tileMatrixSets/WebMercatorQuad?f=html"},
 		},
+	}
+	for _, k := range []*tilesetKind{vectorTiles, mapTiles} {
+		list = append(list, s.tilesetEndpoints(k, 42+len(list)-2, "/ogc/"+k.path, "tiles_dataset_"+k.dataType, "all data", tiledCollectionsParam)...)
+		list = append(list, s.tilesetEndpoints(k, 42+len(list)-2, "/ogc/collections/{collectionId}/"+k.path, "tiles_collection_"+k.dataType, "a collection", tiledCollectionParam)...)
+	}
+	return list
+}
+
+// tilesetEndpoints are those of the tilesets of one kind, of all data or of a collection: the
+// list, the tileset and its tiles. The ids end as the standard says.
+func (s *Room) tilesetEndpoints(k *tilesetKind, rank int, path, id, of string, which endpoint.Param) []endpoint.Endpoint {
+	asked := strings.Replace(path, "{collectionId}", "country", 1) // of a world where it is dear
+	tile := endpoint.Endpoint{
+		Path: path + "/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
+		ID:   id + "_getTile", Tag: "ogc", Rank: rank + 2,
+		Summary: "A tile of " + of,
+		Doc:     "The tile that `/tiles` has, whose x is the column and whose y is the row. Vector tiles of collections of points go to zoom 22, others to zoom 13: clients enlarge them.",
+		Params:  []endpoint.Param{which, tileMatrixSetParam, tileMatrixParam, tileRowParam, tileColParam, fVectorTileParam, pictureThemeParam},
+		Handle:  s.getTileOf(k), Cost: endpoint.Mixed,
+		Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
+		Empty:    "The vector tile is empty.",
+		Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex", "dataset-missing"},
+		Dearest:  []string{asked + "/WebMercatorQuad/0/0/0?f=json", asked + "/WebMercatorQuad/10/336/526?f=json", asked + "/WebMercatorQuad/3/2/4?f=png"},
+	}
+	if k == mapTiles {
+		tile.Summary += ", drawn"
+		tile.Doc = "The tile that `/tiles` has, whose x is the column and whose y is the row. There are all zooms."
+		tile.Params[5], tile.Answers, tile.Empty = fMapTileParam, endpoint.Content{"image/png": nil}, ""
+		tile.Dearest = []string{asked + "/WebMercatorQuad/23/0/0", asked + "/WebMercatorQuad/0/0/0", asked + "/WebMercatorQuad/3/2/4"}
+	}
+	return []endpoint.Endpoint{
 		{
-			Path: "/ogc/tiles",
-			ID:   "tiles_dataset_vector_getTileSetsList", Tag: "ogc", Rank: 42,
-			Summary: "The tilesets of all data: vector tiles",
+			Path: path,
+			ID:   id + "_getTileSetsList", Tag: "ogc", Rank: rank,
+			Summary: "The tilesets of " + of + ": " + k.title,
 			Doc:     "There is one, since there is one tile matrix set.",
-			Params:  []endpoint.Param{tiledCollectionsParam, fDocumentParam},
-			Handle:  s.getTilesets(vectorTiles), Cost: endpoint.Light,
+			Params:  []endpoint.Param{which, fDocumentParam},
+			Handle:  s.getTilesets(k), Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": Tilesets{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/tiles", "/ogc/tiles?f=html"},
+			Dearest:  []string{asked, asked + "?f=html"},
 		},
 		{
-			Path: "/ogc/tiles/{tileMatrixSetId}",
-			ID:   "tiles_dataset_vector_getTileSet", Tag: "ogc", Rank: 43,
-			Summary: "The tileset of all data: vector tiles",
-			Params:  []endpoint.Param{tileMatrixSetParam, tiledCollectionsParam, fDocumentParam},
-			Handle:  s.getTileset(vectorTiles), Cost: endpoint.Light,
+			Path: path + "/{tileMatrixSetId}",
+			ID:   id + "_getTileSet", Tag: "ogc", Rank: rank + 1,
+			Summary: "The tileset of " + of + ": " + k.title,
+			Params:  []endpoint.Param{which, tileMatrixSetParam, fDocumentParam},
+			Handle:  s.getTileset(k), Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": Tileset{}, "text/html": nil}, Keeps: endpoint.Varies,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/tiles/WebMercatorQuad", "/ogc/tiles/WebMercatorQuad?f=html"},
+			Dearest:  []string{asked + "/WebMercatorQuad", asked + "/WebMercatorQuad?f=html"},
 		},
-		{
-			Path: "/ogc/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
-			ID:   "tiles_dataset_vector_getTile", Tag: "ogc", Rank: 44,
-			Summary: "A tile of all data",
-			Doc:     "The tile that `/tiles` has, whose x is the column and whose y is the row. Vector tiles of collections of points go to zoom 22, others to zoom 13: clients enlarge them.",
-			Params:  []endpoint.Param{tileMatrixSetParam, tileMatrixParam, tileRowParam, tileColParam, tiledCollectionsParam, fVectorTileParam, pictureThemeParam},
-			Handle:  s.getTileOf(vectorTiles), Cost: endpoint.Mixed,
-			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
-			Empty:    "The vector tile is empty.",
-			Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex", "dataset-missing"},
-			Dearest: []string{
-				"/ogc/tiles/WebMercatorQuad/0/0/0?f=json",
-				"/ogc/tiles/WebMercatorQuad/4/5/8",
-				"/ogc/tiles/WebMercatorQuad/3/2/4?f=png",
-			},
-		},
-		{
-			Path: "/ogc/collections/{collectionId}/tiles",
-			ID:   "tiles_collection_vector_getTileSetsList", Tag: "ogc", Rank: 45,
-			Summary: "The tilesets of a collection: vector tiles",
-			Doc:     "There is one, since there is one tile matrix set.",
-			Params:  []endpoint.Param{tiledCollectionParam, fDocumentParam},
-			Handle:  s.getTilesets(vectorTiles), Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Tilesets{}, "text/html": nil}, Keeps: endpoint.Varies,
-			Headers:  []string{"Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/collections/country/tiles"},
-		},
-		{
-			Path: "/ogc/collections/{collectionId}/tiles/{tileMatrixSetId}",
-			ID:   "tiles_collection_vector_getTileSet", Tag: "ogc", Rank: 46,
-			Summary: "The tileset of a collection: vector tiles",
-			Params:  []endpoint.Param{tiledCollectionParam, tileMatrixSetParam, fDocumentParam},
-			Handle:  s.getTileset(vectorTiles), Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Tileset{}, "text/html": nil}, Keeps: endpoint.Varies,
-			Headers:  []string{"Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/collections/country/tiles/WebMercatorQuad?f=html"},
-		},
-		{
-			Path: "/ogc/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
-			ID:   "tiles_collection_vector_getTile", Tag: "ogc", Rank: 47,
-			Summary: "A tile of a collection",
-			Doc:     "The tile that `/tiles` has, whose x is the column and whose y is the row. Vector tiles of collections of points go to zoom 22, others to zoom 13: clients enlarge them.",
-			Params:  []endpoint.Param{tiledCollectionParam, tileMatrixSetParam, tileMatrixParam, tileRowParam, tileColParam, fVectorTileParam, pictureThemeParam},
-			Handle:  s.getTileOf(vectorTiles), Cost: endpoint.Mixed,
-			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
-			Empty:    "The vector tile is empty.",
-			Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex", "dataset-missing"},
-			Dearest: []string{
-				"/ogc/collections/country/tiles/WebMercatorQuad/0/0/0?f=json",
-				"/ogc/collections/places/tiles/WebMercatorQuad/10/336/526?f=json",
-				"/ogc/collections/country/tiles/WebMercatorQuad/3/2/4?f=png",
-			},
-		},
-		{
-			Path: "/ogc/map/tiles",
-			ID:   "tiles_dataset_map_getTileSetsList", Tag: "ogc", Rank: 48,
-			Summary: "The tilesets of all data: map tiles",
-			Doc:     "There is one, since there is one tile matrix set.",
-			Params:  []endpoint.Param{tiledCollectionsParam, fDocumentParam},
-			Handle:  s.getTilesets(mapTiles), Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Tilesets{}, "text/html": nil}, Keeps: endpoint.Varies,
-			Headers:  []string{"Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/map/tiles"},
-		},
-		{
-			Path: "/ogc/map/tiles/{tileMatrixSetId}",
-			ID:   "tiles_dataset_map_getTileSet", Tag: "ogc", Rank: 49,
-			Summary: "The tileset of all data: map tiles",
-			Params:  []endpoint.Param{tileMatrixSetParam, tiledCollectionsParam, fDocumentParam},
-			Handle:  s.getTileset(mapTiles), Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Tileset{}, "text/html": nil}, Keeps: endpoint.Varies,
-			Headers:  []string{"Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/map/tiles/WebMercatorQuad?f=html"},
-		},
-		{
-			Path: "/ogc/map/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
-			ID:   "tiles_dataset_map_getTile", Tag: "ogc", Rank: 50,
-			Summary: "A tile of all data, drawn",
-			Doc:     "The tile that `/tiles` has, whose x is the column and whose y is the row. There are all zooms.",
-			Params:  []endpoint.Param{tileMatrixSetParam, tileMatrixParam, tileRowParam, tileColParam, tiledCollectionsParam, fMapTileParam, pictureThemeParam},
-			Handle:  s.getTileOf(mapTiles), Cost: endpoint.Mixed,
-			Answers: endpoint.Content{"image/png": nil}, Keeps: endpoint.Tagged,
-			Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex", "dataset-missing"},
-			Dearest: []string{
-				"/ogc/map/tiles/WebMercatorQuad/23/0/0",
-				"/ogc/map/tiles/WebMercatorQuad/0/0/0",
-				"/ogc/map/tiles/WebMercatorQuad/3/2/4?collections=country",
-			},
-		},
-		{
-			Path: "/ogc/collections/{collectionId}/map/tiles",
-			ID:   "tiles_collection_map_getTileSetsList", Tag: "ogc", Rank: 51,
-			Summary: "The tilesets of a collection: map tiles",
-			Doc:     "There is one, since there is one tile matrix set.",
-			Params:  []endpoint.Param{tiledCollectionParam, fDocumentParam},
-			Handle:  s.getTilesets(mapTiles), Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Tilesets{}, "text/html": nil}, Keeps: endpoint.Varies,
-			Headers:  []string{"Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/collections/country/map/tiles"},
-		},
-		{
-			Path: "/ogc/collections/{collectionId}/map/tiles/{tileMatrixSetId}",
-			ID:   "tiles_collection_map_getTileSet", Tag: "ogc", Rank: 52,
-			Summary: "The tileset of a collection: map tiles",
-			Params:  []endpoint.Param{tiledCollectionParam, tileMatrixSetParam, fDocumentParam},
-			Handle:  s.getTileset(mapTiles), Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Tileset{}, "text/html": nil}, Keeps: endpoint.Varies,
-			Headers:  []string{"Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "dataset-missing"},
-			Dearest:  []string{"/ogc/collections/country/map/tiles/WebMercatorQuad"},
-		},
-		{
-			Path: "/ogc/collections/{collectionId}/map/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
-			ID:   "tiles_collection_map_getTile", Tag: "ogc", Rank: 53,
-			Summary: "A tile of a collection, drawn",
-			Doc:     "The tile that `/tiles` has, whose x is the column and whose y is the row. There are all zooms.",
-			Params:  []endpoint.Param{tiledCollectionParam, tileMatrixSetParam, tileMatrixParam, tileRowParam, tileColParam, fMapTileParam, pictureThemeParam},
-			Handle:  s.getTileOf(mapTiles), Cost: endpoint.Mixed,
-			Answers: endpoint.Content{"image/png": nil}, Keeps: endpoint.Tagged,
-			Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex", "dataset-missing"},
-			Dearest: []string{
-				"/ogc/collections/country/map/tiles/WebMercatorQuad/23/0/0",
-				"/ogc/collections/country/map/tiles/WebMercatorQuad/3/2/4",
-			},
-		},
+		tile,
 	}
 }

@@ -44,6 +44,7 @@ func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
 		if all[i].Handle == nil {
 			continue
 		}
+		all[i].Ready()
 		for _, route := range all[i].Routes() {
 			s.add(e, &all[i], route)
 		}
