@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"slices"
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -75,7 +76,7 @@ func (s *Room) tilesetEndpoints(k *tilesetKind, rank int, path, id, of string, w
 		tile.Params[5], tile.Answers, tile.Empty = fMapTileParam, endpoint.Content{"image/png": nil}, ""
 		tile.Dearest = []string{asked + "/WebMercatorQuad/23/0/0", asked + "/WebMercatorQuad/0/0/0", asked + "/WebMercatorQuad/3/2/4"}
 	}
-	return []endpoint.Endpoint{
+	list := []endpoint.Endpoint{
 		{
 			Path: path,
 			ID:   id + "_getTileSetsList", Tag: "ogc", Rank: rank,
@@ -101,4 +102,8 @@ func (s *Room) tilesetEndpoints(k *tilesetKind, rank int, path, id, of string, w
 		},
 		tile,
 	}
+	for _, e := range list { // which may be of the path, or of the query
+		slices.SortStableFunc(e.Params, func(a, b endpoint.Param) int { return -strings.Compare(a.Is().In, b.Is().In) })
+	}
+	return list
 }
