@@ -86,18 +86,36 @@ const (
 type Params struct {
 	of     *Endpoint // whose declarations are asked for; nil is none
 	query  string    // not decoded yet, "" if it is
-	plain  bool      // nothing in query is encoded
 	values url.Values
-	Err    error
+	// pairs are the names and values of a query in which nothing is encoded, as most are.
+	pairs [maxPairs][2]string
+	n     int
+	Err   error
 	// Asked is called with the name of each parameter that is asked for. Nil but in tests.
 	Asked func(name string)
 }
 
 // ParamsOf returns the parameters of a query to an endpoint, which is decoded when one is
 // asked for.
-func ParamsOf(of *Endpoint, query string) Params {
-	return Params{of: of, query: query, plain: !strings.ContainsAny(query, "%+;")}
+func ParamsOf(of *Endpoint, query string) (p Params) {
+	p.of, p.query = of, query
+	if strings.IndexByte(query, '%') >= 0 || strings.IndexByte(query, '+') >= 0 || strings.IndexByte(query, ';') >= 0 {
+		return p
+	}
+	for rest := query; rest != ""; p.n++ {
+		if p.n == maxPairs {
+			p.n = 0 // decoding it costs less than going over it many times
+			return p
+		}
+		var part string
+		part, rest, _ = strings.Cut(rest, "&")
+		p.pairs[p.n][0], p.pairs[p.n][1], _ = strings.Cut(part, "=")
+	}
+	return p
 }
+
+// maxPairs is how many parameters are found without a map.
+const maxPairs = 16
 
 // Line returns the parameters of a line, or of whatever else is no query.
 func (p *Params) Line(values url.Values) Params {
@@ -133,16 +151,13 @@ func (p *Params) Refuse(name, detail string) {
 	}
 }
 
-// value returns a parameter as it was given. A query in which nothing is encoded, as most
-// are, is not decoded for it.
+// value returns a parameter as it was given.
 func (p *Params) value(name string) (value string, given bool) {
 	p.ask(name)
-	if p.query != "" && p.plain {
-		for rest := p.query; rest != ""; {
-			var part string
-			part, rest, _ = strings.Cut(rest, "&")
-			if v, ok := strings.CutPrefix(part, name); ok && (v == "" || v[0] == '=') {
-				return strings.TrimPrefix(v, "="), true
+	if p.n > 0 {
+		for i := range p.pairs[:p.n] {
+			if p.pairs[i][0] == name {
+				return p.pairs[i][1], true
 			}
 		}
 		return "", false

@@ -11,7 +11,7 @@ import (
 // FuzzQuery compares the check with one that takes the query apart by the standard
 // library.
 func FuzzQuery(f *testing.F) {
-	for _, seed := range []string{"lat=1&lon=2", "lat=1&lat=2", "limt=1", "_=1&_=2", "key=1&key", "a;b", "%6cat=1", "lat=%zz", "l+at=1", "=", "&&", "lat", "%ff=1", "a=b=c", "\x00"} {
+	for _, seed := range []string{"lat=1&lon=2", "lat=1&lat=2", "limt=1", "_=1&_=2", "key=1&key", "a;b", "%6cat=1", "lat=%zz", "l+at=1", "=", "&&", "lat", "%ff=1", "a=b=c", "\x00", "lat=1&&limit=a=b", "_a&_b&_c&_d&_e&_f&_g&_h&_i&_j&_k&_l&_m&_n&_o&_p&lon=3"} {
 		f.Add(seed)
 	}
 	q := Query{Names: []string{"lat", "lon", "limit", "l at"}}
@@ -25,6 +25,14 @@ func FuzzQuery(f *testing.F) {
 		}
 		if bad != (err != nil) {
 			t.Fatalf("%q: %v; the library: %v %v", raw, err, values, perr)
+		}
+		if p := ParamsOf(&Endpoint{}, raw); !bad {
+			for _, name := range q.Names {
+				got, given := p.value(name)
+				if given != values.Has(name) || got != values.Get(name) {
+					t.Fatalf("%q: %s is %q, %v; the library: %q", raw, name, got, given, values[name])
+				}
+			}
 		}
 		var said *Refusal
 		if err != nil && (!errors.As(err, &said) || !errors.Is(err, ErrParameter) || len(said.Detail) > 600 || !strings.HasSuffix(said.Detail, ".")) {
