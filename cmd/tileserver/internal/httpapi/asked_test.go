@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -16,7 +17,10 @@ func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
 	doc := readAPIDoc(t)
 	worlds := newContractWorlds(t)
 	asked := map[string]map[string]bool{}
+	var mu sync.Mutex // the lines of a batch are answered beside each other
 	listen := func(e *endpoint.Endpoint, name string) {
+		mu.Lock()
+		defer mu.Unlock()
 		if asked[e.ID] == nil {
 			asked[e.ID] = map[string]bool{}
 		}
