@@ -1,6 +1,8 @@
 package place
 
 import (
+	"math"
+
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 )
@@ -14,7 +16,7 @@ var (
 	boxParam     = endpoint.BBox.May()
 	latParam     = endpoint.Lat.As("Places near this latitude come first; goes with `lon`.").May()
 	lonParam     = endpoint.Lon.As("Places near this longitude come first; goes with `lat`.").May()
-	placeIDParam = endpoint.Described(endpoint.InPath, "id", "GeoNames id.", endpoint.Schema{"type": "integer", "minimum": 0, "maximum": 4294967295}, 2657896)
+	placeIDParam = endpoint.Described(endpoint.InPath, "id", "GeoNames id.", endpoint.Schema{"type": "integer", "minimum": 0, "maximum": uint32(math.MaxUint32)}, 2657896)
 )
 
 // added are endpoints that other files declare.
