@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"quadrille/cellstore"
+	"quadrille/cellstore/sieve"
 )
 
 // block is an interval of keys, from ≤ key < upto, and all rows in it that the
@@ -22,12 +22,10 @@ type block struct {
 	mem  []byte // row after row: the key, then qualifier and value of each cell
 
 	view *view
-	size int64
 
-	shard           *shard
-	used            atomic.Bool // since the hand passed
-	newer, older    *block      // guarded by the shard, like listed and dropped
-	listed, dropped bool
+	shard   *shard
+	place   sieve.Entry[*block] // in the shard's list, which guards it, like dropped
+	dropped bool
 }
 
 // rowAt is where a row begins. It ends where the next one begins; after a block's
@@ -93,9 +91,7 @@ func (b *block) fill(i int, row *cellstore.Row) {
 
 // touch records a use of the block.
 func (b *block) touch() {
-	if !b.used.Load() {
-		b.used.Store(true)
-	}
+	b.place.Use()
 	if b.shard != nil {
 		b.shard.hits.Add(1)
 	}
@@ -142,7 +138,7 @@ func (w *builder) block(from, upto []byte) *block {
 	// Copies: what w has grown to is up to twice as large.
 	b := &block{from: from, upto: upto, view: w.view, cell: slices.Clone(w.cell), mem: slices.Clone(w.mem)}
 	b.rows = slices.Clone(append(w.rows, rowAt{mem: uint32(len(w.mem)), cell: uint32(len(w.cell))}))
-	b.size = int64(blockOverhead + len(from) + len(upto) + cap(b.mem) + rowOverhead*cap(b.rows) + cellOverhead*cap(b.cell))
+	b.place = sieve.Entry[*block]{Value: b, Size: int64(blockOverhead + len(from) + len(upto) + cap(b.mem) + rowOverhead*cap(b.rows) + cellOverhead*cap(b.cell))}
 	*w = builder{view: w.view}
 	return b
 }
@@ -154,7 +150,9 @@ func (b *block) cut(from, upto []byte) *block {
 	if len(upto) > 0 {
 		n, _ = b.seek(upto)
 	}
-	return &block{from: from, upto: upto, rows: b.rows[i : n+1], cell: b.cell, mem: b.mem, view: b.view, size: b.size}
+	part := &block{from: from, upto: upto, rows: b.rows[i : n+1], cell: b.cell, mem: b.mem, view: b.view}
+	part.place = sieve.Entry[*block]{Value: part, Size: b.place.Size}
+	return part
 }
 
 // after returns the smallest key greater than key.

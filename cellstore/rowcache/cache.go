@@ -3,6 +3,8 @@ package rowcache
 import (
 	"sync"
 	"sync/atomic"
+
+	"quadrille/cellstore/sieve"
 )
 
 const (
@@ -16,9 +18,8 @@ const (
 
 // Cache is the memory that stores share. Any number of goroutines may use it.
 //
-// Blocks are evicted in the order of their insertion, except those that were used
-// since their turn came last (SIEVE). So a block that was read once, as by a scan,
-// is evicted before one in use, and a hit writes next to nothing.
+// So a block that was read once, as by a scan, is evicted before one in use, and a
+// hit writes next to nothing: see [sieve].
 type Cache struct {
 	shards []shard
 	turn   atomic.Uint32
@@ -29,13 +30,10 @@ type shard struct {
 	hits atomic.Int64 // in a line of its own: every hit counts here
 	_    [120]byte
 
-	mu           sync.Mutex
-	limit, bytes int64
-	blocks       int
-	head, tail   *block // newest and oldest
-	hand         *block // looked at next; nil is the oldest
-	evictions    int64
-	misses       atomic.Int64
+	mu     sync.Mutex
+	limit  int64
+	list   sieve.List[*block]
+	misses atomic.Int64
 }
 
 // NewCache returns a cache of so many bytes.
@@ -64,9 +62,9 @@ func (c *Cache) Stats() Stats {
 	for i := range c.shards {
 		p := &c.shards[i]
 		p.mu.Lock()
-		s.Evicted += p.evictions
-		s.Blocks += int64(p.blocks)
-		s.Bytes += p.bytes
+		s.Evicted += p.list.Evicted()
+		s.Blocks += int64(p.list.Len())
+		s.Bytes += p.list.Size()
 		s.Limit += p.limit
 		p.mu.Unlock()
 		s.Hits += p.hits.Load()
@@ -79,7 +77,7 @@ func (c *Cache) Stats() Stats {
 func (c *Cache) place(b *block) bool {
 	n := c.turn.Add(1)
 	b.shard = &c.shards[int(n)%len(c.shards)]
-	return b.size <= b.shard.limit/largestPart
+	return b.place.Size <= b.shard.limit/largestPart
 }
 
 func (c *Cache) missed() { c.shards[int(c.turn.Load())%len(c.shards)].misses.Add(1) }
@@ -91,39 +89,13 @@ func (p *shard) add(b *block) (evicted []*block) {
 	if b.dropped {
 		return nil // its view has dropped it already
 	}
-	b.older = p.head
-	if p.head != nil {
-		p.head.newer = b
-	} else {
-		p.tail = b
-	}
-	p.head, b.listed = b, true
-	p.blocks++
-	p.bytes += b.size
-	for p.bytes > p.limit {
-		victim := p.next()
-		p.unlink(victim)
-		p.evictions++
+	for p.list.Size()+b.place.Size > p.limit {
+		victim := p.list.Evict().Value
+		victim.dropped = true
 		evicted = append(evicted, victim)
 	}
+	p.list.Add(&b.place)
 	return evicted
-}
-
-// next finds the oldest block from the hand on that was not used since the hand
-// passed it.
-func (p *shard) next() *block {
-	b := p.hand
-	for {
-		if b == nil {
-			b = p.tail
-		}
-		if !b.used.Load() {
-			p.hand = b.newer
-			return b
-		}
-		b.used.Store(false)
-		b = b.newer
-	}
 }
 
 // drop removes a block that its view does not need any more.
@@ -131,26 +103,5 @@ func (p *shard) drop(b *block) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b.dropped = true
-	if b.listed {
-		p.unlink(b)
-	}
-}
-
-func (p *shard) unlink(b *block) {
-	if p.hand == b {
-		p.hand = b.newer
-	}
-	if b.newer != nil {
-		b.newer.older = b.older
-	} else {
-		p.head = b.older
-	}
-	if b.older != nil {
-		b.older.newer = b.newer
-	} else {
-		p.tail = b.newer
-	}
-	b.newer, b.older, b.listed, b.dropped = nil, nil, false, true
-	p.blocks--
-	p.bytes -= b.size
+	p.list.Remove(&b.place)
 }

@@ -64,18 +64,14 @@ func checkCache(t interface{ Fatalf(string, ...any) }, c *Cache[pageKey, *page])
 	for i := range c.shards {
 		s := &c.shards[i]
 		var bytes int64
-		n := 0
-		var last *entry[pageKey, *page]
-		for e := s.head; e != nil; e = e.older {
-			if s.entries[e.key] != e || e.newer != last {
-				t.Fatalf("shard %d: list and map disagree", i)
+		for key, e := range s.entries {
+			if e.Value.key != key {
+				t.Fatalf("shard %d: %+v stands under %+v", i, e.Value.key, key)
 			}
-			bytes += e.size
-			n++
-			last = e
+			bytes += e.Size
 		}
-		if s.tail != last || n != len(s.entries) || bytes != s.bytes || bytes > s.max || len(s.flights) != 0 {
-			t.Fatalf("shard %d: %d entries of %d in the list, %d bytes of %d counted, at most %d, %d flights", i, n, len(s.entries), bytes, s.bytes, s.max, len(s.flights))
+		if n := s.list.Len(); n != len(s.entries) || bytes != s.list.Size() || bytes > s.max || len(s.flights) != 0 {
+			t.Fatalf("shard %d: %d entries of %d in the list, %d bytes of %d counted, at most %d, %d flights", i, n, len(s.entries), bytes, s.list.Size(), s.max, len(s.flights))
 		}
 	}
 }
