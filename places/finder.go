@@ -9,6 +9,8 @@ import (
 	"math"
 	"sync"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"quadrille/cellstore"
 	"quadrille/internal/lang"
 	"quadrille/places/internal/members"
@@ -24,7 +26,7 @@ type Finder struct {
 
 	indexes    *[tiers]*index
 	unfiltered *masks
-	maskCache  maskCache
+	kept       *lru.Cache[string, *masks] // of the filters that were used last
 	codes      *codes
 	names      *search.Reader   // nil without name search
 	data       near.Tag         // of the content, for cursors
@@ -47,7 +49,11 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if meta.SchemaVersion < SchemaVersion {
 		return nil, fmt.Errorf("%w: row layout %d, this program reads %d: ingest the data set again", ErrOlder, meta.SchemaVersion, SchemaVersion)
 	}
-	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint))}
+	kept, err := lru.New[string, *masks](cachedMasks)
+	if err != nil {
+		return nil, fmt.Errorf("places: %w", err)
+	}
+	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint)), kept: kept}
 	f.nearbys.New = func() any { return newNearby() }
 	f.withins.New = func() any { return newWithin() }
 	f.pickers.New = func() any { return new(picker) }
@@ -63,7 +69,6 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 		}
 		*t.into = table
 	}
-	var err error
 	if f.indexes, err = readIndex(ctx, index); err != nil {
 		return nil, fmt.Errorf("places: %w", err)
 	}

@@ -3,8 +3,7 @@ package places
 import (
 	"math"
 	"math/bits"
-	"slices"
-	"sync"
+	"unsafe"
 )
 
 // mask is the set of a tier's blocks that can hold places a filter lets pass.
@@ -162,14 +161,8 @@ func (m *mask) finish(x *index, f *filter, count uint64) {
 	m.sparse = count < blocks*(blockPlaces/8)
 }
 
-// maskCache keeps the masks of the filters that were used last, because the same
-// few are asked for again and again.
-type maskCache struct {
-	mu    sync.Mutex
-	masks map[string]*masks
-	order []string // the oldest first
-}
-
+// cachedMasks is how many masks of filters are kept, because the same few are asked for again
+// and again.
 const cachedMasks = 64
 
 func (f *Finder) masks(flt *filter) *masks {
@@ -178,29 +171,13 @@ func (f *Finder) masks(flt *filter) *masks {
 	}
 	var memory [64]byte
 	key := flt.appendTo(memory[:0])
-	c := &f.maskCache
-	c.mu.Lock()
-	m := c.masks[string(key)]
-	c.mu.Unlock()
-	if m != nil {
+	if m, ok := f.kept.Get(unsafe.String(unsafe.SliceData(key), len(key))); ok { // no copy: it is only looked up
 		return m
 	}
-	m = &masks{}
+	m := &masks{}
 	for tier, x := range f.indexes {
 		m[tier] = x.mask(flt)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.masks == nil {
-		c.masks = map[string]*masks{}
-	}
-	if len(c.order) == cachedMasks {
-		delete(c.masks, c.order[0])
-		c.order = slices.Delete(c.order, 0, 1)
-	}
-	if text := string(key); c.masks[text] == nil {
-		c.masks[text] = m
-		c.order = append(c.order, text)
-	}
+	f.kept.Add(string(key), m)
 	return m
 }

@@ -111,8 +111,21 @@ func TestMaskAgainstPlaces(t *testing.T) {
 			}
 		}
 	}
-	if n := len(f.maskCache.masks); n > cachedMasks || n != len(f.maskCache.order) {
-		t.Errorf("%d masks are kept, %d in order", n, len(f.maskCache.order))
+	if n := f.kept.Len(); n != cachedMasks {
+		t.Errorf("%d masks are kept, not %d", n, cachedMasks)
+	}
+}
+
+// What a filter costs each query that has it.
+func BenchmarkMasks(b *testing.B) {
+	f := build(b, cities(10_000))
+	_, flt, err := checkFilter(0, []string{"P"}, []string{"PPL", "PPLC", "PPLA"}, []string{"CH", "DE", "FR", "AT", "IT", "LI"}, 1000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		f.masks(&flt)
 	}
 }
 

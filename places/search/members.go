@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // members holds the JSON members of the places in finished answers. They are
@@ -24,16 +26,10 @@ type members struct {
 	file    *os.File
 	size    int64 // of what is in the file
 
-	cache []cached // when there is a file
+	kept *simplelru.LRU[int, []byte] // by index in ids, when there is a file
 }
 
-// cached is the last read of the places that share a slot.
-type cached struct {
-	at   int // index in ids, plus 1
-	data []byte
-}
-
-const cacheSlots = 1 << 16 // a dozen megabytes
+const maxKept = 1 << 16 // two dozen megabytes
 
 func newMembers(dir string, memory int64) *members {
 	return &members{dir: dir, memory: memory, bound: 1 << 16}
@@ -91,7 +87,9 @@ func (m *members) spill() error {
 			return err
 		}
 		m.file = f
-		m.cache = make([]cached, cacheSlots)
+		if m.kept, err = simplelru.NewLRU[int, []byte](maxKept, nil); err != nil {
+			return err
+		}
 		os.Remove(f.Name()) // some systems cannot remove an open file; close then removes it
 	}
 	n, err := m.file.WriteAt(m.data, m.size)
@@ -115,20 +113,19 @@ func (m *members) append(dst []byte, id uint32) ([]byte, error) {
 	if m.file == nil {
 		return append(dst, m.data[from:to]...), nil
 	}
-	c := &m.cache[i%len(m.cache)]
-	if c.at != i+1 {
-		c.at = 0
-		c.data = slices.Grow(c.data[:0], int(to-from))[:to-from]
-		if _, err := m.file.ReadAt(c.data, from); err != nil {
+	data, ok := m.kept.Get(i)
+	if !ok {
+		data = make([]byte, to-from)
+		if _, err := m.file.ReadAt(data, from); err != nil {
 			return nil, fmt.Errorf("reading a temporary file: %w", err)
 		}
-		c.at = i + 1
+		m.kept.Add(i, data)
 	}
-	return append(dst, c.data...), nil
+	return append(dst, data...), nil
 }
 
 func (m *members) close() error {
-	m.ids, m.offsets, m.data, m.cache = nil, nil, nil, nil
+	m.ids, m.offsets, m.data, m.kept = nil, nil, nil, nil
 	if m.file == nil {
 		return nil
 	}

@@ -53,8 +53,13 @@ var rules = []rule{
 		why:  "generations meet their stores in the interfaces of cellstore, so that each can be replaced alone",
 	},
 	{
+		of:   []string{"cellstore/sieve"},
+		ours: none,
+		why:  "caches of rows and of answers make room by one policy, so that it knows neither",
+	},
+	{
 		of:   []string{"cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/..."},
-		ours: []string{"cellstore"},
+		ours: []string{"cellstore", "cellstore/sieve"},
 		why:  "drivers meet the rest in the interfaces of cellstore, so that each can be replaced alone",
 	},
 	{
@@ -263,7 +268,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/bytecache"},
-		ours:  none,
+		ours:  []string{"cellstore/sieve"},
 		never: []string{"net/http/...", "github.com/labstack/..."},
 		why:   "it keeps values of any kind, and knows nothing of them",
 	},

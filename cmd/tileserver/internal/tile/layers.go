@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -58,18 +57,22 @@ func (set *layerSet) ground() (land string, sea bool) {
 // it has been asked for before.
 func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
 	key := layerKey{list: list, boundaries: v.boundaries.ID, places: stateOf(v.places.ID), airports: stateOf(v.airports.ID)}
-	if set := s.layerSets.get(key); set != nil {
-		return set, v.pinCollections(set.collections)
-	}
-	set, err := s.parseLayers(ctx, v, list)
-	if err != nil {
-		return nil, err
+	set := s.layerSets.Get(key)
+	if set == nil {
+		key.list = strings.Clone(list) // a part of the request's path otherwise
+		var err error
+		if set, err = s.layerSets.Do(ctx, key, func() (*layerSet, error) {
+			// Others may wait for it, so that it goes on when this client leaves.
+			read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
+			defer cancel()
+			return s.parseLayers(read, v, list)
+		}); err != nil {
+			return nil, err
+		}
 	}
 	if err := v.pinCollections(set.collections); err != nil {
 		return nil, err
 	}
-	key.list = strings.Clone(list) // a part of the request's path otherwise
-	s.layerSets.put(key, set)
 	return set, nil
 }
 
@@ -216,28 +219,18 @@ type layerKey struct {
 	places, airports uint64
 }
 
-// layerCache remembers resolved lists. Its zero value is ready.
-type layerCache struct {
-	mu   sync.RWMutex
-	sets map[layerKey]*layerSet
-}
+// Spread is what an ordinary list depends on; all sets have one lock.
+func (k layerKey) Spread() uint64 { return k.boundaries }
 
-// maxLayerSets bounds the cache; starting over when it is full is cheap,
-// for a set is quickly resolved again.
-const maxLayerSets = 512
+// Extra is what the list takes.
+func (k layerKey) Extra() int { return len(k.list) }
 
-func (c *layerCache) get(k layerKey) *layerSet {
-	c.mu.RLock()
-	set := c.sets[k]
-	c.mu.RUnlock()
-	return set
-}
+// maxLayerSets bounds the memory of lists that have been resolved, in bytes: those of a
+// thousand ordinary ones.
+const maxLayerSets = 1 << 20
 
-func (c *layerCache) put(k layerKey, set *layerSet) {
-	c.mu.Lock()
-	if c.sets == nil || len(c.sets) >= maxLayerSets {
-		c.sets = make(map[layerKey]*layerSet)
-	}
-	c.sets[k] = set
-	c.mu.Unlock()
+// Bytes is about what the set takes.
+func (set *layerSet) Bytes() int64 {
+	const each = 64 // of a selector, with its text
+	return int64(len(set.canonical) + len(set.others) + each*(len(set.selectors)+len(set.types)+len(set.collections)))
 }

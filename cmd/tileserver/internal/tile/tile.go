@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/archive"
+	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
@@ -53,12 +54,15 @@ type Room struct {
 	*web.Kit
 	Config
 	kept      *web.Kept[tileKey]
-	layerSets layerCache
+	layerSets *bytecache.Cache[layerKey, *layerSet]
 }
 
 func New(k *web.Kit, cfg Config) *Room {
 	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
-	s := &Room{Kit: k, Config: cfg, kept: web.NewKept[tileKey](k, "tiles", cfg.CacheBytes)}
+	s := &Room{
+		Kit: k, Config: cfg, kept: web.NewKept[tileKey](k, "tiles", cfg.CacheBytes),
+		layerSets: bytecache.NewOfLarge[layerKey, *layerSet](maxLayerSets),
+	}
 	s.kept.Total = true
 	return s
 }
