@@ -15,6 +15,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -146,6 +147,7 @@ func TestCover(t *testing.T) {
 
 // Regions at the edges of the world, alone in a cap, and with nested holes.
 func TestCoverEdges(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	const u = 1.40625 // exact everywhere
 	// A strip that is in the tiles, but too narrow for the stored geometry.
 	const step, k = 360.0 / grid.WorldSize, 2 << 20
@@ -220,6 +222,7 @@ func TestCoverRefuses(t *testing.T) {
 
 // Contains allocates nothing after its first call.
 func TestCoverAllocates(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	r, _, _ := buildReader(t, toyLayer())
 	tested := 0
 	err := r.Cover(context.Background(), "land", "fjords", 0, func(c *tiles.Covered) error {

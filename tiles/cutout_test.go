@@ -14,6 +14,7 @@ import (
 	"github.com/paulmach/orb/planar"
 	"github.com/peterstace/simplefeatures/geom"
 
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -127,11 +128,13 @@ func testCutout(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 }
 
 func TestCutout(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	r, store, _ := buildReader(t, toyLayer())
 	testCutout(t, r, newStoredWorld(t, store, "land"), 1500)
 }
 
 func TestCutoutEdges(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	r, _, _ := buildReader(t, toyLayer(), build.Layer{Type: "block", Features: []build.Feature{{ID: "all", Geometry: tilestest.Square(-60, -60, 60, 60)}}})
 	box := func(s string) quadkey.Box {
 		b, err := quadkey.ParseBox(s)
@@ -208,6 +211,7 @@ func TestCutoutEdges(t *testing.T) {
 // zoom before these may take is bounded. A zoom that is only simplified is like
 // any other.
 func TestCutoutOfMerged(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	comb := orb.Ring{{0, 0}}
 	for i := range 40 {
 		lon := float64(i) / 10

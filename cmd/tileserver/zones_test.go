@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/programs"
+	"quadrille/internal/testrace"
 )
 
 // TestTimeZonesOfRealData: points of the real world, from the files as they are
 // downloaded, and that the longitude never tells the time in a country.
 func TestTimeZonesOfRealData(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	const shared = "../../../shared/data"
 	if _, err := os.Stat(shared); err != nil {
 		t.Skipf("no real data: %v", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/paulmach/orb/geojson"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -484,6 +485,7 @@ func TestRefineSimplifiesFirst(t *testing.T) {
 // What makes tiles large are the coasts of these countries, which do not merge
 // before coasts are simplified as far as they may be.
 func TestTileBudgetOfCoasts(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(9, 10))
 	layer := Layer{Type: "land"}
 	for country := range 3 {
@@ -516,6 +518,7 @@ func TestTileBudgetOfCoasts(t *testing.T) {
 // A border too detailed for the budget is simplified; one that cannot be is
 // refused before any row is written.
 func TestTileBudgetOfOneRegion(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var ring orb.Ring
 	const n = 2500

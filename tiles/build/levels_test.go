@@ -8,6 +8,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/tiles/internal/grid"
 )
@@ -150,6 +151,7 @@ func lineCounts(lv *levels) (counts []int) {
 }
 
 func TestLevels(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	if tilestest.Full {
 		for _, scale := range []string{"50m", "10m"} {
 			t.Run(scale, func(t *testing.T) {

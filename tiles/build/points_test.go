@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
@@ -98,6 +99,7 @@ func (s *sourceIndex) at(lon, lat float64) ([]string, bool) {
 // source has, in degrees: anywhere, and near borders but not within two units
 // of them.
 func TestPointsAgainstSource(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	scale, anywhere, nearby := "110m", 20_000, 5_000
 	only := []string{"USA", "MEX", "FJI", "LSO", "ZAF", "CHE", "AUT", "ITA", "SDN"}

@@ -13,6 +13,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/geojson"
 
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -277,6 +278,7 @@ func testFigures(t *testing.T, all map[string]figure, points int) {
 func TestSelfCrossing(t *testing.T) { testFigures(t, figures(), 60) }
 
 func TestSelfCrossingRandom(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	testFigures(t, randomFigures(rand.New(rand.NewPCG(73, 74)), 20), 60)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -115,6 +116,7 @@ func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 // Land around the south pole, as a ring that winds it and as one that is cut
 // and runs along −90°, and land at the north pole.
 func TestPoles(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	var winding, north orb.Ring
 	for lon := -180.0; lon < 180; lon += 10 {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/internal/testrace"
 	"quadrille/tiles/mlt"
 	"quadrille/tiles/mlt/mlttest"
 	"quadrille/tiles/mvt"
@@ -198,6 +199,7 @@ func TestIntegers(t *testing.T) {
 // Points of which each has attributes of its own make as many columns as values. What is
 // in memory must grow with the values, and not with features times columns.
 func TestManyAttributes(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	const features, own = 1000, 32
 	var l mvt.Layer
 	l.Reset("points")

@@ -17,6 +17,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quadrille/internal/testrace"
 	"quadrille/tiles/mvt"
 )
 
@@ -573,6 +574,7 @@ func regionTile(typ, id string, mapColor any) *Tile {
 // TestColours: a region has the colour of its number; without a sensible one that
 // of its id, whatever its feature's number, and ids spread over all colours.
 func TestColours(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	r := newRenderer(t)
 	at := func(tile *Tile) color.RGBA { return drawn(t, r, tile).RGBAAt(64, 128) }
 	for n := range 13 {

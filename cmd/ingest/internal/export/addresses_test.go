@@ -24,6 +24,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/internal/testrace"
 	"quadrille/ipgeo"
 )
 
@@ -372,6 +373,7 @@ const ipData = "../../../../../shared/data/"
 // exported is found by another reader with no difference, is the same when it is
 // ingested again, and is about as small as the publisher's own file.
 func TestAddressesOfPublishers(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	files, _ := filepath.Glob(filepath.FromSlash(ipData + "maxmind-test/test-data/Geo*.mmdb"))
 	large, _ := filepath.Glob(filepath.FromSlash(ipData + "ip/mmdb/*.mmdb"))
 	if !testing.Short() {

@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/testrace"
 )
 
 func TestTimeZones(t *testing.T) {
@@ -181,6 +182,7 @@ func TestCountryZones(t *testing.T) {
 
 // The same database gives the same bytes.
 func TestTimeZonesRepeat(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	c := jobtest.Catalog(t)
 	files := func() (list []dataset.File) {
 		m, err := Ingest(t.Context(), c, job.Options{})
