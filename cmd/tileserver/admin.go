@@ -33,6 +33,7 @@ func adminHandler(main http.Handler, base string, metrics, top, backup http.Hand
 	}
 	if top == nil {
 		top = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "no-store")
 			http.Error(w, "No client is counted: start the server with --keys or --address-limit.", http.StatusNotFound)
 		})
 	}

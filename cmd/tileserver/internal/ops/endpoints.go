@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/web"
 )
 
 // Parameters of this room alone. Those of the frame are read by its script.
@@ -101,7 +102,11 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Loose:   true,
 			Keys:    endpoint.KeysUnasked,
 			Answers: endpoint.Content{"application/json": BusyClients{}}, Keeps: endpoint.Admins,
-			Others:  []endpoint.Other{{Status: 400, Text: "The limit is not valid.", Content: endpoint.Content{"text/plain": nil}}},
+			Others: []endpoint.Other{
+				{Status: 400, Text: "The limit is not valid.", Content: endpoint.Content{"text/plain": nil}},
+				{Status: 404, Text: "Text: there are neither keys nor limits, so no client is counted. A problem: this is not the operator's listener, and it says how to have one.",
+					Content: endpoint.Content{"text/plain": nil, "application/problem+json": web.Problem{}}, Headers: []string{"Cache-Control-No-Store", "X-Request-Id"}},
+			},
 			Example: endpoint.Example{Request: "/usage/top?limit=20"},
 		},
 		{
