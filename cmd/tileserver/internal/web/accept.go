@@ -75,11 +75,18 @@ func FormOf(r *http.Request, format string) Form {
 	return FormJSON
 }
 
-// PrefersGeoJSON reports whether the Accept header gives GeoJSON more weight
-// than plain JSON. Wildcards mean neither: who wants GeoJSON says so.
-func PrefersGeoJSON(r *http.Request) bool {
-	geo, plain := weightOf(r, "application/geo+json"), weightOf(r, "application/json")
-	return geo > 0 && geo >= plain
+// PrefersGeoJSON reports whether the Accept header gives GeoJSON more weight than plain JSON,
+// or as much and names it first: clients that generators make name all that is described, and
+// read the first. Wildcards mean neither: who wants GeoJSON says so.
+func PrefersGeoJSON(r *http.Request) (geo bool) {
+	most := 0.0
+	for name, w := range accepted(r) {
+		is := strings.EqualFold(name, "application/geo+json")
+		if w > most && (is || strings.EqualFold(name, "application/json")) {
+			geo, most = is, w
+		}
+	}
+	return geo
 }
 
 // Preferred returns the media type to which the Accept header gives the most weight, the
