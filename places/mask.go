@@ -3,7 +3,6 @@ package places
 import (
 	"math"
 	"math/bits"
-	"unsafe"
 )
 
 // mask is the set of a tier's blocks that can hold places a filter lets pass.
@@ -171,7 +170,7 @@ func (f *Finder) masks(flt *filter) *masks {
 	}
 	var memory [64]byte
 	key := flt.appendTo(memory[:0])
-	if m, ok := f.kept.Get(unsafe.String(unsafe.SliceData(key), len(key))); ok { // no copy: it is only looked up
+	if m, ok := f.kept.Get(string(key)); ok {
 		return m
 	}
 	m := &masks{}

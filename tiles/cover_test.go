@@ -147,7 +147,7 @@ func TestCover(t *testing.T) {
 
 // Regions at the edges of the world, alone in a cap, and with nested holes.
 func TestCoverEdges(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	const u = 1.40625 // exact everywhere
 	// A strip that is in the tiles, but too narrow for the stored geometry.
 	const step, k = 360.0 / grid.WorldSize, 2 << 20
@@ -222,7 +222,7 @@ func TestCoverRefuses(t *testing.T) {
 
 // Contains allocates nothing after its first call.
 func TestCoverAllocates(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it allocates")
 	r, _, _ := buildReader(t, toyLayer())
 	tested := 0
 	err := r.Cover(context.Background(), "land", "fjords", 0, func(c *tiles.Covered) error {

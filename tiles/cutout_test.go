@@ -128,13 +128,13 @@ func testCutout(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 }
 
 func TestCutout(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	r, store, _ := buildReader(t, toyLayer())
 	testCutout(t, r, newStoredWorld(t, store, "land"), 1500)
 }
 
 func TestCutoutEdges(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	r, _, _ := buildReader(t, toyLayer(), build.Layer{Type: "block", Features: []build.Feature{{ID: "all", Geometry: tilestest.Square(-60, -60, 60, 60)}}})
 	box := func(s string) quadkey.Box {
 		b, err := quadkey.ParseBox(s)
@@ -211,7 +211,7 @@ func TestCutoutEdges(t *testing.T) {
 // zoom before these may take is bounded. A zoom that is only simplified is like
 // any other.
 func TestCutoutOfMerged(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	comb := orb.Ring{{0, 0}}
 	for i := range 40 {
 		lon := float64(i) / 10

@@ -18,8 +18,8 @@ const (
 
 // Cache is the memory that stores share. Any number of goroutines may use it.
 //
-// So a block that was read once, as by a scan, is evicted before one in use, and a
-// hit writes next to nothing: see [sieve].
+// Package sieve chooses which blocks make room: one that was read once, as by a scan,
+// goes before one in use, and a hit writes next to nothing.
 type Cache struct {
 	shards []shard
 	turn   atomic.Uint32

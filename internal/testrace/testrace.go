@@ -6,7 +6,7 @@ import "testing"
 
 // Plain skips a test under the race detector, and says why: it makes pools forget and
 // allocates by itself, or it makes the test ten times as slow and has nothing to find,
-// where one goroutine goes through much data with code that smaller tests try under it.
+// where much data goes through code that smaller tests try under it.
 // `make test` runs such tests once more without it, with those of files that are built
 // only then.
 func Plain(t testing.TB, why string) {

@@ -101,7 +101,7 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 
 // Where points are not any more, none is found, though the history remembers them there.
 func TestNearbyWherePointsWere(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it asks one question after the other of a collection that other tests use at once")
 	l, _ := openLive(t)
 	c, err := l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})
 	if err != nil {

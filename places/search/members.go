@@ -29,7 +29,7 @@ type members struct {
 	kept *simplelru.LRU[int, []byte] // by index in ids, when there is a file
 }
 
-const maxKept = 1 << 16 // two dozen megabytes
+const maxKept = 1 << 16 // of so many places: some 25 MB, as long as members usually are
 
 func newMembers(dir string, memory int64) *members {
 	return &members{dir: dir, memory: memory, bound: 1 << 16}

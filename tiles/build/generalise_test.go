@@ -485,7 +485,7 @@ func TestRefineSimplifiesFirst(t *testing.T) {
 // What makes tiles large are the coasts of these countries, which do not merge
 // before coasts are simplified as far as they may be.
 func TestTileBudgetOfCoasts(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(9, 10))
 	layer := Layer{Type: "land"}
 	for country := range 3 {
@@ -518,7 +518,7 @@ func TestTileBudgetOfCoasts(t *testing.T) {
 // A border too detailed for the budget is simplified; one that cannot be is
 // refused before any row is written.
 func TestTileBudgetOfOneRegion(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var ring orb.Ring
 	const n = 2500

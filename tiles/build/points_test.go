@@ -99,7 +99,7 @@ func (s *sourceIndex) at(lon, lat float64) ([]string, bool) {
 // source has, in degrees: anywhere, and near borders but not within two units
 // of them.
 func TestPointsAgainstSource(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	scale, anywhere, nearby := "110m", 20_000, 5_000
 	only := []string{"USA", "MEX", "FJI", "LSO", "ZAF", "CHE", "AUT", "ITA", "SDN"}

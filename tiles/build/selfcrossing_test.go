@@ -278,7 +278,7 @@ func testFigures(t *testing.T, all map[string]figure, points int) {
 func TestSelfCrossing(t *testing.T) { testFigures(t, figures(), 60) }
 
 func TestSelfCrossingRandom(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	testFigures(t, randomFigures(rand.New(rand.NewPCG(73, 74)), 20), 60)
 }
 

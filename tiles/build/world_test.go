@@ -116,7 +116,7 @@ func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 // Land around the south pole, as a ring that winds it and as one that is cut
 // and runs along −90°, and land at the north pole.
 func TestPoles(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	var winding, north orb.Ring
 	for lon := -180.0; lon < 180; lon += 10 {

@@ -199,7 +199,7 @@ func TestIntegers(t *testing.T) {
 // Points of which each has attributes of its own make as many columns as values. What is
 // in memory must grow with the values, and not with features times columns.
 func TestManyAttributes(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it allocates")
 	const features, own = 1000, 32
 	var l mvt.Layer
 	l.Reset("points")

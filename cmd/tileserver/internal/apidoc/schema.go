@@ -219,13 +219,17 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 		}
 	}
 	if text := f.Tag.Get("doc"); text != "" {
+		if types, _ := o["description"].(string); types != "" && o["$ref"] == nil {
+			text += " " + types
+		}
 		o["description"] = text
 	}
 	return o
 }
 
 // eitherType is of several types. Makers of clients know lists of types only of one and null.
-// One for Java writes what does not compile where an array is one of several: that is said in words.
+// OpenAPI Generator's client for Java does not compile where an array is one of several types, so
+// those are named in the description alone.
 func eitherType(words []string) object {
 	if len(words) == 1 {
 		return object{"type": words[0]}

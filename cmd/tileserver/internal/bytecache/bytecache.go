@@ -36,7 +36,7 @@ const (
 )
 
 // Cache may be used by any number of goroutines. A hit only sets a flag, under a lock shared
-// with other hits.
+// with other hits. Package sieve chooses what makes room.
 type Cache[K Key, V Value] struct {
 	shards [shardCount]shard[K, V]
 	shift  uint // of what spreads keys over the shards

@@ -39,7 +39,7 @@ func copyOf(t *testing.T, folder string) string {
 	return dir
 }
 
-// need is where a program is, which the test cannot do without.
+// need returns the path of a program, and skips the test where it is not installed.
 func need(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -64,7 +64,7 @@ func npmProgram(t *testing.T, name, program string) string {
 	return filepath.Join(clientsDir(t), "node_modules", ".bin", program)
 }
 
-// Redocly's rules for good descriptions are kept.
+// Redocly's recommended rules for descriptions are kept, but for one.
 func TestOpenAPIRedocly(t *testing.T) {
 	redocly := npmProgram(t, "@redocly/cli", "redocly")
 	t.Setenv("REDOCLY_TELEMETRY", "off")
@@ -133,7 +133,7 @@ func TestOpenAPIJava(t *testing.T) {
 }
 
 // In Python, Schemathesis asks what the description allows and what it does not: every answer
-// is as described, and none is the server's fault.
+// is as described, and none is a 5xx.
 func TestOpenAPISchemathesis(t *testing.T) {
 	foreign(t)
 	schemathesis := pythonWith(t, "schemathesis")

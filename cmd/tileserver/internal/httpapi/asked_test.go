@@ -17,7 +17,7 @@ func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
 	doc := readAPIDoc(t)
 	worlds := newContractWorlds(t)
 	asked := map[string]map[string]bool{}
-	var mu sync.Mutex // the lines of a batch are answered beside each other
+	var mu sync.Mutex // the lines of a batch are answered at the same time
 	listen := func(e *endpoint.Endpoint, name string) {
 		mu.Lock()
 		defer mu.Unlock()

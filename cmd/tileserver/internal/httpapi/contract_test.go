@@ -180,7 +180,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	// A server with no data.
 	nothing := newFixture(t, nil)
 	for _, o := range doc.operations() {
-		if o.method == http.MethodGet { // those of the operator's listener too: makers of clients overlook where it is
+		if o.method == http.MethodGet { // those of the operator's listener too: generated clients ignore the operation's servers
 			call := firstCall(&o)
 			call = strings.ReplaceAll(call, "{pinned}", "/g/1.0.0-00000000")
 			doc.answered("GET "+call+" of an empty server", &o, nothing.get(call))

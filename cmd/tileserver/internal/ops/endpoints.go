@@ -104,7 +104,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/json": BusyClients{}}, Keeps: endpoint.Admins,
 			Others: []endpoint.Other{
 				{Status: 400, Text: "The limit is not valid.", Content: endpoint.Content{"text/plain": nil}},
-				{Status: 404, Text: "Text: there are neither keys nor limits, so no client is counted. A problem: this is not the operator's listener, and it says how to have one.",
+				{Status: 404, Text: "As text: the server has neither keys nor limits, so no client is counted. As a problem document: this is not the operator's listener; the detail says how to start one.",
 					Content: endpoint.Content{"text/plain": nil, "application/problem+json": web.Problem{}}, Headers: []string{"Cache-Control-No-Store", "X-Request-Id"}},
 			},
 			Example: endpoint.Example{Request: "/usage/top?limit=20"},

@@ -57,7 +57,7 @@ func (set *layerSet) ground() (land string, sea bool) {
 // it has been asked for before.
 func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
 	key := layerKey{list: list, boundaries: v.boundaries.ID, places: stateOf(v.places.ID), airports: stateOf(v.airports.ID)}
-	set := s.layerSets.Get(key)
+	set, pinned := s.layerSets.Get(key), false
 	if set == nil {
 		key.list = strings.Clone(list) // a part of the request's path otherwise
 		var err error
@@ -65,15 +65,20 @@ func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerS
 			// Others may wait for it, so that it goes on when this client leaves.
 			read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 			defer cancel()
-			return s.parseLayers(read, v, list)
+			set, err := s.parseLayers(read, v, list)
+			if err != nil {
+				return nil, err
+			}
+			pinned = true // lists of what is not there are refused, and not kept
+			return set, v.pinCollections(set.collections)
 		}); err != nil {
 			return nil, err
 		}
 	}
-	if err := v.pinCollections(set.collections); err != nil {
-		return nil, err
+	if pinned {
+		return set, nil
 	}
-	return set, nil
+	return set, v.pinCollections(set.collections)
 }
 
 // stateOf is all that layers of points depend on: published, absent or failed.
@@ -219,15 +224,15 @@ type layerKey struct {
 	places, airports uint64
 }
 
-// Spread is what an ordinary list depends on; all sets have one lock.
-func (k layerKey) Spread() uint64 { return k.boundaries }
+// Spread chooses no lock: all sets have one.
+func (layerKey) Spread() uint64 { return 0 }
 
 // Extra is what the list takes.
 func (k layerKey) Extra() int { return len(k.list) }
 
-// maxLayerSets bounds the memory of lists that have been resolved, in bytes: those of a
-// thousand ordinary ones.
-const maxLayerSets = 1 << 20
+// layerSetBytes bounds the memory of lists that have been resolved: some thousand ordinary
+// ones. A sixteenth of it would be too little for a long one, so that they share one lock.
+const layerSetBytes = 1 << 20
 
 // Bytes is about what the set takes.
 func (set *layerSet) Bytes() int64 {

@@ -61,7 +61,7 @@ func New(k *web.Kit, cfg Config) *Room {
 	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
 	s := &Room{
 		Kit: k, Config: cfg, kept: web.NewKept[tileKey](k, "tiles", cfg.CacheBytes),
-		layerSets: bytecache.NewOfLarge[layerKey, *layerSet](maxLayerSets),
+		layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes),
 	}
 	s.kept.Total = true
 	return s

@@ -81,9 +81,9 @@ func FormOf(r *http.Request, format string) Form {
 func PrefersGeoJSON(r *http.Request) (geo bool) {
 	most := 0.0
 	for name, w := range accepted(r) {
-		is := strings.EqualFold(name, "application/geo+json")
-		if w > most && (is || strings.EqualFold(name, "application/json")) {
-			geo, most = is, w
+		named := strings.EqualFold(name, "application/geo+json")
+		if w > most && (named || strings.EqualFold(name, "application/json")) {
+			geo, most = named, w
 		}
 	}
 	return geo

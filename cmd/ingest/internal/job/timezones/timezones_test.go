@@ -182,7 +182,7 @@ func TestCountryZones(t *testing.T) {
 
 // The same database gives the same bytes.
 func TestTimeZonesRepeat(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	c := jobtest.Catalog(t)
 	files := func() (list []dataset.File) {
 		m, err := Ingest(t.Context(), c, job.Options{})

@@ -1,0 +1,41 @@
+package tile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/bytecache"
+	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/tiles"
+)
+
+// What is refused takes no memory, whoever asks for it however often.
+func TestRefusedListsAreNotKept(t *testing.T) {
+	s := &Room{Kit: &web.Kit{}, layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)}
+	s.Timeout = time.Second
+	v := &view{boundaries: datasets.Pin[datasets.Boundaries](nil), places: datasets.Pin[datasets.Places](nil), airports: datasets.Pin[datasets.Airports](nil)}
+	for i := range 50 {
+		if _, err := s.resolveLayers(t.Context(), v, fmt.Sprintf("points:x%d", i)); !errors.Is(err, tiles.ErrUnknownType) {
+			t.Fatal(err)
+		}
+	}
+	if n := s.layerSets.Stats().Entries; n != 0 {
+		t.Errorf("%d refused lists are kept", n)
+	}
+}
+
+// The memory of lists is bounded in bytes.
+func TestLayerSetsAreBounded(t *testing.T) {
+	c := bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)
+	for i := range 5000 {
+		key := layerKey{list: strings.Repeat("a", 900) + fmt.Sprint(i)}
+		_, _ = c.Do(t.Context(), key, func() (*layerSet, error) { return &layerSet{canonical: key.list, others: key.list}, nil })
+	}
+	if s := c.Stats(); s.Bytes > layerSetBytes || s.Entries < 100 {
+		t.Errorf("%d bytes of %d entries", s.Bytes, s.Entries)
+	}
+}
