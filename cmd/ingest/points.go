@@ -16,6 +16,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/internal/bom"
 	"quadrille/places/points"
 )
@@ -69,7 +70,7 @@ With --into-live the points are put into a live collection of a running tileserv
 }
 
 // typeFlag is PROPERTY=TYPE.
-type typeFlag struct{ field points.Field }
+type typeFlag struct{ field feature.Field }
 
 var _ encoding.TextUnmarshaler = (*typeFlag)(nil)
 
@@ -78,8 +79,8 @@ func (f *typeFlag) UnmarshalText(text []byte) error {
 	if i < 1 {
 		return fmt.Errorf("%q is not a type; give one as PROPERTY=TYPE, such as price=number", text)
 	}
-	f.field = points.Field{Name: string(text[:i]), Type: points.Type(text[i+1:])}
-	_, err := points.NewSchema([]points.Field{f.field})
+	f.field = feature.Field{Name: string(text[:i]), Type: feature.Type(text[i+1:])}
+	_, err := feature.NewSchema([]feature.Field{f.field})
 	return err
 }
 
@@ -110,11 +111,11 @@ func (c *pointsCmd) reads() []string {
 }
 
 func (c *pointsCmd) Run(s *session) error {
-	fields := make([]points.Field, len(c.Type))
+	fields := make([]feature.Field, len(c.Type))
 	for i, f := range c.Type {
 		fields[i] = f.field
 	}
-	types, err := points.NewSchema(fields)
+	types, err := feature.NewSchema(fields)
 	if err != nil {
 		return &usageError{err}
 	}

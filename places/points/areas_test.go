@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -28,11 +29,11 @@ func randomNearby(r *rand.Rand, at func(*rand.Rand) (float64, float64)) points.N
 }
 
 // randomSort returns no order, or one by price.
-func randomSort(r *rand.Rand) points.Sort {
+func randomSort(r *rand.Rand) feature.Sort {
 	if r.IntN(2) == 0 {
-		return points.Sort{}
+		return feature.Sort{}
 	}
-	return points.Sort{Field: points.Field{Name: "price", Type: points.Number}, Down: r.IntN(2) == 0}
+	return feature.Sort{Field: feature.Field{Name: "price", Type: feature.Number}, Down: r.IntN(2) == 0}
 }
 
 // ground is an area, and what is in it.
@@ -160,7 +161,7 @@ func TestStepOfArea(t *testing.T) {
 		writes[i] = points.Write{Kind: points.Put, ID: strconv.Itoa(i), Lat: float64(i%50) / 10, Lon: float64(i / 50), Properties: []byte(`{"price":1}`)}
 	}
 	write(t, c, writes...)
-	filter, err := points.ParseFilter(c.Meta().Schema, []points.Term{{Name: "price", Op: points.OpGreater, Values: []string{"7"}}})
+	filter, err := feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "price", Op: feature.OpGreater, Values: []string{"7"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/internal/manypoints"
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -71,7 +72,7 @@ func benchmarkReads(b *testing.B, n int) {
 		at = append(at, [2]float64{p.Lat, p.Lon})
 	}
 	var hits []points.Hit
-	nearby := func(filter *points.Filter) func(*testing.B) {
+	nearby := func(filter *feature.Filter) func(*testing.B) {
 		return func(b *testing.B) {
 			ask := func(p [2]float64) error {
 				var err error
@@ -85,7 +86,7 @@ func benchmarkReads(b *testing.B, n int) {
 		}
 	}
 	b.Run("nearby", nearby(nil))
-	b.Run("nearby/zoo", nearby((&filter{terms: []points.Term{{Name: "category", Values: []string{"zoo"}}}}).parse(b, c.Meta().Schema)))
+	b.Run("nearby/zoo", nearby((&filter{terms: []feature.Term{{Name: "category", Values: []string{"zoo"}}}}).parse(b, c.Meta().Schema)))
 	b.Run("within", func(b *testing.B) {
 		// How far the hundredth nearest is tells how wide a box of some 100 points is.
 		areas := make(map[[2]float64]points.Box, len(at))

@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/internal/extsort"
 	"quadrille/places/internal/bulkload"
 	"quadrille/quadkey"
@@ -21,7 +22,7 @@ type BuildOptions struct {
 	Name string // of the collection
 	// Schema are the types of properties that are declared; those of others are found
 	// from the points.
-	Schema Schema
+	Schema feature.Schema
 	// Text says that all properties are texts, as those of tables are. Those that look
 	// like numbers, booleans or times in 99 of 100 points then become such, and other values of
 	// theirs are left out; [Learner.Odd] tells them.
@@ -37,7 +38,7 @@ type BuildOptions struct {
 	Duplicate func(id string, line int64) error
 	// Learned, if set, is told what was found of the properties, when all points have
 	// been read.
-	Learned func(*Learner)
+	Learned func(*feature.Learner)
 	// Progress, if set, is told how many ids or points have been written, of all.
 	Progress func(stage string, done, total int64)
 }
@@ -51,7 +52,7 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, erro
 		return Meta{}, err
 	}
 	b := &builder{
-		opts: opts, learner: NewLearner(opts.Schema),
+		opts: opts, learner: feature.NewLearner(opts.Schema),
 		ids: extsort.NewBytes(opts.TempDir, opts.Memory/4), points: extsort.NewBytes(opts.TempDir, opts.Memory*3/4),
 		planter: newPlanter(), summary: newSummary(),
 		dropped: map[string]bool{},
@@ -98,7 +99,7 @@ func publishedSchema() cellstore.Schema {
 // builder builds one collection.
 type builder struct {
 	opts        BuildOptions
-	learner     *Learner
+	learner     *feature.Learner
 	ids, points *extsort.ByteSorter
 	planter     *planter
 	summary     *summary
@@ -134,7 +135,7 @@ func (b *builder) add(p *Point) error {
 	if err != nil {
 		return err
 	}
-	if b.properties, err = AppendProperties(b.properties[:0], p.Properties); err != nil {
+	if b.properties, err = feature.AppendProperties(b.properties[:0], p.Properties); err != nil {
 		return err
 	}
 	if b.opts.Text {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 )
 
 // Meta describes a collection.
@@ -17,7 +18,7 @@ type Meta struct {
 	// Name is that of the collection, see CheckName.
 	Name string `json:"name"`
 	// Schema are the properties that are known, by name.
-	Schema Schema `json:"schema"`
+	Schema feature.Schema `json:"schema"`
 	// Points and Bounds (west, south, east, north in degrees) are those of a published
 	// collection.
 	Points int64      `json:"points,omitempty"`

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"quadrille/cellstore"
-	"quadrille/quadkey"
 	"slices"
+
+	"quadrille/cellstore"
+	"quadrille/feature"
+	"quadrille/quadkey"
 )
 
 // commit makes the writes of requests, in steps of maxCommit. The error is that of a step.
@@ -68,7 +70,7 @@ type tallied struct {
 
 // count has the learner count values, until the step fails.
 func (k *commit) count(object []byte, by int64) {
-	k.c.learner.count(object, by)
+	k.c.learner.Count(object, by)
 	k.values = append(k.values, tallied{object, by})
 	k.bytes += len(object)
 }
@@ -187,9 +189,9 @@ func (k *commit) next(w *Write, given *ready, old *record, version int64) (next 
 	if next.properties, err = k.properties(w.ID, old); err != nil || len(w.Properties) == 0 {
 		return next, err
 	}
-	patch := PatchProperties
+	patch := feature.PatchProperties
 	if w.Merge {
-		patch = MergeProperties
+		patch = feature.MergeProperties
 	}
 	if next.properties, err = patch(nil, next.properties, w.Properties); err == nil {
 		next.properties, err = typed(types, next.properties)
@@ -198,7 +200,7 @@ func (k *commit) next(w *Write, given *ready, old *record, version int64) (next 
 }
 
 // same reports whether two schemas are one, without a look at all of it.
-func same(a, b Schema) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+func same(a, b feature.Schema) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // properties reads the properties of a point whose state is known.
 func (k *commit) properties(id string, old *record) ([]byte, error) {
@@ -304,7 +306,7 @@ func (k *commit) end() error {
 	if len(k.outcomes) == 0 {
 		return nil
 	}
-	if k.meta != nil || c.learner.changes != c.learned {
+	if k.meta != nil || c.learner.Changes() != c.learned {
 		m := *cmp.Or(k.meta, c.meta.Load())
 		m.Schema = c.learner.Schema()
 		k.meta = &m
@@ -344,7 +346,7 @@ func (k *commit) apply() (full []quadkey.Tile, err error) {
 	}
 	c.tree.forget(k.arrived)
 	for _, v := range k.values {
-		c.learner.count(v.object, -v.by)
+		c.learner.Count(v.object, -v.by)
 	}
 	if k.meta != nil {
 		k.undescribe()
@@ -365,7 +367,7 @@ func (k *commit) settle() (full []quadkey.Tile) {
 	c := k.c
 	if k.meta != nil {
 		c.meta.Store(k.meta)
-		c.learned = c.learner.changes
+		c.learned = c.learner.Changes()
 	}
 	c.floor, c.last = k.floor, k.seq
 	c.tree.shift(k.moved)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
@@ -22,7 +23,7 @@ const (
 )
 
 // queryTag is the tag of what must not change between the pages of a query.
-func queryTag(kind byte, f *Filter, at time.Time, numbers ...float64) near.Tag {
+func queryTag(kind byte, f *feature.Filter, at time.Time, numbers ...float64) near.Tag {
 	b := f.AppendTo(nil)
 	if !at.IsZero() {
 		b = binary.BigEndian.AppendUint64(b, uint64(at.UnixMilli()))

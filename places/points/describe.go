@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 )
 
 // Describe changes how a collection is described, in one step that comes between two others
@@ -56,17 +57,17 @@ func (k *commit) describe(r *request) {
 	if r.outcomes[0].Err = err; err != nil {
 		return
 	}
-	undo := c.learner.declare(next.Declared)
+	undo := c.learner.Declare(next.Declared)
 	if k.undescribe == nil { // that of the first takes back all
 		k.undescribe = undo
 	}
-	r.others = c.learner.others()
+	r.others = c.learner.Others()
 	k.meta = &next
 	k.outcomes = append(k.outcomes, &r.outcomes[0])
 }
 
 // succeed checks a description that comes after another one.
-func (m *liveMeta) succeed(was *liveMeta, l *Learner, now int64) error {
+func (m *liveMeta) succeed(was *liveMeta, l *feature.Learner, now int64) error {
 	if m.Name != was.Name || m.SchemaVersion != was.SchemaVersion {
 		return fmt.Errorf("%w: a collection keeps its name: make another one, and write the points there", ErrPoint)
 	}
@@ -74,14 +75,14 @@ func (m *liveMeta) succeed(was *liveMeta, l *Learner, now int64) error {
 		return err
 	}
 	m.Declared = m.Schema
-	all := len(l.columns)
+	all := l.Len()
 	for _, f := range m.Declared {
 		if _, known := was.Meta.Schema.Lookup(f.Name); !known {
 			all++
 		}
 	}
-	if all > MaxFields {
-		return typeError("%d properties together with those that points have had: declare fewer that are new, %d are the most", all, MaxFields)
+	if all > feature.MaxFields {
+		return fmt.Errorf("%w: %d properties together with those that points have had: declare fewer that are new, %d are the most", feature.ErrType, all, feature.MaxFields)
 	}
 	switch {
 	case m.History == 0:

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -22,8 +23,8 @@ import (
 // typesModel is a collection as slowly as can be: types are found by a look at all values.
 type typesModel struct {
 	points   map[string]map[string]any
-	declared map[string]points.Type
-	last     map[string]points.Type // of names that have had values
+	declared map[string]feature.Type
+	last     map[string]feature.Type // of names that have had values
 }
 
 func valueOf(text string) (v any) {
@@ -38,25 +39,25 @@ func (m *typesModel) typed(name string, v any) (out any, gone, ok bool) {
 	t := m.declared[name]
 	list, isList := v.([]any)
 	switch {
-	case v == nil || t == "" || t == points.Any:
+	case v == nil || t == "" || t == feature.Any:
 		return v, false, true
 	case isList && len(list) == 0:
 		return nil, true, true
 	}
 	switch v := v.(type) {
 	case string:
-		if t == points.Text {
+		if t == feature.Text {
 			return v, false, true
 		}
 		f, err := strconv.ParseFloat(v, 64)
 		return f, false, err == nil
 	case float64:
-		if t == points.Text {
+		if t == feature.Text {
 			return strconv.FormatFloat(v, 'f', -1, 64), false, true
 		}
 		return v, false, true
 	case bool:
-		return strconv.FormatBool(v), false, t == points.Text
+		return strconv.FormatBool(v), false, t == feature.Text
 	}
 	return nil, false, false
 }
@@ -95,13 +96,13 @@ func (m *typesModel) learn() {
 	for name, of := range kinds {
 		switch all := slices.Sorted(maps.Keys(of)); {
 		case len(all) == 1:
-			m.last[name] = points.Type(all[0])
+			m.last[name] = feature.Type(all[0])
 		case slices.Equal(all, []string{"text", "time"}):
-			m.last[name] = points.Text
+			m.last[name] = feature.Text
 		case len(all) > 1:
-			m.last[name] = points.Any
+			m.last[name] = feature.Any
 		case m.last[name] == "":
-			m.last[name] = points.Any
+			m.last[name] = feature.Any
 		}
 	}
 }
@@ -117,7 +118,7 @@ func (m *typesModel) hasValues(name string) bool {
 	return false
 }
 
-func (m *typesModel) typeOf(name string) points.Type {
+func (m *typesModel) typeOf(name string) feature.Type {
 	if t := m.declared[name]; t != "" {
 		return t
 	}
@@ -158,8 +159,8 @@ func TestTypesModel(t *testing.T) {
 			rt.Fatal(err)
 		}
 		n++
-		m := &typesModel{points: map[string]map[string]any{}, declared: map[string]points.Type{}, last: map[string]points.Type{}}
-		was := map[string]points.Type{}
+		m := &typesModel{points: map[string]map[string]any{}, declared: map[string]feature.Type{}, last: map[string]feature.Type{}}
+		was := map[string]feature.Type{}
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id")
 			switch step := rapid.IntRange(0, 7).Draw(rt, "step"); step {
@@ -205,12 +206,12 @@ func TestTypesModel(t *testing.T) {
 				delete(m.points, id)
 			case 5, 6:
 				name := rapid.SampledFrom(names).Draw(rt, "declared")
-				typ := rapid.SampledFrom([]points.Type{"", points.Number, points.Text, points.Any}).Draw(rt, "type")
+				typ := rapid.SampledFrom([]feature.Type{"", feature.Number, feature.Text, feature.Any}).Draw(rt, "type")
 				others, err := c.Describe(t.Context(), func(d *points.Meta) error {
 					d.Title = name
-					d.Schema = slices.DeleteFunc(d.Schema, func(f points.Field) bool { return f.Name == name })
+					d.Schema = slices.DeleteFunc(d.Schema, func(f feature.Field) bool { return f.Name == name })
 					if typ != "" {
-						d.Schema = append(d.Schema, points.Field{Name: name, Type: typ})
+						d.Schema = append(d.Schema, feature.Field{Name: name, Type: typ})
 					}
 					return nil
 				})
@@ -218,13 +219,13 @@ func TestTypesModel(t *testing.T) {
 					rt.Fatal(err)
 				}
 				if typ == "" && m.declared[name] != "" && !m.hasValues(name) {
-					m.last[name] = points.Any
+					m.last[name] = feature.Any
 				}
 				if m.declared[name] = typ; typ == "" {
 					delete(m.declared, name)
 				}
 				if m.last[name] == "" {
-					m.last[name] = points.Any
+					m.last[name] = feature.Any
 				}
 				want := map[string]int64{}
 				for _, properties := range m.points {
@@ -233,7 +234,7 @@ func TestTypesModel(t *testing.T) {
 						_, isNumber := v.(float64)
 						list, isList := v.([]any)
 						t := m.declared[name]
-						if v != nil && !(isList && len(list) == 0) && (t == points.Text && !isText || t == points.Number && !isNumber) {
+						if v != nil && !(isList && len(list) == 0) && (t == feature.Text && !isText || t == feature.Number && !isNumber) {
 							want[name]++
 						}
 					}
@@ -257,13 +258,13 @@ func TestTypesModel(t *testing.T) {
 				if want := m.typeOf(f.Name); f.Type != want {
 					rt.Fatalf("%s has the type %s, want %s: %v", f.Name, f.Type, want, m.points)
 				}
-				if was[f.Name] == points.Any && f.Type != points.Any && m.declared[f.Name] == "" {
+				if was[f.Name] == feature.Any && f.Type != feature.Any && m.declared[f.Name] == "" {
 					recovered++
 				}
-				if was[f.Name] = f.Type; f.Type == points.Any {
+				if was[f.Name] = f.Type; f.Type == feature.Any {
 					mixed++
 				}
-				if _, err := schema.ParseSort("-p." + f.Name); (err == nil) != slices.Contains([]points.Type{points.Number, points.Time, points.Boolean}, f.Type) {
+				if _, err := schema.ParseSort("-p." + f.Name); (err == nil) != slices.Contains([]feature.Type{feature.Number, feature.Time, feature.Boolean}, f.Type) {
 					rt.Fatalf("sort by %v: %v", f, err)
 				}
 				sorted++
@@ -309,12 +310,12 @@ func (m *typesModel) checkFilters(rt *rapid.T, c *points.LiveCollection) {
 		if err != nil {
 			rt.Fatal(key, err)
 		}
-		filter, err := points.ParseFilter(schema, []points.Term{term})
+		filter, err := feature.ParseFilter(schema, []feature.Term{term})
 		typ := m.typeOf(f.name)
 		if err != nil {
 			field, known := schema.Lookup(f.name)
-			ordered := strings.HasSuffix(key, "price.lt") && f.name == "price" && typ != points.Number && typ != points.Any
-			unfit := f.value == "n/a" && (typ == points.Number || typ == points.Boolean || typ == points.Time) || whole != "price" && key == "p.price.lt" && (typ == points.Boolean || typ == points.Time)
+			ordered := strings.HasSuffix(key, "price.lt") && f.name == "price" && typ != feature.Number && typ != feature.Any
+			unfit := f.value == "n/a" && (typ == feature.Number || typ == feature.Boolean || typ == feature.Time) || whole != "price" && key == "p.price.lt" && (typ == feature.Boolean || typ == feature.Time)
 			if known && !ordered && !unfit {
 				rt.Fatalf("%s of %v: %v", key, field, err)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 )
 
 // pausing reads from a snapshot, and does something before its first scan.
@@ -85,7 +86,7 @@ func TestDivideWhileSearched(t *testing.T) {
 						}
 					}
 					do(writes...)
-					f, err := ParseFilter(c.Meta().Schema, []Term{{Name: "kind", Values: []string{"zoo"}}})
+					f, err := feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "kind", Values: []string{"zoo"}}})
 					if err != nil {
 						t.Fatal(err)
 					}

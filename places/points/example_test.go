@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/places/points"
 )
 
@@ -49,7 +50,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	open, err := points.ParseFilter(cafes.Meta().Schema, []points.Term{term})
+	open, err := feature.ParseFilter(cafes.Meta().Schema, []feature.Term{term})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -456,7 +457,7 @@ func TestSortedCursor(t *testing.T) {
 	if err := c.Write(t.Context(), writes, outcomes); err != nil {
 		t.Fatal(err)
 	}
-	q := WithinQuery{Area: Box(quadkey.World), Limit: 3, Sort: Sort{Field: Field{Name: "open", Type: Boolean}}}
+	q := WithinQuery{Area: Box(quadkey.World), Limit: 3, Sort: feature.Sort{Field: feature.Field{Name: "open", Type: feature.Boolean}}}
 	var ids []string
 	for {
 		hits, next, err := c.Within(t.Context(), q, nil)

@@ -16,9 +16,3 @@ func ParseExpires(text string) (time.Time, error) {
 	}
 	return at, nil
 }
-
-// appendTime writes a time as a JSON string: RFC 3339 in UTC, with the fewest
-// digits. Without their Z such texts are in the order of their times.
-func appendTime(dst []byte, t time.Time) []byte {
-	return append(t.AppendFormat(append(dst, '"'), time.RFC3339Nano), '"')
-}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 )
 
 // Errors of live collections.
@@ -383,14 +384,14 @@ func checkMeta(m *Meta) error {
 		return fmt.Errorf("%w: history and events: give a time such as 24h, at most %v", ErrPoint, time.Duration(maxHistory))
 	}
 	var err error
-	m.Schema, err = NewSchema(m.Schema)
+	m.Schema, err = feature.NewSchema(m.Schema)
 	return err
 }
 
 // liveMeta is how a live collection is described in its table.
 type liveMeta struct {
 	Meta
-	Declared Schema `json:"declared,omitempty"`
+	Declared feature.Schema `json:"declared,omitempty"`
 }
 
 // mutation writes the description.

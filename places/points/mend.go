@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -139,7 +140,7 @@ func WithPause(ctx context.Context, pause func()) context.Context {
 
 // take makes what is stored the state of the collection.
 func (c *LiveCollection) take(s *stored) {
-	c.summary, c.learner, c.learned = s.summary, s.learner, s.learner.changes
+	c.summary, c.learner, c.learned = s.summary, s.learner, s.learner.Changes()
 	if found := s.learner.Schema(); !slices.Equal(found, s.meta.Schema) { // values have gone since it was written
 		s.meta.Schema = found
 		c.learned-- // the next step writes it
@@ -421,7 +422,7 @@ func told[T any](ctx context.Context, c *LiveCollection, ask func(*Collection, f
 }
 
 // Count is that of Collection.
-func (c *LiveCollection) Count(ctx context.Context, a Area, f *Filter, at time.Time) (n int64, err error) {
+func (c *LiveCollection) Count(ctx context.Context, a Area, f *feature.Filter, at time.Time) (n int64, err error) {
 	err = c.read(ctx, func(now *Collection) (err error) {
 		n, err = now.Count(ctx, a, f, at)
 		return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/internal/testseed"
 	"quadrille/places/points"
 )
@@ -65,7 +66,7 @@ const moverPoints = 300
 type world struct {
 	c       *points.LiveCollection
 	movers  []*mover
-	filters []*points.Filter // parsed, as filters has them
+	filters []*feature.Filter // parsed, as filters has them
 }
 
 // once asks, and returns an error unless the answer is right for a state of the points
@@ -125,7 +126,7 @@ func (w *world) questions(ctx context.Context, r *rand.Rand, at func(*rand.Rand)
 				return w.c.Within(ctx, q, nil)
 			})
 			if err == nil {
-				q.Sort = points.Sort{}
+				q.Sort = feature.Sort{}
 				err = w.whole(ctx, &q, f, a.in, left)
 			}
 			if err != nil {

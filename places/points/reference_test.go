@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -68,27 +69,27 @@ type reference []points.Point
 
 // filter is a filter and what it means.
 type filter struct {
-	terms []points.Term
+	terms []feature.Term
 	pass  func(p map[string]any) bool
 }
 
 var filters = []filter{
 	{nil, func(map[string]any) bool { return true }},
-	{[]points.Term{{Name: "category", Values: []string{"zoo"}}}, func(p map[string]any) bool { return p["category"] == "zoo" }},
-	{[]points.Term{{Name: "category", Values: []string{"bakery", "charger"}}, {Name: "open", Values: []string{"true"}}}, func(p map[string]any) bool {
+	{[]feature.Term{{Name: "category", Values: []string{"zoo"}}}, func(p map[string]any) bool { return p["category"] == "zoo" }},
+	{[]feature.Term{{Name: "category", Values: []string{"bakery", "charger"}}, {Name: "open", Values: []string{"true"}}}, func(p map[string]any) bool {
 		return (p["category"] == "bakery" || p["category"] == "charger") && p["open"] == true
 	}},
-	{[]points.Term{{Name: "price", Op: "lt", Values: []string{"5"}}}, func(p map[string]any) bool { return p["price"].(float64) < 5 }},
-	{[]points.Term{{Name: "open", Op: "not"}}, func(p map[string]any) bool { return p["open"] != true }},
-	{[]points.Term{{Op: "has", Values: []string{"seats"}}}, func(p map[string]any) bool { return p["seats"] != nil }},
+	{[]feature.Term{{Name: "price", Op: "lt", Values: []string{"5"}}}, func(p map[string]any) bool { return p["price"].(float64) < 5 }},
+	{[]feature.Term{{Name: "open", Op: "not"}}, func(p map[string]any) bool { return p["open"] != true }},
+	{[]feature.Term{{Op: "has", Values: []string{"seats"}}}, func(p map[string]any) bool { return p["seats"] != nil }},
 }
 
-func (f *filter) parse(t testing.TB, s points.Schema) *points.Filter {
+func (f *filter) parse(t testing.TB, s feature.Schema) *feature.Filter {
 	t.Helper()
 	if f.terms == nil {
 		return nil
 	}
-	parsed, err := points.ParseFilter(s, f.terms)
+	parsed, err := feature.ParseFilter(s, f.terms)
 	if err != nil {
 		t.Fatal(err)
 	}

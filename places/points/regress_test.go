@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/internal/testrace"
 	"quadrille/places/points"
 )
@@ -63,7 +64,7 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 	}
 	write(t, c, writes...)
 	zoo := filters[1].parse(t, c.Meta().Schema)
-	for _, f := range []*points.Filter{nil, zoo} {
+	for _, f := range []*feature.Filter{nil, zoo} {
 		for range 20 { // what is used again may be another one now and then
 			within := points.WithinQuery{Area: points.Tile{}, Filter: f, Limit: n - 10}
 			nearby := points.NearbyQuery{Lat: 90, Filter: f, Limit: n - 10}
@@ -178,14 +179,14 @@ func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 // properties than it lists.
 func TestFilterByPropertyAfterManyNames(t *testing.T) {
 	const n, names = 400, 4
-	declared := points.Schema{{Name: "kind", Type: points.Text}, {Name: "tags", Type: points.Texts}, {Name: "open", Type: points.Boolean}}
+	declared := feature.Schema{{Name: "kind", Type: feature.Text}, {Name: "tags", Type: feature.Texts}, {Name: "open", Type: feature.Boolean}}
 	var list []points.Point
 	for i := range n {
 		p := points.Point{ID: fmt.Sprintf("p%03d", i), Lat: float64(i%20) / 1000, Lon: float64(i) / 1000, Properties: []byte("{")}
 		for j := range names {
 			p.Properties = fmt.Appendf(p.Properties, `"name%d":"x",`, i*names+j)
 		}
-		if i%10 == 9 && i > points.MaxFields/names {
+		if i%10 == 9 && i > feature.MaxFields/names {
 			p.Properties = append(p.Properties, `"kind":"zoo","tags":["a","b"],"open":true,`...)
 		}
 		p.Properties = append(p.Properties, `"n":1}`...)
@@ -193,10 +194,10 @@ func TestFilterByPropertyAfterManyNames(t *testing.T) {
 	}
 	check := func(c *points.Collection) {
 		t.Helper()
-		for _, term := range []points.Term{
-			{Name: "kind", Values: []string{"zoo"}}, {Name: "tags", Values: []string{"b"}}, {Name: "open", Values: []string{"true"}}, {Op: points.OpHas, Values: []string{"kind"}},
+		for _, term := range []feature.Term{
+			{Name: "kind", Values: []string{"zoo"}}, {Name: "tags", Values: []string{"b"}}, {Name: "open", Values: []string{"true"}}, {Op: feature.OpHas, Values: []string{"kind"}},
 		} {
-			f := (&filter{terms: []points.Term{term}}).parse(t, c.Meta().Schema)
+			f := (&filter{terms: []feature.Term{term}}).parse(t, c.Meta().Schema)
 			counted, err := c.Count(t.Context(), points.Tile{}, f, time.Time{})
 			hits, _, nearbyErr := c.Nearby(t.Context(), points.NearbyQuery{Filter: f, Limit: n}, nil)
 			if want := 15; err != nil || nearbyErr != nil || counted != int64(want) || len(hits) != want {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 )
 
 // LiveReport is what VerifyLive has found.
@@ -286,7 +287,7 @@ func (r *Rescuer) Finish(ctx context.Context) (RescueReport, error) {
 			return r.report, err
 		}
 	}
-	learner := NewLearner(r.meta.Declared)
+	learner := feature.NewLearner(r.meta.Declared)
 	learner.Seed(r.meta.Schema)
 	if err := r.agree(ctx, learner); err != nil {
 		return r.report, err
@@ -310,7 +311,7 @@ func (r *Rescuer) Finish(ctx context.Context) (RescueReport, error) {
 }
 
 // agree makes the row of each id that of its newest point, and removes older points.
-func (r *Rescuer) agree(ctx context.Context, learner *Learner) error {
+func (r *Rescuer) agree(ctx context.Context, learner *feature.Learner) error {
 	var other, place cellstore.Row
 	for row, err := range r.table.Scan(ctx, cellstore.Scan{Selection: *selectPoint}) {
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
@@ -51,7 +52,7 @@ type search struct {
 	c      *Collection
 	from   reading
 	step   func(context.Context) error // of the area; nil for none
-	filter *Filter
+	filter *feature.Filter
 	masks  []uint64
 	now    int64
 	sel    cellstore.Selection // of the rows of points
@@ -91,7 +92,7 @@ type mark struct {
 }
 
 // begin prepares a question.
-func (s *search) begin(c *Collection, from reading, f *Filter, at time.Time) {
+func (s *search) begin(c *Collection, from reading, f *feature.Filter, at time.Time) {
 	s.c, s.from, s.filter, s.examined, s.after, s.resumes = c, from, f, 0, mark{}, false
 	s.now, s.past = c.now(at), !at.IsZero()
 	s.sel, s.kind = *selectPoint, rowOf(at)
@@ -101,7 +102,7 @@ func (s *search) begin(c *Collection, from reading, f *Filter, at time.Time) {
 	_, sum := c.tables()
 	s.masks = s.masks[:0]
 	if f != nil && sum != nil {
-		s.masks = f.masks(s.masks, sum.few)
+		s.masks = masks(s.masks, f, sum.few)
 	}
 }
 
@@ -257,9 +258,9 @@ type NearbyQuery struct {
 	// MinRadiusM and RadiusM bound the distance, in metres, both included; a RadiusM of 0
 	// bounds nothing.
 	MinRadiusM, RadiusM float64
-	Limit               int     // points of a page, 1 to MaxLimit; 0 means DefaultLimit
-	Filter              *Filter // nil lets all pass
-	Cursor              string  // continues where the page that returned it ended
+	Limit               int             // points of a page, 1 to MaxLimit; 0 means DefaultLimit
+	Filter              *feature.Filter // nil lets all pass
+	Cursor              string          // continues where the page that returned it ended
 	At                  time.Time
 }
 

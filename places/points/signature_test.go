@@ -1,24 +1,69 @@
 package points
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"quadrille/feature"
 	"quadrille/internal/testrace"
 )
 
-// checkMasks wants the bits of a point that matches in all masks of the filter.
-func checkMasks(t interface {
-	Helper()
-	Fatalf(string, ...any)
-}, f *Filter, s Schema, object []byte) {
-	few := newSummary()
-	signature := few.add(object)
-	for _, mask := range f.masks(nil, few.few) {
-		if signature&mask == 0 {
-			t.Helper()
-			t.Fatalf("%s: %+v of %+v: the signature lacks the mask %x", object, f, s, mask)
+var signedSchema = feature.Schema{{Name: "any", Type: feature.Any}, {Name: "category", Type: feature.Text}, {Name: "closed", Type: feature.Boolean}, {Name: "price", Type: feature.Number}, {Name: "tags", Type: feature.Texts}}
+
+func compact(t testing.TB, object string) []byte {
+	t.Helper()
+	out, err := feature.AppendProperties(nil, []byte(object))
+	if err != nil {
+		t.Fatalf("%s: %v", object, err)
+	}
+	return out
+}
+
+// What matches has a bit of each mask in its signature, so that no tile is passed over that
+// has some of it.
+func TestMasksOfWhatMatches(t *testing.T) {
+	matched := 0
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SampledFrom([]string{"cafe", "bar", "", "a\"b", strings.Repeat("long ", 20)})
+		object, err := json.Marshal(map[string]any{
+			"category": texts.Draw(t, "category"), "closed": rapid.Bool().Draw(t, "closed"), "tags": rapid.SliceOfN(texts, 0, 3).Draw(t, "tags"),
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
+		if object, err = feature.AppendProperties(nil, object); err != nil {
+			t.Fatal(err)
+		}
+		var terms []feature.Term
+		for _, name := range []string{"category", "tags"} {
+			if values := rapid.SliceOfN(texts, 0, 3).Draw(t, "of "+name); len(values) > 0 {
+				terms = append(terms, feature.Term{Name: name, Values: values})
+			}
+		}
+		if rapid.Bool().Draw(t, "by closed") {
+			terms = append(terms, feature.Term{Name: "closed", Values: []string{"true"}})
+		}
+		f, err := feature.ParseFilter(signedSchema, terms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !f.Match(object) {
+			return
+		}
+		matched++
+		few := newSummary()
+		signature := few.add(object)
+		for _, mask := range masks(nil, f, few.few) {
+			if signature&mask == 0 {
+				t.Fatalf("%s: of %+v the signature lacks the mask %x", object, terms, mask)
+			}
+		}
+	})
+	if matched == 0 {
+		t.Error("nothing matched")
 	}
 }
 
@@ -28,15 +73,15 @@ func TestMasks(t *testing.T) {
 		"category=cafe," + strings.Repeat("x", 41): 0, "category=" + strings.Repeat("x", 40): 1,
 	} {
 		key, values, _ := strings.Cut(query, "=")
-		term, err := filterSchema.ParseTerm(key, values)
+		term, err := signedSchema.ParseTerm(key, values)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := ParseFilter(filterSchema, []Term{term})
+		f, err := feature.ParseFilter(signedSchema, []feature.Term{term})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.masks(nil, newSummary().few); len(got) != want {
+		if got := masks(nil, f, newSummary().few); len(got) != want {
 			t.Errorf("%s: %x", query, got)
 		}
 	}
@@ -46,41 +91,19 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-func TestSortKey(t *testing.T) {
-	for typ, values := range map[Type][]string{
-		Number:  {"-1e300", "-2", "-1.5", "-1e-300", "0", "1e-300", "0.5", "1", "10", "1e300"},
-		Time:    {`"0000-01-01"`, `"1066-10-14"`, `"1969-12-31T23:59:59.9Z"`, `"1970-01-01"`, `"2026-01-01T01:00:00+02:00"`, `"2026-01-01"`, `"2026-01-01T00:00:00.0000001Z"`, `"9999-12-31T23:59:59.9999999Z"`},
-		Boolean: {"false", "true"},
-	} {
-		last := uint64(0)
-		for i, v := range values {
-			key, ok := sortKey(compact(t, `{"x":0,"v":`+v+`}`), Field{"v", typ})
-			if !ok || i > 0 && key <= last {
-				t.Errorf("%s: %x, %v", v, key, ok)
-			}
-			last = key
-		}
-	}
-	for _, f := range []Field{{"v", Text}, {"v", Number}, {"v", Time}, {"v", Boolean}, {"w", Number}} {
-		if _, ok := sortKey([]byte(`{"v":"x"}`), f); ok {
-			t.Errorf("%v", f)
-		}
-	}
-}
+const cafe = `{"name":"Café Zentral","category":"cafe","tags":["swiss","vegan"],"price":12.5,"closed":true,"website":"https://example.org/zentral"}`
 
 func TestSigningAllocatesNothing(t *testing.T) {
 	testrace.Plain(t, "it allocates")
 	object, set := compact(t, cafe), make([]uint64, 0, 20)
-	s := Schema{{"category", Text}, {"cuisine", Texts}, {"price", Number}, {"wheelchair", Boolean}}
-	f, err := ParseFilter(s, []Term{{Name: "category", Values: []string{"cafe"}}})
+	f, err := feature.ParseFilter(signedSchema, []feature.Term{{Name: "category", Values: []string{"cafe"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := newSummary()
 	for name, run := range map[string]func(){
-		"add":     func() { sum.add(object) },
-		"masks":   func() { f.masks(set, sum.few) },
-		"sortKey": func() { sortKey(object, Field{"price", Number}) },
+		"add":   func() { sum.add(object) },
+		"masks": func() { masks(set, f, sum.few) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n > 0 {
 			t.Errorf("%s: %v allocations", name, n)
@@ -89,27 +112,15 @@ func TestSigningAllocatesNothing(t *testing.T) {
 }
 
 func FuzzSignature(f *testing.F) {
-	f.Add([]byte(`{"a":"x\`), "a")
-	f.Add([]byte(`{"a":,"b":[,,]}`), "b")
-	f.Fuzz(func(_ *testing.T, object []byte, name string) {
-		newSummary().add(object)
-		for _, typ := range []Type{Text, Number, Boolean, Time, Texts, Any} {
-			sortKey(object, Field{name, typ})
-		}
-	})
+	f.Add([]byte(`{"a":"x\`))
+	f.Add([]byte(`{"a":,"b":[,,]}`))
+	f.Fuzz(func(_ *testing.T, object []byte) { newSummary().add(object) })
 }
 
 func BenchmarkSignature(b *testing.B) {
 	object := compact(b, cafe)
 	sum := newSummary()
-	b.Run("add", func(b *testing.B) {
-		for b.Loop() {
-			sum.add(object)
-		}
-	})
-	b.Run("sortKey", func(b *testing.B) {
-		for b.Loop() {
-			sortKey(object, Field{"price", Number})
-		}
-	})
+	for b.Loop() {
+		sum.add(object)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	mathbits "math/bits"
 	"slices"
 	"sync"
+
+	"quadrille/feature"
 )
 
 // summary knows which members have few different texts. Of those, the nodes of a tree
@@ -29,26 +31,19 @@ func newSummary() *summary { return &summary{members: map[string]*values{}} }
 
 // add returns the signature of a point, and learns its values.
 func (s *summary) add(object []byte) (set uint64) {
-	for w := (walker{object}); ; {
-		name, value, ok := w.next()
-		if !ok {
-			return set
-		}
+	for name, value := range feature.Members(object) {
 		switch {
-		case isText(value) || isBoolean(value):
+		case feature.IsText(value) || feature.IsBoolean(value):
 			set |= s.value(name, value)
-		case isList(value):
-			for elements := (lister{value}); ; {
-				element, ok := elements.next()
-				if !ok {
-					break
-				}
-				if isText(element) {
+		case feature.IsList(value):
+			for element := range feature.Elements(value) {
+				if feature.IsText(element) {
 					set |= s.value(name, element)
 				}
 			}
 		}
 	}
+	return set
 }
 
 // value returns the bit of a value, and none if the member has many.
@@ -58,7 +53,7 @@ func (s *summary) value(name, value []byte) uint64 {
 	}
 	v := s.members[string(name)]
 	if v == nil {
-		if len(s.members) == MaxFields {
+		if len(s.members) == feature.MaxFields {
 			s.overflow()
 			return 0
 		}

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 )
 
 // Verify reads every row of a published collection and reports the first thing that is
@@ -106,7 +107,7 @@ func (v *verifier) point(ctx context.Context, row *cellstore.Row) error {
 		return wrongRow(row, "its point is at latitude %v, longitude %v, which has another key", toDegrees(r.lat), toDegrees(r.lon))
 	}
 	var err error
-	if v.properties, err = AppendProperties(v.properties[:0], r.properties); err != nil {
+	if v.properties, err = feature.AppendProperties(v.properties[:0], r.properties); err != nil {
 		return wrongRow(row, "%v", err)
 	}
 	if !bytes.Equal(v.properties, r.properties) {

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/internal/testseed"
 	"quadrille/quadkey"
 )
@@ -64,7 +65,7 @@ type held struct {
 }
 
 func (m *mover) ask(ctx context.Context, kind string) (*held, error) {
-	f, err := ParseFilter(Schema{{Name: "kind", Type: Text}}, []Term{{Name: "kind", Values: []string{kind}}})
+	f, err := feature.ParseFilter(feature.Schema{{Name: "kind", Type: feature.Text}}, []feature.Term{{Name: "kind", Values: []string{kind}}})
 	if err != nil {
 		return nil, err
 	}

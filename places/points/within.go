@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
@@ -78,20 +79,14 @@ func (t Tile) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) e
 	return fn(&p)
 }
 
-// Sort says in which order the points of a page come.
-type Sort struct {
-	Field Field // of numbers, times or booleans; without a name the order is that of the rows
-	Down  bool  // greatest first
-}
-
 // WithinQuery asks for the points in an area.
 type WithinQuery struct {
 	Area   Area
-	Limit  int     // points of a page, 1 to MaxLimit; 0 means DefaultLimit
-	Filter *Filter // nil lets all pass
+	Limit  int             // points of a page, 1 to MaxLimit; 0 means DefaultLimit
+	Filter *feature.Filter // nil lets all pass
 	// Sort puts points that lack the property last. Without it points come in the order
 	// of quadkeys, in which any number can be listed.
-	Sort   Sort
+	Sort   feature.Sort
 	Cursor string
 	// Name tells the area from others, for cursors.
 	Name string
@@ -106,7 +101,7 @@ func (c *Collection) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits
 		return dst[:0], "", err
 	}
 	kind := byte('w')
-	if q.Sort.Field.Name != "" && !sortable(q.Sort.Field.Type) {
+	if q.Sort.Field.Name != "" && !feature.Sortable(q.Sort.Field.Type) {
 		return dst[:0], "", near.BadQuery("the property %.40q cannot be sorted by: use a number, a time or a boolean", q.Sort.Field.Name)
 	}
 	if q.Sort.Down {
@@ -168,8 +163,8 @@ func (s *search) within(ctx context.Context, q *WithinQuery) error {
 }
 
 // rankOf is the rank of a point by a property.
-func rankOf(object []byte, by Sort) uint64 {
-	key, ok := sortKey(object, by.Field)
+func rankOf(object []byte, by feature.Sort) uint64 {
+	key, ok := feature.SortKey(object, by.Field)
 	switch {
 	case !ok:
 		return math.MaxUint64
@@ -330,7 +325,7 @@ func (s *search) walkRun(ctx context.Context, run keyRange, p *Part, most int, f
 // Count counts the points in an area that pass a filter, as of an instant; the zero time
 // is now. Whole tiles are counted without reading a point, unless there is a filter
 // or an instant. Points that expired within the last moments may count.
-func (c *Collection) Count(ctx context.Context, a Area, f *Filter, at time.Time) (n int64, err error) {
+func (c *Collection) Count(ctx context.Context, a Area, f *feature.Filter, at time.Time) (n int64, err error) {
 	if f != nil || c.tree == nil || !at.IsZero() || c.Meta().Expiring {
 		r, err := c.begin(ctx, at)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 )
 
 // WriteKind is what a Write does.
@@ -58,7 +59,7 @@ type LiveCollection struct {
 	// them has it; all others take that of now.
 	*writing
 	summary *summary
-	learner *Learner
+	learner *feature.Learner
 	learned uint64 // the changes of learner that meta has
 
 	live      *Live
@@ -115,8 +116,8 @@ func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
 // side by side.
 type ready struct {
 	at         position
-	properties []byte // of a Put
-	types      Schema // that they have
+	properties []byte         // of a Put
+	types      feature.Schema // that they have
 	err        error
 }
 
@@ -134,7 +135,7 @@ func (c *LiveCollection) prepare(w *Write) (r ready) {
 		}
 	}
 	if w.Kind == Put {
-		if r.properties, r.err = AppendProperties(nil, w.Properties); r.err == nil {
+		if r.properties, r.err = feature.AppendProperties(nil, w.Properties); r.err == nil {
 			r.types = c.Declared()
 			r.properties, r.err = typed(r.types, r.properties)
 		}
@@ -143,7 +144,7 @@ func (c *LiveCollection) prepare(w *Write) (r ready) {
 }
 
 // typed gives properties the types that are declared.
-func typed(declared Schema, object []byte) ([]byte, error) {
+func typed(declared feature.Schema, object []byte) ([]byte, error) {
 	if len(declared) == 0 {
 		return object, nil
 	}
@@ -192,7 +193,7 @@ type stored struct {
 	meta    *liveMeta
 	tree    *tree
 	summary *summary
-	learner *Learner
+	learner *feature.Learner
 	sequence
 }
 
@@ -205,7 +206,7 @@ type sequence struct {
 
 // load reads all points of a table.
 func (l *Live) load(ctx context.Context, table cellstore.Table, m *liveMeta) (*stored, error) {
-	s := &stored{table: table, meta: m, summary: newSummary(), learner: NewLearner(m.Declared)}
+	s := &stored{table: table, meta: m, summary: newSummary(), learner: feature.NewLearner(m.Declared)}
 	s.learner.Seed(m.Schema)
 	p := newPlanter()
 	scan := cellstore.Scan{Selection: *selectPoint}
@@ -218,7 +219,7 @@ func (l *Live) load(ctx context.Context, table cellstore.Table, m *liveMeta) (*s
 			return nil, errors.Join(err, damaged(row))
 		}
 		p.add(&counted{r.position, s.summary.add(r.properties)})
-		s.learner.count(r.properties, 1)
+		s.learner.Count(r.properties, 1)
 	}
 	s.tree = p.tree
 	var err error
@@ -240,7 +241,7 @@ func readSequence(ctx context.Context, table cellstore.Table) (s sequence, err e
 }
 
 // Declared returns the types that are declared.
-func (c *LiveCollection) Declared() Schema { return c.meta.Load().Declared }
+func (c *LiveCollection) Declared() feature.Schema { return c.meta.Load().Declared }
 
 // close ends the collection after the writes that have begun.
 func (c *LiveCollection) close() error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -37,12 +38,12 @@ func TestConditions(t *testing.T) {
 		"not UTF-8":        {points.Write{Kind: points.Put, ID: "\xff"}, points.ErrPoint},
 		"swapped":          {points.Write{Kind: points.Put, ID: "c", Lat: -94, Lon: 39}, points.ErrPoint},
 		"far":              {points.Write{Kind: points.Put, ID: "c", Lat: 95, Lon: 200}, points.ErrPoint},
-		"no object":        {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`[1]`)}, points.ErrProperties},
-		"broken":           {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":`)}, points.ErrProperties},
-		"broken patch":     {points.Write{Kind: points.Patch, ID: "a", Properties: []byte(`{"a":`)}, points.ErrProperties},
+		"no object":        {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`[1]`)}, feature.ErrProperties},
+		"broken":           {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":`)}, feature.ErrProperties},
+		"broken patch":     {points.Write{Kind: points.Patch, ID: "a", Properties: []byte(`{"a":`)}, feature.ErrProperties},
 		"patch far":        {points.Write{Kind: points.Patch, ID: "a", Move: true, Lat: 91}, points.ErrPoint},
-		"many properties":  {points.Write{Kind: points.Put, ID: "c", Properties: many(10_000)}, points.ErrProperties},
-		"large properties": {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)}, points.ErrProperties},
+		"many properties":  {points.Write{Kind: points.Put, ID: "c", Properties: many(10_000)}, feature.ErrProperties},
+		"large properties": {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)}, feature.ErrProperties},
 	} {
 		if o := write(t, c, step.write)[0]; !errors.Is(o.Err, step.want) || o.Version != 0 || o.Created {
 			t.Errorf("%s: %+v, want %v", name, o, step.want)
@@ -97,7 +98,7 @@ func many(n int) []byte {
 // Types that are declared hold; others are found, and filters know them at once.
 func TestSchemaOfLive(t *testing.T) {
 	l, _ := openLive(t)
-	c, err := l.Create(t.Context(), points.Meta{Name: "typed", Schema: points.Schema{{Name: "price", Type: points.Number}, {Name: "at", Type: points.Time}}})
+	c, err := l.Create(t.Context(), points.Meta{Name: "typed", Schema: feature.Schema{{Name: "price", Type: feature.Number}, {Name: "at", Type: feature.Time}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,14 +107,14 @@ func TestSchemaOfLive(t *testing.T) {
 		points.Write{Kind: points.Put, ID: "b", Properties: []byte(`{"price":"1,5"}`)},
 		points.Write{Kind: points.Patch, ID: "a", Properties: []byte(`{"price":"dear"}`)},
 	)
-	if o[0].Err != nil || !errors.Is(o[1].Err, points.ErrType) || !errors.Is(o[2].Err, points.ErrType) || !strings.Contains(o[1].Err.Error(), "comma") {
+	if o[0].Err != nil || !errors.Is(o[1].Err, feature.ErrType) || !errors.Is(o[2].Err, feature.ErrType) || !strings.Contains(o[1].Err.Error(), "comma") {
 		t.Fatalf("%+v", o)
 	}
 	var h points.Hit
 	if err := c.Get(t.Context(), "a", &h); err != nil || string(h.Properties) != `{"price":12.5,"at":"2026-01-01T00:00:00Z","kind":"cafe"}` {
 		t.Fatalf("%s, %v", h.Properties, err)
 	}
-	f, err := points.ParseFilter(c.Meta().Schema, []points.Term{{Name: "kind", Values: []string{"cafe"}}, {Name: "price", Op: "lt", Values: []string{"13"}}})
+	f, err := feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "kind", Values: []string{"cafe"}}, {Name: "price", Op: "lt", Values: []string{"13"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestCreate(t *testing.T) {
 		"no name": {}, "upper": {Name: "Shops"}, "slash": {Name: "a/b"}, "long": {Name: strings.Repeat("a", 41)},
 		"history": {Name: "a", History: -1},
 		"title":   {Name: "a", Title: strings.Repeat("x", 2000)},
-		"schema":  {Name: "a", Schema: points.Schema{{Name: "x", Type: "colour"}}},
+		"schema":  {Name: "a", Schema: feature.Schema{{Name: "x", Type: "colour"}}},
 	} {
 		if c, err := l.Create(t.Context(), m); err == nil || c != nil {
 			t.Errorf("%s: %v", name, err)

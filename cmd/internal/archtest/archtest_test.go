@@ -108,8 +108,13 @@ var rules = []rule{
 		why:  "it counts for whoever looks things up, and knows nothing of them",
 	},
 	{
+		of:   []string{"feature"},
+		ours: []string{"internal/instant", "internal/jsontext"},
+		why:  "properties, their types and what is asked of them are the same in every data set, so it knows none",
+	},
+	{
 		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
-		ours: []string{"cellstore", "quadkey", "internal/jsontext", "internal/extsort", "internal/instant", "internal/lang", "internal/repeats"},
+		ours: []string{"cellstore", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/instant", "internal/lang", "internal/repeats"},
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{
@@ -138,12 +143,12 @@ var rules = []rule{
 		why:  "tests of every store damage its files with it, so it knows none of them",
 	},
 	{
-		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
+		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
 		neverDirectly: []string{module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest", module + "/cmd/ingest/internal/job/jobtest"},
 		why:           "they are for tests and depend on testing",
 	},
 	{
-		of:    []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/ingest/...", "cmd/tileserver/..."},
+		of:    []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/ingest/...", "cmd/tileserver/..."},
 		never: []string{module + "/internal/testrace"},
 		why:   "only tests ask for the race detector, and what starts programs for them",
 	},
@@ -317,7 +322,7 @@ var rules = []rule{
 		ours: []string{
 			"cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/job/zonefinder", "cmd/ingest/internal/source/...", "cmd/ingest/internal/iprecord",
 			"cmd/ingest/internal/liveclient", "cmd/internal/catalogue", "cmd/internal/iso3166", "internal/extsort", "internal/jsontext", "internal/repeats",
-			"quadkey", "tiles", "tiles/build", "places/...", "ipgeo",
+			"feature", "quadkey", "tiles", "tiles/build", "places/...", "ipgeo",
 		},
 		alone: true,
 		why:   "a job makes one kind of data set and can be read, tested and removed alone; what two need goes to job, and what is published tells the rest",

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/places/points"
 )
 
@@ -95,8 +96,8 @@ func (c *Client) Exists(ctx context.Context) (bool, error) {
 }
 
 // Schema returns the types that the properties of the collection have.
-func (c *Client) Schema(ctx context.Context) (points.Schema, error) {
-	var m struct{ Schema []points.Field }
+func (c *Client) Schema(ctx context.Context) (feature.Schema, error) {
+	var m struct{ Schema []feature.Field }
 	err := c.repeat(ctx, func() (int, error) {
 		res, cancel, err := c.do(ctx, http.MethodGet, nil)
 		if err != nil {
@@ -112,21 +113,21 @@ func (c *Client) Schema(ctx context.Context) (points.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return points.NewSchema(m.Schema)
+	return feature.NewSchema(m.Schema)
 }
 
 // Create makes the collection. Its name is that of the target.
 func (c *Client) Create(ctx context.Context, m *points.Meta) error {
-	types := map[string]points.Type{}
+	types := map[string]feature.Type{}
 	for _, f := range m.Schema {
 		types[f.Name] = f.Type
 	}
 	body, err := json.Marshal(struct {
-		Title       string                 `json:"title,omitempty"`
-		Attribution string                 `json:"attribution,omitempty"`
-		Licence     string                 `json:"licence,omitempty"`
-		Private     bool                   `json:"private,omitempty"`
-		Schema      map[string]points.Type `json:"schema,omitempty"`
+		Title       string                  `json:"title,omitempty"`
+		Attribution string                  `json:"attribution,omitempty"`
+		Licence     string                  `json:"licence,omitempty"`
+		Private     bool                    `json:"private,omitempty"`
+		Schema      map[string]feature.Type `json:"schema,omitempty"`
 	}{m.Title, m.Attribution, m.Licence, m.Private, types})
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"quadrille/cmd/ingest/internal/liveclient"
+	"quadrille/feature"
 	"quadrille/places/points"
 )
 
@@ -196,7 +197,7 @@ func TestExistsAndCreate(t *testing.T) {
 	if ok, err := c.Exists(t.Context()); ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	err := c.Create(t.Context(), &points.Meta{Title: "Shops", Private: true, Schema: points.Schema{{Name: "zip", Type: points.Text}}})
+	err := c.Create(t.Context(), &points.Meta{Title: "Shops", Private: true, Schema: feature.Schema{{Name: "zip", Type: feature.Text}}})
 	if want := `{"title":"Shops","private":true,"schema":{"zip":"text"}}`; err != nil || body != want {
 		t.Error(err, body)
 	}

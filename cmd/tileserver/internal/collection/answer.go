@@ -8,6 +8,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -45,7 +46,7 @@ func (s *shape) append(dst []byte, h *points.Hit, collection string) []byte {
 	}
 	dst = append(dst, `,"properties":`...)
 	if s.fields != nil {
-		dst = points.AppendFields(dst, h.Properties, s.fields)
+		dst = feature.AppendFields(dst, h.Properties, s.fields)
 	} else {
 		dst = append(dst, h.Properties...)
 	}

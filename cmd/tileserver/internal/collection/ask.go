@@ -14,6 +14,7 @@ import (
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/instant"
 	"quadrille/places/points"
 )
@@ -31,7 +32,7 @@ type asked struct {
 	pin    datasets.PinnedCollection
 	from   datasets.Collection
 	meta   *points.Meta
-	filter *points.Filter
+	filter *feature.Filter
 }
 
 // dropped reports whether a live collection is gone.
@@ -67,7 +68,7 @@ func readAsking(q *endpoint.Params, r *http.Request, format *endpoint.Value[stri
 
 // readFields reads the properties that are wanted.
 func readFields(q *endpoint.Params, name string) []string {
-	names := points.SplitValues(q.Text(name, endpoint.MaxListText))
+	names := feature.SplitValues(q.Text(name, endpoint.MaxListText))
 	switch {
 	case len(names) > maxFields:
 		q.Refuse("fields", "Shorten fields to at most "+strconv.Itoa(maxFields)+" entries.")
@@ -179,8 +180,8 @@ func (q *question) read(p *endpoint.Params, a *asking) error {
 	if p.Err != nil {
 		return p.Err
 	}
-	if len(others) > points.MaxTerms {
-		return endpoint.Refuse(endpoint.ErrParameter, "", "Filter by at most "+strconv.Itoa(points.MaxTerms)+" parameters.")
+	if len(others) > feature.MaxTerms {
+		return endpoint.Refuse(endpoint.ErrParameter, "", "Filter by at most "+strconv.Itoa(feature.MaxTerms)+" parameters.")
 	}
 	for i := range q.asked {
 		if err := q.filter(&q.asked[i], p.Of().Query(), others); err != nil {
@@ -194,11 +195,11 @@ func (q *question) read(p *endpoint.Params, a *asking) error {
 // the refusal names it.
 func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Extra) error {
 	schema := a.meta.Schema
-	var terms []points.Term
+	var terms []feature.Term
 	for _, o := range others {
 		term, err := schema.ParseTerm(o.Name, o.Value)
 		if err == nil {
-			_, err = points.ParseFilter(schema, []points.Term{term})
+			_, err = feature.ParseFilter(schema, []feature.Term{term})
 		}
 		if err == nil {
 			terms = append(terms, term)
@@ -217,13 +218,13 @@ func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Ext
 		return endpoint.Refuse(endpoint.ErrParameter, shown, detail+" As a filter it names no property of "+a.name+": "+q.properties())
 	}
 	var err error
-	a.filter, err = points.ParseFilter(schema, terms)
+	a.filter, err = feature.ParseFilter(schema, terms)
 	return err
 }
 
 // reason is the text of an error without that of its kind.
 func reason(err error) string {
-	return strings.TrimPrefix(err.Error(), points.ErrFilter.Error()+": ")
+	return strings.TrimPrefix(err.Error(), feature.ErrFilter.Error()+": ")
 }
 
 // namesInRefusal is how many properties a refusal lists.

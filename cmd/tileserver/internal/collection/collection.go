@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -65,23 +66,23 @@ var Kinds = slices.Concat([]web.Kind{
 		Detail: "Use one of the collections that /points lists."},
 	{Err: points.ErrNotFound, Status: http.StatusNotFound, Type: "point-not-found", Title: "There is no such point",
 		Detail: "Check the point's id; it may have been removed, or have expired."},
-	{Err: points.ErrFilter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+	{Err: feature.ErrFilter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Correct the filters; /points lists the properties of each collection."},
 }, writeKinds, hookKinds)
 
 // Collection is what is told of a collection.
 type Collection struct {
-	_           struct{}       `doc:"A collection of points."`
-	Name        string         `json:"name"`
-	Title       string         `json:"title,omitempty"`
-	Points      int64          `json:"points" doc:"How many there are." schema:"min=0"`
-	BBox        []float64      `json:"bbox,omitempty" doc:"Of a published collection: west, south, east, north of all points, in degrees." schema:"minItems=4,maxItems=4"`
-	Live        bool           `json:"live" doc:"Whether points are written while it is served."`
-	Private     bool           `json:"private,omitempty" doc:"Whether only some keys may read it; absent if all may."`
-	History     string         "json:\"history,omitempty\" doc:\"For how long a live collection remembers where points were; absent if it does not. `at` reaches as far back.\" schema:\"example=24h0m0s\""
-	Attribution string         `json:"attribution,omitempty"`
-	Licence     string         `json:"licence,omitempty"`
-	Schema      []points.Field `json:"schema" doc:"The properties that points have, by name."`
+	_           struct{}        `doc:"A collection of points."`
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Points      int64           `json:"points" doc:"How many there are." schema:"min=0"`
+	BBox        []float64       `json:"bbox,omitempty" doc:"Of a published collection: west, south, east, north of all points, in degrees." schema:"minItems=4,maxItems=4"`
+	Live        bool            `json:"live" doc:"Whether points are written while it is served."`
+	Private     bool            `json:"private,omitempty" doc:"Whether only some keys may read it; absent if all may."`
+	History     string          "json:\"history,omitempty\" doc:\"For how long a live collection remembers where points were; absent if it does not. `at` reaches as far back.\" schema:\"example=24h0m0s\""
+	Attribution string          `json:"attribution,omitempty"`
+	Licence     string          `json:"licence,omitempty"`
+	Schema      []feature.Field `json:"schema" doc:"The properties that points have, by name."`
 }
 
 type CollectionList struct {
@@ -97,7 +98,7 @@ func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 		Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema,
 	}
 	if d.Schema == nil {
-		d.Schema = []points.Field{}
+		d.Schema = []feature.Field{}
 	}
 	if m.History > 0 {
 		d.History = time.Duration(m.History).String()

@@ -10,8 +10,8 @@ import (
 func TestFiltersAreNotShadowed(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")
-	s.want(s.send(rootKey, "PUT", "/points/shops/1", feature("1", 1, 1, `{"price":1,"phone":"x"}`)), 201, "")
-	s.want(s.send(rootKey, "PUT", "/points/shops/2", feature("2", 1, 1, `{"price":30}`)), 201, "")
+	s.want(s.send(rootKey, "PUT", "/points/shops/1", pointFeature("1", 1, 1, `{"price":1,"phone":"x"}`)), 201, "")
+	s.want(s.send(rootKey, "PUT", "/points/shops/2", pointFeature("2", 1, 1, `{"price":30}`)), 201, "")
 	counts := func(when string, more map[string]string) {
 		t.Helper()
 		for filter, want := range map[string]string{"price.lt=20": "1", "has=phone": "1", "lacks=phone": "1", "-phone=": "1", "p.price.gt=20": "1"} {
@@ -29,7 +29,7 @@ func TestFiltersAreNotShadowed(t *testing.T) {
 	for _, path := range []string{"p.has=x", "p.-phone=x"} {
 		s.want(s.send("", "GET", "/points/shops/count?"+path, ""), 400, "bad-parameter")
 	}
-	s.want(s.send(rootKey, "PUT", "/points/shops/3", feature("3", 1, 1, `{"price.lt":"x","has":"y","-phone":"z","lacks":1,"phone":true,"a,b;c+d":5}`)), 201, "")
+	s.want(s.send(rootKey, "PUT", "/points/shops/3", pointFeature("3", 1, 1, `{"price.lt":"x","has":"y","-phone":"z","lacks":1,"phone":true,"a,b;c+d":5}`)), 201, "")
 	s.want(s.send(rootKey, "PATCH", "/points/shops/3", `{"properties":{"phone":null}}`), 200, "")
 	for filter, want := range map[string]string{
 		"p.price.lt=x": "1", "p.has=y": "1", "p.-phone=z": "1", "price.lt.ne=y": "1", "has=price.lt,-phone": "1", `has=a%5C%2Cb%3Bc%2Bd`: "1", "a%2Cb%3Bc%2Bd.gte=5": "1", "lacks=price": "1", "-phone=": "2",
@@ -55,7 +55,7 @@ func TestTypesRecover(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", `{"title":"Shops","schema":{"open":"boolean"}}`)
 	for _, id := range []string{"1", "2", "3"} {
-		s.want(s.send(rootKey, "PUT", "/points/shops/"+id, feature(id, 1, 1, `{"price":`+id+`}`)), 201, "")
+		s.want(s.send(rootKey, "PUT", "/points/shops/"+id, pointFeature(id, 1, 1, `{"price":`+id+`}`)), 201, "")
 	}
 	sorts := func(status int) string {
 		t.Helper()
@@ -65,13 +65,13 @@ func TestTypesRecover(t *testing.T) {
 		}
 		return w.Body.String()
 	}
-	s.want(s.send(rootKey, "PUT", "/points/shops/bad", feature("bad", 1, 1, `{"price":"n/a"}`)), 201, "")
+	s.want(s.send(rootKey, "PUT", "/points/shops/bad", pointFeature("bad", 1, 1, `{"price":"n/a"}`)), 201, "")
 	if detail := sorts(400); !strings.Contains(detail, "declare the type") {
 		t.Error(detail)
 	}
 	s.want(s.send(rootKey, "DELETE", "/points/shops/bad", ""), 204, "")
 	sorts(200)
-	s.want(s.send(rootKey, "PUT", "/points/shops/bad", feature("bad", 1, 1, `{"price":"n/a"}`)), 201, "")
+	s.want(s.send(rootKey, "PUT", "/points/shops/bad", pointFeature("bad", 1, 1, `{"price":"n/a"}`)), 201, "")
 	w := s.send(rootKey, "PATCH", "/points/shops", `{"title":null,"history":"1h","schema":{"price":"number","open":null}}`)
 	if w.Code != 200 || w.Body.String() != `{"name":"shops","other_types":{"price":1}}` {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -82,8 +82,8 @@ func TestTypesRecover(t *testing.T) {
 	if got := sorts(200); strings.Index(got, `"bad"`) < strings.Index(got, `"1"`) {
 		t.Errorf("%s: a value of another type does not come last", got)
 	}
-	s.want(s.send(rootKey, "PUT", "/points/shops/worse", feature("worse", 1, 1, `{"price":"n/a"}`)), 400, "bad-properties")
-	s.want(s.send(rootKey, "PUT", "/points/shops/bad", feature("bad", 1, 1, `{"price":"7"}`)), 200, "")
+	s.want(s.send(rootKey, "PUT", "/points/shops/worse", pointFeature("worse", 1, 1, `{"price":"n/a"}`)), 400, "bad-properties")
+	s.want(s.send(rootKey, "PUT", "/points/shops/bad", pointFeature("bad", 1, 1, `{"price":"7"}`)), 200, "")
 	w = s.send(rootKey, "PATCH", "/points/shops", `{}`)
 	if w.Body.String() != `{"name":"shops"}` {
 		t.Error(w.Body)
@@ -105,7 +105,7 @@ func TestTypesRecover(t *testing.T) {
 func TestInstantsOfOneKind(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("vans", `{"history":"9000h","schema":{"since":"time"}}`)
-	s.want(s.send(rootKey, "PUT", "/points/vans/1", feature("1", 1, 1, `{"since":"2026-01-02 03:04:05+00:00"}`)), 201, "")
+	s.want(s.send(rootKey, "PUT", "/points/vans/1", pointFeature("1", 1, 1, `{"since":"2026-01-02 03:04:05+00:00"}`)), 201, "")
 	for _, text := range []string{"2026-01-02%2003:04:05z", "2026-01-02t03:04:05Z", "2026-01-02T04:04:05%2B01:00"} {
 		if w := s.send("", "GET", "/points/vans/count?since="+text, ""); w.Body.String() != `{"count":1}` {
 			t.Errorf("since=%s: %d %s", text, w.Code, w.Body)

@@ -6,7 +6,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/webhook"
-	"quadrille/places/points"
+	"quadrille/feature"
 )
 
 // Parameters of this room alone.
@@ -18,7 +18,7 @@ var (
 		endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string"}, "minItems": 1, "maxItems": maxFields}, readFields).Like([]string{"name"})
 	pastParam        = endpoint.Moment("at", "As it was at an instant, RFC 3339 or milliseconds since 1970: of live collections that have a history, as far back as it reaches.", readInstant).Like("2026-07-01T12:00:00Z")
 	filtersParam     = endpoint.Filtered("Every other parameter is a filter: `category=cafe,bakery` for one of these values, `category.ne=`, `price.lt=`, `.lte=`, `.gt=`, `.gte=`, `name.prefix=`, `-closed=` for not true, `has=` and `lacks=` with names of properties. All must hold. `p.` before a name says that it is a property's, such as `p.limit=5`.", map[string]any{"category": "cafe"})
-	sortParam        = endpoint.Text("sort", points.MaxPropertyName+len("-"+points.PropertyPrefix), "A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").Like("-price")
+	sortParam        = endpoint.Text("sort", feature.MaxPropertyName+len("-"+feature.PropertyPrefix), "A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").Like("-price")
 	linesFormatParam = endpoint.Word("format", "Form of the answer; without it the Accept header decides. ndjson is all points, a GeoJSON feature in each line.", "json", "geojson", "ndjson")
 	regionTypeParam  = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam    = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")

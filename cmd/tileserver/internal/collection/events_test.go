@@ -160,7 +160,7 @@ func (f *follower) want(name, data string) event {
 
 func (s *service) move(id string, lon, lat float64) {
 	s.t.Helper()
-	if w := s.send(rootKey, "PUT", "/points/taxis/"+id, feature(id, lon, lat, "{}")); w.Code >= 300 {
+	if w := s.send(rootKey, "PUT", "/points/taxis/"+id, pointFeature(id, lon, lat, "{}")); w.Code >= 300 {
 		s.t.Fatalf("%d %s", w.Code, w.Body)
 	}
 }

@@ -129,7 +129,7 @@ func TestHooksRefuse(t *testing.T) {
 func TestPointsCalledHooks(t *testing.T) {
 	s := withHooks(t, false)
 	s.make("taxis", `{"history":"1h"}`)
-	s.want(s.send(rootKey, "PUT", "/points/taxis/%68ooks", feature("hooks", 1, 2, "{}")), 201, "")
+	s.want(s.send(rootKey, "PUT", "/points/taxis/%68ooks", pointFeature("hooks", 1, 2, "{}")), 201, "")
 	s.want(s.send("", "GET", "/points/taxis/%68ooks", ""), 200, "")
 	s.want(s.send("", "GET", "/points/taxis/%68ooks/track", ""), 200, "")
 	s.want(s.send(rootKey, "GET", "/points/taxis/hooks", ""), 200, "")

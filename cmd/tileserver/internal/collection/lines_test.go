@@ -46,24 +46,24 @@ func TestLines(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", "")
 	body := strings.Join([]string{
-		feature("a", 1, 2, `{"n":1}`),
-		feature("a", 3, 4, `{"n":2}`),
+		pointFeature("a", 1, 2, `{"n":1}`),
+		pointFeature("a", 3, 4, `{"n":2}`),
 		`{"id":"z","delete":true,"if_mtch":"*"}`,
 		`{"id":"a","patch":{"properties":{"m":3}}}`,
 		`{"broken`,
-		feature("", 1, 2, `{}`),
-		feature("b", 1, 200, `{}`),
+		pointFeature("", 1, 2, `{}`),
+		pointFeature("b", 1, 200, `{}`),
 		`{"id":"c","delete":true}`,
 		`{"id":"c","delete":false}`,
 		`{"id":"c","delete":true,"patch":{}}`,
 		`{"delete":true}`,
 		strings.Repeat("x", maxBody+1),
 		"{\"id\":\"\xff\",\"delete\":true}",
-		feature("d", 5, 6, `{"x":1,"x":2}`),
+		pointFeature("d", 5, 6, `{"x":1,"x":2}`),
 		`{"id":"d","patch":{"id":"e","ttl":5}}`,
-		feature("d", 5, 6, `{}`) + "\r",
+		pointFeature("d", 5, 6, `{}`) + "\r",
 		`{"id":"d","delete":true}`,
-		feature("e", 7, 8, `{}`),
+		pointFeature("e", 7, 8, `{}`),
 	}, "\n")
 	w := s.send(shopsKey, "POST", "/points/shops", body)
 	if w.Code != 200 || w.Header().Get("Content-Type") != "application/x-ndjson" {
@@ -95,7 +95,7 @@ func TestManyLines(t *testing.T) {
 	const n = 5000
 	var body bytes.Buffer
 	for i := range n {
-		fmt.Fprintln(&body, feature(fmt.Sprint(i), float64(i%360)-180, float64(i%180)-90, `{"name":"shop"}`))
+		fmt.Fprintln(&body, pointFeature(fmt.Sprint(i), float64(i%360)-180, float64(i%180)-90, `{"name":"shop"}`))
 	}
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -123,7 +123,7 @@ func TestManyLines(t *testing.T) {
 func TestLinesEnd(t *testing.T) {
 	s := newService(t, func(_ *web.Config, c *Config) { c.Batch = web.BatchLimits{Lines: 3, Bytes: 1000, Timeout: time.Minute} })
 	l := s.make("shops", "")
-	text := func(id string) string { return feature(id, 1, 2, "{}") + "\n" }
+	text := func(id string) string { return pointFeature(id, 1, 2, "{}") + "\n" }
 	got := answersIn(t, s.send(shopsKey, "POST", "/points/shops", text("a")+text("b")+text("c")+text("d")).Body.String())
 	if len(got) != 4 || got[2].Status != 201 || got[3].Status != 413 || got[3].Type != "batch-too-long" || got[3].Line != 4 {
 		t.Errorf("%+v", got)
@@ -174,7 +174,7 @@ func TestLinesAreAnsweredAtOnce(t *testing.T) {
 		}
 		sent <- to.Close()
 	}()
-	asked <- feature("0", 1, 2, "{}") + "\n"
+	asked <- pointFeature("0", 1, 2, "{}") + "\n"
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestLinesAreAnsweredAtOnce(t *testing.T) {
 			t.Fatalf("%+v", a)
 		}
 		if i < 19 {
-			asked <- feature(fmt.Sprint(i+1), 1, 2, "{}") + "\n"
+			asked <- pointFeature(fmt.Sprint(i+1), 1, 2, "{}") + "\n"
 		}
 	}
 	close(asked)
@@ -210,7 +210,7 @@ func BenchmarkLines(b *testing.B) {
 	const n = 20_000
 	var body bytes.Buffer
 	for i := range n {
-		fmt.Fprintln(&body, feature(fmt.Sprint("vehicle-", i), float64(i%3600)/10-180, float64(i%1800)/10-90, `{"line":"42","operator":"Example Transit","speed":13.5,"delay":-30,"status":"on the way"}`))
+		fmt.Fprintln(&body, pointFeature(fmt.Sprint("vehicle-", i), float64(i%3600)/10-180, float64(i%1800)/10-90, `{"line":"42","operator":"Example Transit","speed":13.5,"delay":-30,"status":"on the way"}`))
 	}
 	for b.Loop() {
 		r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, server.URL+"/points/shops", bytes.NewReader(body.Bytes()))
@@ -236,9 +236,9 @@ func BenchmarkLines(b *testing.B) {
 func TestLineConditions(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", "")
-	s.want(s.send(shopsKey, "PUT", "/points/shops/a", feature("a", 1, 2, `{"n":1}`)), 201, "")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a", pointFeature("a", 1, 2, `{"n":1}`)), 201, "")
 	tag := strings.ReplaceAll(s.send(rootKey, "GET", "/points/shops/a", "").Header().Get("ETag"), `"`, `\"`)
-	put := strings.TrimSuffix(feature("a", 1, 2, `{"n":2}`), "}")
+	put := strings.TrimSuffix(pointFeature("a", 1, 2, `{"n":2}`), "}")
 	for i, tt := range []struct {
 		line   string
 		status int
@@ -262,26 +262,26 @@ func TestLineConditions(t *testing.T) {
 		}
 	}
 	for _, body := range []string{
-		"id,lat,lon\nb,2,3\n" + feature("b", 1, 2, "{}"), "{\n" + feature("b", 1, 2, "{}")[1:], "[" + feature("b", 1, 2, "{}") + "]",
-		`{"type":"FeatureCollection","features":[` + feature("b", 1, 2, "{}") + `]}`,
+		"id,lat,lon\nb,2,3\n" + pointFeature("b", 1, 2, "{}"), "{\n" + pointFeature("b", 1, 2, "{}")[1:], "[" + pointFeature("b", 1, 2, "{}") + "]",
+		`{"type":"FeatureCollection","features":[` + pointFeature("b", 1, 2, "{}") + `]}`,
 	} {
 		s.want(s.send(shopsKey, "POST", "/points/shops", body), 400, "bad-line")
-		s.want(s.send(shopsKey, "POST", "/points/shops", feature("b", 1, 2, "{}"), "Content-Type", "text/csv"), 415, "unsupported-type")
+		s.want(s.send(shopsKey, "POST", "/points/shops", pointFeature("b", 1, 2, "{}"), "Content-Type", "text/csv"), 415, "unsupported-type")
 	}
 	for _, header := range []string{"If-Match", "If-None-Match"} { // where there is no ETag
-		s.want(s.send(shopsKey, "POST", "/points/shops", feature("b", 1, 2, "{}"), header, "*"), 400, "bad-parameter")
+		s.want(s.send(shopsKey, "POST", "/points/shops", pointFeature("b", 1, 2, "{}"), header, "*"), 400, "bad-parameter")
 		s.want(s.send(shopsKey, "DELETE", "/points/shops", "", header, `"v1"`), 400, "bad-parameter")
 	}
-	s.want(s.send(shopsKey, "PUT", "/points/shops/b", `{"if_match":"*",`+feature("b", 1, 2, "{}")[1:]), 400, "bad-point")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/b", `{"if_match":"*",`+pointFeature("b", 1, 2, "{}")[1:]), 400, "bad-point")
 	if n, err := l.Count(t.Context(), points.Box(quadkey.World), nil, time.Time{}); err != nil || n != 1 {
 		t.Errorf("%d points, %v", n, err)
 	}
 	for header, status := range map[string]int{`*`: 412, `"v1", "v2"`: 412, `, ,`: 400, ``: 400, `"v1", *`: 400} {
-		if w := s.send(shopsKey, "PUT", "/points/shops/new", feature("new", 1, 2, "{}"), "If-Match", header); w.Code != status {
+		if w := s.send(shopsKey, "PUT", "/points/shops/new", pointFeature("new", 1, 2, "{}"), "If-Match", header); w.Code != status {
 			t.Errorf("If-Match: %s: %d %s, want %d", header, w.Code, w.Body, status)
 		}
 	}
-	s.want(s.send(shopsKey, "PUT", "/points/shops/a", "\ufeff"+feature("a", 1, 2, "{}"), "If-Match", "*"), 200, "")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a", "\ufeff"+pointFeature("a", 1, 2, "{}"), "If-Match", "*"), 200, "")
 }
 
 // What a goroutine of a request panics with is panicked with again where it is waited for.

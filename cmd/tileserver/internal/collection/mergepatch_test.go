@@ -70,7 +70,7 @@ sys.exit(wrong and f"{wrong} are wrong")
 	}
 	for range 300 {
 		was, patch := randomJSON(r, 3, false), randomJSON(r, 3, true)
-		if w := s.send(shopsKey, "PUT", "/points/shops/a", feature("a", 1, 2, text(was))); w.Code > 201 {
+		if w := s.send(shopsKey, "PUT", "/points/shops/a", pointFeature("a", 1, 2, text(was))); w.Code > 201 {
 			t.Fatal(w.Code, w.Body)
 		}
 		if w := s.send(shopsKey, "PATCH", "/points/shops/a", `{"properties":`+text(patch)+`}`, "Content-Type", "application/merge-patch+json"); w.Code != 200 {

@@ -14,6 +14,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -228,7 +229,7 @@ func (q *question) dependOn(where *area) {
 }
 
 // sort reads the order of a page.
-func (q *question) sort(text string) (by points.Sort, err error) {
+func (q *question) sort(text string) (by feature.Sort, err error) {
 	if text == "" {
 		return by, nil
 	}

@@ -34,7 +34,7 @@ func TestFullDisk(t *testing.T) {
 	s := newServiceOn(t, t.TempDir(), &pebblestore.Options{FS: fsys}, nil)
 	s.make("shops", `{}`)
 	put := func(id string) int {
-		return s.send(rootKey, "PUT", "/points/shops/"+id, feature(id, 8, 47, "{}")).Code
+		return s.send(rootKey, "PUT", "/points/shops/"+id, pointFeature(id, 8, 47, "{}")).Code
 	}
 	for i := range 20 {
 		if code := put(fmt.Sprint("a", i)); code != 201 {
@@ -42,7 +42,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	full.Store(true)
-	s.want(s.send(rootKey, "PUT", "/points/shops/b", feature("b", 8, 47, "{}")), 507, "insufficient-storage")
+	s.want(s.send(rootKey, "PUT", "/points/shops/b", pointFeature("b", 8, 47, "{}")), 507, "insufficient-storage")
 	s.want(s.send(rootKey, "GET", "/points/shops/b", ""), 404, "point-not-found")
 	if w := s.send(rootKey, "GET", "/points/shops/count", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `{"count":20}`) {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -54,7 +54,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		s.want(s.send(rootKey, method, target, body), 507, "insufficient-storage")
 	}
-	if w := s.send(rootKey, "POST", "/points/shops", feature("c", 8, 47, "{}")+"\n"); !strings.Contains(w.Body.String(), `"type":"insufficient-storage"`) {
+	if w := s.send(rootKey, "POST", "/points/shops", pointFeature("c", 8, 47, "{}")+"\n"); !strings.Contains(w.Body.String(), `"type":"insufficient-storage"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	s.want(s.send(rootKey, "DELETE", "/points/shops", ""), 507, "insufficient-storage")
@@ -75,7 +75,7 @@ func TestFullDisk(t *testing.T) {
 // A damaged collection is 503 to everybody, and the others are served, whether it is found
 // when the server starts or later.
 func TestDamagedCollection(t *testing.T) {
-	point := feature("a", 8, 47, "{}")
+	point := pointFeature("a", 8, 47, "{}")
 	begin := func(s *service) {
 		for _, name := range []string{"whole", "shops"} {
 			s.make(name, `{"history":"1h"}`)
@@ -93,7 +93,7 @@ func TestDamagedCollection(t *testing.T) {
 		}
 		s.want(s.send("", "GET", "/points/shops/a", ""), 503, "data-damaged")
 		s.want(s.send(rootKey, "GET", "/points/whole/a", ""), 200, "")
-		s.want(s.send(rootKey, "PUT", "/points/whole/b", feature("b", 8, 47, "{}")), 201, "")
+		s.want(s.send(rootKey, "PUT", "/points/whole/b", pointFeature("b", 8, 47, "{}")), 201, "")
 		if w := s.send(rootKey, "GET", "/points", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"whole"`) || strings.Contains(w.Body.String(), "shops") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}

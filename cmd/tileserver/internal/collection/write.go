@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -53,9 +54,9 @@ var writeKinds = []web.Kind{
 		Detail: "Send at most 1 MiB; many points go by POST /points/{collection}, one in each line."},
 	{Err: points.ErrPoint, Status: http.StatusBadRequest, Type: "bad-point", Title: "The point is not valid",
 		Detail: "Correct the point and send it again."},
-	{Err: points.ErrProperties, Status: http.StatusBadRequest, Type: "bad-properties", Title: "The properties are not valid",
+	{Err: feature.ErrProperties, Status: http.StatusBadRequest, Type: "bad-properties", Title: "The properties are not valid",
 		Detail: "Correct the properties and send the point again."},
-	{Err: points.ErrType, Status: http.StatusBadRequest, Type: "bad-properties", Title: "The properties are not valid",
+	{Err: feature.ErrType, Status: http.StatusBadRequest, Type: "bad-properties", Title: "The properties are not valid",
 		Detail: "Correct the properties and send the point again."},
 	{Err: points.ErrExists, Status: http.StatusPreconditionFailed, Type: "point-exists", Title: "The point is there already",
 		Detail: "Leave out If-None-Match to replace it."},
@@ -76,12 +77,12 @@ func refusal(err error) error {
 		}
 		return endpoint.Refuse(cause, "", "The disk refused the write, and whether it holds a part of it shows only when it is read again. Read what is there, and repeat the write later.")
 	}
-	for _, known := range [...]error{points.ErrPoint, points.ErrProperties, points.ErrType, points.ErrName} {
+	for _, known := range [...]error{points.ErrPoint, feature.ErrProperties, feature.ErrType, points.ErrName} {
 		if endpoint.DetailOf(err) == "" && errors.Is(err, known) {
 			_, detail, ok := strings.Cut(err.Error(), known.Error()+": ")
 			switch first, size := utf8.DecodeRuneInString(detail); {
 			case !ok:
-			case errors.Is(err, points.ErrType): // begins with the name of a property
+			case errors.Is(err, feature.ErrType): // begins with the name of a property
 				return endpoint.Refuse(known, "", "Correct "+detail+".")
 			default:
 				if strings.HasSuffix(detail, "?") { // whether latitude and longitude are swapped
@@ -149,20 +150,20 @@ func readBody(c echo.Context) (body []byte, mediaType string, err error) {
 
 // creation is the description of a collection that is to be made, or changed.
 type creation struct {
-	Title       string                 `json:"title"`
-	Attribution string                 `json:"attribution"`
-	Licence     string                 `json:"licence"`
-	Private     bool                   `json:"private"`
-	History     points.Duration        `json:"history"`
-	Events      points.Duration        `json:"events"`
-	Schema      map[string]points.Type `json:"schema"`
+	Title       string                  `json:"title"`
+	Attribution string                  `json:"attribution"`
+	Licence     string                  `json:"licence"`
+	Private     bool                    `json:"private"`
+	History     points.Duration         `json:"history"`
+	Events      points.Duration         `json:"events"`
+	Schema      map[string]feature.Type `json:"schema"`
 }
 
 var descriptionMembers = []string{"title", "attribution", "licence", "private", "history", "events", "schema"}
 
 // describing is the description that makes a collection such as one is.
 func describing(m *points.Meta) *creation {
-	d := &creation{m.Title, m.Attribution, m.Licence, m.Private, m.History, m.Events, map[string]points.Type{}}
+	d := &creation{m.Title, m.Attribution, m.Licence, m.Private, m.History, m.Events, map[string]feature.Type{}}
 	for _, f := range m.Schema {
 		d.Schema[f.Name] = f.Type
 	}
@@ -186,11 +187,11 @@ func readCreation(name string, body []byte) (m points.Meta, err error) {
 	if m.Events == 0 {
 		m.Events = points.DefaultEvents
 	}
-	var fields []points.Field
+	var fields []feature.Field
 	for name, typ := range d.Schema {
-		fields = append(fields, points.Field{Name: name, Type: typ})
+		fields = append(fields, feature.Field{Name: name, Type: typ})
 	}
-	m.Schema, err = points.NewSchema(fields)
+	m.Schema, err = feature.NewSchema(fields)
 	return m, refusal(err)
 }
 

@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 	regions "quadrille/cmd/tileserver/internal/region"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -129,7 +130,7 @@ func (s *service) make(name, description string) *points.LiveCollection {
 	return s.live.Collection(name)
 }
 
-func feature(id string, lon, lat float64, properties string) string {
+func pointFeature(id string, lon, lat float64, properties string) string {
 	return fmt.Sprintf(`{"type":"Feature","id":%q,"geometry":{"type":"Point","coordinates":[%v,%v]},"properties":%s}`, id, lon, lat, properties)
 }
 
@@ -138,7 +139,7 @@ func TestWritesNeedAScope(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")
 	s.make("taxis", "")
-	one := feature("a", 1, 2, "{}")
+	one := pointFeature("a", 1, 2, "{}")
 	for _, tt := range []struct{ method, path, body string }{
 		{"PUT", "/points/shops", ""}, {"DELETE", "/points/shops", ""}, {"POST", "/points/shops", one},
 		{"PUT", "/points/shops/a", one}, {"PATCH", "/points/shops/a", `{"properties":{}}`}, {"DELETE", "/points/shops/a", ""},
@@ -175,7 +176,7 @@ func TestWritesWithoutKeysOrLive(t *testing.T) {
 			t.Errorf("%s: Allow %q, %s", method, w.Header().Get("Allow"), w.Body)
 		}
 	}
-	s.want(s.send(rootKey, "PUT", "/points/shops/a", feature("a", 1, 2, "{}")), 405, "read-only")
+	s.want(s.send(rootKey, "PUT", "/points/shops/a", pointFeature("a", 1, 2, "{}")), 405, "read-only")
 }
 
 func TestCollections(t *testing.T) {
@@ -186,7 +187,7 @@ func TestCollections(t *testing.T) {
 	if m.Title != "Shops" || !m.Private || time.Duration(m.History) != 720*time.Hour || m.Events != points.DefaultEvents || len(l.Declared()) != 2 {
 		t.Errorf("made as %+v", m)
 	}
-	s.want(s.send(rootKey, "PUT", "/points/shops/x", feature("x", 1, 2, `{"learned":1,"price":"2.5"}`)), 201, "")
+	s.want(s.send(rootKey, "PUT", "/points/shops/x", pointFeature("x", 1, 2, `{"learned":1,"price":"2.5"}`)), 201, "")
 	s.want(s.send(rootKey, "PUT", "/points/shops", description), 200, "")
 	s.want(s.send(rootKey, "PUT", "/points/shops", `{"title":"Shops"}`), 409, "collection-exists")
 	s.live.SetMaxCollections(1)
@@ -195,13 +196,13 @@ func TestCollections(t *testing.T) {
 	s.live.SetMaxCollections(0)
 	s.want(s.send(rootKey, "PUT", "/points/Shops", ""), 400, "bad-name")
 	for _, own := range []string{"count", "events", "hooks", "nearby", "within"} {
-		s.want(s.send(rootKey, "PUT", "/points/shops/"+own, feature(own, 1, 2, "{}")), 405, "read-only")
+		s.want(s.send(rootKey, "PUT", "/points/shops/"+own, pointFeature(own, 1, 2, "{}")), 405, "read-only")
 		s.want(s.send(rootKey, "DELETE", "/points/shops/"+own, ""), 405, "read-only")
 		encoded := fmt.Sprintf("%%%x%s", own[0], own[1:])
-		s.want(s.send(rootKey, "PUT", "/points/shops/"+encoded, feature(own, 1, 2, "{}")), 201, "")
+		s.want(s.send(rootKey, "PUT", "/points/shops/"+encoded, pointFeature(own, 1, 2, "{}")), 201, "")
 	}
 	s.want(s.send(rootKey, "PUT", "/points/"+strings.Repeat("a", 41), ""), 400, "bad-name")
-	s.want(s.send(rootKey, "POST", "/points/other", feature("x", 1, 2, "{}")), 404, "collection-not-found")
+	s.want(s.send(rootKey, "POST", "/points/other", pointFeature("x", 1, 2, "{}")), 404, "collection-not-found")
 	for body, typ := range map[string]string{
 		"[]": "bad-description", `{"titel":"x"}`: "bad-description", `{"history":5}`: "bad-description", `{"history":"long"}`: "bad-description",
 		"{}{}": "bad-description", "{}}": "bad-description", "{} x": "bad-description", `{"title":"a","title":"b"}`: "bad-description", `{"Title":"a"}`: "bad-description",
@@ -218,7 +219,7 @@ func TestCollections(t *testing.T) {
 func TestPoints(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", "")
-	w := s.send(shopsKey, "PUT", "/points/shops/a%2Fb%20c", feature("a/b c", 2.35, 48.85, `{"name":"x","n":1}`))
+	w := s.send(shopsKey, "PUT", "/points/shops/a%2Fb%20c", pointFeature("a/b c", 2.35, 48.85, `{"name":"x","n":1}`))
 	s.want(w, 201, "")
 	tag := w.Header().Get("Etag")
 	var got struct {
@@ -229,11 +230,11 @@ func TestPoints(t *testing.T) {
 		t.Errorf("%s, ETag %s, %v", w.Body, tag, w.Header())
 	}
 	const path = "/points/shops/a%2Fb%20c"
-	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-None-Match", "*"), 412, "point-exists")
-	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-Match", `"v1"`), 412, "point-changed")
-	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-Match", `W/`+tag), 412, "point-changed")
-	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-Match", `"v1", "v2"`), 412, "point-changed")
-	s.want(s.send(shopsKey, "PUT", path, feature("a/b c", 2, 48, "{}"), "If-None-Match", tag), 400, "bad-parameter")
+	s.want(s.send(shopsKey, "PUT", path, pointFeature("a/b c", 2, 48, "{}"), "If-None-Match", "*"), 412, "point-exists")
+	s.want(s.send(shopsKey, "PUT", path, pointFeature("a/b c", 2, 48, "{}"), "If-Match", `"v1"`), 412, "point-changed")
+	s.want(s.send(shopsKey, "PUT", path, pointFeature("a/b c", 2, 48, "{}"), "If-Match", `W/`+tag), 412, "point-changed")
+	s.want(s.send(shopsKey, "PUT", path, pointFeature("a/b c", 2, 48, "{}"), "If-Match", `"v1", "v2"`), 412, "point-changed")
+	s.want(s.send(shopsKey, "PUT", path, pointFeature("a/b c", 2, 48, "{}"), "If-None-Match", tag), 400, "bad-parameter")
 	w = s.send(shopsKey, "PATCH", path, `{"properties":{"n":null,"m":[1]},"geometry":{"coordinates":[-3,4.5,100],"type":"Point"}}`, "If-Match", tag)
 	s.want(w, 200, "")
 	var h points.Hit
@@ -256,8 +257,8 @@ func TestPoints(t *testing.T) {
 	s.want(s.send(shopsKey, "DELETE", path, "", "If-Match", versionTag(h.Version)), 204, "")
 	s.want(s.send(shopsKey, "DELETE", path, ""), 404, "point-not-found")
 	s.want(s.send(shopsKey, "PATCH", path, `{"properties":{}}`), 404, "point-not-found")
-	s.want(s.send(shopsKey, "PUT", "/points/shops/a/b", feature("a", 1, 2, "{}")), 404, "not-found")
-	s.want(s.send(shopsKey, "PUT", "/points/shops/x?ttl=60", feature("x", 1, 2, "{}")), 201, "")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a/b", pointFeature("a", 1, 2, "{}")), 404, "not-found")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/x?ttl=60", pointFeature("x", 1, 2, "{}")), 201, "")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/12", `{"type":"Feature","id":12,"geometry":{"type":"Point","coordinates":[1,2]}}`, "Content-Type", "application/geo+json"), 201, "")
 	w = s.send("", "OPTIONS", "/points/shops/12", "")
 	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Methods") != "GET, HEAD, PUT, PATCH, DELETE, OPTIONS" {
@@ -335,7 +336,7 @@ func TestHostilePoints(t *testing.T) {
 			}
 		})
 	}
-	one := feature("a", 1, 2, "{}")
+	one := pointFeature("a", 1, 2, "{}")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a", one+strings.Repeat(" ", maxBody)), 413, "body-too-large")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a", one, "Content-Encoding", "br"), 415, "unsupported-coding")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a", one, "Content-Encoding", "gzip"), 400, "bad-body")
@@ -362,7 +363,7 @@ func TestHostilePoints(t *testing.T) {
 
 // What is accepted is JSON.
 func FuzzReadChange(f *testing.F) {
-	f.Add(feature("a", 1, 2, `{"a":[1,{"b":"c\"}"}]}`))
+	f.Add(pointFeature("a", 1, 2, `{"a":[1,{"b":"c\"}"}]}`))
 	f.Add(`{"id":"a","delete":true}`)
 	f.Add(`{"id":1e2,"patch":{"geometry":{"type":"Point","coordinates":[1,2,3]},"ttl":5,"properties":{"a":null}}}`)
 	f.Add(` { "i\u0064" : "x\ud800" , "patch" : { "expires" : null } } `)
@@ -372,7 +373,7 @@ func FuzzReadChange(f *testing.F) {
 			return
 		}
 		if w.Properties != nil {
-			if _, err := points.AppendProperties(nil, w.Properties); err != nil {
+			if _, err := feature.AppendProperties(nil, w.Properties); err != nil {
 				return
 			}
 		}
@@ -386,7 +387,7 @@ func FuzzReadChange(f *testing.F) {
 }
 
 func BenchmarkReadChange(b *testing.B) {
-	text := []byte(feature("vehicle-123456", 2.3522219, 48.8566140, `{"line":"42","operator":"Example Transit","speed":13.5,"delay":-30,"status":"on the way","route":"east"}`))
+	text := []byte(pointFeature("vehicle-123456", 2.3522219, 48.8566140, `{"line":"42","operator":"Example Transit","speed":13.5,"delay":-30,"status":"on the way","route":"east"}`))
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -406,7 +407,7 @@ func TestPointTag(t *testing.T) {
 	s.make("shops", `{"history":"1h"}`)
 	const path = "/points/shops/a"
 	properties := `{"text":"` + strings.Repeat("x", 5000) + `"}`
-	tag := s.send(rootKey, "PUT", path, feature("a", 2, 48, properties)).Header().Get("Etag")
+	tag := s.send(rootKey, "PUT", path, pointFeature("a", 2, 48, properties)).Header().Get("Etag")
 	for _, method := range []string{"GET", "HEAD"} {
 		w := s.send("", method, path, "", "Accept-Encoding", "gzip, br")
 		if h := w.Header(); w.Code != 200 || h.Get("Etag") != tag || h.Get("Cache-Control") != "no-store" || h.Get("Content-Encoding") != "" {
@@ -424,7 +425,7 @@ func TestPointTag(t *testing.T) {
 			t.Errorf("%s: %d %v", other, w.Code, w.Header())
 		}
 	}
-	s.want(s.send(rootKey, "PUT", path, feature("a", 2, 49, "{}"), "If-Match", tag), 200, "")
+	s.want(s.send(rootKey, "PUT", path, pointFeature("a", 2, 49, "{}"), "If-Match", tag), 200, "")
 	w := s.send("", "GET", path, "", "If-None-Match", tag)
 	if s.want(w, 200, ""); w.Header().Get("Etag") == tag {
 		t.Error("the tag is that of the point as it was")
@@ -467,7 +468,7 @@ func TestMergePatch(t *testing.T) {
 		{"", `{"properties":{"address":{"zip":"53113"}}}`, 200, `{"address":{"zip":"53113"},"n":1}`, 1},
 		{"application/json", `{"properties":null}`, 400, was, 1},
 	} {
-		if w := s.send(shopsKey, "PUT", "/points/shops/a", feature("a", 1, 2, was)); w.Code > 201 {
+		if w := s.send(shopsKey, "PUT", "/points/shops/a", pointFeature("a", 1, 2, was)); w.Code > 201 {
 			t.Fatal(w.Code, w.Body)
 		}
 		w := s.send(shopsKey, "PATCH", "/points/shops/a", tt.body, "Content-Type", tt.kind)
@@ -476,5 +477,5 @@ func TestMergePatch(t *testing.T) {
 			t.Errorf("%s %s: %d %s: %s at %v, want %d %s", tt.kind, tt.body, w.Code, w.Body, h.Properties, h.Lon, tt.status, tt.want)
 		}
 	}
-	s.want(s.send(shopsKey, "PUT", "/points/shops/a", feature("a", 1, 2, was), "Content-Type", "application/merge-patch+json"), 415, "unsupported-type")
+	s.want(s.send(shopsKey, "PUT", "/points/shops/a", pointFeature("a", 1, 2, was), "Content-Type", "application/merge-patch+json"), 415, "unsupported-type")
 }

@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/webhook"
+	"quadrille/feature"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -217,7 +218,7 @@ func TestCollectionAnswers(t *testing.T) {
 	c := w.collection()
 	r := rand.New(rand.NewPCG(9, 9))
 	for i, f := range shopFilters {
-		var terms []points.Term
+		var terms []feature.Term
 		for part := range strings.SplitSeq(f.query, "&") {
 			if name, value, ok := strings.Cut(part, "="); ok {
 				value, _ = url.QueryUnescape(value)
@@ -228,7 +229,7 @@ func TestCollectionAnswers(t *testing.T) {
 				terms = append(terms, term)
 			}
 		}
-		filter, err := points.ParseFilter(c.Meta().Schema, terms)
+		filter, err := feature.ParseFilter(c.Meta().Schema, terms)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +251,7 @@ func TestCollectionAnswers(t *testing.T) {
 			}
 		}
 		box := quadkey.Box{West: 4 + r.Float64(), South: 46 + r.Float64(), East: 6 + r.Float64(), North: 48 + r.Float64()}
-		for sort, by := range map[string]points.Sort{"": {}, "&sort=-price": {Field: points.Field{Name: "price", Type: points.Number}, Down: true}, "&sort=since": {Field: points.Field{Name: "since", Type: points.Time}}} {
+		for sort, by := range map[string]feature.Sort{"": {}, "&sort=-price": {Field: feature.Field{Name: "price", Type: feature.Number}, Down: true}, "&sort=since": {Field: feature.Field{Name: "since", Type: feature.Time}}} {
 			path := fmt.Sprintf("/points/shops/within?bbox=%v,%v,%v,%v&limit=100&format=%s&%s%s", box.West, box.South, box.East, box.North, form, f.query, sort)
 			query := points.WithinQuery{Area: points.Box(box), Limit: 100, Filter: filter, Sort: by}
 			hits, next, err := c.Within(t.Context(), query, nil)

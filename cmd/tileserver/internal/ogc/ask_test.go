@@ -132,7 +132,7 @@ func TestReadRecord(t *testing.T) {
 			if tail != "" {
 				record += `,"geometry":` + tail
 			}
-			var f feature
+			var f item
 			if err := f.read("ward", []byte(record+"}")); err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func TestReadRecord(t *testing.T) {
 
 // A page for people shows a number as it is.
 func TestCells(t *testing.T) {
-	f := feature{properties: []byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`)}
+	f := item{properties: []byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`)}
 	values, err := f.values()
 	if err != nil {
 		t.Fatal(err)

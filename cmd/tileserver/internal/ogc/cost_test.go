@@ -17,15 +17,15 @@ type endless struct {
 	read int
 }
 
-func (s *endless) page(_ context.Context, _ *ask, limit int, _ string) (features []feature, next string, err error) {
+func (s *endless) page(_ context.Context, _ *ask, limit int, _ string) (features []item, next string, err error) {
 	for range limit {
 		s.read++
-		features = append(features, feature{id: "a", mark: "a", properties: []byte(`"a":1`)})
+		features = append(features, item{id: "a", mark: "a", properties: []byte(`"a":1`)})
 	}
 	return features, "a", nil
 }
 
-func (s *endless) load(context.Context, *feature, bool) error { return nil }
+func (s *endless) load(context.Context, *item, bool) error { return nil }
 
 // The dearer a filter, the fewer features a page looks at: the work of a page is bounded
 // whatever the filter, and the next page goes on.
@@ -40,7 +40,7 @@ func TestFilterWorkIsBounded(t *testing.T) {
 		}
 		s := &endless{}
 		a := &ask{limit: 10, filter: f}
-		next, err := a.page(t.Context(), &collection{source: s}, false, func(*feature) (int, error) { return 0, nil })
+		next, err := a.page(t.Context(), &collection{source: s}, false, func(*item) (int, error) { return 0, nil })
 		if err != nil || next == "" {
 			t.Errorf("%.20s: the next page is %q, %v", filter, next, err)
 		}

@@ -153,7 +153,7 @@ func (c *collection) has(name string) bool {
 
 // page reads a page of features, and calls fn with each; size is how long the answer has
 // become by then. It returns the cursor of the next page.
-func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f *feature) (size int, err error)) (next string, err error) {
+func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f *item) (size int, err error)) (next string, err error) {
 	cursor, found, looked, skip, most := a.cursor, 0, 0, a.offset, maxLooked
 	if a.filter != nil {
 		most = max(maxLooked*readCost/(readCost+a.filter.Cost()), 1)
@@ -219,7 +219,7 @@ func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f 
 }
 
 // passes reports whether a feature passes the filters.
-func (a *ask) passes(ctx context.Context, c *collection, f *feature) (pass bool, err error) {
+func (a *ask) passes(ctx context.Context, c *collection, f *item) (pass bool, err error) {
 	if a.span == nil && a.filter == nil {
 		return true, nil
 	}
@@ -297,7 +297,7 @@ func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
 func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base string, of *collection, a *ask) ([]byte, error) {
 	dst = append(dst, `{"type":"FeatureCollection","features":[`...)
 	n := 0
-	next, err := a.page(ctx, of, true, func(f *feature) (int, error) {
+	next, err := a.page(ctx, of, true, func(f *item) (int, error) {
 		if n++; n > 1 {
 			dst = append(dst, ',')
 		}
@@ -355,7 +355,7 @@ func query(here *url.URL, pairs ...string) string {
 }
 
 // append writes a feature as GeoJSON, with links if there are any.
-func (f *feature) append(dst []byte, of *crs, links []ogcapi.Link) []byte {
+func (f *item) append(dst []byte, of *crs, links []ogcapi.Link) []byte {
 	dst = jsontext.AppendString(append(dst, `{"type":"Feature","id":`...), f.id)
 	if f.bbox != nil && of == crs84 {
 		dst = append(append(dst, `,"bbox":`...), f.bbox...)

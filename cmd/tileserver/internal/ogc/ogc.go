@@ -306,7 +306,7 @@ func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, o
 	var rows []row
 	var next string
 	err := s.InTurn(ctx, func(ctx context.Context) (err error) {
-		next, err = a.page(ctx, of, false, func(f *feature) (int, error) {
+		next, err = a.page(ctx, of, false, func(f *item) (int, error) {
 			values, err := f.values()
 			if err != nil {
 				return 0, err
@@ -346,7 +346,7 @@ func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, o
 }
 
 // sendItemPage answers with the page of a feature.
-func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *feature) error {
+func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *item) error {
 	values, err := f.values()
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 // values decodes the properties of a feature. Numbers are as they are written.
-func (f *feature) values() (map[string]any, error) {
+func (f *item) values() (map[string]any, error) {
 	values := map[string]any{}
 	d := json.NewDecoder(bytes.NewReader(slices.Concat([]byte{'{'}, f.properties, []byte{'}'})))
 	d.UseNumber()

@@ -26,17 +26,17 @@ type source interface {
 	// page returns the features that meet the box of what is asked, in an order that does
 	// not change, and the cursor of the next page, "" if there is none. Features hold only
 	// what tells them apart until they are loaded.
-	page(ctx context.Context, ask *ask, limit int, cursor string) (features []feature, next string, err error)
+	page(ctx context.Context, ask *ask, limit int, cursor string) (features []item, next string, err error)
 	// load reads the rest of a feature.
-	load(ctx context.Context, f *feature, geometry bool) error
+	load(ctx context.Context, f *item, geometry bool) error
 	// one reads a feature by its id.
-	one(ctx context.Context, id string, at time.Time) (feature, error)
+	one(ctx context.Context, id string, at time.Time) (item, error)
 	// meets reports whether a feature that has been loaded meets a box.
-	meets(ctx context.Context, f *feature, box quadkey.Box) (bool, error)
+	meets(ctx context.Context, f *item, box quadkey.Box) (bool, error)
 }
 
 // feature is one of a collection.
-type feature struct {
+type item struct {
 	id         string
 	mark       string  // the cursor of what comes after it; "" where only the source knows
 	lon, lat   float64 // of a point
@@ -57,12 +57,12 @@ type regions struct {
 // errFull ends a list.
 var errFull = errors.New("the page is full")
 
-func (s *regions) page(ctx context.Context, ask *ask, limit int, cursor string) (features []feature, next string, err error) {
+func (s *regions) page(ctx context.Context, ask *ask, limit int, cursor string) (features []item, next string, err error) {
 	if ask.boxed {
 		var page []tiles.Overlap
 		page, next, err = s.Within(ctx, tiles.WithinQuery{Box: ask.box, Types: []string{s.layer}, Limit: limit, After: cursor})
 		for i := range page {
-			features = append(features, feature{id: page[i].ID, region: true, mark: page[i].ID})
+			features = append(features, item{id: page[i].ID, region: true, mark: page[i].ID})
 		}
 		if next != "" {
 			next = features[len(features)-1].mark
@@ -79,7 +79,7 @@ func (s *regions) page(ctx context.Context, ask *ask, limit int, cursor string) 
 			return errFull
 		}
 		size += len(record) + len(geometry)
-		f := feature{id: id, region: true, mark: id, geometry: bytes.Clone(geometry)}
+		f := item{id: id, region: true, mark: id, geometry: bytes.Clone(geometry)}
 		features = append(features, f)
 		return features[len(features)-1].read(s.layer, bytes.Clone(record))
 	})
@@ -89,7 +89,7 @@ func (s *regions) page(ctx context.Context, ask *ask, limit int, cursor string) 
 	return features, next, err
 }
 
-func (s *regions) load(ctx context.Context, f *feature, geometry bool) error {
+func (s *regions) load(ctx context.Context, f *item, geometry bool) error {
 	if f.properties != nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (s *regions) load(ctx context.Context, f *feature, geometry bool) error {
 }
 
 // read takes the record of a region, which may have its geometry.
-func (f *feature) read(layer string, record []byte) error {
+func (f *item) read(layer string, record []byte) error {
 	if len(record) < 2 {
 		return fmt.Errorf("%w: record of %s %s", tiles.ErrCorrupt, layer, f.id)
 	}
@@ -127,15 +127,15 @@ func (f *feature) read(layer string, record []byte) error {
 	return nil
 }
 
-func (s *regions) one(ctx context.Context, id string, _ time.Time) (feature, error) {
-	f := feature{id: id, region: true}
+func (s *regions) one(ctx context.Context, id string, _ time.Time) (item, error) {
+	f := item{id: id, region: true}
 	return f, s.load(ctx, &f, true)
 }
 
 // maxMet is how many regions may meet a box of a filter that is not the box of the search.
 const maxMet = 10_000
 
-func (s *regions) meets(ctx context.Context, f *feature, box quadkey.Box) (bool, error) {
+func (s *regions) meets(ctx context.Context, f *item, box quadkey.Box) (bool, error) {
 	ids, ok := s.met[box]
 	if !ok {
 		ids = map[string]bool{}
@@ -168,9 +168,9 @@ func (s *regions) meets(ctx context.Context, f *feature, box quadkey.Box) (bool,
 // pointSource is what sources of points have in common: a page is loaded at once.
 type pointSource struct{}
 
-func (pointSource) load(context.Context, *feature, bool) error { return nil }
+func (pointSource) load(context.Context, *item, bool) error { return nil }
 
-func (pointSource) meets(_ context.Context, f *feature, box quadkey.Box) (bool, error) {
+func (pointSource) meets(_ context.Context, f *item, box quadkey.Box) (bool, error) {
 	return box.Contains(f.lon, f.lat), nil
 }
 
@@ -179,7 +179,7 @@ const maxVain = 20_000
 
 // eachPlace lists places or airports from a cursor on. It is the mark of the last one.
 func eachPlace(ctx context.Context, ask *ask, limit int, cursor string,
-	each func(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) bool) error) (features []feature, next string, err error) {
+	each func(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) bool) error) (features []item, next string, err error) {
 	var after *places.Mark
 	if cursor != "" {
 		var at places.Mark
@@ -211,8 +211,8 @@ func eachPlace(ctx context.Context, ask *ask, limit int, cursor string,
 	return features, next, cmp.Or(err, late)
 }
 
-func ofHit(h *places.Hit) feature {
-	return feature{id: strconv.FormatUint(uint64(h.ID), 10), lon: h.Lon, lat: h.Lat, properties: h.JSON}
+func ofHit(h *places.Hit) item {
+	return item{id: strconv.FormatUint(uint64(h.ID), 10), lon: h.Lon, lat: h.Lat, properties: h.JSON}
 }
 
 // number reads the id of a place or an airport.
@@ -226,18 +226,18 @@ type placeSource struct {
 	datasets.Places
 }
 
-func (s placeSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
+func (s placeSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]item, string, error) {
 	return eachPlace(ctx, ask, limit, cursor, s.Each)
 }
 
-func (s placeSource) one(ctx context.Context, id string, _ time.Time) (feature, error) {
+func (s placeSource) one(ctx context.Context, id string, _ time.Time) (item, error) {
 	n, ok := number(id)
 	if !ok {
-		return feature{}, fmt.Errorf("%w: %.40q", places.ErrNotFound, id)
+		return item{}, fmt.Errorf("%w: %.40q", places.ErrNotFound, id)
 	}
 	var h places.Hit
 	if err := s.Hit(ctx, n, &h); err != nil {
-		return feature{}, err
+		return item{}, err
 	}
 	return ofHit(&h), nil
 }
@@ -247,18 +247,18 @@ type airportSource struct {
 	datasets.Airports
 }
 
-func (s airportSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
+func (s airportSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]item, string, error) {
 	return eachPlace(ctx, ask, limit, cursor, s.Each)
 }
 
-func (s airportSource) one(ctx context.Context, id string, _ time.Time) (feature, error) {
+func (s airportSource) one(ctx context.Context, id string, _ time.Time) (item, error) {
 	n, ok := number(id)
 	if !ok {
-		return feature{}, fmt.Errorf("%w: %.40q", airports.ErrNotFound, id)
+		return item{}, fmt.Errorf("%w: %.40q", airports.ErrNotFound, id)
 	}
 	var h places.Hit
 	if err := s.Hit(ctx, n, &h); err != nil {
-		return feature{}, err
+		return item{}, err
 	}
 	return ofHit(&h), nil
 }
@@ -268,18 +268,18 @@ type stationSource struct {
 	datasets.Stations
 }
 
-func (s stationSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
+func (s stationSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]item, string, error) {
 	q := stations.WithinQuery{Box: ask.box, Limit: limit, Cursor: cursor}
 	q.Country = ask.country
 	hits, next, err := s.Within(ctx, q, nil)
-	features := make([]feature, len(hits))
+	features := make([]item, len(hits))
 	for i := range hits {
-		features[i] = feature{id: hits[i].ID.String(), lon: hits[i].Lon, lat: hits[i].Lat, properties: hits[i].JSON}
+		features[i] = item{id: hits[i].ID.String(), lon: hits[i].Lon, lat: hits[i].Lat, properties: hits[i].JSON}
 	}
 	return features, next, err
 }
 
-func (s stationSource) one(ctx context.Context, id string, _ time.Time) (f feature, err error) {
+func (s stationSource) one(ctx context.Context, id string, _ time.Time) (f item, err error) {
 	var key stations.ID
 	if len(id) != len(key) {
 		return f, fmt.Errorf("%w: %.40q", stations.ErrNotFound, id)
@@ -304,29 +304,29 @@ type collectionSource struct {
 	datasets.Collection
 }
 
-func (s collectionSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]feature, string, error) {
+func (s collectionSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]item, string, error) {
 	hits, next, err := s.Within(ctx, points.WithinQuery{
 		Area: points.Box(ask.box), Name: fmt.Sprintf("ogc %v", ask.box), Limit: limit, Cursor: cursor, At: ask.at,
 	}, nil)
-	features := make([]feature, len(hits))
+	features := make([]item, len(hits))
 	for i := range hits {
 		features[i] = ofPoint(&hits[i])
 	}
 	return features, next, err
 }
 
-func ofPoint(h *points.Hit) feature {
-	f := feature{id: h.ID, lon: h.Lon, lat: h.Lat}
+func ofPoint(h *points.Hit) item {
+	f := item{id: h.ID, lon: h.Lon, lat: h.Lat}
 	if len(h.Properties) > 2 {
 		f.properties = h.Properties[1 : len(h.Properties)-1]
 	}
 	return f
 }
 
-func (s collectionSource) one(ctx context.Context, id string, at time.Time) (feature, error) {
+func (s collectionSource) one(ctx context.Context, id string, at time.Time) (item, error) {
 	var h points.Hit
 	if err := s.GetAt(ctx, id, at, &h); err != nil {
-		return feature{}, err
+		return item{}, err
 	}
 	return ofPoint(&h), nil
 }

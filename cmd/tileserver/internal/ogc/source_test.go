@@ -48,7 +48,7 @@ func TestLargeRegions(t *testing.T) {
 		}
 		b.read = 0
 		var dst []byte
-		next, err := a.page(t.Context(), c, true, func(f *feature) (int, error) {
+		next, err := a.page(t.Context(), c, true, func(f *item) (int, error) {
 			if f.id != fmt.Sprintf("%04d", seen) || string(f.bbox) != "[0,0,1,1]" || string(f.properties) != `"type":"t","id":"`+f.id+`","name":"n"` {
 				t.Fatalf("%s %s %s instead of %d", f.id, f.bbox, f.properties, seen)
 			}

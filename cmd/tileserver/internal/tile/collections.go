@@ -9,6 +9,7 @@ import (
 	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -159,19 +160,17 @@ func (l *pointLayer) show(s *points.Shown) {
 	l.place(h.Sum64()>>11, s.Lon, s.Lat)
 	l.TagString("id", s.ID)
 	left := maxTags
-	points.EachMember(s.Properties, func(name, value []byte) bool {
-		switch string(name) {
+	for name, value := range feature.Members(s.Properties) {
+		switch name = feature.TextOf(name); string(name) {
 		case "id", "cluster", "point_count":
-			return true
 		case "name":
 			l.scalar("name", value)
-			return true
+		default:
+			if left > 0 && l.scalar(string(name), value) {
+				left--
+			}
 		}
-		if left > 0 && l.scalar(string(name), value) {
-			left--
-		}
-		return true
-	})
+	}
 	l.End()
 }
 
@@ -179,7 +178,7 @@ func (l *pointLayer) show(s *points.Shown) {
 func (l *pointLayer) scalar(key string, value []byte) bool {
 	switch value[0] {
 	case '"':
-		l.TagString(key, shorten(points.TextOf(value)))
+		l.TagString(key, shorten(feature.TextOf(value)))
 	case 't', 'f':
 		l.TagBool(key, value[0] == 't')
 	case '[', '{', 'n':
@@ -245,13 +244,13 @@ func (c *collectionOf) describe() vectorLayer {
 			continue
 		}
 		switch f.Type {
-		case points.Text, points.Time:
+		case feature.Text, feature.Time:
 			fields[f.Name] = "String"
-		case points.Number:
+		case feature.Number:
 			fields[f.Name] = "Number"
-		case points.Boolean:
+		case feature.Boolean:
 			fields[f.Name] = "Boolean"
-		case points.Any:
+		case feature.Any:
 			fields[f.Name] = "Mixed"
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/liveclient"
+	"quadrille/feature"
 	"quadrille/internal/extsort"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
@@ -76,16 +77,16 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 
 // typesThere are the types of the collection that is there, but for those that were told.
 // Values of another type would spoil the type for all.
-func typesThere(ctx context.Context, client *liveclient.Client, told points.Schema) (points.Schema, error) {
+func typesThere(ctx context.Context, client *liveclient.Client, told feature.Schema) (feature.Schema, error) {
 	types, err := client.Schema(ctx)
 	if err != nil {
 		return nil, err
 	}
-	types = slices.DeleteFunc(types, func(f points.Field) bool {
+	types = slices.DeleteFunc(types, func(f feature.Field) bool {
 		_, is := told.Lookup(f.Name)
-		return is || f.Type == points.Any
+		return is || f.Type == feature.Any
 	})
-	return points.NewSchema(append(types, told...))
+	return feature.NewSchema(append(types, told...))
 }
 
 // spooled is a file of the features that are to be written, each behind where it stands
@@ -99,14 +100,14 @@ type spooled struct {
 const (
 	spoolHead = 32 // of a sorted point: its line, degrees and when it expires
 	// spoolMargin is more than one feature has.
-	spoolMargin = points.MaxPropertiesBytes + 8<<10
+	spoolMargin = feature.MaxPropertiesBytes + 8<<10
 )
 
 // spool reads all files. Types are known only then, so what is sent waits on disk.
 func (j *pointsJob) spool(o job.Options) (s *spooled, err error) {
 	sorter := extsort.NewBytes(j.dir, o.MemoryLimit()/4)
 	defer func() { err = errors.Join(err, sorter.Close()) }()
-	learner := points.NewLearner(j.types)
+	learner := feature.NewLearner(j.types)
 	learn := learner.Learn
 	if j.tables() {
 		learn = learner.LearnText

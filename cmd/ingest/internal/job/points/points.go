@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/points"
 )
@@ -35,7 +36,7 @@ type Collection struct {
 	Name    string
 	Columns pointtable.Columns // of tables; of other files the id and the name
 	// Types are the types of properties that are not to be found from the points.
-	Types points.Schema
+	Types feature.Schema
 	// Layer is that of GeoPackages and archives that have several; an input may name
 	// its own behind #.
 	Layer string
@@ -72,7 +73,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		meta, err := points.Build(ctx, b.Store(), job.Sequence(j.read), points.BuildOptions{
 			Name: of.Name, Schema: of.Types, Text: j.tables(), Timestamp: j.newest().UnixMilli(),
 			Memory: o.MemoryLimit() / 4, TempDir: j.dir,
-			Duplicate: j.duplicate, Learned: func(l *points.Learner) { unseen = j.learned(l) }, Progress: job.ProgressOf(j.rep, "points"),
+			Duplicate: j.duplicate, Learned: func(l *feature.Learner) { unseen = j.learned(l) }, Progress: job.ProgressOf(j.rep, "points"),
 		})
 		if err = cmp.Or(err, unseen); err != nil {
 			return nil, err
@@ -119,7 +120,7 @@ type pointsJob struct {
 	ctx   context.Context
 	rep   job.Reporter
 	of    Collection
-	types points.Schema // that values must have
+	types feature.Schema // that values must have
 	tally *job.Tally
 	dir   string
 	files []*pointFile
@@ -245,11 +246,11 @@ func (j *pointsJob) point(f *pointFile, rec *source.Point, at int64) (points.Poi
 	if p.Expires, err = expiresOf(rec.Expires); err != nil {
 		return refuse(reasonExpires, err)
 	}
-	if p.Properties, err = points.AppendProperties(nil, orNull(rec.Properties)); err != nil {
+	if p.Properties, err = feature.AppendProperties(nil, orNull(rec.Properties)); err != nil {
 		return refuse(reasonProperties, err)
 	}
 	if len(j.types) > 0 {
-		if p.Properties, err = j.types.Convert(nil, p.Properties); errors.Is(err, points.ErrType) {
+		if p.Properties, err = j.types.Convert(nil, p.Properties); errors.Is(err, feature.ErrType) {
 			return refuse(reasonType, err)
 		} else if err != nil {
 			return refuse(reasonProperties, err)
@@ -306,7 +307,7 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 
 // learned warns of properties that are not what one would take them for, and refuses
 // types of properties that no point has. Of tables, the headers have told.
-func (j *pointsJob) learned(l *points.Learner) error {
+func (j *pointsJob) learned(l *feature.Learner) error {
 	unseen := slices.DeleteFunc(l.Unseen(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
 	if !j.tables() && len(unseen) > 0 {
 		var names []string
@@ -318,7 +319,7 @@ func (j *pointsJob) learned(l *points.Learner) error {
 		return noProperty(unseen[0], names)
 	}
 	for _, f := range l.Schema() {
-		if f.Type == points.Text && l.Commas(f.Name) {
+		if f.Type == feature.Text && l.Commas(f.Name) {
 			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
 		}
 	}
@@ -328,7 +329,7 @@ func (j *pointsJob) learned(l *points.Learner) error {
 			odd.Count, odd.Of, source.Excerpt(odd.Name), odd.Type, f.Path, line, odd.Name))
 	}
 	if n := l.Unlisted(); n > 0 {
-		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", points.MaxFields, n))
+		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", feature.MaxFields, n))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -122,7 +123,7 @@ func TestPointsOfEveryFormat(t *testing.T) {
 					meta := *collection.Meta()
 					wantMeta := points.Meta{
 						SchemaVersion: points.SchemaVersion, Name: "shops", Points: 500, Bounds: [4]float64{7, 46, 7 + 24/16.0, 46 + 19/16.0},
-						Schema: points.Schema{{Name: "brand", Type: points.Text}, {Name: "open", Type: points.Boolean}, {Name: "price", Type: points.Number}},
+						Schema: feature.Schema{{Name: "brand", Type: feature.Text}, {Name: "open", Type: feature.Boolean}, {Name: "price", Type: feature.Number}},
 						Title:  "Shops", Private: true, Licence: "CC0-1.0", Attribution: "Shops & Co",
 					}
 					if d := gocmp.Diff(wantMeta, meta); d != "" {
@@ -258,7 +259,7 @@ func TestPointsLostOfRefused(t *testing.T) {
 
 // What the flags say, and what is found without them.
 func TestPointsColumns(t *testing.T) {
-	feature := func(id, properties string) string {
+	document := func(id, properties string) string {
 		return `{"type":"Feature",` + id + `"properties":` + properties + `,"geometry":{"type":"Point","coordinates":[7,46]}}`
 	}
 	for name, tc := range map[string]struct {
@@ -281,7 +282,7 @@ func TestPointsColumns(t *testing.T) {
 		"pairs":           {files: []string{"id;location\na;46,7\nb;(47, 8)\n"}, want: []string{"a 46 7 {}", "b 47 8 {}"}},
 		"declared": {
 			files: []string{"id,lat,lon,zip,tags,since\na,46,7,08001,x; y,2026-01-31\nb,47,8,8002,,2026-01-31T12:00:00+01:00\n"},
-			of:    Collection{Types: points.Schema{{Name: "tags", Type: points.Texts}, {Name: "zip", Type: points.Text}}},
+			of:    Collection{Types: feature.Schema{{Name: "tags", Type: feature.Texts}, {Name: "zip", Type: feature.Text}}},
 			want: []string{
 				`a 46 7 {"zip":"08001","tags":["x","y"],"since":"2026-01-31T00:00:00Z"}`, `b 47 8 {"zip":"8002","since":"2026-01-31T11:00:00Z"}`,
 			},
@@ -291,12 +292,12 @@ func TestPointsColumns(t *testing.T) {
 			notes: []string{`warning: the numbers of "price" have decimal commas, so it is text; write decimal points to compare them`},
 		},
 		"ids of features": {
-			files: []string{feature(`"id":5,`, `{"id":"own","n":1}`), feature("", `{"id":"own","n":[1,{"a":null}]}`), feature("", `null`)},
+			files: []string{document(`"id":5,`, `{"id":"own","n":1}`), document("", `{"id":"own","n":[1,{"a":null}]}`), document("", `null`)},
 			want:  []string{`3 46 7 {}`, `5 46 7 {"id":"own","n":1}`, `own 46 7 {"n":[1,{"a":null}]}`},
 			notes: []string{"1 points have no id and got the number of their record; --id names the property that is the id"},
 		},
 		"told of features": {
-			files: []string{feature(`"id":5,`, `{"name":"old","label":"One","ref":7}`)},
+			files: []string{document(`"id":5,`, `{"name":"old","label":"One","ref":7}`)},
 			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label"}},
 			want:  []string{`7 46 7 {"name":"One"}`},
 		},
@@ -494,13 +495,13 @@ func (e *examples) Bad(reason string, count int64, records []*source.BadRecord) 
 func TestPointsBadRecords(t *testing.T) {
 	const head = "id,lat,lon,n\n"
 	long := strings.Repeat("x", 70_000)
-	feature := func(geometry string) string {
+	document := func(geometry string) string {
 		return `{"type":"FeatureCollection","features":[{"type":"Feature","id":"bad","properties":{},"geometry":` + geometry + `},
 {"type":"Feature","id":"good","properties":{"n":1},"geometry":{"coordinates":[7,46],"type":"Point"}}]}`
 	}
 	type test struct {
 		text   string
-		types  points.Schema
+		types  feature.Schema
 		reason string
 		at     string
 		apart  bool // left out and not bad
@@ -521,18 +522,18 @@ func TestPointsBadRecords(t *testing.T) {
 		"control":       {text: head + "b\aad,46,7,1\ngood,46,7,1\n", reason: reasonID},
 		"long id":       {text: head + strings.Repeat("b", 257) + ",46,7,1\ngood,46,7,1\n", reason: reasonID},
 		"too large":     {text: head + "bad,46,7," + long + "\ngood,46,7,1\n", reason: reasonProperties},
-		"type":          {text: head + "bad,46,7,one\ngood,46,7,1\n", types: points.Schema{{Name: "n", Type: points.Number}}, reason: reasonType, at: ":2: "},
+		"type":          {text: head + "bad,46,7,one\ngood,46,7,1\n", types: feature.Schema{{Name: "n", Type: feature.Number}}, reason: reasonType, at: ":2: "},
 		"columns":       {text: head + "bad,46,7\ngood,46,7,1\n", reason: "not as many columns as the header"},
 		"encoding":      {text: head + "bad,46,7,\xe9\ngood,46,7,1\n", reason: "not UTF-8"},
 		"not text":      {text: "id,wkt,n\nbad,\"LINESTRING(0 0,1 1)\",1\ngood,POINT(7 46),1\n", reason: source.NotAPoint},
-		"nested":        {text: strings.Replace(feature(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`, 1), reason: reasonProperties},
-		"large feature": {text: strings.Replace(feature(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":"`+strings.Repeat("x", 300_000)+`"}`, 1), reason: source.TooLarge},
-		"one line":      {text: strings.ReplaceAll(strings.Replace(feature(`{"type":"Point","coordinates":[7,46]}`), "bad", "good", 1), "\n", ""), reason: reasonRepeated, at: "feature number 2"},
+		"nested":        {text: strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`, 1), reason: reasonProperties},
+		"large feature": {text: strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":"`+strings.Repeat("x", 300_000)+`"}`, 1), reason: source.TooLarge},
+		"one line":      {text: strings.ReplaceAll(strings.Replace(document(`{"type":"Point","coordinates":[7,46]}`), "bad", "good", 1), "\n", ""), reason: reasonRepeated, at: "feature number 2"},
 	}
 	for name, expires := range map[string]string{
 		"expires of nothing": `""`, "expires of the year 1": `"0001-01-01T00:00:00Z"`, "expires of a number": `0`, "expires of a day there is not": `"2090-02-30"`,
 	} {
-		text := strings.Replace(feature(`{"type":"Point","coordinates":[1,1]}`), `"properties"`, `"expires":`+expires+`,"properties"`, 1)
+		text := strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `"properties"`, `"expires":`+expires+`,"properties"`, 1)
 		tests[name] = test{text: text, reason: reasonExpires}
 	}
 	for name, geometry := range map[string][2]string{
@@ -548,7 +549,7 @@ func TestPointsBadRecords(t *testing.T) {
 		"range":          {`{"type":"Point","coordinates":[181,1]}`, reasonRange},
 		"swap":           {`{"type":"Point","coordinates":[-33,151]}`, reasonSwapped},
 	} {
-		tests["geometry "+name] = test{text: feature(geometry[0]), reason: geometry[1], apart: geometry[1] == source.NoGeometry}
+		tests["geometry "+name] = test{text: document(geometry[0]), reason: geometry[1], apart: geometry[1] == source.NoGeometry}
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -676,7 +677,7 @@ func TestRealPoints(t *testing.T) {
 	if err != nil || len(hits) != 1 || !strings.Contains(string(hits[0].Properties), `"ident":"LSZH"`) {
 		t.Errorf("%v %+v", err, hits)
 	}
-	if f, _ := collection.Meta().Schema.Lookup("elevation_ft"); f.Type != points.Number {
+	if f, _ := collection.Meta().Schema.Lookup("elevation_ft"); f.Type != feature.Number {
 		t.Errorf("%+v", collection.Meta().Schema)
 	}
 	if !slices.ContainsFunc(rep.Notes, func(n string) bool {
@@ -688,10 +689,10 @@ func TestRealPoints(t *testing.T) {
 
 // A type of a property that no file has is refused: of tables before the rows are read.
 func TestPointsTypeOfNothing(t *testing.T) {
-	const feature = `{"type":"Feature","id":"a","properties":{"name":"A","n":1},"geometry":{"type":"Point","coordinates":[7,46]}}`
-	of := Collection{Name: "mine", Types: points.Schema{{Name: "zipp", Type: points.Text}}}
+	const line = `{"type":"Feature","id":"a","properties":{"name":"A","n":1},"geometry":{"type":"Point","coordinates":[7,46]}}`
+	of := Collection{Name: "mine", Types: feature.Schema{{Name: "zipp", Type: feature.Text}}}
 	want := `there is no property "zipp" for --type: the properties are ["n" "name"]`
-	for _, text := range []string{"id,lat,lon,name,n\na,x,y,z\n", feature} {
+	for _, text := range []string{"id,lat,lon,name,n\na,x,y,z\n", line} {
 		_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{jobtest.Write(t, "file", text)}, job.Options{})
 		if err == nil || err.Error() != want {
 			t.Errorf("%v", err)

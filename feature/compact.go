@@ -1,8 +1,9 @@
-package points
+package feature
 
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	bits64 "math/bits"
 
 	"quadrille/internal/jsontext"
@@ -16,14 +17,14 @@ func memberKey(name string) string {
 	return string(append(jsontext.AppendString(nil, name), ':'))
 }
 
-// member returns the value of the member of that name, as it stands in the
+// Member returns the value of the member of that name, as it stands in the
 // compact object.
-func member(object []byte, name string) (value []byte, ok bool) {
+func Member(object []byte, name string) (value []byte, ok bool) {
 	var buf [192]byte
 	return lookup(object, append(jsontext.AppendString(buf[:0], name), ':'))
 }
 
-// lookup is member by a prepared memberKey.
+// lookup is Member by a prepared memberKey.
 func lookup[K string | []byte](object []byte, key K) (value []byte, ok bool) {
 	for i := 1; i < len(object) && object[i] == '"'; i++ {
 		if end := i + len(key); end <= len(object) && string(object[i:end]) == string(key) {
@@ -32,6 +33,29 @@ func lookup[K string | []byte](object []byte, key K) (value []byte, ok bool) {
 		i = valueEnd(object, stringEnd(object, i)+1)
 	}
 	return nil, false
+}
+
+// Members are the members of a compact object, in its order: each name in compact form,
+// with its quotation marks, and each value as JSON.
+func Members(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		for w := (walker{object}); ; {
+			if name, value, ok := w.next(); !ok || !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
+// Elements are the elements of a compact array, in their order.
+func Elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func(value []byte) bool) {
+		for l := (lister{array}); ; {
+			if value, ok := l.next(); !ok || !yield(value) {
+				return
+			}
+		}
+	}
 }
 
 // walker visits the members of a compact object, in order.
@@ -130,23 +154,23 @@ func stringEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// isText reports whether a value is a string.
-func isText(value []byte) bool { return len(value) >= 2 && value[0] == '"' }
+// IsText reports whether a value is a string.
+func IsText(value []byte) bool { return len(value) >= 2 && value[0] == '"' }
 
-// isNumber reports whether a value is a number.
-func isNumber(value []byte) bool {
+// IsNumber reports whether a value is a number.
+func IsNumber(value []byte) bool {
 	return len(value) > 0 && (value[0] == '-' || '0' <= value[0] && value[0] <= '9')
 }
 
-// isList reports whether a value is an array.
-func isList(value []byte) bool { return len(value) > 0 && value[0] == '[' }
+// IsList reports whether a value is an array.
+func IsList(value []byte) bool { return len(value) > 0 && value[0] == '[' }
 
-// isBoolean reports whether a value is true or false.
-func isBoolean(value []byte) bool { return string(value) == "true" || string(value) == "false" }
+// IsBoolean reports whether a value is true or false.
+func IsBoolean(value []byte) bool { return string(value) == "true" || string(value) == "false" }
 
-// textOf returns the text of a string of valid JSON. It is part of the string
+// TextOf returns the text of a string of valid JSON. It is part of the string
 // where nothing in there is escaped.
-func textOf(value []byte) []byte {
+func TextOf(value []byte) []byte {
 	inner := value[1 : len(value)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner

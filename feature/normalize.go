@@ -1,4 +1,4 @@
-package points
+package feature
 
 import (
 	"unicode/utf16"
@@ -98,7 +98,7 @@ func (n *normalizer) object(depth int) error {
 		}
 		name := n.out[from:]
 		if depth == 1 {
-			if err := checkName(textOf(name)); err != nil {
+			if err := checkName(TextOf(name)); err != nil {
 				return err
 			}
 			if count == MaxProperties {

@@ -1,4 +1,4 @@
-package points
+package feature
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Learner finds the schema of points from their properties.
+// Learner finds a schema from the properties of features.
 type Learner struct {
 	At       int64 // where the object that is learned next stands, which Odd tells
 	columns  []column
@@ -26,7 +26,7 @@ type column struct {
 	name     string // in compact form
 	declared Type   // or ""
 	kinds    kinds  // of its values; once none is left, of the last ones
-	seen     bool   // of what is declared: a point had it
+	seen     bool   // of what is declared: a feature had it
 	counts   [kindCount]int64
 	// Of a table: where the first value of each kind stands, and how numbers are written.
 	first [kindCount]int64
@@ -98,7 +98,7 @@ func (l *Learner) column(name []byte) *column {
 	return &l.columns[i]
 }
 
-// Learn takes in the properties of a point, which are compact. Null and empty
+// Learn takes in the properties of a feature, which are compact. Null and empty
 // lists say nothing about a type.
 func (l *Learner) Learn(object []byte) {
 	l.expected = 0
@@ -117,9 +117,9 @@ func (l *Learner) Learn(object []byte) {
 	}
 }
 
-// count takes in the properties of a point as Learn does, and counts its values: by 1, or by
+// Count takes in the properties of a feature as Learn does, and counts its values: by 1, or by
 // -1 once they are not there any more. So a type is that of the values that are there.
-func (l *Learner) count(object []byte, by int64) {
+func (l *Learner) Count(object []byte, by int64) {
 	l.expected = 0
 	for w := (walker{object}); ; {
 		name, value, ok := w.next()
@@ -152,8 +152,8 @@ func (l *Learner) settle(c *column) {
 	}
 }
 
-// declare makes other types certain, all at once. undo takes that back.
-func (l *Learner) declare(types Schema) (undo func()) {
+// Declare makes other types certain, all at once. undo takes that back.
+func (l *Learner) Declare(types Schema) (undo func()) {
 	was := slices.Clone(l.columns)
 	for i := range l.columns {
 		l.columns[i].declared = ""
@@ -186,15 +186,15 @@ func (l *Learner) declare(types Schema) (undo func()) {
 	}
 }
 
-// others returns how many values have not the type that is declared, by their properties.
-func (l *Learner) others() map[string]int64 {
+// Others returns how many values have not the type that is declared, by their properties.
+func (l *Learner) Others() map[string]int64 {
 	counts := map[string]int64{}
 	for i := range l.columns {
 		c := &l.columns[i]
 		for kind, n := range c.counts {
 			fits := c.declared == "" || c.declared == Any || c.declared == typeOfKinds(1<<kind) || c.declared == Text && 1<<kind == kindTime
 			if n > 0 && !fits {
-				counts[string(textOf([]byte(c.name)))] += n
+				counts[string(TextOf([]byte(c.name)))] += n
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func (l *Learner) others() map[string]int64 {
 // kindOf returns the kind of a value of a column that has some kinds already.
 func kindOf(value []byte, have kinds) kinds {
 	switch {
-	case isText(value):
+	case IsText(value):
 		if have&kindText != 0 {
 			return kindText // whether this one is a time decides nothing
 		}
@@ -212,18 +212,18 @@ func kindOf(value []byte, have kinds) kinds {
 			return kindTime
 		}
 		return kindText
-	case isNumber(value):
+	case IsNumber(value):
 		return kindNumber
-	case isBoolean(value):
+	case IsBoolean(value):
 		return kindBoolean
-	case isList(value):
+	case IsList(value):
 		var all kinds
 		for elements := (lister{value}); ; {
 			element, ok := elements.next()
 			if !ok {
 				return all
 			}
-			if !isText(element) {
+			if !IsText(element) {
 				return kindOther
 			}
 			all = kindTexts
@@ -248,10 +248,10 @@ func (l *Learner) LearnText(object []byte) {
 		if c == nil || c.declared != "" {
 			continue
 		}
-		if c.kinds |= fromTable; !isText(value) || c.counts[0] >= maxTexts && c.kinds == kindText|fromTable {
+		if c.kinds |= fromTable; !IsText(value) || c.counts[0] >= maxTexts && c.kinds == kindText|fromTable {
 			continue
 		}
-		text := bytes.TrimSpace(textOf(value))
+		text := bytes.TrimSpace(TextOf(value))
 		kind := kindOfText(text)
 		if kind == 0 {
 			continue
@@ -296,7 +296,7 @@ type Odd struct {
 func (l *Learner) Odd() (odd []Odd) {
 	for i := range l.columns {
 		c := &l.columns[i]
-		o := Odd{Field: Field{Name: string(textOf([]byte(c.name))), Type: c.typ()}, At: math.MaxInt64}
+		o := Odd{Field: Field{Name: string(TextOf([]byte(c.name))), Type: c.typ()}, At: math.MaxInt64}
 		if c.declared != "" || c.kinds&fromTable == 0 || o.Type == Text {
 			continue
 		}
@@ -344,7 +344,7 @@ func (l *Learner) Schema() Schema {
 	s := make(Schema, 0, len(l.columns))
 	for i := range l.columns {
 		c := &l.columns[i]
-		s = append(s, Field{Name: string(textOf([]byte(c.name))), Type: c.typ()})
+		s = append(s, Field{Name: string(TextOf([]byte(c.name))), Type: c.typ()})
 	}
 	slices.SortFunc(s, byName)
 	return s
@@ -395,11 +395,11 @@ func (l *Learner) Commas(name string) bool {
 	return ok && l.columns[i].kinds&kindComma != 0 && l.columns[i].kinds&^(kindComma|kindNumber|fromTable) == 0
 }
 
-// Unseen returns the declared fields that no point had which Learn took in.
+// Unseen returns the declared fields that no feature had which Learn took in.
 func (l *Learner) Unseen() (names []string) {
 	for i := range l.columns {
 		if c := &l.columns[i]; c.declared != "" && !c.seen {
-			names = append(names, string(textOf([]byte(c.name))))
+			names = append(names, string(TextOf([]byte(c.name))))
 		}
 	}
 	return names
@@ -408,6 +408,13 @@ func (l *Learner) Unseen() (names []string) {
 // Unlisted returns how many members had names that the schema does not list,
 // because it has MaxFields others.
 func (l *Learner) Unlisted() int64 { return l.unlisted }
+
+// Changes counts how often there was another property, or other kinds of values of one: while
+// it stays, Schema does.
+func (l *Learner) Changes() uint64 { return l.changes }
+
+// Len is how many properties there are, declared ones among them.
+func (l *Learner) Len() int { return len(l.columns) }
 
 // Seed takes in what was learned before, which goes where values are counted.
 func (l *Learner) Seed(found Schema) {

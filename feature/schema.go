@@ -1,4 +1,4 @@
-package points
+package feature
 
 import (
 	"cmp"
@@ -26,13 +26,13 @@ const MaxFields = 1000
 // and of schemas that cannot be.
 var ErrType = errors.New("wrong type")
 
-// Field is one property that points have.
+// Field is one property that features have.
 type Field struct {
 	Name string `json:"name"`
 	Type Type   `json:"type" schema:"enum=text|number|boolean|time|texts|any"`
 }
 
-// Schema is the fields of points, sorted by name.
+// Schema is the fields of the features of a data set, sorted by name.
 type Schema []Field
 
 // NewSchema checks and sorts fields.
@@ -70,7 +70,7 @@ func (s Schema) Lookup(name string) (Field, bool) {
 // typeOf returns the type of the member of that name, a string in compact form,
 // or "" where the schema has none.
 func (s Schema) typeOf(name []byte) Type {
-	text := textOf(name)
+	text := TextOf(name)
 	low, high := 0, len(s)
 	for low < high {
 		middle := (low + high) / 2

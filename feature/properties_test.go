@@ -1,4 +1,4 @@
-package points
+package feature
 
 import (
 	"bytes"
@@ -220,7 +220,7 @@ func FuzzAppendProperties(f *testing.F) {
 			if !ok {
 				break
 			}
-			found, ok := member(out, string(textOf(name)))
+			found, ok := Member(out, string(TextOf(name)))
 			if !ok || !bytes.Equal(found, value) || !json.Valid(value) {
 				t.Fatalf("%q: member %s is %q, %v", out, name, found, ok)
 			}
@@ -237,7 +237,7 @@ func FuzzBrokenObject(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":`), "b")
 	f.Add([]byte(`{"a":,"b":[,,]}`), "b")
 	f.Fuzz(func(t *testing.T, object []byte, name string) {
-		member(object, name)
+		Member(object, name)
 		AppendFields(nil, object, []string{name})
 		s := Schema{{Name: name, Type: Texts}}
 		l := NewLearner(nil)
@@ -297,7 +297,7 @@ func TestMemberAndFieldsAndPatch(t *testing.T) {
 		object := encode(t, in)
 		reference := decode(t, object)
 		name := names().Draw(t, "name")
-		value, ok := member(object, name)
+		value, ok := Member(object, name)
 		want, present := reference[name]
 		if ok != present {
 			t.Fatalf("%s: %q: %v", object, name, ok)
@@ -378,7 +378,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	in, buf := []byte(cafe), make([]byte, 0, 1<<10)
 	for name, run := range map[string]func(){
 		"Match":            func() { filter.Match(object) },
-		"member":           func() { member(object, "phone") },
+		"member":           func() { Member(object, "phone") },
 		"Learn":            func() { l.Learn(object) },
 		"AppendProperties": func() { _, _ = AppendProperties(buf, in) },
 		"AppendFields":     func() { AppendFields(buf, object, []string{"phone", "name"}) },
@@ -400,8 +400,8 @@ func BenchmarkProperties(b *testing.B) {
 		b.Fatal(err)
 	}
 	for name, run := range map[string]func(){
-		"member last":      func() { member(object, "phone") },
-		"member absent":    func() { member(object, "closed") },
+		"member last":      func() { Member(object, "phone") },
+		"member absent":    func() { Member(object, "closed") },
 		"Match":            func() { filter.Match(object) },
 		"Learn":            func() { l.Learn(object) },
 		"AppendProperties": func() { _, _ = AppendProperties(buf, in) },

@@ -1,4 +1,4 @@
-package points
+package feature
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Bounds of the properties of a point.
+// Bounds of the properties of a feature.
 const (
 	MaxProperties      = 256
 	MaxPropertiesBytes = 64 << 10
@@ -75,7 +75,7 @@ func AppendFields(dst, object []byte, fields []string) []byte {
 		if !ok {
 			return append(dst, '}')
 		}
-		text := textOf(name)
+		text := TextOf(name)
 		for _, field := range fields {
 			if string(text) == field {
 				dst = appendMember(dst, start, name, value)
@@ -84,20 +84,6 @@ func AppendFields(dst, object []byte, fields []string) []byte {
 		}
 	}
 }
-
-// EachMember calls fn with each member of a compact object, in its order, until fn
-// returns false: the text of its name, and its value as JSON.
-func EachMember(object []byte, fn func(name, value []byte) bool) {
-	for w := (walker{object}); ; {
-		name, value, ok := w.next()
-		if !ok || !fn(textOf(name), value) {
-			return
-		}
-	}
-}
-
-// TextOf returns the text of a value that is a JSON string.
-func TextOf(value []byte) []byte { return textOf(value) }
 
 // appendMember appends a member to the object whose members begin at start.
 func appendMember(dst []byte, start int, name, value []byte) []byte {

@@ -1,4 +1,4 @@
-package points
+package feature
 
 import (
 	"bytes"
@@ -12,10 +12,27 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Filter is what the properties of a point must fulfil. It may be used by many
+// Filter is what the properties of a feature must fulfil. It may be used by many
 // goroutines. A nil filter is fulfilled by all.
 type Filter struct {
 	conditions []condition
+	equal      []Equality
+}
+
+// Equality is a condition that an index may use: what fulfils the filter has one of the
+// values in the property, alone or in a list.
+type Equality struct {
+	Name   string // in compact form, with its quotation marks
+	Type   Type
+	Values [][]byte // in compact form, if the type is Text, Texts or Boolean
+}
+
+// Equalities are the conditions of the filter that are of that kind. They belong to it.
+func (f *Filter) Equalities() []Equality {
+	if f == nil {
+		return nil
+	}
+	return f.equal
 }
 
 // condition is a term made ready for compact objects.
@@ -98,6 +115,13 @@ func (f *Filter) add(s Schema, t Term) error {
 	slices.SortFunc(c.values, func(a, b operand) int { return bytes.Compare(a.compact, b.compact) })
 	c.values = slices.CompactFunc(c.values, func(a, b operand) bool { return bytes.Equal(a.compact, b.compact) })
 	f.conditions = append(f.conditions, c)
+	if c.op == OpEquals {
+		e := Equality{Name: c.key[:len(c.key)-1], Type: c.typ}
+		for i := range c.values {
+			e.Values = append(e.Values, c.values[i].text)
+		}
+		f.equal = append(f.equal, e)
+	}
 	return nil
 }
 
@@ -194,7 +218,7 @@ func (c *condition) operand(v string) (o operand, err error) {
 	return o, nil
 }
 
-// Match reports whether a point with these properties, which are compact,
+// Match reports whether a feature with these properties, which are compact,
 // fulfils the filter.
 func (f *Filter) Match(object []byte) bool {
 	if f == nil {
@@ -232,7 +256,7 @@ func (c *condition) holds(value []byte, present bool) bool {
 // equals reports whether a value, or an element of a list, equals one of the
 // operands or begins with it.
 func (c *condition) equals(value []byte) bool {
-	if isList(value) && (c.typ == Texts || c.typ == Any) {
+	if IsList(value) && (c.typ == Texts || c.typ == Any) {
 		for elements := (lister{value}); ; {
 			element, ok := elements.next()
 			if !ok {
@@ -249,13 +273,13 @@ func (c *condition) equals(value []byte) bool {
 func (c *condition) equalsOne(value []byte) bool {
 	switch c.typ {
 	case Time:
-		if !isText(value) {
+		if !IsText(value) {
 			return false
 		}
 		when, ok := instant.Parse(value[1 : len(value)-1])
 		return ok && slices.ContainsFunc(c.values, func(o operand) bool { return when.Equal(o.time) })
 	case Number, Any:
-		if isNumber(value) {
+		if IsNumber(value) {
 			d := parseDecimal(value)
 			for i := range c.values {
 				if o := &c.values[i]; c.op != OpPrefix && o.numeric && d.compare(o.number) == 0 {
@@ -272,12 +296,12 @@ func (c *condition) equalsOne(value []byte) bool {
 		text := c.values[i].text
 		switch {
 		case c.op == OpPrefix:
-			if isText(value) && bytes.HasPrefix(value, text[:len(text)-1]) {
+			if IsText(value) && bytes.HasPrefix(value, text[:len(text)-1]) {
 				return true
 			}
 		case bytes.Equal(value, text):
 			return true
-		case c.typ == Any && isBoolean(value) && string(value) == string(text[1:len(text)-1]):
+		case c.typ == Any && IsBoolean(value) && string(value) == string(text[1:len(text)-1]):
 			return true
 		}
 	}
@@ -291,7 +315,7 @@ func (c *condition) ordered(value []byte) bool {
 	o := &c.values[0]
 	switch {
 	case c.typ == Time:
-		if !isText(value) {
+		if !IsText(value) {
 			return false
 		}
 		when, ok := instant.Parse(value[1 : len(value)-1])
@@ -299,7 +323,7 @@ func (c *condition) ordered(value []byte) bool {
 			return false
 		}
 		order = when.Compare(o.time)
-	case isNumber(value):
+	case IsNumber(value):
 		order = parseDecimal(value).compare(o.number)
 	default:
 		return false

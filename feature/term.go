@@ -1,4 +1,4 @@
-package points
+package feature
 
 import (
 	"errors"
@@ -38,7 +38,7 @@ const (
 // suffixes are the operators that a key may end with.
 var suffixes = []string{OpDiffers, OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual, OpPrefix}
 
-// Term is one condition on the properties of a point. A member that is null
+// Term is one condition on the properties of a feature. A member that is null
 // counts as absent everywhere, and an absent one fulfils nothing but "not" and
 // "lacks".
 type Term struct {
@@ -61,7 +61,7 @@ type Term struct {
 //
 // Commas separate values. A backslash before a comma or a backslash makes that
 // a part of the value. What a key without the prefix means does not depend on
-// the properties there are: one that a single point has must not change it.
+// the properties there are: one that a single feature has must not change it.
 func (s Schema) ParseTerm(key, values string) (Term, error) {
 	if len(values) > MaxTermValues*(2*MaxTermBytes+1) {
 		return Term{}, badFilter("%.40s: %d bytes of values: give at most %d values of at most %d bytes", key, len(values), MaxTermValues, MaxTermBytes)
@@ -90,20 +90,6 @@ func (s Schema) ParseTerm(key, values string) (Term, error) {
 // that of a parameter or an operator. Where a property has the whole name behind it, no
 // operator ends that.
 const PropertyPrefix = "p."
-
-// ParseSort reads an order: a property, or - and a property for the greatest first. With
-// PropertyPrefix the whole name behind it is that of the property.
-func (s Schema) ParseSort(text string) (Sort, error) {
-	name, down := strings.CutPrefix(text, "-")
-	if behind, ok := strings.CutPrefix(name, PropertyPrefix); ok {
-		name = behind
-	}
-	field, err := s.known(name)
-	if err == nil && !sortable(field.Type) {
-		err = badFilter("sort by a property of numbers, times or booleans: %.40q has the type %s%s", name, field.Type, mixed(field.Type))
-	}
-	return Sort{Field: field, Down: down}, err
-}
 
 // mixed says what may be done about a type that is none.
 func mixed(t Type) string {

@@ -1,8 +1,9 @@
-package points
+package feature
 
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"quadrille/internal/instant"
 	"quadrille/internal/jsontext"
@@ -55,7 +56,7 @@ func (s Schema) convert(dst, object []byte, most bool) ([]byte, error) {
 		if out, reason = appendTyped(out, value, t); reason != "" && most {
 			out = out[:valueStart]
 		} else if reason != "" {
-			return dst, typeError("%s: %s", textOf(name), reason)
+			return dst, typeError("%s: %s", TextOf(name), reason)
 		}
 		if len(out) == valueStart {
 			out = out[:before]
@@ -76,20 +77,20 @@ func appendTyped(dst, value []byte, t Type) (out []byte, reason string) {
 	}
 	if t == Text {
 		switch {
-		case isText(value):
+		case IsText(value):
 			return append(dst, value...), ""
-		case isNumber(value) || isBoolean(value):
+		case IsNumber(value) || IsBoolean(value):
 			return append(append(append(dst, '"'), value...), '"'), ""
 		}
 		return dst, fmt.Sprintf("%.40s is no text: write it in quotation marks, or declare the field any", value)
 	}
-	if t == Number && isNumber(value) || t == Boolean && isBoolean(value) {
+	if t == Number && IsNumber(value) || t == Boolean && IsBoolean(value) {
 		return append(dst, value...), ""
 	}
 	text := value
 	switch {
-	case isText(value):
-		text = bytes.TrimSpace(textOf(value))
+	case IsText(value):
+		text = bytes.TrimSpace(TextOf(value))
 	case t != Boolean:
 		return dst, noValue(value, t)
 	}
@@ -113,7 +114,7 @@ func appendTyped(dst, value []byte, t Type) (out []byte, reason string) {
 			return appendTime(dst, when), ""
 		}
 	}
-	if isText(value) {
+	if IsText(value) {
 		value = jsontext.AppendString(nil, string(text))
 	}
 	return dst, noValue(value, t)
@@ -136,8 +137,8 @@ func textFlag(text []byte) (value, ok bool) {
 func noValue(value []byte, t Type) string {
 	switch t {
 	case Number:
-		if isText(value) {
-			if text := textOf(value); hasDecimalComma(text) {
+		if IsText(value) {
+			if text := TextOf(value); hasDecimalComma(text) {
 				return fmt.Sprintf("%.40s has a decimal comma: write a point, as in %.40s", value, bytes.Replace(text, []byte{','}, []byte{'.'}, 1))
 			}
 		}
@@ -151,12 +152,12 @@ func noValue(value []byte, t Type) string {
 
 func appendTexts(dst, value []byte) (out []byte, reason string) {
 	switch {
-	case isNumber(value) || isBoolean(value):
+	case IsNumber(value) || IsBoolean(value):
 		return append(append(append(dst, `["`...), value...), `"]`...), ""
-	case isText(value):
+	case IsText(value):
 		out = append(dst, '[')
 		start := len(out)
-		for part := range bytes.SplitSeq(textOf(value), []byte{';'}) {
+		for part := range bytes.SplitSeq(TextOf(value), []byte{';'}) {
 			if part = bytes.TrimSpace(part); len(part) == 0 {
 				continue
 			}
@@ -169,7 +170,7 @@ func appendTexts(dst, value []byte) (out []byte, reason string) {
 			return dst, ""
 		}
 		return append(out, ']'), ""
-	case isList(value):
+	case IsList(value):
 		out = append(dst, '[')
 		start := len(out)
 		for elements := (lister{value}); ; {
@@ -186,4 +187,10 @@ func appendTexts(dst, value []byte) (out []byte, reason string) {
 		}
 	}
 	return dst, fmt.Sprintf("%.40s is no list of text: write one as in [\"a\",\"b\"], or declare the field any", value)
+}
+
+// appendTime writes a time as a JSON string: RFC 3339 in UTC, with the fewest
+// digits. Without their Z such texts are in the order of their times.
+func appendTime(dst []byte, t time.Time) []byte {
+	return append(t.AppendFormat(append(dst, '"'), time.RFC3339Nano), '"')
 }

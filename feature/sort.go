@@ -1,0 +1,73 @@
+package feature
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"quadrille/internal/instant"
+)
+
+// Sort says in which order the features of a page come.
+type Sort struct {
+	Field Field // of numbers, times or booleans; without a name the order is that of the rows
+	Down  bool  // greatest first
+}
+
+// ParseSort reads an order: a property, or - and a property for the greatest first. With
+// PropertyPrefix the whole name behind it is that of the property.
+func (s Schema) ParseSort(text string) (Sort, error) {
+	name, down := strings.CutPrefix(text, "-")
+	if behind, ok := strings.CutPrefix(name, PropertyPrefix); ok {
+		name = behind
+	}
+	field, err := s.known(name)
+	if err == nil && !Sortable(field.Type) {
+		err = badFilter("sort by a property of numbers, times or booleans: %.40q has the type %s%s", name, field.Type, mixed(field.Type))
+	}
+	return Sort{Field: field, Down: down}, err
+}
+
+// SortKey returns a number that is in the order of a field's values, for which
+// ok is true: numbers as float64, times to 100 nanoseconds, false before true.
+// Values closer than that can have the same key.
+func SortKey(object []byte, f Field) (key uint64, ok bool) {
+	value, ok := Member(object, f.Name)
+	if !ok {
+		return 0, false
+	}
+	switch f.Type {
+	case Number:
+		if !IsNumber(value) {
+			return 0, false
+		}
+		v, err := strconv.ParseFloat(string(value), 64)
+		if err != nil {
+			return 0, false
+		}
+		key = math.Float64bits(v)
+		if key>>63 != 0 {
+			return ^key, true
+		}
+		return key | 1<<63, true
+	case Boolean:
+		if string(value) == "true" {
+			return 1, true
+		}
+		return 0, string(value) == "false"
+	case Time:
+		if !IsText(value) {
+			return 0, false
+		}
+		t, ok := instant.Parse(value[1 : len(value)-1])
+		if !ok {
+			return 0, false
+		}
+		// The first second of the year 0 is 0. A key of nanoseconds would end within 600 years.
+		return uint64(t.Unix()+62_167_219_200)*1e7 + uint64(t.Nanosecond()/100), true
+	}
+	return 0, false
+}
+
+// Sortable reports whether SortKey knows an order of the values of a type.
+func Sortable(t Type) bool { return t == Number || t == Boolean || t == Time }
