@@ -114,6 +114,13 @@ func (o *older) object(v object) object {
 			dst[key] = o.convert(value)
 		}
 	}
+	if schema, _ := dst["schema"].(object); v["in"] == "query" && schema != nil {
+		// The standard's own tests ask for these in so many words, though most are the defaults.
+		dst["style"] = "form"
+		if dst["explode"] == nil {
+			dst["explode"] = schema["type"] == "object"
+		}
+	}
 	return dst
 }
 

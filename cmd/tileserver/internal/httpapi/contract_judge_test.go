@@ -24,5 +24,16 @@ func TestForeignReaderOfContract(t *testing.T) {
 		if err := doc.Validate(t.Context()); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
+		if path != "/ogc/api" {
+			continue
+		}
+		// The standard's own tests want the defaults of these in so many words.
+		for route, item := range doc.Paths.Map() {
+			for _, p := range item.Get.Parameters {
+				if p.Value.In == "query" && (p.Value.Style != "form" || p.Value.Explode == nil) {
+					t.Errorf("%s: %s does not say style and explode", route, p.Value.Name)
+				}
+			}
+		}
 	}
 }
