@@ -33,7 +33,8 @@ func openPhoton(t *testing.T, page string) *window {
 func TestPhotonLeaflet(t *testing.T) {
 	w := openPhoton(t, "photon_leaflet.html")
 	w.do(chromedp.SendKeys(chromedp.CSS(".photon-input"), "eastp"))
-	w.waitFor(`[...document.querySelectorAll('.photon-autocomplete li strong')].some(e => e.textContent === ` + quote(eastport) + `)`)
+	// The answer to "east" has it too, behind a country.
+	w.waitFor(`document.querySelector('.photon-autocomplete li strong')?.textContent === ` + quote(eastport))
 	w.key("\r")
 	w.waitFor(`window.chosen && document.querySelector('.leaflet-marker-icon')`)
 	if at := evaluate[string](w, `window.chosen.geometry.coordinates.join() + ' ' + window.chosen.properties.type`); at != "18.5,42 city" {
@@ -46,7 +47,7 @@ func TestPhotonLeaflet(t *testing.T) {
 	w.keep("leaflet-photon")
 
 	w.do(chromedp.SendKeys(chromedp.CSS(".leaflet-control-geocoder-form input"), "eastp"))
-	w.waitFor(`[...document.querySelectorAll('.leaflet-control-geocoder-alternatives li')].some(e => e.textContent.startsWith(` + quote(eastport) + `))`)
+	w.waitFor(`document.querySelector('.leaflet-control-geocoder-alternatives li')?.textContent.startsWith(` + quote(eastport) + `)`)
 	w.press(".leaflet-control-geocoder-alternatives li")
 	w.waitFor(`window.marked`)
 	if marked := evaluate[string](w, `window.marked.lat + ',' + window.marked.lng + ' ' + window.marked.name.split(',')[0]`); marked != "42,18.5 "+eastport {
@@ -65,7 +66,7 @@ func TestPhotonMapLibre(t *testing.T) {
 		t.Helper()
 		evaluate[chromedp.Void](w, `window.clear()`)
 		w.do(chromedp.SendKeys(chromedp.CSS(".maplibregl-ctrl-geocoder--input"), typed))
-		w.waitFor(`[...document.querySelectorAll('.suggestions li')].some(e => e.textContent.includes(` + quote(eastport) + `))`)
+		w.waitFor(`document.querySelector('.suggestions li')?.textContent.includes(` + quote(eastport) + `)`)
 		// By the keyboard: the list is made anew with the answer for each letter, and a click on
 		// what goes away chooses nothing.
 		w.key(kb.ArrowDown + kb.Enter)
