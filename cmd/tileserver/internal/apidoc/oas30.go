@@ -51,7 +51,10 @@ func (d *Document) Below(prefix, server string) ([]byte, error) {
 			kept = append(kept, t)
 		}
 	}
-	doc["tags"], doc["components"] = kept, o.components
+	if components, ok := whole["components"].(object); ok && components["securitySchemes"] != nil {
+		o.components["securitySchemes"] = components["securitySchemes"]
+	}
+	doc["tags"], doc["components"], doc["security"] = kept, o.components, whole["security"]
 	return json.Marshal(doc)
 }
 
@@ -103,7 +106,7 @@ func (o *older) object(v object) object {
 			if len(types) > 0 {
 				dst["example"] = types[0]
 			}
-		case key == "security" || key == "prefixItems":
+		case key == "prefixItems":
 		case key == "exclusiveMinimum" || key == "exclusiveMaximum":
 			if _, number := value.(float64); number {
 				dst[strings.ToLower(strings.TrimPrefix(key, "exclusive"))] = value
