@@ -20,14 +20,14 @@ type Filter struct {
 }
 
 // Equality is a condition that an index may use: what fulfils the filter has one of the
-// values in the property, alone or in a list.
+// values in the property, alone or in a list, byte for byte.
 type Equality struct {
-	Name   string // in compact form, with its quotation marks
-	Type   Type
-	Values [][]byte // in compact form, if the type is Text, Texts or Boolean
+	Name   string   // in compact form, with its quotation marks
+	Values [][]byte // in compact form
 }
 
-// Equalities are the conditions of the filter that are of that kind. They belong to it.
+// Equalities are the conditions of that kind, which texts and booleans have: numbers and times
+// may equal a value that is written in another way. They belong to the filter.
 func (f *Filter) Equalities() []Equality {
 	if f == nil {
 		return nil
@@ -115,8 +115,8 @@ func (f *Filter) add(s Schema, t Term) error {
 	slices.SortFunc(c.values, func(a, b operand) int { return bytes.Compare(a.compact, b.compact) })
 	c.values = slices.CompactFunc(c.values, func(a, b operand) bool { return bytes.Equal(a.compact, b.compact) })
 	f.conditions = append(f.conditions, c)
-	if c.op == OpEquals {
-		e := Equality{Name: c.key[:len(c.key)-1], Type: c.typ}
+	if c.op == OpEquals && (c.typ == Text || c.typ == Texts || c.typ == Boolean) {
+		e := Equality{Name: c.key[:len(c.key)-1]}
 		for i := range c.values {
 			e.Values = append(e.Values, c.values[i].text)
 		}

@@ -254,9 +254,6 @@ func checkEqualities(t interface {
 }, f *Filter, object []byte) {
 	t.Helper()
 	for _, e := range f.Equalities() {
-		if e.Type != Text && e.Type != Texts && e.Type != Boolean {
-			continue
-		}
 		var name string
 		if err := json.Unmarshal([]byte(e.Name), &name); err != nil {
 			t.Fatalf("%s: %v", e.Name, err)

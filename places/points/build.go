@@ -25,7 +25,7 @@ type BuildOptions struct {
 	Schema feature.Schema
 	// Text says that all properties are texts, as those of tables are. Those that look
 	// like numbers, booleans or times in 99 of 100 points then become such, and other values of
-	// theirs are left out; [Learner.Odd] tells them.
+	// theirs are left out; [feature.Learner.Odd] tells them.
 	Text bool
 	// Memory bounds what sorting holds, in bytes, and TempDir is where it puts the rest.
 	Memory  int64
@@ -45,7 +45,7 @@ type BuildOptions struct {
 
 // Build writes a collection into an empty store. The points may be in any order; line
 // is where a point stands in its source. An error of the sequence ends the build.
-// Errors match ErrPoint, ErrProperties, ErrType or ErrName, or come from the sequence or
+// Errors match ErrPoint, feature.ErrProperties, feature.ErrType or ErrName, or come from the sequence or
 // the store.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, error], opts BuildOptions) (Meta, error) {
 	if err := CheckName(opts.Name); err != nil {

@@ -22,7 +22,7 @@ import (
 // remembered before, see Meta.Since; for one that begins every point is written once, for
 // which other writes wait.
 //
-// Errors match ErrPoint or ErrType where a description cannot be, or are those of Write.
+// Errors match ErrPoint or feature.ErrType where a description cannot be, or are those of Write.
 func (c *LiveCollection) Describe(ctx context.Context, change func(m *Meta) error) (others map[string]int64, err error) {
 	r := newRequest(make([]Write, 1), make([]Outcome, 1))
 	r.describe = change

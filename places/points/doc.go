@@ -24,7 +24,7 @@
 // key is the quadkey.PointKey of the position, so points of a tile are one range of
 // rows. lat and lon are int32 of 1e-7 degrees: points are kept, measured and shown at
 // that precision. expires is in milliseconds since 1970, 0 for never. properties are
-// a compact JSON object, see AppendProperties.
+// a compact JSON object, see [feature.AppendProperties].
 //
 // Timestamps of cells are versions: milliseconds since 1970, of one point always
 // rising. A point that moves gets a new row and its old one is deleted, together with

@@ -36,7 +36,7 @@ func bitOf(hash uint64) uint64 { return 1 << (hash >> 48 & 63) }
 // signature. few reports of which properties signatures have all values.
 func masks(dst []uint64, f *feature.Filter, few func(name string) bool) []uint64 {
 	for _, e := range f.Equalities() {
-		if e.Type != feature.Text && e.Type != feature.Boolean && e.Type != feature.Texts || !few(e.Name) {
+		if !few(e.Name) {
 			continue
 		}
 		var set uint64

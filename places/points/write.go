@@ -259,7 +259,7 @@ func (c *LiveCollection) close() error {
 // seen by every question that begins. The error is that of the context, and then nothing
 // is written, or matches ErrClosed: then the outcomes are not known.
 //
-// Outcomes match ErrPoint, ErrProperties or ErrType where a point cannot be kept,
+// Outcomes match ErrPoint, feature.ErrProperties or feature.ErrType where a point cannot be kept,
 // ErrNotFound where there is none to patch or delete, ErrExists and ErrChanged where a
 // condition does not hold, ErrRefused where the disk does not take it, or are the store's.
 // Of a write with an error nothing is there, unless it matches cellstore.ErrUnknownOutcome.
