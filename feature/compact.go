@@ -39,10 +39,17 @@ func lookup[K string | []byte](object []byte, key K) (value []byte, ok bool) {
 // with its quotation marks, and each value as JSON.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
-		for w := (walker{object}); ; {
-			if name, value, ok := w.next(); !ok || !yield(name, value) {
+		// rest begins with the byte before the next member, which is { or a comma.
+		for rest := object; len(rest) >= 2 && rest[1] == '"'; {
+			colon := stringEnd(rest, 1)
+			if colon >= len(rest) {
 				return
 			}
+			end := valueEnd(rest, colon+1)
+			if !yield(rest[1:colon], rest[colon+1:end]) {
+				return
+			}
+			rest = rest[end:]
 		}
 	}
 }
@@ -50,48 +57,14 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 // Elements are the elements of a compact array, in their order.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func(value []byte) bool) {
-		for l := (lister{array}); ; {
-			if value, ok := l.next(); !ok || !yield(value) {
+		for rest := array; len(rest) >= 2 && rest[1] != ']'; {
+			end := valueEnd(rest, 1)
+			if !yield(rest[1:end]) {
 				return
 			}
+			rest = rest[end:]
 		}
 	}
-}
-
-// walker visits the members of a compact object, in order.
-type walker struct {
-	rest []byte // begins with the byte before the next member: { or ,
-}
-
-// next returns the next member: its name with quotation marks, and its value.
-func (w *walker) next() (name, value []byte, ok bool) {
-	if len(w.rest) < 2 || w.rest[1] != '"' {
-		return nil, nil, false
-	}
-	colon := stringEnd(w.rest, 1)
-	if colon >= len(w.rest) {
-		return nil, nil, false
-	}
-	end := valueEnd(w.rest, colon+1)
-	name, value = w.rest[1:colon], w.rest[colon+1:end]
-	w.rest = w.rest[end:]
-	return name, value, true
-}
-
-// lister visits the elements of a compact array, in order.
-type lister struct {
-	rest []byte // begins with the byte before the next element: [ or ,
-}
-
-// next returns the next element.
-func (l *lister) next() (value []byte, ok bool) {
-	if len(l.rest) < 2 || l.rest[1] == ']' {
-		return nil, false
-	}
-	end := valueEnd(l.rest, 1)
-	value = l.rest[1:end]
-	l.rest = l.rest[end:]
-	return value, true
 }
 
 // valueEnd returns the end of the value that begins at i.

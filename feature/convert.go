@@ -36,11 +36,7 @@ func (s Schema) ConvertMost(dst, object []byte) ([]byte, error) { return s.conve
 func (s Schema) convert(dst, object []byte, most bool) ([]byte, error) {
 	out := append(dst, '{')
 	start := len(out)
-	for w := (walker{object}); ; {
-		name, value, ok := w.next()
-		if !ok {
-			break
-		}
+	for name, value := range Members(object) {
 		t := s.typeOf(name)
 		if t == "" || t == Any || string(value) == "null" {
 			out = appendMember(out, start, name, value)
@@ -173,11 +169,7 @@ func appendTexts(dst, value []byte) (out []byte, reason string) {
 	case IsList(value):
 		out = append(dst, '[')
 		start := len(out)
-		for elements := (lister{value}); ; {
-			element, ok := elements.next()
-			if !ok {
-				return append(out, ']'), ""
-			}
+		for element := range Elements(value) {
 			if len(out) > start {
 				out = append(out, ',')
 			}
@@ -185,6 +177,7 @@ func appendTexts(dst, value []byte) (out []byte, reason string) {
 				return dst, reason
 			}
 		}
+		return append(out, ']'), ""
 	}
 	return dst, fmt.Sprintf("%.40s is no list of text: write one as in [\"a\",\"b\"], or declare the field any", value)
 }

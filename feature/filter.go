@@ -257,15 +257,12 @@ func (c *condition) holds(value []byte, present bool) bool {
 // operands or begins with it.
 func (c *condition) equals(value []byte) bool {
 	if IsList(value) && (c.typ == Texts || c.typ == Any) {
-		for elements := (lister{value}); ; {
-			element, ok := elements.next()
-			if !ok {
-				return false
-			}
+		for element := range Elements(value) {
 			if c.equalsOne(element) {
 				return true
 			}
 		}
+		return false
 	}
 	return c.typ != Texts && c.equalsOne(value)
 }

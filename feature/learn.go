@@ -102,11 +102,7 @@ func (l *Learner) column(name []byte) *column {
 // lists say nothing about a type.
 func (l *Learner) Learn(object []byte) {
 	l.expected = 0
-	for w := (walker{object}); ; {
-		name, value, ok := w.next()
-		if !ok {
-			return
-		}
+	for name, value := range Members(object) {
 		switch c := l.column(name); {
 		case c == nil:
 		case c.declared != "":
@@ -121,11 +117,7 @@ func (l *Learner) Learn(object []byte) {
 // -1 once they are not there any more. So a type is that of the values that are there.
 func (l *Learner) Count(object []byte, by int64) {
 	l.expected = 0
-	for w := (walker{object}); ; {
-		name, value, ok := w.next()
-		if !ok {
-			return
-		}
+	for name, value := range Members(object) {
 		c := l.column(name)
 		kind := kindOf(value, 0)
 		if c == nil || kind == 0 {
@@ -218,16 +210,13 @@ func kindOf(value []byte, have kinds) kinds {
 		return kindBoolean
 	case IsList(value):
 		var all kinds
-		for elements := (lister{value}); ; {
-			element, ok := elements.next()
-			if !ok {
-				return all
-			}
+		for element := range Elements(value) {
 			if !IsText(element) {
 				return kindOther
 			}
 			all = kindTexts
 		}
+		return all
 	case string(value) == "null":
 		return 0
 	}
@@ -239,11 +228,7 @@ func kindOf(value []byte, have kinds) kinds {
 // times. One with codes of digits has text. Empty texts say nothing about a type.
 func (l *Learner) LearnText(object []byte) {
 	l.expected = 0
-	for w := (walker{object}); ; {
-		name, value, ok := w.next()
-		if !ok {
-			return
-		}
+	for name, value := range Members(object) {
 		c := l.column(name)
 		if c == nil || c.declared != "" {
 			continue

@@ -70,11 +70,7 @@ func checkName(name []byte) error {
 func AppendFields(dst, object []byte, fields []string) []byte {
 	dst = append(dst, '{')
 	start := len(dst)
-	for w := (walker{object}); ; {
-		name, value, ok := w.next()
-		if !ok {
-			return append(dst, '}')
-		}
+	for name, value := range Members(object) {
 		text := TextOf(name)
 		for _, field := range fields {
 			if string(text) == field {
@@ -83,6 +79,7 @@ func AppendFields(dst, object []byte, fields []string) []byte {
 			}
 		}
 	}
+	return append(dst, '}')
 }
 
 // appendMember appends a member to the object whose members begin at start.
@@ -118,10 +115,8 @@ func patchProperties(dst, object, changes []byte, deep bool) ([]byte, error) {
 	}
 	out := appendPatched(dst, object, changes, deep)
 	members := 0
-	for w := (walker{out[len(dst):]}); ; members++ {
-		if _, _, ok := w.next(); !ok {
-			break
-		}
+	for range Members(out[len(dst):]) {
+		members++
 	}
 	if members > MaxProperties {
 		return dst, badProperties("%d members after the change: remove some by null, at most %d can stay", members, MaxProperties)
@@ -136,11 +131,7 @@ func patchProperties(dst, object, changes []byte, deep bool) ([]byte, error) {
 // most MaxPropertyDepth deep.
 func appendPatched(dst, object, changes []byte, deep bool) []byte {
 	left := make(map[string][]byte)
-	for w := (walker{changes}); ; {
-		name, value, ok := w.next()
-		if !ok {
-			break
-		}
+	for name, value := range Members(changes) {
 		left[string(name)] = value
 	}
 	out := append(dst, '{')
@@ -157,11 +148,7 @@ func appendPatched(dst, object, changes []byte, deep bool) []byte {
 			out = appendMember(out, start, name, value)
 		}
 	}
-	for w := (walker{object}); ; {
-		name, value, ok := w.next()
-		if !ok {
-			break
-		}
+	for name, value := range Members(object) {
 		if changed, ok := left[string(name)]; ok {
 			delete(left, string(name))
 			change(name, value, changed)
@@ -169,15 +156,12 @@ func appendPatched(dst, object, changes []byte, deep bool) []byte {
 			out = appendMember(out, start, name, value)
 		}
 	}
-	for w := (walker{changes}); ; {
-		name, value, ok := w.next()
-		if !ok {
-			return append(out, '}')
-		}
+	for name, value := range Members(changes) {
 		if _, ok := left[string(name)]; ok {
 			change(name, nil, value)
 		}
 	}
+	return append(out, '}')
 }
 
 var noProperties = []byte("{}")

@@ -215,11 +215,8 @@ func FuzzAppendProperties(f *testing.F) {
 			t.Fatalf("%q became %q", in, out)
 		}
 		n := 0
-		for w := (walker{out}); ; n++ {
-			name, value, ok := w.next()
-			if !ok {
-				break
-			}
+		for name, value := range Members(out) {
+			n++
 			found, ok := Member(out, string(TextOf(name)))
 			if !ok || !bytes.Equal(found, value) || !json.Valid(value) {
 				t.Fatalf("%q: member %s is %q, %v", out, name, found, ok)
