@@ -26,11 +26,19 @@ func Member(object []byte, name string) (value []byte, ok bool) {
 
 // lookup is Member by a prepared memberKey.
 func lookup[K string | []byte](object []byte, key K) (value []byte, ok bool) {
-	for i := 1; i < len(object) && object[i] == '"'; i++ {
-		if end := i + len(key); end <= len(object) && string(object[i:end]) == string(key) {
-			return object[end:valueEnd(object, end)], true
+	if len(object) == 0 {
+		return nil, false
+	}
+	return lookupAmong(object[1:], key)
+}
+
+// lookupAmong is lookup in the members of an object, which may have the brace behind them.
+func lookupAmong[K string | []byte](members []byte, key K) (value []byte, ok bool) {
+	for i := 0; i < len(members) && members[i] == '"'; i++ {
+		if end := i + len(key); end <= len(members) && string(members[i:end]) == string(key) {
+			return members[end:valueEnd(members, end)], true
 		}
-		i = valueEnd(object, stringEnd(object, i)+1)
+		i = valueEnd(members, stringEnd(members, i)+1)
 	}
 	return nil, false
 }
@@ -39,17 +47,27 @@ func lookup[K string | []byte](object []byte, key K) (value []byte, ok bool) {
 // with its quotation marks, and each value as JSON.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
-		// rest begins with the byte before the next member, which is { or a comma.
-		for rest := object; len(rest) >= 2 && rest[1] == '"'; {
-			colon := stringEnd(rest, 1)
+		if len(object) > 0 {
+			among(object[1:])(yield)
+		}
+	}
+}
+
+// among is Members of the members of an object, which may have the brace behind them.
+func among(members []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		for rest := members; len(rest) > 0 && rest[0] == '"'; rest = rest[1:] {
+			colon := stringEnd(rest, 0)
 			if colon >= len(rest) {
 				return
 			}
 			end := valueEnd(rest, colon+1)
-			if !yield(rest[1:colon], rest[colon+1:end]) {
+			if !yield(rest[:colon], rest[colon+1:end]) {
 				return
 			}
-			rest = rest[end:]
+			if rest = rest[end:]; len(rest) == 0 {
+				return
+			}
 		}
 	}
 }

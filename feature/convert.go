@@ -38,7 +38,7 @@ func (s Schema) convert(dst, object []byte, most bool) ([]byte, error) {
 	start := len(out)
 	for name, value := range Members(object) {
 		t := s.typeOf(name)
-		if t == "" || t == Any || string(value) == "null" {
+		if t == Null || t == Any || string(value) == "null" {
 			out = appendMember(out, start, name, value)
 			continue
 		}
@@ -67,7 +67,7 @@ func (s Schema) convert(dst, object []byte, most bool) ([]byte, error) {
 
 // appendTyped appends the value in that type, or nothing where it is empty, or
 // says why it cannot.
-func appendTyped(dst, value []byte, t Type) (out []byte, reason string) {
+func appendTyped(dst, value []byte, t Kind) (out []byte, reason string) {
 	if t == Texts {
 		return appendTexts(dst, value)
 	}
@@ -130,7 +130,7 @@ func textFlag(text []byte) (value, ok bool) {
 }
 
 // noValue says why a value, in compact form, is none of a type.
-func noValue(value []byte, t Type) string {
+func noValue(value []byte, t Kind) string {
 	switch t {
 	case Number:
 		if IsText(value) {

@@ -40,7 +40,7 @@ type condition struct {
 	key    string // the memberKey
 	name   string
 	op     string
-	typ    Type
+	kind   Kind
 	values []operand
 }
 
@@ -93,7 +93,7 @@ func (f *Filter) add(s Schema, t Term) error {
 			if err != nil {
 				return err
 			}
-			f.conditions = append(f.conditions, condition{key: memberKey(name), name: name, op: t.Op, typ: field.Type})
+			f.conditions = append(f.conditions, condition{key: memberKey(name), name: name, op: t.Op, kind: field.Kind})
 		}
 		return nil
 	}
@@ -101,7 +101,7 @@ func (f *Filter) add(s Schema, t Term) error {
 	if err != nil {
 		return err
 	}
-	c := condition{key: memberKey(t.Name), name: t.Name, op: t.Op, typ: field.Type}
+	c := condition{key: memberKey(t.Name), name: t.Name, op: t.Op, kind: field.Kind}
 	if err := c.checkOp(len(t.Values)); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (f *Filter) add(s Schema, t Term) error {
 	slices.SortFunc(c.values, func(a, b operand) int { return bytes.Compare(a.compact, b.compact) })
 	c.values = slices.CompactFunc(c.values, func(a, b operand) bool { return bytes.Equal(a.compact, b.compact) })
 	f.conditions = append(f.conditions, c)
-	if c.op == OpEquals && (c.typ == Text || c.typ == Texts || c.typ == Boolean) {
+	if c.op == OpEquals && (c.kind == Text || c.kind == Texts || c.kind == Boolean) {
 		e := Equality{Name: c.key[:len(c.key)-1]}
 		for i := range c.values {
 			e.Values = append(e.Values, c.values[i].text)
@@ -165,12 +165,12 @@ func (c *condition) checkOp(values int) error {
 		return nil
 	case OpEquals, OpDiffers:
 	case OpPrefix:
-		if c.typ != Text && c.typ != Texts && c.typ != Any {
-			return badFilter("%s.prefix: %[1]s has the type %[2]s, and only text has a prefix: ask for its value", c.name, c.typ)
+		if c.kind != Text && c.kind != Texts && c.kind != Any {
+			return badFilter("%s.prefix: %[1]s has the type %[2]s, and only text has a prefix: ask for its value", c.name, c.kind)
 		}
 	case OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual:
-		if c.typ != Number && c.typ != Time && c.typ != Any {
-			return badFilter("%s.%s: %[1]s has the type %[3]s, and only numbers and times are less or greater: ask for its value, or declare the type if most of its values are such", c.name, c.op, c.typ)
+		if c.kind != Number && c.kind != Time && c.kind != Any {
+			return badFilter("%s.%s: %[1]s has the type %[3]s, and only numbers and times are less or greater: ask for its value, or declare the type if most of its values are such", c.name, c.op, c.kind)
 		}
 		if values != 1 {
 			return badFilter("%s.%s: %d values: give one", c.name, c.op, values)
@@ -192,11 +192,11 @@ func (c *condition) operand(v string) (o operand, err error) {
 	ordered := c.op != OpEquals && c.op != OpDiffers && c.op != OpPrefix
 	var ok bool
 	switch {
-	case c.typ == Number || c.typ == Any && ordered:
+	case c.kind == Number || c.kind == Any && ordered:
 		if o.compact, ok = number, numeric; !ok {
 			return o, badFilter("%s: %s", c.name, noValue(o.text, Number))
 		}
-	case c.typ == Boolean:
+	case c.kind == Boolean:
 		var b bool
 		if b, ok = textBoolean([]byte(v)); !ok {
 			return o, badFilter("%s: %.40q: give true or false", c.name, v)
@@ -206,7 +206,7 @@ func (c *condition) operand(v string) (o operand, err error) {
 			o.text = []byte("true")
 		}
 		o.compact = o.text
-	case c.typ == Time:
+	case c.kind == Time:
 		if o.time, ok = instant.Parse(v); !ok {
 			return o, badFilter("%s: %.40q is no time: give one as in 2026-01-31T12:00:00Z, or a date as in 2026-01-31", c.name, v)
 		}
@@ -256,7 +256,7 @@ func (c *condition) holds(value []byte, present bool) bool {
 // equals reports whether a value, or an element of a list, equals one of the
 // operands or begins with it.
 func (c *condition) equals(value []byte) bool {
-	if IsList(value) && (c.typ == Texts || c.typ == Any) {
+	if IsList(value) && (c.kind == Texts || c.kind == Any) {
 		for element := range Elements(value) {
 			if c.equalsOne(element) {
 				return true
@@ -264,11 +264,11 @@ func (c *condition) equals(value []byte) bool {
 		}
 		return false
 	}
-	return c.typ != Texts && c.equalsOne(value)
+	return c.kind != Texts && c.equalsOne(value)
 }
 
 func (c *condition) equalsOne(value []byte) bool {
-	switch c.typ {
+	switch c.kind {
 	case Time:
 		if !IsText(value) {
 			return false
@@ -285,7 +285,7 @@ func (c *condition) equalsOne(value []byte) bool {
 			}
 			return false
 		}
-		if c.typ == Number {
+		if c.kind == Number {
 			return false
 		}
 	}
@@ -298,7 +298,7 @@ func (c *condition) equalsOne(value []byte) bool {
 			}
 		case bytes.Equal(value, text):
 			return true
-		case c.typ == Any && IsBoolean(value) && string(value) == string(text[1:len(text)-1]):
+		case c.kind == Any && IsBoolean(value) && string(value) == string(text[1:len(text)-1]):
 			return true
 		}
 	}
@@ -311,7 +311,7 @@ func (c *condition) ordered(value []byte) bool {
 	var order int
 	o := &c.values[0]
 	switch {
-	case c.typ == Time:
+	case c.kind == Time:
 		if !IsText(value) {
 			return false
 		}
@@ -348,7 +348,7 @@ func (f *Filter) AppendTo(dst []byte) []byte {
 	for i := range f.conditions {
 		c := &f.conditions[i]
 		var b []byte
-		for _, part := range []string{c.op, string(c.typ), c.name} {
+		for _, part := range []string{c.op, c.kind.String(), c.name} {
 			b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
 		}
 		for j := range c.values {

@@ -148,8 +148,8 @@ func slowMatch(s Schema, terms []Term, object map[string]any) bool {
 			return false
 		}
 		field, _ := s.Lookup(t.Name)
-		if !isList || field.Type != Texts && field.Type != Any {
-			if list = []any{v}; field.Type == Texts {
+		if !isList || field.Kind != Texts && field.Kind != Any {
+			if list = []any{v}; field.Kind == Texts {
 				list = nil
 			}
 		}
@@ -157,7 +157,7 @@ func slowMatch(s Schema, terms []Term, object map[string]any) bool {
 			list = []any{v}
 		}
 		found := slices.ContainsFunc(list, func(v any) bool {
-			return slices.ContainsFunc(t.Values, func(operand string) bool { return slowCompare(field.Type, t.Op, v, operand) })
+			return slices.ContainsFunc(t.Values, func(operand string) bool { return slowCompare(field.Kind, t.Op, v, operand) })
 		})
 		if found == (t.Op == OpDiffers) {
 			return false
@@ -177,27 +177,27 @@ func slowTime(s string) (time.Time, bool) {
 	return when.UTC(), err == nil && when.UTC().Year() >= 0 && when.UTC().Year() <= 9999 && !strings.Contains(s, ",")
 }
 
-func slowCompare(typ Type, op string, v any, operand string) bool {
+func slowCompare(kind Kind, op string, v any, operand string) bool {
 	order, ok := 1, false
 	switch v := v.(type) {
 	case string:
 		if op == OpPrefix {
 			return strings.HasPrefix(v, operand)
 		}
-		if typ == Time {
+		if kind == Time {
 			a, ok1 := slowTime(v)
 			b, ok2 := slowTime(operand)
 			order, ok = a.Compare(b), ok1 && ok2
-		} else if typ != Number && typ != Boolean {
+		} else if kind != Number && kind != Boolean {
 			order, ok = strings.Compare(v, operand), op == OpEquals || op == OpDiffers
 		}
 	case bool:
-		if typ == Boolean {
+		if kind == Boolean {
 			return strings.EqualFold(fmt.Sprint(v), operand)
 		}
-		return typ == Any && op != OpPrefix && fmt.Sprint(v) == operand
+		return kind == Any && op != OpPrefix && fmt.Sprint(v) == operand
 	case json.Number:
-		if typ != Number && typ != Any || op == OpPrefix {
+		if kind != Number && kind != Any || op == OpPrefix {
 			return false
 		}
 		if !isTextNumber([]byte(operand)) { // big.Rat would take its time for 1e999999999
@@ -224,7 +224,7 @@ func slowCompare(typ Type, op string, v any, operand string) bool {
 func schemas(t *rapid.T) Schema {
 	var fields []Field
 	for _, name := range []string{"a", "b", "c", "open", "a.lt", "has", "-a", "<é>", ",\":", ":", "a\\"} {
-		fields = append(fields, Field{name, rapid.SampledFrom([]Type{Text, Number, Boolean, Time, Texts, Any}).Draw(t, "type of "+name)})
+		fields = append(fields, Field{name, rapid.SampledFrom([]Kind{Text, Number, Boolean, Time, Texts, Any}).Draw(t, "type of "+name)})
 	}
 	s, err := NewSchema(fields)
 	if err != nil {

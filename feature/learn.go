@@ -24,7 +24,7 @@ type Learner struct {
 // column is what is known of one property.
 type column struct {
 	name     string // in compact form
-	declared Type   // or ""
+	declared Kind   // or Null
 	kinds    kinds  // of its values; once none is left, of the last ones
 	seen     bool   // of what is declared: a feature had it
 	counts   [kindCount]int64
@@ -68,7 +68,7 @@ const (
 func NewLearner(declared Schema) *Learner {
 	l := &Learner{index: make(map[string]int)}
 	for _, f := range declared {
-		l.add(string(jsontext.AppendString(nil, f.Name))).declared = f.Type
+		l.add(string(jsontext.AppendString(nil, f.Name))).declared = f.Kind
 	}
 	return l
 }
@@ -105,7 +105,7 @@ func (l *Learner) Learn(object []byte) {
 	for name, value := range Members(object) {
 		switch c := l.column(name); {
 		case c == nil:
-		case c.declared != "":
+		case c.declared != Null:
 			c.seen = true
 		default:
 			c.kinds |= kindOf(value, c.kinds)
@@ -148,7 +148,7 @@ func (l *Learner) settle(c *column) {
 func (l *Learner) Declare(types Schema) (undo func()) {
 	was := slices.Clone(l.columns)
 	for i := range l.columns {
-		l.columns[i].declared = ""
+		l.columns[i].declared = Null
 	}
 	for _, f := range types {
 		name := string(jsontext.AppendString(nil, f.Name))
@@ -157,19 +157,19 @@ func (l *Learner) Declare(types Schema) (undo func()) {
 			i = len(l.columns)
 			l.add(name)
 		}
-		l.columns[i].declared = f.Type
+		l.columns[i].declared = f.Kind
 	}
 	for i := range was {
 		// The kinds of values under a declaration are not stored. Without values, a
 		// collection that is opened again would not know them.
-		if c := &l.columns[i]; was[i].declared != "" && c.declared == "" && c.counts == [kindCount]int64{} {
+		if c := &l.columns[i]; was[i].declared != Null && c.declared == Null && c.counts == [kindCount]int64{} {
 			c.kinds = 0
 		}
 	}
 	l.changes++
 	return func() {
 		for i := range l.columns {
-			l.columns[i].declared = ""
+			l.columns[i].declared = Null
 			if i < len(was) {
 				l.columns[i].declared, l.columns[i].kinds = was[i].declared, was[i].kinds
 			}
@@ -184,7 +184,7 @@ func (l *Learner) Others() map[string]int64 {
 	for i := range l.columns {
 		c := &l.columns[i]
 		for kind, n := range c.counts {
-			fits := c.declared == "" || c.declared == Any || c.declared == typeOfKinds(1<<kind) || c.declared == Text && 1<<kind == kindTime
+			fits := c.declared == Null || c.declared == Any || c.declared == typeOfKinds(1<<kind) || c.declared == Text && 1<<kind == kindTime
 			if n > 0 && !fits {
 				counts[string(TextOf([]byte(c.name)))] += n
 			}
@@ -230,7 +230,7 @@ func (l *Learner) LearnText(object []byte) {
 	l.expected = 0
 	for name, value := range Members(object) {
 		c := l.column(name)
-		if c == nil || c.declared != "" {
+		if c == nil || c.declared != Null {
 			continue
 		}
 		if c.kinds |= fromTable; !IsText(value) || c.counts[0] >= maxTexts && c.kinds == kindText|fromTable {
@@ -281,12 +281,12 @@ type Odd struct {
 func (l *Learner) Odd() (odd []Odd) {
 	for i := range l.columns {
 		c := &l.columns[i]
-		o := Odd{Field: Field{Name: string(TextOf([]byte(c.name))), Type: c.typ()}, At: math.MaxInt64}
-		if c.declared != "" || c.kinds&fromTable == 0 || o.Type == Text {
+		o := Odd{Field: Field{Name: string(TextOf([]byte(c.name))), Kind: c.kind()}, At: math.MaxInt64}
+		if c.declared != Null || c.kinds&fromTable == 0 || o.Kind == Text {
 			continue
 		}
 		for kind, n := range c.counts {
-			if o.Of += n; n > 0 && typeOfKinds(1<<kind) != o.Type {
+			if o.Of += n; n > 0 && typeOfKinds(1<<kind) != o.Kind {
 				o.Count, o.At = o.Count+n, min(o.At, c.first[kind])
 			}
 		}
@@ -329,14 +329,14 @@ func (l *Learner) Schema() Schema {
 	s := make(Schema, 0, len(l.columns))
 	for i := range l.columns {
 		c := &l.columns[i]
-		s = append(s, Field{Name: string(TextOf([]byte(c.name))), Type: c.typ()})
+		s = append(s, Field{Name: string(TextOf([]byte(c.name))), Kind: c.kind()})
 	}
 	slices.SortFunc(s, byName)
 	return s
 }
 
-func (c *column) typ() Type {
-	if c.declared != "" {
+func (c *column) kind() Kind {
+	if c.declared != Null {
 		return c.declared
 	}
 	if c.kinds&fromTable == 0 {
@@ -356,7 +356,7 @@ func (c *column) typ() Type {
 	return Text
 }
 
-func typeOfKinds(k kinds) Type {
+func typeOfKinds(k kinds) Kind {
 	switch k {
 	case kindText, kindText | kindTime:
 		return Text
@@ -383,7 +383,7 @@ func (l *Learner) Commas(name string) bool {
 // Unseen returns the declared fields that no feature had which Learn took in.
 func (l *Learner) Unseen() (names []string) {
 	for i := range l.columns {
-		if c := &l.columns[i]; c.declared != "" && !c.seen {
+		if c := &l.columns[i]; c.declared != Null && !c.seen {
 			names = append(names, string(TextOf([]byte(c.name))))
 		}
 	}
@@ -405,10 +405,10 @@ func (l *Learner) Len() int { return len(l.columns) }
 func (l *Learner) Seed(found Schema) {
 	for _, f := range found {
 		c := l.column(jsontext.AppendString(nil, f.Name))
-		if c == nil || c.declared != "" {
+		if c == nil || c.declared != Null {
 			continue
 		}
-		switch f.Type {
+		switch f.Kind {
 		case Text:
 			c.kinds = kindText
 		case Number:

@@ -236,14 +236,14 @@ func FuzzBrokenObject(f *testing.F) {
 	f.Fuzz(func(t *testing.T, object []byte, name string) {
 		Member(object, name)
 		AppendFields(nil, object, []string{name})
-		s := Schema{{Name: name, Type: Texts}}
+		s := Schema{{Name: name, Kind: Texts}}
 		l := NewLearner(nil)
 		l.Learn(object)
 		l.LearnText(object)
 		l.Schema()
 		_, _ = s.Convert(nil, object)
-		for _, typ := range []Type{Text, Number, Boolean, Time, Texts, Any} {
-			s[0].Type = typ
+		for _, kind := range []Kind{Text, Number, Boolean, Time, Texts, Any} {
+			s[0].Kind = kind
 			for _, v := range []string{"x", "1", "true", "2026-01-01"} {
 				if f, err := ParseFilter(s, []Term{{Name: name, Values: []string{v}}}); err == nil {
 					f.Match(object)

@@ -6,19 +6,6 @@ import (
 	"slices"
 )
 
-// Type is what the values of a property are.
-type Type string
-
-// Types of properties.
-const (
-	Text    Type = "text"
-	Number  Type = "number"
-	Boolean Type = "boolean"
-	Time    Type = "time"  // text: a time of RFC 3339, or a date
-	Texts   Type = "texts" // a list of text
-	Any     Type = "any"   // values of several types, or none of the above
-)
-
 // MaxFields bounds the fields of a schema.
 const MaxFields = 1000
 
@@ -29,7 +16,19 @@ var ErrType = errors.New("wrong type")
 // Field is one property that features have.
 type Field struct {
 	Name string `json:"name"`
-	Type Type   `json:"type" schema:"enum=text|number|boolean|time|texts|any"`
+	Kind Kind   `json:"type" schema:"enum=text|number|boolean|time|texts|any"`
+}
+
+// ParseField reads what is declared of a property, such as price and "number". Errors match
+// ErrType or ErrProperties.
+func ParseField(name, kind string) (f Field, err error) {
+	f.Name = name
+	f.Kind, _ = parseKind([]byte(kind))
+	if f.Kind == Null {
+		return f, typeError("%s: there is no type %.20q: give "+kindsToGive, name, kind)
+	}
+	_, err = NewSchema([]Field{f})
+	return f, err
 }
 
 // Schema is the fields of the features of a data set, sorted by name.
@@ -46,10 +45,10 @@ func NewSchema(fields []Field) (Schema, error) {
 		if err := checkName([]byte(f.Name)); err != nil {
 			return nil, err
 		}
-		switch f.Type {
+		switch f.Kind {
 		case Text, Number, Boolean, Time, Texts, Any:
 		default:
-			return nil, typeError("%s: there is no type %.20q: give text, number, boolean, time, texts or any", f.Name, f.Type)
+			return nil, typeError("%s: there is no type %.20q: give "+kindsToGive, f.Name, f.Kind)
 		}
 		if i > 0 && s[i-1].Name == f.Name {
 			return nil, typeError("%s is declared twice: leave one out", f.Name)
@@ -68,8 +67,8 @@ func (s Schema) Lookup(name string) (Field, bool) {
 }
 
 // typeOf returns the type of the member of that name, a string in compact form,
-// or "" where the schema has none.
-func (s Schema) typeOf(name []byte) Type {
+// or Null where the schema has none.
+func (s Schema) typeOf(name []byte) Kind {
 	text := TextOf(name)
 	low, high := 0, len(s)
 	for low < high {
@@ -81,9 +80,9 @@ func (s Schema) typeOf(name []byte) Type {
 		}
 	}
 	if low < len(s) && s[low].Name == string(text) {
-		return s[low].Type
+		return s[low].Kind
 	}
-	return ""
+	return Null
 }
 
 func byName(a, b Field) int { return cmp.Compare(a.Name, b.Name) }

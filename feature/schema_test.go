@@ -19,13 +19,13 @@ func TestNewSchema(t *testing.T) {
 	if err != nil || !slices.Equal(s, Schema{{"a", Number}, {"b", Text}}) {
 		t.Error(s, err)
 	}
-	if f, ok := s.Lookup("a"); !ok || f.Type != Number {
+	if f, ok := s.Lookup("a"); !ok || f.Kind != Number {
 		t.Error(f, ok)
 	}
 	if _, ok := s.Lookup("c"); ok {
 		t.Error("there is no c")
 	}
-	for _, bad := range [][]Field{{{"a", Text}, {"a", Number}}, {{"a", "string"}}, make([]Field, 1001)} {
+	for _, bad := range [][]Field{{{"a", Text}, {"a", Number}}, {{"a", Null}}, make([]Field, 1001)} {
 		if _, err := NewSchema(bad); !errors.Is(err, ErrType) {
 			t.Error(err)
 		}
@@ -39,7 +39,7 @@ func TestNewSchema(t *testing.T) {
 }
 
 func TestLearn(t *testing.T) {
-	for values, want := range map[string]Type{
+	for values, want := range map[string]Kind{
 		`"x" "y"`: Text, `"x" 2026`: Any, `"2026-01-01" "2026-01-01T00:00:00+01:00"`: Time, `"2026-01-01" "x"`: Text, `"x" "2026-01-01"`: Text, `"2026-01-01" ""`: Text,
 		`1 2.5 null`: Number, `1 true`: Any, `true false`: Boolean, `["a"] [] ["b","c"]`: Texts, `[]`: Any, `["a",1]`: Any, `"a" ["a"]`: Any, `null`: Any, `{}`: Any, `[[]]`: Any, `"01234"`: Text,
 	} {
@@ -55,7 +55,7 @@ func TestLearn(t *testing.T) {
 }
 
 func TestLearnText(t *testing.T) {
-	for values, want := range map[string]Type{
+	for values, want := range map[string]Kind{
 		"1|2.5|": Number, "-1|.5|5.|1e3|0|0.5": Number, "01234": Text, "1|01": Text, "+49": Text, "1,5": Text, "1e999": Text, "NaN": Text, "0x10": Text,
 		"true|FALSE|": Boolean, "yes|no": Text, "true|1": Text, "2026-01-01|2026-01-01T00:00:00.5Z": Time, "2026-01-01|x": Text, "2026-13-01": Text, "||": Text, " 5 | ": Number, "x|5": Text,
 		// Codes of digits.
@@ -104,7 +104,7 @@ func TestOdd(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s := l.Schema()
-	if got, _ := s.Lookup("App version"); got.Type != Text {
+	if got, _ := s.Lookup("App version"); got.Kind != Text {
 		t.Errorf("%+v", s)
 	}
 	out, err := s.ConvertMost(nil, compact(t, `{"n":"n/a","told":"1.5","t":"x"}`))
@@ -207,7 +207,7 @@ func checkConverted(t interface {
 		}
 		f, _ := s.Lookup(name)
 		ok := true
-		switch f.Type {
+		switch f.Kind {
 		case Text:
 			_, ok = v.(string)
 		case Number:
@@ -223,7 +223,7 @@ func checkConverted(t interface {
 			ok = isList && !slices.ContainsFunc(list, func(v any) bool { _, isText := v.(string); return !isText })
 		}
 		if !ok {
-			t.Fatalf("%s became %s: %s is no %s", object, out, name, f.Type)
+			t.Fatalf("%s became %s: %s is no %s", object, out, name, f.Kind)
 		}
 	}
 }

@@ -22,8 +22,8 @@ func (s Schema) ParseSort(text string) (Sort, error) {
 		name = behind
 	}
 	field, err := s.known(name)
-	if err == nil && !Sortable(field.Type) {
-		err = badFilter("sort by a property of numbers, times or booleans: %.40q has the type %s%s", name, field.Type, mixed(field.Type))
+	if err == nil && !Sortable(field.Kind) {
+		err = badFilter("sort by a property of numbers, times or booleans: %.40q has the type %s%s", name, field.Kind, mixed(field.Kind))
 	}
 	return Sort{Field: field, Down: down}, err
 }
@@ -36,7 +36,7 @@ func SortKey(object []byte, f Field) (key uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	switch f.Type {
+	switch f.Kind {
 	case Number:
 		if !IsNumber(value) {
 			return 0, false
@@ -70,4 +70,4 @@ func SortKey(object []byte, f Field) (key uint64, ok bool) {
 }
 
 // Sortable reports whether SortKey knows an order of the values of a type.
-func Sortable(t Type) bool { return t == Number || t == Boolean || t == Time }
+func Sortable(t Kind) bool { return t == Number || t == Boolean || t == Time }

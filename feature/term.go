@@ -92,7 +92,7 @@ func (s Schema) ParseTerm(key, values string) (Term, error) {
 const PropertyPrefix = "p."
 
 // mixed says what may be done about a type that is none.
-func mixed(t Type) string {
+func mixed(t Kind) string {
 	if t != Any {
 		return ""
 	}

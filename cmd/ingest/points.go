@@ -74,19 +74,18 @@ type typeFlag struct{ field feature.Field }
 
 var _ encoding.TextUnmarshaler = (*typeFlag)(nil)
 
-func (f *typeFlag) UnmarshalText(text []byte) error {
+func (f *typeFlag) UnmarshalText(text []byte) (err error) {
 	i := strings.LastIndexByte(string(text), '=')
 	if i < 1 {
 		return fmt.Errorf("%q is not a type; give one as PROPERTY=TYPE, such as price=number", text)
 	}
-	f.field = feature.Field{Name: string(text[:i]), Type: feature.Type(text[i+1:])}
-	_, err := feature.NewSchema([]feature.Field{f.field})
+	f.field, err = feature.ParseField(string(text[:i]), string(text[i+1:]))
 	return err
 }
 
 // MarshalText is the inverse of UnmarshalText.
 func (f typeFlag) MarshalText() ([]byte, error) {
-	return []byte(f.field.Name + "=" + string(f.field.Type)), nil
+	return []byte(f.field.Name + "=" + f.field.Kind.String()), nil
 }
 
 // dataset is the data set that the command publishes.

@@ -33,7 +33,7 @@ func randomSort(r *rand.Rand) feature.Sort {
 	if r.IntN(2) == 0 {
 		return feature.Sort{}
 	}
-	return feature.Sort{Field: feature.Field{Name: "price", Type: feature.Number}, Down: r.IntN(2) == 0}
+	return feature.Sort{Field: feature.Field{Name: "price", Kind: feature.Number}, Down: r.IntN(2) == 0}
 }
 
 // ground is an area, and what is in it.

@@ -23,8 +23,8 @@ import (
 // typesModel is a collection as slowly as can be: types are found by a look at all values.
 type typesModel struct {
 	points   map[string]map[string]any
-	declared map[string]feature.Type
-	last     map[string]feature.Type // of names that have had values
+	declared map[string]feature.Kind
+	last     map[string]feature.Kind // of names that have had values
 }
 
 func valueOf(text string) (v any) {
@@ -39,7 +39,7 @@ func (m *typesModel) typed(name string, v any) (out any, gone, ok bool) {
 	t := m.declared[name]
 	list, isList := v.([]any)
 	switch {
-	case v == nil || t == "" || t == feature.Any:
+	case v == nil || t == feature.Null || t == feature.Any:
 		return v, false, true
 	case isList && len(list) == 0:
 		return nil, true, true
@@ -96,12 +96,13 @@ func (m *typesModel) learn() {
 	for name, of := range kinds {
 		switch all := slices.Sorted(maps.Keys(of)); {
 		case len(all) == 1:
-			m.last[name] = feature.Type(all[0])
+			field, _ := feature.ParseField(name, all[0])
+			m.last[name] = field.Kind
 		case slices.Equal(all, []string{"text", "time"}):
 			m.last[name] = feature.Text
 		case len(all) > 1:
 			m.last[name] = feature.Any
-		case m.last[name] == "":
+		case m.last[name] == feature.Null:
 			m.last[name] = feature.Any
 		}
 	}
@@ -118,8 +119,8 @@ func (m *typesModel) hasValues(name string) bool {
 	return false
 }
 
-func (m *typesModel) typeOf(name string) feature.Type {
-	if t := m.declared[name]; t != "" {
+func (m *typesModel) typeOf(name string) feature.Kind {
+	if t := m.declared[name]; t != feature.Null {
 		return t
 	}
 	return m.last[name]
@@ -159,8 +160,8 @@ func TestTypesModel(t *testing.T) {
 			rt.Fatal(err)
 		}
 		n++
-		m := &typesModel{points: map[string]map[string]any{}, declared: map[string]feature.Type{}, last: map[string]feature.Type{}}
-		was := map[string]feature.Type{}
+		m := &typesModel{points: map[string]map[string]any{}, declared: map[string]feature.Kind{}, last: map[string]feature.Kind{}}
+		was := map[string]feature.Kind{}
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id")
 			switch step := rapid.IntRange(0, 7).Draw(rt, "step"); step {
@@ -206,25 +207,25 @@ func TestTypesModel(t *testing.T) {
 				delete(m.points, id)
 			case 5, 6:
 				name := rapid.SampledFrom(names).Draw(rt, "declared")
-				typ := rapid.SampledFrom([]feature.Type{"", feature.Number, feature.Text, feature.Any}).Draw(rt, "type")
+				typ := rapid.SampledFrom([]feature.Kind{feature.Null, feature.Number, feature.Text, feature.Any}).Draw(rt, "type")
 				others, err := c.Describe(t.Context(), func(d *points.Meta) error {
 					d.Title = name
 					d.Schema = slices.DeleteFunc(d.Schema, func(f feature.Field) bool { return f.Name == name })
-					if typ != "" {
-						d.Schema = append(d.Schema, feature.Field{Name: name, Type: typ})
+					if typ != feature.Null {
+						d.Schema = append(d.Schema, feature.Field{Name: name, Kind: typ})
 					}
 					return nil
 				})
 				if err != nil || c.Meta().Title != name {
 					rt.Fatal(err)
 				}
-				if typ == "" && m.declared[name] != "" && !m.hasValues(name) {
+				if typ == feature.Null && m.declared[name] != feature.Null && !m.hasValues(name) {
 					m.last[name] = feature.Any
 				}
-				if m.declared[name] = typ; typ == "" {
+				if m.declared[name] = typ; typ == feature.Null {
 					delete(m.declared, name)
 				}
-				if m.last[name] == "" {
+				if m.last[name] == feature.Null {
 					m.last[name] = feature.Any
 				}
 				want := map[string]int64{}
@@ -255,16 +256,16 @@ func TestTypesModel(t *testing.T) {
 			schema := c.Meta().Schema
 			for _, f := range schema {
 				// Of names without values an opened collection knows what was written last.
-				if want := m.typeOf(f.Name); f.Type != want {
-					rt.Fatalf("%s has the type %s, want %s: %v", f.Name, f.Type, want, m.points)
+				if want := m.typeOf(f.Name); f.Kind != want {
+					rt.Fatalf("%s has the type %s, want %s: %v", f.Name, f.Kind, want, m.points)
 				}
-				if was[f.Name] == feature.Any && f.Type != feature.Any && m.declared[f.Name] == "" {
+				if was[f.Name] == feature.Any && f.Kind != feature.Any && m.declared[f.Name] == feature.Null {
 					recovered++
 				}
-				if was[f.Name] = f.Type; f.Type == feature.Any {
+				if was[f.Name] = f.Kind; f.Kind == feature.Any {
 					mixed++
 				}
-				if _, err := schema.ParseSort("-p." + f.Name); (err == nil) != slices.Contains([]feature.Type{feature.Number, feature.Time, feature.Boolean}, f.Type) {
+				if _, err := schema.ParseSort("-p." + f.Name); (err == nil) != slices.Contains([]feature.Kind{feature.Number, feature.Time, feature.Boolean}, f.Kind) {
 					rt.Fatalf("sort by %v: %v", f, err)
 				}
 				sorted++

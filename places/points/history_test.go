@@ -457,7 +457,7 @@ func TestSortedCursor(t *testing.T) {
 	if err := c.Write(t.Context(), writes, outcomes); err != nil {
 		t.Fatal(err)
 	}
-	q := WithinQuery{Area: Box(quadkey.World), Limit: 3, Sort: feature.Sort{Field: feature.Field{Name: "open", Type: feature.Boolean}}}
+	q := WithinQuery{Area: Box(quadkey.World), Limit: 3, Sort: feature.Sort{Field: feature.Field{Name: "open", Kind: feature.Boolean}}}
 	var ids []string
 	for {
 		hits, next, err := c.Within(t.Context(), q, nil)

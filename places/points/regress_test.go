@@ -179,7 +179,7 @@ func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 // properties than it lists.
 func TestFilterByPropertyAfterManyNames(t *testing.T) {
 	const n, names = 400, 4
-	declared := feature.Schema{{Name: "kind", Type: feature.Text}, {Name: "tags", Type: feature.Texts}, {Name: "open", Type: feature.Boolean}}
+	declared := feature.Schema{{Name: "kind", Kind: feature.Text}, {Name: "tags", Kind: feature.Texts}, {Name: "open", Kind: feature.Boolean}}
 	var list []points.Point
 	for i := range n {
 		p := points.Point{ID: fmt.Sprintf("p%03d", i), Lat: float64(i%20) / 1000, Lon: float64(i) / 1000, Properties: []byte("{")}

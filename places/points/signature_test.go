@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-var signedSchema = feature.Schema{{Name: "any", Type: feature.Any}, {Name: "category", Type: feature.Text}, {Name: "closed", Type: feature.Boolean}, {Name: "price", Type: feature.Number}, {Name: "tags", Type: feature.Texts}}
+var signedSchema = feature.Schema{{Name: "any", Kind: feature.Any}, {Name: "category", Kind: feature.Text}, {Name: "closed", Kind: feature.Boolean}, {Name: "price", Kind: feature.Number}, {Name: "tags", Kind: feature.Texts}}
 
 func compact(t testing.TB, object string) []byte {
 	t.Helper()

@@ -65,7 +65,7 @@ type held struct {
 }
 
 func (m *mover) ask(ctx context.Context, kind string) (*held, error) {
-	f, err := feature.ParseFilter(feature.Schema{{Name: "kind", Type: feature.Text}}, []feature.Term{{Name: "kind", Values: []string{kind}}})
+	f, err := feature.ParseFilter(feature.Schema{{Name: "kind", Kind: feature.Text}}, []feature.Term{{Name: "kind", Values: []string{kind}}})
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func (c *Collection) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits
 		return dst[:0], "", err
 	}
 	kind := byte('w')
-	if q.Sort.Field.Name != "" && !feature.Sortable(q.Sort.Field.Type) {
+	if q.Sort.Field.Name != "" && !feature.Sortable(q.Sort.Field.Kind) {
 		return dst[:0], "", near.BadQuery("the property %.40q cannot be sorted by: use a number, a time or a boolean", q.Sort.Field.Name)
 	}
 	if q.Sort.Down {

@@ -98,7 +98,7 @@ func many(n int) []byte {
 // Types that are declared hold; others are found, and filters know them at once.
 func TestSchemaOfLive(t *testing.T) {
 	l, _ := openLive(t)
-	c, err := l.Create(t.Context(), points.Meta{Name: "typed", Schema: feature.Schema{{Name: "price", Type: feature.Number}, {Name: "at", Type: feature.Time}}})
+	c, err := l.Create(t.Context(), points.Meta{Name: "typed", Schema: feature.Schema{{Name: "price", Kind: feature.Number}, {Name: "at", Kind: feature.Time}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestCreate(t *testing.T) {
 		"no name": {}, "upper": {Name: "Shops"}, "slash": {Name: "a/b"}, "long": {Name: strings.Repeat("a", 41)},
 		"history": {Name: "a", History: -1},
 		"title":   {Name: "a", Title: strings.Repeat("x", 2000)},
-		"schema":  {Name: "a", Schema: feature.Schema{{Name: "x", Type: "colour"}}},
+		"schema":  {Name: "a", Schema: feature.Schema{{Name: "x", Kind: feature.Null}}},
 	} {
 		if c, err := l.Create(t.Context(), m); err == nil || c != nil {
 			t.Errorf("%s: %v", name, err)

@@ -118,16 +118,16 @@ func (c *Client) Schema(ctx context.Context) (feature.Schema, error) {
 
 // Create makes the collection. Its name is that of the target.
 func (c *Client) Create(ctx context.Context, m *points.Meta) error {
-	types := map[string]feature.Type{}
+	types := map[string]feature.Kind{}
 	for _, f := range m.Schema {
-		types[f.Name] = f.Type
+		types[f.Name] = f.Kind
 	}
 	body, err := json.Marshal(struct {
 		Title       string                  `json:"title,omitempty"`
 		Attribution string                  `json:"attribution,omitempty"`
 		Licence     string                  `json:"licence,omitempty"`
 		Private     bool                    `json:"private,omitempty"`
-		Schema      map[string]feature.Type `json:"schema,omitempty"`
+		Schema      map[string]feature.Kind `json:"schema,omitempty"`
 	}{m.Title, m.Attribution, m.Licence, m.Private, types})
 	if err != nil {
 		return err

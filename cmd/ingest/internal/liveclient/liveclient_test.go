@@ -197,7 +197,7 @@ func TestExistsAndCreate(t *testing.T) {
 	if ok, err := c.Exists(t.Context()); ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	err := c.Create(t.Context(), &points.Meta{Title: "Shops", Private: true, Schema: feature.Schema{{Name: "zip", Type: feature.Text}}})
+	err := c.Create(t.Context(), &points.Meta{Title: "Shops", Private: true, Schema: feature.Schema{{Name: "zip", Kind: feature.Text}}})
 	if want := `{"title":"Shops","private":true,"schema":{"zip":"text"}}`; err != nil || body != want {
 		t.Error(err, body)
 	}

@@ -150,22 +150,22 @@ func readBody(c echo.Context) (body []byte, mediaType string, err error) {
 
 // creation is the description of a collection that is to be made, or changed.
 type creation struct {
-	Title       string                  `json:"title"`
-	Attribution string                  `json:"attribution"`
-	Licence     string                  `json:"licence"`
-	Private     bool                    `json:"private"`
-	History     points.Duration         `json:"history"`
-	Events      points.Duration         `json:"events"`
-	Schema      map[string]feature.Type `json:"schema"`
+	Title       string            `json:"title"`
+	Attribution string            `json:"attribution"`
+	Licence     string            `json:"licence"`
+	Private     bool              `json:"private"`
+	History     points.Duration   `json:"history"`
+	Events      points.Duration   `json:"events"`
+	Schema      map[string]string `json:"schema"`
 }
 
 var descriptionMembers = []string{"title", "attribution", "licence", "private", "history", "events", "schema"}
 
 // describing is the description that makes a collection such as one is.
 func describing(m *points.Meta) *creation {
-	d := &creation{m.Title, m.Attribution, m.Licence, m.Private, m.History, m.Events, map[string]feature.Type{}}
+	d := &creation{m.Title, m.Attribution, m.Licence, m.Private, m.History, m.Events, map[string]string{}}
 	for _, f := range m.Schema {
-		d.Schema[f.Name] = f.Type
+		d.Schema[f.Name] = f.Kind.String()
 	}
 	return d
 }
@@ -188,8 +188,12 @@ func readCreation(name string, body []byte) (m points.Meta, err error) {
 		m.Events = points.DefaultEvents
 	}
 	var fields []feature.Field
-	for name, typ := range d.Schema {
-		fields = append(fields, feature.Field{Name: name, Type: typ})
+	for name, text := range d.Schema {
+		field, err := feature.ParseField(name, text)
+		if err != nil {
+			return m, refusal(err)
+		}
+		fields = append(fields, field)
 	}
 	m.Schema, err = feature.NewSchema(fields)
 	return m, refusal(err)

@@ -251,7 +251,7 @@ func TestCollectionAnswers(t *testing.T) {
 			}
 		}
 		box := quadkey.Box{West: 4 + r.Float64(), South: 46 + r.Float64(), East: 6 + r.Float64(), North: 48 + r.Float64()}
-		for sort, by := range map[string]feature.Sort{"": {}, "&sort=-price": {Field: feature.Field{Name: "price", Type: feature.Number}, Down: true}, "&sort=since": {Field: feature.Field{Name: "since", Type: feature.Time}}} {
+		for sort, by := range map[string]feature.Sort{"": {}, "&sort=-price": {Field: feature.Field{Name: "price", Kind: feature.Number}, Down: true}, "&sort=since": {Field: feature.Field{Name: "since", Kind: feature.Time}}} {
 			path := fmt.Sprintf("/points/shops/within?bbox=%v,%v,%v,%v&limit=100&format=%s&%s%s", box.West, box.South, box.East, box.North, form, f.query, sort)
 			query := points.WithinQuery{Area: points.Box(box), Limit: 100, Filter: filter, Sort: by}
 			hits, next, err := c.Within(t.Context(), query, nil)

@@ -184,11 +184,11 @@ func (s *Room) takePoints(id, name string) (*collection, error) {
 	if m.Bounds != [4]float64{} {
 		c.bounds = quadkey.Box{West: m.Bounds[0], South: m.Bounds[1], East: m.Bounds[2], North: m.Bounds[3]}
 	}
-	types := map[feature.Type]string{feature.Text: text, feature.Number: numeric, feature.Boolean: "boolean", feature.Time: text, feature.Texts: "array"}
+	types := map[feature.Kind]string{feature.Text: text, feature.Number: numeric, feature.Boolean: "boolean", feature.Time: text, feature.Texts: "array"}
 	times := 0
 	for _, f := range m.Schema {
-		c.fields = append(c.fields, field{f.Name, types[f.Type]})
-		if f.Type == feature.Time {
+		c.fields = append(c.fields, field{f.Name, types[f.Kind]})
+		if f.Kind == feature.Time {
 			c.seen = f.Name
 			times++
 		}

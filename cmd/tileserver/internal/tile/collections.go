@@ -243,7 +243,7 @@ func (c *collectionOf) describe() vectorLayer {
 		if _, own := fields[f.Name]; own {
 			continue
 		}
-		switch f.Type {
+		switch f.Kind {
 		case feature.Text, feature.Time:
 			fields[f.Name] = "String"
 		case feature.Number:

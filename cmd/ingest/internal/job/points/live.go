@@ -84,7 +84,7 @@ func typesThere(ctx context.Context, client *liveclient.Client, told feature.Sch
 	}
 	types = slices.DeleteFunc(types, func(f feature.Field) bool {
 		_, is := told.Lookup(f.Name)
-		return is || f.Type == feature.Any
+		return is || f.Kind == feature.Any
 	})
 	return feature.NewSchema(append(types, told...))
 }

@@ -319,14 +319,14 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 		return noProperty(unseen[0], names)
 	}
 	for _, f := range l.Schema() {
-		if f.Type == feature.Text && l.Commas(f.Name) {
+		if f.Kind == feature.Text && l.Commas(f.Name) {
 			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
 		}
 	}
 	for _, odd := range l.Odd() {
 		f, line, _ := j.place(odd.At)
 		j.rep.Note(fmt.Sprintf("%d of %d values of %s are bad and left out, since the others have the type %s; the first is %s:%d; --type %s=text keeps all",
-			odd.Count, odd.Of, source.Excerpt(odd.Name), odd.Type, f.Path, line, odd.Name))
+			odd.Count, odd.Of, source.Excerpt(odd.Name), odd.Kind, f.Path, line, odd.Name))
 	}
 	if n := l.Unlisted(); n > 0 {
 		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", feature.MaxFields, n))
@@ -366,7 +366,7 @@ func (j *pointsJob) note(meta *points.Meta) {
 	const most = 30
 	var fields []string
 	for _, f := range meta.Schema[:min(len(meta.Schema), most)] {
-		fields = append(fields, f.Name+" "+string(f.Type))
+		fields = append(fields, f.Name+" "+f.Kind.String())
 	}
 	if more := len(meta.Schema) - len(fields); more > 0 {
 		fields = append(fields, fmt.Sprintf("and %d more", more))

@@ -123,7 +123,7 @@ func TestPointsOfEveryFormat(t *testing.T) {
 					meta := *collection.Meta()
 					wantMeta := points.Meta{
 						SchemaVersion: points.SchemaVersion, Name: "shops", Points: 500, Bounds: [4]float64{7, 46, 7 + 24/16.0, 46 + 19/16.0},
-						Schema: feature.Schema{{Name: "brand", Type: feature.Text}, {Name: "open", Type: feature.Boolean}, {Name: "price", Type: feature.Number}},
+						Schema: feature.Schema{{Name: "brand", Kind: feature.Text}, {Name: "open", Kind: feature.Boolean}, {Name: "price", Kind: feature.Number}},
 						Title:  "Shops", Private: true, Licence: "CC0-1.0", Attribution: "Shops & Co",
 					}
 					if d := gocmp.Diff(wantMeta, meta); d != "" {
@@ -282,7 +282,7 @@ func TestPointsColumns(t *testing.T) {
 		"pairs":           {files: []string{"id;location\na;46,7\nb;(47, 8)\n"}, want: []string{"a 46 7 {}", "b 47 8 {}"}},
 		"declared": {
 			files: []string{"id,lat,lon,zip,tags,since\na,46,7,08001,x; y,2026-01-31\nb,47,8,8002,,2026-01-31T12:00:00+01:00\n"},
-			of:    Collection{Types: feature.Schema{{Name: "tags", Type: feature.Texts}, {Name: "zip", Type: feature.Text}}},
+			of:    Collection{Types: feature.Schema{{Name: "tags", Kind: feature.Texts}, {Name: "zip", Kind: feature.Text}}},
 			want: []string{
 				`a 46 7 {"zip":"08001","tags":["x","y"],"since":"2026-01-31T00:00:00Z"}`, `b 47 8 {"zip":"8002","since":"2026-01-31T11:00:00Z"}`,
 			},
@@ -522,7 +522,7 @@ func TestPointsBadRecords(t *testing.T) {
 		"control":       {text: head + "b\aad,46,7,1\ngood,46,7,1\n", reason: reasonID},
 		"long id":       {text: head + strings.Repeat("b", 257) + ",46,7,1\ngood,46,7,1\n", reason: reasonID},
 		"too large":     {text: head + "bad,46,7," + long + "\ngood,46,7,1\n", reason: reasonProperties},
-		"type":          {text: head + "bad,46,7,one\ngood,46,7,1\n", types: feature.Schema{{Name: "n", Type: feature.Number}}, reason: reasonType, at: ":2: "},
+		"type":          {text: head + "bad,46,7,one\ngood,46,7,1\n", types: feature.Schema{{Name: "n", Kind: feature.Number}}, reason: reasonType, at: ":2: "},
 		"columns":       {text: head + "bad,46,7\ngood,46,7,1\n", reason: "not as many columns as the header"},
 		"encoding":      {text: head + "bad,46,7,\xe9\ngood,46,7,1\n", reason: "not UTF-8"},
 		"not text":      {text: "id,wkt,n\nbad,\"LINESTRING(0 0,1 1)\",1\ngood,POINT(7 46),1\n", reason: source.NotAPoint},
@@ -677,7 +677,7 @@ func TestRealPoints(t *testing.T) {
 	if err != nil || len(hits) != 1 || !strings.Contains(string(hits[0].Properties), `"ident":"LSZH"`) {
 		t.Errorf("%v %+v", err, hits)
 	}
-	if f, _ := collection.Meta().Schema.Lookup("elevation_ft"); f.Type != feature.Number {
+	if f, _ := collection.Meta().Schema.Lookup("elevation_ft"); f.Kind != feature.Number {
 		t.Errorf("%+v", collection.Meta().Schema)
 	}
 	if !slices.ContainsFunc(rep.Notes, func(n string) bool {
@@ -690,7 +690,7 @@ func TestRealPoints(t *testing.T) {
 // A type of a property that no file has is refused: of tables before the rows are read.
 func TestPointsTypeOfNothing(t *testing.T) {
 	const line = `{"type":"Feature","id":"a","properties":{"name":"A","n":1},"geometry":{"type":"Point","coordinates":[7,46]}}`
-	of := Collection{Name: "mine", Types: feature.Schema{{Name: "zipp", Type: feature.Text}}}
+	of := Collection{Name: "mine", Types: feature.Schema{{Name: "zipp", Kind: feature.Text}}}
 	want := `there is no property "zipp" for --type: the properties are ["n" "name"]`
 	for _, text := range []string{"id,lat,lon,name,n\na,x,y,z\n", line} {
 		_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{jobtest.Write(t, "file", text)}, job.Options{})

@@ -1,0 +1,51 @@
+package feature
+
+import "slices"
+
+// Kind is what the values of a property are.
+type Kind uint8
+
+// Kinds of properties. The zero Kind is that of a value that is absent.
+const (
+	Null Kind = iota
+	Text
+	Number
+	Integer // a number without a fraction, which is said of columns that never have one
+	Boolean
+	Time  // text: a time of RFC 3339, or a date
+	Texts // a list of text
+	Any   // values of several kinds, or none of the above
+)
+
+var kindNames = [...]string{Text: "text", Number: "number", Integer: "integer", Boolean: "boolean", Time: "time", Texts: "texts", Any: "any"}
+
+// String returns the name of a kind, "" that of Null.
+func (k Kind) String() string { return kindNames[k] }
+
+// kindsToGive is what a declaration may say.
+const kindsToGive = "text, number, boolean, time, texts or any"
+
+func parseKind(name []byte) (k Kind, ok bool) {
+	i := slices.Index(kindNames[:], string(name))
+	return Kind(max(i, 0)), i > 0
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. Its error matches ErrType.
+func (k *Kind) UnmarshalText(text []byte) (err error) {
+	ok := false
+	if *k, ok = parseKind(text); !ok {
+		err = typeError("there is no type %.20q: give "+kindsToGive, text)
+	}
+	return err
+}
+
+// ordinary is the kind that a value of k is compared and stored as.
+func (k Kind) ordinary() Kind {
+	if k == Integer {
+		return Number
+	}
+	return k
+}
