@@ -2,6 +2,7 @@ package feature
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -12,9 +13,10 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Filter is what the properties of a feature must fulfil. It may be used by many
-// goroutines. A nil filter is fulfilled by all.
-type Filter struct {
+// Conjunction is a Filter of terms, all of which must hold of the properties. A nil
+// Conjunction is fulfilled by all.
+type Conjunction struct {
+	terms      []Term
 	conditions []condition
 	equal      []Equality
 }
@@ -28,7 +30,7 @@ type Equality struct {
 
 // Equalities are the conditions of that kind, which texts and booleans have: numbers and times
 // may equal a value that is written in another way. They belong to the filter.
-func (f *Filter) Equalities() []Equality {
+func (f *Conjunction) Equalities() []Equality {
 	if f == nil {
 		return nil
 	}
@@ -54,16 +56,24 @@ type operand struct {
 	compact []byte // tells it from other operands of the condition
 }
 
-// ParseFilter makes a filter of terms. All of them must hold. It is nil if there
-// are none.
-func ParseFilter(s Schema, terms []Term) (*Filter, error) {
+// ParseFilter makes a filter of terms, all of which must hold: a *Conjunction, or nil if
+// there are none.
+func ParseFilter(s Schema, terms []Term) (Filter, error) {
 	if len(terms) == 0 {
 		return nil, nil
 	}
+	f, err := newConjunction(s, terms)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func newConjunction(s Schema, terms []Term) (*Conjunction, error) {
 	if len(terms) > MaxTerms {
 		return nil, badFilter("%d terms: give at most %d", len(terms), MaxTerms)
 	}
-	f := &Filter{}
+	f := &Conjunction{terms: terms}
 	for _, t := range terms {
 		if err := f.add(s, t); err != nil {
 			return nil, err
@@ -72,7 +82,7 @@ func ParseFilter(s Schema, terms []Term) (*Filter, error) {
 	return f, nil
 }
 
-func (f *Filter) add(s Schema, t Term) error {
+func (f *Conjunction) add(s Schema, t Term) error {
 	if len(t.Values) > MaxTermValues {
 		return badFilter("%d values of %.40s: give at most %d", len(t.Values), t.Name, MaxTermValues)
 	}
@@ -93,7 +103,7 @@ func (f *Filter) add(s Schema, t Term) error {
 			if err != nil {
 				return err
 			}
-			f.conditions = append(f.conditions, condition{key: memberKey(name), name: name, op: t.Op, kind: field.Kind})
+			f.conditions = append(f.conditions, condition{key: memberKey(name), name: name, op: t.Op, kind: field.Kind.ordinary()})
 		}
 		return nil
 	}
@@ -101,7 +111,7 @@ func (f *Filter) add(s Schema, t Term) error {
 	if err != nil {
 		return err
 	}
-	c := condition{key: memberKey(t.Name), name: t.Name, op: t.Op, kind: field.Kind}
+	c := condition{key: memberKey(t.Name), name: t.Name, op: t.Op, kind: field.Kind.ordinary()}
 	if err := c.checkOp(len(t.Values)); err != nil {
 		return err
 	}
@@ -218,15 +228,39 @@ func (c *condition) operand(v string) (o operand, err error) {
 	return o, nil
 }
 
-// Match reports whether a feature with these properties, which are compact,
-// fulfils the filter.
-func (f *Filter) Match(object []byte) bool {
+// Match implements Filter.
+func (f *Conjunction) Match(_ context.Context, of *Feature) (bool, error) {
+	members := of.Properties.compact
+	if of.Properties.list != nil {
+		members = of.Properties.AppendMembers(nil)
+	}
+	return f.matchMembers(members), nil
+}
+
+// Terms implements Filter.
+func (f *Conjunction) Terms() (terms []Term, all bool) {
+	if f == nil {
+		return nil, true
+	}
+	return f.terms, true
+}
+
+// String implements Filter.
+func (f *Conjunction) String() string { return string(f.AppendTo(nil)) }
+
+// MatchCompact reports whether a feature with these properties, a compact object, fulfils
+// the filter.
+func (f *Conjunction) MatchCompact(object []byte) bool {
+	return f == nil || f.matchMembers(object[min(1, len(object)):])
+}
+
+func (f *Conjunction) matchMembers(members []byte) bool {
 	if f == nil {
 		return true
 	}
 	for i := range f.conditions {
 		c := &f.conditions[i]
-		value, present := lookup(object, c.key)
+		value, present := lookupAmong(members, c.key)
 		if present && string(value) == "null" {
 			present = false
 		}
@@ -340,7 +374,7 @@ func (c *condition) ordered(value []byte) bool {
 // AppendTo appends bytes that only filters with the same terms have. The order
 // of terms and of values does not matter, nor does how a number or a time is
 // spelled.
-func (f *Filter) AppendTo(dst []byte) []byte {
+func (f *Conjunction) AppendTo(dst []byte) []byte {
 	if f == nil {
 		return dst
 	}

@@ -85,14 +85,14 @@ func TestBadFilters(t *testing.T) {
 		{Term{"category", "", []string{"\xff"}}, "UTF-8"},
 		{Term{"category", "", make([]string, 51)}, "at most 50"},
 	} {
-		if _, err := ParseFilter(filterSchema, []Term{tc.term}); !errors.Is(err, ErrFilter) || !strings.Contains(err.Error(), tc.want) {
+		if _, err := newConjunction(filterSchema, []Term{tc.term}); !errors.Is(err, ErrFilter) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %s", tc.term, err, tc.want)
 		}
 	}
-	if _, err := ParseFilter(filterSchema, make([]Term, 21)); !errors.Is(err, ErrFilter) {
+	if _, err := newConjunction(filterSchema, make([]Term, 21)); !errors.Is(err, ErrFilter) {
 		t.Error(err)
 	}
-	if f, err := ParseFilter(filterSchema, nil); f != nil || err != nil || !f.Match([]byte("{}")) || f.AppendTo(nil) != nil {
+	if f, err := ParseFilter(filterSchema, nil); f != nil || err != nil {
 		t.Error(f, err)
 	}
 }
@@ -115,11 +115,11 @@ func TestMatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := ParseFilter(filterSchema, []Term{term})
+		f, err := newConjunction(filterSchema, []Term{term})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Match(compact(t, object)); got != want {
+		if got := f.MatchCompact(compact(t, object)); got != want {
 			t.Errorf("%s: %v", query, got)
 		}
 	}
@@ -251,7 +251,7 @@ func drawTerms(t *rapid.T) []Term {
 func checkEqualities(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, f *Filter, object []byte) {
+}, f *Conjunction, object []byte) {
 	t.Helper()
 	for _, e := range f.Equalities() {
 		var name string
@@ -275,7 +275,7 @@ func TestMatchAsTheReference(t *testing.T) {
 	matched := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, terms := schemas(t), drawTerms(t)
-		f, err := ParseFilter(s, terms)
+		f, err := newConjunction(s, terms)
 		if err != nil {
 			if !errors.Is(err, ErrFilter) {
 				t.Fatal(err)
@@ -284,7 +284,7 @@ func TestMatchAsTheReference(t *testing.T) {
 		}
 		object := encode(t, objects(t))
 		want := slowMatch(s, terms, decode(t, object))
-		if got := f.Match(object); got != want {
+		if got := f.MatchCompact(object); got != want {
 			t.Fatalf("%s: %+v of %+v: %v", object, terms, s, got)
 		}
 		if !want {
@@ -300,7 +300,7 @@ func TestMatchAsTheReference(t *testing.T) {
 
 func TestFiltersAreTold(t *testing.T) {
 	tag := func(terms ...Term) string {
-		f, err := ParseFilter(filterSchema, terms)
+		f, err := newConjunction(filterSchema, terms)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +330,7 @@ func FuzzFilter(f *testing.F) {
 		if err != nil {
 			return
 		}
-		filter, err := ParseFilter(filterSchema, []Term{term})
+		filter, err := newConjunction(filterSchema, []Term{term})
 		if err != nil {
 			if !errors.Is(err, ErrFilter) {
 				t.Fatal(err)
@@ -341,7 +341,7 @@ func FuzzFilter(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, want := filter.Match(object), slowMatch(filterSchema, []Term{term}, decode(t, object))
+		got, want := filter.MatchCompact(object), slowMatch(filterSchema, []Term{term}, decode(t, object))
 		if got != want {
 			t.Fatalf("%s: %+v: %v", object, term, got)
 		}

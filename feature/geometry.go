@@ -47,7 +47,7 @@ func (f *Feature) Orb() (orb.Geometry, error) {
 		}
 		return read.Geometry(), nil
 	}
-	return orb.Point{f.Position.Lon, f.Position.Lat}, nil
+	return orb.Point{f.Lon, f.Lat}, nil
 }
 
 // AppendPosition appends a position as GeoJSON does.

@@ -245,8 +245,8 @@ func FuzzBrokenObject(f *testing.F) {
 		for _, kind := range []Kind{Text, Number, Boolean, Time, Texts, Any} {
 			s[0].Kind = kind
 			for _, v := range []string{"x", "1", "true", "2026-01-01"} {
-				if f, err := ParseFilter(s, []Term{{Name: name, Values: []string{v}}}); err == nil {
-					f.Match(object)
+				if f, err := newConjunction(s, []Term{{Name: name, Values: []string{v}}}); err == nil {
+					f.MatchCompact(object)
 				}
 			}
 		}
@@ -359,7 +359,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	testrace.Plain(t, "it allocates")
 	object := compact(t, cafe)
 	s := Schema{{"category", Text}, {"cuisine", Texts}, {"name", Text}, {"open", Time}, {"price", Number}, {"website", Any}, {"wheelchair", Boolean}}
-	filter, err := ParseFilter(s, []Term{
+	filter, err := newConjunction(s, []Term{
 		{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "cuisine", Values: []string{"vegan"}}, {Name: "name", Op: OpPrefix, Values: []string{"Caf"}},
 		{Name: "open", Op: OpGreater, Values: []string{"2020-01-01"}}, {Name: "open", Values: []string{"2021-03-01"}}, {Name: "price", Op: OpLess, Values: []string{"20"}},
 		{Name: "wheelchair", Values: []string{"true"}}, {Name: "website", Op: OpDiffers, Values: []string{"1"}}, {Op: OpHas, Values: []string{"name"}},
@@ -367,14 +367,14 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !filter.Match(object) {
+	if !filter.MatchCompact(object) {
 		t.Fatal("no match")
 	}
 	l := NewLearner(nil)
 	l.Learn(object)
 	in, buf := []byte(cafe), make([]byte, 0, 1<<10)
 	for name, run := range map[string]func(){
-		"Match":            func() { filter.Match(object) },
+		"Match":            func() { filter.MatchCompact(object) },
 		"member":           func() { Member(object, "phone") },
 		"Learn":            func() { l.Learn(object) },
 		"AppendProperties": func() { _, _ = AppendProperties(buf, in) },
@@ -392,14 +392,14 @@ func BenchmarkProperties(b *testing.B) {
 	l := NewLearner(nil)
 	l.Learn(object)
 	s := l.Schema()
-	filter, err := ParseFilter(s, []Term{{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "price", Op: OpLess, Values: []string{"20"}}})
+	filter, err := newConjunction(s, []Term{{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "price", Op: OpLess, Values: []string{"20"}}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for name, run := range map[string]func(){
 		"member last":      func() { Member(object, "phone") },
 		"member absent":    func() { Member(object, "closed") },
-		"Match":            func() { filter.Match(object) },
+		"Match":            func() { filter.MatchCompact(object) },
 		"Learn":            func() { l.Learn(object) },
 		"AppendProperties": func() { _, _ = AppendProperties(buf, in) },
 		"Convert":          func() { _, _ = s.Convert(buf, object) },

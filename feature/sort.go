@@ -36,7 +36,7 @@ func SortKey(object []byte, f Field) (key uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	switch f.Kind {
+	switch f.Kind.ordinary() {
 	case Number:
 		if !IsNumber(value) {
 			return 0, false
@@ -70,4 +70,4 @@ func SortKey(object []byte, f Field) (key uint64, ok bool) {
 }
 
 // Sortable reports whether SortKey knows an order of the values of a type.
-func Sortable(t Kind) bool { return t == Number || t == Boolean || t == Time }
+func Sortable(t Kind) bool { return t.ordinary() == Number || t == Boolean || t == Time }

@@ -20,9 +20,9 @@ type Value struct {
 }
 
 // TextValue, NumberValue, IntegerValue and BooleanValue are values of their kinds.
-func TextValue(text []byte) Value      { return Value{kind: Text, text: text} }
-func NumberValue(v float64) Value      { return Value{kind: Number, bits: math.Float64bits(v)} }
-func IntegerValue(v int64) Value       { return Value{kind: Integer, bits: uint64(v)} }
+func TextValue(text []byte) Value { return Value{kind: Text, text: text} }
+func NumberValue(v float64) Value { return Value{kind: Number, bits: math.Float64bits(v)} }
+func IntegerValue(v int64) Value  { return Value{kind: Integer, bits: uint64(v)} }
 func BooleanValue(v bool) (b Value) {
 	b.kind = Boolean
 	if v {
@@ -98,7 +98,7 @@ func (v Value) AppendJSON(dst []byte) []byte {
 	case v.raw:
 		return append(dst, v.text...)
 	case v.kind == Text:
-		return jsontext.AppendString(dst, v.text)
+		return jsontext.AppendString(dst, string(v.text))
 	case v.kind == Number:
 		return strconv.AppendFloat(dst, math.Float64frombits(v.bits), 'f', -1, 64)
 	case v.kind == Integer:

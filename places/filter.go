@@ -27,22 +27,22 @@ func checkFilter(limit int, classes, codes, countries []string, minPopulation in
 		return 0, f, err
 	}
 	if minPopulation < 0 {
-		return 0, f, near.BadQuery("minimum population %d: give 0 or more", minPopulation)
+		return 0, f, feature.BadQuery("minimum population %d: give 0 or more", minPopulation)
 	}
 	if n := max(len(classes), len(codes)); n > MaxFilter {
-		return 0, f, near.BadQuery("%d feature classes or codes: give at most %d", n, MaxFilter)
+		return 0, f, feature.BadQuery("%d feature classes or codes: give at most %d", n, MaxFilter)
 	}
 	for _, s := range classes {
 		class := strings.ToUpper(s)
 		if class == "" || !validClass(class) {
-			return 0, f, near.BadQuery("feature class %.20q: give one letter, such as P for populated places", s)
+			return 0, f, feature.BadQuery("feature class %.20q: give one letter, such as P for populated places", s)
 		}
 		f.classes |= 1 << (class[0] - 'A')
 	}
 	for _, s := range codes {
 		code := strings.ToUpper(s)
 		if code == "" || !validCode(code) {
-			return 0, f, near.BadQuery("feature code %.20q: give one such as PPLC, without its class", s)
+			return 0, f, feature.BadQuery("feature code %.20q: give one such as PPLC, without its class", s)
 		}
 		f.codes = append(f.codes, code)
 	}

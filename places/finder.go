@@ -236,7 +236,7 @@ func (f *Finder) getInfo(ctx context.Context, id uint32, sel *cellstore.Selectio
 // An id without a place gives false, or ErrNotFound for English.
 func (f *Finder) NameIn(ctx context.Context, id uint32, code string) (name string, ok bool, err error) {
 	if code == "" || !validLang(code) {
-		return "", false, near.BadQuery("language %.40q: give an ISO 639 code such as de", code)
+		return "", false, feature.BadQuery("language %.40q: give an ISO 639 code such as de", code)
 	}
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)

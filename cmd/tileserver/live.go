@@ -253,7 +253,7 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 // exporter writes points as Features.
 type exporter struct {
 	out  *bufio.Writer
-	hit  points.Hit
+	f    feature.Feature
 	line []byte
 	n    int64 // of a collection
 }
@@ -274,20 +274,22 @@ func (x *exporter) collection(name string, notes io.Writer, rows func(func(*cell
 }
 
 func (x *exporter) write(name string, row *cellstore.Row) error {
-	h := &x.hit
-	if !points.Stored(row, h) {
+	f := &x.f
+	if !points.Stored(row, f) {
 		return nil
 	}
 	x.n++
-	b := jsontext.AppendString(append(x.line[:0], `{"type":"Feature","id":`...), h.ID)
-	b = strconv.AppendFloat(append(b, `,"geometry":{"type":"Point","coordinates":[`...), h.Lon, 'f', -1, 64)
-	b = strconv.AppendFloat(append(b, ','), h.Lat, 'f', -1, 64)
-	b = append(append(b, `]},"properties":`...), h.Properties...)
-	if !h.Expires.IsZero() {
-		b = append(h.Expires.AppendFormat(append(b, `,"expires":"`...), time.RFC3339Nano), '"')
+	b := jsontext.AppendString(append(x.line[:0], `{"type":"Feature","id":`...), f.ID)
+	b, err := f.AppendGeometry(append(b, `,"geometry":`...), nil)
+	if err != nil {
+		return err
+	}
+	b = append(f.Properties.AppendMembers(append(b, `,"properties":{`...)), '}')
+	if !f.Expires.IsZero() {
+		b = append(f.Expires.AppendFormat(append(b, `,"expires":"`...), time.RFC3339Nano), '"')
 	}
 	x.line = append(jsontext.AppendString(append(b, `,"collection":`...), name), "}\n"...)
-	_, err := x.out.Write(x.line)
+	_, err = x.out.Write(x.line)
 	return err
 }
 

@@ -3,11 +3,12 @@ package points_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"strconv"
 	"testing"
-	"time"
 
 	"quadrille/feature"
 	"quadrille/places/points"
@@ -38,7 +39,7 @@ func randomSort(r *rand.Rand) feature.Sort {
 
 // ground is an area, and what is in it.
 type ground struct {
-	area points.Area
+	area feature.Area
 	in   func(lat, lon float64) bool
 }
 
@@ -54,8 +55,8 @@ func randomAreas(r *rand.Rand, at func(*rand.Rand) (float64, float64)) (map[stri
 	tile := tileOf(lat, lon, uint8(r.IntN(23)))
 	p := newPatchwork(r, tileOf(lat, lon, uint8(r.IntN(quadkey.CellZoom-patchZooms+1))))
 	return map[string]ground{
-		"box":       {points.Box(box), func(lat, lon float64) bool { return box.Contains(lon, lat) }},
-		"tile":      {points.Tile(tile), func(lat, lon float64) bool { return tileOf(lat, lon, tile.Z) == tile }},
+		"box":       {feature.Box(box), func(lat, lon float64) bool { return box.Contains(lon, lat) }},
+		"tile":      {feature.Tile(tile), func(lat, lon float64) bool { return tileOf(lat, lon, tile.Z) == tile }},
 		"patchwork": {p, p.contains},
 	}, tile
 }
@@ -122,16 +123,19 @@ func (p *patchwork) contains(lat, lon float64) bool {
 	return false
 }
 
-// Cover implements points.Area.
-func (p *patchwork) Cover(_ context.Context, from quadkey.Cell, fn func(*points.Part) error) error {
+// String implements feature.Area.
+func (p *patchwork) String() string { return fmt.Sprint(p.patches, p.kinds) }
+
+// Cover implements feature.Area.
+func (p *patchwork) Cover(_ context.Context, from quadkey.Cell, fn func(*feature.Part) error) error {
 	for i, patch := range p.patches {
-		var part points.Part
+		var part feature.Part
 		part.Cells.First, part.Cells.Last = patch.CellRange()
 		if p.kinds[i] == patchOut || part.Cells.Last < from {
 			continue
 		}
 		if p.kinds[i] == patchStriped {
-			part.Contains = func(lat, lon float64) (bool, error) { return p.striped(lat, lon), nil }
+			part.Contains = func(at quadkey.Position) (bool, error) { return p.striped(at.Lat, at.Lon), nil }
 		}
 		if err := fn(&part); err != nil {
 			return err
@@ -140,20 +144,8 @@ func (p *patchwork) Cover(_ context.Context, from quadkey.Cell, fn func(*points.
 	return nil
 }
 
-// paced is an area whose answers give way to others.
-type paced struct {
-	points.Box
-	steps *int
-	end   error
-}
-
-func (p paced) Step(context.Context) error {
-	*p.steps++
-	return p.end
-}
-
 // Answers give way to others also while they look at points that a filter does not let pass.
-func TestStepOfArea(t *testing.T) {
+func TestStep(t *testing.T) {
 	_, c := openLive(t)
 	const n = 2000
 	writes := make([]points.Write, n)
@@ -165,23 +157,35 @@ func TestStepOfArea(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, ask := range map[string]func(a points.Area) error{
-		"each": func(a points.Area) error {
-			return c.Each(t.Context(), points.WithinQuery{Area: a, Filter: filter}, func(*points.Hit) error { return nil })
+	for what, ask := range map[string]func(q feature.Query) error{
+		"list":  func(q feature.Query) error { return first(c.Features(t.Context(), &q)) },
+		"count": func(q feature.Query) error { _, err := c.Count(t.Context(), &q); return err },
+		"nearest": func(q feature.Query) error {
+			q.Near, q.Limit = &feature.Near{}, 10
+			return first(c.Features(t.Context(), &q))
 		},
-		"count": func(a points.Area) error { _, err := c.Count(t.Context(), a, filter, time.Time{}); return err },
-		"page": func(a points.Area) error {
-			_, _, err := c.Within(t.Context(), points.WithinQuery{Area: a, Filter: filter}, nil)
-			return err
+		"sorted": func(q feature.Query) error {
+			q.Order.Field, q.Limit = feature.Field{Name: "price", Kind: feature.Number}, 10
+			return first(c.Features(t.Context(), &q))
 		},
 	} {
 		steps := 0
-		if err := ask(paced{points.Box(quadkey.World), &steps, nil}); err != nil || steps < n/300 {
+		var end error
+		step := func(context.Context) error { steps++; return end }
+		if err := ask(feature.Query{Filter: filter, Step: step}); err != nil || steps < n/300 {
 			t.Errorf("%s: %d steps, %v", what, steps, err)
 		}
-		end := errors.New("end")
-		if err := ask(paced{points.Box(quadkey.World), &steps, end}); !errors.Is(err, end) {
+		end = errors.New("end")
+		if err := ask(feature.Query{Filter: filter, Step: step}); !errors.Is(err, end) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+}
+
+// first is the error of an answer, nil if it is empty.
+func first(seq iter.Seq2[*feature.Feature, error]) error {
+	for _, err := range seq {
+		return err
+	}
+	return nil
 }

@@ -72,7 +72,7 @@ func benchmarkReads(b *testing.B, n int) {
 		at = append(at, [2]float64{p.Lat, p.Lon})
 	}
 	var hits []points.Hit
-	nearby := func(filter *feature.Filter) func(*testing.B) {
+	nearby := func(filter feature.Filter) func(*testing.B) {
 		return func(b *testing.B) {
 			ask := func(p [2]float64) error {
 				var err error
@@ -89,14 +89,14 @@ func benchmarkReads(b *testing.B, n int) {
 	b.Run("nearby/zoo", nearby((&filter{terms: []feature.Term{{Name: "category", Values: []string{"zoo"}}}}).parse(b, c.Meta().Schema)))
 	b.Run("within", func(b *testing.B) {
 		// How far the hundredth nearest is tells how wide a box of some 100 points is.
-		areas := make(map[[2]float64]points.Box, len(at))
+		areas := make(map[[2]float64]feature.Box, len(at))
 		for _, p := range at {
 			near, _, err := c.Nearby(b.Context(), points.NearbyQuery{Lat: p[0], Lon: p[1], Limit: 100}, nil)
 			if err != nil {
 				b.Fatal(err)
 			}
 			d := min(near[len(near)-1].DistanceM/111_000, 1)
-			areas[p] = points.Box(quadkey.Box{West: wrapped(p[1] - d), South: max(p[0]-d, -90), East: wrapped(p[1] + d), North: min(p[0]+d, 90)})
+			areas[p] = feature.Box(quadkey.Box{West: wrapped(p[1] - d), South: max(p[0]-d, -90), East: wrapped(p[1] + d), North: min(p[0]+d, 90)})
 		}
 		benchmarkAsk(b, at, func(p [2]float64) (err error) {
 			hits, _, err = c.Within(b.Context(), points.WithinQuery{Area: areas[p], Limit: 50}, hits)
@@ -106,7 +106,7 @@ func benchmarkReads(b *testing.B, n int) {
 	b.Run("each", func(b *testing.B) {
 		listed := 0
 		for b.Loop() {
-			if err := c.Each(b.Context(), points.WithinQuery{Area: points.Tile{}}, func(*points.Hit) error { listed++; return nil }); err != nil {
+			if err := c.Each(b.Context(), points.WithinQuery{Area: feature.Tile{}}, func(*points.Hit) error { listed++; return nil }); err != nil {
 				b.Fatal(err)
 			}
 		}

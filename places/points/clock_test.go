@@ -14,6 +14,8 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
+	"quadrille/quadkey"
 )
 
 // clockRig is a store of live collections on a machine whose clock is set at will.
@@ -265,9 +267,9 @@ func TestClockWasAhead(t *testing.T) {
 // Whenever what has expired is removed, the track says that it went when it expired: before
 // that, after a restart, and when another point takes the id first.
 func TestTrackOfExpiry(t *testing.T) {
-	for name, then := range map[string]func(r *clockRig) []Stop{
-		"not removed yet": func(*clockRig) []Stop { return nil },
-		"a restart": func(r *clockRig) []Stop {
+	for name, then := range map[string]func(r *clockRig) []feature.Stop{
+		"not removed yet": func(*clockRig) []feature.Stop { return nil },
+		"a restart": func(r *clockRig) []feature.Stop {
 			r.shut()
 			r.pass(22 * time.Second)
 			r.open()
@@ -283,7 +285,9 @@ func TestTrackOfExpiry(t *testing.T) {
 			}
 			return nil
 		},
-		"put again": func(r *clockRig) []Stop { return []Stop{{Lat: 7, Version: r.put("van", 7)}} },
+		"put again": func(r *clockRig) []feature.Stop {
+			return []feature.Stop{{Position: quadkey.Position{Lat: 7}, Version: r.put("van", 7)}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newClockRig(t, Meta{History: Duration(time.Hour)})
@@ -295,7 +299,7 @@ func TestTrackOfExpiry(t *testing.T) {
 			}
 			r.pass(10 * time.Second)
 			after := then(r)
-			want := append([]Stop{{Lat: 1, Version: first}, {Version: expires, Gone: true}}, after...)
+			want := append([]feature.Stop{{Position: quadkey.Position{Lat: 1}, Version: first}, {Version: expires, Gone: true}}, after...)
 			got, next, err := r.c.Track(t.Context(), "van", time.Time{}, time.Time{}, 10)
 			if err != nil || !slices.Equal(got, want) || !next.IsZero() {
 				t.Fatalf("%+v, want %+v: %v", got, want, err)

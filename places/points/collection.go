@@ -1,6 +1,7 @@
 package points
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -189,15 +190,9 @@ var (
 	selectPast  = &cellstore.Selection{Families: []string{famPast}}
 )
 
-// Get finds a point by its id, as it is now. Errors match ErrNotFound or come from
-// the store.
-func (c *Collection) Get(ctx context.Context, id string, h *Hit) error {
-	return c.GetAt(ctx, id, time.Time{}, h)
-}
-
-// GetAt is Get as of an instant, as far back as the history of the collection reaches;
-// the zero time is now.
-func (c *Collection) GetAt(ctx context.Context, id string, at time.Time, h *Hit) error {
+// Get implements feature.Layer: as of an instant as far back as the history of the collection
+// reaches. Errors match ErrNotFound or come from the store.
+func (c *Collection) Get(ctx context.Context, id string, at time.Time, f *feature.Feature) error {
 	if CheckID(id) != nil {
 		return ErrNotFound
 	}
@@ -215,7 +210,9 @@ func (c *Collection) GetAt(ctx context.Context, id string, at time.Time, h *Hit)
 	case !found || s.record.over(c.now(at)):
 		return ErrNotFound
 	}
-	h.set(&s.record)
+	*f = feature.Feature{}
+	s.record.show(f)
+	f.Properties = feature.Compact(bytes.Clone(s.record.properties[1 : len(s.record.properties)-1]))
 	return nil
 }
 

@@ -141,7 +141,7 @@ func readLive(t *testing.T, disk vfs.FS, what string, names []string) map[string
 		var h points.Hit
 		for i := range 60 {
 			id := fmt.Sprint("p", i)
-			err := c.Get(t.Context(), id, &h)
+			err := c.GetAt(t.Context(), id, time.Time{}, &h)
 			if errors.Is(err, cellstore.ErrCorrupt) {
 				model = nil
 				break

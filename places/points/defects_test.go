@@ -6,22 +6,25 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
 // halves is the world in two parts. between is called once, between them.
 type halves struct {
 	between  func()
-	contains func(lat, lon float64) (bool, error)
+	contains func(quadkey.Position) (bool, error)
 }
 
-func (h *halves) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) error {
+func (h *halves) String() string { return "halves" }
+
+func (h *halves) Cover(_ context.Context, _ quadkey.Cell, fn func(p *feature.Part) error) error {
 	world := quadkey.Tile{}.Children()
 	for i, tiles := range [2][2]quadkey.Tile{{world[0], world[1]}, {world[2], world[3]}} {
 		if i == 1 {
 			h.between()
 		}
-		p := Part{Contains: h.contains}
+		p := feature.Part{Contains: h.contains}
 		p.Cells.First, _ = tiles[0].CellRange()
 		_, p.Cells.Last = tiles[1].CellRange()
 		if err := fn(&p); err != nil {
@@ -35,8 +38,8 @@ func (h *halves) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error
 // meanwhile count once.
 func TestCountOfPartsIsOfOneMoment(t *testing.T) {
 	const n = 100
-	everything := func(float64, float64) (bool, error) { return true, nil }
-	for name, contains := range map[string]func(lat, lon float64) (bool, error){"whole": nil, "mixed": everything} {
+	everything := func(quadkey.Position) (bool, error) { return true, nil }
+	for name, contains := range map[string]func(quadkey.Position) (bool, error){"whole": nil, "mixed": everything} {
 		for _, from := range []float64{-20, 20} {
 			t.Run(fmt.Sprint(name, " from ", from), func(t *testing.T) {
 				c, _ := liveAt(t, Meta{})
@@ -51,7 +54,7 @@ func TestCountOfPartsIsOfOneMoment(t *testing.T) {
 					}
 				}
 				put(from)
-				got, err := c.Count(t.Context(), &halves{func() { put(-from) }, contains}, nil, time.Time{})
+				got, err := c.CountIn(t.Context(), &halves{func() { put(-from) }, contains}, nil, time.Time{})
 				if err != nil || got != n {
 					t.Errorf("%d points, want %d: %v", got, n, err)
 				}

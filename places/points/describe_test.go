@@ -328,7 +328,7 @@ func (m *typesModel) checkFilters(rt *rapid.T, c *points.LiveCollection) {
 				want++
 			}
 		}
-		got, err := c.Count(rt.Context(), points.Box(quadkey.World), filter, time.Time{})
+		got, err := c.CountIn(rt.Context(), feature.Box(quadkey.World), filter, time.Time{})
 		if err != nil || got != want {
 			rt.Fatalf("%s=%s counts %d, want %d: %v: %v, %v", key, f.value, got, want, err, m.points, schema)
 		}

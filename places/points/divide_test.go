@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/quadkey"
 )
 
 // pausing reads from a snapshot, and does something before its first scan.
@@ -35,7 +36,7 @@ func TestDivideWhileSearched(t *testing.T) {
 	questions := map[string]func(s *search, found func()) error{
 		"nearby": func(s *search, found func()) error {
 			s.reset(1000, math.MaxUint64, mark{})
-			err := s.nearby(t.Context(), &NearbyQuery{Lat: 0, Lon: 170})
+			err := s.nearby(t.Context(), &feature.Near{Position: quadkey.Position{Lon: 170}})
 			for range s.heap {
 				found()
 			}
@@ -43,7 +44,7 @@ func TestDivideWhileSearched(t *testing.T) {
 		},
 		"within": func(s *search, found func()) error {
 			s.reset(0, 0, mark{})
-			return s.walk(t.Context(), Tile{}, 0, 0, func() error { found(); return nil })
+			return s.walk(t.Context(), feature.Tile{}, 0, func() error { found(); return nil })
 		},
 	}
 	changes := map[string]func(id string, i int) Write{
@@ -96,7 +97,7 @@ func TestDivideWhileSearched(t *testing.T) {
 					}
 					defer c.end(r)
 					var s search
-					s.begin(c.writing, reading{&pausing{r.Reader, func() {
+					s.begin(t.Context(), c.writing, reading{&pausing{r.Reader, func() {
 						var others []Write
 						for i := range writes {
 							others = append(others, changed(writes[i].ID, i))
@@ -110,7 +111,7 @@ func TestDivideWhileSearched(t *testing.T) {
 							}
 							do(others...)
 						}
-					}}, r.view}, f, time.Time{})
+					}}, r.view}, &feature.Query{Filter: f, Examine: MaxExamined})
 					found := 0
 					if err := ask(&s, func() { found++ }); err != nil || found != 3*n {
 						t.Fatalf("%d points of %d: %v", found, 3*n, err)

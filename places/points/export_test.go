@@ -1,6 +1,13 @@
 package points
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"quadrille/feature"
+	"quadrille/places/internal/near"
+	"quadrille/quadkey"
+)
 
 // Collection is what questions are answered from now.
 func (c *LiveCollection) Collection() *Collection { return c.now.Load().Collection }
@@ -28,4 +35,168 @@ func (c *LiveCollection) Follow(ctx context.Context, after uint64, fn func(*Even
 			}
 		}
 	}
+}
+
+// What follows asks a Layer as tests of points have always asked: with pages, cursors and hits.
+
+// Hit is a point that a question found.
+type Hit struct {
+	ID         string
+	Lat, Lon   float64
+	DistanceM  float64
+	Version    int64
+	Expires    time.Time
+	Properties []byte
+}
+
+// Shown is what a map shows of a tile: a point, or a cluster of Count points.
+type Shown struct {
+	Hit
+	Count int64
+}
+
+// NearbyQuery asks for a page of the nearest points.
+type NearbyQuery struct {
+	Lat, Lon            float64
+	MinRadiusM, RadiusM float64
+	Limit               int
+	Filter              feature.Filter
+	Cursor              string
+	At                  time.Time
+}
+
+// WithinQuery asks for a page of the points in an area.
+type WithinQuery struct {
+	Area   feature.Area
+	Limit  int
+	Filter feature.Filter
+	Sort   feature.Sort
+	Cursor string
+	Name   string
+	At     time.Time
+	Step   func(context.Context) error
+}
+
+func hitOf(f *feature.Feature) Hit {
+	return Hit{f.ID, f.Lat, f.Lon, f.Distance, f.Version, f.Expires, append(f.Properties.AppendMembers([]byte{'{'}), '}')}
+}
+
+// page asks for a page of a query.
+func askPage(ctx context.Context, l feature.Layer, q *feature.Query, limit int, cursor string) (hits []Hit, next string, err error) {
+	if limit, err = near.CheckLimit(limit); err != nil {
+		return nil, "", err
+	}
+	about := l.Info()
+	if err := q.Continue(about, cursor); err != nil {
+		return nil, "", err
+	}
+	q.Limit, hits = limit+1, []Hit{}
+	var last feature.Mark
+	for f, err := range l.Features(ctx, q) {
+		if err != nil {
+			return nil, "", err
+		}
+		if len(hits) == limit {
+			return hits, q.Cursor(about, last), nil
+		}
+		hits, last = append(hits, hitOf(f)), append(last[:0], f.Mark...)
+	}
+	return hits, "", nil
+}
+
+func askNearby(ctx context.Context, l feature.Layer, q NearbyQuery) ([]Hit, string, error) {
+	return askPage(ctx, l, &feature.Query{
+		Near: &feature.Near{Position: quadkey.Position{Lat: q.Lat, Lon: q.Lon}, MinM: q.MinRadiusM, MaxM: q.RadiusM}, Filter: q.Filter, At: q.At,
+	}, q.Limit, q.Cursor)
+}
+
+func askWithin(ctx context.Context, l feature.Layer, q WithinQuery) ([]Hit, string, error) {
+	return askPage(ctx, l, &feature.Query{In: q.Area, Filter: q.Filter, Order: feature.Order{Sort: q.Sort}, At: q.At, Examine: MaxExamined, Step: q.Step}, q.Limit, q.Cursor)
+}
+
+func askEach(ctx context.Context, l feature.Layer, q WithinQuery, fn func(*Hit) error) error {
+	for f, err := range l.Features(ctx, &feature.Query{In: q.Area, Filter: q.Filter, At: q.At, Step: q.Step}) {
+		if err != nil {
+			return err
+		}
+		h := hitOf(f)
+		if err := fn(&h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func askTile(ctx context.Context, l feature.Tiler, t quadkey.Tile, fn func(*Shown) error) error {
+	for f, err := range l.Tile(ctx, t) {
+		if err != nil {
+			return err
+		}
+		s := Shown{hitOf(f), f.Members}
+		if err := fn(&s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func askHit(ctx context.Context, l feature.Layer, id string, at time.Time, h *Hit) error {
+	var f feature.Feature
+	if err := l.Get(ctx, id, at, &f); err != nil {
+		return err
+	}
+	*h = hitOf(&f)
+	return nil
+}
+
+func (c *Collection) Nearby(ctx context.Context, q NearbyQuery, _ []Hit) ([]Hit, string, error) {
+	return askNearby(ctx, c, q)
+}
+
+func (c *Collection) Within(ctx context.Context, q WithinQuery, _ []Hit) ([]Hit, string, error) {
+	return askWithin(ctx, c, q)
+}
+
+func (c *Collection) Each(ctx context.Context, q WithinQuery, fn func(*Hit) error) error {
+	return askEach(ctx, c, q, fn)
+}
+
+func (c *Collection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Shown) error) error {
+	return askTile(ctx, c, t, fn)
+}
+
+func (c *Collection) GetAt(ctx context.Context, id string, at time.Time, h *Hit) error {
+	return askHit(ctx, c, id, at, h)
+}
+
+func (c *Collection) CountIn(ctx context.Context, a feature.Area, f feature.Filter, at time.Time) (int64, error) {
+	return c.Count(ctx, queryOf(a, f, at))
+}
+
+func (c *LiveCollection) Nearby(ctx context.Context, q NearbyQuery, _ []Hit) ([]Hit, string, error) {
+	return askNearby(ctx, c, q)
+}
+
+func (c *LiveCollection) Within(ctx context.Context, q WithinQuery, _ []Hit) ([]Hit, string, error) {
+	return askWithin(ctx, c, q)
+}
+
+func (c *LiveCollection) Each(ctx context.Context, q WithinQuery, fn func(*Hit) error) error {
+	return askEach(ctx, c, q, fn)
+}
+
+func (c *LiveCollection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Shown) error) error {
+	return askTile(ctx, c, t, fn)
+}
+
+func (c *LiveCollection) GetAt(ctx context.Context, id string, at time.Time, h *Hit) error {
+	return askHit(ctx, c, id, at, h)
+}
+
+func (c *LiveCollection) CountIn(ctx context.Context, a feature.Area, f feature.Filter, at time.Time) (int64, error) {
+	return c.Count(ctx, queryOf(a, f, at))
+}
+
+func queryOf(a feature.Area, f feature.Filter, at time.Time) *feature.Query {
+	return &feature.Query{In: a, Filter: f, At: at}
 }

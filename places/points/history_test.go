@@ -94,7 +94,7 @@ func TestHistory(t *testing.T) {
 				want = past[i-1].points
 			}
 			instant := time.UnixMilli(at)
-			n, err := c.Count(t.Context(), Tile{}, nil, instant)
+			n, err := c.CountIn(t.Context(), feature.Tile{}, nil, instant)
 			if err != nil || n != int64(len(want)) {
 				t.Fatalf("%d points %d ms ago, want %d: %v", n, now.Load()-at, len(want), err)
 			}
@@ -171,7 +171,7 @@ func TestTrack(t *testing.T) {
 	b := do(Write{Kind: Patch, Lat: 3, Lon: 4, Move: true})
 	d := do(Write{Kind: Delete})
 	e := do(Write{Kind: Put, Lat: 5, Lon: 6})
-	want := []Stop{{1, 2, a, false}, {3, 4, b, false}, {0, 0, d, true}, {5, 6, e, false}}
+	want := []feature.Stop{{Position: quadkey.Position{Lat: 1, Lon: 2}, Version: a, Gone: false}, {Position: quadkey.Position{Lat: 3, Lon: 4}, Version: b, Gone: false}, {Position: quadkey.Position{Lat: 0, Lon: 0}, Version: d, Gone: true}, {Position: quadkey.Position{Lat: 5, Lon: 6}, Version: e, Gone: false}}
 	got, next, err := c.Track(t.Context(), "van", time.Time{}, time.Time{}, 10)
 	if err != nil || !slices.Equal(got, want) || !next.IsZero() {
 		t.Fatalf("%+v, want %+v: %v", got, want, err)
@@ -209,7 +209,7 @@ func TestExpiry(t *testing.T) {
 	count := func(ids ...string) (n int) {
 		for i := range 100 {
 			var h Hit
-			if err := c.Get(t.Context(), fmt.Sprint(i), &h); err == nil {
+			if err := c.GetAt(t.Context(), fmt.Sprint(i), time.Time{}, &h); err == nil {
 				n++
 			} else if !errors.Is(err, ErrNotFound) {
 				t.Fatal(err)
@@ -305,7 +305,7 @@ func TestTreeAgreesWithRows(t *testing.T) {
 // A track of more versions than are read at once has them all, page by page.
 func TestLongTrack(t *testing.T) {
 	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
-	var want []Stop
+	var want []feature.Stop
 	for range 10 {
 		writes := make([]Write, 1000)
 		for i := range writes {
@@ -320,12 +320,12 @@ func TestLongTrack(t *testing.T) {
 			if o.Err != nil {
 				t.Fatal(o.Err)
 			}
-			want = append(want, Stop{Lat: writes[i].Lat, Lon: 1, Version: o.Version})
+			want = append(want, feature.Stop{Position: quadkey.Position{Lat: writes[i].Lat, Lon: 1}, Version: o.Version})
 		}
 		now.Add(100_000)
 	}
 	for _, most := range []int{1 << 30, 777, 5000} {
-		var got []Stop
+		var got []feature.Stop
 		from := time.Time{}
 		for pages := 0; ; pages++ {
 			page, next, err := c.Track(t.Context(), "van", from, time.Time{}, most)
@@ -387,12 +387,12 @@ func TestSlowReaderKeepsOneState(t *testing.T) {
 	}
 	put(1)
 	seen := 0
-	err := c.Each(t.Context(), WithinQuery{Area: Box(quadkey.World)}, func(h *Hit) error {
+	err := c.Each(t.Context(), WithinQuery{Area: feature.Box(quadkey.World)}, func(h *Hit) error {
 		seen++
 		for i := range 500 {
 			put(i + 2)
 			var now Hit
-			if err := c.Get(t.Context(), "a", &now); err != nil || now.Lat == h.Lat && i%80 != 79 {
+			if err := c.GetAt(t.Context(), "a", time.Time{}, &now); err != nil || now.Lat == h.Lat && i%80 != 79 {
 				t.Fatalf("%+v: %v", now, err)
 			}
 		}
@@ -457,7 +457,7 @@ func TestSortedCursor(t *testing.T) {
 	if err := c.Write(t.Context(), writes, outcomes); err != nil {
 		t.Fatal(err)
 	}
-	q := WithinQuery{Area: Box(quadkey.World), Limit: 3, Sort: feature.Sort{Field: feature.Field{Name: "open", Kind: feature.Boolean}}}
+	q := WithinQuery{Area: feature.Box(quadkey.World), Limit: 3, Sort: feature.Sort{Field: feature.Field{Name: "open", Kind: feature.Boolean}}}
 	var ids []string
 	for {
 		hits, next, err := c.Within(t.Context(), q, nil)

@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/internal/testseed"
 )
 
@@ -176,7 +177,7 @@ func checkMoved(ctx context.Context, dir string, acked map[string]*written, foll
 		}
 		places[id] = [2]float64{toDegrees(r.lon), toDegrees(r.lat)}
 		var h Hit
-		if err := c.Get(ctx, id, &h); err != nil {
+		if err := c.GetAt(ctx, id, time.Time{}, &h); err != nil {
 			return fmt.Errorf("%s: %w", id, err)
 		}
 		if places[id] != [2]float64{h.Lon, h.Lat} || string(h.Properties) != string(r.properties) {
@@ -202,7 +203,7 @@ func checkMoved(ctx context.Context, dir string, acked map[string]*written, foll
 		}
 		rows++
 	}
-	if n, err := c.Count(ctx, Tile{}, nil, time.Time{}); err != nil || rows != len(places) || n != int64(rows) {
+	if n, err := c.CountIn(ctx, feature.Tile{}, nil, time.Time{}); err != nil || rows != len(places) || n != int64(rows) {
 		return fmt.Errorf("%d ids and %d counted of %d points: %w", rows, n, len(places), err)
 	}
 	return errors.Join(follower.check(ctx, c, places), newFollower().check(ctx, c, places))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/places/points"
 )
 
@@ -235,14 +236,14 @@ func TestQuestionsWhilePointsMove(t *testing.T) {
 				}
 			}
 		case 1:
-			q := points.WithinQuery{Area: points.Tile{}, Filter: zoo}
+			q := points.WithinQuery{Area: feature.Tile{}, Filter: zoo}
 			if err := c.Each(t.Context(), q, func(h *points.Hit) error { take(h.ID); return nil }); err != nil {
 				t.Fatal(err)
 			}
 		case 2:
 			for i := range n {
 				var h points.Hit
-				if err := c.Get(t.Context(), fmt.Sprint("p-", i), &h); err != nil {
+				if err := c.GetAt(t.Context(), fmt.Sprint("p-", i), time.Time{}, &h); err != nil {
 					t.Fatal(err)
 				}
 				take(h.ID)
@@ -254,7 +255,7 @@ func TestQuestionsWhilePointsMove(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	if got, err := c.Count(t.Context(), points.Tile{}, nil, time.Time{}); err != nil || got != n {
+	if got, err := c.CountIn(t.Context(), feature.Tile{}, nil, time.Time{}); err != nil || got != n {
 		t.Fatalf("counted %d: %v", got, err)
 	}
 }

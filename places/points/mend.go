@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -365,73 +366,54 @@ func (c *LiveCollection) Meta() *Meta { return &c.meta.Load().Meta }
 // Now is that of Collection.
 func (c *LiveCollection) Now() time.Time { return c.live.clock.Time() }
 
+// Info is that of Collection.
+func (c *LiveCollection) Info() *feature.Info { return c.Meta().info(true) }
+
 // Get is that of Collection.
-func (c *LiveCollection) Get(ctx context.Context, id string, h *Hit) error {
-	return c.GetAt(ctx, id, time.Time{}, h)
+func (c *LiveCollection) Get(ctx context.Context, id string, at time.Time, f *feature.Feature) error {
+	return c.read(ctx, func(now *Collection) error { return now.Get(ctx, id, at, f) })
 }
 
-// GetAt is that of Collection.
-func (c *LiveCollection) GetAt(ctx context.Context, id string, at time.Time, h *Hit) error {
-	return c.read(ctx, func(now *Collection) error { return now.GetAt(ctx, id, at, h) })
+// Features is that of Collection.
+func (c *LiveCollection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	return c.answers(ctx, func(now *Collection, fn func(*feature.Feature) error) error { return now.each(ctx, q, fn) })
 }
 
-// Nearby is that of Collection.
-func (c *LiveCollection) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []Hit, next string, err error) {
-	err = c.read(ctx, func(now *Collection) (err error) {
-		hits, next, err = now.Nearby(ctx, q, dst)
-		return err
-	})
-	return hits, next, err
+// Tile is that of Collection.
+func (c *LiveCollection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+	return c.answers(ctx, func(now *Collection, fn func(*feature.Feature) error) error { return now.showTile(ctx, t, fn) })
 }
 
-// Within is that of Collection.
-func (c *LiveCollection) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []Hit, next string, err error) {
-	err = c.read(ctx, func(now *Collection) (err error) {
-		hits, next, err = now.Within(ctx, q, dst)
-		return err
-	})
-	return hits, next, err
-}
-
-// Each is that of Collection.
-func (c *LiveCollection) Each(ctx context.Context, q WithinQuery, fn func(h *Hit) error) error {
-	return told(ctx, c, func(now *Collection, fn func(*Hit) error) error { return now.Each(ctx, q, fn) }, fn)
-}
-
-// ShowTile is that of Collection.
-func (c *LiveCollection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Shown) error) error {
-	return told(ctx, c, func(now *Collection, fn func(*Shown) error) error { return now.ShowTile(ctx, t, fn) }, fn)
-}
-
-// told is read for what is told bit by bit. Once something has been told it is not begun
-// again.
-func told[T any](ctx context.Context, c *LiveCollection, ask func(*Collection, func(*T) error) error, fn func(*T) error) error {
-	var begun bool
-	var failed error
-	err := c.read(ctx, func(now *Collection) error {
-		err := ask(now, func(v *T) error {
-			begun = true
-			return fn(v)
+// answers is read for what comes bit by bit. Once something has come it is not begun again.
+func (c *LiveCollection) answers(ctx context.Context, ask func(*Collection, func(*feature.Feature) error) error) iter.Seq2[*feature.Feature, error] {
+	return answer(func(fn func(*feature.Feature) error) error {
+		var begun bool
+		var failed error
+		err := c.read(ctx, func(now *Collection) error {
+			err := ask(now, func(f *feature.Feature) error {
+				begun = true
+				return fn(f)
+			})
+			if begun {
+				failed, err = err, nil
+			}
+			return err
 		})
-		if begun {
-			failed, err = err, nil
-		}
-		return err
+		return cmp.Or(err, failed)
 	})
-	return cmp.Or(err, failed)
 }
 
 // Count is that of Collection.
-func (c *LiveCollection) Count(ctx context.Context, a Area, f *feature.Filter, at time.Time) (n int64, err error) {
+func (c *LiveCollection) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
 	err = c.read(ctx, func(now *Collection) (err error) {
-		n, err = now.Count(ctx, a, f, at)
+		n, err = now.Count(ctx, q)
 		return err
 	})
 	return n, err
 }
 
 // Track is that of Collection.
-func (c *LiveCollection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error) {
+func (c *LiveCollection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
 	err = c.read(ctx, func(now *Collection) (err error) {
 		stops, next, err = now.Track(ctx, id, from, to, most)
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/quadkey"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -291,12 +292,12 @@ func mustWrite(t testing.TB, c *LiveCollection, w Write) {
 // get returns why a point is not to be read.
 func get(t testing.TB, c *LiveCollection, id string) error {
 	var h Hit
-	return c.Get(t.Context(), id, &h)
+	return c.GetAt(t.Context(), id, time.Time{}, &h)
 }
 
 func countOf(t testing.TB, c *LiveCollection) int64 {
 	t.Helper()
-	return must[int64](t)(c.Count(t.Context(), Tile{}, nil, time.Time{}))
+	return must[int64](t)(c.CountIn(t.Context(), feature.Tile{}, nil, time.Time{}))
 }
 
 // eventually waits for what comes by itself.
@@ -452,13 +453,13 @@ func TestDiskFillsAndEmpties(t *testing.T) {
 				case 0:
 					_, _, err = c.Nearby(t.Context(), NearbyQuery{Lat: r.Float64() * 80, Lon: r.Float64() * 170}, nil)
 				case 1:
-					_, err = c.Count(t.Context(), Tile{Z: 1, X: 1}, nil, time.Time{})
+					_, err = c.CountIn(t.Context(), feature.Tile{Z: 1, X: 1}, nil, time.Time{})
 				case 2:
-					_, _, err = c.Within(t.Context(), WithinQuery{Area: Tile{}}, nil)
+					_, _, err = c.Within(t.Context(), WithinQuery{Area: feature.Tile{}}, nil)
 				case 3:
 					err = c.ShowTile(t.Context(), quadkey.Tile{}, func(*Shown) error { return nil })
 				case 4:
-					if err = c.Get(t.Context(), fmt.Sprint(r.IntN(50)), &h); errors.Is(err, ErrNotFound) {
+					if err = c.GetAt(t.Context(), fmt.Sprint(r.IntN(50)), time.Time{}, &h); errors.Is(err, ErrNotFound) {
 						err = nil
 					}
 				}
@@ -487,7 +488,7 @@ func TestDiskFillsAndEmpties(t *testing.T) {
 	wg.Wait()
 	n := 0
 	found := map[string]bool{}
-	if err := c.Each(t.Context(), WithinQuery{Area: Tile{}}, func(h *Hit) error { found[h.ID] = true; return nil }); err != nil {
+	if err := c.Each(t.Context(), WithinQuery{Area: feature.Tile{}}, func(h *Hit) error { found[h.ID] = true; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for w := range writers {

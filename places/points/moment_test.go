@@ -66,7 +66,7 @@ const moverPoints = 300
 type world struct {
 	c       *points.LiveCollection
 	movers  []*mover
-	filters []*feature.Filter // parsed, as filters has them
+	filters []feature.Filter // parsed, as filters has them
 }
 
 // once asks, and returns an error unless the answer is right for a state of the points
@@ -181,7 +181,7 @@ func (w *world) whole(ctx context.Context, q *points.WithinQuery, f *filter, in 
 	left.Add(-1)
 	var n int64
 	err = w.once(func() (err error) {
-		n, err = w.c.Count(ctx, q.Area, q.Filter, time.Time{})
+		n, err = w.c.CountIn(ctx, q.Area, q.Filter, time.Time{})
 		return err
 	}, func(ref reference) bool { return n == int64(len(ref.passing(f, in))) })
 	if err != nil {

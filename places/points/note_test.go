@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"quadrille/cellstore"
 	"quadrille/places/points"
@@ -69,7 +70,7 @@ func TestNotes(t *testing.T) {
 	c = l.Collection("test")
 	want("", map[string]string{"hook:a": "2", "hook:b": "3", "other": "5"})
 	var h points.Hit
-	if err := c.Get(t.Context(), "a", &h); err != nil || c.Meta().Title != "T" {
+	if err := c.GetAt(t.Context(), "a", time.Time{}, &h); err != nil || c.Meta().Title != "T" {
 		t.Errorf("%+v: %v", c.Meta(), err)
 	}
 	if err := l.Drop(t.Context(), "test"); err != nil {

@@ -5,21 +5,21 @@ import (
 	"math"
 	"time"
 
-	"quadrille/places/internal/near"
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
 // Errors that callers branch on.
 var (
 	// ErrNotFound is matched when no point has the id.
-	ErrNotFound = errors.New("no such point")
+	ErrNotFound = feature.NotFound("no such point")
 	// ErrPoint is matched when a point cannot be kept as it is.
 	ErrPoint = errors.New("point is not valid")
 	// ErrQuery is matched when a query makes no sense, ErrCursor when its cursor is not
 	// one of this query, ErrTooMuchWork when it would read too many points.
-	ErrQuery       = near.ErrQuery
-	ErrCursor      = near.ErrCursor
-	ErrTooMuchWork = near.ErrTooMuchWork
+	ErrQuery       = feature.ErrQuery
+	ErrCursor      = feature.ErrCursor
+	ErrTooMuchWork = feature.ErrTooMuchWork
 )
 
 // MaxID is the longest id of a point, in bytes.
@@ -37,18 +37,6 @@ type Point struct {
 	Expires time.Time
 	// Line is where the point stands in its source, for errors.
 	Line int64
-}
-
-// Hit is a point that a question found.
-type Hit struct {
-	ID        string
-	Lat, Lon  float64 // degrees
-	DistanceM float64 // metres from the point asked about; only Nearby sets it
-	// Version rises with every write of the point: milliseconds since 1970.
-	Version int64
-	Expires time.Time // the zero time is never
-	// Properties is a compact JSON object.
-	Properties []byte
 }
 
 // unitsPerDegree is the precision that points are kept at.
@@ -70,6 +58,10 @@ func positionAt(lat, lon float64) (position, error) {
 		return position{}, err
 	}
 	return positionOf(toUnits(lat), toUnits(lon)), nil
+}
+
+func (p *position) degrees() quadkey.Position {
+	return quadkey.Position{Lat: toDegrees(p.lat), Lon: toDegrees(p.lon)}
 }
 
 func positionOf(lat, lon int32) position {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -154,15 +155,16 @@ func damaged(row *cellstore.Row) error {
 	return fmt.Errorf("points: %w: the row %.40q does not hold a point", cellstore.ErrCorrupt, row.Key)
 }
 
-// set makes h a copy of a record.
-func (h *Hit) set(r *record) {
-	if h.ID != string(r.id) {
-		h.ID = string(r.id)
+// show writes a record over f. The properties and the mark are those of the record, the id is
+// f's own.
+func (r *record) show(f *feature.Feature) {
+	if f.ID != string(r.id) {
+		f.ID = string(r.id)
 	}
-	h.Lat, h.Lon, h.DistanceM, h.Version = toDegrees(r.lat), toDegrees(r.lon), 0, r.version
-	h.Expires = time.Time{}
+	f.Position, f.Distance, f.Version = r.degrees(), 0, r.version
+	f.Expires = time.Time{}
 	if r.expires != 0 {
-		h.Expires = time.UnixMilli(r.expires).UTC()
+		f.Expires = time.UnixMilli(r.expires).UTC()
 	}
-	h.Properties = append(h.Properties[:0], r.properties...)
+	f.Members, f.Properties = 0, feature.Compact(r.properties[1:len(r.properties)-1])
 }

@@ -84,7 +84,7 @@ var filters = []filter{
 	{[]feature.Term{{Op: "has", Values: []string{"seats"}}}, func(p map[string]any) bool { return p["seats"] != nil }},
 }
 
-func (f *filter) parse(t testing.TB, s feature.Schema) *feature.Filter {
+func (f *filter) parse(t testing.TB, s feature.Schema) feature.Filter {
 	t.Helper()
 	if f.terms == nil {
 		return nil
@@ -275,8 +275,8 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 		for i := range got {
 			if got[i] != want[i] {
 				var h points.Hit
-				err := c.Get(t.Context(), want[i], &h)
-				n, _ := c.Count(t.Context(), points.Tile{}, nil, time.Time{})
+				err := c.GetAt(t.Context(), want[i], time.Time{}, &h)
+				n, _ := c.CountIn(t.Context(), feature.Tile{}, nil, time.Time{})
 				t.Logf("%s: %+v %v; %d of %d points", want[i], h, err, n, len(ref))
 				for _, p := range ref {
 					if p.ID == want[i] {
@@ -310,7 +310,7 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 		if !slices.Equal(got, want) {
 			t.Fatalf("%s %+v: %v, want %v", kind, q, got, want)
 		}
-		n, err := c.Count(t.Context(), a.area, parsed, q.At)
+		n, err := c.CountIn(t.Context(), a.area, parsed, q.At)
 		if err != nil || n != int64(len(want)) {
 			t.Fatalf("%s %+v: counted %d, want %d: %v", kind, q, n, len(want), err)
 		}
@@ -329,7 +329,7 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 	}
 	p := &ref[r.IntN(len(ref))]
 	var h points.Hit
-	if err := c.Get(t.Context(), p.ID, &h); err != nil || h.ID != p.ID || h.Lat != p.Lat || h.Lon != p.Lon || string(h.Properties) != string(p.Properties) {
+	if err := c.GetAt(t.Context(), p.ID, time.Time{}, &h); err != nil || h.ID != p.ID || h.Lat != p.Lat || h.Lon != p.Lon || string(h.Properties) != string(p.Properties) {
 		t.Fatalf("%+v, want %+v: %v", h, p, err)
 	}
 }
@@ -346,7 +346,7 @@ func TestDuplicates(t *testing.T) {
 		t.Fatalf("%d points, %d left out", c.Meta().Points, told)
 	}
 	n := 0
-	err := c.Each(t.Context(), points.WithinQuery{Area: points.Tile{}}, func(h *points.Hit) error {
+	err := c.Each(t.Context(), points.WithinQuery{Area: feature.Tile{}}, func(h *points.Hit) error {
 		n++
 		if want := fmt.Sprintf(`{"n":%s}`, h.ID); string(h.Properties) != want {
 			return fmt.Errorf("%s has %s", h.ID, h.Properties)

@@ -48,7 +48,7 @@ func TestCountWhilePointsMove(t *testing.T) {
 		questions = 2000
 	}
 	for i := range questions {
-		if got, err := c.Count(t.Context(), points.Tile{}, nil, time.Time{}); err != nil || got != n {
+		if got, err := c.CountIn(t.Context(), feature.Tile{}, nil, time.Time{}); err != nil || got != n {
 			t.Fatalf("question %d: %d points of %d: %v", i, got, n, err)
 		}
 	}
@@ -64,9 +64,9 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 	}
 	write(t, c, writes...)
 	zoo := filters[1].parse(t, c.Meta().Schema)
-	for _, f := range []*feature.Filter{nil, zoo} {
+	for _, f := range []feature.Filter{nil, zoo} {
 		for range 20 { // what is used again may be another one now and then
-			within := points.WithinQuery{Area: points.Tile{}, Filter: f, Limit: n - 10}
+			within := points.WithinQuery{Area: feature.Tile{}, Filter: f, Limit: n - 10}
 			nearby := points.NearbyQuery{Lat: 90, Filter: f, Limit: n - 10}
 			second := func() {
 				t.Helper()
@@ -80,7 +80,7 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 				within.Cursor = ""
 			}
 			second()
-			if got, err := c.Count(t.Context(), points.Tile{}, zoo, time.Time{}); err != nil || got != n {
+			if got, err := c.CountIn(t.Context(), feature.Tile{}, zoo, time.Time{}); err != nil || got != n {
 				t.Fatalf("counted %d: %v", got, err)
 			}
 			second()
@@ -198,7 +198,7 @@ func TestFilterByPropertyAfterManyNames(t *testing.T) {
 			{Name: "kind", Values: []string{"zoo"}}, {Name: "tags", Values: []string{"b"}}, {Name: "open", Values: []string{"true"}}, {Op: feature.OpHas, Values: []string{"kind"}},
 		} {
 			f := (&filter{terms: []feature.Term{term}}).parse(t, c.Meta().Schema)
-			counted, err := c.Count(t.Context(), points.Tile{}, f, time.Time{})
+			counted, err := c.CountIn(t.Context(), feature.Tile{}, f, time.Time{})
 			hits, _, nearbyErr := c.Nearby(t.Context(), points.NearbyQuery{Filter: f, Limit: n}, nil)
 			if want := 15; err != nil || nearbyErr != nil || counted != int64(want) || len(hits) != want {
 				t.Errorf("%+v: counted %d, %d nearby, want %d: %v, %v", term, counted, len(hits), want, err, nearbyErr)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -97,7 +98,7 @@ func TestHistoryIsChanged(t *testing.T) {
 			if !known {
 				continue
 			}
-			hits, _, err := r.c.Within(t.Context(), WithinQuery{Area: Box(quadkey.World), Limit: MaxLimit, At: at}, nil)
+			hits, _, err := r.c.Within(t.Context(), WithinQuery{Area: feature.Box(quadkey.World), Limit: MaxLimit, At: at}, nil)
 			if err != nil || len(hits) != there {
 				t.Fatalf("seed %d: %d points as of %v, want %d: %v", seed, len(hits), at, there, err)
 			}

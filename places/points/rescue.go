@@ -125,13 +125,13 @@ func LiveSchema(name string) cellstore.Schema {
 	return m.tableSchema()
 }
 
-// Stored fills a Hit from a row of a live collection, and reports whether it is that of a
-// point.
-func Stored(row *cellstore.Row, h *Hit) bool {
+// Stored writes the point that a row of a live collection holds over f, and reports whether it
+// holds one. The properties belong to the row.
+func Stored(row *cellstore.Row, f *feature.Feature) bool {
 	var r record
 	ok := len(row.Key) > 0 && row.Key[0] == rowPoint && r.stored(row)
 	if ok {
-		h.set(&r)
+		r.show(f)
 	}
 	return ok
 }

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"quadrille/cellstore"
 	"quadrille/feature"
@@ -31,6 +29,14 @@ type kept struct {
 	record
 }
 
+// copy makes k a copy of a record.
+func (k *kept) copy(r *record) {
+	k.memory = append(append(k.memory[:0], r.id...), r.properties...)
+	n := len(r.id)
+	k.record = *r
+	k.id, k.properties = k.memory[:n:n], k.memory[n:]
+}
+
 func (k *kept) compare(rank uint64, key quadkey.PointKey, id []byte) int {
 	return cmp.Or(cmp.Compare(k.rank, rank), cmp.Compare(k.key, key), bytes.Compare(k.id, id))
 }
@@ -51,21 +57,27 @@ func (w *waiting) Above(o *waiting) bool { return w.rank < o.rank }
 type search struct {
 	c      *Collection
 	from   reading
-	step   func(context.Context) error // of the area; nil for none
-	filter *feature.Filter
-	masks  []uint64
-	now    int64
-	sel    cellstore.Selection // of the rows of points
-	kind   byte                // begins their keys
-	past   bool                // it asks as of an instant
+	step   func() error // of the query; nil for none
+	filter *feature.Conjunction
+	// foreign is a filter that knows no rows; nil for none.
+	foreign func(*feature.Feature) (bool, error)
+	masks   []uint64
+	now     int64
+	sel     cellstore.Selection // of the rows of points
+	kind    byte                // begins their keys
+	past    bool                // it asks as of an instant
+	near    bool                // ranks are distances
+	most    int                 // points that may be looked at; 0 for any number
+	shown   feature.Feature
 
 	want  int
 	limit uint64 // the last rank that is wanted
 	after mark
 	// resumes says that the order is that of rows, so that after is where to begin.
 	resumes bool
-	heap    []kept // last on top, once it is full
-	spare   []kept // memory of points displaced
+	looked  feature.Mark // the last point that may be looked at
+	heap    []kept       // last on top, once it is full
+	spare   []kept       // memory of points displaced
 
 	frontier []waiting
 	examined int
@@ -83,27 +95,44 @@ type search struct {
 	ranges [1]cellstore.Range
 }
 
-// mark is a place in an order of points: the last one of a page.
-type mark struct {
-	set  bool
-	rank uint64
-	key  quadkey.PointKey
-	id   []byte
+// begin prepares a question.
+func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feature.Query) {
+	s.c, s.from, s.examined, s.after, s.resumes = c, from, 0, mark{}, false
+	s.now, s.past, s.near, s.most = c.now(q.At), !q.At.IsZero(), q.Near != nil, q.Examine
+	s.sel, s.kind = *selectPoint, rowOf(q.At)
+	if s.past {
+		s.sel = cellstore.Selection{Families: selectPast.Families, Time: cellstore.AsOf(q.At.UnixMilli())}
+	}
+	s.step, s.foreign = nil, nil
+	if q.Step != nil {
+		s.step = func() error { return q.Step(ctx) }
+	}
+	meta, sum := c.tables()
+	var all bool
+	if s.filter, all = asConjunction(meta.Schema, q.Filter); !all {
+		s.foreign = func(f *feature.Feature) (bool, error) { return q.Filter.Match(ctx, f) }
+	}
+	s.masks = s.masks[:0]
+	if s.filter != nil && sum != nil {
+		s.masks = masks(s.masks, s.filter, sum.few)
+	}
 }
 
-// begin prepares a question.
-func (s *search) begin(c *Collection, from reading, f *feature.Filter, at time.Time) {
-	s.c, s.from, s.filter, s.examined, s.after, s.resumes = c, from, f, 0, mark{}, false
-	s.now, s.past = c.now(at), !at.IsZero()
-	s.sel, s.kind = *selectPoint, rowOf(at)
-	if s.past {
-		s.sel = cellstore.Selection{Families: selectPast.Families, Time: cellstore.AsOf(at.UnixMilli())}
+// asConjunction returns what an index can use of a filter, and whether that is all of it.
+func asConjunction(s feature.Schema, f feature.Filter) (c *feature.Conjunction, all bool) {
+	if f == nil {
+		return nil, true
 	}
-	_, sum := c.tables()
-	s.masks = s.masks[:0]
-	if f != nil && sum != nil {
-		s.masks = masks(s.masks, f, sum.few)
+	if c, ok := f.(*feature.Conjunction); ok {
+		return c, true
 	}
+	terms, all := f.Terms()
+	useful, err := feature.ParseFilter(s, terms)
+	if err != nil { // a term that the points have no words for
+		return nil, false
+	}
+	c, _ = useful.(*feature.Conjunction)
+	return c, all
 }
 
 // blind reports whether the tree does not say where points are: as of an earlier time,
@@ -141,10 +170,8 @@ func (s *search) keep(rank uint64) {
 	case last >= 0:
 		k, s.spare = s.spare[last], s.spare[:last]
 	}
-	k.memory = append(append(k.memory[:0], s.record.id...), s.record.properties...)
-	n := len(s.record.id)
-	k.rank, k.record = rank, s.record
-	k.id, k.properties = k.memory[:n:n], k.memory[n:]
+	k.copy(&s.record)
+	k.rank = rank
 	if full {
 		s.heap[0] = k
 		near.Sink(s.heap, 0)
@@ -156,31 +183,48 @@ func (s *search) keep(rank uint64) {
 	}
 }
 
-// page writes the hits of a page over dst. One point more than that was wanted, to
-// tell whether another page follows: then more is set.
-func (s *search) page(dst []Hit) (hits []Hit, last *kept, more bool) {
+// found yields what was kept, the first first.
+func (s *search) found(fn func(*feature.Feature) error) error {
 	slices.SortFunc(s.heap, func(a, b kept) int { return a.compare(b.rank, b.key, b.id) })
-	found := s.heap
-	if len(found) == s.want {
-		found, more = found[:s.want-1], true
-	}
-	hits = slices.Grow(dst[:0], len(found))[:len(found)]
 	s.key = s.key[:0]
-	for i := range found {
-		s.key = append(s.key, found[i].id...)
+	for i := range s.heap {
+		s.key = append(s.key, s.heap[i].id...)
 	}
 	ids := string(s.key) // one text for all
-	for i := range found {
-		n := len(found[i].id)
-		hits[i].ID, ids = ids[:n], ids[n:]
-		hits[i].set(&found[i].record)
-		last = &found[i]
+	f := &s.shown
+	for i := range s.heap {
+		k := &s.heap[i]
+		n := len(k.id)
+		f.ID, ids = ids[:n], ids[n:]
+		k.show(f)
+		f.Distance = k.distance(s.near)
+		f.Mark = appendMark(f.Mark[:0], k.rank, &k.record)
+		if err := fn(f); err != nil {
+			return err
+		}
 	}
-	return hits, last, more
+	return nil
 }
 
-// passes reports whether the record at hand is there and passes the filter.
-func (s *search) passes() bool { return !s.record.over(s.now) && s.filter.Match(s.record.properties) }
+// distance is that of a point which is ranked by it.
+func (k *kept) distance(near bool) float64 {
+	if near {
+		return math.Float64frombits(k.rank)
+	}
+	return 0
+}
+
+// passes reports whether the record at hand is there and passes the filters.
+func (s *search) passes() (bool, error) {
+	switch {
+	case s.record.over(s.now) || !s.filter.MatchCompact(s.record.properties):
+		return false, nil
+	case s.foreign == nil:
+		return true, nil
+	}
+	s.record.show(&s.shown)
+	return s.foreign(&s.shown)
+}
 
 // mayHold reports whether a branch can hold points that the filter lets pass.
 func (s *search) mayHold(b *branch) bool {
@@ -193,12 +237,6 @@ func (s *search) mayHold(b *branch) bool {
 		}
 	}
 	return true
-}
-
-// tooMuch is the error of a search that has looked at very many points.
-func tooMuch() error {
-	return fmt.Errorf("%w: %d points looked at without finding as many as are wanted: give a smaller area, ask for fewer, or relax the filters",
-		ErrTooMuchWork, MaxExamined)
 }
 
 // rows calls fn with the points of a range of keys, which fn finds in s.record, until it
@@ -252,70 +290,8 @@ func appendEnd(dst []byte, last quadkey.PointKey) []byte {
 	return appendPointKey(dst, last+1, "")
 }
 
-// NearbyQuery asks for the nearest points.
-type NearbyQuery struct {
-	Lat, Lon float64 // degrees
-	// MinRadiusM and RadiusM bound the distance, in metres, both included; a RadiusM of 0
-	// bounds nothing.
-	MinRadiusM, RadiusM float64
-	Limit               int             // points of a page, 1 to MaxLimit; 0 means DefaultLimit
-	Filter              *feature.Filter // nil lets all pass
-	Cursor              string          // continues where the page that returned it ended
-	At                  time.Time
-}
-
-// Nearby returns the points nearest to a point by great-circle distance
-// (quadkey.Distance), nearest first, and by position and id where distances are equal.
-// It is exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
-//
-// The hits are written over dst, whose memory is used again. next is the cursor of the
-// following page, empty when there is none. Errors match ErrQuery, ErrCursor or
-// ErrTooMuchWork, or come from the store.
-func (c *Collection) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []Hit, next string, err error) {
-	reach, err := near.CheckCircle(q.Lat, q.Lon, q.RadiusM)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	if !(q.MinRadiusM >= 0) || q.RadiusM > 0 && q.MinRadiusM > q.RadiusM {
-		return dst[:0], "", near.BadQuery("smallest radius %v: give metres, at most the radius", q.MinRadiusM)
-	}
-	limit, err := near.CheckLimit(q.Limit)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	var tag near.Tag
-	var after mark
-	if tagged := q.Cursor != ""; tagged {
-		tag = queryTag('n', q.Filter, q.At, q.Lat, q.Lon, q.RadiusM, q.MinRadiusM)
-		if after, err = decodeCursor(q.Cursor, tag); err != nil {
-			return dst[:0], "", err
-		}
-	}
-	r, err := c.begin(ctx, q.At)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	defer c.end(r)
-	s := c.finds.Get().(*search)
-	defer c.finds.Put(s)
-	s.begin(c, r, q.Filter, q.At)
-	s.reset(limit+1, reach, after)
-	if err := s.nearby(ctx, &q); err != nil {
-		return dst[:0], "", err
-	}
-	hits, last, more := s.page(dst)
-	for i := range hits {
-		hits[i].DistanceM = math.Float64frombits(s.heap[i].rank)
-	}
-	if more {
-		tag = queryTag('n', q.Filter, q.At, q.Lat, q.Lon, q.RadiusM, q.MinRadiusM)
-		next = encodeCursor(tag, last)
-	}
-	return hits, next, nil
-}
-
 // nearby descends the tree, nearest tiles first.
-func (s *search) nearby(ctx context.Context, q *NearbyQuery) error {
+func (s *search) nearby(ctx context.Context, q *feature.Near) error {
 	s.frontier = s.frontier[:0]
 	var root branch
 	if s.c.tree != nil {
@@ -355,7 +331,7 @@ func (s *search) nearby(ctx context.Context, q *NearbyQuery) error {
 }
 
 // wait puts a branch into the frontier if it can hold points that are wanted.
-func (s *search) wait(q *NearbyQuery, b *branch) {
+func (s *search) wait(q *feature.Near, b *branch) {
 	if !s.blind() && !s.mayHold(b) {
 		return
 	}
@@ -366,7 +342,7 @@ func (s *search) wait(q *NearbyQuery, b *branch) {
 
 // leaf looks at the points of a tile. A blind search stops after as many rows as most,
 // if the tile can be divided, and then full is set.
-func (s *search) leaf(ctx context.Context, q *NearbyQuery, b *branch, most int) (full bool, err error) {
+func (s *search) leaf(ctx context.Context, q *feature.Near, b *branch, most int) (full bool, err error) {
 	repeats := most > 0
 	if b.tile.Z == quadkey.MaxZoom {
 		most = 0
@@ -385,7 +361,7 @@ func (s *search) leaf(ctx context.Context, q *NearbyQuery, b *branch, most int) 
 
 // visit is a look at the points of one tile.
 type visit struct {
-	query  *NearbyQuery
+	query  *feature.Near
 	most   int
 	seen   int
 	before quadkey.PointKey // of the point before
@@ -407,8 +383,14 @@ func (s *search) look() (more bool, err error) {
 	}
 	rank := near.ByDistance(quadkey.Distance(v.query.Lon, v.query.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
 	if s.wants(rank) {
-		if math.Float64frombits(rank) >= v.query.MinRadiusM && s.passes() && !(v.repeats && s.has()) {
-			s.keep(rank)
+		if math.Float64frombits(rank) >= v.query.MinM && !(v.repeats && s.has()) {
+			pass, err := s.passes()
+			if err != nil {
+				return false, err
+			}
+			if pass {
+				s.keep(rank)
+			}
 		}
 	} else if s.skip(rank, v.seen > 1 && v.before == s.record.key) {
 		v.again = true
@@ -420,8 +402,11 @@ func (s *search) look() (more bool, err error) {
 
 // count counts a row that was looked at.
 func (s *search) count() (more bool, err error) {
-	if s.examined++; s.examined > MaxExamined {
-		return false, tooMuch()
+	if s.examined++; s.examined > s.most {
+		return false, &feature.TooMuchWork{Examined: s.most}
+	}
+	if s.step != nil && s.examined%stepPoints == 0 {
+		return true, s.step()
 	}
 	return true, nil
 }

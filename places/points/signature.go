@@ -34,7 +34,7 @@ func bitOf(hash uint64) uint64 { return 1 << (hash >> 48 & 63) }
 
 // masks appends sets of bits: points that fulfil the filter have a bit of each set in their
 // signature. few reports of which properties signatures have all values.
-func masks(dst []uint64, f *feature.Filter, few func(name string) bool) []uint64 {
+func masks(dst []uint64, f *feature.Conjunction, few func(name string) bool) []uint64 {
 	for _, e := range f.Equalities() {
 		if !few(e.Name) {
 			continue

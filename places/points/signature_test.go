@@ -50,13 +50,14 @@ func TestMasksOfWhatMatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !f.Match(object) {
+		conjunction, _ := f.(*feature.Conjunction)
+		if !conjunction.MatchCompact(object) {
 			return
 		}
 		matched++
 		few := newSummary()
 		signature := few.add(object)
-		for _, mask := range masks(nil, f, few.few) {
+		for _, mask := range masks(nil, conjunction, few.few) {
 			if signature&mask == 0 {
 				t.Fatalf("%s: of %+v the signature lacks the mask %x", object, terms, mask)
 			}
@@ -81,7 +82,7 @@ func TestMasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := masks(nil, f, newSummary().few); len(got) != want {
+		if got := masks(nil, f.(*feature.Conjunction), newSummary().few); len(got) != want {
 			t.Errorf("%s: %x", query, got)
 		}
 	}
@@ -103,7 +104,7 @@ func TestSigningAllocatesNothing(t *testing.T) {
 	sum := newSummary()
 	for name, run := range map[string]func(){
 		"add":   func() { sum.add(object) },
-		"masks": func() { masks(set, f, sum.few) },
+		"masks": func() { masks(set, f.(*feature.Conjunction), sum.few) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n > 0 {
 			t.Errorf("%s: %v allocations", name, n)

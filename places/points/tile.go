@@ -2,18 +2,11 @@ package points
 
 import (
 	"context"
-	"time"
+	"iter"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
-
-// Shown is what a map shows in a tile: a point, or a cluster of several.
-type Shown struct {
-	Hit
-	// Count is how many points a cluster stands for, in the middle of which it is shown;
-	// 0 for a point itself.
-	Count int64
-}
 
 const (
 	// maxShown is how many points of a tile are shown by themselves.
@@ -24,10 +17,15 @@ const (
 	maxTile = 1000
 )
 
-// ShowTile calls fn with what a map shows in a tile. Of a tile with more than 256 points,
-// each of the 16 × 16 parts shows its only point, or a cluster: the number of its points
-// at the mean of their positions. The argument of fn is used again for the next.
-func (c *Collection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Shown) error) error {
+// Tile implements feature.Tiler. Of a tile with more than 256 points, each of the 16 × 16
+// parts shows its only point, or a cluster: the number of its points at the mean of their
+// positions.
+func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+	return answer(func(fn func(*feature.Feature) error) error { return c.showTile(ctx, t, fn) })
+}
+
+// showTile calls fn with what a map shows in a tile. The argument of fn is used again.
+func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feature.Feature) error) error {
 	var clusters []cluster
 	var show bool
 	r, err := c.moment(ctx, func() {
@@ -44,27 +42,30 @@ func (c *Collection) ShowTile(ctx context.Context, t quadkey.Tile, fn func(*Show
 		return err
 	}
 	defer c.end(r)
-	s := c.finds.Get().(*search)
-	defer c.finds.Put(s)
-	s.begin(c, r, nil, time.Time{})
-	s.reset(0, 0, mark{})
-	if show {
-		return s.show(ctx, t, fn)
-	}
-	var shown Shown
-	for i := range clusters {
-		k := &clusters[i]
-		if k.count == 0 {
-			err = s.parts(ctx, k.tile, min(t.Z+clusterZooms, quadkey.MaxZoom), &shown, fn)
-		} else {
-			shown = Shown{Count: k.count, Hit: Hit{Lat: toDegrees(int32(k.lat / k.count)), Lon: toDegrees(int32(k.lon / k.count))}}
-			err = fn(&shown)
+	return c.askOf(ctx, r, &feature.Query{}, func(s *search) error {
+		if show {
+			return s.show(ctx, t, fn)
 		}
-		if err != nil {
-			return err
+		for i := range clusters {
+			k := &clusters[i]
+			if k.count == 0 {
+				err = s.parts(ctx, k.tile, min(t.Z+clusterZooms, quadkey.MaxZoom), fn)
+			} else {
+				err = fn(s.cluster(k.count, k.lat, k.lon))
+			}
+			if err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
+}
+
+// cluster is the feature that stands for points, of whose positions the sums are given.
+func (s *search) cluster(points, lat, lon int64) *feature.Feature {
+	middle := position{lat: int32(lat / points), lon: int32(lon / points)}
+	s.shown = feature.Feature{Position: middle.degrees(), Members: points}
+	return &s.shown
 }
 
 // cluster is a tile whose points are shown as one, or if count is 0 a leaf whose points
@@ -93,17 +94,19 @@ func (t *tree) clusters(dst []cluster, b branch, zoom uint8) []cluster {
 }
 
 // parts shows the tiles of a zoom in a leaf, whose points come tile by tile.
-func (s *search) parts(ctx context.Context, leaf quadkey.Tile, zoom uint8, shown *Shown, fn func(*Shown) error) error {
+func (s *search) parts(ctx context.Context, leaf quadkey.Tile, zoom uint8, fn func(*feature.Feature) error) error {
 	var tile quadkey.Tile
 	var n, lat, lon int64
+	var first kept // of the part, whose row is gone when it is told
 	emit := func() error {
-		switch {
-		case n == 0:
+		switch n {
+		case 0:
 			return nil
-		case n > 1:
-			*shown = Shown{Count: n, Hit: Hit{Lat: toDegrees(int32(lat / n)), Lon: toDegrees(int32(lon / n))}}
+		case 1:
+			first.show(&s.shown)
+			return fn(&s.shown)
 		}
-		return fn(shown)
+		return fn(s.cluster(n, lat, lon))
 	}
 	s.rangeOf(leaf)
 	err := s.rows(ctx, s.key, s.until, 0, func() (bool, error) {
@@ -115,8 +118,7 @@ func (s *search) parts(ctx context.Context, leaf quadkey.Tile, zoom uint8, shown
 				return false, err
 			}
 			tile, n, lat, lon = at, 0, 0, 0
-			shown.Count = 0
-			shown.set(&s.record)
+			first.copy(&s.record)
 		}
 		n, lat, lon = n+1, lat+int64(s.record.lat), lon+int64(s.record.lon)
 		return true, nil
@@ -128,16 +130,15 @@ func (s *search) parts(ctx context.Context, leaf quadkey.Tile, zoom uint8, shown
 }
 
 // show shows the points of a tile, at most maxTile.
-func (s *search) show(ctx context.Context, t quadkey.Tile, fn func(*Shown) error) error {
+func (s *search) show(ctx context.Context, t quadkey.Tile, fn func(*feature.Feature) error) error {
 	s.rangeOf(t)
-	var shown Shown
 	n := 0
 	return s.rows(ctx, s.key, s.until, 0, func() (bool, error) {
 		if s.record.over(s.now) {
 			return true, nil
 		}
 		n++
-		shown.set(&s.record)
-		return n < maxTile, fn(&shown)
+		s.record.show(&s.shown)
+		return n < maxTile, fn(&s.shown)
 	})
 }

@@ -6,27 +6,19 @@ import (
 	"time"
 
 	"quadrille/cellstore"
-	"quadrille/places/internal/near"
+	"quadrille/feature"
 )
-
-// Stop is where a point was from an instant on.
-type Stop struct {
-	Lat, Lon float64 // degrees
-	Version  int64   // the instant: milliseconds since 1970
-	// Gone says that the point was not there any more.
-	Gone bool
-}
 
 // MaxTrack is the most stops that Track returns.
 const MaxTrack = 100_000
 
-// Track returns where a point was from one instant to another, both included, oldest
+// Track implements feature.Tracker: where a point was from one instant to another, both included, oldest
 // first, at most so many stops, the oldest; next is the instant to go on from, zero when
 // all have been returned. A write that left the point where it was is a stop too. A point
 // that expired has gone at that instant, whenever its rows are removed. Zero
 // instants are the ends of what the collection remembers. Errors match ErrNotFound if
 // there are none, ErrQuery where the collection keeps no history, or are the store's.
-func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error) {
+func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
 	if c.Meta().History == 0 {
 		return nil, next, noHistory()
 	}
@@ -111,7 +103,7 @@ func (t *trackReader) versions(ctx context.Context, first, end int64, most int) 
 
 // expiry returns the stop that no version tells yet: that a point whose newest version
 // is given has expired before an instant.
-func (t *trackReader) expiry(newest []cellstore.Cell, before int64) (s Stop, err error) {
+func (t *trackReader) expiry(newest []cellstore.Cell, before int64) (s feature.Stop, err error) {
 	if len(newest) == 0 || len(newest[0].Value) == 0 {
 		return s, nil
 	}
@@ -126,8 +118,8 @@ func (t *trackReader) expiry(newest []cellstore.Cell, before int64) (s Stop, err
 }
 
 // stop returns the stop that a version is.
-func (t *trackReader) stop(cell *cellstore.Cell) (Stop, error) {
-	s := Stop{Version: cell.Timestamp, Gone: len(cell.Value) == 0}
+func (t *trackReader) stop(cell *cellstore.Cell) (feature.Stop, error) {
+	s := feature.Stop{Version: cell.Timestamp, Gone: len(cell.Value) == 0}
 	var r record
 	if !s.Gone {
 		if len(cell.Value) != idValue || !r.parseHead(cell.Value) {
@@ -139,7 +131,7 @@ func (t *trackReader) stop(cell *cellstore.Cell) (Stop, error) {
 }
 
 func noHistory() error {
-	return near.BadQuery("the collection keeps no history: ask for it as it is now, or make one that does")
+	return feature.BadQuery("the collection keeps no history: ask for it as it is now, or make one that does")
 }
 
 // checkAt refuses instants that the collection does not remember; the zero time is now.
@@ -150,7 +142,7 @@ func (c *Collection) checkAt(at time.Time) error {
 	case m.History == 0:
 		return noHistory()
 	case at.Before(first):
-		return near.BadQuery("the collection remembers %v, back to %v: ask for a later instant", time.Duration(m.History), first.UTC().Format(time.RFC3339))
+		return feature.BadQuery("the collection remembers %v, back to %v: ask for a later instant", time.Duration(m.History), first.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

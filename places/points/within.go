@@ -4,154 +4,36 @@ import (
 	"context"
 	"errors"
 	"math"
-	"time"
 
 	"quadrille/feature"
-	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
-// Area is ground that points are asked for in. It may be a Stepper, too.
-type Area interface {
-	// Cover calls fn with the parts of the area in the order of their cells, which no two
-	// parts share. Parts that end before the cell from may be left out.
-	Cover(ctx context.Context, from quadkey.Cell, fn func(p *Part) error) error
-}
-
-// Stepper is an Area whose answers give way to others.
-type Stepper interface {
-	// Step is called after every few hundred points that are looked at, whether they are
-	// in the answer or not. Its error ends the answer.
-	Step(ctx context.Context) error
-}
-
-// Part is a run of cells of an Area.
-type Part struct {
-	Cells quadkey.Range
-	// Contains reports whether a point of these cells, in degrees, is in the area. Nil
-	// says that all are.
-	Contains func(lat, lon float64) (bool, error)
-}
-
-// Box is the Area of a box, edges included.
-type Box quadkey.Box
-
-// boxRanges bounds the cover of a box. More ranges read fewer points beside it.
-const boxRanges = 64
-
-// Cover implements Area. Its error matches ErrQuery where the box is none.
-func (b Box) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) error {
-	box := quadkey.Box(b)
-	if err := near.CheckBox(box); err != nil {
-		return err
-	}
-	ranges, err := quadkey.CoverBox(box, boxRanges)
-	if err != nil {
-		return err
-	}
-	p := Part{}
-	if box != quadkey.World {
-		p.Contains = func(lat, lon float64) (bool, error) { return box.Contains(lon, lat), nil }
-	}
-	for _, p.Cells = range ranges {
-		if err := fn(&p); err != nil {
-			return err
+// within keeps the first points of an area in the order of a property.
+func (s *search) within(ctx context.Context, q *feature.Query) error {
+	return s.walk(ctx, q.In, 0, func() error {
+		if rank := rankOf(s.record.properties, q.Order.Sort); s.wants(rank) {
+			s.keep(rank)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// Tile is the Area of a tile, with the points that belong to it. Deeper tiles than
-// quadkey.CellZoom are cut out of their cell.
-type Tile quadkey.Tile
-
-// Cover implements Area.
-func (t Tile) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) error {
-	tile := quadkey.Tile(t)
-	p := Part{}
-	p.Cells.First, p.Cells.Last = tile.CellRange()
-	if tile.Z > quadkey.CellZoom {
-		p.Contains = func(lat, lon float64) (bool, error) {
-			at, err := quadkey.TileAt(lon, lat, tile.Z)
-			return at == tile, err
-		}
-	}
-	return fn(&p)
-}
-
-// WithinQuery asks for the points in an area.
-type WithinQuery struct {
-	Area   Area
-	Limit  int             // points of a page, 1 to MaxLimit; 0 means DefaultLimit
-	Filter *feature.Filter // nil lets all pass
-	// Sort puts points that lack the property last. Without it points come in the order
-	// of quadkeys, in which any number can be listed.
-	Sort   feature.Sort
-	Cursor string
-	// Name tells the area from others, for cursors.
-	Name string
-	At   time.Time // as of; the zero time is now
-}
-
-// Within returns a page of the points in an area. hits and next are as those of Nearby,
-// and so are errors; those of the Area come too.
-func (c *Collection) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []Hit, next string, err error) {
-	limit, err := near.CheckLimit(q.Limit)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	kind := byte('w')
-	if q.Sort.Field.Name != "" && !feature.Sortable(q.Sort.Field.Kind) {
-		return dst[:0], "", near.BadQuery("the property %.40q cannot be sorted by: use a number, a time or a boolean", q.Sort.Field.Name)
-	}
-	if q.Sort.Down {
-		kind = 'W'
-	}
-	f := append(q.Filter.AppendTo(nil), q.Name+"\x00"+q.Sort.Field.Name...)
-	tag := near.QueryTag(kind, f, float64(q.At.UnixMilli()))
-	after, err := decodeCursor(q.Cursor, tag)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	r, err := c.begin(ctx, q.At)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	defer c.end(r)
-	s := c.finds.Get().(*search)
-	defer c.finds.Put(s)
-	s.begin(c, r, q.Filter, q.At)
-	s.reset(limit+1, math.MaxUint64, after)
-	if err := s.within(ctx, &q); err != nil {
-		return dst[:0], "", err
-	}
-	hits, last, more := s.page(dst)
-	if more {
-		next = encodeCursor(tag, last)
-	}
-	return hits, next, nil
-}
-
-// errEnough ends a walk that has found all that is wanted.
-var errEnough = errors.New("enough")
-
-// within keeps the first points of an area.
-func (s *search) within(ctx context.Context, q *WithinQuery) error {
-	sorted := q.Sort.Field.Name != ""
+// list calls fn with the points in an area in the order of their keys.
+func (s *search) list(ctx context.Context, q *feature.Query, fn func(*feature.Feature) error) error {
 	from := quadkey.PointKey(0)
-	if s.resumes = !sorted && s.after.set; s.resumes {
+	if s.resumes = s.after.set; s.resumes {
 		from = s.after.key
 	}
-	err := s.walk(ctx, q.Area, from, MaxExamined, func() error {
-		rank := uint64(0)
-		if sorted {
-			rank = rankOf(s.record.properties, q.Sort)
+	n := 0
+	err := s.walk(ctx, q.In, from, func() error {
+		f := &s.shown
+		s.record.show(f)
+		f.Mark = appendMark(f.Mark[:0], 0, &s.record)
+		if err := fn(f); err != nil {
+			return err
 		}
-		if !s.wants(rank) {
-			return nil
-		}
-		s.keep(rank)
-		if !sorted && len(s.heap) == s.want {
+		if n++; n == q.Limit {
 			return errEnough
 		}
 		return nil
@@ -161,6 +43,9 @@ func (s *search) within(ctx context.Context, q *WithinQuery) error {
 	}
 	return err
 }
+
+// errEnough ends a walk that has found all that is wanted.
+var errEnough = errors.New("enough")
 
 // rankOf is the rank of a point by a property.
 func rankOf(object []byte, by feature.Sort) uint64 {
@@ -174,43 +59,19 @@ func rankOf(object []byte, by feature.Sort) uint64 {
 	return min(key, math.MaxUint64-1)
 }
 
-// Each calls fn with all points in an area, in the order of quadkeys. The Hit is used
-// again for the next. Limit and Cursor of the query mean nothing, and it cannot be
-// sorted. Errors are those of Within, or that of fn, which ends it.
-func (c *Collection) Each(ctx context.Context, q WithinQuery, fn func(h *Hit) error) error {
-	r, err := c.begin(ctx, q.At)
-	if err != nil {
-		return err
-	}
-	defer c.end(r)
-	s := c.finds.Get().(*search)
-	defer c.finds.Put(s)
-	s.begin(c, r, q.Filter, q.At)
-	var h Hit
-	return s.walk(ctx, q.Area, 0, 0, func() error {
-		h.set(&s.record)
-		return fn(&h)
-	})
-}
-
-// walk calls fn with the points in an area that pass the filter, each in s.record. most
-// bounds how many are looked at; 0 is for any number.
-func (s *search) walk(ctx context.Context, a Area, from quadkey.PointKey, most int, fn func() error) error {
-	if stepper, ok := a.(Stepper); ok {
-		s.step = stepper.Step
-		defer func() { s.step = nil }()
-	}
-	return a.Cover(ctx, quadkey.Cell(from>>cellShift), func(p *Part) error { return s.walkPart(ctx, p, from, most, fn) })
+// walk calls fn with the points in an area that pass the filter, each in s.record.
+func (s *search) walk(ctx context.Context, a feature.Area, from quadkey.PointKey, fn func() error) error {
+	return eachPart(ctx, a, quadkey.Cell(from>>cellShift), func(p *feature.Part) error { return s.walkPart(ctx, p, from, fn) })
 }
 
 // walkPart is walk in one part of an area.
-func (s *search) walkPart(ctx context.Context, p *Part, from quadkey.PointKey, most int, fn func() error) error {
+func (s *search) walkPart(ctx context.Context, p *feature.Part, from quadkey.PointKey, fn func() error) error {
 	first, last := pointKeys(p.Cells)
 	first = max(first, from)
 	for first <= last {
 		run, rest, found := s.run(first, last)
 		if found {
-			if err := s.walkRun(ctx, run, p, most, fn); err != nil {
+			if err := s.walkRun(ctx, run, p, fn); err != nil {
 				return err
 			}
 		}
@@ -294,52 +155,49 @@ func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, 
 const stepPoints = 256
 
 // walkRun calls fn with the points of a run.
-func (s *search) walkRun(ctx context.Context, run keyRange, p *Part, most int, fn func() error) error {
+func (s *search) walkRun(ctx context.Context, run keyRange, p *feature.Part, fn func() error) error {
 	s.key = appendPointKey(s.key[:0], run.first, "")
 	if a := &s.after; s.resumes && a.key == run.first {
 		s.key = append(append(s.key, a.id...), 0)
 	}
 	s.until = appendEnd(s.until[:0], run.last)
 	return s.rows(ctx, s.key, s.until, 0, func() (bool, error) {
-		if s.examined++; most > 0 && s.examined > most {
-			return false, tooMuch()
+		if s.examined++; s.most > 0 && s.examined > s.most {
+			return false, &feature.TooMuchWork{After: s.looked, Examined: s.most}
+		}
+		if s.examined == s.most {
+			s.looked = appendMark(nil, 0, &s.record)
 		}
 		if s.step != nil && s.examined%stepPoints == 0 {
-			if err := s.step(ctx); err != nil {
+			if err := s.step(); err != nil {
 				return false, err
 			}
 		}
-		if !s.passes() {
-			return true, nil
+		pass, err := s.passes()
+		if pass {
+			pass, err = p.Holds(s.record.degrees())
 		}
-		if p.Contains != nil {
-			in, err := p.Contains(toDegrees(s.record.lat), toDegrees(s.record.lon))
-			if err != nil || !in {
-				return err == nil, err
-			}
+		if err != nil || !pass {
+			return err == nil, err
 		}
 		return true, fn()
 	})
 }
 
-// Count counts the points in an area that pass a filter, as of an instant; the zero time
-// is now. Whole tiles are counted without reading a point, unless there is a filter
-// or an instant. Points that expired within the last moments may count.
-func (c *Collection) Count(ctx context.Context, a Area, f *feature.Filter, at time.Time) (n int64, err error) {
-	if f != nil || c.tree == nil || !at.IsZero() || c.Meta().Expiring {
-		r, err := c.begin(ctx, at)
-		if err != nil {
-			return 0, err
-		}
-		defer c.end(r)
-		s := c.finds.Get().(*search)
-		defer c.finds.Put(s)
-		s.begin(c, r, f, at)
-		return n, s.walk(ctx, a, 0, 0, func() error { n++; return nil })
+// Count implements feature.Counter. Whole tiles are counted without reading a point, unless
+// there is a filter or an instant. Points that expired within the last moments may count.
+func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
+	if q.Near != nil {
+		return 0, feature.Unsupported("count the points of a list of the nearest")
+	}
+	all := feature.Query{In: q.In, Filter: q.Filter, At: q.At, Step: q.Step}
+	count := func() error { n++; return nil }
+	if q.Filter != nil || c.tree == nil || !q.At.IsZero() || c.Meta().Expiring {
+		return n, c.ask(ctx, &all, func(s *search) error { return s.walk(ctx, q.In, 0, count) })
 	}
 	// The tree counts what is whole. What is not is read, in the same state.
 	var whole, parts []keyRange
-	err = a.Cover(ctx, 0, func(p *Part) error {
+	err = eachPart(ctx, q.In, 0, func(p *feature.Part) error {
 		first, last := pointKeys(p.Cells)
 		switch end := len(whole) - 1; {
 		case p.Contains != nil:
@@ -362,22 +220,27 @@ func (c *Collection) Count(ctx context.Context, a Area, f *feature.Filter, at ti
 		return 0, err
 	}
 	defer c.end(r)
-	s := c.finds.Get().(*search)
-	defer c.finds.Put(s)
-	s.begin(c, r, nil, at)
-	count := func() error { n++; return nil }
-	for _, part := range parts {
-		if err := s.walkRun(ctx, part, &Part{}, 0, count); err != nil {
-			return 0, err
+	return n, c.askOf(ctx, r, &all, func(s *search) error {
+		for _, part := range parts {
+			if err := s.walkRun(ctx, part, &feature.Part{}, count); err != nil {
+				return err
+			}
 		}
-	}
-	err = a.Cover(ctx, 0, func(p *Part) error {
-		if p.Contains == nil {
-			return nil
-		}
-		return s.walkPart(ctx, p, 0, 0, count)
+		return eachPart(ctx, q.In, 0, func(p *feature.Part) error {
+			if p.Contains == nil {
+				return nil
+			}
+			return s.walkPart(ctx, p, 0, count)
+		})
 	})
-	return n, err
+}
+
+// eachPart calls fn with the parts of an area from a cell on; nil is the world.
+func eachPart(ctx context.Context, a feature.Area, from quadkey.Cell, fn func(p *feature.Part) error) error {
+	if a == nil {
+		return fn(&feature.Part{Cells: quadkey.Range{Last: math.MaxUint32}})
+	}
+	return a.Cover(ctx, from, fn)
 }
 
 // count counts the points of the tiles in a run of keys. Where a run ends within a leaf

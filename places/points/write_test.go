@@ -50,7 +50,7 @@ func TestConditions(t *testing.T) {
 		}
 	}
 	var h points.Hit
-	if err := c.Get(t.Context(), "a", &h); err != nil || h.Version != first.Version || string(h.Properties) != `{"n":1}` {
+	if err := c.GetAt(t.Context(), "a", time.Time{}, &h); err != nil || h.Version != first.Version || string(h.Properties) != `{"n":1}` {
 		t.Fatalf("%+v, %v", h, err)
 	}
 	swapped := write(t, c, points.Write{Kind: points.Put, ID: "c", Lat: -94, Lon: 39})[0].Err
@@ -71,13 +71,13 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%d: %+v", i, outcomes[i])
 		}
 	}
-	if err := c.Get(t.Context(), "a", &h); err != nil || h.Lat != 5 || string(h.Properties) != `{"k":"v"}` || h.Version != outcomes[5].Version {
+	if err := c.GetAt(t.Context(), "a", time.Time{}, &h); err != nil || h.Lat != 5 || string(h.Properties) != `{"k":"v"}` || h.Version != outcomes[5].Version {
 		t.Fatalf("%+v, %v", h, err)
 	}
-	if n, err := c.Count(t.Context(), points.Tile{}, nil, time.Time{}); err != nil || n != 1 {
+	if n, err := c.CountIn(t.Context(), feature.Tile{}, nil, time.Time{}); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}
-	if err := c.Each(t.Context(), points.WithinQuery{Area: points.Box(quadkey.World)}, func(h *points.Hit) error {
+	if err := c.Each(t.Context(), points.WithinQuery{Area: feature.Box(quadkey.World)}, func(h *points.Hit) error {
 		if h.Lat != 5 {
 			return fmt.Errorf("%+v", h)
 		}
@@ -111,14 +111,14 @@ func TestSchemaOfLive(t *testing.T) {
 		t.Fatalf("%+v", o)
 	}
 	var h points.Hit
-	if err := c.Get(t.Context(), "a", &h); err != nil || string(h.Properties) != `{"price":12.5,"at":"2026-01-01T00:00:00Z","kind":"cafe"}` {
+	if err := c.GetAt(t.Context(), "a", time.Time{}, &h); err != nil || string(h.Properties) != `{"price":12.5,"at":"2026-01-01T00:00:00Z","kind":"cafe"}` {
 		t.Fatalf("%s, %v", h.Properties, err)
 	}
 	f, err := feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "kind", Values: []string{"cafe"}}, {Name: "price", Op: "lt", Values: []string{"13"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := c.Count(t.Context(), points.Tile{}, f, time.Time{}); n != 1 || err != nil {
+	if n, err := c.CountIn(t.Context(), feature.Tile{}, f, time.Time{}); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 }
@@ -154,7 +154,7 @@ func TestCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := again.Count(t.Context(), points.Tile{}, nil, time.Time{}); n != 0 || err != nil {
+	if n, err := again.CountIn(t.Context(), feature.Tile{}, nil, time.Time{}); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 }
@@ -291,7 +291,7 @@ func TestDropWhileRead(t *testing.T) {
 	}
 	write(t, c, writes...)
 	dropped := false
-	_ = c.Each(t.Context(), points.WithinQuery{Area: points.Tile{}}, func(*points.Hit) error {
+	_ = c.Each(t.Context(), points.WithinQuery{Area: feature.Tile{}}, func(*points.Hit) error {
 		if !dropped {
 			dropped = true
 			return l.Drop(t.Context(), "test")

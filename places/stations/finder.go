@@ -194,7 +194,7 @@ type lookup struct {
 func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (Near, error) {
 	cell, err := quadkey.CellOf(lon, lat)
 	if err != nil {
-		return Near{}, near.BadQuery("%v", err)
+		return Near{}, feature.BadQuery("%v", err)
 	}
 	l := f.lookups.Get().(*lookup)
 	defer f.lookups.Put(l)

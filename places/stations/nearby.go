@@ -54,7 +54,7 @@ func checkFilter(limit int, at time.Time, country string) (size int, f filter, e
 		return 0, f, err
 	}
 	if !at.IsZero() && (at.Year() < 1 || at.Year() > 9999) {
-		return 0, f, near.BadQuery("date %v; give one of the years 1 to 9999", at)
+		return 0, f, feature.BadQuery("date %v; give one of the years 1 to 9999", at)
 	}
 	f = filter{anyDay: at.IsZero(), day: dayOf(at.UTC(), 0)}
 	if country != "" {

@@ -87,7 +87,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 		newest = to
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && q.From.After(q.To) {
-		return dst, "", near.BadQuery("from %v is after to %v; exchange them", q.From, q.To)
+		return dst, "", feature.BadQuery("from %v is after to %v; exchange them", q.From, q.To)
 	}
 	tag := near.QueryTag('o', q.Station[:], float64(oldest), float64(newest))
 	after, err := near.DecodeCursor(q.Cursor, w.data, tag)
@@ -132,7 +132,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 }
 
 func timeError(name string, t time.Time) error {
-	return near.BadQuery("%s %v; give a time of the years 1 to 6053", name, t)
+	return feature.BadQuery("%s %v; give a time of the years 1 to 6053", name, t)
 }
 
 // TileWeather is the weather of a tile in an hour.
@@ -160,7 +160,7 @@ type Part struct {
 // Errors match places.ErrQuery or are the store's.
 func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *TileWeather) error {
 	if !t.Valid() || t.Z > MaxWeatherZoom {
-		return near.BadQuery("tile %v; weather is kept for tiles of zoom 0 to %d", t, MaxWeatherZoom)
+		return feature.BadQuery("tile %v; weather is kept for tiles of zoom 0 to %d", t, MaxWeatherZoom)
 	}
 	minutes, ok := minutesOf(at)
 	if !ok {

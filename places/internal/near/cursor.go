@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"quadrille/feature"
 )
 
 // Cursor says after which point a page begins. The zero Cursor is that of the
@@ -70,7 +72,7 @@ func DecodeCursor(text string, data, query Tag) (Cursor, error) {
 		return Cursor{}, StrangeCursor()
 	}
 	if Tag(b[1:]) != data {
-		return Cursor{}, refuse(ErrCursorExpired, "the data has been replaced since")
+		return Cursor{}, fmt.Errorf("%w: the data has been replaced since; ask for the first page again, without a cursor", ErrCursorExpired)
 	}
 	if Tag(b[5:]) != query {
 		return Cursor{}, OtherQuery()
@@ -88,11 +90,7 @@ func DecodeDistance(text string, data, query Tag) (Cursor, error) {
 }
 
 // StrangeCursor is the error for a cursor that no query can have returned.
-func StrangeCursor() error { return refuse(ErrCursor, "it is not one that was handed out") }
+func StrangeCursor() error { return feature.BadCursor("it is not one that was handed out") }
 
 // OtherQuery is the error for a cursor of another query.
-func OtherQuery() error { return refuse(ErrCursor, "it belongs to a query with other parameters") }
-
-func refuse(err error, why string) error {
-	return fmt.Errorf("%w: %s; ask for the first page again, without a cursor", err, why)
-}
+func OtherQuery() error { return feature.BadCursor("it belongs to a query with other parameters") }

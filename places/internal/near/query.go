@@ -2,21 +2,20 @@ package near
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
 // The errors of searches. Package places exports them.
 var (
-	ErrQuery         = errors.New("query is not valid")
-	ErrCursor        = errors.New("cursor is not valid")
-	ErrCursorExpired = errors.New("cursor has expired")
-	ErrTooMuchWork   = errors.New("search is too wide")
+	ErrQuery         = feature.ErrQuery
+	ErrCursor        = feature.ErrCursor
+	ErrCursorExpired = feature.ErrCursorExpired
+	ErrTooMuchWork   = feature.ErrTooMuchWork
 )
 
 // Bounds of queries.
@@ -26,15 +25,10 @@ const (
 	MaxFilter    = 20 // elements of a list
 )
 
-// BadQuery returns an error that matches ErrQuery.
-func BadQuery(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrQuery, fmt.Sprintf(format, args...))
-}
-
 // CheckLimit returns how many points a page has.
 func CheckLimit(limit int) (int, error) {
 	if limit < 0 || limit > MaxLimit {
-		return 0, BadQuery("limit %d: give 1 to %d", limit, MaxLimit)
+		return 0, feature.BadQuery("limit %d: give 1 to %d", limit, MaxLimit)
 	}
 	if limit == 0 {
 		limit = DefaultLimit
@@ -48,11 +42,11 @@ func CheckCircle(lat, lon, radius float64) (limit uint64, err error) {
 	// Written so that NaN fails.
 	switch {
 	case !(math.Abs(lat) <= 90):
-		return 0, BadQuery("latitude %v: give degrees from -90 to 90", lat)
+		return 0, feature.BadQuery("latitude %v: give degrees from -90 to 90", lat)
 	case !(math.Abs(lon) <= 180):
-		return 0, BadQuery("longitude %v: give degrees from -180 to 180", lon)
+		return 0, feature.BadQuery("longitude %v: give degrees from -180 to 180", lon)
 	case !(radius >= 0) || math.IsInf(radius, 0):
-		return 0, BadQuery("radius %v: give metres, or 0 for no bound", radius)
+		return 0, feature.BadQuery("radius %v: give metres, or 0 for no bound", radius)
 	case radius == 0:
 		radius = math.Inf(1)
 	}
@@ -68,12 +62,12 @@ type Countries []Country
 // CheckCountries reads a filter of codes, in either case.
 func CheckCountries(codes []string) (list Countries, err error) {
 	if len(codes) > MaxFilter {
-		return nil, BadQuery("%d countries: give at most %d", len(codes), MaxFilter)
+		return nil, feature.BadQuery("%d countries: give at most %d", len(codes), MaxFilter)
 	}
 	for _, s := range codes {
 		c := strings.ToUpper(s)
 		if len(s) != 2 || !ValidCountry(c) {
-			return nil, BadQuery("country %.20q: give a two-letter ISO 3166-1 code such as CH", s)
+			return nil, feature.BadQuery("country %.20q: give a two-letter ISO 3166-1 code such as CH", s)
 		}
 		list = append(list, Country([]byte(c)))
 	}
@@ -104,7 +98,7 @@ func ValidCountry(s string) bool {
 // CheckBox checks a box.
 func CheckBox(b quadkey.Box) error {
 	if err := b.Check(); err != nil {
-		return BadQuery("%v", err)
+		return feature.BadQuery("%v", err)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ type asked struct {
 	pin    datasets.PinnedCollection
 	from   datasets.Collection
 	meta   *points.Meta
-	filter *feature.Filter
+	filter *feature.Conjunction
 }
 
 // dropped reports whether a live collection is gone.

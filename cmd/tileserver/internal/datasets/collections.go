@@ -26,7 +26,7 @@ type Collection interface {
 	Nearby(ctx context.Context, q points.NearbyQuery, dst []points.Hit) (hits []points.Hit, next string, err error)
 	Within(ctx context.Context, q points.WithinQuery, dst []points.Hit) (hits []points.Hit, next string, err error)
 	Each(ctx context.Context, q points.WithinQuery, fn func(h *points.Hit) error) error
-	Count(ctx context.Context, a points.Area, f *feature.Filter, at time.Time) (int64, error)
+	Count(ctx context.Context, a points.Area, f *feature.Conjunction, at time.Time) (int64, error)
 	ShowTile(ctx context.Context, t quadkey.Tile, fn func(*points.Shown) error) error
 }
 

@@ -1,0 +1,91 @@
+package feature
+
+import (
+	"context"
+	"fmt"
+
+	"quadrille/quadkey"
+)
+
+// Area is ground that features are asked for in.
+type Area interface {
+	// Cover calls fn with the parts of the area in the order of their cells, which no two
+	// parts share. Parts that end before the cell from may be left out.
+	Cover(ctx context.Context, from quadkey.Cell, fn func(p *Part) error) error
+	// String tells the area from others.
+	String() string
+}
+
+// Part is a run of cells of an Area.
+type Part struct {
+	Cells quadkey.Range
+	// Contains reports whether a position in these cells is in the area. Nil says that all
+	// are.
+	Contains func(quadkey.Position) (bool, error)
+}
+
+// Holds reports whether a position in the cells of the part is in the area.
+func (p *Part) Holds(at quadkey.Position) (bool, error) {
+	if p.Contains == nil {
+		return true, nil
+	}
+	return p.Contains(at)
+}
+
+// Box is the Area of a box, edges included.
+type Box quadkey.Box
+
+// boxRanges bounds the cover of a box. More ranges read fewer features beside it.
+const boxRanges = 64
+
+// Cover implements Area. Its error matches ErrQuery where the box is none.
+func (b Box) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) error {
+	box := quadkey.Box(b)
+	ranges, err := quadkey.CoverBox(box, boxRanges)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrQuery, err)
+	}
+	p := Part{}
+	if box != quadkey.World {
+		p.Contains = func(at quadkey.Position) (bool, error) { return box.Contains(at.Lon, at.Lat), nil }
+	}
+	for _, p.Cells = range ranges {
+		if err := fn(&p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// String implements Area.
+func (b Box) String() string { return "box " + quadkey.Box(b).String() }
+
+// Tile is the Area of a tile, with the points that belong to it. Deeper tiles than
+// quadkey.CellZoom are cut out of their cell.
+type Tile quadkey.Tile
+
+// Cover implements Area.
+func (t Tile) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) error {
+	tile := quadkey.Tile(t)
+	p := Part{}
+	p.Cells.First, p.Cells.Last = tile.CellRange()
+	if tile.Z > quadkey.CellZoom {
+		p.Contains = func(at quadkey.Position) (bool, error) {
+			of, err := quadkey.TileAt(at.Lon, at.Lat, tile.Z)
+			return of == tile, err
+		}
+	}
+	return fn(&p)
+}
+
+// String implements Area.
+func (t Tile) String() string { return "tile " + quadkey.Tile(t).String() }
+
+// Parts are the parts of an area that end at or after a cell, collected. Nil is the world.
+func Parts(ctx context.Context, a Area, from quadkey.Cell) (parts []Part, err error) {
+	if a == nil {
+		return []Part{{Cells: quadkey.Range{Last: ^quadkey.Cell(0)}}}, nil
+	}
+	err = a.Cover(ctx, from, func(p *Part) error { parts = append(parts, *p); return nil })
+	return parts, err
+}

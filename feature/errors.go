@@ -1,0 +1,61 @@
+package feature
+
+import (
+	"errors"
+	"fmt"
+
+	"quadrille/cellstore"
+)
+
+// What callers of a Layer branch on; use errors.Is. What a layer cannot do at all matches
+// errors.ErrUnsupported.
+var (
+	// ErrNotFound: no feature has the id.
+	ErrNotFound = errors.New("no such feature")
+	// ErrQuery: a query that cannot be answered as it stands.
+	ErrQuery = errors.New("query is not valid")
+	// ErrTooMuchWork: a search that has looked at very many features; see TooMuchWork.
+	ErrTooMuchWork = errors.New("search is too wide")
+	// ErrCursor: a cursor, or a mark, that is damaged or belongs to another query.
+	ErrCursor = errors.New("cursor is not valid")
+	// ErrCursorExpired: a cursor of data that has been replaced.
+	ErrCursorExpired = errors.New("cursor has expired")
+	// ErrDamaged: what is stored cannot be decoded.
+	ErrDamaged = cellstore.ErrCorrupt
+)
+
+// BadQuery returns an error that matches ErrQuery.
+func BadQuery(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrQuery, fmt.Sprintf(format, args...))
+}
+
+// Unsupported returns the error for what a layer cannot do at all, such as an order.
+func Unsupported(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errors.ErrUnsupported, fmt.Sprintf(format, args...))
+}
+
+// NotFound makes the error of a data set for an id that it does not have. It matches
+// ErrNotFound.
+func NotFound(text string) error { return &notFound{text} }
+
+type notFound struct{ text string }
+
+func (e *notFound) Error() string        { return e.text }
+func (e *notFound) Is(target error) bool { return target == ErrNotFound }
+
+// TooMuchWork is the error of a search that has looked at as many features as it may. It
+// matches ErrTooMuchWork.
+type TooMuchWork struct {
+	// After is where a query of the same kind goes on; nil where none can.
+	After Mark
+	// Examined is how many features have been looked at.
+	Examined int
+}
+
+func (e *TooMuchWork) Error() string {
+	return fmt.Sprintf("%v: %d features looked at without finding as many as are wanted: give a smaller area, ask for fewer, or relax the filters",
+		ErrTooMuchWork, e.Examined)
+}
+
+// Is reports whether e matches an error.
+func (e *TooMuchWork) Is(target error) bool { return target == ErrTooMuchWork }

@@ -1,0 +1,184 @@
+package feature
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"quadrille/quadkey"
+)
+
+// Feature is a thing with a place and properties.
+type Feature struct {
+	// ID tells it from the others of its layer. Number is the same where ids are numbers, and
+	// else 0.
+	ID     string
+	Number uint64
+	// Position is where it is: of what is no point, a position that stands for it.
+	quadkey.Position
+	// Bounds is the box around what is no point, whose West is greater than its East where it
+	// crosses ±180°. That of a point is the zero Box.
+	Bounds     quadkey.Box
+	Geometry   Geometry
+	Properties Properties
+	// Distance is in metres from the position of Query.Near.
+	Distance float64
+	// Mark is where it stands in the order of the answer.
+	Mark Mark
+	// Version rises with every write of it, in milliseconds since 1970, where the layer is
+	// written to. Expires is when it goes by itself; the zero time is never.
+	Version int64
+	Expires time.Time
+	// Members is how many features a cluster stands for, which is none itself; else 0.
+	Members int64
+}
+
+// Name is the text of the property name, "" where there is none.
+func (f *Feature) Name() string {
+	if v, ok := f.Properties.Lookup("name"); ok && v.Kind() == Text {
+		return v.Text()
+	}
+	return ""
+}
+
+// Clone is the same feature with memory of its own.
+func (f *Feature) Clone() Feature {
+	c := *f
+	c.Mark = append(Mark(nil), f.Mark...)
+	c.Properties = f.Properties.clone()
+	c.Geometry.json = append([]byte(nil), f.Geometry.json...)
+	if f.Geometry.json == nil {
+		c.Geometry.json = nil
+	}
+	return c
+}
+
+// Info describes a layer. It is not to be changed.
+type Info struct {
+	// Name tells the layer from others. The rest is for people; "" is unknown.
+	Name, Title, Description string
+	Attribution, Licence     string
+	// Schema has all properties that features have.
+	Schema Schema
+	// Bounds holds all features: quadkey.World where it is not known better.
+	Bounds quadkey.Box
+	// Count is how many features there are, -1 where it is not known.
+	Count int64
+	// Points says that all features are points.
+	Points bool
+	// Live layers change at any time. Those with a History answer as of an instant. Private
+	// ones are shown only to those who may read them.
+	Live, Private, History bool
+	// Fingerprint tells the data from other data of the layer, where marks of one mean nothing
+	// in the other.
+	Fingerprint string
+}
+
+// Layer is a data set of features. Any number of goroutines may use it.
+//
+// Errors match those of this package, come from the store, the context, or what a query
+// brings along. An answer that ends without an error is whole.
+type Layer interface {
+	// Info describes the layer as it is now.
+	Info() *Info
+	// Get writes the feature with an id over f, as it was at an instant; the zero time is now.
+	// What f refers to is the caller's.
+	Get(ctx context.Context, id string, at time.Time, f *Feature) error
+	// Features yields what a query asks for, of one moment. A feature is valid until the
+	// loop's body ends; Clone keeps one. The body runs within a read of the store, so it must
+	// not wait for a client.
+	Features(ctx context.Context, q *Query) iter.Seq2[*Feature, error]
+}
+
+// Counter is a Layer that counts faster than by a list. Use Count.
+type Counter interface {
+	Layer
+	// Count counts what a query asks for, whatever its Order, After and Limit.
+	Count(ctx context.Context, q *Query) (int64, error)
+}
+
+// Count counts the features that a query asks for, whatever its Order, After and Limit.
+func Count(ctx context.Context, l Layer, q *Query) (n int64, err error) {
+	if c, ok := l.(Counter); ok {
+		n, err = c.Count(ctx, q)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return n, err
+		}
+	}
+	all := *q
+	all.Order, all.After, all.Limit, all.Detail, n = Order{}, nil, 0, WithoutGeometry, 0
+	for _, err := range l.Features(ctx, &all) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Tiler is a Layer that says what a map shows of it.
+type Tiler interface {
+	Layer
+	// Tile yields what a tile shows: features, the most important first, and clusters.
+	Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*Feature, error]
+}
+
+// Stop is where a feature was from an instant on.
+type Stop struct {
+	quadkey.Position
+	Version int64 // the instant: milliseconds since 1970
+	// Gone says that it was not there any more.
+	Gone bool
+}
+
+// Tracker is a Layer with a history.
+type Tracker interface {
+	Layer
+	// Track returns where a feature was from one instant to another, both included, oldest
+	// first, at most so many stops; next is the instant to go on from, zero when all have
+	// been returned. Zero instants are the ends of what is remembered.
+	Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error)
+}
+
+// Fail is the answer of Features that is an error.
+func Fail(err error) iter.Seq2[*Feature, error] {
+	return func(yield func(*Feature, error) bool) { yield(nil, err) }
+}
+
+// Decoded is the layer with every property and geometry as values, without bytes of JSON. It
+// is for tests, which find out by it that nobody depends on how features are kept.
+func Decoded(l Layer) Layer { return decoded{l} }
+
+type decoded struct{ Layer }
+
+func (d decoded) Get(ctx context.Context, id string, at time.Time, f *Feature) error {
+	err := d.Layer.Get(ctx, id, at, f)
+	if err == nil {
+		err = f.decode()
+	}
+	return err
+}
+
+func (d decoded) Features(ctx context.Context, q *Query) iter.Seq2[*Feature, error] {
+	return func(yield func(*Feature, error) bool) {
+		for f, err := range d.Layer.Features(ctx, q) {
+			if err == nil {
+				err = f.decode()
+			}
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
+}
+
+func (f *Feature) decode() error {
+	f.Properties = f.Properties.decoded()
+	if f.Geometry.json == nil {
+		return nil
+	}
+	shape, err := f.Orb()
+	f.Geometry = Geometry{shape: shape}
+	return err
+}

@@ -1,0 +1,233 @@
+package feature
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"quadrille/quadkey"
+)
+
+// Query asks a layer for features. The zero Query asks for all of them in the layer's own
+// order, in which any number can be listed.
+type Query struct {
+	// In is where they are, nil for anywhere. A feature that is no point is in an area if
+	// they have a point in common.
+	In Area
+	// Near asks for the nearest first. A feature as far away as another comes in the layer's
+	// own order.
+	Near *Near
+	// Filter is what they fulfil; nil lets all pass.
+	Filter Filter
+	// Order is another order than the layer's own, where Near is nil.
+	Order Order
+	// After begins behind a feature of the same query.
+	After Mark
+	// Limit is how many are wanted at most. 0 is all, which only the layer's own order gives.
+	Limit int
+	// At asks for the features as they were at an instant; the zero time is now.
+	At time.Time
+	// Detail is how much of a feature is wanted.
+	Detail Detail
+	// Examine is how many features may be looked at before the answer ends with TooMuchWork;
+	// 0 is the layer's own bound.
+	Examine int
+	// Step, if set, is called after every few features that are looked at, whether they are
+	// in the answer or not, so that others get their turn. Its error ends the answer.
+	Step func(context.Context) error
+}
+
+// Near is a ring around a position: distances in metres, both included. A MaxM of 0 bounds
+// nothing.
+type Near struct {
+	quadkey.Position
+	MinM, MaxM float64
+}
+
+// Order is an order of features. The zero Order is the layer's own.
+type Order struct {
+	// Importance has the most important first, as the layer has it.
+	Importance bool
+	// Sort is by a property, if it has one. Features that lack it come last.
+	Sort
+}
+
+// Detail is how much of a feature is wanted.
+type Detail uint8
+
+const (
+	// Whole has the geometry, too.
+	Whole Detail = iota
+	// WithoutGeometry has what is known but for the geometry of what is no point.
+	WithoutGeometry
+)
+
+// Filter is what features must fulfil. It may be used by many goroutines.
+type Filter interface {
+	// Match reports whether a feature fulfils it.
+	Match(ctx context.Context, f *Feature) (bool, error)
+	// Terms are conditions that whatever matches fulfils, for an index to use. all says that
+	// whatever fulfils them matches.
+	Terms() (terms []Term, all bool)
+	// String tells the filter from others.
+	String() string
+}
+
+// Mark is where a feature stands in the order of the query that it answers. Its bytes mean
+// something to its layer alone.
+type Mark []byte
+
+// matches reports whether a feature passes the filter of the query.
+func (q *Query) matches(ctx context.Context, f *Feature) (bool, error) {
+	if q.Filter == nil {
+		return true, nil
+	}
+	return q.Filter.Match(ctx, f)
+}
+
+// stepFeatures is how many features are looked at between steps.
+const stepFeatures = 64
+
+// Select yields the features of a query from those that a layer looks at in the order of the
+// answer: scan calls consider with each, and says whether it is in the area. What consider
+// returns says whether to go on; an error of scan's own is yielded. Select looks after all else
+// that a query bounds: the filter, the limit, how many may be looked at, and turns.
+func (q *Query) Select(ctx context.Context, scan func(consider func(f *Feature, in bool) (more bool)) error) iter.Seq2[*Feature, error] {
+	return func(yield func(*Feature, error) bool) {
+		var found, looked int
+		var last Mark
+		var failed error
+		ended := false
+		err := scan(func(f *Feature, in bool) bool {
+			if failed = ctx.Err(); failed != nil {
+				return false
+			}
+			if q.Examine > 0 && looked == q.Examine {
+				failed = &TooMuchWork{After: last, Examined: looked}
+				return false
+			}
+			if looked++; q.Examine > 0 {
+				last = append(last[:0], f.Mark...)
+			}
+			if looked%stepFeatures == 0 && q.Step != nil {
+				if failed = q.Step(ctx); failed != nil {
+					return false
+				}
+			}
+			if in {
+				if in, failed = q.matches(ctx, f); failed != nil {
+					return false
+				}
+			}
+			if !in {
+				return true
+			}
+			found++
+			ended = !yield(f, nil) || found == q.Limit
+			return !ended
+		})
+		if err = cmp.Or(failed, err); err != nil && !ended {
+			yield(nil, err)
+		}
+	}
+}
+
+// The text of a cursor is base64url of
+//
+//	version (1) │ data (4) │ query (4) │ check (4) │ mark
+//
+// where data and query are the beginnings of checksums of the data and of the query, and
+// check is that of all but check. It is no secret: a forged one only chooses where to begin.
+const (
+	cursorVersion = 3
+	cursorHead    = 9
+	cursorCheck   = 4
+	// MaxMark is the most bytes of a mark.
+	MaxMark = 512
+)
+
+type tag [4]byte
+
+func tagOf(b []byte) tag {
+	sum := sha256.Sum256(b)
+	return tag(sum[:])
+}
+
+// tag is that of all that must not change between the pages of a query.
+func (q *Query) tag() tag {
+	b := make([]byte, 0, 256)
+	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	number := func(v float64) { b = binary.BigEndian.AppendUint64(b, math.Float64bits(v+0)) } // -0 as 0
+	if q.In != nil {
+		text(q.In.String())
+	} else {
+		text("")
+	}
+	if n := q.Near; n != nil {
+		for _, v := range [...]float64{n.Lat, n.Lon, n.MinM, n.MaxM} {
+			number(v)
+		}
+	}
+	if q.Filter != nil {
+		text(q.Filter.String())
+	} else {
+		text("")
+	}
+	text(fmt.Sprint(q.Order.Importance, q.Order.Down, q.Order.Field.Name))
+	if !q.At.IsZero() {
+		b = binary.BigEndian.AppendUint64(b, uint64(q.At.UnixMilli()))
+	}
+	return tagOf(b)
+}
+
+// Cursor is the text of a mark, for a further query that goes on behind it and differs in
+// nothing but Limit, Detail, Examine and Step.
+func (q *Query) Cursor(of *Info, m Mark) string {
+	data, query := tagOf([]byte(of.Fingerprint)), q.tag()
+	b := append(make([]byte, 0, cursorHead+cursorCheck+len(m)), cursorVersion)
+	b = append(append(b, data[:]...), query[:]...)
+	check := tagOf(append(b, m...))
+	return base64.RawURLEncoding.EncodeToString(append(append(b, check[:]...), m...))
+}
+
+// Continue sets After to what a cursor says; "" is the beginning. Errors match ErrCursor, or
+// ErrCursorExpired where the data has been replaced.
+func (q *Query) Continue(of *Info, cursor string) error {
+	q.After = nil
+	if cursor == "" {
+		return nil
+	}
+	if len(cursor) > base64.RawURLEncoding.EncodedLen(cursorHead+cursorCheck+MaxMark) {
+		return BadCursor("it is not one that was handed out")
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	// The decoder skips line breaks, so the length is compared too.
+	if err != nil || base64.RawURLEncoding.EncodedLen(len(b)) != len(cursor) || len(b) <= cursorHead+cursorCheck || b[0] != cursorVersion {
+		return BadCursor("it is not one that was handed out")
+	}
+	m := b[cursorHead+cursorCheck:]
+	if tagOf(slices.Concat(b[:cursorHead], m)) != tag(b[cursorHead:]) {
+		return BadCursor("it is not one that was handed out")
+	}
+	if tag(b[1:]) != tagOf([]byte(of.Fingerprint)) {
+		return fmt.Errorf("%w: the data has been replaced since; ask for the first page again, without a cursor", ErrCursorExpired)
+	}
+	if tag(b[5:]) != q.tag() {
+		return BadCursor("it belongs to a query with other parameters")
+	}
+	q.After = m
+	return nil
+}
+
+// BadCursor returns an error that matches ErrCursor. Layers give it for a mark that cannot
+// be one of theirs.
+func BadCursor(why string) error {
+	return fmt.Errorf("%w: %s; ask for the first page again, without a cursor", ErrCursor, why)
+}

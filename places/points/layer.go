@@ -1,0 +1,173 @@
+package points
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"math"
+
+	"quadrille/feature"
+	"quadrille/places/internal/near"
+	"quadrille/quadkey"
+)
+
+var (
+	_ interface {
+		feature.Counter
+		feature.Tiler
+		feature.Tracker
+	} = (*Collection)(nil)
+	_ interface {
+		feature.Counter
+		feature.Tiler
+		feature.Tracker
+	} = (*LiveCollection)(nil)
+)
+
+// Info implements feature.Layer.
+func (c *Collection) Info() *feature.Info { return c.Meta().info(c.views != nil || c.tree == nil) }
+
+// info describes a collection as a layer.
+func (m *Meta) info(live bool) *feature.Info {
+	in := &feature.Info{
+		Name: m.Name, Title: m.Title, Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema, Bounds: quadkey.World, Count: m.Points,
+		Points: true, Live: live || m.Expiring, Private: m.Private, History: live && m.History > 0,
+	}
+	if in.Live {
+		in.Count = -1
+	}
+	if b := m.Bounds; !live && b != [4]float64{} {
+		in.Bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
+	}
+	return in
+}
+
+// Features implements feature.Layer. Its own order is that of quadkeys, in which any number
+// of points can be listed. The nearest, and points in the order of a property, are at most
+// MaxLimit + 1. The nearest of an area is not supported, nor is importance. The answers are
+// exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
+func (c *Collection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	return answer(func(fn func(*feature.Feature) error) error { return c.each(ctx, q, fn) })
+}
+
+// answer makes a sequence of what calls a function.
+func answer(each func(fn func(*feature.Feature) error) error) iter.Seq2[*feature.Feature, error] {
+	return func(yield func(*feature.Feature, error) bool) {
+		err := each(func(f *feature.Feature) error {
+			if !yield(f, nil) {
+				return errEnded
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnded) {
+			yield(nil, err)
+		}
+	}
+}
+
+// errEnded says that no more is wanted.
+var errEnded = errors.New("ended")
+
+// each calls fn with the points that a query asks for.
+func (c *Collection) each(ctx context.Context, q *feature.Query, fn func(*feature.Feature) error) error {
+	after, err := parseMark(q.After)
+	if err != nil {
+		return err
+	}
+	if q.Near == nil && q.Order == (feature.Order{}) {
+		return c.ask(ctx, q, func(s *search) error {
+			s.after = after
+			return s.list(ctx, q, fn)
+		})
+	}
+	limit := uint64(math.MaxUint64)
+	switch f := q.Order.Field; {
+	case q.Order.Importance:
+		return feature.Unsupported("points have no importance: leave the order out, or sort by a property")
+	case q.Near != nil && q.In != nil:
+		return feature.Unsupported("the nearest points of an area: ask for the nearest, or for those in the area")
+	case q.Near != nil && f.Name != "":
+		return feature.BadQuery("the nearest come by their distance: leave the order out")
+	case q.Limit < 1 || q.Limit > MaxLimit+1:
+		return feature.BadQuery("limit %d: give 1 to %d", q.Limit, MaxLimit)
+	case q.Near == nil && !feature.Sortable(f.Kind):
+		return feature.BadQuery("the property %.40q cannot be sorted by: use a number, a time or a boolean", f.Name)
+	case q.Near != nil:
+		if limit, err = near.CheckCircle(q.Near.Lat, q.Near.Lon, q.Near.MaxM); err != nil {
+			return err
+		}
+		if least := q.Near.MinM; !(least >= 0) || q.Near.MaxM > 0 && least > q.Near.MaxM {
+			return feature.BadQuery("smallest radius %v: give metres, at most the radius", least)
+		}
+	}
+	bounded := *q
+	bounded.Examine = cmp.Or(q.Examine, MaxExamined)
+	return c.ask(ctx, &bounded, func(s *search) error {
+		s.reset(q.Limit, limit, after)
+		var err error
+		if q.Near != nil {
+			err = s.nearby(ctx, q.Near)
+		} else {
+			err = s.within(ctx, q)
+		}
+		if err != nil {
+			return err
+		}
+		return s.found(fn)
+	})
+}
+
+// ask calls fn with a search in the state that a query is about.
+func (c *Collection) ask(ctx context.Context, q *feature.Query, fn func(s *search) error) error {
+	r, err := c.begin(ctx, q.At)
+	if err != nil {
+		return err
+	}
+	defer c.end(r)
+	return c.askOf(ctx, r, q, fn)
+}
+
+// askOf is ask in a state that is held.
+func (c *Collection) askOf(ctx context.Context, r reading, q *feature.Query, fn func(s *search) error) error {
+	s := c.finds.Get().(*search)
+	defer c.finds.Put(s)
+	s.begin(ctx, c, r, q)
+	s.reset(0, 0, mark{})
+	return fn(s)
+}
+
+// mark is a place in an order of points.
+type mark struct {
+	set  bool
+	rank uint64
+	key  quadkey.PointKey
+	id   []byte
+}
+
+// A feature.Mark of a point is
+//
+//	rank (8) │ key (8) │ id
+//
+// where rank is the distance, or the key of a property, or 0 in the order of keys.
+const markHead = 16
+
+func appendMark(dst feature.Mark, rank uint64, r *record) feature.Mark {
+	return append(r.key.AppendTo(binary.BigEndian.AppendUint64(dst, rank)), r.id...)
+}
+
+func parseMark(m feature.Mark) (mark, error) {
+	switch {
+	case len(m) == 0:
+		return mark{}, nil
+	case len(m) <= markHead:
+		return mark{}, feature.BadCursor("it is not one of points")
+	}
+	id := bytes.Clone(m[markHead:])
+	if err := CheckID(string(id)); err != nil {
+		return mark{}, feature.BadCursor("it is not one of points")
+	}
+	return mark{true, binary.BigEndian.Uint64(m), quadkey.PointKey(binary.BigEndian.Uint64(m[8:])), id}, nil
+}
