@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 )
 

@@ -12,6 +12,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/internal/lang"
 	"quadrille/places/internal/members"
 	"quadrille/places/internal/near"

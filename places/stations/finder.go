@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )

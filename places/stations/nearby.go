@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )

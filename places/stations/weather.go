@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
