@@ -11,7 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
@@ -161,7 +161,7 @@ func (s *Room) getAirportsNearby(c echo.Context, q *endpoint.Params) error {
 	query.Limit = int(listing.Limit.Of(q))
 	query.Filter = readAirportFilter(q)
 	query.Cursor = endpoint.Cursor.Of(q)
-	return s.sendAirports(c, q, true, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
+	return s.sendAirports(c, q, true, func(ctx context.Context, f ask.Airports, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Nearby(ctx, query, dst)
 	})
 }
@@ -174,14 +174,14 @@ func (s *Room) getAirportsWithin(c echo.Context, q *endpoint.Params) error {
 	query.Limit = int(listing.Limit.Of(q))
 	query.Filter = readAirportFilter(q)
 	query.Cursor = endpoint.Cursor.Of(q)
-	return s.sendAirports(c, q, false, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
+	return s.sendAirports(c, q, false, func(ctx context.Context, f ask.Airports, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Within(ctx, query, dst)
 	})
 }
 
 // sendAirports answers with a page of airports, near a point or not.
 func (s *Room) sendAirports(c echo.Context, q *endpoint.Params, near bool,
-	search func(context.Context, datasets.Airports, []places.Hit) ([]places.Hit, string, error)) error {
+	search func(context.Context, ask.Airports, []places.Hit) ([]places.Hit, string, error)) error {
 	list := listing.List{Name: "airports", Form: web.FormOf(c.Request(), endpoint.Format.Of(q)), Near: near}
 	if q.Err != nil {
 		return q.Err

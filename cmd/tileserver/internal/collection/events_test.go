@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
@@ -26,7 +26,7 @@ import (
 // halves are boundaries of two states, west and east of Greenwich, and of a country north
 // of the equator.
 type halves struct {
-	datasets.Boundaries
+	ask.Boundaries
 	asked chan int // a number for each question
 }
 
@@ -76,7 +76,7 @@ func withHalves(t *testing.T, asked chan int) func(*web.Config, *Config) {
 	if _, err := b.Publish(t.Context(), dataset.Manifest{SchemaVersion: 1, Built: built, Records: map[string]int64{"rows": 1}, Meta: json.RawMessage(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
-	live := dataset.NewLive(catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (datasets.Boundaries, error) { return halves{asked: asked}, nil })
+	live := dataset.NewLive(catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (ask.Boundaries, error) { return halves{asked: asked}, nil })
 	if err := live.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
@@ -82,12 +82,12 @@ type Reader struct {
 
 	set        *Set
 	moves      *points.Follower
-	boundaries *dataset.Live[datasets.Boundaries]
+	boundaries *dataset.Live[ask.Boundaries]
 	processors *web.Processors
 }
 
 // Read begins after an event.
-func (f *Set) Read(live *points.LiveCollection, after ID, boundaries *dataset.Live[datasets.Boundaries], from *web.Processors) *Reader {
+func (f *Set) Read(live *points.LiveCollection, after ID, boundaries *dataset.Live[ask.Boundaries], from *web.Processors) *Reader {
 	return &Reader{after, f, live.Follower(after.After()), boundaries, from}
 }
 
@@ -128,7 +128,7 @@ func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *points.Event)
 	}
 	first := len(dst)
 	dst, err := r.set.appendCrossings(dst, v, func(lon, lat float64) (at []tiles.Region, err error) {
-		err = withBoundaries(r.boundaries, func(b datasets.Boundaries) error {
+		err = withBoundaries(r.boundaries, func(b ask.Boundaries) error {
 			at, err = b.At(ctx, lat, lon, r.set.types...)
 			return err
 		})
@@ -152,8 +152,8 @@ func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *points.Event)
 }
 
 // withBoundaries calls fn with the boundaries in service.
-func withBoundaries(boundaries *dataset.Live[datasets.Boundaries], fn func(datasets.Boundaries) error) error {
-	p := datasets.Pin(boundaries)
+func withBoundaries(boundaries *dataset.Live[ask.Boundaries], fn func(ask.Boundaries) error) error {
+	p := ask.Pin(boundaries)
 	defer p.Release()
 	b, err := p.Get()
 	if err != nil {
@@ -163,11 +163,11 @@ func withBoundaries(boundaries *dataset.Live[datasets.Boundaries], fn func(datas
 }
 
 // CheckRegions refuses a set with regions that are not there.
-func (f *Set) CheckRegions(ctx context.Context, boundaries *dataset.Live[datasets.Boundaries]) error {
+func (f *Set) CheckRegions(ctx context.Context, boundaries *dataset.Live[ask.Boundaries]) error {
 	if len(f.types) == 0 {
 		return nil
 	}
-	return withBoundaries(boundaries, func(b datasets.Boundaries) error { return f.check(ctx, b) })
+	return withBoundaries(boundaries, func(b ask.Boundaries) error { return f.check(ctx, b) })
 }
 
 // AppendMembers appends the members of a JSON object that tell an event, but for its id,

@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -108,11 +109,11 @@ func readShapes(q *endpoint.Params, name string, n int, add func(v []float64, te
 }
 
 // check refuses regions that are not there.
-func (f *Set) check(ctx context.Context, b datasets.Boundaries) error {
+func (f *Set) check(ctx context.Context, b ask.Boundaries) error {
 	for name, list := range map[string][]regionFence{"enter": f.enter, "leave": f.leave} {
 		for _, r := range list {
 			if !slices.ContainsFunc(b.Types(), func(m tiles.TypeMeta) bool { return m.Name == r.typ }) {
-				return datasets.UnknownType(b, name)
+				return problems.UnknownType(b, name)
 			}
 			if r.id == "" {
 				continue

@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore/published"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/places"
 )
@@ -24,10 +24,10 @@ func BenchmarkReverse(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sets := datasets.Sets{
-		Places:     catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
-		Names:      catalogue.Live[datasets.Names](c.Generations, catalogue.NameIndex),
-		Boundaries: catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries),
+	sets := ask.Sets{
+		Places:     catalogue.Live[ask.Places](c.Generations, catalogue.Places),
+		Names:      catalogue.Live[ask.Names](c.Generations, catalogue.NameIndex),
+		Boundaries: catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries),
 	}
 	for _, live := range []interface {
 		Poll(ctx context.Context) error

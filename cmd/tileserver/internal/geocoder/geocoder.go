@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -40,7 +40,7 @@ var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Statio
 // Sources are the data sets that a geocoder asks. Without Addresses no text is taken for an address.
 type Sources struct {
 	Sets      *hierarchy.Sets
-	Addresses *dataset.Live[datasets.Addresses]
+	Addresses *dataset.Live[ask.Addresses]
 }
 
 // Query is what a search asks for. Only Text is required.
@@ -120,11 +120,11 @@ const (
 // Session asks one state of the data sets. Release it.
 type Session struct {
 	hierarchy.Pins
-	addresses datasets.Pinned[datasets.Addresses]
+	addresses ask.Pinned[ask.Addresses]
 }
 
 // Begin pins what is published.
-func (s *Sources) Begin() *Session { return &Session{s.Sets.Pin(), datasets.Pin(s.Addresses)} }
+func (s *Sources) Begin() *Session { return &Session{s.Sets.Pin(), ask.Pin(s.Addresses)} }
 
 // Release ends the session.
 func (s *Session) Release() {
@@ -141,10 +141,10 @@ type finding struct {
 	s   *Session
 	q   *Query
 
-	places    datasets.Places // nil if none are published
-	names     datasets.Names
-	regions   datasets.Boundaries
-	addresses datasets.Addresses
+	places    ask.Places // nil if none are published
+	names     ask.Names
+	regions   ask.Boundaries
+	addresses ask.Addresses
 	view      hierarchy.View // of these
 	countries []string       // what rows may have of those that are asked for
 	// noAddresses says why addresses cannot be asked. Only a text that is one needs them.
@@ -477,7 +477,7 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 			}
 			r := Result{Match: &h.Match, Score: h.Score - penalty}
 			if err := f.places.Hit(f.ctx, h.ID, &r.Place); err != nil {
-				return datasets.Inside(err)
+				return ask.Inside(err)
 			}
 			in, err := f.within(&r.Place, within)
 			if err != nil {

@@ -13,11 +13,11 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/ipgeo"
 	"quadrille/places"
@@ -180,10 +180,10 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 			})
 		}
 	}
-	s := datasets.Sets{
-		Places: catalogue.Live[datasets.Places](c.Generations, catalogue.Places), Names: catalogue.Live[datasets.Names](c.Generations, catalogue.NameIndex),
-		Boundaries: catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries),
-		Addresses:  catalogue.Live[datasets.Addresses](c.Generations, catalogue.IPTable),
+	s := ask.Sets{
+		Places: catalogue.Live[ask.Places](c.Generations, catalogue.Places), Names: catalogue.Live[ask.Names](c.Generations, catalogue.NameIndex),
+		Boundaries: catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries),
+		Addresses:  catalogue.Live[ask.Addresses](c.Generations, catalogue.IPTable),
 	}
 	for _, l := range []interface {
 		Poll(ctx context.Context) error
@@ -330,7 +330,7 @@ func TestWithoutData(t *testing.T) {
 	}
 	none := serve(t).Begin()
 	defer none.Release()
-	if _, err := none.Search(t.Context(), Query{Text: "portland"}); !errors.Is(err, datasets.ErrMissing) {
+	if _, err := none.Search(t.Context(), Query{Text: "portland"}); !errors.Is(err, ask.ErrMissing) {
 		t.Error(err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/internal/lang"
 	"quadrille/places"
@@ -120,7 +120,7 @@ func (f *finding) complete(r *Result) error {
 		return nil
 	}
 	if err != nil {
-		return datasets.Inside(err)
+		return ask.Inside(err)
 	}
 	r.Parents = append(r.Parents, names.Parent{Type: hierarchy.Country, ID: strings.ToLower(r.Country), Name: country.Name})
 	return nil

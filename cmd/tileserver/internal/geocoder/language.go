@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/internal/lang"
 	"quadrille/places/names"
 )
@@ -66,7 +66,7 @@ func (f *finding) translate(name *string, nameIn func(lang string) (string, bool
 	for _, lang := range f.q.Langs {
 		local, ok, err := nameIn(lang)
 		if err != nil {
-			return datasets.Inside(err)
+			return ask.Inside(err)
 		}
 		if ok {
 			*name = local

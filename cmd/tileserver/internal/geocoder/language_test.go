@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/places/names"
 )
 
 // germanNames know the names of regions in German.
 type germanNames struct {
-	datasets.Names
+	ask.Names
 	of  map[string]string
 	err error
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/tiles"
@@ -86,9 +86,9 @@ func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name
 	}
 	feature, ok, err := f.names.Feature(ctx, NumberOf(r))
 	if err != nil || !ok {
-		return r.Name, datasets.Inside(err)
+		return r.Name, ask.Inside(err)
 	}
-	return feature.Name, datasets.Inside(f.names.NamesOf(ctx, r.Type, r.ID, fn))
+	return feature.Name, ask.Inside(f.names.NamesOf(ctx, r.Type, r.ID, fn))
 }
 
 // Built is when the newest of the data sets was built, zero if none is published.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -143,7 +143,7 @@ func (s *Session) CountryName(ctx context.Context, code string, langs []string) 
 		return "", nil
 	}
 	if err != nil {
-		return "", datasets.Inside(err)
+		return "", ask.Inside(err)
 	}
 	if len(langs) == 0 {
 		return country.Name, nil
@@ -151,7 +151,7 @@ func (s *Session) CountryName(ctx context.Context, code string, langs []string) 
 	for _, lang := range langs {
 		name, found, err := reader.NameIn(ctx, country.ID, lang)
 		if err != nil && !errors.Is(err, places.ErrNotFound) {
-			return "", datasets.Inside(err)
+			return "", ask.Inside(err)
 		}
 		if err == nil && found {
 			return name, nil

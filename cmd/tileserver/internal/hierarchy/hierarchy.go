@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/tiles"
@@ -47,9 +47,9 @@ const (
 // View is a generation of each data set that is asked. What is nil tells nothing. It may be
 // used concurrently.
 type View struct {
-	Places      datasets.Places
-	Names       datasets.Names
-	Boundaries  datasets.Boundaries
+	Places      ask.Places
+	Names       ask.Names
+	Boundaries  ask.Boundaries
 	Generations Generations // of these
 	Layers      *Layers
 	// ByMap has the map say in what country a place is, and not its row: what a coarse map

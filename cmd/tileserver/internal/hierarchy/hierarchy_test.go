@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/internal/tilestest"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -215,7 +215,7 @@ func TestCity(t *testing.T) {
 
 // codes are what rows of places tell of the map.
 type codes struct {
-	datasets.Names
+	ask.Names
 	drawn     map[string][]string
 	divisions map[string]string
 }

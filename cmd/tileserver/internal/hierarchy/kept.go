@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/places"
 	"quadrille/places/names"
 )
@@ -108,7 +108,7 @@ func (v *View) divisions(ctx context.Context, id uint32) (d divisions, err error
 		return d, nil
 	}
 	if d.admin2, d.admin3, err = v.Places.DivisionCodes(ctx, id); err != nil {
-		return d, datasets.Inside(err)
+		return d, ask.Inside(err)
 	}
 	all.put(v, id, d)
 	return d, nil

@@ -3,27 +3,27 @@ package hierarchy
 import (
 	"errors"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 )
 
 // Sets are the data sets of a server, and what is remembered of places. The rooms share one.
 type Sets struct {
-	datasets.Sets
+	ask.Sets
 	layers Layers
 }
 
 // Pins are the generations that a View is made of. Whoever takes them releases them.
 type Pins struct {
-	Places     datasets.Pinned[datasets.Places]
-	Names      datasets.Pinned[datasets.Names]
-	Boundaries datasets.Pinned[datasets.Boundaries]
+	Places     ask.Pinned[ask.Places]
+	Names      ask.Pinned[ask.Names]
+	Boundaries ask.Pinned[ask.Boundaries]
 	layers     *Layers
 	byMap      bool
 }
 
 // Pin takes a generation of each data set.
 func (s *Sets) Pin() Pins {
-	return Pins{datasets.Pin(s.Places), datasets.Pin(s.Names), datasets.Pin(s.Boundaries), &s.layers, s.CountryByMap}
+	return Pins{ask.Pin(s.Places), ask.Pin(s.Names), ask.Pin(s.Boundaries), &s.layers, s.CountryByMap}
 }
 
 // Release gives the generations back.

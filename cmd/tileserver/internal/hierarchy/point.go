@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/tiles"
@@ -154,7 +154,7 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	if own, ok := strings.CutPrefix(code, country+"."); ok && v.Places != nil {
 		known, err := v.Places.Division(ctx, code)
 		if err != nil && !errors.Is(err, places.ErrNoCode) {
-			return d, datasets.Inside(err)
+			return d, ask.Inside(err)
 		}
 		if d.Code != own {
 			d.place = 0
@@ -243,7 +243,7 @@ func (v *View) Below(ctx context.Context, d *PointDivision) (codes [4]string, se
 	var p places.Record
 	if d.place != 0 {
 		if err := v.Places.Record(ctx, d.place, &p); err != nil {
-			return codes, "", datasets.Inside(err)
+			return codes, "", ask.Inside(err)
 		}
 	}
 	if p.Admin2 == "" { // in older generations it is that of the first level

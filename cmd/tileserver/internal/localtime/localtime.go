@@ -14,9 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -51,9 +52,9 @@ const (
 // data set.
 type View struct {
 	hierarchy.Pins
-	Airports  datasets.Pinned[datasets.Airports]
-	TimeZones datasets.Pinned[datasets.TimeZones]
-	Stations  datasets.Pinned[datasets.Stations]
+	Airports  ask.Pinned[ask.Airports]
+	TimeZones ask.Pinned[ask.TimeZones]
+	Stations  ask.Pinned[ask.Stations]
 
 	near nearest
 }
@@ -75,7 +76,7 @@ func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
 
 // Pin takes a generation of each data set. Whoever calls it releases the view.
 func Pin(s *hierarchy.Sets) View {
-	return View{Pins: s.Pin(), Airports: datasets.Pin(s.Airports), TimeZones: datasets.Pin(s.TimeZones), Stations: datasets.Pin(s.Stations)}
+	return View{Pins: s.Pin(), Airports: ask.Pin(s.Airports), TimeZones: ask.Pin(s.TimeZones), Stations: ask.Pin(s.Stations)}
 }
 
 // Release gives the generations back.
@@ -317,7 +318,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 }
 
 // countryZone returns the time zone of a country that has one only, else "".
-func countryZone(ctx context.Context, p *datasets.Pinned[datasets.TimeZones], country string) (string, error) {
+func countryZone(ctx context.Context, p *ask.Pinned[ask.TimeZones], country string) (string, error) {
 	r, ok, err := p.Have()
 	if !ok {
 		return "", err
@@ -364,7 +365,7 @@ func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, 
 // zoneOfAirports returns the zone of the nearest airport within reach that has
 // one, and how far that is, "" when there is none: places need not say what zone
 // they are in.
-func zoneOfAirports(ctx context.Context, p *datasets.Pinned[datasets.Airports], lat, lon, reach float64, country string) (zone string, metres float64, err error) {
+func zoneOfAirports(ctx context.Context, p *ask.Pinned[ask.Airports], lat, lon, reach float64, country string) (zone string, metres float64, err error) {
 	r, ok, err := p.Have()
 	if !ok || reach <= 0 {
 		return "", 0, err
@@ -463,6 +464,6 @@ func Wanted(types []string, typ string) bool {
 }
 
 // HasType reports whether regions of a type are published.
-func HasType(b datasets.Boundaries, typ string) bool {
-	return datasets.CheckTypes(b, []string{typ}) == nil
+func HasType(b ask.Boundaries, typ string) bool {
+	return problems.CheckTypes(b, []string{typ}) == nil
 }

@@ -11,16 +11,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/tiles"
 )
 
 // outsideZones reports whether a point in the regions given lies in no zone of a
 // layer that reaches around the world and to the South Pole, which zones of a part
 // of the world do not.
-func outsideZones(b datasets.Boundaries, at []tiles.Region) bool {
+func outsideZones(b ask.Boundaries, at []tiles.Region) bool {
 	if slices.ContainsFunc(at, func(r tiles.Region) bool { return r.Type == TimeZoneType }) {
 		return false
 	}
@@ -73,7 +73,7 @@ type zoneRecord struct {
 // zoneRecords are those of a generation of boundaries that have been asked for: reading
 // one takes longer than finding the regions at a point.
 type zoneRecords struct {
-	generation *dataset.Handle[datasets.Boundaries]
+	generation *dataset.Handle[ask.Boundaries]
 	records    sync.Map // region id → zoneRecord
 }
 

@@ -11,12 +11,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -136,7 +137,7 @@ func (p *point) write(ctx context.Context) error {
 		return err
 	}
 	if len(p.missing) == pointDatasets {
-		return datasets.ErrMissing
+		return ask.ErrMissing
 	}
 	p.end()
 	return nil
@@ -162,7 +163,7 @@ func (p *point) end() {
 }
 
 // reader returns a data set's reader, or notes that it is missing.
-func reader[T any](p *point, set *datasets.Pinned[T], name string) (T, bool, error) {
+func reader[T any](p *point, set *ask.Pinned[T], name string) (T, bool, error) {
 	v, ok, err := set.Have()
 	if err == nil && !ok {
 		p.missing = append(p.missing, name)
@@ -176,7 +177,7 @@ func (p *point) regions(ctx context.Context) ([]tiles.Region, error) {
 	if !ok {
 		return nil, err
 	}
-	if err := datasets.CheckTypes(b, p.types); err != nil {
+	if err := problems.CheckTypes(b, p.types); err != nil {
 		return nil, err
 	}
 	found, err := b.At(ctx, p.lat, p.lon)
@@ -231,7 +232,7 @@ func (p *point) place(ctx context.Context, regions []tiles.Region) error {
 	name := ""
 	if p.lang != "" {
 		if name, _, err = finder.NameIn(ctx, own.ID, p.lang); err != nil {
-			return datasets.Inside(err)
+			return ask.Inside(err)
 		}
 	}
 	p.dst = places.AppendNamed(append(p.dst, `,"place":{`...), own.JSON, name)
@@ -281,7 +282,7 @@ func (p *point) station(ctx context.Context) error {
 	}
 	p.dst, err = r.Record(ctx, near.ID, append(p.dst, `,"station":{`...))
 	if err != nil {
-		return datasets.Inside(err)
+		return ask.Inside(err)
 	}
 	p.distance(near.DistanceM)
 	return nil

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/published"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/localtime"
 )
@@ -25,12 +25,12 @@ func BenchmarkAt(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sets := datasets.Sets{
-		Boundaries: catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries),
-		Places:     catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
-		Airports:   catalogue.Live[datasets.Airports](c.Generations, catalogue.Airports),
-		TimeZones:  catalogue.Live[datasets.TimeZones](c.Generations, catalogue.TimeZones),
-		Stations:   catalogue.Live[datasets.Stations](c.Generations, catalogue.Stations),
+	sets := ask.Sets{
+		Boundaries: catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries),
+		Places:     catalogue.Live[ask.Places](c.Generations, catalogue.Places),
+		Airports:   catalogue.Live[ask.Airports](c.Generations, catalogue.Airports),
+		TimeZones:  catalogue.Live[ask.TimeZones](c.Generations, catalogue.TimeZones),
+		Stations:   catalogue.Live[ask.Stations](c.Generations, catalogue.Stations),
 	}
 	for _, live := range []interface {
 		Poll(ctx context.Context) error

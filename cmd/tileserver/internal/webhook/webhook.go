@@ -18,9 +18,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/fence"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
@@ -42,7 +42,7 @@ var (
 // Config says how events are sent.
 type Config struct {
 	Live       *points.Live
-	Boundaries *dataset.Live[datasets.Boundaries]
+	Boundaries *dataset.Live[ask.Boundaries]
 	// Processors are those that fences take by turns with requests, hooks as one client. Nil
 	// is all of the machine.
 	Processors *web.Processors

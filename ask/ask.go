@@ -1,7 +1,13 @@
-// Package datasets is what the rooms of endpoints ask of the data sets: an interface
-// for each, and the pin that holds one generation of it for as long as a request
-// runs, so that an answer never mixes two.
-package datasets
+// Package ask is for questions that take several data sets: an interface for what is asked
+// of each, the sets themselves, and the pin that holds one generation of a set for as long as
+// a question takes, so that an answer never mixes two. The packages below it answer:
+// hierarchy what a place is in, geocoder what is called so and what is at a point, localtime
+// what clocks show there, fence which borders a move crosses.
+//
+// Positions are degrees, latitude before longitude, and distances metres, unless a name says
+// another order. Errors of the sets come through: those of package cellstore of a store that
+// fails, ErrMissing of a set that is not published, ErrFailed of one that cannot be read.
+package ask
 
 import (
 	"context"
@@ -10,12 +16,10 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -27,7 +31,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Boundaries is what the handlers ask of a generation of boundaries.
+// Boundaries is what is asked of a generation of boundaries.
 // *tiles.Reader answers it.
 type Boundaries interface {
 	Types() []tiles.TypeMeta
@@ -44,7 +48,7 @@ type Boundaries interface {
 	Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *tiles.Covered) error) error
 }
 
-// Places is what the handlers ask of a generation of places. *places.Finder
+// Places is what is asked of a generation of places. *places.Finder
 // answers it.
 type Places interface {
 	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
@@ -65,7 +69,7 @@ type Places interface {
 	Counts(ctx context.Context, t quadkey.Tile, fn func(class string, count int64)) error
 }
 
-// Airports is what the handlers ask of a generation of airports.
+// Airports is what is asked of a generation of airports.
 // *airports.Finder answers it.
 type Airports interface {
 	Lookup(ctx context.Context, code string, r *airports.Record) error
@@ -77,7 +81,7 @@ type Airports interface {
 	TileAirports(ctx context.Context, t quadkey.Tile, fn func(airports.Shown) error) error
 }
 
-// Names is what the handlers ask of a generation of names. *names.Reader answers it.
+// Names is what is asked of a generation of names. *names.Reader answers it.
 type Names interface {
 	Search(ctx context.Context, q search.Query, dst []names.Hit) ([]names.Hit, error)
 	Feature(ctx context.Context, number uint64) (f names.Feature, ok bool, err error)
@@ -88,7 +92,7 @@ type Names interface {
 	State(code string) (id string, known bool)
 }
 
-// TimeZones is what the handlers ask of a generation of time zones.
+// TimeZones is what is asked of a generation of time zones.
 // *zones.Reader answers it.
 type TimeZones interface {
 	Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error)
@@ -96,14 +100,14 @@ type TimeZones interface {
 	CountryZone(ctx context.Context, code string) (string, error)
 }
 
-// Addresses is what the handlers ask of a generation of IP ranges.
+// Addresses is what is asked of a generation of IP ranges.
 // *ipgeo.Reader answers it, and an *ipgeo.Index with the Reader of its table.
 type Addresses interface {
 	Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error
 	All(ctx context.Context) iter.Seq2[*ipgeo.Result, error]
 }
 
-// Stations is what the handlers ask of a generation of weather stations.
+// Stations is what is asked of a generation of weather stations.
 // *stations.Finder answers it.
 type Stations interface {
 	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
@@ -113,7 +117,7 @@ type Stations interface {
 	Tiles(ctx context.Context, id stations.ID) ([]quadkey.Tile, error)
 }
 
-// Weather is what the handlers ask of a generation of observations.
+// Weather is what is asked of a generation of observations.
 // *stations.Weather answers it.
 type Weather interface {
 	Span() (first, last time.Time)
@@ -121,8 +125,8 @@ type Weather interface {
 	Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *stations.TileWeather) error
 }
 
-// Sets are the data sets of a server. One that is nil answers as one that is not
-// published.
+// Sets are the data sets that can be asked. One that is nil answers as one that is not
+// published. They may be used concurrently, and are not changed once they are.
 type Sets struct {
 	Boundaries *dataset.Live[Boundaries]
 	Places     *dataset.Live[Places]
@@ -138,7 +142,7 @@ type Sets struct {
 	CountryByMap bool
 }
 
-// States is the state of every data set that there is, in the order of /status, but for
+// States is the state of every data set that there is, in the order of the fields, but for
 // private collections: their names and bounds are nobody's business who cannot ask for them.
 func (s *Sets) States() []dataset.Status { return s.states(false) }
 
@@ -164,7 +168,7 @@ func appendState[T any](all []dataset.Status, live *dataset.Live[T]) []dataset.S
 	return append(all, live.Status())
 }
 
-// What the catalogue opens answers the rooms.
+// What the packages of the data sets open answers.
 var (
 	_ Boundaries = (*tiles.Reader)(nil)
 	_ Places     = (*places.Finder)(nil)
@@ -176,23 +180,9 @@ var (
 	_ Weather    = (*stations.Weather)(nil)
 )
 
-// CheckTypes refuses region types that are not published.
-func CheckTypes(b Boundaries, types []string) error {
-	for _, t := range types {
-		if !slices.ContainsFunc(b.Types(), func(m tiles.TypeMeta) bool { return m.Name == t }) {
-			return UnknownType(b, "types")
-		}
-	}
-	return nil
-}
-
-// UnknownType says which region types there are.
-func UnknownType(b Boundaries, parameter string) error {
-	var names []string
-	for _, t := range b.Types() {
-		names = append(names, t.Name)
-	}
-	return endpoint.Refuse(tiles.ErrUnknownType, parameter, "Use one of the published region types: "+strings.Join(names, ", ")+".")
+// HasType reports whether regions of a type are published.
+func HasType(b Boundaries, typ string) bool {
+	return slices.ContainsFunc(b.Types(), func(m tiles.TypeMeta) bool { return m.Name == typ })
 }
 
 // Inside turns the lack of something that the same generation has named into

@@ -1,4 +1,4 @@
-package datasets
+package ask
 
 import (
 	"context"
@@ -11,14 +11,13 @@ import (
 	"sync"
 	"time"
 
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
 
-// Collection is what the handlers ask of a collection of points. *points.Collection
+// Collection is what is asked of a collection of points. *points.Collection
 // answers it.
 type Collection interface {
 	Meta() *points.Meta
@@ -30,11 +29,12 @@ type Collection interface {
 	ShowTile(ctx context.Context, t quadkey.Tile, fn func(*points.Shown) error) error
 }
 
-// Collections are the collections of points that a server answers for: those that
-// ingest has published, and live ones, which come before published ones of the same name.
-// A nil *Collections has none.
+// Collections are the collections of points that can be asked: those that ingest has
+// published, and live ones, which come before published ones of the same name. A nil
+// *Collections has none. They may be used concurrently.
 type Collections struct {
-	// Live takes writes. It is nil where the server has no live collections.
+	// Live takes writes. It is nil where there are no live collections. It is set before the
+	// first use.
 	Live *points.Live
 
 	mu        sync.RWMutex
@@ -51,6 +51,14 @@ func (c *Collections) Follow(name string, live *dataset.Live[Collection]) {
 	c.published[name] = live
 }
 
+// Unfollow forgets a published collection, which then answers as one that there has
+// never been.
+func (c *Collections) Unfollow(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.published, name)
+}
+
 // Published returns a collection that ingest has published, nil if there is none.
 func (c *Collections) Published(name string) *dataset.Live[Collection] {
 	if c == nil {
@@ -59,62 +67,6 @@ func (c *Collections) Published(name string) *dataset.Live[Collection] {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.published[name]
-}
-
-// Trouble is what keeps something that the server writes from being read or written.
-type Trouble struct {
-	Store      string `json:"store" schema:"enum=live|usage|data"` // data for what ingest publishes
-	Collection string `json:"collection,omitempty"`                // of users' points
-	State      string `json:"state" schema:"enum=damaged|full|failing"`
-	Detail     string `json:"detail" doc:"What to do."`
-}
-
-// States of a Trouble.
-const (
-	TroubleDamaged = "damaged" // it cannot be read
-	TroubleFull    = "full"    // the disk has no room for writes
-	TroubleFailing = "failing" // the disk refuses writes for another reason, or reads
-)
-
-// TroubleStates are all of them.
-var TroubleStates = []string{TroubleDamaged, TroubleFull, TroubleFailing}
-
-// NewTrouble says what an error of a store means to the operator.
-func NewTrouble(store, collection string, err error) Trouble {
-	t := Trouble{Store: store, Collection: collection, State: TroubleFailing,
-		Detail: "The disk refuses writes; the log says why. Writes are taken again by themselves once it takes them."}
-	switch {
-	case errors.Is(err, points.ErrDamaged):
-		t.State, t.Detail = TroubleDamaged, "Stop the server and see what is damaged by tileserver live verify; tileserver live repair rescues what can be read."
-	case errors.Is(err, points.ErrNewer), errors.Is(err, points.ErrOlder):
-		t.Detail = "Another version of the program wrote the collection, which is left as it is. Update the program, or start the one that wrote it."
-	case cellstore.IsShortage(err):
-		t.Detail = "Too many files are open, or memory is short; the log says which. It is tried again by itself. Raise the limit of open files, such as by LimitNOFILE=, if it lasts."
-	case errors.Is(err, points.ErrUnreadable):
-		t.Detail = "The collection cannot be read; the log says why. It is served by itself once it can be."
-	case errors.Is(err, cellstore.ErrCorrupt):
-		t.State, t.Detail = TroubleDamaged, "Counts are kept in memory alone. For new ones stop the server, move the directory of --usage aside, and start the server again."
-	case errors.Is(err, cellstore.ErrNoSpace):
-		t.State, t.Detail = TroubleFull, "Make room on the disk: writes are taken again by themselves then. Reads go on."
-	}
-	return t
-}
-
-// Troubles lists the live collections that are in trouble. Those that are not known to be
-// public have no name unless it is asked for. Who asks for one of them by its name is told
-// that it cannot be read, unless it is known to be private.
-func (c *Collections) Troubles(private bool) (all []Trouble) {
-	if c == nil || c.Live == nil {
-		return nil
-	}
-	for _, t := range c.Live.Troubles() {
-		name := t.Name
-		if t.Private && !private {
-			name = ""
-		}
-		all = append(all, NewTrouble("live", name, t.Err))
-	}
-	return all
 }
 
 // appendStates appends the states of those that ingest has published, private ones only
@@ -133,21 +85,20 @@ func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset
 	return all
 }
 
-// Unopened are the published collections of which nothing is served, so that they may be
-// private: they are told of without a name. The operator sees their states.
-func (c *Collections) Unopened() (all []Trouble) {
+// Unopened counts the published collections of which nothing is served. Whether they are
+// private is not known, so that they have no names here.
+func (c *Collections) Unopened() (n int) {
 	if c == nil {
-		return nil
+		return 0
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, l := range c.published {
 		if st := l.Status(); st.Serving == nil && (st.Err != nil || st.Published != 0) {
-			all = append(all, Trouble{Store: "data", State: TroubleDamaged,
-				Detail: "A published collection of points cannot be opened. The admin listener tells its name, and the log the reason."})
+			n++
 		}
 	}
-	return all
+	return n
 }
 
 // isPrivate reports whether a generation is that of a private collection, or may be: none
@@ -185,7 +136,7 @@ func OfPrivate(err error) bool {
 	return errors.As(err, &d) && d.Private
 }
 
-// PinnedCollection is a collection held for a request. Release it.
+// PinnedCollection is a collection held for a question. Release it.
 type PinnedCollection struct {
 	Pinned[Collection]
 	// Live is the collection if it takes writes: its answers are of the moment and may not
