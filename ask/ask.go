@@ -127,6 +127,8 @@ type Weather interface {
 
 // Sets are the data sets that can be asked. One that is nil answers as one that is not
 // published. They may be used concurrently, and are not changed once they are.
+//
+// Published makes those of a directory, and dataset.Fixed one of a single reader.
 type Sets struct {
 	Boundaries *dataset.Live[Boundaries]
 	Places     *dataset.Live[Places]

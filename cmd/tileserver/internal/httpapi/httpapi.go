@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/airport"
 	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/basemap"
@@ -22,7 +23,6 @@ import (
 	"quadrille/cmd/tileserver/internal/geocode"
 	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/cmd/tileserver/internal/geonames"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/ip"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/nominatim"

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/hierarchy"
+	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/internal/jsontext"

@@ -10,8 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/web"

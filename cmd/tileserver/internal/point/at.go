@@ -12,9 +12,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/problems"

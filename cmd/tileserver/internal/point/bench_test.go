@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/cellstore/published"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/localtime"
 )
 

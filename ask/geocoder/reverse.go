@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/hierarchy"
+	"quadrille/ask/hierarchy"
 	"quadrille/places"
 	"quadrille/places/names"
 )

@@ -1,15 +1,13 @@
 package geocoder
 
 import (
-	"context"
 	"math/rand/v2"
 	"os"
 	"testing"
 
 	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/cellstore/published"
-	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/places"
 )
 
@@ -24,20 +22,11 @@ func BenchmarkReverse(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sets := ask.Sets{
-		Places:     catalogue.Live[ask.Places](c.Generations, catalogue.Places),
-		Names:      catalogue.Live[ask.Names](c.Generations, catalogue.NameIndex),
-		Boundaries: catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries),
+	sets := ask.Published(c.Generations)
+	if err := sets.Poll(b.Context()); err != nil {
+		b.Fatal(err)
 	}
-	for _, live := range []interface {
-		Poll(ctx context.Context) error
-		Close() error
-	}{sets.Places, sets.Names, sets.Boundaries} {
-		if err := live.Poll(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { _ = live.Close() })
-	}
+	b.Cleanup(func() { _ = sets.Close() })
 	s := Sources{Sets: &hierarchy.Sets{Sets: sets}}
 	session := s.Begin()
 	b.Cleanup(session.Release)

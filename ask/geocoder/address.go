@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/hierarchy"
+	"quadrille/ask/hierarchy"
 	"quadrille/places/names"
 )
 

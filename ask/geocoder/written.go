@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/hierarchy"
+	"quadrille/ask/hierarchy"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/names"

@@ -6,13 +6,15 @@ import (
 	"quadrille/ask"
 )
 
-// Sets are the data sets of a server, and what is remembered of places. The rooms share one.
+// Sets are the data sets, and what is remembered of places. A program shares one, which may be
+// used concurrently.
 type Sets struct {
 	ask.Sets
 	layers Layers
 }
 
-// Pins are the generations that a View is made of. Whoever takes them releases them.
+// Pins are the generations that a View is made of. Whoever takes them releases them; several
+// goroutines may ask them until then.
 type Pins struct {
 	Places     ask.Pinned[ask.Places]
 	Names      ask.Pinned[ask.Names]

@@ -1,6 +1,10 @@
 // Package geocoder finds what a text names: a place, a region, an airport, a time zone,
-// or a position that is written down. It merges what the data sets find, tells namesakes
-// apart by the regions around them, and is what every endpoint that geocodes stands on.
+// or a position that is written down, and what is at a point. It merges what the data sets
+// find, and tells namesakes apart by the regions around them.
+//
+// Positions are degrees and distances metres. A data set that is not published finds
+// nothing; without places and names there is the error of ask.ErrMissing. Other errors are
+// those of the data sets.
 package geocoder
 
 import (
@@ -13,8 +17,8 @@ import (
 	"unicode"
 
 	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -117,13 +121,13 @@ const (
 	largeCity = 1_000_000
 )
 
-// Session asks one state of the data sets. Release it.
+// Session asks one state of the data sets. Release it. Several goroutines may ask one.
 type Session struct {
 	hierarchy.Pins
 	addresses ask.Pinned[ask.Addresses]
 }
 
-// Begin pins what is published.
+// Begin pins what is published. Whoever begins a session releases it.
 func (s *Sources) Begin() *Session { return &Session{s.Sets.Pin(), ask.Pin(s.Addresses)} }
 
 // Release ends the session.

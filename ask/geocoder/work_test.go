@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
-	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/internal/toyworld"
 	"quadrille/places"
 	"quadrille/places/names"
 )
@@ -22,7 +20,7 @@ import (
 type counter struct{ seeks, rows atomic.Int64 }
 
 func (c *counter) open(kind, dir string, readOnly bool) (cellstore.Store, error) {
-	s, err := toyworld.Open(kind, dir, readOnly)
+	s, err := openStore(kind, dir, readOnly)
 	return &countedStore{s, c}, err
 }
 
@@ -98,7 +96,7 @@ func crowd(n int) (towns []places.Place, regions []names.Feature) {
 func TestWorkIsBounded(t *testing.T) {
 	var c counter
 	towns, regions := crowd(6_000)
-	sources := serveFrom(t, c.open, towns, regions, catalogue.Boundaries.Dataset, catalogue.Places.Dataset, catalogue.NameIndex.Dataset)
+	sources := serveFrom(t, c.open, towns, regions, boundarySet, placesSet, nameSet)
 	s := sources.Begin()
 	t.Cleanup(s.Release)
 	name := func(i int) string { return towns[i].Name }

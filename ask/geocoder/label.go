@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/hierarchy"
+	"quadrille/ask/hierarchy"
 	"quadrille/internal/lang"
 	"quadrille/places"
 	"quadrille/places/names"

@@ -1,7 +1,9 @@
 // Package hierarchy says what regions a place is in, and which place a point is told by. The
 // map is right about a point: its regions are those whose polygons hold it. The source is
-// right about a place: where its row denies what a coarse polygon says, the row counts. Rooms
-// that name places with regions around them ask here.
+// right about a place: where its row denies what a coarse polygon says, the row counts.
+//
+// Positions are degrees and distances metres. Errors are those of the data sets; one that is
+// not published tells nothing, and is no error.
 package hierarchy
 
 import (

@@ -2,7 +2,6 @@ package geocoder
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -14,16 +13,16 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/hierarchy"
+	"quadrille/cellstore/pebblestore"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
 	"quadrille/quadkey"
+	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
 
@@ -69,10 +68,27 @@ var airportsOf = []names.Feature{
 	{Kind: names.Point, Type: "shops", ID: "17", Name: "Corner <shop>", Lat: 39, Lon: -98},
 }
 
+// set is a data set and the layout of its rows.
+type set struct {
+	name   string
+	schema int
+}
+
+var (
+	placesSet   = set{ask.PlacesName, places.SchemaVersion}
+	boundarySet = set{ask.BoundariesName, tiles.SchemaVersion}
+	nameSet     = set{ask.NamesName, names.SchemaVersion}
+	addressSet  = set{ask.AddressesName, ipgeo.Layout}
+)
+
+func openStore(_, dir string, readOnly bool) (cellstore.Store, error) {
+	return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
+}
+
 // publish makes a generation of a data set.
-func publish[M any](t *testing.T, c *dataset.Catalog, d catalogue.Dataset, write func(cellstore.Store) (M, error)) {
+func publish[M any](t *testing.T, c *dataset.Catalog, d set, write func(cellstore.Store) (M, error)) {
 	t.Helper()
-	b, err := c.Begin(t.Context(), d.Name)
+	b, err := c.Begin(t.Context(), d.name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +100,7 @@ func publish[M any](t *testing.T, c *dataset.Catalog, d catalogue.Dataset, write
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Publish(t.Context(), dataset.Manifest{SchemaVersion: d.Schema, Meta: raw, Built: time.Unix(0, 0)}); err != nil {
+	if _, err := b.Publish(t.Context(), dataset.Manifest{SchemaVersion: d.schema, Meta: raw, Built: time.Unix(0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -125,20 +141,20 @@ func regionNames() (list []names.Feature) {
 }
 
 // serve publishes the data sets named and returns the sources that read them.
-func serve(t *testing.T, published ...catalogue.Dataset) *Sources {
-	return serveFrom(t, toyworld.Open, towns, airportsOf, published...)
+func serve(t *testing.T, sets ...set) *Sources {
+	return serveFrom(t, openStore, towns, airportsOf, sets...)
 }
 
 // serveFrom is serve of other stores, places and names.
-func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []names.Feature, published ...catalogue.Dataset) *Sources {
+func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []names.Feature, sets ...set) *Sources {
 	t.Helper()
 	c, err := dataset.Open(t.TempDir(), open)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range published {
-		switch d.Name {
-		case catalogue.Places.Name:
+	for _, d := range sets {
+		switch d {
+		case placesSet:
 			publish(t, c, d, func(s cellstore.Store) (places.Meta, error) {
 				for i := range towns {
 					towns[i].Class = cmp.Or(towns[i].Class, "P")
@@ -149,7 +165,7 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 				meta, _, err := places.Build(t.Context(), s, places.Source{Places: each(towns)}, places.BuildOptions{})
 				return meta, err
 			})
-		case catalogue.Boundaries.Name:
+		case boundarySet:
 			publish(t, c, d, func(s cellstore.Store) (any, error) {
 				var layers []build.Layer
 				for _, b := range world {
@@ -163,11 +179,11 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 				meta, _, err := build.Run(t.Context(), s, layers, build.Options{})
 				return meta, err
 			})
-		case catalogue.NameIndex.Name:
+		case nameSet:
 			publish(t, c, d, func(s cellstore.Store) (names.Meta, error) {
 				return names.Build(t.Context(), s, each(append(regionNames(), more...)), names.Options{TempDir: t.TempDir()})
 			})
-		case catalogue.IPTable.Name:
+		case addressSet:
 			publish(t, c, d, func(s cellstore.Store) (ipgeo.Meta, error) {
 				lat, lon := 45.5, -122.6
 				ranges := []ipgeo.Range{
@@ -180,29 +196,20 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 			})
 		}
 	}
-	s := ask.Sets{
-		Places: catalogue.Live[ask.Places](c.Generations, catalogue.Places), Names: catalogue.Live[ask.Names](c.Generations, catalogue.NameIndex),
-		Boundaries: catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries),
-		Addresses:  catalogue.Live[ask.Addresses](c.Generations, catalogue.IPTable),
+	s := ask.Published(c.Generations)
+	if err := s.Poll(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	for _, l := range []interface {
-		Poll(ctx context.Context) error
-		Close() error
-	}{s.Places, s.Names, s.Boundaries, s.Addresses} {
-		if err := l.Poll(t.Context()); err != nil {
-			t.Fatal(err)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
-		t.Cleanup(func() {
-			if err := l.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	})
 	return &Sources{Sets: &hierarchy.Sets{Sets: s}, Addresses: s.Addresses}
 }
 
 func whole(t *testing.T) *Session {
-	s := serve(t, catalogue.Boundaries.Dataset, catalogue.Places.Dataset, catalogue.NameIndex.Dataset, catalogue.IPTable.Dataset).Begin()
+	s := serve(t, boundarySet, placesSet, nameSet, addressSet).Begin()
 	t.Cleanup(s.Release)
 	return s
 }
@@ -319,7 +326,7 @@ func TestSearchWithin(t *testing.T) {
 
 // What is not published is left out, and with nothing to search the error says so.
 func TestWithoutData(t *testing.T) {
-	s := serve(t, catalogue.Places.Dataset).Begin()
+	s := serve(t, placesSet).Begin()
 	defer s.Release()
 	got, err := s.Search(t.Context(), Query{Text: "portland oregon"})
 	if err != nil || len(got) != 0 {

@@ -3,8 +3,6 @@ package geocoder
 import (
 	"testing"
 
-	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/internal/toyworld"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -25,12 +23,12 @@ func TestDivisionsWithoutOutline(t *testing.T) {
 	for i := range rows {
 		rows[i].Class = "A"
 	}
-	s := serveFrom(t, toyworld.Open, towns, []names.Feature{
+	s := serveFrom(t, openStore, towns, []names.Feature{
 		{Kind: names.Region, Type: names.Division, ID: "DE.07", Name: "North Rhine-Westphalia", Country: "DE", Code: "DE-NW", Level: 1, Lat: 50.9, Lon: 7,
 			Parents: []names.Parent{{Type: "country", ID: "de", Name: "Germany"}},
 			Names:   []search.Name{{Text: "NRW"}, {Text: "Nordrhein-Westfalen", Lang: "de", Preferred: true}}},
 		{Kind: names.Region, Type: "country", ID: "gf", Name: "French Guiana", Country: "GF", Lat: 4.9, Lon: -52.3},
-	}, catalogue.Boundaries.Dataset, catalogue.Places.Dataset, catalogue.NameIndex.Dataset).Begin()
+	}, boundarySet, placesSet, nameSet).Begin()
 	t.Cleanup(s.Release)
 	for _, c := range []struct{ text, lang, want string }{
 		{"nrw", "", "region North Rhine-Westphalia, Germany"},
