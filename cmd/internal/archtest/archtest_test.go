@@ -273,7 +273,7 @@ var rules = []rule{
 			"cmd/tileserver/internal/photon", "cmd/tileserver/internal/nominatim", "cmd/tileserver/internal/ogc", "cmd/tileserver/internal/basemap",
 		},
 		alone: true,
-		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to ask, web, problems, archive, listing, localtime, ogcapi or ipdatabase",
+		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to ask, web, problems, archive, listing, timezone, ogcapi or ipdatabase",
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/archive/..."},
@@ -381,7 +381,7 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 // or it is for all of them.
 func TestRoomsAreAlone(t *testing.T) {
 	const server = "cmd/tileserver/internal/"
-	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", "ask/hierarchy", server + "localtime", server + "ogcapi", server + "archive", "cellstore/dataset"}
+	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", "ask/hierarchy", "ask/localtime", server + "timezone", server + "ogcapi", server + "archive", "cellstore/dataset"}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	for _, p := range load(t) {
 		if p.path != server+"httpapi" {

@@ -13,9 +13,10 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -78,7 +79,7 @@ func (s *Room) getAirport(c echo.Context, q *endpoint.Params) error {
 				return err
 			}
 			out.Body = append(out.Body[:len(out.Body)-1], ',') // the record is an object
-			out.Body = append(localtime.AppendClock(out.Body, at, o), '}')
+			out.Body = append(timezone.AppendClock(out.Body, at, o), '}')
 		}
 		return nil
 	})
@@ -198,7 +199,7 @@ func (s *Room) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 	}
 	v := localtime.Pin(s.Sets)
 	defer v.Release()
-	return localtime.SendOffset(s.Kit, c, q, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+	return timezone.SendOffset(s.Kit, c, q, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Airports.Get()
 		if err != nil {
 			return dst, "", err

@@ -24,7 +24,6 @@ import (
 	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/cmd/tileserver/internal/geonames"
 	"quadrille/cmd/tileserver/internal/ip"
-	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/nominatim"
 	"quadrille/cmd/tileserver/internal/ogc"
 	"quadrille/cmd/tileserver/internal/ogcapi"
@@ -36,6 +35,7 @@ import (
 	"quadrille/cmd/tileserver/internal/region"
 	"quadrille/cmd/tileserver/internal/station"
 	"quadrille/cmd/tileserver/internal/tile"
+	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -144,7 +144,7 @@ func newServer(cfg *Config) *server {
 		ofMaps = cache / 4
 	}
 	http := cfg.Config
-	http.Kinds = slices.Concat(problems.Kinds, tile.Kinds, basemap.Kinds, region.Kinds, place.Kinds, airport.Kinds, localtime.Kinds, collection.Kinds,
+	http.Kinds = slices.Concat(problems.Kinds, tile.Kinds, basemap.Kinds, region.Kinds, place.Kinds, airport.Kinds, timezone.Kinds, collection.Kinds,
 		station.Kinds, ip.Kinds, ops.Kinds)
 	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)

@@ -5,6 +5,7 @@ package point
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -13,11 +14,12 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/problems"
+	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -186,7 +188,7 @@ func (p *point) regions(ctx context.Context) ([]tiles.Region, error) {
 	}
 	list := listing.Begin(append(p.dst, ','), web.FormJSON, "regions")
 	for i := range found {
-		if !localtime.Wanted(p.types, found[i].Type) {
+		if len(p.types) > 0 && !slices.Contains(p.types, found[i].Type) {
 			continue
 		}
 		list.Next()
@@ -204,7 +206,7 @@ func (p *point) zone(ctx context.Context, regions []tiles.Region) error {
 	if err != nil || z.ID == "" {
 		return err
 	}
-	p.dst = z.Append(append(p.dst, `,"timezone":`...), p.at)
+	p.dst = timezone.Append(append(p.dst, `,"timezone":`...), &z, p.at)
 	return nil
 }
 

@@ -9,9 +9,9 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
 	"quadrille/cellstore/published"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/localtime"
 )
 
 // BenchmarkAt answers with everything about points on land, of what ingest has published in

@@ -1,6 +1,8 @@
 // Package localtime finds the time zone at a point and what clocks there show, from
-// regions, places and airports. It needs several data sets, so it stands between the
-// domain packages and the rooms that tell local time.
+// regions, places and airports.
+//
+// Positions are degrees and distances metres. A data set that is not published tells
+// nothing, and is no error; one that cannot be read is, since it may hold the answer.
 package localtime
 
 import (
@@ -12,13 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
-	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/problems"
-	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/names"
@@ -48,8 +48,8 @@ const (
 	antarctica = "AQ"
 )
 
-// View is what a request about local time, or about one point, sees: a generation of each
-// data set.
+// View is what a question about local time, or about one point, sees: a generation of each
+// data set. It remembers what it found last, so that each goroutine has its own: a copy.
 type View struct {
 	hierarchy.Pins
 	Airports  ask.Pinned[ask.Airports]
@@ -102,12 +102,13 @@ const (
 // LocalZone is the time zone at a point, and how it was found. Its id is "" when
 // none is known.
 type LocalZone struct {
-	ID     string  // of the IANA database
-	Source string  // "region", "country", "place", "airport" or SourceSea
-	Match  string  // one of those above
-	metres float64 // to the place or the airport
-	Offset zones.Offset
-	// Known says that offset is; otherwise the zones are not published, or
+	ID     string // of the IANA database
+	Source string // "region", "country", "place", "airport" or SourceSea
+	Match  string // one of those above
+	// DistanceM is how far the place or the airport is, in metres, if Match is MatchNearest.
+	DistanceM float64
+	Offset    zones.Offset
+	// Known says that Offset is; otherwise the zones are not published, or
 	// do not have this one.
 	Known bool
 	// Nautical says that the point is at sea and the zone that of ships' clocks.
@@ -124,7 +125,28 @@ const SourceSea = "longitude"
 // of timezone-boundary-builder with oceans.
 const seaZones = "Etc/GMT"
 
-// ZoneAt finds the time zone of a point at an instant. The region of type
+// Zone is ZoneAt of a point whose regions are not known yet, with ZoneReach.
+func (v *View) Zone(ctx context.Context, lat, lon float64, at time.Time) (LocalZone, error) {
+	b, ok, err := v.Boundaries.Have()
+	if err != nil {
+		return LocalZone{}, err
+	}
+	var regions []tiles.Region
+	if ok {
+		if regions, err = b.At(ctx, lat, lon); err != nil {
+			return LocalZone{}, err
+		}
+	}
+	return v.ZoneAt(ctx, lat, lon, ZoneReach, at, regions)
+}
+
+// Local is an instant as the clocks of the zone show it. It is for a zone with Known set.
+func (z *LocalZone) Local(at time.Time) time.Time {
+	return at.In(time.FixedZone(z.Offset.Abbreviation, z.Offset.Seconds))
+}
+
+// ZoneAt finds the time zone of a point, in degrees, at an instant; regions are all that hold
+// the point. The region of type
 // timezone that holds it comes first. On land the rest is a matter of the
 // country: see [zoneQuery.onLand]. At sea, outside of all countries and
 // their territorial waters, ships' clocks go by longitude.
@@ -147,7 +169,7 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 	if err != nil {
 		return LocalZone{}, err
 	}
-	countries := ok && HasType(b, CountryType)
+	countries := ok && ask.HasType(b, CountryType)
 	land := CountryRegion(regions)
 	z, rough, err := v.zoneOfRegions(ctx, at, regions)
 	if err != nil || z.ID != "" {
@@ -181,7 +203,7 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 	z, err = q.onLand(ctx, land)
 	switch {
 	case err != nil:
-	case rough.ID != "" && (z.ID == "" || z.metres > ZoneReach):
+	case rough.ID != "" && (z.ID == "" || z.DistanceM > ZoneReach):
 		z = rough
 	case z.ID == "" && outside:
 		z = nauticalZone(lon)
@@ -340,19 +362,19 @@ func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, 
 		if near[i].TimeZone == "" || near[i].DistanceM > reach {
 			continue
 		}
-		z := LocalZone{ID: near[i].TimeZone, Source: "place", Match: MatchNearest, metres: near[i].DistanceM}
+		z := LocalZone{ID: near[i].TimeZone, Source: "place", Match: MatchNearest, DistanceM: near[i].DistanceM}
 		exists, err := v.clock(ctx, &z, q.at)
 		if err != nil {
 			return z, err
 		}
 		if exists {
-			place, reach = z, z.metres
+			place, reach = z, z.DistanceM
 			break
 		}
 	}
 	airport := LocalZone{Source: "airport", Match: MatchNearest}
-	airport.ID, airport.metres, err = zoneOfAirports(ctx, &v.Airports, q.lat, q.lon, reach, country)
-	if err != nil || airport.ID == "" || place.ID != "" && airport.metres >= place.metres {
+	airport.ID, airport.DistanceM, err = zoneOfAirports(ctx, &v.Airports, q.lat, q.lon, reach, country)
+	if err != nil || airport.ID == "" || place.ID != "" && airport.DistanceM >= place.DistanceM {
 		return place, err
 	}
 	exists, err := v.clock(ctx, &airport, q.at)
@@ -361,6 +383,9 @@ func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, 
 	}
 	return place, nil
 }
+
+// airportHits is reused memory of zoneOfAirports.
+var airportHits = sync.Pool{New: func() any { return new([]places.Hit) }}
 
 // zoneOfAirports returns the zone of the nearest airport within reach that has
 // one, and how far that is, "" when there is none: places need not say what zone
@@ -374,8 +399,8 @@ func zoneOfAirports(ctx context.Context, p *ask.Pinned[ask.Airports], lat, lon, 
 	if country != "" {
 		q.Countries = []string{country}
 	}
-	memory := listing.NearbyHits.Get().(*[]places.Hit)
-	defer listing.NearbyHits.Put(memory)
+	memory := airportHits.Get().(*[]places.Hit)
+	defer airportHits.Put(memory)
 	hits, _, err := r.Nearby(ctx, q, (*memory)[:0])
 	if err != nil {
 		return "", 0, err
@@ -404,6 +429,38 @@ func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bo
 	return z.Known, err
 }
 
+// ZoneOf returns the zone of a place whose record has none, and how it was found:
+// that of its country where it has only one, else that of the nearest airport,
+// in its country if that is known. Not every gazetteer tells zones.
+func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
+	if zone, err = countryZone(ctx, &v.TimeZones, p.Country); zone != "" || err != nil {
+		return zone, "country", err
+	}
+	reach := float64(ZoneReach)
+	if p.Country != "" {
+		reach = anywhere
+	}
+	zone, _, err = zoneOfAirports(ctx, &v.Airports, p.Lat, p.Lon, reach, p.Country)
+	return zone, MatchNearest, err
+}
+
+// ErrUnknown is matched where no time zone is known to ask for.
+var ErrUnknown = errors.New("time zone is not known")
+
+// Offset returns what clocks in a zone show at an instant. The error matches ErrUnknown if zone
+// is "", zones.ErrNotFound if the published zones do not have it, and zones.ErrRange if the
+// instant is not among the years that they know.
+func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
+	if zone == "" {
+		return zones.Offset{}, ErrUnknown
+	}
+	r, err := v.TimeZones.Get()
+	if err != nil {
+		return zones.Offset{}, err
+	}
+	return r.Offset(ctx, zone, at)
+}
+
 // nauticalZone is the zone of 15 degrees around a meridian that ships keep. In
 // the names of the IANA database the sign is that of POSIX: Etc/GMT-2 is two
 // hours ahead of UTC.
@@ -425,45 +482,4 @@ func nauticalZone(lon float64) LocalZone {
 		z.Offset.Abbreviation = "GMT"
 	}
 	return z
-}
-
-// Append writes the zone as an object, with the local time at an instant.
-func (z *LocalZone) Append(dst []byte, at time.Time) []byte {
-	dst = jsontext.AppendString(append(dst, `{"id":`...), z.ID)
-	if z.Known {
-		dst = zones.AppendOffset(append(dst, `,"offset":"`...), z.Offset.Seconds)
-		dst = strconv.AppendInt(append(dst, `","offset_s":`...), int64(z.Offset.Seconds), 10)
-		dst = strconv.AppendBool(append(dst, `,"dst":`...), z.Offset.DST)
-		dst = jsontext.AppendString(append(dst, `,"abbreviation":`...), z.Offset.Abbreviation)
-		dst = zones.AppendLocal(append(dst, `,"local_time":"`...), at, z.Offset)
-		dst = append(dst, '"')
-	}
-	dst = jsontext.AppendString(append(dst, `,"source":`...), z.Source)
-	dst = jsontext.AppendString(append(dst, `,"match":`...), z.Match)
-	switch {
-	case z.Nautical:
-		dst = append(dst, `,"nautical":true`...)
-	case z.Match == MatchNearest:
-		dst = listing.AppendDistance(dst, z.metres)
-	}
-	if len(z.Also) > 0 {
-		dst = append(dst, `,"also":`...)
-		separator := byte('[')
-		for _, id := range z.Also {
-			dst = jsontext.AppendString(append(dst, separator), id)
-			separator = ','
-		}
-		dst = append(dst, ']')
-	}
-	return append(dst, '}')
-}
-
-// Wanted reports whether a type is among those asked for; none means all.
-func Wanted(types []string, typ string) bool {
-	return len(types) == 0 || slices.Contains(types, typ)
-}
-
-// HasType reports whether regions of a type are published.
-func HasType(b ask.Boundaries, typ string) bool {
-	return problems.CheckTypes(b, []string{typ}) == nil
 }

@@ -1,4 +1,4 @@
-package localtime
+package timezone
 
 import (
 	"time"
@@ -27,7 +27,7 @@ type ZoneAt struct {
 	Clock
 }
 
-// Zone is what LocalZone.Append writes.
+// Zone is what Append writes.
 type Zone struct {
 	*clock
 	ID       string   `json:"id" doc:"IANA."`

@@ -1,46 +1,30 @@
-package localtime
+// Package timezone writes what clocks show at a place, in the one form of several rooms.
+package timezone
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
-	"quadrille/places"
 	"quadrille/places/zones"
 )
 
-var errNoTimeZone = errors.New("time zone is not known")
-
 // Kinds are what requests for local time are refused for.
 var Kinds = []web.Kind{
-	{Err: errNoTimeZone, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
+	{Err: localtime.ErrUnknown, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
 		Detail: "There is no time zone on record here, so no offset can be told."},
 	{Err: zones.ErrNotFound, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
 		Detail: "The published time zones do not have the one on record here; ask the operator to ingest them again."},
 	{Err: zones.ErrRange, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Give a time from 1900 to 2100."},
-}
-
-// ZoneOf returns the zone of a place whose record has none, and how it was found:
-// that of its country where it has only one, else that of the nearest airport,
-// in its country if that is known. Not every gazetteer tells zones.
-func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
-	if zone, err = countryZone(ctx, &v.TimeZones, p.Country); zone != "" || err != nil {
-		return zone, "country", err
-	}
-	reach := float64(ZoneReach)
-	if p.Country != "" {
-		reach = anywhere
-	}
-	zone, _, err = zoneOfAirports(ctx, &v.Airports, p.Lat, p.Lon, reach, p.Country)
-	return zone, MatchNearest, err
 }
 
 // SendOffset answers what clocks show at the instant of the parameter at, or
@@ -49,7 +33,7 @@ func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, 
 //
 // With at= the answer depends on nothing else and may be kept; without, it must
 // not be.
-func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *View, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
+func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.View, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
 	at := endpoint.At.Of(q)
 	fixed := !at.IsZero()
 	switch {
@@ -100,14 +84,33 @@ func AppendClock(dst []byte, at time.Time, o zones.Offset) []byte {
 	return append(dst, '"')
 }
 
-// Offset reads what clocks in a zone show.
-func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
-	if zone == "" {
-		return zones.Offset{}, errNoTimeZone
+// Append writes a zone as an object, with the local time at an instant.
+func Append(dst []byte, z *localtime.LocalZone, at time.Time) []byte {
+	dst = jsontext.AppendString(append(dst, `{"id":`...), z.ID)
+	if z.Known {
+		dst = zones.AppendOffset(append(dst, `,"offset":"`...), z.Offset.Seconds)
+		dst = strconv.AppendInt(append(dst, `","offset_s":`...), int64(z.Offset.Seconds), 10)
+		dst = strconv.AppendBool(append(dst, `,"dst":`...), z.Offset.DST)
+		dst = jsontext.AppendString(append(dst, `,"abbreviation":`...), z.Offset.Abbreviation)
+		dst = zones.AppendLocal(append(dst, `,"local_time":"`...), at, z.Offset)
+		dst = append(dst, '"')
 	}
-	r, err := v.TimeZones.Get()
-	if err != nil {
-		return zones.Offset{}, err
+	dst = jsontext.AppendString(append(dst, `,"source":`...), z.Source)
+	dst = jsontext.AppendString(append(dst, `,"match":`...), z.Match)
+	switch {
+	case z.Nautical:
+		dst = append(dst, `,"nautical":true`...)
+	case z.Match == localtime.MatchNearest:
+		dst = listing.AppendDistance(dst, z.DistanceM)
 	}
-	return r.Offset(ctx, zone, at)
+	if len(z.Also) > 0 {
+		dst = append(dst, `,"also":`...)
+		separator := byte('[')
+		for _, id := range z.Also {
+			dst = jsontext.AppendString(append(dst, separator), id)
+			separator = ','
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
 }
