@@ -19,9 +19,10 @@ import (
 	"time"
 
 	"quadrille/ask"
+	"quadrille/ask/fence"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/fence"
+	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
 )
@@ -240,7 +241,7 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	}
 	fences, err := d.fences()
 	if err == nil {
-		err = fences.CheckRegions(ctx, s.Boundaries)
+		err = follow.CheckRegions(ctx, &fences, s.Boundaries)
 	}
 	if err != nil {
 		return st, false, err

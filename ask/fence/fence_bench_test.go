@@ -6,10 +6,10 @@ import (
 	"os"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
-	"quadrille/cmd/internal/catalogue"
 	"quadrille/internal/manypoints"
 	"quadrille/places/points"
 	"quadrille/tiles"
@@ -29,7 +29,7 @@ func BenchmarkFence(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := catalog.OpenCurrent(b.Context(), catalogue.Boundaries.Name)
+	g, err := catalog.OpenCurrent(b.Context(), ask.BoundariesName)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -53,7 +53,11 @@ func BenchmarkFence(b *testing.B) {
 
 func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func() [2]float64) {
 	regions := func(lon, lat float64) ([]tiles.Region, error) { return r.At(b.Context(), lat, lon, "state") }
-	f := Set{enter: []regionFence{{typ: "state"}}, leave: []regionFence{{typ: "state"}}, types: []string{"state"}}
+	states := []Region{{Type: "state"}}
+	f, err := New(Fences{Enter: states, Leave: states})
+	if err != nil {
+		b.Fatal(err)
+	}
 	var moves []points.Event
 	for len(moves) < 20_000 {
 		from := position()
@@ -71,7 +75,6 @@ func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func
 	b.ReportAllocs()
 	crossed, asked := 0, 0
 	var dst []Event
-	var err error
 	for i := 0; b.Loop(); i++ {
 		if dst, err = f.appendCrossings(dst[:0], &moves[i%len(moves)], regions); err != nil {
 			b.Fatal(err)
