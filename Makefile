@@ -264,7 +264,7 @@ bench-points: build ## measure collections of points, beside Tile38 and Redis if
 	  $(if $(TILE38),--tile38 $(TILE38)) $(if $(REDIS),--redis $(REDIS)) \
 	  $(if $(POINTS_DATA),--boundaries $(POINTS_DATA)) $(if $(POINTS_REGIONS),--regions $(POINTS_REGIONS))
 	QUADRILLE_FULL=1 QUADRILLE_DATA=$(abspath $(POINTS_DATA)) go run ./cmd/internal/benchreport points-go -- \
-	  go test -run '^$$' -bench '^Benchmark(Build|Read|Write|Fence)$$' -benchmem -count $(BENCHCOUNT) -timeout 60m ./places/points ./cmd/tileserver/internal/fence
+	  go test -run '^$$' -bench '^Benchmark(Build|Read|Write|Fence)$$' -benchmem -count $(BENCHCOUNT) -timeout 60m ./places/points ./ask/fence
 
 clean: ## remove what was built and installed, but not data/
 	rm -rf bin/ingest bin/tileserver sample/build sample/node_modules static/leaflet/node_modules

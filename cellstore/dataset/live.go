@@ -38,7 +38,7 @@ type Live[T any] struct {
 	// change of Status, one call at a time. It must not call Poll or Close.
 	Notify func(Status)
 
-	from    *Generations
+	from    *Generations // nil of Fixed
 	dataset string
 	bind    func(*Generation) (T, error)
 
@@ -202,6 +202,9 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 	defer l.mu.Unlock()
 	if l.closed.Load() {
 		return fmt.Errorf("data set %s: %w", l.dataset, cellstore.ErrClosed)
+	}
+	if l.from == nil {
+		return nil
 	}
 	for {
 		if err := ctx.Err(); err != nil {

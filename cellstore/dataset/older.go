@@ -117,6 +117,9 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 func (l *Live[T]) listed(generation uint64) (entry, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), olderLook)
 	defer cancel()
+	if l.from == nil {
+		return entry{}, l.unpublished()
+	}
 	p, err := l.from.pointer(ctx, l.dataset)
 	if err == nil && (p == nil || p.Current == 0) {
 		err = l.unpublished()

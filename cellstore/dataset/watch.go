@@ -15,6 +15,13 @@ import (
 // pointer every two seconds; of a Depot that is all it does. It stores failures
 // in Err and tries again, at growing intervals of up to a minute.
 func (l *Live[T]) Run(ctx context.Context) error {
+	if l.from == nil {
+		select {
+		case <-ctx.Done():
+		case <-l.done:
+		}
+		return nil
+	}
 	w := newWaker(l.from.back.watched(l.dataset)...)
 	defer w.close()
 	tick := time.NewTicker(l.interval)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/hbasestore"
@@ -18,7 +19,6 @@ import (
 	"quadrille/cellstore/rowcache"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/hbasedepot"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/ipgeo"
 	"quadrille/places/points"
@@ -92,7 +92,7 @@ type followed struct {
 	all []live
 
 	// Collections of points are data sets that users name, and new ones appear.
-	collections datasets.Collections
+	collections ask.Collections
 	looking     sync.WaitGroup
 	stopLooking context.CancelFunc // nil before looking begins
 }
@@ -114,23 +114,23 @@ func serveAs[I, R any](s *followed, d catalogue.Of[R]) *dataset.Live[I] {
 }
 
 // sets are the data sets that are served.
-func (c *config) sets(s *followed) datasets.Sets {
-	sets := datasets.Sets{
-		Boundaries: serveAs[datasets.Boundaries](s, catalogue.Boundaries),
-		Places:     serveAs[datasets.Places](s, catalogue.Places),
-		Airports:   serveAs[datasets.Airports](s, catalogue.Airports),
-		Names:      serveAs[datasets.Names](s, catalogue.NameIndex),
-		TimeZones:  serveAs[datasets.TimeZones](s, catalogue.TimeZones),
-		Stations:   serveAs[datasets.Stations](s, catalogue.Stations),
-		Weather:    serveAs[datasets.Weather](s, catalogue.Weather),
+func (c *config) sets(s *followed) ask.Sets {
+	sets := ask.Sets{
+		Boundaries: serveAs[ask.Boundaries](s, catalogue.Boundaries),
+		Places:     serveAs[ask.Places](s, catalogue.Places),
+		Airports:   serveAs[ask.Airports](s, catalogue.Airports),
+		Names:      serveAs[ask.Names](s, catalogue.NameIndex),
+		TimeZones:  serveAs[ask.TimeZones](s, catalogue.TimeZones),
+		Stations:   serveAs[ask.Stations](s, catalogue.Stations),
+		Weather:    serveAs[ask.Weather](s, catalogue.Weather),
 
 		Collections:  &s.collections,
 		CountryByMap: c.CountryOf == "map",
 	}
 	if c.IPIndex {
-		sets.Addresses = serveAs[datasets.Addresses](s, catalogue.IP)
+		sets.Addresses = serveAs[ask.Addresses](s, catalogue.IP)
 	} else {
-		sets.Addresses = serveAs[datasets.Addresses](s, catalogue.IPTable)
+		sets.Addresses = serveAs[ask.Addresses](s, catalogue.IPTable)
 	}
 	return sets
 }
@@ -228,7 +228,7 @@ func (s *followed) look(ctx context.Context, begin func(live)) {
 		if !ok || points.CheckName(name) != nil || s.collections.Published(name) != nil {
 			continue
 		}
-		l := serveAs[datasets.Collection](s, catalogue.Points(name))
+		l := serveAs[ask.Collection](s, catalogue.Points(name))
 		s.collections.Follow(name, l)
 		begin(l)
 	}

@@ -48,7 +48,7 @@ func TestSizes(t *testing.T) {
 	}
 	for _, name := range catalogue.Names(catalogue.All) {
 		if !slices.ContainsFunc(status.Datasets, func(d described) bool { return d.Name == name }) {
-			t.Errorf("%s is not in /status: add it to datasets.Sets, to its States, and where they are opened in data.go", name)
+			t.Errorf("%s is not in /status: add it to ask.Sets, to its States, and where they are opened in data.go", name)
 		}
 	}
 	served := 0

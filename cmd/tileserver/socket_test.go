@@ -30,8 +30,8 @@ func overSocket(t *testing.T, path string) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// ask sends a GET with headers given as name, value, ….
-func ask(t *testing.T, client *http.Client, url string, headers ...string) (*http.Response, string) {
+// get sends a GET with headers given as name, value, ….
+func get(t *testing.T, client *http.Client, url string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestUnixSocket(t *testing.T) {
 	client := overSocket(t, path)
 	// The peer is a proxy that may be believed.
 	address := toyworld.Address(0).String()
-	res, b := ask(t, client, "http://maps.example/ip/me", "X-Forwarded-For", address, "X-Request-Id", "from-the-proxy.1")
+	res, b := get(t, client, "http://maps.example/ip/me", "X-Forwarded-For", address, "X-Request-Id", "from-the-proxy.1")
 	if res.StatusCode != 200 || !strings.Contains(b, address) || res.Header.Get("X-Request-Id") != "from-the-proxy.1" {
 		t.Errorf("%d %v %s", res.StatusCode, res.Header, b)
 	}
@@ -86,7 +86,7 @@ func TestUnixSocket(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another server listens") {
 		t.Errorf("in use: %v", err)
 	}
-	if res, _ := ask(t, client, "http://maps.example/healthz"); res.StatusCode != 200 {
+	if res, _ := get(t, client, "http://maps.example/healthz"); res.StatusCode != 200 {
 		t.Errorf("afterwards: %d", res.StatusCode)
 	}
 	if err := stop(); err != nil {
@@ -105,7 +105,7 @@ func TestUnixSocket(t *testing.T) {
 	dead.SetUnlinkOnClose(false)
 	dead.Close()
 	_, _, stop = start(t, "--data", data, "--listen", "unix:"+path)
-	if res, _ := ask(t, overSocket(t, path), "http://maps.example/healthz"); res.StatusCode != 200 {
+	if res, _ := get(t, overSocket(t, path), "http://maps.example/healthz"); res.StatusCode != 200 {
 		t.Errorf("over a stale socket: %d", res.StatusCode)
 	}
 	// Another has taken the place: it stays.
@@ -292,7 +292,7 @@ func TestTwoServers(t *testing.T) {
 	paths := []string{"/tiles/country/5/16/11.mvt", "/tiles/country,places/5/16/11.geojson", "/places/nearby?lat=48&lon=6", "/places/search?q=a"}
 	etags := func(url, coding string) (all string) {
 		for _, path := range paths {
-			res, b := ask(t, http.DefaultClient, url+path, "Accept-Encoding", coding)
+			res, b := get(t, http.DefaultClient, url+path, "Accept-Encoding", coding)
 			if res.StatusCode >= 300 || res.Header.Get("Etag") == "" {
 				t.Errorf("%s%s: %d %v %s", url, path, res.StatusCode, res.Header, b)
 			}
@@ -301,7 +301,7 @@ func TestTwoServers(t *testing.T) {
 		return all
 	}
 	generation := func(url string) string {
-		_, b := ask(t, http.DefaultClient, url+"/status")
+		_, b := get(t, http.DefaultClient, url+"/status")
 		var status struct {
 			Datasets []struct {
 				Name       string
@@ -315,7 +315,7 @@ func TestTwoServers(t *testing.T) {
 	}
 	var pinned string
 	{
-		_, b := ask(t, http.DefaultClient, two+"/tiles/country.json")
+		_, b := get(t, http.DefaultClient, two+"/tiles/country.json")
 		var doc struct{ Tiles []string }
 		if err := json.Unmarshal([]byte(b), &doc); err != nil || len(doc.Tiles) != 1 || !strings.Contains(doc.Tiles[0], "/g/1.0.0-") {
 			t.Fatalf("%s: %v", b, err)
@@ -338,7 +338,7 @@ func TestTwoServers(t *testing.T) {
 		})
 		// Both go on serving what was pinned.
 		for _, url := range []string{one, two} {
-			if res, b := ask(t, http.DefaultClient, url+pinned); res.StatusCode != 200 || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
+			if res, b := get(t, http.DefaultClient, url+pinned); res.StatusCode != 200 || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
 				t.Errorf("%s%s: %d %s", url, pinned, res.StatusCode, b)
 			}
 		}

@@ -118,6 +118,11 @@ var rules = []rule{
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{
+		of:   []string{"ask/..."},
+		ours: []string{"cellstore", "cellstore/dataset", "feature", "quadkey", "tiles", "places/...", "ipgeo", "internal/jsontext", "internal/lang"},
+		why:  "what takes several data sets to answer stands on the domains and on generations, whose drivers its caller chooses, and no domain knows it",
+	},
+	{
 		of:   []string{"internal/tilestest"},
 		ours: []string{"cellstore/pebblestore"},
 		why:  "the tests of every package of boundaries share it, so it knows none of them",
@@ -143,12 +148,12 @@ var rules = []rule{
 		why:  "tests of every store damage its files with it, so it knows none of them",
 	},
 	{
-		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
+		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
 		neverDirectly: []string{module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest", module + "/cmd/ingest/internal/job/jobtest"},
 		why:           "they are for tests and depend on testing",
 	},
 	{
-		of:    []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/ingest/...", "cmd/tileserver/..."},
+		of:    []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/ingest/...", "cmd/tileserver/..."},
 		never: []string{module + "/internal/testrace"},
 		why:   "only tests ask for the race detector, and what starts programs for them",
 	},
@@ -163,7 +168,7 @@ var rules = []rule{
 		why:  "vector tiles of anything are written with it: it shares the points of the grid and knows no region",
 	},
 	{
-		of:    []string{"tiles", "cmd/tileserver/..."},
+		of:    []string{"tiles", "ask/...", "cmd/tileserver/..."},
 		never: []string{module + "/tiles/build", module + "/tiles/verify"},
 		why:   "a server reads boundaries; it does not carry what makes and checks them",
 	},
@@ -183,12 +188,12 @@ var rules = []rule{
 		why:   "package places feeds the search and opens it: names are found without knowing how places are kept",
 	},
 	{
-		of:    []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/...", "internal/jsontext", "internal/extsort", "internal/repeats"},
+		of:    []string{"quadkey/...", "cellstore", "tiles/...", "places/...", "ipgeo/...", "ask/...", "internal/jsontext", "internal/extsort", "internal/repeats"},
 		never: []string{"net/http/...", "github.com/labstack/...", "github.com/prometheus/...", "go.opentelemetry.io/..."},
 		why:   "programs embed these packages without a server; the shapes of HTTP belong to cmd/tileserver",
 	},
 	{
-		of: []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/..."},
+		of: []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "ask/..."},
 		never: []string{
 			"archive/...", "encoding/csv", "encoding/xml", "database/sql",
 			"github.com/oschwald/maxminddb-golang/...", "github.com/maxmind/...",
@@ -199,14 +204,14 @@ var rules = []rule{
 	{
 		// Not storetest: it is for tests and depends on testing, which has flags.
 		// Nor hbasestore: Thrift's library does too, without registering any.
-		of: []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/..."},
+		of: []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/...", "ask/..."},
 		never: []string{
 			"github.com/alecthomas/kong", "github.com/schollz/progressbar/...", "flag", "testing",
 		},
 		why: "flags and progress bars belong to programs; a library that registers flags puts them into everybody's --help",
 	},
 	{
-		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/hbasestore/...", "cellstore/storetest/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/...", "static/...", "cmd/..."},
+		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/hbasestore/...", "cellstore/storetest/...", "cellstore/rowcache/...", "tiles/...", "places/...", "ipgeo/...", "ask/...", "static/...", "cmd/..."},
 		neverDirectly: []string{"github.com/cockroachdb/pebble/..."},
 		why:           "nothing above cellstore assumes Pebble: the same tables run on another driver",
 	},
@@ -252,7 +257,7 @@ var rules = []rule{
 	{
 		of:    []string{"cmd/tileserver/internal/web"},
 		ours:  []string{"quadkey", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "internal/instant", "static"},
-		never: []string{module + "/cellstore/dataset/...", module + "/tiles/...", module + "/places/...", module + "/ipgeo/..."},
+		never: []string{module + "/cellstore/dataset/...", module + "/tiles/...", module + "/places/...", module + "/ipgeo/...", module + "/ask/..."},
 		why:   "what every endpoint stands on knows no data set, so that a new one changes nothing in it",
 	},
 	{
@@ -268,7 +273,7 @@ var rules = []rule{
 			"cmd/tileserver/internal/photon", "cmd/tileserver/internal/nominatim", "cmd/tileserver/internal/ogc", "cmd/tileserver/internal/basemap",
 		},
 		alone: true,
-		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to web, datasets, hierarchy, archive, listing, localtime, geocoder, ogcapi or ipdatabase",
+		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to ask, web, problems, archive, listing, timezone, ogcapi or ipdatabase",
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/archive/..."},
@@ -376,7 +381,7 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 // or it is for all of them.
 func TestRoomsAreAlone(t *testing.T) {
 	const server = "cmd/tileserver/internal/"
-	forAll := []string{server + "web", server + "endpoint", server + "datasets", server + "hierarchy", server + "localtime", server + "ogcapi", server + "archive", "cellstore/dataset"}
+	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", "ask/hierarchy", "ask/localtime", server + "timezone", server + "ogcapi", server + "archive", "cellstore/dataset"}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	for _, p := range load(t) {
 		if p.path != server+"httpapi" {
@@ -492,13 +497,17 @@ func TestRulesCanFail(t *testing.T) {
 		{pkg{path: "places", deps: []string{"net/http"}}, "places depends on net/http"},
 		{pkg{path: "places", deps: []string{"net/http/httptest"}}, "depends on net/http/httptest"},
 		{pkg{path: "places", deps: []string{"net/httpx"}}, ""},
+		{pkg{path: "places", imports: []string{"quadrille/ask"}}, "a domain package can be used alone"},
+		{pkg{path: "ask/geocoder", imports: []string{"quadrille/ask", "quadrille/places/names"}}, ""},
+		{pkg{path: "ask/geocoder", deps: []string{"net/http"}}, "belong to cmd/tileserver"},
+		{pkg{path: "ask", imports: []string{"quadrille/cellstore/pebblestore"}}, "ask imports cellstore/pebblestore"},
 		{pkg{path: "ipgeo", deps: []string{"encoding/csv"}}, "ipgeo depends on encoding/csv"},
 		{pkg{path: "ipgeo", deps: []string{"github.com/oschwald/maxminddb-golang/v2"}}, "a file format"},
 		{pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"github.com/cockroachdb/pebble/v2"}}, "nothing above cellstore assumes Pebble"},
 		{pkg{path: "cmd/tileserver/internal/httpapi", imports: []string{"quadrille/cellstore/pebblestore"}}, "main alone chooses"},
 		{pkg{path: "cmd/tileserver/internal/tile", imports: []string{"quadrille/cmd/tileserver/internal/place"}}, "a room answers one kind of question"},
 		{pkg{path: "cmd/tileserver/internal/tile", imports: []string{"quadrille/cmd/tileserver/internal/web"}}, ""},
-		{pkg{path: "cmd/tileserver/internal/web", imports: []string{"quadrille/cmd/tileserver/internal/datasets"}}, "knows no data set"},
+		{pkg{path: "cmd/tileserver/internal/web", imports: []string{"quadrille/ask"}}, "knows no data set"},
 		{pkg{path: "examples", imports: []string{"quadrille/cellstore/pebblestore"}}, ""},
 		{pkg{path: "examples", imports: []string{"github.com/cockroachdb/pebble/v2"}}, "a worked design needs nothing but the store"},
 		{pkg{path: "cmd/ingest/internal/source/geojson", imports: []string{"quadrille/cmd/ingest/internal/source"}}, ""},

@@ -73,7 +73,7 @@ func TestNamedThingsExist(t *testing.T) {
 func sentences(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, below := range []string{"cmd/ingest", "cmd/tileserver", "cmd/internal/configfile", "cmd/internal/variables", "cmd/internal/hbasedepot", "cellstore", "tiles", "places", "ipgeo", "static/leaflet/src"} {
+	for _, below := range []string{"cmd/ingest", "cmd/tileserver", "cmd/internal/configfile", "cmd/internal/variables", "cmd/internal/hbasedepot", "cellstore", "tiles", "places", "ipgeo", "ask", "static/leaflet/src"} {
 		err := filepath.WalkDir(filepath.Join(dir, below), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				if err == nil && d.Name() == "testdata" {

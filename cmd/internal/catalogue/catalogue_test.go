@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
@@ -40,6 +41,16 @@ func TestAll(t *testing.T) {
 	}
 	if got := catalogue.Names(catalogue.All); !slices.Equal(got, before) {
 		t.Errorf("Names = %v, want %v", got, before)
+	}
+}
+
+// TestAsked: package ask, which programs import without the catalogue, knows the same names.
+func TestAsked(t *testing.T) {
+	asked := []string{
+		ask.BoundariesName, ask.PlacesName, ask.TimeZonesName, ask.AirportsName, ask.StationsName, ask.NamesName, ask.WeatherName, ask.AddressesName,
+	}
+	if got := catalogue.Names(catalogue.All); !slices.Equal(got, asked) {
+		t.Errorf("%v, and package ask has %v", got, asked)
 	}
 }
 

@@ -11,11 +11,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -78,7 +79,7 @@ func (s *Room) getAirport(c echo.Context, q *endpoint.Params) error {
 				return err
 			}
 			out.Body = append(out.Body[:len(out.Body)-1], ',') // the record is an object
-			out.Body = append(localtime.AppendClock(out.Body, at, o), '}')
+			out.Body = append(timezone.AppendClock(out.Body, at, o), '}')
 		}
 		return nil
 	})
@@ -161,7 +162,7 @@ func (s *Room) getAirportsNearby(c echo.Context, q *endpoint.Params) error {
 	query.Limit = int(listing.Limit.Of(q))
 	query.Filter = readAirportFilter(q)
 	query.Cursor = endpoint.Cursor.Of(q)
-	return s.sendAirports(c, q, true, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
+	return s.sendAirports(c, q, true, func(ctx context.Context, f ask.Airports, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Nearby(ctx, query, dst)
 	})
 }
@@ -174,14 +175,14 @@ func (s *Room) getAirportsWithin(c echo.Context, q *endpoint.Params) error {
 	query.Limit = int(listing.Limit.Of(q))
 	query.Filter = readAirportFilter(q)
 	query.Cursor = endpoint.Cursor.Of(q)
-	return s.sendAirports(c, q, false, func(ctx context.Context, f datasets.Airports, dst []places.Hit) ([]places.Hit, string, error) {
+	return s.sendAirports(c, q, false, func(ctx context.Context, f ask.Airports, dst []places.Hit) ([]places.Hit, string, error) {
 		return f.Within(ctx, query, dst)
 	})
 }
 
 // sendAirports answers with a page of airports, near a point or not.
 func (s *Room) sendAirports(c echo.Context, q *endpoint.Params, near bool,
-	search func(context.Context, datasets.Airports, []places.Hit) ([]places.Hit, string, error)) error {
+	search func(context.Context, ask.Airports, []places.Hit) ([]places.Hit, string, error)) error {
 	list := listing.List{Name: "airports", Form: web.FormOf(c.Request(), endpoint.Format.Of(q)), Near: near}
 	if q.Err != nil {
 		return q.Err
@@ -198,7 +199,7 @@ func (s *Room) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 	}
 	v := localtime.Pin(s.Sets)
 	defer v.Release()
-	return localtime.SendOffset(s.Kit, c, q, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+	return timezone.SendOffset(s.Kit, c, q, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Airports.Get()
 		if err != nil {
 			return dst, "", err

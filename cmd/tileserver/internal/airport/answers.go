@@ -2,7 +2,7 @@ package airport
 
 import (
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/places/airports"
 )
 
@@ -23,12 +23,12 @@ type AirportFeatures struct {
 type AirportRecord struct {
 	_ struct{} `doc:"What is known of an airport; with local=true also what clocks show."`
 	airports.Airport
-	*localtime.Clock
+	*timezone.Clock
 }
 
 type AirportOffset struct {
 	_      struct{} `doc:"What clocks show at an airport."`
 	Code   string   `json:"code"`
 	Source string   `json:"timezone_source,omitempty" doc:"How the time zone is known when the source of the airport does not tell it." schema:"enum=region|country|nearest"`
-	localtime.ZoneAt
+	timezone.ZoneAt
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
@@ -40,10 +40,10 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 	}
 	c, err := dataset.Open(dir, toyworld.Open)
 	must(err)
-	sets := datasets.Sets{
-		Boundaries:  catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries),
-		Places:      catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
-		Collections: &datasets.Collections{},
+	sets := ask.Sets{
+		Boundaries:  catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries),
+		Places:      catalogue.Live[ask.Places](c.Generations, catalogue.Places),
+		Collections: &ask.Collections{},
 	}
 	must(sets.Boundaries.Poll(t.Context()))
 	must(sets.Places.Poll(t.Context()))
@@ -57,7 +57,7 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 		must(err)
 		_, err = b.Publish(t.Context(), dataset.Manifest{SchemaVersion: points.SchemaVersion, Meta: raw, Built: toyworld.Modified, Bounds: meta.Bounds[:]})
 		must(err)
-		live := catalogue.Live[datasets.Collection](c.Generations, catalogue.Points(name))
+		live := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(name))
 		must(live.Poll(t.Context()))
 		t.Cleanup(func() { must(live.Close()) })
 		sets.Collections.Follow(name, live)

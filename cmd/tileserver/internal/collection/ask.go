@@ -11,7 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
@@ -29,8 +29,8 @@ const (
 // asked is a collection that a question is for.
 type asked struct {
 	name   string
-	pin    datasets.PinnedCollection
-	from   datasets.Collection
+	pin    ask.PinnedCollection
+	from   ask.Collection
 	meta   *points.Meta
 	filter *feature.Conjunction
 }
@@ -143,7 +143,7 @@ func (q *question) hold(name string) error {
 // unread is why a collection cannot be read, for those who might: it may be a private one.
 func (s *Room) unread(c echo.Context, name string, err error) error {
 	// A failure is never "not found", unless the collection is known to be private.
-	if errors.Is(err, datasets.ErrFailed) && !datasets.OfPrivate(err) {
+	if errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) {
 		return err
 	}
 	if !s.mayRead(c, name, &points.Meta{Private: true}) {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
@@ -24,8 +24,8 @@ import (
 
 // Config says what the room of collections serves.
 type Config struct {
-	Collections *datasets.Collections
-	Boundaries  *dataset.Live[datasets.Boundaries]
+	Collections *ask.Collections
+	Boundaries  *dataset.Live[ask.Boundaries]
 	// StreamTimeout is how long a client may take over an answer of lines. 5 minutes.
 	StreamTimeout time.Duration
 	// MayRead reports whether whoever sent a request may read a private collection. Nil

@@ -8,8 +8,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask/fence"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/fence"
+	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
@@ -37,7 +38,7 @@ func (s *Room) getEvents(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	r := c.Request()
-	e := &eventStream{s: s, c: c, live: l, fences: fence.Read(q)}
+	e := &eventStream{s: s, c: c, live: l, fences: follow.Read(q)}
 	last := r.Header.Get("Last-Event-ID")
 	given := lastEventIDParam.Given(q)
 	if text := lastEventIDParam.Of(q); last == "" { // browsers send the header when they connect again
@@ -50,7 +51,7 @@ func (s *Room) getEvents(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	if err := e.fences.CheckRegions(r.Context(), s.Boundaries); err != nil {
+	if err := follow.CheckRegions(r.Context(), &e.fences, s.Boundaries); err != nil {
 		return err
 	}
 	if err := e.begin(last != ""); err != nil {
@@ -115,7 +116,7 @@ func (e *eventStream) run() error {
 	if e.c.Request().Method == http.MethodHead || e.beat() != nil {
 		return nil
 	}
-	from := e.fences.Read(e.live, e.last, e.s.Boundaries, e.s.Processors)
+	from := follow.Begin(&e.fences, e.live, e.last, e.s.Boundaries, e.s.Processors)
 	tick := time.NewTicker(e.s.heartbeat)
 	defer tick.Stop()
 	for {
@@ -165,7 +166,7 @@ func (e *eventStream) flush() error {
 }
 
 // tell sends what events there are.
-func (e *eventStream) tell(ctx context.Context, from *fence.Reader) error {
+func (e *eventStream) tell(ctx context.Context, from *follow.Reader) error {
 	var failed error
 	if e.events, failed = from.Append(ctx, e.events[:0]); failed != nil && ctx.Err() == nil && !errors.Is(failed, points.ErrClosed) {
 		e.s.LogFailure(e.c, failed)
@@ -189,5 +190,5 @@ func (e *eventStream) tell(ctx context.Context, from *fence.Reader) error {
 func (e *eventStream) append(v *fence.Event) {
 	b := append(v.ID.Append(append(e.out, "id: "...)), "\nevent: "...)
 	b = jsontext.AppendString(append(append(b, v.Type...), "\ndata: {\"id\":"...), v.Event.ID)
-	e.out = append(v.AppendMembers(b), "}\n\n"...)
+	e.out = append(follow.AppendMembers(b, v), "}\n\n"...)
 }

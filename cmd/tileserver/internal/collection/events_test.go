@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
@@ -26,7 +26,7 @@ import (
 // halves are boundaries of two states, west and east of Greenwich, and of a country north
 // of the equator.
 type halves struct {
-	datasets.Boundaries
+	ask.Boundaries
 	asked chan int // a number for each question
 }
 
@@ -76,7 +76,7 @@ func withHalves(t *testing.T, asked chan int) func(*web.Config, *Config) {
 	if _, err := b.Publish(t.Context(), dataset.Manifest{SchemaVersion: 1, Built: built, Records: map[string]int64{"rows": 1}, Meta: json.RawMessage(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
-	live := dataset.NewLive(catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (datasets.Boundaries, error) { return halves{asked: asked}, nil })
+	live := dataset.NewLive(catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (ask.Boundaries, error) { return halves{asked: asked}, nil })
 	if err := live.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ type follower struct {
 	end   func()
 }
 
-func follow(t *testing.T, server *httptest.Server, query, last string) *follower {
+func begin(t *testing.T, server *httptest.Server, query, last string) *follower {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/points/taxis/events"+query, nil)
@@ -174,7 +174,7 @@ func TestEvents(t *testing.T) {
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
 	const query = "?enter=state,state:east,country:north&leave=state:west&within=10,10,5000&bbox=100,0,120,20"
-	f := follow(t, server, query, "")
+	f := begin(t, server, query, "")
 	s.move("a", -5, -1)
 	f.want("enter", `{"id":"a","fence":"state:west","lat":-1,"lon":-5`)
 	s.move("a", -6, -1) // crosses nothing
@@ -200,15 +200,15 @@ func TestEvents(t *testing.T) {
 		}
 	}
 
-	f = follow(t, server, query, second.id)
+	f = begin(t, server, query, second.id)
 	f.want("enter", `{"id":"a","fence":"state:east","lat":10,"lon":10`)
 	f.want("enter", `{"id":"a","fence":"within:10,10,5000","lat":10,"lon":10`)
 	f.end()
-	f = follow(t, server, query+"&last_event_id="+last.id, "")
+	f = begin(t, server, query+"&last_event_id="+last.id, "")
 	f.want("leave", `{"id":"a","fence":"within:10,10,5000","lat":10,"lon":110`)
 	f.end()
 
-	f = follow(t, server, "", "")
+	f = begin(t, server, "", "")
 	s.move("b", 1, 2)
 	f.want("move", `{"id":"b","lat":2,"lon":1`)
 	s.move("b", 1.5, 2)
@@ -263,7 +263,7 @@ func TestEventsDrain(t *testing.T) {
 	s.make("taxis", "")
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
-	f := follow(t, server, "", "")
+	f := begin(t, server, "", "")
 	close(draining)
 	if _, err := f.lines.ReadByte(); err != io.EOF {
 		t.Errorf("the stream ends with %v", err)
@@ -276,7 +276,7 @@ func TestEventsOnce(t *testing.T) {
 	l := s.make("taxis", "")
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
-	f := follow(t, server, "", "")
+	f := begin(t, server, "", "")
 	s.move("a", 0, 0)
 	last := f.next().id
 	const n = 300
@@ -294,7 +294,7 @@ func TestEventsOnce(t *testing.T) {
 	for i := 1; i <= n; i++ {
 		if i%50 == 0 {
 			f.end()
-			f = follow(t, server, "", last)
+			f = begin(t, server, "", last)
 		}
 		e := f.next()
 		var d struct{ Lat float64 }
@@ -329,7 +329,7 @@ func TestEventsOfRevokedKey(t *testing.T) {
 		s.make("taxis", `{"private":true}`)
 		server := httptest.NewServer(s.handler)
 		t.Cleanup(server.Close)
-		f := follow(t, server, "", "")
+		f := begin(t, server, "", "")
 		s.move("a", 1, 2)
 		e := f.next()
 		for e == (event{}) { // the stream is alive

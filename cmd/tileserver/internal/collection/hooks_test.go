@@ -34,7 +34,7 @@ func TestHooks(t *testing.T) {
 	t.Cleanup(server.Close)
 	stream := httptest.NewServer(s.handler)
 	t.Cleanup(stream.Close)
-	f := follow(t, stream, "?enter=state,country:north&within=10,10,5000", "")
+	f := begin(t, stream, "?enter=state,country:north&within=10,10,5000", "")
 	s.move("a", -5, -1)
 	first := f.next()
 	w := s.send(rootKey, "PUT", "/points/taxis/hooks/alarm", `{"url":"`+server.URL+`","enter":["state","country:north"],"within":["10,10,5000"]}`)

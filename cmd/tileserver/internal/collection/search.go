@@ -10,9 +10,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
@@ -91,7 +92,7 @@ func (q *question) nearest(ctx context.Context, query *points.NearbyQuery, into 
 type area struct {
 	points.Area
 	name    string // for cursors
-	regions datasets.Pinned[datasets.Boundaries]
+	regions ask.Pinned[ask.Boundaries]
 }
 
 // Step implements points.Stepper.
@@ -101,7 +102,7 @@ func (a *area) release() { a.regions.Release() }
 
 // region is the area of a named region.
 type region struct {
-	of      datasets.Boundaries
+	of      ask.Boundaries
 	typ, id string
 }
 
@@ -125,14 +126,14 @@ func (r region) Cover(ctx context.Context, from quadkey.Cell, fn func(p *points.
 
 // inRegion takes a region. parameter is the one that names its type.
 func (s *Room) inRegion(typ, id, parameter string) (area, error) {
-	a := area{name: "region " + typ + "/" + id, regions: datasets.Pin(s.Boundaries)}
+	a := area{name: "region " + typ + "/" + id, regions: ask.Pin(s.Boundaries)}
 	b, err := a.regions.Get()
 	if err != nil {
 		return a, err
 	}
-	if datasets.CheckTypes(b, []string{typ}) != nil {
+	if problems.CheckTypes(b, []string{typ}) != nil {
 		a.release()
-		return area{}, datasets.UnknownType(b, parameter)
+		return area{}, problems.UnknownType(b, parameter)
 	}
 	a.Area = region{b, typ, id}
 	return a, nil

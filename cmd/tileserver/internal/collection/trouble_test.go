@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/tileserver/internal/problems"
 )
 
 // newFullDisk is the machine's disk, which takes no writes while full is set.
@@ -58,7 +59,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	s.want(s.send(rootKey, "DELETE", "/points/shops", ""), 507, "insufficient-storage")
-	if got := s.room.Collections.Troubles(true); len(got) != 1 || got[0].Collection != "shops" || got[0].State != "full" {
+	if got := problems.Troubles(s.room.Collections, true); len(got) != 1 || got[0].Collection != "shops" || got[0].State != "full" {
 		t.Errorf("troubles: %v", got)
 	}
 	full.Store(false)
@@ -104,7 +105,7 @@ func TestDamagedCollection(t *testing.T) {
 		"PUT /points/shops", "DELETE /points/shops", "PUT /points/shops/a", "PATCH /points/shops/a", "DELETE /points/shops/a",
 	}
 	known := func(s *service, private bool, name string) {
-		if got := s.room.Collections.Troubles(private); len(got) != 1 || got[0].Collection != name || got[0].State != "damaged" {
+		if got := problems.Troubles(s.room.Collections, private); len(got) != 1 || got[0].Collection != name || got[0].State != "damaged" {
 			t.Errorf("troubles: %v", got)
 		}
 	}

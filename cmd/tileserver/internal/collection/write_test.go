@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/pebblestore"
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/quota"
 	regions "quadrille/cmd/tileserver/internal/region"
 	"quadrille/cmd/tileserver/internal/web"
@@ -79,10 +80,10 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	}
 	cfg := web.Config{
 		Guard: &web.Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: true},
-		Kinds: slices.Concat(datasets.Kinds, Kinds, regions.Kinds),
+		Kinds: slices.Concat(problems.Kinds, Kinds, regions.Kinds),
 	}
 	room := Config{
-		Collections: &datasets.Collections{Live: live},
+		Collections: &ask.Collections{Live: live},
 		Batch:       web.BatchLimits{Lines: 100_000, Bytes: 64 << 20, Timeout: 60e9},
 	}
 	if change != nil {

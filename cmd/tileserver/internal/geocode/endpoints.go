@@ -3,8 +3,8 @@ package geocode
 import (
 	"net/http"
 
+	"quadrille/ask/geocoder"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/places/search"
 )
 

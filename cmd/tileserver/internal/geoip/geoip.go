@@ -15,8 +15,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
@@ -27,14 +27,14 @@ import (
 // Room answers as the GeoIP2 web service does.
 type Room struct {
 	*web.Kit
-	addresses *dataset.Live[datasets.Addresses]
+	addresses *dataset.Live[ask.Addresses]
 	// accounts returns those that may ask; nil, or a nil answer, lets everybody. It
 	// is called for every request.
 	accounts  func() *Accounts
 	databases ipdatabase.Newest
 }
 
-func New(k *web.Kit, addresses *dataset.Live[datasets.Addresses], accounts func() *Accounts) *Room {
+func New(k *web.Kit, addresses *dataset.Live[ask.Addresses], accounts func() *Accounts) *Room {
 	return &Room{Kit: k, addresses: addresses, accounts: accounts}
 }
 
@@ -125,7 +125,7 @@ func (s *Room) geoIP(c echo.Context, v *service) error {
 	if v.fields == nil {
 		return s.fail(c, errPermission)
 	}
-	p := datasets.Pin(s.addresses)
+	p := ask.Pin(s.addresses)
 	defer p.Release()
 	reader, err := p.Get()
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/hierarchy"
-	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
 	"quadrille/places"
 )
 
@@ -77,7 +78,7 @@ func (g *request) countryCode(ctx context.Context) error {
 // tell one.
 func (g *request) nothing(message string) error {
 	b, ok, err := g.view.Boundaries.Have()
-	if err == nil && (!ok || !localtime.HasType(b, localtime.CountryType)) {
+	if err == nil && (!ok || !ask.HasType(b, localtime.CountryType)) {
 		_, err = g.view.Places.Get()
 	}
 	return cmp.Or(err, refuse(noResult, message))

@@ -19,11 +19,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
 	"quadrille/cellstore"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/hierarchy"
-	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -68,9 +68,9 @@ func refusalOf(err error) *refusal {
 	switch {
 	case errors.As(err, &own):
 		return own
-	case errors.Is(err, datasets.ErrMissing):
+	case errors.Is(err, ask.ErrMissing):
 		return &refusal{otherFault, "a data set this needs is not published on this server; ask its operator to ingest it, /status lists what there is"}
-	case errors.Is(err, datasets.ErrFailed), unreadable(err):
+	case errors.Is(err, ask.ErrFailed), unreadable(err):
 		return &refusal{otherFault, "the data set cannot be read right now, try again in a moment"}
 	case errors.Is(err, web.ErrBusy):
 		return &refusal{overloaded, "the server is overloaded, try again in a moment"}

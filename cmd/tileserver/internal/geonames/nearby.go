@@ -3,7 +3,7 @@ package geonames
 import (
 	"context"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/places"
 )
@@ -86,7 +86,7 @@ func (g *request) nearby(ctx context.Context, q places.NearbyQuery, lang string)
 // toponymList writes the member geonames.
 type toponymList struct {
 	g      *request
-	finder datasets.Places
+	finder ask.Places
 	style  style
 	lang   string
 }
@@ -101,7 +101,7 @@ func (l *toponymList) add(ctx context.Context, h *places.Hit) error {
 	r := places.Record{Hit: *h}
 	if l.style >= styleLong {
 		if err := l.finder.Record(ctx, h.ID, &r); err != nil {
-			return datasets.Inside(err)
+			return ask.Inside(err)
 		}
 	}
 	return l.write(ctx, &r, h.DistanceM)

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/places"
@@ -225,7 +225,7 @@ func (p params) box() (*quadkey.Box, error) {
 }
 
 // findByName returns the rows asked for, and how many there are at least.
-func (g *request) findByName(ctx context.Context, finder datasets.Places, q placeSearch) ([]places.Record, int, error) {
+func (g *request) findByName(ctx context.Context, finder ask.Places, q placeSearch) ([]places.Record, int, error) {
 	query := q.query
 	if q.bias == "" && q.order == "" && !q.conditional() {
 		query.Offset = min(q.start, search.MaxResults-1)
@@ -257,7 +257,7 @@ func (g *request) findByName(ctx context.Context, finder datasets.Places, q plac
 
 // candidates reads the places that a search finds and that meet the conditions,
 // and says how many it finds at least, whether they meet them or not.
-func (g *request) candidates(ctx context.Context, finder datasets.Places, query search.Query, q *placeSearch) ([]places.Record, int, error) {
+func (g *request) candidates(ctx context.Context, finder ask.Places, query search.Query, q *placeSearch) ([]places.Record, int, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
@@ -277,7 +277,7 @@ func (g *request) candidates(ctx context.Context, finder datasets.Places, query 
 			err = finder.Hit(ctx, hits[i].ID, &doc.Hit)
 		}
 		if err != nil {
-			return nil, 0, datasets.Inside(err)
+			return nil, 0, ask.Inside(err)
 		}
 		ok, err := q.passes(ctx, finder, &doc)
 		if err != nil {
@@ -294,7 +294,7 @@ func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r)
 
 // keep is the filter of the conditions on continent and first-level division, nil
 // when there is none. It keeps its error in failed.
-func (q *placeSearch) keep(ctx context.Context, finder datasets.Places, failed *error) func(country, admin1 string) bool {
+func (q *placeSearch) keep(ctx context.Context, finder ask.Places, failed *error) func(country, admin1 string) bool {
 	admin1 := q.divisions[0]
 	if q.continent == "" && admin1 == "" {
 		return nil
@@ -321,7 +321,7 @@ func (q *placeSearch) keep(ctx context.Context, finder datasets.Places, failed *
 }
 
 // findByFilter lists places without a name, the most important first.
-func (g *request) findByFilter(ctx context.Context, finder datasets.Places, q placeSearch) ([]places.Record, int, error) {
+func (g *request) findByFilter(ctx context.Context, finder ask.Places, q placeSearch) ([]places.Record, int, error) {
 	f := &q.filter
 	query := places.WithinQuery{
 		Box: quadkey.World, Classes: f.Classes, Codes: f.Codes, Countries: f.Countries, MinPopulation: f.MinPopulation,
@@ -367,7 +367,7 @@ func appendForeign(docs, rest []places.Record, country string) []places.Record {
 // Work is bounded as that of a search by name is: when it is done, what has been
 // found is the answer, the most important having been looked at first. If nothing
 // has been found by then, nobody knows whether there is anything: errTooWide.
-func (g *request) within(ctx context.Context, finder datasets.Places, query places.WithinQuery, from, to int, q *placeSearch) ([]places.Record, int, error) {
+func (g *request) within(ctx context.Context, finder ask.Places, query places.WithinQuery, from, to int, q *placeSearch) ([]places.Record, int, error) {
 	if to == 0 {
 		return nil, 0, nil
 	}
@@ -397,7 +397,7 @@ func (g *request) within(ctx context.Context, finder datasets.Places, query plac
 			doc := places.Record{Hit: hits[i]}
 			if q.detailed() {
 				if err := finder.Record(ctx, doc.ID, &doc); err != nil {
-					return nil, 0, datasets.Inside(err)
+					return nil, 0, ask.Inside(err)
 				}
 			}
 			ok, err := q.passes(ctx, finder, &doc)
@@ -456,7 +456,7 @@ func height(d *places.Record) int64 {
 }
 
 // passes reports whether a place meets the conditions.
-func (q *placeSearch) passes(ctx context.Context, finder datasets.Places, d *places.Record) (bool, error) {
+func (q *placeSearch) passes(ctx context.Context, finder ask.Places, d *places.Record) (bool, error) {
 	if q.continent != "" {
 		country, err := countryInfo(ctx, finder, d.Country)
 		if err != nil || country.Continent != q.continent {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strconv"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/places"
 )
 
@@ -47,7 +47,7 @@ func appendKilometres(dst []byte, metres float64) []byte {
 
 // toponym writes a place as an object. Coordinates are strings: a client takes
 // a zero that is a number for none.
-func (g *request) toponym(ctx context.Context, finder datasets.Places, t *toponym) error {
+func (g *request) toponym(ctx context.Context, finder ask.Places, t *toponym) error {
 	g.open()
 	if err := g.toponymMembers(ctx, finder, t); err != nil {
 		return err
@@ -56,10 +56,10 @@ func (g *request) toponym(ctx context.Context, finder datasets.Places, t *topony
 	return nil
 }
 
-func (g *request) toponymMembers(ctx context.Context, finder datasets.Places, t *toponym) error {
+func (g *request) toponymMembers(ctx context.Context, finder ask.Places, t *toponym) error {
 	name, err := nameIn(ctx, finder, t.ID, t.lang, t.Name)
 	if err != nil {
-		return datasets.Inside(err)
+		return ask.Inside(err)
 	}
 	g.int("geonameId", int64(t.ID))
 	g.text("name", name)
@@ -123,7 +123,7 @@ func (g *request) toponymMembers(ctx context.Context, finder datasets.Places, t 
 
 // toponymDetails writes what the styles LONG and FULL have beyond MEDIUM. The
 // place was read from its record.
-func (g *request) toponymDetails(ctx context.Context, finder datasets.Places, t *toponym, country *places.Country) error {
+func (g *request) toponymDetails(ctx context.Context, finder ask.Places, t *toponym, country *places.Country) error {
 	g.text("asciiName", t.ASCIIName)
 	g.text("continentCode", country.Continent)
 	g.text("adminCode2", t.Admin2)
@@ -225,7 +225,7 @@ func (g *request) alternate(name, lang string, preferred, short, colloquial, his
 
 // nameIn returns a place's name in a language, own when it has none or no
 // language is asked for.
-func nameIn(ctx context.Context, finder datasets.Places, id uint32, lang, own string) (string, error) {
+func nameIn(ctx context.Context, finder ask.Places, id uint32, lang, own string) (string, error) {
 	if lang == "" || id == 0 {
 		return own, nil
 	}
@@ -240,7 +240,7 @@ func nameIn(ctx context.Context, finder datasets.Places, id uint32, lang, own st
 }
 
 // countryInfo returns what is known of a country; nothing is not an error.
-func countryInfo(ctx context.Context, finder datasets.Places, code string) (places.Country, error) {
+func countryInfo(ctx context.Context, finder ask.Places, code string) (places.Country, error) {
 	if code == "" {
 		return places.Country{}, nil
 	}
@@ -252,7 +252,7 @@ func countryInfo(ctx context.Context, finder datasets.Places, code string) (plac
 }
 
 // countryName returns a country's name in a language.
-func (g *request) countryName(ctx context.Context, finder datasets.Places, c *places.Country, lang string) (string, error) {
+func (g *request) countryName(ctx context.Context, finder ask.Places, c *places.Country, lang string) (string, error) {
 	if lang == "en" || lang == "" {
 		return c.Name, nil
 	}

@@ -17,10 +17,10 @@ import (
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 	"github.com/paulmach/orb/geojson"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 )
@@ -76,10 +76,10 @@ func serveAirfield(t testing.TB, dir string, missing ...string) *fixture {
 	}
 	f := &fixture{t: t, catalog: full}
 	f.cfg = Config{
-		Sets: datasets.Sets{
-			Places:    catalogue.Live[datasets.Places](of(catalogue.Places.Name).Generations, catalogue.Places),
-			Airports:  catalogue.Live[datasets.Airports](of(catalogue.Airports.Name).Generations, catalogue.Airports),
-			TimeZones: catalogue.Live[datasets.TimeZones](of(catalogue.TimeZones.Name).Generations, catalogue.TimeZones),
+		Sets: ask.Sets{
+			Places:    catalogue.Live[ask.Places](of(catalogue.Places.Name).Generations, catalogue.Places),
+			Airports:  catalogue.Live[ask.Airports](of(catalogue.Airports.Name).Generations, catalogue.Airports),
+			TimeZones: catalogue.Live[ask.TimeZones](of(catalogue.TimeZones.Name).Generations, catalogue.TimeZones),
 		},
 		Config:             web.Config{Version: "v1", Now: func() time.Time { return noon }},
 		ResponseCacheBytes: 1 << 20,

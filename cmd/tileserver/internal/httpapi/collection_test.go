@@ -17,10 +17,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/webhook"
 	"quadrille/feature"
 	"quadrille/places/points"
@@ -30,7 +30,7 @@ import (
 // shopWorld is a service over real boundaries, a published collection and two live ones.
 type shopWorld struct {
 	*world
-	shops  *dataset.Live[datasets.Collection]
+	shops  *dataset.Live[ask.Collection]
 	live   *points.Live
 	server *server
 }
@@ -49,7 +49,7 @@ func newShopsOf(t testing.TB, number int) *shopWorld {
 	if err := toyworld.PublishShops(t.Context(), c, number); err != nil {
 		t.Fatal(err)
 	}
-	w := &shopWorld{world: newWorld(t), shops: catalogue.Live[datasets.Collection](c.Generations, catalogue.Points(toyworld.Shops))}
+	w := &shopWorld{world: newWorld(t), shops: catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))}
 	if err := w.shops.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func newShopsOf(t testing.TB, number int) *shopWorld {
 			points.Write{ID: "d-1", Lat: 48, Lon: 6, Properties: []byte(`{"name":"Ann","price":3,"category":"cafe"}`)},
 			points.Write{ID: "d-2", Lat: 47, Lon: 9.5, Properties: []byte(`{"name":"Bob","busy":true}`), Expires: time.Now().Add(time.Hour)})
 	}
-	w.cfg.Collections = &datasets.Collections{Live: w.live}
+	w.cfg.Collections = &ask.Collections{Live: w.live}
 	w.cfg.Collections.Follow(toyworld.Shops, w.shops)
 	hooks := webhook.Start(t.Context(), webhook.Config{Live: w.live, Boundaries: w.cfg.Boundaries})
 	t.Cleanup(hooks.Close)
@@ -168,7 +168,7 @@ func idsOf(list []shopPoint) (ids []string) {
 }
 
 // collection is the published one.
-func (w *shopWorld) collection() datasets.Collection {
+func (w *shopWorld) collection() ask.Collection {
 	h, err := w.shops.Acquire()
 	if err != nil {
 		w.t.Fatal(err)

@@ -19,12 +19,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/gazgen"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/internal/testrace"
@@ -157,17 +157,17 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	}
 	w.fixture = &fixture{t: t, catalog: c}
 	w.cfg = Config{
-		Sets: datasets.Sets{
-			Boundaries: catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries), Places: catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
-			Addresses: catalogue.Live[datasets.Addresses](c.Generations, catalogue.IP), Airports: catalogue.Live[datasets.Airports](c.Generations, catalogue.Airports),
-			TimeZones: catalogue.Live[datasets.TimeZones](c.Generations, catalogue.TimeZones), Stations: catalogue.Live[datasets.Stations](c.Generations, catalogue.Stations),
-			Weather:     catalogue.Live[datasets.Weather](c.Generations, catalogue.Weather),
-			Collections: &datasets.Collections{},
+		Sets: ask.Sets{
+			Boundaries: catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries), Places: catalogue.Live[ask.Places](c.Generations, catalogue.Places),
+			Addresses: catalogue.Live[ask.Addresses](c.Generations, catalogue.IP), Airports: catalogue.Live[ask.Airports](c.Generations, catalogue.Airports),
+			TimeZones: catalogue.Live[ask.TimeZones](c.Generations, catalogue.TimeZones), Stations: catalogue.Live[ask.Stations](c.Generations, catalogue.Stations),
+			Weather:     catalogue.Live[ask.Weather](c.Generations, catalogue.Weather),
+			Collections: &ask.Collections{},
 		},
 	}
 	guarded(t, false, quota.Limits{})(&w.cfg)
 	w.cfg.BaseMaps = dearMaps(t)
-	shops := catalogue.Live[datasets.Collection](c.Generations, catalogue.Points(toyworld.Shops))
+	shops := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))
 	w.cfg.Collections.Follow(toyworld.Shops, shops)
 	if made {
 		if err := toyworld.PublishShops(context.Background(), c, dearPlaces); err != nil {

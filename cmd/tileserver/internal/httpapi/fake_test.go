@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
@@ -69,14 +69,14 @@ func newFixture(t testing.TB, change func(*Config), published ...string) *fixtur
 		{Name: "state", Byte: 2, Regions: 2, Bounds: [4]float64{-125, 24, -66, 50}, MinZoom: 1, MaxZoom: 13, Fields: map[string]string{"id": "String"}},
 	}
 	f.cfg = Config{
-		Sets: datasets.Sets{
-			Boundaries: dataset.NewLive(f.catalog, catalogue.Boundaries.Name, func(g *dataset.Generation) (datasets.Boundaries, error) {
+		Sets: ask.Sets{
+			Boundaries: dataset.NewLive(f.catalog, catalogue.Boundaries.Name, func(g *dataset.Generation) (ask.Boundaries, error) {
 				return &boundBoundaries{&f.bounds, g.Manifest.Generation}, nil
 			}),
-			Places: dataset.NewLive(f.catalog, catalogue.Places.Name, func(g *dataset.Generation) (datasets.Places, error) {
+			Places: dataset.NewLive(f.catalog, catalogue.Places.Name, func(g *dataset.Generation) (ask.Places, error) {
 				return &boundPlaces{&f.places, g.Manifest.Generation}, nil
 			}),
-			Addresses: dataset.NewLive(f.catalog, catalogue.IP.Name, func(g *dataset.Generation) (datasets.Addresses, error) { return &f.ips, nil }),
+			Addresses: dataset.NewLive(f.catalog, catalogue.IP.Name, func(g *dataset.Generation) (ask.Addresses, error) { return &f.ips, nil }),
 		},
 		Config: web.Config{Version: "v1.2.3-test"}, ResponseCacheBytes: 1 << 20,
 	}

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/search"
@@ -471,10 +471,10 @@ func newGlobe(t testing.TB, change func(*Config), published ...string) *globe {
 	g.airports.hits = []places.Hit{{ID: 3780, DistanceM: 1500, JSON: []byte(`"id":3780,"name":"Portland International","type":"large_airport","scheduled":true,"ident":"KPDX","iata":"PDX","lat":45.588699,"lon":-122.598`)}}
 	g.stations.near = stations.Near{DistanceM: 2345.67}
 	g.stations.record = `"id":"72698024229","name":"PORTLAND INTL","lat":45.5908,"lon":-122.6003`
-	bind := func(_ *dataset.Generation) (datasets.Airports, error) { return &g.airports, nil }
+	bind := func(_ *dataset.Generation) (ask.Airports, error) { return &g.airports, nil }
 	g.cfg.Airports = dataset.NewLive(g.catalog, catalogue.Airports.Name, bind)
-	g.cfg.TimeZones = dataset.NewLive(g.catalog, catalogue.TimeZones.Name, func(*dataset.Generation) (datasets.TimeZones, error) { return reader, nil })
-	g.cfg.Stations = dataset.NewLive(g.catalog, catalogue.Stations.Name, func(*dataset.Generation) (datasets.Stations, error) { return &g.stations, nil })
+	g.cfg.TimeZones = dataset.NewLive(g.catalog, catalogue.TimeZones.Name, func(*dataset.Generation) (ask.TimeZones, error) { return reader, nil })
+	g.cfg.Stations = dataset.NewLive(g.catalog, catalogue.Stations.Name, func(*dataset.Generation) (ask.Stations, error) { return &g.stations, nil })
 	t.Cleanup(func() {
 		for _, err := range []error{g.cfg.Airports.Close(), g.cfg.TimeZones.Close(), g.cfg.Stations.Close()} {
 			if err != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/geoip"
 )
 
@@ -106,7 +106,7 @@ func TestGeoIPErrors(t *testing.T) {
 		wantGeoIP(t, f.get("/geoip/v2.1/"+tt.path, "Accept", "application/json"), tt.status, tt.code)
 	}
 	// Failures of ours say nothing about the address.
-	for _, err := range []error{errors.New("secret path"), datasets.ErrFailed} {
+	for _, err := range []error{errors.New("secret path"), ask.ErrFailed} {
 		f := newFixture(t, nil, catalogue.IP.Name)
 		f.ips.err = err
 		if res := f.get("/geoip/v2.1/city/1.2.3.4"); res.StatusCode < 500 || body(t, res) != "" {

@@ -13,18 +13,17 @@ import (
 	"slices"
 	"time"
 
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/airport"
 	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/basemap"
 	"quadrille/cmd/tileserver/internal/collection"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/geocode"
 	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/cmd/tileserver/internal/geonames"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/ip"
-	"quadrille/cmd/tileserver/internal/localtime"
 	"quadrille/cmd/tileserver/internal/nominatim"
 	"quadrille/cmd/tileserver/internal/ogc"
 	"quadrille/cmd/tileserver/internal/ogcapi"
@@ -32,9 +31,11 @@ import (
 	"quadrille/cmd/tileserver/internal/photon"
 	"quadrille/cmd/tileserver/internal/place"
 	"quadrille/cmd/tileserver/internal/point"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/region"
 	"quadrille/cmd/tileserver/internal/station"
 	"quadrille/cmd/tileserver/internal/tile"
+	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -44,7 +45,7 @@ type Config struct {
 	// Config says how requests are served. New sets its Kinds, Meaning and Generations.
 	web.Config
 
-	datasets.Sets
+	ask.Sets
 
 	// BaseMaps are other people's archives of tiles. Nil are none.
 	BaseMaps *archive.Set
@@ -143,9 +144,9 @@ func newServer(cfg *Config) *server {
 		ofMaps = cache / 4
 	}
 	http := cfg.Config
-	http.Kinds = slices.Concat(datasets.Kinds, tile.Kinds, basemap.Kinds, region.Kinds, place.Kinds, airport.Kinds, localtime.Kinds, collection.Kinds,
+	http.Kinds = slices.Concat(problems.Kinds, tile.Kinds, basemap.Kinds, region.Kinds, place.Kinds, airport.Kinds, timezone.Kinds, collection.Kinds,
 		station.Kinds, ip.Kinds, ops.Kinds)
-	http.Meaning, http.Generations = datasets.MeaningOf(cfg.Remote), cfg.generations
+	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
 	batch := web.BatchLimits{
 		Lines: cmp.Or(max(cfg.BatchLines, 0), 1_000_000), Bytes: cmp.Or(max(cfg.BatchBytes, 0), 256<<20),
@@ -201,7 +202,7 @@ func newServer(cfg *Config) *server {
 func (cfg *Config) generations() (all []web.Generation) {
 	for _, st := range cfg.States() {
 		if st.Serving != nil {
-			all = append(all, web.Generation{Dataset: st.Dataset, Number: st.Serving.Generation, ID: datasets.IdentityOf(st.Serving)})
+			all = append(all, web.Generation{Dataset: st.Dataset, Number: st.Serving.Generation, ID: ask.IdentityOf(st.Serving)})
 		}
 	}
 	return all

@@ -17,10 +17,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
@@ -123,8 +123,8 @@ func newAddresses(t testing.TB, change func(*Config)) *fixture {
 	}
 	f := &fixture{t: t, catalog: c}
 	f.cfg = Config{
-		Sets: datasets.Sets{
-			Addresses: catalogue.Live[datasets.Addresses](c.Generations, catalogue.IP),
+		Sets: ask.Sets{
+			Addresses: catalogue.Live[ask.Addresses](c.Generations, catalogue.IP),
 		},
 		Config: web.Config{TrustedProxies: []netip.Prefix{mustPrefix("198.51.100.0/24")}}, ResponseCacheBytes: 1 << 20,
 	}

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/quota"
 	named "quadrille/places/names"
 	"quadrille/tiles"
@@ -36,7 +36,7 @@ func newNominatim(t testing.TB, change func(*Config)) *globe {
 		{Kind: named.Airport, Type: "heliport", ID: "LSXX", Name: `Heli "1" <b>&</b>`, Country: "CH", Lat: 47.4, Lon: 8.5},
 		{Kind: named.Zone, ID: "Europe/Zurich", Name: "Europe/Zurich", Lat: 47.4, Lon: 8.5},
 	}
-	g.cfg.Names = dataset.NewLive(g.catalog, catalogue.NameIndex.Name, func(*dataset.Generation) (datasets.Names, error) { return features, nil })
+	g.cfg.Names = dataset.NewLive(g.catalog, catalogue.NameIndex.Name, func(*dataset.Generation) (ask.Names, error) { return features, nil })
 	t.Cleanup(func() {
 		if err := g.cfg.Names.Close(); err != nil {
 			t.Error(err)

@@ -20,9 +20,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
@@ -36,7 +36,7 @@ import (
 func TestReadiness(t *testing.T) {
 	var broken error
 	f := newFixture(t, nil, catalogue.Places.Name)
-	bounds := dataset.NewLive(f.catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (datasets.Boundaries, error) {
+	bounds := dataset.NewLive(f.catalog, catalogue.Boundaries.Name, func(*dataset.Generation) (ask.Boundaries, error) {
 		if broken != nil {
 			return nil, broken
 		}
@@ -109,7 +109,7 @@ func TestReadiness(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	f := newFixture(t, measured, catalogue.Places.Name, catalogue.Boundaries.Name)
 	var serving *dataset.Generation
-	finder := dataset.NewLive(f.catalog, catalogue.Places.Name, func(g *dataset.Generation) (datasets.Places, error) {
+	finder := dataset.NewLive(f.catalog, catalogue.Places.Name, func(g *dataset.Generation) (ask.Places, error) {
 		serving = g
 		return &boundPlaces{&f.places, g.Manifest.Generation}, nil
 	})

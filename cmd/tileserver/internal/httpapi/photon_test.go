@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	named "quadrille/places/names"
 	"quadrille/places/search"
 	"quadrille/tiles"
@@ -83,7 +83,7 @@ func newPhoton(t testing.TB, change func(*Config)) *globe {
 			Parents: []named.Parent{{Type: "state", ID: "ch-zh", Name: "Zürich"}, switzerland}},
 		{Kind: named.Airport, Type: "heliport", ID: "LSXX", Name: `Zürich "Heli" <b>`, Country: "CH", Lat: 47.4, Lon: 8.5},
 	}
-	g.cfg.Names = dataset.NewLive(g.catalog, catalogue.NameIndex.Name, func(*dataset.Generation) (datasets.Names, error) { return features, nil })
+	g.cfg.Names = dataset.NewLive(g.catalog, catalogue.NameIndex.Name, func(*dataset.Generation) (ask.Names, error) { return features, nil })
 	t.Cleanup(func() {
 		if err := g.cfg.Names.Close(); err != nil {
 			t.Error(err)

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -97,7 +97,7 @@ func TestPinnedTiles(t *testing.T) {
 	f.publish(catalogue.Boundaries.Name)
 	f.poll()
 	f.cfg.Boundaries.Close()
-	f.cfg.Boundaries = dataset.NewLive(f.catalog, catalogue.Boundaries.Name, func(g *dataset.Generation) (datasets.Boundaries, error) {
+	f.cfg.Boundaries = dataset.NewLive(f.catalog, catalogue.Boundaries.Name, func(g *dataset.Generation) (ask.Boundaries, error) {
 		return &boundBoundaries{&f.bounds, g.Manifest.Generation}, nil
 	})
 	f.poll()

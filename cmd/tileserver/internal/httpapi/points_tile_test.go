@@ -17,12 +17,12 @@ import (
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 	"github.com/paulmach/orb/geojson"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/places/points"
@@ -103,10 +103,10 @@ func newCollections(t *testing.T) (w *world, cars *points.LiveCollection) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.cfg.Collections = &datasets.Collections{}
+	w.cfg.Collections = &ask.Collections{}
 	for name, seq := range map[string]iter.Seq[points.Point]{"shops": scattered(5000, 1, 20, 3), "shops_label": hostile, "secret": scattered(3, 1, 20, 1)} {
 		publishPoints(t, c, name, seq)
-		live := catalogue.Live[datasets.Collection](c.Generations, catalogue.Points(name))
+		live := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(name))
 		if err := live.Poll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +356,7 @@ func TestCollectionsInDocuments(t *testing.T) {
 			}
 		}
 	}
-	w.handler = New(Config{Sets: datasets.Sets{Collections: w.cfg.Collections}})
+	w.handler = New(Config{Sets: ask.Sets{Collections: w.cfg.Collections}})
 	if res := w.get("/style.json"); res.StatusCode != 200 {
 		t.Errorf("a style of collections alone: %d %s", res.StatusCode, body(t, res))
 	}

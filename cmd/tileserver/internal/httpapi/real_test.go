@@ -18,11 +18,11 @@ import (
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 	"github.com/paulmach/orb/geojson"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
@@ -67,13 +67,13 @@ func newWorld(t testing.TB) *world {
 	}
 	w := &world{fixture: fixture{t: t, catalog: c}}
 	w.cfg = Config{
-		Sets: datasets.Sets{
-			Boundaries: dataset.NewLive(c, catalogue.Boundaries.Name, func(g *dataset.Generation) (datasets.Boundaries, error) {
+		Sets: ask.Sets{
+			Boundaries: dataset.NewLive(c, catalogue.Boundaries.Name, func(g *dataset.Generation) (ask.Boundaries, error) {
 				w.store.Store(g.Store)
 				return catalogue.Boundaries.Open(g)
 			}),
-			Places:    catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
-			Addresses: catalogue.Live[datasets.Addresses](c.Generations, catalogue.IP),
+			Places:    catalogue.Live[ask.Places](c.Generations, catalogue.Places),
+			Addresses: catalogue.Live[ask.Addresses](c.Generations, catalogue.IP),
 		},
 	}
 	w.poll()

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/stations"
 )
@@ -27,9 +27,9 @@ func stationWorld(t testing.TB, published ...string) *fixture {
 	}
 	f := &fixture{t: t, catalog: c}
 	f.cfg = Config{
-		Sets: datasets.Sets{
-			Stations: catalogue.Live[datasets.Stations](c.Generations, catalogue.Stations),
-			Weather:  catalogue.Live[datasets.Weather](c.Generations, catalogue.Weather),
+		Sets: ask.Sets{
+			Stations: catalogue.Live[ask.Stations](c.Generations, catalogue.Stations),
+			Weather:  catalogue.Live[ask.Weather](c.Generations, catalogue.Weather),
 		},
 		Config: web.Config{Version: "test"},
 	}
@@ -329,7 +329,7 @@ func TestStationDatasets(t *testing.T) {
 func TestStationSeeks(t *testing.T) {
 	f := stationWorld(t)
 	var store cellstore.Store
-	live := dataset.NewLive(f.catalog, catalogue.Stations.Name, func(g *dataset.Generation) (datasets.Stations, error) {
+	live := dataset.NewLive(f.catalog, catalogue.Stations.Name, func(g *dataset.Generation) (ask.Stations, error) {
 		store = g.Store
 		return catalogue.Stations.Open(g)
 	})

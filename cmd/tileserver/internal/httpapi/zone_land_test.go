@@ -9,10 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/places/zones"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -129,7 +129,7 @@ func newLands(t *testing.T) *globe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := dataset.NewLive(g.catalog, catalogue.TimeZones.Name, func(*dataset.Generation) (datasets.TimeZones, error) { return reader, nil })
+	live := dataset.NewLive(g.catalog, catalogue.TimeZones.Name, func(*dataset.Generation) (ask.TimeZones, error) { return reader, nil })
 	if err := live.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
@@ -21,7 +21,7 @@ import (
 
 // Config says how addresses are located.
 type Config struct {
-	Addresses *dataset.Live[datasets.Addresses]
+	Addresses *dataset.Live[ask.Addresses]
 	Batch     web.BatchLimits
 	// StreamTimeout is how long a client may take over a list of networks. 5 minutes.
 	StreamTimeout time.Duration
@@ -58,9 +58,9 @@ var Kinds = []web.Kind{
 // addressQuery is what requests about addresses begin with: which part of the
 // answer is wanted, and the generation it is read from.
 type addressQuery struct {
-	datasets.Pinned[datasets.Addresses]
+	ask.Pinned[ask.Addresses]
 	part   *ipPart // nil for all
-	reader datasets.Addresses
+	reader ask.Addresses
 	now    *ipdatabase.Database
 }
 
@@ -70,7 +70,7 @@ func (s *Room) askAddresses(p *endpoint.Params) (q addressQuery, err error) {
 	if q.part, err = readPart(p); err != nil {
 		return q, err
 	}
-	q.Pinned = datasets.Pin(s.Addresses)
+	q.Pinned = ask.Pin(s.Addresses)
 	if q.reader, err = q.Get(); err != nil {
 		q.Release()
 		return q, err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
@@ -85,11 +85,11 @@ func (s *Room) locateHeaders(c echo.Context, r *http.Request, h http.Header) {
 		return
 	}
 	h["X-Geo-Ip"] = []string{addr.String()}
-	p := datasets.Pin(s.Addresses)
+	p := ask.Pin(s.Addresses)
 	defer p.Release()
 	reader, err := p.Get()
 	if err != nil {
-		if !errors.Is(err, datasets.ErrMissing) {
+		if !errors.Is(err, ask.ErrMissing) {
 			s.LogFailure(c, err)
 		}
 		return

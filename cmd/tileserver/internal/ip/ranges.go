@@ -8,7 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
@@ -88,7 +88,7 @@ func (s *Room) getRanges(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	pin := datasets.Pin(s.Addresses)
+	pin := ask.Pin(s.Addresses)
 	defer pin.Release()
 	reader, err := pin.Get()
 	if err != nil {

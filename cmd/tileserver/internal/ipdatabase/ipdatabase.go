@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
@@ -39,7 +39,7 @@ type Newest struct{ atomic.Pointer[Database] }
 
 // Of returns what the pinned generation's answers share. It is made
 // once per generation.
-func (d *Newest) Of(p *datasets.Pinned[datasets.Addresses]) *Database {
+func (d *Newest) Of(p *ask.Pinned[ask.Addresses]) *Database {
 	now := d.Load()
 	if now == nil || now.id != p.ID {
 		m := p.Handle.Manifest()

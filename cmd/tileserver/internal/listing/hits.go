@@ -11,8 +11,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -30,12 +30,12 @@ type List struct {
 	Near bool // each with its distance
 }
 
-// SendHits answers with a page of places or airports of a data set: ask finds them,
+// SendHits answers with a page of places or airports of a data set: find finds them,
 // and more, if set, adds members to the finished object, both in one generation.
 func SendHits[F any](s *web.Kit, c echo.Context, live *dataset.Live[F], list List,
-	ask func(ctx context.Context, f F, dst []places.Hit) (hits []places.Hit, next string, err error),
+	find func(ctx context.Context, f F, dst []places.Hit) (hits []places.Hit, next string, err error),
 	more func(ctx context.Context, f F, dst []byte) ([]byte, error)) error {
-	p := datasets.Pin(live)
+	p := ask.Pin(live)
 	defer p.Release()
 	finder, err := p.Get()
 	if err != nil {
@@ -44,7 +44,7 @@ func SendHits[F any](s *web.Kit, c echo.Context, live *dataset.Live[F], list Lis
 	return s.Reply(c, web.Answer{Form: list.Form, ByAccept: true}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
 		memory := NearbyHits.Get().(*[]places.Hit)
 		defer NearbyHits.Put(memory)
-		hits, next, err := ask(ctx, finder, (*memory)[:0])
+		hits, next, err := find(ctx, finder, (*memory)[:0])
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,7 @@ package nominatim
 import (
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/ask/geocoder"
 	"quadrille/places"
 	"quadrille/places/names"
 )

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/ask/geocoder"
 	"quadrille/internal/jsontext"
 )
 

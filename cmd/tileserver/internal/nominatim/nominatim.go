@@ -14,11 +14,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
+	"quadrille/ask/geocoder"
+	"quadrille/ask/hierarchy"
 	"quadrille/cellstore"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/geocoder"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -146,7 +146,7 @@ func failureOf(err error) *failure {
 	switch {
 	case errors.As(err, &own):
 		return own
-	case errors.Is(err, datasets.ErrMissing):
+	case errors.Is(err, ask.ErrMissing):
 		return &failure{http.StatusNotFound, "A data set this needs is not published on this server: ask its operator to ingest places and names."}
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		return &failure{http.StatusUnauthorized, "This server wants a key: add key= to the address."}
@@ -166,7 +166,7 @@ func failureOf(err error) *failure {
 
 // unreadable reports whether the data cannot be read, which passes.
 func unreadable(err error) bool {
-	return errors.Is(err, datasets.ErrFailed) || errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome)
+	return errors.Is(err, ask.ErrFailed) || errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome)
 }
 
 // refuse answers a request that is turned away before it is handled.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/ask/geocoder"
 	"quadrille/internal/jsontext"
 	"quadrille/places/names"
 )

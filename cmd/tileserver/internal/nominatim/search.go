@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/ask/geocoder"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/quadkey"

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	datasets "quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/feature"
 	"quadrille/places/points"

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	datasets "quadrille/ask"
 	"quadrille/cellstore"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places"
 	"quadrille/places/airports"

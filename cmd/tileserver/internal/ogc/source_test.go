@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	datasets "quadrille/ask"
 	"quadrille/quadkey"
 )
 

@@ -16,12 +16,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/apidoc"
 	"quadrille/cmd/tileserver/internal/archive"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
 )
@@ -29,7 +30,7 @@ import (
 // Config says what operators and browsers are told.
 type Config struct {
 	// Sets are told of in /status, /readyz and /metrics.
-	datasets.Sets
+	ask.Sets
 	// BaseMaps are told of in /status.
 	BaseMaps *archive.Set
 	// Version is reported by /status.
@@ -149,23 +150,23 @@ func (s *Room) getReady(c echo.Context, _ *endpoint.Params) error {
 type Health struct {
 	_       struct{}           `doc:"How the server is."`
 	Status  string             `json:"status" schema:"enum=ok|ready"`
-	Trouble []datasets.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
+	Trouble []problems.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
 }
 
 // troubles are those that whoever sent a request may know of.
-func (s *Room) troubles(c echo.Context) []datasets.Trouble {
+func (s *Room) troubles(c echo.Context) []problems.Trouble {
 	private := isOperator(c)
-	all := s.Collections.Troubles(private)
+	all := problems.Troubles(s.Collections, private)
 	if !private {
-		all = append(all, s.Collections.Unopened()...)
+		all = append(all, problems.Unopened(s.Collections)...)
 	}
 	return append(all, s.usageTrouble()...)
 }
 
-func (s *Room) usageTrouble() []datasets.Trouble {
+func (s *Room) usageTrouble() []problems.Trouble {
 	if s.Usage != nil {
 		if err := s.Usage(); err != nil {
-			return []datasets.Trouble{datasets.NewTrouble("usage", "", err)}
+			return []problems.Trouble{problems.NewTrouble("usage", "", err)}
 		}
 	}
 	return nil
@@ -198,7 +199,7 @@ type Status struct {
 	Store    string             `json:"store,omitempty" doc:"Where the data comes from." schema:"enum=local|hbase"`
 	Datasets []datasetStatus    `json:"datasets"`
 	BaseMaps []baseMapStatus    `json:"basemaps,omitempty" doc:"Other people's archives of tiles, in the order in which they lie over one another. Absent where there are none."`
-	Trouble  []datasets.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
+	Trouble  []problems.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
 }
 
 type baseMapStatus struct {
@@ -280,7 +281,7 @@ func describeBaseMap(st archive.Status) baseMapStatus {
 }
 
 func (s *Room) regionTypes() []typeStatus {
-	p := datasets.Pin(s.Boundaries)
+	p := ask.Pin(s.Boundaries)
 	defer p.Release()
 	b, err := p.Get()
 	if err != nil {

@@ -3,7 +3,7 @@ package ops
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -46,8 +46,8 @@ func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
 		}
 		web.Gauge(ch, descGeneration, generation, st.Dataset)
 	}
-	count := func(store string, list []datasets.Trouble) {
-		for _, state := range datasets.TroubleStates {
+	count := func(store string, list []problems.Trouble) {
+		for _, state := range problems.TroubleStates {
 			n := 0.0
 			for _, t := range list {
 				if t.State == state {
@@ -58,7 +58,7 @@ func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
 		}
 	}
 	if s.Collections != nil && s.Collections.Live != nil {
-		count("live", s.Collections.Troubles(false))
+		count("live", problems.Troubles(s.Collections, false))
 	}
 	if s.Usage != nil {
 		count("usage", s.usageTrouble())

@@ -3,7 +3,7 @@ package photon
 import (
 	"strconv"
 
-	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/ask/geocoder"
 	"quadrille/internal/jsontext"
 	"quadrille/places/names"
 	"quadrille/quadkey"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"quadrille/ask/geocoder"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/geocoder"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/search"
 	"quadrille/quadkey"

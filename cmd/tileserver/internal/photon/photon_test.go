@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/geocoder"
+	"quadrille/ask/geocoder"
 	"quadrille/places"
 	"quadrille/places/names"
 )

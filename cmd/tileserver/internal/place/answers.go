@@ -2,7 +2,7 @@ package place
 
 import (
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/places"
 )
 
@@ -72,5 +72,5 @@ type PlaceOffset struct {
 	_      struct{} `doc:"What clocks show at a place."`
 	ID     int      `json:"id" doc:"GeoNames id."`
 	Source string   `json:"timezone_source,omitempty" doc:"How the time zone is known when the record does not tell it: as the only one of the country, or from the nearest airport." schema:"enum=country|nearest"`
-	localtime.ZoneAt
+	timezone.ZoneAt
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/hierarchy"
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -69,7 +70,7 @@ func (s *Room) getNearby(c echo.Context, q *endpoint.Params) error {
 	}
 	list := listing.List{Name: "places", Form: form, Near: true}
 	return s.Heavily(s.As(r.Context(), c), f.Dear(query.Limit), func() error {
-		return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
+		return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f ask.Places, dst []places.Hit) ([]places.Hit, string, error) {
 			hits, next, err := f.Nearby(ctx, query, dst)
 			if err == nil {
 				err = renameHits(ctx, f, hits, lang)
@@ -81,7 +82,7 @@ func (s *Room) getNearby(c echo.Context, q *endpoint.Params) error {
 
 // renameHits gives places the names they have in a language; without one, or
 // without such a name, they keep their own.
-func renameHits(ctx context.Context, finder datasets.Places, hits []places.Hit, lang string) error {
+func renameHits(ctx context.Context, finder ask.Places, hits []places.Hit, lang string) error {
 	if lang == "" {
 		return nil
 	}
@@ -89,7 +90,7 @@ func renameHits(ctx context.Context, finder datasets.Places, hits []places.Hit, 
 		h := &hits[i]
 		name, found, err := finder.NameIn(ctx, h.ID, lang)
 		if err != nil {
-			return datasets.Inside(err)
+			return ask.Inside(err)
 		}
 		if found {
 			h.JSON = places.AppendNamed(nil, h.JSON, name)
@@ -109,7 +110,7 @@ func (s *Room) getPlace(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	p := datasets.Pin(s.Places)
+	p := ask.Pin(s.Places)
 	defer p.Release()
 	finder, err := p.Get()
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *Room) getPlace(c echo.Context, q *endpoint.Params) error {
 		name := ""
 		if err == nil && lang != "" {
 			if name, _, err = finder.NameIn(ctx, id, lang); err != nil {
-				err = datasets.Inside(err)
+				err = ask.Inside(err)
 			}
 		}
 		out.Body = places.AppendNamed(out.Body, record, name)
@@ -162,7 +163,7 @@ func (s *Room) getPlaceOffset(c echo.Context, q *endpoint.Params) error {
 	}
 	v := localtime.Pin(s.Sets)
 	defer v.Release()
-	return localtime.SendOffset(s.Kit, c, q, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+	return timezone.SendOffset(s.Kit, c, q, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Places.Get()
 		if err != nil {
 			return dst, "", err

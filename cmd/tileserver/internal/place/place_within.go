@@ -6,7 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -42,13 +42,13 @@ func (s *Room) getPlacesWithin(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 	list := listing.List{Name: "places", Form: form}
-	return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f datasets.Places, dst []places.Hit) ([]places.Hit, string, error) {
+	return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f ask.Places, dst []places.Hit) ([]places.Hit, string, error) {
 		hits, next, err := f.Within(ctx, query, dst)
 		if err == nil {
 			err = renameHits(ctx, f, hits, lang)
 		}
 		return hits, next, err
-	}, func(ctx context.Context, f datasets.Places, dst []byte) ([]byte, error) {
+	}, func(ctx context.Context, f ask.Places, dst []byte) ([]byte, error) {
 		if t := query.Tile; t != nil && t.Z <= places.CountedZoom && query.Cursor == "" {
 			return appendCounts(ctx, dst, f, *t)
 		}
@@ -58,7 +58,7 @@ func (s *Room) getPlacesWithin(c echo.Context, q *endpoint.Params) error {
 
 // appendCounts adds the member counts to a finished object; places without a
 // class are counted under "".
-func appendCounts(ctx context.Context, dst []byte, finder datasets.Places, t quadkey.Tile) ([]byte, error) {
+func appendCounts(ctx context.Context, dst []byte, finder ask.Places, t quadkey.Tile) ([]byte, error) {
 	dst = append(dst[:len(dst)-1], `,"counts":{`...)
 	first := true
 	err := finder.Counts(ctx, t, func(class string, count int64) {

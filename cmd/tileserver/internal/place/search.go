@@ -13,8 +13,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -99,7 +99,7 @@ func onlyText(query string) (string, bool) {
 // sendCompletion answers a search for a text and nothing else.
 func (s *Room) sendCompletion(c echo.Context, text string) error {
 	r := c.Request()
-	p := datasets.Pin(s.Places)
+	p := ask.Pin(s.Places)
 	defer p.Release()
 	air := s.pinAirports(text)
 	defer air.Release()
@@ -128,7 +128,7 @@ const storedHead, storedTail = `{"places":[`, "]}"
 
 // complete appends the answer to a text: the stored one, if there is one, else what
 // a search finds.
-func complete(ctx context.Context, dst []byte, finder datasets.Places, airport *foundAirport, q search.Query) ([]byte, error) {
+func complete(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirport, q search.Query) ([]byte, error) {
 	out, found, err := finder.Complete(ctx, q.Text, dst)
 	if err != nil {
 		return dst, err
@@ -168,7 +168,7 @@ func complete(ctx context.Context, dst []byte, finder datasets.Places, airport *
 var errStored = fmt.Errorf("%w: a stored list of places has another form: ingest the places again", cellstore.ErrCorrupt)
 
 // find appends the places that a search finds.
-func find(ctx context.Context, dst []byte, finder datasets.Places, airport *foundAirport, q search.Query, form web.Form) ([]byte, error) {
+func find(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirport, q search.Query, form web.Form) ([]byte, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])
@@ -186,12 +186,12 @@ func find(ctx context.Context, dst []byte, finder datasets.Places, airport *foun
 	for i := range hits {
 		h := &hits[i]
 		if err := finder.Hit(ctx, h.ID, &place); err != nil {
-			return dst, datasets.Inside(err)
+			return dst, ask.Inside(err)
 		}
 		name := ""
 		if q.Lang != "" {
 			if name, _, err = finder.NameIn(ctx, h.ID, q.Lang); err != nil {
-				return dst, datasets.Inside(err)
+				return dst, ask.Inside(err)
 			}
 		}
 		if !l.next(place.Population) {

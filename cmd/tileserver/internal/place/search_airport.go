@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/internal/jsontext"
 	"quadrille/places/airports"
@@ -50,11 +50,11 @@ func isAirportCode(text string) bool {
 
 // pinAirports pins the airports for a search that may be for a code, and
 // nothing for another one, whose answer does not depend on them.
-func (s *Room) pinAirports(text string) datasets.Pinned[datasets.Airports] {
+func (s *Room) pinAirports(text string) ask.Pinned[ask.Airports] {
 	if !isAirportCode(strings.TrimSpace(text)) {
-		return datasets.Pinned[datasets.Airports]{Err: datasets.ErrMissing}
+		return ask.Pinned[ask.Airports]{Err: ask.ErrMissing}
 	}
-	return datasets.Pin(s.Airports)
+	return ask.Pin(s.Airports)
 }
 
 // foundAirport is the airport whose code was searched for. It is put before the
@@ -68,14 +68,14 @@ type foundAirport struct {
 
 // findAirport returns the airport whose code is searched for, nil if there is none
 // or the filters of the search do not let it through.
-func findAirport(ctx context.Context, air *datasets.Pinned[datasets.Airports], q *search.Query) (*foundAirport, error) {
+func findAirport(ctx context.Context, air *ask.Pinned[ask.Airports], q *search.Query) (*foundAirport, error) {
 	code := strings.ToUpper(strings.TrimSpace(q.Text))
 	if !isAirportCode(code) {
 		return nil, nil
 	}
 	reader, err := air.Get()
 	switch {
-	case errors.Is(err, datasets.ErrMissing):
+	case errors.Is(err, ask.ErrMissing):
 		return nil, nil
 	case err != nil:
 		return nil, err

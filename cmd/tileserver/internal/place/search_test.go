@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/places/airports"
 	"quadrille/places/search"
@@ -62,7 +62,7 @@ func TestInsert(t *testing.T) {
 
 // stored are places with one stored answer.
 type stored struct {
-	datasets.Places
+	ask.Places
 	answer string
 }
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/localtime"
+	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -20,7 +20,7 @@ type At struct {
 		listing.RegionName
 		Match string `json:"match" schema:"const=inside"`
 	} `json:"regions,omitempty"`
-	TimeZone localtime.Zone `json:"timezone,omitzero" doc:"Absent on land where none is known."`
+	TimeZone timezone.Zone `json:"timezone,omitzero" doc:"Absent on land where none is known."`
 	Place    struct {
 		listing.Place
 		Match    string           `json:"match" schema:"const=nearest"`

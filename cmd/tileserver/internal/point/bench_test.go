@@ -1,17 +1,16 @@
 package point
 
 import (
-	"context"
 	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
 
+	"quadrille/ask"
+	"quadrille/ask/about"
+	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
 	"quadrille/cellstore/published"
-	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/datasets"
-	"quadrille/cmd/tileserver/internal/hierarchy"
-	"quadrille/cmd/tileserver/internal/localtime"
 )
 
 // BenchmarkAt answers with everything about points on land, of what ingest has published in
@@ -25,26 +24,15 @@ func BenchmarkAt(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sets := datasets.Sets{
-		Boundaries: catalogue.Live[datasets.Boundaries](c.Generations, catalogue.Boundaries),
-		Places:     catalogue.Live[datasets.Places](c.Generations, catalogue.Places),
-		Airports:   catalogue.Live[datasets.Airports](c.Generations, catalogue.Airports),
-		TimeZones:  catalogue.Live[datasets.TimeZones](c.Generations, catalogue.TimeZones),
-		Stations:   catalogue.Live[datasets.Stations](c.Generations, catalogue.Stations),
+	sets := ask.Published(c.Generations)
+	if err := sets.Poll(b.Context()); err != nil {
+		b.Fatal(err)
 	}
-	for _, live := range []interface {
-		Poll(ctx context.Context) error
-		Close() error
-	}{sets.Boundaries, sets.Places, sets.Airports, sets.TimeZones, sets.Stations} {
-		if err := live.Poll(b.Context()); err != nil {
-			b.Fatal(err)
+	b.Cleanup(func() {
+		if err := sets.Close(); err != nil {
+			b.Error(err)
 		}
-		b.Cleanup(func() {
-			if err := live.Close(); err != nil {
-				b.Error(err)
-			}
-		})
-	}
+	})
 	v := localtime.Pin(&hierarchy.Sets{Sets: sets})
 	b.Cleanup(v.Release)
 	regions, err := v.Boundaries.Get()
@@ -70,11 +58,10 @@ func BenchmarkAt(b *testing.B) {
 		b.ReportAllocs()
 		var dst []byte
 		for i := 0; b.Loop(); i++ {
-			p := point{view: &v, lat: points[i%len(points)][0], lon: points[i%len(points)][1], at: instant, dst: dst[:0]}
-			if err := p.write(b.Context()); err != nil {
+			q := about.Query{Lat: points[i%len(points)][0], Lon: points[i%len(points)][1], At: instant}
+			if dst, err = answer(b.Context(), &v, &q, dst[:0]); err != nil {
 				b.Fatal(err)
 			}
-			dst = p.dst
 		}
 	})
 	b.Run("regions alone", func(b *testing.B) {

@@ -10,10 +10,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/tiles"
@@ -22,10 +23,10 @@ import (
 // Room answers which regions hold a point or meet a box, and with one region.
 type Room struct {
 	*web.Kit
-	boundaries *dataset.Live[datasets.Boundaries]
+	boundaries *dataset.Live[ask.Boundaries]
 }
 
-func New(k *web.Kit, boundaries *dataset.Live[datasets.Boundaries]) *Room {
+func New(k *web.Kit, boundaries *dataset.Live[ask.Boundaries]) *Room {
 	return &Room{k, boundaries}
 }
 
@@ -51,13 +52,13 @@ func (s *Room) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	p := datasets.Pin(s.boundaries)
+	p := ask.Pin(s.boundaries)
 	defer p.Release()
 	b, err := p.Get()
 	if err != nil {
 		return err
 	}
-	if err := datasets.CheckTypes(b, types); err != nil {
+	if err := problems.CheckTypes(b, types); err != nil {
 		return err
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
@@ -136,7 +137,7 @@ func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	p := datasets.Pin(s.boundaries)
+	p := ask.Pin(s.boundaries)
 	defer p.Release()
 	b, err := p.Get()
 	if err != nil {
@@ -147,7 +148,7 @@ func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 		return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
 			record, err := b.Region(ctx, typ, id, geometry)
 			if errors.Is(err, tiles.ErrUnknownType) {
-				return datasets.UnknownType(b, "type")
+				return problems.UnknownType(b, "type")
 			}
 			out.Body = append(out.Body, record...)
 			return err

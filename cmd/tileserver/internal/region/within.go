@@ -6,9 +6,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -37,13 +38,13 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	p := datasets.Pin(s.boundaries)
+	p := ask.Pin(s.boundaries)
 	defer p.Release()
 	b, err := p.Get()
 	if err != nil {
 		return err
 	}
-	if err := datasets.CheckTypes(b, query.Types); err != nil {
+	if err := problems.CheckTypes(b, query.Types); err != nil {
 		return err
 	}
 	a := web.Answer{Form: web.FormJSON}
@@ -61,7 +62,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 }
 
 // appendWithin writes {"bbox":[…],"regions":[…],"next":"…"}.
-func appendWithin(ctx context.Context, dst []byte, b datasets.Boundaries, q tiles.WithinQuery) ([]byte, error) {
+func appendWithin(ctx context.Context, dst []byte, b ask.Boundaries, q tiles.WithinQuery) ([]byte, error) {
 	page, next, err := b.Within(ctx, q)
 	if err != nil {
 		return dst, err
@@ -78,7 +79,7 @@ func appendWithin(ctx context.Context, dst []byte, b datasets.Boundaries, q tile
 
 // appendCutout writes a FeatureCollection of at most one region. Its foreign
 // member zoom says whose border it is: the exact one of 13 or a simpler one.
-func (s *Room) appendCutout(ctx context.Context, dst []byte, b datasets.Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
+func (s *Room) appendCutout(ctx context.Context, dst []byte, b ask.Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
 	var zoom int
 	err := s.InTurn(ctx, func(context.Context) (err error) {
 		dst, zoom, err = b.AppendCutout(ctx, append(dst, listing.CollectionHead...), typ, id, box)

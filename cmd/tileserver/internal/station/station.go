@@ -8,8 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -19,11 +19,11 @@ import (
 // Room answers with weather stations and what they observed.
 type Room struct {
 	*web.Kit
-	stations *dataset.Live[datasets.Stations]
-	weather  *dataset.Live[datasets.Weather]
+	stations *dataset.Live[ask.Stations]
+	weather  *dataset.Live[ask.Weather]
 }
 
-func New(k *web.Kit, stations *dataset.Live[datasets.Stations], weather *dataset.Live[datasets.Weather]) *Room {
+func New(k *web.Kit, stations *dataset.Live[ask.Stations], weather *dataset.Live[ask.Weather]) *Room {
 	return &Room{k, stations, weather}
 }
 
@@ -43,7 +43,7 @@ func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	return s.answerFromStations(c, form, true, func(ctx context.Context, f datasets.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, form, true, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
 		near, err := f.Nearest(ctx, lat, lon)
 		if err != nil {
 			return err
@@ -66,8 +66,8 @@ func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 
 // answerFromStations does what all answers from one generation of stations
 // share. byAccept says that the Accept header may choose the form.
-func (s *Room) answerFromStations(c echo.Context, form web.Form, byAccept bool, fill func(context.Context, datasets.Stations, *web.Scratch) error) error {
-	p := datasets.Pin(s.stations)
+func (s *Room) answerFromStations(c echo.Context, form web.Form, byAccept bool, fill func(context.Context, ask.Stations, *web.Scratch) error) error {
+	p := ask.Pin(s.stations)
 	defer p.Release()
 	f, err := p.Get()
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Room) getNearbyStations(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	return s.answerFromStations(c, form, true, func(ctx context.Context, f datasets.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, form, true, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
 		memory := stationHits.Get().(*[]stations.Hit)
 		defer stationHits.Put(memory)
 		hits, err := f.Nearby(ctx, query, (*memory)[:0])
@@ -117,7 +117,7 @@ func (s *Room) getStationsWithin(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	return s.answerFromStations(c, form, true, func(ctx context.Context, f datasets.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, form, true, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
 		memory := stationHits.Get().(*[]stations.Hit)
 		defer stationHits.Put(memory)
 		hits, next, err := f.Within(ctx, query, (*memory)[:0])
@@ -173,7 +173,7 @@ func (s *Room) getStation(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.answerFromStations(c, web.FormJSON, false, func(ctx context.Context, f datasets.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, web.FormJSON, false, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
 		if out.Body, err = f.Record(ctx, id, append(out.Body, '{')); err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (s *Room) getStationTiles(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.answerFromStations(c, web.FormJSON, false, func(ctx context.Context, f datasets.Stations, out *web.Scratch) error {
+	return s.answerFromStations(c, web.FormJSON, false, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
 		tiles, err := f.Tiles(ctx, id)
 		if err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -35,7 +35,7 @@ func (s *Room) getObservations(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	where, what := datasets.Pin(s.stations), datasets.Pin(s.weather)
+	where, what := ask.Pin(s.stations), ask.Pin(s.weather)
 	defer where.Release()
 	defer what.Release()
 	f, err := where.Get()
@@ -109,7 +109,7 @@ func (s *Room) getWeather(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	p := datasets.Pin(s.weather)
+	p := ask.Pin(s.weather)
 	defer p.Release()
 	w, err := p.Get()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"hash/fnv"
 	"strconv"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
@@ -29,13 +29,13 @@ const (
 const pointsZoom = 22
 
 // shownCollections are the collections of a server that tiles may show.
-type shownCollections struct{ *datasets.Collections }
+type shownCollections struct{ *ask.Collections }
 
 // collectionOf is a collection held for a request.
 type collectionOf struct {
 	name string
-	datasets.PinnedCollection
-	datasets.Collection
+	ask.PinnedCollection
+	ask.Collection
 }
 
 // pin takes a collection if all may see it. Release it if ok. An error is one of the store.
@@ -46,7 +46,7 @@ func (s shownCollections) pin(name string) (c collectionOf, ok bool, err error) 
 		return c, true, nil
 	}
 	c.Release()
-	if !errors.Is(err, datasets.ErrFailed) || datasets.OfPrivate(err) {
+	if !errors.Is(err, ask.ErrFailed) || ask.OfPrivate(err) {
 		err = nil
 	}
 	return c, false, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
@@ -119,7 +119,7 @@ func (s *Room) parseLayers(ctx context.Context, v *view, list string) (*layerSet
 			_, perr := v.places.Get()
 			_, aerr := v.airports.Get()
 			for _, err := range []error{berr, perr, aerr} {
-				if err != nil && !errors.Is(err, datasets.ErrMissing) {
+				if err != nil && !errors.Is(err, ask.ErrMissing) {
 					return nil, err
 				}
 			}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/bytecache"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
 )
@@ -17,7 +17,7 @@ import (
 func TestRefusedListsAreNotKept(t *testing.T) {
 	s := &Room{Kit: &web.Kit{}, layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)}
 	s.Timeout = time.Second
-	v := &view{boundaries: datasets.Pin[datasets.Boundaries](nil), places: datasets.Pin[datasets.Places](nil), airports: datasets.Pin[datasets.Airports](nil)}
+	v := &view{boundaries: ask.Pin[ask.Boundaries](nil), places: ask.Pin[ask.Places](nil), airports: ask.Pin[ask.Airports](nil)}
 	for i := range 50 {
 		if _, err := s.resolveLayers(t.Context(), v, fmt.Sprintf("points:x%d", i)); !errors.Is(err, tiles.ErrUnknownType) {
 			t.Fatal(err)

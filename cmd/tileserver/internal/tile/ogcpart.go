@@ -3,7 +3,7 @@ package tile
 import (
 	"errors"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
@@ -23,7 +23,7 @@ func (s *Room) OGCPart() ogcapi.Part {
 		Collection: func(base, id string) []ogcapi.Link {
 			v := s.pinTiles()
 			defer v.release()
-			if err := v.isTiled(id); err != nil && !errors.Is(err, datasets.ErrFailed) {
+			if err := v.isTiled(id); err != nil && !errors.Is(err, ask.ErrFailed) {
 				return nil
 			}
 			return tilesetLinks(ogcapi.Collection(base, id))

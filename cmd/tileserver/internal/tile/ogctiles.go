@@ -12,7 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
@@ -109,12 +109,12 @@ func (v *view) isTiled(collection string) error {
 	case airportsLayer:
 		_, err = v.airports.Get()
 	default:
-		var b datasets.Boundaries
+		var b ask.Boundaries
 		if b, err = v.boundaries.Get(); err == nil && !slices.ContainsFunc(b.Types(), func(t tiles.TypeMeta) bool { return t.Name == collection }) {
 			return ogcapi.ErrNoCollection
 		}
 	}
-	if errors.Is(err, datasets.ErrMissing) {
+	if errors.Is(err, ask.ErrMissing) {
 		return ogcapi.ErrNoCollection
 	}
 	return err
@@ -124,7 +124,7 @@ func (v *view) isTiled(collection string) error {
 // collections of points.
 func (v *view) whole() string {
 	for _, err := range []error{v.boundaries.Err, v.places.Err, v.airports.Err} {
-		if !errors.Is(err, datasets.ErrMissing) {
+		if !errors.Is(err, ask.ErrMissing) {
 			return allLayers
 		}
 	}

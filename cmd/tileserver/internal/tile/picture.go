@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
@@ -87,7 +87,7 @@ func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet
 	ends[0] = len(b.Body)
 	for i := range picture.Points {
 		if n, ok := neighbour(t, i%3-1, i/3-1); ok {
-			if b.Body, err = appendLayers(ctx, b.Body, v, set, n, datasets.Boundaries.AppendLabels); err != nil {
+			if b.Body, err = appendLayers(ctx, b.Body, v, set, n, ask.Boundaries.AppendLabels); err != nil {
 				return dst, err
 			}
 		}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 )
@@ -101,7 +101,7 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	}
 	defer v.release()
 	for _, err := range [...]error{v.boundaries.Err, v.places.Err, v.airports.Err} {
-		if err != nil && !errors.Is(err, datasets.ErrMissing) {
+		if err != nil && !errors.Is(err, ask.ErrMissing) {
 			return err
 		}
 	}
@@ -113,19 +113,19 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 
 // pinGeneration takes a generation of a data set, in service or not; 0 stands
 // for none.
-func pinGeneration[T any](live *dataset.Live[T], generation uint64) datasets.Pinned[T] {
+func pinGeneration[T any](live *dataset.Live[T], generation uint64) ask.Pinned[T] {
 	switch {
 	case generation == 0:
-		return datasets.Pinned[T]{Err: datasets.ErrMissing, ID: datasets.IDMissing}
+		return ask.Pinned[T]{Err: ask.ErrMissing, ID: ask.IDMissing}
 	case live == nil:
-		return datasets.Pinned[T]{Err: dataset.ErrNoGeneration, ID: datasets.IDMissing}
+		return ask.Pinned[T]{Err: dataset.ErrNoGeneration, ID: ask.IDMissing}
 	}
 	h, err := live.AcquireGeneration(generation)
 	switch {
 	case err == nil:
-		return datasets.Pinned[T]{Handle: h, ID: datasets.IdentityOf(h.Manifest())}
+		return ask.Pinned[T]{Handle: h, ID: ask.IdentityOf(h.Manifest())}
 	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy), errors.Is(err, cellstore.ErrClosed):
-		return datasets.Pinned[T]{Err: err, ID: datasets.IDFailed}
+		return ask.Pinned[T]{Err: err, ID: ask.IDFailed}
 	}
-	return datasets.Pinned[T]{Err: fmt.Errorf("%w: %w", datasets.ErrFailed, err), ID: datasets.IDFailed}
+	return ask.Pinned[T]{Err: fmt.Errorf("%w: %w", ask.ErrFailed, err), ID: ask.IDFailed}
 }

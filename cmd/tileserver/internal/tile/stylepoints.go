@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"quadrille/cmd/tileserver/internal/datasets"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -16,7 +16,7 @@ func (s *Room) everything(ctx context.Context, v *view) (*layerSet, error) {
 	switch {
 	case len(v.collections) == 0:
 		return set, err
-	case errors.Is(err, datasets.ErrMissing):
+	case errors.Is(err, ask.ErrMissing):
 		set = &layerSet{hash: web.HashStart}
 	case err != nil:
 		return nil, err

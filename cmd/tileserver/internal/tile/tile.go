@@ -12,10 +12,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/bytecache"
-	"quadrille/cmd/tileserver/internal/datasets"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
@@ -28,11 +28,11 @@ import (
 
 // Config says how tiles are served. Zero fields mean the defaults named.
 type Config struct {
-	Boundaries *dataset.Live[datasets.Boundaries]
-	Places     *dataset.Live[datasets.Places]
-	Airports   *dataset.Live[datasets.Airports]
+	Boundaries *dataset.Live[ask.Boundaries]
+	Places     *dataset.Live[ask.Places]
+	Airports   *dataset.Live[ask.Airports]
 	// Collections are users' own points.
-	Collections *datasets.Collections
+	Collections *ask.Collections
 	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
 	// with no bytes, or 404: clients differ. 204.
 	EmptyTile int
@@ -242,10 +242,10 @@ func (s *Room) makeTile(ctx context.Context, out *web.Scratch, v *view, set *lay
 func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, key *tileKey) ([]byte, error) {
 	switch key.form {
 	case web.FormMVT:
-		return appendLayers(ctx, dst, v, set, t, datasets.Boundaries.AppendMVT)
+		return appendLayers(ctx, dst, v, set, t, ask.Boundaries.AppendMVT)
 	case web.FormMLT:
 		return appendMLT(dst, func(layers []byte) ([]byte, error) {
-			return appendLayers(ctx, layers, v, set, t, datasets.Boundaries.AppendMVT)
+			return appendLayers(ctx, layers, v, set, t, ask.Boundaries.AppendMVT)
 		})
 	case web.FormPNG, formPNG2x:
 		err := s.Heavily(ctx, true, func() (err error) {
@@ -314,7 +314,7 @@ const lightBody = 192 << 10
 // written one after another. boundaries appends those of boundaries, or of their
 // labels.
 func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
-	boundaries func(datasets.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector) ([]byte, error),
+	boundaries func(ask.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector) ([]byte, error),
 ) ([]byte, error) {
 	if len(set.selectors) > 0 {
 		b, err := v.boundaries.Get()
@@ -408,9 +408,9 @@ func appendFeatures(ctx context.Context, dst []byte, start int, t quadkey.Tile,
 // view is what a request for tiles sees: one generation of each data set they
 // are made from.
 type view struct {
-	boundaries datasets.Pinned[datasets.Boundaries]
-	places     datasets.Pinned[datasets.Places]
-	airports   datasets.Pinned[datasets.Airports]
+	boundaries ask.Pinned[ask.Boundaries]
+	places     ask.Pinned[ask.Places]
+	airports   ask.Pinned[ask.Airports]
 	// all are the collections that may be named, collections those that were.
 	all         shownCollections
 	collections []collectionOf
@@ -419,7 +419,7 @@ type view struct {
 // pinTiles pins all but collections, since a list of layers may name any. Whoever calls it
 // releases the view.
 func (s *Room) pinTiles() view {
-	return view{boundaries: datasets.Pin(s.Boundaries), places: datasets.Pin(s.Places), airports: datasets.Pin(s.Airports),
+	return view{boundaries: ask.Pin(s.Boundaries), places: ask.Pin(s.Places), airports: ask.Pin(s.Airports),
 		all: shownCollections{s.Collections}}
 }
 

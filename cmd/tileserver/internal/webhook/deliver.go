@@ -17,8 +17,9 @@ import (
 	"syscall"
 	"time"
 
+	"quadrille/ask/fence"
 	"quadrille/cellstore"
-	"quadrille/cmd/tileserver/internal/fence"
+	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -71,7 +72,7 @@ func (h *hook) run() {
 func (h *hook) gather() (b batch, err error) {
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
-	from := h.fences.Read(h.live, h.stored.position(), h.s.Boundaries, h.s.Processors)
+	from := follow.Begin(&h.fences, h.live, h.stored.position(), h.s.Boundaries, h.s.Processors)
 	for {
 		select {
 		case <-from.Changed():
@@ -234,7 +235,7 @@ func (h *hook) body(events []fence.Event) []byte {
 		}
 		b = append(e.ID.Append(append(b, `{"id":"`...)), `","type":"`...)
 		b = jsontext.AppendString(append(append(b, e.Type...), `","point":`...), e.Event.ID)
-		b = append(e.AppendMembers(b), '}')
+		b = append(follow.AppendMembers(b, e), '}')
 	}
 	return append(b, "]}"...)
 }

@@ -13,9 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"quadrille/ask/fence"
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/fence"
+	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/places/points"
 )
 
@@ -187,7 +188,7 @@ func (d *Definition) fences() (fence.Set, error) {
 		}
 	}
 	q := (&endpoint.Params{}).Line(values)
-	set := fence.Read(&q)
+	set := follow.Read(&q)
 	return set, q.Err
 }
 

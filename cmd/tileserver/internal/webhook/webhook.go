@@ -18,10 +18,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quadrille/ask"
+	"quadrille/ask/fence"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/tileserver/internal/datasets"
-	"quadrille/cmd/tileserver/internal/fence"
+	"quadrille/cmd/tileserver/internal/follow"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places/points"
 )
@@ -42,7 +43,7 @@ var (
 // Config says how events are sent.
 type Config struct {
 	Live       *points.Live
-	Boundaries *dataset.Live[datasets.Boundaries]
+	Boundaries *dataset.Live[ask.Boundaries]
 	// Processors are those that fences take by turns with requests, hooks as one client. Nil
 	// is all of the machine.
 	Processors *web.Processors
@@ -240,7 +241,7 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	}
 	fences, err := d.fences()
 	if err == nil {
-		err = fences.CheckRegions(ctx, s.Boundaries)
+		err = follow.CheckRegions(ctx, &fences, s.Boundaries)
 	}
 	if err != nil {
 		return st, false, err

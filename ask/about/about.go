@@ -1,0 +1,204 @@
+// Package about tells everything about one point: the regions that hold it, its time zone and
+// what clocks show there, and the nearest place, airport and weather station.
+//
+//	v := localtime.Pin(&sets)
+//	defer v.Release()
+//	var a about.Answer
+//	err := a.Ask(ctx, &v, about.Query{Lat: 47.37, Lon: 8.54, At: time.Now()})
+//
+// Positions are degrees and distances metres.
+package about
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/stations"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Query asks about a point. What is not said to be optional is required.
+type Query struct {
+	Lat, Lon float64   // degrees
+	At       time.Time // of the local time
+	Types    []string  // of the regions that are told; none is all
+	Lang     string    // ISO 639 code of the place's name; "" is its usual one
+}
+
+// Answer is everything about a point. What it points to is its own memory, which the next Ask
+// uses again, and which is not read once the view has been released. It is for one goroutine;
+// the zero value is ready.
+type Answer struct {
+	Cell quadkey.Cell // that holds the point
+	// Regions hold the point, in the order of tiles.Reader.At: localtime.MatchInside.
+	Regions []tiles.Region
+	// Zone is the time zone, with how it was found. Its ID is "" where none is known.
+	Zone localtime.LocalZone
+	// Place is the nearest populated place, or one of the point's own country, state or county
+	// that is hardly farther: see [hierarchy.View.Nearest]. Its name in Query.Lang is PlaceName,
+	// "" where that is not known or not asked for. Nil is none. It is localtime.MatchNearest, as
+	// all that follow.
+	Place     *places.Hit
+	PlaceName string
+	// Airport is the nearest airport as travellers understand it: not the pad on the roof of a
+	// hospital. Nil is none.
+	Airport *places.Hit
+	Station *stations.Hit // the nearest weather station, nil for none
+	// Missing are the data sets that are not published, by the names of package ask.
+	Missing []string
+
+	place    places.Hit
+	station  stations.Hit
+	wanted   []tiles.Region
+	nearby   []places.Hit
+	airports []places.Hit
+}
+
+// sets is how many data sets an answer is made from.
+const sets = 5
+
+// Ask makes a the answer about a point. The error matches quadkey.ErrCoordinate where there is no
+// such point, tiles.ErrUnknownType where a type of regions is not published, and ask.ErrMissing
+// where no data set is. Others are those of the data sets: one that cannot be read may hold the
+// answer. Of an answer with an error nothing counts.
+func (a *Answer) Ask(ctx context.Context, v *localtime.View, q Query) (err error) {
+	*a = Answer{Missing: a.Missing[:0], wanted: a.wanted, nearby: a.nearby, airports: a.airports, station: stations.Hit{JSON: a.station.JSON}}
+	if a.Cell, err = quadkey.CellOf(q.Lon, q.Lat); err != nil {
+		return err
+	}
+	regions, err := a.findRegions(ctx, v, &q)
+	if err != nil {
+		return err
+	}
+	if _, _, err = reader(a, &v.TimeZones, ask.TimeZonesName); err != nil {
+		return err
+	}
+	if a.Zone, err = v.ZoneAt(ctx, q.Lat, q.Lon, localtime.ZoneReach, q.At, regions); err != nil {
+		return err
+	}
+	if err := a.findPlace(ctx, v, &q, regions); err != nil {
+		return err
+	}
+	if err := a.findAirport(ctx, v, &q); err != nil {
+		return err
+	}
+	if err := a.findStation(ctx, v, &q); err != nil {
+		return err
+	}
+	if len(a.Missing) == sets {
+		return ask.ErrMissing
+	}
+	return nil
+}
+
+// Lacks reports whether a data set is not published.
+func (a *Answer) Lacks(name string) bool { return slices.Contains(a.Missing, name) }
+
+// reader returns a data set's reader, or notes that it is missing.
+func reader[T any](a *Answer, set *ask.Pinned[T], name string) (T, bool, error) {
+	r, ok, err := set.Have()
+	if err == nil && !ok {
+		a.Missing = append(a.Missing, name)
+	}
+	return r, ok, err
+}
+
+// findRegions finds the regions that were asked for and returns all of them.
+func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) ([]tiles.Region, error) {
+	b, ok, err := reader(a, &v.Boundaries, ask.BoundariesName)
+	if !ok {
+		return nil, err
+	}
+	for _, typ := range q.Types {
+		if !ask.HasType(b, typ) {
+			return nil, fmt.Errorf("about: %w: %q", tiles.ErrUnknownType, typ)
+		}
+	}
+	found, err := b.At(ctx, q.Lat, q.Lon)
+	if a.Regions = found; err != nil || len(q.Types) == 0 {
+		return found, err
+	}
+	a.wanted = a.wanted[:0]
+	for i := range found {
+		if slices.Contains(q.Types, found[i].Type) {
+			a.wanted = append(a.wanted, found[i])
+		}
+	}
+	a.Regions = a.wanted
+	return found, nil
+}
+
+func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, regions []tiles.Region) error {
+	finder, ok, err := reader(a, &v.Places, ask.PlacesName)
+	if !ok {
+		return err
+	}
+	near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, Limit: 1, Classes: []string{"P"}, Only: true}
+	hits, known := v.Nearest(q.Lat, q.Lon)
+	if !known {
+		if hits, _, err = finder.Nearby(ctx, near, a.nearby[:0]); err != nil {
+			return err
+		}
+		a.nearby = hits
+	}
+	h, _ := v.View() // those of the map and of places have been told
+	if hits, _, err = h.Nearest(ctx, near, hierarchy.Around(h.Parents(regions)), hits...); err != nil || len(hits) == 0 {
+		return err
+	}
+	a.place = hits[0]
+	a.Place = &a.place
+	if q.Lang != "" {
+		if a.PlaceName, _, err = finder.NameIn(ctx, a.place.ID, q.Lang); err != nil {
+			return ask.Inside(err)
+		}
+	}
+	return nil
+}
+
+func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) error {
+	r, ok, err := reader(a, &v.Airports, ask.AirportsName)
+	if !ok {
+		return err
+	}
+	near := airports.NearbyQuery{Lat: q.Lat, Lon: q.Lon, Limit: 1, Only: true, Filter: airports.Filter{
+		Types: []string{airports.Large, airports.Medium, airports.Small},
+	}}
+	hits, _, err := r.Nearby(ctx, near, a.airports[:0])
+	if err != nil {
+		return err
+	}
+	if a.airports = hits; len(hits) > 0 {
+		a.Airport = &hits[0]
+	}
+	return nil
+}
+
+func (a *Answer) findStation(ctx context.Context, v *localtime.View, q *Query) error {
+	r, ok, err := reader(a, &v.Stations, ask.StationsName)
+	if !ok {
+		return err
+	}
+	near, err := r.Nearest(ctx, q.Lat, q.Lon)
+	if errors.Is(err, stations.ErrNotFound) {
+		return nil // none at all
+	}
+	if err != nil {
+		return err
+	}
+	s := &a.station
+	s.ID, s.Lat, s.Lon, s.DistanceM = near.ID, near.Lat, near.Lon, near.DistanceM
+	if s.JSON, err = r.Record(ctx, near.ID, s.JSON[:0]); err != nil {
+		return ask.Inside(err)
+	}
+	a.Station = s
+	return nil
+}

@@ -1,0 +1,197 @@
+// Package ask is for questions that take several data sets: an interface for what is asked
+// of each, the sets themselves, and the pin that holds one generation of a set for as long as
+// a question takes, so that an answer never mixes two. The packages below it answer:
+// hierarchy what a place is in, geocoder what is called so and what is at a point, localtime
+// what clocks show there, fence which borders a move crosses.
+//
+// Positions are degrees, latitude before longitude, and distances metres, unless a name says
+// another order. Errors of the sets come through: those of package cellstore of a store that
+// fails, ErrMissing of a set that is not published, ErrFailed of one that cannot be read.
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/ipgeo"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/names"
+	"quadrille/places/search"
+	"quadrille/places/stations"
+	"quadrille/places/zones"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Boundaries is what is asked of a generation of boundaries.
+// *tiles.Reader answers it.
+type Boundaries interface {
+	Types() []tiles.TypeMeta
+	Extent(ctx context.Context, layers []tiles.Selector, e *quadkey.Extent) error
+	AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
+	AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
+	AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
+	At(ctx context.Context, lat, lon float64, types ...string) ([]tiles.Region, error)
+	Nearest(ctx context.Context, lat, lon, radius float64, types ...string) ([]tiles.Match, error)
+	Within(ctx context.Context, q tiles.WithinQuery) (page []tiles.Overlap, next string, err error)
+	AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) (out []byte, zoom int, err error)
+	Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error)
+	EachRegion(ctx context.Context, typ, after string, geometry bool, fn func(id string, record, geometry []byte) error) error
+	Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *tiles.Covered) error) error
+}
+
+// Places is what is asked of a generation of places. *places.Finder
+// answers it.
+type Places interface {
+	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	Within(ctx context.Context, q places.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error
+	Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error)
+	Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error)
+	Place(ctx context.Context, id uint32) ([]byte, error)
+	Record(ctx context.Context, id uint32, r *places.Record) error
+	DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 string, err error)
+	Hit(ctx context.Context, id uint32, h *places.Hit) error
+	NameIn(ctx context.Context, id uint32, lang string) (string, bool, error)
+	Country(ctx context.Context, code string) (places.Country, error)
+	Division(ctx context.Context, code string) (places.Division, error)
+	Feature(ctx context.Context, code string) (places.Feature, error)
+	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
+	TilePlaces(ctx context.Context, t quadkey.Tile, fn func(places.Shown) error) error
+	Counts(ctx context.Context, t quadkey.Tile, fn func(class string, count int64)) error
+}
+
+// Airports is what is asked of a generation of airports.
+// *airports.Finder answers it.
+type Airports interface {
+	Lookup(ctx context.Context, code string, r *airports.Record) error
+	Nearby(ctx context.Context, q airports.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	Within(ctx context.Context, q airports.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
+	Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error
+	Hit(ctx context.Context, id uint32, h *places.Hit) error
+	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
+	TileAirports(ctx context.Context, t quadkey.Tile, fn func(airports.Shown) error) error
+}
+
+// Names is what is asked of a generation of names. *names.Reader answers it.
+type Names interface {
+	Search(ctx context.Context, q search.Query, dst []names.Hit) ([]names.Hit, error)
+	Feature(ctx context.Context, number uint64) (f names.Feature, ok bool, err error)
+	NameIn(ctx context.Context, typ, id, lang string) (string, bool, error)
+	NamesOf(ctx context.Context, typ, id string, fn func(lang, name string)) error
+	Drawn(country string) []string
+	Division(state string) string
+	State(code string) (id string, known bool)
+}
+
+// TimeZones is what is asked of a generation of time zones.
+// *zones.Reader answers it.
+type TimeZones interface {
+	Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error)
+	Year(ctx context.Context, zone string, year int) (jan, jul, raw int, err error)
+	CountryZone(ctx context.Context, code string) (string, error)
+}
+
+// Addresses is what is asked of a generation of IP ranges.
+// *ipgeo.Reader answers it, and an *ipgeo.Index with the Reader of its table.
+type Addresses interface {
+	Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error
+	All(ctx context.Context) iter.Seq2[*ipgeo.Result, error]
+}
+
+// Stations is what is asked of a generation of weather stations.
+// *stations.Finder answers it.
+type Stations interface {
+	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
+	Nearby(ctx context.Context, q stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error)
+	Within(ctx context.Context, q stations.WithinQuery, dst []stations.Hit) (hits []stations.Hit, next string, err error)
+	Record(ctx context.Context, id stations.ID, dst []byte) ([]byte, error)
+	Tiles(ctx context.Context, id stations.ID) ([]quadkey.Tile, error)
+}
+
+// Weather is what is asked of a generation of observations.
+// *stations.Weather answers it.
+type Weather interface {
+	Span() (first, last time.Time)
+	Observations(ctx context.Context, q stations.ObservationQuery, dst []stations.Observation) (page []stations.Observation, next string, err error)
+	Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *stations.TileWeather) error
+}
+
+// Sets are the data sets that can be asked. One that is nil answers as one that is not
+// published. They may be used concurrently, and are not changed once they are.
+//
+// Published makes those of a directory, and dataset.Fixed one of a single reader.
+type Sets struct {
+	Boundaries *dataset.Live[Boundaries]
+	Places     *dataset.Live[Places]
+	Addresses  *dataset.Live[Addresses]
+	Airports   *dataset.Live[Airports]
+	Names      *dataset.Live[Names]
+	TimeZones  *dataset.Live[TimeZones]
+	Stations   *dataset.Live[Stations]
+	Weather    *dataset.Live[Weather]
+	// Collections are those of users' own points.
+	Collections *Collections
+	// CountryByMap has the map say what country a place is in, and not its source.
+	CountryByMap bool
+}
+
+// States is the state of every data set that there is, in the order of the fields, but for
+// private collections: their names and bounds are nobody's business who cannot ask for them.
+func (s *Sets) States() []dataset.Status { return s.states(false) }
+
+// AllStates is States with private collections.
+func (s *Sets) AllStates() []dataset.Status { return s.states(true) }
+
+func (s *Sets) states(private bool) (all []dataset.Status) {
+	all = appendState(all, s.Boundaries)
+	all = appendState(all, s.Places)
+	all = appendState(all, s.Addresses)
+	all = appendState(all, s.Airports)
+	all = appendState(all, s.Names)
+	all = appendState(all, s.TimeZones)
+	all = appendState(all, s.Stations)
+	all = appendState(all, s.Weather)
+	return s.Collections.appendStates(all, private)
+}
+
+func appendState[T any](all []dataset.Status, live *dataset.Live[T]) []dataset.Status {
+	if live == nil {
+		return all
+	}
+	return append(all, live.Status())
+}
+
+// What the packages of the data sets open answers.
+var (
+	_ Boundaries = (*tiles.Reader)(nil)
+	_ Places     = (*places.Finder)(nil)
+	_ Airports   = (*airports.Finder)(nil)
+	_ Names      = (*names.Reader)(nil)
+	_ TimeZones  = (*zones.Reader)(nil)
+	_ Addresses  = (*ipgeo.Reader)(nil)
+	_ Stations   = (*stations.Finder)(nil)
+	_ Weather    = (*stations.Weather)(nil)
+)
+
+// HasType reports whether regions of a type are published.
+func HasType(b Boundaries, typ string) bool {
+	return slices.ContainsFunc(b.Types(), func(m tiles.TypeMeta) bool { return m.Name == typ })
+}
+
+// Inside turns the lack of something that the same generation has named into
+// what it is: damage.
+func Inside(err error) error {
+	if errors.Is(err, places.ErrNotFound) || errors.Is(err, stations.ErrNotFound) {
+		return fmt.Errorf("%w: what was found has no record: %s", cellstore.ErrCorrupt, err.Error())
+	}
+	return err
+}

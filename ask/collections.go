@@ -1,0 +1,182 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/feature"
+	"quadrille/places/points"
+	"quadrille/quadkey"
+)
+
+// Collection is what is asked of a collection of points. *points.Collection
+// answers it.
+type Collection interface {
+	Meta() *points.Meta
+	GetAt(ctx context.Context, id string, at time.Time, h *points.Hit) error
+	Nearby(ctx context.Context, q points.NearbyQuery, dst []points.Hit) (hits []points.Hit, next string, err error)
+	Within(ctx context.Context, q points.WithinQuery, dst []points.Hit) (hits []points.Hit, next string, err error)
+	Each(ctx context.Context, q points.WithinQuery, fn func(h *points.Hit) error) error
+	Count(ctx context.Context, a points.Area, f *feature.Conjunction, at time.Time) (int64, error)
+	ShowTile(ctx context.Context, t quadkey.Tile, fn func(*points.Shown) error) error
+}
+
+// Collections are the collections of points that can be asked: those that ingest has
+// published, and live ones, which come before published ones of the same name. A nil
+// *Collections has none. They may be used concurrently.
+type Collections struct {
+	// Live takes writes. It is nil where there are no live collections. It is set before the
+	// first use.
+	Live *points.Live
+
+	mu        sync.RWMutex
+	published map[string]*dataset.Live[Collection]
+}
+
+// Follow adds a published collection.
+func (c *Collections) Follow(name string, live *dataset.Live[Collection]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.published == nil {
+		c.published = map[string]*dataset.Live[Collection]{}
+	}
+	c.published[name] = live
+}
+
+// Unfollow forgets a published collection, which then answers as one that there has
+// never been.
+func (c *Collections) Unfollow(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.published, name)
+}
+
+// Published returns a collection that ingest has published, nil if there is none.
+func (c *Collections) Published(name string) *dataset.Live[Collection] {
+	if c == nil {
+		return nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.published[name]
+}
+
+// appendStates appends the states of those that ingest has published, private ones only
+// if asked to.
+func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset.Status {
+	if c == nil {
+		return all
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, name := range slices.Sorted(maps.Keys(c.published)) {
+		if st := c.published[name].Status(); private || !isPrivate(st.Serving) {
+			all = append(all, st)
+		}
+	}
+	return all
+}
+
+// Unopened counts the published collections of which nothing is served. Whether they are
+// private is not known, so that they have no names here.
+func (c *Collections) Unopened() (n int) {
+	if c == nil {
+		return 0
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, l := range c.published {
+		if st := l.Status(); st.Serving == nil && (st.Err != nil || st.Published != 0) {
+			n++
+		}
+	}
+	return n
+}
+
+// isPrivate reports whether a generation is that of a private collection, or may be: none
+// has been opened.
+func isPrivate(m *dataset.Manifest) bool {
+	var meta struct {
+		Private bool `json:"private"`
+	}
+	return m == nil || json.Unmarshal(m.Meta, &meta) != nil || meta.Private
+}
+
+// Names lists the collections.
+func (c *Collections) Names() (names []string) {
+	if c == nil {
+		return nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for name := range c.published {
+		names = append(names, name)
+	}
+	if c.Live != nil {
+		for _, l := range c.Live.Collections() {
+			names = append(names, l.Meta().Name)
+		}
+	}
+	slices.SortFunc(names, strings.Compare)
+	return slices.Compact(names)
+}
+
+// OfPrivate reports whether an error is why a collection cannot be read that is known to be
+// private: to those who may not read it, it is not there.
+func OfPrivate(err error) bool {
+	d := (*points.DamagedError)(nil)
+	return errors.As(err, &d) && d.Private
+}
+
+// PinnedCollection is a collection held for a question. Release it.
+type PinnedCollection struct {
+	Pinned[Collection]
+	// Live is the collection if it takes writes: its answers are of the moment and may not
+	// be kept.
+	Live *points.LiveCollection
+}
+
+// Get returns the collection, or why there is none.
+func (p *PinnedCollection) Get() (Collection, error) {
+	if p.Live != nil {
+		return p.Live, nil
+	}
+	return p.Pinned.Get()
+}
+
+// From is what the answers of the collection depend on, for tags: nil if they may not be
+// kept.
+func (p *PinnedCollection) From() []uint64 {
+	if p.Live != nil {
+		return nil
+	}
+	return []uint64{p.ID}
+}
+
+// Pin takes a collection. The error of one that is not there matches
+// points.ErrNoCollection.
+func (c *Collections) Pin(name string) PinnedCollection {
+	if c != nil && c.Live != nil {
+		l, err := c.Live.Find(name)
+		if err == nil {
+			return PinnedCollection{Live: l}
+		}
+		if !errors.Is(err, points.ErrNoCollection) { // what is damaged is not another one of the name
+			return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
+		}
+	}
+	if live := c.Published(name); live != nil {
+		return PinnedCollection{Pinned: Pin(live)}
+	}
+	return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %.60q", points.ErrNoCollection, name), ID: IDMissing}}
+}
+
+var _ Collection = (*points.Collection)(nil)

@@ -1,0 +1,141 @@
+package fence
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"quadrille/ask"
+	"quadrille/cellstore/dataset"
+	"quadrille/places/points"
+)
+
+// Types of events.
+const (
+	Move  = "move"
+	Enter = "enter"
+	Leave = "leave"
+)
+
+// Event is a move, or a fence that a move crosses: the name of a shape, or the type and the id
+// of a region with a colon between them.
+type Event struct {
+	ID    ID
+	Type  string
+	Fence string // "" of a move
+	*points.Event
+}
+
+// ID is the id of an event: the sequence of a move, and of all but the last crossing of a
+// move how many came before it and with it, so that what is cut off between two of them
+// goes on with the second.
+type ID struct {
+	Seq  uint64
+	sent int // crossings of Seq up to this one; 0 is all
+}
+
+// ParseID reads an id.
+func ParseID(text string) (id ID, ok bool) {
+	seq, sent, some := strings.Cut(text, ".")
+	var err error
+	if id.Seq, err = strconv.ParseUint(seq, 10, 63); err != nil || id.Seq == 0 {
+		return ID{}, false
+	}
+	if some {
+		if id.sent, err = strconv.Atoi(sent); err != nil || id.sent <= 0 || id.sent > 4*Max {
+			return ID{}, false
+		}
+	}
+	return id, true
+}
+
+// Append appends the id as text.
+func (id ID) Append(dst []byte) []byte {
+	dst = strconv.AppendUint(dst, id.Seq, 10)
+	if id.sent > 0 {
+		dst = strconv.AppendInt(append(dst, '.'), int64(id.sent), 10)
+	}
+	return dst
+}
+
+// String is the id as text, "" if it is of no event.
+func (id ID) String() string {
+	if id.Seq == 0 {
+		return ""
+	}
+	return string(id.Append(nil))
+}
+
+// After is the sequence of the last move that has been told whole.
+func (id ID) After() uint64 {
+	if id.sent > 0 {
+		return id.Seq - 1
+	}
+	return id.Seq
+}
+
+// Reader reads the events of a collection as what a set tells. It is for one goroutine.
+type Reader struct {
+	Last ID // the event that was told last, with the moves after it that tell nothing
+	// Step is called after each move that Append reads, and ends it by an error, for those who
+	// share a processor. Nil is the error of the context.
+	Step func(context.Context) error
+
+	set        *Set
+	moves      *points.Follower
+	boundaries *dataset.Live[ask.Boundaries]
+}
+
+// Follow begins after an event. Boundaries may be nil without fences of regions.
+func (f *Set) Follow(live *points.LiveCollection, after ID, boundaries *dataset.Live[ask.Boundaries]) *Reader {
+	return &Reader{Last: after, set: f, moves: live.Follower(after.After()), boundaries: boundaries}
+}
+
+// Changed returns what is closed when Append is to be called again. Done of the collection
+// tells that no more is to come.
+func (r *Reader) Changed() <-chan struct{} { return r.moves.Changed() }
+
+// Light reports whether Append takes no work to speak of: it tells every move, as they are
+// made. With fences it looks for regions, and who is behind may have any number of moves told
+// again.
+func (r *Reader) Light() bool { return r.set.All() && !r.moves.Behind() }
+
+// Append appends some of the next events, if there are any yet. What comes with an error
+// counts; the errors are those of points.Follower, and why boundaries cannot be read.
+func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
+	moves, err := r.moves.Next(ctx)
+	for i := 0; i < len(moves) && err == nil; i++ {
+		if dst, err = r.appendEvents(ctx, dst, &moves[i]); err != nil {
+			break
+		}
+		if err = ctx.Err(); r.Step != nil {
+			err = r.Step(ctx)
+		}
+	}
+	return dst, err
+}
+
+// appendEvents appends what a move is told as, after the last event.
+func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *points.Event) ([]Event, error) {
+	if r.set.All() {
+		r.Last = ID{Seq: v.Seq}
+		return append(dst, Event{ID: r.Last, Type: Move, Event: v}), nil
+	}
+	first := len(dst)
+	dst, err := r.set.AppendCrossings(ctx, dst, v, r.boundaries)
+	if err != nil {
+		return dst[:first], err
+	}
+	for i := range dst[first:] {
+		e := &dst[first+i]
+		if e.ID = (ID{v.Seq, i + 1}); first+i+1 == len(dst) {
+			e.ID.sent = 0
+		}
+	}
+	if v.Seq == r.Last.Seq {
+		told := min(r.Last.sent, len(dst)-first)
+		dst = append(dst[:first], dst[first+told:]...)
+	}
+	r.Last = ID{Seq: v.Seq}
+	return dst, nil
+}

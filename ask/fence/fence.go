@@ -1,0 +1,206 @@
+// Package fence tells which borders moving points cross: those of regions, circles and
+// boxes. It tells of single moves, and of all moves of a live collection.
+//
+// Positions are degrees and distances metres.
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"quadrille/ask"
+	"quadrille/cellstore/dataset"
+	"quadrille/places/points"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Max bounds the fences of one set.
+const Max = 100
+
+// Fences are the areas whose border crossings are told. None at all stand for every move.
+type Fences struct {
+	Enter, Leave []Region // whose entering, and whose leaving, is told
+	Circles      []Circle
+	Boxes        []Box
+}
+
+// Region is a region of the boundaries, or every region of a type if ID is "".
+type Region struct{ Type, ID string }
+
+// Circle is what is at most RadiusM metres from a position in degrees.
+type Circle struct {
+	Name              string // by which its crossings are told
+	Lat, Lon, RadiusM float64
+}
+
+// Box is a box of degrees.
+type Box struct {
+	Name string // by which its crossings are told
+	quadkey.Box
+}
+
+// What keeps fences from being watched.
+var (
+	ErrTooMany = fmt.Errorf("too many fences: watch at most %d in one set", Max)
+	ErrShape   = errors.New("a fence is no shape: give degrees, and a radius above 0")
+)
+
+// Set is fences to be watched. It may be used concurrently; the zero value tells every move.
+type Set struct {
+	Fences
+	types []string // of the regions
+}
+
+// New returns a set of fences, which are not changed from then on. The error matches ErrTooMany
+// or ErrShape. Whether there are such regions, Check tells.
+func New(of Fences) (Set, error) {
+	if len(of.Enter)+len(of.Leave)+len(of.Circles)+len(of.Boxes) > Max {
+		return Set{}, ErrTooMany
+	}
+	for _, c := range of.Circles {
+		if !(c.RadiusM > 0) || points.CheckPosition(c.Lat, c.Lon) != nil {
+			return Set{}, fmt.Errorf("%w: %q", ErrShape, c.Name)
+		}
+	}
+	for _, b := range of.Boxes {
+		if !b.Valid() {
+			return Set{}, fmt.Errorf("%w: %q", ErrShape, b.Name)
+		}
+	}
+	f := Set{Fences: of}
+	for _, r := range slices.Concat(of.Enter, of.Leave) {
+		if !slices.Contains(f.types, r.Type) {
+			f.types = append(f.types, r.Type)
+		}
+	}
+	return f, nil
+}
+
+// UnknownError is that a region of a fence is not there.
+type UnknownError struct {
+	Region
+	Of  string // Enter or Leave
+	Err error  // matches tiles.ErrUnknownType or tiles.ErrNotFound
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("fence: no region of type %q with the id %q: %v", e.Type, e.ID, e.Err)
+}
+
+// Unwrap is why.
+func (e *UnknownError) Unwrap() error { return e.Err }
+
+// Check looks for the regions of a set. That one is not there is an *UnknownError.
+func (f *Set) Check(ctx context.Context, boundaries *dataset.Live[ask.Boundaries]) error {
+	if len(f.types) == 0 {
+		return nil
+	}
+	return withBoundaries(boundaries, func(b ask.Boundaries) error {
+		for _, of := range []string{Enter, Leave} {
+			list := f.Enter
+			if of == Leave {
+				list = f.Leave
+			}
+			for _, r := range list {
+				err := error(nil)
+				if !ask.HasType(b, r.Type) {
+					err = tiles.ErrUnknownType
+				} else if r.ID != "" {
+					_, err = b.Region(ctx, r.Type, r.ID, false)
+				}
+				if errors.Is(err, tiles.ErrUnknownType) || errors.Is(err, tiles.ErrNotFound) {
+					err = &UnknownError{r, of, err}
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// withBoundaries calls fn with the boundaries in service.
+func withBoundaries(boundaries *dataset.Live[ask.Boundaries], fn func(ask.Boundaries) error) error {
+	p := ask.Pin(boundaries)
+	defer p.Release()
+	b, err := p.Get()
+	if err != nil {
+		return err
+	}
+	return fn(b)
+}
+
+// All reports whether all moves are asked for.
+func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && len(f.Boxes) == 0 }
+
+// AppendCrossings appends the fences that a move crosses as events without an id, those that
+// it leaves first. A region is crossed if it holds one end of the move and not the other.
+// boundaries are not asked without fences of regions. Errors are theirs.
+func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *points.Event, boundaries *dataset.Live[ask.Boundaries]) ([]Event, error) {
+	return f.appendCrossings(dst, move, func(lon, lat float64) (at []tiles.Region, err error) {
+		err = withBoundaries(boundaries, func(b ask.Boundaries) error {
+			at, err = b.At(ctx, lat, lon, f.types...)
+			return err
+		})
+		return at, err
+	})
+}
+
+// appendCrossings is AppendCrossings; regions tells the regions of the types at a position.
+func (f *Set) appendCrossings(dst []Event, e *points.Event, regions func(lon, lat float64) ([]tiles.Region, error)) ([]Event, error) {
+	var from, to []tiles.Region
+	var err error
+	if len(f.types) > 0 {
+		if e.From != nil {
+			from, err = regions(e.From[0], e.From[1])
+		}
+		if err == nil && e.To != nil {
+			to, err = regions(e.To[0], e.To[1])
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+	dst = appendNew(dst, e, Leave, f.Leave, from, to)
+	dst = f.appendShapes(dst, e, Leave, e.From, e.To)
+	dst = appendNew(dst, e, Enter, f.Enter, to, from)
+	return f.appendShapes(dst, e, Enter, e.To, e.From), nil
+}
+
+// appendShapes appends the circles and boxes that hold in and not out.
+func (f *Set) appendShapes(dst []Event, move *points.Event, typ string, in, out *[2]float64) []Event {
+	for i := range f.Circles {
+		if c := &f.Circles[i]; c.holds(in) && !c.holds(out) {
+			dst = append(dst, Event{Type: typ, Fence: c.Name, Event: move})
+		}
+	}
+	for i := range f.Boxes {
+		if b := &f.Boxes[i]; b.holds(in) && !b.holds(out) {
+			dst = append(dst, Event{Type: typ, Fence: b.Name, Event: move})
+		}
+	}
+	return dst
+}
+
+// appendNew appends the regions of in that out lacks and a fence is about.
+func appendNew(dst []Event, move *points.Event, typ string, list []Region, in, out []tiles.Region) []Event {
+	for _, r := range in {
+		same := func(o tiles.Region) bool { return o.Type == r.Type && o.ID == r.ID }
+		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || f.ID == r.ID) }
+		if slices.ContainsFunc(list, wanted) && !slices.ContainsFunc(out, same) {
+			dst = append(dst, Event{Type: typ, Fence: r.Type + ":" + r.ID, Event: move})
+		}
+	}
+	return dst
+}
+
+// holds reports whether a position, longitude and latitude or nil for none, is inside.
+func (c *Circle) holds(p *[2]float64) bool {
+	return p != nil && quadkey.Distance(c.Lon, c.Lat, p[0], p[1]) <= c.RadiusM
+}
+
+func (b *Box) holds(p *[2]float64) bool { return p != nil && b.Contains(p[0], p[1]) }

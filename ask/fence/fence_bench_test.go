@@ -1,0 +1,86 @@
+package fence
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"quadrille/ask"
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/manypoints"
+	"quadrille/places/points"
+	"quadrille/tiles"
+)
+
+// BenchmarkFence tests moves of some 100 m against every state of the boundaries that
+// ingest has published in the directory QUADRILLE_DATA, at positions anywhere on land and
+// at some that lie as places do.
+func BenchmarkFence(b *testing.B) {
+	dir := os.Getenv("QUADRILLE_DATA")
+	if dir == "" {
+		b.Skip("set QUADRILLE_DATA to a directory that ingest has published boundaries with states in")
+	}
+	catalog, err := dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
+		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly, CacheBytes: 512 << 20})
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	g, err := catalog.OpenCurrent(b.Context(), ask.BoundariesName)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { g.Close() })
+	r, err := tiles.OpenPublished(b.Context(), g)
+	if err != nil {
+		b.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(1, 1))
+	var cities [][2]float64
+	for p := range manypoints.Each(100_000) {
+		cities = append(cities, [2]float64{p.Lon, p.Lat})
+	}
+	for name, position := range map[string]func() [2]float64{
+		"anywhere": func() [2]float64 { return [2]float64{360*rnd.Float64() - 180, 150*rnd.Float64() - 65} },
+		"cities":   func() [2]float64 { return cities[rnd.IntN(len(cities))] },
+	} {
+		b.Run(name, func(b *testing.B) { benchmarkFence(b, r, rnd, position) })
+	}
+}
+
+func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func() [2]float64) {
+	regions := func(lon, lat float64) ([]tiles.Region, error) { return r.At(b.Context(), lat, lon, "state") }
+	states := []Region{{Type: "state"}}
+	f, err := New(Fences{Enter: states, Leave: states})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var moves []points.Event
+	for len(moves) < 20_000 {
+		from := position()
+		at, err := regions(from[0], from[1])
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(at) == 0 {
+			continue // the sea
+		}
+		turn := 2 * math.Pi * rnd.Float64()
+		to := [2]float64{max(-180, min(180, from[0]+0.001*math.Sin(turn))), from[1] + 0.001*math.Cos(turn)}
+		moves = append(moves, points.Event{From: &from, To: &to})
+	}
+	b.ReportAllocs()
+	crossed, asked := 0, 0
+	var dst []Event
+	for i := 0; b.Loop(); i++ {
+		if dst, err = f.appendCrossings(dst[:0], &moves[i%len(moves)], regions); err != nil {
+			b.Fatal(err)
+		}
+		crossed += len(dst)
+		asked++
+	}
+	b.ReportMetric(float64(crossed)/float64(asked), "crossings/move")
+}

@@ -1,0 +1,78 @@
+package geocoder
+
+import (
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/cellstore/published"
+	"quadrille/places"
+)
+
+// BenchmarkReverse asks what is at points near places, of what ingest has published in the
+// directory QUADRILLE_DATA, beside what the regions and the nearest place take alone.
+func BenchmarkReverse(b *testing.B) {
+	dir := os.Getenv("QUADRILLE_DATA")
+	if dir == "" {
+		b.Skip("QUADRILLE_DATA names no directory of published data")
+	}
+	c, err := published.Catalog(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	sets := ask.Published(c.Generations)
+	if err := sets.Poll(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = sets.Close() })
+	s := Sources{Sets: &hierarchy.Sets{Sets: sets}}
+	session := s.Begin()
+	b.Cleanup(session.Release)
+	finder, err := session.Places.Get()
+	if err != nil {
+		b.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	points := make([][2]float64, 4096)
+	for i := range points {
+		hits, _, err := finder.Nearby(b.Context(), places.NearbyQuery{Lat: rng.Float64()*110 - 45, Lon: rng.Float64()*360 - 180, Limit: 1}, nil)
+		if err != nil || len(hits) == 0 {
+			b.Fatal(err)
+		}
+		points[i] = [2]float64{min(hits[0].Lat+rng.NormFloat64()*0.05, 90), max(min(hits[0].Lon+rng.NormFloat64()*0.05, 180), -180)}
+	}
+	b.Run("reverse", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			p := points[i%len(points)]
+			if _, err := session.Reverse(b.Context(), ReverseQuery{Lat: p[0], Lon: p[1]}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("regions alone", func(b *testing.B) {
+		b.ReportAllocs()
+		regions, err := session.Boundaries.Get()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := 0; b.Loop(); i++ {
+			p := points[i%len(points)]
+			if _, err := regions.At(b.Context(), p[0], p[1]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("place alone", func(b *testing.B) {
+		b.ReportAllocs()
+		var hits []places.Hit
+		for i := 0; b.Loop(); i++ {
+			p := points[i%len(points)]
+			if hits, _, err = finder.Nearby(b.Context(), places.NearbyQuery{Lat: p[0], Lon: p[1], RadiusM: defaultReach, Limit: 1, Classes: []string{"P"}}, hits); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

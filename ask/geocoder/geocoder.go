@@ -1,0 +1,593 @@
+// Package geocoder finds what a text names: a place, a region, an airport, a time zone,
+// or a position that is written down, and what is at a point. It merges what the data sets
+// find, and tells namesakes apart by the regions around them.
+//
+// Positions are degrees and distances metres. A data set that is not published finds
+// nothing; without places and names there is the error of ask.ErrMissing. Other errors are
+// those of the data sets.
+package geocoder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/cellstore/dataset"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/places/search"
+	"quadrille/quadkey"
+)
+
+// Kinds of results besides those of package names.
+const (
+	Place    names.Kind = "place"
+	Position names.Kind = "position"
+	Address  names.Kind = "ip"
+)
+
+// Kinds lists all kinds of results.
+var Kinds = []names.Kind{Place, names.Region, names.Airport, names.Zone, names.Station, names.Point, Position, Address}
+
+// ReverseKinds lists those of Reverse.
+var ReverseKinds = []names.Kind{Place, names.Region}
+
+// indexed are the kinds that the index of names has.
+var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Station, names.Point}
+
+// Sources are the data sets that a geocoder asks. Without Addresses no text is taken for an address.
+type Sources struct {
+	Sets      *hierarchy.Sets
+	Addresses *dataset.Live[ask.Addresses]
+}
+
+// Query is what a search asks for. Only Text is required.
+type Query struct {
+	Text  string
+	Limit int // results; 0 is ten
+	// Langs are languages of results, ISO 639 codes, the preferred first. Names in the first
+	// rank like own names.
+	Langs     []string
+	Kinds     []names.Kind // of the results; none is all
+	Countries []string     // ISO 3166-1 alpha-2
+	Box       *quadkey.Box
+	// With Bias, results near Lat, Lon (degrees) rank higher.
+	Lat, Lon float64
+	Bias     bool
+	Exact    bool // no wrong letter is forgiven
+}
+
+// Result is one answer.
+type Result struct {
+	names.Feature
+	// Label is the name with what tells it apart: "Portland, Oregon, United States".
+	Label string
+	Match *search.Match // nil for a position
+	Score int32
+	Place places.Hit // of a place
+	// Apart says that a place is in another country, state or county than the point that was
+	// asked about. No address of the point is made of it.
+	Apart bool
+}
+
+const (
+	defaultLimit = 10
+	// candidates is how many namesakes are looked at for those within a region.
+	candidates = 60
+	// contextPenalty is what words cost that are read as a region around: as in package
+	// search, one doubling of people.
+	contextPenalty = 256
+	// cityBonus is less than that of package search for a whole name, so that a region of
+	// as many people comes first.
+	cityBonus = 11 * 256
+	// knownCity is the least importance of a city that has it, that of 8,192 people.
+	knownCity = 13 * 256
+	// seatPeople is how many times more people a region has at most than the city in it that is
+	// called alike, where the city is meant.
+	seatPeople = 16
+	// airportM is how far from its city an airport is at most, in metres.
+	airportM = 100_000
+	// foldPenalty is what a name loses whose accents are not those of the text, to one that has them:
+	// two doublings of people.
+	foldPenalty = 2 * 256
+	// These bound what a text takes, whatever its readings: seeks in the stores, and names
+	// that are looked at.
+	maxSeeks = 4_000
+	maxNames = 30_000
+	// maxLabels bounds the part of the seeks that is kept for the labels of the results.
+	maxLabels = maxSeeks / 2
+	// wholeSeeks are the most for the reading of a text as one name, so that some are left for the
+	// others that it may have.
+	wholeSeeks = 2_000
+	// readingSeeks are the most for one reading with regions around.
+	readingSeeks = 600
+	// codePenalty is what a code loses to a whole name.
+	codePenalty = 1024
+	// codeBonus puts what has a code before every name that only begins with it.
+	codeBonus   = 8192
+	iataLetters = 3
+	// fewKnow is what a code loses that few people know, unless it is in capitals: "tok" begins
+	// Tokyo, and is also an airstrip in Papua New Guinea.
+	fewKnow      = 9 * 256
+	largeAirport = "large_airport"
+	// largeCity has so many people that the beginning of its name is meant rather than the
+	// code of its airport.
+	largeCity = 1_000_000
+)
+
+// Session asks one state of the data sets. Release it. Several goroutines may ask one.
+type Session struct {
+	hierarchy.Pins
+	addresses ask.Pinned[ask.Addresses]
+}
+
+// Begin pins what is published. Whoever begins a session releases it.
+func (s *Sources) Begin() *Session { return &Session{s.Sets.Pin(), ask.Pin(s.Addresses)} }
+
+// Release ends the session.
+func (s *Session) Release() {
+	s.Pins.Release()
+	s.addresses.Release()
+}
+
+// IDs are those of Pins, and the generation of addresses.
+func (s *Session) IDs() []uint64 { return append(s.Pins.IDs(), s.addresses.ID) }
+
+// finding is one search.
+type finding struct {
+	ctx context.Context
+	s   *Session
+	q   *Query
+
+	places    ask.Places // nil if none are published
+	names     ask.Names
+	regions   ask.Boundaries
+	addresses ask.Addresses
+	view      hierarchy.View // of these
+	countries []string       // what rows may have of those that are asked for
+	// noAddresses says why addresses cannot be asked. Only a text that is one needs them.
+	noAddresses error
+
+	// forgiving lets a letter be wrong in texts with regions.
+	forgiving bool
+	whole     bool // only whole names are found, spelled right
+	budget    search.Budget
+	found     []Result
+}
+
+func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
+	f = &finding{ctx: ctx, s: s, q: q, budget: search.Budget{Seeks: maxSeeks, Names: maxNames}}
+	if f.view, err = s.View(); err != nil {
+		return nil, err
+	}
+	f.places, f.names, f.regions = f.view.Places, f.view.Names, f.view.Boundaries
+	f.addresses, _, f.noAddresses = s.addresses.Have()
+	f.countries = f.view.Wide(q.Countries)
+	if f.places == nil && f.names == nil {
+		_, err = s.Places.Get()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Search returns what a text names, best first. Its work is bounded: it takes at most
+// 4,000 seeks in the stores and looks at 30,000 names, and then answers what it has
+// found so far. Errors match places.ErrQuery where the
+// text cannot be searched for, or are those of the data sets.
+func (s *Session) Search(ctx context.Context, q Query) ([]Result, error) {
+	if q.Text = typed(q.Text); q.Text == "" {
+		return nil, fmt.Errorf("geocoder: %w: the text is blank", places.ErrQuery)
+	}
+	f, err := s.begin(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.search(); err != nil {
+		return nil, err
+	}
+	return f.found, nil
+}
+
+// search finds what the text names, within the budget.
+func (f *finding) search() error {
+	f.q.Limit = cmp.Or(f.q.Limit, defaultLimit)
+	if done, err := f.written(); done || err != nil {
+		return errors.Join(err, f.label())
+	}
+	if !f.wants(Place) && !slices.ContainsFunc(indexed, f.wants) {
+		return nil
+	}
+	if err := f.share(f.budget.Seeks-min(f.q.Limit*f.labelSeeks(), maxLabels), f.find); err != nil {
+		return err
+	}
+	f.preferCodes()
+	f.preferLetters()
+	f.preferSeats()
+	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
+		// What one data set has in full is no misspelling of what another has.
+		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
+	}
+	f.order()
+	return f.label()
+}
+
+// find gathers what a text names.
+func (f *finding) find() error {
+	rest, ok := inCountry(f.q.Text)
+	letters := unspacedLetters(f.q.Text)
+	if !ok && len(letters) == 0 {
+		return f.findText()
+	}
+	// What looks like two names may be one, so both are read, exactly at first.
+	exact := f.q.Exact
+	f.q.Exact = true
+	err := f.findText()
+	if err == nil && len(f.found) == 0 && f.names != nil {
+		err = f.share(readingSeeks, func() error { return f.unspaced(letters, nil, 1) })
+	}
+	f.q.Exact = exact
+	if err != nil || len(f.found) > 0 {
+		return err
+	}
+	if ok {
+		f.q.Text = rest
+	}
+	return f.findText()
+}
+
+// findText gathers what the readings of a text name.
+func (f *finding) findText() error {
+	seeks := wholeSeeks
+	if f.names == nil || len(readings(f.q.Text)) == 0 {
+		seeks = maxSeeks
+	}
+	if err := f.share(seeks, func() error { return f.match(f.q.Text, f.q.Limit, nil, 0) }); err != nil {
+		return err
+	}
+	if done, err := f.generic(); done || err != nil {
+		return err
+	}
+	if err := f.inContext(); err != nil {
+		return err
+	}
+	if err := f.airfield(); err != nil || len(f.found) > 0 {
+		return err
+	}
+	if err := f.share(readingSeeks, f.apart); err != nil || len(f.found) > 0 || f.q.Exact {
+		return err
+	}
+	// A letter may be wrong in the name, or in that of the region. Numbers are those of an
+	// address.
+	steps := []func() error{f.forgive, f.part, f.known}
+	if strings.ContainsFunc(f.q.Text, unicode.IsDigit) {
+		steps = []func() error{f.part, f.forgive, f.known}
+	}
+	for _, step := range steps {
+		if err := step(); err != nil || len(f.found) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgive reads a text with a wrong letter in it.
+func (f *finding) forgive() error {
+	f.forgiving = true
+	defer func() { f.forgiving = false }()
+	return f.inContext()
+}
+
+// share calls fn, which may take at most so many seeks of those that are left.
+func (f *finding) share(seeks int, fn func() error) error {
+	kept := max(f.budget.Seeks-seeks, 0)
+	f.budget.Seeks -= kept
+	err := fn()
+	f.budget.Seeks += kept
+	return err
+}
+
+// preferCodes puts what has the text for a code that people know before what only begins with it.
+// It puts airports before the cities that have their codes among their names, and drops what is
+// spelled in another way. Where the text is also the whole name of something, and not in capitals,
+// as codes are, the name is meant: "oss" is a town. The beginning of a large city's own name is
+// the city: "maa" is an airport, "ist" is Istanbul.
+func (f *finding) preferCodes() {
+	isCode := func(r Result) bool { return r.Match.Code }
+	if !slices.ContainsFunc(f.found, isCode) {
+		return
+	}
+	f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
+	text := strings.TrimSpace(f.q.Text)
+	folded := string(search.Fold(nil, text))
+	capitals := text == strings.ToUpper(text)
+	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code && r.Match.Name == "" })
+	isAirport := func(r Result) bool { // and not one of several in a city with the code
+		return r.Kind == names.Airport && (strings.EqualFold(r.Code, text) || strings.EqualFold(r.ID, text))
+	}
+	airport := slices.ContainsFunc(f.found, isAirport)
+	for i := range f.found {
+		r := &f.found[i]
+		large := r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
+		switch {
+		case !r.Match.Code:
+		case r.Kind == names.Region && (r.Level == 0 || len(text) < iataLetters && slices.Contains(stateLetters, r.Country)):
+			r.Score += 3 * codeBonus
+		case r.Kind == names.Region && capitals:
+			r.Score += codeBonus
+		case r.Kind == names.Region || r.Kind == names.Airport && r.Type != largeAirport && !capitals:
+			r.Score -= fewKnow
+		case named && !capitals:
+			r.Score -= codePenalty
+		case r.Kind == Place && airport && (capitals || !large), r.Kind == names.Airport && !isAirport(*r):
+			r.Score += codeBonus
+		case large && !capitals:
+			r.Score += 3 * codeBonus
+		default:
+			r.Score += 2 * codeBonus
+		}
+	}
+}
+
+// stateLetters are the countries where people write the letters of states behind the names of towns.
+var stateLetters = []string{"AU", "BR", "CA", "US"}
+
+// preferLetters puts what is called as the text letter by letter before what is so without regard
+// to accents: Bali before Bāli.
+func (f *finding) preferLetters() {
+	exact := func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code }
+	equal := func(r Result) bool { return strings.EqualFold(cmp.Or(r.Match.Name, r.Name), f.q.Text) }
+	if !slices.ContainsFunc(f.found, func(r Result) bool { return exact(r) && equal(r) }) {
+		return
+	}
+	for i := range f.found {
+		// Of other names that differ in accents a match tells any.
+		if r := &f.found[i]; exact(*r) && r.Match.Name == "" && !r.Match.Historic && !equal(*r) {
+			r.Score -= foldPenalty
+		}
+	}
+}
+
+// preferSeats puts a city before the region that is called alike and has it: "geneva", "quebec"; and
+// before the airport that has its name among others.
+func (f *finding) preferSeats() {
+	for i := range f.found {
+		city := &f.found[i]
+		if city.Kind != Place || !wholeName(city) {
+			continue
+		}
+		for k := range f.found {
+			region := &f.found[k]
+			if region.Kind == names.Airport && region.Match.Name != "" && wholeName(region) && quadkey.Distance(region.Lon, region.Lat, city.Lon, city.Lat) < airportM {
+				city.Score = max(city.Score, region.Score+1)
+				continue
+			}
+			if region.Kind != names.Region || region.Level == 0 || !wholeName(region) ||
+				region.Score < city.Score || uint64(max(city.Place.Population, 0))*seatPeople < region.Weight() {
+				continue
+			}
+			box := boxOf(region.Bounds)
+			if box != nil && box.Contains(city.Lon, city.Lat) || box == nil && hierarchy.Holds(&region.Feature, &city.Place) {
+				city.Score = region.Score + 1
+			}
+		}
+	}
+}
+
+// wholeName reports whether a result has the text, or the part of it that was read, for a name.
+func wholeName(r *Result) bool {
+	return (r.Match.Kind == search.Exact || r.Match.Kind == Part) && !r.Match.Code
+}
+
+// airportWords are those that airports have in one source and lack in another.
+var airportWords = []string{"airport", "aerodrome", "airfield", "airstrip", "heliport", "international", "intl", "regional", "municipal", "domestic", "air", "force", "base", "field"}
+
+// airfield finds airports by what is left of a text that found nothing without the words
+// that sources disagree on: "Reus Air Base" is called Reus Airport in others.
+func (f *finding) airfield() error {
+	if len(f.found) > 0 || !f.wants(names.Airport) {
+		return nil
+	}
+	words := strings.Fields(string(search.Fold(nil, f.q.Text)))
+	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(airportWords, w) })
+	if len(rest) == 0 || len(rest) == len(words) {
+		return nil
+	}
+	all := f.q.Kinds
+	f.q.Kinds = []names.Kind{names.Airport}
+	defer func() { f.q.Kinds = all }()
+	err := f.match(strings.Join(rest, " "), f.q.Limit, nil, contextPenalty)
+	if errors.Is(err, places.ErrQuery) {
+		return nil
+	}
+	return err
+}
+
+func (f *finding) wants(kind names.Kind) bool {
+	return len(f.q.Kinds) == 0 || slices.Contains(f.q.Kinds, kind)
+}
+
+// order sorts the results, keeps the best of each, and cuts what is too much.
+func (f *finding) order() {
+	slices.SortStableFunc(f.found, func(a, b Result) int { return cmp.Compare(b.Score, a.Score) })
+	type identity struct {
+		kind    names.Kind
+		typ, id string
+	}
+	seen := map[identity]bool{}
+	f.found = slices.DeleteFunc(f.found, func(r Result) bool {
+		is := identity{r.Kind, r.Type, r.ID}
+		double := seen[is]
+		seen[is] = true
+		return double
+	})
+	f.found = f.found[:min(len(f.found), f.q.Limit)]
+}
+
+// query is the search for a text in a data set, within regions if there are any.
+func (f *finding) query(text string, limit int, within []names.Feature) search.Query {
+	q := search.Query{
+		Text: text, Limit: limit, Lang: f.searchLang(), Countries: f.countries, Box: f.q.Box,
+		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.Exact, Whole: f.whole, Budget: &f.budget,
+	}
+	if len(within) > 0 {
+		q.Limit, q.Exact = candidates, q.Exact || !f.forgiving
+		if q.Box == nil && len(within) == 1 {
+			q.Box = boxOf(within[0].Bounds)
+		}
+		if q.Countries == nil && len(within) == 1 && !outlined(&within[0]) {
+			q.Countries = []string{within[0].Country}
+		}
+	}
+	return q
+}
+
+// boxOf is a box around bounds, nil where they are none.
+func boxOf(b [4]float64) *quadkey.Box {
+	box := quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
+	if box.Check() != nil || b == [4]float64{} {
+		return nil
+	}
+	return &box
+}
+
+// match finds what a text names, inside one of the regions if there are any.
+func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
+	f.budget.Dropped = false
+	before := len(f.found)
+	if f.places != nil && f.wants(Place) {
+		q := f.query(text, limit, within)
+		if len(within) == 1 && within[0].Type == hierarchy.Country && within[0].Country != "" && len(f.countries) == 0 {
+			// Its bounds may leave out parts that lie far off.
+			q.Box, q.Countries = f.q.Box, f.view.Wide([]string{within[0].Country})
+		}
+		var hits []search.Hit
+		err := f.share(f.budget.Seeks/2, func() (err error) {
+			hits, _, err = f.places.Search(f.ctx, q, nil)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range hits {
+			h := &hits[i]
+			if !f.budget.Take(2) {
+				break
+			}
+			r := Result{Match: &h.Match, Score: h.Score - penalty}
+			if err := f.places.Hit(f.ctx, h.ID, &r.Place); err != nil {
+				return ask.Inside(err)
+			}
+			in, err := f.within(&r.Place, within)
+			if err != nil {
+				return err
+			}
+			if !in {
+				continue
+			}
+			if h.Match.Kind == search.Prefix && h.Importance >= knownCity && isCity(text, r.Place.Name) {
+				r.Score += cityBonus
+			}
+			f.found = append(f.found, placeResult(r))
+		}
+	}
+	if f.names == nil || !slices.ContainsFunc(indexed, f.wants) {
+		return nil
+	}
+	q := f.query(text, limit, within)
+	if len(f.q.Kinds) > 0 { // of which some share a class
+		q.Limit = candidates
+		for _, kind := range indexed {
+			if class := names.Class(kind); f.wants(kind) && !slices.Contains(q.Classes, class) {
+				q.Classes = append(q.Classes, class)
+			}
+		}
+	}
+	hits, err := f.names.Search(f.ctx, q, nil)
+	if err != nil {
+		return err
+	}
+	for i := range hits {
+		h := &hits[i]
+		if !f.wants(h.Kind) || !f.ofCountries(&h.Feature) || len(within) > 0 && !slices.ContainsFunc(within, func(r names.Feature) bool { return inside(&h.Feature, &r) }) {
+			continue
+		}
+		f.found = append(f.found, Result{Feature: h.Feature, Match: &h.Match, Score: h.Score - penalty})
+	}
+	if f.budget.Dropped { // what is meant is elsewhere
+		f.found = append(f.found[:before], slices.DeleteFunc(f.found[before:], func(r Result) bool { return r.Match.Kind == search.Typo })...)
+	}
+	return nil
+}
+
+// ofCountries reports whether a feature is of one of the countries that are asked for, by its
+// own code or by what is around it.
+func (f *finding) ofCountries(of *names.Feature) bool {
+	return len(f.q.Countries) == 0 || slices.Contains(f.q.Countries, of.Country) || slices.ContainsFunc(of.Parents, func(p names.Parent) bool {
+		return p.Type == hierarchy.Country && slices.Contains(f.q.Countries, strings.ToUpper(p.ID))
+	})
+}
+
+// isCity reports whether a name is a text and then what tells a city from the region
+// around it, or from its namesakes: "New York City", "Washington, D.C.", "Frankfurt am Main".
+func isCity(text, name string) bool {
+	head, _, comma := strings.Cut(name, ",")
+	if !comma {
+		head = strings.TrimSuffix(name, " City")
+	}
+	if words := strings.Fields(head); len(words) > 2 {
+		if i := slices.IndexFunc(words, func(w string) bool { return slices.Contains(particles, w) }); i > 0 {
+			head = strings.Join(words[:i], " ")
+		}
+	}
+	fold := func(s string) string { return strings.ReplaceAll(string(search.Fold(nil, s)), " ", "") } // "newyork" is one word
+	return len(head) < len(name) && len(head) > iataLetters && fold(head) == fold(text)
+}
+
+// particles begin what tells a town from its namesakes.
+var particles = []string{"am", "an", "bei", "im", "in", "ob", "de", "del", "do", "da", "di", "en", "la", "sur", "sous", "upon", "on", "aan", "nad"}
+
+// placeResult fills the feature of a place.
+func placeResult(r Result) Result {
+	p := &r.Place
+	r.Feature = names.Feature{
+		Kind: Place, Type: strings.Trim(p.Class+"."+p.Code, "."), ID: itoa(p.ID), Name: p.Name, Country: p.Country,
+		Lat: p.Lat, Lon: p.Lon, Population: uint64(max(p.Population, 0)),
+	}
+	return r
+}
+
+// inside reports whether a feature lies in a region, by its parents, or by its country where no
+// layer draws that.
+func inside(f, region *names.Feature) bool {
+	if region.Type == hierarchy.Country && !outlined(region) && f.Country == region.Country {
+		return true
+	}
+	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && p.ID == region.ID })
+}
+
+// outlined reports whether a layer draws a region.
+func outlined(region *names.Feature) bool { return region.Bounds != [4]float64{} }
+
+// within reports whether a place is of the countries that are asked for, and in one of some
+// regions if there are any: by its row in those that no layer draws.
+func (f *finding) within(p *places.Hit, regions []names.Feature) (bool, error) {
+	in, err := f.view.InCountries(f.ctx, p, f.q.Countries)
+	if err != nil || !in || len(regions) == 0 {
+		return in, err
+	}
+	var list []names.Parent
+	for i := range regions {
+		region := &regions[i]
+		if !outlined(region) && hierarchy.Holds(region, p) {
+			return true, nil
+		}
+		list = append(list, names.Parent{Type: region.Type, ID: region.ID, Name: region.Name})
+	}
+	return f.view.In(f.ctx, p, list)
+}

@@ -1,0 +1,148 @@
+package geocoder
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/internal/lang"
+	"quadrille/places"
+	"quadrille/places/names"
+)
+
+func itoa(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
+
+// labelSeeks are the most that the label of a result takes: the regions around, its own
+// name and theirs in languages, each of which may have parents (zh-TW).
+func (f *finding) labelSeeks() int {
+	layers, parts := 0, 0
+	if f.regions != nil {
+		layers = len(f.regions.Types())
+	}
+	for _, code := range f.q.Langs {
+		parts += len(lang.Chain(code))
+	}
+	return layers + (layers+2)*parts + 1 + hierarchySeeks
+}
+
+// hierarchySeeks are for a state or county that is not the one drawn at a place, and for the
+// city of a section.
+const hierarchySeeks = 30
+
+// label gives the results their parents and labels. Results that the budget does not pay
+// for are left out.
+func (f *finding) label() error {
+	each := f.labelSeeks()
+	for i := range f.found {
+		if !f.budget.Take(each) {
+			f.found = f.found[:i]
+			break
+		}
+		r := &f.found[i]
+		var err error
+		switch r.Kind {
+		case Place:
+			r.Parents, err = f.view.Of(f.ctx, &r.Place)
+		case Position:
+			r.Parents, err = f.view.At(f.ctx, r.Lat, r.Lon)
+			r.Parents = hierarchy.Around(r.Parents)
+		default:
+			r.Parents, err = f.view.Around(f.ctx, r.Parents, r.Country)
+		}
+		if err != nil {
+			return err
+		}
+		if err := f.describe(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe completes the parents of a result, which must be its own, and gives it its names in
+// the asked languages and its label.
+func (f *finding) describe(r *Result) error {
+	if err := f.complete(r); err != nil {
+		return err
+	}
+	if err := f.localize(r); err != nil {
+		return err
+	}
+	if err := f.city(r); err != nil {
+		return err
+	}
+	if r.Country != "" && r.Type != hierarchy.Country {
+		r.Country = CountryOf(r) // as the label has it
+	}
+	r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
+	return nil
+}
+
+// city adds the city of a section, where no municipality is drawn around it.
+func (f *finding) city(r *Result) error {
+	if r.Kind != Place || f.places == nil || slices.ContainsFunc(r.Parents, func(p names.Parent) bool { return f.view.Municipal(p.Type) }) {
+		return nil
+	}
+	hit, ok, err := f.view.City(f.ctx, &r.Place)
+	if err != nil || !ok {
+		return err
+	}
+	of := placeResult(Result{Place: hit})
+	if err := f.placeName(&of); err != nil {
+		return err
+	}
+	r.Parents = slices.Insert(slices.Clip(r.Parents), 0, names.Parent{Type: cityType, ID: of.ID, Name: of.Name})
+	return nil
+}
+
+// cityType is the type of the parent that is the city of a section.
+const cityType = "city"
+
+// complete adds what the source of a result tells of its division and country where no region
+// does.
+func (f *finding) complete(r *Result) error {
+	if f.places == nil || r.Type == hierarchy.Country {
+		return nil
+	}
+	has := func(typ string) bool {
+		return slices.ContainsFunc(r.Parents, func(p names.Parent) bool { return p.Type == typ })
+	}
+	r.Parents = hierarchy.WithDivision(&r.Place, r.Parents)
+	if r.Country == "" || has(hierarchy.Country) {
+		return nil
+	}
+	country, err := f.places.Country(f.ctx, r.Country)
+	if errors.Is(err, places.ErrNoCode) {
+		return nil
+	}
+	if err != nil {
+		return ask.Inside(err)
+	}
+	r.Parents = append(r.Parents, names.Parent{Type: hierarchy.Country, ID: strings.ToLower(r.Country), Name: country.Name})
+	return nil
+}
+
+// Label is a name with the two coarsest regions around it: "Portland, Oregon, United
+// States". A region that is called like the one before is left out.
+func Label(name string, parents []names.Parent) string {
+	var memory [128]byte
+	label := append(memory[:0], name...)
+	last := name
+	for i := max(len(parents)-2, 0); i < len(parents); i++ {
+		if next := parents[i].Name; next != "" && next != last {
+			if len(label) > 0 {
+				label = append(label, ", "...)
+			}
+			label = append(label, next...)
+			last = next
+		}
+	}
+	if len(label) == len(name) {
+		return name
+	}
+	return string(label)
+}

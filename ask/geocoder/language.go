@@ -1,0 +1,97 @@
+package geocoder
+
+import (
+	"context"
+	"strings"
+
+	"quadrille/ask"
+	"quadrille/internal/lang"
+	"quadrille/places/names"
+)
+
+// Localize gives a result that was looked up the names of languages, as those of Search
+// and Reverse have. No languages change nothing.
+func (s *Session) Localize(ctx context.Context, r *Result, langs []string) error {
+	f, err := s.begin(ctx, &Query{Langs: langs})
+	if err != nil {
+		return err
+	}
+	return f.localize(r)
+}
+
+// localize gives a result and the regions around it their names in the best of the asked
+// languages that each is known in. The parents must be the result's own.
+func (f *finding) localize(r *Result) error {
+	if r.Kind == Place {
+		if err := f.placeName(r); err != nil {
+			return err
+		}
+	}
+	if r.Kind == names.Region {
+		if err := f.regionName(r.Type, r.ID, &r.Name); err != nil {
+			return err
+		}
+	}
+	return f.regionNames(r.Parents)
+}
+
+// placeName replaces the name of a place by that of the best language it is known in.
+func (f *finding) placeName(r *Result) error {
+	if f.places == nil || len(f.q.Langs) == 0 {
+		return nil
+	}
+	return f.translate(&r.Name, func(lang string) (string, bool, error) { return f.places.NameIn(f.ctx, r.Place.ID, lang) })
+}
+
+// regionNames is regionName for each of a list.
+func (f *finding) regionNames(list []names.Parent) error {
+	for i := range list {
+		if err := f.regionName(list[i].Type, list[i].ID, &list[i].Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// regionName replaces the name of a region by that of the best language it is known in.
+func (f *finding) regionName(typ, id string, name *string) error {
+	if f.names == nil || len(f.q.Langs) == 0 {
+		return nil
+	}
+	return f.translate(name, func(lang string) (string, bool, error) { return f.names.NameIn(f.ctx, typ, id, lang) })
+}
+
+// translate replaces a name by that of the first language that nameIn knows one in.
+func (f *finding) translate(name *string, nameIn func(lang string) (string, bool, error)) error {
+	for _, lang := range f.q.Langs {
+		local, ok, err := nameIn(lang)
+		if err != nil {
+			return ask.Inside(err)
+		}
+		if ok {
+			*name = local
+			return nil
+		}
+	}
+	return nil
+}
+
+// searchLang is the language whose names rank like own names. Sources have names by
+// language and seldom by country, so that "fr-CH" is "fr" here, and "zh-TW" is "zh-hant".
+func (f *finding) searchLang() string {
+	code := first(f.q.Langs)
+	for _, l := range lang.Chain(code) {
+		if last := l[strings.LastIndexByte(l, '-')+1:]; last == l || len(last) > len("419") {
+			return strings.ToLower(l)
+		}
+	}
+	return code
+}
+
+// first is the first text of a list, "" where there is none.
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}

@@ -1,0 +1,120 @@
+package geocoder
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"quadrille/ask"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/tiles"
+)
+
+// Place returns the place with an id of the gazetteer, and false if there is none.
+func (s *Session) Place(ctx context.Context, id uint32) (Result, bool, error) {
+	f, err := s.begin(ctx, &Query{})
+	if err != nil || f.places == nil {
+		return Result{}, false, err
+	}
+	var r Result
+	err = f.places.Hit(ctx, id, &r.Place)
+	if errors.Is(err, places.ErrNotFound) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, err
+	}
+	f.found = append(f.found, placeResult(r))
+	err = f.label()
+	return f.found[0], err == nil, err
+}
+
+// Feature returns the region, airport or zone with a number of [names.Number], and false
+// if there is none.
+func (s *Session) Feature(ctx context.Context, number uint64) (Result, bool, error) {
+	f, err := s.begin(ctx, &Query{})
+	if err != nil || f.names == nil {
+		return Result{}, false, err
+	}
+	feature, ok, err := f.names.Feature(ctx, number)
+	if err != nil || !ok {
+		return Result{}, false, err
+	}
+	feature.Parents, err = f.view.Around(ctx, feature.Parents, feature.Country)
+	return Result{Feature: feature, Label: Label(feature.Name, feature.Parents)}, err == nil, err
+}
+
+// Region returns the record of a region with its geometry, as tiles.Reader.Region does;
+// nil if there is none.
+func (s *Session) Region(ctx context.Context, typ, id string) ([]byte, error) {
+	f, err := s.begin(ctx, &Query{})
+	if err != nil || f.regions == nil {
+		return nil, err
+	}
+	record, err := f.regions.Region(ctx, typ, id, true)
+	if errors.Is(err, tiles.ErrNotFound) || errors.Is(err, tiles.ErrUnknownType) {
+		return nil, nil // the names are of another generation
+	}
+	return record, err
+}
+
+// PlaceNames calls fn with the names of a place by language.
+func (s *Session) PlaceNames(ctx context.Context, id uint32, fn func(lang, name string)) error {
+	f, err := s.begin(ctx, &Query{})
+	if err != nil || f.places == nil {
+		return err
+	}
+	var r places.Record
+	if err := f.places.Record(ctx, id, &r); err != nil {
+		return err
+	}
+	for i := range r.Alternates {
+		if a := &r.Alternates[i]; a.Lang != "" && !a.Historic && !a.Colloquial {
+			fn(a.Lang, a.Name)
+		}
+	}
+	return nil
+}
+
+// RegionNames calls fn with the names of a region by language, and returns its usual name,
+// which is that of the result where the region is unknown.
+func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name string)) (string, error) {
+	f, err := s.begin(ctx, &Query{})
+	if err != nil || f.names == nil {
+		return r.Name, err
+	}
+	feature, ok, err := f.names.Feature(ctx, NumberOf(r))
+	if err != nil || !ok {
+		return r.Name, ask.Inside(err)
+	}
+	return feature.Name, ask.Inside(f.names.NamesOf(ctx, r.Type, r.ID, fn))
+}
+
+// Built is when the newest of the data sets was built, zero if none is published.
+func (s *Session) Built() (newest time.Time) {
+	note := func(built time.Time) {
+		if built.After(newest) {
+			newest = built
+		}
+	}
+	if s.Places.Handle != nil {
+		note(s.Places.Handle.Manifest().Built)
+	}
+	if s.Names.Handle != nil {
+		note(s.Names.Handle.Manifest().Built)
+	}
+	if s.Boundaries.Handle != nil {
+		note(s.Boundaries.Handle.Manifest().Built)
+	}
+	return newest
+}
+
+// NumberOf is the number of a result: of a place its id in the gazetteer, of others that
+// of [names.Number].
+func NumberOf(r *Result) uint64 {
+	if r.Kind == Place {
+		return uint64(r.Place.ID)
+	}
+	return names.Number(r.Kind, r.Type, r.ID)
+}

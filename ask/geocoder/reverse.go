@@ -1,0 +1,161 @@
+package geocoder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/places"
+	"quadrille/places/names"
+)
+
+// ReverseQuery asks what is at a point.
+type ReverseQuery struct {
+	Lat, Lon float64      // degrees
+	Langs    []string     // as those of Query
+	Kinds    []names.Kind // of the results; none is all
+	// RadiusM bounds how far the nearest place may be, in metres; 0 is 50 km.
+	RadiusM float64
+	// Limit is how many of the nearest places are answered; 0 is one.
+	Limit int
+}
+
+const defaultReach = 50_000
+
+// Ready says why nothing can be asked, such as that no places are published.
+func (s *Session) Ready(ctx context.Context) error {
+	_, err := s.begin(ctx, &Query{})
+	return err
+}
+
+// Reverse returns what is at a point: the nearest places, with their distances, the first of
+// the point's own regions if one of them is near, and then the regions that contain the point,
+// the smallest first. Places have the regions that they are in themselves.
+func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
+	f, err := s.begin(ctx, &Query{Langs: q.Langs, Kinds: q.Kinds})
+	if err != nil {
+		return nil, err
+	}
+	parents, err := f.view.At(ctx, q.Lat, q.Lon)
+	if err != nil {
+		return nil, err
+	}
+	around := hierarchy.Around(parents)
+	var hits []places.Hit
+	var first hierarchy.Relation
+	if f.places != nil && f.wants(Place) {
+		near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: cmp.Or(q.RadiusM, defaultReach), Limit: max(q.Limit, 1), Classes: []string{"P"}, Only: true}
+		if hits, first, err = f.view.Nearest(ctx, near, around); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]Result, 0, len(hits)+len(parents))
+	for i := range hits {
+		list = append(list, placeResult(Result{Place: hits[i]}))
+		is := first
+		if i > 0 {
+			if is, err = f.view.Relate(ctx, &hits[i], around); err != nil {
+				return nil, err
+			}
+		}
+		r := &list[i]
+		if r.Apart = is.Apart(); is == hierarchy.Same {
+			r.Parents = slices.Clone(around)
+		} else if r.Parents, err = f.view.Of(ctx, &r.Place); err != nil {
+			return nil, err
+		}
+		if err := f.describe(r); err != nil {
+			return nil, err
+		}
+	}
+	if !f.wants(names.Region) {
+		return list, nil
+	}
+	if err := f.regionNames(parents); err != nil { // once for all results
+		return nil, err
+	}
+	for i := range parents {
+		list = append(list, Result{})
+		if err := f.regionAt(&list[len(list)-1], &q, parents, i); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// regionAt fills in the result for one of the regions at a point.
+func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i int) error {
+	p := &parents[i]
+	r.Feature = names.Feature{Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon}
+	rest := parents[i+1:]
+	for len(rest) > 0 && rest[0].Type == p.Type { // it is not in others of its kind
+		rest = rest[1:]
+	}
+	around := slices.Clip(hierarchy.Around(rest))
+	r.Parents = around
+	// Counties have titles. The country of a region without one around it is known by
+	// name only: of two layers one may reach farther into the sea at the point.
+	if f.names != nil && (p.Type == hierarchy.County || p.Type != hierarchy.Country && i == len(parents)-1) {
+		known, _, err := f.names.Feature(f.ctx, names.Number(names.Region, p.Type, p.ID))
+		if err != nil {
+			return err
+		}
+		r.Title, r.Country = known.Title, known.Country
+		if len(around) == 0 {
+			around = slices.Clone(known.Parents)
+			if err := f.regionNames(around); err != nil {
+				return err
+			}
+		}
+		if err := f.completeWithin(r, around); err != nil {
+			return err
+		}
+	}
+	r.Label = Label(cmp.Or(r.Title, r.Name), r.Parents)
+	return nil
+}
+
+// completeWithin gives a result the regions around it, which other results may share, and
+// those that complete adds.
+func (f *finding) completeWithin(r *Result, around []names.Parent) error {
+	r.Parents = slices.Clip(around) // what is added is added to a copy
+	if err := f.complete(r); err != nil {
+		return err
+	}
+	if len(r.Parents) == len(around) {
+		return nil
+	}
+	return f.regionNames(r.Parents)
+}
+
+// CountryName returns the name of a country in the first language that it is known in, and
+// "" if there is none. No languages ask for the usual name.
+func (s *Session) CountryName(ctx context.Context, code string, langs []string) (string, error) {
+	reader, ok, err := s.Places.Have()
+	if err != nil || !ok || code == "" {
+		return "", err
+	}
+	country, err := reader.Country(ctx, code)
+	if errors.Is(err, places.ErrNoCode) {
+		return "", nil
+	}
+	if err != nil {
+		return "", ask.Inside(err)
+	}
+	if len(langs) == 0 {
+		return country.Name, nil
+	}
+	for _, lang := range langs {
+		name, found, err := reader.NameIn(ctx, country.ID, lang)
+		if err != nil && !errors.Is(err, places.ErrNotFound) {
+			return "", ask.Inside(err)
+		}
+		if err == nil && found {
+			return name, nil
+		}
+	}
+	return "", nil
+}

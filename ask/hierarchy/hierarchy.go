@@ -1,0 +1,137 @@
+// Package hierarchy says what regions a place is in, and which place a point is told by. The
+// map is right about a point: its regions are those whose polygons hold it. The source is
+// right about a place: where its row denies what a coarse polygon says, the row counts.
+//
+// Positions are degrees and distances metres. Errors are those of the data sets; one that is
+// not published tells nothing, and is no error.
+package hierarchy
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"quadrille/ask"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/tiles"
+)
+
+// Layers whose names say what they are.
+const (
+	Country = "country"
+	State   = "state"
+	County  = "county"
+	zone    = "timezone" // whose regions are no part of an address
+)
+
+// waters are the names of layers whose regions hold points, but no places.
+var waters = []string{"lake", "lakes", "water", "waters", "reservoir", "ocean", "sea"}
+
+// municipalities are the names of layers whose regions are municipalities.
+var municipalities = []string{"municipality", "municipalities", "commune", "communes", "gemeinde", "gemeinden", "gemeente", "gemeenten", "comune", "comuni", "municipio", "municipios", "lau", "city", "cities", "town", "towns"}
+
+const (
+	// manyRegions is from how many regions on the finest layer is taken for one of
+	// municipalities, whatever its name. No country has as many counties.
+	manyRegions = 10_000
+	// coarseM is how far a border or a coast may be drawn from where it is, in metres. Coasts
+	// of maps at 1:50,000,000 are up to 4.5 km off cities.
+	coarseM = 5_000
+	// fewNear is how many places near a point are looked at for those of its municipality, and
+	// manyNear for one of its country and divisions, or for the city of a section.
+	fewNear  = 20
+	manyNear = 100
+	// cityM is how far a section may be from its city, in metres.
+	cityM = 25_000
+)
+
+// View is a generation of each data set that is asked. What is nil tells nothing. It may be
+// used concurrently.
+type View struct {
+	Places      ask.Places
+	Names       ask.Names
+	Boundaries  ask.Boundaries
+	Generations Generations // of these
+	Layers      *Layers
+	// ByMap has the map say in what country a place is, and not its row: what a coarse map
+	// draws across a border is then in the other country.
+	ByMap bool
+}
+
+// Municipal reports whether the regions of a type are municipalities.
+func (v *View) Municipal(typ string) bool {
+	return v.Boundaries != nil && slices.Contains(v.layers().municipal, typ)
+}
+
+// At returns the regions at a point in degrees, the smallest first.
+func (v *View) At(ctx context.Context, lat, lon float64) ([]names.Parent, error) {
+	if v.Boundaries == nil {
+		return nil, nil
+	}
+	at, err := v.Boundaries.At(ctx, lat, lon, v.layers().names...)
+	if err != nil {
+		return nil, err
+	}
+	return v.Parents(at), nil
+}
+
+// Parents is At of the regions that were found at a point.
+func (v *View) Parents(at []tiles.Region) []names.Parent {
+	if len(at) == 0 {
+		return nil
+	}
+	list := make([]names.Parent, 0, len(at))
+	for _, layer := range v.layers().names {
+		for i := range at {
+			if r := &at[i]; r.Type == layer {
+				list = append(list, names.Parent{Type: r.Type, ID: r.ID, Name: r.Name})
+			}
+		}
+	}
+	return list
+}
+
+// Around leaves what is around a place or a smaller region of some regions at a point: of each
+// type the smallest, since countries that overlap are not in each other, and no water. The
+// list may be the same.
+func Around(list []names.Parent) []names.Parent {
+	drop := func(i int) bool { return isWater(list[i].Type) || i > 0 && list[i].Type == list[i-1].Type }
+	for i := range list {
+		if drop(i) {
+			left := slices.Clone(list[:i])
+			for j := i; j < len(list); j++ {
+				if !drop(j) {
+					left = append(left, list[j])
+				}
+			}
+			return left
+		}
+	}
+	return list
+}
+
+// WithDivision adds the first-level division that the row of a place names to the regions that it
+// is in, where no layer has more of them than a country.
+func WithDivision(p *places.Hit, list []names.Parent) []names.Parent {
+	if p.Admin1Name == "" || slices.ContainsFunc(list, func(r names.Parent) bool { return r.Type != Country }) {
+		return list
+	}
+	return slices.Insert(list, 0, names.Parent{Type: names.Division, ID: divisionCode(p), Name: p.Admin1Name})
+}
+
+// Holds reports whether a place is in a region that no layer draws, by its row.
+func Holds(region *names.Feature, p *places.Hit) bool {
+	switch region.Type {
+	case Country:
+		return p.Country != "" && p.Country == region.Country
+	case names.Division:
+		return divisionCode(p) == region.ID
+	}
+	return false
+}
+
+// divisionCode is the gazetteer's code of the first-level division of a place.
+func divisionCode(p *places.Hit) string { return p.Country + "." + p.Admin1 }
+
+func isWater(layer string) bool { return slices.Contains(waters, strings.ToLower(layer)) }

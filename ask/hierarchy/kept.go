@@ -1,0 +1,115 @@
+package hierarchy
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"quadrille/ask"
+	"quadrille/places"
+	"quadrille/places/names"
+)
+
+const (
+	// keptBits are those of the number of places of which something is remembered: some 3 MB.
+	keptBits = 13
+	// maxKept is the longest list of regions that is remembered, in bytes.
+	maxKept = 1 << 10
+)
+
+// Generations are those of the data sets of a View.
+type Generations struct{ Places, Names, Boundaries uint64 }
+
+// kept remembers something of places. A place that falls on the slot of another displaces it.
+// Generations never change, so that nothing becomes wrong.
+type kept[T any] [1 << keptBits]atomic.Pointer[keptPlace[T]]
+
+type keptPlace[T any] struct {
+	id    uint32
+	made  Generations
+	byMap bool
+	is    T
+}
+
+// slot is where a place is remembered.
+func (k *kept[T]) slot(id uint32) *atomic.Pointer[keptPlace[T]] {
+	return &k[id*0x9e3779b9>>(32-keptBits)]
+}
+
+func (k *kept[T]) get(v *View, id uint32) (is T, ok bool) {
+	if p := k.slot(id).Load(); p != nil && p.id == id && p.made == v.Generations && p.byMap == v.ByMap {
+		return p.is, true
+	}
+	return is, false
+}
+
+func (k *kept[T]) put(v *View, id uint32, is T) {
+	k.slot(id).Store(&keptPlace[T]{id, v.Generations, v.ByMap, is})
+}
+
+// divisions are codes of a place's row.
+type divisions struct{ admin2, admin3 string }
+
+// city is the city of a section, if it has one.
+type city struct {
+	hit   places.Hit
+	known bool
+}
+
+// Of returns the regions that a place is in, the smallest first: those that hold it but for
+// what its row denies. The list is the caller's.
+func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
+	if v.Boundaries == nil {
+		return nil, nil
+	}
+	of := &v.Layers.of
+	if list, ok := of.get(v, p.ID); ok {
+		return slices.Clone(list), nil
+	}
+	list, err := v.find(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	bytes := 0
+	for i := range list {
+		bytes += len(list[i].Type) + len(list[i].ID) + len(list[i].Name)
+	}
+	if bytes <= maxKept {
+		of.put(v, p.ID, slices.Clone(list))
+	}
+	return list, nil
+}
+
+// City returns the city that a section is of: the one with the most people of the places near
+// it whose rows have its divisions. ok is false where there is none, and for what is no
+// section.
+func (v *View) City(ctx context.Context, p *places.Hit) (hit places.Hit, ok bool, err error) {
+	if p.Code != section {
+		return hit, false, nil
+	}
+	cities := &v.Layers.cities
+	if c, ok := cities.get(v, p.ID); ok {
+		return c.hit, c.known, nil
+	}
+	if hit, ok, err = v.city(ctx, p); err == nil {
+		cities.put(v, p.ID, city{hit, ok})
+	}
+	return hit, ok, err
+}
+
+// divisions returns the codes of the second and third-level divisions of a place, "" where its
+// row has none.
+func (v *View) divisions(ctx context.Context, id uint32) (d divisions, err error) {
+	if v.Places == nil {
+		return d, nil
+	}
+	all := &v.Layers.divisions
+	if d, ok := all.get(v, id); ok {
+		return d, nil
+	}
+	if d.admin2, d.admin3, err = v.Places.DivisionCodes(ctx, id); err != nil {
+		return d, ask.Inside(err)
+	}
+	all.put(v, id, d)
+	return d, nil
+}

@@ -1,0 +1,283 @@
+package hierarchy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"quadrille/ask"
+	"quadrille/places"
+	"quadrille/places/names"
+	"quadrille/tiles"
+)
+
+const (
+	// PlaceReach is how far the nearest place says which country a point is in where no
+	// countries are published, in metres.
+	PlaceReach = 50_000
+	// ShoreReach is how far outside all borders a place still says it, in metres: maps of the
+	// world draw coasts so coarsely that Manhattan and Stockholm lie in the sea.
+	ShoreReach = 5_000
+	// NearPlaces is how many places PlacesNear returns at most.
+	NearPlaces = 10
+)
+
+// PlacesNear returns the nearest populated places within reach, in metres, of one country if it is
+// named.
+func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country string) ([]places.Hit, error) {
+	if v.Places == nil || reach <= 0 {
+		return nil, nil
+	}
+	q := places.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: NearPlaces, Classes: []string{"P"}, Only: true}
+	if country != "" {
+		q.Countries = []string{country}
+	}
+	near, _, err := v.Places.Nearby(ctx, q, nil)
+	return near, err
+}
+
+// PointCountry is the country of a point. Its code is "" when there is none.
+type PointCountry struct {
+	Code, Name string  // the name is the region's, "" where none tells
+	DistanceM  float64 // to the region, 0 inside
+}
+
+// CountryAt finds the country that holds a point in degrees, or whose border is at most radius
+// metres away: a buffer for points off the coast. Where no countries are published it is that of
+// the nearest place.
+func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c PointCountry, err error) {
+	all, err := v.At(ctx, lat, lon)
+	if err != nil {
+		return c, err
+	}
+	at, reach := Around(all), max(radius, PlaceReach)
+	if v.published(Country) {
+		if all, c.DistanceM, err = v.Snap(ctx, lat, lon, radius, Country, all); err != nil {
+			return c, err
+		}
+		for i := range all {
+			if r := &all[i]; r.Type == Country && len(r.ID) == 2 {
+				c.Code, c.Name = strings.ToUpper(r.ID), r.Name
+				return c, nil
+			}
+		}
+		if index(at, Country) < 0 {
+			for i := range at {
+				if code := v.CountryOf(&at[i]); code != "" {
+					return PointCountry{Code: code}, nil
+				}
+			}
+			// Beyond the distance of borders only places tell. Within it, they do
+			// for land whose region has no code of a country.
+			reach = max(radius, ShoreReach)
+		}
+	}
+	near, err := v.PlacesNear(ctx, lat, lon, reach, "")
+	for i := range near {
+		is, err := v.Relate(ctx, &near[i], at)
+		if err != nil {
+			return PointCountry{}, err
+		}
+		if near[i].Country != "" && is.Same(Country) {
+			return PointCountry{Code: near[i].Country}, nil
+		}
+	}
+	return PointCountry{}, err
+}
+
+// Snap adds the nearest region of a type to the regions at a point, if they have none of the type
+// and it is at most radius metres away, and returns how far it is.
+func (v *View) Snap(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
+	if radius <= 0 || !v.published(typ) || index(at, typ) >= 0 {
+		return at, 0, nil
+	}
+	found, err := v.Boundaries.Nearest(ctx, lat, lon, min(radius, tiles.MaxSnap), typ)
+	if err != nil || len(found) == 0 || found[0].Kind == tiles.MatchNone {
+		return at, 0, err
+	}
+	return append(slices.Clip(at), names.Parent{Type: typ, ID: found[0].ID, Name: found[0].Name}), found[0].Distance, nil
+}
+
+// PointDivision is a first-level division at a point: GeoNames' code of it, its name and its ISO
+// 3166-2 code without the country. What is unknown is "".
+type PointDivision struct {
+	Country         PointCountry
+	Code, Name, ISO string
+	DistanceM       float64 // to its region, 0 inside
+
+	county *names.Parent // that holds the point
+	place  uint32        // the nearest one in the county, or else in the division
+}
+
+// DivisionAt joins the region of type state that holds a point in its country, or is at most radius
+// metres away, with GeoNames' code: that of its places, or else of the nearest one in it, or of the
+// nearest of the country where no states are published. Regions may be smaller than GeoNames'
+// divisions, such as the départements of France, or called otherwise, such as Berlin, its State of
+// Berlin: then the division is told. A point of no country has none.
+func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d PointDivision, err error) {
+	if d.Country, err = v.CountryAt(ctx, lat, lon, radius); err != nil || d.Country.Code == "" {
+		return d, err
+	}
+	country := d.Country.Code
+	at, err := v.At(ctx, lat, lon)
+	if err != nil {
+		return d, err
+	}
+	if at, d.DistanceM, err = v.Snap(ctx, lat, lon, radius, State, Around(at)); err != nil {
+		return d, err
+	}
+	// Of layers that disagree about the country that of countries is right.
+	at = slices.DeleteFunc(slices.Clone(at), func(p names.Parent) bool {
+		of := v.CountryOf(&p)
+		return p.Type == State && of != "" && !slices.Contains(v.Wide([]string{country}), of) && !strings.EqualFold(p.ID, of+"-"+country)
+	})
+	if at, err = v.countyAt(ctx, &d, at); err != nil {
+		return d, err
+	}
+	code := ""
+	if i := index(at, State); i >= 0 {
+		d.Name, code = at[i].Name, v.Division(at[i].ID)
+		if of, iso := Division(at[i].ID); of == country {
+			d.ISO = iso
+		}
+	}
+	near, err := v.PlacesNear(ctx, lat, lon, max(radius, PlaceReach), country)
+	if err != nil {
+		return d, err
+	}
+	name, err := v.ofPlaces(ctx, &d, near, at)
+	if err != nil {
+		return d, err
+	}
+	if own, ok := strings.CutPrefix(code, country+"."); ok && v.Places != nil {
+		known, err := v.Places.Division(ctx, code)
+		if err != nil && !errors.Is(err, places.ErrNoCode) {
+			return d, ask.Inside(err)
+		}
+		if d.Code != own {
+			d.place = 0
+		}
+		d.Code, name = own, known.Name
+	}
+	d.rename(name)
+	return d, nil
+}
+
+// countyAt notes the county among the regions at a point unless it is of another country or state:
+// layers may disagree. Where no state is drawn that of the county is added.
+func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent) ([]names.Parent, error) {
+	i, state := index(at, County), index(at, State)
+	if i < 0 {
+		return at, nil
+	}
+	d.county = &at[i]
+	if v.Names == nil {
+		return at, nil
+	}
+	known, _, err := v.Names.Feature(ctx, names.Number(names.Region, County, at[i].ID))
+	if err != nil {
+		return at, err
+	}
+	in, of := index(known.Parents, Country), names.Parent{Type: State, ID: strings.ToLower(known.Code)} // its code may be the state's
+	if j := index(known.Parents, State); j >= 0 {
+		of = known.Parents[j]
+	}
+	switch {
+	case in >= 0 && !strings.EqualFold(known.Parents[in].ID, d.Country.Code), state >= 0 && of.ID != "" && at[state].ID != of.ID:
+		d.county = nil
+	case state < 0 && of.ID != "":
+		f, ok, err := v.Names.Feature(ctx, names.Number(names.Region, State, of.ID))
+		if err != nil || !ok {
+			return at, err
+		}
+		of.Name = f.Name
+		at = append(slices.Clip(at), of)
+	}
+	return at, nil
+}
+
+// ofPlaces takes the division's code from the places near a point, and returns the name that they
+// have of it.
+func (v *View) ofPlaces(ctx context.Context, d *PointDivision, near []places.Hit, at []names.Parent) (name string, err error) {
+	inCounty := false
+	for i := range near {
+		p := &near[i]
+		is, err := v.Relate(ctx, p, at)
+		if err != nil {
+			return "", err
+		}
+		same := d.county != nil && is.Same(County)
+		if p.Admin1 != "" && is.Same(State) && (d.place == 0 || same && !inCounty) {
+			d.place, d.Code, name, inCounty = p.ID, p.Admin1, p.Admin1Name, same
+		}
+	}
+	if d.county != nil && !inCounty {
+		d.place = 0
+	}
+	return name, nil
+}
+
+// rename gives the division the name that it has in the gazetteer. The code in ISO 3166-2 of a
+// region that is called otherwise is not that of the division.
+func (d *PointDivision) rename(name string) {
+	iso, _ := places.ISODivision(d.Country.Code, d.Code)
+	switch {
+	case name == "", EqualNames(name, d.Name), d.Name != "" && iso != "" && iso == d.ISO:
+		name = d.Name
+	case d.Name != "" && !alike(name, d.Name):
+		d.ISO = ""
+	}
+	d.Name = name
+	if d.Code == "" {
+		d.Code, _ = places.ISODivision(d.Country.Code, d.ISO)
+	}
+	d.ISO = cmp.Or(d.ISO, iso)
+}
+
+// Below returns the codes of the divisions of levels 2 to 5 at the point, and the name of the
+// second: those of the nearest place in the county that holds the point, or else in the division,
+// where no counties are drawn.
+func (v *View) Below(ctx context.Context, d *PointDivision) (codes [4]string, second string, err error) {
+	var p places.Record
+	if d.place != 0 {
+		if err := v.Places.Record(ctx, d.place, &p); err != nil {
+			return codes, "", ask.Inside(err)
+		}
+	}
+	if p.Admin2 == "" { // in older generations it is that of the first level
+		p.Admin2Name = ""
+	}
+	if d.county != nil {
+		if code, known := countyCode(d.county.ID, d.Country.Code); known && code != p.Admin2 {
+			p.Admin2, p.Admin2Name = code, ""
+		}
+		p.Admin2Name = cmp.Or(p.Admin2Name, d.county.Name)
+	}
+	return [...]string{p.Admin2, p.Admin3, p.Admin4, p.Admin5}, p.Admin2Name, nil
+}
+
+// ISODivision returns the ISO 3166-2 code, without the country, of a place's first-level division:
+// GeoNames' own code where that is one, else that of the region of type state that is called as the
+// division is. Of one that holds the place the name may have words around it: Santiago and Santiago
+// Rodríguez are neighbours.
+func (v *View) ISODivision(ctx context.Context, p *places.Hit) (string, error) {
+	if iso, known := places.ISODivision(p.Country, p.Admin1); known || p.Admin1 == "" || p.Admin1Name == "" || !v.published(State) {
+		return iso, nil
+	}
+	all, err := v.states(ctx)
+	if err != nil {
+		return "", err
+	}
+	if of, iso := Division(all.named(p)); of == p.Country {
+		return iso, nil
+	}
+	at, err := v.Boundaries.At(ctx, p.Lat, p.Lon, State)
+	for _, r := range at {
+		if of, iso := Division(r.ID); of == p.Country && alike(r.Name, p.Admin1Name) {
+			return iso, err
+		}
+	}
+	return "", err
+}

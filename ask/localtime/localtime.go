@@ -1,0 +1,485 @@
+// Package localtime finds the time zone at a point and what clocks there show, from
+// regions, places and airports.
+//
+// Positions are degrees and distances metres. A data set that is not published tells
+// nothing, and is no error; one that cannot be read is, since it may hold the answer.
+package localtime
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/names"
+	"quadrille/places/zones"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// Region types that say more than that they are there.
+const (
+	CountryType  = hierarchy.Country
+	TimeZoneType = "timezone"
+)
+
+const (
+	// ZoneReach is how far a place or an airport lends its time zone across
+	// borders that are not known, in metres, and how far it is asked before an
+	// area of one offset.
+	ZoneReach = 300_000
+	// anywhere is the longest distance on Earth, in metres.
+	anywhere = quadkey.EarthRadius * math.Pi
+	// territorialSea is how far off the coast the time of a country goes by
+	// law, in metres: twelve nautical miles.
+	territorialSea = 12 * 1852
+	// antarctica is no country: each station keeps the time of those who supply
+	// it, which says nothing of the next.
+	antarctica = "AQ"
+)
+
+// View is what a question about local time, or about one point, sees: a generation of each
+// data set. It remembers what it found last, so that each goroutine has its own: a copy.
+type View struct {
+	hierarchy.Pins
+	Airports  ask.Pinned[ask.Airports]
+	TimeZones ask.Pinned[ask.TimeZones]
+	Stations  ask.Pinned[ask.Stations]
+
+	near nearest
+}
+
+// nearest are the populated places nearest to a point, of any country and at any
+// distance, with their memory.
+type nearest struct {
+	hits     []places.Hit
+	lat, lon float64
+	known    bool
+}
+
+// Nearest returns the populated places nearest to a point if the search for its time zone
+// has found them, until the next search.
+func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
+	n := &v.near
+	return n.hits, n.known && n.lat == lat && n.lon == lon
+}
+
+// Pin takes a generation of each data set. Whoever calls it releases the view.
+func Pin(s *hierarchy.Sets) View {
+	return View{Pins: s.Pin(), Airports: ask.Pin(s.Airports), TimeZones: ask.Pin(s.TimeZones), Stations: ask.Pin(s.Stations)}
+}
+
+// Release gives the generations back.
+func (v *View) Release() {
+	v.Pins.Release()
+	v.Airports.Release()
+	v.TimeZones.Release()
+	v.Stations.Release()
+}
+
+// IDs are those of Pins, and the other generations.
+func (v *View) IDs() []uint64 {
+	return append(v.Pins.IDs(), v.Airports.ID, v.TimeZones.ID, v.Stations.ID)
+}
+
+// How a part of an answer about a point was found.
+const (
+	MatchInside  = "inside"  // a region holds the point
+	MatchNearest = "nearest" // it is the nearest one to the point
+	MatchDerived = "derived" // it follows from something else
+)
+
+// LocalZone is the time zone at a point, and how it was found. Its id is "" when
+// none is known.
+type LocalZone struct {
+	ID     string // of the IANA database
+	Source string // "region", "country", "place", "airport" or SourceSea
+	Match  string // one of those above
+	// DistanceM is how far the place or the airport is, in metres, if Match is MatchNearest.
+	DistanceM float64
+	Offset    zones.Offset
+	// Known says that Offset is; otherwise the zones are not published, or
+	// do not have this one.
+	Known bool
+	// Nautical says that the point is at sea and the zone that of ships' clocks.
+	Nautical bool
+	// Also are the other zones that hold the point. Where people keep two times,
+	// as in Xinjiang, zones overlap.
+	Also []string
+}
+
+// SourceSea is the source of nautical time.
+const SourceSea = "longitude"
+
+// seaZones begins the names of nautical zones, which are polygons in the releases
+// of timezone-boundary-builder with oceans.
+const seaZones = "Etc/GMT"
+
+// Zone is ZoneAt of a point whose regions are not known yet, with ZoneReach.
+func (v *View) Zone(ctx context.Context, lat, lon float64, at time.Time) (LocalZone, error) {
+	b, ok, err := v.Boundaries.Have()
+	if err != nil {
+		return LocalZone{}, err
+	}
+	var regions []tiles.Region
+	if ok {
+		if regions, err = b.At(ctx, lat, lon); err != nil {
+			return LocalZone{}, err
+		}
+	}
+	return v.ZoneAt(ctx, lat, lon, ZoneReach, at, regions)
+}
+
+// Local is an instant as the clocks of the zone show it. It is for a zone with Known set.
+func (z *LocalZone) Local(at time.Time) time.Time {
+	return at.In(time.FixedZone(z.Offset.Abbreviation, z.Offset.Seconds))
+}
+
+// ZoneAt finds the time zone of a point, in degrees, at an instant; regions are all that hold
+// the point. The region of type
+// timezone that holds it comes first. On land the rest is a matter of the
+// country: see [zoneQuery.onLand]. At sea, outside of all countries and
+// their territorial waters, ships' clocks go by longitude.
+//
+// Zones of the whole world cover territorial waters too. Then what lies in none of
+// them is the sea, whatever the country's coast looks like, or land where nobody
+// lives, where clocks go by longitude as well: in Antarctica, and where the country
+// tells nothing.
+//
+// Where no countries are published nobody knows whether there is land. Then no zone
+// is nautical, and only where zones of the whole world are published does the
+// longitude tell one. Elsewhere the nearest place or airport within reach, in metres,
+// lends its zone.
+//
+// Natural Earth's zones are areas of one offset, each called after one of the
+// many zones in it: Lima lies in America/New_York there. Such a region is
+// asked only where nothing of the country is near.
+func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time, regions []tiles.Region) (LocalZone, error) {
+	b, ok, err := v.Boundaries.Have()
+	if err != nil {
+		return LocalZone{}, err
+	}
+	countries := ok && ask.HasType(b, CountryType)
+	land := CountryRegion(regions)
+	z, rough, err := v.zoneOfRegions(ctx, at, regions)
+	if err != nil || z.ID != "" {
+		z.Nautical = countries && land == "" && strings.HasPrefix(z.ID, seaZones)
+		return z, err
+	}
+	outside := ok && outsideZones(b, regions)
+	if outside && (land == "" || codeOf(land) == antarctica) {
+		z = nauticalZone(lon)
+		z.Nautical = countries && land == ""
+		return z, nil
+	}
+	q := zoneQuery{view: v, lat: lat, lon: lon, at: at}
+	if q.hierarchy, err = v.View(); err != nil {
+		return z, err
+	}
+	if !countries {
+		if z, err = q.nearest(ctx, reach, "", nil); err == nil && z.ID == "" {
+			z = rough
+		}
+		return z, err
+	}
+	if land == "" {
+		if land, err = q.shore(ctx); err != nil {
+			return z, err
+		}
+	}
+	if land == "" {
+		return nauticalZone(lon), nil
+	}
+	z, err = q.onLand(ctx, land)
+	switch {
+	case err != nil:
+	case rough.ID != "" && (z.ID == "" || z.DistanceM > ZoneReach):
+		z = rough
+	case z.ID == "" && outside:
+		z = nauticalZone(lon)
+		z.Nautical = false
+	}
+	return z, err
+}
+
+// CountryRegion is the id of the country among the regions at a point, one with
+// an ISO code if there is; "" when there is none.
+func CountryRegion(regions []tiles.Region) (id string) {
+	for i := range regions {
+		if r := &regions[i]; r.Type == CountryType && (id == "" || len(id) != 2 && len(r.ID) == 2) {
+			id = r.ID
+		}
+	}
+	return id
+}
+
+// codeOf is the ISO code of the country of a region, "" when its id is none:
+// that of a disputed area.
+func codeOf(region string) string {
+	if len(region) != 2 {
+		return ""
+	}
+	return strings.ToUpper(region)
+}
+
+// zoneQuery asks for the time zone of a point.
+type zoneQuery struct {
+	view      *View
+	hierarchy hierarchy.View
+	lat, lon  float64
+	at        time.Time
+}
+
+// shore returns the id of the country whose time holds at a point outside of all
+// countries: of one whose border is within its territorial waters, or that of a
+// place so near that the map does not draw its island, or its coast too coarsely.
+// It is "" at sea.
+func (q *zoneQuery) shore(ctx context.Context) (string, error) {
+	found, _, err := q.hierarchy.Snap(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
+	if err != nil {
+		return "", err
+	}
+	if len(found) > 0 {
+		return found[0].ID, nil
+	}
+	near, err := q.hierarchy.PlacesNear(ctx, q.lat, q.lon, hierarchy.ShoreReach, "")
+	for i := range near {
+		if near[i].Country != "" {
+			return strings.ToLower(near[i].Country), err
+		}
+	}
+	return "", err
+}
+
+// onLand finds the zone of a point in a region of type country: the zone of the
+// country where it has only one, else that of the nearest place or airport of
+// the country. That may be at any distance, but in Antarctica it must be within
+// ZoneReach. Where nothing of the country is known there is no zone: what a
+// neighbour's clocks or the sun say would look like knowledge. Land of no country
+// is left to what is near.
+func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error) {
+	near, err := q.hierarchy.PlacesNear(ctx, q.lat, q.lon, anywhere, "")
+	if err != nil {
+		return LocalZone{}, err
+	}
+	q.view.near = nearest{near, q.lat, q.lon, true}
+	country, home, err := homeOf(ctx, &q.hierarchy, region, near)
+	if err != nil {
+		return LocalZone{}, err
+	}
+	if country == "" {
+		return q.nearest(ctx, ZoneReach, "", near)
+	}
+	z := LocalZone{Source: "country", Match: MatchDerived}
+	if z.ID, err = countryZone(ctx, &q.view.TimeZones, country); err != nil {
+		return z, err
+	}
+	if z.ID != "" {
+		exists, err := q.view.clock(ctx, &z, q.at)
+		if exists || err != nil {
+			return z, err
+		}
+	}
+	tells := func(p places.Hit) bool { return p.TimeZone != "" }
+	if len(near) == hierarchy.NearPlaces && len(home) < hierarchy.NearPlaces && !slices.ContainsFunc(home, tells) {
+		home = nil // those farther away may have what these lack
+	}
+	reach := anywhere
+	if country == antarctica {
+		reach = ZoneReach
+	}
+	return q.nearest(ctx, reach, country, home)
+}
+
+// homeOf returns the country of a point on land and those of the places near it,
+// nearest first, that lie there. The country is that of the region, but for
+// what the gazetteer has a code of its own for and the map has no region of:
+// Svalbard is drawn as Norway and Cayenne as France. There it is that of the
+// nearest place in the same region, which also tells the country of disputed
+// areas.
+func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places.Hit) (country string, home []places.Hit, err error) {
+	code := codeOf(region)
+	for i := range near {
+		p := &near[i]
+		if p.Country == "" {
+			continue
+		}
+		if p.Country != code {
+			of := []names.Parent{{Type: CountryType, ID: region}}
+			is, err := h.Relate(ctx, p, of)
+			in := !is.Apart()
+			if in && err == nil && p.DistanceM > hierarchy.PlaceReach { // what lies off all coasts is at home only close by
+				in, err = h.In(ctx, p, of)
+			}
+			if err != nil {
+				return "", nil, err
+			}
+			if !in {
+				continue
+			}
+		}
+		if country == "" {
+			country = p.Country
+		}
+		// A neighbour of another code lends its zone only close by.
+		if p.Country == country || p.DistanceM <= hierarchy.PlaceReach {
+			home = append(home, *p)
+		}
+	}
+	return cmp.Or(country, code), home, nil
+}
+
+// countryZone returns the time zone of a country that has one only, else "".
+func countryZone(ctx context.Context, p *ask.Pinned[ask.TimeZones], country string) (string, error) {
+	r, ok, err := p.Have()
+	if !ok {
+		return "", err
+	}
+	return r.CountryZone(ctx, country)
+}
+
+// nearest is the zone of the nearest populated place or airport within reach, in
+// metres, of a country if one is named, that has a zone there is. Places are
+// looked for unless they are given, nearest first.
+func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, near []places.Hit) (place LocalZone, err error) {
+	v := q.view
+	if near == nil {
+		if near, err = q.hierarchy.PlacesNear(ctx, q.lat, q.lon, reach, country); err != nil {
+			return place, err
+		}
+	}
+	for i := range near {
+		if near[i].TimeZone == "" || near[i].DistanceM > reach {
+			continue
+		}
+		z := LocalZone{ID: near[i].TimeZone, Source: "place", Match: MatchNearest, DistanceM: near[i].DistanceM}
+		exists, err := v.clock(ctx, &z, q.at)
+		if err != nil {
+			return z, err
+		}
+		if exists {
+			place, reach = z, z.DistanceM
+			break
+		}
+	}
+	airport := LocalZone{Source: "airport", Match: MatchNearest}
+	airport.ID, airport.DistanceM, err = zoneOfAirports(ctx, &v.Airports, q.lat, q.lon, reach, country)
+	if err != nil || airport.ID == "" || place.ID != "" && airport.DistanceM >= place.DistanceM {
+		return place, err
+	}
+	exists, err := v.clock(ctx, &airport, q.at)
+	if err != nil || exists {
+		return airport, err
+	}
+	return place, nil
+}
+
+// airportHits is reused memory of zoneOfAirports.
+var airportHits = sync.Pool{New: func() any { return new([]places.Hit) }}
+
+// zoneOfAirports returns the zone of the nearest airport within reach that has
+// one, and how far that is, "" when there is none: places need not say what zone
+// they are in.
+func zoneOfAirports(ctx context.Context, p *ask.Pinned[ask.Airports], lat, lon, reach float64, country string) (zone string, metres float64, err error) {
+	r, ok, err := p.Have()
+	if !ok || reach <= 0 {
+		return "", 0, err
+	}
+	q := airports.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: hierarchy.NearPlaces, Only: true}
+	if country != "" {
+		q.Countries = []string{country}
+	}
+	memory := airportHits.Get().(*[]places.Hit)
+	defer airportHits.Put(memory)
+	hits, _, err := r.Nearby(ctx, q, (*memory)[:0])
+	if err != nil {
+		return "", 0, err
+	}
+	*memory = hits
+	for i := range hits {
+		if hits[i].TimeZone != "" {
+			return hits[i].TimeZone, hits[i].DistanceM, nil
+		}
+	}
+	return "", 0, nil
+}
+
+// clock reads what clocks in a zone show. exists is false only if it is known
+// that there is no such zone.
+func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bool, err error) {
+	r, ok, err := v.TimeZones.Have()
+	if !ok {
+		return err == nil, err
+	}
+	z.Offset, err = r.Offset(ctx, z.ID, at)
+	if errors.Is(err, zones.ErrNotFound) {
+		return false, nil
+	}
+	z.Known = err == nil
+	return z.Known, err
+}
+
+// ZoneOf returns the zone of a place whose record has none, and how it was found:
+// that of its country where it has only one, else that of the nearest airport,
+// in its country if that is known. Not every gazetteer tells zones.
+func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
+	if zone, err = countryZone(ctx, &v.TimeZones, p.Country); zone != "" || err != nil {
+		return zone, "country", err
+	}
+	reach := float64(ZoneReach)
+	if p.Country != "" {
+		reach = anywhere
+	}
+	zone, _, err = zoneOfAirports(ctx, &v.Airports, p.Lat, p.Lon, reach, p.Country)
+	return zone, MatchNearest, err
+}
+
+// ErrUnknown is matched where no time zone is known to ask for.
+var ErrUnknown = errors.New("time zone is not known")
+
+// Offset returns what clocks in a zone show at an instant. The error matches ErrUnknown if zone
+// is "", zones.ErrNotFound if the published zones do not have it, and zones.ErrRange if the
+// instant is not among the years that they know.
+func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
+	if zone == "" {
+		return zones.Offset{}, ErrUnknown
+	}
+	r, err := v.TimeZones.Get()
+	if err != nil {
+		return zones.Offset{}, err
+	}
+	return r.Offset(ctx, zone, at)
+}
+
+// nauticalZone is the zone of 15 degrees around a meridian that ships keep. In
+// the names of the IANA database the sign is that of POSIX: Etc/GMT-2 is two
+// hours ahead of UTC.
+func nauticalZone(lon float64) LocalZone {
+	if lon == 180 {
+		lon = -180 // one meridian, whatever it is called
+	}
+	hours := int(math.Floor((lon + 7.5) / 15))
+	z := LocalZone{ID: seaZones, Source: SourceSea, Match: MatchDerived, Known: true, Nautical: true}
+	z.Offset.Seconds = hours * 3600
+	switch {
+	case hours > 0:
+		z.ID += "-" + strconv.Itoa(hours)
+		z.Offset.Abbreviation = fmt.Sprintf("+%02d", hours)
+	case hours < 0:
+		z.ID += "+" + strconv.Itoa(-hours)
+		z.Offset.Abbreviation = fmt.Sprintf("-%02d", -hours)
+	default:
+		z.Offset.Abbreviation = "GMT"
+	}
+	return z
+}

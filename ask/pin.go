@@ -1,0 +1,108 @@
+package ask
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+)
+
+// IdentityOf is a number that is equal for equal generations and different
+// for different ones, even when a data directory was made anew, counts from one
+// again and was built in the same second. It is made of 64 bits of the checksum of the
+// manifest that the generation was published with, which has those of all data: a
+// generation that was pushed to another store is the same one. It is odd, and 0 of nil.
+func IdentityOf(m *dataset.Manifest) uint64 {
+	if m == nil {
+		return 0
+	}
+	digits := cmp.Or(m.Origin, m.Digest)
+	if len(digits) > 16 {
+		digits = digits[:16]
+	}
+	hash := uint64(14695981039346656037) // FNV-1a, without the memory of package hash/fnv: every question asks
+	for i := range len(digits) {
+		hash = (hash ^ uint64(digits[i])) * 1099511628211
+	}
+	return (hash^0xff)*1099511628211 | 1
+}
+
+// What keeps a data set from being read.
+var (
+	ErrMissing = errors.New("data set is not published")
+	ErrFailed  = errors.New("data set cannot be read")
+)
+
+// Identities of generations that are not there. Those of real ones are odd.
+const (
+	IDMissing uint64 = 0
+	IDFailed  uint64 = 2
+)
+
+// Pinned is one generation of a data set held for a question, or the reason
+// why there is none.
+type Pinned[T any] struct {
+	Handle *dataset.Handle[T]
+	Err    error
+	ID     uint64 // of the generation, for keys and tags
+}
+
+// Pin takes the live generation of a data set. It does not fail, because only
+// the question knows whether it needs the data set; use Get. Whoever pins releases.
+func Pin[T any](live *dataset.Live[T]) Pinned[T] {
+	if live == nil {
+		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
+	}
+	h, err := live.Acquire()
+	if err == nil {
+		return Pinned[T]{Handle: h, ID: IdentityOf(h.Manifest())}
+	}
+	if st := live.Status(); st.Err == nil && st.Published == 0 && !errors.Is(err, cellstore.ErrClosed) {
+		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
+	}
+	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
+}
+
+// Release gives the generation back. It is called once.
+func (p *Pinned[T]) Release() {
+	if p.Handle != nil {
+		p.Handle.Release()
+	}
+}
+
+// Get returns the reader of the generation, or why there is none.
+func (p *Pinned[T]) Get() (v T, err error) {
+	if p.Handle == nil {
+		return v, p.Err
+	}
+	return p.Handle.Value(), nil
+}
+
+// Have returns the reader of the generation, or false when the data set is not published. One
+// that cannot be read is an error: it may hold the answer.
+func (p *Pinned[T]) Have() (v T, ok bool, err error) {
+	v, err = p.Get()
+	if errors.Is(err, ErrMissing) {
+		return v, false, nil
+	}
+	return v, err == nil, err
+}
+
+// MeaningOf gives errors of the moment, and of a table that is gone, their meaning. A
+// shortage is one whatever else was made of it. From a remote store, which others change, a
+// generation may be removed under a server that did not notice the next one yet, which
+// passes. From a local one nothing is removed that is in use: then it is damage, as any
+// error that nobody expects.
+func MeaningOf(remote bool) func(error) error {
+	return func(err error) error {
+		if cellstore.IsShortage(err) {
+			return fmt.Errorf("%w: %s", cellstore.ErrShortage, err.Error())
+		}
+		if remote && errors.Is(err, cellstore.ErrTableNotFound) {
+			return fmt.Errorf("%w: %w", cellstore.ErrUnavailable, err)
+		}
+		return err
+	}
+}

@@ -1,0 +1,160 @@
+// Package follow reads which fences a request names, and follows the moves of a collection
+// for whoever sent it. Streams of events and webhooks share it, so that both tell the same.
+package follow
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"quadrille/ask"
+	"quadrille/ask/fence"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/problems"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
+	"quadrille/places/points"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+const (
+	enterAdvice = "a region as type:id, such as state:us-ks, or a type alone for each of its regions, or several with commas between them"
+	maxShapes   = fence.Max * 80 // bytes of a list of circles or boxes
+)
+
+// Read reads a set from parameters.
+func Read(q *endpoint.Params) (set fence.Set) {
+	var f fence.Fences
+	f.Enter, f.Leave = readRegions(q, "enter"), readRegions(q, "leave")
+	readShapes(q, "within", 3, func(v []float64, name string) bool {
+		f.Circles = append(f.Circles, fence.Circle{Name: name, Lat: v[0], Lon: v[1], RadiusM: v[2]})
+		return points.CheckPosition(v[0], v[1]) == nil && v[2] > 0 && v[2] <= endpoint.MaxRadius
+	}, "lat,lon,metres")
+	readShapes(q, "bbox", 4, func(v []float64, name string) bool {
+		box := quadkey.Box{West: v[0], South: v[1], East: v[2], North: v[3]}
+		f.Boxes = append(f.Boxes, fence.Box{Name: name, Box: box})
+		return box.Valid()
+	}, "west,south,east,north")
+	if q.Err != nil {
+		return set
+	}
+	set, err := fence.New(f)
+	if err != nil { // the shapes were checked
+		q.Refuse("", "Ask for at most "+strconv.Itoa(fence.Max)+" fences; spread the rest over further streams or hooks.")
+	}
+	return set
+}
+
+// readRegions reads a list of regions.
+func readRegions(q *endpoint.Params, name string) (list []fence.Region) {
+	if !q.Has(name) {
+		return nil
+	}
+	for entry := range strings.SplitSeq(q.Text(name, maxShapes), ",") {
+		typ, id, named := strings.Cut(entry, ":")
+		if typ == "" || named && id == "" {
+			q.Refuse(name, "Set "+name+" to "+enterAdvice+".")
+			return nil
+		}
+		if list = append(list, fence.Region{Type: typ, ID: id}); len(list) > fence.Max {
+			break
+		}
+	}
+	return list
+}
+
+// readShapes reads a list of circles or boxes, each of n numbers.
+func readShapes(q *endpoint.Params, name string, n int, add func(v []float64, text string) bool, shape string) {
+	if !q.Has(name) {
+		return
+	}
+	text := q.Text(name, maxShapes)
+	parts := strings.Split(text, ",")
+	if len(parts)%n != 0 {
+		q.Refuse(name, "Set "+name+" to "+shape+", or to several of these one after the other.")
+		return
+	}
+	for i := 0; i < len(parts) && q.Err == nil; i += n {
+		var v [4]float64
+		ok := true
+		for j := range n {
+			number, isNumber := endpoint.Decimal(parts[i+j])
+			v[j], ok = number, ok && isNumber
+		}
+		if !add(v[:n], name+":"+strings.Join(parts[i:i+n], ",")) || !ok {
+			q.Refuse(name, "Set "+name+" to "+shape+" in degrees, or to several of these one after the other.")
+		}
+	}
+}
+
+// CheckRegions refuses a set with regions that are not there.
+func CheckRegions(ctx context.Context, set *fence.Set, boundaries *dataset.Live[ask.Boundaries]) error {
+	err := set.Check(ctx, boundaries)
+	unknown := (*fence.UnknownError)(nil)
+	if !errors.As(err, &unknown) || !errors.Is(err, tiles.ErrUnknownType) {
+		return err
+	}
+	p := ask.Pin(boundaries)
+	defer p.Release()
+	b, err := p.Get()
+	if err != nil {
+		return err
+	}
+	return problems.UnknownType(b, unknown.Of)
+}
+
+// Reader reads the events of a collection in turns of a processor. It is for one goroutine.
+type Reader struct {
+	*fence.Reader
+	processors *web.Processors
+}
+
+// Begin reads what a set tells after an event.
+func Begin(set *fence.Set, live *points.LiveCollection, after fence.ID, boundaries *dataset.Live[ask.Boundaries], from *web.Processors) *Reader {
+	r := &Reader{set.Follow(live, after, boundaries), from}
+	r.Step = web.Step
+	return r
+}
+
+// Append is that of fence.Reader, in turns of a processor of whoever ctx is for: who follows
+// may have any number of moves told again. Moves alone take none once they come as they are
+// made.
+func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, error) {
+	if r.Light() {
+		return r.Reader.Append(ctx, dst)
+	}
+	err := r.processors.InTurn(ctx, func(in context.Context) (err error) {
+		dst, err = r.Reader.Append(points.WithPause(in, web.TurnOf(in).Pause), dst)
+		return err
+	})
+	return dst, err
+}
+
+// AppendMembers appends the members of a JSON object that tell an event, but for its id,
+// its type and whose it is, each with a comma before it.
+func AppendMembers(b []byte, e *fence.Event) []byte {
+	if e.Fence != "" {
+		b = jsontext.AppendString(append(b, `,"fence":`...), e.Fence)
+	}
+	if e.Fence == "" && e.From != nil {
+		b = append(appendPosition(append(b, `,"from":{`...), e.From), '}')
+	}
+	if e.To != nil {
+		b = appendPosition(append(b, ','), e.To)
+	} else {
+		b = append(b, `,"gone":true`...)
+	}
+	if e.Expired {
+		b = append(b, `,"expired":true`...)
+	}
+	return strconv.AppendInt(append(b, `,"version":`...), e.Version, 10)
+}
+
+// appendPosition appends the members lat and lon.
+func appendPosition(dst []byte, p *[2]float64) []byte {
+	dst = strconv.AppendFloat(append(dst, `"lat":`...), p[1], 'f', -1, 64)
+	return strconv.AppendFloat(append(dst, `,"lon":`...), p[0], 'f', -1, 64)
+}

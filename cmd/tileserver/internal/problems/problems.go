@@ -1,0 +1,78 @@
+// Package problems says what goes wrong with data sets: to clients by the table of kinds and
+// by refusals, and to the operator as troubles.
+package problems
+
+import (
+	"net/http"
+	"strings"
+
+	"quadrille/ask"
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places/points"
+	"quadrille/tiles"
+)
+
+const corrupt = "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it; " +
+	"for a live collection, tileserver live verify and tileserver live repair."
+
+// Kinds are what reading data fails with. A store that does not answer never means that
+// something is not there, so that comes before all others. A room may know better what its
+// damage means, so that comes last.
+var Kinds = []web.Kind{
+	{Order: -1, Err: cellstore.ErrShortage, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server has too many files open, or too little memory",
+		Detail: "Wait for the time that Retry-After gives, then send the request again.", Retry: true},
+	{Order: -1, Err: points.ErrDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
+		Detail: "The collection cannot be read. Tell the operator: tileserver live verify finds the damage, and tileserver live repair rescues what can be read.", Retry: true, Expected: true},
+	{Order: -1, Err: points.ErrNewer, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "A newer version of the program wrote the collection. Tell the operator: update the program.", Retry: true, Expected: true},
+	{Order: -1, Err: points.ErrOlder, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "An older version of the program wrote the collection. Tell the operator, who finds the reason in the server's log.", Retry: true, Expected: true},
+	{Order: -1, Err: points.ErrUnreadable, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server fails",
+		Detail: "The collection cannot be read for the moment. Try again later; if it lasts, the operator will find the reason in the server's log.", Retry: true, Expected: true},
+	{Order: -1, Err: cellstore.ErrNoSpace, Status: http.StatusInsufficientStorage, Type: "insufficient-storage", Title: "The server has no room to write",
+		Detail: "Nothing was written. Try again later: writes are taken by themselves once there is room on the disk.", Retry: true, Expected: true},
+	{Order: -1, Err: points.ErrRefused, Status: http.StatusServiceUnavailable, Type: "storage-failing", Title: "The disk of the server refuses writes",
+		Detail: "Nothing was written. Try again later; if it lasts, the operator will find the reason in the server's log.", Retry: true, Expected: true},
+	{Order: -1, Err: ask.ErrFailed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment; if it lasts, the operator will find the reason in the server's log.", Retry: true},
+	{Order: -1, Err: cellstore.ErrUnavailable, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment; the store that the server reads from does not answer.", Retry: true},
+	{Order: -1, Err: cellstore.ErrUnknownOutcome, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment; the store that the server reads from does not answer.", Retry: true},
+	{Order: -1, Err: ask.ErrMissing, Status: http.StatusNotFound, Type: "dataset-missing", Title: "The data set is not published on this server",
+		Detail: "Ask the operator to build it with the ingest command; /status lists what is published."},
+	{Order: -1, Err: dataset.ErrPruned, Status: http.StatusGone, Type: "generation-gone", Title: "The generation has been removed",
+		Detail: "The data has been published anew. Read the TileJSON again and use the addresses it gives, or leave out the /g/ part for the newest data."},
+	{Order: -1, Err: dataset.ErrNoGeneration, Status: http.StatusNotFound, Type: "generation-unknown", Title: "There is no such generation",
+		Detail: "Use an address that a TileJSON with pinned=true gives, or leave out the /g/ part for the newest data."},
+	{Order: -1, Err: dataset.ErrOlderBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "Other older generations are in use",
+		Detail: "Wait for the time that Retry-After gives, or leave out the /g/ part for the newest data.", Retry: true, Expected: true},
+
+	{Order: 1, Err: cellstore.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment.", Retry: true},
+	{Order: 1, Err: tiles.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged",
+		Detail: corrupt},
+	{Order: 1, Err: cellstore.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged", Detail: corrupt},
+}
+
+// CheckTypes refuses region types that are not published.
+func CheckTypes(b ask.Boundaries, types []string) error {
+	for _, t := range types {
+		if !ask.HasType(b, t) {
+			return UnknownType(b, "types")
+		}
+	}
+	return nil
+}
+
+// UnknownType says which region types there are.
+func UnknownType(b ask.Boundaries, parameter string) error {
+	var names []string
+	for _, t := range b.Types() {
+		names = append(names, t.Name)
+	}
+	return endpoint.Refuse(tiles.ErrUnknownType, parameter, "Use one of the published region types: "+strings.Join(names, ", ")+".")
+}

@@ -1,0 +1,75 @@
+package problems
+
+import (
+	"errors"
+
+	"quadrille/ask"
+	"quadrille/cellstore"
+	"quadrille/places/points"
+)
+
+// Trouble is what keeps something that the server writes from being read or written.
+type Trouble struct {
+	Store      string `json:"store" schema:"enum=live|usage|data"` // data for what ingest publishes
+	Collection string `json:"collection,omitempty"`                // of users' points
+	State      string `json:"state" schema:"enum=damaged|full|failing"`
+	Detail     string `json:"detail" doc:"What to do."`
+}
+
+// States of a Trouble.
+const (
+	TroubleDamaged = "damaged" // it cannot be read
+	TroubleFull    = "full"    // the disk has no room for writes
+	TroubleFailing = "failing" // the disk refuses writes for another reason, or reads
+)
+
+// TroubleStates are all of them.
+var TroubleStates = []string{TroubleDamaged, TroubleFull, TroubleFailing}
+
+// NewTrouble says what an error of a store means to the operator.
+func NewTrouble(store, collection string, err error) Trouble {
+	t := Trouble{Store: store, Collection: collection, State: TroubleFailing,
+		Detail: "The disk refuses writes; the log says why. Writes are taken again by themselves once it takes them."}
+	switch {
+	case errors.Is(err, points.ErrDamaged):
+		t.State, t.Detail = TroubleDamaged, "Stop the server and see what is damaged by tileserver live verify; tileserver live repair rescues what can be read."
+	case errors.Is(err, points.ErrNewer), errors.Is(err, points.ErrOlder):
+		t.Detail = "Another version of the program wrote the collection, which is left as it is. Update the program, or start the one that wrote it."
+	case cellstore.IsShortage(err):
+		t.Detail = "Too many files are open, or memory is short; the log says which. It is tried again by itself. Raise the limit of open files, such as by LimitNOFILE=, if it lasts."
+	case errors.Is(err, points.ErrUnreadable):
+		t.Detail = "The collection cannot be read; the log says why. It is served by itself once it can be."
+	case errors.Is(err, cellstore.ErrCorrupt):
+		t.State, t.Detail = TroubleDamaged, "Counts are kept in memory alone. For new ones stop the server, move the directory of --usage aside, and start the server again."
+	case errors.Is(err, cellstore.ErrNoSpace):
+		t.State, t.Detail = TroubleFull, "Make room on the disk: writes are taken again by themselves then. Reads go on."
+	}
+	return t
+}
+
+// Troubles lists the live collections that are in trouble. Those that are not known to be
+// public have no name unless it is asked for. Who asks for one of them by its name is told
+// that it cannot be read, unless it is known to be private.
+func Troubles(c *ask.Collections, private bool) (all []Trouble) {
+	if c == nil || c.Live == nil {
+		return nil
+	}
+	for _, t := range c.Live.Troubles() {
+		name := t.Name
+		if t.Private && !private {
+			name = ""
+		}
+		all = append(all, NewTrouble("live", name, t.Err))
+	}
+	return all
+}
+
+// Unopened are the published collections of which nothing is served, so that they may be
+// private: they are told of without a name. The operator sees their states.
+func Unopened(c *ask.Collections) (all []Trouble) {
+	for range c.Unopened() {
+		all = append(all, Trouble{Store: "data", State: TroubleDamaged,
+			Detail: "A published collection of points cannot be opened. The admin listener tells its name, and the log the reason."})
+	}
+	return all
+}
