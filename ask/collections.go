@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,24 +8,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
 	"quadrille/places/points"
-	"quadrille/quadkey"
 )
 
-// Collection is what is asked of a collection of points. *points.Collection
-// answers it.
+// Collection is what is asked of a collection of points. *points.Collection answers it.
 type Collection interface {
+	feature.Counter
+	feature.Tiler
 	Meta() *points.Meta
-	GetAt(ctx context.Context, id string, at time.Time, h *points.Hit) error
-	Nearby(ctx context.Context, q points.NearbyQuery, dst []points.Hit) (hits []points.Hit, next string, err error)
-	Within(ctx context.Context, q points.WithinQuery, dst []points.Hit) (hits []points.Hit, next string, err error)
-	Each(ctx context.Context, q points.WithinQuery, fn func(h *points.Hit) error) error
-	Count(ctx context.Context, a points.Area, f *feature.Conjunction, at time.Time) (int64, error)
-	ShowTile(ctx context.Context, t quadkey.Tile, fn func(*points.Shown) error) error
 }
 
 // Collections are the collections of points that can be asked: those that ingest has

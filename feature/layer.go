@@ -91,6 +91,29 @@ type Layer interface {
 	Features(ctx context.Context, q *Query) iter.Seq2[*Feature, error]
 }
 
+// Page calls fn with a page of what a query asks for, at most limit features, and returns the
+// cursor of the next one, "" if there is none.
+func Page(ctx context.Context, l Layer, q Query, limit int, fn func(*Feature) error) (next string, err error) {
+	q.Limit = limit + 1 // to tell whether another page follows
+	n := 0
+	var last Mark
+	for f, err := range l.Features(ctx, &q) {
+		if err != nil {
+			return "", err
+		}
+		if n++; n > limit {
+			return q.Cursor(l.Info(), last), nil
+		}
+		if err := fn(f); err != nil {
+			return "", err
+		}
+		if n == limit {
+			last = append(last, f.Mark...)
+		}
+	}
+	return "", nil
+}
+
 // Counter is a Layer that counts faster than by a list. Use Count.
 type Counter interface {
 	Layer

@@ -65,23 +65,6 @@ func checkName(name []byte) error {
 	return nil
 }
 
-// AppendFields appends the object of those members that have one of the names,
-// in the object's order. The object is compact.
-func AppendFields(dst, object []byte, fields []string) []byte {
-	dst = append(dst, '{')
-	start := len(dst)
-	for name, value := range Members(object) {
-		text := TextOf(name)
-		for _, field := range fields {
-			if string(text) == field {
-				dst = appendMember(dst, start, name, value)
-				break
-			}
-		}
-	}
-	return append(dst, '}')
-}
-
 // appendMember appends a member to the object whose members begin at start.
 func appendMember(dst []byte, start int, name, value []byte) []byte {
 	if len(dst) > start {

@@ -235,7 +235,9 @@ func FuzzBrokenObject(f *testing.F) {
 	f.Add([]byte(`{"a":,"b":[,,]}`), "b")
 	f.Fuzz(func(t *testing.T, object []byte, name string) {
 		Member(object, name)
-		AppendFields(nil, object, []string{name})
+		for _, v := range Compact(object[min(1, len(object)):]).All() {
+			v.decoded().AppendJSON([]byte(v.Text()))
+		}
 		s := Schema{{Name: name, Kind: Texts}}
 		l := NewLearner(nil)
 		l.Learn(object)
@@ -305,7 +307,7 @@ func TestMemberAndFieldsAndPatch(t *testing.T) {
 			}
 		}
 		fields := rapid.SliceOfN(names(), 0, 4).Draw(t, "fields")
-		some := decode(t, AppendFields(nil, object, fields))
+		some := decode(t, append(Compact(object[1:len(object)-1]).appendSome([]byte{'{'}, fields), '}'))
 		patched, err := PatchProperties([]byte("x"), object, encode(t, changes))
 		if err != nil {
 			t.Fatal(err)
@@ -378,7 +380,6 @@ func TestReadingAllocatesNothing(t *testing.T) {
 		"member":           func() { Member(object, "phone") },
 		"Learn":            func() { l.Learn(object) },
 		"AppendProperties": func() { _, _ = AppendProperties(buf, in) },
-		"AppendFields":     func() { AppendFields(buf, object, []string{"phone", "name"}) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n > 0 {
 			t.Errorf("%s: %v allocations", name, n)

@@ -178,6 +178,21 @@ func (p Properties) AppendMembers(dst []byte) []byte {
 	return append(dst, p.compact...)
 }
 
+// appendSome is AppendMembers of those that have one of the names.
+func (p Properties) appendSome(dst []byte, names []string) []byte {
+	start := len(dst)
+	for name, v := range p.All() {
+		if !slices.Contains(names, name) {
+			continue
+		}
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		dst = v.AppendJSON(append(jsontext.AppendString(dst, name), ':'))
+	}
+	return dst
+}
+
 // clone are the same properties with memory of their own.
 func (p Properties) clone() Properties {
 	p.compact, p.list = bytes.Clone(p.compact), slices.Clone(p.list)

@@ -111,16 +111,16 @@ func object(t testing.TB, members []byte) map[string]any {
 }
 
 // features parses what AppendTileGeoJSON appends.
-func features(t testing.TB, b []byte) []feature {
+func features(t testing.TB, b []byte) []tileFeature {
 	t.Helper()
-	var list []feature
+	var list []tileFeature
 	if err := json.Unmarshal(slices.Concat([]byte{'['}, b, []byte{']'}), &list); err != nil {
 		t.Fatalf("%v in %s", err, b)
 	}
 	return list
 }
 
-type feature struct {
+type tileFeature struct {
 	Type     string
 	ID       uint32
 	Geometry struct {

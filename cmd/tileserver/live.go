@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/filelock"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )

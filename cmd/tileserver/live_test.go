@@ -21,6 +21,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/filelock"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/internal/testseed"
 	"quadrille/places/points"
 )
@@ -379,8 +380,8 @@ func TestRescueOfDamagedLog(t *testing.T) {
 	got, err = command(t, "live", "verify", dir)
 	wantText(t, got, err, false, "shops: whole", "whole: whole, 30 points")
 	inLive(t, dir, func(l *points.Live, _ cellstore.Store) {
-		var h points.Hit
-		if err := l.Collection("shops").Get(t.Context(), "29", &h); err != nil {
+		var h feature.Feature
+		if err := l.Collection("shops").Get(t.Context(), "29", time.Time{}, &h); err != nil {
 			t.Error(err)
 		}
 	})

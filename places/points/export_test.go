@@ -86,22 +86,15 @@ func askPage(ctx context.Context, l feature.Layer, q *feature.Query, limit int, 
 	if limit, err = near.CheckLimit(limit); err != nil {
 		return nil, "", err
 	}
-	about := l.Info()
-	if err := q.Continue(about, cursor); err != nil {
+	if err := q.Continue(l.Info(), cursor); err != nil {
 		return nil, "", err
 	}
-	q.Limit, hits = limit+1, []Hit{}
-	var last feature.Mark
-	for f, err := range l.Features(ctx, q) {
-		if err != nil {
-			return nil, "", err
-		}
-		if len(hits) == limit {
-			return hits, q.Cursor(about, last), nil
-		}
-		hits, last = append(hits, hitOf(f)), append(last[:0], f.Mark...)
-	}
-	return hits, "", nil
+	hits = []Hit{}
+	next, err = feature.Page(ctx, l, *q, limit, func(f *feature.Feature) error {
+		hits = append(hits, hitOf(f))
+		return nil
+	})
+	return hits, next, err
 }
 
 func askNearby(ctx context.Context, l feature.Layer, q NearbyQuery) ([]Hit, string, error) {

@@ -109,8 +109,8 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"feature"},
-		ours: []string{"internal/instant", "internal/jsontext"},
-		why:  "properties, their types and what is asked of them are the same in every data set, so it knows none",
+		ours: []string{"cellstore", "quadkey", "internal/instant", "internal/jsontext"},
+		why:  "features and what is asked of them are the same in every data set, so it knows none",
 	},
 	{
 		of:   []string{"tiles/...", "places/...", "ipgeo/..."},

@@ -32,7 +32,7 @@ type asked struct {
 	pin    ask.PinnedCollection
 	from   ask.Collection
 	meta   *points.Meta
-	filter *feature.Conjunction
+	filter feature.Filter
 }
 
 // dropped reports whether a live collection is gone.
@@ -61,8 +61,7 @@ type asking struct {
 // readAsking reads the parameters that searches have in common but for their filters.
 func readAsking(q *endpoint.Params, r *http.Request, format *endpoint.Value[string]) asking {
 	a := asking{at: pastParam.Of(q)}
-	a.shape.fields = fieldsParam.Of(q)
-	a.shape.form = web.FormOf(r, format.Of(q))
+	a.shape = shapeOf(web.FormOf(r, format.Of(q)), fieldsParam.Of(q))
 	return a
 }
 
@@ -166,13 +165,12 @@ func (q *question) read(p *endpoint.Params, a *asking) error {
 			return err
 		}
 	}
-	for _, name := range q.shape.fields {
+	for _, name := range q.shape.writer.Fields {
 		known := func(a asked) bool { _, ok := a.meta.Schema.Lookup(name); return ok }
 		if !slices.ContainsFunc(q.asked, known) {
 			return endpoint.Refuse(endpoint.ErrParameter, "fields", "There is no property "+endpoint.Printable(name)+": "+q.properties())
 		}
 	}
-	q.shape.several = len(q.asked) > 1
 	if !p.Of().Filters {
 		return nil
 	}

@@ -19,7 +19,6 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/places/points"
-	"quadrille/quadkey"
 )
 
 // Config says what the room of collections serves.
@@ -105,7 +104,7 @@ func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 	}
 	switch {
 	case d.Live:
-		d.Points, err = a.from.Count(ctx, points.Box(quadkey.World), nil, time.Time{})
+		d.Points, err = a.from.Count(ctx, &feature.Query{})
 	case m.Points > 0:
 		d.BBox = m.Bounds[:]
 	}

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/places/points"
-	"quadrille/quadkey"
 )
 
 // answer is a line that answers a write.
@@ -82,9 +82,9 @@ func TestLines(t *testing.T) {
 			t.Errorf("line %d: %+v, want %v", i+1, a, want[i])
 		}
 	}
-	var h points.Hit
-	if err := l.Get(t.Context(), "a", &h); err != nil || h.Lat != 4 || string(h.Properties) != `{"n":2,"m":3}` {
-		t.Errorf("%+v %s %v", h, h.Properties, err)
+	var h feature.Feature
+	if err := l.Get(t.Context(), "a", time.Time{}, &h); err != nil || h.Lat != 4 || propertiesOf(&h) != `{"n":2,"m":3}` {
+		t.Errorf("%+v %s %v", h, propertiesOf(&h), err)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestManyLines(t *testing.T) {
 			}
 		}
 	}
-	if count, err := l.Count(t.Context(), points.Box(quadkey.World), nil, time.Time{}); err != nil || count != n {
+	if count, err := l.Count(t.Context(), &feature.Query{}); err != nil || count != n {
 		t.Errorf("%d points, %v", count, err)
 	}
 }
@@ -128,8 +128,8 @@ func TestLinesEnd(t *testing.T) {
 	if len(got) != 4 || got[2].Status != 201 || got[3].Status != 413 || got[3].Type != "batch-too-long" || got[3].Line != 4 {
 		t.Errorf("%+v", got)
 	}
-	var h points.Hit
-	if err := l.Get(t.Context(), "c", &h); err != nil {
+	var h feature.Feature
+	if err := l.Get(t.Context(), "c", time.Time{}, &h); err != nil {
 		t.Error(err)
 	}
 	got = answersIn(t, s.send(shopsKey, "POST", "/points/shops", text("a")+strings.Repeat("x", 2000)).Body.String())
@@ -273,7 +273,7 @@ func TestLineConditions(t *testing.T) {
 		s.want(s.send(shopsKey, "DELETE", "/points/shops", "", header, `"v1"`), 400, "bad-parameter")
 	}
 	s.want(s.send(shopsKey, "PUT", "/points/shops/b", `{"if_match":"*",`+pointFeature("b", 1, 2, "{}")[1:]), 400, "bad-point")
-	if n, err := l.Count(t.Context(), points.Box(quadkey.World), nil, time.Time{}); err != nil || n != 1 {
+	if n, err := l.Count(t.Context(), &feature.Query{}); err != nil || n != 1 {
 		t.Errorf("%d points, %v", n, err)
 	}
 	for header, status := range map[string]int{`*`: 412, `"v1", "v2"`: 412, `, ,`: 400, ``: 400, `"v1", *`: 400} {

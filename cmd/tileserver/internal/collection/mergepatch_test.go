@@ -8,9 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
+	"quadrille/feature"
 	"quadrille/internal/testseed"
-	"quadrille/places/points"
 )
 
 // randomJSON returns an object if it has depth, with members that another one has too. Only
@@ -76,11 +77,11 @@ sys.exit(wrong and f"{wrong} are wrong")
 		if w := s.send(shopsKey, "PATCH", "/points/shops/a", `{"properties":`+text(patch)+`}`, "Content-Type", "application/merge-patch+json"); w.Code != 200 {
 			t.Fatalf("%s: %d %s", text(patch), w.Code, w.Body)
 		}
-		var h points.Hit
-		if err := l.Get(t.Context(), "a", &h); err != nil {
+		var h feature.Feature
+		if err := l.Get(t.Context(), "a", time.Time{}, &h); err != nil {
 			t.Fatal(err)
 		}
-		cases.WriteString(text(map[string]any{"was": was, "patch": patch, "got": json.RawMessage(h.Properties)}) + "\n")
+		cases.WriteString(text(map[string]any{"was": was, "patch": patch, "got": json.RawMessage(propertiesOf(&h))}) + "\n")
 	}
 	cmd := exec.CommandContext(t.Context(), "python3", "-c", script)
 	cmd.Env, cmd.Stdin = append(os.Environ(), "PYTHONPATH="+modules), &cases

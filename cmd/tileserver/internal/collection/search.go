@@ -3,7 +3,6 @@ package collection
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,75 +27,75 @@ const maxLightLimit = 100
 // getNearby answers GET /points/{collection}/nearby: the nearest points that pass the
 // filters, ordered by distance.
 func (s *Room) getNearby(c echo.Context, p *endpoint.Params) error {
-	var query points.NearbyQuery
-	query.Lat, query.Lon = endpoint.Position(p)
-	query.RadiusM = endpoint.Radius.Of(p)
-	query.MinRadiusM = minRadiusParam.Of(p)
-	if query.RadiusM > 0 && query.MinRadiusM > query.RadiusM {
+	near := &feature.Near{}
+	near.Lat, near.Lon = endpoint.Position(p)
+	near.MaxM = endpoint.Radius.Of(p)
+	near.MinM = minRadiusParam.Of(p)
+	if near.MaxM > 0 && near.MinM > near.MaxM {
 		p.Refuse("min_radius", "Set min_radius to at most radius.")
 	}
-	query.Limit = int(listing.Limit.Of(p))
-	query.Cursor = endpoint.Cursor.Of(p)
+	limit := int(listing.Limit.Of(p))
+	cursor := endpoint.Cursor.Of(p)
 	how := readAsking(p, c.Request(), endpoint.Format)
-	how.several, how.shape.near = true, true
+	how.several, how.shape.writer.Near = true, true
 	q, err := s.ask(c, p, how)
 	if err != nil {
 		return err
 	}
 	defer q.release()
-	if query.Cursor != "" && len(q.asked) > 1 {
+	if cursor != "" && len(q.asked) > 1 {
 		return endpoint.Refuse(endpoint.ErrParameter, "cursor", "Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
 	}
-	query.At = q.at
-	plain := len(q.asked) == 1 && q.asked[0].filter == nil && query.Cursor == "" && q.at.IsZero()
-	dear := !plain || query.MinRadiusM > 0 || query.Limit > maxLightLimit
+	query := feature.Query{Near: near, Filter: q.asked[0].filter, At: q.at}
+	if err := query.Continue(q.asked[0].from.Info(), cursor); err != nil {
+		return err
+	}
+	plain := len(q.asked) == 1 && q.asked[0].filter == nil && cursor == "" && q.at.IsZero()
+	dear := !plain || near.MinM > 0 || limit > maxLightLimit
 	return s.Heavily(s.As(c.Request().Context(), c), dear, func() error {
-		return q.send(func(ctx context.Context, into *page) (err error) {
+		return q.send(func(ctx context.Context, p *listing.Page) (next string, err error) {
 			if len(q.asked) > 1 {
-				return q.nearest(ctx, &query, into)
+				return "", q.nearest(ctx, query, limit, p)
 			}
-			query.Filter = q.asked[0].filter
-			into.hits, into.next, err = q.asked[0].from.Nearby(ctx, query, into.hits)
-			return err
+			return p.Fill(ctx, q.asked[0].from, query, limit, &q.shape.writer)
 		})
 	})
 }
 
-// nearest finds the nearest points of several collections.
-func (q *question) nearest(ctx context.Context, query *points.NearbyQuery, into *page) error {
+// nearest writes the nearest points of several collections.
+func (q *question) nearest(ctx context.Context, query feature.Query, limit int, p *listing.Page) error {
 	type found struct {
-		points.Hit
+		feature.Feature
 		of string
 	}
 	var list []found
 	for i := range q.asked {
 		a := &q.asked[i]
-		query.Filter = a.filter
-		hits, _, err := a.from.Nearby(ctx, *query, nil)
-		if err != nil {
-			return err
-		}
-		for i := range hits {
-			list = append(list, found{hits[i], a.name})
+		query.Filter, query.Limit = a.filter, limit
+		for f, err := range a.from.Features(ctx, &query) {
+			if err != nil {
+				return err
+			}
+			list = append(list, found{f.Clone(), a.name})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(a.DistanceM, b.DistanceM) })
-	into.hits, into.of = into.hits[:0], into.of[:0]
-	for i := range list[:min(len(list), query.Limit)] {
-		into.hits, into.of = append(into.hits, list[i].Hit), append(into.of, list[i].of)
+	slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(a.Distance, b.Distance) })
+	for i := range list[:min(len(list), limit)] {
+		p.Next()
+		var err error
+		of := append(jsontext.AppendString([]byte(`"collection":`), list[i].of), ',')
+		if p.Body, err = q.shape.writer.Append(p.Body, &list[i].Feature, string(of)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // area is ground that points are asked for in. Release it.
 type area struct {
-	points.Area
-	name    string // for cursors
+	feature.Area
 	regions ask.Pinned[ask.Boundaries]
 }
-
-// Step implements points.Stepper.
-func (a *area) Step(ctx context.Context) error { return web.Step(ctx) }
 
 func (a *area) release() { a.regions.Release() }
 
@@ -106,11 +105,14 @@ type region struct {
 	typ, id string
 }
 
-// Cover implements points.Area.
-func (r region) Cover(ctx context.Context, from quadkey.Cell, fn func(p *points.Part) error) error {
-	var part points.Part
+// String implements feature.Area.
+func (r region) String() string { return "region " + r.typ + "/" + r.id }
+
+// Cover implements feature.Area.
+func (r region) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
+	var part feature.Part
 	var tile *tiles.Covered
-	contains := func(lat, lon float64) (bool, error) { return tile.Contains(lat, lon) }
+	contains := func(at quadkey.Position) (bool, error) { return tile.Contains(at.Lat, at.Lon) }
 	return r.of.Cover(ctx, r.typ, r.id, from, func(c *tiles.Covered) error {
 		if err := web.Step(ctx); err != nil {
 			return err
@@ -126,7 +128,7 @@ func (r region) Cover(ctx context.Context, from quadkey.Cell, fn func(p *points.
 
 // inRegion takes a region. parameter is the one that names its type.
 func (s *Room) inRegion(typ, id, parameter string) (area, error) {
-	a := area{name: "region " + typ + "/" + id, regions: ask.Pin(s.Boundaries)}
+	a := area{regions: ask.Pin(s.Boundaries)}
 	b, err := a.regions.Get()
 	if err != nil {
 		return a, err
@@ -140,10 +142,10 @@ func (s *Room) inRegion(typ, id, parameter string) (area, error) {
 }
 
 // inBox is the area of a box.
-func inBox(b quadkey.Box) area { return area{Area: points.Box(b), name: fmt.Sprint("bbox ", b)} }
+func inBox(b quadkey.Box) area { return area{Area: feature.Box(b)} }
 
 // inTile is the area of a tile.
-func inTile(t quadkey.Tile) area { return area{Area: points.Tile(t), name: fmt.Sprint("tile ", t)} }
+func inTile(t quadkey.Tile) area { return area{Area: feature.Tile(t)} }
 
 // getWithin answers GET /points/{collection}/within: the points in a box or a tile.
 func (s *Room) getWithin(c echo.Context, p *endpoint.Params) error {
@@ -177,7 +179,7 @@ func (s *Room) getWithinRegion(c echo.Context, p *endpoint.Params) error {
 
 // sendWithin answers with the points in an area: a page of them, or all of them as lines.
 func (s *Room) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, error)) error {
-	query := points.WithinQuery{Limit: int(listing.Limit.Of(p)), Cursor: endpoint.Cursor.Of(p)}
+	limit, cursor := int(listing.Limit.Of(p)), endpoint.Cursor.Of(p)
 	sort := sortParam.Of(p)
 	if sortParam.Given(p) && sort == "" {
 		p.Refuse("sort", "Set sort to a property, or to - and a property for the greatest first, or leave it out.")
@@ -196,7 +198,8 @@ func (s *Room) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, e
 	}
 	defer q.release()
 	a := &q.asked[0]
-	if query.Sort, err = q.sort(sort); err != nil {
+	query := feature.Query{Filter: a.filter, At: q.at, Step: web.Step}
+	if query.Order.Sort, err = q.sort(sort); err != nil {
 		return err
 	}
 	where, err := in()
@@ -204,20 +207,30 @@ func (s *Room) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, e
 		return err
 	}
 	defer where.release()
-	query.Area, query.Name, query.Filter, query.At = &where, where.name, a.filter, q.at
+	query.In = where.Area
+	if err := query.Continue(a.from.Info(), cursor); err != nil {
+		return err
+	}
 	q.dependOn(&where)
 	if q.shape.form == web.FormNDJSON {
 		return s.Stream(c, web.Answer{Form: web.FormNDJSON}, nil, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 			ctx = points.WithPause(ctx, web.TurnOf(ctx).Pause)
-			return q.explain(a.from.Each(ctx, query, func(h *points.Hit) error {
-				out.Body = q.shape.append(out.Body, h, a.name)
-				return out.Line()
-			}))
+			for f, err := range a.from.Features(ctx, &query) {
+				if err == nil {
+					if out.Body, err = q.shape.writer.Append(out.Body, f, ""); err == nil {
+						err = out.Line()
+					}
+				}
+				if err != nil {
+					return q.explain(err)
+				}
+			}
+			return nil
 		})
 	}
-	return q.send(func(ctx context.Context, into *page) (err error) {
-		into.hits, into.next, err = a.from.Within(ctx, query, into.hits)
-		return err
+	query.Examine = points.MaxExamined
+	return q.send(func(ctx context.Context, p *listing.Page) (next string, err error) {
+		return p.Fill(ctx, a.from, query, limit, &q.shape.writer)
 	})
 }
 
@@ -284,7 +297,7 @@ func (s *Room) getCount(c echo.Context, p *endpoint.Params) error {
 		sum := int64(0)
 		for i := range q.asked {
 			a := &q.asked[i]
-			n, err := a.from.Count(ctx, &where, a.filter, q.at)
+			n, err := a.from.Count(ctx, &feature.Query{In: where.Area, Filter: a.filter, At: q.at, Step: web.Step})
 			if err != nil {
 				return err
 			}
@@ -319,7 +332,7 @@ func (s *Room) getPoint(c echo.Context, p *endpoint.Params) error {
 	}
 	id := values[1]
 	how := asking{at: pastParam.Of(p)}
-	how.shape = shape{form: web.FormGeoJSON, fields: fieldsParam.Of(p)}
+	how.shape = shapeOf(web.FormGeoJSON, fieldsParam.Of(p))
 	q, err := s.ask(c, p, how)
 	if err != nil {
 		return err
@@ -329,12 +342,11 @@ func (s *Room) getPoint(c echo.Context, p *endpoint.Params) error {
 		return q.sendVersion(id)
 	}
 	return q.reply(web.Answer{Form: web.FormGeoJSON}, func(ctx context.Context, out *web.Scratch) error {
-		var h points.Hit
-		if err := q.asked[0].from.GetAt(ctx, id, q.at, &h); err != nil {
-			return err
+		var f feature.Feature
+		if err = q.asked[0].from.Get(ctx, id, q.at, &f); err == nil {
+			out.Body, err = q.shape.writer.Append(out.Body, &f, "")
 		}
-		out.Body = q.shape.append(out.Body, &h, "")
-		return nil
+		return err
 	})
 }
 
@@ -345,14 +357,16 @@ func (q *question) sendVersion(id string) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
 	defer cancel()
 	ctx, end := s.TraceRead(ctx)
-	var h points.Hit
-	err := q.asked[0].from.GetAt(ctx, id, q.at, &h)
+	out := web.GetScratch()
+	defer out.Release()
+	var f feature.Feature
+	err := q.asked[0].from.Get(ctx, id, q.at, &f)
 	end()
+	if err == nil {
+		out.Body, err = q.shape.writer.Append(out.Body, &f, "")
+	}
 	if err != nil {
 		return q.explain(err)
 	}
-	out := web.GetScratch()
-	defer out.Release()
-	out.Body = q.shape.append(out.Body, &h, "")
-	return s.Send(c, web.Answer{Form: web.FormGeoJSON, Tag: web.TagOf(versionTag(h.Version)), Cache: web.NoStore}, out)
+	return s.Send(c, web.Answer{Form: web.FormGeoJSON, Tag: web.TagOf(versionTag(f.Version)), Cache: web.NoStore}, out)
 }

@@ -9,6 +9,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -65,12 +66,12 @@ func (s *Room) getTrack(c echo.Context, p *endpoint.Params) error {
 	})
 }
 
-func appendStop(dst []byte, s *points.Stop) []byte {
+func appendStop(dst []byte, s *feature.Stop) []byte {
 	dst = append(time.UnixMilli(s.Version).UTC().AppendFormat(append(dst, `{"time":"`...), time.RFC3339Nano), '"')
 	if s.Gone {
 		return append(dst, `,"gone":true}`...)
 	}
-	dst = strconv.AppendFloat(append(dst, `,"lat":`...), s.Lat, 'f', -1, 64)
-	dst = strconv.AppendFloat(append(dst, `,"lon":`...), s.Lon, 'f', -1, 64)
+	dst = strconv.AppendFloat(append(dst, `,"lat":`...), s.Position.Lat, 'f', -1, 64)
+	dst = strconv.AppendFloat(append(dst, `,"lon":`...), s.Position.Lon, 'f', -1, 64)
 	return append(dst, '}')
 }

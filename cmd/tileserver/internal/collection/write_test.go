@@ -20,7 +20,6 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/places/points"
-	"quadrille/quadkey"
 )
 
 // Keys of the tests: of a writer of all collections, of one of shops, of one who may read
@@ -238,20 +237,20 @@ func TestPoints(t *testing.T) {
 	s.want(s.send(shopsKey, "PUT", path, pointFeature("a/b c", 2, 48, "{}"), "If-None-Match", tag), 400, "bad-parameter")
 	w = s.send(shopsKey, "PATCH", path, `{"properties":{"n":null,"m":[1]},"geometry":{"coordinates":[-3,4.5,100],"type":"Point"}}`, "If-Match", tag)
 	s.want(w, 200, "")
-	var h points.Hit
-	if err := l.Get(t.Context(), "a/b c", &h); err != nil || h.Lat != 4.5 || h.Lon != -3 || string(h.Properties) != `{"name":"x","m":[1]}` || w.Header().Get("Etag") != versionTag(h.Version) {
-		t.Errorf("%+v, %s, %v", h, h.Properties, err)
+	var h feature.Feature
+	if err := l.Get(t.Context(), "a/b c", time.Time{}, &h); err != nil || h.Lat != 4.5 || h.Lon != -3 || propertiesOf(&h) != `{"name":"x","m":[1]}` || w.Header().Get("Etag") != versionTag(h.Version) {
+		t.Errorf("%+v, %s, %v", h, propertiesOf(&h), err)
 	}
 	s.want(s.send(shopsKey, "PATCH", path, `{"ttl":3600}`), 200, "")
-	if err := l.Get(t.Context(), "a/b c", &h); err != nil || h.Expires.IsZero() || h.Lat != 4.5 {
+	if err := l.Get(t.Context(), "a/b c", time.Time{}, &h); err != nil || h.Expires.IsZero() || h.Lat != 4.5 {
 		t.Errorf("%+v, %v", h, err)
 	}
 	s.want(s.send(shopsKey, "PATCH", path+"?expires=2090-01-02T03:04:05Z", `{}`), 200, "")
-	if err := l.Get(t.Context(), "a/b c", &h); err != nil || h.Expires.Year() != 2090 {
+	if err := l.Get(t.Context(), "a/b c", time.Time{}, &h); err != nil || h.Expires.Year() != 2090 {
 		t.Errorf("%+v, %v", h, err)
 	}
 	s.want(s.send(shopsKey, "PATCH", path, `{"expires":null}`), 200, "")
-	if err := l.Get(t.Context(), "a/b c", &h); err != nil || !h.Expires.IsZero() {
+	if err := l.Get(t.Context(), "a/b c", time.Time{}, &h); err != nil || !h.Expires.IsZero() {
 		t.Errorf("%+v, %v", h, err)
 	}
 	s.want(s.send(shopsKey, "DELETE", path, "", "If-Match", tag), 412, "point-changed")
@@ -357,7 +356,7 @@ func TestHostilePoints(t *testing.T) {
 	}
 	s.want(s.send(shopsKey, "PATCH", "/points/shops/a", `{"property":1}`), 400, "bad-point")
 	s.want(s.send(shopsKey, "PATCH", "/points/shops/a", `{}`), 400, "bad-point")
-	if n, err := s.live.Collection("shops").Count(t.Context(), points.Box(quadkey.World), nil, time.Time{}); err != nil || n != 0 {
+	if n, err := s.live.Collection("shops").Count(t.Context(), &feature.Query{}); err != nil || n != 0 {
 		t.Errorf("%d points were kept, %v", n, err)
 	}
 }
@@ -473,10 +472,15 @@ func TestMergePatch(t *testing.T) {
 			t.Fatal(w.Code, w.Body)
 		}
 		w := s.send(shopsKey, "PATCH", "/points/shops/a", tt.body, "Content-Type", tt.kind)
-		var h points.Hit
-		if err := l.Get(t.Context(), "a", &h); err != nil || w.Code != tt.status || string(h.Properties) != tt.want || h.Lon != tt.lon {
-			t.Errorf("%s %s: %d %s: %s at %v, want %d %s", tt.kind, tt.body, w.Code, w.Body, h.Properties, h.Lon, tt.status, tt.want)
+		var h feature.Feature
+		if err := l.Get(t.Context(), "a", time.Time{}, &h); err != nil || w.Code != tt.status || propertiesOf(&h) != tt.want || h.Lon != tt.lon {
+			t.Errorf("%s %s: %d %s: %s at %v, want %d %s", tt.kind, tt.body, w.Code, w.Body, propertiesOf(&h), h.Lon, tt.status, tt.want)
 		}
 	}
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a", pointFeature("a", 1, 2, was), "Content-Type", "application/merge-patch+json"), 415, "unsupported-type")
+}
+
+// propertiesOf are the properties of a point as an object.
+func propertiesOf(f *feature.Feature) string {
+	return "{" + string(f.Properties.AppendMembers(nil)) + "}"
 }

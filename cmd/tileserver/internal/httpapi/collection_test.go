@@ -177,8 +177,24 @@ func (w *shopWorld) collection() ask.Collection {
 	return h.Value()
 }
 
+// page is a page of what the collection itself answers.
+func (w *shopWorld) page(c ask.Collection, q feature.Query, limit int, cursor string) (page []feature.Feature, next string) {
+	w.t.Helper()
+	err := q.Continue(c.Info(), cursor)
+	if err == nil {
+		next, err = feature.Page(w.t.Context(), c, q, limit, func(f *feature.Feature) error {
+			page = append(page, f.Clone())
+			return nil
+		})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return page, next
+}
+
 // same compares a page with what the collection itself answers.
-func (w *shopWorld) same(path string, got shopAnswer, hits []points.Hit, near bool) {
+func (w *shopWorld) same(path string, got shopAnswer, hits []feature.Feature, near bool) {
 	w.t.Helper()
 	if len(got.Points) != len(hits) {
 		w.t.Fatalf("%s: %d points, want %d", path, len(got.Points), len(hits))
@@ -186,10 +202,10 @@ func (w *shopWorld) same(path string, got shopAnswer, hits []points.Hit, near bo
 	for i, h := range hits {
 		p := got.Points[i]
 		var properties map[string]any
-		if err := json.Unmarshal(h.Properties, &properties); err != nil {
+		if err := json.Unmarshal(append(h.Properties.AppendMembers([]byte{'{'}), '}'), &properties); err != nil {
 			w.t.Fatal(err)
 		}
-		want := fmt.Sprintf("%.1f", h.DistanceM)
+		want := fmt.Sprintf("%.1f", h.Distance)
 		if p.ID != h.ID || p.Lat != h.Lat || p.Lon != h.Lon || p.Version != h.Version || fmt.Sprint(p.Properties) != fmt.Sprint(properties) ||
 			(p.Distance != nil) != near || near && fmt.Sprintf("%.1f", *p.Distance) != want {
 			w.t.Fatalf("%s: point %d is %+v, want %+v", path, i, p, h)
@@ -234,40 +250,32 @@ func TestCollectionAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		form := [...]string{"json", "geojson"}[i%2]
-		near := points.NearbyQuery{Lat: 46 + 4*r.Float64(), Lon: 4 + 4*r.Float64(), RadiusM: 200_000, MinRadiusM: 1000, Limit: 7, Filter: filter}
+		near := &feature.Near{Position: quadkey.Position{Lat: 46 + 4*r.Float64(), Lon: 4 + 4*r.Float64()}, MaxM: 200_000, MinM: 1000}
+		cursor := ""
 		path := fmt.Sprintf("/points/shops/nearby?lat=%v&lon=%v&radius=200000&min_radius=1000&limit=7&format=%s&%s", near.Lat, near.Lon, form, f.query)
 		for range 4 {
-			hits, next, err := c.Nearby(t.Context(), near, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := w.ask(path + cursorOf(near.Cursor))
+			hits, next := w.page(c, feature.Query{Near: near, Filter: filter}, 7, cursor)
+			got := w.ask(path + cursorOf(cursor))
 			w.same(path, got, hits, true)
 			if got.Next != next {
 				t.Fatalf("%s: the cursor is %q, want %q", path, got.Next, next)
 			}
-			if near.Cursor = next; next == "" {
+			if cursor = next; next == "" {
 				break
 			}
 		}
 		box := quadkey.Box{West: 4 + r.Float64(), South: 46 + r.Float64(), East: 6 + r.Float64(), North: 48 + r.Float64()}
 		for sort, by := range map[string]feature.Sort{"": {}, "&sort=-price": {Field: feature.Field{Name: "price", Kind: feature.Number}, Down: true}, "&sort=since": {Field: feature.Field{Name: "since", Kind: feature.Time}}} {
 			path := fmt.Sprintf("/points/shops/within?bbox=%v,%v,%v,%v&limit=100&format=%s&%s%s", box.West, box.South, box.East, box.North, form, f.query, sort)
-			query := points.WithinQuery{Area: points.Box(box), Limit: 100, Filter: filter, Sort: by}
-			hits, next, err := c.Within(t.Context(), query, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			query := feature.Query{In: feature.Box(box), Filter: filter, Order: feature.Order{Sort: by}}
+			hits, next := w.page(c, query, 100, "")
 			got := w.ask(path)
 			w.same(path, got, hits, false)
 			if (got.Next == "") != (next == "") {
 				t.Errorf("%s: next is %q", path, got.Next)
 			}
 			for got.Next != "" && sort != "" {
-				query.Limit, query.Cursor = 100, next
-				if hits, next, err = c.Within(t.Context(), query, nil); err != nil {
-					t.Fatal(err)
-				}
+				hits, next = w.page(c, query, 100, next)
 				got = w.ask(path + cursorOf(got.Next))
 				w.same(path, got, hits, false)
 			}

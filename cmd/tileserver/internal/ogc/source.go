@@ -13,9 +13,9 @@ import (
 	datasets "quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
-	"quadrille/places/points"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -304,29 +304,32 @@ type collectionSource struct {
 	datasets.Collection
 }
 
-func (s collectionSource) page(ctx context.Context, ask *ask, limit int, cursor string) ([]item, string, error) {
-	hits, next, err := s.Within(ctx, points.WithinQuery{
-		Area: points.Box(ask.box), Name: fmt.Sprintf("ogc %v", ask.box), Limit: limit, Cursor: cursor, At: ask.at,
-	}, nil)
-	features := make([]item, len(hits))
-	for i := range hits {
-		features[i] = ofPoint(&hits[i])
+func (s collectionSource) page(ctx context.Context, ask *ask, limit int, cursor string) (features []item, next string, err error) {
+	q := feature.Query{In: feature.Box(ask.box), At: ask.at, Limit: limit + 1}
+	if err := q.Continue(s.Info(), cursor); err != nil {
+		return nil, "", err
 	}
-	return features, next, err
+	for f, err := range s.Features(ctx, &q) {
+		if err != nil {
+			return nil, "", err
+		}
+		if len(features) == limit {
+			return features, features[limit-1].mark, nil
+		}
+		features = append(features, ofPoint(f))
+		features[len(features)-1].mark = q.Cursor(s.Info(), f.Mark)
+	}
+	return features, "", nil
 }
 
-func ofPoint(h *points.Hit) item {
-	f := item{id: h.ID, lon: h.Lon, lat: h.Lat}
-	if len(h.Properties) > 2 {
-		f.properties = h.Properties[1 : len(h.Properties)-1]
-	}
-	return f
+func ofPoint(f *feature.Feature) item {
+	return item{id: f.ID, lon: f.Lon, lat: f.Lat, properties: f.Properties.AppendMembers(nil)}
 }
 
 func (s collectionSource) one(ctx context.Context, id string, at time.Time) (item, error) {
-	var h points.Hit
-	if err := s.GetAt(ctx, id, at, &h); err != nil {
+	var f feature.Feature
+	if err := s.Get(ctx, id, at, &f); err != nil {
 		return item{}, err
 	}
-	return ofPoint(&h), nil
+	return ofPoint(&f), nil
 }

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
-	"strconv"
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
-	"quadrille/internal/jsontext"
-	"quadrille/places/points"
 	"quadrille/quadkey"
 )
 
@@ -132,10 +129,13 @@ func appendCollections(ctx context.Context, dst []byte, v *view, t quadkey.Tile)
 		c := &v.collections[i]
 		var err error
 		dst, err = appendLayer(dst, pointsPrefix+c.name, t, func(l *pointLayer) error {
-			return c.ShowTile(ctx, t, func(s *points.Shown) error {
-				l.show(s)
-				return nil
-			})
+			for f, err := range c.Tile(ctx, t) {
+				if err != nil {
+					return err
+				}
+				l.show(f)
+			}
+			return nil
 		})
 		if err != nil {
 			return dst, err
@@ -146,27 +146,27 @@ func appendCollections(ctx context.Context, dst []byte, v *view, t quadkey.Tile)
 
 // show writes a point with its scalar properties, or a cluster. A property whose name
 // the layer uses itself is left out.
-func (l *pointLayer) show(s *points.Shown) {
-	if s.Count > 0 {
-		l.place(0, s.Lon, s.Lat)
+func (l *pointLayer) show(f *feature.Feature) {
+	if f.Members > 0 {
+		l.place(0, f.Lon, f.Lat)
 		l.TagBool("cluster", true)
-		l.TagInt("point_count", s.Count)
+		l.TagInt("point_count", f.Members)
 		l.End()
 		return
 	}
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(s.ID))
+	_, _ = h.Write([]byte(f.ID))
 	// Numbers of JavaScript are exact up to 53 bits.
-	l.place(h.Sum64()>>11, s.Lon, s.Lat)
-	l.TagString("id", s.ID)
+	l.place(h.Sum64()>>11, f.Lon, f.Lat)
+	l.TagString("id", f.ID)
 	left := maxTags
-	for name, value := range feature.Members(s.Properties) {
-		switch name = feature.TextOf(name); string(name) {
+	for name, value := range f.Properties.All() {
+		switch name {
 		case "id", "cluster", "point_count":
 		case "name":
 			l.scalar("name", value)
 		default:
-			if left > 0 && l.scalar(string(name), value) {
+			if left > 0 && l.scalar(name, value) {
 				left--
 			}
 		}
@@ -174,65 +174,60 @@ func (l *pointLayer) show(s *points.Shown) {
 	l.End()
 }
 
-// scalar adds an attribute from a JSON value if that is a text, a number or a boolean.
-func (l *pointLayer) scalar(key string, value []byte) bool {
-	switch value[0] {
-	case '"':
-		l.TagString(key, shorten(feature.TextOf(value)))
-	case 't', 'f':
-		l.TagBool(key, value[0] == 't')
-	case '[', '{', 'n':
-		return false
-	default:
-		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
-			l.TagInt(key, n)
-			return true
-		}
-		n, err := strconv.ParseFloat(string(value), 64)
-		if err != nil {
-			return false // too large for a tile
-		}
+// scalar adds an attribute if its value is a text, a number or a boolean.
+func (l *pointLayer) scalar(key string, value feature.Value) bool {
+	switch value.Kind() {
+	case feature.Text:
+		l.TagString(key, shorten(value.Text()))
+		return true
+	case feature.Boolean:
+		is, _ := value.Boolean()
+		l.TagBool(key, is)
+		return true
+	}
+	if n, ok := value.Integer(); ok {
+		l.TagInt(key, n)
+		return true
+	}
+	n, ok := value.Number() // not what is too large for a tile
+	if ok {
 		l.TagDouble(key, n)
 	}
-	return true
+	return ok
 }
 
 // shorten cuts a text to what a tile tells of it, between characters.
-func shorten(text []byte) string {
+func shorten(text string) string {
 	if len(text) <= maxText {
-		return string(text)
+		return text
 	}
 	end := maxText - len("…")
 	for text[end]&0xC0 == 0x80 {
 		end--
 	}
-	return string(text[:end]) + "…"
+	return text[:end] + "…"
 }
 
 // appendTileGeoJSON appends what a tile shows of a collection as GeoJSON features joined
 // by commas.
 func (c *collectionOf) appendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error) {
 	start := len(dst)
-	err := c.ShowTile(ctx, t, func(s *points.Shown) error {
+	w := feature.Writer{GeoJSON: true, Nested: true}
+	for f, err := range c.Tile(ctx, t) {
+		if err != nil {
+			return dst, err
+		}
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"type":"Feature",`...)
-		if s.Count == 0 {
-			dst = append(jsontext.AppendString(append(dst, `"id":`...), s.ID), ',')
+		if f.Members > 0 {
+			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{Name: "point_count", Value: feature.IntegerValue(f.Members)})
 		}
-		dst = strconv.AppendFloat(append(dst, `"geometry":{"type":"Point","coordinates":[`...), s.Lon, 'f', -1, 64)
-		dst = strconv.AppendFloat(append(dst, ','), s.Lat, 'f', -1, 64)
-		dst = append(dst, `]},"properties":`...)
-		if s.Count == 0 {
-			dst = append(dst, s.Properties...)
-		} else {
-			dst = append(strconv.AppendInt(append(dst, `{"cluster":true,"point_count":`...), s.Count, 10), '}')
+		if dst, err = w.Append(dst, f, ""); err != nil {
+			return dst, err
 		}
-		dst = append(dst, '}')
-		return nil
-	})
-	return dst, err
+	}
+	return dst, nil
 }
 
 // describe is the vector layer of a collection in TileJSON.

@@ -14,10 +14,10 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/names"
-	"quadrille/places/points"
 	"quadrille/places/search"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
@@ -131,27 +131,36 @@ func (n *namer) readStations(take func(names.Feature) error) error {
 // readPoints yields the points of collections.
 func (n *namer) readPoints(take func(names.Feature) error) error {
 	for _, c := range n.points {
-		err := c.Each(n.ctx, points.WithinQuery{Area: points.Box(quadkey.World)}, func(h *points.Hit) error {
-			var r struct{ Name any }
-			if err := json.Unmarshal(h.Properties, &r); err != nil {
-				return fmt.Errorf("the properties of %s %s: %w", c.Meta().Name, h.ID, err)
+		for at, err := range c.Features(n.ctx, &feature.Query{}) {
+			if err != nil {
+				return err
 			}
-			name, _ := r.Name.(string) // what is no text is not searched
+			name := nameOf(at)
 			if name == "" {
-				return nil
+				continue
 			}
-			f := names.Feature{Kind: names.Point, Type: c.Meta().Name, ID: h.ID, Name: name, Lat: h.Lat, Lon: h.Lon}
-			var err error
+			f := names.Feature{Kind: names.Point, Type: c.Meta().Name, ID: at.ID, Name: name, Lat: at.Lat, Lon: at.Lon}
 			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
 				return err
 			}
-			return take(f)
-		})
-		if err != nil {
-			return err
+			if err := take(f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// nameOf is the name of a point, which sources write as Name or NAME, too. What is no text is
+// not searched.
+func nameOf(f *feature.Feature) string {
+	name := f.Name()
+	for key, v := range f.Properties.All() {
+		if name == "" && v.Kind() == feature.Text && strings.EqualFold(key, "name") {
+			name = v.Text()
+		}
+	}
+	return name
 }
 
 // The two digits that begin a county's FIPS code and are those of a state or territory

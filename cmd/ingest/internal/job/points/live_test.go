@@ -21,7 +21,6 @@ import (
 	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/feature"
-	"quadrille/places/points"
 )
 
 // liveServer takes lines as tileserver does.
@@ -128,10 +127,10 @@ func TestIntoLiveTakesTypes(t *testing.T) {
 // When points expire is kept, published and written into a live collection.
 func TestPointsExpire(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	feature := func(id, expires string) string {
+	line := func(id, expires string) string {
 		return `{"type":"Feature","id":"` + id + `","geometry":{"type":"Point","coordinates":[8,47]},"properties":{},"expires":` + expires + "}\n"
 	}
-	path := jobtest.Write(t, "a.geojson", feature("gone", `"2001-02-03T04:05:06Z"`)+feature("late", `"2090-01-02T04:04:05.5+01:00"`)+feature("never", "null"))
+	path := jobtest.Write(t, "a.geojson", line("gone", `"2001-02-03T04:05:06Z"`)+line("late", `"2090-01-02T04:04:05.5+01:00"`)+line("never", "null"))
 	s := &liveServer{there: true}
 	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, s.target(t), job.Options{}); err != nil {
 		t.Fatal(err)
@@ -150,11 +149,11 @@ func TestPointsExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	var shown []string
-	if err := openPoints(t, c, "mine").Each(t.Context(), points.WithinQuery{Area: everywhere}, func(h *points.Hit) error {
-		shown = append(shown, fmt.Sprint(h.ID, " ", h.Expires.Year()))
-		return nil
-	}); err != nil {
-		t.Fatal(err)
+	for f, err := range openPoints(t, c, "mine").Features(t.Context(), &feature.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown = append(shown, fmt.Sprint(f.ID, " ", f.Expires.Year()))
 	}
 	slices.Sort(shown)
 	if d := gocmp.Diff([]string{"late 2090", "never 1"}, shown); d != "" {

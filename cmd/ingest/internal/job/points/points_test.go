@@ -22,6 +22,7 @@ import (
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
+	"quadrille/quadkey"
 )
 
 // openPoints opens what is published.
@@ -31,35 +32,22 @@ func openPoints(t *testing.T, c *dataset.Catalog, name string) *points.Collectio
 	return collection
 }
 
-var everywhere = points.Box{West: -180, South: -90, East: 180, North: 90}
-
 // answers are what a collection says: its points, those near one and those within a box.
 func answers(t *testing.T, c *points.Collection) map[string][]string {
 	t.Helper()
-	show := func(h *points.Hit) string { return fmt.Sprintf("%s %v %v %s", h.ID, h.Lat, h.Lon, h.Properties) }
 	got := map[string][]string{}
-	err := c.Each(t.Context(), points.WithinQuery{Area: everywhere}, func(h *points.Hit) error {
-		got["all"] = append(got["all"], show(h))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	for what, q := range map[string]feature.Query{
+		"all": {}, "near": {Near: &feature.Near{Position: quadkey.Position{Lat: 46.3, Lon: 7.3}}, Limit: 5},
+		"within": {In: feature.Box{West: 7.1, South: 46.1, East: 7.3, North: 46.4}},
+	} {
+		for f, err := range c.Features(t.Context(), &q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[what] = append(got[what], fmt.Sprintf("%s %v %v {%s}", f.ID, f.Lat, f.Lon, f.Properties.AppendMembers(nil)))
+		}
 	}
 	slices.Sort(got["all"])
-	hits, _, err := c.Nearby(t.Context(), points.NearbyQuery{Lat: 46.3, Lon: 7.3, Limit: 5}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range hits {
-		got["near"] = append(got["near"], show(&hits[i]))
-	}
-	hits, _, err = c.Within(t.Context(), points.WithinQuery{Area: points.Box{West: 7.1, South: 46.1, East: 7.3, North: 46.4}, Limit: 100}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range hits {
-		got["within"] = append(got["within"], show(&hits[i]))
-	}
 	return got
 }
 
@@ -673,9 +661,10 @@ func TestRealPoints(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	collection := openPoints(t, c, "airports")
-	hits, _, err := collection.Nearby(t.Context(), points.NearbyQuery{Lat: 47.4581, Lon: 8.5481, Limit: 1}, nil)
-	if err != nil || len(hits) != 1 || !strings.Contains(string(hits[0].Properties), `"ident":"LSZH"`) {
-		t.Errorf("%v %+v", err, hits)
+	for f, err := range collection.Features(t.Context(), &feature.Query{Near: &feature.Near{Position: quadkey.Position{Lat: 47.4581, Lon: 8.5481}}, Limit: 1}) {
+		if err != nil || !strings.Contains(string(f.Properties.AppendMembers(nil)), `"ident":"LSZH"`) {
+			t.Errorf("%v %+v", err, f)
+		}
 	}
 	if f, _ := collection.Meta().Schema.Lookup("elevation_ft"); f.Kind != feature.Number {
 		t.Errorf("%+v", collection.Meta().Schema)

@@ -1,0 +1,111 @@
+package feature
+
+import (
+	"strconv"
+	"time"
+
+	"quadrille/internal/jsontext"
+	"quadrille/quadkey"
+)
+
+// Writer writes features as JSON. The zero Writer writes objects whose members are the
+// properties. It is not changed by its use.
+type Writer struct {
+	// GeoJSON says that they are features of GeoJSON, and not objects of their own.
+	GeoJSON bool
+	// Nested says that the properties are an object of their own, beside which stands what the
+	// layer knows: users' own names are never mixed with ours. Objects then have id, lat and
+	// lon, and all have version and expires where Versions says so.
+	Nested, Versions bool
+	// Numbers says that ids of GeoJSON are numbers, where they are.
+	Numbers bool
+	// Near has the distance as distance_m, in metres to the decimetre.
+	Near bool
+	// Bounds has those of what is no point as bbox.
+	Bounds bool
+	// Fields are the properties that are written, of nested ones; nil is all.
+	Fields []string
+	// Position writes positions of GeoJSON; nil is AppendPosition.
+	Position func(dst []byte, p quadkey.Position) []byte
+}
+
+// Append appends a feature. members are finished ones of the caller's, each with a comma
+// behind it, that stand before the properties of nested features. Errors match ErrDamaged.
+func (w *Writer) Append(dst []byte, f *Feature, members string) ([]byte, error) {
+	dst, err := w.Open(dst, f, members)
+	return append(dst, '}'), err
+}
+
+// Open is Append without the last brace, so that members of the caller's may follow.
+func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err error) {
+	if w.GeoJSON {
+		dst = append(dst, `{"type":"Feature",`...)
+		switch {
+		case f.Members > 0: // a cluster is nobody
+		case w.Numbers && f.Number != 0:
+			dst = append(strconv.AppendUint(append(dst, `"id":`...), f.Number, 10), ',')
+		default:
+			dst = append(jsontext.AppendString(append(dst, `"id":`...), f.ID), ',')
+		}
+		if w.Bounds && f.Bounds != (quadkey.Box{}) {
+			dst = append(appendBounds(dst, f.Bounds), ',')
+		}
+		if dst, err = f.AppendGeometry(append(dst, `"geometry":`...), w.Position); err != nil {
+			return dst, err
+		}
+		dst = append(dst, ',')
+	} else if dst = append(dst, '{'); w.Nested {
+		dst = jsontext.AppendString(append(dst, `"id":`...), f.ID)
+		dst = strconv.AppendFloat(append(dst, `,"lat":`...), f.Lat, 'f', -1, 64)
+		dst = append(strconv.AppendFloat(append(dst, `,"lon":`...), f.Lon, 'f', -1, 64), ',')
+	}
+	if w.Nested {
+		return w.nested(append(dst, members...), f), nil
+	}
+	if w.GeoJSON {
+		dst = append(dst, `"properties":{`...)
+	}
+	dst = f.Properties.AppendMembers(dst)
+	if w.Near {
+		dst = appendDistance(append(dst, ','), f.Distance)
+	}
+	if w.GeoJSON {
+		dst = append(dst, '}')
+	}
+	return dst, nil
+}
+
+// nested writes what is beside the properties, and them.
+func (w *Writer) nested(dst []byte, f *Feature) []byte {
+	if w.Near {
+		dst = append(appendDistance(dst, f.Distance), ',')
+	}
+	if w.Versions {
+		dst = append(strconv.AppendInt(append(dst, `"version":`...), f.Version, 10), ',')
+		if !f.Expires.IsZero() {
+			dst = append(f.Expires.UTC().AppendFormat(append(dst, `"expires":"`...), time.RFC3339Nano), `",`...)
+		}
+	}
+	dst = append(dst, `"properties":{`...)
+	if w.Fields == nil {
+		dst = f.Properties.AppendMembers(dst)
+	} else {
+		dst = f.Properties.appendSome(dst, w.Fields)
+	}
+	return append(dst, '}')
+}
+
+func appendDistance(dst []byte, metres float64) []byte {
+	return strconv.AppendFloat(append(dst, `"distance_m":`...), metres, 'f', 1, 64)
+}
+
+// appendBounds writes west, south, east, north.
+func appendBounds(dst []byte, b quadkey.Box) []byte {
+	dst = append(dst, `"bbox":`...)
+	separator := byte('[')
+	for _, v := range [...]float64{b.West, b.South, b.East, b.North} {
+		dst, separator = append(dst, separator), ','
+		dst = strconv.AppendFloat(dst, v+0, 'f', -1, 64)
+	}
+	return append(dst, ']')
+}
