@@ -123,6 +123,11 @@ var rules = []rule{
 		why:  "what takes several data sets to answer stands on the domains and on generations, whose drivers its caller chooses, and no domain knows it",
 	},
 	{
+		of:   []string{"internal/smallworld"},
+		ours: []string{"ask", "cellstore", "cellstore/dataset", "cellstore/published", "places/...", "tiles", "tiles/build"},
+		why:  "it publishes as ingest does, for examples of what asks several data sets, and asks nothing",
+	},
+	{
 		of:   []string{"internal/tilestest"},
 		ours: []string{"cellstore/pebblestore"},
 		why:  "the tests of every package of boundaries share it, so it knows none of them",
@@ -149,8 +154,8 @@ var rules = []rule{
 	},
 	{
 		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
-		neverDirectly: []string{module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest", module + "/cmd/ingest/internal/job/jobtest"},
-		why:           "they are for tests and depend on testing",
+		neverDirectly: []string{module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest", module + "/internal/smallworld", module + "/cmd/ingest/internal/job/jobtest"},
+		why:           "they are for tests and examples",
 	},
 	{
 		of:    []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/ingest/...", "cmd/tileserver/..."},
