@@ -113,6 +113,11 @@ var rules = []rule{
 		why:  "features and what is asked of them are the same in every data set, so it knows none",
 	},
 	{
+		of:   []string{"feature/layertest"},
+		ours: []string{"feature", "quadkey"},
+		why:  "it judges any layer, so it knows none",
+	},
+	{
 		of:   []string{"tiles/...", "places/...", "ipgeo/..."},
 		ours: []string{"cellstore", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/instant", "internal/lang", "internal/repeats"},
 		why:  "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
@@ -154,7 +159,7 @@ var rules = []rule{
 	},
 	{
 		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
-		neverDirectly: []string{module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest", module + "/internal/smallworld", module + "/cmd/ingest/internal/job/jobtest"},
+		neverDirectly: []string{module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest", module + "/feature/layertest", module + "/internal/smallworld", module + "/cmd/ingest/internal/job/jobtest"},
 		why:           "they are for tests and examples",
 	},
 	{
