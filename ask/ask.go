@@ -20,6 +20,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/feature"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -34,6 +35,7 @@ import (
 // Boundaries is what is asked of a generation of boundaries.
 // *tiles.Reader answers it.
 type Boundaries interface {
+	Layer(typ string) (feature.Layer, error)
 	Types() []tiles.TypeMeta
 	Extent(ctx context.Context, layers []tiles.Selector, e *quadkey.Extent) error
 	AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
@@ -51,6 +53,7 @@ type Boundaries interface {
 // Places is what is asked of a generation of places. *places.Finder
 // answers it.
 type Places interface {
+	feature.Layer
 	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q places.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error
@@ -72,6 +75,7 @@ type Places interface {
 // Airports is what is asked of a generation of airports.
 // *airports.Finder answers it.
 type Airports interface {
+	feature.Layer
 	Lookup(ctx context.Context, code string, r *airports.Record) error
 	Nearby(ctx context.Context, q airports.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q airports.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
@@ -110,6 +114,7 @@ type Addresses interface {
 // Stations is what is asked of a generation of weather stations.
 // *stations.Finder answers it.
 type Stations interface {
+	feature.Layer
 	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
 	Nearby(ctx context.Context, q stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error)
 	Within(ctx context.Context, q stations.WithinQuery, dst []stations.Hit) (hits []stations.Hit, next string, err error)
