@@ -1,8 +1,8 @@
 // Package ask is for questions that take several data sets: an interface for what is asked
 // of each, the sets themselves, and the pin that holds one generation of a set for as long as
 // a question takes, so that an answer never mixes two. The packages below it answer:
-// hierarchy what a place is in, geocoder what is called so and what is at a point, localtime
-// what clocks show there, fence which borders a move crosses.
+// hierarchy what a place is in, geocoder what a text names and what is at a point, localtime
+// what clocks show there, about everything about a point, fence which borders a move crosses.
 //
 // Positions are degrees, latitude before longitude, and distances metres, unless a name says
 // another order. Errors of the sets come through: those of package cellstore of a store that
