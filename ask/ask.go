@@ -1,8 +1,8 @@
 // Package ask is for questions that take several data sets: an interface for what is asked
 // of each, the sets themselves, and the pin that holds one generation of a set for as long as
 // a question takes, so that an answer never mixes two. The packages below it answer:
-// hierarchy what a place is in, geocoder what is called so and what is at a point, localtime
-// what clocks show there, fence which borders a move crosses.
+// hierarchy what a place is in, geocoder what a text names and what is at a point, localtime
+// what clocks show there, about everything about a point, fence which borders a move crosses.
 //
 // Positions are degrees, latitude before longitude, and distances metres, unless a name says
 // another order. Errors of the sets come through: those of package cellstore of a store that
@@ -35,6 +35,7 @@ import (
 // Boundaries is what is asked of a generation of boundaries.
 // *tiles.Reader answers it.
 type Boundaries interface {
+	Layer(typ string) (feature.Layer, error)
 	Types() []tiles.TypeMeta
 	Extent(ctx context.Context, layers []tiles.Selector, e *quadkey.Extent) error
 	AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
@@ -53,6 +54,7 @@ type Boundaries interface {
 // Places is what is asked of a generation of places. *places.Finder
 // answers it.
 type Places interface {
+	feature.Layer
 	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q places.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error
@@ -74,6 +76,7 @@ type Places interface {
 // Airports is what is asked of a generation of airports.
 // *airports.Finder answers it.
 type Airports interface {
+	feature.Layer
 	Lookup(ctx context.Context, code string, r *airports.Record) error
 	Nearby(ctx context.Context, q airports.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q airports.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
@@ -112,6 +115,7 @@ type Addresses interface {
 // Stations is what is asked of a generation of weather stations.
 // *stations.Finder answers it.
 type Stations interface {
+	feature.Layer
 	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
 	Nearby(ctx context.Context, q stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error)
 	Within(ctx context.Context, q stations.WithinQuery, dst []stations.Hit) (hits []stations.Hit, next string, err error)

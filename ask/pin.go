@@ -92,7 +92,7 @@ func (p *Pinned[T]) Have() (v T, ok bool, err error) {
 
 // MeaningOf gives errors of the moment, and of a table that is gone, their meaning. A
 // shortage is one whatever else was made of it. From a remote store, which others change, a
-// generation may be removed under a server that did not notice the next one yet, which
+// generation may be removed under a reader that did not notice the next one yet, which
 // passes. From a local one nothing is removed that is in use: then it is damage, as any
 // error that nobody expects.
 func MeaningOf(remote bool) func(error) error {

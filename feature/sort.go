@@ -52,9 +52,9 @@ func SortKey(object []byte, f Field) (key uint64, ok bool) {
 		return key | 1<<63, true
 	case Boolean:
 		if string(value) == "true" {
-			return 1, true
+			return 2, true
 		}
-		return 0, string(value) == "false"
+		return 1, string(value) == "false" // 0 would have no room behind it the other way round
 	case Time:
 		if !IsText(value) {
 			return 0, false

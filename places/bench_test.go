@@ -60,6 +60,61 @@ func BenchmarkNearby(b *testing.B) {
 	})
 }
 
+// BenchmarkFilters asks for places among which there are all kinds, and of one country only in
+// the far west.
+func BenchmarkFilters(b *testing.B) {
+	list := scatter(42, 100_000, clustered)
+	for i := range list {
+		if list[i].Country == "FJ" && list[i].Lon > -150 {
+			list[i].Country = "NZ"
+		}
+	}
+	f := build(b, list)
+	queries := make([][2]float64, 1024)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i := range queries {
+		queries[i][0], queries[i][1] = clustered(rng)
+	}
+	for _, bench := range []struct {
+		name string
+		q    NearbyQuery
+	}{
+		{"plain", NearbyQuery{Limit: 10}},
+		{"one P", NearbyQuery{Limit: 1, Only: true, JSONOnly: true, Classes: []string{"P"}}},
+		{"class", NearbyQuery{Limit: 10, Classes: []string{"T"}}},
+		{"frequent code", NearbyQuery{Limit: 10, Codes: []string{"PPL"}}},
+		{"absent code", NearbyQuery{Limit: 10, Codes: []string{"ZZZ"}}},
+		{"far country", NearbyQuery{Limit: 10, Countries: []string{"FJ"}}},
+	} {
+		b.Run("near/"+bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var dst []Hit
+			for i := 0; b.Loop(); i++ {
+				q := bench.q
+				q.Lon, q.Lat = queries[i%len(queries)][0], queries[i%len(queries)][1]
+				var err error
+				if dst, _, err = f.Nearby(b.Context(), q, dst); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	for name, classes := range map[string][]string{"plain": nil, "class": {"T"}} {
+		b.Run("box/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			var dst []Hit
+			for i := 0; b.Loop(); i++ {
+				lon, lat := queries[i%len(queries)][0], queries[i%len(queries)][1]
+				q := WithinQuery{Limit: 100, Classes: classes, Box: quadkey.Box{West: max(-180, lon-2), East: min(180, lon+2), South: max(-90, lat-2), North: min(90, lat+2)}}
+				var err error
+				if dst, _, err = f.Within(b.Context(), q, dst); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkTile(b *testing.B) {
 	list := cities(100_000)
 	f := build(b, list)

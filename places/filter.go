@@ -3,6 +3,7 @@ package places
 import (
 	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 
 	"quadrille/feature"
@@ -52,6 +53,62 @@ func checkFilter(limit int, classes, codes, countries []string, minPopulation in
 	f.minPopulation = uint64(minPopulation)
 	f.countries, err = near.CheckCountries(countries)
 	return size, f, err
+}
+
+// filterOf returns what the index can use of a filter. rest is the filter if that is not all
+// of it, and else nil. any is false where nothing can pass.
+func filterOf(of feature.Filter) (f filter, rest feature.Filter, any bool) {
+	if of == nil {
+		return f, nil, true
+	}
+	terms, all := of.Terms()
+	for i := range terms {
+		used, any := f.use(&terms[i])
+		if !any {
+			return f, nil, false
+		}
+		all = all && used
+	}
+	if !all {
+		rest = of
+	}
+	return f, rest, true
+}
+
+// use takes a term in, if the index knows what it is about and has no other of that kind. any
+// is false where no place fulfils it.
+func (f *filter) use(t *feature.Term) (used, any bool) {
+	switch {
+	case t.Name == "population" && t.Op == feature.OpGreaterOrEqual && len(t.Values) == 1:
+		least, err := strconv.ParseInt(t.Values[0], 10, 64)
+		if err != nil {
+			return false, true // as 1e6, or no number at all
+		}
+		// Where it is not known, it is not 0 or more either.
+		f.minPopulation = max(f.minPopulation, uint64(max(least, 1)))
+		return true, true
+	case t.Op != feature.OpEquals:
+	case t.Name == "class" && f.classes == 0:
+		for _, s := range t.Values {
+			if s != "" && validClass(s) {
+				f.classes |= 1 << (s[0] - 'A')
+			}
+		}
+		return true, f.classes != 0
+	case t.Name == "code" && f.codes == nil:
+		for _, s := range t.Values {
+			if s != "" && validCode(s) {
+				f.codes = append(f.codes, s)
+			}
+		}
+		slices.Sort(f.codes)
+		f.codes = slices.Compact(f.codes)
+		return true, f.codes != nil
+	case t.Name == "country" && f.countries == nil:
+		f.countries = near.CountriesOf(t.Values)
+		return true, f.countries != nil
+	}
+	return false, true
 }
 
 // none reports whether every place passes.

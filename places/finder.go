@@ -32,6 +32,7 @@ type Finder struct {
 	names      *search.Reader   // nil without name search
 	data       near.Tag         // of the content, for cursors
 	cells      [][]quadkey.Cell // of indexes
+	about      feature.Info
 
 	nearbys sync.Pool // of *nearby
 	withins sync.Pool // of *within
@@ -54,7 +55,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if err != nil {
 		return nil, fmt.Errorf("places: %w", err)
 	}
-	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint)), kept: kept}
+	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint)), kept: kept, about: meta.info()}
 	f.nearbys.New = func() any { return newNearby() }
 	f.withins.New = func() any { return newWithin() }
 	f.pickers.New = func() any { return new(picker) }
@@ -107,6 +108,7 @@ var (
 	selectAdmin2  = &cellstore.Selection{Families: []string{famAdmin2}}
 	selectCounts  = &cellstore.Selection{Families: []string{famCounts}}
 	selectGeoJSON = &cellstore.Selection{Families: []string{famGeoJSON}}
+	selectShown   = &cellstore.Selection{Families: []string{famGeoJSON, famPoints}}
 	selectPoints  = &cellstore.Selection{Families: []string{famPoints}}
 )
 
@@ -210,9 +212,13 @@ func decode(id uint32, object []byte, into any, h *Hit) error {
 	h.Lat, h.Lon = math.NaN(), math.NaN()
 	err := json.Unmarshal(object, into)
 	if err != nil || h.ID != id || h.Name == "" || !(math.Abs(h.Lat) <= 90 && math.Abs(h.Lon) <= 180) {
-		return fmt.Errorf("places: %w: the record of place %d cannot be read: ingest the places again", cellstore.ErrCorrupt, id)
+		return damaged(id)
 	}
 	return nil
+}
+
+func damaged(id uint32) error {
+	return fmt.Errorf("places: %w: the record of place %d cannot be read: ingest the places again", cellstore.ErrCorrupt, id)
 }
 
 // getInfo reads the row of a place, or returns ErrNotFound.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/places/internal/members"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
@@ -130,6 +131,11 @@ type tileSearch struct {
 	jsonOnly bool  // the hits need no texts
 	only     bool  // no page follows
 
+	most  int                        // places that may be looked at
+	step  func() error               // of a query; nil for none
+	admit func(*place) (bool, error) // what the index does not know of a filter; nil lets all pass
+	shown feature.Feature
+
 	fn     func(*place)                     // of read
 	look   func(*cellstore.Row, error) bool // lookAt
 	failed error
@@ -142,12 +148,28 @@ type tileSearch struct {
 
 // begin prepares a search for a page of places.
 func (s *tileSearch) begin(f *Finder, flt filter, want int, limit uint64, after near.Cursor) {
-	s.f, s.filter, s.masks, s.examined = f, flt, f.masks(&flt), 0
+	s.f, s.filter, s.masks, s.examined, s.most = f, flt, f.masks(&flt), 0, MaxExamined
 	if s.texts == nil {
 		s.texts = texts{}
 	}
 	s.Reset(want, limit, after)
 }
+
+// end lets go of what belongs to a query.
+func (s *tileSearch) end() { s.step, s.admit = nil, nil }
+
+// admits reports whether a place that is wanted passes what the index does not know. Its error
+// ends the search.
+func (s *tileSearch) admits(p *place) (pass bool) {
+	if s.admit == nil {
+		return true
+	}
+	pass, s.failed = s.admit(p)
+	return pass && s.failed == nil
+}
+
+// stepPlaces is how many places are looked at between steps.
+const stepPlaces = 256
 
 // mayHold reports whether a tile can have places that the filter lets pass.
 func (s *tileSearch) mayHold(n *near.Node) bool {
@@ -177,16 +199,20 @@ func (s *tileSearch) lookAt(row *cellstore.Row, err error) bool {
 		s.failed = fmt.Errorf("places: %w", err)
 		return false
 	}
-	if s.examined++; s.examined > MaxExamined {
-		s.failed = fmt.Errorf("%w: %d places looked at without finding as many as are wanted: give a smaller area, ask for fewer, or relax the filters",
-			ErrTooMuchWork, MaxExamined)
+	if s.examined++; s.examined > s.most {
+		s.failed = &feature.TooMuchWork{Examined: s.most}
 		return false
+	}
+	if s.step != nil && s.examined%stepPlaces == 0 {
+		if s.failed = s.step(); s.failed != nil {
+			return false
+		}
 	}
 	if s.place, s.failed = parsePlace(row); s.failed != nil {
 		return false
 	}
 	s.fn(&s.place)
-	return true
+	return s.failed == nil
 }
 
 // take keeps a place that is wanted.

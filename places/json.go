@@ -133,10 +133,12 @@ func appendFeature(dst []byte, p *place) []byte {
 	dst = append(dst, ',')
 	dst = jsontext.AppendDegrees(dst, p.lat)
 	dst = append(dst, `]},"properties":{`...)
-	// The id is the feature's; the name is after it.
-	dst = append(dst, p.properties[bytes.IndexByte(p.properties, ',')+1:]...)
+	dst = append(dst, p.beyondID()...)
 	return append(dst, "}}"...)
 }
+
+// beyondID are the properties of a feature, whose id is its own.
+func (p *place) beyondID() []byte { return p.properties[bytes.IndexByte(p.properties, ',')+1:] }
 
 // nameOf takes the name out of a place's properties: `"id":1,"name":"…"`.
 func nameOf(properties []byte) (string, error) {

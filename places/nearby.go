@@ -49,7 +49,7 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []H
 	}
 	hits, last, more, err := s.page(dst, (*near.Found).Distance)
 	if more {
-		next = near.Cursor{Rank: last.Rank, ID: uint32(last.ID)}.Encode(f.data, tag)
+		next = near.Cursor{Rank: last.Rank, ID: last.ID}.Encode(f.data, tag)
 	}
 	return hits, next, err
 }
@@ -134,7 +134,7 @@ func (s *nearby) measure(p *place) {
 	if math.Abs(lat-s.lat)*metresPerDegree*(1-1e-9)-1e-3 > math.Float64frombits(s.Limit) {
 		return
 	}
-	if rank := near.ByDistance(quadkey.Distance(s.lon, s.lat, lon, lat)); s.Wants(rank, uint64(p.id)) {
+	if rank := near.ByDistance(quadkey.Distance(s.lon, s.lat, lon, lat)); s.Wants(rank, uint64(p.id)) && s.admits(p) {
 		s.take(rank, p)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 )
 
@@ -15,7 +16,7 @@ import (
 // search give ErrQuery, ErrCursor, ErrCursorExpired and ErrTooMuchWork too.
 var (
 	// ErrNotFound: no place has this id.
-	ErrNotFound = errors.New("no such place")
+	ErrNotFound = feature.NotFound("no such place")
 	// ErrInvalidPlace: a Place that cannot be stored.
 	ErrInvalidPlace = errors.New("place is not valid")
 	// ErrQuery: a query that cannot be answered as it stands.

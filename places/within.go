@@ -31,19 +31,22 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 		after.Rank = ^after.Rank
 	}
 	s := f.withins.Get().(*within)
-	defer func() {
-		s.q = WithinQuery{} // Keep may hold on to much
-		f.withins.Put(s)
-	}()
-	s.q = q
+	defer f.withins.Put(s)
+	defer s.end() // Keep may hold on to much
+	s.q, s.q.Keep = q, nil
 	s.jsonOnly = q.JSONOnly
+	if q.Keep != nil {
+		s.admit = func(p *place) (bool, error) {
+			return q.Keep(s.texts.country(p), s.texts.member(p, admin1Key)), nil
+		}
+	}
 	s.begin(f, flt, limit+1, ^uint64(0), after) // one more tells whether there is a next page
 	if err := s.Run(ctx, s, f.cells...); err != nil {
 		return dst[:0], "", err
 	}
 	hits, last, more, err := s.page(dst, func(*near.Found) float64 { return 0 })
 	if more {
-		next = near.Cursor{Rank: ^last.Rank, ID: uint32(last.ID)}.Encode(f.data, tag)
+		next = near.Cursor{Rank: ^last.Rank, ID: last.ID}.Encode(f.data, tag)
 	}
 	return hits, next, err
 }
@@ -124,9 +127,7 @@ func (s *within) weigh(p *place) {
 		return
 	}
 	rank := ^p.importance()
-	if !s.Wants(rank, uint64(p.id)) || !s.has(toDegrees(p.lon), toDegrees(p.lat)) ||
-		s.q.Keep != nil && !s.q.Keep(s.texts.country(p), s.texts.member(p, admin1Key)) {
-		return
+	if s.Wants(rank, uint64(p.id)) && s.has(toDegrees(p.lon), toDegrees(p.lat)) && s.admits(p) {
+		s.take(rank, p)
 	}
-	s.take(rank, p)
 }

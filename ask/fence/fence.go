@@ -86,6 +86,7 @@ type UnknownError struct {
 	Err error  // matches tiles.ErrUnknownType or tiles.ErrNotFound
 }
 
+// Error names the region.
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("fence: no region of type %q with the id %q: %v", e.Type, e.ID, e.Err)
 }

@@ -35,7 +35,8 @@ func (p *Pins) Release() {
 	p.Boundaries.Release()
 }
 
-// IDs are the generations that answers are made from, and whose view, for entity tags.
+// IDs are the generations that answers are made from, and whose view: those of equal ones are
+// equal.
 func (p *Pins) IDs() []uint64 {
 	ids := []uint64{p.Places.ID, p.Names.ID, p.Boundaries.ID}
 	if p.byMap {

@@ -217,7 +217,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	if err != nil {
 		return dst[:0], "", err
 	}
-	if q.Cursor != "" && (after.Rank >= uint64(len(f.entries)) || after.Rank+1 != uint64(after.ID)) {
+	if q.Cursor != "" && (after.Rank >= uint64(len(f.entries)) || after.Rank+1 != after.ID) {
 		return dst[:0], "", near.StrangeCursor()
 	}
 	s := withins.Get().(*within)
@@ -229,7 +229,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	}
 	found, last, more := s.Page()
 	if hits, err = s.hits(ctx, found, dst, func(*near.Found) float64 { return 0 }); err == nil && more {
-		next = near.Cursor{Rank: last.Rank, ID: uint32(last.ID)}.Encode(f.data, tag)
+		next = near.Cursor{Rank: last.Rank, ID: last.ID}.Encode(f.data, tag)
 	}
 	return hits, next, err
 }

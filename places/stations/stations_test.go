@@ -270,7 +270,7 @@ func TestCursors(t *testing.T) {
 	tag := near.QueryTag('s', flt.appendTo(nil), -180, -90, 180, 90)
 	q.Cursor = near.Cursor{Rank: 6, ID: 7}.Encode(f.data, tag)
 	check(f, q, nil)
-	for _, c := range []near.Cursor{{Rank: 1 << 40, ID: 1}, {Rank: uint64(len(list)), ID: uint32(len(list)) + 1}, {Rank: 6, ID: 6}} {
+	for _, c := range []near.Cursor{{Rank: 1 << 40, ID: 1}, {Rank: uint64(len(list)), ID: uint64(len(list)) + 1}, {Rank: 6, ID: 6}} {
 		q.Cursor = c.Encode(f.data, tag)
 		check(f, q, near.ErrCursor)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Cursor says after which point a page begins. The zero Cursor is that of the
-// first page. Its text is base64url of
+// first page. Its text, for ids of 32 bits, is base64url of
 //
 //	version (1) │ data (4) │ query (4) │ rank (8) │ id (4) │ check (4)
 //
@@ -19,8 +19,7 @@ import (
 // the query, and check is a checksum of all before it. It is not a secret: a
 // forged one only chooses where to begin.
 type Cursor struct {
-	Rank uint64
-	ID   uint32
+	Rank, ID uint64
 }
 
 const (
@@ -53,7 +52,7 @@ func (c Cursor) Encode(data, query Tag) string {
 	b = append(b, cursorVersion)
 	b = append(append(b, data[:]...), query[:]...)
 	b = binary.BigEndian.AppendUint64(b, c.Rank)
-	b = binary.BigEndian.AppendUint32(b, c.ID)
+	b = binary.BigEndian.AppendUint32(b, uint32(c.ID))
 	check := TagOf(b)
 	return base64.RawURLEncoding.EncodeToString(append(b, check[:]...))
 }
@@ -77,16 +76,22 @@ func DecodeCursor(text string, data, query Tag) (Cursor, error) {
 	if Tag(b[5:]) != query {
 		return Cursor{}, OtherQuery()
 	}
-	return Cursor{binary.BigEndian.Uint64(b[9:]), binary.BigEndian.Uint32(b[17:])}, nil
+	return Cursor{binary.BigEndian.Uint64(b[9:]), uint64(binary.BigEndian.Uint32(b[17:]))}, nil
 }
 
 // DecodeDistance is DecodeCursor of a ranking by distance.
 func DecodeDistance(text string, data, query Tag) (Cursor, error) {
 	c, err := DecodeCursor(text, data, query)
-	if d := math.Float64frombits(c.Rank); err == nil && (!(d >= 0) || math.IsInf(d, 0) || math.Signbit(d)) {
+	if err == nil && !isDistance(c.Rank) {
 		return Cursor{}, StrangeCursor()
 	}
 	return c, err
+}
+
+// isDistance reports whether a rank is one by distance.
+func isDistance(rank uint64) bool {
+	d := math.Float64frombits(rank)
+	return d >= 0 && !math.IsInf(d, 0) && !math.Signbit(d)
 }
 
 // StrangeCursor is the error for a cursor that no query can have returned.

@@ -95,10 +95,10 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 		var after Cursor
 		if rng.IntN(4) == 0 && len(all) > 0 {
 			last := all[rng.IntN(len(all))]
-			after = Cursor{last.Rank, uint32(last.ID)}
+			after = Cursor{last.Rank, last.ID}
 		}
 		all = slices.DeleteFunc(all, func(f Found) bool {
-			return f.Rank > limit || f.compare(&Found{Rank: after.Rank, ID: uint64(after.ID)}) <= 0
+			return f.Rank > limit || f.compare(&Found{Rank: after.Rank, ID: after.ID}) <= 0
 		})
 		all = all[:min(len(all), want)]
 		s.Reset(want, limit, after)

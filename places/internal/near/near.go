@@ -57,7 +57,7 @@ func (b *Best) Reset(want int, limit uint64, after Cursor) {
 
 // Wants reports whether a point would be kept.
 func (b *Best) Wants(rank, id uint64) bool {
-	if rank > b.Limit || rank < b.After.Rank || rank == b.After.Rank && id <= uint64(b.After.ID) {
+	if rank > b.Limit || rank < b.After.Rank || rank == b.After.Rank && id <= b.After.ID {
 		return false
 	}
 	return len(b.found) < b.Want || (&Found{Rank: rank, ID: id}).compare(&b.found[0]) < 0

@@ -16,7 +16,7 @@ import (
 
 func TestCursorRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		c := Cursor{ByDistance(rapid.Float64Range(0, 3e7).Draw(rt, "distance")), rapid.Uint32().Draw(rt, "id")}
+		c := Cursor{ByDistance(rapid.Float64Range(0, 3e7).Draw(rt, "distance")), uint64(rapid.Uint32().Draw(rt, "id"))}
 		data, query := Tag{1, 2}, Tag{3, 4}
 		got, err := DecodeDistance(c.Encode(data, query), data, query)
 		if err != nil || got != c {
@@ -63,7 +63,7 @@ func TestBestAgainstSorting(t *testing.T) {
 	var b Best
 	for range 2000 {
 		want, limit := 1+rng.IntN(20), uint64(rng.IntN(30))
-		after := Cursor{uint64(rng.IntN(4)), uint32(rng.IntN(10))}
+		after := Cursor{uint64(rng.IntN(4)), uint64(rng.IntN(10))}
 		b.Reset(want, limit, after)
 		var all []Found
 		slots := map[int]uint64{}

@@ -71,8 +71,7 @@ func CheckCountries(codes []string) (list Countries, err error) {
 		}
 		list = append(list, Country([]byte(c)))
 	}
-	slices.SortFunc(list, Country.Compare)
-	return slices.Compact(list), nil
+	return list.sorted(), nil
 }
 
 // Pass reports whether a country passes.

@@ -1,0 +1,71 @@
+package about
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"quadrille/ask"
+	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
+	"quadrille/cellstore/published"
+	"quadrille/internal/smallworld"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+func TestAsk(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	if err := smallworld.Publish(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	c, err := published.Catalog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ask.Published(c.Generations)
+	if err := all.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := all.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var a Answer
+	do := func(sets ask.Sets, q Query) error {
+		t.Helper()
+		v := localtime.Pin(&hierarchy.Sets{Sets: sets})
+		defer v.Release()
+		return a.Ask(t.Context(), &v, q)
+	}
+	if err := do(all, Query{Lat: 47.37, Lon: 8.54, At: at, Types: []string{"state"}, Lang: "de"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Regions) != 1 || a.Regions[0].ID != "ch-zh" || a.Place == nil || a.Airport == nil || a.Station == nil || len(a.Missing) > 0 {
+		t.Errorf("%+v", a)
+	}
+	// The memory of an answer holds nothing of the last one.
+	if err := do(ask.Sets{TimeZones: all.TimeZones}, Query{At: at}); err != nil {
+		t.Fatal(err)
+	}
+	missing := []string{ask.BoundariesName, ask.PlacesName, ask.AirportsName, ask.StationsName}
+	if a.Regions != nil || a.Zone.ID != "" || a.Place != nil || a.PlaceName != "" || a.Airport != nil || a.Station != nil || !slices.Equal(a.Missing, missing) || !a.Lacks(ask.PlacesName) {
+		t.Errorf("%+v", a)
+	}
+	for _, c := range []struct {
+		sets ask.Sets
+		q    Query
+		want error
+	}{
+		{ask.Sets{}, Query{At: at}, ask.ErrMissing},
+		{all, Query{Lat: 91, At: at}, quadkey.ErrCoordinate},
+		{all, Query{At: at, Types: []string{"county"}}, tiles.ErrUnknownType},
+	} {
+		if err := do(c.sets, c.q); !errors.Is(err, c.want) {
+			t.Errorf("%v, want %v", err, c.want)
+		}
+	}
+}

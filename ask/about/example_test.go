@@ -1,0 +1,62 @@
+package about_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"quadrille/ask"
+	"quadrille/ask/about"
+	"quadrille/ask/hierarchy"
+	"quadrille/ask/localtime"
+	"quadrille/cellstore/published"
+	"quadrille/internal/smallworld"
+)
+
+// A program that asks for everything about a point.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "data")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := smallworld.Publish(ctx, dir); err != nil {
+		log.Fatal(err)
+	}
+
+	catalog, err := published.Catalog(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	sets := hierarchy.Sets{Sets: ask.Published(catalog.Generations)}
+	defer sets.Close()
+	if err := sets.Poll(ctx); err != nil {
+		log.Fatal(err)
+	}
+	view := localtime.Pin(&sets)
+	defer view.Release()
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	var a about.Answer // its memory is used again by the next Ask
+	if err := a.Ask(ctx, &view, about.Query{Lat: 47.37, Lon: 8.54, At: at}); err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range a.Regions {
+		fmt.Println(r.Type, r.Name)
+	}
+	fmt.Println(a.Zone.ID, a.Zone.Local(at).Format("15:04"))
+	fmt.Printf("%s at %.0f m, %d people\n", a.Place.Name, a.Place.DistanceM, a.Place.Population)
+	fmt.Printf("%s at %.0f m\n", a.Airport.Name, a.Airport.DistanceM)
+	fmt.Printf("weather station %s at %.0f m\n", a.Station.ID, a.Station.DistanceM)
+	fmt.Println("missing:", len(a.Missing))
+	// Output:
+	// country Switzerland
+	// state Zürich
+	// Europe/Zurich 14:00
+	// Zürich at 839 m, 341730 people
+	// Zürich Airport at 9815 m
+	// weather station 06660099999 at 2150 m
+	// missing: 0
+}

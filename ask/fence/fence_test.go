@@ -1,0 +1,118 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"quadrille/ask"
+	"quadrille/cellstore/dataset"
+	"quadrille/places/points"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+func TestNew(t *testing.T) {
+	many := make([]Region, Max)
+	for i := range many {
+		many[i] = Region{Type: "state"}
+	}
+	for name, c := range map[string]struct {
+		of   Fences
+		want error
+	}{
+		"none":              {},
+		"as many as may be": {Fences{Enter: many[:Max/2], Leave: many[Max/2:]}, nil},
+		"one more":          {Fences{Enter: many, Circles: []Circle{{RadiusM: 1}}}, ErrTooMany},
+		"no radius":         {Fences{Circles: []Circle{{}}}, ErrShape},
+		"radius NaN":        {Fences{Circles: []Circle{{RadiusM: math.NaN()}}}, ErrShape},
+		"no latitude":       {Fences{Circles: []Circle{{Lat: 91, RadiusM: 1}}}, ErrShape},
+		"box upside down":   {Fences{Boxes: []Box{{Box: quadkey.Box{South: 2, North: 1}}}}, ErrShape},
+	} {
+		if set, err := New(c.of); !errors.Is(err, c.want) || set.All() != (name == "none" || err != nil) {
+			t.Errorf("%s: %v, %v", name, set.All(), err)
+		}
+	}
+}
+
+// land has regions of the type state: the north, and the south.
+type land struct{ ask.Boundaries }
+
+func (land) Types() []tiles.TypeMeta { return []tiles.TypeMeta{{Name: "state"}} }
+
+func (land) Region(_ context.Context, _, id string, _ bool) ([]byte, error) {
+	if id != "north" {
+		return nil, tiles.ErrNotFound
+	}
+	return nil, nil
+}
+
+func (land) At(_ context.Context, lat, _ float64, _ ...string) ([]tiles.Region, error) {
+	if lat < 0 {
+		return []tiles.Region{{Type: "state", ID: "south"}}, nil
+	}
+	return []tiles.Region{{Type: "state", ID: "north"}}, nil
+}
+
+func TestCheck(t *testing.T) {
+	boundaries := dataset.Fixed[ask.Boundaries](land{}, dataset.Manifest{})
+	check := func(f Fences, boundaries *dataset.Live[ask.Boundaries]) error {
+		set, err := New(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set.Check(t.Context(), boundaries)
+	}
+	if err := errors.Join(check(Fences{}, nil), check(Fences{Enter: []Region{{"state", ""}, {"state", "north"}}}, boundaries)); err != nil {
+		t.Error(err)
+	}
+	if err := check(Fences{Enter: []Region{{"state", ""}}}, nil); !errors.Is(err, ask.ErrMissing) {
+		t.Error(err)
+	}
+	for _, c := range []struct {
+		region Region
+		want   error
+	}{{Region{"state", "east"}, tiles.ErrNotFound}, {Region{"county", ""}, tiles.ErrUnknownType}} {
+		var unknown *UnknownError
+		if err := check(Fences{Leave: []Region{c.region}}, boundaries); !errors.Is(err, c.want) || !errors.As(err, &unknown) || unknown.Of != Leave || unknown.Region != c.region {
+			t.Error(err)
+		}
+	}
+}
+
+// What appears is entered, and what is gone has left.
+func TestEnds(t *testing.T) {
+	set, err := New(Fences{
+		Enter: []Region{{"state", ""}}, Leave: []Region{{"state", "north"}},
+		Boxes: []Box{{Name: "box", Box: quadkey.Box{West: 0, South: 0, East: 2, North: 2}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	boundaries := dataset.Fixed[ask.Boundaries](land{}, dataset.Manifest{})
+	north, south := &[2]float64{1, 1}, &[2]float64{1, -1}
+	for _, c := range []struct {
+		from, to *[2]float64
+		want     string
+	}{
+		{nil, north, "enter state:north enter box "},
+		{nil, south, "enter state:south "},
+		{north, nil, "leave state:north leave box "},
+		{south, nil, ""},
+		{north, south, "leave state:north leave box enter state:south "},
+		{north, north, ""},
+	} {
+		move := &points.Event{From: c.from, To: c.to}
+		events, err := set.AppendCrossings(t.Context(), nil, move, boundaries)
+		got := ""
+		for _, e := range events {
+			if got += e.Type + " " + e.Fence + " "; e.Event != move {
+				t.Error("it tells of another move")
+			}
+		}
+		if err != nil || got != c.want {
+			t.Errorf("%v to %v: %q, %v", c.from, c.to, got, err)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package layertest
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+)
+
+// Memory is a layer of points in a slice, which it looks through for each question. It is as
+// slow as can be, and for tests: of those who ask layers, and of Test itself. Its own order is
+// that of the slice.
+type Memory struct {
+	About feature.Info
+	List  []feature.Feature
+}
+
+// Info implements feature.Layer.
+func (m *Memory) Info() *feature.Info { return &m.About }
+
+// Get implements feature.Layer.
+func (m *Memory) Get(_ context.Context, id string, _ time.Time, f *feature.Feature) error {
+	i := slices.IndexFunc(m.List, func(o feature.Feature) bool { return o.ID == id })
+	if i < 0 {
+		return feature.ErrNotFound
+	}
+	*f = m.List[i].Clone()
+	return nil
+}
+
+// Features implements feature.Layer.
+func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	if q.Order != (feature.Order{}) || !q.At.IsZero() {
+		return feature.Fail(feature.Unsupported("a slice has one order and no past"))
+	}
+	parts, err := feature.Parts(ctx, q.In, 0)
+	if err != nil {
+		return feature.Fail(err)
+	}
+	var after [16]byte
+	if len(q.After) > 0 && copy(after[:], q.After) != len(after) || len(q.After) > len(after) {
+		return feature.Fail(feature.BadCursor("it is not one of a slice"))
+	}
+	list := slices.Clone(m.List)
+	for i := range list {
+		f := &list[i]
+		rank := uint64(0)
+		if q.Near != nil {
+			f.Distance = f.Position.Distance(q.Near.Position)
+			rank = math.Float64bits(f.Distance)
+		}
+		f.Mark = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, rank), uint64(i+1))
+	}
+	slices.SortFunc(list, func(a, b feature.Feature) int { return cmp.Compare(string(a.Mark), string(b.Mark)) })
+	return q.Select(ctx, func(consider func(f *feature.Feature, in bool) bool) error {
+		for i := range list {
+			f := &list[i]
+			if string(f.Mark) <= string(after[:]) {
+				continue
+			}
+			in, err := holds(parts, f.Position)
+			if n := q.Near; n != nil {
+				in = in && f.Distance >= n.MinM && (n.MaxM == 0 || f.Distance <= n.MaxM)
+			}
+			if err != nil || !consider(f, in) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// holds reports whether a position is in one of the parts of an area.
+func holds(parts []feature.Part, at quadkey.Position) (bool, error) {
+	cell, err := quadkey.CellOf(at.Lon, at.Lat)
+	if err != nil {
+		return false, err
+	}
+	for i := range parts {
+		if parts[i].Cells.Contains(cell) {
+			return parts[i].Holds(at)
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,62 @@
+package near
+
+import (
+	"math"
+	"slices"
+
+	"quadrille/feature"
+)
+
+// Check checks what a query of a layer may combine: no layer of this kind has a history, or
+// the order of a property.
+func Check(q *feature.Query) error {
+	ranked := q.Near != nil || q.Order.Importance
+	switch {
+	case !q.At.IsZero():
+		return feature.Unsupported("an instant: only what is now is kept, so leave it out")
+	case q.Near != nil && q.Order != feature.Order{}:
+		return feature.BadQuery("the nearest come by their distance: leave the order out")
+	case q.Near != nil && q.In != nil:
+		return feature.Unsupported("the nearest of an area: ask for the nearest, or for those in the area")
+	case q.Order.Field.Name != "":
+		return feature.Unsupported("an order by %.40q: leave the order out", q.Order.Field.Name)
+	case ranked && (q.Limit < 1 || q.Limit > MaxLimit+1):
+		return feature.BadQuery("limit %d: give 1 to %d", q.Limit, MaxLimit)
+	}
+	return nil
+}
+
+// Ring checks a ring, and returns the last rank by distance in it and the cursor that begins
+// it or, if that is farther, the one after a point that was found before.
+func Ring(n *feature.Near, after Cursor) (last uint64, first Cursor, err error) {
+	if last, err = CheckCircle(n.Lat, n.Lon, n.MaxM); err != nil {
+		return 0, first, err
+	}
+	// Written so that NaN fails.
+	if least := n.MinM; !(least >= 0) || math.IsInf(least, 0) || n.MaxM > 0 && least > n.MaxM {
+		return 0, first, feature.BadQuery("smallest radius %v: give metres, at most the radius", least)
+	}
+	if after != (Cursor{}) && !isDistance(after.Rank) {
+		return 0, first, StrangeCursor()
+	}
+	// Ids start at 1, so nothing that far away is left out.
+	if first.Rank = ByDistance(n.MinM); after.Rank >= first.Rank {
+		first = after
+	}
+	return last, first, nil
+}
+
+// CountriesOf are the countries that texts are the codes of, as they are kept.
+func CountriesOf(texts []string) (list Countries) {
+	for _, s := range texts {
+		if s != "" && ValidCountry(s) {
+			list = append(list, Country([]byte(s)))
+		}
+	}
+	return list.sorted()
+}
+
+func (l Countries) sorted() Countries {
+	slices.SortFunc(l, Country.Compare)
+	return slices.Compact(l)
+}

@@ -1,0 +1,378 @@
+package places
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/feature"
+	"quadrille/places/internal/near"
+	"quadrille/quadkey"
+)
+
+var _ interface {
+	feature.Counter
+	feature.Tiler
+} = (*Finder)(nil)
+
+// schema is that of the members of a place. It has none of Place.Extra: who gives such members
+// knows what they are.
+var schema = feature.Schema{
+	{Name: "admin1", Kind: feature.Text},
+	{Name: "admin1_name", Kind: feature.Text},
+	{Name: "class", Kind: feature.Text},
+	{Name: "code", Kind: feature.Text},
+	{Name: "country", Kind: feature.Text},
+	{Name: "id", Kind: feature.Integer},
+	{Name: "lat", Kind: feature.Number},
+	{Name: "lon", Kind: feature.Number},
+	{Name: "name", Kind: feature.Text},
+	{Name: "population", Kind: feature.Integer},
+	{Name: "timezone", Kind: feature.Text},
+}
+
+// info describes places as a layer.
+func (m *Meta) info() feature.Info {
+	in := feature.Info{
+		Name: "places", Title: "Places", Description: "Cities, towns, villages and other named places.",
+		Schema: schema, Bounds: quadkey.World, Count: m.Places, Points: true, Fingerprint: m.Fingerprint,
+	}
+	if b := m.Bounds; len(b) == 4 {
+		in.Bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
+	}
+	return in
+}
+
+// Info implements feature.Layer.
+func (f *Finder) Info() *feature.Info { return &f.about }
+
+// show makes a feature of a place, over the memory of that.
+func (p *place) show(f *feature.Feature) {
+	f.ID, f.Number = strconv.FormatUint(uint64(p.id), 10), uint64(p.id)
+	f.Lat, f.Lon = toDegrees(p.lat), toDegrees(p.lon)
+	f.Properties = feature.Compact(p.members)
+}
+
+// Get implements feature.Layer.
+func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature.Feature) error {
+	if !at.IsZero() {
+		return near.Check(&feature.Query{At: at})
+	}
+	n, err := strconv.ParseUint(id, 10, 32)
+	if err != nil || strconv.FormatUint(n, 10) != id {
+		return fmt.Errorf("%w: id %.40q", ErrNotFound, id)
+	}
+	row := f.rows.Get().(*cellstore.Row)
+	defer f.rows.Put(row)
+	if err := f.getInfo(ctx, uint32(n), selectMembers, row); err != nil {
+		return err
+	}
+	*into = feature.Feature{ID: id, Number: n, Properties: feature.Compact(slices.Clone(row.Cells[0].Value))}
+	number := func(name string) float64 {
+		if v, ok := into.Properties.Lookup(name); ok {
+			if x, ok := v.Number(); ok {
+				return x
+			}
+		}
+		return math.NaN()
+	}
+	into.Lat, into.Lon = number("lat"), number("lon")
+	// Written so that NaN fails.
+	if !(math.Abs(into.Lat) <= 90 && math.Abs(into.Lon) <= 180) || number("id") != float64(n) {
+		return damaged(uint32(n))
+	}
+	return nil
+}
+
+// Features implements feature.Layer. Its own order is that of quadkeys, and of ids within a
+// cell, in which any number of places can be listed. The nearest, and the most important of a
+// box or a tile, are at most MaxLimit + 1. The answers are exact everywhere: across ±180°, at
+// the poles and beyond ±85.0511°. class, code, country and a least population are what an
+// index knows; a search for few places with other filters looks at MaxExamined at most.
+func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	if err := near.Check(q); err != nil {
+		return feature.Fail(err)
+	}
+	switch {
+	case q.Near != nil:
+		return f.nearest(ctx, q)
+	case q.Order.Importance:
+		return f.important(ctx, q)
+	}
+	return f.list(ctx, q)
+}
+
+// nearest yields the places nearest to a point.
+func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	after, err := parseMark(q.After)
+	if err != nil {
+		return feature.Fail(err)
+	}
+	reach, after, err := near.Ring(q.Near, after)
+	if err != nil {
+		return feature.Fail(err)
+	}
+	return func(yield func(*feature.Feature, error) bool) {
+		flt, rest, any := filterOf(q.Filter)
+		if !any {
+			return
+		}
+		s := f.nearbys.Get().(*nearby)
+		defer f.nearbys.Put(s)
+		s.lat, s.lon = q.Near.Lat, q.Near.Lon
+		s.begin(f, flt, q.Limit, reach, after)
+		s.answer(ctx, q, rest, yield, func() error { return s.RunFrom(ctx, s, s.lon, s.lat, f.cells...) })
+	}
+}
+
+// important yields the most important places of a box or a tile.
+func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	of := WithinQuery{Box: quadkey.World}
+	switch a := q.In.(type) {
+	case nil:
+	case feature.Box:
+		of.Box = quadkey.Box(a)
+	case feature.Tile:
+		t := quadkey.Tile(a)
+		of.Tile = &t
+	default:
+		return feature.Fail(feature.Unsupported("the most important of such an area: ask for those of a box or a tile, or leave the order out"))
+	}
+	after, err := parseMark(q.After)
+	if err := cmp.Or(of.check(), err); err != nil {
+		return feature.Fail(err)
+	}
+	return func(yield func(*feature.Feature, error) bool) {
+		flt, rest, any := filterOf(q.Filter)
+		if !any {
+			return
+		}
+		s := f.withins.Get().(*within)
+		defer f.withins.Put(s)
+		s.q = of
+		s.begin(f, flt, q.Limit, math.MaxUint64, after)
+		s.answer(ctx, q, rest, yield, func() error { return s.Run(ctx, s, f.cells...) })
+	}
+}
+
+// answer runs a search for a query, whose filter is rest as far as the index does not know it,
+// and yields what it finds.
+func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.Filter, yield func(*feature.Feature, error) bool, run func() error) {
+	defer s.end()
+	s.most = cmp.Or(q.Examine, MaxExamined)
+	if q.Step != nil {
+		s.step = func() error { return q.Step(ctx) }
+	}
+	if rest != nil {
+		s.admit = func(p *place) (bool, error) {
+			p.show(&s.shown)
+			return rest.Match(ctx, &s.shown)
+		}
+	}
+	if err := run(); err != nil {
+		yield(nil, err)
+		return
+	}
+	found, shown := s.Sorted(), &s.shown
+	for i := range found {
+		s.kept[found[i].Slot].show(shown)
+		if shown.Distance = 0; q.Near != nil {
+			shown.Distance = found[i].Distance()
+		}
+		shown.Mark = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(shown.Mark[:0], found[i].Rank), uint32(found[i].ID))
+		if !yield(shown, nil) {
+			return
+		}
+	}
+}
+
+// A feature.Mark is the row of the place in the layer's own order, and else its rank (8) and
+// id (4).
+const markSize = 12
+
+func parseMark(m feature.Mark) (near.Cursor, error) {
+	switch len(m) {
+	case 0:
+		return near.Cursor{}, nil
+	case markSize:
+		return near.Cursor{Rank: binary.BigEndian.Uint64(m), ID: uint64(binary.BigEndian.Uint32(m[8:]))}, nil
+	}
+	return near.Cursor{}, near.StrangeCursor()
+}
+
+// list yields the places of an area in the layer's own order.
+func (f *Finder) list(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	l := &lister{f: f}
+	if len(q.After) > 0 {
+		if len(q.After) != tileKeySize {
+			return feature.Fail(near.StrangeCursor())
+		}
+		l.from = append(slices.Clone(q.After), 0)
+	}
+	area := q.In
+	if area == nil {
+		area = feature.Tile{} // the world
+	}
+	var any bool
+	if l.filter, _, any = filterOf(q.Filter); !any {
+		return func(func(*feature.Feature, error) bool) {}
+	}
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
+		l.consider, l.parts, l.ranges = consider, l.parts[:0], l.ranges[:0]
+		var from quadkey.Cell
+		if l.from != nil {
+			from = quadkey.Cell(binary.BigEndian.Uint32(l.from))
+		}
+		err := area.Cover(ctx, from, func(p *feature.Part) error { return l.add(ctx, p) })
+		if err != nil {
+			return err
+		}
+		return l.read(ctx)
+	})
+}
+
+// lister reads the places of an area in the order of their rows.
+type lister struct {
+	f        *Finder
+	from     []byte // the first row
+	filter   filter
+	consider func(f *feature.Feature, in bool) (more bool)
+	parts    []feature.Part // to read
+	ranges   []cellstore.Range
+	shown    feature.Feature
+}
+
+// scanParts is how many parts of an area are read at once.
+const scanParts = 64
+
+// errEnded says that no more is wanted.
+var errEnded = errors.New("ended")
+
+// add takes in the next part of the area.
+func (l *lister) add(ctx context.Context, p *feature.Part) error {
+	start, stop := p.Cells.Keys()
+	if string(start) < string(l.from) {
+		start = l.from
+	}
+	if stop != nil && string(start) >= string(stop) {
+		return nil
+	}
+	l.parts, l.ranges = append(l.parts, *p), append(l.ranges, cellstore.Range{From: start, To: stop})
+	if len(l.parts) < scanParts {
+		return nil
+	}
+	return l.read(ctx)
+}
+
+// read considers the places of the parts taken in.
+func (l *lister) read(ctx context.Context) error {
+	if len(l.parts) == 0 {
+		return nil
+	}
+	parts := l.parts
+	scan := cellstore.Scan{Selection: cellstore.Selection{Families: tierNames[:]}, Ranges: l.ranges}
+	for row, err := range l.f.tiles.Scan(ctx, scan) {
+		if err != nil {
+			return fmt.Errorf("places: %w", err)
+		}
+		p, err := parsePlace(row)
+		if err != nil {
+			return err
+		}
+		for cell := quadkey.Cell(binary.BigEndian.Uint32(row.Key)); parts[0].Cells.Last < cell; {
+			parts = parts[1:]
+		}
+		in := l.filter.passes(&p)
+		if in {
+			in, err = parts[0].Holds(quadkey.Position{Lat: toDegrees(p.lat), Lon: toDegrees(p.lon)})
+			if err != nil {
+				return err
+			}
+			p.show(&l.shown)
+		}
+		l.shown.Mark = append(l.shown.Mark[:0], row.Key...)
+		if !l.consider(&l.shown, in) {
+			return errEnded
+		}
+	}
+	l.parts, l.ranges = l.parts[:0], l.ranges[:0]
+	return nil
+}
+
+// Count implements feature.Counter: of all places, and of those of the tiles whose places are
+// counted.
+func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
+	t, tile := q.In.(feature.Tile)
+	switch {
+	case q.Near != nil || q.Filter != nil || !q.At.IsZero():
+	case q.In == nil:
+		return f.about.Count, nil
+	case tile && t.Z <= CountedZoom:
+		err = f.Counts(ctx, quadkey.Tile(t), func(_ string, count int64) { n += count })
+		return n, err
+	}
+	return 0, feature.Unsupported("count without a list")
+}
+
+// Tile implements feature.Tiler. Features are those of AppendTileGeoJSON.
+func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+	return func(yield func(*feature.Feature, error) bool) {
+		if err := f.eachShown(ctx, t, func(shown *feature.Feature) bool { return yield(shown, nil) }); err != nil && !errors.Is(err, errEnded) {
+			yield(nil, err)
+		}
+	}
+}
+
+func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature.Feature) (more bool)) error {
+	if err := checkTile(t); err != nil {
+		return err
+	}
+	var shown feature.Feature
+	if t.Z > rollupZoom {
+		p := f.pickers.Get().(*picker)
+		defer f.pickers.Put(p)
+		if err := p.pick(ctx, f, t); err != nil {
+			return err
+		}
+		for i := range p.picked {
+			x := &p.picked[i].place
+			x.show(&shown)
+			if shown.Properties = feature.Compact(x.beyondID()); !fn(&shown) {
+				return errEnded
+			}
+		}
+		return nil
+	}
+	row := f.rows.Get().(*cellstore.Row)
+	defer f.rows.Put(row)
+	found, err := f.getRollup(ctx, t, selectShown, row)
+	if err != nil || !found {
+		return err
+	}
+	key := t.Key()
+	if len(row.Cells) != 2 {
+		return corrupt(tableRollup, key[:], "has another layout")
+	}
+	next, stop := iter.Pull(feature.Elements(slices.Concat([]byte{'['}, row.Cells[0].Value, []byte{']'})))
+	defer stop()
+	return eachPoint(row.Cells[1].Value, t, func(s Shown) error {
+		object, _ := next()
+		properties, ok := feature.Member(object, "properties")
+		if !ok || len(properties) < 2 {
+			return corrupt(tableRollup, key[:], "has another layout")
+		}
+		p := place{id: s.ID, lat: toUnits(s.Lat), lon: toUnits(s.Lon), members: properties[1 : len(properties)-1]}
+		if p.show(&shown); !fn(&shown) {
+			return errEnded
+		}
+		return nil
+	})
+}

@@ -1,0 +1,33 @@
+package points_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"quadrille/feature"
+	"quadrille/feature/layertest"
+	"quadrille/places/points"
+)
+
+// Collections answer as layers do, published and live ones, whatever their points are kept as.
+func TestLayer(t *testing.T) {
+	for name, at := range distributions {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(3, uint64(len(name))))
+			list := make([]points.Point, 300)
+			for i := range list {
+				list[i] = randomPoint(r, i, at)
+			}
+			published := build(t, list, points.BuildOptions{Name: "shops"})
+			_, live := openLive(t)
+			writes := make([]points.Write, len(list))
+			for i, p := range list {
+				writes[i] = points.Write{Kind: points.Put, ID: p.ID, Lat: p.Lat, Lon: p.Lon, Properties: p.Properties}
+			}
+			write(t, live, writes...)
+			for _, l := range []feature.Layer{published, live, feature.Decoded(published)} {
+				layertest.Test(t, l, layertest.Options{Rounds: 6})
+			}
+		})
+	}
+}
