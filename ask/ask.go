@@ -47,7 +47,8 @@ type Boundaries interface {
 	AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) (out []byte, zoom int, err error)
 	Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error)
 	EachRegion(ctx context.Context, typ, after string, geometry bool, fn func(id string, record, geometry []byte) error) error
-	Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *tiles.Covered) error) error
+	Layer(typ string) (feature.Layer, error)
+	Area(typ, id string) feature.Area
 }
 
 // Places is what is asked of a generation of places. *places.Finder

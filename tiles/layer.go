@@ -79,6 +79,9 @@ func (l *layer) Get(ctx context.Context, id string, at time.Time, f *feature.Fea
 	if !at.IsZero() {
 		return noPast()
 	}
+	if !layout.IDPattern.MatchString(id) { // the key could be too long for the store
+		return fmt.Errorf("%w: %.40q is no id of one", ErrNotFound, id)
+	}
 	row, err := l.r.regionRow(ctx, l.rt, id, true)
 	if err != nil {
 		return err
