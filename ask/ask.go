@@ -20,6 +20,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/feature"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -34,6 +35,7 @@ import (
 // Boundaries is what is asked of a generation of boundaries.
 // *tiles.Reader answers it.
 type Boundaries interface {
+	Layer(typ string) (feature.Layer, error)
 	Types() []tiles.TypeMeta
 	Extent(ctx context.Context, layers []tiles.Selector, e *quadkey.Extent) error
 	AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
@@ -45,12 +47,14 @@ type Boundaries interface {
 	AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) (out []byte, zoom int, err error)
 	Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error)
 	EachRegion(ctx context.Context, typ, after string, geometry bool, fn func(id string, record, geometry []byte) error) error
-	Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *tiles.Covered) error) error
+	Layer(typ string) (feature.Layer, error)
+	Area(typ, id string) feature.Area
 }
 
 // Places is what is asked of a generation of places. *places.Finder
 // answers it.
 type Places interface {
+	feature.Layer
 	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q places.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error
@@ -72,6 +76,7 @@ type Places interface {
 // Airports is what is asked of a generation of airports.
 // *airports.Finder answers it.
 type Airports interface {
+	feature.Layer
 	Lookup(ctx context.Context, code string, r *airports.Record) error
 	Nearby(ctx context.Context, q airports.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q airports.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
@@ -110,6 +115,7 @@ type Addresses interface {
 // Stations is what is asked of a generation of weather stations.
 // *stations.Finder answers it.
 type Stations interface {
+	feature.Layer
 	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
 	Nearby(ctx context.Context, q stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error)
 	Within(ctx context.Context, q stations.WithinQuery, dst []stations.Hit) (hits []stations.Hit, next string, err error)
@@ -174,11 +180,11 @@ func appendState[T any](all []dataset.Status, live *dataset.Live[T]) []dataset.S
 var (
 	_ Boundaries = (*tiles.Reader)(nil)
 	_ Places     = (*places.Finder)(nil)
-	_ Airports   = (*airports.Finder)(nil)
+	// _ Airports   = (*airports.Finder)(nil)
 	_ Names      = (*names.Reader)(nil)
 	_ TimeZones  = (*zones.Reader)(nil)
 	_ Addresses  = (*ipgeo.Reader)(nil)
-	_ Stations   = (*stations.Finder)(nil)
+	// _ Stations   = (*stations.Finder)(nil)
 	_ Weather    = (*stations.Weather)(nil)
 )
 

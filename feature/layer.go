@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"quadrille/quadkey"
@@ -204,4 +205,13 @@ func (f *Feature) decode() error {
 	shape, err := f.Orb()
 	f.Geometry = Geometry{shape: shape}
 	return err
+}
+
+// Title makes one for people of a name such as time_zone.
+func Title(name string) string {
+	words := strings.NewReplacer("_", " ", "-", " ").Replace(name)
+	if words == "" {
+		return ""
+	}
+	return strings.ToUpper(words[:1]) + words[1:]
 }

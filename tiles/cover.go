@@ -57,13 +57,9 @@ const (
 // Errors match ErrUnknownType or ErrNotFound, come from the store, or are the
 // error of fn, which ends the cover.
 func (r *Reader) Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *Covered) error) error {
-	record, err := r.Region(ctx, typ, id, false)
+	rec, err := r.record(ctx, typ, id)
 	if err != nil {
 		return err
-	}
-	rec, err := parseRecord(record)
-	if err != nil {
-		return fmt.Errorf("%w: record of %s %s", err, typ, id)
 	}
 	c := &cover{r: r, ctx: ctx, rt: r.types[typ], ids: []string{id}, from: from, fn: fn}
 	c.tile.cover = c
@@ -75,7 +71,7 @@ func (r *Reader) Cover(ctx context.Context, typ, id string, from quadkey.Cell, f
 	defer r.scratch.Put(c.s)
 	// Bounds are those of the source, and the grid rounds its points.
 	const slack = 1e-4
-	box := widened(rec.BBox, slack)
+	box := widened(rec.bounds, slack)
 	if err := c.readCaps(box); err != nil {
 		return err
 	}

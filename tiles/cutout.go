@@ -61,24 +61,20 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	if err := b.Check(); err != nil {
 		return dst, 0, err
 	}
-	record, err := r.Region(ctx, typ, id, false)
+	rec, err := r.record(ctx, typ, id)
 	if err != nil {
 		return dst, 0, err
-	}
-	rec, err := parseRecord(record)
-	if err != nil {
-		return dst, 0, fmt.Errorf("%w: record of %s %s", err, typ, id)
 	}
 	c := cutout{r: r, ctx: ctx, rt: r.types[typ], id: id}
 	c.s = r.scratch.Get().(*scratch)
 	defer r.scratch.Put(c.s)
-	if _, apart := compareBounds(b, rec.BBox, 1e-4); apart {
+	if _, apart := compareBounds(b, rec.bounds, 1e-4); apart {
 		return dst, grid.MaxZoom, nil
 	}
 	// Zooms with obviously too many tiles are not tried.
 	const hopeless = 64 * cutoutRows
 	zoom = grid.MaxZoom
-	near := windowOf(common(b, rec.BBox))
+	near := windowOf(common(b, rec.bounds))
 	for zoom > c.rt.MergedBelow() && near.tilesAt(zoom) > hopeless {
 		zoom--
 	}
@@ -98,7 +94,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	if len(polys) == 0 {
 		return dst, zoom, nil
 	}
-	dst = layout.AppendFeatureHead(dst, typ, id, rec.Name, 0)
+	dst = layout.AppendFeatureHead(dst, typ, id, string(rec.name), 0)
 	dst = layout.AppendMultiPolygon(dst, polys, finePosition)
 	return append(dst, '}'), zoom, nil
 }

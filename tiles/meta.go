@@ -1,6 +1,9 @@
 package tiles
 
-import "quadrille/tiles/internal/grid"
+import (
+	"quadrille/feature"
+	"quadrille/tiles/internal/grid"
+)
 
 // SchemaVersion is the version of the row layouts. A reader refuses others.
 const SchemaVersion = 2
@@ -29,6 +32,9 @@ type TypeMeta struct {
 	// Fields are the attributes of the type's vector-tile features and their
 	// types, in TileJSON form.
 	Fields map[string]string `json:"fields"`
+	// Schema has the properties of the type's records, but for their bounds. Data sets that
+	// older programs built have none; Layer then has what Fields tells.
+	Schema feature.Schema `json:"schema,omitempty"`
 	// Generalised lists the zooms whose regions are merged or whose borders are
 	// simpler than usual, because their tiles would be over the budget. The
 	// zooms with merged regions come first, from 0 on.

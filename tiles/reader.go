@@ -3,13 +3,14 @@ package tiles
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -20,7 +21,7 @@ var (
 	// ErrUnknownType is matched when the data set lacks a region type.
 	ErrUnknownType = errors.New("unknown region type")
 	// ErrNotFound is matched when no region has the id.
-	ErrNotFound = errors.New("region not found")
+	ErrNotFound = feature.NotFound("region not found")
 	// ErrTooLarge is matched when the part of a region in a box is too much for
 	// one answer.
 	ErrTooLarge = errors.New("too much for one answer")
@@ -28,7 +29,7 @@ var (
 	// version's.
 	ErrSchema = errors.New("row layout is of another version")
 	// ErrCorrupt is matched when a stored row cannot be decoded.
-	ErrCorrupt = errors.New("stored row is damaged")
+	ErrCorrupt = cellstore.ErrCorrupt
 )
 
 // Reader answers queries from one data set. Any number of goroutines may use it
@@ -280,17 +281,9 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 	if rt == nil {
 		return nil, r.unknownType(typ)
 	}
-	sel := cellstore.Selection{Families: []string{layout.FamilyRecord}}
-	if geometry {
-		sel.Families = append(sel.Families, layout.FamilyGeometry)
-	}
-	var row cellstore.Row
-	ok, err := r.regions.Get(ctx, layout.RegionKey(rt.Byte, id), &sel, &row)
+	row, err := r.regionRow(ctx, rt, id, geometry)
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		return nil, fmt.Errorf("%w: there is no %s %q: look its id up with the regions at a point", ErrNotFound, typ, id)
 	}
 	record, ok := row.Value(layout.FamilyRecord, nil)
 	if !ok || len(record) < 2 || record[len(record)-1] != '}' {
@@ -301,6 +294,38 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 		record = append(append(record, g...), '}')
 	}
 	return record, nil
+}
+
+// regionRow reads the row of a region: its record and, if it is asked for, its geometry.
+func (r *Reader) regionRow(ctx context.Context, rt *readerType, id string, geometry bool) (*cellstore.Row, error) {
+	sel, row := regionSelection(geometry), new(cellstore.Row)
+	ok, err := r.regions.Get(ctx, layout.RegionKey(rt.Byte, id), &sel, row)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: there is no %s %q: look its id up with the regions at a point", ErrNotFound, rt.Name, id)
+	}
+	return row, err
+}
+
+func regionSelection(geometry bool) cellstore.Selection {
+	sel := cellstore.Selection{Families: []string{layout.FamilyRecord}}
+	if geometry {
+		sel.Families = append(sel.Families, layout.FamilyGeometry)
+	}
+	return sel
+}
+
+// record reads the record of a region.
+func (r *Reader) record(ctx context.Context, typ, id string) (rec record, err error) {
+	rt := r.types[typ]
+	if rt == nil {
+		return rec, r.unknownType(typ)
+	}
+	row, err := r.regionRow(ctx, rt, id, false)
+	if err != nil {
+		return rec, err
+	}
+	value, _ := row.Value(layout.FamilyRecord, nil)
+	return rt.parseRecord(id, value)
 }
 
 // Extent adds the bounds of layers and of regions to an extent. Errors match ErrUnknownType, or
@@ -315,23 +340,17 @@ func (r *Reader) Extent(ctx context.Context, layers []Selector, e *quadkey.Exten
 		}
 		b := rt.Bounds
 		if l.ID != "" {
-			record, err := r.Region(ctx, l.Type, l.ID, false)
+			rec, err := r.record(ctx, l.Type, l.ID)
 			if errors.Is(err, ErrNotFound) {
 				missing = errors.Join(missing, err)
 				continue
 			}
-			var region struct{ BBox *[4]float64 }
-			if err == nil {
-				if err = json.Unmarshal(record, &region); err == nil && region.BBox == nil {
-					err = errors.New("it has no bbox")
-				}
-			}
 			if err != nil {
-				return fmt.Errorf("the record of %s %s: %w", l.Type, l.ID, err)
+				return err
 			}
-			b = *region.BBox
+			b = rec.bounds
 		}
-		e.Add(quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]})
+		e.Add(boxOf(b))
 	}
 	return missing
 }
@@ -346,18 +365,7 @@ func (r *Reader) EachRegion(ctx context.Context, typ, after string, geometry boo
 	if rt == nil {
 		return r.unknownType(typ)
 	}
-	span := cellstore.Prefix(layout.RegionKey(rt.Byte, ""))
-	if after != "" {
-		span.From = append(layout.RegionKey(rt.Byte, after), 0)
-	}
-	scan := cellstore.Scan{
-		Ranges:    []cellstore.Range{span},
-		Selection: cellstore.Selection{Families: []string{layout.FamilyRecord}},
-	}
-	if geometry {
-		scan.Selection.Families = append(scan.Selection.Families, layout.FamilyGeometry)
-	}
-	for row, err := range r.regions.Scan(ctx, scan) {
+	for row, err := range r.scanRegions(ctx, rt, after, geometry) {
 		if err != nil {
 			return err
 		}
@@ -371,4 +379,13 @@ func (r *Reader) EachRegion(ctx context.Context, typ, after string, geometry boo
 		}
 	}
 	return nil
+}
+
+// scanRegions yields the rows of the regions of a type after an id, "" for all.
+func (r *Reader) scanRegions(ctx context.Context, rt *readerType, after string, geometry bool) iter.Seq2[*cellstore.Row, error] {
+	span := cellstore.Prefix(layout.RegionKey(rt.Byte, ""))
+	if after != "" {
+		span.From = append(layout.RegionKey(rt.Byte, after), 0)
+	}
+	return r.regions.Scan(ctx, cellstore.Scan{Ranges: []cellstore.Range{span}, Selection: regionSelection(geometry)})
 }

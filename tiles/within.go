@@ -3,12 +3,13 @@ package tiles
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -17,7 +18,7 @@ import (
 
 var (
 	// ErrCursor is matched when a page of this query did not return the cursor.
-	ErrCursor = errors.New("cursor is not valid")
+	ErrCursor = feature.ErrCursor
 	// ErrLimit is matched when a page's size is out of range.
 	ErrLimit = errors.New("limit is out of range")
 )
@@ -87,8 +88,6 @@ func (r *Reader) Within(ctx context.Context, q WithinQuery) (page []Overlap, nex
 			return nil, "", r.unknownType(t)
 		}
 	}
-	w := within{r: r, ctx: ctx, box: q.Box, window: windowOf(q.Box), limit: limit}
-	w.whole = w.window.tilesAt(grid.MaxZoom) <= wholeTiles
 	after, err := decodeCursor(q)
 	if err != nil {
 		return nil, "", err
@@ -99,8 +98,8 @@ func (r *Reader) Within(ctx context.Context, q WithinQuery) (page []Overlap, nex
 	if q.After != "" && q.Cursor == "" && len(q.Types) == 1 {
 		after = Region{Type: q.Types[0], ID: q.After}
 	}
-	w.s = r.scratch.Get().(*scratch)
-	defer r.scratch.Put(w.s)
+	w := r.newWithin(ctx, q.Box)
+	defer w.release()
 	for _, rt := range r.order {
 		if !asked(q.Types, rt.Name) || after.Type != "" && rt.Byte < r.types[after.Type].Byte {
 			continue
@@ -109,117 +108,89 @@ func (r *Reader) Within(ctx context.Context, q WithinQuery) (page []Overlap, nex
 		if rt.Name == after.Type {
 			w.after = after.ID
 		}
-		if err := w.list(rt); err != nil {
+		err := w.each(rt, func(id string, rec *record, meets bool) (more bool, err error) {
+			if meets {
+				page = append(page, Overlap{Region{rt.Name, id, string(rec.name)}, overlap(w.box, rec.bounds)})
+			}
+			return len(page) <= limit, nil
+		})
+		if err != nil {
 			return nil, "", err
 		}
-		if len(w.page) > limit {
-			last := w.page[limit-1].Region
-			return w.page[:limit], encodeCursor(q, last), nil
+		if len(page) > limit {
+			return page[:limit], encodeCursor(q, page[limit-1].Region), nil
 		}
 	}
-	return w.page, "", nil
+	return page, "", nil
 }
 
-// within builds one page. The page is full when it has one region more than its
-// limit.
+// within looks for the regions that meet a box.
 type within struct {
 	r      *Reader
 	ctx    context.Context
 	s      *scratch
 	box    quadkey.Box
 	window window
-	whole  bool // read every tile of the box, not only those along its edge
-	limit  int
-	after  string // the page starts after this id of the current type
-	page   []Overlap
+	whole  bool   // read every tile of the box, not only those along its edge
+	after  string // begin after this id of the type
 	rects  []rect
+	// step, if set, is called after every tile, so that others get their turn.
+	step func(context.Context) error
 }
 
-func (w *within) full() bool { return len(w.page) > w.limit }
+func (r *Reader) newWithin(ctx context.Context, box quadkey.Box) *within {
+	w := &within{r: r, ctx: ctx, box: box, window: windowOf(box), s: r.scratch.Get().(*scratch)}
+	w.whole = w.window.tilesAt(grid.MaxZoom) <= wholeTiles
+	return w
+}
 
-// list adds the regions of a type to the page.
-func (w *within) list(rt *readerType) error {
+func (w *within) release() { w.r.scratch.Put(w.s) }
+
+// each calls fn with regions of a type in the order of their ids, those that meet the box among
+// them, until it wants no more. The record is valid until fn returns.
+func (w *within) each(rt *readerType, fn func(id string, rec *record, meets bool) (more bool, err error)) error {
 	names, err := w.seen(rt, &w.window, w.whole, "")
 	if err != nil {
 		return err
 	}
 	if w.whole {
-		ids := make([]string, 0, len(names))
-		for id := range names {
-			if id > w.after {
-				ids = append(ids, id)
+		for _, id := range slices.Sorted(maps.Keys(names)) {
+			if id <= w.after {
+				continue
 			}
-		}
-		slices.Sort(ids)
-		for _, id := range ids {
-			rec, err := w.record(rt, id)
+			rec, err := w.r.record(w.ctx, rt.Name, id)
+			if errors.Is(err, ErrNotFound) {
+				err = fmt.Errorf("%w: no record of %s %s", ErrCorrupt, rt.Name, id)
+			}
 			if err != nil {
 				return err
 			}
-			w.add(rt, id, rec)
-			if w.full() {
-				break
+			if more, err := fn(id, &rec, true); err != nil || !more {
+				return err
 			}
 		}
 		return nil
 	}
-	prefix := []byte{rt.Byte}
-	span := cellstore.Prefix(prefix)
-	if w.after != "" {
-		span.From = append(layout.RegionKey(rt.Byte, w.after), 0)
-	}
-	scan := cellstore.Scan{Ranges: []cellstore.Range{span}, Selection: cellstore.Selection{Families: []string{layout.FamilyRecord}}}
-	for row, err := range w.r.regions.Scan(w.ctx, scan) {
+	for row, err := range w.r.scanRegions(w.ctx, rt, w.after, false) {
 		if err != nil {
 			return err
 		}
 		id := string(row.Key[1:])
-		rec, err := parseRecord(row.Cells[0].Value)
+		rec, err := rt.parseRecord(id, row.Cells[0].Value)
 		if err != nil {
-			return fmt.Errorf("%w: record of %s %s", err, rt.Name, id)
+			return err
 		}
 		_, meets := names[id]
 		if !meets {
-			if meets, err = w.meets(rt, id, rec.BBox); err != nil {
+			if meets, err = w.meets(rt, id, rec.bounds); err != nil {
 				return err
 			}
 		}
-		if meets {
-			w.add(rt, id, rec)
-		}
-		if w.full() {
-			return nil
+		if more, err := fn(id, &rec, meets); err != nil || !more {
+			return err
 		}
 	}
 	return nil
-}
-
-// regionRecord holds the members of a region's record that within reads.
-type regionRecord struct {
-	Name string     `json:"name"`
-	BBox [4]float64 `json:"bbox"`
-}
-
-func parseRecord(value []byte) (rec regionRecord, err error) {
-	if err := json.Unmarshal(value, &rec); err != nil {
-		return rec, fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	return rec, nil
-}
-
-func (w *within) record(rt *readerType, id string) (rec regionRecord, err error) {
-	value, err := w.r.Region(w.ctx, rt.Name, id, false)
-	if errors.Is(err, ErrNotFound) {
-		return rec, fmt.Errorf("%w: no record of %s %s", ErrCorrupt, rt.Name, id)
-	}
-	if err != nil {
-		return rec, err
-	}
-	return parseRecord(value)
-}
-
-func (w *within) add(rt *readerType, id string, rec regionRecord) {
-	w.page = append(w.page, Overlap{Region{rt.Name, id, rec.Name}, overlap(w.box, rec.BBox)})
 }
 
 // seen returns the regions of a type that meet a window in a polar cap or in a
@@ -229,6 +200,11 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 	seen := make(map[string]struct{})
 	d := w.r.descend(w.ctx, w.s, rt, 0)
 	collect := func(value []byte, sub uint, all bool) error {
+		if w.step != nil {
+			if err := w.step(w.ctx); err != nil {
+				return err
+			}
+		}
 		return w.s.eachFeature(value, nil, func(f mvt.Feature, id, _ []byte) error {
 			if _, ok := seen[string(id)]; ok || only != "" && string(id) != only {
 				return nil

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/internal/grid"
@@ -77,6 +78,7 @@ type buildLayer struct {
 	typ      string
 	typeByte uint8
 	regions  []*region
+	schema   feature.Schema // of the records, but for their bounds
 
 	// shown are the regions with those that stand for several at some zoom, in
 	// the order of their cells.
@@ -158,10 +160,13 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		learner := feature.NewLearner(nil)
 		for _, r := range regions {
-			if _, err := r.record(l.Type); err != nil {
+			record, err := r.record(l.Type)
+			if err != nil {
 				return nil, err
 			}
+			learner.Learn(record)
 		}
 		layers[i].Features = nil
 		for _, r := range regions {
@@ -170,7 +175,10 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 			b.regions = append(b.regions, r)
 		}
 		types = append(types, l.Type)
-		b.layers = append(b.layers, buildLayer{typ: l.Type, typeByte: uint8(i), regions: regions})
+		b.layers = append(b.layers, buildLayer{
+			typ: l.Type, typeByte: uint8(i), regions: regions,
+			schema: slices.DeleteFunc(learner.Schema(), func(f feature.Field) bool { return f.Name == "bbox" }),
+		})
 		b.families = append(b.families, l.Type, l.Type+layout.FamilyMVT, l.Type+layout.FamilyLabel)
 	}
 	for _, r := range b.regions {
@@ -285,7 +293,7 @@ func (b *build) meta() tiles.Meta {
 	for _, l := range b.layers {
 		t := tiles.TypeMeta{
 			Name: l.typ, Byte: l.typeByte, Regions: len(l.regions),
-			MinZoom: 0, MaxZoom: grid.MaxZoom,
+			MinZoom: 0, MaxZoom: grid.MaxZoom, Schema: l.schema,
 			Fields: map[string]string{layout.TagID: "String", layout.TagName: "String", layout.TagColor: "Number"},
 		}
 		if len(l.generalised) > 0 {

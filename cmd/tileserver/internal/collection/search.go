@@ -18,7 +18,6 @@ import (
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 	"quadrille/quadkey"
-	"quadrille/tiles"
 )
 
 // maxLightLimit is the longest page of the points nearest that is light.
@@ -99,30 +98,17 @@ type area struct {
 
 func (a *area) release() { a.regions.Release() }
 
-// region is the area of a named region.
-type region struct {
-	of      ask.Boundaries
-	typ, id string
-}
-
-// String implements feature.Area.
-func (r region) String() string { return "region " + r.typ + "/" + r.id }
+// inTurns is an area that takes its turns between parts: a large region without a point in it
+// has many.
+type inTurns struct{ feature.Area }
 
 // Cover implements feature.Area.
-func (r region) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
-	var part feature.Part
-	var tile *tiles.Covered
-	contains := func(at quadkey.Position) (bool, error) { return tile.Contains(at.Lat, at.Lon) }
-	return r.of.Cover(ctx, r.typ, r.id, from, func(c *tiles.Covered) error {
+func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
+	return a.Area.Cover(ctx, from, func(p *feature.Part) error {
 		if err := web.Step(ctx); err != nil {
 			return err
 		}
-		tile = c
-		part.Cells.First, part.Cells.Last = c.Tile.CellRange()
-		if part.Contains = contains; c.Whole {
-			part.Contains = nil
-		}
-		return fn(&part)
+		return fn(p)
 	})
 }
 
@@ -137,7 +123,7 @@ func (s *Room) inRegion(typ, id, parameter string) (area, error) {
 		a.release()
 		return area{}, problems.UnknownType(b, parameter)
 	}
-	a.Area = region{b, typ, id}
+	a.Area = inTurns{b.Area(typ, id)}
 	return a, nil
 }
 

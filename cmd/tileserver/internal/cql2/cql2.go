@@ -36,9 +36,11 @@
 package cql2
 
 import (
+	"context"
 	"slices"
 	"strconv"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -57,6 +59,19 @@ type Filter struct {
 	geometries []string
 	boxes      []quadkey.Box
 	cost       int
+	given      *quadkey.Box
+	meets      Meets
+}
+
+// Meets reports whether the geometry of a feature and a box have a point in common.
+type Meets func(ctx context.Context, f *feature.Feature, b quadkey.Box) (bool, error)
+
+// Of returns the filter for a search of features that meet a box, nil for none, and of which
+// meets tells what else they meet. Nil takes them for points.
+func (f *Filter) Of(box *quadkey.Box, meets Meets) *Filter {
+	of := *f
+	of.given, of.meets = box, meets
+	return &of
 }
 
 // Parse reads a filter. Its error is a [*SyntaxError].

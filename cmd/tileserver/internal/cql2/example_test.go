@@ -1,9 +1,11 @@
 package cql2_test
 
 import (
+	"context"
 	"fmt"
 
 	"quadrille/cmd/tileserver/internal/cql2"
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -15,15 +17,14 @@ func Example() {
 	}
 	box, _ := f.Box()
 	fmt.Println("search", box, "for", f.Properties())
-	oak := map[string]any{"name": "Oak"}
-	fmt.Println(f.Match(
-		func(name string) any { return oak[name] },
-		func(b quadkey.Box) bool { return b.Contains(7.4, 46.9) },
-	))
+	fmt.Println(f.Match(context.Background(), &feature.Feature{
+		Position:   quadkey.Position{Lat: 46.9, Lon: 7.4},
+		Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Oak"))}),
+	}))
 	_, err = cql2.Parse("name = Oak")
 	fmt.Println(err)
 	// Output:
 	// search 7,46,8,47 for [name]
-	// true
+	// true <nil>
 	// filter, byte 7: two properties are compared; write a value on one side, and text in single quotes, such as 'Oak'
 }

@@ -1,6 +1,11 @@
 package cql2
 
-import "quadrille/quadkey"
+import (
+	"context"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+)
 
 // truth is a value of three-valued logic. NOT is yes − t, AND is the least and OR the
 // greatest of its children.
@@ -19,14 +24,67 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// Match reports whether a feature passes. The function value returns a property: a string,
+// Match implements feature.Filter. LIKE takes time in proportion to the length of the text
+// times that of the pattern, at worst; Cost tells it.
+func (f *Filter) Match(ctx context.Context, of *feature.Feature) (pass bool, err error) {
+	pass = f.eval(func(name string) any {
+		switch v, _ := of.Properties.Lookup(name); v.Kind() {
+		case feature.Text:
+			return v.Text()
+		case feature.Boolean:
+			is, _ := v.Boolean()
+			return is
+		default:
+			if number, ok := v.Number(); ok {
+				return number
+			}
+			return nil
+		}
+	}, func(b quadkey.Box) bool {
+		if err != nil || f.given != nil && b == *f.given {
+			return true
+		}
+		if f.meets == nil {
+			return b.Contains(of.Lon, of.Lat)
+		}
+		var meets bool
+		meets, err = f.meets(ctx, of, b)
+		return meets
+	})
+	return pass && err == nil, err
+}
+
+// Terms implements feature.Filter: texts that a property must be one of.
+func (f *Filter) Terms() (terms []feature.Term, all bool) {
+	parts := []node{f.root}
+	if f.root.op == opAnd {
+		parts = f.root.kids
+	}
+	for i := range parts {
+		n := &parts[i]
+		one := n.op == opIn || n.op == opCompare && n.compare == equal
+		if !one || n.fold || len(terms) == feature.MaxTerms || len(n.values) > feature.MaxTermValues {
+			continue
+		}
+		t := feature.Term{Name: n.name}
+		for k := range n.values {
+			if v := &n.values[k]; v.kind == kindText && !v.fold && len(v.text) <= feature.MaxTermBytes {
+				t.Values = append(t.Values, v.text)
+			}
+		}
+		if len(t.Values) == len(n.values) {
+			terms = append(terms, t)
+		}
+	}
+	return terms, false
+}
+
+// eval reports whether a feature passes. The function value returns a property: a string,
 // a float64, a bool, or nil where it is absent or null; what has another type is neither
 // null nor comparable. The function meets reports whether the geometry of the feature
 // meets a box; it is false of a feature without one. Both are called from one goroutine,
-// and only as far as the answer needs them. LIKE takes time in proportion to the length
-// of the text times that of the pattern, at worst; the caller looks at the deadline of a
-// request between features.
-func (f *Filter) Match(value func(name string) any, meets func(b quadkey.Box) bool) bool {
+// and only as far as the answer needs them.
+func (f *Filter) eval(value func(name string) any, meets func(b quadkey.Box) bool) bool {
 	return f.root.eval(value, meets) == yes
 }
 

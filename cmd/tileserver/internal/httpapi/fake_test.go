@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -23,6 +24,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
 	"quadrille/places"
@@ -281,9 +283,16 @@ func (f *boundBoundaries) At(_ context.Context, lat, lon float64, types ...strin
 	return found, nil
 }
 
-func (f *boundBoundaries) Cover(context.Context, string, string, quadkey.Cell, func(*tiles.Covered) error) error {
-	return f.err
-}
+func (f *boundBoundaries) Layer(string) (feature.Layer, error) { return nil, errors.ErrUnsupported }
+
+func (f *boundBoundaries) Area(string, string) feature.Area { return fakeArea{f.err} }
+
+// fakeArea holds no ground.
+type fakeArea struct{ err error }
+
+func (a fakeArea) Cover(context.Context, quadkey.Cell, func(*feature.Part) error) error { return a.err }
+
+func (fakeArea) String() string { return "fake" }
 
 func (f *boundBoundaries) Nearest(_ context.Context, lat, lon, radius float64, types ...string) ([]tiles.Match, error) {
 	f.reads.Add(1)

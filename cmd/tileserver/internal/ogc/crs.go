@@ -1,12 +1,12 @@
 package ogc
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -132,35 +132,18 @@ func bbox(q *endpoint.Params) (box quadkey.Box, ok bool) {
 }
 
 // appendPosition writes a position.
-func (s *crs) appendPosition(dst []byte, lon, lat float64) []byte {
-	a, b := s.project(lon, lat)
+func (s *crs) appendPosition(dst []byte, p quadkey.Position) []byte {
+	a, b := s.project(p.Lon, p.Lat)
 	dst = strconv.AppendFloat(append(dst, '['), a, 'f', s.digits, 64)
 	dst = strconv.AppendFloat(append(dst, ','), b, 'f', s.digits, 64)
 	return append(dst, ']')
 }
 
-// appendGeometry writes a geometry of the store in the system: GeoJSON whose positions are
-// pairs of numbers. All else is copied.
-func (s *crs) appendGeometry(dst, geometry []byte) []byte {
-	if s == crs84 {
-		return append(dst, geometry...)
+// writer writes features in the system. Bounds are degrees, so only the default has them.
+func (s *crs) writer() *feature.Writer {
+	w := &feature.Writer{GeoJSON: true, Nested: true, Bounds: s == crs84}
+	if s != crs84 {
+		w.Position = s.appendPosition
 	}
-	for {
-		at := bytes.IndexByte(geometry, '[')
-		for at >= 0 && at+1 < len(geometry) && geometry[at+1] == '[' {
-			at++
-		}
-		if at < 0 {
-			return append(dst, geometry...)
-		}
-		end := bytes.IndexByte(geometry[at:], ']')
-		lonText, latText, ok := bytes.Cut(geometry[at+1:max(at+1, at+end)], []byte{','})
-		lon, errLon := strconv.ParseFloat(string(lonText), 64)
-		lat, errLat := strconv.ParseFloat(string(latText), 64)
-		if end < 0 || !ok || errLon != nil || errLat != nil {
-			return append(dst, geometry...) // no position; the store has none such
-		}
-		dst = s.appendPosition(append(dst, geometry[:at]...), lon, lat)
-		geometry = geometry[at+end+1:]
-	}
+	return w
 }

@@ -1,10 +1,13 @@
 package ogc
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/feature"
 	"quadrille/internal/instant"
 )
 
@@ -60,4 +63,43 @@ func (s interval) meets(begin, end string) bool {
 	b, known := bound(begin, true, false)
 	e, known2 := bound(end, true, true)
 	return known && known2 && (b.IsZero() || s.to.IsZero() || !b.After(s.to)) && (e.IsZero() || s.from.IsZero() || !e.Before(s.from))
+}
+
+// span lets features pass that are at some time of an interval, and pass another filter.
+type span struct {
+	interval
+	first, last string // the properties that say when
+	also        feature.Filter
+}
+
+// Match implements feature.Filter.
+func (s *span) Match(ctx context.Context, f *feature.Feature) (bool, error) {
+	begin, _ := f.Properties.Lookup(s.first)
+	end, _ := f.Properties.Lookup(s.last)
+	if !s.meets(textOf(begin), textOf(end)) {
+		return false, nil
+	}
+	if s.also == nil {
+		return true, nil
+	}
+	return s.also.Match(ctx, f)
+}
+
+// Terms implements feature.Filter.
+func (s *span) Terms() (terms []feature.Term, all bool) {
+	if s.also != nil {
+		terms, _ = s.also.Terms()
+	}
+	return terms, false
+}
+
+// String implements feature.Filter.
+func (s *span) String() string { return fmt.Sprint(s.from, s.to, s.first, s.last, s.also) }
+
+// textOf is that of a text, "" of anything else.
+func textOf(v feature.Value) string {
+	if v.Kind() != feature.Text {
+		return ""
+	}
+	return v.Text()
 }

@@ -1,8 +1,6 @@
 package ogc
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,11 +13,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/cql2"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/internal/jsontext"
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -51,40 +50,32 @@ var errManyBoxes = endpoint.Refuse(endpoint.ErrParameter, "filter", "Give a filt
 // itemFormats are those of features.
 var itemFormats = []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
 
-// ask is what a request for features asks.
-type ask struct {
-	box      quadkey.Box
-	boxed    bool   // box is given by bbox or by the filter
-	country  string // of stations, by their index
-	geometry bool   // is wanted
-	limit    int
-	offset   int // features that pass and are left out before the first
-	skipped  int // of them, by a page
-	cursor   string
-	at       time.Time // of collections with a history
-	span     *interval // of features that last
-	filter   *cql2.Filter
-	// indexed is the box of the filter that the search has taken as its own.
-	indexed *quadkey.Box
-	crs     *crs
+// question is what a request for features asks.
+type question struct {
+	feature.Query
+	box    quadkey.Box
+	boxed  bool // box is given by bbox or by the filter
+	limit  int
+	offset int // features that pass and are left out before the first
+	crs    *crs
 }
 
-// readAsk reads the parameters of a request for features of a collection.
-func readAsk(q *endpoint.Params, c *collection) (a *ask, err error) {
-	a = &ask{limit: defaultLimit}
+// read reads the parameters of a request for features of a collection.
+func read(q *endpoint.Params, c *collection) (a *question, err error) {
+	a = &question{limit: defaultLimit}
 	a.box, a.boxed = bbox(q)
 	a.crs = crsParam.Of(q)
-	a.cursor = endpoint.Cursor.Of(q)
+	cursor := endpoint.Cursor.Of(q)
 	// The standard has more than the most mean the most.
 	a.limit = min(int(limitParam.Of(q)), maxLimit)
 	a.offset = int(offsetParam.Of(q))
-	if span, ok := datetime(q); ok {
+	var lasting *span
+	if when, ok := datetime(q); ok {
 		switch {
-		case c.history:
-			// The points as they were, at the end of an interval.
-			a.at = cmp.Or(span.to, time.Time{})
-		case c.lasting || c.seen != "":
-			a.span = &span
+		case c.About.History:
+			a.At = when.to // the features as they were, at the end of an interval
+		case c.first != "":
+			lasting = &span{when, c.first, c.last, nil}
 		}
 	}
 	filterLangParam.Of(q)
@@ -101,7 +92,7 @@ func readAsk(q *endpoint.Params, c *collection) (a *ask, err error) {
 			filters = append(filters, f)
 			for _, name := range f.Properties() {
 				if !c.has(name) {
-					q.Refuse("filter", "Use properties that "+c.id+"/queryables lists, not "+endpoint.Printable(name)+".")
+					q.Refuse("filter", "Use properties that "+c.About.Name+"/queryables lists, not "+endpoint.Printable(name)+".")
 				}
 			}
 			for _, name := range f.Geometries() {
@@ -114,149 +105,112 @@ func readAsk(q *endpoint.Params, c *collection) (a *ask, err error) {
 	for _, other := range q.Others() {
 		if !c.has(other.Name) {
 			shown := endpoint.Printable(other.Name)
-			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(q.Of().Query().Names, ", ")+" there are the properties that "+c.id+"/queryables lists; names that begin with _ are ignored.")
+			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(q.Of().Query().Names, ", ")+" there are the properties that "+c.About.Name+"/queryables lists; names that begin with _ are ignored.")
 			break
 		}
 		value := other.Value
-		if other.Name == "country" && (c.id == placesID || c.id == airportsID || c.id == stationsID) {
-			if value = endpoint.Country.Of(q); c.id == stationsID {
-				a.country = value
-			}
+		if other.Name == "country" && slices.Contains(upperCountries, c.About.Name) {
+			value = endpoint.Country.Of(q)
 		}
 		filters = append(filters, cql2.Equal(other.Name, value))
 	}
 	if q.Err != nil {
 		return nil, q.Err
 	}
-	switch len(filters) {
-	case 0:
-	case 1:
-		a.filter = filters[0]
-	default:
-		a.filter = cql2.And(filters...)
-	}
-	if a.filter != nil && !a.boxed {
-		if box, ok := a.filter.Box(); ok {
-			a.box, a.boxed, a.indexed = box, true, &box
+	a.Examine, a.Step = maxLooked, web.Step
+	if len(filters) > 0 {
+		filter := cql2.And(filters...)
+		a.Examine = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
+		var given *quadkey.Box
+		if box, ok := filter.Box(); ok && !a.boxed {
+			a.box, a.boxed, given = box, true, &box
 		}
+		if !c.About.Points && len(filter.Boxes()) > maxBoxes+1 {
+			return nil, errManyBoxes
+		}
+		a.Filter = filter.Of(given, c.meets())
 	}
-	if _, ok := c.source.(*regions); ok && a.filter != nil && len(a.filter.Boxes()) > maxBoxes+1 {
-		return nil, errManyBoxes
+	if lasting != nil {
+		lasting.also, a.Filter = a.Filter, lasting
 	}
-	return a, nil
+	if a.boxed {
+		a.In = feature.Box(a.box)
+	}
+	return a, a.Continue(&c.About, cursor)
 }
+
+// upperCountries are collections whose countries are codes, which clients write in either
+// case.
+var upperCountries = []string{ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer}
 
 // has reports whether features have a property.
 func (c *collection) has(name string) bool {
-	return slices.ContainsFunc(c.fields, func(f field) bool { return f.Name == name })
+	_, ok := c.About.Schema.Lookup(name)
+	return ok
 }
 
-// page reads a page of features, and calls fn with each; size is how long the answer has
-// become by then. It returns the cursor of the next page.
-func (a *ask) page(ctx context.Context, c *collection, geometry bool, fn func(f *item) (size int, err error)) (next string, err error) {
-	cursor, found, looked, skip, most := a.cursor, 0, 0, a.offset, maxLooked
-	if a.filter != nil {
-		most = max(maxLooked*readCost/(readCost+a.filter.Cost()), 1)
+// maxMet is how many features may meet a box of a filter that is not the box of the search.
+const maxMet = 10_000
+
+// meets tells what boxes a feature meets besides that of the search: nil for points, whose
+// position tells it.
+func (c *collection) meets() cql2.Meets {
+	if c.About.Points {
+		return nil
 	}
-	a.geometry = geometry
-	for {
-		n := min(a.limit-found+skip, maxLimit)
-		if a.filter != nil || a.span != nil {
-			n = min(max(4*n, 100), maxLimit, most) // of which some pass
+	met := map[quadkey.Box]map[string]bool{}
+	return func(ctx context.Context, f *feature.Feature, box quadkey.Box) (bool, error) {
+		if met[box] == nil {
+			ids := map[string]bool{}
+			for f, err := range c.Features(ctx, &feature.Query{In: feature.Box(box), Detail: feature.WithoutGeometry, Step: web.Step}) {
+				switch {
+				case err != nil:
+					return false, err
+				case len(ids) == maxMet:
+					return false, errManyMet
+				}
+				ids[f.ID] = true
+			}
+			met[box] = ids
 		}
-		features, next, err := c.source.page(ctx, a, n, cursor)
+		return met[box][f.ID], nil
+	}
+}
+
+// page calls fn with a page of features; size is how long the answer has become by then. It
+// returns the cursor of the next page, and how many were left out before the first.
+func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.Feature) (size int, err error)) (next string, left int, err error) {
+	a.Limit = a.offset + a.limit + 1 // to tell whether another page follows
+	var last feature.Mark
+	found, full := 0, false
+	for f, err := range c.Features(ctx, &a.Query) {
+		if work := (*feature.TooMuchWork)(nil); errors.As(err, &work) && work.After != nil {
+			if left < a.offset {
+				return "", left, errOffset
+			}
+			return a.Cursor(&c.About, work.After), left, nil
+		}
+		if err == nil {
+			err = web.Step(ctx)
+		}
+		switch {
+		case err != nil:
+			return "", left, err
+		case full:
+			return a.Cursor(&c.About, last), left, nil
+		case left < a.offset:
+			left++
+			continue
+		}
+		size, err := fn(f)
 		if err != nil {
-			return "", err
+			return "", left, err
 		}
-		for i := range features {
-			f := &features[i]
-			if err := web.Step(ctx); err != nil {
-				return "", err
-			}
-			if err := c.source.load(ctx, f, geometry); err != nil {
-				return "", err
-			}
-			pass, err := a.passes(ctx, c, f)
-			if err != nil {
-				return "", err
-			}
-			if pass && skip > 0 {
-				pass = false
-				skip--
-				a.skipped++
-			}
-			if !pass {
-				continue
-			}
-			size, err := fn(f)
-			if err != nil {
-				return "", err
-			}
-			f.geometry, f.properties = nil, nil // a page has megabytes of them
-			if found++; found < a.limit && size < maxPageBytes {
-				continue
-			}
-			switch {
-			case i+1 == len(features):
-			case f.mark != "":
-				next = f.mark
-			default: // only the cursor after this one is wanted
-				_, next, err = c.source.page(ctx, a, i+1, cursor)
-			}
-			return next, err
-		}
-		// What a source reads in vain counts, too.
-		looked += max(len(features), maxLimit)
-		switch cursor = next; {
-		case next == "" || found == a.limit:
-			return next, nil
-		case looked >= most && skip > 0:
-			return "", errOffset
-		case looked >= most:
-			return next, nil
-		}
+		last = append(last[:0], f.Mark...)
+		found++
+		full = found == a.limit || size >= maxPageBytes
 	}
-}
-
-// passes reports whether a feature passes the filters.
-func (a *ask) passes(ctx context.Context, c *collection, f *item) (pass bool, err error) {
-	if a.span == nil && a.filter == nil {
-		return true, nil
-	}
-	var values map[string]any
-	if err := json.Unmarshal(slices.Concat([]byte{'{'}, f.properties, []byte{'}'}), &values); err != nil {
-		return false, err
-	}
-	if a.span != nil {
-		first, last := "begin", "end"
-		if c.seen != "" {
-			first, last = c.seen, c.seen
-		}
-		begin, _ := values[first].(string)
-		end, _ := values[last].(string)
-		if !a.span.meets(begin, end) {
-			return false, nil
-		}
-	}
-	if a.filter == nil {
-		return true, nil
-	}
-	pass = a.filter.Match(func(name string) any {
-		switch v := values[name].(type) {
-		case string, float64, bool:
-			return v
-		default:
-			return nil
-		}
-	}, func(box quadkey.Box) bool {
-		if a.indexed != nil && box == *a.indexed || err != nil {
-			return true
-		}
-		var meets bool
-		meets, err = c.source.meets(ctx, f, box)
-		return meets
-	})
-	return pass && err == nil, err
+	return "", left, nil
 }
 
 // getItems answers GET /ogc/collections/{id}/items.
@@ -274,8 +228,8 @@ func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	defer of.release()
-	a, err := readAsk(q, of)
+	defer of.Release()
+	a, err := read(q, of)
 	if err != nil {
 		return err
 	}
@@ -294,28 +248,29 @@ func (s *Room) getItems(c echo.Context, q *endpoint.Params) error {
 }
 
 // appendItems writes a page as a FeatureCollection.
-func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base string, of *collection, a *ask) ([]byte, error) {
+func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base string, of *collection, a *question) ([]byte, error) {
 	dst = append(dst, `{"type":"FeatureCollection","features":[`...)
 	n := 0
-	next, err := a.page(ctx, of, true, func(f *item) (int, error) {
+	w := a.crs.writer()
+	next, left, err := a.page(ctx, of, func(f *feature.Feature) (_ int, err error) {
 		if n++; n > 1 {
 			dst = append(dst, ',')
 		}
-		dst = f.append(dst, a.crs, nil)
-		return len(dst), nil
+		dst, err = w.Append(dst, f, "")
+		return len(dst), err
 	})
 	if err != nil {
 		return dst, err
 	}
 	dst = append(dst, `],"numberReturned":`...)
 	dst = strconv.AppendInt(dst, int64(n), 10)
-	switch plain := !a.boxed && a.filter == nil && a.span == nil; {
-	case a.cursor == "" && next == "":
+	switch plain := !a.boxed && a.Filter == nil; {
+	case a.After == nil && next == "":
 		dst = append(dst, `,"numberMatched":`...)
-		dst = strconv.AppendInt(dst, int64(n+a.skipped), 10)
-	case plain && of.count > 0:
+		dst = strconv.AppendInt(dst, int64(n+left), 10)
+	case plain && of.About.Count > 0:
 		dst = append(dst, `,"numberMatched":`...)
-		dst = strconv.AppendInt(dst, of.count, 10)
+		dst = strconv.AppendInt(dst, of.About.Count, 10)
 	}
 	dst = append(dst, `,"timeStamp":"`...)
 	dst = append(time.Now().UTC().AppendFormat(dst, time.RFC3339), `","links":`...)
@@ -328,11 +283,11 @@ func (s *Room) appendItems(ctx context.Context, dst []byte, here *url.URL, base 
 
 // itemLinks are those of a page of features.
 func itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi.Link {
-	address := ogcapi.Collection(base, of.id)
+	address := ogcapi.Collection(base, of.About.Name)
 	all := []ogcapi.Link{
 		{Href: address + "/items" + query(here, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This page"},
 		{Href: address + "/items" + query(here, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This page for people"},
-		{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.title},
+		{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.About.Title},
 	}
 	if next != "" {
 		all = append(all, ogcapi.Link{Href: address + "/items" + query(here, "f", "json", "cursor", next), Rel: "next", Type: ogcapi.TypeGeoJSON, Title: "The next page"})
@@ -352,29 +307,6 @@ func query(here *url.URL, pairs ...string) string {
 		values.Set(pairs[i], pairs[i+1])
 	}
 	return "?" + values.Encode()
-}
-
-// append writes a feature as GeoJSON, with links if there are any.
-func (f *item) append(dst []byte, of *crs, links []ogcapi.Link) []byte {
-	dst = jsontext.AppendString(append(dst, `{"type":"Feature","id":`...), f.id)
-	if f.bbox != nil && of == crs84 {
-		dst = append(append(dst, `,"bbox":`...), f.bbox...)
-	}
-	dst = append(dst, `,"geometry":`...)
-	switch {
-	case f.geometry != nil:
-		dst = of.appendGeometry(dst, f.geometry)
-	case f.region:
-		dst = append(dst, "null"...)
-	default:
-		dst = append(of.appendPosition(append(dst, `{"type":"Point","coordinates":`...), f.lon, f.lat), '}')
-	}
-	dst = append(append(append(dst, `,"properties":{`...), f.properties...), '}')
-	if links != nil {
-		text, _ := json.Marshal(links) //nolint:errchkjson // texts alone
-		dst = append(append(dst, `,"links":`...), text...)
-	}
-	return append(dst, '}')
 }
 
 // getItem answers GET /ogc/collections/{id}/items/{featureId}.
@@ -399,7 +331,7 @@ func (s *Room) getItem(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	defer of.release()
+	defer of.Release()
 	base, err := s.BaseURL(r)
 	if err != nil {
 		return err
@@ -407,24 +339,29 @@ func (s *Room) getItem(c echo.Context, q *endpoint.Params) error {
 	if format.Name == "html" {
 		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 		defer cancel()
-		f, err := of.source.one(ctx, values[1], time.Time{})
-		if err != nil {
+		var f feature.Feature
+		if err := of.Get(ctx, values[1], time.Time{}, &f); err != nil {
 			return err
 		}
 		return s.sendItemPage(c, base, of, &f)
 	}
 	return s.sendFeatures(c, of, base, in, byAccept, func(ctx context.Context, dst []byte) ([]byte, error) {
-		f, err := of.source.one(ctx, values[1], time.Time{})
+		var f feature.Feature
+		if err := of.Get(ctx, values[1], time.Time{}, &f); err != nil {
+			return dst, err
+		}
+		dst, err := in.writer().Open(dst, &f, "")
 		if err != nil {
 			return dst, err
 		}
-		address := ogcapi.Collection(base, of.id)
-		here := address + "/items/" + url.PathEscape(f.id)
-		return f.append(dst, in, []ogcapi.Link{
+		address := ogcapi.Collection(base, of.About.Name)
+		here := address + "/items/" + url.PathEscape(f.ID)
+		links, err := json.Marshal([]ogcapi.Link{
 			{Href: here + query(r.URL, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This feature"},
 			{Href: here + query(r.URL, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This feature for people"},
-			{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.title},
-		}), nil
+			{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.About.Title},
+		})
+		return append(append(append(dst, `,"links":`...), links...), '}'), err
 	})
 }
 
@@ -446,10 +383,10 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
 	a := web.Answer{Form: web.FormGeoJSON, ByAccept: byAccept, Base: base}
-	if of.live || web.KeyInQuery(c) { // the links of the latter are nobody else's
+	if of.About.Live || web.KeyInQuery(c) { // the links of the latter are nobody else's
 		var from []uint64
-		if !of.live {
-			from = append(slices.Clone(of.from), uint64(web.HashStart.Bytes(base)))
+		if !of.About.Live {
+			from = append(slices.Clone(of.IDs), uint64(web.HashStart.Bytes(base)))
 		}
 		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
 			return s.InTurn(s.As(ctx, c), func(ctx context.Context) (err error) {
@@ -458,9 +395,9 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 			})
 		})
 	}
-	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.from[0], coding: web.AcceptedKept(r)}
+	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.IDs[0], coding: web.AcceptedKept(r)}
 	a.Tag, a.Coding, a.Cache = s.TagStart.Number(key.Spread()).Tag(), key.coding, s.CacheControl
-	return s.kept.Send(c, key, &a, of.from, func(ctx context.Context, out *web.Scratch) (res *web.Finished, err error) {
+	return s.kept.Send(c, key, &a, of.IDs, func(ctx context.Context, out *web.Scratch) (res *web.Finished, err error) {
 		err = s.InTurn(ctx, func(ctx context.Context) (err error) {
 			if out.Body, err = fill(ctx, out.Body); err == nil {
 				res = web.Finish(&a, out.Body)
@@ -469,20 +406,6 @@ func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs
 		})
 		return res, err
 	})
-}
-
-// numberOf is the value of a member of an object without its braces.
-func numberOf(members []byte, name string) (float64, bool) {
-	_, after, ok := bytes.Cut(members, []byte(`"`+name+`":`))
-	if !ok {
-		return 0, false
-	}
-	end := bytes.IndexByte(after, ',')
-	if end < 0 {
-		end = len(after)
-	}
-	v, err := strconv.ParseFloat(string(after[:end]), 64)
-	return v, err == nil
 }
 
 // sentence is an error's text as words for the client.

@@ -7,6 +7,7 @@
 package ogc
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -17,16 +18,17 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	datasets "quadrille/ask"
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
 // Config says what the room serves.
 type Config struct {
-	datasets.Sets
+	ask.Sets
 	// Parts are what other rooms add.
 	Parts []ogcapi.Part
 	// Describe returns an OpenAPI 3.0 document of the paths below /ogc, for the address
@@ -39,7 +41,7 @@ type Config struct {
 // Room answers for OGC API – Features.
 type Room struct {
 	*web.Kit
-	datasets.Sets
+	ask.Sets
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
 	kept     *web.Kept[pageKey]
@@ -191,10 +193,11 @@ type extent struct {
 
 func (s *Room) describeCollection(base string, c *collection) *Collection {
 	d := &Collection{
-		ID: c.id, Title: c.title, Description: c.description, Attribution: c.attribution,
+		ID: c.About.Name, Title: c.About.Title, Description: c.About.Description, Attribution: c.About.Attribution,
 		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri, Links: s.links(base, c),
 	}
-	d.Extent.Spatial.BBox, d.Extent.Spatial.CRS = [][4]float64{{c.bounds.West, c.bounds.South, c.bounds.East, c.bounds.North}}, crs84.uri
+	b := c.About.Bounds
+	d.Extent.Spatial.BBox, d.Extent.Spatial.CRS = [][4]float64{{b.West, b.South, b.East, b.North}}, crs84.uri
 	return d
 }
 
@@ -206,15 +209,15 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 	}
 	from := []uint64{}
 	all := []*Collection{}
-	for _, id := range s.names() {
-		of, err := s.take(id)
+	for _, name := range s.LayerNames() {
+		l, err := s.Layer(name)
 		if err != nil {
-			continue // private, gone since, or not readable now: that must not hide the others
+			continue // gone since, or not readable now: that must not hide the others
 		}
-		all = append(all, s.describeCollection(base, of))
-		from = append(from, of.from...)
-		from = append(from, uint64(web.HashStart.Bytes(of.title)))
-		of.release()
+		all = append(all, s.describeCollection(base, newCollection(l)))
+		from = append(from, l.IDs...)
+		from = append(from, uint64(web.HashStart.Bytes(l.About.Title)))
+		l.Release()
 	}
 	here := base + "/ogc/collections"
 	return ogcapi.Send(s.Kit, c, q, from, false, &ogcapi.Document{
@@ -237,7 +240,7 @@ func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
 				Fields []field
 				Count  int64
 				Links  []ogcapi.Link
-			}{d, of.fields, of.count, forPeople(d.Links)},
+			}{d, of.fields(), max(of.About.Count, 0), forPeople(d.Links)},
 		}
 	})
 }
@@ -246,16 +249,16 @@ func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
 func (s *Room) getQueryables(c echo.Context, q *endpoint.Params) error {
 	return s.aboutCollection(c, q, func(base string, of *collection) *ogcapi.Document {
 		properties := map[string]property{"geometry": {Title: "The geometry", Format: "geometry-any", Role: "primary-geometry"}}
-		for _, f := range of.fields {
-			properties[f.Name] = property{Title: f.Name, Type: f.Type}
+		for _, f := range of.About.Schema {
+			properties[f.Name] = property{Title: f.Name, Type: schemaTypes[f.Kind]}
 		}
 		return &ogcapi.Document{
-			Title: of.title, Form: formSchema,
-			JSON:      Queryables{Schema: "https://json-schema.org/draft/2020-12/schema", ID: ogcapi.Collection(base, of.id) + "/queryables", Type: "object", Title: of.title, Properties: properties},
+			Title: of.About.Title, Form: formSchema,
+			JSON:      Queryables{Schema: "https://json-schema.org/draft/2020-12/schema", ID: ogcapi.Collection(base, of.About.Name) + "/queryables", Type: "object", Title: of.About.Title, Properties: properties},
 			Templates: pages, Template: "queryables", Data: struct {
 				ID, Title string
 				Fields    []field
-			}{of.id, of.title, of.fields},
+			}{of.About.Name, of.About.Title, of.fields()},
 		}
 	})
 }
@@ -274,13 +277,13 @@ func (s *Room) aboutCollection(c echo.Context, q *endpoint.Params, describe func
 	if err != nil {
 		return err
 	}
-	defer of.release()
-	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.from), uint64(web.HashStart.Bytes(of.title))), of.live, describe(base, of))
+	defer of.Release()
+	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.IDs), uint64(web.HashStart.Bytes(of.About.Title))), of.About.Live, describe(base, of))
 }
 
 // noCollection lists the collections that there are.
 func (s *Room) noCollection() error {
-	names := s.names()
+	names := s.LayerNames()
 	if len(names) > endpoint.MaxList {
 		names = append(names[:endpoint.MaxList:endpoint.MaxList], "…")
 	}
@@ -294,28 +297,22 @@ type row struct {
 }
 
 // sendItemsPage answers with a page of features for people.
-func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, of *collection, a *ask) error {
+func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, of *collection, a *question) error {
 	const mostColumns = 8
-	columns := of.fields
-	for _, f := range of.fields {
-		if f.Name == "id" { // in front of all
-			columns = slices.DeleteFunc(slices.Clone(columns), func(f field) bool { return f.Name == "id" })
-		}
-	}
-	columns = columns[:min(len(columns), mostColumns)]
+	var columns []string // in the order in which features have them
+	var found []map[string]string
 	var rows []row
 	var next string
+	a.Detail = feature.WithoutGeometry
 	err := s.InTurn(ctx, func(ctx context.Context) (err error) {
-		next, err = a.page(ctx, of, false, func(f *item) (int, error) {
-			values, err := f.values()
-			if err != nil {
-				return 0, err
+		next, _, err = a.page(ctx, of, func(f *feature.Feature) (int, error) {
+			values := map[string]string{}
+			for name, v := range f.Properties.All() {
+				if values[name] = cell(v); name != "id" && !slices.Contains(columns, name) { // which is in front of all
+					columns = append(columns, name)
+				}
 			}
-			r := row{ID: f.id, Href: ogcapi.Collection(base, of.id) + "/items/" + url.PathEscape(f.id) + "?f=html"}
-			for _, column := range columns {
-				r.Cells = append(r.Cells, cell(values[column.Name]))
-			}
-			rows = append(rows, r)
+			rows, found = append(rows, row{ID: f.ID, Href: ogcapi.Collection(base, of.About.Name) + "/items/" + url.PathEscape(f.ID) + "?f=html"}), append(found, values)
 			return 0, nil
 		})
 		return err
@@ -323,73 +320,53 @@ func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, o
 	if err != nil {
 		return err
 	}
+	columns = columns[:min(len(columns), mostColumns)]
+	for i := range rows {
+		for _, name := range columns {
+			rows[i].Cells = append(rows[i].Cells, found[i][name])
+		}
+	}
 	here := c.Request().URL
 	data := struct {
 		ID, Title, GeoJSON, First, Next, Collection string
-		Columns                                     []field
+		Columns                                     []string
 		Rows                                        []row
 	}{
-		ID: of.id, Title: of.title, Columns: columns, Rows: rows, Collection: ogcapi.Collection(base, of.id) + "?f=html",
-		GeoJSON: ogcapi.Collection(base, of.id) + "/items" + query(here, "f", "json"),
+		ID: of.About.Name, Title: of.About.Title, Columns: columns, Rows: rows, Collection: ogcapi.Collection(base, of.About.Name) + "?f=html",
+		GeoJSON: ogcapi.Collection(base, of.About.Name) + "/items" + query(here, "f", "json"),
 	}
 	if next != "" {
-		data.Next = ogcapi.Collection(base, of.id) + "/items" + query(here, "f", "html", "cursor", next)
+		data.Next = ogcapi.Collection(base, of.About.Name) + "/items" + query(here, "f", "html", "cursor", next)
 	}
-	if a.cursor != "" {
+	if a.After != nil {
 		first := *here
 		values := first.Query()
 		values.Del("cursor")
 		first.RawQuery = values.Encode()
-		data.First = ogcapi.Collection(base, of.id) + "/items" + query(&first, "f", "html")
+		data.First = ogcapi.Collection(base, of.About.Name) + "/items" + query(&first, "f", "html")
 	}
-	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: of.title, Templates: pages, Template: "items", Data: data})
+	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: of.About.Title, Templates: pages, Template: "items", Data: data})
 }
 
 // sendItemPage answers with the page of a feature.
-func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *item) error {
-	values, err := f.values()
-	if err != nil {
-		return err
-	}
+func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *feature.Feature) error {
 	type property struct{ Name, Value string }
 	var list []property
-	for _, known := range of.fields {
-		if v, ok := values[known.Name]; ok {
-			list = append(list, property{known.Name, cell(v)})
-			delete(values, known.Name)
-		}
+	for name, v := range f.Properties.All() {
+		list = append(list, property{name, cell(v)})
 	}
-	for _, name := range sorted(values) {
-		list = append(list, property{name, cell(values[name])})
+	box := f.Bounds
+	if of.About.Points {
+		box = quadkey.Box{West: f.Lon, South: f.Lat, East: f.Lon, North: f.Lat}
 	}
-	box := [4]float64{f.lon, f.lat, f.lon, f.lat}
-	if f.bbox != nil {
-		if err := json.Unmarshal(f.bbox, &box); err != nil {
-			return err
-		}
-	}
-	name, _ := values["name"].(string)
-	if name == "" {
-		name = f.id
-	}
-	for _, p := range list {
-		if p.Name == "name" && p.Value != "" {
-			name = p.Value
-		}
-	}
-	here := ogcapi.Collection(base, of.id)
+	name := cmp.Or(f.Name(), f.ID)
+	here := ogcapi.Collection(base, of.About.Name)
 	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: name, Templates: pages, Template: "item", Data: struct {
 		Name, Title, Collection, GeoJSON, Map string
 		Properties                            []property
 	}{
-		name, of.title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.id) + "?f=json", onMap(base, box), list,
+		name, of.About.Title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.ID) + "?f=json", base + "/" + viewOf(box), list,
 	}})
-}
-
-// onMap is the address of the map that shows a box.
-func onMap(base string, box [4]float64) string {
-	b := quadkey.Box{West: box[0], South: box[1], East: box[2], North: box[3]}
-	return base + "/" + viewOf(b)
 }
 
 // formSchema is a JSON schema.

@@ -1,47 +1,31 @@
 package ogc
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
-// values decodes the properties of a feature. Numbers are as they are written.
-func (f *item) values() (map[string]any, error) {
-	values := map[string]any{}
-	d := json.NewDecoder(bytes.NewReader(slices.Concat([]byte{'{'}, f.properties, []byte{'}'})))
-	d.UseNumber()
-	return values, d.Decode(&values)
-}
-
-func sorted(values map[string]any) []string { return slices.Sorted(maps.Keys(values)) }
-
 // cell is how a table shows a value.
-func cell(v any) string {
-	switch v := v.(type) {
-	case nil:
+func cell(v feature.Value) string {
+	switch v.Kind() {
+	case feature.Null:
 		return ""
-	case string:
-		return v
-	case json.Number:
-		return v.String()
-	case []any:
-		parts := make([]string, len(v))
-		for i := range v {
-			parts[i] = cell(v[i])
+	case feature.Any:
+		text := v.AppendJSON(nil)
+		if !feature.IsList(text) {
+			return string(text)
+		}
+		var parts []string
+		for element := range feature.Elements(text) {
+			parts = append(parts, cell(feature.JSONValue(element)))
 		}
 		return strings.Join(parts, ", ")
-	case map[string]any:
-		text, _ := json.Marshal(v) //nolint:errchkjson // it has been decoded
-		return string(text)
 	}
-	return fmt.Sprint(v)
+	return v.Text()
 }
 
 // viewOf is the fragment of the map page that shows a box.

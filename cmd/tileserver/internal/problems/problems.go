@@ -15,9 +15,6 @@ import (
 	"quadrille/tiles"
 )
 
-const corrupt = "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it; " +
-	"for a live collection, tileserver live verify and tileserver live repair."
-
 // Kinds are what reading data fails with. A store that does not answer never means that
 // something is not there, so that comes before all others. A room may know better what its
 // damage means, so that comes last.
@@ -53,9 +50,9 @@ var Kinds = []web.Kind{
 
 	{Order: 1, Err: cellstore.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment.", Retry: true},
-	{Order: 1, Err: tiles.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged",
-		Detail: corrupt},
-	{Order: 1, Err: cellstore.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged", Detail: corrupt},
+	{Order: 1, Err: cellstore.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged",
+		Detail: "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it; " +
+			"for a live collection, tileserver live verify and tileserver live repair."},
 }
 
 // CheckTypes refuses region types that are not published.

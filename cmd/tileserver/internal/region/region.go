@@ -37,8 +37,6 @@ var Kinds = []web.Kind{
 		Detail: "Check the region's id; ids are lower case, such as country/fr."},
 	{Err: tiles.ErrTooLarge, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Ask for the region in a smaller bbox: its border in this one is too much for one answer."},
-	{Err: tiles.ErrCursor, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
 }
 
 // getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of

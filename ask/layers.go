@@ -1,0 +1,196 @@
+package ask
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quadrille/cellstore/dataset"
+	"quadrille/feature"
+	"quadrille/places/points"
+)
+
+// Names of layers that are one data set. The others are the types of regions, and the
+// collections of points, whose names have PointsPrefix before them. Tiles and every
+// interface of features call them so.
+const (
+	PlacesLayer   = "places"
+	AirportsLayer = "airports"
+	StationsLayer = "stations"
+	PointsPrefix  = "points:"
+)
+
+// ErrNoLayer: there is no layer of that name.
+var ErrNoLayer = errors.New("no such layer")
+
+// Layer is a layer held for a question. Release it.
+type Layer struct {
+	feature.Layer
+	// About is what the layer says of itself, with its name among all layers and the
+	// attribution of its generation.
+	About feature.Info
+	// IDs are the generations that answers depend on; nil where they are of the moment and
+	// may not be kept.
+	IDs     []uint64
+	release func()
+}
+
+// Release gives the layer back. It is called once.
+func (l *Layer) Release() { l.release() }
+
+// kindOfLayers is where layers come from. A new one is added to layerKinds, and is in every
+// interface then.
+type kindOfLayers struct {
+	// names are those that all may see.
+	names func(s *Sets) []string
+	// take holds the layer of a name, and returns ErrNoLayer for names of other kinds.
+	take func(s *Sets, name string) (Layer, error)
+}
+
+// layerKinds are in the order in which layers are listed.
+var layerKinds = []kindOfLayers{
+	{regionNames, takeRegions},
+	single(PlacesLayer, func(s *Sets) *dataset.Live[Places] { return s.Places }),
+	single(AirportsLayer, func(s *Sets) *dataset.Live[Airports] { return s.Airports }),
+	single(StationsLayer, func(s *Sets) *dataset.Live[Stations] { return s.Stations }),
+	{pointNames, takePoints},
+}
+
+// LayerNames lists the layers that are published and that all may see.
+func (s *Sets) LayerNames() (names []string) {
+	for _, kind := range layerKinds {
+		names = append(names, kind.names(s)...)
+	}
+	return names
+}
+
+// Layer takes the layer of a name. Errors match ErrNoLayer, ErrMissing where it is not
+// published, or ErrFailed. A private layer is for those who may read it, which the caller
+// sees to.
+func (s *Sets) Layer(name string) (Layer, error) {
+	for _, kind := range layerKinds {
+		l, err := kind.take(s, name)
+		if err == nil || !errors.Is(err, ErrNoLayer) {
+			return l, err
+		}
+	}
+	return Layer{}, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
+}
+
+// single is a data set that is one layer.
+func single[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) kindOfLayers {
+	return kindOfLayers{
+		names: func(s *Sets) []string {
+			p := Pin(set(s))
+			defer p.Release()
+			if errors.Is(p.Err, ErrMissing) {
+				return nil
+			}
+			return []string{name}
+		},
+		take: func(s *Sets, wanted string) (Layer, error) {
+			if wanted != name {
+				return Layer{}, ErrNoLayer
+			}
+			return pinLayer(set(s), name, func(of T) (feature.Layer, error) { return of, nil })
+		},
+	}
+}
+
+// pinLayer holds a generation for a layer of it.
+func pinLayer[T any](live *dataset.Live[T], name string, layer func(T) (feature.Layer, error)) (l Layer, err error) {
+	p := Pin(live)
+	of, err := p.Get()
+	if err == nil {
+		l.Layer, err = layer(of)
+	}
+	if err != nil {
+		p.Release()
+		return Layer{}, err
+	}
+	l.About, l.IDs, l.release = *l.Info(), []uint64{p.ID}, p.Release
+	l.About.Name = name
+	if p.Handle != nil {
+		l.About.Attribution = cmp.Or(l.About.Attribution, attribution(p.Handle.Manifest()))
+	}
+	return l, nil
+}
+
+// attribution joins those of the sources of a generation.
+func attribution(m *dataset.Manifest) string {
+	if m == nil {
+		return ""
+	}
+	var all []string
+	for _, source := range m.Sources {
+		if source.Attribution != "" && !slices.Contains(all, source.Attribution) {
+			all = append(all, source.Attribution)
+		}
+	}
+	return strings.Join(all, " · ")
+}
+
+func regionNames(s *Sets) (names []string) {
+	p := Pin(s.Boundaries)
+	defer p.Release()
+	if b, err := p.Get(); err == nil {
+		for _, t := range b.Types() {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+func takeRegions(s *Sets, name string) (Layer, error) {
+	switch {
+	case name == PlacesLayer, name == AirportsLayer, name == StationsLayer, strings.HasPrefix(name, PointsPrefix):
+		return Layer{}, ErrNoLayer // whatever boundaries call their types
+	}
+	return pinLayer(s.Boundaries, name, func(b Boundaries) (feature.Layer, error) {
+		if !HasType(b, name) {
+			return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
+		}
+		return b.Layer(name)
+	})
+}
+
+func pointNames(s *Sets) (names []string) {
+	for _, name := range s.Collections.Names() {
+		if l, err := takePoints(s, PointsPrefix+name); err == nil {
+			if !l.About.Private {
+				names = append(names, PointsPrefix+name)
+			}
+			l.Release()
+		}
+	}
+	return names
+}
+
+func takePoints(s *Sets, name string) (Layer, error) {
+	collection, ok := strings.CutPrefix(name, PointsPrefix)
+	if !ok {
+		return Layer{}, ErrNoLayer
+	}
+	p := s.Collections.Pin(collection)
+	of, err := p.Get()
+	if err != nil {
+		p.Release()
+		if errors.Is(err, points.ErrNoCollection) {
+			err = fmt.Errorf("%w: %w", ErrNoLayer, err)
+		}
+		return Layer{}, err
+	}
+	l := Layer{Layer: of, About: *of.Info(), IDs: p.From(), release: p.Release}
+	l.About.Name = name
+	l.About.Title = cmp.Or(l.About.Title, feature.Title(collection))
+	l.About.Description = cmp.Or(l.About.Description, "Points of the collection "+collection+".")
+	return l, nil
+}
+
+// IsAbsent reports whether an error of Layer says that there is no such layer, and not that it
+// cannot be read.
+func IsAbsent(err error) bool {
+	return errors.Is(err, ErrNoLayer) || errors.Is(err, ErrMissing)
+}

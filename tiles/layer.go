@@ -1,0 +1,231 @@
+package tiles
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"quadrille/cellstore"
+	"quadrille/feature"
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/layout"
+)
+
+// Layer is the regions of a type as features. Their properties are the members of their
+// records but for the bounds.
+//
+// It lists them in the order of their ids, also those that meet a feature.Box, exactly as
+// Within does. Other areas, other orders, the nearest and instants of the past are not
+// supported. A mark stays valid for a newer data set. The error matches ErrUnknownType.
+func (r *Reader) Layer(typ string) (feature.Layer, error) {
+	rt := r.types[typ]
+	if rt == nil {
+		return nil, r.unknownType(typ)
+	}
+	return &layer{r, rt, rt.info()}, nil
+}
+
+// layer implements feature.Layer.
+type layer struct {
+	r  *Reader
+	rt *readerType
+	of *feature.Info
+}
+
+func (t *TypeMeta) info() *feature.Info {
+	in := &feature.Info{
+		Name: t.Name, Title: feature.Title(t.Name), Description: "Regions of the layer " + t.Name + ".",
+		Schema: t.schema(), Bounds: boxOf(t.Bounds), Count: int64(t.Regions),
+	}
+	if t.Bounds == [4]float64{} {
+		in.Bounds = quadkey.World
+	}
+	return in
+}
+
+// schema is what is known of the properties of regions. Data sets that were built before
+// schemas were kept only tell the attributes of tiles.
+func (t *TypeMeta) schema() feature.Schema {
+	if t.Schema != nil {
+		return t.Schema
+	}
+	kinds := map[string]feature.Kind{"String": feature.Text, "Number": feature.Number, "Boolean": feature.Boolean}
+	all := map[string]feature.Kind{"type": feature.Text, layout.TagID: feature.Text, layout.TagName: feature.Text}
+	for name, typ := range t.Fields {
+		if name != "type" && name != layout.TagMerged { // merged regions have no records
+			all[name] = kinds[typ]
+		}
+	}
+	s := make(feature.Schema, 0, len(all))
+	for name, kind := range all {
+		if kind == feature.Null {
+			kind = feature.Any
+		}
+		s = append(s, feature.Field{Name: name, Kind: kind})
+	}
+	slices.SortFunc(s, func(a, b feature.Field) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+// Info implements feature.Layer.
+func (l *layer) Info() *feature.Info { return l.of }
+
+// Get implements feature.Layer.
+func (l *layer) Get(ctx context.Context, id string, at time.Time, f *feature.Feature) error {
+	if !at.IsZero() {
+		return noPast()
+	}
+	if !layout.IDPattern.MatchString(id) { // the key could be too long for the store
+		return fmt.Errorf("%w: %.40q is no id of one", ErrNotFound, id)
+	}
+	row, err := l.r.regionRow(ctx, l.rt, id, true)
+	if err != nil {
+		return err
+	}
+	return l.read(f, id, row, &[]byte{})
+}
+
+func noPast() error {
+	return feature.Unsupported("regions as they were in the past: ask for them as they are now")
+}
+
+// Features implements feature.Layer.
+func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	box, boxed := q.In.(feature.Box)
+	switch {
+	case q.Near != nil:
+		return feature.Fail(feature.Unsupported("the nearest regions as a list: ask for those in a box"))
+	case q.Order != feature.Order{}:
+		return feature.Fail(feature.Unsupported("regions in another order than that of their ids: leave the order out"))
+	case !q.At.IsZero():
+		return feature.Fail(noPast())
+	case q.In != nil && !boxed:
+		return feature.Fail(feature.Unsupported("the regions in %.40s: ask for those in a box", q.In))
+	case len(q.After) > 0 && !layout.IDPattern.Match(q.After):
+		return feature.Fail(feature.BadCursor("it is not one of regions"))
+	}
+	if err := quadkey.Box(box).Check(); boxed && err != nil {
+		return feature.Fail(fmt.Errorf("%w: %w", feature.ErrQuery, err))
+	}
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
+		if boxed {
+			return l.within(ctx, q, quadkey.Box(box), consider)
+		}
+		return l.scan(ctx, q, consider)
+	})
+}
+
+// scan considers all regions.
+func (l *layer) scan(ctx context.Context, q *feature.Query, consider func(*feature.Feature, bool) bool) error {
+	var f feature.Feature
+	var members []byte
+	for row, err := range l.r.scanRegions(ctx, l.rt, string(q.After), q.Detail == feature.Whole) {
+		if err == nil {
+			err = l.read(&f, string(row.Key[1:]), row, &members)
+		}
+		if err != nil {
+			return err
+		}
+		if !consider(&f, true) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// within considers the regions that may meet a box.
+func (l *layer) within(ctx context.Context, q *feature.Query, box quadkey.Box, consider func(*feature.Feature, bool) bool) error {
+	w := l.r.newWithin(ctx, box)
+	defer w.release()
+	w.after, w.step = string(q.After), q.Step
+	var f feature.Feature
+	var members []byte
+	return w.each(l.rt, func(id string, rec *record, meets bool) (bool, error) {
+		rec.feature(&f, id, &members)
+		if meets && q.Detail == feature.Whole {
+			row, err := l.r.regionRow(ctx, l.rt, id, true)
+			if err == nil {
+				f.Geometry, err = l.geometry(id, row)
+			}
+			if err != nil {
+				return false, err
+			}
+		}
+		return consider(&f, meets), nil
+	})
+}
+
+// read writes the feature of a region over f. Its properties are in members.
+func (l *layer) read(f *feature.Feature, id string, row *cellstore.Row, members *[]byte) error {
+	value, _ := row.Value(layout.FamilyRecord, nil)
+	rec, err := l.rt.parseRecord(id, value)
+	if err != nil {
+		return err
+	}
+	rec.feature(f, id, members)
+	f.Geometry, err = l.geometry(id, row)
+	return err
+}
+
+// geometry is that of a region in its row. One too small for the finest grid has none.
+func (l *layer) geometry(id string, row *cellstore.Row) (feature.Geometry, error) {
+	g, ok := row.Value(layout.FamilyGeometry, nil)
+	switch {
+	case !ok:
+		return feature.NoGeometry, nil
+	case len(g) < 2 || g[0] != '{' || g[len(g)-1] != '}':
+		return feature.NoGeometry, fmt.Errorf("%w: geometry of %s %s", ErrCorrupt, l.rt.Name, id)
+	}
+	return feature.GeoJSON(g), nil
+}
+
+// feature writes a region without its geometry over f. Its properties are in members.
+func (rec *record) feature(f *feature.Feature, id string, members *[]byte) {
+	*members = append(append((*members)[:0], rec.before...), rec.after...)
+	*f = feature.Feature{
+		ID: id, Position: middle(rec.bounds), Bounds: boxOf(rec.bounds), Geometry: feature.NoGeometry,
+		Properties: feature.Compact(*members), Mark: append(f.Mark[:0], id...),
+	}
+}
+
+// middle is that of bounds.
+func middle(b [4]float64) quadkey.Position {
+	s := spanOf(b[0], b[2])
+	lon := s.start + s.width/2
+	if lon > 180 {
+		lon -= 360
+	}
+	round := func(v float64) float64 { return math.Round(v*1e7) / 1e7 } // sums have more digits than bounds
+	return quadkey.Position{Lat: round((b[1] + b[3]) / 2), Lon: round(lon)}
+}
+
+// Area is the ground of a region, for features to be asked for in. An error of its Cover is
+// one of Reader.Cover.
+func (r *Reader) Area(typ, id string) feature.Area { return area{r, typ, id} }
+
+type area struct {
+	r       *Reader
+	typ, id string
+}
+
+// String implements feature.Area.
+func (a area) String() string { return "region " + a.typ + "/" + a.id }
+
+// Cover implements feature.Area.
+func (a area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
+	var part feature.Part
+	var tile *Covered
+	contains := func(at quadkey.Position) (bool, error) { return tile.Contains(at.Lat, at.Lon) }
+	return a.r.Cover(ctx, a.typ, a.id, from, func(c *Covered) error {
+		tile = c
+		part.Cells.First, part.Cells.Last = c.Tile.CellRange()
+		if part.Contains = contains; c.Whole {
+			part.Contains = nil
+		}
+		return fn(&part)
+	})
+}

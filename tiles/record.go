@@ -1,0 +1,67 @@
+package tiles
+
+import (
+	"fmt"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/layout"
+)
+
+// record is what is read of a region's record. It refers to the stored bytes.
+type record struct {
+	name   []byte
+	bounds [4]float64
+	// before and after are the members on either side of the bounds, each with the commas
+	// within it.
+	before, after []byte
+}
+
+// parseRecord reads the record of a region by the names of its members, so that what is
+// within a property of the source is never taken for one of them.
+func (rt *readerType) parseRecord(id string, value []byte) (rec record, err error) {
+	// Every member takes a colon and the comma or the brace behind it.
+	at, own, bounded := 1, false, false
+	for name, v := range feature.Members(value) {
+		switch string(name) {
+		case `"id"`:
+			own = feature.IsText(v) && string(feature.TextOf(v)) == id
+		case `"name"`:
+			if feature.IsText(v) {
+				rec.name = feature.TextOf(v)
+			}
+		case `"bbox"`:
+			// The type and the id of a record come first.
+			end := at + len(name) + len(":") + len(v)
+			rec.bounds, bounded = parseBounds(v)
+			if bounded = bounded && at > 1 && end < len(value); bounded {
+				rec.before, rec.after = value[1:at-1], value[end:len(value)-1]
+			}
+		}
+		at += len(name) + len(":") + len(v) + 1
+	}
+	if !own || !bounded || at != len(value) || value[at-1] != '}' {
+		return rec, fmt.Errorf("%w: record of %s %s", ErrCorrupt, rt.Name, id)
+	}
+	return rec, nil
+}
+
+// parseBounds reads what the build writes of the bounds of a region.
+func parseBounds(value []byte) (b [4]float64, ok bool) {
+	n := 0
+	for v := range feature.Elements(value) {
+		size := 0
+		if n == len(b) || len(v) == 0 {
+			return b, false
+		}
+		if b[n], size, ok = layout.ParseFixed(v); !ok || size != len(v) {
+			return b, false
+		}
+		n++
+	}
+	return b, n == len(b) && boxOf(b).Valid()
+}
+
+func boxOf(b [4]float64) quadkey.Box {
+	return quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
+}
