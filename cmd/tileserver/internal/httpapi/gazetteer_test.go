@@ -18,6 +18,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/search"
@@ -326,6 +327,7 @@ func (f *boundPlaces) Feature(_ context.Context, code string) (places.Feature, e
 
 // globeAirports has the airports it was given, or those of a gazetteer.
 type globeAirports struct {
+	feature.Layer
 	gazetteer *gazetteer
 	records   map[string]string // by code
 	hits      []places.Hit
@@ -389,6 +391,7 @@ func (f *globeAirports) TileAirports(context.Context, quadkey.Tile, func(airport
 
 // globeStations has one station.
 type globeStations struct {
+	feature.Layer
 	near   stations.Near
 	record string
 	err    error
