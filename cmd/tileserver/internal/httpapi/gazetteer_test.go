@@ -229,15 +229,6 @@ func (f *boundPlaces) Within(_ context.Context, q places.WithinQuery, dst []plac
 	return append(dst, f.hits...), f.next, f.err
 }
 
-func (f *boundPlaces) Each(_ context.Context, b quadkey.Box, _ *places.Mark, fn func(places.Mark, *places.Hit) bool) error {
-	for i := range f.hits {
-		if h := &f.hits[i]; b.Contains(h.Lon, h.Lat) && !fn(places.Mark{ID: h.ID}, h) {
-			break
-		}
-	}
-	return f.err
-}
-
 func (f *boundPlaces) Search(_ context.Context, q search.Query, dst []search.Hit) ([]search.Hit, int, error) {
 	f.reads.Add(1)
 	note(&f.searched, q)
@@ -370,15 +361,6 @@ func (f *globeAirports) Nearby(_ context.Context, q airports.NearbyQuery, dst []
 
 func (f *globeAirports) Within(_ context.Context, _ airports.WithinQuery, dst []places.Hit) ([]places.Hit, string, error) {
 	return append(dst, f.hits...), "", f.err
-}
-
-func (f *globeAirports) Each(_ context.Context, b quadkey.Box, _ *places.Mark, fn func(places.Mark, *places.Hit) bool) error {
-	for i := range f.hits {
-		if h := &f.hits[i]; b.Contains(h.Lon, h.Lat) && !fn(places.Mark{ID: h.ID}, h) {
-			break
-		}
-	}
-	return f.err
 }
 
 func (f *globeAirports) AppendTileGeoJSON(_ context.Context, dst []byte, _ quadkey.Tile) ([]byte, error) {
