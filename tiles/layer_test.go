@@ -195,6 +195,7 @@ func TestLayerTellsOfDamage(t *testing.T) {
 		"no object":         {layout.FamilyRecord, "[]"},
 		"cut off":           {layout.FamilyRecord, good(`{"type":"time_zone","id":"a",%,"x":"y`)},
 		"without a brace":   {layout.FamilyRecord, good(`{"type":"time_zone","id":"a",%,"x":1`)},
+		"not from a brace":  {layout.FamilyRecord, good(`["type":"time_zone","id":"a",%}`)},
 		"no bounds":         {layout.FamilyRecord, `{"type":"time_zone","id":"a","x":{"bbox":[0,0,10,20]}}`},
 		"half of bounds":    {layout.FamilyRecord, `{"type":"time_zone","id":"a","bbox":[0,0]}`},
 		"more than bounds":  {layout.FamilyRecord, `{"type":"time_zone","id":"a","bbox":[0,0,1,1,1]}`},
