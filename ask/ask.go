@@ -180,11 +180,11 @@ func appendState[T any](all []dataset.Status, live *dataset.Live[T]) []dataset.S
 var (
 	_ Boundaries = (*tiles.Reader)(nil)
 	_ Places     = (*places.Finder)(nil)
-	_ Airports   = (*airports.Finder)(nil)
+	// _ Airports   = (*airports.Finder)(nil)
 	_ Names      = (*names.Reader)(nil)
 	_ TimeZones  = (*zones.Reader)(nil)
 	_ Addresses  = (*ipgeo.Reader)(nil)
-	_ Stations   = (*stations.Finder)(nil)
+	// _ Stations   = (*stations.Finder)(nil)
 	_ Weather    = (*stations.Weather)(nil)
 )
 

@@ -38,19 +38,13 @@ type layer struct {
 
 func (t *TypeMeta) info() *feature.Info {
 	in := &feature.Info{
-		Name: t.Name, Title: title(t.Name), Description: "Regions of the layer " + t.Name + ".",
+		Name: t.Name, Title: feature.Title(t.Name), Description: "Regions of the layer " + t.Name + ".",
 		Schema: t.schema(), Bounds: boxOf(t.Bounds), Count: int64(t.Regions),
 	}
 	if t.Bounds == [4]float64{} {
 		in.Bounds = quadkey.World
 	}
 	return in
-}
-
-// title makes one of a name such as time_zone.
-func title(name string) string {
-	words := strings.ReplaceAll(name, "_", " ")
-	return strings.ToUpper(words[:1]) + words[1:]
 }
 
 // schema is what is known of the properties of regions. Data sets that were built before

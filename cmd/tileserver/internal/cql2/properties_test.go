@@ -56,10 +56,10 @@ func FuzzParse(f *testing.F) {
 // Its meaning is nil if it is unknown.
 type expression struct {
 	text string
-	eval func(oak) *bool
+	eval func(tree) *bool
 }
 
-type oak struct {
+type tree struct {
 	values map[string]any
 	boxes  map[quadkey.Box]bool // those that it meets
 }
@@ -209,7 +209,7 @@ func comparisonOf(t *rapid.T) expression {
 		if typ == "boolean" && operator != "<>" {
 			operator = "="
 		}
-		e.eval = func(f oak) *bool { return holds(compare(f.values[name]), operator) }
+		e.eval = func(f tree) *bool { return holds(compare(f.values[name]), operator) }
 		if rapid.Bool().Draw(t, "left") {
 			e.text = text + exchanged.Replace(operator) + column
 		} else {
@@ -217,12 +217,12 @@ func comparisonOf(t *rapid.T) expression {
 		}
 	case "in":
 		var texts []string
-		e.eval = func(oak) *bool { return is(false) }
+		e.eval = func(tree) *bool { return is(false) }
 		for range rapid.IntRange(1, 4).Draw(t, "values") {
 			text, compare, _ := literal(t, casei)
 			before := e.eval
 			texts = append(texts, text)
-			e.eval = func(f oak) *bool { return either(before(f), holds(compare(f.values[name]), "=")) }
+			e.eval = func(f tree) *bool { return either(before(f), holds(compare(f.values[name]), "=")) }
 		}
 		e.text = column + " " + not + word(t, "IN") + " (" + strings.Join(texts, " , ") + ")"
 	case "between":
@@ -232,7 +232,7 @@ func comparisonOf(t *rapid.T) expression {
 			return comparisonOf(t)
 		}
 		e.text = column + " " + not + word(t, "BETWEEN") + " " + low + " " + word(t, "AND") + " " + high
-		e.eval = func(f oak) *bool {
+		e.eval = func(f tree) *bool {
 			return both(holds(compareLow(f.values[name]), ">="), holds(compareHigh(f.values[name]), "<="))
 		}
 	case "like":
@@ -244,7 +244,7 @@ func comparisonOf(t *rapid.T) expression {
 			text = "CASEI(" + text + ")"
 		}
 		e.text = column + " " + not + word(t, "LIKE") + " " + text
-		e.eval = func(f oak) *bool {
+		e.eval = func(f tree) *bool {
 			s, ok := f.values[name].(string)
 			if !ok {
 				return nil
@@ -253,19 +253,19 @@ func comparisonOf(t *rapid.T) expression {
 		}
 	case "null":
 		e.text = column + " " + word(t, "IS") + " " + not + word(t, "NULL")
-		e.eval = func(f oak) *bool { return is(f.values[name] == nil) }
+		e.eval = func(f tree) *bool { return is(f.values[name] == nil) }
 	case "intersects":
 		box := rapid.SampledFrom(someBoxes).Draw(t, "box")
 		e.text = fmt.Sprintf("%s(geom, %s(%v))", word(t, "S_INTERSECTS"), word(t, "BBOX"), box)
-		e.eval = func(f oak) *bool { return is(f.boxes[box]) }
+		e.eval = func(f tree) *bool { return is(f.boxes[box]) }
 	case "constant":
 		b := rapid.Bool().Draw(t, "constant")
 		e.text = word(t, strings.ToUpper(strconv.FormatBool(b)))
-		e.eval = func(oak) *bool { return is(b) }
+		e.eval = func(tree) *bool { return is(b) }
 	}
 	if not != "" {
 		plain := e.eval
-		e.eval = func(f oak) *bool { return opposite(plain(f)) }
+		e.eval = func(f tree) *bool { return opposite(plain(f)) }
 	}
 	return e
 }
@@ -305,24 +305,24 @@ func expressionOf(t *rapid.T, depth int) expression {
 	switch form {
 	case "not":
 		e := inner()
-		return expression{word(t, "NOT") + " " + e.text, func(f oak) *bool { return opposite(e.eval(f)) }}
+		return expression{word(t, "NOT") + " " + e.text, func(f tree) *bool { return opposite(e.eval(f)) }}
 	case "and":
 		a, b := inner(), inner()
-		return expression{a.text + and + b.text, func(f oak) *bool { return both(a.eval(f), b.eval(f)) }}
+		return expression{a.text + and + b.text, func(f tree) *bool { return both(a.eval(f), b.eval(f)) }}
 	case "or":
 		a, b := inner(), inner()
-		return expression{a.text + or + b.text, func(f oak) *bool { return either(a.eval(f), b.eval(f)) }}
+		return expression{a.text + or + b.text, func(f tree) *bool { return either(a.eval(f), b.eval(f)) }}
 	case "mixed":
 		a, b, c, d := comparisonOf(t), inner(), inner(), comparisonOf(t)
-		return expression{"NOT " + a.text + and + b.text + or + c.text + and + d.text, func(f oak) *bool {
+		return expression{"NOT " + a.text + and + b.text + or + c.text + and + d.text, func(f tree) *bool {
 			return either(both(opposite(a.eval(f)), b.eval(f)), both(c.eval(f), d.eval(f)))
 		}}
 	}
 	return comparisonOf(t)
 }
 
-func featureOf(t *rapid.T) oak {
-	f := oak{values: map[string]any{}, boxes: map[quadkey.Box]bool{}}
+func featureOf(t *rapid.T) tree {
+	f := tree{values: map[string]any{}, boxes: map[quadkey.Box]bool{}}
 	for _, name := range someNames {
 		switch rapid.IntRange(0, 4).Draw(t, "type of "+name) {
 		case 1:

@@ -1,6 +1,7 @@
 package ogc
 
 import (
+	"errors"
 	"math"
 	"net/url"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -51,20 +53,28 @@ func TestBBox(t *testing.T) {
 }
 
 func TestGeometry(t *testing.T) {
+	in := func(of *crs, g string) (string, error) {
+		f := feature.Feature{ID: "a", Geometry: feature.GeoJSON([]byte(g))}
+		out, err := f.AppendGeometry(nil, of.writer().Position)
+		return string(out), err
+	}
 	const g = `{"type":"MultiPolygon","coordinates":[[[[1,2],[3,4.5],[1,2]],[[1.1,2],[3,-90],[1.1,2]]],[[[180,-0.5],[0,0],[180,-0.5]]]]}`
-	if got := string(crs84.appendGeometry(nil, []byte(g))); got != g {
-		t.Error(got)
+	if got, err := in(crs84, g); got != g || err != nil {
+		t.Error(got, err)
 	}
 	want := `{"type":"MultiPolygon","coordinates":[[[[2,1],[4.5,3],[2,1]],[[2,1.1],[-90,3],[2,1.1]]],[[[-0.5,180],[0,0],[-0.5,180]]]]}`
-	if got := string(systems[1].appendGeometry(nil, []byte(g))); got != want {
-		t.Error(got)
+	if got, err := in(systems[1], g); got != want || err != nil {
+		t.Error(got, err)
 	}
-	got := string(systems[2].appendGeometry(nil, []byte(`{"type":"Polygon","coordinates":[[[10,10],[180,-90],[0,0]]]}`)))
-	if want := `{"type":"Polygon","coordinates":[[[1113194.91,1118889.97],[20037508.34,-20037508.34],[0.00,0.00]]]}`; got != want {
-		t.Errorf("%s, want %s", got, want)
+	got, err := in(systems[2], `{"type":"Polygon","coordinates":[[[10,10],[180,-90],[0,0]]]}`)
+	if want := `{"type":"Polygon","coordinates":[[[1113194.91,1118889.97],[20037508.34,-20037508.34],[0.00,0.00]]]}`; got != want || err != nil {
+		t.Errorf("%s, want %s, %v", got, want, err)
 	}
-	if got := string(systems[1].appendGeometry(nil, []byte("null"))); got != "null" {
-		t.Error(got)
+	// A geometry that is damaged is an error, and never one that is projected in part.
+	for _, bad := range []string{`{"type":"Polygon","coordinates":[[[1,2],[3`, `{"type":"Polygon","coordinates":[[[1,2],[3,x]]]}`, `{"type":"Polygon","coordinates":[[[1,2],[3]]]}`} {
+		if got, err := in(systems[1], bad); !errors.Is(err, feature.ErrDamaged) {
+			t.Errorf("%s: %s, %v", bad, got, err)
+		}
 	}
 }
 
@@ -120,38 +130,12 @@ func TestViewOf(t *testing.T) {
 	}
 }
 
-// A record is taken apart at its own members, not at those of objects in it.
-func TestReadRecord(t *testing.T) {
-	const geometry = `{"type":"Polygon","coordinates":[[[0,0],[1,0],[0,1],[0,0]]]}`
-	for _, own := range []string{
-		``, `,"a":1`, `,"a":{"x":1,"geometry":{"b":1}}`, `,"a":{"x":1,"geometry":{"b":1}},"c":2`, `,"a":{"x":1,"geometry":5}`, `,"a":[{"x":1,"geometry":[]}]`,
-		`,"a":{"x":1,"geometry":{}}`, `,"a":{"x":1,"bbox":[1,2]}`, `,"a":[{"x":1,"geometry":` + geometry + `}]`,
-	} {
-		for _, tail := range []string{"", geometry} {
-			record := `{"id":"a","name":"\",\"bbox\":[","bbox":[0,0,1,1]` + own
-			if tail != "" {
-				record += `,"geometry":` + tail
-			}
-			var f item
-			if err := f.read("ward", []byte(record+"}")); err != nil {
-				t.Fatal(err)
-			}
-			if want := `"id":"a","name":"\",\"bbox\":["` + own; string(f.properties) != want || string(f.geometry) != tail || string(f.bbox) != "[0,0,1,1]" {
-				t.Errorf("%s: properties %s, geometry %s, bounds %s", record, f.properties, f.geometry, f.bbox)
-			}
-		}
-	}
-}
-
 // A page for people shows a number as it is.
 func TestCells(t *testing.T) {
-	f := item{properties: []byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`)}
-	values, err := f.values()
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := feature.Compact([]byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`))
 	for name, want := range map[string]string{"n": "12345678901234567890123", "f": "1.50", "l": "a, 1, true, ", "o": `{"b":1e2}`, "t": "false", "s": "x", "none": ""} {
-		if got := cell(values[name]); got != want {
+		v, _ := values.Lookup(name)
+		if got := cell(v); got != want {
 			t.Errorf("%s is shown as %q, want %q", name, got, want)
 		}
 	}

@@ -3,29 +3,59 @@ package ogc
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/cql2"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/feature"
 )
 
-// endless is a source of features that go on for ever, and counts those it reads.
-type endless struct {
-	source
-	read int
+// fake is a layer whose features come from a function.
+type fake struct {
+	about feature.Info
+	next  func(after feature.Mark, f *feature.Feature) bool
+	read  int
 }
 
-func (s *endless) page(_ context.Context, _ *ask, limit int, _ string) (features []item, next string, err error) {
-	for range limit {
-		s.read++
-		features = append(features, item{id: "a", mark: "a", properties: []byte(`"a":1`)})
-	}
-	return features, "a", nil
+func (l *fake) Info() *feature.Info { return &l.about }
+
+func (l *fake) Get(context.Context, string, time.Time, *feature.Feature) error {
+	return feature.ErrNotFound
 }
 
-func (s *endless) load(context.Context, *item, bool) error { return nil }
+func (l *fake) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
+		after := slices.Clone(q.After)
+		for f := (feature.Feature{}); l.next(after, &f); after = append(after[:0], f.Mark...) {
+			if l.read++; !consider(&f, true) {
+				return nil
+			}
+		}
+		return nil
+	})
+}
+
+// collectionOf is a fake as a collection.
+func collectionOf(l *fake) *collection {
+	return &collection{Layer: ask.Layer{Layer: l, About: l.about}}
+}
+
+// endless has features that go on for ever.
+func endless() *fake {
+	return &fake{about: feature.Info{Name: "places", Points: true, Schema: feature.Schema{{Name: "a", Kind: feature.Number}}}, next: func(_ feature.Mark, f *feature.Feature) bool {
+		*f = feature.Feature{ID: "a", Mark: feature.Mark("a"), Properties: feature.Compact([]byte(`"a":1`))}
+		return true
+	}}
+}
+
+// asked has the parameters of a filter.
+var asked = endpoint.Endpoint{Params: []endpoint.Param{filterParam}, Filters: true}
 
 // The dearer a filter, the fewer features a page looks at: the work of a page is bounded
 // whatever the filter, and the next page goes on.
@@ -38,9 +68,13 @@ func TestFilterWorkIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &endless{}
-		a := &ask{limit: 10, filter: f}
-		next, err := a.page(t.Context(), &collection{source: s}, false, func(*item) (int, error) { return 0, nil })
+		s := endless()
+		q := endpoint.ParamsOf(&asked, "filter="+url.QueryEscape(filter))
+		a, err := read(&q, collectionOf(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, _, err := a.page(t.Context(), collectionOf(s), func(*feature.Feature) (int, error) { return 0, nil })
 		if err != nil || next == "" {
 			t.Errorf("%.20s: the next page is %q, %v", filter, next, err)
 		}
@@ -57,12 +91,12 @@ func TestFilterBoxesAreBounded(t *testing.T) {
 		for i := range n {
 			boxes = append(boxes, fmt.Sprintf("S_INTERSECTS(geometry, BBOX(0,0,%d,1))", i+1), "S_INTERSECTS(geometry, BBOX(0,0,1,1))")
 		}
-		of := endpoint.Endpoint{Params: []endpoint.Param{filterParam}, Filters: true}
-		q := endpoint.ParamsOf(&of, "filter="+url.QueryEscape(strings.Join(boxes, " OR ")))
-		if _, err := readAsk(&q, &collection{id: "country", source: &regions{}}); (err == nil) != want {
+		q := endpoint.ParamsOf(&asked, "filter="+url.QueryEscape(strings.Join(boxes, " OR ")))
+		regions := &fake{about: feature.Info{Name: "country"}}
+		if _, err := read(&q, collectionOf(regions)); (err == nil) != want {
 			t.Errorf("%d boxes: %v", n, err)
 		}
-		if _, err := readAsk(&q, &collection{id: "places", source: &endless{}}); err != nil {
+		if _, err := read(&q, collectionOf(endless())); err != nil {
 			t.Errorf("%d boxes of points: %v", n, err)
 		}
 	}

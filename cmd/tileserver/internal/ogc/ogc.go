@@ -297,7 +297,7 @@ type row struct {
 }
 
 // sendItemsPage answers with a page of features for people.
-func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, of *collection, a *ask) error {
+func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, of *collection, a *question) error {
 	const mostColumns = 8
 	var columns []string // in the order in which features have them
 	var found []map[string]string
@@ -365,7 +365,7 @@ func (s *Room) sendItemPage(c echo.Context, base string, of *collection, f *feat
 		Name, Title, Collection, GeoJSON, Map string
 		Properties                            []property
 	}{
-		name, of.About.Title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.id) + "?f=json", base + "/" + viewOf(box), list,
+		name, of.About.Title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.ID) + "?f=json", base + "/" + viewOf(box), list,
 	}})
 }
 
