@@ -35,7 +35,6 @@ import (
 // Boundaries is what is asked of a generation of boundaries.
 // *tiles.Reader answers it.
 type Boundaries interface {
-	Layer(typ string) (feature.Layer, error)
 	Types() []tiles.TypeMeta
 	Extent(ctx context.Context, layers []tiles.Selector, e *quadkey.Extent) error
 	AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
