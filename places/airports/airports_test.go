@@ -117,7 +117,7 @@ func TestLookup(t *testing.T) {
 		want uint32
 	}{{IATA, "ZZH", 1}, {Local, "zzh", 2}, {ICAO, "LSZZ", 1}, {ICAO, "ZZH", 0}, {IATA, "LSZZ", 0}, {Local, "LSZZ", 1}} {
 		var r Record
-		if err := f.Get(t.Context(), tt.kind, tt.code, &r); tt.want == 0 && !errors.Is(err, ErrNotFound) || tt.want != 0 && (err != nil || r.ID != tt.want) {
+		if err := f.ByCode(t.Context(), tt.kind, tt.code, &r); tt.want == 0 && !errors.Is(err, ErrNotFound) || tt.want != 0 && (err != nil || r.ID != tt.want) {
 			t.Errorf("%c %s: %d, %v", tt.kind, tt.code, r.ID, err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%.20q: %v", code, err)
 		}
 	}
-	if err := f.Get(t.Context(), 'x', "SFO", new(Record)); !errors.Is(err, ErrBadCode) {
+	if err := f.ByCode(t.Context(), 'x', "SFO", new(Record)); !errors.Is(err, ErrBadCode) {
 		t.Errorf("kind: %v", err)
 	}
 }
@@ -299,7 +299,7 @@ func TestCodesAgainstList(t *testing.T) {
 			disputed++
 		}
 		var r Record
-		if err := f.Get(t.Context(), at.kind, at.code, &r); err != nil {
+		if err := f.ByCode(t.Context(), at.kind, at.code, &r); err != nil {
 			t.Fatal(err)
 		}
 		found := &list[r.ID-1]

@@ -34,13 +34,17 @@
 // it reads from.
 package airports
 
-import "errors"
+import (
+	"errors"
+
+	"quadrille/feature"
+)
 
 // What callers branch on; use errors.Is. Searches also give the errors of
 // package places.
 var (
 	// ErrNotFound: no airport has this code.
-	ErrNotFound = errors.New("no such airport")
+	ErrNotFound = feature.NotFound("no such airport")
 	// ErrBadCode: what is no code of an airport.
 	ErrBadCode = errors.New("airport code is not valid")
 	// ErrInvalidAirport: an Airport that cannot be stored.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/internal/members"
 )
@@ -16,6 +17,7 @@ import (
 type Finder struct {
 	codes cellstore.Table
 	geo   *places.Finder
+	about feature.Info
 	reads sync.Pool // of *read
 }
 
@@ -40,6 +42,8 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if f.geo, err = places.Open(ctx, store, meta.Places); err != nil {
 		return nil, fmt.Errorf("airports: %w", err)
 	}
+	f.about = *f.geo.Info()
+	f.about.Name, f.about.Title, f.about.Description, f.about.Schema = "airports", "Airports", "Airports, closed ones too.", schema
 	return f, nil
 }
 
@@ -98,8 +102,8 @@ func (f *Finder) Lookup(ctx context.Context, code string, r *Record) error {
 	return fmt.Errorf("%w: %q", ErrNotFound, code)
 }
 
-// Get is Lookup of one kind of codes.
-func (f *Finder) Get(ctx context.Context, kind Kind, code string, r *Record) error {
+// ByCode is Lookup of one kind of codes.
+func (f *Finder) ByCode(ctx context.Context, kind Kind, code string, r *Record) error {
 	if kind != IATA && kind != ICAO && kind != Local {
 		return fmt.Errorf("%w: there are the kinds IATA, ICAO and Local", ErrBadCode)
 	}

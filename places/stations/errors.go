@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 )
 
 // Test for these errors with errors.Is. Queries and cursors are refused with
@@ -12,7 +13,7 @@ import (
 var (
 	// ErrNotFound means that the station does not exist or that there are no
 	// stations.
-	ErrNotFound = errors.New("no such station")
+	ErrNotFound = feature.NotFound("no such station")
 	// ErrInvalid means that a station or an observation cannot be stored.
 	ErrInvalid = errors.New("stations: invalid record")
 	// ErrTooMany means that there are more stations, or more of them close

@@ -17,6 +17,7 @@ import (
 type Finder struct {
 	info, tiles cellstore.Table
 	data        near.Tag // of the content, for cursors
+	about       feature.Info
 
 	// entries holds every station, in the order of quadkeys, and cells its
 	// cell.
@@ -34,7 +35,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if meta.SchemaVersion > SchemaVersion {
 		return nil, newer(meta.SchemaVersion)
 	}
-	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint))}
+	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint)), about: meta.info()}
 	f.lookups.New = func() any { return new(lookup) }
 	f.rows.New = func() any { return new(cellstore.Row) }
 	var index cellstore.Table

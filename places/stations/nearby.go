@@ -47,6 +47,20 @@ type filter struct {
 	day       int32
 	anyDay    bool
 	countries near.Countries
+	// begin and end are those of a layer's query, which no station fulfils whose day is not
+	// known.
+	begin, end days
+}
+
+// days are those from one to another, both included, or all if that is not set.
+type days struct {
+	set      bool
+	from, to int32
+}
+
+// hold reports whether a day is among them. The other number stands for a day that is not known.
+func (d *days) hold(day, unknown int32) bool {
+	return !d.set || day != unknown && d.from <= day && day <= d.to
 }
 
 // checkFilter checks the fields that the queries share.
@@ -65,7 +79,8 @@ func checkFilter(limit int, at time.Time, country string) (size int, f filter, e
 }
 
 func (f *filter) passes(e *entry) bool {
-	return (f.anyDay || e.begin <= f.day && f.day <= e.end) && f.countries.Pass(e.country)
+	return (f.anyDay || e.begin <= f.day && f.day <= e.end) && f.countries.Pass(e.country) &&
+		f.begin.hold(e.begin, always) && f.end.hold(e.end, forever)
 }
 
 func (f *filter) appendTo(b []byte) []byte {
@@ -85,11 +100,31 @@ type search struct {
 	f      *Finder
 	filter filter
 	kept   []int32 // entries, by slot
+
+	examined, most int                             // stations looked at, and how many may be; 0 is for any number
+	step           func() error                    // of a query; nil for none
+	admit          func(entry int32) (bool, error) // what the index does not know of a filter; nil lets all pass
+	shown          feature.Feature
+	memory         []byte // of its properties
 }
 
 func (s *search) begin(f *Finder, flt filter, want int, limit uint64, after near.Cursor) {
-	s.f, s.filter = f, flt
+	s.f, s.filter, s.examined, s.most = f, flt, 0, 0
 	s.Reset(want, limit, after)
+}
+
+// stepStations is how many stations are looked at between steps.
+const stepStations = 256
+
+// look counts a station that is looked at.
+func (s *search) look() error {
+	if s.examined++; s.most > 0 && s.examined > s.most {
+		return &feature.TooMuchWork{Examined: s.most}
+	}
+	if s.step != nil && s.examined%stepStations == 0 {
+		return s.step()
+	}
+	return nil
 }
 
 func (s *search) take(rank, id uint64, entry int32) {
@@ -155,8 +190,19 @@ func (s *nearby) Visit(_ context.Context, n *near.Node) (near.Step, error) {
 		if !s.filter.passes(e) {
 			continue
 		}
+		if err := s.look(); err != nil {
+			return near.Stop, err
+		}
 		// Ids start at 1 in a ranking.
-		if rank, id := near.ByDistance(e.at.distance(s.lon, s.lat)), e.id.number()+1; s.Wants(rank, id) {
+		rank, id := near.ByDistance(e.at.distance(s.lon, s.lat)), e.id.number()+1
+		wanted := s.Wants(rank, id)
+		if wanted && s.admit != nil {
+			var err error
+			if wanted, err = s.admit(i); err != nil {
+				return near.Stop, err
+			}
+		}
+		if wanted {
 			s.take(rank, id, i)
 		}
 	}
@@ -191,15 +237,6 @@ func (s *search) hits(ctx context.Context, found []near.Found, dst []Hit, metres
 	return dst, nil
 }
 
-// within guides one Within search. A station's rank is its number in the index,
-// which is in the order of quadkeys. Its id is the rank plus one.
-type within struct {
-	search
-	box quadkey.Box
-}
-
-var withins = sync.Pool{New: func() any { return new(within) }}
-
 // Within returns a page of the stations in a box, in the order of quadkeys and
 // then of ids. It also returns the cursor of the next page, empty if there is
 // none. Hits overwrite dst as in Nearby. Errors match places.ErrQuery,
@@ -217,40 +254,26 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	if err != nil {
 		return dst[:0], "", err
 	}
-	if q.Cursor != "" && (after.Rank >= uint64(len(f.entries)) || after.Rank+1 != after.ID) {
-		return dst[:0], "", near.StrangeCursor()
-	}
-	s := withins.Get().(*within)
-	defer withins.Put(s)
-	s.box = q.Box
-	s.begin(f, flt, limit+1, uint64(len(f.entries)), after) // one more tells whether there is a next page
-	if err := s.Run(ctx, s, f.cells); err != nil {
-		return dst[:0], "", err
-	}
-	found, last, more := s.Page()
-	if hits, err = s.hits(ctx, found, dst, func(*near.Found) float64 { return 0 }); err == nil && more {
-		next = near.Cursor{Rank: last.Rank, ID: last.ID}.Encode(f.data, tag)
-	}
-	return hits, next, err
-}
-
-// Bound returns the number of the first station of a tile, or of the first
-// station after the previous page.
-func (s *within) Bound(n *near.Node) (uint64, bool) {
-	return uint64(n.Lo), n.Lo < n.Hi && uint64(n.Hi) > s.After.Rank && near.Overlap(s.box, n.Tile)
-}
-
-// Visit scans the stations of a tile.
-func (s *within) Visit(_ context.Context, n *near.Node) (near.Step, error) {
-	if !leaf(n) {
-		return near.Split, nil
-	}
-	for i := n.Lo; i < n.Hi; i++ {
-		e := &s.f.entries[i]
-		lon, lat := e.at.degrees()
-		if s.Wants(uint64(i), uint64(i)+1) && s.box.Contains(lon, lat) && s.filter.passes(e) {
-			s.take(uint64(i), uint64(i)+1, i)
+	all := feature.Query{In: feature.Box(q.Box), Limit: limit + 1} // one more tells whether there is a next page
+	if q.Cursor != "" {
+		if after.Rank >= uint64(len(f.entries)) || after.Rank+1 != after.ID {
+			return dst[:0], "", near.StrangeCursor()
 		}
+		all.After = appendNumber(nil, int(after.Rank))
 	}
-	return near.Done, nil
+	hits = slices.Grow(dst[:0], limit)
+	last := 0
+	for of, err := range f.list(ctx, &all, flt) {
+		if err != nil {
+			return dst[:0], "", err
+		}
+		if len(hits) == limit {
+			return hits, near.Cursor{Rank: uint64(last), ID: uint64(last) + 1}.Encode(f.data, tag), nil
+		}
+		hits = hits[:len(hits)+1]
+		h := &hits[len(hits)-1]
+		*h = Hit{ID: ID([]byte(of.ID)), Lat: of.Lat, Lon: of.Lon, JSON: of.Properties.AppendMembers(h.JSON[:0])}
+		last = int(binary.BigEndian.Uint32(of.Mark))
+	}
+	return hits, "", nil
 }

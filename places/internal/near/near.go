@@ -197,7 +197,7 @@ func (s *Search) cells(lists [][]quadkey.Cell) (n int) {
 	for _, t := range s.tiles {
 		first, last := t.CellRange()
 		for _, cells := range lists {
-			lo, hi := cellsOf(cells, first, last)
+			lo, hi := Between(cells, first, last)
 			n += hi - lo
 		}
 	}
@@ -217,7 +217,7 @@ func (s *Search) guess(lon, lat float64, lists [][]quadkey.Cell) uint64 {
 		n := 0
 		first, last := t.CellRange()
 		for _, cells := range lists {
-			lo, hi := cellsOf(cells, first, last)
+			lo, hi := Between(cells, first, last)
 			n += hi - lo
 		}
 		if n >= enough {
@@ -228,8 +228,8 @@ func (s *Search) guess(lon, lat float64, lists [][]quadkey.Cell) uint64 {
 	return math.MaxUint64
 }
 
-// cellsOf returns which of the cells are among first to last.
-func cellsOf(cells []quadkey.Cell, first, last quadkey.Cell) (lo, hi int) {
+// Between returns which of the cells are among first to last.
+func Between(cells []quadkey.Cell, first, last quadkey.Cell) (lo, hi int) {
 	lo, _ = slices.BinarySearch(cells, first)
 	if hi = len(cells); last != math.MaxUint32 {
 		n, _ := slices.BinarySearch(cells[lo:], last+1)
@@ -257,7 +257,7 @@ func (s *Search) descend(ctx context.Context, g Guide, lists [][]quadkey.Cell) e
 	for _, t := range s.tiles {
 		first, last := t.CellRange()
 		for i, cells := range lists {
-			lo, hi := cellsOf(cells, first, last)
+			lo, hi := Between(cells, first, last)
 			s.child = Node{Tile: t, List: uint8(i), Lo: int32(lo), Hi: int32(hi)}
 			s.wait(g)
 		}

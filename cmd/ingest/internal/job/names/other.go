@@ -256,7 +256,7 @@ func (n *namer) addRecord(f *names.Feature, id uint32, r *airportRecord) error {
 		kind airports.Kind
 		code string
 	}{{airports.Local, r.Ident}, {airports.ICAO, r.ICAO}, {airports.IATA, r.IATA}, {airports.Local, r.Local}} {
-		err := n.airports.Get(n.ctx, by.kind, by.code, &record)
+		err := n.airports.ByCode(n.ctx, by.kind, by.code, &record)
 		if err == nil && record.ID == id {
 			break
 		}

@@ -1,0 +1,165 @@
+package airports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+)
+
+var _ interface {
+	feature.Counter
+	feature.Tiler
+} = (*Finder)(nil)
+
+// schema is that of the members of an airport that is found.
+var schema = feature.Schema{
+	{Name: "country", Kind: feature.Text},
+	{Name: "elevation_m", Kind: feature.Number},
+	{Name: "iata", Kind: feature.Text},
+	{Name: "icao", Kind: feature.Text},
+	{Name: "id", Kind: feature.Integer},
+	{Name: "ident", Kind: feature.Text},
+	{Name: "lat", Kind: feature.Number},
+	{Name: "local", Kind: feature.Text},
+	{Name: "lon", Kind: feature.Number},
+	{Name: "municipality", Kind: feature.Text},
+	{Name: "name", Kind: feature.Text},
+	{Name: "region", Kind: feature.Text},
+	{Name: "scheduled", Kind: feature.Boolean},
+	{Name: "timezone", Kind: feature.Text},
+	{Name: "type", Kind: feature.Text},
+}
+
+// Info implements feature.Layer.
+func (f *Finder) Info() *feature.Info { return &f.about }
+
+// Get implements feature.Layer.
+func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature.Feature) error {
+	err := f.geo.Get(ctx, id, at, into)
+	switch {
+	case errors.Is(err, feature.ErrNotFound):
+		return fmt.Errorf("%w: id %.40q", ErrNotFound, id)
+	case err == nil:
+		into.Properties = feature.Compact(ownMembers(nil, into))
+	}
+	return err
+}
+
+// ownMembers appends the members of an airport that package places has found, without those
+// that only that package needs.
+func ownMembers(dst []byte, of *feature.Feature) []byte {
+	return strip(of.Properties.AppendMembers(dst))
+}
+
+// Features implements feature.Layer, as places.Finder.Features does. Closed airports are among
+// all: a term on the type leaves them out. type, scheduled and country are what an index knows.
+func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	inner := *q
+	if q.Filter != nil {
+		inner.Filter = newCoded(q.Filter)
+	}
+	return own(f.geo.Features(ctx, &inner))
+}
+
+// own are airports among places, as airports.
+func own(seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
+	return func(yield func(*feature.Feature, error) bool) {
+		var memory []byte
+		for of, err := range seq {
+			if err == nil {
+				memory = ownMembers(memory[:0], of)
+				of.Properties = feature.Compact(memory)
+			}
+			if !yield(of, err) {
+				return
+			}
+		}
+	}
+}
+
+// Count implements feature.Counter, as places.Finder.Count does.
+func (f *Finder) Count(ctx context.Context, q *feature.Query) (int64, error) {
+	return f.geo.Count(ctx, q)
+}
+
+// Tile implements feature.Tiler. Features are those of AppendTileGeoJSON.
+func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+	return func(yield func(*feature.Feature, error) bool) {
+		for of, err := range own(f.geo.Tile(ctx, t)) {
+			if err == nil {
+				if typ, _ := of.Properties.Lookup("type"); typ.Text() == Closed {
+					continue
+				}
+			}
+			if !yield(of, err) {
+				return
+			}
+		}
+	}
+}
+
+// coded is the filter of a query for airports as one for places, whose index has the type and
+// the service of an airport as its code. One query uses it.
+type coded struct {
+	feature.Filter
+	terms  []feature.Term
+	all    bool
+	memory []byte
+	shown  feature.Feature
+}
+
+func newCoded(of feature.Filter) *coded {
+	terms, all := of.Terms()
+	c := &coded{Filter: of, all: all}
+	var codes []string
+	for i := range kinds {
+		codes = append(codes, kinds[i].code, kinds[i].code+withService)
+	}
+	some := len(codes)
+	for _, t := range terms {
+		var keep func(k *kind, scheduled bool) bool
+		switch {
+		case t.Op != feature.OpEquals:
+		case t.Name == "type":
+			keep = func(k *kind, _ bool) bool { return slices.Contains(t.Values, k.typ) }
+		case t.Name == "scheduled":
+			keep = func(_ *kind, scheduled bool) bool {
+				return slices.ContainsFunc(t.Values, func(v string) bool { return strings.EqualFold(v, fmt.Sprint(scheduled)) })
+			}
+		case t.Name == "country":
+			c.terms = append(c.terms, t)
+			continue
+		}
+		if keep == nil {
+			c.all = false
+			continue
+		}
+		codes = slices.DeleteFunc(codes, func(code string) bool {
+			code, scheduled := strings.CutSuffix(code, withService)
+			at := slices.IndexFunc(kinds, func(k kind) bool { return k.code == code })
+			return !keep(&kinds[at], scheduled)
+		})
+	}
+	if len(codes) < some {
+		c.terms = append(c.terms, feature.Term{Name: "code", Values: codes})
+	}
+	return c
+}
+
+// Match implements feature.Filter.
+func (c *coded) Match(ctx context.Context, of *feature.Feature) (bool, error) {
+	c.memory = ownMembers(c.memory[:0], of)
+	c.shown = *of
+	c.shown.Properties = feature.Compact(c.memory)
+	return c.Filter.Match(ctx, &c.shown)
+}
+
+// Terms implements feature.Filter.
+func (c *coded) Terms() ([]feature.Term, bool) { return c.terms, c.all }

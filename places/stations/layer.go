@@ -1,0 +1,319 @@
+package stations
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"quadrille/feature"
+	"quadrille/internal/instant"
+	"quadrille/places/internal/near"
+	"quadrille/quadkey"
+)
+
+var _ feature.Counter = (*Finder)(nil)
+
+// schema is that of the members of a record.
+var schema = feature.Schema{
+	{Name: "begin", Kind: feature.Time},
+	{Name: "country", Kind: feature.Text},
+	{Name: "elevation_m", Kind: feature.Number},
+	{Name: "end", Kind: feature.Time},
+	{Name: "icao", Kind: feature.Text},
+	{Name: "id", Kind: feature.Text},
+	{Name: "lat", Kind: feature.Number},
+	{Name: "lon", Kind: feature.Number},
+	{Name: "name", Kind: feature.Text},
+	{Name: "state", Kind: feature.Text},
+	{Name: "usaf", Kind: feature.Text},
+	{Name: "wban", Kind: feature.Text},
+}
+
+// info describes stations as a layer.
+func (m *Meta) info() feature.Info {
+	in := feature.Info{
+		Name: "stations", Title: "Weather stations", Description: "Stations that observe the weather, with the days of their first and last observation.",
+		Schema: schema, Bounds: quadkey.World, Count: m.Stations, Points: true, Fingerprint: m.Fingerprint,
+	}
+	if b := m.Bounds; len(b) == 4 {
+		in.Bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
+	}
+	return in
+}
+
+// Info implements feature.Layer.
+func (f *Finder) Info() *feature.Info { return &f.about }
+
+// Get implements feature.Layer. Ids are the eleven characters of ID.
+func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature.Feature) error {
+	if err := near.Check(&feature.Query{At: at}); err != nil {
+		return err
+	}
+	var key ID
+	if copy(key[:], id); len(id) != len(key) || !key.Valid() {
+		return fmt.Errorf("%w: %.40q", ErrNotFound, id)
+	}
+	record, err := f.Record(ctx, key, nil)
+	if err != nil {
+		return err
+	}
+	*into = feature.Feature{ID: id, Properties: feature.Compact(record)}
+	lat, _ := into.Properties.Lookup("lat")
+	lon, _ := into.Properties.Lookup("lon")
+	var ok [2]bool
+	into.Lat, ok[0] = lat.Number()
+	into.Lon, ok[1] = lon.Number()
+	if ok != [2]bool{true, true} || into.Check() != nil {
+		return fmt.Errorf("stations: %w", corrupt(tableInfo, key[:], "has no position"))
+	}
+	return nil
+}
+
+// MaxExamined is how many stations the nearest are sought among with a filter that has to read
+// their records.
+const MaxExamined = 100_000
+
+// Features implements feature.Layer. Its own order is that of Within, in which any number of
+// stations can be listed. The nearest are at most places.MaxLimit + 1. Terms on country, and
+// on begin and end as the latest or earliest day, are answered from memory.
+func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	if q.Order.Importance {
+		return feature.Fail(feature.Unsupported("stations have no importance: leave the order out"))
+	}
+	if err := near.Check(q); err != nil {
+		return feature.Fail(err)
+	}
+	flt, rest, any := filterOf(q.Filter)
+	switch {
+	case q.Near != nil:
+		return f.nearest(ctx, q, flt, rest, any)
+	case !any:
+		return func(func(*feature.Feature, error) bool) {}
+	}
+	return f.list(ctx, q, flt)
+}
+
+// filterOf returns what the index can use of a filter. rest is the filter if that is not all
+// of it, and else nil. any is false where nothing can pass.
+func filterOf(of feature.Filter) (f filter, rest feature.Filter, any bool) {
+	f.anyDay = true
+	if of == nil {
+		return f, nil, true
+	}
+	terms, all := of.Terms()
+	for i := range terms {
+		used, any := f.use(&terms[i])
+		if !any {
+			return f, nil, false
+		}
+		all = all && used
+	}
+	if !all {
+		rest = of
+	}
+	return f, rest, true
+}
+
+// use takes a term in, if the index knows what it is about. any is false where no station
+// fulfils it.
+func (f *filter) use(t *feature.Term) (used, any bool) {
+	least, most := t.Op == feature.OpGreaterOrEqual, t.Op == feature.OpLessOrEqual
+	d := &f.end
+	switch {
+	case t.Name == "country" && t.Op == feature.OpEquals && f.countries == nil:
+		f.countries = near.CountriesOf(t.Values)
+		return true, f.countries != nil
+	case !least && !most || len(t.Values) != 1:
+		return false, true
+	case t.Name == "begin":
+		d = &f.begin
+	case t.Name != "end":
+		return false, true
+	}
+	at, ok := instant.Parse(t.Values[0])
+	if !ok {
+		return false, true
+	}
+	if !d.set {
+		*d = days{true, always, forever}
+	}
+	// A day is compared as its first instant.
+	day := dayOf(at, always)
+	if most {
+		d.to = min(d.to, day)
+		return true, true
+	}
+	if at.Truncate(24*time.Hour) != at {
+		day++
+	}
+	d.from = max(d.from, day)
+	return true, true
+}
+
+// show reads the record of a station into a feature, over memory that is returned.
+func (f *Finder) show(ctx context.Context, e *entry, into *feature.Feature, memory []byte) ([]byte, error) {
+	memory, err := f.record(ctx, e.id[:], memory[:0])
+	if err != nil {
+		return memory, inside(err, e.id[:])
+	}
+	into.ID, into.Properties = e.id.String(), feature.Compact(memory)
+	into.Lon, into.Lat = e.at.degrees()
+	return memory, nil
+}
+
+// A feature.Mark of the nearest is the distance (8) and the id, in the layer's own order the
+// number in the index (4).
+const numberSize = 4
+
+func appendNumber(dst feature.Mark, number int) feature.Mark {
+	return binary.BigEndian.AppendUint32(dst, uint32(number))
+}
+
+func parseDistance(m feature.Mark) (near.Cursor, error) {
+	var id ID
+	if len(m) == 0 {
+		return near.Cursor{}, nil
+	}
+	if len(m) != 8+len(id) {
+		return near.Cursor{}, near.StrangeCursor()
+	}
+	if copy(id[:], m[8:]); !id.Valid() {
+		return near.Cursor{}, near.StrangeCursor()
+	}
+	return near.Cursor{Rank: binary.BigEndian.Uint64(m), ID: id.number() + 1}, nil
+}
+
+// nearest yields the stations nearest to a point.
+func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest feature.Filter, any bool) iter.Seq2[*feature.Feature, error] {
+	after, err := parseDistance(q.After)
+	if err != nil {
+		return feature.Fail(err)
+	}
+	reach, after, err := near.Ring(q.Near, after)
+	if err != nil {
+		return feature.Fail(err)
+	}
+	return func(yield func(*feature.Feature, error) bool) {
+		if !any {
+			return
+		}
+		s := nearbys.Get().(*nearby)
+		defer nearbys.Put(s)
+		defer func() { s.step, s.admit = nil, nil }()
+		s.lat, s.lon = q.Near.Lat, q.Near.Lon
+		s.begin(f, flt, q.Limit, reach, after)
+		s.most = q.Examine
+		if q.Step != nil {
+			s.step = func() error { return q.Step(ctx) }
+		}
+		var err error
+		if rest != nil {
+			s.most = cmp.Or(q.Examine, MaxExamined)
+			s.admit = func(i int32) (pass bool, err error) {
+				if s.memory, err = f.show(ctx, &f.entries[i], &s.shown, s.memory); err != nil {
+					return false, err
+				}
+				return rest.Match(ctx, &s.shown)
+			}
+		}
+		err = cmp.Or(ctx.Err(), s.RunFrom(ctx, s, s.lon, s.lat, f.cells))
+		found, shown := s.Sorted(), &s.shown
+		for i := 0; i < len(found) && err == nil; i++ {
+			e := &f.entries[s.kept[found[i].Slot]]
+			if s.memory, err = f.show(ctx, e, shown, s.memory); err != nil {
+				break
+			}
+			shown.Distance = found[i].Distance()
+			shown.Mark = append(binary.BigEndian.AppendUint64(shown.Mark[:0], found[i].Rank), e.id[:]...)
+			if !yield(shown, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// errEnded says that no more is wanted.
+var errEnded = errors.New("ended")
+
+// list yields the stations of an area in the layer's own order, of those that pass what the
+// index knows of the filter.
+func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Seq2[*feature.Feature, error] {
+	first := 0
+	if len(q.After) > 0 {
+		if len(q.After) != numberSize || uint64(binary.BigEndian.Uint32(q.After)) >= uint64(len(f.entries)) {
+			return feature.Fail(near.StrangeCursor())
+		}
+		first = int(binary.BigEndian.Uint32(q.After)) + 1
+	}
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
+		var shown feature.Feature
+		var memory []byte
+		return f.each(ctx, q.In, first, &flt, func(i int, in bool) (err error) {
+			if in {
+				if memory, err = f.show(ctx, &f.entries[i], &shown, memory); err != nil {
+					return err
+				}
+			}
+			shown.Mark = appendNumber(shown.Mark[:0], i)
+			if !consider(&shown, in) {
+				return errEnded
+			}
+			return nil
+		})
+	})
+}
+
+// each calls fn with the numbers of the stations in the cells of an area, from one on, and
+// whether they are in the area and pass a filter.
+func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filter, fn func(i int, in bool) error) error {
+	if first >= len(f.entries) {
+		return nil
+	}
+	if a == nil {
+		a = feature.Tile{} // the world
+	}
+	return a.Cover(ctx, f.cells[first], func(p *feature.Part) error {
+		from, to := near.Between(f.cells, p.Cells.First, p.Cells.Last)
+		for i := max(from, first); i < to; i++ {
+			e := &f.entries[i]
+			in := flt.passes(e)
+			if in {
+				var at quadkey.Position
+				at.Lon, at.Lat = e.at.degrees()
+				var err error
+				if in, err = p.Holds(at); err != nil {
+					return err
+				}
+			}
+			if err := fn(i, in); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Count implements feature.Counter: of what the index knows.
+func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
+	flt, rest, any := filterOf(q.Filter)
+	if q.Near != nil || rest != nil || !q.At.IsZero() {
+		return 0, feature.Unsupported("count without a list")
+	}
+	if !any {
+		return 0, nil
+	}
+	err = f.each(ctx, q.In, 0, &flt, func(_ int, in bool) error {
+		if in {
+			n++
+		}
+		return nil
+	})
+	return n, err
+}

@@ -1,0 +1,180 @@
+package stations
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"quadrille/feature"
+	"quadrille/feature/layertest"
+	"quadrille/places/internal/near"
+	"quadrille/quadkey"
+)
+
+func TestLayer(t *testing.T) {
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			layertest.Test(t, build(t, scatter(5, 250, shape)), layertest.Options{Seed: 3, Rounds: rounds(16)})
+		})
+	}
+	f := build(t, nil)
+	layertest.Test(t, f, layertest.Options{})
+	var into feature.Feature
+	if err := f.Get(t.Context(), "06660099999", time.Time{}, &into); !errors.Is(err, ErrNotFound) || !errors.Is(err, feature.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// unindexed is a filter of which the index knows nothing.
+type unindexed struct{ feature.Filter }
+
+func (unindexed) Terms() ([]feature.Term, bool) { return nil, false }
+
+func filterFor(t *testing.T, terms ...feature.Term) feature.Filter {
+	t.Helper()
+	f, err := feature.ParseFilter(schema, terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// pagesOf collects an answer page by page.
+func pagesOf(t *testing.T, l feature.Layer, q feature.Query, limit int) (all []feature.Feature) {
+	t.Helper()
+	for cursor := ""; ; {
+		if err := q.Continue(l.Info(), cursor); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		cursor, err = feature.Page(t.Context(), l, q, limit, func(f *feature.Feature) error {
+			all = append(all, f.Clone())
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%+v: %v", q, err)
+		}
+		if cursor == "" {
+			return all
+		}
+	}
+}
+
+func sameAsHits(t *testing.T, got []feature.Feature, want []Hit) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d features, want %d", len(got), len(want))
+	}
+	for i := range got {
+		g, w := &got[i], &want[i]
+		if g.ID != w.ID.String() || g.Lat != w.Lat || g.Lon != w.Lon || g.Distance != w.DistanceM || w.JSON != nil && !bytes.Equal(g.Properties.AppendMembers(nil), w.JSON) {
+			t.Fatalf("feature %d is %+v, want %s at %v,%v in %v m", i, g, w.ID, w.Lat, w.Lon, w.DistanceM)
+		}
+	}
+}
+
+// The nearest, and those of a box, come as from Nearby and Within, page by page.
+func TestFeaturesAgainstQueries(t *testing.T) {
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := scatter(15, 300, shape)
+			f := build(t, list)
+			rng := rand.New(rand.NewPCG(8, 1))
+			for i := range rounds(40) {
+				q := NearbyQuery{Limit: near.MaxLimit}
+				q.Lat, q.Lon = points(rng, list)
+				var filter feature.Filter
+				if i%2 == 0 {
+					q.Country = []string{"CH", "US", "DE"}[rng.IntN(3)]
+					if filter = filterFor(t, feature.Term{Name: "country", Values: []string{q.Country}}); i%4 == 0 {
+						filter = unindexed{filter}
+					}
+				}
+				if rng.IntN(3) == 0 {
+					q.RadiusM = rng.Float64() * 3e6
+				}
+				ring := feature.Near{Position: quadkey.Position{Lat: q.Lat, Lon: q.Lon}, MaxM: q.RadiusM}
+				want := bruteNearby(list, q)
+				if i%3 == 0 && len(want) > 2 {
+					ring.MinM = want[len(want)/3].DistanceM
+					want = slices.DeleteFunc(want, func(h Hit) bool { return h.DistanceM < ring.MinM })
+				}
+				sameAsHits(t, pagesOf(t, f, feature.Query{Near: &ring, Filter: filter}, 1+rng.IntN(90)), want)
+
+				box := WithinQuery{Box: quadkey.Box{West: q.Lon, South: -70, East: rng.Float64()*360 - 180, North: 80}, Limit: near.MaxLimit, Country: q.Country}
+				hits, _, err := f.Within(t.Context(), box, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sameAsHits(t, pagesOf(t, f, feature.Query{In: feature.Box(box.Box), Filter: filter}, 1+rng.IntN(90)), hits)
+			}
+		})
+	}
+}
+
+// Days compare as a filter compares them, whether the index knows them or not.
+func TestDaysCompareExactly(t *testing.T) {
+	f := build(t, scatter(16, 400, shapes["even"]))
+	rng := rand.New(rand.NewPCG(2, 8))
+	values := []string{"1970-03-02", "1965-06-07T00:00:00Z", "1965-06-07T00:00:00.000000001Z", "1980-01-01T23:00:00-03:00", "0001-01-01", "0000-01-01", "9999-12-31T23:59:59Z", "1950-01-01"}
+	for range 400 {
+		var terms []feature.Term
+		for range 1 + rng.IntN(3) {
+			terms = append(terms, feature.Term{
+				Name: []string{"begin", "end"}[rng.IntN(2)], Values: []string{values[rng.IntN(len(values))]},
+				Op: []string{feature.OpLessOrEqual, feature.OpLessOrEqual, feature.OpGreaterOrEqual, feature.OpGreaterOrEqual, feature.OpLess, feature.OpEquals}[rng.IntN(6)],
+			})
+		}
+		filter := filterFor(t, terms...)
+		n, err := feature.Count(t.Context(), f, &feature.Query{Filter: filter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []feature.Query{{}, {Near: &feature.Near{}}} {
+			q.Filter = filter
+			got := pagesOf(t, f, q, near.MaxLimit)
+			q.Filter = unindexed{filter}
+			want := pagesOf(t, f, q, near.MaxLimit)
+			if !slices.EqualFunc(got, want, func(a, b feature.Feature) bool { return a.ID == b.ID }) || int(n) != len(want) {
+				t.Fatalf("%+v: %d features with the index, %d counted and %d without", terms, len(got), n, len(want))
+			}
+		}
+	}
+}
+
+func TestFeaturesErrors(t *testing.T) {
+	f := build(t, scatter(1, 500, shapes["even"]))
+	ring := &feature.Near{}
+	stop := errors.New("stop")
+	none := filterFor(t, feature.Term{Name: "name", Values: []string{"Nowhere"}})
+	for name, tc := range map[string]struct {
+		q    feature.Query
+		want error
+	}{
+		"no limit":            {feature.Query{Near: ring}, near.ErrQuery},
+		"importance":          {feature.Query{Order: feature.Order{Importance: true}, Limit: 1}, errors.ErrUnsupported},
+		"instant":             {feature.Query{At: time.Unix(1, 0)}, errors.ErrUnsupported},
+		"longitude":           {feature.Query{Near: &feature.Near{Position: quadkey.Position{Lon: 181}}, Limit: 1}, near.ErrQuery},
+		"box":                 {feature.Query{In: feature.Box{South: 2, North: 1}}, near.ErrQuery},
+		"mark":                {feature.Query{Near: ring, Limit: 1, After: feature.Mark("1234567890123456789")}, nil},
+		"mark of no id":       {feature.Query{Near: ring, Limit: 1, After: feature.Mark("12345678901234567 9")}, near.ErrCursor},
+		"mark of no distance": {feature.Query{Near: ring, Limit: 1, After: feature.Mark("\xff234567890123456789")}, near.ErrCursor},
+		"mark of none":        {feature.Query{After: feature.Mark("\x00\x00\x01\xf4")}, near.ErrCursor},
+		"much work":           {feature.Query{Near: ring, Filter: none, Limit: 1, Examine: 100}, near.ErrTooMuchWork},
+		"step":                {feature.Query{Near: ring, Filter: none, Limit: 1, Step: func(context.Context) error { return stop }}, stop},
+	} {
+		var got error
+		for _, err := range f.Features(t.Context(), &tc.q) {
+			got = err
+		}
+		if !errors.Is(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
