@@ -190,7 +190,7 @@ func takePoints(s *Sets, name string) (Layer, error) {
 }
 
 // IsAbsent reports whether an error of Layer says that there is no such layer, and not that it
-// cannot be read.
+// cannot be read. To those who may not read it, one that is known to be private is not there.
 func IsAbsent(err error) bool {
-	return errors.Is(err, ErrNoLayer) || errors.Is(err, ErrMissing)
+	return errors.Is(err, ErrNoLayer) || errors.Is(err, ErrMissing) || OfPrivate(err)
 }

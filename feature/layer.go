@@ -72,7 +72,7 @@ type Info struct {
 	// ones are shown only to those who may read them.
 	Live, Private, History bool
 	// Fingerprint tells the data from other data of the layer, where marks of one mean nothing
-	// in the other.
+	// in the other. Those of the layer's own order always do: it is one of ids or positions.
 	Fingerprint string
 }
 

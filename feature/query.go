@@ -187,10 +187,19 @@ func (q *Query) tag() tag {
 	return tagOf(b)
 }
 
+// data is that of the data whose marks are the same places in the order. The layer's own order
+// is that of ids or positions, which other data keep.
+func (q *Query) data(of *Info) (t tag) {
+	if q.Near == nil && q.Order == (Order{}) {
+		return t
+	}
+	return tagOf([]byte(of.Fingerprint))
+}
+
 // Cursor is the text of a mark, for a further query that goes on behind it and differs in
 // nothing but Limit, Detail, Examine and Step.
 func (q *Query) Cursor(of *Info, m Mark) string {
-	data, query := tagOf([]byte(of.Fingerprint)), q.tag()
+	data, query := q.data(of), q.tag()
 	b := append(make([]byte, 0, cursorHead+cursorCheck+len(m)), cursorVersion)
 	b = append(append(b, data[:]...), query[:]...)
 	check := tagOf(append(b, m...))
@@ -216,7 +225,7 @@ func (q *Query) Continue(of *Info, cursor string) error {
 	if tagOf(slices.Concat(b[:cursorHead], m)) != tag(b[cursorHead:]) {
 		return BadCursor("it is not one that was handed out")
 	}
-	if tag(b[1:]) != tagOf([]byte(of.Fingerprint)) {
+	if tag(b[1:]) != q.data(of) {
 		return fmt.Errorf("%w: the data has been replaced since; ask for the first page again, without a cursor", ErrCursorExpired)
 	}
 	if tag(b[5:]) != q.tag() {

@@ -255,7 +255,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/tileserver/internal/cql2"},
-		ours: []string{"quadkey", "internal/instant"},
+		ours: []string{"feature", "quadkey", "internal/instant"},
 		why:  "a language of filters is read and judged without a data set, a request or a store",
 	},
 	{

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -284,7 +283,9 @@ func (f *boundBoundaries) At(_ context.Context, lat, lon float64, types ...strin
 	return found, nil
 }
 
-func (f *boundBoundaries) Layer(string) (feature.Layer, error) { return nil, errors.ErrUnsupported }
+func (f *boundBoundaries) Layer(typ string) (feature.Layer, error) {
+	return &layertest.Memory{About: feature.Info{Name: typ, Bounds: quadkey.World}}, nil
+}
 
 func (f *boundBoundaries) Area(string, string) feature.Area { return fakeArea{f.err} }
 
