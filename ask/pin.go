@@ -65,6 +65,24 @@ func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
 }
 
+// PinGeneration takes a generation of a data set, in service or not; 0 stands for none.
+func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
+	switch {
+	case generation == 0:
+		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
+	case live == nil:
+		return Pinned[T]{Err: dataset.ErrNoGeneration, ID: IDMissing}
+	}
+	h, err := live.AcquireGeneration(generation)
+	switch {
+	case err == nil:
+		return Pinned[T]{Handle: h, ID: IdentityOf(h.Manifest())}
+	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy), errors.Is(err, cellstore.ErrClosed):
+		return Pinned[T]{Err: err, ID: IDFailed}
+	}
+	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
+}
+
 // Release gives the generation back. It is called once.
 func (p *Pinned[T]) Release() {
 	if p.Handle != nil {
