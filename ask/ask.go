@@ -56,7 +56,6 @@ type Places interface {
 	feature.Tiler
 	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q places.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
-	Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error
 	Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error)
 	Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error)
 	Place(ctx context.Context, id uint32) ([]byte, error)
@@ -79,7 +78,6 @@ type Airports interface {
 	Lookup(ctx context.Context, code string, r *airports.Record) error
 	Nearby(ctx context.Context, q airports.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q airports.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
-	Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error
 	Hit(ctx context.Context, id uint32, h *places.Hit) error
 	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
 	TileAirports(ctx context.Context, t quadkey.Tile, fn func(airports.Shown) error) error

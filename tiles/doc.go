@@ -17,5 +17,6 @@
 // # Reading
 //
 // A [Reader] is bound to one store and may be used by any number of goroutines.
-// Package verify checks all rows of a store.
+// Package verify checks all rows of a store. [Reader.Layer] has the regions of a type as
+// features, and [Reader.Area] is the ground of a region, for the features of others.
 package tiles

@@ -86,7 +86,7 @@ func (l *layer) Get(ctx context.Context, id string, at time.Time, f *feature.Fea
 	if err != nil {
 		return err
 	}
-	return l.read(f, id, row, &[]byte{})
+	return l.read(f, id, row, &[]byte{}, true)
 }
 
 func noPast() error {
@@ -112,62 +112,99 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 		return feature.Fail(fmt.Errorf("%w: %w", feature.ErrQuery, err))
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
+		a := answer{layer: l, ctx: ctx, q: q, consider: consider, screen: l.screen(q)}
 		if boxed {
-			return l.within(ctx, q, quadkey.Box(box), consider)
+			return a.within(quadkey.Box(box))
 		}
-		return l.scan(ctx, q, consider)
+		return a.scan()
 	})
 }
 
+// screen is what the filter of a query says of properties alone. A border takes much longer to
+// read than a record, so it is read only of regions that pass.
+func (l *layer) screen(q *feature.Query) feature.Filter {
+	if q.Filter == nil || q.Detail != feature.Whole {
+		return nil
+	}
+	terms, _ := q.Filter.Terms()
+	screen, err := feature.ParseFilter(l.of.Schema, terms)
+	if err != nil {
+		return nil // the filter itself tells
+	}
+	return screen
+}
+
+// answer is the state of one query.
+type answer struct {
+	*layer
+	ctx      context.Context
+	q        *feature.Query
+	consider func(*feature.Feature, bool) bool
+	screen   feature.Filter // nil lets all pass
+	f        feature.Feature
+	members  []byte
+}
+
 // scan considers all regions.
-func (l *layer) scan(ctx context.Context, q *feature.Query, consider func(*feature.Feature, bool) bool) error {
-	var f feature.Feature
-	var members []byte
-	for row, err := range l.r.scanRegions(ctx, l.rt, string(q.After), q.Detail == feature.Whole) {
-		if err == nil {
-			err = l.read(&f, string(row.Key[1:]), row, &members)
-		}
+func (a *answer) scan() error {
+	// Borders of all in a row are read faster than one by one.
+	whole := a.q.Detail == feature.Whole && a.screen == nil
+	for row, err := range a.r.scanRegions(a.ctx, a.rt, string(a.q.After), whole) {
 		if err != nil {
 			return err
 		}
-		if !consider(&f, true) {
-			return nil
+		if err := a.read(&a.f, string(row.Key[1:]), row, &a.members, whole); err != nil {
+			return err
+		}
+		if more, err := a.one(true, whole); err != nil || !more {
+			return err
 		}
 	}
 	return nil
 }
 
 // within considers the regions that may meet a box.
-func (l *layer) within(ctx context.Context, q *feature.Query, box quadkey.Box, consider func(*feature.Feature, bool) bool) error {
-	w := l.r.newWithin(ctx, box)
+func (a *answer) within(box quadkey.Box) error {
+	w := a.r.newWithin(a.ctx, box)
 	defer w.release()
-	w.after, w.step = string(q.After), q.Step
-	var f feature.Feature
-	var members []byte
-	return w.each(l.rt, func(id string, rec *record, meets bool) (bool, error) {
-		rec.feature(&f, id, &members)
-		if meets && q.Detail == feature.Whole {
-			row, err := l.r.regionRow(ctx, l.rt, id, true)
-			if err == nil {
-				f.Geometry, err = l.geometry(id, row)
-			}
-			if err != nil {
-				return false, err
-			}
-		}
-		return consider(&f, meets), nil
+	w.after, w.step = string(a.q.After), a.q.Step
+	return w.each(a.rt, func(id string, rec *record, meets bool) (bool, error) {
+		rec.feature(&a.f, id, &a.members)
+		return a.one(meets, false)
 	})
 }
 
-// read writes the feature of a region over f. Its properties are in members.
-func (l *layer) read(f *feature.Feature, id string, row *cellstore.Row, members *[]byte) error {
+// one considers the region in f, once it is whole if it may be in the answer.
+func (a *answer) one(in, whole bool) (more bool, err error) {
+	if in && a.screen != nil {
+		if in, err = a.screen.Match(a.ctx, &a.f); err != nil {
+			return false, err
+		}
+	}
+	if in && !whole && a.q.Detail == feature.Whole {
+		row, err := a.r.regionRow(a.ctx, a.rt, a.f.ID, true)
+		if err == nil {
+			a.f.Geometry, err = a.geometry(a.f.ID, row)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return a.consider(&a.f, in), nil
+}
+
+// read writes the feature of a region over f, with its geometry or without. Its properties are
+// in members.
+func (l *layer) read(f *feature.Feature, id string, row *cellstore.Row, members *[]byte, whole bool) error {
 	value, _ := row.Value(layout.FamilyRecord, nil)
 	rec, err := l.rt.parseRecord(id, value)
 	if err != nil {
 		return err
 	}
 	rec.feature(f, id, members)
-	f.Geometry, err = l.geometry(id, row)
+	if whole {
+		f.Geometry, err = l.geometry(id, row)
+	}
 	return err
 }
 

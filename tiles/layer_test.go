@@ -195,6 +195,7 @@ func TestLayerTellsOfDamage(t *testing.T) {
 		"no object":         {layout.FamilyRecord, "[]"},
 		"cut off":           {layout.FamilyRecord, good(`{"type":"time_zone","id":"a",%,"x":"y`)},
 		"without a brace":   {layout.FamilyRecord, good(`{"type":"time_zone","id":"a",%,"x":1`)},
+		"not from a brace":  {layout.FamilyRecord, good(`["type":"time_zone","id":"a",%}`)},
 		"no bounds":         {layout.FamilyRecord, `{"type":"time_zone","id":"a","x":{"bbox":[0,0,10,20]}}`},
 		"half of bounds":    {layout.FamilyRecord, `{"type":"time_zone","id":"a","bbox":[0,0]}`},
 		"more than bounds":  {layout.FamilyRecord, `{"type":"time_zone","id":"a","bbox":[0,0,1,1,1]}`},
@@ -274,6 +275,33 @@ func TestLayerTakesTurns(t *testing.T) {
 	}
 	if !errors.As(err, &much) || string(much.After) != "big" {
 		t.Errorf("%v", err)
+	}
+}
+
+// A filter has the borders read of those alone that pass its terms.
+func TestLayerReadsFewBorders(t *testing.T) {
+	r, store, _ := buildReader(t, trickyLayer())
+	table, err := store.Table(t.Context(), layout.TableRegions)
+	if err == nil {
+		err = table.Apply(t.Context(), cellstore.Mutation{Row: layout.RegionKey(0, "b"), Ops: []cellstore.Op{cellstore.PutAt(layout.FamilyGeometry, nil, 2, []byte("broken"))}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := layerOf(t, r, "time_zone")
+	filter, err := feature.ParseFilter(l.Info().Schema, []feature.Term{{Name: "postal", Values: []string{"KS", "XX"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, area := range []feature.Area{nil, feature.Box(quadkey.World)} {
+		for f, err := range l.Features(t.Context(), &feature.Query{In: area, Filter: filter}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shape, err := f.Orb(); f.ID != "a" || shape == nil {
+				t.Errorf("%s: %v, %v", f.ID, shape, err)
+			}
+		}
 	}
 }
 

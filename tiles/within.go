@@ -37,9 +37,6 @@ type WithinQuery struct {
 	Types  []string // none for all
 	Limit  int      // regions per page, 1 to MaxLimit; 0 means DefaultLimit
 	Cursor string   // continues where the page that returned it ended
-	// After begins after the region of this id, of the one type that is asked for, where no
-	// cursor says where to begin.
-	After string
 }
 
 // Overlap is a region that meets a box.
@@ -94,9 +91,6 @@ func (r *Reader) Within(ctx context.Context, q WithinQuery) (page []Overlap, nex
 	}
 	if after.Type != "" && (r.types[after.Type] == nil || !asked(q.Types, after.Type)) {
 		return nil, "", fmt.Errorf("%w: its region type is gone; ask for the first page again, without a cursor", ErrCursor)
-	}
-	if q.After != "" && q.Cursor == "" && len(q.Types) == 1 {
-		after = Region{Type: q.Types[0], ID: q.After}
 	}
 	w := r.newWithin(ctx, q.Box)
 	defer w.release()

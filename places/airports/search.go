@@ -96,17 +96,6 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []places.Hit) (h
 	return shown(hits), next, err
 }
 
-// Each calls fn with the airports in a box, closed ones too, as places.Finder.Each does. The
-// JSON of hits is that of Nearby.
-func (f *Finder) Each(ctx context.Context, b quadkey.Box, after *places.Mark, fn func(at places.Mark, h *places.Hit) (more bool)) error {
-	return f.geo.Each(ctx, b, after, func(at places.Mark, h *places.Hit) bool {
-		if h != nil {
-			h.JSON = strip(h.JSON)
-		}
-		return fn(at, h)
-	})
-}
-
 // Hit reads an airport by its id over h, whose memory is used again, as Nearby finds it. An
 // id without an airport is ErrNotFound.
 func (f *Finder) Hit(ctx context.Context, id uint32, h *places.Hit) error {

@@ -25,6 +25,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
+	"quadrille/feature/layertest"
 	"quadrille/internal/jsontext"
 	"quadrille/ipgeo"
 	"quadrille/places"
@@ -76,7 +77,7 @@ func newFixture(t testing.TB, change func(*Config), published ...string) *fixtur
 				return &boundBoundaries{&f.bounds, g.Manifest.Generation}, nil
 			}),
 			Places: dataset.NewLive(f.catalog, catalogue.Places.Name, func(g *dataset.Generation) (ask.Places, error) {
-				return &boundPlaces{&f.places, g.Manifest.Generation}, nil
+				return &boundPlaces{&layertest.Memory{About: feature.Info{Name: "places", Bounds: quadkey.World, Points: true}}, &f.places, g.Manifest.Generation}, nil
 			}),
 			Addresses: dataset.NewLive(f.catalog, catalogue.IP.Name, func(g *dataset.Generation) (ask.Addresses, error) { return &f.ips, nil }),
 		},
@@ -378,6 +379,7 @@ type fakePlace struct {
 }
 
 type boundPlaces struct {
+	*layertest.Memory // without places: lists are asked of real ones
 	*fakePlaces
 	generation uint64
 }

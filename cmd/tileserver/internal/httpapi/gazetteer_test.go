@@ -18,6 +18,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/search"
@@ -228,15 +229,6 @@ func (f *boundPlaces) Within(_ context.Context, q places.WithinQuery, dst []plac
 	return append(dst, f.hits...), f.next, f.err
 }
 
-func (f *boundPlaces) Each(_ context.Context, b quadkey.Box, _ *places.Mark, fn func(places.Mark, *places.Hit) bool) error {
-	for i := range f.hits {
-		if h := &f.hits[i]; b.Contains(h.Lon, h.Lat) && !fn(places.Mark{ID: h.ID}, h) {
-			break
-		}
-	}
-	return f.err
-}
-
 func (f *boundPlaces) Search(_ context.Context, q search.Query, dst []search.Hit) ([]search.Hit, int, error) {
 	f.reads.Add(1)
 	note(&f.searched, q)
@@ -326,6 +318,7 @@ func (f *boundPlaces) Feature(_ context.Context, code string) (places.Feature, e
 
 // globeAirports has the airports it was given, or those of a gazetteer.
 type globeAirports struct {
+	feature.Layer
 	gazetteer *gazetteer
 	records   map[string]string // by code
 	hits      []places.Hit
@@ -370,15 +363,6 @@ func (f *globeAirports) Within(_ context.Context, _ airports.WithinQuery, dst []
 	return append(dst, f.hits...), "", f.err
 }
 
-func (f *globeAirports) Each(_ context.Context, b quadkey.Box, _ *places.Mark, fn func(places.Mark, *places.Hit) bool) error {
-	for i := range f.hits {
-		if h := &f.hits[i]; b.Contains(h.Lon, h.Lat) && !fn(places.Mark{ID: h.ID}, h) {
-			break
-		}
-	}
-	return f.err
-}
-
 func (f *globeAirports) AppendTileGeoJSON(_ context.Context, dst []byte, _ quadkey.Tile) ([]byte, error) {
 	return append(dst, `{"type":"FeatureCollection","features":[]}`...), f.err
 }
@@ -389,6 +373,7 @@ func (f *globeAirports) TileAirports(context.Context, quadkey.Tile, func(airport
 
 // globeStations has one station.
 type globeStations struct {
+	feature.Layer
 	near   stations.Near
 	record string
 	err    error

@@ -111,7 +111,7 @@ func TestDamaged(t *testing.T) {
 	var serving *dataset.Generation
 	finder := dataset.NewLive(f.catalog, catalogue.Places.Name, func(g *dataset.Generation) (ask.Places, error) {
 		serving = g
-		return &boundPlaces{&f.places, g.Manifest.Generation}, nil
+		return &boundPlaces{nil, &f.places, g.Manifest.Generation}, nil
 	})
 	f.cfg.Places.Close()
 	f.cfg.Places = finder // which the fixture closes

@@ -74,6 +74,9 @@ func TestPropertiesOfOwnLayers(t *testing.T) {
 		if d := cmp.Diff(record, string(got)); d != "" {
 			t.Error(d)
 		}
+		if d := cmp.Diff("[{big number} {country texts} {exact number} {f number} {far number} {id text} {map_color number} {more any} {name text} {postal number} {tags any} {type text}]", fmt.Sprint(r.Types()[0].Schema)); d != "" {
+			t.Error(d)
+		}
 		return rep
 	}
 	rep := check([]Input{layerInput("ward", path, "big")})
