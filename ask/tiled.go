@@ -112,13 +112,13 @@ func (s *Sets) PinTiledOf(dst []Tiled, generations []uint64) []Tiled {
 	return dst
 }
 
-// TiledCollection takes a collection of points that all may see. The error of one that is not
-// there, or is private, matches ErrNoLayer.
-func (s *Sets) TiledCollection(name string) (Tiled, error) {
-	p := s.Collections.Pin(name)
-	c, err := p.Get()
-	if err == nil && !c.Info().Private {
-		return Tiled{Name: PointsPrefix + name, ID: p.ID, Live: p.Live != nil, held: &heldCollection{p, c}}, nil
+// PinTiled takes a collection if all may see it. The error of one that is not there, or is
+// private, matches ErrNoLayer.
+func (c *Collections) PinTiled(name string) (Tiled, error) {
+	p := c.Pin(name)
+	of, err := p.Get()
+	if err == nil && !of.Info().Private {
+		return Tiled{Name: PointsPrefix + name, ID: p.ID, Live: p.Live != nil, held: &heldCollection{p, of}}, nil
 	}
 	p.Release()
 	if errors.Is(err, ErrFailed) && !OfPrivate(err) {

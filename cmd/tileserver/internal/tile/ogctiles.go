@@ -94,7 +94,7 @@ func (s *Room) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tiled, e
 func (v *view) isTiled(collection string) (err error) {
 	if name, ok := strings.CutPrefix(collection, ask.PointsPrefix); ok {
 		var c ask.Tiled
-		if c, err = v.sets.TiledCollection(name); err == nil {
+		if c, err = v.collections.PinTiled(name); err == nil {
 			c.Release()
 		}
 	} else if p := v.single(collection); p != nil {

@@ -99,7 +99,7 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	if !ok {
 		return dataset.ErrNoGeneration
 	}
-	v := &view{sets: &s.Sets, boundaries: ask.PinGeneration(s.Boundaries, g.numbers[0])}
+	v := &view{boundaries: ask.PinGeneration(s.Boundaries, g.numbers[0])}
 	v.points = s.PinTiledOf(v.memory[:0], g.numbers[1:])
 	v.singles = len(v.points)
 	defer v.release()

@@ -198,14 +198,18 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 		if err != nil {
 			return nil, err
 		}
+		about := l.Info()
+		bounds := about.Bounds
 		if m := p.Manifest(); m != nil {
 			credits = catalogue.AppendCredits(credits, m)
+			if b := m.Bounds; len(b) == 4 && [4]float64(b) != [4]float64{} {
+				bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
+			}
 		}
-		about := l.Info()
 		if credit := html.EscapeString(about.Attribution); credit != "" && !slices.Contains(credits, credit) {
 			credits = append(credits, credit)
 		}
-		extent.Add(about.Bounds)
+		extent.Add(bounds)
 		layer := describePoints(p.Name, about)
 		doc.VectorLayers = append(doc.VectorLayers, layer)
 		doc.MaxZoom = max(doc.MaxZoom, layer.MaxZoom)

@@ -14,19 +14,20 @@ import (
 // view is what a request for tiles sees: one generation of each data set they
 // are made from.
 type view struct {
-	sets       *ask.Sets
 	boundaries ask.Pinned[ask.Boundaries]
 	// points are layers of points: all singles, which are one data set each, in the order of
 	// the registry, and then the collections that were asked for.
 	points  []ask.Tiled
 	singles int
-	memory  [2]ask.Tiled // of points
+	// collections are those that may be asked for. It is nil where there are none.
+	collections *ask.Collections
+	memory      [2]ask.Tiled // of points
 }
 
 // pinTiles pins all but collections, since a list of layers may name any. Whoever calls it
 // releases the view.
 func (s *Room) pinTiles() *view {
-	v := &view{sets: &s.Sets, boundaries: ask.Pin(s.Boundaries)}
+	v := &view{boundaries: ask.Pin(s.Boundaries), collections: s.Collections}
 	v.points = s.PinTiled(v.memory[:0])
 	v.singles = len(v.points)
 	return v
@@ -86,7 +87,7 @@ func (v *view) pinCollections(points []string) error {
 		if !ok {
 			continue
 		}
-		c, err := v.sets.TiledCollection(name)
+		c, err := v.collections.PinTiled(name)
 		switch {
 		case errors.Is(err, ask.ErrNoLayer):
 			return v.unknownLayer()
@@ -101,8 +102,8 @@ func (v *view) pinCollections(points []string) error {
 // pinPublic takes the collections that all may see, at most as many as a list may name.
 // One that cannot be read, or is not there any more, must not hide the others.
 func (v *view) pinPublic() (names []string) {
-	for _, name := range v.sets.Collections.Names() {
-		if c, err := v.sets.TiledCollection(name); err == nil {
+	for _, name := range v.collections.Names() {
+		if c, err := v.collections.PinTiled(name); err == nil {
 			v.points = append(v.points, c)
 			names = append(names, c.Name)
 		}
