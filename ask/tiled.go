@@ -3,7 +3,6 @@ package ask
 import (
 	"errors"
 	"fmt"
-	"iter"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
@@ -67,49 +66,36 @@ func (t *Tiled) Release() {
 	}
 }
 
-// tiledKinds are the kinds of one layer that has tiles.
-func (s *Sets) tiledKinds() iter.Seq[*LayerKind] {
-	return func(yield func(*LayerKind) bool) {
-		for _, kinds := range [...][]LayerKind{layerKinds, s.More} {
-			for i := range kinds {
-				if kinds[i].tiled != nil && !yield(&kinds[i]) {
-					return
+// PinTiled appends the layers of points that are one data set and have tiles, in the order in
+// which they are listed, published or not: each of the newest generation, or where there is a
+// list, of that with the number of its place; 0, and what the list lacks, stands for none.
+func (s *Sets) PinTiled(dst []Tiled, generations []uint64) []Tiled {
+	n := 0
+	for _, kinds := range [...][]LayerKind{layerKinds, s.More} {
+		for i := range kinds {
+			if kinds[i].tiled == nil {
+				continue
+			}
+			var generation *uint64
+			if generations != nil {
+				generation = new(uint64)
+				if n < len(generations) {
+					*generation = generations[n]
 				}
 			}
+			dst = append(dst, kinds[i].tiled(s, generation))
+			n++
 		}
 	}
+	return dst
 }
 
-// TiledNames are the layers of points that are one data set and have tiles, published or not,
-// in the order in which they are listed. Addresses of tiles name generations in this order.
+// TiledNames are the names of the layers of PinTiled.
 func (s *Sets) TiledNames() (names []string) {
-	for kind := range s.tiledKinds() {
-		names = append(names, kind.name)
+	for _, t := range s.PinTiled(nil, []uint64{}) {
+		names = append(names, t.Name)
 	}
 	return names
-}
-
-// PinTiled appends the layers of TiledNames, each of the newest generation.
-func (s *Sets) PinTiled(dst []Tiled) []Tiled {
-	for kind := range s.tiledKinds() {
-		dst = append(dst, kind.tiled(s, nil))
-	}
-	return dst
-}
-
-// PinTiledOf is PinTiled of the generations with these numbers; 0, and what the list lacks,
-// stands for none.
-func (s *Sets) PinTiledOf(dst []Tiled, generations []uint64) []Tiled {
-	i := 0
-	for kind := range s.tiledKinds() {
-		var generation uint64
-		if i < len(generations) {
-			generation = generations[i]
-		}
-		dst = append(dst, kind.tiled(s, &generation))
-		i++
-	}
-	return dst
 }
 
 // PinTiled takes a collection if all may see it. The error of one that is not there, or is

@@ -91,7 +91,7 @@ func TestLayerOfTheCallers(t *testing.T) {
 		"/ogc/collections?f=json":            `"id":"toys"`,
 		"/ogc/collections/toys?f=json":       "tilesets-vector",
 		"/ogc/collections/toys/items?f=json": "Red car",
-		"/api.json":                          "`places`, `airports`, `toys`",
+		"/openapi.json":                      "`places`, `airports`, `toys`",
 	} {
 		if text := ask(path); !strings.Contains(text, want) && !strings.Contains(strings.ReplaceAll(text, " ", ""), want) {
 			t.Errorf("%s lacks %s", path, want)

@@ -87,9 +87,10 @@ func (s *Room) getTile(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := s.pinTiles()
+	var memory [2]ask.Tiled
+	v := s.pinTiles(memory[:0])
 	defer v.release()
-	return s.sendTile(c, q, v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
+	return s.sendTile(c, q, &v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
 }
 
 // manner is how an endpoint answers with tiles.
@@ -347,7 +348,7 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 // appendPointFeatures appends the features of the layers of points, after those since start,
 // and the end of the FeatureCollection.
 func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
-	for p := range v.of(set) {
+	for _, p := range v.of(set) {
 		l, err := p.Get()
 		if err != nil {
 			return dst, err

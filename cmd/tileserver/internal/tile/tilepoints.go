@@ -23,7 +23,7 @@ const pointsZoom = 22
 
 // appendPoints appends the layers of points that a set has.
 func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
-	for p := range v.of(set) {
+	for _, p := range v.of(set) {
 		from, err := p.Get()
 		if err != nil {
 			return dst, err

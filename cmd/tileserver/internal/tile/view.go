@@ -2,7 +2,6 @@ package tile
 
 import (
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 
@@ -21,16 +20,13 @@ type view struct {
 	singles int
 	// collections are those that may be asked for. It is nil where there are none.
 	collections *ask.Collections
-	memory      [2]ask.Tiled // of points
 }
 
-// pinTiles pins all but collections, since a list of layers may name any. Whoever calls it
-// releases the view.
-func (s *Room) pinTiles() *view {
-	v := &view{boundaries: ask.Pin(s.Boundaries), collections: s.Collections}
-	v.points = s.PinTiled(v.memory[:0])
-	v.singles = len(v.points)
-	return v
+// pinTiles pins all but collections, since a list of layers may name any. The view has the
+// memory given. Whoever calls it releases the view.
+func (s *Room) pinTiles(memory []ask.Tiled) view {
+	points := s.PinTiled(memory, nil)
+	return view{boundaries: ask.Pin(s.Boundaries), points: points, singles: len(points), collections: s.Collections}
 }
 
 func (v *view) release() {
@@ -114,19 +110,14 @@ func (v *view) pinPublic() (names []string) {
 	return names
 }
 
-// of yields the layers of points of a set, which are in the order of the view.
-func (v *view) of(set *layerSet) iter.Seq[*ask.Tiled] {
-	return func(yield func(*ask.Tiled) bool) {
-		left := set.points
-		for i := range v.points {
-			if len(left) > 0 && v.points[i].Name == left[0] {
-				left = left[1:]
-				if !yield(&v.points[i]) {
-					return
-				}
-			}
+// of are the layers of points of a set, which are in the order of the view.
+func (v *view) of(set *layerSet) (list []ask.Tiled) {
+	for i := range v.points {
+		if p := &v.points[i]; len(list) < len(set.points) && p.Name == set.points[len(list)] {
+			list = append(list, *p)
 		}
 	}
+	return list
 }
 
 // from appends what the tiles of a set depend on, each 0 where it plays no part: the
@@ -163,7 +154,7 @@ func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 // divide returns the set without its live layers, and these alone.
 func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 	var now []string
-	for p := range v.of(set) {
+	for _, p := range v.of(set) {
 		if p.Live {
 			now = append(now, p.Name)
 		}
