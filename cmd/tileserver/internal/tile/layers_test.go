@@ -16,9 +16,9 @@ import (
 func TestRefusedListsAreNotKept(t *testing.T) {
 	s := &Room{Kit: &web.Kit{}, layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)}
 	s.Timeout = time.Second
-	v := s.pinTiles(nil)
+	v := s.pinTiles()
 	for i := range 50 {
-		if _, err := s.resolveLayers(t.Context(), &v, fmt.Sprintf("points:x%d", i)); !errors.Is(err, tiles.ErrUnknownType) {
+		if _, err := s.resolveLayers(t.Context(), v, fmt.Sprintf("points:x%d", i)); !errors.Is(err, tiles.ErrUnknownType) {
 			t.Fatal(err)
 		}
 	}

@@ -21,7 +21,7 @@ func (s *Room) OGCPart() ogcapi.Part {
 				ogcapi.Link{Href: base + "/ogc/tileMatrixSets?f=json", Rel: ogcapi.RelSchemes, Type: ogcapi.TypeJSON, Title: "The tile matrix sets"})
 		},
 		Collection: func(base, id string) []ogcapi.Link {
-			v := s.pinTiles(nil)
+			v := s.pinTiles()
 			defer v.release()
 			if err := v.isTiled(id); err != nil && !errors.Is(err, ask.ErrFailed) {
 				return nil

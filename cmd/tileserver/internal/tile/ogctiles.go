@@ -170,10 +170,9 @@ func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Form
 // tile that getTile gives for the same layers.
 func (s *Room) getTileOf(k *tilesetKind) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
-		var memory [2]ask.Tiled
-		v := s.pinTiles(memory[:0])
+		v := s.pinTiles()
 		defer v.release()
-		of, err := s.tiledBy(c, q, &v)
+		of, err := s.tiledBy(c, q, v)
 		if err != nil {
 			return err
 		}
@@ -188,7 +187,7 @@ func (s *Room) getTileOf(k *tilesetKind) endpoint.Handler {
 		if err != nil {
 			return err
 		}
-		return s.sendTile(c, q, &v, of.layers, t, format.Form, manner{cache: s.CacheControl, byAccept: byAccept, ofTileset: true})
+		return s.sendTile(c, q, v, of.layers, t, format.Form, manner{cache: s.CacheControl, byAccept: byAccept, ofTileset: true})
 	}
 }
 
@@ -233,16 +232,16 @@ func (s *Room) getTileset(k *tilesetKind) endpoint.Handler {
 // describeTileset answers with a document about a tileset.
 func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
-		v := s.pinTiles(nil)
+		v := s.pinTiles()
 		defer v.release()
-		of, err := s.tiledBy(c, q, &v)
+		of, err := s.tiledBy(c, q, v)
 		if err != nil {
 			return err
 		}
 		if len(of.rest) > 0 && of.rest[0] != webMercatorQuad {
 			return errNoTileMatrixSet
 		}
-		set, err := s.resolveLayers(c.Request().Context(), &v, of.layers)
+		set, err := s.resolveLayers(c.Request().Context(), v, of.layers)
 		if err != nil {
 			return err
 		}
@@ -250,11 +249,11 @@ func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *til
 		if err != nil {
 			return err
 		}
-		t, err := newTileset(c.Request().Context(), &v, set, k, &of, base)
+		t, err := newTileset(c.Request().Context(), v, set, k, &of, base)
 		if err != nil {
 			return err
 		}
-		h, _, live := s.describedBy(&v, set, base)
+		h, _, live := s.describedBy(v, set, base)
 		return ogcapi.Send(s.Kit, c, q, []uint64{uint64(h)}, live, describe(t, &of, base))
 	}
 }

@@ -100,7 +100,7 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 		return dataset.ErrNoGeneration
 	}
 	points := s.PinTiled(nil, g.numbers[1:])
-	v := view{boundaries: ask.PinGeneration(s.Boundaries, g.numbers[0]), points: points, singles: len(points)}
+	v := &view{boundaries: ask.PinGeneration(s.Boundaries, g.numbers[0]), points: points, singles: len(points)}
 	defer v.release()
 	ids, errs := []uint64{v.boundaries.ID}, []error{v.boundaries.Err}
 	for i := range v.points {
@@ -114,5 +114,5 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	if newGenerations(g.numbers, ids).mark != g.mark {
 		return dataset.ErrPruned
 	}
-	return s.sendTile(c, q, &v, values[1], t, f, manner{cache: s.PinnedCache, byAccept: byAccept})
+	return s.sendTile(c, q, v, values[1], t, f, manner{cache: s.PinnedCache, byAccept: byAccept})
 }

@@ -65,21 +65,21 @@ func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := s.pinTiles(nil)
+	v := s.pinTiles()
 	defer v.release()
 	var set *layerSet
 	if list != "" {
-		set, err = s.resolveLayers(r.Context(), &v, list)
+		set, err = s.resolveLayers(r.Context(), v, list)
 	} else {
-		set, err = s.everything(r.Context(), &v)
+		set, err = s.everything(r.Context(), v)
 	}
 	if err != nil {
 		return err
 	}
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
-	a.Tag = s.styleTag(r, a, &v, base, name, names, encoding, set, under)
+	a.Tag = s.styleTag(r, a, v, base, name, names, encoding, set, under)
 	return s.SendJSON(c, a, func() (any, error) {
-		style, err := s.makeStyle(r.Context(), &v, set, under, base, name, names)
+		style, err := s.makeStyle(r.Context(), v, set, under, base, name, names)
 		if err == nil && encoding == mltEncoding {
 			style.inMLT()
 		}

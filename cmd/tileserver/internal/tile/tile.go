@@ -87,10 +87,9 @@ func (s *Room) getTile(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	var memory [2]ask.Tiled
-	v := s.pinTiles(memory[:0])
+	v := s.pinTiles()
 	defer v.release()
-	return s.sendTile(c, q, &v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
+	return s.sendTile(c, q, v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
 }
 
 // manner is how an endpoint answers with tiles.

@@ -85,13 +85,13 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	v := s.pinTiles(nil)
+	v := s.pinTiles()
 	defer v.release()
-	set, err := s.resolveLayers(r.Context(), &v, list)
+	set, err := s.resolveLayers(r.Context(), v, list)
 	if err != nil {
 		return err
 	}
-	h, from, live := s.describedBy(&v, set, base)
+	h, from, live := s.describedBy(v, set, base)
 	// Addresses of generations do not name those of collections.
 	pinned = pinned && from == 0
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
@@ -113,7 +113,7 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		base += "/g/" + v.generations(set).String()
 	}
 	return s.SendJSON(c, a, func() (any, error) {
-		doc, err := describe(r.Context(), &v, set, base)
+		doc, err := describe(r.Context(), v, set, base)
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -22,11 +23,17 @@ type view struct {
 	collections *ask.Collections
 }
 
-// pinTiles pins all but collections, since a list of layers may name any. The view has the
-// memory given. Whoever calls it releases the view.
-func (s *Room) pinTiles(memory []ask.Tiled) view {
-	points := s.PinTiled(memory, nil)
-	return view{boundaries: ask.Pin(s.Boundaries), points: points, singles: len(points), collections: s.Collections}
+// views keep their memory, so that a tile that is kept is sent without any.
+var views = sync.Pool{New: func() any { return new(view) }}
+
+// pinTiles pins all but collections, since a list of layers may name any. Whoever calls it
+// releases the view.
+func (s *Room) pinTiles() *view {
+	v := views.Get().(*view)
+	v.boundaries, v.collections = ask.Pin(s.Boundaries), s.Collections
+	v.points = s.PinTiled(v.points, nil)
+	v.singles = len(v.points)
+	return v
 }
 
 func (v *view) release() {
@@ -34,6 +41,9 @@ func (v *view) release() {
 	for i := range v.points {
 		v.points[i].Release()
 	}
+	clear(v.points)
+	*v = view{points: v.points[:0]}
+	views.Put(v)
 }
 
 // single is a layer that is one data set, nil if there is none of the name.
