@@ -49,7 +49,7 @@ type LayerKind struct {
 	take func(s *Sets, name string) (Layer, error)
 	// tiled holds the one layer of the kind, of a generation or, for nil, of the newest one.
 	// It is nil where the layer has no tiles, or is one of many.
-	tiled func(s *Sets, generation *uint64) Tiled
+	tiled func(s *Sets, generation *uint64, t *Tiled)
 	name  string // of that layer
 }
 
@@ -109,18 +109,17 @@ func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T
 		},
 	}
 	if reflect.TypeFor[T]().Implements(reflect.TypeFor[feature.Tiler]()) {
-		kind.tiled = func(s *Sets, generation *uint64) Tiled {
+		kind.tiled = func(s *Sets, generation *uint64, t *Tiled) {
 			var p Pinned[T]
 			if generation == nil {
 				p = Pin(set(s))
 			} else {
 				p = PinGeneration(set(s), *generation)
 			}
-			t := Tiled{Name: name, Err: p.Err, ID: p.ID}
+			t.Name, t.Err, t.ID = name, p.Err, p.ID
 			if p.Handle != nil {
 				t.held = heldLayer[T]{p.Handle}
 			}
-			return t
 		}
 	}
 	return kind

@@ -57,7 +57,7 @@ func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	}
 	h, err := live.Acquire()
 	if err == nil {
-		return Pinned[T]{Handle: h, ID: IdentityOf(h.Manifest())}
+		return Pinned[T]{Handle: h, ID: h.Identity(IdentityOf)}
 	}
 	if st := live.Status(); st.Err == nil && st.Published == 0 && !errors.Is(err, cellstore.ErrClosed) {
 		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
@@ -76,7 +76,7 @@ func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 	h, err := live.AcquireGeneration(generation)
 	switch {
 	case err == nil:
-		return Pinned[T]{Handle: h, ID: IdentityOf(h.Manifest())}
+		return Pinned[T]{Handle: h, ID: h.Identity(IdentityOf)}
 	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy), errors.Is(err, cellstore.ErrClosed):
 		return Pinned[T]{Err: err, ID: IDFailed}
 	}

@@ -83,7 +83,8 @@ func (s *Sets) PinTiled(dst []Tiled, generations []uint64) []Tiled {
 					*generation = generations[n]
 				}
 			}
-			dst = append(dst, kinds[i].tiled(s, generation))
+			dst = append(dst, Tiled{})
+			kinds[i].tiled(s, generation, &dst[len(dst)-1])
 			n++
 		}
 	}
