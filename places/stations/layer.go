@@ -276,11 +276,7 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 	if first >= len(f.entries) {
 		return nil
 	}
-	if a == nil {
-		a = feature.Tile{} // the world
-	}
-	return a.Cover(ctx, f.cells[first], func(p *feature.Part) error {
-		from, to := near.Between(f.cells, p.Cells.First, p.Cells.Last)
+	look := func(from, to int, p *feature.Part) error {
 		for i := max(from, first); i < to; i++ {
 			e := &f.entries[i]
 			in := flt.passes(e)
@@ -297,7 +293,41 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 			}
 		}
 		return nil
+	}
+	switch a := a.(type) {
+	case nil:
+		return look(0, len(f.cells), &feature.Part{})
+	case feature.Box:
+		box := quadkey.Box(a)
+		if err := near.CheckBox(box); err != nil {
+			return err
+		}
+		p := feature.Part{Contains: func(at quadkey.Position) (bool, error) { return box.Contains(at.Lon, at.Lat), nil }}
+		return f.leaves(box, quadkey.Tile{}, first, len(f.cells), func(from, to int) error { return look(from, to, &p) })
+	}
+	return a.Cover(ctx, f.cells[first], func(p *feature.Part) error {
+		from, to := near.Between(f.cells, p.Cells.First, p.Cells.Last)
+		return look(from, to, p)
 	})
+}
+
+// leaves calls fn with the runs of stations, of those of a tile from one to another, that may
+// be in a box. To cover the box with cells takes longer than to go down to a page of them.
+func (f *Finder) leaves(box quadkey.Box, t quadkey.Tile, from, to int, fn func(from, to int) error) error {
+	switch {
+	case from >= to || !near.Overlap(box, t):
+		return nil
+	case to-from <= leafEntries || t.Z == quadkey.CellZoom:
+		return fn(from, to)
+	}
+	for _, child := range t.Children() {
+		first, last := child.CellRange()
+		lo, hi := near.Between(f.cells[from:to], first, last)
+		if err := f.leaves(box, child, from+lo, from+hi, fn); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Count implements feature.Counter: of what the index knows.

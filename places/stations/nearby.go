@@ -3,6 +3,7 @@ package stations
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -254,26 +255,32 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	if err != nil {
 		return dst[:0], "", err
 	}
-	all := feature.Query{In: feature.Box(q.Box), Limit: limit + 1} // one more tells whether there is a next page
+	first := 0
 	if q.Cursor != "" {
 		if after.Rank >= uint64(len(f.entries)) || after.Rank+1 != after.ID {
 			return dst[:0], "", near.StrangeCursor()
 		}
-		all.After = appendNumber(nil, int(after.Rank))
+		first = int(after.ID)
 	}
 	hits = slices.Grow(dst[:0], limit)
 	last := 0
-	for of, err := range f.list(ctx, &all, flt) {
-		if err != nil {
-			return dst[:0], "", err
+	err = f.each(ctx, feature.Box(q.Box), first, &flt, func(i int, in bool) (err error) {
+		if !in {
+			return nil
 		}
 		if len(hits) == limit {
-			return hits, near.Cursor{Rank: uint64(last), ID: uint64(last) + 1}.Encode(f.data, tag), nil
+			next = near.Cursor{Rank: uint64(last), ID: uint64(last) + 1}.Encode(f.data, tag)
+			return errEnded
 		}
-		hits = hits[:len(hits)+1]
-		h := &hits[len(hits)-1]
-		*h = Hit{ID: ID([]byte(of.ID)), Lat: of.Lat, Lon: of.Lon, JSON: of.Properties.AppendMembers(h.JSON[:0])}
-		last = int(binary.BigEndian.Uint32(of.Mark))
+		last, hits = i, hits[:len(hits)+1]
+		e, h := &f.entries[i], &hits[len(hits)-1]
+		h.ID, h.DistanceM = e.id, 0
+		h.Lon, h.Lat = e.at.degrees()
+		h.JSON, err = f.record(ctx, h.ID[:], h.JSON[:0])
+		return inside(err, h.ID[:])
+	})
+	if err != nil && !errors.Is(err, errEnded) {
+		return dst[:0], "", err
 	}
-	return hits, "", nil
+	return hits, next, nil
 }
