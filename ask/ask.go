@@ -53,7 +53,7 @@ type Boundaries interface {
 // Places is what is asked of a generation of places. *places.Finder
 // answers it.
 type Places interface {
-	feature.Layer
+	feature.Tiler
 	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q places.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error)
@@ -74,7 +74,7 @@ type Places interface {
 // Airports is what is asked of a generation of airports.
 // *airports.Finder answers it.
 type Airports interface {
-	feature.Layer
+	feature.Tiler
 	Lookup(ctx context.Context, code string, r *airports.Record) error
 	Nearby(ctx context.Context, q airports.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Within(ctx context.Context, q airports.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
@@ -143,6 +143,8 @@ type Sets struct {
 	Weather    *dataset.Live[Weather]
 	// Collections are those of users' own points.
 	Collections *Collections
+	// More are layers of the caller's, which every interface of features shows then.
+	More []LayerKind
 	// CountryByMap has the map say what country a place is in, and not its source.
 	CountryByMap bool
 }

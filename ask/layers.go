@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -40,27 +41,35 @@ type Layer struct {
 // Release gives the layer back. It is called once.
 func (l *Layer) Release() { l.release() }
 
-// kindOfLayers is where layers come from. A new one is added to layerKinds, and is in every
-// interface then.
-type kindOfLayers struct {
+// LayerKind is where layers come from.
+type LayerKind struct {
 	// names are those that all may see.
 	names func(s *Sets) []string
 	// take holds the layer of a name, and returns ErrNoLayer for names of other kinds.
 	take func(s *Sets, name string) (Layer, error)
+	// tiled holds the one layer of the kind, of a generation or, for nil, of the newest one.
+	// It is nil where the layer has no tiles, or is one of many.
+	tiled func(s *Sets, generation *uint64, t *Tiled)
+	name  string // of that layer
 }
 
-// layerKinds are in the order in which layers are listed.
-var layerKinds = []kindOfLayers{
-	{regionNames, takeRegions},
-	single(PlacesLayer, func(s *Sets) *dataset.Live[Places] { return s.Places }),
-	single(AirportsLayer, func(s *Sets) *dataset.Live[Airports] { return s.Airports }),
-	single(StationsLayer, func(s *Sets) *dataset.Live[Stations] { return s.Stations }),
-	{pointNames, takePoints},
+// layerKinds are in the order in which layers are listed, before those of Sets.More and the
+// collections of points. A new one is added here, and is in every interface then.
+var layerKinds = []LayerKind{
+	{names: regionNames, take: takeRegions},
+	SingleLayer(PlacesLayer, func(s *Sets) *dataset.Live[Places] { return s.Places }),
+	SingleLayer(AirportsLayer, func(s *Sets) *dataset.Live[Airports] { return s.Airports }),
+	SingleLayer(StationsLayer, func(s *Sets) *dataset.Live[Stations] { return s.Stations }),
+}
+
+// kinds are all, the last one that of the collections of points.
+func (s *Sets) kinds() []LayerKind {
+	return slices.Concat(layerKinds, s.More, []LayerKind{{names: pointNames, take: takePoints}})
 }
 
 // LayerNames lists the layers that are published and that all may see.
 func (s *Sets) LayerNames() (names []string) {
-	for _, kind := range layerKinds {
+	for _, kind := range s.kinds() {
 		names = append(names, kind.names(s)...)
 	}
 	return names
@@ -70,7 +79,8 @@ func (s *Sets) LayerNames() (names []string) {
 // published, or ErrFailed. A private layer is for those who may read it, which the caller
 // sees to.
 func (s *Sets) Layer(name string) (Layer, error) {
-	for _, kind := range layerKinds {
+	// Boundaries come last, whatever they call their types.
+	for _, kind := range slices.Backward(s.kinds()) {
 		l, err := kind.take(s, name)
 		if err == nil || !errors.Is(err, ErrNoLayer) {
 			return l, err
@@ -79,9 +89,10 @@ func (s *Sets) Layer(name string) (Layer, error) {
 	return Layer{}, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
 }
 
-// single is a data set that is one layer.
-func single[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) kindOfLayers {
-	return kindOfLayers{
+// SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler.
+func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) LayerKind {
+	kind := LayerKind{
+		name: name,
 		names: func(s *Sets) []string {
 			p := Pin(set(s))
 			defer p.Release()
@@ -97,6 +108,21 @@ func single[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) ki
 			return pinLayer(set(s), name, func(of T) (feature.Layer, error) { return of, nil })
 		},
 	}
+	if reflect.TypeFor[T]().Implements(reflect.TypeFor[feature.Tiler]()) {
+		kind.tiled = func(s *Sets, generation *uint64, t *Tiled) {
+			var p Pinned[T]
+			if generation == nil {
+				p = Pin(set(s))
+			} else {
+				p = PinGeneration(set(s), *generation)
+			}
+			t.Name, t.Err, t.ID = name, p.Err, p.ID
+			if p.Handle != nil {
+				t.held = heldLayer[T]{p.Handle}
+			}
+		}
+	}
+	return kind
 }
 
 // pinLayer holds a generation for a layer of it.
@@ -144,9 +170,8 @@ func regionNames(s *Sets) (names []string) {
 }
 
 func takeRegions(s *Sets, name string) (Layer, error) {
-	switch {
-	case name == PlacesLayer, name == AirportsLayer, name == StationsLayer, strings.HasPrefix(name, PointsPrefix):
-		return Layer{}, ErrNoLayer // whatever boundaries call their types
+	if strings.HasPrefix(name, PointsPrefix) {
+		return Layer{}, ErrNoLayer
 	}
 	return pinLayer(s.Boundaries, name, func(b Boundaries) (feature.Layer, error) {
 		if !HasType(b, name) {

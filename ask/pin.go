@@ -57,10 +57,28 @@ func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	}
 	h, err := live.Acquire()
 	if err == nil {
-		return Pinned[T]{Handle: h, ID: IdentityOf(h.Manifest())}
+		return Pinned[T]{Handle: h, ID: h.Identity(IdentityOf)}
 	}
 	if st := live.Status(); st.Err == nil && st.Published == 0 && !errors.Is(err, cellstore.ErrClosed) {
 		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
+	}
+	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
+}
+
+// PinGeneration takes a generation of a data set, in service or not; 0 stands for none.
+func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
+	switch {
+	case generation == 0:
+		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
+	case live == nil:
+		return Pinned[T]{Err: dataset.ErrNoGeneration, ID: IDMissing}
+	}
+	h, err := live.AcquireGeneration(generation)
+	switch {
+	case err == nil:
+		return Pinned[T]{Handle: h, ID: h.Identity(IdentityOf)}
+	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy), errors.Is(err, cellstore.ErrClosed):
+		return Pinned[T]{Err: err, ID: IDFailed}
 	}
 	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
 }

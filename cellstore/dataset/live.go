@@ -104,7 +104,8 @@ type Handle[T any] struct {
 	// refs counts the Live itself, while this is the current generation, and
 	// every Acquire. Whoever brings it to 0 may set it to dead, and then
 	// closes. Between the two an Acquire can still revive it.
-	refs atomic.Int64
+	refs     atomic.Int64
+	identity atomic.Uint64 // 0 before it is asked for
 }
 
 // dead is far enough below 0 that no number of failed Acquires reaches 0.
@@ -147,6 +148,16 @@ func (h *Handle[T]) Value() T { return h.value }
 
 // Manifest describes the generation. It is shared: do not change it.
 func (h *Handle[T]) Manifest() *Manifest { return &h.gen.Manifest }
+
+// Identity is what a function makes of the manifest, made once. It is not 0.
+func (h *Handle[T]) Identity(of func(*Manifest) uint64) uint64 {
+	id := h.identity.Load()
+	if id == 0 {
+		id = of(h.Manifest())
+		h.identity.Store(id)
+	}
+	return id
+}
 
 // Release ends the use of the generation. The last release of a replaced
 // generation closes it in another goroutine, so that no request waits for that.

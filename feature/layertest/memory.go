@@ -76,6 +76,11 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 	})
 }
 
+// Tile implements feature.Tiler, with all points of a tile.
+func (m *Memory) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+	return m.Features(ctx, &feature.Query{In: feature.Tile(t)})
+}
+
 // holds reports whether a position is in one of the parts of an area.
 func holds(parts []feature.Part, at quadkey.Position) (bool, error) {
 	cell, err := quadkey.CellOf(at.Lon, at.Lat)

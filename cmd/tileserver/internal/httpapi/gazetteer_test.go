@@ -318,7 +318,7 @@ func (f *boundPlaces) Feature(_ context.Context, code string) (places.Feature, e
 
 // globeAirports has the airports it was given, or those of a gazetteer.
 type globeAirports struct {
-	feature.Layer
+	feature.Tiler
 	gazetteer *gazetteer
 	records   map[string]string // by code
 	hits      []places.Hit

@@ -156,9 +156,8 @@ func newServer(cfg *Config) *server {
 	s := &server{
 		Kit: k,
 		tile: tile.New(k, tile.Config{
-			Boundaries: cfg.Boundaries, Places: cfg.Places, Airports: cfg.Airports, Collections: cfg.Collections,
-			EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles, CacheBytes: cache - cache/8 - cache/4 - ofMaps,
-			BaseMaps: cfg.BaseMaps,
+			Sets: cfg.Sets, EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles,
+			CacheBytes: cache - cache/8 - cache/4 - ofMaps, BaseMaps: cfg.BaseMaps,
 		}),
 		basemap: basemap.New(k, basemap.Config{Maps: cfg.BaseMaps, EmptyTile: cfg.EmptyTile, CacheBytes: ofMaps}),
 		region:  region.New(k, cfg.Boundaries),

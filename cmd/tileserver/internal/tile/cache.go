@@ -8,19 +8,21 @@ import (
 // in it, so an entry can never be wrong, only unused: a new generation has a
 // new identity and simply stops asking for the old entries.
 type tileKey struct {
-	layers     string // canonical
-	boundaries uint64 // identity of the generation; 0 when it plays no part
-	places     uint64
-	airports   uint64
-	points     uint64 // of the collections
-	tile       uint64 // packed with its zoom
-	form       web.Form
-	theme      uint8 // of a picture
-	coding     web.Coding
+	layers string   // canonical
+	from   web.Hash // of the layers and their generations
+	tile   uint64   // packed with its zoom
+	form   web.Form
+	theme  uint8 // of a picture
+	coding web.Coding
 }
 
 func (k tileKey) Spread() uint64 {
-	return k.tile ^ k.boundaries ^ k.points ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16 ^ uint64(k.theme)<<24
+	return k.tile ^ uint64(k.from) ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16 ^ uint64(k.theme)<<24
 }
 
 func (k tileKey) Extra() int { return len(k.layers) }
+
+// tag is the entity tag of the response.
+func (k *tileKey) tag() web.Tag {
+	return k.from.Number(k.tile).Number(uint64(k.theme)<<16 | uint64(k.form)<<8 | uint64(k.coding)).Tag()
+}

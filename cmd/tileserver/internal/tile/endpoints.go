@@ -1,18 +1,19 @@
 package tile
 
 import (
+	"fmt"
+	"strings"
+
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
 )
 
 // Parameters of this room alone.
 var (
-	layersParam       = endpoint.Described(endpoint.InPath, "layers", "Comma-separated: region types, `type:id` for one region, `places`, `airports`, `points:name` for a collection of points, or `all`, which has no collections.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country,places")
 	formatParam       = endpoint.Described(endpoint.InPath, "format", "mvt and pbf are the same: a Mapbox vector tile of version 2. mlt is a MapLibre Tile of version 1 of the same content.", endpoint.Schema{"type": "string", "enum": []string{"mvt", "pbf", "mlt", "geojson", "png"}}, "geojson")
 	pictureThemeParam = endpoint.Word("theme", "Colours of a png; other formats have none. Light and dark paint the water, unless the layers are only points or single regions; plain leaves it transparent, for a map over another one.", look.Themes...).Bounded("default", look.Themes[0])
 	pinnedParam       = endpoint.Flag("pinned", "Whether the tiles have addresses that name their generations and may be kept for ever.").Like(true)
 	scaleParam        = endpoint.Word("scale", "Of the document of pictures: how many pixels of a picture stand for one of the map, whose tiles are 256 wide. Vector tiles have none.", "1", "2").Or("1")
-	generationsParam  = endpoint.Described(endpoint.InPath, "generations", "What the TileJSON has: the generations of boundaries, places and airports, and a mark of them.", endpoint.Schema{"type": "string", "maxLength": 64, "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+-[0-9a-f]{8}$"}, "3.2.0-1f0c77ab")
 	styleLayersParam  = endpoint.Text("layers", 1024, "As in the paths of tiles. Left out, it stands for `all` and the public collections of points.").Like("country")
 	themeParam        = endpoint.Word("theme", "Colours; plain has no background, for a map over another one.", look.Themes...).Or(look.Themes[0])
 	namesParam        = endpoint.Flag("names", "Names on the map.").Or(true)
@@ -20,18 +21,36 @@ var (
 	encodingParam     = endpoint.Word("encoding", "The format of the vector tiles: Mapbox Vector Tiles, or MapLibre Tiles for MapLibre GL JS since 5.12 and MapLibre Native.", "mvt", mltEncoding).Or("mvt").Like("mlt")
 )
 
+// layersParam names the layers of a path.
+func (s *Room) layersParam() endpoint.Param {
+	return endpoint.Described(endpoint.InPath, "layers", "Comma-separated: region types, `type:id` for one region, "+s.tiledNames()+", `points:name` for a collection of points, or `all`, which has no collections.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country,places")
+}
+
+// tiledNames are the layers that are one data set, for texts.
+func (s *Room) tiledNames() string { return "`" + strings.Join(s.TiledNames(), "`, `") + "`" }
+
+// generationsParam names generations in a path.
+func (s *Room) generationsParam() endpoint.Param {
+	most, pattern := 64, "^[0-9]+\\.[0-9]+\\.[0-9]+"
+	if more := 1 + len(s.TiledNames()) - leastNumbers; more > 0 {
+		most, pattern = most+21*more, pattern+fmt.Sprintf("(\\.[0-9]+){0,%d}", more)
+	}
+	return endpoint.Described(endpoint.InPath, "generations", "What the TileJSON has: the generations of boundaries, places and airports, and a mark of them.", endpoint.Schema{"type": "string", "maxLength": most, "pattern": pattern + "-[0-9a-f]{8}$"}, "3.2.0-1f0c77ab")
+}
+
 // added are endpoints that other files declare.
 var added endpoint.Added[*Room]
 
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
+	layers := s.layersParam()
 	return added.To(s, append(s.ogcEndpoints(), []endpoint.Endpoint{
 		{
 			Path: "/tiles/{layers}/{z}/{x}/{y}.{format}", Route: "/tiles/:layers/:z/:x/:file",
 			ID: "getTile", Tag: "tiles", Rank: 1,
 			Summary: "A tile",
 			Doc:     "A region type `T` is three layers of a vector tile: `T`, polygons with `id`, `name` and `map_color`, a number from 0 to 5 that no neighbour has; `T_line`, borders with the ids `left` and `right` of them; and `T_label`, a point inside each region with `id`, `name` and `rank`.\n\nA collection of points is one layer of its own name: points with their `id`, `name` and at most 20 properties that are a text, a number or a boolean, texts at most 200 bytes long; and where there are many points, clusters with `cluster` and `point_count`. GeoJSON has all properties. A tile of a live collection is of this moment and may not be kept.\n\nAs a MapLibre Tile (`mlt`) the layers have the same features, ids, attributes and coordinates. An attribute is of one type in all features of a layer: where a collection has texts and numbers by one name, they are texts.\n\nAn empty tile is 204 as a vector tile, an empty collection as GeoJSON and a picture of nothing but water.",
-			Params:  []endpoint.Param{layersParam, endpoint.Zoom, endpoint.Column, endpoint.Row, formatParam, pictureThemeParam},
+			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, formatParam, pictureThemeParam},
 			Handle:  s.getTile, Cost: endpoint.Mixed,
 			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
 			Empty:    "The vector tile is empty.",
@@ -57,7 +76,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Path: "/tiles/{layers}/{z}/{x}/{y}@2x.png", Route: "/tiles/:layers/:z/:x/:file",
 			ID: "getTileTwice", Tag: "tiles", Rank: 2,
 			Summary: "A tile drawn at twice the resolution",
-			Params:  []endpoint.Param{layersParam, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam},
+			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam},
 			Answers: endpoint.Content{"image/png": nil}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/country/4/8/5@2x.png"},
@@ -67,7 +86,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			ID: "getTileJSON", Tag: "tiles", Rank: 3,
 			Summary: "TileJSON of layers",
 			Doc:     "Give its address to a map library; it leads to the tiles. Those of collections of points go to zoom 22, and have no addresses that name generations.",
-			Params:  []endpoint.Param{layersParam, pinnedParam, pictureThemeParam, scaleParam},
+			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam},
 			Handle:  s.getTileJSON, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": TileJSON{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
@@ -79,7 +98,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			ID: "getTileAccepted", Tag: "tiles", Rank: 3,
 			Summary: "A tile in the form that Accept prefers",
 			Doc:     "The same tiles by addresses without an extension: a Mapbox vector tile unless `Accept` prefers a MapLibre Tile, GeoJSON or a picture. Caches must heed `Vary`; addresses with an extension are the same for all.",
-			Params:  []endpoint.Param{layersParam, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam},
+			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam},
 			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
 			Empty:    "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
@@ -89,7 +108,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			ID: "getMLTTileJSON", Tag: "tiles", Rank: 4,
 			Summary: "TileJSON of the layers as MapLibre Tiles",
 			Doc:     "As `/tiles/{layers}.json`, with `encoding`, by which MapLibre GL JS since 5.12 and MapLibre Native read tiles of this format.",
-			Params:  []endpoint.Param{layersParam, pinnedParam, pictureThemeParam, scaleParam},
+			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam},
 			Answers: endpoint.Content{"application/json": TileJSON{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.mlt.json"},
@@ -99,7 +118,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			ID: "getPictureTileJSON", Tag: "tiles", Rank: 4,
 			Summary: "TileJSON of the layers as pictures",
 			Doc:     "Give its address to a map library that draws pictures. Zooms, bounds and sources are those of the vector tiles; with `scale=2` the pictures are of twice the resolution, 512 pixels for a tile of 256.",
-			Params:  []endpoint.Param{layersParam, pinnedParam, pictureThemeParam, scaleParam},
+			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam},
 			Answers: endpoint.Content{"application/json": RasterTileJSON{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.png.json?scale=2&theme=dark"},
@@ -109,7 +128,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			ID: "getPinnedTile", Tag: "tiles", Rank: 5,
 			Summary: "A tile of named generations",
 			Doc:     "The same tile for ever: caches may keep it for a year. `/tiles/{layers}.json?pinned=true` leads to these addresses.",
-			Params:  []endpoint.Param{generationsParam, layersParam, endpoint.Zoom, endpoint.Column, endpoint.Row, formatParam, pictureThemeParam},
+			Params:  []endpoint.Param{s.generationsParam(), layers, endpoint.Zoom, endpoint.Column, endpoint.Row, formatParam, pictureThemeParam},
 			Handle:  s.getPinnedTile, Cost: endpoint.Mixed,
 			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
 			Empty:    "The vector tile is empty.",

@@ -2,7 +2,6 @@ package tile
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -12,29 +11,30 @@ import (
 	"quadrille/tiles"
 )
 
-// These are the layer names that are not region types.
-const (
-	allLayers     = "all"
-	placesLayer   = "places"
-	airportsLayer = "airports"
-)
+// allLayers stands for all layers but the collections of points.
+const allLayers = "all"
 
 // layerSet is a list of layers that has been checked against the generations
 // it is for.
 type layerSet struct {
-	// canonical is the same for every spelling of the same set: types in
-	// their published order, regions of a type by id, places and airports
-	// last, then collections of points by name.
+	// canonical is the same for every spelling of the same set: regions, then points.
 	canonical string
 	hash      web.Hash // of canonical
-	selectors []tiles.Selector
-	types     []string // the region types in selectors, each once
-	places    bool
-	airports  bool
-	// others is canonical without the collections of points, which are in collections,
-	// sorted.
-	others      string
-	collections []string
+	// regions are types in their published order, regions of a type by id.
+	regions   []string
+	selectors []tiles.Selector // of regions
+	types     []string         // the region types in selectors, each once
+	// points are layers of points in the order of the registry, then collections by name.
+	points []string
+}
+
+// with is the set with other layers of points.
+func (set *layerSet) with(points []string) *layerSet {
+	part := *set
+	part.points = points
+	part.canonical = strings.Join(slices.Concat(part.regions, points), ",")
+	part.hash = web.HashStart.Bytes(part.canonical)
+	return &part
 }
 
 // landOrder are the region types that lie beneath others, from the lowest.
@@ -56,7 +56,10 @@ func (set *layerSet) ground() (land string, sea bool) {
 // resolveLayers returns the set that a list of layers names, from memory when
 // it has been asked for before.
 func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
-	key := layerKey{list: list, boundaries: v.boundaries.ID, places: stateOf(v.places.ID), airports: stateOf(v.airports.ID)}
+	key := layerKey{list: list, boundaries: v.boundaries.ID, points: web.HashStart}
+	for i := range v.points[:v.singles] {
+		key.points = key.points.Number(stateOf(v.points[i].ID))
+	}
 	set, pinned := s.layerSets.Get(key), false
 	if set == nil {
 		key.list = strings.Clone(list) // a part of the request's path otherwise
@@ -70,7 +73,7 @@ func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerS
 				return nil, err
 			}
 			pinned = true // lists of what is not there are refused, and not kept
-			return set, v.pinCollections(set.collections)
+			return set, v.pinCollections(set.points)
 		}); err != nil {
 			return nil, err
 		}
@@ -78,7 +81,7 @@ func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerS
 	if pinned {
 		return set, nil
 	}
-	return set, v.pinCollections(set.collections)
+	return set, v.pinCollections(set.points)
 }
 
 // stateOf is all that layers of points depend on: published, absent or failed.
@@ -97,121 +100,86 @@ func (s *Room) parseLayers(ctx context.Context, v *view, list string) (*layerSet
 	if len(names) > endpoint.MaxList {
 		return nil, endpoint.Refuse(endpoint.ErrParameter, "layers", "Ask for at most 64 layers at once.")
 	}
-	set := &layerSet{}
-	whole := map[string]bool{}
-	regions := map[string][]string{}
+	whole, regions := map[string]bool{}, map[string][]string{}
+	singles, collections := map[string]bool{}, []string(nil)
 	for _, name := range names {
-		switch name {
-		case placesLayer:
-			if _, err := v.places.Get(); err != nil {
+		if p := v.single(name); p != nil {
+			if _, err := p.Get(); err != nil {
 				return nil, err
 			}
-			set.places = true
-		case airportsLayer:
-			if _, err := v.airports.Get(); err != nil {
-				return nil, err
-			}
-			set.airports = true
-		case allLayers:
-			// A data set that is not published is left out; one that cannot
-			// be read must not be passed over in silence.
-			b, berr := v.boundaries.Get()
-			_, perr := v.places.Get()
-			_, aerr := v.airports.Get()
-			for _, err := range []error{berr, perr, aerr} {
-				if err != nil && !errors.Is(err, ask.ErrMissing) {
-					return nil, err
-				}
-			}
-			if berr != nil && perr != nil && aerr != nil {
-				return nil, berr
-			}
-			if berr == nil {
-				for _, t := range b.Types() {
-					whole[t.Name] = true
-				}
-			}
-			set.places = set.places || perr == nil
-			set.airports = set.airports || aerr == nil
-		default:
-			if collection, ok := strings.CutPrefix(name, pointsPrefix); ok {
-				set.collections = append(set.collections, strings.Clone(collection))
-				continue
-			}
-			b, err := v.boundaries.Get()
+			singles[name] = true
+			continue
+		}
+		if strings.HasPrefix(name, ask.PointsPrefix) {
+			collections = append(collections, strings.Clone(name))
+			continue
+		}
+		if name == allLayers {
+			types, points, err := v.all()
 			if err != nil {
 				return nil, err
 			}
-			typ, id, one := strings.Cut(name, ":")
-			if !slices.ContainsFunc(b.Types(), func(t tiles.TypeMeta) bool { return t.Name == typ }) {
-				return nil, v.unknownLayer()
+			for _, t := range types {
+				whole[t] = true
 			}
-			if !one {
-				whole[typ] = true
-				continue
+			for _, p := range points {
+				singles[p] = true
 			}
-			if _, err := b.Region(ctx, typ, id, false); err != nil {
-				return nil, err
-			}
-			regions[typ] = append(regions[typ], id)
+			continue
 		}
-	}
-
-	var canonical []string
-	if len(whole)+len(regions) > 0 {
 		b, err := v.boundaries.Get()
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range b.Types() {
-			if whole[t.Name] {
-				set.types = append(set.types, t.Name)
-				set.selectors = append(set.selectors, tiles.Selector{Type: t.Name})
-				canonical = append(canonical, t.Name)
-				continue
+		typ, id, one := strings.Cut(name, ":")
+		if !ask.HasType(b, typ) {
+			return nil, v.unknownLayer()
+		}
+		if !one {
+			whole[typ] = true
+			continue
+		}
+		if _, err := b.Region(ctx, typ, id, false); err != nil {
+			return nil, err
+		}
+		regions[typ] = append(regions[typ], id)
+	}
+
+	set := &layerSet{}
+	for _, typ := range v.types() {
+		ids := regions[typ]
+		switch slices.Sort(ids); {
+		case whole[typ]:
+			ids = []string{""}
+		case len(ids) == 0:
+			continue
+		}
+		set.types = append(set.types, typ)
+		for _, id := range slices.Compact(ids) {
+			set.selectors = append(set.selectors, tiles.Selector{Type: typ, ID: strings.Clone(id)})
+			if id != "" {
+				id = ":" + id
 			}
-			ids := regions[t.Name]
-			if len(ids) == 0 {
-				continue
-			}
-			set.types = append(set.types, t.Name)
-			slices.Sort(ids)
-			for _, id := range slices.Compact(ids) {
-				set.selectors = append(set.selectors, tiles.Selector{Type: t.Name, ID: strings.Clone(id)})
-				canonical = append(canonical, t.Name+":"+id)
-			}
+			set.regions = append(set.regions, typ+id)
 		}
 	}
-	if set.places {
-		canonical = append(canonical, placesLayer)
+	var points []string
+	for i := range v.points[:v.singles] {
+		if name := v.points[i].Name; singles[name] {
+			points = append(points, name)
+		}
 	}
-	if set.airports {
-		canonical = append(canonical, airportsLayer)
-	}
-	set.others = strings.Join(canonical, ",")
-	slices.Sort(set.collections)
-	set.collections = slices.Compact(set.collections)
-	for _, name := range set.collections {
-		canonical = append(canonical, pointsPrefix+name)
-	}
-	set.canonical = strings.Join(canonical, ",")
-	set.hash = web.HashStart.Bytes(set.canonical)
-	return set, nil
+	slices.Sort(collections)
+	return set.with(append(points, slices.Compact(collections)...)), nil
 }
 
 // unknownLayer says which layers there are.
 func (v *view) unknownLayer() error {
-	var names []string
-	if b, err := v.boundaries.Get(); err == nil {
-		for _, t := range b.Types() {
-			names = append(names, t.Name)
-		}
+	names := v.types()
+	for i := range v.points[:v.singles] {
+		names = append(names, v.points[i].Name)
 	}
-	names = append(names, placesLayer, airportsLayer, allLayers)
-	for _, c := range v.all.pinPublic() {
-		names = append(names, pointsPrefix+c.name)
-		c.Release()
-	}
+	names = append(append(names, allLayers), v.pinPublic()...)
 	return endpoint.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
 		"; add :id to a type for a single region.")
 }
@@ -220,8 +188,7 @@ func (v *view) unknownLayer() error {
 type layerKey struct {
 	list       string
 	boundaries uint64
-	// IDMissing, IDFailed or 1, which "all" depends on
-	places, airports uint64
+	points     web.Hash // of the states of all layers of points, which "all" depends on
 }
 
 // Spread chooses no lock: all sets have one.
@@ -237,5 +204,5 @@ const layerSetBytes = 1 << 20
 // Bytes is about what the set takes.
 func (set *layerSet) Bytes() int64 {
 	const each = 64 // of a selector, with its text
-	return int64(len(set.canonical) + len(set.others) + each*(len(set.selectors)+len(set.types)+len(set.collections)))
+	return int64(2*len(set.canonical) + each*(len(set.selectors)+len(set.types)+len(set.points)))
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
@@ -17,7 +16,7 @@ import (
 func TestRefusedListsAreNotKept(t *testing.T) {
 	s := &Room{Kit: &web.Kit{}, layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)}
 	s.Timeout = time.Second
-	v := &view{boundaries: ask.Pin[ask.Boundaries](nil), places: ask.Pin[ask.Places](nil), airports: ask.Pin[ask.Airports](nil)}
+	v := s.pinTiles()
 	for i := range 50 {
 		if _, err := s.resolveLayers(t.Context(), v, fmt.Sprintf("points:x%d", i)); !errors.Is(err, tiles.ErrUnknownType) {
 			t.Fatal(err)
@@ -33,7 +32,7 @@ func TestLayerSetsAreBounded(t *testing.T) {
 	c := bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)
 	for i := range 5000 {
 		key := layerKey{list: strings.Repeat("a", 900) + fmt.Sprint(i)}
-		_, _ = c.Do(t.Context(), key, func() (*layerSet, error) { return &layerSet{canonical: key.list, others: key.list}, nil })
+		_, _ = c.Do(t.Context(), key, func() (*layerSet, error) { return &layerSet{canonical: key.list, regions: []string{key.list}}, nil })
 	}
 	if s := c.Stats(); s.Bytes > layerSetBytes || s.Entries < 100 {
 		t.Errorf("%d bytes of %d entries", s.Bytes, s.Entries)

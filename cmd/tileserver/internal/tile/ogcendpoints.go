@@ -17,12 +17,12 @@ var (
 	tileRowParam          = endpoint.Described(endpoint.InPath, "tileRow", "The row, from the north: y.", endpoint.Schema{"type": "integer", "minimum": 0}, 5)
 	tileColParam          = endpoint.Described(endpoint.InPath, "tileCol", "The column, from 180° west: x.", endpoint.Schema{"type": "integer", "minimum": 0}, 8)
 	fVectorTileParam      = ogcapi.Parameter("The format, instead of by `Accept`; json is GeoJSON.", vectorTiles.formats).Like("json")
-	tiledCollectionParam  = endpoint.Described(endpoint.InPath, "collectionId", "A collection that has tiles: a region type, `places`, `airports` or `points:name`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
 	fMapTileParam         = ogcapi.Parameter("The format, instead of by `Accept`.", mapTiles.formats)
 )
 
 // ogcEndpoints are those of OGC API – Tiles.
 func (s *Room) ogcEndpoints() []endpoint.Endpoint {
+	tiledCollectionParam := endpoint.Described(endpoint.InPath, "collectionId", "A collection that has tiles: a region type, "+s.tiledNames()+" or `points:name`.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
 	list := []endpoint.Endpoint{
 		{
 			Path: "/ogc/tileMatrixSets",

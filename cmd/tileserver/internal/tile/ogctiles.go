@@ -1,13 +1,13 @@
 package tile
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"html"
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -17,7 +17,6 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
-	"quadrille/tiles"
 )
 
 // Tiles as OGC API – Tiles 1.0 has them: the same as those below /tiles, by other
@@ -92,29 +91,18 @@ func (s *Room) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tiled, e
 }
 
 // isTiled says why a collection has no tiles, nil if it has.
-func (v *view) isTiled(collection string) error {
-	if name, ok := strings.CutPrefix(collection, pointsPrefix); ok {
-		c, ok, err := v.all.pin(name)
-		if ok {
+func (v *view) isTiled(collection string) (err error) {
+	if name, ok := strings.CutPrefix(collection, ask.PointsPrefix); ok {
+		var c ask.Tiled
+		if c, err = v.collections.PinTiled(name); err == nil {
 			c.Release()
-		} else if err == nil {
-			err = ogcapi.ErrNoCollection
 		}
-		return err
+	} else if p := v.single(collection); p != nil {
+		_, err = p.Get()
+	} else if b, berr := v.boundaries.Get(); berr != nil || !ask.HasType(b, collection) {
+		err = cmp.Or(berr, ask.ErrNoLayer)
 	}
-	var err error
-	switch collection {
-	case placesLayer:
-		_, err = v.places.Get()
-	case airportsLayer:
-		_, err = v.airports.Get()
-	default:
-		var b ask.Boundaries
-		if b, err = v.boundaries.Get(); err == nil && !slices.ContainsFunc(b.Types(), func(t tiles.TypeMeta) bool { return t.Name == collection }) {
-			return ogcapi.ErrNoCollection
-		}
-	}
-	if errors.Is(err, ask.ErrMissing) {
+	if ask.IsAbsent(err) {
 		return ogcapi.ErrNoCollection
 	}
 	return err
@@ -123,20 +111,12 @@ func (v *view) isTiled(collection string) error {
 // whole are the layers of the tilesets of all data: "all", or if there is nothing else the
 // collections of points.
 func (v *view) whole() string {
-	for _, err := range []error{v.boundaries.Err, v.places.Err, v.airports.Err} {
-		if !errors.Is(err, ask.ErrMissing) {
-			return allLayers
+	if _, _, err := v.all(); errors.Is(err, ask.ErrMissing) {
+		if names := v.pinPublic(); names != nil {
+			return strings.Join(names, ",")
 		}
 	}
-	var names []string
-	for _, c := range v.all.pinPublic() {
-		names = append(names, pointsPrefix+c.name)
-		c.Release()
-	}
-	if names == nil {
-		return allLayers
-	}
-	return strings.Join(names, ",")
+	return allLayers
 }
 
 // address is that of the tilesets, without parameters.
@@ -192,7 +172,7 @@ func (s *Room) getTileOf(k *tilesetKind) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		v := s.pinTiles()
 		defer v.release()
-		of, err := s.tiledBy(c, q, &v)
+		of, err := s.tiledBy(c, q, v)
 		if err != nil {
 			return err
 		}
@@ -207,7 +187,7 @@ func (s *Room) getTileOf(k *tilesetKind) endpoint.Handler {
 		if err != nil {
 			return err
 		}
-		return s.sendTile(c, q, &v, of.layers, t, format.Form, manner{cache: s.CacheControl, byAccept: byAccept, ofTileset: true})
+		return s.sendTile(c, q, v, of.layers, t, format.Form, manner{cache: s.CacheControl, byAccept: byAccept, ofTileset: true})
 	}
 }
 
@@ -254,14 +234,14 @@ func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *til
 	return func(c echo.Context, q *endpoint.Params) error {
 		v := s.pinTiles()
 		defer v.release()
-		of, err := s.tiledBy(c, q, &v)
+		of, err := s.tiledBy(c, q, v)
 		if err != nil {
 			return err
 		}
 		if len(of.rest) > 0 && of.rest[0] != webMercatorQuad {
 			return errNoTileMatrixSet
 		}
-		set, err := s.resolveLayers(c.Request().Context(), &v, of.layers)
+		set, err := s.resolveLayers(c.Request().Context(), v, of.layers)
 		if err != nil {
 			return err
 		}
@@ -269,11 +249,11 @@ func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *til
 		if err != nil {
 			return err
 		}
-		t, err := newTileset(c.Request().Context(), &v, set, k, &of, base)
+		t, err := newTileset(c.Request().Context(), v, set, k, &of, base)
 		if err != nil {
 			return err
 		}
-		h, _, live := s.describedBy(&v, set, base)
+		h, _, live := s.describedBy(v, set, base)
 		return ogcapi.Send(s.Kit, c, q, []uint64{uint64(h)}, live, describe(t, &of, base))
 	}
 }

@@ -3,78 +3,83 @@ package tile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
-	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// generations names the generations a tile is made from, of boundaries, places
-// and airports; 0 where the layers have nothing of a data set. As text it is the
-// version of the TileJSON and a mark, "3.2.0-1f0c77ab". Numbers begin anew in a
+// generations names the generations a tile is made from, of boundaries and of the layers of
+// points in the order of the registry; 0 where the layers have nothing of a data set. As text
+// it is the version of the TileJSON and a mark, "3.2.0-1f0c77ab". Numbers begin anew in a
 // new data directory, the mark differs.
 type generations struct {
-	numbers [3]uint64
+	numbers []uint64 // at least leastNumbers; more do not end with 0
 	mark    uint32
 }
 
-// markOf joins the identities of generations into a mark.
-func markOf(ids [3]uint64) uint32 {
+// leastNumbers are in every text: those of boundaries, places and airports. More follow only
+// where there are more layers, so that addresses live longer than the registry.
+const leastNumbers = 3
+
+func newGenerations(numbers, ids []uint64) generations {
+	for len(numbers) > leastNumbers && numbers[len(numbers)-1] == 0 {
+		numbers = numbers[:len(numbers)-1]
+	}
 	h := web.HashStart
-	for _, id := range ids {
+	for _, id := range ids[:len(numbers)] {
 		h = h.Number(id)
 	}
-	return uint32(h >> 32)
+	return generations{numbers, uint32(h >> 32)}
 }
 
 func (g generations) String() string {
-	return fmt.Sprintf("%d.%d.%d-%08x", g.numbers[0], g.numbers[1], g.numbers[2], g.mark)
+	var b []byte
+	for _, n := range g.numbers {
+		b = append(strconv.AppendUint(b, n, 10), '.')
+	}
+	return fmt.Sprintf("%s-%08x", b[:len(b)-1], g.mark)
 }
 
-// maxGenerations is the longest text of generations: three numbers of 20 digits, the
-// dots and the mark.
-const maxGenerations = 3*20 + 2 + 1 + 8
-
-// parseGenerations reads what String writes, and nothing else: each set of
-// generations has one address.
-func parseGenerations(s string) (g generations, ok bool) {
+// parseGenerations reads what String writes, of so many numbers at most, and nothing else: each
+// set of generations has one address.
+func parseGenerations(s string, most int) (g generations, ok bool) {
 	list, mark, ok := strings.Cut(s, "-")
-	parts := strings.SplitN(list, ".", len(g.numbers)+1)
-	if !ok || len(s) > maxGenerations || len(parts) != len(g.numbers) {
+	parts := strings.SplitN(list, ".", most+1)
+	if !ok || len(parts) < leastNumbers || len(parts) > most {
 		return g, false
 	}
 	m, err := strconv.ParseUint(mark, 16, 32)
 	g.mark = uint32(m)
-	for i, p := range parts {
-		var perr error
-		g.numbers[i], perr = strconv.ParseUint(p, 10, 64)
+	for _, p := range parts {
+		n, perr := strconv.ParseUint(p, 10, 64)
+		g.numbers = append(g.numbers, n)
 		err = errors.Join(err, perr)
 	}
-	return g, err == nil && g.numbers != [3]uint64{} && g.String() == s
+	last := g.numbers[len(parts)-1]
+	some := last != 0 || len(parts) == leastNumbers && slices.Max(g.numbers) > 0
+	return g, err == nil && some && g.String() == s
 }
 
-// pinnedPath is the beginning of the paths of tiles of a layer set that never
-// change.
-func (v *view) pinnedPath(set *layerSet) string {
-	var g generations
-	var ids [3]uint64
-	if len(set.selectors) > 0 && v.boundaries.Handle != nil {
-		g.numbers[0], ids[0] = v.boundaries.Handle.Manifest().Generation, v.boundaries.ID
+// generations are those that the tiles of a set are from, without collections.
+func (v *view) generations(set *layerSet) generations {
+	ids, _ := v.from(set, nil)
+	numbers := make([]uint64, 1+v.singles)
+	if ids[0] != 0 && v.boundaries.Handle != nil {
+		numbers[0] = v.boundaries.Handle.Manifest().Generation
 	}
-	if set.places && v.places.Handle != nil {
-		g.numbers[1], ids[1] = v.places.Handle.Manifest().Generation, v.places.ID
+	for i := range numbers[1:] {
+		if m := v.points[i].Manifest(); ids[1+i] != 0 && m != nil {
+			numbers[1+i] = m.Generation
+		}
 	}
-	if set.airports && v.airports.Handle != nil {
-		g.numbers[2], ids[2] = v.airports.Handle.Manifest().Generation, v.airports.ID
-	}
-	g.mark = markOf(ids)
-	return "/g/" + g.String()
+	return newGenerations(numbers, ids)
 }
 
 // getPinnedTile answers GET /g/{generations}/tiles/{layers}/{z}/{x}/{file}: the
@@ -90,42 +95,24 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	g, ok := parseGenerations(values[0])
+	g, ok := parseGenerations(values[0], 1+len(s.TiledNames()))
 	if !ok {
 		return dataset.ErrNoGeneration
 	}
-	v := view{
-		boundaries: pinGeneration(s.Boundaries, g.numbers[0]),
-		places:     pinGeneration(s.Places, g.numbers[1]),
-		airports:   pinGeneration(s.Airports, g.numbers[2]),
-	}
+	points := s.PinTiled(nil, g.numbers[1:])
+	v := &view{boundaries: ask.PinGeneration(s.Boundaries, g.numbers[0]), points: points, singles: len(points)}
 	defer v.release()
-	for _, err := range [...]error{v.boundaries.Err, v.places.Err, v.airports.Err} {
+	ids, errs := []uint64{v.boundaries.ID}, []error{v.boundaries.Err}
+	for i := range v.points {
+		ids, errs = append(ids, v.points[i].ID), append(errs, v.points[i].Err)
+	}
+	for _, err := range errs {
 		if err != nil && !errors.Is(err, ask.ErrMissing) {
 			return err
 		}
 	}
-	if markOf([3]uint64{v.boundaries.ID, v.places.ID, v.airports.ID}) != g.mark {
+	if newGenerations(g.numbers, ids).mark != g.mark {
 		return dataset.ErrPruned
 	}
-	return s.sendTile(c, q, &v, values[1], t, f, manner{cache: s.PinnedCache, byAccept: byAccept})
-}
-
-// pinGeneration takes a generation of a data set, in service or not; 0 stands
-// for none.
-func pinGeneration[T any](live *dataset.Live[T], generation uint64) ask.Pinned[T] {
-	switch {
-	case generation == 0:
-		return ask.Pinned[T]{Err: ask.ErrMissing, ID: ask.IDMissing}
-	case live == nil:
-		return ask.Pinned[T]{Err: dataset.ErrNoGeneration, ID: ask.IDMissing}
-	}
-	h, err := live.AcquireGeneration(generation)
-	switch {
-	case err == nil:
-		return ask.Pinned[T]{Handle: h, ID: ask.IdentityOf(h.Manifest())}
-	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy), errors.Is(err, cellstore.ErrClosed):
-		return ask.Pinned[T]{Err: err, ID: ask.IDFailed}
-	}
-	return ask.Pinned[T]{Err: fmt.Errorf("%w: %w", ask.ErrFailed, err), ID: ask.IDFailed}
+	return s.sendTile(c, q, v, values[1], t, f, manner{cache: s.PinnedCache, byAccept: byAccept})
 }

@@ -69,17 +69,17 @@ func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 	defer v.release()
 	var set *layerSet
 	if list != "" {
-		set, err = s.resolveLayers(r.Context(), &v, list)
+		set, err = s.resolveLayers(r.Context(), v, list)
 	} else {
-		set, err = s.everything(r.Context(), &v)
+		set, err = s.everything(r.Context(), v)
 	}
 	if err != nil {
 		return err
 	}
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
-	a.Tag = s.styleTag(r, a, &v, base, name, names, encoding, set, under)
+	a.Tag = s.styleTag(r, a, v, base, name, names, encoding, set, under)
 	return s.SendJSON(c, a, func() (any, error) {
-		style, err := s.makeStyle(r.Context(), &v, set, under, base, name, names)
+		style, err := s.makeStyle(r.Context(), v, set, under, base, name, names)
 		if err == nil && encoding == mltEncoding {
 			style.inMLT()
 		}
@@ -88,10 +88,12 @@ func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 }
 
 func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, encoding string, set *layerSet, under []shownMap) web.Tag {
-	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(theme).Bytes(strconv.FormatBool(names)).Bytes(encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).
-		Number(v.boundaries.ID).Number(v.places.ID).Number(v.airports.ID)
-	from, _ := v.fromCollections()
-	h = h.Number(from)
+	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(theme).Bytes(strconv.FormatBool(names)).Bytes(encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.boundaries.ID)
+	for i := range v.points[:v.singles] {
+		h = h.Number(v.points[i].ID)
+	}
+	from, _ := v.from(set, nil)
+	h = h.Number(from[1+v.singles])
 	for _, m := range under {
 		h = h.Bytes(m.name).Number(m.ID)
 	}
@@ -111,7 +113,7 @@ func (style *MapStyle) inMLT() {
 	}
 }
 
-// styleSourceName is the source of a style, besides those of collections of points.
+// styleSourceName is the source of a style, besides those of layers that are not known.
 const styleSourceName = "quadrille"
 
 // styleOrder are the region types that have a look of their own, from the one
@@ -158,13 +160,11 @@ func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, under []sh
 			style.Layers = append(style.Layers, p.line(typ))
 		}
 	}
-	if set.places {
-		style.Layers = append(style.Layers, p.places(), p.capitals())
+	well, others := set.known()
+	for _, name := range well {
+		style.Layers = append(style.Layers, known[name].dots(p)...)
 	}
-	if set.airports {
-		style.Layers = append(style.Layers, p.airports())
-	}
-	for i, name := range set.collections {
+	for i, name := range others {
 		style.Layers = append(style.Layers, p.dots(name, i), p.clusters(name, i))
 	}
 	if names {
@@ -185,22 +185,22 @@ func (s *Room) fonts() []string {
 // allNames writes names, of which those of later layers are placed first: names of
 // countries, then the cities everybody knows, then what lies between.
 func (p *palette) allNames(set *layerSet, types, fonts []string) (layers []styleLayer) {
-	if set.airports {
-		layers = append(layers, p.airportNames())
-	}
-	if set.places {
-		layers = append(layers, p.placeNames("_label", []any{"!", major}))
+	well, others := set.known()
+	for _, name := range slices.Backward(well) {
+		layers = append(layers, known[name].names(p))
 	}
 	for _, typ := range slices.Backward(types) {
 		if typ != "country" && typ != "continent" {
 			layers = append(layers, p.names(typ))
 		}
 	}
-	for _, name := range set.collections {
+	for _, name := range others {
 		layers = append(layers, p.nameOfPoint(name), p.countOfCluster(name))
 	}
-	if set.places {
-		layers = append(layers, p.placeNames("_major_label", major))
+	for _, name := range slices.Backward(well) {
+		if major := known[name].majorNames; major != nil {
+			layers = append(layers, major(p))
+		}
 	}
 	for _, typ := range slices.Backward(types) {
 		if typ == "country" || typ == "continent" {

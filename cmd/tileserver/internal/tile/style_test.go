@@ -12,7 +12,7 @@ import (
 
 // layersOf are the layers of a map of a theme for some region types.
 func layersOf(theme string, types ...string) map[string]styleLayer {
-	set := &layerSet{types: types, places: true}
+	set := &layerSet{types: types, points: []string{"places"}}
 	for _, typ := range types {
 		set.selectors = append(set.selectors, tiles.Selector{Type: typ})
 	}
@@ -54,7 +54,7 @@ func TestStyleLand(t *testing.T) {
 // The names of countries are placed first, then those of large cities, then those of
 // states.
 func TestStyleOrderOfNames(t *testing.T) {
-	set := &layerSet{types: []string{"country", "state"}, places: true, airports: true}
+	set := &layerSet{types: []string{"country", "state"}, points: []string{"places", "airports"}}
 	p := &palette{Theme: look.Get().Themes["dark"]}
 	var order []string
 	for _, l := range p.allNames(set, set.types, nil) {

@@ -1,6 +1,9 @@
 package tile
 
-import "quadrille/cmd/tileserver/internal/look"
+import (
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/look"
+)
 
 // fill draws the regions of a type: the land in the colours of the map, its parts
 // as shades of it.
@@ -85,7 +88,7 @@ var (
 )
 
 func (p *palette) places() styleLayer {
-	l := of(placesLayer, placesLayer, "circle")
+	l := of(ask.PlacesLayer, ask.PlacesLayer, "circle")
 	l.Filter = []any{"all", []any{"!", capital}, worthShowing}
 	// From a village to a city of ten million.
 	size := func(small, large float64) []any {
@@ -100,7 +103,7 @@ func (p *palette) places() styleLayer {
 
 // capitals have a ring.
 func (p *palette) capitals() styleLayer {
-	l := of(placesLayer, placesLayer+"_capital", "circle")
+	l := of(ask.PlacesLayer, ask.PlacesLayer+"_capital", "circle")
 	l.Filter = []any{"all", capital, worthShowing}
 	l.Paint["circle-radius"] = byZoom(1, 1.6, 9, 4)
 	l.Paint["circle-color"] = p.Map.Rim.CSS()
@@ -110,7 +113,7 @@ func (p *palette) capitals() styleLayer {
 }
 
 func (p *palette) airports() styleLayer {
-	l := of(airportsLayer, airportsLayer, "circle")
+	l := of(ask.AirportsLayer, ask.AirportsLayer, "circle")
 	l.MinZoom = 5
 	l.Paint["circle-radius"] = byZoom(5, 1.5, 10, 4)
 	l.Paint["circle-color"] = p.Map.Rim.CSS()
@@ -167,7 +170,7 @@ func (p *palette) names(typ string) styleLayer {
 // placeNames writes the names of some places below their dots, larger ones of
 // large cities.
 func (p *palette) placeNames(ending string, which []any) styleLayer {
-	l := p.text(placesLayer, placesLayer+ending, "city")
+	l := p.text(ask.PlacesLayer, ask.PlacesLayer+ending, "city")
 	ranks := look.Get().Type.Labels
 	l.MinZoom = 2
 	l.Filter = []any{"all", which, worthShowing}
@@ -183,7 +186,7 @@ func (p *palette) placeNames(ending string, which []any) styleLayer {
 
 // airportNames writes the names of airports below their dots.
 func (p *palette) airportNames() styleLayer {
-	l := p.text(airportsLayer, airportsLayer+"_label", "village")
+	l := p.text(ask.AirportsLayer, ask.AirportsLayer+"_label", "village")
 	l.MinZoom = 7
 	l.Layout["text-anchor"], l.Layout["text-offset"], l.Layout["text-optional"] = "top", []float64{0, 0.5}, true
 	l.Layout["symbol-sort-key"] = []any{"get", "rank"}

@@ -3,6 +3,8 @@ package tile
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/web"
@@ -12,34 +14,33 @@ import (
 // of points that all may see.
 func (s *Room) everything(ctx context.Context, v *view) (*layerSet, error) {
 	set, err := s.resolveLayers(ctx, v, allLayers)
-	v.collections = v.all.pinPublic()
+	collections := v.pinPublic()
 	switch {
-	case len(v.collections) == 0:
+	case collections == nil:
 		return set, err
 	case errors.Is(err, ask.ErrMissing):
 		set = &layerSet{hash: web.HashStart}
 	case err != nil:
 		return nil, err
 	}
-	both := *set // the set itself is kept
-	both.collections = nil
-	for i := range v.collections {
-		name := v.collections[i].name
-		both.collections = append(both.collections, name)
-		both.hash = both.hash.Bytes(name)
+	both := set.with(slices.Concat(set.points, collections))
+	both.hash = set.hash
+	for _, name := range collections {
+		both.hash = both.hash.Bytes(strings.TrimPrefix(name, ask.PointsPrefix))
 	}
-	return &both, nil
+	return both, nil
 }
 
-// sources are those of a style. Each collection has its own, since its tiles are deeper
-// than those of other layers, and may change while those do not.
+// sources are those of a style. Layers that are not known have their own, since their tiles
+// are deeper than those of others, and may change while those do not.
 func sources(set *layerSet, base string) map[string]styleSource {
 	all := map[string]styleSource{}
-	if list := set.others; list != "" {
+	well, others := set.known()
+	if list := set.with(well).canonical; list != "" {
 		all[styleSourceName] = styleSource{Type: "vector", URL: base + "/tiles/" + escapeLayers(list) + ".json"}
 	}
-	for _, name := range set.collections {
-		all[pointsPrefix+name] = styleSource{Type: "vector", URL: base + "/tiles/" + pointsPrefix + name + ".json"}
+	for _, name := range others {
+		all[name] = styleSource{Type: "vector", URL: base + "/tiles/" + escapeLayers(name) + ".json"}
 	}
 	return all
 }
@@ -47,11 +48,11 @@ func sources(set *layerSet, base string) map[string]styleSource {
 // clustered tells clusters from points.
 var clustered = []any{"==", []any{"get", "cluster"}, true}
 
-// ofCollection is a layer of a style that draws the points of a collection, or its
-// clusters. Its id ends in what the name of a collection cannot have.
-func ofCollection(name, ending, kind string, clusters bool) styleLayer {
-	l := of(pointsPrefix+name, pointsPrefix+name+ending, kind)
-	l.Source = pointsPrefix + name
+// ofPoints is a layer of a style that draws the points of a layer, or its clusters. Its id
+// ends in what the name of a layer cannot have.
+func ofPoints(name, ending, kind string, clusters bool) styleLayer {
+	l := of(name, name+ending, kind)
+	l.Source = name
 	l.Filter = clustered
 	if !clusters {
 		l.Filter = []any{"!", clustered}
@@ -59,9 +60,9 @@ func ofCollection(name, ending, kind string, clusters bool) styleLayer {
 	return l
 }
 
-// dots draws points; number chooses the colour of the collection.
+// dots draws points; number chooses the colour of the layer.
 func (p *palette) dots(name string, number int) styleLayer {
-	l := ofCollection(name, "", "circle", false)
+	l := ofPoints(name, "", "circle", false)
 	l.Paint["circle-color"] = p.colour(number)
 	l.Paint["circle-radius"] = byZoom(3, 3, 14, 6)
 	l.Paint["circle-stroke-color"] = p.Map.PointsRim.CSS()
@@ -73,7 +74,7 @@ func (p *palette) colour(number int) string { return p.Map.Points[number%len(p.M
 
 // clusters draws discs, larger ones for more points.
 func (p *palette) clusters(name string, number int) styleLayer {
-	l := ofCollection(name, ":cluster", "circle", true)
+	l := ofPoints(name, ":cluster", "circle", true)
 	size := []any{"log10", []any{"max", []any{"get", "point_count"}, 1}}
 	l.Paint["circle-color"] = p.colour(number)
 	l.Paint["circle-opacity"] = 0.85
@@ -85,7 +86,7 @@ func (p *palette) clusters(name string, number int) styleLayer {
 
 // nameOfPoint writes the names of points below their dots.
 func (p *palette) nameOfPoint(name string) styleLayer {
-	l := ofCollection(name, ":label", "symbol", false)
+	l := ofPoints(name, ":label", "symbol", false)
 	l.MinZoom = 8
 	l.Layout = map[string]any{
 		"text-field": []any{"to-string", []any{"coalesce", []any{"get", "name"}, ""}}, "text-size": 11, "text-max-width": 8,
@@ -97,7 +98,7 @@ func (p *palette) nameOfPoint(name string) styleLayer {
 
 // countOfCluster writes how many points a cluster stands for onto its disc.
 func (p *palette) countOfCluster(name string) styleLayer {
-	l := ofCollection(name, ":count", "symbol", true)
+	l := ofPoints(name, ":count", "symbol", true)
 	count := []any{"get", "point_count"}
 	short := []any{"concat", []any{"to-string", []any{"round", []any{"/", count, 1000}}}, "k"}
 	l.Layout = map[string]any{

@@ -13,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -28,11 +27,7 @@ import (
 
 // Config says how tiles are served. Zero fields mean the defaults named.
 type Config struct {
-	Boundaries *dataset.Live[ask.Boundaries]
-	Places     *dataset.Live[ask.Places]
-	Airports   *dataset.Live[ask.Airports]
-	// Collections are users' own points.
-	Collections *ask.Collections
+	ask.Sets
 	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
 	// with no bytes, or 404: clients differ. 204.
 	EmptyTile int
@@ -94,7 +89,7 @@ func (s *Room) getTile(c echo.Context, q *endpoint.Params) error {
 	}
 	v := s.pinTiles()
 	defer v.release()
-	return s.sendTile(c, q, &v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
+	return s.sendTile(c, q, v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
 }
 
 // manner is how an endpoint answers with tiles.
@@ -121,7 +116,8 @@ func (s *Room) sendTile(c echo.Context, q *endpoint.Params, v *view, layers stri
 	if how.ofTileset && int(t.Z) > set.deepest(f.Picture()) {
 		return endpoint.ErrTileOutside
 	}
-	key, live := v.keyOf(set, t, f)
+	var memory [4]uint64
+	key, from, live := s.keyOf(v, set, t, f, memory[:0])
 	key.theme = theme
 	if live {
 		how.cache = web.NoStore
@@ -131,8 +127,8 @@ func (s *Room) sendTile(c echo.Context, q *endpoint.Params, v *view, layers stri
 		key.coding = web.AcceptedKept(r)
 	}
 	for {
-		a := web.Answer{Form: f, Tag: s.tileTag(&key, set), Coding: key.coding, Cache: how.cache, ByAccept: how.byAccept, Empty: s.empty(f, how)}
-		err = s.kept.Send(c, key, &a, []uint64{key.boundaries, key.places, key.airports, key.points}, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
+		a := web.Answer{Form: f, Tag: key.tag(), Coding: key.coding, Cache: how.cache, ByAccept: how.byAccept, Empty: s.empty(f, how)}
+		err = s.kept.Send(c, key, &a, from, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
 			return s.makeTile(ctx, out, v, set, t, &key, &a)
 		})
 		if !errors.Is(err, errCompressionBusy) {
@@ -150,37 +146,26 @@ func (s *Room) empty(f web.Form, how manner) int {
 	return s.EmptyTile
 }
 
-// keyOf is the key of a tile as it is, and whether it must not be kept.
-func (v *view) keyOf(set *layerSet, t quadkey.Tile, f web.Form) (key tileKey, live bool) {
-	key = tileKey{layers: set.canonical, tile: uint64(t.Z)<<58 | t.Packed(), form: f, coding: web.Identity}
-	if len(set.selectors) > 0 {
-		key.boundaries = v.boundaries.ID
+// keyOf is the key of a tile as it is, what it is from, appended to ids, and whether it must
+// not be kept.
+func (s *Room) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []uint64) (key tileKey, from []uint64, live bool) {
+	from, live = v.from(set, ids)
+	h := s.TagStart
+	// A vector tile that is 404 if it is empty must not have the tag that an empty tile has in
+	// the other modes, or that tag would be answered 304 for 404.
+	if vectors(f) && s.EmptyTile == http.StatusNotFound {
+		h = h.Number(http.StatusNotFound)
 	}
-	if set.places {
-		key.places = v.places.ID
+	h = h.Number(uint64(set.hash))
+	for _, id := range from {
+		h = h.Number(id)
 	}
-	if set.airports {
-		key.airports = v.airports.ID
-	}
-	key.points, live = v.fromCollections()
-	return key, live
+	return tileKey{layers: set.canonical, from: h, tile: uint64(t.Z)<<58 | t.Packed(), form: f, coding: web.Identity}, from, live
 }
 
 // errCompressionBusy says that a tile is too large to be compressed without a heavy
 // place, and that there is none.
 var errCompressionBusy = errors.New("no place to compress a large tile")
-
-// tileTag returns the entity tag of a tile. A vector tile that is 404 if it is
-// empty must not have the tag that an empty tile has in the other modes, or that
-// tag would be answered 304 for 404.
-func (s *Room) tileTag(key *tileKey, set *layerSet) web.Tag {
-	start := s.TagStart
-	if vectors(key.form) && s.EmptyTile == http.StatusNotFound {
-		start = start.Number(http.StatusNotFound)
-	}
-	return start.Number(uint64(set.hash)).Number(key.boundaries).Number(key.places).Number(key.airports).Number(key.points).
-		Number(key.tile).Number(uint64(key.theme)<<16 | uint64(key.form)<<8 | uint64(key.coding)).Tag()
-}
 
 // vectors reports whether a form is one of vector tiles, which concatenate.
 func vectors(f web.Form) bool { return f == web.FormMVT || f == web.FormMLT }
@@ -282,15 +267,14 @@ func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, 
 // tile without these, which may be kept. Pictures are drawn as a whole.
 func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
 	f := asked.form
-	kept, live := v.divide()
-	part := set.kept(&kept)
-	if f.Picture() || part.canonical == "" {
+	kept, live := v.divide(set)
+	if f.Picture() || kept.canonical == "" {
 		return s.appendTile(ctx, dst, v, set, t, asked)
 	}
-	key, _ := kept.keyOf(part, t, f)
-	a := web.Answer{Form: f, Tag: s.tileTag(&key, part)}
+	key, _, _ := s.keyOf(v, kept, t, f, nil)
+	a := web.Answer{Form: f, Tag: key.tag()}
 	res, err := s.kept.Get(ctx, key, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
-		return s.makeTile(ctx, out, &kept, part, t, &key, &a)
+		return s.makeTile(ctx, out, v, kept, t, &key, &a)
 	})
 	if err != nil {
 		return dst, err
@@ -298,12 +282,12 @@ func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSe
 	dst = append(dst, res.Body...)
 	switch f {
 	case web.FormMVT:
-		return appendCollections(ctx, dst, &live, t)
+		return appendPoints(ctx, dst, v, live, t)
 	case web.FormMLT:
-		return appendMLT(dst, func(layers []byte) ([]byte, error) { return appendCollections(ctx, layers, &live, t) })
+		return appendMLT(dst, func(layers []byte) ([]byte, error) { return appendPoints(ctx, layers, v, live, t) })
 	}
 	dst = dst[:len(dst)-len(listing.CollectionTail)]
-	return appendCollectionFeatures(ctx, dst, len(listing.CollectionHead), &live, t)
+	return appendPointFeatures(ctx, dst, len(listing.CollectionHead), v, live, t)
 }
 
 // lightBody is the largest kept answer, in bytes, that is compressed without a heavy
@@ -325,7 +309,7 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 			return dst, err
 		}
 	}
-	return appendPointLayers(ctx, dst, v, set, t)
+	return appendPoints(ctx, dst, v, set, t)
 }
 
 var encoders = sync.Pool{New: func() any { return new(mlt.Encoder) }}
@@ -357,77 +341,27 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 			return dst, err
 		}
 	}
-	if set.places {
-		p, err := v.places.Get()
-		if err != nil {
-			return dst, err
-		}
-		if dst, err = appendFeatures(ctx, dst, start, t, p.AppendTileGeoJSON); err != nil {
-			return dst, err
-		}
-	}
-	if set.airports {
-		a, err := v.airports.Get()
-		if err != nil {
-			return dst, err
-		}
-		if dst, err = appendFeatures(ctx, dst, start, t, a.AppendTileGeoJSON); err != nil {
-			return dst, err
-		}
-	}
-	return appendCollectionFeatures(ctx, dst, start, v, t)
+	return appendPointFeatures(ctx, dst, start, v, set, t)
 }
 
-// appendCollectionFeatures appends the features of the view's collections, after those
-// since start, and the end of the FeatureCollection.
-func appendCollectionFeatures(ctx context.Context, dst []byte, start int, v *view, t quadkey.Tile) ([]byte, error) {
-	for i := range v.collections {
-		var err error
-		if dst, err = appendFeatures(ctx, dst, start, t, v.collections[i].appendTileGeoJSON); err != nil {
+// appendPointFeatures appends the features of the layers of points, after those since start,
+// and the end of the FeatureCollection.
+func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+	for _, p := range v.of(set) {
+		l, err := p.Get()
+		if err != nil {
 			return dst, err
+		}
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		comma := len(dst)
+		if dst, err = appendTileGeoJSON(ctx, dst, l, t); err != nil {
+			return dst, err
+		}
+		if len(dst) == comma && comma > start {
+			dst = dst[:comma-1]
 		}
 	}
 	return append(dst, listing.CollectionTail...), nil
-}
-
-// appendFeatures appends the features of a tile that features gives, after a
-// comma if there are some since start.
-func appendFeatures(ctx context.Context, dst []byte, start int, t quadkey.Tile,
-	features func(context.Context, []byte, quadkey.Tile) ([]byte, error)) ([]byte, error) {
-	if len(dst) > start {
-		dst = append(dst, ',')
-	}
-	comma := len(dst)
-	dst, err := features(ctx, dst, t)
-	if err == nil && len(dst) == comma && comma > start {
-		dst = dst[:comma-1]
-	}
-	return dst, err
-}
-
-// view is what a request for tiles sees: one generation of each data set they
-// are made from.
-type view struct {
-	boundaries ask.Pinned[ask.Boundaries]
-	places     ask.Pinned[ask.Places]
-	airports   ask.Pinned[ask.Airports]
-	// all are the collections that may be named, collections those that were.
-	all         shownCollections
-	collections []collectionOf
-}
-
-// pinTiles pins all but collections, since a list of layers may name any. Whoever calls it
-// releases the view.
-func (s *Room) pinTiles() view {
-	return view{boundaries: ask.Pin(s.Boundaries), places: ask.Pin(s.Places), airports: ask.Pin(s.Airports),
-		all: shownCollections{s.Collections}}
-}
-
-func (v *view) release() {
-	v.boundaries.Release()
-	v.places.Release()
-	v.airports.Release()
-	for i := range v.collections {
-		v.collections[i].Release()
-	}
 }

@@ -3,6 +3,7 @@ package tile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"html"
 	"math"
 	"slices"
@@ -86,11 +87,11 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	}
 	v := s.pinTiles()
 	defer v.release()
-	set, err := s.resolveLayers(r.Context(), &v, list)
+	set, err := s.resolveLayers(r.Context(), v, list)
 	if err != nil {
 		return err
 	}
-	h, from, live := s.describedBy(&v, set, base)
+	h, from, live := s.describedBy(v, set, base)
 	// Addresses of generations do not name those of collections.
 	pinned = pinned && from == 0
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
@@ -109,10 +110,10 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		a.Tag = h.Number(uint64(a.Coding)).Tag()
 	}
 	if pinned {
-		base += v.pinnedPath(set)
+		base += "/g/" + v.generations(set).String()
 	}
 	return s.SendJSON(c, a, func() (any, error) {
-		doc, err := describe(r.Context(), &v, set, base)
+		doc, err := describe(r.Context(), v, set, base)
 		if err != nil {
 			return nil, err
 		}
@@ -134,16 +135,13 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 // document of live ones may not be kept, since their properties change.
 func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
 	h = s.TagStart.Bytes(base).Number(uint64(set.hash))
-	if len(set.selectors) > 0 {
-		h = h.Number(v.boundaries.ID)
+	ids, live := v.from(set, nil)
+	for _, id := range ids[:1+v.singles] {
+		if id != 0 {
+			h = h.Number(id)
+		}
 	}
-	if set.places {
-		h = h.Number(v.places.ID)
-	}
-	if set.airports {
-		h = h.Number(v.airports.ID)
-	}
-	from, live = v.fromCollections()
+	from = ids[1+v.singles]
 	return h.Number(from), from, live
 }
 
@@ -178,21 +176,13 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 		MaxZoom:      dataZoom,
 	}
 	var extent quadkey.Extent
-	add := func(b []float64) {
-		if len(b) == 4 {
-			extent.Add(quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]})
-		}
-	}
-	var generations [3]uint64
 	var credits []string
 	if len(set.selectors) > 0 {
 		b, err := v.boundaries.Get()
 		if err != nil {
 			return nil, err
 		}
-		m := v.boundaries.Handle.Manifest()
-		generations[0] = m.Generation
-		credits = catalogue.AppendCredits(credits, m)
+		credits = catalogue.AppendCredits(credits, v.boundaries.Handle.Manifest())
 		for _, t := range b.Types() {
 			if !slices.Contains(set.types, t.Name) {
 				continue
@@ -203,38 +193,33 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 			return nil, err
 		}
 	}
-	if set.places {
-		m := v.places.Handle.Manifest()
-		generations[1] = m.Generation
-		credits = catalogue.AppendCredits(credits, m)
-		add(m.Bounds)
-		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
-			ID: placesLayer, collection: placesLayer, Fields: placeFields, Description: "Populated and other places, the most important first", MaxZoom: dataZoom,
-		})
-	}
-	if set.airports {
-		m := v.airports.Handle.Manifest()
-		generations[2] = m.Generation
-		credits = catalogue.AppendCredits(credits, m)
-		add(m.Bounds)
-		doc.VectorLayers = append(doc.VectorLayers, vectorLayer{
-			ID: airportsLayer, collection: airportsLayer, Fields: airportFields, Description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service", MaxZoom: dataZoom,
-		})
-	}
-	for i := range v.collections {
-		c := &v.collections[i]
-		if c.Handle != nil {
-			credits = catalogue.AppendCredits(credits, c.Handle.Manifest())
+	for _, p := range v.of(set) {
+		l, err := p.Get()
+		if err != nil {
+			return nil, err
 		}
-		if credit := html.EscapeString(c.Meta().Attribution); credit != "" && !slices.Contains(credits, credit) {
+		about := l.Info()
+		bounds := about.Bounds
+		if m := p.Manifest(); m != nil {
+			credits = catalogue.AppendCredits(credits, m)
+			if b := m.Bounds; len(b) == 4 && [4]float64(b) != [4]float64{} {
+				bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
+			}
+		}
+		if credit := html.EscapeString(about.Attribution); credit != "" && !slices.Contains(credits, credit) {
 			credits = append(credits, credit)
 		}
-		add(c.bounds())
-		doc.VectorLayers = append(doc.VectorLayers, c.describe())
-		doc.MaxZoom = pointsZoom
+		extent.Add(bounds)
+		layer := describePoints(p.Name, about)
+		doc.VectorLayers = append(doc.VectorLayers, layer)
+		doc.MaxZoom = max(doc.MaxZoom, layer.MaxZoom)
 	}
 	// Semantic, and larger after every publication.
-	doc.Version = strconv.FormatUint(generations[0], 10) + "." + strconv.FormatUint(generations[1], 10) + "." + strconv.FormatUint(generations[2], 10)
+	numbers := v.generations(set).numbers
+	for _, n := range numbers[leastNumbers:] {
+		numbers[leastNumbers-1] += n
+	}
+	doc.Version = fmt.Sprintf("%d.%d.%d", numbers[0], numbers[1], numbers[2])
 	doc.Attribution = strings.Join(credits, " | ")
 	lon, lat, zoom := extent.Center(1, dataZoom)
 	round := func(v float64) float64 { return math.Round(v*1e5) / 1e5 }

@@ -2,57 +2,51 @@ package tile
 
 import (
 	"context"
+	"hash/fnv"
 	"math"
 	"sync"
 
-	"quadrille/places"
-	"quadrille/places/airports"
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles/mvt"
 )
 
-// placeFields describes the attributes of the places layer, for TileJSON.
-var placeFields = map[string]string{
-	"id":         "Number",
-	"name":       "String",
-	"code":       "String",
-	"population": "Number",
-}
+// Bounds of what a vector tile tells of a point. Its record tells everything.
+const (
+	maxTags = 20  // properties, besides the name
+	maxText = 200 // bytes
+)
 
-// appendPointLayers appends the layers of points that a set has.
-func appendPointLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
-	if set.places {
-		var err error
-		if dst, err = appendPlacesLayer(ctx, dst, v, t); err != nil {
+// pointsZoom is the deepest zoom of tiles of layers that are not known. Their clusters
+// dissolve zoom by zoom, so that clients must ask for deep tiles and not enlarge others.
+const pointsZoom = 22
+
+// appendPoints appends the layers of points that a set has.
+func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+	for _, p := range v.of(set) {
+		from, err := p.Get()
+		if err != nil {
+			return dst, err
+		}
+		write := writeFeatures
+		if k := known[p.Name]; k != nil {
+			write = k.write
+		}
+		if dst, err = appendLayer(dst, p.Name, t, func(l *pointLayer) error { return write(ctx, from, l) }); err != nil {
 			return dst, err
 		}
 	}
-	if set.airports {
-		var err error
-		if dst, err = appendAirportsLayer(ctx, dst, v, t); err != nil {
-			return dst, err
-		}
-	}
-	return appendCollections(ctx, dst, v, t)
+	return dst, nil
 }
 
-// appendPlacesLayer appends the vector layer of the places in a tile.
-func appendPlacesLayer(ctx context.Context, dst []byte, v *view, t quadkey.Tile) ([]byte, error) {
-	finder, err := v.places.Get()
-	if err != nil {
-		return dst, err
+func writeFeatures(ctx context.Context, from feature.Tiler, l *pointLayer) error {
+	for f, err := range from.Tile(ctx, l.tile) {
+		if err != nil {
+			return err
+		}
+		l.show(f)
 	}
-	return appendLayer(dst, placesLayer, t, func(l *pointLayer) error {
-		return finder.TilePlaces(ctx, t, func(p places.Shown) error {
-			l.begin(p.ID, p.Lon, p.Lat, p.Name)
-			l.text("code", p.Code)
-			if p.Population > 0 {
-				l.TagInt("population", p.Population)
-			}
-			l.End()
-			return nil
-		})
-	})
+	return nil
 }
 
 // pointLayer is a layer of points of one tile.
@@ -104,33 +98,92 @@ func unit(f float64) int32 {
 	return int32(min(max(math.Floor(f*mvt.Extent), 0), mvt.Extent-1))
 }
 
-// airportFields describes the attributes of the airports layer, for TileJSON.
-var airportFields = map[string]string{
-	"id":        "Number",
-	"name":      "String",
-	"type":      "String",
-	"iata":      "String",
-	"icao":      "String",
-	"scheduled": "Boolean",
-	"rank":      "Number",
+// show writes a point with its scalar properties, or a cluster. A property whose name
+// the layer uses itself is left out.
+func (l *pointLayer) show(f *feature.Feature) {
+	if f.Members > 0 {
+		l.place(0, f.Lon, f.Lat)
+		l.TagBool("cluster", true)
+		l.TagInt("point_count", f.Members)
+		l.End()
+		return
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(f.ID))
+	// Numbers of JavaScript are exact up to 53 bits.
+	l.place(h.Sum64()>>11, f.Lon, f.Lat)
+	l.TagString("id", f.ID)
+	left := maxTags
+	for name, value := range f.Properties.All() {
+		switch name {
+		case "id", "cluster", "point_count":
+		case "name":
+			l.scalar("name", value)
+		default:
+			if left > 0 && l.scalar(name, value) {
+				left--
+			}
+		}
+	}
+	l.End()
 }
 
-// appendAirportsLayer appends the vector layer of the airports in a tile.
-func appendAirportsLayer(ctx context.Context, dst []byte, v *view, t quadkey.Tile) ([]byte, error) {
-	finder, err := v.airports.Get()
-	if err != nil {
-		return dst, err
+// scalar adds an attribute if its value is a text, a number or a boolean.
+func (l *pointLayer) scalar(key string, value feature.Value) bool {
+	switch value.Kind() {
+	case feature.Text:
+		l.TagString(key, shorten(value.Text()))
+		return true
+	case feature.Boolean:
+		is, _ := value.Boolean()
+		l.TagBool(key, is)
+		return true
 	}
-	return appendLayer(dst, airportsLayer, t, func(l *pointLayer) error {
-		return finder.TileAirports(ctx, t, func(a airports.Shown) error {
-			l.begin(a.ID, a.Lon, a.Lat, a.Name)
-			l.TagString("type", a.Type)
-			l.text("iata", a.IATA)
-			l.text("icao", a.ICAO)
-			l.TagBool("scheduled", a.Scheduled)
-			l.TagInt("rank", int64(a.Rank()))
-			l.End()
-			return nil
-		})
-	})
+	if n, ok := value.Integer(); ok {
+		l.TagInt(key, n)
+		return true
+	}
+	n, ok := value.Number() // not what is too large for a tile
+	if ok {
+		l.TagDouble(key, n)
+	}
+	return ok
+}
+
+// shorten cuts a text to what a tile tells of it, between characters.
+func shorten(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	end := maxText - len("…")
+	for text[end]&0xC0 == 0x80 {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// appendTileGeoJSON appends what a tile shows of a layer as GeoJSON features joined by commas.
+func appendTileGeoJSON(ctx context.Context, dst []byte, from feature.Tiler, t quadkey.Tile) ([]byte, error) {
+	if stored, ok := from.(interface {
+		AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
+	}); ok {
+		return stored.AppendTileGeoJSON(ctx, dst, t)
+	}
+	start := len(dst)
+	w := feature.Writer{GeoJSON: true, Nested: true}
+	for f, err := range from.Tile(ctx, t) {
+		if err != nil {
+			return dst, err
+		}
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		if f.Members > 0 {
+			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{Name: "point_count", Value: feature.IntegerValue(f.Members)})
+		}
+		if dst, err = w.Append(dst, f, ""); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
 }

@@ -77,10 +77,10 @@ var jsonTypes = map[string]string{"String": "string", "Number": "number", "Boole
 // deepest is the deepest zoom of a tileset. Clients enlarge vector tiles of what is stored,
 // as TileJSON has them do too, but pictures are drawn anew with their names.
 func (set *layerSet) deepest(drawn bool) int {
-	switch {
-	case drawn:
+	if drawn {
 		return quadkey.MaxZoom
-	case len(set.collections) > 0:
+	}
+	if slices.ContainsFunc(set.points, func(name string) bool { return known[name] == nil }) {
 		return pointsZoom
 	}
 	return dataZoom

@@ -1,0 +1,103 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	orbmvt "github.com/paulmach/orb/encoding/mvt"
+	"github.com/paulmach/orb/geojson"
+
+	"quadrille/ask"
+	"quadrille/cellstore/dataset"
+	"quadrille/feature"
+	"quadrille/feature/layertest"
+	"quadrille/quadkey"
+)
+
+// A layer is in every interface of features once the registry has it.
+func TestLayerOfTheCallers(t *testing.T) {
+	w := newWorld(t)
+	toys := &layertest.Memory{
+		About: feature.Info{
+			Name: "toys", Title: "Toys", Attribution: "Toy & makers", Points: true, Count: 1, Bounds: quadkey.Box{West: 19, South: 0, East: 21, North: 2},
+			Schema: feature.Schema{{Name: "name", Kind: feature.Text}, {Name: "wheels", Kind: feature.Integer}},
+		},
+		List: []feature.Feature{{
+			ID: "car", Position: quadkey.Position{Lat: 1, Lon: 20},
+			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Red car"))}, feature.Property{Name: "wheels", Value: feature.IntegerValue(4)}),
+		}},
+	}
+	live := dataset.Fixed[feature.Tiler](toys, dataset.Manifest{Dataset: "toys", Generation: 7, Digest: strings.Repeat("7", 64)})
+	w.cfg.More = []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
+	w.handler = New(w.cfg)
+
+	ask := func(path string) string {
+		t.Helper()
+		a := w.get(path)
+		text := body(t, a)
+		if a.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, a.StatusCode, text)
+		}
+		return text
+	}
+	var doc struct {
+		Version      string
+		Attribution  string
+		Tiles        []string
+		MaxZoom      int
+		Bounds       []float64
+		VectorLayers []struct {
+			ID     string
+			Fields map[string]string
+		} `json:"vector_layers"`
+	}
+	if err := json.Unmarshal([]byte(ask("/tiles/toys.json?pinned=true")), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.VectorLayers) != 1 || doc.VectorLayers[0].ID != "toys" || doc.VectorLayers[0].Fields["wheels"] != "Number" ||
+		doc.Attribution != "Toy &amp; makers" || doc.Version != "0.0.7" || !slices.Equal(doc.Bounds, []float64{19, 0, 21, 2}) {
+		t.Errorf("TileJSON: %+v", doc)
+	}
+	pinned := strings.NewReplacer("http://example.com", "", "{z}/{x}/{y}", "0/0/0").Replace(doc.Tiles[0])
+	if !strings.HasPrefix(pinned, "/g/0.0.0.7-") {
+		t.Errorf("pinned tiles: %s", pinned)
+	}
+
+	for _, path := range []string{"/tiles/toys/0/0/0.mvt", pinned, "/tiles/all/0/0/0.mvt", "/ogc/collections/toys/tiles/WebMercatorQuad/0/0/0?f=mvt"} {
+		layers, err := orbmvt.Unmarshal([]byte(ask(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(layers, func(l *orbmvt.Layer) bool { return l.Name == "toys" })
+		if i < 0 || len(layers[i].Features) != 1 || layers[i].Features[0].Properties["name"] != "Red car" || layers[i].Features[0].Properties["wheels"] != 4.0 {
+			t.Errorf("%s has no toys", path)
+		}
+	}
+	list, err := geojson.UnmarshalFeatureCollection([]byte(ask("/tiles/toys/0/0/0.geojson")))
+	if err != nil || len(list.Features) != 1 || list.Features[0].ID != "car" || list.Features[0].Properties["name"] != "Red car" {
+		t.Errorf("GeoJSON: %v %+v", err, list)
+	}
+	if ask("/tiles/toys/0/0/0.png") == ask("/tiles/toys/2/0/0.png") {
+		t.Error("a picture without toys")
+	}
+	for path, want := range map[string]string{
+		"/style.json":                        `"source-layer":"toys"`,
+		"/style.json?layers=toys":            `"url":"http://example.com/tiles/toys.json"`,
+		"/ogc/tiles/WebMercatorQuad?f=json":  `"id":"toys"`,
+		"/ogc/collections/toys/tiles?f=json": `/ogc/collections/toys/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}`,
+		"/ogc/collections?f=json":            `"id":"toys"`,
+		"/ogc/collections/toys?f=json":       "tilesets-vector",
+		"/ogc/collections/toys/items?f=json": "Red car",
+		"/openapi.json":                      "`places`, `airports`, `toys`",
+	} {
+		if text := ask(path); !strings.Contains(text, want) && !strings.Contains(strings.ReplaceAll(text, " ", ""), want) {
+			t.Errorf("%s lacks %s", path, want)
+		}
+	}
+	if text := body(t, w.get("/tiles/none/0/0/0.mvt")); !strings.Contains(text, "toys") {
+		t.Errorf("the layers that there are: %s", text)
+	}
+}

@@ -1,0 +1,102 @@
+package tile
+
+import (
+	"cmp"
+	"context"
+
+	"quadrille/ask"
+	"quadrille/feature"
+	"quadrille/places"
+	"quadrille/places/airports"
+)
+
+// A knownLayer is one of points whose tiles and looks are its own. Those of others come from
+// what they say of themselves.
+type knownLayer struct {
+	description string
+	fields      map[string]string // of vector tiles, for TileJSON
+	write       func(ctx context.Context, from feature.Tiler, l *pointLayer) error
+	// Names are placed after those of regions, majorNames before those of small ones.
+	dots              func(p *palette) []styleLayer
+	names, majorNames func(p *palette) styleLayer
+}
+
+var known = map[string]*knownLayer{
+	ask.PlacesLayer: {
+		description: "Populated and other places, the most important first",
+		fields:      map[string]string{"id": "Number", "name": "String", "code": "String", "population": "Number"},
+		write:       writePlaces,
+		dots:        func(p *palette) []styleLayer { return []styleLayer{p.places(), p.capitals()} },
+		names:       func(p *palette) styleLayer { return p.placeNames("_label", []any{"!", major}) },
+		majorNames:  func(p *palette) styleLayer { return p.placeNames("_major_label", major) },
+	},
+	ask.AirportsLayer: {
+		description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service",
+		fields: map[string]string{
+			"id": "Number", "name": "String", "type": "String", "iata": "String", "icao": "String", "scheduled": "Boolean", "rank": "Number",
+		},
+		write: writeAirports,
+		dots:  func(p *palette) []styleLayer { return []styleLayer{p.airports()} },
+		names: (*palette).airportNames,
+	},
+}
+
+// known divides the layers of points of a set.
+func (set *layerSet) known() (well, others []string) {
+	for _, name := range set.points {
+		if known[name] != nil {
+			well = append(well, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	return well, others
+}
+
+func writePlaces(ctx context.Context, from feature.Tiler, l *pointLayer) error {
+	return from.(ask.Places).TilePlaces(ctx, l.tile, func(p places.Shown) error {
+		l.begin(p.ID, p.Lon, p.Lat, p.Name)
+		l.text("code", p.Code)
+		if p.Population > 0 {
+			l.TagInt("population", p.Population)
+		}
+		l.End()
+		return nil
+	})
+}
+
+func writeAirports(ctx context.Context, from feature.Tiler, l *pointLayer) error {
+	return from.(ask.Airports).TileAirports(ctx, l.tile, func(a airports.Shown) error {
+		l.begin(a.ID, a.Lon, a.Lat, a.Name)
+		l.TagString("type", a.Type)
+		l.text("iata", a.IATA)
+		l.text("icao", a.ICAO)
+		l.TagBool("scheduled", a.Scheduled)
+		l.TagInt("rank", int64(a.Rank()))
+		l.End()
+		return nil
+	})
+}
+
+// fieldTypes are kinds of properties as TileJSON names them. Others are not in vector tiles.
+var fieldTypes = map[feature.Kind]string{
+	feature.Text: "String", feature.Time: "String", feature.Number: "Number", feature.Integer: "Number", feature.Boolean: "Boolean", feature.Any: "Mixed",
+}
+
+// describePoints is the vector layer of a layer of points in TileJSON.
+func describePoints(name string, about *feature.Info) vectorLayer {
+	l := vectorLayer{ID: name, collection: name, MaxZoom: dataZoom}
+	if k := known[name]; k != nil {
+		l.Fields, l.Description = k.fields, k.description
+		return l
+	}
+	l.Fields = map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number"}
+	for _, f := range about.Schema {
+		if _, own := l.Fields[f.Name]; !own && fieldTypes[f.Kind] != "" {
+			l.Fields[f.Name] = fieldTypes[f.Kind]
+		}
+	}
+	l.MaxZoom = pointsZoom
+	l.Description = cmp.Or(about.Title, "Points") + "; where there are many, clusters, of which point_count tells how many points they stand for"
+	return l
+}

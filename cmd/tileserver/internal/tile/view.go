@@ -1,0 +1,174 @@
+package tile
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// view is what a request for tiles sees: one generation of each data set they
+// are made from.
+type view struct {
+	boundaries ask.Pinned[ask.Boundaries]
+	// points are layers of points: all singles, which are one data set each, in the order of
+	// the registry, and then the collections that were asked for.
+	points  []ask.Tiled
+	singles int
+	// collections are those that may be asked for. It is nil where there are none.
+	collections *ask.Collections
+}
+
+// views keep their memory, so that a tile that is kept is sent without any.
+var views = sync.Pool{New: func() any { return new(view) }}
+
+// pinTiles pins all but collections, since a list of layers may name any. Whoever calls it
+// releases the view.
+func (s *Room) pinTiles() *view {
+	v := views.Get().(*view)
+	v.boundaries, v.collections = ask.Pin(s.Boundaries), s.Collections
+	v.points = s.PinTiled(v.points, nil)
+	v.singles = len(v.points)
+	return v
+}
+
+func (v *view) release() {
+	v.boundaries.Release()
+	for i := range v.points {
+		v.points[i].Release()
+	}
+	clear(v.points)
+	*v = view{points: v.points[:0]}
+	views.Put(v)
+}
+
+// single is a layer that is one data set, nil if there is none of the name.
+func (v *view) single(name string) *ask.Tiled {
+	for i := range v.points[:v.singles] {
+		if v.points[i].Name == name {
+			return &v.points[i]
+		}
+	}
+	return nil
+}
+
+// types are the names of the region types, none where boundaries cannot be read.
+func (v *view) types() (names []string) {
+	if b, err := v.boundaries.Get(); err == nil {
+		for _, t := range b.Types() {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// all are the region types and the singles that are published. One that cannot be read must
+// not be passed over in silence.
+func (v *view) all() (types, points []string, err error) {
+	_, published, err := v.boundaries.Have()
+	for i := range v.points[:v.singles] {
+		p := &v.points[i]
+		switch _, perr := p.Get(); {
+		case perr == nil:
+			points = append(points, p.Name)
+		case !errors.Is(perr, ask.ErrMissing) && err == nil:
+			err = perr
+		}
+	}
+	if err == nil && !published && points == nil {
+		err = v.boundaries.Err
+	}
+	return v.types(), points, err
+}
+
+// pinCollections takes the collections among the layers of points of a set. The error of one
+// that is not there, or is private, lists the layers.
+func (v *view) pinCollections(points []string) error {
+	for _, name := range points {
+		name, ok := strings.CutPrefix(name, ask.PointsPrefix)
+		if !ok {
+			continue
+		}
+		c, err := v.collections.PinTiled(name)
+		switch {
+		case errors.Is(err, ask.ErrNoLayer):
+			return v.unknownLayer()
+		case err != nil:
+			return err
+		}
+		v.points = append(v.points, c)
+	}
+	return nil
+}
+
+// pinPublic takes the collections that all may see, at most as many as a list may name.
+// One that cannot be read, or is not there any more, must not hide the others.
+func (v *view) pinPublic() (names []string) {
+	for _, name := range v.collections.Names() {
+		if c, err := v.collections.PinTiled(name); err == nil {
+			v.points = append(v.points, c)
+			names = append(names, c.Name)
+		}
+		if len(names) == endpoint.MaxList {
+			break
+		}
+	}
+	return names
+}
+
+// of are the layers of points of a set, which are in the order of the view.
+func (v *view) of(set *layerSet) (list []ask.Tiled) {
+	for i := range v.points {
+		if p := &v.points[i]; len(list) < len(set.points) && p.Name == set.points[len(list)] {
+			list = append(list, *p)
+		}
+	}
+	return list
+}
+
+// from appends what the tiles of a set depend on, each 0 where it plays no part: the
+// generations of boundaries and of each single, and a number of those of all collections.
+// Tiles of live ones may not be kept.
+func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
+	first := len(ids)
+	ids = append(ids, 0)
+	if len(set.selectors) > 0 {
+		ids[first] = v.boundaries.ID
+	}
+	left, collections := set.points, web.HashStart
+	for i := range v.points {
+		p := &v.points[i]
+		has := len(left) > 0 && p.Name == left[0]
+		if has {
+			left, live = left[1:], live || p.Live
+		}
+		switch {
+		case i < v.singles && has:
+			ids = append(ids, p.ID)
+		case i < v.singles:
+			ids = append(ids, 0)
+		case has:
+			collections = collections.Number(p.ID)
+		}
+	}
+	if collections == web.HashStart {
+		return append(ids, 0), live
+	}
+	return append(ids, uint64(collections)|1), live
+}
+
+// divide returns the set without its live layers, and these alone.
+func (v *view) divide(set *layerSet) (kept, live *layerSet) {
+	var now []string
+	for _, p := range v.of(set) {
+		if p.Live {
+			now = append(now, p.Name)
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(set.points), func(name string) bool { return slices.Contains(now, name) })
+	return set.with(rest), &layerSet{points: now}
+}
