@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/feature"
+	"quadrille/feature/layertest"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/search"
@@ -443,6 +444,8 @@ func newGlobe(t testing.TB, change func(*Config), published ...string) *globe {
 	}
 	g := &globe{fixture: newFixture(t, change)}
 	g.places.gazetteer = newGazetteer()
+	g.airports.Tiler = &layertest.Memory{About: feature.Info{Name: "airports", Bounds: quadkey.World, Points: true}}
+	g.stations.Layer = &layertest.Memory{About: feature.Info{Name: "stations", Bounds: quadkey.World, Points: true}}
 	g.bounds.types = append(g.bounds.types, tiles.TypeMeta{Name: "timezone"})
 	g.bounds.where = whereOnGlobe
 	g.bounds.records = map[string]string{
