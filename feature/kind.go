@@ -35,7 +35,7 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. Its error matches ErrType.
 func (k *Kind) UnmarshalText(text []byte) (err error) {
-	ok := false
+	var ok bool
 	if *k, ok = parseKind(text); !ok {
 		err = typeError("there is no type %.20q: give "+kindsToGive, text)
 	}

@@ -56,15 +56,15 @@ func checkFilter(limit int, classes, codes, countries []string, minPopulation in
 }
 
 // filterOf returns what the index can use of a filter. rest is the filter if that is not all
-// of it, and else nil. any is false where nothing can pass.
-func filterOf(of feature.Filter) (f filter, rest feature.Filter, any bool) {
+// of it, and else nil. possible is false where nothing can pass.
+func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
 	if of == nil {
 		return f, nil, true
 	}
 	terms, all := of.Terms()
 	for i := range terms {
-		used, any := f.use(&terms[i])
-		if !any {
+		used, possible := f.use(&terms[i])
+		if !possible {
 			return f, nil, false
 		}
 		all = all && used
@@ -75,9 +75,9 @@ func filterOf(of feature.Filter) (f filter, rest feature.Filter, any bool) {
 	return f, rest, true
 }
 
-// use takes a term in, if the index knows what it is about and has no other of that kind. any
+// use takes a term in, if the index knows what it is about and has no other of that kind. possible
 // is false where no place fulfils it.
-func (f *filter) use(t *feature.Term) (used, any bool) {
+func (f *filter) use(t *feature.Term) (used, possible bool) {
 	switch {
 	case t.Name == "population" && t.Op == feature.OpGreaterOrEqual && len(t.Values) == 1:
 		least, err := strconv.ParseInt(t.Values[0], 10, 64)

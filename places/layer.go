@@ -121,8 +121,8 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 		return feature.Fail(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
-		flt, rest, any := filterOf(q.Filter)
-		if !any {
+		flt, rest, possible := filterOf(q.Filter)
+		if !possible {
 			return
 		}
 		s := f.nearbys.Get().(*nearby)
@@ -151,8 +151,8 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 		return feature.Fail(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
-		flt, rest, any := filterOf(q.Filter)
-		if !any {
+		flt, rest, possible := filterOf(q.Filter)
+		if !possible {
 			return
 		}
 		s := f.withins.Get().(*within)
@@ -221,8 +221,8 @@ func (f *Finder) list(ctx context.Context, q *feature.Query) iter.Seq2[*feature.
 	if area == nil {
 		area = feature.Tile{} // the world
 	}
-	var any bool
-	if l.filter, _, any = filterOf(q.Filter); !any {
+	var possible bool
+	if l.filter, _, possible = filterOf(q.Filter); !possible {
 		return func(func(*feature.Feature, error) bool) {}
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {

@@ -23,11 +23,11 @@ const (
 
 // limits returns how many rows a cutout at a zoom may read, and how many edges
 // it may gather. Zoom 0 has a single tile and needs no limits.
-func (t *readerType) limits(zoom int) (rows, edges int) {
+func (rt *readerType) limits(zoom int) (rows, edges int) {
 	switch {
 	case zoom == 0:
 		return 0, math.MaxInt
-	case zoom <= t.MergedBelow():
+	case zoom <= rt.MergedBelow():
 		return lastShare * cutoutRows, lastShare * cutoutEdges
 	}
 	return cutoutRows, cutoutEdges

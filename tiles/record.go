@@ -50,7 +50,7 @@ func (rt *readerType) parseRecord(id string, value []byte) (rec record, err erro
 func parseBounds(value []byte) (b [4]float64, ok bool) {
 	n := 0
 	for v := range feature.Elements(value) {
-		size := 0
+		var size int
 		if n == len(b) || len(v) == 0 {
 			return b, false
 		}

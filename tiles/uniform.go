@@ -27,7 +27,7 @@ type uniform struct {
 func (u *uniform) has(rt *readerType) bool { return u != nil && u.known&rt.bit() != 0 }
 
 // bit is that of a type in a set of them.
-func (t *readerType) bit() uint64 { return 1 << t.place }
+func (rt *readerType) bit() uint64 { return 1 << rt.place }
 
 // uniforms remembers tiles. One that falls on the place of another displaces it. Data is
 // published once and never changed, so nothing becomes wrong.

@@ -193,7 +193,10 @@ func (j *judge) get() {
 
 // ends ends answers early: by the loop, and by the context.
 func (j *judge) ends() {
-	for range j.l.Features(j.Context(), &feature.Query{}) {
+	for _, err := range j.l.Features(j.Context(), &feature.Query{}) {
+		if err != nil {
+			j.Errorf("the first feature: %v", err)
+		}
 		break
 	}
 	ctx, cancel := context.WithCancel(j.Context())

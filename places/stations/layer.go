@@ -87,27 +87,27 @@ func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 	if err := near.Check(q); err != nil {
 		return feature.Fail(err)
 	}
-	flt, rest, any := filterOf(q.Filter)
+	flt, rest, possible := filterOf(q.Filter)
 	switch {
 	case q.Near != nil:
-		return f.nearest(ctx, q, flt, rest, any)
-	case !any:
+		return f.nearest(ctx, q, flt, rest, possible)
+	case !possible:
 		return func(func(*feature.Feature, error) bool) {}
 	}
 	return f.list(ctx, q, flt)
 }
 
 // filterOf returns what the index can use of a filter. rest is the filter if that is not all
-// of it, and else nil. any is false where nothing can pass.
-func filterOf(of feature.Filter) (f filter, rest feature.Filter, any bool) {
+// of it, and else nil. possible is false where nothing can pass.
+func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
 	f.anyDay = true
 	if of == nil {
 		return f, nil, true
 	}
 	terms, all := of.Terms()
 	for i := range terms {
-		used, any := f.use(&terms[i])
-		if !any {
+		used, possible := f.use(&terms[i])
+		if !possible {
 			return f, nil, false
 		}
 		all = all && used
@@ -118,9 +118,9 @@ func filterOf(of feature.Filter) (f filter, rest feature.Filter, any bool) {
 	return f, rest, true
 }
 
-// use takes a term in, if the index knows what it is about. any is false where no station
+// use takes a term in, if the index knows what it is about. possible is false where no station
 // fulfils it.
-func (f *filter) use(t *feature.Term) (used, any bool) {
+func (f *filter) use(t *feature.Term) (used, possible bool) {
 	least, most := t.Op == feature.OpGreaterOrEqual, t.Op == feature.OpLessOrEqual
 	d := &f.end
 	switch {
@@ -188,7 +188,7 @@ func parseDistance(m feature.Mark) (near.Cursor, error) {
 }
 
 // nearest yields the stations nearest to a point.
-func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest feature.Filter, any bool) iter.Seq2[*feature.Feature, error] {
+func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest feature.Filter, possible bool) iter.Seq2[*feature.Feature, error] {
 	after, err := parseDistance(q.After)
 	if err != nil {
 		return feature.Fail(err)
@@ -198,7 +198,7 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 		return feature.Fail(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
-		if !any {
+		if !possible {
 			return
 		}
 		s := nearbys.Get().(*nearby)
@@ -332,11 +332,11 @@ func (f *Finder) leaves(box quadkey.Box, t quadkey.Tile, from, to int, fn func(f
 
 // Count implements feature.Counter: of what the index knows.
 func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
-	flt, rest, any := filterOf(q.Filter)
+	flt, rest, possible := filterOf(q.Filter)
 	if q.Near != nil || rest != nil || !q.At.IsZero() {
 		return 0, feature.Unsupported("count without a list")
 	}
-	if !any {
+	if !possible {
 		return 0, nil
 	}
 	err = f.each(ctx, q.In, 0, &flt, func(_ int, in bool) error {

@@ -72,7 +72,7 @@ func TestBestAgainstSorting(t *testing.T) {
 			if b.Wants(x.Rank, x.ID) {
 				slots[b.Keep(x.Rank, x.ID)] = x.ID
 			}
-			if x.Rank <= limit && x.compare(&Found{Rank: after.Rank, ID: uint64(after.ID)}) > 0 {
+			if x.Rank <= limit && x.compare(&Found{Rank: after.Rank, ID: after.ID}) > 0 {
 				all = append(all, x)
 			}
 		}

@@ -136,7 +136,10 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	if a.boxed {
 		a.In = feature.Box(a.box)
 	}
-	return a, a.Continue(&c.About, cursor)
+	if a.Continue(&c.About, cursor) != nil {
+		return nil, errCursor
+	}
+	return a, nil
 }
 
 // upperCountries are collections whose countries are codes, which clients write in either
