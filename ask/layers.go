@@ -96,7 +96,7 @@ func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T
 		names: func(s *Sets) []string {
 			p := Pin(set(s))
 			defer p.Release()
-			if errors.Is(p.Err, ErrMissing) {
+			if errors.Is(p.Err, ErrMissing) || p.Handle != nil && p.Handle.Value().Info().Private {
 				return nil
 			}
 			return []string{name}
@@ -117,7 +117,12 @@ func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T
 				p = PinGeneration(set(s), *generation)
 			}
 			t.Name, t.Err, t.ID = name, p.Err, p.ID
-			if p.Handle != nil {
+			switch {
+			case p.Handle == nil:
+			case p.Handle.Value().Info().Private:
+				p.Release()
+				t.Err, t.ID = ErrMissing, IDMissing
+			default:
 				t.held = heldLayer[T]{p.Handle}
 			}
 		}

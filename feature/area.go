@@ -10,7 +10,8 @@ import (
 // Area is ground that features are asked for in.
 type Area interface {
 	// Cover calls fn with the parts of the area in the order of their cells, which no two
-	// parts share. Parts that end before the cell from may be left out.
+	// parts share. Parts that end before the cell from may be left out. A part is valid until
+	// fn returns.
 	Cover(ctx context.Context, from quadkey.Cell, fn func(p *Part) error) error
 	// String tells the area from others.
 	String() string
@@ -80,12 +81,3 @@ func (t Tile) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) e
 
 // String implements Area.
 func (t Tile) String() string { return "tile " + quadkey.Tile(t).String() }
-
-// Parts are the parts of an area that end at or after a cell, collected. Nil is the world.
-func Parts(ctx context.Context, a Area, from quadkey.Cell) (parts []Part, err error) {
-	if a == nil {
-		return []Part{{Cells: quadkey.Range{Last: ^quadkey.Cell(0)}}}, nil
-	}
-	err = a.Cover(ctx, from, func(p *Part) error { parts = append(parts, *p); return nil })
-	return parts, err
-}

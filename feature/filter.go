@@ -228,6 +228,33 @@ func (c *condition) operand(v string) (o operand, err error) {
 	return o, nil
 }
 
+// ForIndex returns what an index of features with a schema can use of a filter, nil if that is
+// nothing, and whether it is all of it. Terms of another kind of filter are of use where values
+// are compared as they are: where a property has a kind that some values have not, such a
+// filter may pass these, and a Conjunction does not.
+func (s Schema) ForIndex(f Filter) (c *Conjunction, all bool) {
+	if f == nil {
+		return nil, true
+	}
+	if c, ok := f.(*Conjunction); ok {
+		return c, true
+	}
+	terms, all := f.Terms()
+	for _, t := range terms {
+		field, _ := s.Lookup(t.Name)
+		one := &Conjunction{}
+		if field.Kind != Text && field.Kind != Any || one.add(s, t) != nil {
+			all = false
+			continue
+		}
+		if c == nil {
+			c = &Conjunction{}
+		}
+		c.terms, c.conditions, c.equal = append(c.terms, t), append(c.conditions, one.conditions...), append(c.equal, one.equal...)
+	}
+	return c, all
+}
+
 // Match implements Filter.
 func (f *Conjunction) Match(_ context.Context, of *Feature) (bool, error) {
 	members := of.Properties.compact

@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -48,10 +49,7 @@ func (f *Feature) Clone() Feature {
 	c := *f
 	c.Mark = append(Mark(nil), f.Mark...)
 	c.Properties = f.Properties.clone()
-	c.Geometry.json = append([]byte(nil), f.Geometry.json...)
-	if f.Geometry.json == nil {
-		c.Geometry.json = nil
-	}
+	c.Geometry.json = bytes.Clone(f.Geometry.json)
 	return c
 }
 
@@ -126,7 +124,7 @@ type Counter interface {
 func Count(ctx context.Context, l Layer, q *Query) (n int64, err error) {
 	if c, ok := l.(Counter); ok {
 		n, err = c.Count(ctx, q)
-		if !errors.Is(err, errors.ErrUnsupported) {
+		if q.Near != nil || !errors.Is(err, errors.ErrUnsupported) {
 			return n, err
 		}
 	}

@@ -160,11 +160,12 @@ func tagOf(b []byte) tag {
 	return tag(sum[:])
 }
 
-// tag is that of all that must not change between the pages of a query.
-func (q *Query) tag() tag {
+// tag is that of all that must not change between the pages of a query of a layer.
+func (q *Query) tag(of *Info) tag {
 	b := make([]byte, 0, 256)
 	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
 	number := func(v float64) { b = binary.BigEndian.AppendUint64(b, math.Float64bits(v+0)) } // -0 as 0
+	text(of.Name)
 	if q.In != nil {
 		text(q.In.String())
 	} else {
@@ -199,7 +200,7 @@ func (q *Query) data(of *Info) (t tag) {
 // Cursor is the text of a mark, for a further query that goes on behind it and differs in
 // nothing but Limit, Detail, Examine and Step.
 func (q *Query) Cursor(of *Info, m Mark) string {
-	data, query := q.data(of), q.tag()
+	data, query := q.data(of), q.tag(of)
 	b := append(make([]byte, 0, cursorHead+cursorCheck+len(m)), cursorVersion)
 	b = append(append(b, data[:]...), query[:]...)
 	check := tagOf(append(b, m...))
@@ -228,7 +229,7 @@ func (q *Query) Continue(of *Info, cursor string) error {
 	if tag(b[1:]) != q.data(of) {
 		return fmt.Errorf("%w: the data has been replaced since; ask for the first page again, without a cursor", ErrCursorExpired)
 	}
-	if tag(b[5:]) != q.tag() {
+	if tag(b[5:]) != q.tag(of) {
 		return BadCursor("it belongs to a query with other parameters")
 	}
 	q.After = m

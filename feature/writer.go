@@ -65,9 +65,13 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 	if w.GeoJSON {
 		dst = append(dst, `"properties":{`...)
 	}
+	start := len(dst)
 	dst = f.Properties.AppendMembers(dst)
 	if w.Near {
-		dst = appendDistance(append(dst, ','), f.Distance)
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		dst = appendDistance(dst, f.Distance)
 	}
 	if w.GeoJSON {
 		dst = append(dst, '}')

@@ -225,6 +225,10 @@ func (f *Finder) list(ctx context.Context, q *feature.Query) iter.Seq2[*feature.
 	if l.filter, _, possible = filterOf(q.Filter); !possible {
 		return func(func(*feature.Feature, error) bool) {}
 	}
+	switch area.(type) {
+	case feature.Box, feature.Tile:
+		l.steady = true
+	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
 		l.consider, l.parts, l.ranges = consider, l.parts[:0], l.ranges[:0]
 		var from quadkey.Cell
@@ -245,6 +249,7 @@ type lister struct {
 	from     []byte // the first row
 	filter   filter
 	consider func(f *feature.Feature, in bool) (more bool)
+	steady   bool           // what parts contain is known for good
 	parts    []feature.Part // to read
 	ranges   []cellstore.Range
 	shown    feature.Feature
@@ -266,7 +271,8 @@ func (l *lister) add(ctx context.Context, p *feature.Part) error {
 		return nil
 	}
 	l.parts, l.ranges = append(l.parts, *p), append(l.ranges, cellstore.Range{From: start, To: stop})
-	if len(l.parts) < scanParts {
+	// What tells what is in some areas is gone after the call, so these are read at once.
+	if len(l.parts) < scanParts && (p.Contains == nil || l.steady) {
 		return nil
 	}
 	return l.read(ctx)

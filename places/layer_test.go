@@ -12,10 +12,12 @@ import (
 
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
 
 func TestLayer(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,6 +88,7 @@ func sameAsHits(t *testing.T, got []feature.Feature, want []Hit) {
 // With terms that the index knows, and with a filter that it does not know, features come as
 // from Nearby and Within, and in the layer's own order by cell and id.
 func TestFeaturesAgainstQueries(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -126,12 +126,10 @@ func (l *layer) screen(q *feature.Query) feature.Filter {
 	if q.Filter == nil || q.Detail != feature.Whole {
 		return nil
 	}
-	terms, _ := q.Filter.Terms()
-	screen, err := feature.ParseFilter(l.of.Schema, terms)
-	if err != nil {
-		return nil // the filter itself tells
+	if screen, _ := l.of.Schema.ForIndex(q.Filter); screen != nil {
+		return screen
 	}
-	return screen
+	return nil
 }
 
 // answer is the state of one query.

@@ -13,6 +13,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -117,6 +118,7 @@ func TestLayerReadsRecords(t *testing.T) {
 }
 
 func TestLayer(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	r, _, _ := buildReader(t, toyLayer(), build.Layer{Type: "zone", Features: slices.DeleteFunc(trickyLayer().Features, func(f build.Feature) bool { return f.ID == "c-1" })})
 	for _, typ := range []string{"land", "zone"} {
 		l := layerOf(t, r, typ)
@@ -128,6 +130,7 @@ func TestLayer(t *testing.T) {
 
 // Regions in a box are those of Within, from any mark on.
 func TestLayerAgreesWithWithin(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	r, store, _ := buildReader(t, toyLayer())
 	ref, l := newStoredWorld(t, store, "land"), layerOf(t, r, "land")
 	rnd := rand.New(rand.NewPCG(35, 36))
@@ -189,6 +192,7 @@ func TestLayerRefuses(t *testing.T) {
 
 // Whatever becomes of a row, it is told of and not passed over.
 func TestLayerTellsOfDamage(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	good := func(record string) string { return strings.Replace(record, "%", `"bbox":[0,0,10,20]`, 1) }
 	for name, c := range map[string]struct{ family, value string }{
 		"empty":             {layout.FamilyRecord, ""},
@@ -254,6 +258,7 @@ func TestLayerOfOlderData(t *testing.T) {
 
 // A search asks for turns while it reads, and ends where it has looked at enough.
 func TestLayerTakesTurns(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	r, _, _ := buildReader(t, toyLayer())
 	l := layerOf(t, r, "land")
 	turns := errors.New("no more turns")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
 
@@ -109,6 +110,7 @@ func each(fn func(i int, f *feature.Feature, yield func(*feature.Feature, error)
 
 // Each fault is found, whatever else is right.
 func TestPlantedFaults(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	broken := errors.New("the disk fails")
 	for name, l := range map[string]*faulty{
 		"late": {answer: func(_ context.Context, q *feature.Query, _ iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"iter"
 	"math"
 	"slices"
@@ -39,10 +40,6 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 	if q.Order != (feature.Order{}) || !q.At.IsZero() {
 		return feature.Fail(feature.Unsupported("a slice has one order and no past"))
 	}
-	parts, err := feature.Parts(ctx, q.In, 0)
-	if err != nil {
-		return feature.Fail(err)
-	}
 	var after [16]byte
 	if len(q.After) > 0 && copy(after[:], q.After) != len(after) || len(q.After) > len(after) {
 		return feature.Fail(feature.BadCursor("it is not one of a slice"))
@@ -64,7 +61,7 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 			if string(f.Mark) <= string(after[:]) {
 				continue
 			}
-			in, err := holds(parts, f.Position)
+			in, err := within(ctx, q.In, f.Position)
 			if n := q.Near; n != nil {
 				in = in && f.Distance >= n.MinM && (n.MaxM == 0 || f.Distance <= n.MaxM)
 			}
@@ -81,16 +78,38 @@ func (m *Memory) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fe
 	return m.Features(ctx, &feature.Query{In: feature.Tile(t)})
 }
 
-// holds reports whether a position is in one of the parts of an area.
-func holds(parts []feature.Part, at quadkey.Position) (bool, error) {
+// errFound ends a look at the parts of an area.
+var errFound = errors.New("found")
+
+// within reports whether a position is in an area; nil is the world.
+func within(ctx context.Context, a feature.Area, at quadkey.Position) (in bool, err error) {
+	switch a := a.(type) {
+	case nil:
+		return true, nil
+	case feature.Box:
+		return quadkey.Box(a).Contains(at.Lon, at.Lat), nil
+	case feature.Tile:
+		tile, err := quadkey.TileAt(at.Lon, at.Lat, a.Z)
+		return feature.Tile(tile) == a, err
+	}
 	cell, err := quadkey.CellOf(at.Lon, at.Lat)
 	if err != nil {
 		return false, err
 	}
-	for i := range parts {
-		if parts[i].Cells.Contains(cell) {
-			return parts[i].Holds(at)
+	err = a.Cover(ctx, cell, func(p *feature.Part) (err error) {
+		switch {
+		case cell < p.Cells.First:
+			return errFound
+		case !p.Cells.Contains(cell):
+			return nil
 		}
+		if in, err = p.Holds(at); err != nil {
+			return err
+		}
+		return errFound
+	})
+	if errors.Is(err, errFound) {
+		err = nil
 	}
-	return false, nil
+	return in, err
 }

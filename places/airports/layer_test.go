@@ -11,11 +11,13 @@ import (
 
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/quadkey"
 )
 
 func TestLayer(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	f, _ := newFinder(t, scatter(5, 300))
 	layertest.Test(t, f, layertest.Options{Seed: 4, Rounds: 40})
 	f, _ = newFinder(t, few)
@@ -57,6 +59,7 @@ func sameAsHits(t *testing.T, what any, got []feature.Feature, want []places.Hit
 
 // Terms on type, scheduled and country find what Filter does, with the index and without.
 func TestFeaturesAgainstQueries(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	f, _ := newFinder(t, scatter(6, 500))
 	rng := rand.New(rand.NewPCG(3, 3))
 	for i := range 150 {

@@ -134,6 +134,7 @@ func (c *Collection) ask(ctx context.Context, q *feature.Query, fn func(s *searc
 func (c *Collection) askOf(ctx context.Context, r reading, q *feature.Query, fn func(s *search) error) error {
 	s := c.finds.Get().(*search)
 	defer c.finds.Put(s)
+	defer func() { s.step, s.foreign, s.fn = nil, nil, nil }() // they hold what belongs to the question
 	s.begin(ctx, c, r, q)
 	s.reset(0, 0, mark{})
 	return fn(s)

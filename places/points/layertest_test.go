@@ -6,11 +6,13 @@ import (
 
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/testrace"
 	"quadrille/places/points"
 )
 
 // Collections answer as layers do, published and live ones, whatever their points are kept as.
 func TestLayer(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for name, at := range distributions {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, uint64(len(name))))

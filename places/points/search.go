@@ -75,7 +75,8 @@ type search struct {
 	after mark
 	// resumes says that the order is that of rows, so that after is where to begin.
 	resumes bool
-	looked  feature.Mark // the last point that may be looked at
+	lists   bool         // the order is that of keys
+	looked  feature.Mark // the last point that may be looked at, where the order is that of keys
 	heap    []kept       // last on top, once it is full
 	spare   []kept       // memory of points displaced
 
@@ -97,7 +98,7 @@ type search struct {
 
 // begin prepares a question.
 func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feature.Query) {
-	s.c, s.from, s.examined, s.after, s.resumes = c, from, 0, mark{}, false
+	s.c, s.from, s.examined, s.after, s.resumes, s.lists, s.looked = c, from, 0, mark{}, false, false, nil
 	s.now, s.past, s.near, s.most = c.now(q.At), !q.At.IsZero(), q.Near != nil, q.Examine
 	s.sel, s.kind = *selectPoint, rowOf(q.At)
 	if s.past {
@@ -109,30 +110,13 @@ func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feat
 	}
 	meta, sum := c.tables()
 	var all bool
-	if s.filter, all = asConjunction(meta.Schema, q.Filter); !all {
+	if s.filter, all = meta.Schema.ForIndex(q.Filter); !all {
 		s.foreign = func(f *feature.Feature) (bool, error) { return q.Filter.Match(ctx, f) }
 	}
 	s.masks = s.masks[:0]
 	if s.filter != nil && sum != nil {
 		s.masks = masks(s.masks, s.filter, sum.few)
 	}
-}
-
-// asConjunction returns what an index can use of a filter, and whether that is all of it.
-func asConjunction(s feature.Schema, f feature.Filter) (c *feature.Conjunction, all bool) {
-	if f == nil {
-		return nil, true
-	}
-	if c, ok := f.(*feature.Conjunction); ok {
-		return c, true
-	}
-	terms, all := f.Terms()
-	useful, err := feature.ParseFilter(s, terms)
-	if err != nil { // a term that the points have no words for
-		return nil, false
-	}
-	c, _ = useful.(*feature.Conjunction)
-	return c, all
 }
 
 // blind reports whether the tree does not say where points are: as of an earlier time,

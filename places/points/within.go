@@ -22,6 +22,7 @@ func (s *search) within(ctx context.Context, q *feature.Query) error {
 // list calls fn with the points in an area in the order of their keys.
 func (s *search) list(ctx context.Context, q *feature.Query, fn func(*feature.Feature) error) error {
 	from := quadkey.PointKey(0)
+	s.lists = true
 	if s.resumes = s.after.set; s.resumes {
 		from = s.after.key
 	}
@@ -165,7 +166,7 @@ func (s *search) walkRun(ctx context.Context, run keyRange, p *feature.Part, fn 
 		if s.examined++; s.most > 0 && s.examined > s.most {
 			return false, &feature.TooMuchWork{After: s.looked, Examined: s.most}
 		}
-		if s.examined == s.most {
+		if s.examined == s.most && s.lists {
 			s.looked = appendMark(nil, 0, &s.record)
 		}
 		if s.step != nil && s.examined%stepPoints == 0 {

@@ -166,11 +166,27 @@ func (f *Finder) show(ctx context.Context, e *entry, into *feature.Feature, memo
 }
 
 // A feature.Mark of the nearest is the distance (8) and the id, in the layer's own order the
-// number in the index (4).
-const numberSize = 4
+// cell (4) and the id.
 
-func appendNumber(dst feature.Mark, number int) feature.Mark {
-	return binary.BigEndian.AppendUint32(dst, uint32(number))
+func (f *Finder) appendMark(dst feature.Mark, i int) feature.Mark {
+	return append(f.cells[i].AppendKey(dst), f.entries[i].id[:]...)
+}
+
+// after returns the number of the first station behind a mark, whether its own is there or not.
+func (f *Finder) after(m feature.Mark) (int, error) {
+	var id ID
+	cell, err := quadkey.CellFromKey(m)
+	if err != nil || len(m) != 4+len(id) {
+		return 0, near.StrangeCursor()
+	}
+	if copy(id[:], m[4:]); !id.Valid() {
+		return 0, near.StrangeCursor()
+	}
+	from, to := near.Between(f.cells, cell, cell)
+	for from < to && string(f.entries[from].id[:]) <= string(id[:]) {
+		from++
+	}
+	return from, nil
 }
 
 func parseDistance(m feature.Mark) (near.Cursor, error) {
@@ -247,10 +263,10 @@ var errEnded = errors.New("ended")
 func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Seq2[*feature.Feature, error] {
 	first := 0
 	if len(q.After) > 0 {
-		if len(q.After) != numberSize || uint64(binary.BigEndian.Uint32(q.After)) >= uint64(len(f.entries)) {
-			return feature.Fail(near.StrangeCursor())
+		var err error
+		if first, err = f.after(q.After); err != nil {
+			return feature.Fail(err)
 		}
-		first = int(binary.BigEndian.Uint32(q.After)) + 1
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
 		var shown feature.Feature
@@ -261,7 +277,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Se
 					return err
 				}
 			}
-			shown.Mark = appendNumber(shown.Mark[:0], i)
+			shown.Mark = f.appendMark(shown.Mark[:0], i)
 			if !consider(&shown, in) {
 				return errEnded
 			}

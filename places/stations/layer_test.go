@@ -11,11 +11,13 @@ import (
 
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
 func TestLayer(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,6 +82,7 @@ func sameAsHits(t *testing.T, got []feature.Feature, want []Hit) {
 
 // The nearest, and those of a box, come as from Nearby and Within, page by page.
 func TestFeaturesAgainstQueries(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

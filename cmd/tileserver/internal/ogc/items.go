@@ -41,7 +41,7 @@ const (
 
 var errCursor = endpoint.Refuse(endpoint.ErrParameter, "cursor", "Leave cursor out for the first page; for the next one follow the link next.")
 
-var errOffset = endpoint.Refuse(endpoint.ErrParameter, "offset", "Leave offset out and follow the links next: what the filter lets through is too far apart to be counted again.")
+var errOffset = endpoint.Refuse(endpoint.ErrParameter, "offset", "Leave offset out and follow the links next: what the filter or the box lets through is too far apart to be counted again.")
 
 var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter", "Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
 

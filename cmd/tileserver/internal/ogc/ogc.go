@@ -214,9 +214,10 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 		if err != nil {
 			continue // gone since, or not readable now: that must not hide the others
 		}
-		all = append(all, s.describeCollection(base, newCollection(l)))
-		from = append(from, l.IDs...)
-		from = append(from, uint64(web.HashStart.Bytes(l.About.Title)))
+		if about := &l.About; !about.Private { // it may have become so since
+			all = append(all, s.describeCollection(base, newCollection(l)))
+			from = append(append(from, l.IDs...), saidOf(about))
+		}
 		l.Release()
 	}
 	here := base + "/ogc/collections"
@@ -228,6 +229,15 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 		}, Collections: all},
 		Templates: pages, Template: "collections", Data: all,
 	})
+}
+
+// saidOf is a hash of what may change in a description while the generation stays.
+func saidOf(about *feature.Info) uint64 {
+	h := web.HashStart
+	for _, text := range []string{about.Name, about.Title, about.Description, about.Attribution} {
+		h = h.Number(uint64(len(text))).Bytes(text)
+	}
+	return uint64(h)
 }
 
 // getCollection answers GET /ogc/collections/{id}.
@@ -278,7 +288,7 @@ func (s *Room) aboutCollection(c echo.Context, q *endpoint.Params, describe func
 		return err
 	}
 	defer of.Release()
-	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.IDs), uint64(web.HashStart.Bytes(of.About.Title))), of.About.Live, describe(base, of))
+	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.IDs), saidOf(&of.About)), of.About.Live, describe(base, of))
 }
 
 // noCollection lists the collections that there are.

@@ -73,8 +73,8 @@ func CheckType(typ string) error {
 	switch {
 	case !typeName.MatchString(typ):
 		return fmt.Errorf("%q cannot name a region type: use a lower-case letter, then up to 31 of a-z, 0-9 and _", typ)
-	case typ == "all" || typ == "places" || typ == "airports":
-		return fmt.Errorf("%q cannot name a region type, it means something else in a tile's address; choose another", typ)
+	case typ == "all" || typ == catalogue.Places.Name || typ == catalogue.Airports.Name || typ == catalogue.Stations.Name:
+		return fmt.Errorf("%q cannot name a region type, it means something else in addresses of layers; choose another", typ)
 	case strings.HasSuffix(typ, "_line") || strings.HasSuffix(typ, "_label"):
 		return fmt.Errorf("%q cannot name a region type: layers ending in _line and _label hold the lines and labels of another; choose another", typ)
 	}
