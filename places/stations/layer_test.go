@@ -181,3 +181,34 @@ func TestFeaturesErrors(t *testing.T) {
 		}
 	}
 }
+
+// A list goes on where it was in other data, whatever has come and gone before.
+func TestMarksOutliveData(t *testing.T) {
+	for name, shape := range shapes {
+		stations := scatter(8, 60, shape)
+		ids := func(f *Finder, cursor string, limit int) (ids []string, next string) {
+			q := feature.Query{}
+			if err := q.Continue(f.Info(), cursor); err != nil {
+				t.Fatal(err)
+			}
+			next, err := feature.Page(t.Context(), f, q, limit, func(s *feature.Feature) error {
+				ids = append(ids, s.ID)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ids, next
+		}
+		f := build(t, stations)
+		all, _ := ids(f, "", 100)
+		_, next := ids(f, "", 20)
+		for _, gone := range []int{0, 10, 19, 20, 40} {
+			left := slices.DeleteFunc(slices.Clone(stations), func(s Station) bool { return s.ID.String() == all[gone] })
+			want := slices.DeleteFunc(slices.Clone(all[20:]), func(id string) bool { return id == all[gone] })
+			if got, _ := ids(build(t, left), next, 100); !slices.Equal(got, want) {
+				t.Errorf("%s: without number %d %d stations follow, want %d", name, gone, len(got), len(want))
+			}
+		}
+	}
+}
