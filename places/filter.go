@@ -55,24 +55,10 @@ func checkFilter(limit int, classes, codes, countries []string, minPopulation in
 	return size, f, err
 }
 
-// filterOf returns what the index can use of a filter. rest is the filter if that is not all
-// of it, and else nil. possible is false where nothing can pass.
+// filterOf returns what the index can use of a filter, as near.UseTerms does.
 func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
-	if of == nil {
-		return f, nil, true
-	}
-	terms, all := of.Terms()
-	for i := range terms {
-		used, possible := f.use(&terms[i])
-		if !possible {
-			return f, nil, false
-		}
-		all = all && used
-	}
-	if !all {
-		rest = of
-	}
-	return f, rest, true
+	rest, possible = near.UseTerms(of, f.use)
+	return f, rest, possible
 }
 
 // use takes a term in, if the index knows what it is about and has no other of that kind. possible

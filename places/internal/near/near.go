@@ -13,6 +13,7 @@ import (
 	"math"
 	"slices"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -226,6 +227,27 @@ func (s *Search) guess(lon, lat float64, lists [][]quadkey.Cell) uint64 {
 		}
 	}
 	return math.MaxUint64
+}
+
+// UseTerms lets an index take the terms of a filter: use takes one if the index knows what it
+// is about, and says whether anything can fulfil it. rest is the filter if the index has not
+// all of it, and else nil. possible is false where nothing can pass.
+func UseTerms(of feature.Filter, use func(t *feature.Term) (used, possible bool)) (rest feature.Filter, possible bool) {
+	if of == nil {
+		return nil, true
+	}
+	terms, all := of.Terms()
+	for i := range terms {
+		used, possible := use(&terms[i])
+		if !possible {
+			return nil, false
+		}
+		all = all && used
+	}
+	if all {
+		return nil, true
+	}
+	return of, true
 }
 
 // Between returns which of the cells are among first to last.

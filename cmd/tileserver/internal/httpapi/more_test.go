@@ -97,6 +97,7 @@ func TestLayerOfTheCallers(t *testing.T) {
 			t.Errorf("%s lacks %s", path, want)
 		}
 	}
+	wantProblem(t, w.get("/ogc/collections/toys/items/none"), 404, "not-found")
 	if text := body(t, w.get("/tiles/none/0/0/0.mvt")); !strings.Contains(text, "toys") {
 		t.Errorf("the layers that there are: %s", text)
 	}

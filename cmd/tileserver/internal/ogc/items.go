@@ -43,6 +43,8 @@ var errCursor = endpoint.Refuse(endpoint.ErrParameter, "cursor", "Leave cursor o
 
 var errOffset = endpoint.Refuse(endpoint.ErrParameter, "offset", "Leave offset out and follow the links next: what the filter or the box lets through is too far apart to be counted again.")
 
+var errUnasked = endpoint.Refuse(endpoint.ErrParameter, "", "Leave out bbox, datetime and boxes of the filter: this collection cannot be asked by them.")
+
 var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter", "Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
 
 var errManyBoxes = endpoint.Refuse(endpoint.ErrParameter, "filter", "Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
@@ -195,6 +197,9 @@ func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.F
 		}
 		if err == nil {
 			err = web.Step(ctx)
+		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = errUnasked
 		}
 		switch {
 		case err != nil:

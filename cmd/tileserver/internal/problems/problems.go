@@ -11,6 +11,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/places/points"
 	"quadrille/tiles"
 )
@@ -50,6 +51,8 @@ var Kinds = []web.Kind{
 
 	{Order: 1, Err: cellstore.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment.", Retry: true},
+	{Order: 1, Err: feature.ErrNotFound, Status: http.StatusNotFound, Type: "not-found", Title: "There is nothing at this address",
+		Detail: "Use the id of a feature as a list of its layer gives it."},
 	{Order: 1, Err: cellstore.ErrCorrupt, Status: http.StatusInternalServerError, Type: "data-corrupt", Title: "Stored data is damaged",
 		Detail: "Tell the operator: ingest verify finds the damage, and ingest rollback serves the generation before it; " +
 			"for a live collection, tileserver live verify and tileserver live repair."},
