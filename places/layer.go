@@ -96,7 +96,8 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 // cell, in which any number of places can be listed. The nearest, and the most important of a
 // box or a tile, are at most MaxLimit + 1. The answers are exact everywhere: across ±180°, at
 // the poles and beyond ±85.0511°. class, code, country and a least population are what an
-// index knows; a search for few places with other filters looks at MaxExamined at most.
+// index knows; a search for few places with other filters looks at MaxExamined at most. One for
+// the most important yields those that it has found by then before its error.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := near.Check(q); err != nil {
 		return feature.Fail(err)
@@ -177,7 +178,9 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 			return rest.Match(ctx, &s.shown)
 		}
 	}
-	if err := run(); err != nil {
+	err := run()
+	// The nearest of a part are not the nearest.
+	if err != nil && (q.Near != nil || !errors.Is(err, ErrTooMuchWork)) {
 		yield(nil, err)
 		return
 	}
@@ -191,6 +194,9 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 		if !yield(shown, nil) {
 			return
 		}
+	}
+	if err != nil {
+		yield(nil, err)
 	}
 }
 

@@ -37,7 +37,10 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	s.jsonOnly = q.JSONOnly
 	if q.Keep != nil {
 		s.admit = func(p *place) (bool, error) {
-			return q.Keep(s.texts.country(p), s.texts.member(p, admin1Key)), nil
+			h := &Hit{}
+			p.show(&s.shown)
+			err := h.Of(&s.shown)
+			return err == nil && q.Keep(h.Country, h.Admin1), err
 		}
 	}
 	s.begin(f, flt, limit+1, ^uint64(0), after) // one more tells whether there is a next page

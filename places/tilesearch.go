@@ -4,104 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"quadrille/cellstore"
 	"quadrille/feature"
-	"quadrille/places/internal/members"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
-
-// Hit is one place found by Nearby, Within or Hit. Unknown values are empty or 0.
-type Hit struct {
-	ID         uint32  `json:"id" doc:"GeoNames id."`
-	Name       string  `json:"name"`
-	Country    string  `json:"country,omitempty" doc:"ISO 3166-1 alpha-2."`
-	Class      string  `json:"class,omitempty" doc:"GeoNames' feature class."` // "P"
-	Code       string  `json:"code,omitempty" doc:"GeoNames' feature code."`   // "PPLC"
-	Admin1     string  `json:"admin1,omitempty" doc:"Code of the first-order division."`
-	Admin1Name string  `json:"admin1_name,omitempty"`
-	TimeZone   string  `json:"timezone,omitempty" doc:"IANA."`
-	Population int64   `json:"population,omitempty" schema:"min=1"`
-	Lat        float64 `json:"lat,omitempty" schema:"ref=Latitude"` // degrees
-	Lon        float64 `json:"lon,omitempty" schema:"ref=Longitude"`
-	DistanceM  float64 `json:"-"` // metres from the point asked about; only Nearby sets it
-	// JSON is the members of the place's object, without the braces around
-	// them: "id":1,"name":"…",…,"lat":47.4,"lon":8.5. Put them inside braces,
-	// alone or with members of your own before or after.
-	JSON []byte `json:"-"`
-}
-
-// Keys of members of a place's object.
-const (
-	nameKey       = `,"name":`
-	admin1Key     = `,"admin1":`
-	admin1NameKey = `,"admin1_name":`
-	admin2Key     = `,"admin2":`
-	admin3Key     = `,"admin3":`
-	namesKey      = `,"names":`
-	timeZoneKey   = `,"timezone":`
-)
-
-// AppendNamed appends members of a place, those of Hit.JSON or of a record, with
-// another name. If that is "", they are appended as they are.
-func AppendNamed(dst, json []byte, name string) []byte {
-	return members.AppendNamed(dst, json, nameKey, name)
-}
-
-// texts keeps one copy of texts that many places have in common, by how they are
-// written in JSON.
-type texts map[string]string
-
-const maxTexts = 1 << 12
-
-func (t texts) of(raw []byte) string {
-	s, ok := t[string(raw)]
-	if !ok {
-		if s = string(raw); strings.Contains(s, `\`) {
-			s, _ = members.Unquote([]byte(`"` + s + `"`))
-		}
-		if len(t) < maxTexts {
-			t[string(raw)] = s
-		}
-	}
-	return s
-}
-
-// member returns the text of a member of a place, "" if there is none.
-func (t texts) member(p *place, key string) string {
-	quoted := members.Text(p.properties, key)
-	if len(quoted) == 0 {
-		return ""
-	}
-	return t.of(quoted[1 : len(quoted)-1])
-}
-
-// country returns the country of a place, "" if it is unknown.
-func (t texts) country(p *place) string {
-	if p.country == (country{}) {
-		return ""
-	}
-	return t.of(p.country[:])
-}
-
-// fill sets the texts of a hit. It keeps a name that the hit had before, if it is the
-// same.
-func (t texts) fill(h *Hit, p *place) error {
-	q := members.Text(p.properties, nameKey)
-	if len(q) < 2 || string(q[1:len(q)-1]) != h.Name || strings.Contains(h.Name, `\`) {
-		var err error
-		if h.Name, err = nameOf(p.properties); err != nil {
-			return err
-		}
-	}
-	h.Country = t.country(p)
-	h.Class, h.Code, _ = strings.Cut(t.of(p.qualifier), ".")
-	h.Admin1, h.Admin1Name = t.member(p, admin1Key), t.member(p, admin1NameKey)
-	h.TimeZone = t.member(p, timeZoneKey)
-	return nil
-}
 
 // keptPlace is a place with memory of its own.
 type keptPlace struct {
@@ -125,7 +33,6 @@ type tileSearch struct {
 	filter   filter
 	masks    *masks
 	kept     []keptPlace // by slot
-	texts    texts
 	examined int
 	place    place // the one at hand
 	jsonOnly bool  // the hits need no texts
@@ -149,9 +56,6 @@ type tileSearch struct {
 // begin prepares a search for a page of places.
 func (s *tileSearch) begin(f *Finder, flt filter, want int, limit uint64, after near.Cursor) {
 	s.f, s.filter, s.masks, s.examined, s.most = f, flt, f.masks(&flt), 0, MaxExamined
-	if s.texts == nil {
-		s.texts = texts{}
-	}
 	s.Reset(want, limit, after)
 }
 
@@ -235,14 +139,15 @@ func (s *tileSearch) page(dst []Hit, metres func(*near.Found) float64) (hits []H
 	}
 	dst = slices.Grow(dst[:0], len(found))[:len(found)]
 	for i := range found {
-		h, p := &dst[i], &s.kept[found[i].Slot].place
-		if s.jsonOnly {
-			*h = Hit{JSON: h.JSON}
-		} else if err := s.texts.fill(h, p); err != nil {
+		s.kept[found[i].Slot].show(&s.shown)
+		s.shown.Distance = metres(&found[i])
+		h := &dst[i]
+		if err := h.Of(&s.shown); err != nil {
 			return dst[:0], last, false, err
 		}
-		h.ID, h.Lat, h.Lon, h.DistanceM = p.id, toDegrees(p.lat), toDegrees(p.lon), metres(&found[i])
-		h.Population, h.JSON = int64(p.population), append(h.JSON[:0], p.members...)
+		if s.jsonOnly {
+			*h = Hit{ID: h.ID, Lat: h.Lat, Lon: h.Lon, DistanceM: h.DistanceM, Population: h.Population, JSON: h.JSON}
+		}
 	}
 	return dst, last, more, nil
 }
