@@ -10,15 +10,6 @@ import (
 	"quadrille/places/internal/near"
 )
 
-// Filter is what places must have: one of each list that is not empty, and as many people.
-// Letters may be of either case.
-type Filter struct {
-	Classes       []string // feature classes: "P"
-	Codes         []string // feature codes: "PPLC"
-	Countries     []string // ISO 3166-1 alpha-2
-	MinPopulation int64
-}
-
 // Populated lets populated places pass.
 var Populated = populated()
 
@@ -28,25 +19,6 @@ func populated() feature.Filter {
 		panic(err)
 	}
 	return f
-}
-
-// Feature is the filter as layers take it, nil if all pass. The error matches feature.ErrFilter.
-func (f Filter) Feature() (feature.Filter, error) {
-	terms := make([]feature.Term, 0, 4)
-	for _, t := range [...]feature.Term{{Name: "class", Values: f.Classes}, {Name: "code", Values: f.Codes}, {Name: "country", Values: f.Countries}} {
-		if len(t.Values) == 0 {
-			continue
-		}
-		t.Values = slices.Clone(t.Values)
-		for i, v := range t.Values {
-			t.Values[i] = strings.ToUpper(v)
-		}
-		terms = append(terms, t)
-	}
-	if f.MinPopulation > 0 {
-		terms = append(terms, feature.Term{Name: "population", Op: feature.OpGreaterOrEqual, Values: []string{strconv.FormatInt(f.MinPopulation, 10)}})
-	}
-	return feature.ParseFilter(schema, terms)
 }
 
 // filter is what a place must have. Lists are sorted and without repetition.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"quadrille/cellstore"
-	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/internal/members"
 	"quadrille/quadkey"
@@ -27,13 +26,18 @@ type Filter struct {
 
 // codes are the codes in package places of what passes; nil means all.
 func (f *Filter) codes() (codes []string, err error) {
-	types, err := f.types()
-	if err != nil || types == nil && !f.Scheduled {
-		return nil, err
+	for _, t := range f.Types {
+		if kindOf(t) < 0 {
+			return nil, fmt.Errorf("%w: airport type %.20q: give one of %s", places.ErrQuery, t, strings.Join(Types(), ", "))
+		}
+	}
+	if len(f.Types) == 0 && f.Closed && !f.Scheduled {
+		return nil, nil
 	}
 	for i := range kinds {
 		k := &kinds[i]
-		if types != nil && !slices.Contains(types, k.typ) {
+		if len(f.Types) > 0 && !slices.Contains(f.Types, k.typ) && (k.typ != Closed || !f.Closed) ||
+			len(f.Types) == 0 && k.typ == Closed && !f.Closed {
 			continue
 		}
 		if codes = append(codes, k.code+withService); !f.Scheduled {
@@ -41,48 +45,6 @@ func (f *Filter) codes() (codes []string, err error) {
 		}
 	}
 	return codes, nil
-}
-
-// Feature is the filter as the layer takes it, nil if all pass. The error matches
-// places.ErrQuery for a type that there is not, and feature.ErrFilter.
-func (f Filter) Feature() (feature.Filter, error) {
-	types, err := f.types()
-	if err != nil {
-		return nil, err
-	}
-	terms := make([]feature.Term, 0, 3)
-	if types != nil {
-		terms = append(terms, feature.Term{Name: "type", Values: types})
-	}
-	if f.Scheduled {
-		terms = append(terms, feature.Term{Name: "scheduled", Values: []string{"true"}})
-	}
-	if len(f.Countries) > 0 {
-		t := feature.Term{Name: "country"}
-		for _, c := range f.Countries {
-			t.Values = append(t.Values, strings.ToUpper(c))
-		}
-		terms = append(terms, t)
-	}
-	return feature.ParseFilter(schema, terms)
-}
-
-// types are the types of what passes; nil means all.
-func (f *Filter) types() (types []string, err error) {
-	for _, t := range f.Types {
-		if kindOf(t) < 0 {
-			return nil, fmt.Errorf("%w: airport type %.20q: give one of %s", places.ErrQuery, t, strings.Join(Types(), ", "))
-		}
-	}
-	if len(f.Types) == 0 && f.Closed {
-		return nil, nil
-	}
-	for i := range kinds {
-		if t := kinds[i].typ; t == Closed && f.Closed || slices.Contains(f.Types, t) || len(f.Types) == 0 && t != Closed {
-			types = append(types, t)
-		}
-	}
-	return types, nil
 }
 
 // NearbyQuery asks for the airports nearest to a point.

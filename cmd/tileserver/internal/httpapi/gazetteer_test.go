@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -324,7 +325,42 @@ type globeAirports struct {
 	records   map[string]string // by code
 	hits      []places.Hit
 	query     airports.NearbyQuery // the last
+	asked     feature.Query        // the last of Features
 	err       error
+}
+
+// Features has large airports for the rows of a gazetteer. The hits are in their order and at
+// their distances, whatever the filter.
+func (f *globeAirports) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	note(&f.asked, *q)
+	if f.err != nil {
+		return feature.Fail(f.err)
+	}
+	if f.gazetteer != nil {
+		memory := layertest.Memory{}
+		for i := range f.gazetteer.rows {
+			row := f.gazetteer.rows[i].hit(0)
+			row.JSON = append(row.JSON, `,"type":"large_airport"`...)
+			memory.List = append(memory.List, featureOf(&row))
+		}
+		return memory.Features(ctx, q)
+	}
+	return func(yield func(*feature.Feature, error) bool) {
+		for i := range f.hits {
+			of := featureOf(&f.hits[i])
+			if (q.Near == nil || q.Near.MaxM == 0 || of.Distance <= q.Near.MaxM) && !yield(&of, nil) {
+				return
+			}
+		}
+	}
+}
+
+// featureOf is a hit as a layer has it.
+func featureOf(h *places.Hit) feature.Feature {
+	return feature.Feature{
+		ID: strconv.FormatUint(uint64(h.ID), 10), Number: uint64(h.ID), Position: quadkey.Position{Lat: h.Lat, Lon: h.Lon},
+		Properties: feature.Compact(h.JSON), Distance: h.DistanceM,
+	}
 }
 
 func (f *globeAirports) Lookup(_ context.Context, code string, r *airports.Record) error {

@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/tiles"
@@ -288,9 +291,9 @@ func TestGeonamesQueries(t *testing.T) {
 		t.Errorf("box %v", b)
 	}
 	g.geonames("/findNearbyJSON?lat=47.4&lng=8.5&radius=2.5&maxRows=3&featureClass=P&featureClass=S&featureCode=PPL")
-	if q := g.places.query; q.RadiusM != 2500 || q.Limit != 3 || len(q.Classes) != 2 || len(q.Codes) != 1 {
-		t.Errorf("%+v", q)
-	}
+	wantQuery(t, "findNearby", &g.places.asked, feature.Query{Near: feature.NearTo(47.4, 8.5, 2500), Limit: 3}, []feature.Term{
+		{Name: "class", Values: []string{"P", "S"}}, {Name: "code", Values: []string{"PPL"}},
+	})
 	// Rows that are not asked for cost nothing, and a radius of nothing is not
 	// one without bound.
 	for _, path := range []string{"/findNearbyJSON?lat=47.4&lng=8.5&maxRows=0", "/findNearbyJSON?lat=47.4&lng=8.5&radius=0", "/searchJSON?q=zur&maxRows=0", "/searchJSON?country=CH&maxRows=0"} {
@@ -513,5 +516,22 @@ func TestGeonamesISODivisions(t *testing.T) {
 		if iso != c.iso {
 			t.Errorf("%+v: %q of %v", c, iso, g.geonames("/getJSON?geonameId=3946083"))
 		}
+	}
+}
+
+// wantQuery compares what a layer was asked.
+func wantQuery(t *testing.T, name string, got *feature.Query, want feature.Query, terms []feature.Term) {
+	t.Helper()
+	asked, all := *got, true
+	var filter []feature.Term
+	if asked.Filter != nil {
+		filter, all = asked.Filter.Terms()
+	}
+	asked.Filter, asked.Step = nil, nil
+	if d := cmp.Diff(want, asked); d != "" || !all {
+		t.Errorf("%s: query differs, all of the filter %v:\n%s", name, all, d)
+	}
+	if d := cmp.Diff(terms, filter); d != "" {
+		t.Errorf("%s: filter differs:\n%s", name, d)
 	}
 }
