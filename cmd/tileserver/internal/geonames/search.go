@@ -318,11 +318,11 @@ type conditions struct {
 
 // Match implements feature.Filter.
 func (c *conditions) Match(ctx context.Context, f *feature.Feature) (bool, error) {
-	if c.admin1 != "" && !strings.EqualFold(c.admin1, textOf(f, "admin1")) {
+	if c.admin1 != "" && !strings.EqualFold(c.admin1, f.Properties.Text("admin1")) {
 		return false, nil
 	}
 	if c.continent != "" {
-		code := textOf(f, "country")
+		code := f.Properties.Text("country")
 		ok, known := c.onIt[code]
 		if !known {
 			country, err := countryInfo(ctx, c.finder, code)
@@ -340,15 +340,6 @@ func (c *conditions) Match(ctx context.Context, f *feature.Feature) (bool, error
 		return true, nil
 	}
 	return c.of.Match(ctx, f)
-}
-
-// textOf is the text of a property, "" where there is none.
-func textOf(f *feature.Feature, name string) string {
-	v, ok := f.Properties.Lookup(name)
-	if !ok {
-		return ""
-	}
-	return v.Text()
 }
 
 // Terms implements feature.Filter.
