@@ -266,7 +266,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/web"},
-		ours:  []string{"quadkey", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "internal/instant", "static"},
+		ours:  []string{"quadkey", "feature", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "internal/instant", "static"},
 		never: []string{module + "/cellstore/dataset/...", module + "/tiles/...", module + "/places/...", module + "/ipgeo/...", module + "/ask/..."},
 		why:   "what every endpoint stands on knows no data set, so that a new one changes nothing in it",
 	},
@@ -281,6 +281,7 @@ var rules = []rule{
 			"cmd/tileserver/internal/station", "cmd/tileserver/internal/ip", "cmd/tileserver/internal/point", "cmd/tileserver/internal/geonames",
 			"cmd/tileserver/internal/geoip", "cmd/tileserver/internal/ops", "cmd/tileserver/internal/collection", "cmd/tileserver/internal/geocode",
 			"cmd/tileserver/internal/photon", "cmd/tileserver/internal/nominatim", "cmd/tileserver/internal/ogc", "cmd/tileserver/internal/basemap",
+			"cmd/tileserver/internal/layers",
 		},
 		alone: true,
 		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to ask, web, problems, archive, listing, timezone, ogcapi or ipdatabase",
@@ -391,7 +392,7 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 // or it is for all of them.
 func TestRoomsAreAlone(t *testing.T) {
 	const server = "cmd/tileserver/internal/"
-	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", "ask/hierarchy", "ask/localtime", server + "timezone", server + "ogcapi", server + "archive", "cellstore/dataset"}
+	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", server + "listing", "ask/hierarchy", "ask/localtime", server + "timezone", server + "ogcapi", server + "archive", "cellstore/dataset"}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	for _, p := range load(t) {
 		if p.path != server+"httpapi" {

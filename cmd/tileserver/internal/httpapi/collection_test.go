@@ -518,6 +518,7 @@ func TestCollectionCaching(t *testing.T) {
 	w.server.points.MayRead = func(c echo.Context, name string) bool {
 		return name == "secret" && c.Request().Header.Get("X-Reader") == "yes"
 	}
+	w.server.layers.MayRead = w.server.points.MayRead
 	for _, path := range []string{"/points/secret", "/points/secret/d-1", "/points/secret,shops/nearby?lat=1&lon=2", "/points/secret/count"} {
 		wantProblem(t, w.get(path), http.StatusNotFound, "collection-not-found")
 		if res := w.get(path, "X-Reader", "yes"); res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-store" {

@@ -24,6 +24,8 @@ import (
 	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/cmd/tileserver/internal/geonames"
 	"quadrille/cmd/tileserver/internal/ip"
+	"quadrille/cmd/tileserver/internal/layers"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/nominatim"
 	"quadrille/cmd/tileserver/internal/ogc"
 	"quadrille/cmd/tileserver/internal/ogcapi"
@@ -117,6 +119,7 @@ type server struct {
 	basemap   *basemap.Room
 	region    *region.Room
 	place     *place.Room
+	layers    *layers.Room
 	geocode   *geocode.Room
 	airport   *airport.Room
 	station   *station.Room
@@ -144,7 +147,7 @@ func newServer(cfg *Config) *server {
 		ofMaps = cache / 4
 	}
 	http := cfg.Config
-	http.Kinds = slices.Concat(problems.Kinds, tile.Kinds, basemap.Kinds, region.Kinds, place.Kinds, airport.Kinds, timezone.Kinds, collection.Kinds,
+	http.Kinds = slices.Concat(problems.Kinds, tile.Kinds, basemap.Kinds, region.Kinds, layers.Kinds, place.Kinds, airport.Kinds, timezone.Kinds, collection.Kinds,
 		station.Kinds, ip.Kinds, ops.Kinds)
 	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
@@ -173,8 +176,12 @@ func newServer(cfg *Config) *server {
 		geonames:  geonames.New(k, sets),
 		nominatim: nominatim.New(k, sets),
 		photon:    photon.New(k, sets),
+		layers: layers.New(k, layers.Config{
+			Sets: cfg.Sets, Lists: []listing.Set{place.List, airport.List, station.List, collection.List},
+			StreamTimeout: cfg.BatchTimeout, MayRead: k.ReadsCollection,
+		}),
 		points: collection.New(k, collection.Config{
-			Collections: cfg.Collections, Boundaries: cfg.Boundaries, StreamTimeout: cfg.BatchTimeout, MayRead: k.ReadsCollection,
+			Collections: cfg.Collections, Boundaries: cfg.Boundaries, MayRead: k.ReadsCollection,
 			Batch: batch, Draining: cfg.Draining, Hooks: cfg.Hooks,
 		}),
 		ops: ops.New(k, ops.Config{
@@ -210,7 +217,7 @@ func (cfg *Config) generations() (all []web.Generation) {
 // endpoints are all that are declared. Those of the service at the root replace others of the
 // same path and method.
 func (s *server) endpoints() []endpoint.Endpoint {
-	all := slices.Concat(s.tile.Endpoints(), s.basemap.Endpoints(), s.region.Endpoints(), s.point.Endpoints(), s.place.Endpoints(), s.geocode.Endpoints(),
+	all := slices.Concat(s.tile.Endpoints(), s.basemap.Endpoints(), s.region.Endpoints(), s.point.Endpoints(), s.layers.Endpoints(), s.place.Endpoints(), s.geocode.Endpoints(),
 		s.airport.Endpoints(), s.station.Endpoints(), s.ip.Endpoints(), s.geonames.Endpoints(), s.geoip.Endpoints(), s.photon.Endpoints(), s.nominatim.Endpoints(),
 		s.points.Endpoints(), s.ogc.Endpoints(), s.ops.Endpoints())
 	return append(endpoint.Without(all, s.atRoot), s.atRoot...)

@@ -13,7 +13,6 @@ import (
 	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -41,62 +40,6 @@ func New(k *web.Kit, cfg Config) *Room {
 var Kinds = []web.Kind{
 	{Err: places.ErrNotFound, Status: http.StatusNotFound, Type: "place-not-found", Title: "There is no such place",
 		Detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
-	{Err: places.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Correct the parameters of the search and send the request again."},
-	{Err: places.ErrCursor, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
-	{Err: places.ErrCursorExpired, Status: http.StatusGone, Type: "cursor-expired", Title: "The cursor has expired",
-		Detail: "The data has been published anew since the page before. Begin again without a cursor."},
-	{Err: places.ErrTooMuchWork, Status: http.StatusUnprocessableEntity, Type: "search-too-wide", Title: "The search is too wide",
-		Detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
-}
-
-// getNearby answers GET /places/nearby: the k nearest places that pass the
-// filters, ordered by distance and then by id, as JSON or GeoJSON. With lang
-// they are called as in that language, where such a name is known.
-func (s *Room) getNearby(c echo.Context, q *endpoint.Params) error {
-	r := c.Request()
-	query := places.NearbyQuery{JSONOnly: true}
-	query.Lat, query.Lon = endpoint.Position(q)
-	query.RadiusM = endpoint.Radius.Of(q)
-	query.Limit = int(listing.Limit.Of(q))
-	f := readFilter(q)
-	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.Classes, f.Codes, f.Countries, f.MinPopulation
-	query.Cursor = endpoint.Cursor.Of(q)
-	lang := endpoint.Lang.Of(q)
-	form := web.FormOf(r, endpoint.Format.Of(q))
-	if q.Err != nil {
-		return q.Err
-	}
-	list := listing.List{Name: "places", Form: form, Near: true}
-	return s.Heavily(s.As(r.Context(), c), f.Dear(query.Limit), func() error {
-		return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f ask.Places, dst []places.Hit) ([]places.Hit, string, error) {
-			hits, next, err := f.Nearby(ctx, query, dst)
-			if err == nil {
-				err = renameHits(ctx, f, hits, lang)
-			}
-			return hits, next, err
-		}, nil)
-	})
-}
-
-// renameHits gives places the names they have in a language; without one, or
-// without such a name, they keep their own.
-func renameHits(ctx context.Context, finder ask.Places, hits []places.Hit, lang string) error {
-	if lang == "" {
-		return nil
-	}
-	for i := range hits {
-		h := &hits[i]
-		name, found, err := finder.NameIn(ctx, h.ID, lang)
-		if err != nil {
-			return ask.Inside(err)
-		}
-		if found {
-			h.JSON = places.AppendNamed(nil, h.JSON, name)
-		}
-	}
-	return nil
 }
 
 // getPlace answers GET /places/{id}: the record of a GeoNames id, with lang
@@ -143,15 +86,6 @@ func placeID(c echo.Context) (uint32, error) {
 		return 0, endpoint.Refuse(endpoint.ErrParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
 	}
 	return uint32(id), nil
-}
-
-// readFilter reads the filters that endpoints of places have in common.
-func readFilter(p *endpoint.Params) (f listing.PlaceFilter) {
-	f.Classes = listing.Class.Of(p)
-	f.Codes = listing.Code.Of(p)
-	f.Countries = endpoint.Countries.Of(p)
-	f.MinPopulation = listing.MinPopulation.Of(p)
-	return f
 }
 
 // getPlaceOffset answers GET /places/{id}/offset?at=: what clocks at a place
