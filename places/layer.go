@@ -136,20 +136,21 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 
 // important yields the most important places of an area.
 func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	of := WithinQuery{Box: quadkey.World}
-	var area feature.Area
+	box, tile, area := quadkey.World, (*quadkey.Tile)(nil), feature.Area(nil)
+	var bad error
 	switch a := q.In.(type) {
 	case nil:
 	case feature.Box:
-		of.Box = quadkey.Box(a)
+		box = quadkey.Box(a)
+		bad = near.CheckBox(box)
 	case feature.Tile:
 		t := quadkey.Tile(a)
-		of.Tile = &t
+		tile, bad = &t, checkTile(t)
 	default:
 		area = a
 	}
 	after, err := parseMark(q.After)
-	if err := cmp.Or(of.check(), err); err != nil {
+	if err := cmp.Or(bad, err); err != nil {
 		return feature.Fail(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
@@ -159,7 +160,7 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 		}
 		s := f.withins.Get().(*within)
 		defer f.withins.Put(s)
-		s.q = of
+		s.box, s.tile = box, tile
 		s.begin(f, flt, q.Limit, math.MaxUint64, after)
 		s.answer(ctx, q, rest, yield, func() error {
 			if area != nil {

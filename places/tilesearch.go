@@ -3,7 +3,6 @@ package places
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"quadrille/cellstore"
 	"quadrille/feature"
@@ -25,7 +24,7 @@ func (k *keptPlace) keep(p *place) {
 	k.qualifier, k.members, k.properties = k.memory[:q], k.memory[q:], k.memory[q:q+n]
 }
 
-// tileSearch is what one Nearby or Within call has in common with others. It reads
+// tileSearch is what searches have in common. It reads
 // the places of tiles, one tier at a time, and counts them.
 type tileSearch struct {
 	near.Search
@@ -35,8 +34,6 @@ type tileSearch struct {
 	kept     []keptPlace // by slot
 	examined int
 	place    place // the one at hand
-	jsonOnly bool  // the hits need no texts
-	only     bool  // no page follows
 
 	most  int                        // places that may be looked at
 	step  func() error               // of a query; nil for none
@@ -131,30 +128,6 @@ func (s *tileSearch) take(rank uint64, p *place) {
 		s.kept = append(s.kept, keptPlace{})
 	}
 	s.kept[slot].keep(p)
-}
-
-// page returns the hits of a page over dst, with the point that the next page
-// begins after.
-func (s *tileSearch) page(dst []Hit, metres func(*near.Found) float64) (hits []Hit, last near.Found, more bool, err error) {
-	var found []near.Found
-	if s.only {
-		found = s.Sorted()
-	} else {
-		found, last, more = s.Page()
-	}
-	dst = slices.Grow(dst[:0], len(found))[:len(found)]
-	for i := range found {
-		s.kept[found[i].Slot].show(&s.shown)
-		s.shown.Distance = metres(&found[i])
-		h := &dst[i]
-		if err := h.Of(&s.shown); err != nil {
-			return dst[:0], last, false, err
-		}
-		if s.jsonOnly {
-			*h = Hit{ID: h.ID, Lat: h.Lat, Lon: h.Lon, DistanceM: h.DistanceM, Population: h.Population, JSON: h.JSON}
-		}
-	}
-	return dst, last, more, nil
 }
 
 // cellsOf returns the lists of cells that a search descends.
