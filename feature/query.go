@@ -226,11 +226,11 @@ func (q *Query) Continue(of *Info, cursor string) error {
 	if tagOf(slices.Concat(b[:cursorHead], m)) != tag(b[cursorHead:]) {
 		return BadCursor("it is not one that was handed out")
 	}
-	if tag(b[1:]) != q.data(of) {
-		return fmt.Errorf("%w: the data has been replaced since; ask for the first page again, without a cursor", ErrCursorExpired)
-	}
 	if tag(b[5:]) != q.tag(of) {
 		return BadCursor("it belongs to a query with other parameters")
+	}
+	if tag(b[1:]) != q.data(of) {
+		return fmt.Errorf("%w: the data has been replaced since; ask for the first page again, without a cursor", ErrCursorExpired)
 	}
 	q.After = m
 	return nil
