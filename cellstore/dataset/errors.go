@@ -6,7 +6,8 @@ import (
 )
 
 // Callers test for these errors with errors.Is. Damaged files match
-// cellstore.ErrCorrupt, and use after Close matches cellstore.ErrClosed.
+// cellstore.ErrCorrupt, those of another version of the program cellstore.ErrLayout, and
+// use after Close matches cellstore.ErrClosed.
 var (
 	// ErrNoGeneration: nothing is published, or the data set has never had the
 	// generation. One that is listed but gone is damage instead.
@@ -17,8 +18,6 @@ var (
 	ErrOlderBusy = errors.New("other older generations are in use")
 	// ErrBuilding: another program builds, pushes or prunes the data set.
 	ErrBuilding = errors.New("data set is locked")
-	// ErrNewer: a newer version of the program wrote it.
-	ErrNewer = errors.New("written by a newer version")
 	// ErrBadManifest: the manifest cannot be used.
 	ErrBadManifest = errors.New("manifest is not valid")
 	// ErrBadPointer: the pointer to the published generation cannot be used, or is lost

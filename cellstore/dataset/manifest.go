@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"quadrille/cellstore"
 )
 
 // manifestVersion is the newest version of manifest.json this package reads,
@@ -107,14 +109,10 @@ func (m *Manifest) Size() (n int64) {
 	return n
 }
 
-// CheckSchema returns an error that matches ErrNewer when the rows are of a
+// CheckSchema returns an error that matches cellstore.ErrNewer when the rows are of a
 // newer layout than the newest the caller can read.
 func (m *Manifest) CheckSchema(newest int) error {
-	if m.SchemaVersion > newest {
-		return fmt.Errorf("%w: generation %d of %s has row layout %d, this program reads up to %d: update it, or roll the data set back",
-			ErrNewer, m.Generation, m.Dataset, m.SchemaVersion, newest)
-	}
-	return nil
+	return cellstore.CheckLayout(fmt.Sprintf("generation %d of %s", m.Generation, m.Dataset), m.SchemaVersion, 0, newest, "roll the data set back")
 }
 
 // Timestamp is the cell timestamp of data built from these sources: the
@@ -225,9 +223,9 @@ func decodeManifest(b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %w", ErrBadManifest, err)
 	}
 	// Before the rest: a newer format may not even have the same shapes.
-	if v.Version > manifestVersion {
-		return nil, fmt.Errorf("%w: manifest of version %d, this program reads up to %d: update it, or roll the data set back",
-			ErrNewer, v.Version, manifestVersion)
+	// Numbers that no program writes are left to check.
+	if err := cellstore.CheckLayout("the manifest", max(v.Version, 1), 1, manifestVersion, "roll the data set back"); err != nil {
+		return nil, err
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(b, m); err != nil {

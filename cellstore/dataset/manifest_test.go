@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -70,7 +72,7 @@ func TestManifestRefusals(t *testing.T) {
 		edit func(*Manifest)
 		want error
 	}{
-		"newer":                 {func(m *Manifest) { m.Version = manifestVersion + 1 }, ErrNewer},
+		"newer":                 {func(m *Manifest) { m.Version = manifestVersion + 1 }, cellstore.ErrNewer},
 		"no version":            {func(m *Manifest) { m.Version = 0 }, ErrBadManifest},
 		"name climbs out":       {func(m *Manifest) { m.Dataset = "../ip" }, ErrBadManifest},
 		"no generation":         {func(m *Manifest) { m.Generation = 0 }, ErrBadManifest},
@@ -120,7 +122,7 @@ func TestCheckSchema(t *testing.T) {
 	if err := m.CheckSchema(3); err != nil {
 		t.Error(err)
 	}
-	wantErr(t, m.CheckSchema(2), ErrNewer)
+	wantErr(t, m.CheckSchema(2), cellstore.ErrNewer)
 }
 
 func TestTimestamp(t *testing.T) {
@@ -171,7 +173,7 @@ func TestPointerRefusals(t *testing.T) {
 		"good":             {`{"version":1,"current":1,"last":1,"generations":[` + entry1 + `]}`, nil},
 		"empty file":       {``, ErrBadPointer},
 		"cut off":          {`{"version":1,"current":1,"last":1,"gener`, ErrBadPointer},
-		"newer":            {`{"version":3,"current":"of another shape"}`, ErrNewer},
+		"newer":            {`{"version":3,"current":"of another shape"}`, cellstore.ErrNewer},
 		"no version":       {`{"current":1,"last":1,"generations":[` + entry1 + `]}`, ErrBadPointer},
 		"names none":       {`{"version":1,"current":0,"last":1,"generations":[` + entry1 + `]}`, ErrBadPointer},
 		"dropped":          {`{"version":2,"current":0,"dropped":1,"last":1,"generations":[` + entry1 + `]}`, nil},
@@ -213,7 +215,7 @@ func FuzzDecode(f *testing.F) {
 			if third, _ := encodeManifest(m2); !bytes.Equal(again, third) {
 				t.Fatalf("%s\n%s", again, third)
 			}
-		} else if !errors.Is(err, ErrBadManifest) && !errors.Is(err, ErrNewer) {
+		} else if !errors.Is(err, ErrBadManifest) && !errors.Is(err, cellstore.ErrNewer) {
 			t.Fatalf("unexpected kind of error: %v", err)
 		}
 		if p, err := decodePointer(b); err == nil {
