@@ -220,7 +220,7 @@ func encodeManifest(m *Manifest) ([]byte, error) {
 func decodeManifest(b []byte) (*Manifest, error) {
 	var v struct{ Version int }
 	if err := json.Unmarshal(b, &v); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBadManifest, err)
+		return nil, fmt.Errorf("%w: manifest: %w", cellstore.ErrCorrupt, err)
 	}
 	// Before the rest: a newer format may not even have the same shapes.
 	// Numbers that no program writes are left to check.
@@ -229,15 +229,15 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBadManifest, err)
+		return nil, fmt.Errorf("%w: manifest: %w", cellstore.ErrCorrupt, err)
 	}
 	if err := m.check(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %s", cellstore.ErrCorrupt, err.Error())
 	}
 	if len(m.Meta) > 0 {
 		var meta bytes.Buffer
 		if err := json.Compact(&meta, m.Meta); err != nil {
-			return nil, fmt.Errorf("%w: meta: %w", ErrBadManifest, err)
+			return nil, fmt.Errorf("%w: manifest: meta: %w", cellstore.ErrCorrupt, err)
 		}
 		m.Meta = meta.Bytes()
 	}
