@@ -390,7 +390,7 @@ func (c *LiveCollection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*fe
 
 // answers is read for what comes bit by bit. Once something has come it is not begun again.
 func (c *LiveCollection) answers(ctx context.Context, ask func(*Collection, func(*feature.Feature) error) error) iter.Seq2[*feature.Feature, error] {
-	return answer(func(fn func(*feature.Feature) error) error {
+	return feature.Answer(func(fn func(*feature.Feature) error) error {
 		var begun bool
 		var failed error
 		err := c.read(ctx, func(now *Collection) error {

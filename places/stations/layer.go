@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -241,9 +240,6 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 	}
 }
 
-// errEnded says that no more is wanted.
-var errEnded = errors.New("ended")
-
 // list yields the stations of an area in the layer's own order, of those that pass what the
 // index knows of the filter.
 func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Seq2[*feature.Feature, error] {
@@ -254,7 +250,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Se
 			return feature.Fail(err)
 		}
 	}
-	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		var shown feature.Feature
 		var memory []byte
 		return f.each(ctx, q.In, first, &flt, func(i int, in bool) (err error) {
@@ -264,10 +260,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Se
 				}
 			}
 			shown.Mark = f.appendMark(shown.Mark[:0], i)
-			if !consider(&shown, in) {
-				return errEnded
-			}
-			return nil
+			return consider(&shown, in)
 		})
 	})
 }
