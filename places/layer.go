@@ -40,14 +40,10 @@ var schema = feature.Schema{
 
 // info describes places as a layer.
 func (m *Meta) info() feature.Info {
-	in := feature.Info{
+	return feature.Info{
 		Name: "places", Title: "Places", Description: "Cities, towns, villages and other named places.",
-		Schema: schema, Bounds: quadkey.World, Count: m.Places, Points: true, Fingerprint: m.Fingerprint,
+		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Places, Points: true, Fingerprint: m.Fingerprint,
 	}
-	if b := m.Bounds; len(b) == 4 {
-		in.Bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
-	}
-	return in
 }
 
 // Info implements feature.Layer.

@@ -34,14 +34,10 @@ var schema = feature.Schema{
 
 // info describes stations as a layer.
 func (m *Meta) info() feature.Info {
-	in := feature.Info{
+	return feature.Info{
 		Name: "stations", Title: "Weather stations", Description: "Stations that observe the weather, with the days of their first and last observation.",
-		Schema: schema, Bounds: quadkey.World, Count: m.Stations, Points: true, Fingerprint: m.Fingerprint,
+		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Stations, Points: true, Fingerprint: m.Fingerprint,
 	}
-	if b := m.Bounds; len(b) == 4 {
-		in.Bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
-	}
-	return in
 }
 
 // Info implements feature.Layer.
