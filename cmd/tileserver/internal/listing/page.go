@@ -91,6 +91,3 @@ func (p *Page) End(next string) []byte {
 func AppendDistance(dst []byte, metres float64) []byte {
 	return feature.AppendDistance(append(dst, ','), metres)
 }
-
-// AppendBounds is that of package feature.
-func AppendBounds(dst []byte, bounds [4]float64) []byte { return feature.AppendBounds(dst, bounds) }
