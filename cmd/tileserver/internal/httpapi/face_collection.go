@@ -1,0 +1,64 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"quadrille/cmd/tileserver/internal/collection"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/webhook"
+)
+
+// hooks are the flags of webhooks, and what sends them.
+type hooks struct {
+	Private bool `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
+
+	sender *webhook.Sender // nil without live collections
+}
+
+var descHooks = web.Metric("hook_deliveries_total", "Requests of webhooks, by what became of them; lost counts losses of events.", "outcome")
+
+func init() {
+	register(Face{
+		Name: "collection", At: 80, Kinds: collection.Kinds, Metrics: []*prometheus.Desc{descHooks},
+		Settings: func() *Settings {
+			s := &hooks{}
+			return &Settings{Flags: s, Start: s.start}
+		},
+		New: func(p *Parts) Room {
+			cfg := collection.Config{
+				Collections: p.Sets.Collections, Boundaries: p.Sets.Boundaries, StreamTimeout: p.Config.BatchTimeout, MayRead: p.Kit.ReadsCollection,
+				Batch: p.Batch, Draining: p.Config.Draining,
+			}
+			if s := flags[hooks](p.Config); s.sender != nil {
+				cfg.Hooks = s.sender
+				p.Kit.Collect(s.collect)
+			}
+			return collection.New(p.Kit, cfg)
+		},
+	})
+}
+
+// start sends hooks of live collections. Boundaries, if there are some, must be there to tell
+// crossings.
+func (s *hooks) start(ctx context.Context, cfg *Config, grace time.Duration) (stop func()) {
+	if cfg.Collections == nil || cfg.Collections.Live == nil {
+		return nil
+	}
+	s.sender = webhook.Start(ctx, webhook.Config{
+		Live: cfg.Collections.Live, Boundaries: cfg.Boundaries, Processors: cfg.Processors, Private: s.Private, Grace: grace, Log: cfg.Log,
+	})
+	return s.sender.Close
+}
+
+// collect tells Prometheus what becomes of the requests of hooks. What has never come about but
+// for deliveries is not told: most servers have no hooks.
+func (s *hooks) collect(ch chan<- prometheus.Metric) {
+	s.sender.Deliveries(func(outcome string, n int64) {
+		if n > 0 || outcome == "delivered" {
+			web.Counter(ch, descHooks, n, outcome)
+		}
+	})
+}

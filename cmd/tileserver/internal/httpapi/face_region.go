@@ -1,0 +1,12 @@
+package httpapi
+
+import "quadrille/cmd/tileserver/internal/region"
+
+func init() {
+	register(Face{
+		Name: "region", At: 30, Kinds: region.Kinds,
+		New: func(p *Parts) Room {
+			return region.New(p.Kit, p.Sets.Boundaries)
+		},
+	})
+}
