@@ -121,7 +121,7 @@ type config struct {
 	settings []configfile.Setting // what is in effect, for "config print"
 	file     *configfile.File     // of --config
 	reloads  []func()             // look at files again, on SIGHUP
-	faces    httpapi.AllSettings  // which have Faces
+	faces    []httpapi.Settings   // which are Faces
 }
 
 // flagGroups are the headings of --help, in this order.
@@ -151,7 +151,7 @@ type exit int
 func newParser(c *config, stdout, stderr io.Writer) (*kong.Kong, error) {
 	c.faces = httpapi.NewSettings()
 	for _, f := range c.faces {
-		c.Faces = append(c.Faces, f.Flags)
+		c.Faces = append(c.Faces, f)
 	}
 	return kong.New(c,
 		kong.Name("tileserver"),
@@ -229,9 +229,6 @@ func (c *config) Validate() error {
 	if err := hbasedepot.Check(c.Store); err != nil {
 		return fmt.Errorf("--store: %w", err)
 	}
-	if err := c.faces.Validate(); err != nil {
-		return err
-	}
 	for _, name := range c.Require {
 		if _, ok := catalogue.Find(name); !ok {
 			return fmt.Errorf("--require: there is no data set %.64q; name some of %s, or points-NAME", name, strings.Join(catalogue.Names(catalogue.All), ", "))
@@ -286,8 +283,10 @@ func (c *config) Validate() error {
 	return nil
 }
 
-// responseBytes is the share of the cache that finished tiles get.
-func (c *config) responseBytes() int64 { return int64(c.Cache)/2 - c.faces.Memory(int64(c.Cache)) }
+// responseBytes is the share of the cache that finished tiles and faces get. storeBytes is that
+// of blocks of the store.
+func (c *config) responseBytes() int64 { return int64(c.Cache) / 2 }
+func (c *config) storeBytes() int64    { return int64(c.Cache) - c.responseBytes() }
 
 func (c *config) publicURL() string {
 	if c.PublicURL == nil {

@@ -43,9 +43,6 @@ func (c *config) blockCacheBytes() int64 {
 	return c.storeBytes()
 }
 
-// storeBytes is what responses and faces leave of --cache, a half of it.
-func (c *config) storeBytes() int64 { return int64(c.Cache) - int64(c.Cache)/2 }
-
 // generations opens the directory or the store that is to be served from.
 func (c *config) generations(cache *pebblestore.Cache, observed *observer, log *slog.Logger) (source, error) {
 	if c.Store != "" {

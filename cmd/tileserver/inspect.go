@@ -33,10 +33,8 @@ func (c *config) check(log *slog.Logger) error {
 	if st, err := os.Stat(c.Data); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && !st.IsDir() {
 		derr = fmt.Errorf("--data: %s is not a directory that can be read: name the one that ingest fills", c.Data)
 	}
-	closing, ferr := c.openFaces(context.Background(), &httpapi.Config{}, slog.New(slog.DiscardHandler))
-	if ferr == nil {
-		ferr = closing()
-	}
+	_, closing, ferr := c.openFaces(context.Background(), &httpapi.Config{}, slog.New(slog.DiscardHandler))
+	ferr = errors.Join(ferr, closing())
 	gerr := error(nil)
 	if c.Guard.Keys != "" {
 		_, gerr = c.Guard.readKeys()

@@ -168,18 +168,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Draining:           ctx.Done(),
 	}
 	api.Processors = processors
-	closeFaces, err := cfg.openFaces(ctx, &api, log)
+	begin, closeFaces, err := cfg.openFaces(ctx, &api, log)
+	defer func() { err = errors.Join(err, closeFaces()) }()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeFaces()) }()
 	if cfg.Store == "" {
 		api.NoData = func() error { _, err := os.Stat(cfg.Data); return err }
 	}
 	if followed.follow(ctx) == 0 {
 		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data will be served as soon as it is there", "data", data.name)
 	}
-	defer cfg.faces.Start(ctx, &api, cfg.DrainTimeout)()
+	begin()
 	observed.registry.MustRegister(api.Metrics)
 	observed.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "quadrille_log_dropped_total", Help: "Lines of the log that nobody will read: its reader was too slow or gone, or its disk full.",

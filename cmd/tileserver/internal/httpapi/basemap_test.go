@@ -286,7 +286,7 @@ func BenchmarkBaseMapRead(b *testing.B) {
 // useMaps has a server serve archives.
 func useMaps(c *Config, set *archive.Set) {
 	s := &baseMaps{set: set}
-	c.BaseMaps, c.Settings = s.shown, append(c.Settings, &Settings{Flags: s})
+	c.BaseMaps, c.Settings = s.shown, append(c.Settings, s)
 }
 
 // dearMaps has a tile that is large however it is packed, and a small one.

@@ -87,7 +87,7 @@ func newShopsOf(t testing.TB, number int) *shopWorld {
 			t.Fatal(err)
 		}
 	}
-	w.cfg.Settings = append(w.cfg.Settings, &Settings{Flags: &hooks{sender: sender}})
+	w.cfg.Settings = append(w.cfg.Settings, &hooks{sender: sender})
 	w.server = newServer(&w.cfg)
 	w.handler = w.server.handler()
 	return w
@@ -516,8 +516,7 @@ func TestCollectionCaching(t *testing.T) {
 	if text := body(t, w.get("/points")); strings.Contains(text, "secret") || !strings.Contains(text, `{"name":"drivers","title":"Drivers","points":2,"live":true,"history":"24h0m0s",`) {
 		t.Error(text)
 	}
-	i := slices.IndexFunc(w.server.rooms, func(r Room) bool { _, ok := r.(*collection.Room); return ok })
-	w.server.rooms[i].(*collection.Room).MayRead = func(c echo.Context, name string) bool {
+	w.server.roomOf("collection").(*collection.Room).MayRead = func(c echo.Context, name string) bool {
 		return name == "secret" && c.Request().Header.Get("X-Reader") == "yes"
 	}
 	for _, path := range []string{"/points/secret", "/points/secret/d-1", "/points/secret,shops/nearby?lat=1&lon=2", "/points/secret/count"} {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -26,7 +25,7 @@ type Face struct {
 	// Metrics are those that its room collects.
 	Metrics []*prometheus.Desc
 	// Settings returns what the operator says of it, before it is said. Nil is nothing.
-	Settings func() *Settings
+	Settings func() Settings
 	// Root says that its room is a rooted one.
 	Root bool
 	// New makes its room. Nil is for errors alone, which several faces meet.
@@ -72,39 +71,31 @@ func RootGeocoders() (names []string) {
 	return names
 }
 
-// Settings are what the operator says of one face. A function that is nil does nothing.
-type Settings struct {
-	// Flags is a pointer to a struct whose fields are flags, by their tags.
-	Flags any
-	// Validate refuses what can never be served.
-	Validate func() error
-	// Memory is how many bytes it takes of those that there are for caches.
-	Memory func(cache int64) int64
-	// Open opens the files that the flags name. It may say in the configuration what other
-	// faces are to know. It returns what closes them, nil for nothing.
-	Open func(ctx context.Context, in *Process) (closing func() error, err error)
-	// Start begins work for a server whose data is there. It returns what ends it, or nil. grace
-	// is how long that may take.
-	Start func(ctx context.Context, cfg *Config, grace time.Duration) (stop func())
+// Settings are what the operator says of one face: a pointer to a struct whose exported fields
+// are flags, by their tags. The parser of these calls a method Validate if there is one.
+type Settings interface {
+	// Open opens the files that the flags name. It may change the configuration, which says
+	// what other faces are to know.
+	Open(ctx context.Context, in *Process) error
 }
 
-// Process is where settings are opened.
+// Process is where settings are opened. They add to its lists of functions.
 type Process struct {
 	Config *Config
 	Log    *slog.Logger
-	Cache  int64 // bytes that there are for caches
+	Cache  int64         // bytes that there are for caches
+	Grace  time.Duration // in which to end what runs
 	// Reloaded returns what load makes of files, and makes anew when they have changed. flag
 	// is for the log.
 	Reloaded func(flag string, load func() (any, error), files ...string) (get func() any, err error)
-	// Reload has a function called when files are to be looked at again.
-	Reload func(func())
+
+	Looks  []func()       // look at files again
+	Ready  []func()       // are called once the data is there
+	Closes []func() error // end what was begun, whether Open has failed or not
 }
 
-// AllSettings are those of all faces.
-type AllSettings []*Settings
-
 // NewSettings returns the settings of all faces, before anything is said.
-func NewSettings() (all AllSettings) {
+func NewSettings() (all []Settings) {
 	for _, f := range faces() {
 		if f.Settings != nil {
 			all = append(all, f.Settings())
@@ -113,75 +104,10 @@ func NewSettings() (all AllSettings) {
 	return all
 }
 
-// Validate refuses what can never be served.
-func (all AllSettings) Validate() error {
-	for _, s := range all {
-		if s.Validate != nil {
-			if err := s.Validate(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Memory is how many bytes the faces take of those that there are for caches.
-func (all AllSettings) Memory(cache int64) (sum int64) {
-	for _, s := range all {
-		if s.Memory != nil {
-			sum += s.Memory(cache)
-		}
-	}
-	return sum
-}
-
-// Open opens the files that the flags name. The error is of all that cannot be opened, and
-// then none is open.
-func (all AllSettings) Open(ctx context.Context, in *Process) (closing func() error, err error) {
-	var open []func() error
-	closing = func() (err error) {
-		for _, c := range open {
-			err = errors.Join(err, c())
-		}
-		return err
-	}
-	for _, s := range all {
-		if s.Open == nil {
-			continue
-		}
-		c, failed := s.Open(ctx, in)
-		if err = errors.Join(err, failed); c != nil {
-			open = append(open, c)
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, closing())
-	}
-	return closing, nil
-}
-
-// Start begins the work of the faces, until stop is called.
-func (all AllSettings) Start(ctx context.Context, cfg *Config, grace time.Duration) (stop func()) {
-	var stops []func()
-	for _, s := range all {
-		if s.Start == nil {
-			continue
-		}
-		if stop := s.Start(ctx, cfg, grace); stop != nil {
-			stops = append(stops, stop)
-		}
-	}
-	return func() {
-		for _, stop := range stops {
-			stop()
-		}
-	}
-}
-
 // flags are those of one type that a server has, as they are when nothing is said if it has none.
 func flags[T any](cfg *Config) *T {
 	for _, s := range cfg.Settings {
-		if f, ok := s.Flags.(*T); ok {
+		if f, ok := s.(any).(*T); ok {
 			return f
 		}
 	}

@@ -20,18 +20,15 @@ type baseMaps struct {
 
 func init() {
 	register(Face{
-		Name: "basemap", At: 20, Kinds: basemap.Kinds, Metrics: basemap.Described,
-		Settings: func() *Settings {
-			s := &baseMaps{}
-			return &Settings{Flags: s, Validate: s.validate, Memory: s.memory, Open: s.open}
-		},
+		Name: "basemap", At: 20, Kinds: basemap.Kinds, Metrics: basemap.Described, Settings: func() Settings { return &baseMaps{} },
 		New: func(p *Parts) Room {
 			return basemap.New(p.Kit, basemap.Config{Maps: flags[baseMaps](p.Config).set, EmptyTile: p.Config.EmptyTile, CacheBytes: p.Config.baseMapBytes()})
 		},
 	})
 }
 
-func (s *baseMaps) validate() error {
+// Validate reads the names.
+func (s *baseMaps) Validate() error {
 	for _, file := range s.Files {
 		n, err := archive.ParseName(file)
 		if err != nil {
@@ -42,21 +39,19 @@ func (s *baseMaps) validate() error {
 	return nil
 }
 
-// memory is the share that directories of archives get.
-func (s *baseMaps) memory(cache int64) int64 {
-	if len(s.Files) == 0 {
-		return 0
+// Open takes the maps into service. Directories of archives get a share of what finished tiles
+// would have.
+func (s *baseMaps) Open(ctx context.Context, in *Process) (err error) {
+	directories := int64(0)
+	if len(s.names) > 0 {
+		directories = in.Cache / 8
 	}
-	return cache / 8
-}
-
-func (s *baseMaps) open(ctx context.Context, in *Process) (_ func() error, err error) {
-	if s.set, err = archive.Serve(ctx, s.names, s.memory(in.Cache), in.Log); err != nil {
-		return nil, fmt.Errorf("--basemap: %w", err)
+	if s.set, err = archive.Serve(ctx, s.names, directories, in.Log); err != nil {
+		return fmt.Errorf("--basemap: %w", err)
 	}
-	in.Reload(func() { s.set.Look(ctx) })
-	in.Config.BaseMaps = s.shown
-	return s.set.Close, nil
+	in.Config.BaseMaps, in.Config.ResponseCacheBytes = s.shown, in.Config.ResponseCacheBytes-directories
+	in.Looks, in.Closes = append(in.Looks, func() { s.set.Look(ctx) }), append(in.Closes, s.set.Close)
+	return nil
 }
 
 // shown are the maps as other rooms know them.

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -22,11 +21,7 @@ var descHooks = web.Metric("hook_deliveries_total", "Requests of webhooks, by wh
 
 func init() {
 	register(Face{
-		Name: "collection", At: 80, Kinds: collection.Kinds, Metrics: []*prometheus.Desc{descHooks},
-		Settings: func() *Settings {
-			s := &hooks{}
-			return &Settings{Flags: s, Start: s.start}
-		},
+		Name: "collection", At: 80, Kinds: collection.Kinds, Metrics: []*prometheus.Desc{descHooks}, Settings: func() Settings { return &hooks{} },
 		New: func(p *Parts) Room {
 			cfg := collection.Config{
 				Collections: p.Sets.Collections, Boundaries: p.Sets.Boundaries, StreamTimeout: p.Config.BatchTimeout, MayRead: p.Kit.ReadsCollection,
@@ -41,16 +36,18 @@ func init() {
 	})
 }
 
-// start sends hooks of live collections. Boundaries, if there are some, must be there to tell
+// Open has hooks of live collections sent. Boundaries, if there are some, must be there to tell
 // crossings.
-func (s *hooks) start(ctx context.Context, cfg *Config, grace time.Duration) (stop func()) {
-	if cfg.Collections == nil || cfg.Collections.Live == nil {
-		return nil
-	}
-	s.sender = webhook.Start(ctx, webhook.Config{
-		Live: cfg.Collections.Live, Boundaries: cfg.Boundaries, Processors: cfg.Processors, Private: s.Private, Grace: grace, Log: cfg.Log,
+func (s *hooks) Open(ctx context.Context, in *Process) error {
+	in.Ready = append(in.Ready, func() {
+		c := in.Config
+		if c.Collections.Live == nil {
+			return
+		}
+		s.sender = webhook.Start(ctx, webhook.Config{Live: c.Collections.Live, Boundaries: c.Boundaries, Processors: c.Processors, Private: s.Private, Grace: in.Grace, Log: in.Log})
+		in.Closes = append(in.Closes, func() error { s.sender.Close(); return nil })
 	})
-	return s.sender.Close
+	return nil
 }
 
 // collect tells Prometheus what becomes of the requests of hooks. What has never come about but

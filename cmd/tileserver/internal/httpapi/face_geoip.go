@@ -17,19 +17,15 @@ type geoIP struct {
 
 func init() {
 	register(Face{
-		Name: "geoip", At: 120,
-		Settings: func() *Settings {
-			s := &geoIP{}
-			return &Settings{Flags: s, Open: s.open}
-		},
+		Name: "geoip", At: 120, Settings: func() Settings { return &geoIP{} },
 		New: func(p *Parts) Room { return geoip.New(p.Kit, p.Sets.Addresses, flags[geoIP](p.Config).accounts) },
 	})
 }
 
-// open reads the accounts.
-func (s *geoIP) open(_ context.Context, in *Process) (func() error, error) {
+// Open reads the accounts.
+func (s *geoIP) Open(_ context.Context, in *Process) error {
 	if s.Keys == "" {
-		return nil, nil
+		return nil
 	}
 	get, err := in.Reloaded("--geoip-keys", func() (any, error) {
 		f, err := os.Open(s.Keys)
@@ -43,8 +39,6 @@ func (s *geoIP) open(_ context.Context, in *Process) (func() error, error) {
 		}
 		return accounts, nil
 	}, s.Keys)
-	if err == nil {
-		s.accounts = func() *geoip.Accounts { return get().(*geoip.Accounts) }
-	}
-	return nil, err
+	s.accounts = func() *geoip.Accounts { return get().(*geoip.Accounts) }
+	return err
 }

@@ -194,7 +194,7 @@ func testKeys(t testing.TB) *geoip.Accounts {
 func TestGeoIPKeys(t *testing.T) {
 	keys := testKeys(t)
 	f := newAddresses(t, func(c *Config) {
-		c.Settings = AllSettings{{Flags: &geoIP{accounts: func() *geoip.Accounts { return keys }}}}
+		c.Settings = []Settings{&geoIP{accounts: func() *geoip.Accounts { return keys }}}
 	})
 	basic := func(s string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(s)) }
 	for _, tt := range []struct{ auth, code string }{

@@ -36,7 +36,7 @@ type Config struct {
 	BaseMaps under.Maps
 
 	// Settings are what the operator says of faces.
-	Settings AllSettings
+	Settings []Settings
 
 	// Store says in /status what the data comes from: "local" or "hbase".
 	Store string
@@ -101,8 +101,12 @@ type server struct {
 }
 
 func init() {
-	// Errors that several faces meet, in the place among the others that documents give them.
-	register(Face{Name: "timezone", At: 75, Kinds: timezone.Kinds})
+	// Errors that several faces meet, in the places among the others that documents give them.
+	for at, kinds := range map[int][]web.Kind{
+		25: problems.Regions, 45: problems.Places, 65: problems.Airports, 75: timezone.Kinds, 78: problems.Points, 85: problems.Stations,
+	} {
+		register(Face{At: at, Kinds: kinds})
+	}
 }
 
 // New returns the handler of the whole service. It does not close the data

@@ -4,7 +4,6 @@ package place
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -36,19 +35,6 @@ type Room struct {
 
 func New(k *web.Kit, cfg Config) *Room {
 	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes)}
-}
-
-var Kinds = []web.Kind{
-	{Err: places.ErrNotFound, Status: http.StatusNotFound, Type: "place-not-found", Title: "There is no such place",
-		Detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
-	{Err: places.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Correct the parameters of the search and send the request again."},
-	{Err: places.ErrCursor, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
-	{Err: places.ErrCursorExpired, Status: http.StatusGone, Type: "cursor-expired", Title: "The cursor has expired",
-		Detail: "The data has been published anew since the page before. Begin again without a cursor."},
-	{Err: places.ErrTooMuchWork, Status: http.StatusUnprocessableEntity, Type: "search-too-wide", Title: "The search is too wide",
-		Detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
 }
 
 // getNearby answers GET /places/nearby: the k nearest places that pass the

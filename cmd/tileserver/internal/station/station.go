@@ -3,7 +3,6 @@ package station
 
 import (
 	"context"
-	"net/http"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -25,11 +24,6 @@ type Room struct {
 
 func New(k *web.Kit, stations *dataset.Live[ask.Stations], weather *dataset.Live[ask.Weather]) *Room {
 	return &Room{k, stations, weather}
-}
-
-var Kinds = []web.Kind{
-	{Err: stations.ErrNotFound, Status: http.StatusNotFound, Type: "station-not-found", Title: "There is no such station",
-		Detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
 }
 
 // stationHits is reused memory for the hits of one answer.
