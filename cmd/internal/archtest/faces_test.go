@@ -11,6 +11,7 @@ import (
 	"go/types"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func TestFacesAreRegisteredInOneFile(t *testing.T) {
 			continue
 		}
 		by := slices.DeleteFunc(slices.Clone(importers[room]), func(s string) bool { return s == f.file })
-		t.Errorf("%s registers a face whose room, %s, is imported by %s too: have that told what it needs by the file, or put what both need into a package of its own", f.file, room, strings.Join(by, " and "))
+		t.Errorf("%s registers a face whose room, %s, is imported by %s too: have that be told what it needs by the file, or put what both need into a package of its own", filepath.Base(f.file), room, strings.Join(by, " and "))
 	}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	for _, room := range rules[i].of {
@@ -105,7 +106,7 @@ func TestServerWithoutFace(t *testing.T) {
 	main := filesOf(t, fset, "cmd/tileserver")
 	for _, f := range faces {
 		t.Run(f.name, func(t *testing.T) {
-			t.Log("without", strings.Join(f.owns, ", "))
+			t.Log("without", strings.Join(slices.Sorted(slices.Values(f.owns)), ", "))
 			with := importing{packages: map[string]*types.Package{}, compiled: compiled}
 			for _, path := range f.owns {
 				with.packages[module+"/"+path] = nil
@@ -200,7 +201,11 @@ func TestServerWithoutAnyFace(t *testing.T) {
 	if err := os.WriteFile(description, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := goCommand("build", "-overlay", description, "-o", filepath.Join(dir, "tileserver"), module+"/cmd/tileserver"); err != nil {
+	program := filepath.Join(dir, "tileserver")
+	if _, err := goCommand("build", "-overlay", description, "-o", program, module+"/cmd/tileserver"); err != nil {
 		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), program, "config", "check", "--data", dir).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -6,9 +6,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"quadrille/cmd/tileserver/internal/endpoint"
 )
+
+// No two faces have the same place, or documents would differ from start to start.
+func TestPlacesOfFaces(t *testing.T) {
+	all := faces()
+	for i := range all[1:] {
+		if all[i].At == all[i+1].At {
+			t.Errorf("%q and %q are both at %d", all[i].Name, all[i+1].Name, all[i].At)
+		}
+	}
+}
 
 // without are the faces but one.
 func without(name string) []Face {
@@ -104,5 +112,3 @@ func (s *server) roomOf(name string) Room {
 	i := slices.IndexFunc(slices.DeleteFunc(faces(), func(f Face) bool { return f.New == nil }), func(f Face) bool { return f.Name == name })
 	return s.rooms[i]
 }
-
-var _ = endpoint.Endpoint{}
