@@ -67,6 +67,16 @@ func (s *Sets) kinds() []LayerKind {
 	return slices.Concat(layerKinds, s.More, []LayerKind{{names: pointNames, take: takePoints}})
 }
 
+// MoreNames lists the layers of Sets.More, published or not.
+func (s *Sets) MoreNames() (names []string) {
+	for _, kind := range s.More {
+		if kind.name != "" {
+			names = append(names, kind.name)
+		}
+	}
+	return names
+}
+
 // LayerNames lists the layers that are published and that all may see.
 func (s *Sets) LayerNames() (names []string) {
 	for _, kind := range s.kinds() {

@@ -178,6 +178,21 @@ func (p Properties) AppendMembers(dst []byte) []byte {
 	return append(dst, p.compact...)
 }
 
+// AppendWith is AppendMembers with another value of a property, if they have one.
+func (p Properties) AppendWith(dst []byte, name string, v Value) []byte {
+	start := len(dst)
+	for n, was := range p.All() {
+		if n == name {
+			was = v
+		}
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		dst = was.AppendJSON(append(jsontext.AppendString(dst, n), ':'))
+	}
+	return dst
+}
+
 // appendSome is AppendMembers of those that have one of the names.
 func (p Properties) appendSome(dst []byte, names []string) []byte {
 	start := len(dst)

@@ -181,8 +181,13 @@ func (s *tileSearch) mayHold(n *near.Node) bool {
 // fn returns.
 func (s *tileSearch) read(ctx context.Context, n *near.Node, fn func(*place)) error {
 	first, last := n.Tile.CellRange()
+	return s.readCells(ctx, int(n.List), first, last, fn)
+}
+
+// readCells is read of a tier of cells.
+func (s *tileSearch) readCells(ctx context.Context, tier int, first, last quadkey.Cell, fn func(*place)) error {
 	s.ranges[0].From, s.ranges[0].To = cellRange(s.bounds[:0], first, last)
-	s.family[0] = tierNames[n.List]
+	s.family[0] = tierNames[tier]
 	s.scan.Ranges, s.scan.Families = s.ranges[:], s.family[:]
 	if s.look == nil {
 		s.look = s.lookAt

@@ -93,8 +93,8 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 }
 
 // Features implements feature.Layer. Its own order is that of quadkeys, and of ids within a
-// cell, in which any number of places can be listed. The nearest, and the most important of a
-// box or a tile, are at most MaxLimit + 1. The answers are exact everywhere: across ±180°, at
+// cell, in which any number of places can be listed. The nearest, and the most important, are
+// at most MaxLimit + 1. The answers are exact everywhere: across ±180°, at
 // the poles and beyond ±85.0511°. class, code, country and a least population are what an
 // index knows; a search for few places with other filters looks at MaxExamined at most.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
@@ -133,9 +133,10 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 	}
 }
 
-// important yields the most important places of a box or a tile.
+// important yields the most important places of an area.
 func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	of := WithinQuery{Box: quadkey.World}
+	var area feature.Area
 	switch a := q.In.(type) {
 	case nil:
 	case feature.Box:
@@ -144,7 +145,7 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 		t := quadkey.Tile(a)
 		of.Tile = &t
 	default:
-		return feature.Fail(feature.Unsupported("the most important of such an area: ask for those of a box or a tile, or leave the order out"))
+		area = a
 	}
 	after, err := parseMark(q.After)
 	if err := cmp.Or(of.check(), err); err != nil {
@@ -159,7 +160,12 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 		defer f.withins.Put(s)
 		s.q = of
 		s.begin(f, flt, q.Limit, math.MaxUint64, after)
-		s.answer(ctx, q, rest, yield, func() error { return s.Run(ctx, s, f.cells...) })
+		s.answer(ctx, q, rest, yield, func() error {
+			if area != nil {
+				return s.searchArea(ctx, area)
+			}
+			return s.Run(ctx, s, f.cells...)
+		})
 	}
 }
 

@@ -1,8 +1,11 @@
 package places
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
@@ -74,12 +77,80 @@ type within struct {
 	tileSearch
 	q        WithinQuery
 	consider func(*place)
+	// ofArea says that the places are those of cells instead, which come in order.
+	ofArea bool
+	cells  []quadkey.Range
+	part   *feature.Part // of its edge, at hand
+	// weighAtEdge is weighInPart.
+	weighAtEdge func(*place)
 }
 
 func newWithin() *within {
 	s := &within{}
-	s.consider = s.weigh
+	s.consider, s.weighAtEdge = s.weigh, s.weighInPart
 	return s
+}
+
+// searchArea runs the search in an area. At its edge all places are weighed while what tells
+// which are in it is there. The cells within it are kept, and searched by their index.
+func (s *within) searchArea(ctx context.Context, a feature.Area) error {
+	s.ofArea, s.cells = true, s.cells[:0]
+	defer func() { s.ofArea, s.part = false, nil }()
+	err := a.Cover(ctx, 0, func(p *feature.Part) error {
+		if s.step != nil {
+			if err := s.step(); err != nil {
+				return err
+			}
+		}
+		if p.Contains != nil {
+			s.part = p
+			return s.readEdge(ctx, p.Cells)
+		}
+		if n := len(s.cells); n > 0 && s.cells[n-1].Last+1 == p.Cells.First {
+			s.cells[n-1].Last = p.Cells.Last
+		} else {
+			s.cells = append(s.cells, p.Cells)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx, s, s.f.cells...)
+}
+
+// readEdge weighs the places of cells at the edge of an area.
+func (s *within) readEdge(ctx context.Context, cells quadkey.Range) error {
+	for tier, x := range s.f.indexes {
+		lo, hi := near.Between(x.samples, cells.First, cells.Last)
+		if lo == hi && x.exact() {
+			continue
+		}
+		if err := s.readCells(ctx, tier, cells.First, cells.Last, s.weighAtEdge); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// weighInPart is weigh of a place of the part at hand.
+func (s *within) weighInPart(p *place) {
+	rank := ^p.importance()
+	if !s.filter.passes(p) || !s.Wants(rank, uint64(p.id)) {
+		return
+	}
+	in, err := s.part.Holds(quadkey.Position{Lat: toDegrees(p.lat), Lon: toDegrees(p.lon)})
+	if err != nil {
+		s.failed = err
+	} else if in && s.admits(p) {
+		s.take(rank, p)
+	}
+}
+
+// cellsFrom returns the number of the first of the kept cells that end at a cell or behind it.
+func (s *within) cellsFrom(c quadkey.Cell) int {
+	i, _ := slices.BinarySearchFunc(s.cells, c, func(r quadkey.Range, c quadkey.Cell) int { return cmp.Compare(r.Last, c) })
+	return i
 }
 
 // Bound is that of the most important place a tile may have.
@@ -103,6 +174,11 @@ func (s *within) Visit(ctx context.Context, n *near.Node) (near.Step, error) {
 
 // touches reports whether a tile may have places of the box or tile.
 func (s *within) touches(t quadkey.Tile) bool {
+	if s.ofArea {
+		first, last := t.CellRange()
+		i := s.cellsFrom(first)
+		return i < len(s.cells) && s.cells[i].First <= last
+	}
 	if s.q.Tile == nil {
 		return near.Overlap(s.q.Box, t)
 	}
@@ -113,6 +189,11 @@ func (s *within) touches(t quadkey.Tile) bool {
 
 // has reports whether a place is in the box or tile.
 func (s *within) has(lon, lat float64) bool {
+	if s.ofArea {
+		cell, err := quadkey.CellOf(lon, lat)
+		i := s.cellsFrom(cell)
+		return err == nil && i < len(s.cells) && s.cells[i].Contains(cell)
+	}
 	t := s.q.Tile
 	if t == nil {
 		return s.q.Box.Contains(lon, lat)

@@ -118,9 +118,7 @@ func (c *LiveCollection) read(ctx context.Context, fn func(now *Collection) erro
 		case !errors.Is(err, cellstore.ErrClosed) && !errors.Is(err, ErrClosed), !now.leaving.Load():
 			return err
 		}
-		if pause, ok := ctx.Value(pauseInContext{}).(func()); ok {
-			pause()
-		}
+		feature.Pause(ctx)
 		select {
 		case <-now.replaced:
 		case <-c.quit:
@@ -129,14 +127,6 @@ func (c *LiveCollection) read(ctx context.Context, fn func(now *Collection) erro
 			return ctx.Err()
 		}
 	}
-}
-
-type pauseInContext struct{}
-
-// WithPause is ctx for what holds something, such as a processor, that others need while it
-// waits for a table that is being opened again: pause is called before.
-func WithPause(ctx context.Context, pause func()) context.Context {
-	return context.WithValue(ctx, pauseInContext{}, pause)
 }
 
 // take makes what is stored the state of the collection.

@@ -844,7 +844,7 @@ func TestReadPauses(t *testing.T) {
 	now := c.now.Load()
 	now.leaving.Store(true)
 	calls, paused := 0, 0
-	ctx := WithPause(t.Context(), func() {
+	ctx := feature.WithPause(t.Context(), func() {
 		paused++
 		c.show(now.Collection, nil) // it has been opened again
 	})

@@ -100,6 +100,9 @@ func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 // filterOf returns what the index can use of a filter, as near.UseTerms does.
 func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
 	f.anyDay = true
+	if on, ok := of.(*onDay); ok {
+		f.day, f.anyDay, of = on.day, false, on.rest
+	}
 	rest, possible = near.UseTerms(of, f.use)
 	return f, rest, possible
 }

@@ -266,7 +266,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/web"},
-		ours:  []string{"quadkey", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "internal/instant", "static"},
+		ours:  []string{"quadkey", "feature", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166", "cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota", "cmd/tileserver/internal/look", "internal/bom", "internal/instant", "static"},
 		never: []string{module + "/cellstore/dataset/...", module + "/tiles/...", module + "/places/...", module + "/ipgeo/...", module + "/ask/..."},
 		why:   "what every endpoint stands on knows no data set, so that a new one changes nothing in it",
 	},
@@ -281,6 +281,7 @@ var rules = []rule{
 			"cmd/tileserver/internal/station", "cmd/tileserver/internal/ip", "cmd/tileserver/internal/point", "cmd/tileserver/internal/geonames",
 			"cmd/tileserver/internal/geoip", "cmd/tileserver/internal/ops", "cmd/tileserver/internal/collection", "cmd/tileserver/internal/geocode",
 			"cmd/tileserver/internal/photon", "cmd/tileserver/internal/nominatim", "cmd/tileserver/internal/ogc", "cmd/tileserver/internal/basemap",
+			"cmd/tileserver/internal/layers",
 		},
 		alone: true,
 		why:   "a room answers one kind of question and can be read, tested and removed alone; what two need goes to ask, web, problems, under, listing, timezone, ogcapi or ipdatabase",
@@ -395,7 +396,7 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 // TestRoomsAreAlone: whatever httpapi composes is a room, and no other may import it,
 // or goes with one, or it is for all of them.
 func TestRoomsAreAlone(t *testing.T) {
-	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", "ask/hierarchy", "ask/localtime", server + "timezone", server + "ogcapi", server + "under", "cellstore/dataset"}
+	forAll := []string{server + "web", server + "endpoint", "ask", server + "problems", server + "listing", "ask/hierarchy", "ask/localtime", server + "timezone", server + "ogcapi", server + "under", "cellstore/dataset"}
 	i := slices.IndexFunc(rules, func(r rule) bool { return r.alone })
 	faces, _ := loadFaces(t)
 	for _, p := range load(t) {

@@ -11,15 +11,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
-	"quadrille/places"
 	"quadrille/places/airports"
 )
 
@@ -140,52 +137,6 @@ func readTypes(p *endpoint.Params, name string) (types []string) {
 		}
 	}
 	return types
-}
-
-// readAirportFilter reads the filters that searches for airports have in common.
-func readAirportFilter(p *endpoint.Params) (f airports.Filter) {
-	f.Types = airportTypeParam.Of(p)
-	f.Countries = endpoint.Countries.Of(p)
-	f.Scheduled = scheduledParam.Of(p)
-	f.Closed = closedParam.Of(p)
-	return f
-}
-
-// getAirportsNearby answers GET /airports/nearby: the k nearest airports that
-// pass the filters, ordered by distance and then by id, as JSON or GeoJSON.
-func (s *Room) getAirportsNearby(c echo.Context, q *endpoint.Params) error {
-	query := airports.NearbyQuery{}
-	query.Lat, query.Lon = endpoint.Position(q)
-	query.RadiusM = endpoint.Radius.Of(q)
-	query.Limit = int(listing.Limit.Of(q))
-	query.Filter = readAirportFilter(q)
-	query.Cursor = endpoint.Cursor.Of(q)
-	return s.sendAirports(c, q, true, func(ctx context.Context, f ask.Airports, dst []places.Hit) ([]places.Hit, string, error) {
-		return f.Nearby(ctx, query, dst)
-	})
-}
-
-// getAirportsWithin answers GET /airports/within?bbox=: a page of the airports
-// in a box that pass the filters, the most important first, as JSON or GeoJSON.
-func (s *Room) getAirportsWithin(c echo.Context, q *endpoint.Params) error {
-	query := airports.WithinQuery{}
-	query.Box = endpoint.BBox.Of(q)
-	query.Limit = int(listing.Limit.Of(q))
-	query.Filter = readAirportFilter(q)
-	query.Cursor = endpoint.Cursor.Of(q)
-	return s.sendAirports(c, q, false, func(ctx context.Context, f ask.Airports, dst []places.Hit) ([]places.Hit, string, error) {
-		return f.Within(ctx, query, dst)
-	})
-}
-
-// sendAirports answers with a page of airports, near a point or not.
-func (s *Room) sendAirports(c echo.Context, q *endpoint.Params, near bool,
-	search func(context.Context, ask.Airports, []places.Hit) ([]places.Hit, string, error)) error {
-	list := listing.List{Name: "airports", Form: web.FormOf(c.Request(), endpoint.Format.Of(q)), Near: near}
-	if q.Err != nil {
-		return q.Err
-	}
-	return listing.SendHits(s.Kit, c, s.Airports, list, search, nil)
 }
 
 // getAirportOffset answers GET /airports/{code}/offset?at=: what clocks at an

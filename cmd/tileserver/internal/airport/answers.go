@@ -14,9 +14,16 @@ type AirportList struct {
 	Next     listing.Next      `json:"next,omitzero"`
 }
 
+type identified = listing.Identified[int, listing.Point, listing.Airport]
+
+type AirportFeature struct {
+	_ struct{} `doc:"An airport as GeoJSON."`
+	identified
+}
+
 type AirportFeatures struct {
 	_ struct{} `doc:"A page of airports as GeoJSON."`
-	listing.Features[listing.Identified[int, listing.Point, listing.Airport]]
+	listing.Features[identified]
 	Next listing.Next `json:"next,omitzero"`
 }
 

@@ -1,11 +1,6 @@
 package collection
 
-import (
-	"time"
-
-	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/webhook"
-)
+import "quadrille/cmd/tileserver/internal/webhook"
 
 // Types of answers. Of what is written as bytes they are for the description of the interface.
 
@@ -18,59 +13,6 @@ type CollectionName struct {
 type HookList struct {
 	_     struct{}        `name:"Hooks" doc:"The webhooks of a collection, by name."`
 	Hooks []webhook.State `json:"hooks"`
-}
-
-// told is what lists and features tell of a point.
-type told struct {
-	Collection string           `json:"collection,omitempty" doc:"Only where several are asked."`
-	Distance   listing.Distance `json:"distance_m,omitzero"`
-	Version    int              `json:"version" doc:"Rises with every write of the point: milliseconds since 1970."`
-	Expires    time.Time        `json:"expires,omitzero" doc:"When the point goes by itself; absent if it does not."`
-	Properties map[string]any   `json:"properties" doc:"The point's own properties, as they were written."`
-}
-
-type CollectionPoint struct {
-	_   struct{}          `doc:"A point of a collection."`
-	ID  string            `json:"id"`
-	Lat listing.Latitude  `json:"lat"`
-	Lon listing.Longitude `json:"lon"`
-	told
-}
-
-type CollectionPoints struct {
-	_      struct{}          `doc:"A page of points."`
-	Points []CollectionPoint `json:"points"`
-	Next   listing.Next      `json:"next,omitzero"`
-}
-
-type CollectionFeature struct {
-	_ struct{} `doc:"A point of a collection as GeoJSON."`
-	told
-	listing.Identified[string, listing.Point, any]
-}
-
-type CollectionFeatures struct {
-	_ struct{} `doc:"A page of points as GeoJSON."`
-	listing.Features[CollectionFeature]
-	Next listing.Next `json:"next,omitzero"`
-}
-
-type CollectionCount struct {
-	_           struct{}       `doc:"How many points there are."`
-	Count       int            `json:"count" schema:"min=0"`
-	Collections map[string]int `json:"collections,omitempty" doc:"Of each collection, where several are asked."`
-}
-
-type Track struct {
-	_     struct{} `doc:"Where a point was, oldest first."`
-	ID    string   `json:"id"`
-	Track []struct {
-		Time time.Time         `json:"time" doc:"From when on it was here."`
-		Lat  listing.Latitude  `json:"lat,omitzero"`
-		Lon  listing.Longitude `json:"lon,omitzero"`
-		Gone bool              `json:"gone,omitempty" doc:"It was not there any more; without a position."`
-	} `json:"track"`
-	Next time.Time `json:"next,omitzero" doc:"Where the next page begins; absent on the last one."`
 }
 
 type WrittenPoint struct {

@@ -1,12 +1,12 @@
-// Package collection answers what is in users' own collections of points: near a point,
-// within a box, a tile or a region, by id, and how many. It takes writes of live collections, tells their
-// events, and keeps the hooks that these are sent to.
+// Package collection answers which collections of points users have. It takes writes of live
+// ones, tells their events, and keeps the hooks that these are sent to.
 package collection
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,8 +24,6 @@ import (
 type Config struct {
 	Collections *ask.Collections
 	Boundaries  *dataset.Live[ask.Boundaries]
-	// StreamTimeout is how long a client may take over an answer of lines. 5 minutes.
-	StreamTimeout time.Duration
 	// MayRead reports whether whoever sent a request may read a private collection. Nil
 	// shows those to nobody.
 	MayRead func(c echo.Context, name string) bool
@@ -47,9 +45,6 @@ type Room struct {
 
 // New makes the room.
 func New(k *web.Kit, cfg Config) *Room {
-	if cfg.StreamTimeout <= 0 {
-		cfg.StreamTimeout = 5 * time.Minute
-	}
 	return &Room{k, cfg, heartbeat}
 }
 
@@ -105,20 +100,33 @@ func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 
 // getCollections answers GET /points: the collections there are.
 func (s *Room) getCollections(c echo.Context, _ *endpoint.Params) error {
-	q := question{room: s, context: c, from: []uint64{}}
-	defer q.release()
+	from := []uint64{}
 	if s.Collections != nil && s.Collections.Live != nil {
-		q.from = nil // another one may begin at any time
+		from = nil // another one may begin at any time
 	}
+	var all []asked
+	defer func() {
+		for i := range all {
+			all[i].pin.Release()
+		}
+	}()
 	// One that cannot be read, or is not there any more, must not hide the others.
 	for _, name := range s.Collections.Names() {
-		_ = q.hold(name)
+		a, ids, err := s.hold(c, name)
+		if err != nil {
+			continue
+		}
+		if all = append(all, a); ids == nil {
+			from = nil
+		} else if from != nil {
+			from = append(from, ids...)
+		}
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, q.from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		doc := CollectionList{Collections: []Collection{}}
-		for i := range q.asked {
-			d, err := q.asked[i].describe(ctx)
-			if q.asked[i].dropped(s) || errors.As(err, new(*points.DamagedError)) {
+		for i := range all {
+			d, err := all[i].describe(ctx)
+			if all[i].dropped(s) || errors.As(err, new(*points.DamagedError)) {
 				continue
 			}
 			if err != nil {
@@ -133,18 +141,22 @@ func (s *Room) getCollections(c echo.Context, _ *endpoint.Params) error {
 }
 
 // getCollection answers GET /points/{collection}: what is known of one.
-func (s *Room) getCollection(c echo.Context, q *endpoint.Params) error {
-	if endpoint.RunsOn(c) {
-		return endpoint.ErrNoRoute
-	}
-	a, err := s.ask(c, q, asking{})
+func (s *Room) getCollection(c echo.Context, _ *endpoint.Params) error {
+	name, err := collectionOf(c)
 	if err != nil {
 		return err
 	}
-	defer a.release()
-	return a.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
-		d, err := a.asked[0].describe(ctx)
+	a, from, err := s.hold(c, name)
+	if err != nil {
+		return err
+	}
+	defer a.pin.Release()
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+		d, err := a.describe(ctx)
 		if err != nil {
+			if a.dropped(s) {
+				err = fmt.Errorf("%w: %.60q", points.ErrNoCollection, name)
+			}
 			return err
 		}
 		out.Body, err = appendJSON(out.Body, d)

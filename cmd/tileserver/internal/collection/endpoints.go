@@ -4,30 +4,13 @@ import (
 	"net/http"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/webhook"
-	"quadrille/feature"
 )
 
 // Parameters of this room alone.
 var (
 	collectionParam  = endpoint.Described(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
-	collectionsParam = endpoint.Described(endpoint.InPath, "collection", "Name of a collection, or up to 10 with commas between them.", endpoint.Schema{"type": "string"}, "shops")
-	minRadiusParam   = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
-	fieldsParam      = endpoint.New("fields", "Properties of the answer; all of them if absent.",
-		endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string"}, "minItems": 1, "maxItems": maxFields}, readFields).Like([]string{"name"})
-	pastParam        = endpoint.Moment("at", "As it was at an instant, RFC 3339 or milliseconds since 1970: of live collections that have a history, as far back as it reaches.", readInstant).Like("2026-07-01T12:00:00Z")
-	filtersParam     = endpoint.Filtered("Every other parameter is a filter: `category=cafe,bakery` for one of these values, `category.ne=`, `price.lt=`, `.lte=`, `.gt=`, `.gte=`, `name.prefix=`, `-closed=` for not true, `has=` and `lacks=` with names of properties. All must hold. `p.` before a name says that it is a property's, such as `p.limit=5`.", map[string]any{"category": "cafe"})
-	sortParam        = endpoint.Text("sort", feature.MaxPropertyName+len("-"+feature.PropertyPrefix), "A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").Like("-price")
-	linesFormatParam = endpoint.Word("format", "Form of the answer; without it the Accept header decides. ndjson is all points, a GeoJSON feature in each line.", "json", "geojson", "ndjson")
-	regionTypeParam  = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
-	regionIDParam    = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
-	boxParam         = endpoint.BBox.As("West, south, east, north in degrees. Without an area all points are counted.").May()
-	inRegionParam    = endpoint.Text("region", endpoint.MaxListText, "A region: its type, a colon and its id.").Like("country:ch")
 	pointIDParam     = endpoint.Described(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
-	trackFromParam   = endpoint.Moment("from", "The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.", readInstant).Like("2026-07-01T12:00:00Z")
-	trackToParam     = endpoint.Moment("to", "The latest instant, RFC 3339 or milliseconds since 1970.", readInstant).Like("2026-07-02T12:00:00Z")
-	trackLimitParam  = endpoint.Integer("limit", 1, maxStops, "Most stops of a page.").Or(defaultStops)
 	enterParam       = endpoint.Described(endpoint.InQuery, "enter", "Regions whose entering is told: `type:id`, or a type alone for each of its regions, with commas between them.", endpoint.Schema{"type": "string"}, "state:us-ks")
 	leaveParam       = endpoint.Described(endpoint.InQuery, "leave", "Regions whose leaving is told.", endpoint.Schema{"type": "string"}, "country")
 	withinParam      = endpoint.Described(endpoint.InQuery, "within", "Circles whose entering and leaving is told: `lat,lon,metres`, several one after the other.", endpoint.Schema{"type": "string"}, "48.85,2.35,500")
@@ -66,90 +49,6 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points/shops"},
 			Dearest:  []string{"/points/shops"},
-		},
-		{
-			Path: "/points/{collection}/nearby",
-			ID:   "getCollectionNearby", Tag: "collections", Rank: 3,
-			Summary: "The nearest points",
-			Doc:     "The nearest of several collections are one page, each with its `collection`; `cursor` is for one collection.",
-			Params:  []endpoint.Param{collectionsParam, endpoint.Lat, endpoint.Lon, endpoint.Radius, minRadiusParam, listing.Limit, endpoint.Cursor, endpoint.Format, fieldsParam, pastParam, filtersParam}, Filters: true,
-			Handle: s.getNearby, Cost: endpoint.Mixed,
-			Answers: endpoint.Content{"application/json": CollectionPoints{}, "application/geo+json": CollectionFeatures{}}, Keeps: endpoint.Varies,
-			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "search-too-wide", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/points/shops/nearby?lat=47.377&lon=8.54&limit=1&category=cafe"},
-			Dearest: []string{
-				"/points/shops/nearby?lat=52&lon=5&limit=100",
-				"/points/shops/nearby?lat=-80&lon=170&limit=100",
-				"/points/shops/nearby?lat=52&lon=5&limit=1000",
-				"/points/shops/nearby?lat=52&lon=5&price=7",
-				"/points/shops/nearby?lat=52&lon=5&min_radius=500000",
-				"/points/shops/nearby?lat=-80&lon=170&limit=1000&price=7000",
-			},
-		},
-		{
-			Path: "/points/{collection}/within",
-			ID:   "getCollectionWithin", Tag: "collections", Rank: 4,
-			Summary: "The points in a box or a tile",
-			Params:  []endpoint.Param{collectionParam, listing.OrBox, listing.OrTile, listing.Limit, endpoint.Cursor, sortParam, linesFormatParam, fieldsParam, pastParam, filtersParam}, Filters: true,
-			Handle: s.getWithin, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/json": CollectionPoints{}, "application/geo+json": CollectionFeatures{}, "application/x-ndjson": CollectionFeature{}}, Keeps: endpoint.Varies,
-			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "search-too-wide", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/points/shops/within?bbox=8,47,9,48&fields=name&limit=1"},
-			Dearest: []string{
-				"/points/shops/within?bbox=-180,-90,180,90&limit=1000&sort=price",
-				"/points/shops/within?tile=0/0/0&format=ndjson",
-			},
-		},
-		{
-			Path: "/points/{collection}/within/{type}/{id}",
-			ID:   "getCollectionWithinRegion", Tag: "collections", Rank: 5,
-			Summary: "The points in a region",
-			Doc:     "Exactly those of which `/regions/at` says that they are in the region.",
-			Params:  []endpoint.Param{collectionParam, regionTypeParam, regionIDParam, listing.Limit, endpoint.Cursor, sortParam, linesFormatParam, fieldsParam, pastParam, filtersParam}, Filters: true,
-			Handle: s.getWithinRegion, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/json": CollectionPoints{}, "application/geo+json": CollectionFeatures{}, "application/x-ndjson": CollectionFeature{}}, Keeps: endpoint.Varies,
-			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer", "region-not-found", "search-too-wide", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/points/shops/within/country/ch?fields=name&limit=1"},
-			Dearest: []string{
-				"/points/shops/within/country/{region}?limit=1000&sort=-price",
-				"/points/shops/within/country/{region}?format=ndjson",
-			},
-		},
-		{
-			Path: "/points/{collection}/count",
-			ID:   "getCollectionCount", Tag: "collections", Rank: 6,
-			Summary: "How many points there are",
-			Doc:     "In a box, a tile or a region, or in all. Of several collections the sum, and each.",
-			Params:  []endpoint.Param{collectionsParam, boxParam, endpoint.Tile, inRegionParam, pastParam, filtersParam}, Filters: true,
-			Handle: s.getCount, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/json": CollectionCount{}}, Keeps: endpoint.Varies,
-			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer", "region-not-found", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/points/shops/count?region=country:ch&category=cafe"},
-			Dearest:  []string{"/points/shops/count?price=7", "/points/shops/count?region=country:{region}"},
-		},
-		{
-			Path: "/points/{collection}/{id}",
-			ID:   "getCollectionPoint", Tag: "collections", Rank: 7,
-			Summary: "A point",
-			Doc:     "An id that is a word of the paths above, such as `count`, is written with one letter percent-encoded: `%63ount`. A point of a live collection has the ETag of its version, which writes take as If-Match, unless `fields` or `at` is given.",
-			Params:  []endpoint.Param{collectionParam, pointIDParam, fieldsParam, pastParam},
-			Handle:  s.getPoint, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/geo+json": CollectionFeature{}}, Keeps: endpoint.Varies,
-			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "point-not-found", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/points/shops/zh-1"},
-			Dearest:  []string{"/points/shops/s-7"},
-		},
-		{
-			Path: "/points/{collection}/{id}/track",
-			ID:   "getCollectionTrack", Tag: "collections", Rank: 8,
-			Summary: "Where a point was",
-			Doc:     "Of a live collection that has a history, as far back as it reaches. Every write is a stop, also one that left the point where it was. A position holds until the next stop.",
-			Params:  []endpoint.Param{collectionParam, pointIDParam, trackFromParam, trackToParam, trackLimitParam},
-			Handle:  s.getTrack, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Track{}}, Keeps: endpoint.Never,
-			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "point-not-found", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/points/vans/van-7/track"},
-			Dearest:  []string{"/points/shops/s-7/track"},
 		},
 		{
 			Path: "/points/{collection}/events",

@@ -446,12 +446,9 @@ func (s *Room) sendWritten(c echo.Context, id string, o *points.Outcome) error {
 	out.Body = jsontext.AppendString(append(out.Body, `{"id":`...), id)
 	out.Body = strconv.AppendInt(append(out.Body, `,"version":`...), o.Version, 10)
 	out.Body = append(out.Body, '}')
-	c.Response().Header()["Etag"] = []string{versionTag(o.Version)}
+	c.Response().Header()["Etag"] = []string{web.VersionTag(o.Version)}
 	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}, out)
 }
-
-// versionTag is the entity tag of a version of a point.
-func versionTag(version int64) string { return `"v` + strconv.FormatInt(version, 10) + `"` }
 
 // otherVersion is the version of no point.
 const otherVersion = -1
@@ -474,7 +471,7 @@ func readConditions(h http.Header, kind points.WriteKind, w *points.Write) error
 		}
 		version := int64(otherVersion)
 		digits, ok := strings.CutPrefix(tag, `"v`)
-		if v, err := strconv.ParseInt(strings.TrimSuffix(digits, `"`), 10, 64); ok && err == nil && versionTag(v) == tag {
+		if v, err := strconv.ParseInt(strings.TrimSuffix(digits, `"`), 10, 64); ok && err == nil && web.VersionTag(v) == tag {
 			version = v
 		}
 		if tag == "*" {

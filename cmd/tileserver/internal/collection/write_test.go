@@ -14,6 +14,8 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/tileserver/internal/layers"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
@@ -78,7 +80,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	}
 	cfg := web.Config{
 		Guard: &web.Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: true},
-		Kinds: slices.Concat(problems.Kinds, Kinds, problems.Points, problems.Regions),
+		Kinds: slices.Concat(problems.Kinds, Kinds, problems.Layers, problems.Points, problems.Regions),
 	}
 	room := Config{
 		Collections: &ask.Collections{Live: live},
@@ -90,7 +92,10 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	k := web.New(&cfg)
 	room.MayRead = k.ReadsCollection
 	s := &service{t: t, live: live, room: New(k, room)}
-	s.handler = k.Handler(s.room.Endpoints())
+	lists := layers.New(k, layers.Config{
+		Sets: ask.Sets{Collections: room.Collections, Boundaries: room.Boundaries}, Lists: []listing.Set{List}, MayRead: room.MayRead,
+	})
+	s.handler = k.Handler(slices.Concat(s.room.Endpoints(), lists.Endpoints()))
 	return s
 }
 
@@ -225,7 +230,7 @@ func TestPoints(t *testing.T) {
 		ID      string
 		Version int64
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.ID != "a/b c" || tag != versionTag(got.Version) || w.Header().Get("Cache-Control") != "private, no-store" {
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.ID != "a/b c" || tag != web.VersionTag(got.Version) || w.Header().Get("Cache-Control") != "private, no-store" {
 		t.Errorf("%s, ETag %s, %v", w.Body, tag, w.Header())
 	}
 	const path = "/points/shops/a%2Fb%20c"
@@ -237,7 +242,7 @@ func TestPoints(t *testing.T) {
 	w = s.send(shopsKey, "PATCH", path, `{"properties":{"n":null,"m":[1]},"geometry":{"coordinates":[-3,4.5,100],"type":"Point"}}`, "If-Match", tag)
 	s.want(w, 200, "")
 	var h feature.Feature
-	if err := l.Get(t.Context(), "a/b c", time.Time{}, &h); err != nil || h.Lat != 4.5 || h.Lon != -3 || propertiesOf(&h) != `{"name":"x","m":[1]}` || w.Header().Get("Etag") != versionTag(h.Version) {
+	if err := l.Get(t.Context(), "a/b c", time.Time{}, &h); err != nil || h.Lat != 4.5 || h.Lon != -3 || propertiesOf(&h) != `{"name":"x","m":[1]}` || w.Header().Get("Etag") != web.VersionTag(h.Version) {
 		t.Errorf("%+v, %s, %v", h, propertiesOf(&h), err)
 	}
 	s.want(s.send(shopsKey, "PATCH", path, `{"ttl":3600}`), 200, "")
@@ -253,7 +258,7 @@ func TestPoints(t *testing.T) {
 		t.Errorf("%+v, %v", h, err)
 	}
 	s.want(s.send(shopsKey, "DELETE", path, "", "If-Match", tag), 412, "point-changed")
-	s.want(s.send(shopsKey, "DELETE", path, "", "If-Match", versionTag(h.Version)), 204, "")
+	s.want(s.send(shopsKey, "DELETE", path, "", "If-Match", web.VersionTag(h.Version)), 204, "")
 	s.want(s.send(shopsKey, "DELETE", path, ""), 404, "point-not-found")
 	s.want(s.send(shopsKey, "PATCH", path, `{"properties":{}}`), 404, "point-not-found")
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a/b", pointFeature("a", 1, 2, "{}")), 404, "not-found")

@@ -127,7 +127,7 @@ func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, 
 		return r.Reader.Append(ctx, dst)
 	}
 	err := r.processors.InTurn(ctx, func(in context.Context) (err error) {
-		dst, err = r.Reader.Append(points.WithPause(in, web.TurnOf(in).Pause), dst)
+		dst, err = r.Reader.Append(in, dst)
 		return err
 	})
 	return dst, err

@@ -35,7 +35,7 @@ const (
 // placeSearch is a search in GeoNames' manner.
 type placeSearch struct {
 	query      search.Query
-	filter     listing.PlaceFilter
+	filter     places.Filter
 	start, max int
 	bias       string   // country to be listed first
 	continent  string   // conditions on what was found

@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/collection"
+	"quadrille/cmd/tileserver/internal/layers"
 	"quadrille/cmd/tileserver/internal/webhook"
 	"quadrille/feature"
 	"quadrille/places/points"
@@ -516,9 +517,11 @@ func TestCollectionCaching(t *testing.T) {
 	if text := body(t, w.get("/points")); strings.Contains(text, "secret") || !strings.Contains(text, `{"name":"drivers","title":"Drivers","points":2,"live":true,"history":"24h0m0s",`) {
 		t.Error(text)
 	}
-	w.server.roomOf("collection").(*collection.Room).MayRead = func(c echo.Context, name string) bool {
+	mayRead := func(c echo.Context, name string) bool {
 		return name == "secret" && c.Request().Header.Get("X-Reader") == "yes"
 	}
+	w.server.roomOf("collection").(*collection.Room).MayRead = mayRead
+	w.server.roomOf("layers").(*layers.Room).MayRead = mayRead
 	for _, path := range []string{"/points/secret", "/points/secret/d-1", "/points/secret,shops/nearby?lat=1&lon=2", "/points/secret/count"} {
 		wantProblem(t, w.get(path), http.StatusNotFound, "collection-not-found")
 		if res := w.get(path, "X-Reader", "yes"); res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-store" {

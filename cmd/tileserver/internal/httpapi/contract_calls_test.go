@@ -13,7 +13,10 @@ import (
 	"sync"
 	"testing"
 
+	"quadrille/ask"
+	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
@@ -23,15 +26,43 @@ import (
 
 // contractWorlds are services that between them have everything.
 type contractWorlds struct {
-	tiles, globe, airfield, stations, addresses, shops, writers, guarded, admin, maps *fixture
+	tiles, globe, airfield, stations, addresses, shops, writers, guarded, admin, maps, whole *fixture
 }
 
 func newContractWorlds(t *testing.T) *contractWorlds {
 	return &contractWorlds{
 		tiles: &newWorld(t).fixture, globe: newGlobe(t, nil).fixture, airfield: newAirfield(t),
 		stations: stationWorld(t, catalogue.Stations.Name, catalogue.Weather.Name), addresses: newAddresses(t, nil), shops: &newShops(t).fixture, writers: newWriters(t),
-		guarded: newFixture(t, guarded(t, false, quota.Limits{})), admin: newAdmin(t), maps: newBaseMaps(t, nil).fixture,
+		guarded: newFixture(t, guarded(t, false, quota.Limits{})), admin: newAdmin(t), maps: newBaseMaps(t, nil).fixture, whole: newWhole(t),
 	}
+}
+
+// newWhole has regions, and what is in them.
+func newWhole(t *testing.T) *fixture {
+	ctx := t.Context()
+	c, err := dataset.Open(t.TempDir(), toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, catalog: c, cfg: Config{Sets: ask.Sets{
+		Boundaries: catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries),
+		Airports:   catalogue.Live[ask.Airports](c.Generations, catalogue.Airports),
+		Stations:   catalogue.Live[ask.Stations](c.Generations, catalogue.Stations),
+		Weather:    catalogue.Live[ask.Weather](c.Generations, catalogue.Weather),
+	}}}
+	t.Cleanup(func() {
+		if err := f.cfg.Sets.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	publishToy(t, f, catalogue.Stations.Name)
+	for _, err := range []error{toyworld.PublishBoundaries(ctx, c), toyworld.PublishAirports(ctx, c), f.cfg.Sets.Poll(ctx)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.handler = New(f.cfg)
+	return f
 }
 
 // newWriters has collections that testKey may write.
@@ -49,7 +80,7 @@ func newWriters(t *testing.T) *fixture {
 
 // all are the worlds that are servers.
 func (w *contractWorlds) all() []*fixture {
-	return []*fixture{w.tiles, w.globe, w.airfield, w.stations, w.addresses, w.shops, w.writers, w.guarded, w.maps}
+	return []*fixture{w.tiles, w.globe, w.airfield, w.stations, w.addresses, w.shops, w.writers, w.guarded, w.maps, w.whole}
 }
 
 func (w *contractWorlds) of(path string) *fixture {
@@ -57,7 +88,8 @@ func (w *contractWorlds) of(path string) *fixture {
 		prefix  string
 		fixture *fixture
 	}{
-		{"/basemap/", w.maps}, {"/tiles/", w.tiles}, {"/g/", w.tiles}, {"/style", w.tiles}, {"/ogc/", w.tiles}, {"/regions/", w.tiles}, {"/airports/", w.airfield},
+		{"/basemap/", w.maps}, {"/tiles/", w.tiles}, {"/g/", w.tiles}, {"/style", w.tiles}, {"/ogc/", w.tiles}, {"/regions/", w.tiles},
+		{"/places/within/{", w.tiles}, {"/airports/within/{", w.whole}, {"/stations/within/{", w.whole}, {"/airports/", w.airfield},
 		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.tiles}, {"/points/{collection}/hooks", w.writers}, {"/points", w.shops},
 		{"/usage/top", w.admin}, {"/usage", w.guarded}, {"/metrics", w.guarded},
 	} {
@@ -164,71 +196,74 @@ var contractCalls = map[string][]string{
 	"/ogc/collections/{collectionId}/map/tiles":                                                    {"/ogc/collections/country/map/tiles", "/ogc/collections/country/map/tiles?f=html", "/ogc/collections/moon/map/tiles"},
 	"/ogc/collections/{collectionId}/map/tiles/{tileMatrixSetId}":                                  {"/ogc/collections/country/map/tiles/WebMercatorQuad", "/ogc/collections/country/map/tiles/WebMercatorQuad?f=html", "/ogc/collections/country/map/tiles/x"},
 	"/ogc/collections/{collectionId}/map/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}": {"/ogc/collections/country/map/tiles/WebMercatorQuad/5/11/16", "/ogc/collections/country/map/tiles/WebMercatorQuad/5/11/16?f=mvt", "/ogc/collections/moon/map/tiles/WebMercatorQuad/0/0/0"},
-	"/style.json":                          {"/style.json", "/style.json?layers=country,places&theme=dark", "/style.json?layers=planet", "/style.json?layers=", "/style.json?theme=red"},
-	"/at":                                  {"/at?lat=47.4&lon=8.5&at=2026-01-15T11:30:00Z", "/at?lat=47.4&lon=8.5", "/at?lat=0&lon=-140&lang=fr", "/at?lat=47.4&lon=8.5&types=planet"},
-	"/geocode":                             {"/geocode?q=zur", "/geocode?q=zur&limit=1&lat=1&lon=2&lang=fr&format=geojson", "/geocode?q=47.4,8.5", "/geocode"},
-	"/reverse":                             {"/reverse?lat=47.4&lon=8.5", "/reverse?lat=47.4&lon=8.5&format=geojson&kinds=region", "/reverse?lat=91&lon=0"},
-	"POST /at":                             {"/at?at=2026-01-15T11:30:00Z | Body: 47.4,8.5\n{\"lat\":0,\"lon\":-140,\"lang\":\"fr\"}\nx\n{\"lat\":47.4,\"lon\":8.5,\"types\":[\"planet\"]}", "/at | Body: x | Content-Encoding: br", "/at?lag=1 | Body: x"},
-	"POST /geocode/reverse":                {"/geocode/reverse | Body: 47.4,8.5\nx", "/geocode/reverse | Body: x | Content-Type: multipart/form-data; boundary=x"},
-	"POST /reverse":                        {"/reverse | Body: 47.4,8.5\n{\"lat\":0,\"lon\":-140,\"lang\":\"fr\"}\n91,0\nx", "/reverse | Body: x | Content-Type: multipart/form-data; boundary=x", "/reverse?format=json | Body: x"},
-	"POST /geocode":                        {"/geocode?limit=2 | Body: {\"q\":\"zur\"}\n{\"q\":\"47.4, 8.5\",\"lang\":\"fr\"}\n{}\nx", "/geocode | Body: x | Content-Encoding: br"},
-	"/regions/at":                          {"/regions/at?lat=48&lon=6", "/regions/at?lat=48&lon=6&snap=50000", "/regions/at?lat=10&lon=-30&snap=10"},
-	"/regions/within":                      {"/regions/within?bbox=4,46,6,50", "/regions/within?bbox=4,46,6,50&limit=1", "/regions/within?bbox=4,46,9,50&types=country&id=el", "/regions/within?bbox=4,46,9,50&types=country&id=zz"},
-	"/regions/{type}/{id}":                 {"/regions/country/el", "/regions/country/el?geometry=true", "/regions/country/zz", "/regions/planet/zz"},
-	"/places/nearby":                       {"/places/nearby?lat=48&lon=6&limit=2", "/places/nearby?lat=48&lon=6&format=geojson", "/places/nearby?lat=48&lon=6&cursor=AAAA"},
-	"/places/within":                       {"/places/within?bbox=5,45,11,48.5&limit=2", "/places/within?tile=4/8/5", "/places/within?tile=4/8/5&format=geojson", "/places/within"},
-	"/places/search":                       {"/places/search?q=zur", "/places/search?q=zur&limit=1&lat=1&lon=2&lang=fr", "/places/search?q=pdx", "/places/search?q=kpdx&format=geojson", "/places/search?q=zur&lat=1"},
-	"/places/{id}":                         {"/places/2657896", "/places/2661552", "/places/1", "/places/x"},
-	"/places/{id}/offset":                  {"/places/2657896/offset?at=2026-07-01T12:00:00Z", "/places/2657896/offset", "/places/1/offset"},
-	"/airports/{code}":                     {"/airports/WLD", "/airports/WLD?local=true", "/airports/ZZZZ", "/airports/a_b"},
-	"/airports/{code}/offset":              {"/airports/WLD/offset", "/airports/WLD/offset?at=2026-07-01T12:00:00Z", "/airports/ZZZZ/offset"},
-	"/airports/nearby":                     {"/airports/nearby?lat=48&lon=6&limit=2", "/airports/nearby?lat=48&lon=6&closed=true&format=geojson", "/airports/nearby?lat=48&lon=6&cursor=AAAA"},
-	"/airports/within":                     {"/airports/within?bbox=4,46,9,50&limit=2", "/airports/within?bbox=4,46,9,50&format=geojson"},
-	"/stations/nearest":                    {"/stations/nearest?lat=47&lon=8", "/stations/nearest?lat=47&lon=8&format=geojson"},
-	"/stations/nearby":                     {"/stations/nearby?lat=47&lon=8", "/stations/nearby?lat=47&lon=8&format=geojson&at=1980-01-01&country=CH"},
-	"/stations/within":                     {"/stations/within?bbox=7,46,9,48&limit=1", "/stations/within?bbox=7,46,9,48&format=geojson", "/stations/within?bbox=7,46,9,48&cursor=x"},
-	"/stations/{id}":                       {"/stations/066600-99999", "/stations/A00001-00001", "/stations/000000-00000", "/stations/x"},
-	"/stations/{id}/tiles":                 {"/stations/066600-99999/tiles", "/stations/000000-00000/tiles"},
-	"/stations/{id}/observations":          {"/stations/066600-99999/observations?limit=2", "/stations/000000-00000/observations", "/stations/066600-99999/observations?from=2"},
-	"/weather/{z}/{x}/{y}.json":            {"/weather/4/8/5.json?at=2024-01-01T06:00:00Z", "/weather/0/0/0.json", "/weather/9/0/0.json", "/weather/1/0/0.xml"},
-	"/ip/{addr}":                           {"/ip/" + cityIP, "/ip/" + insightIP, "/ip/" + countryIP, "/ip/" + cityIP + "?fields=city&lang=de", "/ip/10.0.0.1", "/ip/" + gapIP, "/ip/x"},
-	"/ip/me":                               {"/ip/me | X-Forwarded-For: " + cityIP, "/ip/me | X-Forwarded-For: 10.1.1.1", "/ip/me?lang=_"},
-	"/ip/batch":                            {"/ip/batch | Body: " + cityIP + "\n10.0.0.1\nx\n" + countryIP, "/ip/batch?lang=_ | Body: x", "/ip/batch | Body: x | Content-Encoding: br", "/ip/batch | Body: x | Content-Type: multipart/form-data; boundary=x"},
-	"/ip/ranges":                           {"/ip/ranges?country=de", "/ip/ranges?country=de&format=json", "/ip/ranges?asn=AS64500&version=6", "/ip/ranges?country=de | Accept: application/x-ndjson", "/ip/ranges?country=ch&format=nft", "/ip/ranges?country=ch&asn=64500&format=ipset&version=4", "/ip/ranges", "/ip/ranges?country=germany", "/ip/ranges?asn=0"},
-	"/ip/headers":                          {"/ip/headers", "/ip/headers | X-Forwarded-For: " + cityIP},
-	"/ip/headers/{path}":                   {"/ip/headers/shop/cart"},
-	"/geoip/v2.1/country/{addr}":           {"/geoip/v2.1/country/" + cityIP, "/geoip/v2.1/country/x", "/geoip/v2.1/country/" + gapIP, "/geoip/v2.1/country/" + cityIP + " | Accept: text/html"},
-	"/geoip/v2.1/country":                  {"/geoip/v2.1/country"},
-	"/geoip/v2.1/country/":                 {"/geoip/v2.1/country/"},
-	"/geoip/v2.1/city/{addr}":              {"/geoip/v2.1/city/" + cityIP, "/geoip/v2.1/city/" + insightIP, "/geoip/v2.1/city/10.0.0.1", "/geoip/v2.1/city/" + cityIP + " | Accept-Charset: latin1"},
-	"/geoip/v2.1/city":                     {"/geoip/v2.1/city"},
-	"/geoip/v2.1/city/":                    {"/geoip/v2.1/city/"},
-	"/geoip/v2.1/insights/{addr}":          {"/geoip/v2.1/insights/" + cityIP},
-	"/geoip/v2.1/insights":                 {"/geoip/v2.1/insights"},
-	"/geoip/v2.1/insights/":                {"/geoip/v2.1/insights/"},
-	"/search":                              {"/search?q=zur&type=json", "/search?q=zur&callback=cb"},
-	"/searchJSON":                          {"/searchJSON?q=zur&style=FULL", "/searchJSON?country=CH&maxRows=1", "/searchJSON"},
-	"/findNearby":                          {"/findNearby?lat=47.45&lng=8.55&type=json"},
-	"/findNearbyJSON":                      {"/findNearbyJSON?lat=47.45&lng=8.55&maxRows=3&style=FULL", "/findNearbyJSON?lat=0&lng=0&radius=1", "/findNearbyJSON"},
-	"/findNearbyPlaceName":                 {"/findNearbyPlaceName?lat=47.59&lng=7.9&maxRows=1&callback=cb"},
-	"/findNearbyPlaceNameJSON":             {"/findNearbyPlaceNameJSON?lat=47.59&lng=7.9&localCountry=true&style=FULL", "/findNearbyPlaceNameJSON?lat=0&lng=0&radius=301"},
-	"/get":                                 {"/get?geonameId=2657896&type=json"},
-	"/getJSON":                             {"/getJSON?geonameId=2657896", "/getJSON?geonameId=7280291", "/getJSON?geonameId=1"},
-	"/timezone":                            {"/timezone?lat=47.01&lng=10.2&type=json"},
-	"/timezoneJSON":                        {"/timezoneJSON?lat=47.01&lng=10.2&date=2026-01-01", "/timezoneJSON?lat=-90&lng=0", "/timezoneJSON?lat=0&lng=-140", "/timezoneJSON?lat=1&lng=1&date=x"},
-	"/countryCode":                         {"/countryCode?lat=47.03&lng=10.2", "/countryCode?lat=0&lng=-140", "/countryCode?lat=47.03&lng=10.2&type=json"},
-	"/countryCodeJSON":                     {"/countryCodeJSON?lat=45.7&lng=7&radius=20&lang=de", "/countryCodeJSON?lat=0&lng=-140"},
-	"/countrySubdivision":                  {"/countrySubdivision?lat=47.36&lng=8.55&type=json"},
-	"/countrySubdivisionJSON":              {"/countrySubdivisionJSON?lat=47.36&lng=8.55&level=5", "/countrySubdivisionJSON?lat=-12.1&lng=-77", "/countrySubdivisionJSON?lat=0&lng=-140"},
-	"/geocode/reverse":                     {"/geocode/reverse?lat=47.4&lon=8.5"},
-	"/photon/api":                          {"/photon/api?q=zur", "/photon/api?q=zur&layer=city&osm_tag=place:city&lang=fr", "/photon/api?q=bern | Accept-Language: fr", "/photon/api", "/photon/api?q=a&bbox=1"},
-	"/photon/api/":                         {"/photon/api/?q=zur&lat=47&lon=8&limit=1"},
-	"/photon/reverse":                      {"/photon/reverse?lat=47.4&lon=8.5", "/photon/reverse?lat=47.4&lon=8.5&limit=50", "/photon/reverse?lat=0&lon=-140", "/photon/reverse?lat=47.4"},
-	"/photon/reverse/":                     {"/photon/reverse/?lat=47.4&lon=8.5&lang=it"},
-	"/points":                              {"/points"},
-	"/points/{collection}":                 {"/points/shops", "/points/drivers", "/points/secret", "/points/a,b"},
-	"/basemap/{name}/{z}/{x}/{y}.{format}": {"/basemap/gzip/1/0/0.mvt", "/basemap/red/0/0/0.png", "/basemap/gzip/1/0/1.mvt", "/basemap/none/0/0/0.mvt", "/basemap/gzip/0/0/0.png", "/basemap/gzip/1/2/0.mvt", "/basemap/bad/1/0/0.mvt"},
-	"/basemap/{name}.json":                 {"/basemap/gzip.json", "/basemap/red.json", "/basemap/none.json"},
+	"/style.json":             {"/style.json", "/style.json?layers=country,places&theme=dark", "/style.json?layers=planet", "/style.json?layers=", "/style.json?theme=red"},
+	"/at":                     {"/at?lat=47.4&lon=8.5&at=2026-01-15T11:30:00Z", "/at?lat=47.4&lon=8.5", "/at?lat=0&lon=-140&lang=fr", "/at?lat=47.4&lon=8.5&types=planet"},
+	"/geocode":                {"/geocode?q=zur", "/geocode?q=zur&limit=1&lat=1&lon=2&lang=fr&format=geojson", "/geocode?q=47.4,8.5", "/geocode"},
+	"/reverse":                {"/reverse?lat=47.4&lon=8.5", "/reverse?lat=47.4&lon=8.5&format=geojson&kinds=region", "/reverse?lat=91&lon=0"},
+	"POST /at":                {"/at?at=2026-01-15T11:30:00Z | Body: 47.4,8.5\n{\"lat\":0,\"lon\":-140,\"lang\":\"fr\"}\nx\n{\"lat\":47.4,\"lon\":8.5,\"types\":[\"planet\"]}", "/at | Body: x | Content-Encoding: br", "/at?lag=1 | Body: x"},
+	"POST /geocode/reverse":   {"/geocode/reverse | Body: 47.4,8.5\nx", "/geocode/reverse | Body: x | Content-Type: multipart/form-data; boundary=x"},
+	"POST /reverse":           {"/reverse | Body: 47.4,8.5\n{\"lat\":0,\"lon\":-140,\"lang\":\"fr\"}\n91,0\nx", "/reverse | Body: x | Content-Type: multipart/form-data; boundary=x", "/reverse?format=json | Body: x"},
+	"POST /geocode":           {"/geocode?limit=2 | Body: {\"q\":\"zur\"}\n{\"q\":\"47.4, 8.5\",\"lang\":\"fr\"}\n{}\nx", "/geocode | Body: x | Content-Encoding: br"},
+	"/regions/at":             {"/regions/at?lat=48&lon=6", "/regions/at?lat=48&lon=6&snap=50000", "/regions/at?lat=10&lon=-30&snap=10"},
+	"/regions/within":         {"/regions/within?bbox=4,46,6,50", "/regions/within?bbox=4,46,6,50&limit=1", "/regions/within?bbox=4,46,9,50&types=country&id=el", "/regions/within?bbox=4,46,9,50&types=country&id=zz"},
+	"/regions/{type}/{id}":    {"/regions/country/el", "/regions/country/el?geometry=true", "/regions/country/zz", "/regions/planet/zz"},
+	"/places/nearby":          {"/places/nearby?lat=48&lon=6&limit=2", "/places/nearby?lat=48&lon=6&format=geojson", "/places/nearby?lat=48&lon=6&cursor=AAAA"},
+	"/places/within":          {"/places/within?bbox=5,45,11,48.5&limit=2", "/places/within?tile=4/8/5", "/places/within?tile=4/8/5&format=geojson", "/places/within"},
+	"/places/search":          {"/places/search?q=zur", "/places/search?q=zur&limit=1&lat=1&lon=2&lang=fr", "/places/search?q=pdx", "/places/search?q=kpdx&format=geojson", "/places/search?q=zur&lat=1"},
+	"/places/{id}":            {"/places/2657896", "/places/2661552", "/places/1", "/places/x"},
+	"/places/{id}/offset":     {"/places/2657896/offset?at=2026-07-01T12:00:00Z", "/places/2657896/offset", "/places/1/offset"},
+	"/airports/{code}":        {"/airports/WLD", "/airports/WLD?local=true", "/airports/ZZZZ", "/airports/a_b"},
+	"/airports/{code}/offset": {"/airports/WLD/offset", "/airports/WLD/offset?at=2026-07-01T12:00:00Z", "/airports/ZZZZ/offset"},
+	"/airports/nearby":        {"/airports/nearby?lat=48&lon=6&limit=2", "/airports/nearby?lat=48&lon=6&closed=true&format=geojson", "/airports/nearby?lat=48&lon=6&cursor=AAAA"},
+	"/airports/within":        {"/airports/within?bbox=4,46,9,50&limit=2", "/airports/within?bbox=4,46,9,50&format=geojson"},
+	"/places/within/{region_type}/{region_id}":   {"/places/within/country/wl?limit=2", "/places/within/state/wl-n?format=geojson&class=P", "/places/within/country/wl?format=ndjson", "/places/within/planet/x", "/places/within/country/x"},
+	"/airports/within/{region_type}/{region_id}": {"/airports/within/country/wl?limit=2", "/airports/within/country/wl?format=ndjson&closed=true", "/airports/within/country/x"},
+	"/stations/within/{region_type}/{region_id}": {"/stations/within/country/wl?limit=2", "/stations/within/country/wl?format=geojson", "/stations/within/planet/x"},
+	"/stations/nearest":                          {"/stations/nearest?lat=47&lon=8", "/stations/nearest?lat=47&lon=8&format=geojson"},
+	"/stations/nearby":                           {"/stations/nearby?lat=47&lon=8", "/stations/nearby?lat=47&lon=8&format=geojson&at=1980-01-01&country=CH"},
+	"/stations/within":                           {"/stations/within?bbox=7,46,9,48&limit=1", "/stations/within?bbox=7,46,9,48&format=geojson", "/stations/within?bbox=7,46,9,48&cursor=x"},
+	"/stations/{id}":                             {"/stations/066600-99999", "/stations/A00001-00001", "/stations/000000-00000", "/stations/x"},
+	"/stations/{id}/tiles":                       {"/stations/066600-99999/tiles", "/stations/000000-00000/tiles"},
+	"/stations/{id}/observations":                {"/stations/066600-99999/observations?limit=2", "/stations/000000-00000/observations", "/stations/066600-99999/observations?from=2"},
+	"/weather/{z}/{x}/{y}.json":                  {"/weather/4/8/5.json?at=2024-01-01T06:00:00Z", "/weather/0/0/0.json", "/weather/9/0/0.json", "/weather/1/0/0.xml"},
+	"/ip/{addr}":                                 {"/ip/" + cityIP, "/ip/" + insightIP, "/ip/" + countryIP, "/ip/" + cityIP + "?fields=city&lang=de", "/ip/10.0.0.1", "/ip/" + gapIP, "/ip/x"},
+	"/ip/me":                                     {"/ip/me | X-Forwarded-For: " + cityIP, "/ip/me | X-Forwarded-For: 10.1.1.1", "/ip/me?lang=_"},
+	"/ip/batch":                                  {"/ip/batch | Body: " + cityIP + "\n10.0.0.1\nx\n" + countryIP, "/ip/batch?lang=_ | Body: x", "/ip/batch | Body: x | Content-Encoding: br", "/ip/batch | Body: x | Content-Type: multipart/form-data; boundary=x"},
+	"/ip/ranges":                                 {"/ip/ranges?country=de", "/ip/ranges?country=de&format=json", "/ip/ranges?asn=AS64500&version=6", "/ip/ranges?country=de | Accept: application/x-ndjson", "/ip/ranges?country=ch&format=nft", "/ip/ranges?country=ch&asn=64500&format=ipset&version=4", "/ip/ranges", "/ip/ranges?country=germany", "/ip/ranges?asn=0"},
+	"/ip/headers":                                {"/ip/headers", "/ip/headers | X-Forwarded-For: " + cityIP},
+	"/ip/headers/{path}":                         {"/ip/headers/shop/cart"},
+	"/geoip/v2.1/country/{addr}":                 {"/geoip/v2.1/country/" + cityIP, "/geoip/v2.1/country/x", "/geoip/v2.1/country/" + gapIP, "/geoip/v2.1/country/" + cityIP + " | Accept: text/html"},
+	"/geoip/v2.1/country":                        {"/geoip/v2.1/country"},
+	"/geoip/v2.1/country/":                       {"/geoip/v2.1/country/"},
+	"/geoip/v2.1/city/{addr}":                    {"/geoip/v2.1/city/" + cityIP, "/geoip/v2.1/city/" + insightIP, "/geoip/v2.1/city/10.0.0.1", "/geoip/v2.1/city/" + cityIP + " | Accept-Charset: latin1"},
+	"/geoip/v2.1/city":                           {"/geoip/v2.1/city"},
+	"/geoip/v2.1/city/":                          {"/geoip/v2.1/city/"},
+	"/geoip/v2.1/insights/{addr}":                {"/geoip/v2.1/insights/" + cityIP},
+	"/geoip/v2.1/insights":                       {"/geoip/v2.1/insights"},
+	"/geoip/v2.1/insights/":                      {"/geoip/v2.1/insights/"},
+	"/search":                                    {"/search?q=zur&type=json", "/search?q=zur&callback=cb"},
+	"/searchJSON":                                {"/searchJSON?q=zur&style=FULL", "/searchJSON?country=CH&maxRows=1", "/searchJSON"},
+	"/findNearby":                                {"/findNearby?lat=47.45&lng=8.55&type=json"},
+	"/findNearbyJSON":                            {"/findNearbyJSON?lat=47.45&lng=8.55&maxRows=3&style=FULL", "/findNearbyJSON?lat=0&lng=0&radius=1", "/findNearbyJSON"},
+	"/findNearbyPlaceName":                       {"/findNearbyPlaceName?lat=47.59&lng=7.9&maxRows=1&callback=cb"},
+	"/findNearbyPlaceNameJSON":                   {"/findNearbyPlaceNameJSON?lat=47.59&lng=7.9&localCountry=true&style=FULL", "/findNearbyPlaceNameJSON?lat=0&lng=0&radius=301"},
+	"/get":                                       {"/get?geonameId=2657896&type=json"},
+	"/getJSON":                                   {"/getJSON?geonameId=2657896", "/getJSON?geonameId=7280291", "/getJSON?geonameId=1"},
+	"/timezone":                                  {"/timezone?lat=47.01&lng=10.2&type=json"},
+	"/timezoneJSON":                              {"/timezoneJSON?lat=47.01&lng=10.2&date=2026-01-01", "/timezoneJSON?lat=-90&lng=0", "/timezoneJSON?lat=0&lng=-140", "/timezoneJSON?lat=1&lng=1&date=x"},
+	"/countryCode":                               {"/countryCode?lat=47.03&lng=10.2", "/countryCode?lat=0&lng=-140", "/countryCode?lat=47.03&lng=10.2&type=json"},
+	"/countryCodeJSON":                           {"/countryCodeJSON?lat=45.7&lng=7&radius=20&lang=de", "/countryCodeJSON?lat=0&lng=-140"},
+	"/countrySubdivision":                        {"/countrySubdivision?lat=47.36&lng=8.55&type=json"},
+	"/countrySubdivisionJSON":                    {"/countrySubdivisionJSON?lat=47.36&lng=8.55&level=5", "/countrySubdivisionJSON?lat=-12.1&lng=-77", "/countrySubdivisionJSON?lat=0&lng=-140"},
+	"/geocode/reverse":                           {"/geocode/reverse?lat=47.4&lon=8.5"},
+	"/photon/api":                                {"/photon/api?q=zur", "/photon/api?q=zur&layer=city&osm_tag=place:city&lang=fr", "/photon/api?q=bern | Accept-Language: fr", "/photon/api", "/photon/api?q=a&bbox=1"},
+	"/photon/api/":                               {"/photon/api/?q=zur&lat=47&lon=8&limit=1"},
+	"/photon/reverse":                            {"/photon/reverse?lat=47.4&lon=8.5", "/photon/reverse?lat=47.4&lon=8.5&limit=50", "/photon/reverse?lat=0&lon=-140", "/photon/reverse?lat=47.4"},
+	"/photon/reverse/":                           {"/photon/reverse/?lat=47.4&lon=8.5&lang=it"},
+	"/points":                                    {"/points"},
+	"/points/{collection}":                       {"/points/shops", "/points/drivers", "/points/secret", "/points/a,b"},
+	"/basemap/{name}/{z}/{x}/{y}.{format}":       {"/basemap/gzip/1/0/0.mvt", "/basemap/red/0/0/0.png", "/basemap/gzip/1/0/1.mvt", "/basemap/none/0/0/0.mvt", "/basemap/gzip/0/0/0.png", "/basemap/gzip/1/2/0.mvt", "/basemap/bad/1/0/0.mvt"},
+	"/basemap/{name}.json":                       {"/basemap/gzip.json", "/basemap/red.json", "/basemap/none.json"},
 	"/nominatim/search": {"/nominatim/search?q=zur", "/nominatim/search?q=zur&format=json&addressdetails=1&extratags=1&namedetails=1&polygon_geojson=1", "/nominatim/search?q=zur&format=geojson&addressdetails=1",
 		"/nominatim/search?q=zur&format=geocodejson&addressdetails=1&extratags=1", "/nominatim/search?q=zur&format=xml", "/nominatim/search?q=zur&json_callback=f", "/nominatim/search?q=bern | Accept-Language: fr", "/nominatim/search", "/nominatim/search?q=a&format=html"},
 	"/nominatim/search.php":  {"/nominatim/search.php?city=zur&country=ch"},

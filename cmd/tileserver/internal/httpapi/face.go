@@ -11,6 +11,7 @@ import (
 
 	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -22,6 +23,8 @@ type Face struct {
 	At int
 	// Kinds are the errors that it alone meets.
 	Kinds []web.Kind
+	// List is the layer that it has lists of, which the face layers answers. Nil is none.
+	List *listing.Set
 	// Metrics are those that its room collects.
 	Metrics []*prometheus.Desc
 	// Settings returns what the operator says of it, before it is said. Nil is nothing.
@@ -44,6 +47,8 @@ type Parts struct {
 	Config *Config
 	Sets   *hierarchy.Sets
 	Batch  web.BatchLimits
+	// Lists are those of all faces.
+	Lists []listing.Set
 	// Rooms are those of the faces before.
 	Rooms []Room
 	// DescribeBelow returns an OpenAPI 3.0 document of the paths below one, for the address

@@ -21,10 +21,10 @@ var descHooks = web.Metric("hook_deliveries_total", "Requests of webhooks, by wh
 
 func init() {
 	register(Face{
-		Name: "collection", At: 80, Kinds: collection.Kinds, Metrics: []*prometheus.Desc{descHooks}, Settings: func() Settings { return &hooks{} },
+		Name: "collection", At: 80, Kinds: collection.Kinds, List: &collection.List, Metrics: []*prometheus.Desc{descHooks}, Settings: func() Settings { return &hooks{} },
 		New: func(p *Parts) Room {
 			cfg := collection.Config{
-				Collections: p.Sets.Collections, Boundaries: p.Sets.Boundaries, StreamTimeout: p.Config.BatchTimeout, MayRead: p.Kit.ReadsCollection,
+				Collections: p.Sets.Collections, Boundaries: p.Sets.Boundaries, MayRead: p.Kit.ReadsCollection,
 				Batch: p.Batch, Draining: p.Config.Draining,
 			}
 			if s := flags[hooks](p.Config); s.sender != nil {

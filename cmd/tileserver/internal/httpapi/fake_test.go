@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -357,6 +359,7 @@ type fakePlaces struct {
 	searchErr error // of Search alone
 	next      string
 	query     places.NearbyQuery // the last
+	asked     feature.Query      // the last of Features
 	within    places.WithinQuery // the last
 	searched  search.Query       // the last
 	tile      []fakePlace
@@ -380,9 +383,42 @@ type fakePlace struct {
 }
 
 type boundPlaces struct {
-	*layertest.Memory // without places: lists are asked of real ones
+	*layertest.Memory // of the gazetteer or of hits
 	*fakePlaces
 	generation uint64
+}
+
+func (f *boundPlaces) Get(ctx context.Context, id string, at time.Time, into *feature.Feature) error {
+	f.fill()
+	return cmp.Or(f.err, f.Memory.Get(ctx, id, at, into))
+}
+
+// Features has the most populous for the most important.
+func (f *boundPlaces) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	f.reads.Add(1)
+	note(&f.asked, *q)
+	if f.err != nil {
+		return feature.Fail(f.err)
+	}
+	f.fill()
+	all := *q
+	all.Order.Importance = false
+	return f.Memory.Features(ctx, &all)
+}
+
+// fill makes features of what there is now.
+func (f *boundPlaces) fill() {
+	hits := f.hits
+	if f.gazetteer != nil {
+		hits, _ = f.gazetteer.within(places.WithinQuery{Box: quadkey.World, Limit: len(f.gazetteer.rows)}, nil)
+	}
+	memory := &layertest.Memory{About: f.About}
+	for _, h := range hits {
+		memory.List = append(memory.List, feature.Feature{
+			ID: strconv.FormatUint(uint64(h.ID), 10), Number: uint64(h.ID), Position: quadkey.Position{Lat: h.Lat, Lon: h.Lon}, Properties: feature.Compact(h.JSON),
+		})
+	}
+	f.Memory = memory
 }
 
 func (f *boundPlaces) Nearby(_ context.Context, q places.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {

@@ -26,7 +26,7 @@ func TestGoldenGlobe(t *testing.T) {
 			"/places/search?q=null",
 			"HEAD /places/search?q=zur",
 			"/places/within?bbox=5,45,11,48.5&limit=2",
-			"/places/within?bbox=5,45,11,48.5&limit=2&cursor=2",
+			"/places/within?bbox=5,45,11,48.5&limit=2&cursor=A-OwxELtL8ejhoJAMQAAAAAAAAAAAAAAAAAAAAU",
 			"/places/within?tile=4/8/5&class=A,S&format=geojson",
 			"/places/within?bbox=170,-10,-170,10",
 			"HEAD /places/within?bbox=5,45,11,48.5",

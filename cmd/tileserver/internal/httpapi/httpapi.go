@@ -16,6 +16,7 @@ import (
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/problems"
@@ -103,7 +104,7 @@ type server struct {
 func init() {
 	// Errors that several faces meet, in the places among the others that documents give them.
 	for at, kinds := range map[int][]web.Kind{
-		25: problems.Regions, 45: problems.Places, 65: problems.Airports, 75: timezone.Kinds, 78: problems.Points, 85: problems.Stations,
+		25: problems.Regions, 42: problems.Layers, 45: problems.Places, 65: problems.Airports, 75: timezone.Kinds, 78: problems.Points, 85: problems.Stations,
 	} {
 		register(Face{At: at, Kinds: kinds})
 	}
@@ -119,8 +120,12 @@ func newServer(cfg *Config) *server { return compose(cfg, faces()) }
 func compose(cfg *Config, faces []Face) *server {
 	http := cfg.Config
 	http.Kinds = slices.Concat(problems.Kinds, ogcapi.Kinds)
+	var lists []listing.Set
 	for _, f := range faces {
 		http.Kinds = append(http.Kinds, f.Kinds...)
+		if f.List != nil {
+			lists = append(lists, *f.List)
+		}
 	}
 	http.Kinds = append(http.Kinds, ops.Kinds...)
 	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
@@ -132,7 +137,7 @@ func compose(cfg *Config, faces []Face) *server {
 	})}
 	s.ops.Described = s.endpoints
 	p := &Parts{
-		Kit: k, Config: cfg, Sets: &hierarchy.Sets{Sets: cfg.Sets}, DescribeBelow: s.ops.DescribeBelow,
+		Kit: k, Config: cfg, Sets: &hierarchy.Sets{Sets: cfg.Sets}, Lists: lists, DescribeBelow: s.ops.DescribeBelow,
 		Batch: web.BatchLimits{
 			Lines: cmp.Or(max(cfg.BatchLines, 0), 1_000_000), Bytes: cmp.Or(max(cfg.BatchBytes, 0), 256<<20),
 			Timeout: cmp.Or(max(cfg.BatchTimeout, 0), 5*time.Minute),

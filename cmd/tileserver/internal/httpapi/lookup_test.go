@@ -12,6 +12,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -172,21 +173,44 @@ func TestNearbyQuery(t *testing.T) {
 	f := newFixture(t, nil, catalogue.Places.Name)
 	for _, tt := range []struct {
 		query string
-		want  places.NearbyQuery
+		want  feature.Query
+		terms []feature.Term
 	}{
-		{"", places.NearbyQuery{Limit: 10}},
-		{"&radius=2500.5&limit=1000&class=p&code=ppLc&country=fr&min_population=5000&cursor=abc-_",
-			places.NearbyQuery{RadiusM: 2500.5, Limit: 1000, Classes: []string{"P"}, Codes: []string{"PPLC"}, Countries: []string{"FR"}, MinPopulation: 5000, Cursor: "abc-_"}},
-		{"&class=p,S&code=ppl,CH&country=fr,De", places.NearbyQuery{Limit: 10, Classes: []string{"P", "S"}, Codes: []string{"PPL", "CH"}, Countries: []string{"FR", "DE"}}},
-		{"&_=parameter&limit=1", places.NearbyQuery{Limit: 1}},
+		{query: "", want: feature.Query{Limit: 11}},
+		{"&radius=2500.5&limit=1000&class=p&code=ppLc&country=fr&min_population=5000", feature.Query{Near: &feature.Near{MaxM: 2500.5}, Limit: 1001}, []feature.Term{
+			{Name: "class", Values: []string{"P"}}, {Name: "code", Values: []string{"PPLC"}}, {Name: "country", Values: []string{"FR"}},
+			{Name: "population", Op: feature.OpGreaterOrEqual, Values: []string{"5000"}},
+		}},
+		{"&class=p,S&code=ppl,CH&country=fr,De", feature.Query{Limit: 11}, []feature.Term{
+			{Name: "class", Values: []string{"P", "S"}}, {Name: "code", Values: []string{"PPL", "CH"}}, {Name: "country", Values: []string{"FR", "DE"}},
+		}},
+		{query: "&_=parameter&limit=1", want: feature.Query{Limit: 2}},
 	} {
-		tt.want.Lat, tt.want.Lon, tt.want.JSONOnly = 48.8566, 2.3522, true
+		if tt.want.Near == nil {
+			tt.want.Near = &feature.Near{}
+		}
+		tt.want.Near.Lat, tt.want.Near.Lon = 48.8566, 2.3522
 		if res := f.get("/places/nearby?lat=48.8566&lon=2.3522" + tt.query); res.StatusCode != 200 {
 			t.Errorf("%s: %s", tt.query, body(t, res))
 		}
-		if d := cmp.Diff(tt.want, f.places.query); d != "" {
-			t.Errorf("%s: query differs:\n%s", tt.query, d)
-		}
+		wantQuery(t, tt.query, &f.places.asked, tt.want, tt.terms)
+	}
+}
+
+// wantQuery compares what a layer was asked.
+func wantQuery(t *testing.T, name string, got *feature.Query, want feature.Query, terms []feature.Term) {
+	t.Helper()
+	asked, all := *got, true
+	var filter []feature.Term
+	if asked.Filter != nil {
+		filter, all = asked.Filter.Terms()
+	}
+	asked.Filter, asked.Step = nil, nil
+	if d := cmp.Diff(want, asked); d != "" || !all {
+		t.Errorf("%s: query differs, all of the filter %v:\n%s", name, all, d)
+	}
+	if d := cmp.Diff(terms, filter); d != "" {
+		t.Errorf("%s: filter differs:\n%s", name, d)
 	}
 }
 

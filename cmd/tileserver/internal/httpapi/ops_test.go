@@ -26,6 +26,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature/layertest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -111,7 +112,7 @@ func TestDamaged(t *testing.T) {
 	var serving *dataset.Generation
 	finder := dataset.NewLive(f.catalog, catalogue.Places.Name, func(g *dataset.Generation) (ask.Places, error) {
 		serving = g
-		return &boundPlaces{nil, &f.places, g.Manifest.Generation}, nil
+		return &boundPlaces{&layertest.Memory{}, &f.places, g.Manifest.Generation}, nil
 	})
 	f.cfg.Places.Close()
 	f.cfg.Places = finder // which the fixture closes

@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/quadkey"
@@ -232,22 +233,22 @@ func TestSearchSameForms(t *testing.T) {
 
 func TestWithinPlacesQuery(t *testing.T) {
 	g := newGlobe(t, nil)
-	tile := quadkey.Tile{Z: 3, X: 4, Y: 2}
+	important := feature.Order{Importance: true}
 	for _, tt := range []struct {
 		query string
-		want  places.WithinQuery
+		want  feature.Query
+		terms []feature.Term
 	}{
-		{"bbox=1,2,3,4", places.WithinQuery{Box: quadkey.Box{West: 1, South: 2, East: 3, North: 4}, Limit: 10}},
-		{"tile=3/4/2&limit=1000&class=p,s&code=ppl&country=fr,DE&min_population=7&cursor=5", places.WithinQuery{
-			Tile: &tile, Limit: 1000, Classes: []string{"P", "S"}, Codes: []string{"PPL"}, Countries: []string{"FR", "DE"}, MinPopulation: 7, Cursor: "5"}},
+		{query: "bbox=1,2,3,4", want: feature.Query{In: feature.Box{West: 1, South: 2, East: 3, North: 4}, Order: important, Limit: 11}},
+		{"tile=3/4/2&limit=1000&class=p,s&code=ppl&country=fr,DE&min_population=7", feature.Query{In: feature.Tile{Z: 3, X: 4, Y: 2}, Order: important, Limit: 1001}, []feature.Term{
+			{Name: "class", Values: []string{"P", "S"}}, {Name: "code", Values: []string{"PPL"}}, {Name: "country", Values: []string{"FR", "DE"}},
+			{Name: "population", Op: feature.OpGreaterOrEqual, Values: []string{"7"}},
+		}},
 	} {
 		if res := g.get("/places/within?" + tt.query); res.StatusCode != 200 {
 			t.Fatalf("%s: %s", tt.query, body(t, res))
 		}
-		tt.want.JSONOnly = true
-		if d := cmp.Diff(tt.want, g.places.within); d != "" {
-			t.Errorf("%s: query differs:\n%s", tt.query, d)
-		}
+		wantQuery(t, tt.query, &g.places.asked, tt.want, tt.terms)
 	}
 	for _, tile := range []string{"", "1", "1/1", "1/1/2", "1/1/1/1", "23/0/0", "-1/0/0", "a/b/c", "1/1/"} {
 		if p := wantProblem(t, g.get("/places/within?tile="+tile), 400, "bad-parameter"); p.Parameter != "tile" {

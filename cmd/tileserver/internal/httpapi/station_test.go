@@ -153,7 +153,7 @@ func TestStationAnswers(t *testing.T) {
 			`{"type":"Feature","id":"A0000100001","geometry":{"type":"Point","coordinates":[-179.9,-17]},"properties":` + lineJSON + `,"distance_m":10633.6}}`},
 		{"/stations/nearby?lat=47.383&lon=8.567&radius=20000",
 			`{"stations":[` + zurichJSON + `,"distance_m":0.0},` + klotenJSON + `,"distance_m":11035.1}]}`},
-		{"/stations/nearby?lat=47.383&lon=8.567&limit=1&at=1940-06-01", `{"stations":[` + klotenJSON + `,"distance_m":11035.1}]}`},
+		{"/stations/nearby?lat=47.383&lon=8.567&radius=20000&at=1940-06-01", `{"stations":[` + klotenJSON + `,"distance_m":11035.1}]}`},
 		{"/stations/nearby?lat=47.383&lon=8.567&limit=1&at=2000-06-01T12:00:00%2B02:00&country=ch", `{"stations":[` + zurichJSON + `,"distance_m":0.0}]}`},
 		{"/stations/nearby?lat=0&lon=0&radius=1", `{"stations":[]}`},
 		{"/stations/within?bbox=170,-20,-170,-10&limit=5", `{"bbox":[170,-20,-170,-10],"stations":[` + lineJSON + `},` + suvaJSON + `}]}`},

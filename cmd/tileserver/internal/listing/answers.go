@@ -1,6 +1,9 @@
 package listing
 
 import (
+	"time"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/places"
 	"quadrille/places/airports"
 )
@@ -127,4 +130,68 @@ type Station struct {
 	Lat        Latitude  `json:"lat"`
 	Lon        Longitude `json:"lon"`
 	Distance   Distance  `json:"distance_m,omitzero"`
+}
+
+// told is what lists and features tell of a point of an open layer.
+type told struct {
+	Collection string         `json:"collection,omitempty" doc:"Only where several are asked."`
+	Distance   Distance       `json:"distance_m,omitzero"`
+	Version    int            `json:"version" doc:"Rises with every write of the point: milliseconds since 1970."`
+	Expires    time.Time      `json:"expires,omitzero" doc:"When the point goes by itself; absent if it does not."`
+	Properties map[string]any `json:"properties" doc:"The point's own properties, as they were written."`
+}
+
+type OpenPoint struct {
+	_   struct{}  `name:"CollectionPoint" doc:"A point of a collection."`
+	ID  string    `json:"id"`
+	Lat Latitude  `json:"lat"`
+	Lon Longitude `json:"lon"`
+	told
+}
+
+type OpenPoints struct {
+	_      struct{}    `name:"CollectionPoints" doc:"A page of points."`
+	Points []OpenPoint `json:"points"`
+	Next   Next        `json:"next,omitzero"`
+}
+
+type OpenFeature struct {
+	_ struct{} `name:"CollectionFeature" doc:"A point of a collection as GeoJSON."`
+	told
+	Identified[string, Point, any]
+}
+
+type OpenFeatures struct {
+	_ struct{} `name:"CollectionFeatures" doc:"A page of points as GeoJSON."`
+	Features[OpenFeature]
+	Next Next `json:"next,omitzero"`
+}
+
+type Count struct {
+	_           struct{}       `name:"CollectionCount" doc:"How many points there are."`
+	Count       int            `json:"count" schema:"min=0"`
+	Collections map[string]int `json:"collections,omitempty" doc:"Of each collection, where several are asked."`
+}
+
+type Track struct {
+	_     struct{} `doc:"Where a point was, oldest first."`
+	ID    string   `json:"id"`
+	Track []struct {
+		Time time.Time `json:"time" doc:"From when on it was here."`
+		Lat  Latitude  `json:"lat,omitzero"`
+		Lon  Longitude `json:"lon,omitzero"`
+		Gone bool      `json:"gone,omitempty" doc:"It was not there any more; without a position."`
+	} `json:"track"`
+	Next time.Time `json:"next,omitzero" doc:"Where the next page begins; absent on the last one."`
+}
+
+// OpenList is that of an open layer that has its features in a member of a name.
+func OpenList(name string) endpoint.Schema {
+	return endpoint.Schema{
+		"type": "object", "description": "A page of features.", "required": []string{name},
+		"properties": endpoint.Schema{
+			name:   endpoint.Schema{"type": "array", "items": endpoint.Schema{"$ref": "#/components/schemas/CollectionPoint"}},
+			"next": endpoint.Schema{"type": "string"},
+		},
+	}
 }

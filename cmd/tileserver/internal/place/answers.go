@@ -15,9 +15,16 @@ type PlaceList struct {
 	Counts map[string]int  `json:"counts,omitempty" doc:"Of a tile: places by feature class, whatever the filters."`
 }
 
+type identified = listing.Identified[int, listing.Point, listing.Place]
+
+type PlaceFeature struct {
+	_ struct{} `doc:"A place as GeoJSON."`
+	identified
+}
+
 type PlaceFeatures struct {
 	_ struct{} `doc:"A page of places as GeoJSON."`
-	listing.Features[listing.Identified[int, listing.Point, listing.Place]]
+	listing.Features[identified]
 	Next   listing.Next   `json:"next,omitzero"`
 	Counts map[string]int `json:"counts,omitempty" doc:"Of a tile: places by feature class, whatever the filters."`
 }

@@ -12,7 +12,6 @@ import (
 	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/timezone"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -35,54 +34,6 @@ type Room struct {
 
 func New(k *web.Kit, cfg Config) *Room {
 	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes)}
-}
-
-// getNearby answers GET /places/nearby: the k nearest places that pass the
-// filters, ordered by distance and then by id, as JSON or GeoJSON. With lang
-// they are called as in that language, where such a name is known.
-func (s *Room) getNearby(c echo.Context, q *endpoint.Params) error {
-	r := c.Request()
-	query := places.NearbyQuery{JSONOnly: true}
-	query.Lat, query.Lon = endpoint.Position(q)
-	query.RadiusM = endpoint.Radius.Of(q)
-	query.Limit = int(listing.Limit.Of(q))
-	f := readFilter(q)
-	query.Classes, query.Codes, query.Countries, query.MinPopulation = f.Classes, f.Codes, f.Countries, f.MinPopulation
-	query.Cursor = endpoint.Cursor.Of(q)
-	lang := endpoint.Lang.Of(q)
-	form := web.FormOf(r, endpoint.Format.Of(q))
-	if q.Err != nil {
-		return q.Err
-	}
-	list := listing.List{Name: "places", Form: form, Near: true}
-	return s.Heavily(s.As(r.Context(), c), f.Dear(query.Limit), func() error {
-		return listing.SendHits(s.Kit, c, s.Places, list, func(ctx context.Context, f ask.Places, dst []places.Hit) ([]places.Hit, string, error) {
-			hits, next, err := f.Nearby(ctx, query, dst)
-			if err == nil {
-				err = renameHits(ctx, f, hits, lang)
-			}
-			return hits, next, err
-		}, nil)
-	})
-}
-
-// renameHits gives places the names they have in a language; without one, or
-// without such a name, they keep their own.
-func renameHits(ctx context.Context, finder ask.Places, hits []places.Hit, lang string) error {
-	if lang == "" {
-		return nil
-	}
-	for i := range hits {
-		h := &hits[i]
-		name, found, err := finder.NameIn(ctx, h.ID, lang)
-		if err != nil {
-			return ask.Inside(err)
-		}
-		if found {
-			h.JSON = places.AppendNamed(nil, h.JSON, name)
-		}
-	}
-	return nil
 }
 
 // getPlace answers GET /places/{id}: the record of a GeoNames id, with lang
@@ -129,15 +80,6 @@ func placeID(c echo.Context) (uint32, error) {
 		return 0, endpoint.Refuse(endpoint.ErrParameter, "id", "Give a GeoNames id, a whole number such as 2988507.")
 	}
 	return uint32(id), nil
-}
-
-// readFilter reads the filters that endpoints of places have in common.
-func readFilter(p *endpoint.Params) (f listing.PlaceFilter) {
-	f.Classes = listing.Class.Of(p)
-	f.Codes = listing.Code.Of(p)
-	f.Countries = endpoint.Countries.Of(p)
-	f.MinPopulation = listing.MinPopulation.Of(p)
-	return f
 }
 
 // getPlaceOffset answers GET /places/{id}/offset?at=: what clocks at a place

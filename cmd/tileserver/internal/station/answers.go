@@ -13,11 +13,11 @@ type NearestStation struct {
 	Station listing.Station `json:"station"`
 }
 
-type feature = listing.Identified[string, listing.Point, listing.Station]
+type identified = listing.Identified[string, listing.Point, listing.Station]
 
 type StationFeature struct {
 	_ struct{} `doc:"A station as GeoJSON."`
-	feature
+	identified
 }
 
 type StationList struct {
@@ -29,7 +29,7 @@ type StationList struct {
 
 type StationFeatures struct {
 	_ struct{} `doc:"Weather stations as GeoJSON."`
-	listing.Features[feature]
+	listing.Features[identified]
 	BBox listing.BBox `json:"bbox,omitzero"`
 	Next listing.Next `json:"next,omitzero"`
 }

@@ -3,7 +3,7 @@ package station
 
 import (
 	"context"
-	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -12,6 +12,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/places/stations"
 )
 
@@ -26,9 +27,6 @@ func New(k *web.Kit, stations *dataset.Live[ask.Stations], weather *dataset.Live
 	return &Room{k, stations, weather}
 }
 
-// stationHits is reused memory for the hits of one answer.
-var stationHits = sync.Pool{New: func() any { return new([]stations.Hit) }}
-
 // getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest
 // station there has ever been, one read for which and one for its record.
 func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
@@ -42,19 +40,19 @@ func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 		if err != nil {
 			return err
 		}
-		hit := stations.Hit{ID: near.ID, Lat: near.Lat, Lon: near.Lon, DistanceM: near.DistanceM}
-		if hit.JSON, err = f.Record(ctx, near.ID, nil); err != nil {
+		var station feature.Feature
+		if err := f.Get(ctx, near.ID.String(), time.Time{}, &station); err != nil {
 			return err
 		}
-		p := listing.Page{Body: out.Body, Form: form}
-		if form != web.FormGeoJSON {
-			p.Body = append(p.Body, `{"station":`...)
+		station.Distance = near.DistanceM
+		w := feature.Writer{GeoJSON: form == web.FormGeoJSON, Near: true}
+		if w.GeoJSON {
+			out.Body, err = w.Append(out.Body, &station, "")
+			return err
 		}
-		if appendStation(&p, &hit, true); form != web.FormGeoJSON {
-			p.Body = append(p.Body, '}')
-		}
-		out.Body = p.Body
-		return nil
+		out.Body, err = w.Append(append(out.Body, `{"station":`...), &station, "")
+		out.Body = append(out.Body, '}')
+		return err
 	})
 }
 
@@ -70,79 +68,6 @@ func (s *Room) answerFromStations(c echo.Context, form web.Form, byAccept bool, 
 	return s.Reply(c, web.Answer{Form: form, ByAccept: byAccept}, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) error {
 		return fill(ctx, f, out)
 	})
-}
-
-// getNearbyStations answers GET /stations/nearby: the k nearest stations that
-// pass the filters, ordered by distance and then by id.
-func (s *Room) getNearbyStations(c echo.Context, q *endpoint.Params) error {
-	query := stations.NearbyQuery{}
-	query.Lat, query.Lon = endpoint.Position(q)
-	query.RadiusM = endpoint.Radius.Of(q)
-	query.Limit = int(listing.Limit.Of(q))
-	query.At = dayParam.Of(q)
-	query.Country = endpoint.Country.Of(q)
-	form := web.FormOf(c.Request(), endpoint.Format.Of(q))
-	if q.Err != nil {
-		return q.Err
-	}
-	return s.answerFromStations(c, form, true, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
-		memory := stationHits.Get().(*[]stations.Hit)
-		defer stationHits.Put(memory)
-		hits, err := f.Nearby(ctx, query, (*memory)[:0])
-		if err != nil {
-			return err
-		}
-		*memory = hits
-		out.Body = appendStations(append(out.Body, '{'), form, hits, true, "")
-		return nil
-	})
-}
-
-// getStationsWithin answers GET /stations/within?bbox=: a page of the stations
-// in the box.
-func (s *Room) getStationsWithin(c echo.Context, q *endpoint.Params) error {
-	query := stations.WithinQuery{}
-	query.Box = endpoint.BBox.Of(q)
-	query.Limit = int(listing.Limit.Of(q))
-	query.At = dayParam.Of(q)
-	query.Country = endpoint.Country.Of(q)
-	query.Cursor = endpoint.Cursor.Of(q)
-	form := web.FormOf(c.Request(), endpoint.Format.Of(q))
-	if q.Err != nil {
-		return q.Err
-	}
-	return s.answerFromStations(c, form, true, func(ctx context.Context, f ask.Stations, out *web.Scratch) error {
-		memory := stationHits.Get().(*[]stations.Hit)
-		defer stationHits.Put(memory)
-		hits, next, err := f.Within(ctx, query, (*memory)[:0])
-		if err != nil {
-			return err
-		}
-		*memory = hits
-		out.Body = listing.AppendBounds(append(out.Body, '{'), [4]float64{query.Box.West, query.Box.South, query.Box.East, query.Box.North})
-		out.Body = appendStations(append(out.Body, ','), form, hits, false, next)
-		return nil
-	})
-}
-
-// appendStations writes the rest of an object: "stations":[…], or a
-// FeatureCollection, and "next".
-func appendStations(dst []byte, form web.Form, hits []stations.Hit, near bool, next string) []byte {
-	p := listing.Begin(dst, form, "stations")
-	for i := range hits {
-		appendStation(&p, &hits[i], near)
-	}
-	return p.End(next)
-}
-
-// appendStation writes a station, with its distance where it has one.
-func appendStation(p *listing.Page, h *stations.Hit, near bool) {
-	var id [len(h.ID) + 2]byte
-	p.Open(append(append(append(id[:0], '"'), h.ID[:]...), '"'), h.Lon, h.Lat)
-	if p.Body = append(p.Body, h.JSON...); near {
-		p.Body = listing.AppendDistance(p.Body, h.DistanceM)
-	}
-	p.Shut()
 }
 
 // stationID reads the id in a path.

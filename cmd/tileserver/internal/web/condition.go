@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/binary"
+	"strconv"
 	"strings"
 )
 
@@ -40,6 +41,9 @@ func TagOf(text string) (t Tag) {
 	t.n = uint8(copy(t.text[:], text)) //nolint:gosec // 23 at most
 	return t
 }
+
+// VersionTag is the entity tag of a version of what is written to, for TagOf.
+func VersionTag(version int64) string { return `"v` + strconv.FormatInt(version, 10) + `"` }
 
 // Tag is the entity tag of what has been mixed in.
 func (h Hash) Tag() (t Tag) {

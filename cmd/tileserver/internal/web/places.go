@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/feature"
 )
 
 // Client is whom places are given to: the key of a request, or the address it is from, an
@@ -147,7 +148,7 @@ func (p *Processors) InTurn(ctx context.Context, fn func(ctx context.Context) er
 		return err
 	}
 	defer t.end()
-	return fn(context.WithValue(ctx, turnInContext{}, t))
+	return fn(t.in(ctx))
 }
 
 type turnInContext struct{}
@@ -205,6 +206,11 @@ func (p *Processors) Turn(who Client) *Turn { return &Turn{of: p, who: who} }
 
 // Step waits for a processor if there is none yet, or if the turn is over.
 func (t *Turn) Step() { _ = t.step(context.Background()) } // whose error is none
+
+// in is ctx with the turn, which layers give back while they wait.
+func (t *Turn) in(ctx context.Context) context.Context {
+	return feature.WithPause(context.WithValue(ctx, turnInContext{}, t), t.Pause)
+}
 
 // Pause gives the processor back.
 func (t *Turn) Pause() { t.end() }

@@ -185,7 +185,7 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 	if r.Method != http.MethodHead {
 		out.turn, out.wait = &Turn{of: s.Processors, who: s.ClientOf(c)}, ctx
 		if err = out.turn.begin(ctx); err == nil {
-			err = fill(context.WithValue(ctx, turnInContext{}, out.turn), out)
+			err = fill(out.turn.in(ctx), out)
 		}
 		out.turn.end()
 	}

@@ -1,0 +1,137 @@
+package layers
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/problems"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/internal/jsontext"
+	"quadrille/quadkey"
+)
+
+// area is ground that features are asked for in. Release it.
+type area struct {
+	feature.Area
+	regions ask.Pinned[ask.Boundaries]
+}
+
+func (a *area) release() { a.regions.Release() }
+
+// inTurns is an area that takes its turns between parts: a large region without a feature in
+// it has many.
+type inTurns struct{ feature.Area }
+
+// Cover implements feature.Area.
+func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
+	return a.Area.Cover(ctx, from, func(p *feature.Part) error {
+		if err := web.Step(ctx); err != nil {
+			return err
+		}
+		return fn(p)
+	})
+}
+
+// inRegion takes a region. parameter is the one that names its type.
+func (s *Room) inRegion(typ, id, parameter string) (area, error) {
+	a := area{regions: ask.Pin(s.Boundaries)}
+	b, err := a.regions.Get()
+	if err != nil {
+		return a, err
+	}
+	if problems.CheckTypes(b, []string{typ}) != nil {
+		a.release()
+		return area{}, problems.UnknownType(b, parameter)
+	}
+	a.Area = inTurns{b.Area(typ, id)}
+	return a, nil
+}
+
+// inBox is the area of a box.
+func inBox(b quadkey.Box) area { return area{Area: feature.Box(b)} }
+
+// inTile is the area of a tile.
+func inTile(t quadkey.Tile) area { return area{Area: feature.Tile(t)} }
+
+// dependOn adds the regions to what answers depend on.
+func (q *question) dependOn(where *area) {
+	q.turns = where.regions.Handle != nil
+	if q.turns && q.from != nil {
+		q.from = append(q.from, where.regions.ID)
+	}
+}
+
+// getCount answers GET …/count: how many features are in an area, or in all.
+func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
+	in := func() (area, error) { return area{}, nil }
+	given := ""
+	for _, name := range []string{"bbox", "tile", "region"} {
+		if !p.Has(name) {
+			continue
+		}
+		if given != "" {
+			p.Refuse(name, "Give either "+given+" or "+name+", not both.")
+		}
+		given = name
+	}
+	switch given {
+	case "bbox":
+		b := endpoint.BBox.Of(p)
+		in = func() (area, error) { return inBox(b), nil }
+	case "tile":
+		t := *endpoint.Tile.Of(p)
+		in = func() (area, error) { return inTile(t), nil }
+	case "region":
+		typ, id, ok := strings.Cut(inRegionParam.Of(p), ":")
+		if !ok || typ == "" || id == "" {
+			p.Refuse("region", "Set region to a region type and an id such as country:ch.")
+		}
+		in = func() (area, error) { return l.room.inRegion(typ, id, "region") }
+	}
+	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})
+	if err != nil {
+		return err
+	}
+	defer q.release()
+	where, err := in()
+	if err != nil {
+		return err
+	}
+	defer where.release()
+	q.dependOn(&where)
+	// To count what no index knows of goes through all of it.
+	q.turns = q.turns || q.layer().filter != nil || where.Area != nil
+	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
+		counts := make([]int64, len(q.asked))
+		sum := int64(0)
+		for i := range q.asked {
+			a := &q.asked[i]
+			n, err := feature.Count(ctx, a.Layer.Layer, &feature.Query{In: where.Area, Filter: a.filter, At: q.at, Step: web.Step})
+			if err != nil {
+				return err
+			}
+			counts[i] = n
+			sum += n
+		}
+		out.Body = strconv.AppendInt(append(out.Body, `{"count":`...), sum, 10)
+		if len(counts) > 1 {
+			out.Body = append(out.Body, `,"collections":{`...)
+			for i, n := range counts {
+				if i > 0 {
+					out.Body = append(out.Body, ',')
+				}
+				out.Body = append(jsontext.AppendString(out.Body, q.asked[i].name), ':')
+				out.Body = strconv.AppendInt(out.Body, n, 10)
+			}
+			out.Body = append(out.Body, '}')
+		}
+		out.Body = append(out.Body, '}')
+		return nil
+	})
+}

@@ -1,0 +1,121 @@
+package layers
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/feature"
+)
+
+// readFields reads the properties that are wanted.
+func readFields(q *endpoint.Params, name string) []string {
+	names := feature.SplitValues(q.Text(name, endpoint.MaxListText))
+	switch {
+	case len(names) > maxFields:
+		q.Refuse("fields", "Shorten fields to at most "+strconv.Itoa(maxFields)+" entries.")
+	case len(names) == 1 && names[0] == "":
+		q.Refuse("fields", "List at least one entry in fields, or leave it out.")
+	}
+	return names
+}
+
+// readOpen checks the fields, and makes filters of all other parameters.
+func (q *question) readOpen(p *endpoint.Params) error {
+	for _, name := range q.writer.Fields {
+		known := func(a asked) bool { _, ok := a.About.Schema.Lookup(name); return ok }
+		if !slices.ContainsFunc(q.asked, known) {
+			return endpoint.Refuse(endpoint.ErrParameter, "fields", "There is no property "+endpoint.Printable(name)+": "+q.properties())
+		}
+	}
+	if !p.Of().Filters {
+		return nil
+	}
+	others := p.Others()
+	if p.Err != nil {
+		return p.Err
+	}
+	if len(others) > feature.MaxTerms {
+		return endpoint.Refuse(endpoint.ErrParameter, "", "Filter by at most "+strconv.Itoa(feature.MaxTerms)+" parameters.")
+	}
+	for i := range q.asked {
+		if err := q.filter(&q.asked[i], p.Of().Query(), others); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filter makes the filter of a layer. Each parameter is tried alone first, so that the refusal
+// names it.
+func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Extra) error {
+	schema := a.About.Schema
+	var terms []feature.Term
+	for _, o := range others {
+		term, err := schema.ParseTerm(o.Name, o.Value)
+		if err == nil {
+			_, err = feature.ParseFilter(schema, []feature.Term{term})
+		}
+		if err == nil {
+			terms = append(terms, term)
+			continue
+		}
+		shown := endpoint.Printable(o.Name)
+		if _, known := schema.Lookup(term.Name); term.Name == "" || known {
+			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+reason(err)+".")
+		}
+		detail := "Unknown parameter " + shown
+		if meant := query.Nearest(o.Name); meant != "" {
+			detail += ": did you mean " + meant + "?"
+		} else {
+			detail += "."
+		}
+		return endpoint.Refuse(endpoint.ErrParameter, shown, detail+" As a filter it names no property of "+a.name+": "+q.properties())
+	}
+	var err error
+	a.filter, err = feature.ParseFilter(schema, terms)
+	return err
+}
+
+// reason is the text of an error without that of its kind.
+func reason(err error) string {
+	return strings.TrimPrefix(err.Error(), feature.ErrFilter.Error()+": ")
+}
+
+// namesInRefusal is how many properties a refusal lists.
+const namesInRefusal = 8
+
+// properties says which properties there are.
+func (q *question) properties() string {
+	var names []string
+	for i := range q.asked {
+		for _, f := range q.asked[i].About.Schema {
+			if name := endpoint.Printable(f.Name); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return "these points have none."
+	case len(names) > namesInRefusal:
+		where := ""
+		if q.named {
+			where = " that " + strings.Replace(q.Path, "{collection}", q.asked[0].name, 1) + " lists"
+		}
+		return "use one of those" + where + ", such as " + strings.Join(names[:namesInRefusal], ", ") + "."
+	}
+	return "use one of " + strings.Join(names, ", ") + "."
+}
+
+// sort reads the order of a page.
+func (q *question) sort(text string) (by feature.Sort, err error) {
+	if text == "" {
+		return by, nil
+	}
+	if by, err = q.layer().About.Schema.ParseSort(text); err != nil {
+		err = endpoint.Refuse(endpoint.ErrParameter, "sort", "The order cannot be used: "+reason(err)+".")
+	}
+	return by, err
+}

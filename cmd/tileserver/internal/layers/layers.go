@@ -1,0 +1,79 @@
+// Package layers answers what is asked of every layer of points: what is near, what is within
+// a box, a tile or a region and how much, and of layers with properties of their own for single
+// features and where they were.
+package layers
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+)
+
+// Config says what the room serves.
+type Config struct {
+	ask.Sets
+	// Lists are the layers that have paths of their own. Those of ask.Sets.More that are not
+	// among them have paths by their names.
+	Lists []listing.Set
+	// StreamTimeout is how long a client may take over an answer of lines. 5 minutes.
+	StreamTimeout time.Duration
+	// MayRead reports whether whoever sent a request may read a private layer, whose name is
+	// that of its path. Nil shows those to nobody.
+	MayRead func(c echo.Context, name string) bool
+}
+
+// Room answers what is asked of every layer of points.
+type Room struct {
+	*web.Kit
+	Config
+	lists []*list
+	// pageFormat and anyFormat are the forms of pages, and those of what is within an area.
+	pageFormat, anyFormat *endpoint.Value[string]
+}
+
+// list is a set of layers that are listed.
+type list struct {
+	listing.Set
+	room  *Room
+	named bool // by the path
+}
+
+// New makes the room.
+func New(k *web.Kit, cfg Config) *Room {
+	if cfg.StreamTimeout <= 0 {
+		cfg.StreamTimeout = 5 * time.Minute
+	}
+	s := &Room{Kit: k, Config: cfg, pageFormat: formats(false), anyFormat: formats(true)}
+	for _, set := range cfg.Lists {
+		s.add(set)
+	}
+	for _, name := range cfg.MoreNames() {
+		if !slices.ContainsFunc(cfg.Lists, func(set listing.Set) bool { return set.Layer == name }) {
+			s.add(byName(name))
+		}
+	}
+	return s
+}
+
+func (s *Room) add(set listing.Set) {
+	s.lists = append(s.lists, &list{Set: set, room: s, named: strings.Contains(set.Path, "{")})
+}
+
+// byName is the set of a layer that nobody has described.
+func byName(name string) listing.Set {
+	things := strings.ReplaceAll(name, "_", " ")
+	return listing.Set{
+		Layer: name, Path: "/" + name, Name: name, Open: true, NoLayer: "dataset-missing", NoFeature: "not-found",
+		Words: listing.Words{Tag: "collections", Rank: 50, IDs: feature.Title(name), Things: things},
+		List:  listing.OpenList(name), Features: listing.OpenFeatures{}, One: listing.OpenFeature{},
+	}
+}
+

@@ -1,0 +1,267 @@
+package layers
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/internal/jsontext"
+)
+
+const (
+	// maxLightLimit is the longest page of the nearest that is light.
+	maxLightLimit = 100
+	// maxExamined is how many features a page in the order of a layer or of a property looks
+	// at. The most important are found by an index, which has a bound of its own.
+	maxExamined = 200_000
+)
+
+// getNearby answers GET …/nearby: the nearest features that pass the filters, ordered by
+// distance.
+func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
+	near := &feature.Near{}
+	near.Lat, near.Lon = endpoint.Position(p)
+	near.MaxM = endpoint.Radius.Of(p)
+	if l.Open {
+		if near.MinM = minRadiusParam.Of(p); near.MaxM > 0 && near.MinM > near.MaxM {
+			p.Refuse("min_radius", "Set min_radius to at most radius.")
+		}
+	}
+	limit := int(listing.Limit.Of(p))
+	cursor := endpoint.Cursor.Of(p)
+	q, err := l.ask(c, p, l.room.pageFormat, true)
+	if err != nil {
+		return err
+	}
+	defer q.release()
+	q.writer.Near = true
+	if cursor != "" && len(q.asked) > 1 {
+		return endpoint.Refuse(endpoint.ErrParameter, "cursor", "Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
+	}
+	query := feature.Query{Near: near, Filter: q.layer().filter, At: q.at}
+	if err := query.Continue(q.layer().Info(), cursor); err != nil {
+		return err
+	}
+	var dear bool
+	switch {
+	case l.Open:
+		plain := len(q.asked) == 1 && query.Filter == nil && cursor == "" && q.at.IsZero()
+		dear = !plain || near.MinM > 0 || limit > maxLightLimit
+	case l.Dear != nil:
+		dear = l.Dear(p, limit)
+	}
+	return l.room.Heavily(l.room.As(c.Request().Context(), c), dear, func() error {
+		return q.send("", func(ctx context.Context, out *page) (next string, err error) {
+			if len(q.asked) > 1 {
+				return "", out.nearest(ctx, query, limit)
+			}
+			return out.fill(ctx, query, limit)
+		}, nil)
+	})
+}
+
+// ask is begin for a list, whose form it reads.
+func (l *list) ask(c echo.Context, p *endpoint.Params, format *endpoint.Value[string], several bool) (*question, error) {
+	a := asking{several: several, at: l.past(p), form: listing.FormOf(c.Request(), format.Of(p))}
+	if a.writer = l.readWriter(p, a.form.GeoJSON); l.Show != nil {
+		a.show = l.Show(p)
+	}
+	return l.begin(c, p, a)
+}
+
+// page is a list that is being written.
+type page struct {
+	*question
+	list listing.List
+	body []byte
+}
+
+func (p *page) append(ctx context.Context, of *asked, f *feature.Feature, members string) (err error) {
+	if p.show != nil {
+		if err := p.show(ctx, of.Layer.Layer, f); err != nil {
+			return err
+		}
+	}
+	p.body, err = p.form.Append(p.body, &p.list, f, members)
+	return err
+}
+
+// fill writes a page of what a query asks the one layer for, and returns the cursor of the
+// next one.
+func (p *page) fill(ctx context.Context, q feature.Query, limit int) (next string, err error) {
+	of := p.layer()
+	return feature.Page(ctx, of.Layer.Layer, q, limit, func(f *feature.Feature) error { return p.append(ctx, of, f, "") })
+}
+
+// nearest writes the nearest features of several layers.
+func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
+	type found struct {
+		feature.Feature
+		of *asked
+	}
+	var all []found
+	for i := range p.asked {
+		a := &p.asked[i]
+		q.Filter, q.Limit = a.filter, limit
+		for f, err := range a.Features(ctx, &q) {
+			if err != nil {
+				return err
+			}
+			all = append(all, found{f.Clone(), a})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.Distance, b.Distance) })
+	for i := range all[:min(len(all), limit)] {
+		of := append(jsontext.AppendString([]byte(`"collection":`), all[i].of.name), ',')
+		if err := p.append(ctx, all[i].of, &all[i].Feature, string(of)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send answers with a list, which fill writes, and returns the cursor of the next page. head
+// is what an object begins with, and more, if set, adds members to it.
+func (q *question) send(head string, fill func(ctx context.Context, p *page) (next string, err error), more func(ctx context.Context, dst []byte) ([]byte, error)) error {
+	return q.reply(web.Answer{Form: q.form.Form, ByAccept: true}, func(ctx context.Context, out *web.Scratch) error {
+		p := page{question: q, list: q.newList(head), body: out.Body}
+		defer func() { out.Body = p.body }()
+		p.body = q.form.Begin(p.body, &p.list)
+		next, err := fill(ctx, &p)
+		if p.body = q.form.End(p.body, &p.list, next); err == nil && more != nil {
+			p.body, err = more(ctx, p.body)
+		}
+		return err
+	})
+}
+
+func (q *question) newList(head string) listing.List {
+	return listing.List{Set: &q.Set, Form: q.form, Writer: q.writer, Head: head}
+}
+
+// getWithin answers GET …/within: the features in a box or a tile.
+func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
+	var in area
+	switch {
+	case endpoint.BBox.Given(p) && endpoint.Tile.Given(p):
+		p.Refuse("tile", "Give either bbox or tile, not both.")
+	case endpoint.Tile.Given(p):
+		in = inTile(*endpoint.Tile.Of(p))
+	case endpoint.BBox.Given(p):
+		in = inBox(endpoint.BBox.Of(p))
+	default:
+		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
+	}
+	return l.sendWithin(c, p, func() (area, error) { return in, nil })
+}
+
+// getWithinRegion answers GET …/within/{type}/{id}: the features in a region.
+func (l *list) getWithinRegion(c echo.Context, p *endpoint.Params) error {
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
+	}
+	values, err := endpoint.PathParams(c)
+	if err != nil {
+		return err
+	}
+	typ, id := values[len(values)-2], values[len(values)-1]
+	return l.sendWithin(c, p, func() (area, error) { return l.room.inRegion(typ, id, "type") })
+}
+
+// sendWithin answers with the features in an area: a page of them, or all of them in a form
+// that has them all.
+func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, error)) error {
+	limit, cursor := int(listing.Limit.Of(p)), endpoint.Cursor.Of(p)
+	sort := ""
+	if l.Open {
+		if sort = sortParam.Of(p); sortParam.Given(p) && sort == "" {
+			p.Refuse("sort", "Set sort to a property, or to - and a property for the greatest first, or leave it out.")
+		}
+	}
+	if form := listing.FormOf(c.Request(), l.room.anyFormat.Of(p)); form.Whole {
+		for _, name := range []string{"limit", "cursor", "sort"} {
+			if (name != "sort" || l.Open) && p.Has(name) {
+				p.Refuse(name, "Give either "+name+" or format="+form.Name+", which answers with all "+l.Words.Things+" in the order they are kept in.")
+			}
+		}
+	}
+	q, err := l.ask(c, p, l.room.anyFormat, false)
+	if err != nil {
+		return err
+	}
+	defer q.release()
+	of := q.layer()
+	query := feature.Query{Filter: of.filter, Order: l.Order, At: q.at, Step: web.Step}
+	if sort != "" {
+		if query.Order.Sort, err = q.sort(sort); err != nil {
+			return err
+		}
+	}
+	where, err := in()
+	if err != nil {
+		return err
+	}
+	defer where.release()
+	query.In = where.Area
+	q.dependOn(&where)
+	if q.form.Whole {
+		query.Order = feature.Order{}
+		return q.stream(query)
+	}
+	if err := query.Continue(of.Info(), cursor); err != nil {
+		return err
+	}
+	if !query.Order.Importance {
+		query.Examine = maxExamined
+	}
+	head := ""
+	if box, ok := where.Area.(feature.Box); ok && l.Bounds {
+		head = string(append(listing.AppendBounds(nil, [4]float64{box.West, box.South, box.East, box.North}), ','))
+	}
+	var more func(context.Context, []byte) ([]byte, error)
+	if l.More != nil && cursor == "" {
+		more = func(ctx context.Context, dst []byte) ([]byte, error) {
+			return l.More(ctx, of.Layer.Layer, where.Area, dst)
+		}
+	}
+	return q.send(head, func(ctx context.Context, p *page) (next string, err error) { return p.fill(ctx, query, limit) }, more)
+}
+
+// stream answers with all that a query asks for, as it is found.
+func (q *question) stream(query feature.Query) error {
+	from := q.from
+	if q.named { // most of them are live
+		from = nil
+	}
+	return q.room.Stream(q.context, web.Answer{Form: q.form.Form}, from, q.room.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
+		p := page{question: q, list: q.newList("")}
+		each := func(f *feature.Feature, err error) error {
+			if err == nil {
+				p.body = out.Body
+				err = p.append(ctx, q.layer(), f, "")
+				if out.Body = p.body; err == nil && out.Full() {
+					err = out.Send()
+				}
+			}
+			return err
+		}
+		if q.form.Begin != nil {
+			out.Body = q.form.Begin(out.Body, &p.list)
+		}
+		for f, err := range q.layer().Features(ctx, &query) {
+			if err := each(f, err); err != nil {
+				return q.explain(err)
+			}
+		}
+		if q.form.End != nil {
+			out.Body = q.form.End(out.Body, &p.list, "")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,228 @@
+package layers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+)
+
+const (
+	// maxLayers is how many layers one question may be for.
+	maxLayers = 10
+	// maxFields is how many properties may be chosen.
+	maxFields = 64
+)
+
+// asked is a layer that a question is for.
+type asked struct {
+	ask.Layer
+	name   string // of the path, or of the layer
+	filter feature.Filter
+}
+
+// question is what a request asks of layers, which are held for it.
+type question struct {
+	*list
+	context echo.Context
+	asked   []asked
+	from    []uint64 // what answers depend on; nil if they may not be kept
+	turns   bool     // answers take a processor by turns
+	// filtered is the filter of a layer that is not open.
+	filtered feature.Filter
+	asking
+}
+
+// asking says how an endpoint asks.
+type asking struct {
+	several bool // one question may be for several layers
+	at      time.Time
+	form    *listing.Form
+	writer  feature.Writer
+	show    func(ctx context.Context, l feature.Layer, f *feature.Feature) error
+}
+
+// begin takes the layers that a path names, and makes their filters. Release what it returns.
+func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, error) {
+	q := &question{list: l, context: c, from: []uint64{}, asking: a}
+	var err error
+	if l.Filter != nil {
+		q.filtered, err = l.Filter(p)
+	}
+	if err := cmp.Or(p.Err, err); err != nil {
+		return nil, err
+	}
+	err = q.holdAll()
+	if err == nil {
+		err = q.read(p)
+	}
+	if err != nil {
+		q.release()
+		return nil, err
+	}
+	return q, nil
+}
+
+// past is the instant that layers are asked for as of, zero for now.
+func (l *list) past(p *endpoint.Params) (at time.Time) {
+	if l.Open {
+		at = pastParam.Of(p)
+	}
+	return at
+}
+
+// readWriter reads how features are written.
+func (l *list) readWriter(p *endpoint.Params, geojson bool) feature.Writer {
+	w := feature.Writer{GeoJSON: geojson, Nested: l.Open, Versions: l.Open, Numbers: l.Numbers}
+	if l.Open {
+		w.Fields = fieldsParam.Of(p)
+	}
+	return w
+}
+
+func (q *question) holdAll() error {
+	if !q.named {
+		return q.hold(q.Layer, q.Layer)
+	}
+	values, err := endpoint.PathParams(q.context)
+	if err != nil {
+		return err
+	}
+	names := strings.Split(values[0], ",")
+	switch {
+	case len(names) > 1 && !q.several:
+		return endpoint.Refuse(endpoint.ErrParameter, "collection", "Name one collection: only nearby and count take several.")
+	case len(names) > maxLayers:
+		return endpoint.Refuse(endpoint.ErrParameter, "collection", "Name at most "+strconv.Itoa(maxLayers)+" collections.")
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return endpoint.Refuse(endpoint.ErrParameter, "collection", "Name each collection once.")
+		}
+		if err := q.hold(q.Layer+name, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hold takes a layer. One that is private is not there for those who may not read it.
+func (q *question) hold(layer, name string) error {
+	l, err := q.room.Layer(layer)
+	if err != nil {
+		return q.unread(layer, name, err)
+	}
+	q.asked = append(q.asked, asked{Layer: l, name: name})
+	if l.About.Private && !q.mayRead(name) {
+		return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
+	}
+	if l.IDs == nil || l.About.Private { // what is shown of private ones depends on the key
+		q.from = nil
+	} else if q.from != nil {
+		q.from = append(q.from, l.IDs...)
+	}
+	return nil
+}
+
+func (q *question) mayRead(name string) bool {
+	return q.room.MayRead != nil && q.room.MayRead(q.context, name)
+}
+
+// unread is why a layer cannot be read, for those who might: it may be a private one.
+func (q *question) unread(layer, name string, err error) error {
+	// A failure is never "not found", unless the layer is known to be private.
+	if !q.named || errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) || q.mayRead(name) {
+		return err
+	}
+	return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
+}
+
+// release gives the layers back.
+func (q *question) release() {
+	for i := range q.asked {
+		q.asked[i].Release()
+	}
+}
+
+// read checks what can be checked only against the layers, and makes their filters.
+func (q *question) read(p *endpoint.Params) error {
+	for i := range q.asked {
+		if a := &q.asked[i]; !q.at.IsZero() && !a.About.History {
+			return endpoint.Refuse(endpoint.ErrParameter, "at", "Leave out at: the collection "+a.name+" has no history.")
+		}
+	}
+	if q.Open {
+		return q.readOpen(p)
+	}
+	q.layer().filter = q.filtered
+	return nil
+}
+
+// layer is the one that is asked, of a question that is for no more.
+func (q *question) layer() *asked { return &q.asked[0] }
+
+// dropped reports whether a live layer is gone, or another one has come in its place.
+func (q *question) dropped(a *asked) bool {
+	if !a.About.Live {
+		return false
+	}
+	now, err := q.room.Layer(a.About.Name)
+	if err != nil {
+		return ask.IsAbsent(err)
+	}
+	defer now.Release()
+	return now.Layer != a.Layer.Layer
+}
+
+// explain gives an error the words it has here. A live layer that was removed in the meantime
+// is one that is not there.
+func (q *question) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	for i := range q.asked {
+		if q.dropped(&q.asked[i]) {
+			return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, q.asked[i].About.Name)
+		}
+	}
+	switch {
+	case !q.at.IsZero() && errors.Is(err, feature.ErrQuery):
+		return endpoint.Refuse(endpoint.ErrParameter, "at", sentence(err, feature.ErrQuery))
+	case errors.Is(err, errors.ErrUnsupported):
+		return endpoint.Refuse(endpoint.ErrParameter, "", sentence(err, errors.ErrUnsupported))
+	case q.Open && errors.Is(err, feature.ErrTooMuchWork):
+		return endpoint.Refuse(feature.ErrTooMuchWork, "", "Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")
+	}
+	return err
+}
+
+// sentence is the text of an error without that of its kind, as words for the client.
+func sentence(err, kind error) string {
+	_, text, found := strings.Cut(err.Error(), kind.Error()+": ")
+	if !found || text == "" {
+		text = err.Error()
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// reply answers with what fill writes.
+func (q *question) reply(a web.Answer, fill func(ctx context.Context, out *web.Scratch) error) error {
+	return q.room.Reply(q.context, a, q.from, func(ctx context.Context, out *web.Scratch) error {
+		if !q.turns {
+			return q.explain(fill(ctx, out))
+		}
+		return q.room.InTurn(q.room.As(ctx, q.context), func(turn context.Context) error { return q.explain(fill(turn, out)) })
+	})
+}

@@ -1,0 +1,102 @@
+package listing
+
+import (
+	"net/http"
+
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/internal/jsontext"
+)
+
+// Form is a form of lists of features. Those of Forms are in every list.
+type Form struct {
+	// Name is the word for it in the parameter format, and Form its media type. Content
+	// describes it; nil is not JSON.
+	Name    string
+	Form    web.Form
+	Content func(s *Set) any
+	// Whole answers have all features of an area, one after the other as they are found,
+	// instead of a page of them. Doc says so.
+	Whole bool
+	Doc   string
+	// GeoJSON says that features are written as GeoJSON.
+	GeoJSON bool
+	// Begin, Append and End write a list. members are finished ones of the feature, each with
+	// a comma behind it, and next is the cursor of the next page. Begin and End are nil where
+	// there is nothing to write.
+	Begin  func(dst []byte, l *List) []byte
+	Append func(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error)
+	End    func(dst []byte, l *List, next string) []byte
+}
+
+// List is a list that is written in a form.
+type List struct {
+	*Set
+	Form *Form
+	// Writer writes its features.
+	Writer feature.Writer
+	// Head is what a JSON object begins with, with a comma behind it.
+	Head string
+	some bool // features have been written
+}
+
+// Forms are the forms of every list. The first one is that of clients who do not say.
+var Forms = []*Form{JSON, GeoJSON, Lines}
+
+// JSON is an object with a member that has the features.
+var JSON = &Form{
+	Name: "json", Form: web.FormJSON, Content: func(s *Set) any { return s.List },
+	Begin: func(dst []byte, l *List) []byte {
+		return append(append(append(append(append(dst, '{'), l.Head...), '"'), l.Name...), `":[`...)
+	},
+	Append: appendItem, End: endObject,
+}
+
+// GeoJSON is a FeatureCollection.
+var GeoJSON = &Form{
+	Name: "geojson", Form: web.FormGeoJSON, Content: func(s *Set) any { return s.Features }, GeoJSON: true,
+	Begin: func(dst []byte, l *List) []byte {
+		return append(append(append(dst, '{'), l.Head...), features...)
+	},
+	Append: appendItem, End: endObject,
+}
+
+// Lines are GeoJSON features, one in a line.
+var Lines = &Form{
+	Name: "ndjson", Form: web.FormNDJSON, Content: func(s *Set) any { return s.One }, GeoJSON: true,
+	Whole: true, Doc: "ndjson is all of them, a GeoJSON feature in each line.",
+	Append: func(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error) {
+		dst, err := l.Writer.Append(dst, f, members)
+		return append(dst, '\n'), err
+	},
+}
+
+func appendItem(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error) {
+	if l.some {
+		dst = append(dst, ',')
+	}
+	l.some = true
+	return l.Writer.Append(dst, f, members)
+}
+
+func endObject(dst []byte, _ *List, next string) []byte {
+	dst = append(dst, ']')
+	if next != "" {
+		dst = jsontext.AppendString(append(dst, `,"next":`...), next)
+	}
+	return append(dst, '}')
+}
+
+// FormOf is the form that the parameter format names or, where it is "", that the client
+// prefers.
+func FormOf(r *http.Request, format string) *Form {
+	for _, f := range Forms {
+		if f.Name == format {
+			return f
+		}
+	}
+	if web.PrefersGeoJSON(r) {
+		return GeoJSON
+	}
+	return JSON
+}

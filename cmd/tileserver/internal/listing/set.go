@@ -1,0 +1,69 @@
+package listing
+
+import (
+	"context"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/feature"
+)
+
+// Set is how layers of points are listed at paths of their own: package layers answers at
+// Path/nearby, Path/within, Path/within/{type}/{id} and Path/count.
+type Set struct {
+	// Layer is the name of the layer. Where the path has a parameter, which names one or
+	// several layers, it is what their names begin with.
+	Layer string
+	// Path is where they are asked, such as /airports, and Name the member of a list that has
+	// the features.
+	Path, Name string
+	Words      Words
+	// Open layers have properties that nobody knows before. They are filters, fields and
+	// orders of lists, and are written apart from what the layer knows. Such layers are asked
+	// for as they were, and for single features at Path/{id}.
+	Open bool
+	// Numbers says that ids of GeoJSON are numbers.
+	Numbers bool
+	// Params are parameters of lists and counts besides those of all layers, and Filter reads
+	// the filter that they are. Open layers have none.
+	Params []endpoint.Param
+	Filter func(q *endpoint.Params) (feature.Filter, error)
+	// Dear reports whether a list of the nearest may take long; nil is never.
+	Dear func(q *endpoint.Params, limit int) bool
+	// Order is that of what is within an area. Bounds says that lists of a box have it.
+	Order  feature.Order
+	Bounds bool
+	// Show reads parameters that change what is shown of a feature, and returns what changes
+	// it, nil for nothing. Shown are those parameters, of lists alone.
+	Shown []endpoint.Param
+	Show  func(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error
+	// More adds members to the first page of an area. Nil adds none.
+	More func(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error)
+	// NoLayer and NoFeature are the types of the problems that there is no such layer, and no
+	// such feature.
+	NoLayer, NoFeature string
+
+	// Requests are examples, and requests that take the most work, by the end of their path.
+	Requests map[string]Requests
+	// List and Features describe lists, and One a feature of an open layer.
+	List, Features, One any
+}
+
+// Words are what an interface is described with.
+type Words struct {
+	// Tag is the group of the description, and Rank the place of the first path in it.
+	Tag  string
+	Rank int
+	// IDs is the end of get… of the operations, such as Airports, and Things what the layer
+	// has, such as airports.
+	IDs, Things string
+	// Ordered is how lists of an area are ordered, such as ", the most important first".
+	Ordered string
+	// Nearby is told of lists of the nearest.
+	Nearby string
+}
+
+// Requests are an example and the requests that take the most work.
+type Requests struct {
+	Example string
+	Dearest []string
+}

@@ -1,0 +1,108 @@
+package place
+
+import (
+	"context"
+	"strconv"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/feature"
+	"quadrille/internal/jsontext"
+	"quadrille/places"
+	"quadrille/quadkey"
+)
+
+// filterParams are the filters of places.
+var filterParams = []endpoint.Param{listing.Class, listing.Code, endpoint.Countries, listing.MinPopulation}
+
+// List is how places are listed.
+var List = listing.Set{
+	Layer: ask.PlacesLayer, Path: "/places", Name: "places", Numbers: true,
+	Words:  listing.Words{Tag: "places", Rank: 1, IDs: "Places", Things: "places", Ordered: ", the most important first"},
+	Params: filterParams,
+	Filter: func(q *endpoint.Params) (feature.Filter, error) { return readFilter(q).Feature() },
+	// The index knows where classes, codes and countries lie, so up to 100 of those are cheap.
+	// It does not know populations.
+	Dear: func(q *endpoint.Params, limit int) bool {
+		f := readFilter(q)
+		return f.MinPopulation > 0 || limit > 100 && len(f.Classes)+len(f.Codes)+len(f.Countries) > 0
+	},
+	Order: feature.Order{Importance: true},
+	Shown: []endpoint.Param{endpoint.Lang}, Show: rename,
+	More: appendCounts,
+	List: PlaceList{}, Features: PlaceFeatures{}, One: PlaceFeature{},
+	NoLayer: "dataset-missing",
+	Requests: map[string]listing.Requests{
+		"/nearby": {Example: "/places/nearby?lat=48.8566&lon=2.3522&limit=2", Dearest: []string{
+			"/places/nearby?lat=52.37&lon=4.89&limit=1000",
+			"/places/nearby?lat=52.37&lon=4.89&limit=1000&lang=de",
+			"/places/nearby?lat=-60&lon=-140&limit=1000",
+			"/places/nearby?lat=-60&lon=-140&limit=100&code=PPLA",
+			"/places/nearby?lat=52&lon=5&limit=100&class=U",
+			"/places/nearby?lat=52&lon=5&limit=1000&class=U",
+			"/places/nearby?lat=-80&lon=170&limit=1000&country=LU",
+			"/places/nearby?lat=52.37&lon=4.89&limit=1000&min_population=1000000",
+			"/places/nearby?lat=52&lon=5&limit=1000&country=NL&class=P",
+			"/places/nearby?lat=52.37&lon=4.89&country=FR,DE&class=A,H,S&min_population=100",
+		}},
+		"/within": {Example: "/places/within?tile=4/8/5&limit=2", Dearest: []string{
+			"/places/within?bbox=-180,-90,180,90&limit=1000&class=S", "/places/within?tile=0/0/0&limit=1000&format=geojson",
+			"/places/within?tile=0/0/0&format=ndjson",
+		}},
+		"/within/{region_type}/{region_id}": {Example: "/places/within/country/ch?class=P&limit=2", Dearest: []string{
+			"/places/within/country/{region}?limit=1000", "/places/within/country/{region}?format=ndjson",
+		}},
+		"/count": {Example: "/places/count?class=P", Dearest: []string{"/places/count?class=P&min_population=7", "/places/count?region=country:{region}"}},
+	},
+}
+
+// readFilter reads the filters that endpoints of places have in common.
+func readFilter(p *endpoint.Params) (f places.Filter) {
+	f.Classes = listing.Class.Of(p)
+	f.Codes = listing.Code.Of(p)
+	f.Countries = endpoint.Countries.Of(p)
+	f.MinPopulation = listing.MinPopulation.Of(p)
+	return f
+}
+
+// rename gives places the names that they have in the language of lang; without one, or without
+// such a name, they keep their own.
+func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error {
+	lang := endpoint.Lang.Of(q)
+	if lang == "" {
+		return nil
+	}
+	var memory []byte
+	return func(ctx context.Context, l feature.Layer, f *feature.Feature) error {
+		name, found, err := l.(ask.Places).NameIn(ctx, uint32(f.Number), lang)
+		if err != nil {
+			return ask.Inside(err)
+		}
+		if found {
+			memory = f.Properties.AppendWith(memory[:0], "name", feature.TextValue([]byte(name)))
+			f.Properties = feature.Compact(memory)
+		}
+		return nil
+	}
+}
+
+// appendCounts adds how many places of each class a tile holds, up to zoom 10 and whatever the
+// filters; places without a class are counted under "".
+func appendCounts(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error) {
+	t, ok := in.(feature.Tile)
+	if !ok || t.Z > places.CountedZoom {
+		return dst, nil
+	}
+	dst = append(dst[:len(dst)-1], `,"counts":{`...)
+	first := true
+	err := l.(ask.Places).Counts(ctx, quadkey.Tile(t), func(class string, count int64) {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(jsontext.AppendString(dst, class), ':')
+		dst = strconv.AppendInt(dst, count, 10)
+	})
+	return append(dst, "}}"...), err
+}

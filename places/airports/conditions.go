@@ -1,0 +1,29 @@
+package airports
+
+import (
+	"slices"
+
+	"quadrille/feature"
+)
+
+// Feature is the filter of a query, nil for all airports. Countries are in upper case.
+func (f Filter) Feature() (feature.Filter, error) {
+	types := slices.Clone(f.Types)
+	switch {
+	case len(types) == 0 && !f.Closed:
+		types = slices.DeleteFunc(Types(), func(t string) bool { return t == Closed })
+	case len(types) > 0 && f.Closed && !slices.Contains(types, Closed):
+		types = append(types, Closed)
+	}
+	var terms []feature.Term
+	if len(types) > 0 {
+		terms = append(terms, feature.Term{Name: "type", Values: types})
+	}
+	if f.Scheduled {
+		terms = append(terms, feature.Term{Name: "scheduled", Values: []string{"true"}})
+	}
+	if len(f.Countries) > 0 {
+		terms = append(terms, feature.Term{Name: "country", Values: f.Countries})
+	}
+	return feature.ParseFilter(schema, terms)
+}
