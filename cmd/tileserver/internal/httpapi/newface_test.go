@@ -87,7 +87,7 @@ func TestNewFace(t *testing.T) {
 	if allow := w.do(http.MethodOptions, "/count/country").Header.Get("Allow"); !strings.Contains(allow, "GET") {
 		t.Errorf("Allow: %q", allow)
 	}
-	if !slices.Contains(w.described(), "/count/{layer}") || !strings.Contains(body(t, w.get("/docs")), "How many features a layer has") {
+	if !slices.Contains(w.described(), "GET /count/{layer}") || !strings.Contains(body(t, w.get("/docs")), "How many features a layer has") {
 		t.Error("it is not described")
 	}
 }

@@ -76,4 +76,3 @@ func byName(name string) listing.Set {
 		List:  listing.OpenList(name), Features: listing.OpenFeatures{}, One: listing.OpenFeature{},
 	}
 }
-
