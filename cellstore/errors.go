@@ -1,6 +1,7 @@
 package cellstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"syscall"
@@ -35,8 +36,12 @@ var (
 	ErrReadOnly = errors.New("store is read-only")
 	ErrLocked   = errors.New("store is in use by another process")
 	ErrCorrupt  = errors.New("stored data is corrupt")
-	// ErrNewer: another program wrote what is stored, in a way that this one does not know.
-	ErrNewer = errors.New("stored data is of a newer program")
+
+	// ErrLayout: what is stored is whole, and this version of the program does not know how it
+	// is laid out. It is ErrNewer or ErrOlder.
+	ErrLayout = errors.New("stored data has another layout")
+	ErrNewer  = fmt.Errorf("%w: a newer program wrote it", ErrLayout)
+	ErrOlder  = fmt.Errorf("%w: an older program wrote it", ErrLayout)
 
 	// ErrNoSpace: the disk has no room for a write. Reads go on; see Recoverer.
 	ErrNoSpace = errors.New("no space left on the disk")
@@ -45,6 +50,22 @@ var (
 	// for the moment. It tells nothing of what is stored.
 	ErrShortage = errors.New("too many files are open, or memory is short")
 )
+
+// CheckLayout returns an error that matches ErrNewer or ErrOlder unless a program that reads
+// layouts from oldest to newest reads the one found of what. renew is how the program
+// replaces what it does not read, such as "run ingest places", or empty where it cannot.
+func CheckLayout(what string, found, oldest, newest int, renew string) error {
+	switch {
+	case found > newest && renew == "":
+		return fmt.Errorf("%w: layout %d of %s, this program reads up to %d: update the program", ErrNewer, found, what, newest)
+	case found > newest:
+		return fmt.Errorf("%w: layout %d of %s, this program reads up to %d: update the program, or %s", ErrNewer, found, what, newest, renew)
+	case found < oldest:
+		return fmt.Errorf("%w: layout %d of %s, this program reads from %d on: %s", ErrOlder, found, what, oldest,
+			cmp.Or(renew, "use the program that wrote it"))
+	}
+	return nil
+}
 
 // IsShortage reports whether an error is one of the moment, as ErrShortage or in the words
 // of the operating system, whatever else it says but ErrLocked: a lock that another has is

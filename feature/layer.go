@@ -168,6 +168,25 @@ func Fail(err error) iter.Seq2[*Feature, error] {
 	return func(yield func(*Feature, error) bool) { yield(nil, err) }
 }
 
+// Answer is the answer of Features that each gives by calling fn. An error of fn ends it, and
+// each returns that.
+func Answer(each func(fn func(*Feature) error) error) iter.Seq2[*Feature, error] {
+	return func(yield func(*Feature, error) bool) {
+		err := each(func(f *Feature) error {
+			if !yield(f, nil) {
+				return errEnded
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnded) {
+			yield(nil, err)
+		}
+	}
+}
+
+// errEnded says that no more is wanted.
+var errEnded = errors.New("ended")
+
 // Decoded is the layer with every property and geometry as values, without bytes of JSON. It
 // is for tests, which find out by it that nobody depends on how features are kept.
 func Decoded(l Layer) Layer { return decoded{l} }

@@ -1,7 +1,6 @@
 package feature
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -96,47 +95,42 @@ func (q *Query) matches(ctx context.Context, f *Feature) (bool, error) {
 const stepFeatures = 64
 
 // Select yields the features of a query from those that a layer looks at in the order of the
-// answer: scan calls consider with each, and says whether it is in the area. What consider
-// returns says whether to go on; an error of scan's own is yielded. Select looks after all else
-// that a query bounds: the filter, the limit, how many may be looked at, and turns.
-func (q *Query) Select(ctx context.Context, scan func(consider func(f *Feature, in bool) (more bool)) error) iter.Seq2[*Feature, error] {
-	return func(yield func(*Feature, error) bool) {
+// answer: scan calls consider with each, and says whether it is in the area. An error of
+// consider ends the scan, which returns it. Select looks after all else that a query bounds: the
+// filter, the limit, how many may be looked at, and turns.
+func (q *Query) Select(ctx context.Context, scan func(consider func(f *Feature, in bool) error) error) iter.Seq2[*Feature, error] {
+	return Answer(func(fn func(*Feature) error) error {
 		var found, looked int
 		var last Mark
-		var failed error
-		ended := false
-		err := scan(func(f *Feature, in bool) bool {
-			if failed = ctx.Err(); failed != nil {
-				return false
+		return scan(func(f *Feature, in bool) (err error) {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
 			if q.Examine > 0 && looked == q.Examine {
-				failed = &TooMuchWork{After: last, Examined: looked}
-				return false
+				return &TooMuchWork{After: last, Examined: looked}
 			}
 			if looked++; q.Examine > 0 {
 				last = append(last[:0], f.Mark...)
 			}
 			if looked%stepFeatures == 0 && q.Step != nil {
-				if failed = q.Step(ctx); failed != nil {
-					return false
+				if err := q.Step(ctx); err != nil {
+					return err
 				}
 			}
 			if in {
-				if in, failed = q.matches(ctx, f); failed != nil {
-					return false
+				in, err = q.matches(ctx, f)
+			}
+			if err != nil || !in {
+				return err
+			}
+			if err = fn(f); err == nil {
+				if found++; found == q.Limit {
+					err = errEnded
 				}
 			}
-			if !in {
-				return true
-			}
-			found++
-			ended = !yield(f, nil) || found == q.Limit
-			return !ended
+			return err
 		})
-		if err = cmp.Or(failed, err); err != nil && !ended {
-			yield(nil, err)
-		}
-	}
+	})
 }
 
 // The text of a cursor is base64url of
@@ -226,11 +220,11 @@ func (q *Query) Continue(of *Info, cursor string) error {
 	if tagOf(slices.Concat(b[:cursorHead], m)) != tag(b[cursorHead:]) {
 		return BadCursor("it is not one that was handed out")
 	}
-	if tag(b[1:]) != q.data(of) {
-		return fmt.Errorf("%w: the data has been replaced since; ask for the first page again, without a cursor", ErrCursorExpired)
-	}
 	if tag(b[5:]) != q.tag(of) {
 		return BadCursor("it belongs to a query with other parameters")
+	}
+	if tag(b[1:]) != q.data(of) {
+		return fmt.Errorf("%w: the data has been replaced since; ask for the first page again, without a cursor", ErrCursorExpired)
 	}
 	q.After = m
 	return nil

@@ -48,7 +48,7 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 			dst = append(jsontext.AppendString(append(dst, `"id":`...), f.ID), ',')
 		}
 		if w.Bounds && f.Bounds != (quadkey.Box{}) {
-			dst = append(appendBounds(dst, f.Bounds), ',')
+			dst = append(AppendBounds(dst, [4]float64{f.Bounds.West, f.Bounds.South, f.Bounds.East, f.Bounds.North}), ',')
 		}
 		if dst, err = f.AppendGeometry(append(dst, `"geometry":`...), w.Position); err != nil {
 			return dst, err
@@ -71,7 +71,7 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
-		dst = appendDistance(dst, f.Distance)
+		dst = AppendDistance(dst, f.Distance)
 	}
 	if w.GeoJSON {
 		dst = append(dst, '}')
@@ -82,7 +82,7 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 // nested writes what is beside the properties, and them.
 func (w *Writer) nested(dst []byte, f *Feature) []byte {
 	if w.Near {
-		dst = append(appendDistance(dst, f.Distance), ',')
+		dst = append(AppendDistance(dst, f.Distance), ',')
 	}
 	if w.Versions {
 		dst = append(strconv.AppendInt(append(dst, `"version":`...), f.Version, 10), ',')
@@ -99,17 +99,18 @@ func (w *Writer) nested(dst []byte, f *Feature) []byte {
 	return append(dst, '}')
 }
 
-func appendDistance(dst []byte, metres float64) []byte {
+// AppendDistance appends the member of a distance in metres, to the decimetre.
+func AppendDistance(dst []byte, metres float64) []byte {
 	return strconv.AppendFloat(append(dst, `"distance_m":`...), metres, 'f', 1, 64)
 }
 
-// appendBounds writes west, south, east, north.
-func appendBounds(dst []byte, b quadkey.Box) []byte {
+// AppendBounds appends the member of bounds: west, south, east, north.
+func AppendBounds(dst []byte, bounds [4]float64) []byte {
 	dst = append(dst, `"bbox":`...)
 	separator := byte('[')
-	for _, v := range [...]float64{b.West, b.South, b.East, b.North} {
+	for _, v := range bounds {
 		dst, separator = append(dst, separator), ','
-		dst = strconv.AppendFloat(dst, v+0, 'f', -1, 64)
+		dst = strconv.AppendFloat(dst, v+0, 'f', -1, 64) // never -0
 	}
 	return append(dst, ']')
 }

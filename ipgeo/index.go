@@ -95,7 +95,7 @@ func corruptIndex(what string) error {
 // check the rest. Lookups trust nothing in the file: whatever it holds, they
 // answer or fail with cellstore.ErrCorrupt. A file that is no index, or is
 // damaged or cut off, gives cellstore.ErrCorrupt. A file of another version
-// gives ErrLayout.
+// gives cellstore.ErrLayout.
 //
 // The file must not change while it is open.
 func OpenIndex(path string) (*Index, error) {
@@ -132,8 +132,8 @@ func parseIndex(data []byte) (*Index, error) {
 	}
 	u32 := func(at int) uint32 { return binary.LittleEndian.Uint32(data[at:]) }
 	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
-	if v := u32(8); v != indexVersion {
-		return nil, fmt.Errorf("ipgeo: index file: %w: it is version %d, this program reads %d; ingest the data again", ErrLayout, v, indexVersion)
+	if err := cellstore.CheckLayout("the index file", int(u32(8)), indexVersion, indexVersion, renew); err != nil {
+		return nil, fmt.Errorf("ipgeo: %w", err)
 	}
 	if u32(12) != indexHeader || u32(124) != crc32.Checksum(data[:124], castagnoli) {
 		return nil, corruptIndex("the header is damaged")

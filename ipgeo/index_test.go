@@ -244,7 +244,7 @@ func TestIndexDamage(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := OpenIndex(write(altered(good, 8, 9))); !errors.Is(err, ErrLayout) {
+	if _, err := OpenIndex(write(altered(good, 8, 9))); !errors.Is(err, cellstore.ErrLayout) {
 		t.Errorf("version: %v", err)
 	}
 	if _, err := OpenIndex(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
@@ -407,7 +407,7 @@ func FuzzIndex(f *testing.F) {
 		seal(b)
 		ix, err := parseIndex(b)
 		if err != nil {
-			if !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, ErrLayout) {
+			if !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, cellstore.ErrLayout) {
 				t.Fatal(err)
 			}
 			return

@@ -9,12 +9,11 @@ import (
 	"quadrille/cellstore"
 )
 
-var (
-	// ErrNotFound means that no range covers the address.
-	ErrNotFound = errors.New("no range covers the address")
-	// ErrLayout is matched by errors about a table this version cannot read.
-	ErrLayout = errors.New("table ip has a layout this version does not know")
-)
+// ErrNotFound means that no range covers the address.
+var ErrNotFound = errors.New("no range covers the address")
+
+// renew replaces a table or an index of another layout.
+const renew = "run ingest ip"
 
 // Meta describes a built table. It is stored in the manifest of its generation
 // and given to Open.
@@ -34,11 +33,10 @@ type Reader struct {
 }
 
 // Open returns a reader of the table that Build wrote, given the Meta it
-// returned. Errors match ErrLayout or are the store's.
+// returned. Errors match cellstore.ErrLayout or are the store's.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
-	if meta.Layout != Layout {
-		return nil, fmt.Errorf("ipgeo: %w: it is version %d, this program reads %d; use a program as new as the data, or ingest the data again",
-			ErrLayout, meta.Layout, Layout)
+	if err := cellstore.CheckLayout("the table ip", meta.Layout, Layout, Layout, renew); err != nil {
+		return nil, fmt.Errorf("ipgeo: %w", err)
 	}
 	table, err := store.Table(ctx, tableName)
 	if err != nil {

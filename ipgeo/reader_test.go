@@ -122,7 +122,7 @@ func TestUnknownSections(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	f, _, meta, _ := built(t, nil, BuildOptions{})
 	for _, layout := range []int{0, Layout + 1} {
-		if _, err := Open(t.Context(), f, Meta{Layout: layout}); !errors.Is(err, ErrLayout) {
+		if _, err := Open(t.Context(), f, Meta{Layout: layout}); !errors.Is(err, cellstore.ErrLayout) {
 			t.Errorf("layout %d: %v", layout, err)
 		}
 	}

@@ -249,12 +249,12 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	newer := meta
 	newer.SchemaVersion++
-	if _, err := Open(t.Context(), store, newer); !errors.Is(err, ErrNewer) {
+	if _, err := Open(t.Context(), store, newer); !errors.Is(err, cellstore.ErrNewer) {
 		t.Errorf("newer: %v", err)
 	}
 	older := meta
 	older.SchemaVersion--
-	if _, err := Open(t.Context(), store, older); !errors.Is(err, ErrOlder) {
+	if _, err := Open(t.Context(), store, older); !errors.Is(err, cellstore.ErrOlder) {
 		t.Errorf("older: %v", err)
 	}
 	other := meta

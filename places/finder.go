@@ -42,14 +42,11 @@ type Finder struct {
 
 // Open returns a Finder of the tables in a store. Meta is what Build returned.
 // It reads place_index and all of gazetteer but the second-level divisions into
-// memory and checks them; tables of another layout are refused with ErrNewer or
-// ErrOlder, damaged ones with cellstore.ErrCorrupt.
+// memory and checks them; tables of another layout are refused with
+// cellstore.ErrLayout, damaged ones with cellstore.ErrCorrupt.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error) {
-	if meta.SchemaVersion > SchemaVersion {
-		return nil, fmt.Errorf("%w: row layout %d, this program reads %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
-	}
-	if meta.SchemaVersion < SchemaVersion {
-		return nil, fmt.Errorf("%w: row layout %d, this program reads %d: ingest the data set again", ErrOlder, meta.SchemaVersion, SchemaVersion)
+	if err := cellstore.CheckLayout("places", meta.SchemaVersion, SchemaVersion, SchemaVersion, "run ingest places"); err != nil {
+		return nil, err
 	}
 	kept, err := lru.New[string, *masks](cachedMasks)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -41,14 +40,10 @@ var schema = feature.Schema{
 
 // info describes places as a layer.
 func (m *Meta) info() feature.Info {
-	in := feature.Info{
+	return feature.Info{
 		Name: "places", Title: "Places", Description: "Cities, towns, villages and other named places.",
-		Schema: schema, Bounds: quadkey.World, Count: m.Places, Points: true, Fingerprint: m.Fingerprint,
+		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Places, Points: true, Fingerprint: m.Fingerprint,
 	}
-	if b := m.Bounds; len(b) == 4 {
-		in.Bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
-	}
-	return in
 }
 
 // Info implements feature.Layer.
@@ -235,7 +230,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query) iter.Seq2[*feature.
 	case feature.Box, feature.Tile:
 		l.steady = true
 	}
-	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		l.consider, l.parts, l.ranges = consider, l.parts[:0], l.ranges[:0]
 		var from quadkey.Cell
 		if l.from != nil {
@@ -254,7 +249,7 @@ type lister struct {
 	f        *Finder
 	from     []byte // the first row
 	filter   filter
-	consider func(f *feature.Feature, in bool) (more bool)
+	consider func(f *feature.Feature, in bool) error
 	steady   bool           // what parts contain is known for good
 	parts    []feature.Part // to read
 	ranges   []cellstore.Range
@@ -263,9 +258,6 @@ type lister struct {
 
 // scanParts is how many parts of an area are read at once.
 const scanParts = 64
-
-// errEnded says that no more is wanted.
-var errEnded = errors.New("ended")
 
 // add takes in the next part of the area.
 func (l *lister) add(ctx context.Context, p *feature.Part) error {
@@ -311,8 +303,8 @@ func (l *lister) read(ctx context.Context) error {
 			p.show(&l.shown)
 		}
 		l.shown.Mark = append(l.shown.Mark[:0], row.Key...)
-		if !l.consider(&l.shown, in) {
-			return errEnded
+		if err := l.consider(&l.shown, in); err != nil {
+			return err
 		}
 	}
 	l.parts, l.ranges = l.parts[:0], l.ranges[:0]
@@ -336,14 +328,10 @@ func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err erro
 
 // Tile implements feature.Tiler. Features are those of AppendTileGeoJSON.
 func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
-	return func(yield func(*feature.Feature, error) bool) {
-		if err := f.eachShown(ctx, t, func(shown *feature.Feature) bool { return yield(shown, nil) }); err != nil && !errors.Is(err, errEnded) {
-			yield(nil, err)
-		}
-	}
+	return feature.Answer(func(fn func(*feature.Feature) error) error { return f.eachShown(ctx, t, fn) })
 }
 
-func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature.Feature) (more bool)) error {
+func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature.Feature) error) error {
 	if err := checkTile(t); err != nil {
 		return err
 	}
@@ -357,8 +345,9 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature
 		for i := range p.picked {
 			x := &p.picked[i].place
 			x.show(&shown)
-			if shown.Properties = feature.Compact(x.beyondID()); !fn(&shown) {
-				return errEnded
+			shown.Properties = feature.Compact(x.beyondID())
+			if err := fn(&shown); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -382,9 +371,7 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature
 			return corrupt(tableRollup, key[:], "has another layout")
 		}
 		p := place{id: s.ID, lat: toUnits(s.Lat), lon: toUnits(s.Lon), members: properties[1 : len(properties)-1]}
-		if p.show(&shown); !fn(&shown) {
-			return errEnded
-		}
-		return nil
+		p.show(&shown)
+		return fn(&shown)
 	})
 }

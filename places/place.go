@@ -29,10 +29,6 @@ var (
 	ErrTooMuchWork = near.ErrTooMuchWork
 	// ErrNoCode: no country, division or feature has this code.
 	ErrNoCode = errors.New("no such code")
-	// ErrOlder: tables written by an older version of this package.
-	ErrOlder = errors.New("places were written by an older version")
-	// ErrNewer: tables written by a newer version of this package.
-	ErrNewer = errors.New("places were written by a newer version")
 )
 
 // Place is a named point, with the columns GeoNames has for it. Unknown values

@@ -111,7 +111,7 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 	if err := quadkey.Box(box).Check(); boxed && err != nil {
 		return feature.Fail(fmt.Errorf("%w: %w", feature.ErrQuery, err))
 	}
-	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		a := answer{layer: l, ctx: ctx, q: q, consider: consider, screen: l.screen(q)}
 		if boxed {
 			return a.within(quadkey.Box(box))
@@ -137,7 +137,7 @@ type answer struct {
 	*layer
 	ctx      context.Context
 	q        *feature.Query
-	consider func(*feature.Feature, bool) bool
+	consider func(*feature.Feature, bool) error
 	screen   feature.Filter // nil lets all pass
 	f        feature.Feature
 	members  []byte
@@ -154,7 +154,7 @@ func (a *answer) scan() error {
 		if err := a.read(&a.f, string(row.Key[1:]), row, &a.members, whole); err != nil {
 			return err
 		}
-		if more, err := a.one(true, whole); err != nil || !more {
+		if err := a.one(true, whole); err != nil {
 			return err
 		}
 	}
@@ -168,15 +168,15 @@ func (a *answer) within(box quadkey.Box) error {
 	w.after, w.step = string(a.q.After), a.q.Step
 	return w.each(a.rt, func(id string, rec *record, meets bool) (bool, error) {
 		rec.feature(&a.f, id, &a.members)
-		return a.one(meets, false)
+		return true, a.one(meets, false)
 	})
 }
 
 // one considers the region in f, once it is whole if it may be in the answer.
-func (a *answer) one(in, whole bool) (more bool, err error) {
+func (a *answer) one(in, whole bool) (err error) {
 	if in && a.screen != nil {
 		if in, err = a.screen.Match(a.ctx, &a.f); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if in && !whole && a.q.Detail == feature.Whole {
@@ -185,10 +185,10 @@ func (a *answer) one(in, whole bool) (more bool, err error) {
 			a.f.Geometry, err = a.geometry(a.f.ID, row)
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
-	return a.consider(&a.f, in), nil
+	return a.consider(&a.f, in)
 }
 
 // read writes the feature of a region over f, with its geometry or without. Its properties are

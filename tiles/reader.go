@@ -25,9 +25,6 @@ var (
 	// ErrTooLarge is matched when the part of a region in a box is too much for
 	// one answer.
 	ErrTooLarge = errors.New("too much for one answer")
-	// ErrSchema is matched when the row layout of a data set is another
-	// version's.
-	ErrSchema = errors.New("row layout is of another version")
 	// ErrCorrupt is matched when a stored row cannot be decoded.
 	ErrCorrupt = cellstore.ErrCorrupt
 )
@@ -64,10 +61,11 @@ type scratch struct {
 	clip     grid.Clipper
 }
 
-// Open binds a reader to the store of a data set that meta describes.
+// Open binds a reader to the store of a data set that meta describes. One of another layout is
+// refused with cellstore.ErrLayout.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
-	if meta.SchemaVersion != SchemaVersion {
-		return nil, fmt.Errorf("%w: %d, this program reads %d: build the boundaries again with this program's ingest, or use the program that built them", ErrSchema, meta.SchemaVersion, SchemaVersion)
+	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, SchemaVersion, SchemaVersion, "run ingest boundaries"); err != nil {
+		return nil, err
 	}
 	r := &Reader{meta: meta, types: make(map[string]*readerType)}
 	r.scratch.New = func() any { return new(scratch) }

@@ -353,7 +353,7 @@ func TestDamage(t *testing.T) {
 			}
 			return os.WriteFile(path, append(b, ' '), 0o644)
 		}, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
-		"manifest cut":    {func(d string) error { return os.Truncate(filepath.Join(d, manifestName), 40) }, ErrBadManifest, ErrBadManifest},
+		"manifest cut":    {func(d string) error { return os.Truncate(filepath.Join(d, manifestName), 40) }, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
 		"manifest huge":   {func(d string) error { return os.Truncate(filepath.Join(d, manifestName), maxManifest+1) }, errAny, errAny},
 		"everything gone": {os.RemoveAll, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
 		"file gone":       {func(d string) error { return os.Remove(filepath.Join(d, "extra", "index")) }, cellstore.ErrCorrupt, cellstore.ErrCorrupt},

@@ -294,7 +294,7 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 	for _, name := range datasets {
 		switch err := g.prune(ctx, name, keep, grace, &pruned); {
 		case err == nil, all && errors.Is(err, ErrNoGeneration): // another prune has removed the last of it
-		case errors.Is(err, ErrBadPointer), errors.Is(err, ErrNewer):
+		case errors.Is(err, ErrBadPointer), errors.Is(err, cellstore.ErrLayout):
 			errs = append(errs, err)
 		default:
 			return pruned, errors.Join(append(errs, err)...)

@@ -10,7 +10,8 @@ import (
 var _ cellstore.Published = (*Generation)(nil)
 
 // Contents implements cellstore.Published: it returns Store, and decodes
-// Manifest.Meta into meta. The error for a newer layout matches ErrNewer.
+// Manifest.Meta into meta. The error for a newer layout matches
+// cellstore.ErrNewer.
 func (g *Generation) Contents(newest int, meta any) (cellstore.Store, error) {
 	if err := g.Manifest.CheckSchema(newest); err != nil {
 		return nil, err

@@ -256,7 +256,7 @@ func TestDepotPointer(t *testing.T) {
 		}
 		_, err := d.Activate(t.Context(), "ip", 1)
 		if bad == `{"version":99}` {
-			wantErr(t, err, ErrNewer)
+			wantErr(t, err, cellstore.ErrNewer)
 			continue
 		}
 		if err != nil {

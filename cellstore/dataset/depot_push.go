@@ -218,7 +218,7 @@ func (p *push) present(ctx context.Context) (Manifest, bool, error) {
 			return m, true, nil
 		}
 		// One that cannot be used is no reason not to push another.
-		if err != nil && !errors.Is(err, ErrNoGeneration) && !errors.Is(err, ErrBadManifest) && !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, ErrNewer) {
+		if err != nil && !errors.Is(err, ErrNoGeneration) && !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, cellstore.ErrLayout) {
 			return Manifest{}, false, err
 		}
 	}

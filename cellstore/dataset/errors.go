@@ -3,10 +3,13 @@ package dataset
 import (
 	"errors"
 	"fmt"
+
+	"quadrille/cellstore"
 )
 
 // Callers test for these errors with errors.Is. Damaged files match
-// cellstore.ErrCorrupt, and use after Close matches cellstore.ErrClosed.
+// cellstore.ErrCorrupt, those of another version of the program cellstore.ErrLayout, and
+// use after Close matches cellstore.ErrClosed.
 var (
 	// ErrNoGeneration: nothing is published, or the data set has never had the
 	// generation. One that is listed but gone is damage instead.
@@ -17,13 +20,11 @@ var (
 	ErrOlderBusy = errors.New("other older generations are in use")
 	// ErrBuilding: another program builds, pushes or prunes the data set.
 	ErrBuilding = errors.New("data set is locked")
-	// ErrNewer: a newer version of the program wrote it.
-	ErrNewer = errors.New("written by a newer version")
-	// ErrBadManifest: the manifest cannot be used.
+	// ErrBadManifest: what is to be published cannot be described so.
 	ErrBadManifest = errors.New("manifest is not valid")
 	// ErrBadPointer: the pointer to the published generation cannot be used, or is lost
-	// although complete generations are there.
-	ErrBadPointer = errors.New("CURRENT is not valid")
+	// although complete generations are there. It is damage of a kind that can be mended.
+	ErrBadPointer = fmt.Errorf("%w: CURRENT is not valid", cellstore.ErrCorrupt)
 	// ErrBadName: the name cannot be that of a data set.
 	ErrBadName = errors.New("data set name is not valid")
 )

@@ -105,7 +105,7 @@ func (s *storedGeneration) waste(p *pointer) bool {
 // entry is what a pointer lists of it, or the reason why it cannot be listed.
 func (s *storedGeneration) entry(dataset string) (entry, error) {
 	if s.manifest == nil {
-		return entry{}, fmt.Errorf("generation %d of %s: %w: it is missing", s.number, dataset, ErrBadManifest)
+		return entry{}, fmt.Errorf("generation %d of %s: %w: its manifest is missing", s.number, dataset, cellstore.ErrCorrupt)
 	}
 	e := entry{s.number, digestBytes(s.manifest)}
 	_, err := decodePinned(dataset, e, s.manifest)
@@ -348,7 +348,7 @@ func decodePinned(dataset string, e entry, b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("generation %d of %s: %w: its manifest is not the one published: restore it or ingest again",
 			e.Generation, dataset, cellstore.ErrCorrupt)
 	case m.Dataset != dataset || m.Generation != e.Generation:
-		return nil, fmt.Errorf("generation %d of %s: %w: it describes generation %d of %s", e.Generation, dataset, ErrBadManifest, m.Generation, m.Dataset)
+		return nil, fmt.Errorf("generation %d of %s: %w: its manifest describes generation %d of %s", e.Generation, dataset, cellstore.ErrCorrupt, m.Generation, m.Dataset)
 	}
 	return m, nil
 }

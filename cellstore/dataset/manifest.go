@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"quadrille/cellstore"
 )
 
 // manifestVersion is the newest version of manifest.json this package reads,
@@ -107,14 +109,10 @@ func (m *Manifest) Size() (n int64) {
 	return n
 }
 
-// CheckSchema returns an error that matches ErrNewer when the rows are of a
+// CheckSchema returns an error that matches cellstore.ErrNewer when the rows are of a
 // newer layout than the newest the caller can read.
 func (m *Manifest) CheckSchema(newest int) error {
-	if m.SchemaVersion > newest {
-		return fmt.Errorf("%w: generation %d of %s has row layout %d, this program reads up to %d: update it, or roll the data set back",
-			ErrNewer, m.Generation, m.Dataset, m.SchemaVersion, newest)
-	}
-	return nil
+	return cellstore.CheckLayout(fmt.Sprintf("generation %d of %s", m.Generation, m.Dataset), m.SchemaVersion, 0, newest, "roll the data set back")
 }
 
 // Timestamp is the cell timestamp of data built from these sources: the
@@ -222,24 +220,24 @@ func encodeManifest(m *Manifest) ([]byte, error) {
 func decodeManifest(b []byte) (*Manifest, error) {
 	var v struct{ Version int }
 	if err := json.Unmarshal(b, &v); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBadManifest, err)
+		return nil, fmt.Errorf("%w: manifest: %w", cellstore.ErrCorrupt, err)
 	}
 	// Before the rest: a newer format may not even have the same shapes.
-	if v.Version > manifestVersion {
-		return nil, fmt.Errorf("%w: manifest of version %d, this program reads up to %d: update it, or roll the data set back",
-			ErrNewer, v.Version, manifestVersion)
+	// Numbers that no program writes are left to check.
+	if err := cellstore.CheckLayout("the manifest", max(v.Version, 1), 1, manifestVersion, "roll the data set back"); err != nil {
+		return nil, err
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBadManifest, err)
+		return nil, fmt.Errorf("%w: manifest: %w", cellstore.ErrCorrupt, err)
 	}
 	if err := m.check(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %s", cellstore.ErrCorrupt, err.Error())
 	}
 	if len(m.Meta) > 0 {
 		var meta bytes.Buffer
 		if err := json.Compact(&meta, m.Meta); err != nil {
-			return nil, fmt.Errorf("%w: meta: %w", ErrBadManifest, err)
+			return nil, fmt.Errorf("%w: manifest: meta: %w", cellstore.ErrCorrupt, err)
 		}
 		m.Meta = meta.Bytes()
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -70,22 +72,22 @@ func TestManifestRefusals(t *testing.T) {
 		edit func(*Manifest)
 		want error
 	}{
-		"newer":                 {func(m *Manifest) { m.Version = manifestVersion + 1 }, ErrNewer},
-		"no version":            {func(m *Manifest) { m.Version = 0 }, ErrBadManifest},
-		"name climbs out":       {func(m *Manifest) { m.Dataset = "../ip" }, ErrBadManifest},
-		"no generation":         {func(m *Manifest) { m.Generation = 0 }, ErrBadManifest},
-		"negative schema":       {func(m *Manifest) { m.SchemaVersion = -1 }, ErrBadManifest},
-		"negative count":        {func(m *Manifest) { m.Records["regions"] = -1 }, ErrBadManifest},
-		"three bounds":          {func(m *Manifest) { m.Bounds = m.Bounds[:3] }, ErrBadManifest},
-		"south above north":     {func(m *Manifest) { m.Bounds = []float64{0, 2, 1, 1} }, ErrBadManifest},
-		"longitude out":         {func(m *Manifest) { m.Bounds = []float64{-181, 0, 1, 1} }, ErrBadManifest},
-		"source checksum":       {func(m *Manifest) { m.Sources[0].SHA256 = "abc" }, ErrBadManifest},
-		"file climbs out":       {func(m *Manifest) { m.Files[0].Path = "../../etc/passwd" }, ErrBadManifest},
-		"file is absolute":      {func(m *Manifest) { m.Files[0].Path = "/etc/passwd" }, ErrBadManifest},
-		"file path not clean":   {func(m *Manifest) { m.Files[0].Path = "store//a" }, ErrBadManifest},
-		"file without a name":   {func(m *Manifest) { m.Files[0].Path = "" }, ErrBadManifest},
-		"file of negative size": {func(m *Manifest) { m.Files[0].Bytes = -1 }, ErrBadManifest},
-		"file listed twice":     {func(m *Manifest) { m.Files = append(m.Files, m.Files[0]) }, ErrBadManifest},
+		"newer":                 {func(m *Manifest) { m.Version = manifestVersion + 1 }, cellstore.ErrNewer},
+		"no version":            {func(m *Manifest) { m.Version = 0 }, cellstore.ErrCorrupt},
+		"name climbs out":       {func(m *Manifest) { m.Dataset = "../ip" }, cellstore.ErrCorrupt},
+		"no generation":         {func(m *Manifest) { m.Generation = 0 }, cellstore.ErrCorrupt},
+		"negative schema":       {func(m *Manifest) { m.SchemaVersion = -1 }, cellstore.ErrCorrupt},
+		"negative count":        {func(m *Manifest) { m.Records["regions"] = -1 }, cellstore.ErrCorrupt},
+		"three bounds":          {func(m *Manifest) { m.Bounds = m.Bounds[:3] }, cellstore.ErrCorrupt},
+		"south above north":     {func(m *Manifest) { m.Bounds = []float64{0, 2, 1, 1} }, cellstore.ErrCorrupt},
+		"longitude out":         {func(m *Manifest) { m.Bounds = []float64{-181, 0, 1, 1} }, cellstore.ErrCorrupt},
+		"source checksum":       {func(m *Manifest) { m.Sources[0].SHA256 = "abc" }, cellstore.ErrCorrupt},
+		"file climbs out":       {func(m *Manifest) { m.Files[0].Path = "../../etc/passwd" }, cellstore.ErrCorrupt},
+		"file is absolute":      {func(m *Manifest) { m.Files[0].Path = "/etc/passwd" }, cellstore.ErrCorrupt},
+		"file path not clean":   {func(m *Manifest) { m.Files[0].Path = "store//a" }, cellstore.ErrCorrupt},
+		"file without a name":   {func(m *Manifest) { m.Files[0].Path = "" }, cellstore.ErrCorrupt},
+		"file of negative size": {func(m *Manifest) { m.Files[0].Bytes = -1 }, cellstore.ErrCorrupt},
+		"file listed twice":     {func(m *Manifest) { m.Files = append(m.Files, m.Files[0]) }, cellstore.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := sample()
@@ -96,7 +98,7 @@ func TestManifestRefusals(t *testing.T) {
 			}
 			_, err = decodeManifest(b)
 			wantErr(t, err, tc.want)
-			if errors.Is(tc.want, ErrBadManifest) {
+			if errors.Is(tc.want, cellstore.ErrCorrupt) {
 				_, err = encodeManifest(m) // nothing is written that is then refused
 				wantErr(t, err, ErrBadManifest)
 			}
@@ -120,7 +122,7 @@ func TestCheckSchema(t *testing.T) {
 	if err := m.CheckSchema(3); err != nil {
 		t.Error(err)
 	}
-	wantErr(t, m.CheckSchema(2), ErrNewer)
+	wantErr(t, m.CheckSchema(2), cellstore.ErrNewer)
 }
 
 func TestTimestamp(t *testing.T) {
@@ -171,7 +173,7 @@ func TestPointerRefusals(t *testing.T) {
 		"good":             {`{"version":1,"current":1,"last":1,"generations":[` + entry1 + `]}`, nil},
 		"empty file":       {``, ErrBadPointer},
 		"cut off":          {`{"version":1,"current":1,"last":1,"gener`, ErrBadPointer},
-		"newer":            {`{"version":3,"current":"of another shape"}`, ErrNewer},
+		"newer":            {`{"version":3,"current":"of another shape"}`, cellstore.ErrNewer},
 		"no version":       {`{"current":1,"last":1,"generations":[` + entry1 + `]}`, ErrBadPointer},
 		"names none":       {`{"version":1,"current":0,"last":1,"generations":[` + entry1 + `]}`, ErrBadPointer},
 		"dropped":          {`{"version":2,"current":0,"dropped":1,"last":1,"generations":[` + entry1 + `]}`, nil},
@@ -186,6 +188,9 @@ func TestPointerRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := decodePointer([]byte(tc.json))
 			wantErr(t, err, tc.want)
+			if tc.want == ErrBadPointer {
+				wantErr(t, err, cellstore.ErrCorrupt)
+			}
 		})
 	}
 }
@@ -213,7 +218,7 @@ func FuzzDecode(f *testing.F) {
 			if third, _ := encodeManifest(m2); !bytes.Equal(again, third) {
 				t.Fatalf("%s\n%s", again, third)
 			}
-		} else if !errors.Is(err, ErrBadManifest) && !errors.Is(err, ErrNewer) {
+		} else if !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, cellstore.ErrNewer) {
 			t.Fatalf("unexpected kind of error: %v", err)
 		}
 		if p, err := decodePointer(b); err == nil {

@@ -488,7 +488,7 @@ func TestPointerBytes(t *testing.T) {
 		if err == nil {
 			p.Checksum = whole.Checksum
 		}
-		if err == nil && !reflect.DeepEqual(p, whole) || err != nil && !errors.Is(err, ErrBadPointer) && !errors.Is(err, ErrNewer) {
+		if err == nil && !reflect.DeepEqual(p, whole) || err != nil && !errors.Is(err, ErrBadPointer) && !errors.Is(err, cellstore.ErrNewer) {
 			t.Errorf("bit %d of byte %d: %+v, %v", i%8, i/8, p, err)
 		}
 	}

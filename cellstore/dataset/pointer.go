@@ -8,6 +8,8 @@ import (
 	"hash/crc32"
 	"slices"
 	"time"
+
+	"quadrille/cellstore"
 )
 
 const (
@@ -111,8 +113,9 @@ func decodePointer(b []byte) (*pointer, error) {
 	if err := json.Unmarshal(b, &v); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBadPointer, err)
 	}
-	if v.Version > pointerVersion {
-		return nil, fmt.Errorf("%w: CURRENT of version %d, this program reads up to %d: update it", ErrNewer, v.Version, pointerVersion)
+	// Numbers that no program writes are damage, see below.
+	if err := cellstore.CheckLayout("CURRENT", max(v.Version, 1), 1, pointerVersion, ""); err != nil {
+		return nil, err
 	}
 	p := new(pointer)
 	if err := json.Unmarshal(b, p); err != nil {

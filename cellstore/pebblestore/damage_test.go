@@ -75,7 +75,7 @@ func currentManifest(fsys vfs.FS) string {
 }
 
 // newer reports whether damage made the file look like one of a later format.
-func newer(err error) bool { return strings.Contains(err.Error(), "newer program") }
+func newer(err error) bool { return errors.Is(err, cellstore.ErrNewer) }
 
 func readAll(mem *vfs.MemFS) (string, error) {
 	s, err := Open("s", &Options{FS: mem, ReadOnly: true})
@@ -181,7 +181,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	data := strings.Replace(string(must(readFile(mem, name))), `"format":2`, `"format":3`, 1)
 	must(0, writeFile(mem, name, []byte(data)))
 	_, err := readAll(mem)
-	if !errors.Is(err, cellstore.ErrNewer) || errors.Is(err, cellstore.ErrCorrupt) || !strings.Contains(err.Error(), "use a newer program") {
+	if !errors.Is(err, cellstore.ErrNewer) || errors.Is(err, cellstore.ErrCorrupt) || !strings.Contains(err.Error(), "update the program") {
 		t.Errorf("got %v", err)
 	}
 	// A newer engine marks its database so.

@@ -57,7 +57,7 @@ func damage(err error) error {
 		return shortage(err)
 	}
 	if newerEngine(err) {
-		return fmt.Errorf("%w: use a newer program: %w", cellstore.ErrNewer, err)
+		return fmt.Errorf("%w: update the program: %w", cellstore.ErrNewer, err)
 	}
 	if err == nil || errors.Is(err, cellstore.ErrCorrupt) || errors.Is(err, cellstore.ErrNoSpace) ||
 		errors.As(err, &errno) && errno != syscall.ENOENT {

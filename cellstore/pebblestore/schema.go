@@ -130,8 +130,8 @@ func parseSchema(data []byte) (storedTable, error) {
 	if file.Format < 1 {
 		return storedTable{}, fmt.Errorf("%w: format %d", cellstore.ErrCorrupt, file.Format)
 	}
-	if file.Format > schemaFormat {
-		return storedTable{}, fmt.Errorf("%w: format %d, this program reads up to %d: use a newer program", cellstore.ErrNewer, file.Format, schemaFormat)
+	if err := cellstore.CheckLayout("the schema", file.Format, 1, schemaFormat, ""); err != nil {
+		return storedTable{}, err
 	}
 	if sum := fmt.Sprintf("%08x", crc32.Checksum(file.Table, crcTable)); sum != file.Checksum {
 		return storedTable{}, fmt.Errorf("%w: checksum is %s, the contents give %s", cellstore.ErrCorrupt, file.Checksum, sum)

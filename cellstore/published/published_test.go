@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/published"
 )
@@ -34,7 +35,7 @@ func TestOpen(t *testing.T) {
 	if store, err := g.Contents(2, &meta); err != nil || store != g.Store || meta.Types != 3 {
 		t.Errorf("Contents = %v, %v, %v", store, meta, err)
 	}
-	if _, err := g.Contents(1, &meta); !errors.Is(err, dataset.ErrNewer) {
+	if _, err := g.Contents(1, &meta); !errors.Is(err, cellstore.ErrNewer) {
 		t.Errorf("of a newer layout: %v", err)
 	}
 	if _, err := g.Contents(2, &[]string{}); err == nil {

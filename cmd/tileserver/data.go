@@ -309,7 +309,7 @@ func logTrouble(log *slog.Logger, t points.Trouble) {
 		log.Warn("a live collection was not made to the end and holds nothing; it is made by the next PUT of the name")
 	case errors.Is(t.Err, points.ErrDamaged):
 		log.Error("a live collection is damaged and left as it is; the others are served", "error", t.Err.Error())
-	case errors.Is(t.Err, points.ErrNewer), errors.Is(t.Err, points.ErrOlder):
+	case errors.Is(t.Err, cellstore.ErrLayout):
 		log.Error("a live collection is of another release, and left as it is; the others are served", "error", t.Err.Error())
 	case errors.Is(t.Err, points.ErrUnreadable):
 		log.Error("a live collection cannot be read now, which is tried again; the others are served", "error", t.Err.Error())

@@ -128,10 +128,8 @@ func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (dama
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case errors.Is(err, points.ErrNewer):
-			failed = append(failed, fmt.Errorf("%s: update the program, which is older than what wrote the collection: nothing is changed: %w", name, err))
-		case errors.Is(err, points.ErrOlder):
-			failed = append(failed, fmt.Errorf("%s: take the program that wrote the collection, this one is newer: nothing is changed: %w", name, err))
+		case errors.Is(err, cellstore.ErrLayout):
+			failed = append(failed, fmt.Errorf("%s: nothing is changed: %w", name, err))
 		case errors.Is(err, points.ErrUnfinished):
 			_, wrote = fmt.Fprintf(out, "%s: was not made to the end and holds nothing\n", name)
 		case errors.Is(err, cellstore.ErrCorrupt):

@@ -482,7 +482,7 @@ func TestExportBesideDamage(t *testing.T) {
 
 // A collection of another layout is nobody's to repair.
 func TestRepairOtherLayout(t *testing.T) {
-	for version, text := range map[int]string{points.SchemaVersion + 1: "update the program", points.SchemaVersion - 1: "take the program"} {
+	for version, text := range map[int]string{points.SchemaVersion + 1: "update the program", points.SchemaVersion - 1: "use the program that wrote it"} {
 		dir := makeLive(t, 3, "shops")
 		inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
 			table, err := store.Table(t.Context(), points.LiveTable("shops"))

@@ -55,7 +55,7 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 		f.Mark = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, rank), uint64(i+1))
 	}
 	slices.SortFunc(list, func(a, b feature.Feature) int { return cmp.Compare(string(a.Mark), string(b.Mark)) })
-	return q.Select(ctx, func(consider func(f *feature.Feature, in bool) bool) error {
+	return q.Select(ctx, func(consider func(f *feature.Feature, in bool) error) error {
 		for i := range list {
 			f := &list[i]
 			if string(f.Mark) <= string(after[:]) {
@@ -65,7 +65,10 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 			if n := q.Near; n != nil {
 				in = in && f.Distance >= n.MinM && (n.MaxM == 0 || f.Distance <= n.MaxM)
 			}
-			if err != nil || !consider(f, in) {
+			if err == nil {
+				err = consider(f, in)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -497,7 +497,7 @@ func TestBuildRefusals(t *testing.T) {
 	if _, _, err := Build(cancelled, newStore(t), sequence(few), BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, ErrNewer) {
+	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
 	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {

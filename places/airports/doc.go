@@ -49,8 +49,6 @@ var (
 	ErrBadCode = errors.New("airport code is not valid")
 	// ErrInvalidAirport: an Airport that cannot be stored.
 	ErrInvalidAirport = errors.New("airport is not valid")
-	// ErrNewer: tables written by a newer version of this package.
-	ErrNewer = errors.New("airports were written by a newer version")
 )
 
 // SchemaVersion is that of the rows.

@@ -27,17 +27,24 @@ type read struct {
 	key []byte
 }
 
+// renew replaces tables of another layout.
+const renew = "run ingest airports"
+
 // Open returns a Finder of the tables in a store. Meta is what Build returned.
-// Tables of a newer layout are refused with ErrNewer.
+// Tables of another layout are refused with cellstore.ErrLayout.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error) {
-	if meta.SchemaVersion > SchemaVersion {
-		return nil, fmt.Errorf("%w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
+	if err := cellstore.CheckLayout("airports", meta.SchemaVersion, 1, SchemaVersion, renew); err != nil {
+		return nil, err
 	}
 	f := &Finder{}
 	f.reads.New = func() any { return new(read) }
 	var err error
 	if f.codes, err = store.Table(ctx, table); err != nil {
 		return nil, fmt.Errorf("airports: %w", err)
+	}
+	// Before places.Open, which would name the command of other places.
+	if err := cellstore.CheckLayout("the places of airports", meta.Places.SchemaVersion, places.SchemaVersion, places.SchemaVersion, renew); err != nil {
+		return nil, err
 	}
 	if f.geo, err = places.Open(ctx, store, meta.Places); err != nil {
 		return nil, fmt.Errorf("airports: %w", err)

@@ -13,15 +13,8 @@ import (
 // SchemaVersion is the version of the row layout.
 const SchemaVersion = 2
 
-// Errors that callers branch on.
-var (
-	// ErrFeature is matched when a feature cannot be stored.
-	ErrFeature = errors.New("feature is not valid")
-	// ErrNewer is matched when the row layout is a newer version's.
-	ErrNewer = errors.New("names were written by a newer version")
-	// ErrOlder is matched when the row layout is an older version's.
-	ErrOlder = errors.New("names were written by an older version")
-)
+// ErrFeature is matched when a feature cannot be stored.
+var ErrFeature = errors.New("feature is not valid")
 
 // Kind is what a feature is.
 type Kind string

@@ -138,10 +138,10 @@ func TestBuildRefuses(t *testing.T) {
 		}
 	}
 	_, err := names.Open(t.Context(), openStore(t), names.Meta{SchemaVersion: names.SchemaVersion + 1})
-	if !errors.Is(err, names.ErrNewer) {
+	if !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
-	if _, err = names.Open(t.Context(), openStore(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err, names.ErrOlder) {
+	if _, err = names.Open(t.Context(), openStore(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err, cellstore.ErrOlder) {
 		t.Error(err)
 	}
 }

@@ -21,13 +21,10 @@ type Reader struct {
 }
 
 // Open returns a Reader of the tables in a store. Meta is what Build returned. Tables of
-// a newer or older layout are refused with ErrNewer or ErrOlder.
+// another layout are refused with cellstore.ErrLayout.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
-	if meta.SchemaVersion < SchemaVersion {
-		return nil, fmt.Errorf("names: %w: row layout %d, this program reads %d: run ingest names", ErrOlder, meta.SchemaVersion, SchemaVersion)
-	}
-	if meta.SchemaVersion > SchemaVersion {
-		return nil, fmt.Errorf("names: %w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
+	if err := cellstore.CheckLayout("names", meta.SchemaVersion, SchemaVersion, SchemaVersion, "run ingest names"); err != nil {
+		return nil, err
 	}
 	r := &Reader{meta: &meta}
 	r.states = map[string]string{}

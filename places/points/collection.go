@@ -57,14 +57,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Errors of collections.
-var (
-	// ErrName is matched when a collection cannot have a name.
-	ErrName = errors.New("name of a collection is not valid")
-	// ErrOlder and ErrNewer are matched when the row layout is another version's.
-	ErrOlder = errors.New("row layout is older")
-	ErrNewer = errors.New("row layout is newer")
-)
+// ErrName is matched when a collection cannot have a name.
+var ErrName = errors.New("name of a collection is not valid")
 
 // MaxName is the longest name of a collection, in bytes.
 const MaxName = 40
@@ -104,9 +98,9 @@ func newCollection(table cellstore.Table, t *tree, v *views, clock *cellstore.Cl
 }
 
 // Open returns the published collection in a store. Meta is what Build returned. Errors
-// match ErrOlder, ErrNewer or cellstore.ErrCorrupt, or come from the store.
+// match cellstore.ErrLayout or cellstore.ErrCorrupt, or come from the store.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Collection, error) {
-	if err := checkVersion(&meta); err != nil {
+	if err := checkPublished(&meta); err != nil {
 		return nil, err
 	}
 	table, err := store.Table(ctx, tableName)
@@ -123,14 +117,11 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Collection, e
 	return newCollection(table, t, nil, clockOf(store), func() (*Meta, *summary) { return &meta, s }), nil
 }
 
-func checkVersion(m *Meta) error {
-	switch {
-	case m.SchemaVersion > SchemaVersion:
-		return fmt.Errorf("points: %w: layout %d, this program reads %d: update it", ErrNewer, m.SchemaVersion, SchemaVersion)
-	case m.SchemaVersion < SchemaVersion:
-		return fmt.Errorf("points: %w: layout %d, this program reads %d: ingest the collection again", ErrOlder, m.SchemaVersion, SchemaVersion)
-	}
-	return nil
+func checkPublished(m *Meta) error { return m.checkLayout("run ingest points " + m.Name) }
+
+// checkLayout refuses a collection of another layout, which renew replaces.
+func (m *Meta) checkLayout(renew string) error {
+	return wrap(cellstore.CheckLayout("collection "+m.Name, m.SchemaVersion, SchemaVersion, SchemaVersion, renew))
 }
 
 // OpenPublished opens a published collection, such as a generation of package dataset.
@@ -281,9 +272,6 @@ func rowOf(at time.Time) byte {
 }
 
 func wrap(err error) error {
-	if errors.Is(err, cellstore.ErrNewer) {
-		err = fmt.Errorf("%w: %w", ErrNewer, err)
-	}
 	if err != nil {
 		return fmt.Errorf("points: %w", err)
 	}

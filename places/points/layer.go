@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"iter"
 	"math"
 
@@ -50,26 +49,8 @@ func (m *Meta) info(live bool) *feature.Info {
 // MaxLimit + 1. The nearest of an area is not supported, nor is importance. The answers are
 // exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
 func (c *Collection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	return answer(func(fn func(*feature.Feature) error) error { return c.each(ctx, q, fn) })
+	return feature.Answer(func(fn func(*feature.Feature) error) error { return c.each(ctx, q, fn) })
 }
-
-// answer makes a sequence of what calls a function.
-func answer(each func(fn func(*feature.Feature) error) error) iter.Seq2[*feature.Feature, error] {
-	return func(yield func(*feature.Feature, error) bool) {
-		err := each(func(f *feature.Feature) error {
-			if !yield(f, nil) {
-				return errEnded
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errEnded) {
-			yield(nil, err)
-		}
-	}
-}
-
-// errEnded says that no more is wanted.
-var errEnded = errors.New("ended")
 
 // each calls fn with the points that a query asks for.
 func (c *Collection) each(ctx context.Context, q *feature.Query, fn func(*feature.Feature) error) error {

@@ -245,7 +245,7 @@ func readMeta(ctx context.Context, table cellstore.Table) (*liveMeta, error) {
 	if err := json.Unmarshal(row.Cells[0].Value, m); err != nil {
 		return nil, fmt.Errorf("points: %w: description: %w", cellstore.ErrCorrupt, err)
 	}
-	return m, checkVersion(&m.Meta)
+	return m, m.checkLayout("")
 }
 
 // Create makes a collection. Of meta, Name must be set, and Schema are the types that are

@@ -24,13 +24,14 @@ type Trouble struct {
 	// Private is set unless the collection is known to be public: what cannot be read may be
 	// private.
 	Private bool
-	// Err matches ErrDamaged, ErrNewer, ErrOlder or ErrUnreadable if the collection cannot be
+	// Err matches ErrDamaged, cellstore.ErrLayout or ErrUnreadable if the collection cannot be
 	// read, see DamagedError, and ErrRefused if it takes no writes. In a notice it may match ErrUnfinished, and is nil once the trouble is over.
 	Err error
 }
 
-// DamagedError says why a collection cannot be read. It matches one of ErrDamaged, ErrNewer,
-// ErrOlder and ErrUnreadable, and of what else its cause matches only cellstore.ErrShortage.
+// DamagedError says why a collection cannot be read. It matches one of ErrDamaged,
+// cellstore.ErrNewer, cellstore.ErrOlder and ErrUnreadable, and of what else its cause matches
+// only cellstore.ErrShortage.
 type DamagedError struct {
 	Name    string
 	Private bool // the collection is known to be private
@@ -38,15 +39,15 @@ type DamagedError struct {
 }
 
 // unopened are the kinds of a DamagedError that are recognized by an error, with what is to
-// be done. All others are ErrUnreadable.
+// be done unless the cause says so. All others are ErrUnreadable.
 var unopened = [...]struct {
 	cause, kind error
 	todo        string
 }{
 	{cellstore.ErrShortage, ErrUnreadable, "it is tried again by itself; raise the limit of open files, such as by ulimit -n or LimitNOFILE=, if it lasts"},
 	{cellstore.ErrCorrupt, ErrDamaged, "run tileserver live verify on the directory while no server has it open"},
-	{ErrNewer, ErrNewer, "update the program"},
-	{ErrOlder, ErrOlder, "open it with the release that wrote it"},
+	{cellstore.ErrNewer, cellstore.ErrNewer, ""},
+	{cellstore.ErrOlder, cellstore.ErrOlder, ""},
 }
 
 // kind returns what is to be done, and what e matches.
@@ -61,13 +62,16 @@ func (e *DamagedError) kind() (todo string, kind error) {
 
 func (e *DamagedError) Error() string {
 	todo, kind := e.kind()
+	if todo == "" {
+		return fmt.Sprintf("collection %s: %v", e.Name, e.Cause)
+	}
 	return fmt.Sprintf("collection %s: %v: %s: %v", e.Name, kind, todo, e.Cause)
 }
 
 // Is reports whether e matches an error.
 func (e *DamagedError) Is(target error) bool {
 	_, kind := e.kind()
-	return target == kind || target == cellstore.ErrShortage && cellstore.IsShortage(e.Cause)
+	return errors.Is(kind, target) || target == cellstore.ErrShortage && cellstore.IsShortage(e.Cause)
 }
 
 // Troubles lists the collections that are in trouble, by name.
@@ -376,7 +380,7 @@ func (c *LiveCollection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*fe
 
 // answers is read for what comes bit by bit. Once something has come it is not begun again.
 func (c *LiveCollection) answers(ctx context.Context, ask func(*Collection, func(*feature.Feature) error) error) iter.Seq2[*feature.Feature, error] {
-	return answer(func(fn func(*feature.Feature) error) error {
+	return feature.Answer(func(fn func(*feature.Feature) error) error {
 		var begun bool
 		var failed error
 		err := c.read(ctx, func(now *Collection) error {

@@ -675,7 +675,7 @@ func TestNothingWaitsForCreate(t *testing.T) {
 // A collection of another layout is told as such, and left as it is.
 func TestOtherLayout(t *testing.T) {
 	d := newDisk(t)
-	for version, want := range map[int]error{SchemaVersion + 1: ErrNewer, SchemaVersion - 1: ErrOlder} {
+	for version, want := range map[int]error{SchemaVersion + 1: cellstore.ErrNewer, SchemaVersion - 1: cellstore.ErrOlder} {
 		m := &liveMeta{Meta: Meta{Name: "test", SchemaVersion: version}}
 		if err := d.CreateTable(t.Context(), m.tableSchema()); err != nil && !errors.Is(err, cellstore.ErrTableExists) {
 			t.Fatal(err)

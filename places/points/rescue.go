@@ -242,7 +242,7 @@ func (r *Rescuer) addMeta(row *cellstore.Row) error {
 	switch m := (&liveMeta{}); {
 	case len(row.Key) == 1:
 		if json.Unmarshal(value, m) == nil && m.Name == r.name { // or it is damaged
-			if err := checkVersion(&m.Meta); err != nil {
+			if err := m.checkLayout(""); err != nil {
 				return err
 			}
 			r.meta = m

@@ -21,7 +21,7 @@ const (
 // parts shows its only point, or a cluster: the number of its points at the mean of their
 // positions.
 func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
-	return answer(func(fn func(*feature.Feature) error) error { return c.showTile(ctx, t, fn) })
+	return feature.Answer(func(fn func(*feature.Feature) error) error { return c.showTile(ctx, t, fn) })
 }
 
 // showTile calls fn with what a map shows in a tile. The argument of fn is used again.

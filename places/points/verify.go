@@ -16,10 +16,10 @@ import (
 // is not where its position says, properties that are not compact or have not their
 // types, a count or signature of the tree that is not that of the points below. Meta is
 // what Build returned. Progress, if set, is told of rows read, of all. Errors match
-// ErrOlder, ErrNewer or cellstore.ErrCorrupt, or come from the store. What it holds in
+// cellstore.ErrLayout or cellstore.ErrCorrupt, or come from the store. What it holds in
 // memory is the tree, twice.
 func Verify(ctx context.Context, store cellstore.Store, meta Meta, progress func(done, total int64)) error {
-	if err := checkVersion(&meta); err != nil {
+	if err := checkPublished(&meta); err != nil {
 		return err
 	}
 	table, err := store.Table(ctx, tableName)

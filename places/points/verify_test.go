@@ -167,7 +167,7 @@ func TestVerify(t *testing.T) {
 		t.Error(err)
 	}
 	other.SchemaVersion++
-	if err := Verify(t.Context(), store, other, nil); !errors.Is(err, ErrNewer) {
+	if err := Verify(t.Context(), store, other, nil); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
 }

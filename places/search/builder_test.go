@@ -146,7 +146,7 @@ func TestBuildFailures(t *testing.T) {
 	if _, err := NewBuilder(t.Context(), store, Options{Lookup: membersOf}); !errors.Is(err, cellstore.ErrTableExists) {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, ErrNewer) {
+	if _, err := Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
 	if _, err := Open(t.Context(), newStore(t), Meta{}); !errors.Is(err, cellstore.ErrTableNotFound) {

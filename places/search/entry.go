@@ -10,8 +10,6 @@ import (
 var (
 	// ErrInvalidEntry means that an Entry cannot be stored.
 	ErrInvalidEntry = errors.New("entry is not valid")
-	// ErrNewer means that a newer version of this package wrote the tables.
-	ErrNewer = errors.New("names were written by a newer version")
 )
 
 // Entry is a place to index. Unknown values are empty or zero.

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -22,10 +21,10 @@ type Reader struct {
 }
 
 // Open returns a Reader of the tables in a store. Meta is the result of Finish.
-// Tables of a newer layout are refused with ErrNewer.
+// Tables of a newer layout are refused with cellstore.ErrNewer.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
-	if meta.SchemaVersion > SchemaVersion {
-		return nil, fmt.Errorf("places/search: %w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
+	if err := cellstore.CheckLayout("the search index", meta.SchemaVersion, 0, SchemaVersion, ""); err != nil {
+		return nil, err
 	}
 	r := &Reader{sizes: usual, together: meta.SchemaVersion < 3}
 	if meta.SchemaVersion < 2 {

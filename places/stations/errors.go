@@ -19,9 +19,6 @@ var (
 	// ErrTooMany means that there are more stations, or more of them close
 	// together, than the tables can hold.
 	ErrTooMany = errors.New("stations: too many")
-	// ErrNewer means that the tables have a newer layout than this program
-	// reads.
-	ErrNewer = errors.New("stations: tables of a newer version")
 )
 
 func corrupt(table string, key []byte, what string) error {

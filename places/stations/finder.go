@@ -29,11 +29,11 @@ type Finder struct {
 }
 
 // Open returns a Finder of the tables in a store. Meta is the result of Build.
-// Open reads station_index into memory and checks it. It refuses tables of a
-// newer layout with ErrNewer and damaged tables with cellstore.ErrCorrupt.
+// Open reads station_index into memory and checks it. It refuses tables of
+// another layout with cellstore.ErrLayout and damaged tables with cellstore.ErrCorrupt.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error) {
-	if meta.SchemaVersion > SchemaVersion {
-		return nil, newer(meta.SchemaVersion)
+	if err := cellstore.CheckLayout("stations", meta.SchemaVersion, 1, SchemaVersion, "run ingest stations"); err != nil {
+		return nil, err
 	}
 	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint)), about: meta.info()}
 	f.lookups.New = func() any { return new(lookup) }
@@ -54,10 +54,6 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 // OpenPublished opens published stations, such as a generation of package dataset.
 func OpenPublished(ctx context.Context, p cellstore.Published) (*Finder, error) {
 	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
-}
-
-func newer(version int) error {
-	return fmt.Errorf("%w: row layout %d, this program reads up to %d: update it", ErrNewer, version, SchemaVersion)
 }
 
 func openTables(ctx context.Context, store cellstore.Store, tables map[string]*cellstore.Table) error {

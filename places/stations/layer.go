@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -35,14 +34,10 @@ var schema = feature.Schema{
 
 // info describes stations as a layer.
 func (m *Meta) info() feature.Info {
-	in := feature.Info{
+	return feature.Info{
 		Name: "stations", Title: "Weather stations", Description: "Stations that observe the weather, with the days of their first and last observation.",
-		Schema: schema, Bounds: quadkey.World, Count: m.Stations, Points: true, Fingerprint: m.Fingerprint,
+		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Stations, Points: true, Fingerprint: m.Fingerprint,
 	}
-	if b := m.Bounds; len(b) == 4 {
-		in.Bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
-	}
-	return in
 }
 
 // Info implements feature.Layer.
@@ -244,9 +239,6 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 	}
 }
 
-// errEnded says that no more is wanted.
-var errEnded = errors.New("ended")
-
 // list yields the stations of an area in the layer's own order, of those that pass what the
 // index knows of the filter.
 func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Seq2[*feature.Feature, error] {
@@ -257,7 +249,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Se
 			return feature.Fail(err)
 		}
 	}
-	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		var shown feature.Feature
 		var memory []byte
 		return f.each(ctx, q.In, first, &flt, func(i int, in bool) (err error) {
@@ -267,10 +259,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Se
 				}
 			}
 			shown.Mark = f.appendMark(shown.Mark[:0], i)
-			if !consider(&shown, in) {
-				return errEnded
-			}
-			return nil
+			return consider(&shown, in)
 		})
 	})
 }

@@ -22,6 +22,9 @@ type NearbyQuery struct {
 	Country  string    // only stations of this ISO 3166-1 alpha-2 code, either case
 }
 
+// errFull ends a look at stations where the page is full.
+var errFull = errors.New("page is full")
+
 // WithinQuery asks for the stations in a box.
 type WithinQuery struct {
 	Box     quadkey.Box // may cross ±180°
@@ -270,7 +273,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 		}
 		if len(hits) == limit {
 			next = near.Cursor{Rank: uint64(last), ID: uint64(last) + 1}.Encode(f.data, tag)
-			return errEnded
+			return errFull
 		}
 		last, hits = i, hits[:len(hits)+1]
 		e, h := &f.entries[i], &hits[len(hits)-1]
@@ -279,7 +282,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 		h.JSON, err = f.record(ctx, h.ID[:], h.JSON[:0])
 		return inside(err, h.ID[:])
 	})
-	if err != nil && !errors.Is(err, errEnded) {
+	if err != nil && !errors.Is(err, errFull) {
 		return dst[:0], "", err
 	}
 	return hits, next, nil

@@ -325,7 +325,7 @@ func TestOpenRefuses(t *testing.T) {
 	_, meta := buildIn(t, store, scatter(5, 40, shapes["even"]))
 	changed := meta
 	changed.SchemaVersion++
-	if _, err := Open(t.Context(), store, changed); !errors.Is(err, ErrNewer) {
+	if _, err := Open(t.Context(), store, changed); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
 	for _, n := range []int64{0, 39, 41, -1, math.MaxInt64} {
@@ -338,7 +338,7 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := Open(t.Context(), newStore(t), meta); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Error(err)
 	}
-	if _, err := OpenWeather(t.Context(), newStore(t), WeatherMeta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, ErrNewer) {
+	if _, err := OpenWeather(t.Context(), newStore(t), WeatherMeta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
 }

@@ -26,10 +26,10 @@ type Weather struct {
 }
 
 // OpenWeather returns a reader of the tables in a store. Meta is the result of
-// BuildWeather. Tables of a newer layout are refused with ErrNewer.
+// BuildWeather. Tables of another layout are refused with cellstore.ErrLayout.
 func OpenWeather(ctx context.Context, store cellstore.Store, meta WeatherMeta) (*Weather, error) {
-	if meta.SchemaVersion > SchemaVersion {
-		return nil, newer(meta.SchemaVersion)
+	if err := cellstore.CheckLayout("the weather", meta.SchemaVersion, 1, SchemaVersion, "run ingest weather"); err != nil {
+		return nil, err
 	}
 	w := &Weather{meta: meta, data: near.TagOf([]byte(meta.Fingerprint))}
 	w.rows.New = func() any { return new(cellstore.Row) }

@@ -44,8 +44,6 @@ var (
 	ErrNotFound = errors.New("no such time zone")
 	// ErrRange means an instant before 1900 or after 2100.
 	ErrRange = errors.New("time is out of range")
-	// ErrNewer means that a newer version of this package wrote the table.
-	ErrNewer = errors.New("time zones were written by a newer version")
 )
 
 // SchemaVersion is the version of the rows.

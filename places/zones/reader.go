@@ -27,10 +27,10 @@ type Reader struct {
 const maxAbbreviations = 2000
 
 // Open returns a Reader of the table in a store. Meta is the result of Build. A
-// table of a newer layout is refused with ErrNewer.
+// table of another layout is refused with cellstore.ErrLayout.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
-	if meta.SchemaVersion > SchemaVersion {
-		return nil, fmt.Errorf("%w: row layout %d, this program reads up to %d: update it", ErrNewer, meta.SchemaVersion, SchemaVersion)
+	if err := cellstore.CheckLayout("time zones", meta.SchemaVersion, 1, SchemaVersion, "run ingest timezones"); err != nil {
+		return nil, err
 	}
 	t, err := store.Table(ctx, table)
 	if err != nil {

@@ -265,7 +265,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := r.Offset(cancelled, "UTC", now); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, ErrNewer) {
+	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Errorf("newer: %v", err)
 	}
 	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {

@@ -5,7 +5,6 @@ package verify
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -115,10 +114,10 @@ type Options struct {
 //   - [tiles.Reader.At] answers the witnesses as the source did before the build.
 //
 // Lines and labels are judged from row layout 2 on. The report lists what is
-// wrong. The error is the store's or the context's, or matches ErrSchema.
+// wrong. The error is the store's or the context's, or matches cellstore.ErrLayout.
 func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Options) (Report, error) {
-	if meta.SchemaVersion > tiles.SchemaVersion {
-		return Report{}, fmt.Errorf("%w: %d, this program reads up to %d: update it", tiles.ErrSchema, meta.SchemaVersion, tiles.SchemaVersion)
+	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, 1, tiles.SchemaVersion, "run ingest boundaries"); err != nil {
+		return Report{}, err
 	}
 	if opts.Examples <= 0 {
 		opts.Examples = 5

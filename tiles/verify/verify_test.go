@@ -513,7 +513,7 @@ func TestVerifyRefusesAndStops(t *testing.T) {
 	store, meta, _ := built(t, checkWorlds()["board"]...)
 	newer := meta
 	newer.SchemaVersion = tiles.SchemaVersion + 1
-	if _, err := Run(context.Background(), store, newer, Options{}); !errors.Is(err, tiles.ErrSchema) {
+	if _, err := Run(context.Background(), store, newer, Options{}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
 	cancelled, cancel := context.WithCancel(context.Background())

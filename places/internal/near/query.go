@@ -102,6 +102,14 @@ func CheckBox(b quadkey.Box) error {
 	return nil
 }
 
+// Bounds is the box of bounds as a manifest has them, or the world of none.
+func Bounds(b []float64) quadkey.Box {
+	if len(b) != 4 {
+		return quadkey.World
+	}
+	return quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
+}
+
 // Overlap reports whether a box may have points that belong to a tile. Tiles of
 // the top and bottom rows reach to the pole.
 func Overlap(b quadkey.Box, t quadkey.Tile) bool {

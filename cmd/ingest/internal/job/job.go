@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
@@ -178,7 +179,7 @@ func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[
 		}
 		err = errors.Join(err, g.Close())
 	}
-	if !errors.Is(err, dataset.ErrNewer) { // which says what to do
+	if !errors.Is(err, cellstore.ErrLayout) { // which says what to do
 		err = fmt.Errorf("the published %s cannot be read: %w; ingest them again first", d.Name, err)
 	}
 	return r, nil, err

@@ -3,6 +3,7 @@ package collection
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -61,6 +62,9 @@ func collectionOf(c echo.Context) (string, error) {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
 		return "", err
+	}
+	if strings.Contains(values[0], ",") {
+		return "", endpoint.Refuse(endpoint.ErrParameter, "collection", "Name one collection: only nearby and count take several.")
 	}
 	return values[0], nil
 }

@@ -16,6 +16,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -234,14 +235,7 @@ func appendResult(dst []byte, r *geocoder.Result) []byte {
 	dst = strconv.AppendFloat(append(dst, `,"lat":`...), r.Lat, 'f', -1, 64)
 	dst = strconv.AppendFloat(append(dst, `,"lon":`...), r.Lon, 'f', -1, 64)
 	if r.Bounds != [4]float64{} {
-		dst = append(dst, `,"bbox":[`...)
-		for i, v := range r.Bounds {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = strconv.AppendFloat(dst, v, 'f', -1, 64)
-		}
-		dst = append(dst, ']')
+		dst = feature.AppendBounds(append(dst, ','), r.Bounds)
 	}
 	if len(r.Parents) > 0 {
 		dst = append(dst, `,"parents":[`...)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -37,29 +38,28 @@ func newContractWorlds(t *testing.T) *contractWorlds {
 	}
 }
 
-// newWhole has regions, and what is in them.
+// newWhole has regions, and layers of points that lie in them.
 func newWhole(t *testing.T) *fixture {
 	ctx := t.Context()
 	c, err := dataset.Open(t.TempDir(), toyworld.Open)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{t: t, catalog: c, cfg: Config{Sets: ask.Sets{
-		Boundaries: catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries),
-		Airports:   catalogue.Live[ask.Airports](c.Generations, catalogue.Airports),
-		Stations:   catalogue.Live[ask.Stations](c.Generations, catalogue.Stations),
-		Weather:    catalogue.Live[ask.Weather](c.Generations, catalogue.Weather),
-	}}}
+	f := &fixture{t: t, catalog: c}
+	f.cfg.Sets = ask.Published(c.Generations)
+	shops := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))
+	f.cfg.Collections = &ask.Collections{}
+	f.cfg.Collections.Follow(toyworld.Shops, shops)
 	t.Cleanup(func() {
-		if err := f.cfg.Sets.Close(); err != nil {
+		if err := errors.Join(f.cfg.Sets.Close(), shops.Close()); err != nil {
 			t.Error(err)
 		}
 	})
 	publishToy(t, f, catalogue.Stations.Name)
-	for _, err := range []error{toyworld.PublishBoundaries(ctx, c), toyworld.PublishAirports(ctx, c), f.cfg.Sets.Poll(ctx)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	err = errors.Join(toyworld.PublishBoundaries(ctx, c), toyworld.PublishPlaces(ctx, c), toyworld.PublishAirports(ctx, c), toyworld.PublishShops(ctx, c, 300),
+		f.cfg.Sets.Poll(ctx), shops.Poll(ctx))
+	if err != nil {
+		t.Fatal(err)
 	}
 	f.handler = New(f.cfg)
 	return f

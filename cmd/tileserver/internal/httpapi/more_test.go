@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/feature/layertest"
 	"quadrille/quadkey"
@@ -84,21 +87,68 @@ func TestLayerOfTheCallers(t *testing.T) {
 		t.Error("a picture without toys")
 	}
 	for path, want := range map[string]string{
-		"/style.json":                        `"source-layer":"toys"`,
-		"/style.json?layers=toys":            `"url":"http://example.com/tiles/toys.json"`,
-		"/ogc/tiles/WebMercatorQuad?f=json":  `"id":"toys"`,
-		"/ogc/collections/toys/tiles?f=json": `/ogc/collections/toys/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}`,
-		"/ogc/collections?f=json":            `"id":"toys"`,
-		"/ogc/collections/toys?f=json":       "tilesets-vector",
-		"/ogc/collections/toys/items?f=json": "Red car",
-		"/openapi.json":                      "`places`, `airports`, `toys`",
+		"/style.json":                                       `"source-layer":"toys"`,
+		"/style.json?layers=toys":                           `"url":"http://example.com/tiles/toys.json"`,
+		"/ogc/tiles/WebMercatorQuad?f=json":                 `"id":"toys"`,
+		"/ogc/collections/toys/tiles?f=json":                `/ogc/collections/toys/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}`,
+		"/ogc/collections?f=json":                           `"id":"toys"`,
+		"/ogc/collections/toys?f=json":                      "tilesets-vector",
+		"/ogc/collections/toys/items?f=json":                "Red car",
+		"/openapi.json":                                     "`places`, `airports`, `toys`",
+		"/toys/nearby?lat=1&lon=20":                         `{"toys":[{"id":"car","lat":1,"lon":20,"distance_m":0.0,"version":0,"properties":{"name":"Red car","wheels":4}}]}`,
+		"/toys/nearby?lat=1&lon=20&wheels.gt=4":             `{"toys":[]}`,
+		"/toys/within?bbox=19,0,21,2&format=geojson":        `"properties":{"name":"Red car","wheels":4}`,
+		"/toys/within?tile=0/0/0&format=ndjson&fields=name": `"properties":{"name":"Red car"}`,
+		"/toys/count?wheels=4":                              `{"count":1}`,
+		"/toys/car":                                         `"type":"Feature","id":"car"`,
 	} {
 		if text := ask(path); !strings.Contains(text, want) && !strings.Contains(strings.ReplaceAll(text, " ", ""), want) {
 			t.Errorf("%s lacks %s", path, want)
 		}
 	}
 	wantProblem(t, w.get("/ogc/collections/toys/items/none"), 404, "not-found")
+	wantProblem(t, w.get("/toys/none"), 404, "not-found")
+	wantProblem(t, w.get("/toys/within?bbox=0,0,1,1&sort=wheels"), 400, "bad-parameter")
+	wantProblem(t, w.get("/toys/nearby?lat=1&lon=20&color=red"), 400, "bad-parameter")
+	if !strings.Contains(ask("/openapi.json"), `"/toys/within/{region_type}/{region_id}"`) {
+		t.Error("lists of toys are not described")
+	}
 	if text := body(t, w.get("/tiles/none/0/0/0.mvt")); !strings.Contains(text, "toys") {
 		t.Errorf("the layers that there are: %s", text)
 	}
 }
+
+// A form of lists is in those of every layer once the register has it.
+func TestFormOfTheCallers(t *testing.T) {
+	forms := listing.Forms
+	t.Cleanup(func() { listing.Forms = forms })
+	listing.Forms = append(slices.Clone(forms), &listing.Form{
+		Name: "csv", Form: csvForm, Whole: true, Doc: "csv is all of them, in lines.",
+		Begin: func(dst []byte, _ *listing.List) []byte { return append(dst, "id,lat,lon,name\n"...) },
+		Append: func(dst []byte, _ *listing.List, f *feature.Feature, _ string) ([]byte, error) {
+			return fmt.Appendf(dst, "%s,%v,%v,%q\n", f.ID, f.Lat, f.Lon, f.Name()), nil
+		},
+	})
+	w := newWhole(t)
+	for path, want := range map[string]string{
+		"/places/within?bbox=-180,-90,180,90":         "id,lat,lon,name\n",
+		"/airports/within/country/wl":                 `,"Westland \"Main\" <intl>"`,
+		"/stations/within?bbox=-180,-90,180,90":       `06670099999,47.48,8.536,"KLOTEN"`,
+		"/points/shops/within?tile=0/0/0&price.lt=20": "id,lat,lon,name\n",
+	} {
+		join := "?"
+		if strings.Contains(path, "?") {
+			join = "&"
+		}
+		res := w.get(path + join + "format=csv")
+		text := body(t, res)
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/csv" || !strings.Contains(text, want) || strings.Count(text, "\n") < 3 {
+			t.Errorf("%s: %d %v %s", path, res.StatusCode, res.Header, text)
+		}
+	}
+	if text := body(t, w.get("/openapi.json")); strings.Count(text, `"text/csv"`) < 8 {
+		t.Error("the form is not described")
+	}
+}
+
+var csvForm = web.NewForm(31, "text/csv")

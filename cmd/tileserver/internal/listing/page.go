@@ -87,21 +87,10 @@ func (p *Page) End(next string) []byte {
 	return append(dst, '}')
 }
 
-// AppendDistance writes the member of a distance in metres, to the decimetre, with a
-// comma before it.
+// AppendDistance is that of package feature with a comma before it.
 func AppendDistance(dst []byte, metres float64) []byte {
-	return strconv.AppendFloat(append(dst, `,"distance_m":`...), metres, 'f', 1, 64)
+	return feature.AppendDistance(append(dst, ','), metres)
 }
 
-// AppendBounds writes a bbox member.
-func AppendBounds(dst []byte, bounds [4]float64) []byte {
-	for i, v := range bounds {
-		if i == 0 {
-			dst = append(dst, `"bbox":[`...)
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendFloat(dst, v+0, 'f', -1, 64)
-	}
-	return append(dst, ']')
-}
+// AppendBounds is that of package feature.
+func AppendBounds(dst []byte, bounds [4]float64) []byte { return feature.AppendBounds(dst, bounds) }

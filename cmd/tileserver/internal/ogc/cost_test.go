@@ -30,11 +30,12 @@ func (l *fake) Get(context.Context, string, time.Time, *feature.Feature) error {
 }
 
 func (l *fake) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	return q.Select(ctx, func(consider func(*feature.Feature, bool) bool) error {
+	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		after := slices.Clone(q.After)
 		for f := (feature.Feature{}); l.next(after, &f); after = append(after[:0], f.Mark...) {
-			if l.read++; !consider(&f, true) {
-				return nil
+			l.read++
+			if err := consider(&f, true); err != nil {
+				return err
 			}
 		}
 		return nil

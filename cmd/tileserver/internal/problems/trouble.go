@@ -33,8 +33,8 @@ func NewTrouble(store, collection string, err error) Trouble {
 	switch {
 	case errors.Is(err, points.ErrDamaged):
 		t.State, t.Detail = TroubleDamaged, "Stop the server and see what is damaged by tileserver live verify; tileserver live repair rescues what can be read."
-	case errors.Is(err, points.ErrNewer), errors.Is(err, points.ErrOlder):
-		t.Detail = "Another version of the program wrote the collection, which is left as it is. Update the program, or start the one that wrote it."
+	case errors.Is(err, cellstore.ErrLayout):
+		t.Detail = "Another version of the program wrote what is stored, which is left as it is. Update the program, or start the one that wrote it."
 	case cellstore.IsShortage(err):
 		t.Detail = "Too many files are open, or memory is short; the log says which. It is tried again by itself. Raise the limit of open files, such as by LimitNOFILE=, if it lasts."
 	case errors.Is(err, points.ErrUnreadable):

@@ -11,6 +11,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -67,12 +68,12 @@ func appendWithin(ctx context.Context, dst []byte, b ask.Boundaries, q tiles.Wit
 	if err != nil {
 		return dst, err
 	}
-	dst = listing.AppendBounds(append(dst, '{'), [4]float64{q.Box.West, q.Box.South, q.Box.East, q.Box.North})
+	dst = feature.AppendBounds(append(dst, '{'), [4]float64{q.Box.West, q.Box.South, q.Box.East, q.Box.North})
 	p := listing.Begin(append(dst, ','), web.FormJSON, "regions")
 	for i := range page {
 		p.Next()
 		p.Body = listing.AppendRegion(p.Body, &page[i].Region)
-		p.Body = append(listing.AppendBounds(append(p.Body, ','), page[i].Bounds), '}')
+		p.Body = append(feature.AppendBounds(append(p.Body, ','), page[i].Bounds), '}')
 	}
 	return p.End(next), nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/paulmach/orb"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
@@ -306,7 +307,7 @@ func (l *layer) readKept(ctx context.Context, in Input, vertices *vertexCount, r
 	case err != nil:
 		return nil, fail(err)
 	case head.Format > layerFormat:
-		return nil, fmt.Errorf("%s: kept by a newer version of this program; update it", in.Path)
+		return nil, fmt.Errorf("%s: %w", in.Path, cellstore.CheckLayout("the layer", head.Format, 0, layerFormat, ""))
 	case head.Type != in.Type:
 		return nil, fail(fmt.Errorf("holds layer %s", source.Excerpt(head.Type)))
 	}

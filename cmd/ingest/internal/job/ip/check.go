@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/internal/catalogue"
@@ -68,7 +69,7 @@ func (e *ChangeError) Error() string {
 func check(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o Options) error {
 	rep := o.ReporterOrSilent()
 	old, g, err := job.OpenCurrent(ctx, c, catalogue.IPTable)
-	if errors.Is(err, ipgeo.ErrLayout) && o.MaxChange >= 1 {
+	if errors.Is(err, cellstore.ErrOlder) && o.MaxChange >= 1 {
 		rep.Note("the published ip has an older layout and cannot be compared with")
 		return nil
 	}

@@ -1,0 +1,154 @@
+package layers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/ask"
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/problems"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/feature/layertest"
+	"quadrille/quadkey"
+)
+
+// faulty is a layer that fails, or waits, before the feature of a number.
+type faulty struct {
+	*layertest.Memory
+	before int
+	err    error // nil waits until the context ends
+}
+
+func (l *faulty) Get(ctx context.Context, _ string, _ time.Time, _ *feature.Feature) error {
+	if l.err != nil {
+		return l.err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (l *faulty) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	return func(yield func(*feature.Feature, error) bool) {
+		n := 0
+		for f, err := range l.Memory.Features(ctx, q) {
+			if n == l.before {
+				yield(nil, l.Get(ctx, "", time.Time{}, nil))
+				return
+			}
+			if n++; !yield(f, err) {
+				return
+			}
+		}
+	}
+}
+
+func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server {
+	t.Helper()
+	live := dataset.Fixed(l, dataset.Manifest{Dataset: about.Name, Generation: 1})
+	cfg := web.Config{Kinds: slices.Concat(problems.Kinds, Kinds), RequestTimeout: 200 * time.Millisecond}
+	k := web.New(&cfg)
+	room := New(k, Config{
+		Sets:          ask.Sets{More: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}},
+		StreamTimeout: 200 * time.Millisecond,
+	})
+	s := httptest.NewServer(k.Handler(room.Endpoints()))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func toys(n int) *layertest.Memory {
+	m := &layertest.Memory{About: feature.Info{Name: "toys", Points: true, Bounds: quadkey.World, Schema: feature.Schema{{Name: "name", Kind: feature.Text}}}}
+	for i := range n {
+		m.List = append(m.List, feature.Feature{
+			ID: fmt.Sprint("t-", i), Position: quadkey.Position{Lat: 1, Lon: float64(i % 100)},
+			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte(strings.Repeat("x", 200)))}),
+		})
+	}
+	return m
+}
+
+// A layer that fails in the middle, or does not go on, is an error and never a shorter answer:
+// of lines that have been sent the connection is cut.
+func TestFailingLayers(t *testing.T) {
+	for _, tt := range []struct {
+		err    error
+		status int
+	}{
+		{fmt.Errorf("row 7: %w", cellstore.ErrCorrupt), 500},
+		{fmt.Errorf("it is down: %w", cellstore.ErrUnavailable), 503},
+		{nil, 503},
+	} {
+		for _, before := range []int{0, 7, 900} {
+			m := toys(1000)
+			s := serve(t, &faulty{m, before, tt.err}, &m.About)
+			for _, path := range []string{
+				"/toys/nearby?lat=1&lon=1&limit=1000", "/toys/within?bbox=-180,-90,180,90&limit=1000&format=geojson", "/toys/within?tile=0/0/0&limit=1000",
+				"/toys/within?tile=0/0/0&format=ndjson", "/toys/count", "/toys/count?name.prefix=x", "/toys/t-1",
+			} {
+				res, err := http.Get(s.URL + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := io.ReadAll(res.Body)
+				res.Body.Close()
+				if strings.HasSuffix(path, "ndjson") && before == 900 {
+					if res.StatusCode != 200 || err == nil {
+						t.Errorf("%v before %d: %s: %d, whole: %v", tt.err, before, path, res.StatusCode, err == nil)
+					}
+					continue
+				}
+				if res.StatusCode != tt.status || err != nil || strings.Contains(string(text), "row 7") {
+					t.Errorf("%v before %d: %s: %d %v %.300s, want %d", tt.err, before, path, res.StatusCode, err, text, tt.status)
+				}
+			}
+		}
+	}
+}
+
+// Marks are of one layer: a cursor of another one, or of other parameters, is refused.
+func TestCursorsOfOthers(t *testing.T) {
+	m := toys(30)
+	s := serve(t, m, &m.About)
+	other := toys(30)
+	other.About.Name = "games"
+	o := serve(t, other, &other.About)
+	get := func(url string) (int, string) {
+		res, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(text)
+	}
+	_, first := get(s.URL + "/toys/within?tile=0/0/0&limit=10")
+	_, next, found := strings.Cut(first, `"next":"`)
+	if !found {
+		t.Fatal(first)
+	}
+	next = strings.TrimSuffix(next, `"}`)
+	if status, text := get(s.URL + "/toys/within?tile=0/0/0&limit=5&cursor=" + next); status != 200 || !strings.Contains(text, `"id":"t-10"`) {
+		t.Errorf("the next page: %d %s", status, text)
+	}
+	for _, url := range []string{
+		o.URL + "/games/within?tile=0/0/0&cursor=" + next, s.URL + "/toys/within?tile=1/0/0&cursor=" + next, s.URL + "/toys/nearby?lat=1&lon=1&cursor=" + next,
+		s.URL + "/toys/within?tile=0/0/0&name=x&cursor=" + next,
+	} {
+		if status, text := get(url); status != 400 {
+			t.Errorf("%s: %d %s", url, status, text)
+		}
+	}
+}
