@@ -23,7 +23,7 @@ import (
 	"quadrille/cmd/internal/hbasedepot"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
-	"quadrille/cmd/tileserver/internal/archive"
+	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -60,11 +60,8 @@ type config struct {
 	MaxCollections int      `group:"data" name:"max-collections" default:"1000" placeholder:"N" help:"Live collections that there may be for clients to make another one, ${default} if not given, 0 for any number. Those that are there are served all the same. Each has ten files open."`
 	CountryOf      string   `group:"data" name:"country-of" enum:"source,map" default:"source" help:"Who says what country a place is in where the two disagree: its source, or the map, whose borders ingest boundaries --worldview takes from the view of one government. ${default} if not given. Territories that the map draws as a part of a country are in that country by both."`
 	BackupDir      string   `group:"data" name:"backup-dir" placeholder:"DIR" help:"Directory in which tileserver live backup may have the server make copies of its live collections, asked at --admin-listen. Without it there are none."`
-	HooksPrivate   bool     `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
 
 	ClockSkew time.Duration `group:"data" name:"clock-skew" default:"1m" placeholder:"DURATION" help:"How far, and for how long, the clock of this machine may be wrong, ${default} if not given. Live collections and counts of requests date nothing further ahead of it, follow a larger step ahead only once it has lasted so long, and remove nothing for its age before."`
-
-	BaseMap []string `group:"data" name:"basemap" sep:"none" placeholder:"[NAME=]FILE" help:"Other people's map to show under the borders, a PMTiles archive (version 3) or an MBTiles database on this machine; repeatable. It is served at /basemap/NAME, whose name is that of the file if none is given. When the file is replaced by renaming, the new one is in service within seconds; see docs/basemaps.md."`
 
 	Listen         string        `group:"network" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address and port to listen on, ${default} if not given; :8080 means every interface, port 0 any free port. Or unix:PATH, a socket file whose clients count as 127.0.0.1; or systemd, the one socket of its .socket unit."`
 	SocketMode     fileMode      `group:"network" default:"0660" placeholder:"MODE" help:"Permissions of the file of --listen unix:PATH, ${default} if not given."`
@@ -84,7 +81,7 @@ type config struct {
 	Forwarded    string   `group:"address" name:"forwarded-header" enum:"x-forwarded-for,forwarded" default:"x-forwarded-for" help:"The header trusted proxies name the client in: ${enum}. x-forwarded-for, the default, goes with X-Forwarded-Proto and -Host; forwarded is RFC 7239's. The other is never believed."`
 
 	EmptyTile    int    `group:"answers" enum:"204,200,404" default:"204" help:"Status of a vector tile with nothing in it, of ${enum}: clients differ. ${default} if not given."`
-	RootGeocoder string `group:"answers" enum:"none,photon,nominatim" default:"none" help:"Service whose paths are answered as it does at the root too, of ${enum}: with photon, /api and /reverse, with nominatim, /search, /reverse and /lookup. Our own /reverse is then at /geocode/reverse alone, and with nominatim GeoNames' /search at /searchJSON; /status stays ours. ${default} if not given."`
+	RootGeocoder string `group:"answers" enum:"none,${root_geocoders}" default:"none" help:"Service whose paths are answered as it does at the root too, of ${enum}: with photon, /api and /reverse, with nominatim, /search, /reverse and /lookup. Our own /reverse is then at /geocode/reverse alone, and with nominatim GeoNames' /search at /searchJSON; /status stays ours. ${default} if not given."`
 	Glyphs       string `group:"answers" placeholder:"URL" help:"Glyphs that /style.json has names on maps drawn with: an address with {fontstack} and {range} in it, which must have Noto Sans Regular. Without it clients use fonts of their own, as MapLibre GL JS does since 5.11."`
 	CacheControl string `group:"answers" default:"public, max-age=300" placeholder:"VALUE" help:"Cache-Control of tiles, regions, places and addresses. Answers can be revalidated at no cost, so short is fine. Default: ${default}"`
 	PinTiles     bool   `group:"answers" help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`
@@ -104,9 +101,9 @@ type config struct {
 	SlowRequest     time.Duration `group:"watch" default:"1s" help:"From when on a request is always logged, ${default} if not given."`
 	LogFormat       string        `group:"watch" enum:"text,json" default:"text" help:"Form of the log on standard error: ${enum}."`
 
-	Guard     guardConfig `embed:"" group:"clients"`
-	GeoIPKeys string      `group:"clients" name:"geoip-keys" placeholder:"FILE" help:"Accounts that may use /geoip/v2.1: lines of ACCOUNT:SHA256, the hash of the license key as by: printf %s KEY | sha256sum. Without it everybody may. Changes are taken into use within seconds."`
-	Trace     traceConfig `embed:"" group:"watch"`
+	Guard guardConfig  `embed:"" group:"clients"`
+	Faces kong.Plugins `embed:""` // the flags of faces
+	Trace traceConfig  `embed:"" group:"watch"`
 
 	Serve   struct{} `cmd:"" default:"1" help:"Serve; what it does without a command."`
 	Command struct {
@@ -124,7 +121,7 @@ type config struct {
 	settings []configfile.Setting // what is in effect, for "config print"
 	file     *configfile.File     // of --config
 	reloads  []func()             // look at files again, on SIGHUP
-	baseMaps []archive.Name       // of BaseMap
+	faces    []httpapi.Settings   // which are Faces
 }
 
 // flagGroups are the headings of --help, in this order.
@@ -152,11 +149,15 @@ type exit int
 
 // newParser makes a parser of the command line into c.
 func newParser(c *config, stdout, stderr io.Writer) (*kong.Kong, error) {
+	c.faces = httpapi.NewSettings()
+	for _, f := range c.faces {
+		c.Faces = append(c.Faces, f)
+	}
 	return kong.New(c,
 		kong.Name("tileserver"),
 		kong.Description(description),
 		kong.DefaultEnvars(variables.Prefix),
-		kong.Vars{"version": version.String()},
+		kong.Vars{"version": version.String(), "root_geocoders": strings.Join(httpapi.RootGeocoders(), ",")},
 		kong.Writers(stdout, stderr),
 		kong.ExplicitGroups(flagGroups),
 		kong.Help(printHelp),
@@ -228,13 +229,6 @@ func (c *config) Validate() error {
 	if err := hbasedepot.Check(c.Store); err != nil {
 		return fmt.Errorf("--store: %w", err)
 	}
-	for _, s := range c.BaseMap {
-		n, err := archive.ParseName(s)
-		if err != nil {
-			return fmt.Errorf("--basemap: %w", err)
-		}
-		c.baseMaps = append(c.baseMaps, n)
-	}
 	for _, name := range c.Require {
 		if _, ok := catalogue.Find(name); !ok {
 			return fmt.Errorf("--require: there is no data set %.64q; name some of %s, or points-NAME", name, strings.Join(catalogue.Names(catalogue.All), ", "))
@@ -289,16 +283,10 @@ func (c *config) Validate() error {
 	return nil
 }
 
-// responseBytes is the share of the cache that finished tiles get.
-func (c *config) responseBytes() int64 { return int64(c.Cache)/2 - c.directoryBytes() }
-
-// directoryBytes is the share of the cache that directories of base maps get.
-func (c *config) directoryBytes() int64 {
-	if len(c.BaseMap) == 0 {
-		return 0
-	}
-	return int64(c.Cache) / 8
-}
+// responseBytes is the share of the cache that finished tiles and faces get. storeBytes is that
+// of blocks of the store.
+func (c *config) responseBytes() int64 { return int64(c.Cache) / 2 }
+func (c *config) storeBytes() int64    { return int64(c.Cache) - c.responseBytes() }
 
 func (c *config) publicURL() string {
 	if c.PublicURL == nil {

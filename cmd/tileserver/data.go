@@ -40,7 +40,7 @@ func (c *config) blockCacheBytes() int64 {
 	if c.Store != "" {
 		return 1 << 20
 	}
-	return int64(c.Cache) - c.responseBytes() - c.directoryBytes()
+	return c.storeBytes()
 }
 
 // generations opens the directory or the store that is to be served from.
@@ -66,7 +66,7 @@ func (c *config) generations(cache *pebblestore.Cache, observed *observer, log *
 const remotePatience = 5 * time.Second
 
 func (c *config) depot(observed *observer) (source, error) {
-	rows := rowcache.NewCache(int64(c.Cache) - c.responseBytes() - c.directoryBytes())
+	rows := rowcache.NewCache(c.storeBytes())
 	observed.remote.cache = rows
 	o := hbasedepot.Options{Data: c.Data, ReadOnly: true, Opened: func(s *hbasestore.Store, dataset string) cellstore.Store {
 		counted := observed.remote.opened(s, dataset)

@@ -11,7 +11,7 @@ import (
 
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
-	"quadrille/cmd/tileserver/internal/archive"
+	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
 // inspect does the commands that look at the configuration.
@@ -29,20 +29,15 @@ func (c *config) inspect(log *slog.Logger, stdout io.Writer) error {
 // check reads what the settings name, as serving does when it starts.
 func (c *config) check(log *slog.Logger) error {
 	_, terr := c.tlsConfig(log)
-	_, kerr := c.geoIPKeys(log)
 	derr := error(nil)
 	if st, err := os.Stat(c.Data); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && !st.IsDir() {
 		derr = fmt.Errorf("--data: %s is not a directory that can be read: name the one that ingest fills", c.Data)
 	}
-	maps, merr := archive.Serve(context.Background(), c.baseMaps, 0, slog.New(slog.DiscardHandler))
-	if merr != nil {
-		merr = fmt.Errorf("--basemap: %w", merr)
-	} else {
-		merr = maps.Close()
-	}
+	_, closing, ferr := c.openFaces(context.Background(), &httpapi.Config{}, slog.New(slog.DiscardHandler))
+	ferr = errors.Join(ferr, closing())
 	gerr := error(nil)
 	if c.Guard.Keys != "" {
 		_, gerr = c.Guard.readKeys()
 	}
-	return errors.Join(append(variables.Unknown(os.Environ()), terr, kerr, gerr, derr, merr)...)
+	return errors.Join(append(variables.Unknown(os.Environ()), terr, gerr, derr, ferr)...)
 }

@@ -3,16 +3,13 @@ package main
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 
 	"github.com/pires/go-proxyproto"
 
-	"quadrille/cmd/tileserver/internal/geoip"
 	"quadrille/internal/bom"
 )
 
@@ -73,28 +70,4 @@ func (c *config) tlsConfig(log *slog.Logger) (*tls.Config, error) {
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.get(), nil },
 	}, nil
-}
-
-// geoIPKeys is the source of the keys of the GeoIP2 endpoints, nil for none.
-func (c *config) geoIPKeys(log *slog.Logger) (func() *geoip.Accounts, error) {
-	if c.GeoIPKeys == "" {
-		return nil, nil
-	}
-	keys, err := newReloaded(log, "--geoip-keys", func() (*geoip.Accounts, error) {
-		f, err := os.Open(c.GeoIPKeys)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		keys, err := geoip.ReadAccounts(f)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.GeoIPKeys, err)
-		}
-		return keys, nil
-	}, c.GeoIPKeys)
-	if err != nil {
-		return nil, err
-	}
-	c.reloads = append(c.reloads, keys.again)
-	return keys.get, nil
 }

@@ -28,11 +28,9 @@ import (
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
-	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/cmd/tileserver/internal/webhook"
 	"quadrille/static"
 )
 
@@ -115,10 +113,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	for _, err := range variables.Unknown(os.Environ()) {
 		log.Warn(err.Error())
 	}
-	keys, err := cfg.geoIPKeys(log)
-	if err != nil {
-		return err
-	}
 	tuneMemory(int64(cfg.Cache))
 
 	cfg.clock = cfg.newClock(log)
@@ -144,13 +138,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		log.Warn("nobody can write the live collections, since writes need a key: make one by tileserver keys new NAME --keys FILE --scope write:*, and start with --keys FILE too", "live", cfg.Live)
 	}
 
-	maps, err := archive.Serve(ctx, cfg.baseMaps, cfg.directoryBytes(), log)
-	if err != nil {
-		return fmt.Errorf("--basemap: %w", err)
-	}
-	defer func() { err = errors.Join(err, maps.Close()) }()
-	cfg.reloads = append(cfg.reloads, func() { maps.Look(ctx) })
-
 	api := httpapi.Config{
 		Config: web.Config{
 			Version:         version.String(),
@@ -166,13 +153,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			Metrics:         httpapi.NewMetrics(),
 		},
 		Sets:               sets,
-		BaseMaps:           maps,
+		Settings:           cfg.faces,
 		Store:              data.kind,
 		Remote:             cfg.Store != "",
 		EmptyTile:          cfg.EmptyTile,
 		RootGeocoder:       cfg.RootGeocoder,
 		Glyphs:             cfg.Glyphs,
-		GeoIPKeys:          keys,
 		BatchLines:         cfg.BatchLines,
 		BatchBytes:         int64(cfg.BatchBytes),
 		BatchTimeout:       cfg.BatchTimeout,
@@ -182,19 +168,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		Draining:           ctx.Done(),
 	}
 	api.Processors = processors
+	begin, closeFaces, err := cfg.openFaces(ctx, &api, log)
+	defer func() { err = errors.Join(err, closeFaces()) }()
+	if err != nil {
+		return err
+	}
 	if cfg.Store == "" {
 		api.NoData = func() error { _, err := os.Stat(cfg.Data); return err }
 	}
 	if followed.follow(ctx) == 0 {
 		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data will be served as soon as it is there", "data", data.name)
 	}
-	if live != nil {
-		// Hooks begin once the boundaries, if there are some, are there to tell crossings.
-		hooks := webhook.Start(ctx, webhook.Config{Live: live, Boundaries: sets.Boundaries, Processors: api.Processors, Private: cfg.HooksPrivate, Grace: cfg.DrainTimeout, Log: log})
-		defer hooks.Close()
-		api.Hooks = hooks
-		observed.registry.MustRegister(hookStats{hooks})
-	}
+	begin()
 	observed.registry.MustRegister(api.Metrics)
 	observed.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "quadrille_log_dropped_total", Help: "Lines of the log that nobody will read: its reader was too slow or gone, or its disk full.",

@@ -13,7 +13,6 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/tileserver/internal/webhook"
 )
 
 // observer collects what the process tells about itself. Its methods may be
@@ -162,23 +161,4 @@ func (a *storeStats) sum() map[tableOf]cellstore.IOStats {
 		c.addTo(sum)
 	}
 	return sum
-}
-
-// hookStats tells Prometheus what becomes of the requests of webhooks.
-type hookStats struct{ sender *webhook.Sender }
-
-var descHooks = prometheus.NewDesc("quadrille_hook_deliveries_total", "Requests of webhooks, by what became of them; lost counts losses of events.", []string{"outcome"}, nil)
-
-// Describe implements prometheus.Collector.
-func (h hookStats) Describe(ch chan<- *prometheus.Desc) { ch <- descHooks }
-
-// Collect implements prometheus.Collector. What has never come about but for deliveries is
-// not told: most servers have no hooks.
-func (h hookStats) Collect(ch chan<- prometheus.Metric) {
-	h.sender.Deliveries(func(outcome string, n int64) {
-		if n == 0 && outcome != "delivered" {
-			return
-		}
-		ch <- prometheus.MustNewConstMetric(descHooks, prometheus.CounterValue, float64(n), outcome)
-	})
 }

@@ -29,8 +29,6 @@ type Room struct {
 func New(k *web.Kit, sets *hierarchy.Sets) *Room { return &Room{k, sets} }
 
 var Kinds = []web.Kind{
-	{Err: airports.ErrNotFound, Status: http.StatusNotFound, Type: "airport-not-found", Title: "There is no such airport",
-		Detail: "Check the code: IATA, ICAO or the airport's local code; this server may hold only the largest airports."},
 	{Err: airports.ErrBadCode, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH."},
 }

@@ -172,6 +172,9 @@ func (b *builder) read(from fs.FS) error {
 			b.uses[p.Is()] += len(e.Paths())
 		}
 	}
+	b.head.Tags = slices.DeleteFunc(b.head.Tags, func(t tag) bool {
+		return !slices.ContainsFunc(b.endpoints, func(e *endpoint.Endpoint) bool { return e.Tag == t.Name })
+	})
 	slices.SortStableFunc(b.endpoints, func(x, y *endpoint.Endpoint) int {
 		return cmp.Or(b.group(x)-b.group(y), x.Rank-y.Rank, strings.Compare(x.Path, y.Path))
 	})

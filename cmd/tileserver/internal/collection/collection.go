@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -54,13 +53,8 @@ func (s *Room) mayRead(c echo.Context, name string, m *points.Meta) bool {
 	return !m.Private || s.MayRead != nil && s.MayRead(c, name)
 }
 
-// Kinds are the errors of collections. Those of queries are of places, too.
-var Kinds = slices.Concat([]web.Kind{
-	{Err: points.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
-		Detail: "Use one of the collections that /points lists."},
-	{Err: points.ErrNotFound, Status: http.StatusNotFound, Type: "point-not-found", Title: "There is no such point",
-		Detail: "Check the point's id; it may have been removed, or have expired."},
-}, writeKinds, hookKinds)
+// Kinds are the errors of writes and of hooks.
+var Kinds = slices.Concat(writeKinds, hookKinds)
 
 // Collection is what is told of a collection.
 type Collection struct {

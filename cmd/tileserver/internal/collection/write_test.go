@@ -18,7 +18,6 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/quota"
-	regions "quadrille/cmd/tileserver/internal/region"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/places/points"
@@ -81,7 +80,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	}
 	cfg := web.Config{
 		Guard: &web.Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: true},
-		Kinds: slices.Concat(problems.Kinds, Kinds, layers.Kinds, regions.Kinds),
+		Kinds: slices.Concat(problems.Kinds, Kinds, problems.Layers, problems.Points, problems.Regions),
 	}
 	room := Config{
 		Collections: &ask.Collections{Live: live},

@@ -361,7 +361,7 @@ func TestAirportPages(t *testing.T) {
 	p := read("/airports/nearby?lat=48&lon=5&limit=3")
 	wantProblem(t, f.get("/airports/nearby?lat=48&lon=6&limit=3&cursor="+p.Next), 400, "bad-parameter")
 	wantProblem(t, f.get("/airports/within?bbox=4,46,6,50&cursor="+p.Next), 400, "bad-parameter")
-	wantProblem(t, f.get("/places/nearby?lat=48&lon=5&limit=3&cursor="+p.Next), 410, "cursor-expired")
+	wantProblem(t, f.get("/places/nearby?lat=48&lon=5&limit=3&cursor="+p.Next), 400, "bad-parameter")
 }
 
 // Both formats of a tile show the same airports, beside places and alone.

@@ -67,7 +67,7 @@ func newBaseMaps(t testing.TB, change func(*Config)) *baseMapWorld {
 		}
 	})
 	return &baseMapWorld{newFixture(t, func(c *Config) {
-		c.BaseMaps = set
+		useMaps(c, set)
 		measured(c)
 		if change != nil {
 			change(c)
@@ -165,7 +165,7 @@ func TestBaseMapReplaced(t *testing.T) {
 	path := filepath.Join(f.dir, "gzip.pmtiles")
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Gzip, Type: 1}
 	archivetest.Write(t, path, p.Bytes([]archivetest.Tile{{Data: archivetest.Pack(archivetest.Gzip, archivetest.Vector("new"))}}))
-	f.cfg.BaseMaps.Look(t.Context())
+	flags[baseMaps](&f.cfg).set.Look(t.Context())
 	after := f.get(kept)
 	if body(t, after) != string(archivetest.Vector("new")) || after.Header.Get("Etag") == before.Header.Get("Etag") {
 		t.Errorf("after the file was replaced: %v", after.Header)
@@ -177,7 +177,7 @@ func TestBaseMapReplaced(t *testing.T) {
 		t.Errorf("a tile that is kept: %d", res.StatusCode)
 	}
 	wantProblem(t, f.get(kept, "Accept-Encoding", "br"), http.StatusServiceUnavailable, "basemap-changing")
-	f.cfg.BaseMaps.Look(t.Context())
+	flags[baseMaps](&f.cfg).set.Look(t.Context())
 	var status struct {
 		BaseMaps []struct{ Name, State string }
 	}
@@ -262,7 +262,7 @@ func TestBaseMapMetrics(t *testing.T) {
 	for range 2 {
 		f.get("/basemap/red/0/0/0.png")
 	}
-	f.cfg.BaseMaps.Look(t.Context())
+	flags[baseMaps](&f.cfg).set.Look(t.Context())
 	for name, want := range map[string]float64{
 		`quadrille_basemap_read_failures_total{basemap=bad}`: 1, `quadrille_basemap_damaged{basemap=bad}`: 1, `quadrille_basemap_stale{basemap=red}`: 0,
 		`quadrille_response_cache_hits_total{cache=basemaps}`: 1,
@@ -281,6 +281,12 @@ func BenchmarkBaseMapKept(b *testing.B) {
 func BenchmarkBaseMapRead(b *testing.B) {
 	f := newBaseMaps(b, func(c *Config) { c.ResponseCacheBytes = 0 })
 	benchHandler(b, f.handler, http.Header{"Accept-Encoding": {"gzip"}}, "/basemap/gzip/1/0/0.mvt")
+}
+
+// useMaps has a server serve archives.
+func useMaps(c *Config, set *archive.Set) {
+	s := &baseMaps{set: set}
+	c.BaseMaps, c.Settings = s.shown, append(c.Settings, s)
 }
 
 // dearMaps has a tile that is large however it is packed, and a small one.

@@ -21,6 +21,8 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/collection"
+	"quadrille/cmd/tileserver/internal/layers"
 	"quadrille/cmd/tileserver/internal/webhook"
 	"quadrille/feature"
 	"quadrille/places/points"
@@ -78,15 +80,15 @@ func newShopsOf(t testing.TB, number int) *shopWorld {
 	}
 	w.cfg.Collections = &ask.Collections{Live: w.live}
 	w.cfg.Collections.Follow(toyworld.Shops, w.shops)
-	hooks := webhook.Start(t.Context(), webhook.Config{Live: w.live, Boundaries: w.cfg.Boundaries})
-	t.Cleanup(hooks.Close)
+	sender := webhook.Start(t.Context(), webhook.Config{Live: w.live, Boundaries: w.cfg.Boundaries})
+	t.Cleanup(sender.Close)
 	for _, name := range []string{"first", "second"} {
 		// No name below invalid leads anywhere.
-		if _, _, err := hooks.Put(t.Context(), w.live.Collection("drivers"), name, webhook.Definition{URL: "https://hooks.invalid/"}); err != nil {
+		if _, _, err := sender.Put(t.Context(), w.live.Collection("drivers"), name, webhook.Definition{URL: "https://hooks.invalid/"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.cfg.Hooks = hooks
+	w.cfg.Settings = append(w.cfg.Settings, &hooks{sender: sender})
 	w.server = newServer(&w.cfg)
 	w.handler = w.server.handler()
 	return w
@@ -515,10 +517,11 @@ func TestCollectionCaching(t *testing.T) {
 	if text := body(t, w.get("/points")); strings.Contains(text, "secret") || !strings.Contains(text, `{"name":"drivers","title":"Drivers","points":2,"live":true,"history":"24h0m0s",`) {
 		t.Error(text)
 	}
-	w.server.points.MayRead = func(c echo.Context, name string) bool {
+	mayRead := func(c echo.Context, name string) bool {
 		return name == "secret" && c.Request().Header.Get("X-Reader") == "yes"
 	}
-	w.server.layers.MayRead = w.server.points.MayRead
+	w.server.roomOf("collection").(*collection.Room).MayRead = mayRead
+	w.server.roomOf("layers").(*layers.Room).MayRead = mayRead
 	for _, path := range []string{"/points/secret", "/points/secret/d-1", "/points/secret,shops/nearby?lat=1&lon=2", "/points/secret/count"} {
 		wantProblem(t, w.get(path), http.StatusNotFound, "collection-not-found")
 		if res := w.get(path, "X-Reader", "yes"); res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-store" {

@@ -166,7 +166,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 		},
 	}
 	guarded(t, false, quota.Limits{})(&w.cfg)
-	w.cfg.BaseMaps = dearMaps(t)
+	useMaps(&w.cfg, dearMaps(t))
 	shops := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))
 	w.cfg.Collections.Follow(toyworld.Shops, shops)
 	if made {

@@ -193,7 +193,9 @@ func testKeys(t testing.TB) *geoip.Accounts {
 
 func TestGeoIPKeys(t *testing.T) {
 	keys := testKeys(t)
-	f := newAddresses(t, func(c *Config) { c.GeoIPKeys = func() *geoip.Accounts { return keys } })
+	f := newAddresses(t, func(c *Config) {
+		c.Settings = []Settings{&geoIP{accounts: func() *geoip.Accounts { return keys }}}
+	})
 	basic := func(s string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(s)) }
 	for _, tt := range []struct{ auth, code string }{
 		{basic("42:secret"), ""},

@@ -1,9 +1,9 @@
-// Package httpapi composes the HTTP face of the tile server: a web.Kit, a room for every
+// Package httpapi composes the HTTP interface of the tile server: a web.Kit, a face for every
 // kind of question, and the tables of their routes and errors.
 //
-// The rooms are tile, basemap, region, place, airport, collection, geocode, station, ip, point,
-// geonames, geoip, photon, nominatim, ogc and ops. None knows another. What several need is in
-// datasets, geocoder, hierarchy, listing, localtime and ipdatabase.
+// Each face has its room, a package that no other room knows, and is registered in a file of
+// its own here, face_NAME.go: nothing else names it. What several rooms need is in ask and its
+// packages, problems, listing, timezone, ipdatabase, ogcapi and under.
 package httpapi
 
 import (
@@ -15,29 +15,13 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
-	"quadrille/cmd/tileserver/internal/airport"
-	"quadrille/cmd/tileserver/internal/archive"
-	"quadrille/cmd/tileserver/internal/basemap"
-	"quadrille/cmd/tileserver/internal/collection"
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/geocode"
-	"quadrille/cmd/tileserver/internal/geoip"
-	"quadrille/cmd/tileserver/internal/geonames"
-	"quadrille/cmd/tileserver/internal/ip"
-	"quadrille/cmd/tileserver/internal/layers"
 	"quadrille/cmd/tileserver/internal/listing"
-	"quadrille/cmd/tileserver/internal/nominatim"
-	"quadrille/cmd/tileserver/internal/ogc"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/ops"
-	"quadrille/cmd/tileserver/internal/photon"
-	"quadrille/cmd/tileserver/internal/place"
-	"quadrille/cmd/tileserver/internal/point"
 	"quadrille/cmd/tileserver/internal/problems"
-	"quadrille/cmd/tileserver/internal/region"
-	"quadrille/cmd/tileserver/internal/station"
-	"quadrille/cmd/tileserver/internal/tile"
 	"quadrille/cmd/tileserver/internal/timezone"
+	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -49,8 +33,11 @@ type Config struct {
 
 	ask.Sets
 
-	// BaseMaps are other people's archives of tiles. Nil are none.
-	BaseMaps *archive.Set
+	// BaseMaps returns other people's maps, the lowest first. Nil are none.
+	BaseMaps under.Maps
+
+	// Settings are what the operator says of faces.
+	Settings []Settings
 
 	// Store says in /status what the data comes from: "local" or "hbase".
 	Store string
@@ -65,12 +52,8 @@ type Config struct {
 	// with no bytes, or 404: clients differ. 204.
 	EmptyTile int
 
-	// GeoIPKeys returns the accounts that may use the GeoIP2 endpoints; nil, or
-	// a nil answer, lets everybody. It is called for every such request.
-	GeoIPKeys func() *geoip.Accounts
-
-	// RootGeocoder names the service whose paths are answered as it does at the root too,
-	// instead of what is there otherwise: "photon" or "nominatim". None if it is empty.
+	// RootGeocoder names the face whose paths are answered as it does at the root too, instead
+	// of what is there otherwise: one of RootGeocoders. Any other name is none.
 	RootGeocoder string
 
 	// Glyphs is the address of the glyphs that names on maps are drawn with,
@@ -101,9 +84,6 @@ type Config struct {
 	// everything else goes on. Nil never is.
 	Draining <-chan struct{}
 
-	// Hooks are the webhooks of live collections. Servers with live collections have them.
-	Hooks collection.Hooks
-
 	// Usage says why the counts of clients are not kept on the disk. Servers with --usage
 	// have it.
 	Usage func() error
@@ -115,93 +95,80 @@ type Config struct {
 // server is the composition of the rooms, which share a kit.
 type server struct {
 	*web.Kit
-	tile      *tile.Room
-	basemap   *basemap.Room
-	region    *region.Room
-	place     *place.Room
-	layers    *layers.Room
-	geocode   *geocode.Room
-	airport   *airport.Room
-	station   *station.Room
-	ip        *ip.Room
-	geoip     *geoip.Room
-	point     *point.Room
-	geonames  *geonames.Room
-	nominatim *nominatim.Room
-	photon    *photon.Room
-	points    *collection.Room
-	ops       *ops.Room
-	ogc       *ogc.Room
+	rooms []Room // in the order of their faces
+	ops   *ops.Room
 	// atRoot are the endpoints of Config.RootGeocoder.
 	atRoot []endpoint.Endpoint
+}
+
+func init() {
+	// Errors that several faces meet, in the places among the others that documents give them.
+	for at, kinds := range map[int][]web.Kind{
+		25: problems.Regions, 42: problems.Layers, 45: problems.Places, 65: problems.Airports, 75: timezone.Kinds, 78: problems.Points, 85: problems.Stations,
+	} {
+		register(Face{At: at, Kinds: kinds})
+	}
 }
 
 // New returns the handler of the whole service. It does not close the data
 // sets of the configuration.
 func New(cfg Config) http.Handler { return newServer(&cfg).handler() }
 
-func newServer(cfg *Config) *server {
-	cache := cfg.ResponseCacheBytes
-	ofMaps := int64(0)
-	if len(cfg.BaseMaps.Maps()) > 0 {
-		ofMaps = cache / 4
-	}
+func newServer(cfg *Config) *server { return compose(cfg, faces()) }
+
+// compose makes a server of some faces, and of what operators are told.
+func compose(cfg *Config, faces []Face) *server {
 	http := cfg.Config
-	http.Kinds = slices.Concat(problems.Kinds, tile.Kinds, basemap.Kinds, region.Kinds, layers.Kinds, place.Kinds, airport.Kinds, timezone.Kinds, collection.Kinds,
-		station.Kinds, ip.Kinds, ops.Kinds)
+	http.Kinds = slices.Concat(problems.Kinds, ogcapi.Kinds)
+	var lists []listing.Set
+	for _, f := range faces {
+		http.Kinds = append(http.Kinds, f.Kinds...)
+		if f.List != nil {
+			lists = append(lists, *f.List)
+		}
+	}
+	http.Kinds = append(http.Kinds, ops.Kinds...)
 	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
-	batch := web.BatchLimits{
-		Lines: cmp.Or(max(cfg.BatchLines, 0), 1_000_000), Bytes: cmp.Or(max(cfg.BatchBytes, 0), 256<<20),
-		Timeout: cmp.Or(max(cfg.BatchTimeout, 0), 5*time.Minute),
-	}
-	sets := &hierarchy.Sets{Sets: cfg.Sets}
-	s := &server{
-		Kit: k,
-		tile: tile.New(k, tile.Config{
-			Sets: cfg.Sets, EmptyTile: cfg.EmptyTile, Glyphs: cfg.Glyphs, PinTiles: cfg.PinTiles,
-			CacheBytes: cache - cache/8 - cache/4 - ofMaps, BaseMaps: cfg.BaseMaps,
-		}),
-		basemap: basemap.New(k, basemap.Config{Maps: cfg.BaseMaps, EmptyTile: cfg.EmptyTile, CacheBytes: ofMaps}),
-		region:  region.New(k, cfg.Boundaries),
-		place:   place.New(k, place.Config{Sets: sets, CacheBytes: cache / 8}),
-		geocode: geocode.New(k, sets, batch),
-		airport: airport.New(k, sets),
-		station: station.New(k, cfg.Stations, cfg.Weather),
-		ip: ip.New(k, ip.Config{
-			Addresses: cfg.Addresses, Batch: batch, StreamTimeout: cfg.BatchTimeout,
-		}),
-		geoip:     geoip.New(k, cfg.Addresses, cfg.GeoIPKeys),
-		point:     point.New(k, sets, batch),
-		geonames:  geonames.New(k, sets),
-		nominatim: nominatim.New(k, sets),
-		photon:    photon.New(k, sets),
-		layers: layers.New(k, layers.Config{
-			Sets: cfg.Sets, Lists: []listing.Set{place.List, airport.List, station.List, collection.List},
-			StreamTimeout: cfg.BatchTimeout, MayRead: k.ReadsCollection,
-		}),
-		points: collection.New(k, collection.Config{
-			Collections: cfg.Collections, Boundaries: cfg.Boundaries, MayRead: k.ReadsCollection,
-			Batch: batch, Draining: cfg.Draining, Hooks: cfg.Hooks,
-		}),
-		ops: ops.New(k, ops.Config{
-			Sets: cfg.Sets, BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
-			Require: cfg.Require, NoData: cfg.NoData,
-			Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
-		}),
-	}
-	s.ogc = ogc.New(k, ogc.Config{
-		Sets: cfg.Sets, Parts: []ogcapi.Part{s.tile.OGCPart()}, CacheBytes: cache / 4,
-		Describe: func(server string) ([]byte, error) { return s.ops.DescribeBelow("/ogc", server) },
-	})
+	s := &server{Kit: k, ops: ops.New(k, ops.Config{
+		Sets: cfg.Sets, BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
+		Require: cfg.Require, NoData: cfg.NoData,
+		Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
+	})}
 	s.ops.Described = s.endpoints
-	switch cfg.RootGeocoder {
-	case "photon":
-		s.atRoot = s.photon.RootEndpoints()
-	case "nominatim":
-		s.atRoot = s.nominatim.RootEndpoints()
+	p := &Parts{
+		Kit: k, Config: cfg, Sets: &hierarchy.Sets{Sets: cfg.Sets}, Lists: lists, DescribeBelow: s.ops.DescribeBelow,
+		Batch: web.BatchLimits{
+			Lines: cmp.Or(max(cfg.BatchLines, 0), 1_000_000), Bytes: cmp.Or(max(cfg.BatchBytes, 0), 256<<20),
+			Timeout: cmp.Or(max(cfg.BatchTimeout, 0), 5*time.Minute),
+		},
 	}
+	for _, f := range faces {
+		if f.New == nil {
+			continue
+		}
+		room := f.New(p)
+		if f.Root && f.Name == cfg.RootGeocoder {
+			s.atRoot = room.(rooted).RootEndpoints()
+		}
+		p.Rooms = append(p.Rooms, room)
+	}
+	s.rooms = p.Rooms
 	return s
+}
+
+// baseMapBytes is the share of the caches that tiles of base maps get, where there are some.
+func (cfg *Config) baseMapBytes() int64 {
+	if len(cfg.BaseMaps.All()) == 0 {
+		return 0
+	}
+	return cfg.ResponseCacheBytes / 4
+}
+
+// tileBytes is what searches, pages of features and base maps leave.
+func (cfg *Config) tileBytes() int64 {
+	cache := cfg.ResponseCacheBytes
+	return cache - cache/8 - cache/4 - cfg.baseMapBytes()
 }
 
 // generations are those in service, for traces.
@@ -216,10 +183,10 @@ func (cfg *Config) generations() (all []web.Generation) {
 
 // endpoints are all that are declared. Those of the service at the root replace others of the
 // same path and method.
-func (s *server) endpoints() []endpoint.Endpoint {
-	all := slices.Concat(s.tile.Endpoints(), s.basemap.Endpoints(), s.region.Endpoints(), s.point.Endpoints(), s.layers.Endpoints(), s.place.Endpoints(), s.geocode.Endpoints(),
-		s.airport.Endpoints(), s.station.Endpoints(), s.ip.Endpoints(), s.geonames.Endpoints(), s.geoip.Endpoints(), s.photon.Endpoints(), s.nominatim.Endpoints(),
-		s.points.Endpoints(), s.ogc.Endpoints(), s.ops.Endpoints())
+func (s *server) endpoints() (all []endpoint.Endpoint) {
+	for _, room := range append(slices.Clip(s.rooms), s.ops) {
+		all = append(all, room.Endpoints()...)
+	}
 	return append(endpoint.Without(all, s.atRoot), s.atRoot...)
 }
 
@@ -227,5 +194,9 @@ func (s *server) handler() http.Handler { return s.Kit.Handler(s.endpoints()) }
 
 // NewMetrics returns counters at zero, to be given to one Config and registered.
 func NewMetrics() *web.Metrics {
-	return web.NewMetrics(slices.Concat(ops.Described, basemap.Described)...)
+	described := slices.Clone(ops.Described)
+	for _, f := range faces() {
+		described = append(described, f.Metrics...)
+	}
+	return web.NewMetrics(described...)
 }

@@ -4,7 +4,6 @@
 package layers
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -76,20 +75,4 @@ func byName(name string) listing.Set {
 		Words: listing.Words{Tag: "collections", Rank: 50, IDs: feature.Title(name), Things: things},
 		List:  listing.OpenList(name), Features: listing.OpenFeatures{}, One: listing.OpenFeature{},
 	}
-}
-
-// Kinds are the errors of queries of layers.
-var Kinds = []web.Kind{
-	{Err: ask.ErrNoLayer, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
-		Detail: "Use one of the collections that /points lists."},
-	{Err: feature.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Correct the parameters of the search and send the request again."},
-	{Err: feature.ErrCursor, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
-	{Err: feature.ErrCursorExpired, Status: http.StatusGone, Type: "cursor-expired", Title: "The cursor has expired",
-		Detail: "The data has been published anew since the page before. Begin again without a cursor."},
-	{Err: feature.ErrTooMuchWork, Status: http.StatusUnprocessableEntity, Type: "search-too-wide", Title: "The search is too wide",
-		Detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
-	{Err: feature.ErrFilter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Correct the filters; /points lists the properties of each collection."},
 }

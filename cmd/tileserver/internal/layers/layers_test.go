@@ -55,7 +55,7 @@ func (l *faulty) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server {
 	t.Helper()
 	live := dataset.Fixed(l, dataset.Manifest{Dataset: about.Name, Generation: 1})
-	cfg := web.Config{Kinds: slices.Concat(problems.Kinds, Kinds), RequestTimeout: 200 * time.Millisecond}
+	cfg := web.Config{Kinds: slices.Concat(problems.Kinds, problems.Layers), RequestTimeout: 200 * time.Millisecond}
 	k := web.New(&cfg)
 	room := New(k, Config{
 		Sets:          ask.Sets{More: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}},

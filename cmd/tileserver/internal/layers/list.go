@@ -222,7 +222,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, e
 	}
 	head := ""
 	if box, ok := where.Area.(feature.Box); ok && l.Bounds {
-		head = string(append(listing.AppendBounds(nil, [4]float64{box.West, box.South, box.East, box.North}), ','))
+		head = string(append(feature.AppendBounds(nil, [4]float64{box.West, box.South, box.East, box.North}), ','))
 	}
 	var more func(context.Context, []byte) ([]byte, error)
 	if l.More != nil && cursor == "" {

@@ -1,7 +1,6 @@
 package listing
 
 import (
-	"context"
 	"strconv"
 
 	"quadrille/cmd/tileserver/internal/web"
@@ -68,16 +67,6 @@ func (p *Page) Shut() {
 	p.Body = append(p.Body, '}')
 }
 
-// Fill writes a page of what a query asks for, of at most limit features, and returns the
-// cursor of the next one, "" if there is none.
-func (p *Page) Fill(ctx context.Context, l feature.Layer, q feature.Query, limit int, w *feature.Writer) (next string, err error) {
-	return feature.Page(ctx, l, q, limit, func(f *feature.Feature) (err error) {
-		p.Next()
-		p.Body, err = w.Append(p.Body, f, "")
-		return err
-	})
-}
-
 // End ends the list and its object, with the cursor of the next page if there is one.
 func (p *Page) End(next string) []byte {
 	dst := append(p.Body, ']')
@@ -91,6 +80,3 @@ func (p *Page) End(next string) []byte {
 func AppendDistance(dst []byte, metres float64) []byte {
 	return feature.AppendDistance(append(dst, ','), metres)
 }
-
-// AppendBounds is that of package feature.
-func AppendBounds(dst []byte, bounds [4]float64) []byte { return feature.AppendBounds(dst, bounds) }

@@ -17,6 +17,12 @@ import (
 // ErrNoCollection is matched when a collection is not there.
 var ErrNoCollection = errors.New("no such collection")
 
+// Kinds are what requests for collections are refused for.
+var Kinds = []web.Kind{
+	{Err: ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
+		Detail: "Use one of /ogc/collections."},
+}
+
 // Link is a link of a document, as RFC 8288 has it.
 type Link struct {
 	_         struct{} `doc:"A link, as RFC 8288 has it."`

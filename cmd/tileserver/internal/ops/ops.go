@@ -20,9 +20,9 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/apidoc"
-	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/problems"
+	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/tiles"
 )
@@ -32,7 +32,7 @@ type Config struct {
 	// Sets are told of in /status, /readyz and /metrics.
 	ask.Sets
 	// BaseMaps are told of in /status.
-	BaseMaps *archive.Set
+	BaseMaps under.Maps
 	// Version is reported by /status.
 	Version string
 	// Store says in /status what the data comes from: "local" or "hbase".
@@ -198,24 +198,8 @@ type Status struct {
 	Version  string             `json:"version"`
 	Store    string             `json:"store,omitempty" doc:"Where the data comes from." schema:"enum=local|hbase"`
 	Datasets []datasetStatus    `json:"datasets"`
-	BaseMaps []baseMapStatus    `json:"basemaps,omitempty" doc:"Other people's archives of tiles, in the order in which they lie over one another. Absent where there are none."`
+	BaseMaps []under.Map        `json:"basemaps,omitempty" doc:"Other people's archives of tiles, in the order in which they lie over one another. Absent where there are none."`
 	Trouble  []problems.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
-}
-
-type baseMapStatus struct {
-	Name        string     `json:"name" schema:"pattern=^[a-z0-9][a-z0-9_-]{0,63}$"`
-	State       string     `json:"state" doc:"stale: the file has been replaced by one that cannot be served, and the one before is; damaged: the file in service is damaged, or has been changed in place." schema:"enum=serving|stale|damaged"`
-	Title       string     `json:"title,omitempty"`
-	Format      string     `json:"format" schema:"enum=pbf|png|jpg|webp|avif|mlt"`
-	Tiles       int64      `json:"tiles,omitempty" doc:"How many tiles there are, where the archive tells."`
-	MinZoom     uint8      `json:"minzoom"`
-	MaxZoom     uint8      `json:"maxzoom"`
-	TileSize    int        `json:"tile_size,omitempty" doc:"Pixels a side of a picture."`
-	Bounds      [4]float64 `json:"bounds" schema:"ref=BBox"`
-	Bytes       int64      `json:"bytes"`
-	Modified    time.Time  `json:"modified"`
-	Since       time.Time  `json:"since"`
-	Attribution string     `json:"attribution,omitempty" doc:"Text, with the addresses of links."`
 }
 
 type datasetStatus struct {
@@ -243,7 +227,7 @@ type typeStatus struct {
 // getStatus answers GET /status. Why a generation does not open is in the log:
 // it may name files, which are nobody else's business.
 func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
-	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}, Trouble: s.troubles(c)}
+	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}, BaseMaps: s.BaseMaps.All(), Trouble: s.troubles(c)}
 	for _, st := range s.states(c) {
 		d := datasetStatus{Name: st.Dataset, State: catalogue.State(st), Sources: []dataset.Source{}}
 		if m := st.Serving; m != nil {
@@ -259,9 +243,6 @@ func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
 		}
 		doc.Datasets = append(doc.Datasets, d)
 	}
-	for _, l := range s.BaseMaps.Maps() {
-		doc.BaseMaps = append(doc.BaseMaps, describeBaseMap(l.Status()))
-	}
 	if web.PrefersHTML(c.Request()) {
 		page, err := statusPage(&doc, time.Now())
 		if err != nil {
@@ -270,14 +251,6 @@ func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
 		return s.SendPage(c, "", page)
 	}
 	return s.sendJSON(c, web.Answer{ByAccept: true}, doc)
-}
-
-func describeBaseMap(st archive.Status) baseMapStatus {
-	a := st.Archive
-	return baseMapStatus{
-		Name: st.Name, State: st.State, Title: a.Title, Format: a.Format.String(), Tiles: a.Tiles, MinZoom: a.MinZoom, MaxZoom: a.MaxZoom, TileSize: a.TileSize,
-		Bounds: a.Bounds, Bytes: a.Size, Modified: a.Modified.UTC().Truncate(time.Second), Since: st.Since.UTC().Truncate(time.Second), Attribution: a.Credit,
-	}
 }
 
 func (s *Room) regionTypes() []typeStatus {

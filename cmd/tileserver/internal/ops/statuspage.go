@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/quadkey"
 )
 
@@ -64,7 +65,7 @@ type setCard struct {
 }
 
 // newMapCard is what the page says of a base map.
-func newMapCard(m *baseMapStatus, now time.Time) setCard {
+func newMapCard(m *under.Map, now time.Time) setCard {
 	card := setCard{Name: m.Name, State: m.State, Fine: m.State == catalogue.Serving, Extents: extentsOf(m.Bounds[:])}
 	for _, fact := range [][2]string{
 		{"Title", m.Title}, {"Tiles", m.Format}, {"Zooms", fmt.Sprintf("%d–%d", m.MinZoom, m.MaxZoom)}, {"Size", size(m.Bytes)},

@@ -4,7 +4,6 @@ package place
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -35,11 +34,6 @@ type Room struct {
 
 func New(k *web.Kit, cfg Config) *Room {
 	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes)}
-}
-
-var Kinds = []web.Kind{
-	{Err: places.ErrNotFound, Status: http.StatusNotFound, Type: "place-not-found", Title: "There is no such place",
-		Detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
 }
 
 // getPlace answers GET /places/{id}: the record of a GeoNames id, with lang

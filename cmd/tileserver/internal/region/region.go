@@ -5,7 +5,6 @@ package region
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -28,15 +27,6 @@ type Room struct {
 
 func New(k *web.Kit, boundaries *dataset.Live[ask.Boundaries]) *Room {
 	return &Room{k, boundaries}
-}
-
-var Kinds = []web.Kind{
-	{Err: tiles.ErrUnknownType, Status: http.StatusNotFound, Type: "unknown-layer", Title: "There is no such layer",
-		Detail: "Use a layer that /tiles/all.json lists."},
-	{Err: tiles.ErrNotFound, Status: http.StatusNotFound, Type: "region-not-found", Title: "There is no such region",
-		Detail: "Check the region's id; ids are lower case, such as country/fr."},
-	{Err: tiles.ErrTooLarge, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
-		Detail: "Ask for the region in a smaller bbox: its border in this one is too much for one answer."},
 }
 
 // getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of

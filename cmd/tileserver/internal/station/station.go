@@ -3,7 +3,6 @@ package station
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -26,11 +25,6 @@ type Room struct {
 
 func New(k *web.Kit, stations *dataset.Live[ask.Stations], weather *dataset.Live[ask.Weather]) *Room {
 	return &Room{k, stations, weather}
-}
-
-var Kinds = []web.Kind{
-	{Err: stations.ErrNotFound, Status: http.StatusNotFound, Type: "station-not-found", Title: "There is no such station",
-		Detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
 }
 
 // getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest

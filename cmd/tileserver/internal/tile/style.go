@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
@@ -57,7 +58,7 @@ func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 	if styleLayersParam.Given(q) && list == "" {
 		q.Refuse("layers", "List at least one layer in layers, or leave it out for all.")
 	}
-	under := s.askedMaps(q)
+	maps := s.askedMaps(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -77,9 +78,9 @@ func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
-	a.Tag = s.styleTag(r, a, v, base, name, names, encoding, set, under)
+	a.Tag = s.styleTag(r, a, v, base, name, names, encoding, set, maps)
 	return s.SendJSON(c, a, func() (any, error) {
-		style, err := s.makeStyle(r.Context(), v, set, under, base, name, names)
+		style, err := s.makeStyle(r.Context(), v, set, maps, base, name, names)
 		if err == nil && encoding == mltEncoding {
 			style.inMLT()
 		}
@@ -87,15 +88,15 @@ func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, encoding string, set *layerSet, under []shownMap) web.Tag {
+func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, encoding string, set *layerSet, maps []under.Map) web.Tag {
 	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(theme).Bytes(strconv.FormatBool(names)).Bytes(encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.boundaries.ID)
 	for i := range v.points[:v.singles] {
 		h = h.Number(v.points[i].ID)
 	}
 	from, _ := v.from(set, nil)
 	h = h.Number(from[1+v.singles])
-	for _, m := range under {
-		h = h.Bytes(m.name).Number(m.ID)
+	for _, m := range maps {
+		h = h.Bytes(m.Name).Number(m.ID)
 	}
 	return h.Number(uint64(a.Coding)).Tag()
 }
@@ -120,7 +121,7 @@ const styleSourceName = "quadrille"
 // that is drawn first. Others lie between counties and urban areas.
 var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake"}
 
-func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, under []shownMap, base, theme string, names bool) (*MapStyle, error) {
+func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, maps []under.Map, base, theme string, names bool) (*MapStyle, error) {
 	tiles, err := describe(ctx, v, set, base)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, under []sh
 	if p.Map.Water.A > 0 {
 		style.Layers = append(style.Layers, styleLayer{ID: "background", Type: "background", Paint: map[string]any{"background-color": p.Map.Water.CSS()}})
 	}
-	style.Layers = append(style.Layers, p.under(style.Sources, under, base)...)
+	style.Layers = append(style.Layers, p.under(style.Sources, maps, base)...)
 	types := slices.Clone(set.types)
 	rank := func(typ string) int {
 		if i := slices.Index(styleOrder, typ); i >= 0 {
@@ -150,7 +151,7 @@ func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, under []sh
 	slices.SortStableFunc(types, func(a, b string) int { return rank(a) - rank(b) })
 	p.land, _ = set.ground()
 	for _, typ := range types {
-		if len(under) == 0 { // regions would hide what lies under them
+		if len(maps) == 0 { // regions would hide what lies under them
 			style.Layers = append(style.Layers, p.fill(typ))
 		}
 	}

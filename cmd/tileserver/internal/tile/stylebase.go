@@ -4,20 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
+	"quadrille/cmd/tileserver/internal/under"
 )
-
-// shownMap is a base map that lies under the layers of a style.
-type shownMap struct {
-	name string
-	*archive.Archive
-}
 
 // askedMaps are the base maps that the parameter basemap names, the first lowest: all where
 // it is left out, and none by none.
-func (s *Room) askedMaps(q *endpoint.Params) (maps []shownMap) {
+func (s *Room) askedMaps(q *endpoint.Params) (maps []under.Map) {
 	list := basemapParam.Of(q)
 	if basemapParam.Given(q) && list == "" {
 		q.Refuse("basemap", "List base maps of /status in basemap, set it to none, or leave it out for all.")
@@ -26,13 +20,14 @@ func (s *Room) askedMaps(q *endpoint.Params) (maps []shownMap) {
 		return nil
 	}
 	asked := strings.Split(list, ",")
-	for _, l := range s.BaseMaps.Maps() {
-		if list == "" || slices.Contains(asked, l.Name.Name) {
-			maps = append(maps, shownMap{l.Name.Name, l.Current()})
+	all := s.BaseMaps.All()
+	for _, m := range all {
+		if list == "" || slices.Contains(asked, m.Name) {
+			maps = append(maps, m)
 		}
 	}
 	for _, name := range asked {
-		if list != "" && s.BaseMaps.Map(name) == nil {
+		if list != "" && !slices.ContainsFunc(all, func(m under.Map) bool { return m.Name == name }) {
 			q.Refuse("basemap", "List base maps of /status in basemap, or set it to none.")
 		}
 	}
@@ -47,16 +42,16 @@ const baseMapPrefix = "basemap:"
 
 // under adds the sources of base maps, and returns layers that draw them: of vector tiles
 // the areas and lines of their layers, in the colours of the theme.
-func (p *palette) under(sources map[string]styleSource, maps []shownMap, base string) (all []styleLayer) {
+func (p *palette) under(sources map[string]styleSource, maps []under.Map, base string) (all []styleLayer) {
 	for _, m := range maps {
-		id := baseMapPrefix + m.name
-		source := styleSource{Type: "vector", URL: base + "/basemap/" + m.name + ".json"}
-		if m.Format.Picture() {
+		id := baseMapPrefix + m.Name
+		source := styleSource{Type: "vector", URL: base + "/basemap/" + m.Name + ".json"}
+		if m.Picture() {
 			source.Type, source.TileSize = "raster", m.TileSize
 			all = append(all, styleLayer{ID: id, Type: "raster", Source: id})
 		} else {
 			all = append(all, p.generic(id, m.Layers)...)
-			if m.Format == archive.MLT {
+			if m.Format == under.MLT {
 				source.Encoding = mltEncoding
 			}
 		}
@@ -100,13 +95,13 @@ func kindOf(id string) kind {
 }
 
 // generic draws layers that nobody here knows: areas from the ground up, then lines.
-func (p *palette) generic(source string, layers []archive.Layer) (all []styleLayer) {
+func (p *palette) generic(source string, layers []under.Layer) (all []styleLayer) {
 	layers = slices.Clone(layers[:min(len(layers), mostLayers)])
-	slices.SortStableFunc(layers, func(a, b archive.Layer) int { return int(kindOf(a.ID)) - int(kindOf(b.ID)) })
+	slices.SortStableFunc(layers, func(a, b under.Layer) int { return int(kindOf(a.ID)) - int(kindOf(b.ID)) })
 	m := &p.Map
 	fill := map[kind]look.Color{ground: m.Land[0], cover: m.Land[1], waters: m.Lake, built: m.Urban}
 	line := map[kind]look.Color{ground: m.Border.Other, cover: m.Border.Other, waters: m.Lake, built: m.Border.Other, ways: m.Border.County, limits: m.Border.State}
-	layer := func(l archive.Layer, kind, geometry string) styleLayer {
+	layer := func(l under.Layer, kind, geometry string) styleLayer {
 		return styleLayer{
 			ID: source + ":" + l.ID + "_" + kind, Type: kind, Source: source, SourceLayer: l.ID, MinZoom: float64(l.MinZoom),
 			Filter: []any{"match", []any{"geometry-type"}, []any{geometry, "Multi" + geometry}, true, false}, Paint: map[string]any{},

@@ -13,11 +13,11 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
+	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -41,7 +41,7 @@ type Config struct {
 	// CacheBytes bounds the cache of finished tiles. 0 keeps none.
 	CacheBytes int64
 	// BaseMaps lie under the layers in styles.
-	BaseMaps *archive.Set
+	BaseMaps under.Maps
 }
 
 // Room answers with tiles, and with what describes them.
@@ -63,8 +63,6 @@ func New(k *web.Kit, cfg Config) *Room {
 }
 
 var Kinds = []web.Kind{
-	{Err: ogcapi.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
-		Detail: "Use one of /ogc/collections."},
 	{Err: errNoTileMatrixSet, Status: http.StatusNotFound, Type: "tile-matrix-set-not-found", Title: "There is no such tile matrix set",
 		Detail: "Use WebMercatorQuad, the one that /ogc/tileMatrixSets lists."},
 	{Err: raster.ErrTooComplex, Status: http.StatusUnprocessableEntity, Type: "tile-too-complex", Title: "The tile is too complex to be drawn",

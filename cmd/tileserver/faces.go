@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"quadrille/cmd/tileserver/internal/httpapi"
+)
+
+// openFaces opens the files that the flags of faces name, for the server of a configuration.
+// begin is called once its data is there, closing in any case.
+func (c *config) openFaces(ctx context.Context, api *httpapi.Config, log *slog.Logger) (begin func(), closing func() error, err error) {
+	in := &httpapi.Process{Config: api, Log: log, Cache: int64(c.Cache), Grace: c.DrainTimeout}
+	in.Reloaded = func(flag string, load func() (any, error), files ...string) (func() any, error) {
+		r, err := newReloaded(log, flag, load, files...)
+		if err != nil {
+			return nil, err
+		}
+		in.Looks = append(in.Looks, r.again)
+		return r.get, nil
+	}
+	for _, f := range c.faces {
+		err = errors.Join(err, f.Open(ctx, in))
+	}
+	c.reloads = append(c.reloads, in.Looks...)
+	begin = func() {
+		for _, ready := range in.Ready {
+			ready()
+		}
+	}
+	closing = func() (err error) {
+		for _, end := range in.Closes {
+			err = errors.Join(err, end())
+		}
+		return err
+	}
+	return begin, closing, err
+}

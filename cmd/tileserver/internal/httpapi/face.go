@@ -1,0 +1,120 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"quadrille/ask/hierarchy"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// Face is one interface of the server. It is registered by one file, face_NAME.go, and is gone
+// when that file and its room are deleted.
+type Face struct {
+	Name string
+	// At is its place among the faces, from the least on. No two have the same.
+	At int
+	// Kinds are the errors that it alone meets.
+	Kinds []web.Kind
+	// List is the layer that it has lists of, which the face layers answers. Nil is none.
+	List *listing.Set
+	// Metrics are those that its room collects.
+	Metrics []*prometheus.Desc
+	// Settings returns what the operator says of it, before it is said. Nil is nothing.
+	Settings func() Settings
+	// Root says that its room is a rooted one.
+	Root bool
+	// New makes its room. Nil is for errors alone, which several faces meet.
+	New func(*Parts) Room
+}
+
+// Room answers one kind of question.
+type Room interface{ Endpoints() []endpoint.Endpoint }
+
+// rooted is a room that can answer at the root of the server too, see Config.RootGeocoder.
+type rooted interface{ RootEndpoints() []endpoint.Endpoint }
+
+// Parts are what rooms are made of.
+type Parts struct {
+	Kit    *web.Kit
+	Config *Config
+	Sets   *hierarchy.Sets
+	Batch  web.BatchLimits
+	// Lists are those of all faces.
+	Lists []listing.Set
+	// Rooms are those of the faces before.
+	Rooms []Room
+	// DescribeBelow returns an OpenAPI 3.0 document of the paths below one, for the address
+	// that this is at.
+	DescribeBelow func(path, server string) ([]byte, error)
+}
+
+var registered []Face
+
+// register adds a face to all servers. It is for init functions.
+func register(f Face) { registered = append(registered, f) }
+
+// faces are those that are registered, in their order.
+func faces() []Face {
+	return slices.SortedFunc(slices.Values(registered), func(a, b Face) int { return cmp.Compare(a.At, b.At) })
+}
+
+// RootGeocoders are the names that Config.RootGeocoder may have.
+func RootGeocoders() (names []string) {
+	for _, f := range faces() {
+		if f.Root {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// Settings are what the operator says of one face: a pointer to a struct whose exported fields
+// are flags, by their tags. The parser of these calls a method Validate if there is one.
+type Settings interface {
+	// Open opens the files that the flags name. It may change the configuration, which says
+	// what other faces are to know.
+	Open(ctx context.Context, in *Process) error
+}
+
+// Process is where settings are opened. They add to its lists of functions.
+type Process struct {
+	Config *Config
+	Log    *slog.Logger
+	Cache  int64         // bytes that there are for caches
+	Grace  time.Duration // in which to end what runs
+	// Reloaded returns what load makes of files, and makes anew when they have changed. flag
+	// is for the log.
+	Reloaded func(flag string, load func() (any, error), files ...string) (get func() any, err error)
+
+	Looks  []func()       // look at files again
+	Ready  []func()       // are called once the data is there
+	Closes []func() error // end what was begun, whether Open has failed or not
+}
+
+// NewSettings returns the settings of all faces, before anything is said.
+func NewSettings() (all []Settings) {
+	for _, f := range faces() {
+		if f.Settings != nil {
+			all = append(all, f.Settings())
+		}
+	}
+	return all
+}
+
+// flags are those of one type that a server has, as they are when nothing is said if it has none.
+func flags[T any](cfg *Config) *T {
+	for _, s := range cfg.Settings {
+		if f, ok := s.(any).(*T); ok {
+			return f
+		}
+	}
+	return new(T)
+}

@@ -1,0 +1,7 @@
+package httpapi
+
+import "quadrille/cmd/tileserver/internal/airport"
+
+func init() {
+	register(Face{Name: "airport", At: 70, Kinds: airport.Kinds, List: &airport.List, New: func(p *Parts) Room { return airport.New(p.Kit, p.Sets) }})
+}

@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"quadrille/cmd/tileserver/internal/collection"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/webhook"
+)
+
+// hooks are the flags of webhooks, and what sends them.
+type hooks struct {
+	Private bool `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
+
+	sender *webhook.Sender // nil without live collections
+}
+
+var descHooks = web.Metric("hook_deliveries_total", "Requests of webhooks, by what became of them; lost counts losses of events.", "outcome")
+
+func init() {
+	register(Face{
+		Name: "collection", At: 80, Kinds: collection.Kinds, List: &collection.List, Metrics: []*prometheus.Desc{descHooks}, Settings: func() Settings { return &hooks{} },
+		New: func(p *Parts) Room {
+			cfg := collection.Config{
+				Collections: p.Sets.Collections, Boundaries: p.Sets.Boundaries, MayRead: p.Kit.ReadsCollection,
+				Batch: p.Batch, Draining: p.Config.Draining,
+			}
+			if s := flags[hooks](p.Config); s.sender != nil {
+				cfg.Hooks = s.sender
+				p.Kit.Collect(s.collect)
+			}
+			return collection.New(p.Kit, cfg)
+		},
+	})
+}
+
+// Open has hooks of live collections sent. Boundaries, if there are some, must be there to tell
+// crossings.
+func (s *hooks) Open(ctx context.Context, in *Process) error {
+	in.Ready = append(in.Ready, func() {
+		c := in.Config
+		if c.Collections.Live == nil {
+			return
+		}
+		s.sender = webhook.Start(ctx, webhook.Config{Live: c.Collections.Live, Boundaries: c.Boundaries, Processors: c.Processors, Private: s.Private, Grace: in.Grace, Log: in.Log})
+		in.Closes = append(in.Closes, func() error { s.sender.Close(); return nil })
+	})
+	return nil
+}
+
+// collect tells Prometheus what becomes of the requests of hooks. What has never come about but
+// for deliveries is not told: most servers have no hooks.
+func (s *hooks) collect(ch chan<- prometheus.Metric) {
+	s.sender.Deliveries(func(outcome string, n int64) {
+		if n > 0 || outcome == "delivered" {
+			web.Counter(ch, descHooks, n, outcome)
+		}
+	})
+}

@@ -1,0 +1,9 @@
+package httpapi
+
+import "quadrille/cmd/tileserver/internal/layers"
+
+func init() {
+	register(Face{Name: "layers", At: 43, New: func(p *Parts) Room {
+		return layers.New(p.Kit, layers.Config{Sets: p.Sets.Sets, Lists: p.Lists, StreamTimeout: p.Config.BatchTimeout, MayRead: p.Kit.ReadsCollection})
+	}})
+}

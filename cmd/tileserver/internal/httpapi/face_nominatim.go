@@ -1,0 +1,7 @@
+package httpapi
+
+import "quadrille/cmd/tileserver/internal/nominatim"
+
+func init() {
+	register(Face{Name: "nominatim", At: 140, Root: true, New: func(p *Parts) Room { return nominatim.New(p.Kit, p.Sets) }})
+}

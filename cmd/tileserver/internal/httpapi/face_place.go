@@ -1,0 +1,9 @@
+package httpapi
+
+import "quadrille/cmd/tileserver/internal/place"
+
+func init() {
+	register(Face{Name: "place", At: 50, List: &place.List, New: func(p *Parts) Room {
+		return place.New(p.Kit, place.Config{Sets: p.Sets, CacheBytes: p.Config.ResponseCacheBytes / 8})
+	}})
+}

@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+)
+
+// A new face takes one place. This one counts the features of any layer. Its room would be a
+// package, and a file face_count.go would register what countFace is:
+//
+//	func init() { register(countFace) }
+//
+// From its declaration come its route and OPTIONS, the reading of its parameters, its limits
+// and metrics, the status of its error, and the description.
+var countFace = Face{
+	Name: "count", At: 1000, Kinds: []web.Kind{
+		{Err: errUncounted, Status: http.StatusNotFound, Type: "uncounted", Title: "There is nothing to count", Detail: "Use a layer that /ogc/collections lists."},
+	},
+	New: func(p *Parts) Room { return &countRoom{p} },
+}
+
+var errUncounted = errors.New("nothing to count")
+
+type countRoom struct{ *Parts }
+
+type featureCount struct {
+	_     struct{} `name:"FeatureCount" doc:"How many features a layer has."`
+	Count int64    `json:"count" schema:"min=0"`
+}
+
+var countedParam = endpoint.Described(endpoint.InPath, "layer", "A layer.", endpoint.Schema{"type": "string"}, "country")
+
+// Endpoints are those of the room.
+func (s *countRoom) Endpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{{
+		Path: "/count/{layer}", ID: "countLayer", Tag: "points", Summary: "How many features a layer has",
+		Params: []endpoint.Param{countedParam}, Handle: s.get, Cost: endpoint.Light,
+		Answers: endpoint.Content{"application/json": featureCount{}}, Keeps: endpoint.Tagged,
+		Problems: []string{"uncounted", "dataset-missing"},
+	}}
+}
+
+func (s *countRoom) get(c echo.Context, _ *endpoint.Params) error {
+	values, err := endpoint.PathParams(c)
+	if err != nil {
+		return err
+	}
+	l, err := s.Sets.Layer(values[0])
+	if err != nil {
+		return errUncounted
+	}
+	defer l.Release()
+	if l.About.Private {
+		return errUncounted
+	}
+	return s.Kit.Reply(c, web.Answer{Form: web.FormJSON}, l.IDs, func(ctx context.Context, out *web.Scratch) (err error) {
+		var doc featureCount
+		if doc.Count, err = feature.Count(ctx, l, &feature.Query{}); err != nil {
+			return err
+		}
+		out.Body, err = json.Marshal(doc)
+		return err
+	})
+}
+
+func TestNewFace(t *testing.T) {
+	w := newWorld(t)
+	w.handler = compose(&w.cfg, append(faces(), countFace)).handler()
+	if res := w.get("/count/country"); res.StatusCode != http.StatusOK || res.Header.Get("Etag") == "" {
+		t.Errorf("%d %v", res.StatusCode, res.Header)
+	} else if text := body(t, res); !strings.HasPrefix(text, `{"count":`) || text == `{"count":0}` {
+		t.Error(text)
+	}
+	wantProblem(t, w.get("/count/planet"), http.StatusNotFound, "uncounted")
+	wantProblem(t, w.get("/count/country?colour=red"), http.StatusBadRequest, "bad-parameter")
+	if allow := w.do(http.MethodOptions, "/count/country").Header.Get("Allow"); !strings.Contains(allow, "GET") {
+		t.Errorf("Allow: %q", allow)
+	}
+	if !slices.Contains(w.described(), "GET /count/{layer}") || !strings.Contains(body(t, w.get("/docs")), "How many features a layer has") {
+		t.Error("it is not described")
+	}
+}

@@ -1,0 +1,59 @@
+package problems
+
+import (
+	"net/http"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/places"
+	"quadrille/places/airports"
+	"quadrille/places/points"
+	"quadrille/places/stations"
+	"quadrille/tiles"
+)
+
+// What questions to each data set are refused for. Several rooms answer from each.
+var (
+	Regions = []web.Kind{
+		{Err: tiles.ErrUnknownType, Status: http.StatusNotFound, Type: "unknown-layer", Title: "There is no such layer",
+			Detail: "Use a layer that /tiles/all.json lists."},
+		{Err: tiles.ErrNotFound, Status: http.StatusNotFound, Type: "region-not-found", Title: "There is no such region",
+			Detail: "Check the region's id; ids are lower case, such as country/fr."},
+		{Err: tiles.ErrTooLarge, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+			Detail: "Ask for the region in a smaller bbox: its border in this one is too much for one answer."},
+	}
+	// Layers has what any layer of features is asked in vain.
+	Layers = []web.Kind{
+		{Err: ask.ErrNoLayer, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
+			Detail: "Use one of the collections that /points lists."},
+		{Err: feature.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+			Detail: "Correct the parameters of the search and send the request again."},
+		{Err: feature.ErrCursor, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+			Detail: "Send the cursor exactly as the page before gave it in next, with the same parameters, or none to begin again."},
+		{Err: feature.ErrCursorExpired, Status: http.StatusGone, Type: "cursor-expired", Title: "The cursor has expired",
+			Detail: "The data has been published anew since the page before. Begin again without a cursor."},
+		{Err: feature.ErrTooMuchWork, Status: http.StatusUnprocessableEntity, Type: "search-too-wide", Title: "The search is too wide",
+			Detail: "Too few places pass the filters to find that many. Add a radius, lower the limit or drop a filter."},
+		{Err: feature.ErrFilter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+			Detail: "Correct the filters; /points lists the properties of each collection."},
+	}
+	Places = []web.Kind{
+		{Err: places.ErrNotFound, Status: http.StatusNotFound, Type: "place-not-found", Title: "There is no such place",
+			Detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
+	}
+	Airports = []web.Kind{
+		{Err: airports.ErrNotFound, Status: http.StatusNotFound, Type: "airport-not-found", Title: "There is no such airport",
+			Detail: "Check the code: IATA, ICAO or the airport's local code; this server may hold only the largest airports."},
+	}
+	Points = []web.Kind{
+		{Err: points.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
+			Detail: "Use one of the collections that /points lists."},
+		{Err: points.ErrNotFound, Status: http.StatusNotFound, Type: "point-not-found", Title: "There is no such point",
+			Detail: "Check the point's id; it may have been removed, or have expired."},
+	}
+	Stations = []web.Kind{
+		{Err: stations.ErrNotFound, Status: http.StatusNotFound, Type: "station-not-found", Title: "There is no such station",
+			Detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
+	}
+)

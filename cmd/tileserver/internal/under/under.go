@@ -1,0 +1,47 @@
+// Package under is what rooms are told of other people's maps, which lie under the layers.
+// Whoever serves these tells it, and nobody else knows what they are made of.
+package under
+
+import "time"
+
+// Maps returns the maps in service, the lowest first. Nil has none.
+type Maps func() []Map
+
+// All returns the maps in service.
+func (m Maps) All() []Map {
+	if m == nil {
+		return nil
+	}
+	return m()
+}
+
+// Map is a map in service, as /status has it.
+type Map struct {
+	ID          uint64     `json:"-"` // another for another file
+	Name        string     `json:"name" schema:"pattern=^[a-z0-9][a-z0-9_-]{0,63}$"`
+	State       string     `json:"state" doc:"stale: the file has been replaced by one that cannot be served, and the one before is; damaged: the file in service is damaged, or has been changed in place." schema:"enum=serving|stale|damaged"`
+	Title       string     `json:"title,omitempty"`
+	Format      string     `json:"format" schema:"enum=pbf|png|jpg|webp|avif|mlt"`
+	Tiles       int64      `json:"tiles,omitempty" doc:"How many tiles there are, where the archive tells."`
+	MinZoom     uint8      `json:"minzoom"`
+	MaxZoom     uint8      `json:"maxzoom"`
+	TileSize    int        `json:"tile_size,omitempty" doc:"Pixels a side of a picture."`
+	Bounds      [4]float64 `json:"bounds" schema:"ref=BBox"`
+	Bytes       int64      `json:"bytes"`
+	Modified    time.Time  `json:"modified"`
+	Since       time.Time  `json:"since"`
+	Attribution string     `json:"attribution,omitempty" doc:"Text, with the addresses of links."`
+	Layers      []Layer    `json:"-"` // of vector tiles
+}
+
+// Layer is a layer of vector tiles.
+type Layer struct {
+	ID      string
+	MinZoom uint8
+}
+
+// MLT is the format of MapLibre Tiles.
+const MLT = "mlt"
+
+// Picture reports whether the tiles are pictures.
+func (m *Map) Picture() bool { return m.Format != MLT && m.Format != "pbf" }
