@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"quadrille/ask"
@@ -165,12 +166,15 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 	return nil
 }
 
+// flying is the filter of airports as travellers understand them.
+var flying = sync.OnceValues(airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.Feature)
+
 func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) error {
 	r, ok, err := reader(a, &v.Airports, ask.AirportsName)
 	if !ok {
 		return err
 	}
-	flying, err := airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.Feature()
+	flying, err := flying()
 	if err != nil {
 		return err
 	}

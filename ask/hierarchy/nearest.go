@@ -23,7 +23,7 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 	}
 	q.Limit = limit
 	if hits = found[:min(len(found), limit)]; len(hits) < limit {
-		hits, err = places.Hits(nil, v.Places.Features(ctx, &q))
+		hits, err = places.Hits(make([]places.Hit, 0, min(limit, fewNear)), v.Places.Features(ctx, &q))
 	}
 	if err != nil || len(hits) == 0 || len(at) == 0 {
 		return hits, Near, err

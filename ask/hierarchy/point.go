@@ -38,7 +38,7 @@ func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country 
 			return nil, err
 		}
 	}
-	return places.Hits(nil, v.Places.Features(ctx, &q))
+	return places.Hits(make([]places.Hit, 0, NearPlaces), v.Places.Features(ctx, &q))
 }
 
 // PointCountry is the country of a point. Its code is "" when there is none.
