@@ -2,6 +2,7 @@ package ask
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -36,6 +37,11 @@ type Layer struct {
 	// may not be kept.
 	IDs     []uint64
 	release func()
+}
+
+// Count implements feature.Counter.
+func (l Layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
+	return feature.Count(ctx, l.Layer, q)
 }
 
 // Release gives the layer back. It is called once.

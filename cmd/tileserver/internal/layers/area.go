@@ -112,7 +112,7 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 		sum := int64(0)
 		for i := range q.asked {
 			a := &q.asked[i]
-			n, err := feature.Count(ctx, a.Layer.Layer, &feature.Query{In: where.Area, Filter: a.filter, At: q.at, Step: web.Step})
+			n, err := a.Count(ctx, &feature.Query{In: where.Area, Filter: a.filter, At: q.at, Step: web.Step})
 			if err != nil {
 				return err
 			}
