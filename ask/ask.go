@@ -54,8 +54,6 @@ type Boundaries interface {
 // answers it.
 type Places interface {
 	feature.Tiler
-	Nearby(ctx context.Context, q places.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
-	Within(ctx context.Context, q places.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error)
 	Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error)
 	Place(ctx context.Context, id uint32) ([]byte, error)
@@ -76,8 +74,6 @@ type Places interface {
 type Airports interface {
 	feature.Tiler
 	Lookup(ctx context.Context, code string, r *airports.Record) error
-	Nearby(ctx context.Context, q airports.NearbyQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
-	Within(ctx context.Context, q airports.WithinQuery, dst []places.Hit) (hits []places.Hit, next string, err error)
 	Hit(ctx context.Context, id uint32, h *places.Hit) error
 	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
 	TileAirports(ctx context.Context, t quadkey.Tile, fn func(airports.Shown) error) error
@@ -114,8 +110,6 @@ type Addresses interface {
 type Stations interface {
 	feature.Layer
 	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
-	Nearby(ctx context.Context, q stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error)
-	Within(ctx context.Context, q stations.WithinQuery, dst []stations.Hit) (hits []stations.Hit, next string, err error)
 	Record(ctx context.Context, id stations.ID, dst []byte) ([]byte, error)
 	Tiles(ctx context.Context, id stations.ID) ([]quadkey.Tile, error)
 }

@@ -115,6 +115,7 @@ func (f *Conjunction) add(s Schema, t Term) error {
 	if err := c.checkOp(len(t.Values)); err != nil {
 		return err
 	}
+	c.values = make([]operand, 0, len(t.Values))
 	for _, v := range t.Values {
 		o, err := c.operand(v)
 		if err != nil {

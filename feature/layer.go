@@ -37,12 +37,7 @@ type Feature struct {
 }
 
 // Name is the text of the property name, "" where there is none.
-func (f *Feature) Name() string {
-	if v, ok := f.Properties.Lookup("name"); ok && v.Kind() == Text {
-		return v.Text()
-	}
-	return ""
-}
+func (f *Feature) Name() string { return f.Properties.Text("name") }
 
 // Clone is the same feature with memory of its own.
 func (f *Feature) Clone() Feature {

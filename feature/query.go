@@ -50,6 +50,11 @@ type Near struct {
 	MinM, MaxM float64
 }
 
+// NearTo is what is at most so many metres away from a position in degrees; 0 bounds nothing.
+func NearTo(lat, lon, maxM float64) *Near {
+	return &Near{Position: quadkey.Position{Lat: lat, Lon: lon}, MaxM: maxM}
+}
+
 // Order is an order of features. The zero Order is the layer's own.
 type Order struct {
 	// Importance has the most important first, as the layer has it.

@@ -150,6 +150,14 @@ func (p Properties) Lookup(name string) (v Value, ok bool) {
 	return Value{}, false
 }
 
+// Text returns the text of a property, "" where it has none.
+func (p Properties) Text(name string) string {
+	if v, ok := p.Lookup(name); ok && v.Kind() == Text {
+		return v.Text()
+	}
+	return ""
+}
+
 // All are the properties in their order.
 func (p Properties) All() iter.Seq2[string, Value] {
 	return func(yield func(name string, v Value) bool) {

@@ -80,7 +80,7 @@ func BenchmarkFilters(b *testing.B) {
 		q    NearbyQuery
 	}{
 		{"plain", NearbyQuery{Limit: 10}},
-		{"one P", NearbyQuery{Limit: 1, Only: true, JSONOnly: true, Classes: []string{"P"}}},
+		{"one P", NearbyQuery{Limit: 1, Classes: []string{"P"}}},
 		{"class", NearbyQuery{Limit: 10, Classes: []string{"T"}}},
 		{"frequent code", NearbyQuery{Limit: 10, Codes: []string{"PPL"}}},
 		{"absent code", NearbyQuery{Limit: 10, Codes: []string{"ZZZ"}}},

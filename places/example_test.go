@@ -14,6 +14,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cellstore/published"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/quadkey"
 )
@@ -57,7 +58,11 @@ func Example() {
 	}
 
 	// The nearest capitals to a ship just east of the antimeridian.
-	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: -17, Lon: -179.5, Codes: []string{"PPLC"}, Limit: 2}, nil)
+	capitals, err := places.Filter{Codes: []string{"PPLC"}}.Feature()
+	if err != nil {
+		log.Fatal(err)
+	}
+	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(-17, -179.5, 0), Filter: capitals, Limit: 2}))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -130,7 +135,7 @@ func ExampleOpenPublished() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: -17, Lon: -179.5, Limit: 1}, nil)
+	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(-17, -179.5, 0), Limit: 1}))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,11 +4,21 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
-	"strings"
 
 	"quadrille/feature"
 	"quadrille/places/internal/near"
 )
+
+// Populated lets populated places pass.
+var Populated = populated()
+
+func populated() feature.Filter {
+	f, err := Filter{Classes: []string{"P"}}.Feature()
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
 
 // filter is what a place must have. Lists are sorted and without repetition.
 type filter struct {
@@ -22,38 +32,6 @@ type filter struct {
 type classSet uint32
 
 func (s classSet) has(class byte) bool { return class-'A' < 26 && s>>(class-'A')&1 != 0 }
-
-// checkFilter takes the part that queries have in common.
-func checkFilter(limit int, classes, codes, countries []string, minPopulation int64) (size int, f filter, err error) {
-	if size, err = near.CheckLimit(limit); err != nil {
-		return 0, f, err
-	}
-	if minPopulation < 0 {
-		return 0, f, feature.BadQuery("minimum population %d: give 0 or more", minPopulation)
-	}
-	if n := max(len(classes), len(codes)); n > MaxFilter {
-		return 0, f, feature.BadQuery("%d feature classes or codes: give at most %d", n, MaxFilter)
-	}
-	for _, s := range classes {
-		class := strings.ToUpper(s)
-		if class == "" || !validClass(class) {
-			return 0, f, feature.BadQuery("feature class %.20q: give one letter, such as P for populated places", s)
-		}
-		f.classes |= 1 << (class[0] - 'A')
-	}
-	for _, s := range codes {
-		code := strings.ToUpper(s)
-		if code == "" || !validCode(code) {
-			return 0, f, feature.BadQuery("feature code %.20q: give one such as PPLC, without its class", s)
-		}
-		f.codes = append(f.codes, code)
-	}
-	slices.Sort(f.codes)
-	f.codes = slices.Compact(f.codes)
-	f.minPopulation = uint64(minPopulation)
-	f.countries, err = near.CheckCountries(countries)
-	return size, f, err
-}
 
 // filterOf returns what the index can use of a filter, as near.UseTerms does.
 func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
@@ -135,10 +113,4 @@ func (f *filter) appendTo(b []byte) []byte {
 		b = append(append(b, c...), ',')
 	}
 	return b
-}
-
-// tag is a checksum of what must not change between the pages of a query.
-func (f *filter) tag(kind byte, numbers ...float64) near.Tag {
-	var memory [64]byte
-	return near.QueryTag(kind, f.appendTo(memory[:0]), numbers...)
 }

@@ -15,7 +15,6 @@ import (
 	"quadrille/feature"
 	"quadrille/internal/lang"
 	"quadrille/places/internal/members"
-	"quadrille/places/internal/near"
 	"quadrille/places/search"
 	"quadrille/quadkey"
 )
@@ -30,7 +29,6 @@ type Finder struct {
 	kept       *lru.Cache[string, *masks] // of the filters that were used last
 	codes      *codes
 	names      *search.Reader   // nil without name search
-	data       near.Tag         // of the content, for cursors
 	cells      [][]quadkey.Cell // of indexes
 	about      feature.Info
 
@@ -52,7 +50,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if err != nil {
 		return nil, fmt.Errorf("places: %w", err)
 	}
-	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint)), kept: kept, about: meta.info()}
+	f := &Finder{kept: kept, about: meta.info()}
 	f.nearbys.New = func() any { return newNearby() }
 	f.withins.New = func() any { return newWithin() }
 	f.pickers.New = func() any { return new(picker) }

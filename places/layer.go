@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -91,7 +92,8 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 // cell, in which any number of places can be listed. The nearest, and the most important, are
 // at most MaxLimit + 1. The answers are exact everywhere: across ±180°, at
 // the poles and beyond ±85.0511°. class, code, country and a least population are what an
-// index knows; a search for few places with other filters looks at MaxExamined at most.
+// index knows; a search for few places with other filters looks at MaxExamined at most. One for
+// the most important yields those that it has found by then before its error.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := near.Check(q); err != nil {
 		return feature.Fail(err)
@@ -130,20 +132,21 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 
 // important yields the most important places of an area.
 func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	of := WithinQuery{Box: quadkey.World}
-	var area feature.Area
+	box, tile, area := quadkey.World, (*quadkey.Tile)(nil), feature.Area(nil)
+	var bad error
 	switch a := q.In.(type) {
 	case nil:
 	case feature.Box:
-		of.Box = quadkey.Box(a)
+		box = quadkey.Box(a)
+		bad = near.CheckBox(box)
 	case feature.Tile:
 		t := quadkey.Tile(a)
-		of.Tile = &t
+		tile, bad = &t, checkTile(t)
 	default:
 		area = a
 	}
 	after, err := parseMark(q.After)
-	if err := cmp.Or(of.check(), err); err != nil {
+	if err := cmp.Or(bad, err); err != nil {
 		return feature.Fail(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
@@ -153,7 +156,7 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 		}
 		s := f.withins.Get().(*within)
 		defer f.withins.Put(s)
-		s.q = of
+		s.box, s.tile = box, tile
 		s.begin(f, flt, q.Limit, math.MaxUint64, after)
 		s.answer(ctx, q, rest, yield, func() error {
 			if area != nil {
@@ -178,7 +181,9 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 			return rest.Match(ctx, &s.shown)
 		}
 	}
-	if err := run(); err != nil {
+	err := run()
+	// The nearest of a part are not the nearest.
+	if err != nil && (q.Near != nil || !errors.Is(err, ErrTooMuchWork)) {
 		yield(nil, err)
 		return
 	}
@@ -192,6 +197,9 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 		if !yield(shown, nil) {
 			return
 		}
+	}
+	if err != nil {
+		yield(nil, err)
 	}
 }
 

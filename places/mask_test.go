@@ -85,11 +85,8 @@ func TestMaskAgainstPlaces(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 100 {
-		_, flt, err := checkFilter(0, drawFilter(rng, []string{"P", "A", "X", "T"}), drawFilter(rng, []string{"PPL", "PPLC", "LK", "ADM1"}),
-			drawFilter(rng, []string{"CH", "NA", "XX"}), []int64{0, 0, 1, 5000, 50_000}[rng.IntN(5)])
-		if err != nil {
-			t.Fatal(err)
-		}
+		flt := known(t, Filter{drawFilter(rng, []string{"P", "A", "X", "T"}), drawFilter(rng, []string{"PPL", "PPLC", "LK", "ADM1"}),
+			drawFilter(rng, []string{"CH", "NA", "XX"}), []int64{0, 0, 1, 5000, 50_000}[rng.IntN(5)]})
 		m := f.masks(&flt)
 		for tier, rows := range tierRows {
 			for b := range f.indexes[tier].blocks {
@@ -119,10 +116,7 @@ func TestMaskAgainstPlaces(t *testing.T) {
 // What a filter costs each query that has it.
 func BenchmarkMasks(b *testing.B) {
 	f := build(b, cities(10_000))
-	_, flt, err := checkFilter(0, []string{"P"}, []string{"PPL", "PPLC", "PPLA"}, []string{"CH", "DE", "FR", "AT", "IT", "LI"}, 1000)
-	if err != nil {
-		b.Fatal(err)
-	}
+	flt := known(b, Filter{[]string{"P"}, []string{"PPL", "PPLC", "PPLA"}, []string{"CH", "DE", "FR", "AT", "IT", "LI"}, 1000})
 	b.ReportAllocs()
 	for b.Loop() {
 		f.masks(&flt)
@@ -164,10 +158,7 @@ func TestTooManyGroups(t *testing.T) {
 		}
 	}
 	back.blocks = x.index.blocks
-	_, flt, err := checkFilter(0, []string{"Q"}, nil, []string{"QQ"}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	flt := known(t, Filter{Classes: []string{"Q"}, Countries: []string{"QQ"}})
 	if m := back.mask(&flt); !m.meets(0, 0) || m.areas {
 		t.Error("a filter leaves out places that have no group")
 	}

@@ -8,53 +8,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Nearby returns the places nearest to a point by great-circle distance
-// (quadkey.Distance), nearest first and by id where distances are equal. It is
-// exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
-//
-// The hits are written over dst, whose memory is used again, that of its
-// elements' JSON included; with a dst of an earlier call a search allocates
-// next to nothing but the names. next is the cursor of the following page, empty
-// when there is none. Page by page the answer is the same as in one piece.
-//
-// Errors match ErrQuery, ErrCursor, ErrCursorExpired, ErrTooMuchWork, the
-// context's or the store's.
-func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []Hit, next string, err error) {
-	reach, err := near.CheckCircle(q.Lat, q.Lon, q.RadiusM)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	limit, flt, err := checkFilter(q.Limit, q.Classes, q.Codes, q.Countries, q.MinPopulation)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	var tag near.Tag
-	if !q.Only || q.Cursor != "" {
-		tag = flt.tag('n', q.Lat, q.Lon, q.RadiusM)
-	}
-	after, err := near.DecodeDistance(q.Cursor, f.data, tag)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	s := f.nearbys.Get().(*nearby)
-	defer f.nearbys.Put(s)
-	s.lat, s.lon = q.Lat, q.Lon
-	s.jsonOnly = q.JSONOnly
-	if s.only = q.Only; !q.Only {
-		limit++ // one more tells whether there is a next page
-	}
-	s.begin(f, flt, limit, reach, after)
-	if err := s.RunFrom(ctx, s, q.Lon, q.Lat, f.cells...); err != nil {
-		return dst[:0], "", err
-	}
-	hits, last, more, err := s.page(dst, (*near.Found).Distance)
-	if more {
-		next = near.Cursor{Rank: last.Rank, ID: last.ID}.Encode(f.data, tag)
-	}
-	return hits, next, err
-}
-
-// nearby guides one Nearby call. Places are ranked by their distance. A tile is
+// nearby guides a search for the nearest places. They are ranked by their distance. A tile is
 // read if the index says that it holds few places.
 type nearby struct {
 	tileSearch

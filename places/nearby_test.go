@@ -1,7 +1,6 @@
 package places
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/places/internal/near"
 )
 
@@ -153,14 +155,25 @@ func TestNearbyRefuses(t *testing.T) {
 	f := build(t, []Place{{ID: 1, Name: "one"}})
 	for _, q := range []NearbyQuery{
 		{Lat: 90.1}, {Lat: math.NaN()}, {Lon: -180.5}, {Lon: math.Inf(1)}, {RadiusM: -1}, {RadiusM: math.NaN()},
-		{RadiusM: math.Inf(1)}, {Limit: -1}, {Limit: MaxLimit + 1}, {MinPopulation: -1}, {Classes: []string{"PP"}}, {Classes: []string{"P", "é"}}, {Classes: []string{""}}, {Codes: []string{""}}, {Countries: []string{"CH", ""}},
-		{Classes: make([]string, MaxFilter+1)}, {Codes: make([]string, MaxFilter+1)}, {Countries: make([]string, MaxFilter+1)},
-		{Codes: []string{"P.PPL"}}, {Codes: []string{strings.Repeat("A", 11)}}, {Countries: []string{"CHE"}}, {Countries: []string{"1"}}, {Countries: []string{"\x00\x00"}},
+		{RadiusM: math.Inf(1)}, {Limit: -1}, {Limit: MaxLimit + 1},
 	} {
 		hits, next, err := f.Nearby(t.Context(), q, nil)
 		if !errors.Is(err, ErrQuery) || len(hits) != 0 || next != "" {
 			t.Errorf("%+v: %v, %q, %v", q, hits, next, err)
 		}
+	}
+	// What no place can have is no error.
+	for _, q := range []NearbyQuery{
+		{Classes: []string{"PP"}}, {Classes: []string{"P", "é"}}, {Classes: []string{""}}, {Codes: []string{""}}, {Countries: []string{"CH", ""}},
+		{Classes: make([]string, MaxFilter+1)}, {Codes: make([]string, MaxFilter+1)}, {Countries: make([]string, MaxFilter+1)},
+		{Codes: []string{"P.PPL"}}, {Codes: []string{strings.Repeat("A", 11)}}, {Countries: []string{"CHE"}}, {Countries: []string{"1"}}, {Countries: []string{"\x00\x00"}},
+	} {
+		if hits, next, err := f.Nearby(t.Context(), q, nil); err != nil || len(hits) != 0 || next != "" {
+			t.Errorf("%+v: %v, %q, %v", q, hits, next, err)
+		}
+	}
+	if hits, _, err := f.Nearby(t.Context(), NearbyQuery{MinPopulation: -1}, nil); err != nil || len(hits) != 1 {
+		t.Errorf("fewer than no people: %v, %v", hits, err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -292,16 +305,17 @@ func TestHitFields(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameHits(t, dst, bruteNearby(list, NearbyQuery{})[:limit])
-		bare, _, err := f.Nearby(t.Context(), NearbyQuery{Limit: limit, JSONOnly: true}, nil)
+		// Whether properties are values or JSON makes no difference.
+		values, err := Hits(nil, feature.Decoded(f).Features(t.Context(), &feature.Query{Near: feature.NearTo(0, 0, 0), Limit: limit}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(bare) != len(dst) {
-			t.Fatalf("%d hits with JSONOnly, %d without", len(bare), len(dst))
+		if len(values) != len(dst) {
+			t.Fatalf("%d hits of values, %d of JSON", len(values), len(dst))
 		}
 		for i := range dst {
-			if b := &bare[i]; b.ID != dst[i].ID || b.DistanceM != dst[i].DistanceM || !bytes.Equal(b.JSON, dst[i].JSON) || b.Population != dst[i].Population || b.Name+b.Country+b.Class+b.TimeZone != "" {
-				t.Fatalf("with JSONOnly %+v", b)
+			if diff := cmp.Diff(dst[i], values[i]); diff != "" {
+				t.Fatal(diff)
 			}
 			at := slices.IndexFunc(list, func(p Place) bool { return p.ID == dst[i].ID })
 			if h, p := &dst[i], &list[at]; h.Name != p.Name || h.Admin1 != p.Admin1 || h.TimeZone != p.TimeZone ||

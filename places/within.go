@@ -10,72 +10,13 @@ import (
 	"quadrille/quadkey"
 )
 
-// Within returns the places in a box or a tile, the most important first (see
-// Importance in the package documentation) and by id where they are equally
-// important. Points on the edges of a box are in it, and 180° and −180° are one
-// meridian: see quadkey.Box.Contains. A place belongs to one tile of each zoom,
-// as quadkey.TileAt has it.
-//
-// Hits, dst, next and errors are as those of Nearby, without distances.
-func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []Hit, next string, err error) {
-	if err := q.check(); err != nil {
-		return dst[:0], "", err
-	}
-	limit, flt, err := checkFilter(q.Limit, q.Classes, q.Codes, q.Countries, q.MinPopulation)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	tag := q.tag(&flt)
-	after, err := near.DecodeCursor(q.Cursor, f.data, tag)
-	if err != nil {
-		return dst[:0], "", err
-	}
-	if q.Cursor != "" {
-		after.Rank = ^after.Rank
-	}
-	s := f.withins.Get().(*within)
-	defer f.withins.Put(s)
-	defer s.end() // Keep may hold on to much
-	s.q, s.q.Keep = q, nil
-	s.jsonOnly = q.JSONOnly
-	if q.Keep != nil {
-		s.admit = func(p *place) (bool, error) {
-			return q.Keep(s.texts.country(p), s.texts.member(p, admin1Key)), nil
-		}
-	}
-	s.begin(f, flt, limit+1, ^uint64(0), after) // one more tells whether there is a next page
-	if err := s.Run(ctx, s, f.cells...); err != nil {
-		return dst[:0], "", err
-	}
-	hits, last, more, err := s.page(dst, func(*near.Found) float64 { return 0 })
-	if more {
-		next = near.Cursor{Rank: ^last.Rank, ID: last.ID}.Encode(f.data, tag)
-	}
-	return hits, next, err
-}
-
-// check checks the box or the tile.
-func (q *WithinQuery) check() error {
-	if q.Tile != nil {
-		return checkTile(*q.Tile)
-	}
-	return near.CheckBox(q.Box)
-}
-
-// tag is a checksum of what must not change between pages.
-func (q *WithinQuery) tag(f *filter) near.Tag {
-	if t := q.Tile; t != nil {
-		return f.tag('t', float64(t.Z), float64(t.X), float64(t.Y))
-	}
-	return f.tag('b', q.Box.West, q.Box.South, q.Box.East, q.Box.North)
-}
-
-// within guides one Within call. The rank of a place is the complement of its
+// within guides a search for the most important places. The rank of a place is the complement of its
 // importance. Tiers follow one another by themselves: the lower ones are not
 // read before the higher ones are exhausted.
 type within struct {
 	tileSearch
-	q        WithinQuery
+	box      quadkey.Box
+	tile     *quadkey.Tile // instead of the box, if set
 	consider func(*place)
 	// ofArea says that the places are those of cells instead, which come in order.
 	ofArea bool
@@ -163,9 +104,6 @@ func (s *within) Bound(n *near.Node) (uint64, bool) {
 
 // Visit reads a tile of few places.
 func (s *within) Visit(ctx context.Context, n *near.Node) (near.Step, error) {
-	if s.q.Examine > 0 && s.examined >= s.q.Examine {
-		return near.Stop, nil
-	}
 	if n.Tile.Z < quadkey.CellZoom && (n.Hi-n.Lo)*s.f.indexes[n.List].every > blockPlaces {
 		return near.Split, nil
 	}
@@ -179,11 +117,11 @@ func (s *within) touches(t quadkey.Tile) bool {
 		i := s.cellsFrom(first)
 		return i < len(s.cells) && s.cells[i].First <= last
 	}
-	if s.q.Tile == nil {
-		return near.Overlap(s.q.Box, t)
+	if s.tile == nil {
+		return near.Overlap(s.box, t)
 	}
 	first, last := t.CellRange()
-	from, to := s.q.Tile.CellRange()
+	from, to := s.tile.CellRange()
 	return first <= to && from <= last
 }
 
@@ -194,9 +132,9 @@ func (s *within) has(lon, lat float64) bool {
 		i := s.cellsFrom(cell)
 		return err == nil && i < len(s.cells) && s.cells[i].Contains(cell)
 	}
-	t := s.q.Tile
+	t := s.tile
 	if t == nil {
-		return s.q.Box.Contains(lon, lat)
+		return s.box.Contains(lon, lat)
 	}
 	in, err := quadkey.TileAt(lon, lat, t.Z)
 	return err == nil && in == *t

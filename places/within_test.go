@@ -170,7 +170,7 @@ func TestWithinReadsTiersInTurn(t *testing.T) {
 	list := scatter(2, 6000, shapes["uniform"])
 	f := build(t, list)
 	s := newWithin()
-	s.q = WithinQuery{Box: quadkey.World}
+	s.box = quadkey.World
 	s.begin(f, filter{}, 11, ^uint64(0), near.Cursor{})
 	if err := s.Run(t.Context(), s, f.cells...); err != nil {
 		t.Fatal(err)
@@ -185,12 +185,14 @@ func TestWithinRefuses(t *testing.T) {
 	f := build(t, list)
 	for _, q := range []WithinQuery{
 		{Box: quadkey.Box{North: math.NaN()}}, {Box: quadkey.Box{South: 2, North: 1}}, {Box: quadkey.Box{West: 181}},
-		{Box: quadkey.World, Limit: -1}, {Box: quadkey.World, Limit: MaxLimit + 1}, {Box: quadkey.World, MinPopulation: -1},
-		{Box: quadkey.World, Classes: []string{"PP"}}, {Tile: &quadkey.Tile{Z: 3, X: 8}}, {Tile: &quadkey.Tile{Z: quadkey.MaxZoom + 1}},
+		{Box: quadkey.World, Limit: -1}, {Box: quadkey.World, Limit: MaxLimit + 1}, {Tile: &quadkey.Tile{Z: 3, X: 8}}, {Tile: &quadkey.Tile{Z: quadkey.MaxZoom + 1}},
 	} {
 		if hits, next, err := f.Within(t.Context(), q, nil); !errors.Is(err, ErrQuery) || len(hits) != 0 || next != "" {
 			t.Errorf("%+v: %v, %q, %v", q, hits, next, err)
 		}
+	}
+	if hits, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.World, Classes: []string{"PP"}}, nil); err != nil || len(hits) > 0 {
+		t.Errorf("a class that there is not: %v, %v", hits, err)
 	}
 	q := WithinQuery{Box: quadkey.World, Limit: 5}
 	_, next, err := f.Within(t.Context(), q, nil)

@@ -14,11 +14,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/stations"
@@ -142,10 +144,10 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 	if !ok {
 		return err
 	}
-	near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, Limit: 1, Classes: []string{"P"}, Only: true}
+	near := feature.Query{Near: feature.NearTo(q.Lat, q.Lon, 0), Filter: places.Populated, Limit: 1}
 	hits, known := v.Nearest(q.Lat, q.Lon)
 	if !known {
-		if hits, _, err = finder.Nearby(ctx, near, a.nearby[:0]); err != nil {
+		if hits, err = places.Hits(a.nearby, finder.Features(ctx, &near)); err != nil {
 			return err
 		}
 		a.nearby = hits
@@ -164,15 +166,19 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 	return nil
 }
 
+// flying is the filter of airports as travellers understand them.
+var flying = sync.OnceValues(airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.Feature)
+
 func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) error {
 	r, ok, err := reader(a, &v.Airports, ask.AirportsName)
 	if !ok {
 		return err
 	}
-	near := airports.NearbyQuery{Lat: q.Lat, Lon: q.Lon, Limit: 1, Only: true, Filter: airports.Filter{
-		Types: []string{airports.Large, airports.Medium, airports.Small},
-	}}
-	hits, _, err := r.Nearby(ctx, near, a.airports[:0])
+	flying, err := flying()
+	if err != nil {
+		return err
+	}
+	hits, err := places.Hits(a.airports, r.Features(ctx, &feature.Query{Near: feature.NearTo(q.Lat, q.Lon, 0), Filter: flying, Limit: 1}))
 	if err != nil {
 		return err
 	}

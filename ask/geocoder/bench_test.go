@@ -8,6 +8,7 @@ import (
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
 	"quadrille/cellstore/published"
+	"quadrille/feature"
 	"quadrille/places"
 )
 
@@ -37,7 +38,7 @@ func BenchmarkReverse(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	points := make([][2]float64, 4096)
 	for i := range points {
-		hits, _, err := finder.Nearby(b.Context(), places.NearbyQuery{Lat: rng.Float64()*110 - 45, Lon: rng.Float64()*360 - 180, Limit: 1}, nil)
+		hits, err := places.Hits(nil, finder.Features(b.Context(), &feature.Query{Near: feature.NearTo(rng.Float64()*110-45, rng.Float64()*360-180, 0), Limit: 1}))
 		if err != nil || len(hits) == 0 {
 			b.Fatal(err)
 		}
@@ -70,7 +71,7 @@ func BenchmarkReverse(b *testing.B) {
 		var hits []places.Hit
 		for i := 0; b.Loop(); i++ {
 			p := points[i%len(points)]
-			if hits, _, err = finder.Nearby(b.Context(), places.NearbyQuery{Lat: p[0], Lon: p[1], RadiusM: defaultReach, Limit: 1, Classes: []string{"P"}}, hits); err != nil {
+			if hits, err = places.Hits(hits, finder.Features(b.Context(), &feature.Query{Near: feature.NearTo(p[0], p[1], defaultReach), Filter: places.Populated, Limit: 1})); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
 )
@@ -47,7 +48,10 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 	var hits []places.Hit
 	var first hierarchy.Relation
 	if f.places != nil && f.wants(Place) {
-		near := places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: cmp.Or(q.RadiusM, defaultReach), Limit: max(q.Limit, 1), Classes: []string{"P"}, Only: true}
+		near := feature.Query{
+			Near:   feature.NearTo(q.Lat, q.Lon, cmp.Or(q.RadiusM, defaultReach)),
+			Filter: places.Populated, Limit: max(q.Limit, 1),
+		}
 		if hits, first, err = f.view.Nearest(ctx, near, around); err != nil {
 			return nil, err
 		}

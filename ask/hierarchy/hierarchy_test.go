@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quadrille/ask"
+	"quadrille/feature"
 	"quadrille/internal/tilestest"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -125,7 +126,7 @@ func TestNearest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hits, first, err := v.Nearest(t.Context(), places.NearbyQuery{Lat: c.lat, Lon: c.lon, Limit: 2, RadiusM: 20_000}, at)
+		hits, first, err := v.Nearest(t.Context(), feature.Query{Near: feature.NearTo(c.lat, c.lon, 20_000), Limit: 2}, at)
 		var got []string
 		for i := range hits {
 			got = append(got, hits[i].Name)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/tiles"
@@ -12,9 +13,9 @@ import (
 
 // Nearest returns the places that a point is told by, nearest first but for the first one,
 // and how that is related to the point: it is of the point's own municipality where that is
-// known, else what prefer returns. at are the regions at the point. q asks for the places, of
-// which found are those that are known, nearest first; they are not changed.
-func (v *View) Nearest(ctx context.Context, q places.NearbyQuery, at []names.Parent, found ...places.Hit) (hits []places.Hit, first Relation, err error) {
+// known, else what prefer returns. at are the regions at the point. q asks for the places near
+// it, of which found are those that are known, nearest first; they are not changed.
+func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, found ...places.Hit) (hits []places.Hit, first Relation, err error) {
 	limit := max(q.Limit, 1)
 	if len(at) > 0 && v.Municipal(at[0].Type) {
 		hits, err = v.inMunicipality(ctx, q, &at[0], limit)
@@ -22,7 +23,7 @@ func (v *View) Nearest(ctx context.Context, q places.NearbyQuery, at []names.Par
 	}
 	q.Limit = limit
 	if hits = found[:min(len(found), limit)]; len(hits) < limit {
-		hits, _, err = v.Places.Nearby(ctx, q, nil)
+		hits, err = places.Hits(make([]places.Hit, 0, min(limit, fewNear)), v.Places.Features(ctx, &q))
 	}
 	if err != nil || len(hits) == 0 || len(at) == 0 {
 		return hits, Near, err
@@ -43,17 +44,17 @@ func (v *View) Nearest(ctx context.Context, q places.NearbyQuery, at []names.Par
 // prefer returns the place that a point with some regions is told by: the nearest one, which q
 // has found, or one of its own country that is at most twice as far, or than that one of its own
 // state, or than that one of its own county.
-func (v *View) prefer(ctx context.Context, q places.NearbyQuery, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
+func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
 	best = *nearest
 	is, err = v.Relate(ctx, &best, at)
 	for reach := 0.0; err == nil && is.Apart() && 2*best.DistanceM > reach; {
 		reach = 2 * best.DistanceM
-		near := q
-		near.Limit = manyNear
-		if near.RadiusM == 0 || near.RadiusM > reach {
-			near.RadiusM = reach
+		near, wide := *q.Near, q
+		if near.MaxM == 0 || near.MaxM > reach {
+			near.MaxM = reach
 		}
-		more, _, err := v.Places.Nearby(ctx, near, nil)
+		wide.Near, wide.Limit = &near, manyNear
+		more, err := places.Hits(nil, v.Places.Features(ctx, &wide))
 		if err != nil {
 			return best, is, err
 		}
@@ -190,9 +191,9 @@ func (v *View) comparable(country string, at []names.Parent, all *states) bool {
 
 // inMunicipality returns the places that are in a municipality, the one of its name first: the
 // nearest centre may be another's.
-func (v *View) inMunicipality(ctx context.Context, q places.NearbyQuery, own *names.Parent, limit int) ([]places.Hit, error) {
+func (v *View) inMunicipality(ctx context.Context, q feature.Query, own *names.Parent, limit int) ([]places.Hit, error) {
 	q.Limit = max(limit, fewNear)
-	hits, _, err := v.Places.Nearby(ctx, q, nil)
+	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
 	if err != nil {
 		return nil, err
 	}
@@ -225,11 +226,15 @@ func (v *View) city(ctx context.Context, p *places.Hit) (city places.Hit, ok boo
 	if err != nil {
 		return city, false, err
 	}
-	near := places.NearbyQuery{Lat: p.Lat, Lon: p.Lon, RadiusM: cityM, Limit: manyNear, Codes: settlements, MinPopulation: max(p.Population, 1), Only: true}
+	f := places.Filter{Codes: settlements, MinPopulation: max(p.Population, 1)}
 	if p.Country != "" {
-		near.Countries = []string{p.Country}
+		f.Countries = []string{p.Country}
 	}
-	hits, _, err := v.Places.Nearby(ctx, near, nil)
+	q := feature.Query{Near: feature.NearTo(p.Lat, p.Lon, cityM), Limit: manyNear}
+	if q.Filter, err = f.Feature(); err != nil {
+		return city, false, err
+	}
+	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
 	if err != nil {
 		return city, false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"quadrille/ask"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/tiles"
@@ -30,12 +31,14 @@ func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country 
 	if v.Places == nil || reach <= 0 {
 		return nil, nil
 	}
-	q := places.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: NearPlaces, Classes: []string{"P"}, Only: true}
+	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Filter: places.Populated, Limit: NearPlaces}
 	if country != "" {
-		q.Countries = []string{country}
+		var err error
+		if q.Filter, err = (places.Filter{Classes: []string{"P"}, Countries: []string{country}}).Feature(); err != nil {
+			return nil, err
+		}
 	}
-	near, _, err := v.Places.Nearby(ctx, q, nil)
-	return near, err
+	return places.Hits(make([]places.Hit, 0, NearPlaces), v.Places.Features(ctx, &q))
 }
 
 // PointCountry is the country of a point. Its code is "" when there is none.

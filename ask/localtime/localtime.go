@@ -19,6 +19,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/names"
@@ -395,13 +396,17 @@ func zoneOfAirports(ctx context.Context, p *ask.Pinned[ask.Airports], lat, lon, 
 	if !ok || reach <= 0 {
 		return "", 0, err
 	}
-	q := airports.NearbyQuery{Lat: lat, Lon: lon, RadiusM: reach, Limit: hierarchy.NearPlaces, Only: true}
+	var f airports.Filter
 	if country != "" {
-		q.Countries = []string{country}
+		f.Countries = []string{country}
+	}
+	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Limit: hierarchy.NearPlaces}
+	if q.Filter, err = f.Feature(); err != nil {
+		return "", 0, err
 	}
 	memory := airportHits.Get().(*[]places.Hit)
 	defer airportHits.Put(memory)
-	hits, _, err := r.Nearby(ctx, q, (*memory)[:0])
+	hits, err := places.Hits(*memory, r.Features(ctx, &q))
 	if err != nil {
 		return "", 0, err
 	}

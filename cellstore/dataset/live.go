@@ -24,7 +24,7 @@ import (
 //	h, err := live.Acquire()
 //	if err != nil { … }
 //	defer h.Release()
-//	hits, err := h.Value().Nearby(…)
+//	record, err := h.Value().Place(…)
 //
 // Everything read between one Acquire and its Release comes from one
 // generation.

@@ -6,7 +6,16 @@ import (
 	"quadrille/feature"
 )
 
-// Feature is the filter of a query, nil for all airports. Countries are in upper case.
+// Filter says which airports a search finds. The zero Filter finds all that
+// are not closed.
+type Filter struct {
+	Types     []string // of Types; empty: all but Closed
+	Countries []string // ISO 3166-1 alpha-2, in upper case; empty: all
+	Scheduled bool     // only those with scheduled service
+	Closed    bool     // closed ones too
+}
+
+// Feature is the filter of a query, nil for all airports.
 func (f Filter) Feature() (feature.Filter, error) {
 	types := slices.Clone(f.Types)
 	switch {

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
+	"quadrille/places"
 	"quadrille/places/airports"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -56,7 +58,11 @@ func Example() {
 	}
 	fmt.Println(airport.Name, record.TimeZone, record.TimeZoneSource)
 
-	hits, _, err := finder.Nearby(ctx, airports.NearbyQuery{Lat: 47.4, Lon: 8.6}, nil)
+	open, err := airports.Filter{}.Feature()
+	if err != nil {
+		log.Fatal(err)
+	}
+	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(47.4, 8.6, 0), Filter: open, Limit: 10}))
 	if err != nil {
 		log.Fatal(err)
 	}

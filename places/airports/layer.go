@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,14 +116,18 @@ type coded struct {
 	shown  feature.Feature
 }
 
-func newCoded(of feature.Filter) *coded {
-	terms, all := of.Terms()
-	c := &coded{Filter: of, all: all}
-	var codes []string
+// allCodes are those of airports of all kinds, without service and with it.
+var allCodes = func() (codes []string) {
 	for i := range kinds {
 		codes = append(codes, kinds[i].code, kinds[i].code+withService)
 	}
-	some := len(codes)
+	return codes
+}()
+
+func newCoded(of feature.Filter) *coded {
+	terms, all := of.Terms()
+	c := &coded{Filter: of, all: all}
+	codes := slices.Clone(allCodes)
 	for _, t := range terms {
 		var keep func(k *kind, scheduled bool) bool
 		switch {
@@ -131,7 +136,7 @@ func newCoded(of feature.Filter) *coded {
 			keep = func(k *kind, _ bool) bool { return slices.Contains(t.Values, k.typ) }
 		case t.Name == "scheduled":
 			keep = func(_ *kind, scheduled bool) bool {
-				return slices.ContainsFunc(t.Values, func(v string) bool { return strings.EqualFold(v, fmt.Sprint(scheduled)) })
+				return slices.ContainsFunc(t.Values, func(v string) bool { return strings.EqualFold(v, strconv.FormatBool(scheduled)) })
 			}
 		case t.Name == "country":
 			c.terms = append(c.terms, t)
@@ -147,7 +152,7 @@ func newCoded(of feature.Filter) *coded {
 			return !keep(&kinds[at], scheduled)
 		})
 	}
-	if len(codes) < some {
+	if len(codes) < len(allCodes) {
 		c.terms = append(c.terms, feature.Term{Name: "code", Values: codes})
 	}
 	return c

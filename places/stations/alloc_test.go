@@ -2,12 +2,16 @@
 
 package stations
 
-import "testing"
+import (
+	"testing"
+
+	"quadrille/feature"
+)
 
 // The race detector makes pools forget, so this says nothing under it.
 func TestQueriesAllocateLittle(t *testing.T) {
 	f := build(t, scatter(2, 3000, shapes["clustered"]))
-	var dst []Hit
+	q := feature.Query{Near: feature.NearTo(10, 10, 0), Limit: 10}
 	for name, tc := range map[string]struct {
 		most float64
 		run  func() error
@@ -16,8 +20,9 @@ func TestQueriesAllocateLittle(t *testing.T) {
 			_, err := f.Nearest(t.Context(), 10, 10)
 			return err
 		}},
-		"nearby": {0, func() (err error) {
-			dst, err = f.Nearby(t.Context(), NearbyQuery{Lat: 10, Lon: 10}, dst)
+		"features": {float64(q.Limit) + 4, func() (err error) { // their ids, and what yields them
+			for _, err = range f.Features(t.Context(), &q) {
+			}
 			return err
 		}},
 	} {

@@ -7,6 +7,7 @@ import (
 	"log"
 
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/stations"
 
@@ -45,16 +46,20 @@ func Example() {
 	}
 	fmt.Printf("%s at %.1f km\n", near.ID, near.DistanceM/1000)
 
-	hits, err := finder.Nearby(ctx, stations.NearbyQuery{Lat: 47.38, Lon: 8.54, Country: "CH"}, nil)
+	swiss, err := stations.Filter{Country: "CH"}.Feature()
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, h := range hits {
-		fmt.Printf("%s at %.1f km\n", h.ID, h.DistanceM/1000)
+	for s, err := range finder.Features(ctx, &feature.Query{Near: feature.NearTo(47.38, 8.54, 0), Filter: swiss, Limit: 10}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s at %.1f km\n", s.ID, s.Distance/1000)
 	}
 
-	_, err = finder.Nearby(ctx, stations.NearbyQuery{Lat: 100}, nil)
-	fmt.Println(errors.Is(err, places.ErrQuery))
+	for _, err := range finder.Features(ctx, &feature.Query{Near: feature.NearTo(100, 0, 0), Limit: 10}) {
+		fmt.Println(errors.Is(err, places.ErrQuery))
+	}
 	// Output:
 	// 06670099999 at 1.9 km
 	// 06660099999 at 2.0 km

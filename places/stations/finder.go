@@ -8,7 +8,6 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
-	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
 
@@ -16,7 +15,6 @@ import (
 // its store is open.
 type Finder struct {
 	info, tiles cellstore.Table
-	data        near.Tag // of the content, for cursors
 	about       feature.Info
 
 	// entries holds every station, in the order of quadkeys, and cells its
@@ -35,7 +33,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if err := cellstore.CheckLayout("stations", meta.SchemaVersion, 1, SchemaVersion, "run ingest stations"); err != nil {
 		return nil, err
 	}
-	f := &Finder{data: near.TagOf([]byte(meta.Fingerprint)), about: meta.info()}
+	f := &Finder{about: meta.info()}
 	f.lookups.New = func() any { return new(lookup) }
 	f.rows.New = func() any { return new(cellstore.Row) }
 	var index cellstore.Table
@@ -185,7 +183,7 @@ type lookup struct {
 // distance (quadkey.Distance). Of equally near stations it returns the one with
 // the least id. It is exact everywhere: across ±180°, at the poles and beyond
 // ±85.0511°. It reads one row and allocates nothing. It includes stations that
-// no longer report, which Nearby can filter.
+// no longer report, which a Filter leaves out.
 //
 // Errors match places.ErrQuery for an invalid point or ErrNotFound if the data
 // set is empty, or are the store's.

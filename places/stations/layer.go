@@ -72,8 +72,8 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 // their records.
 const MaxExamined = 100_000
 
-// Features implements feature.Layer. Its own order is that of Within, in which any number of
-// stations can be listed. The nearest are at most places.MaxLimit + 1. Terms on country, and
+// Features implements feature.Layer. Its own order is that of quadkeys, and of ids within
+// a cell, in which any number of stations can be listed. The nearest are at most places.MaxLimit + 1. Terms on country, and
 // on begin and end as the latest or earliest day, are answered from memory.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if q.Order.Importance {

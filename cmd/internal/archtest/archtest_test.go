@@ -350,7 +350,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/ingest/internal/job/zonefinder"},
-		ours: []string{"cellstore/dataset", "cmd/ingest/internal/job", "cmd/internal/catalogue", "places", "places/zones", "tiles"},
+		ours: []string{"cellstore/dataset", "cmd/ingest/internal/job", "cmd/internal/catalogue", "feature", "places", "places/zones", "tiles"},
 		why:  "several jobs ask it for time zones, so it reads what is published and knows none of them",
 	},
 	{

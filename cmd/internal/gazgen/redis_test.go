@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cmd/internal/gazgen"
 	"quadrille/cmd/internal/resp"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/quadkey"
 )
@@ -122,7 +123,7 @@ func report(b *testing.B, ours, theirs []time.Duration) {
 func warm(b *testing.B, f *places.Finder, points [][2]float64) {
 	b.Helper()
 	for _, p := range points {
-		if _, _, err := f.Nearby(b.Context(), places.NearbyQuery{Lon: p[0], Lat: p[1], Limit: 100}, nil); err != nil {
+		if _, err := ask(b, f, feature.Query{Near: feature.NearTo(p[1], p[0], 0), Limit: 100}, places.Filter{}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -147,7 +148,7 @@ func BenchmarkNearbyAgainstRedis(b *testing.B) {
 				p := points[i%len(points)]
 				began := time.Now()
 				var err error
-				if hits, _, err = f.Nearby(b.Context(), places.NearbyQuery{Lon: p[0], Lat: p[1], RadiusM: 25_000, Limit: k}, hits); err != nil {
+				if hits, err = ask(b, f, feature.Query{Near: feature.NearTo(p[1], p[0], 25_000), Limit: k}, places.Filter{}, hits); err != nil {
 					b.Fatal(err)
 				}
 				between := time.Now()
@@ -177,7 +178,7 @@ func BenchmarkNearbyBySize(b *testing.B) {
 				for i := 0; b.Loop(); i++ {
 					p := points[i%len(points)]
 					var err error
-					if hits, _, err = f.Nearby(b.Context(), places.NearbyQuery{Lon: p[0], Lat: p[1], Limit: k}, hits); err != nil {
+					if hits, err = ask(b, f, feature.Query{Near: feature.NearTo(p[1], p[0], 0), Limit: k}, places.Filter{}, hits); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -189,7 +190,7 @@ func BenchmarkNearbyBySize(b *testing.B) {
 				p := points[i%len(points)]
 				box := quadkey.Box{West: max(-180, p[0]-2), South: max(-90, p[1]-2), East: min(180, p[0]+2), North: min(90, p[1]+2)}
 				var err error
-				if hits, _, err = f.Within(b.Context(), places.WithinQuery{Box: box}, hits); err != nil {
+				if hits, err = ask(b, f, feature.Query{In: feature.Box(box), Order: feature.Order{Importance: true}, Limit: 10}, places.Filter{}, hits); err != nil {
 					b.Fatal(err)
 				}
 			}

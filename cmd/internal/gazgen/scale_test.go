@@ -15,9 +15,9 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/internal/gazgen"
+	"quadrille/feature"
 	"quadrille/internal/testrace"
 	"quadrille/places"
-	"quadrille/quadkey"
 )
 
 // counting counts the rows that scans of tile_places yield.
@@ -86,20 +86,21 @@ func size(tb testing.TB, otherwise int) int {
 
 // rare are queries whose filter few places pass, or none near by.
 var rare = []struct {
-	name  string
-	query places.NearbyQuery
+	name     string
+	lat, lon float64
+	filter   places.Filter
 }{
-	{"an observatory in Fiji from Europe", places.NearbyQuery{Lat: 48, Lon: 11, Codes: []string{"OBSR"}, Countries: []string{"FJ"}}},
-	{"people in a forest", places.NearbyQuery{Lat: 48, Lon: 11, Classes: []string{"V"}, MinPopulation: 1}},
-	{"a hotel with people", places.NearbyQuery{Lat: 48, Lon: 11, Codes: []string{"HTL"}, MinPopulation: 1}},
-	{"a code where its country has none", places.NearbyQuery{Lat: 47, Lon: 8, Codes: []string{"ZOO", "OBS", "ASTR"}, Countries: []string{"CH", "LI", "VA"}}},
-	{"a tiny country from within", places.NearbyQuery{Lat: 41.903, Lon: 12.45, Countries: []string{"VA"}}},
-	{"a tiny country from far away", places.NearbyQuery{Lat: -40, Lon: 170, Countries: []string{"VA"}}},
-	{"seamounts from a city", places.NearbyQuery{Lat: 40.7, Lon: -74, Classes: []string{"U"}, Codes: []string{"VALU", "HLLU"}}},
-	{"mid-sized towns of a large country from the other side", places.NearbyQuery{Lat: -30, Lon: 25, Countries: []string{"US"}, MinPopulation: 90_000}},
-	{"metropolises", places.NearbyQuery{Lat: 0, Lon: -30, MinPopulation: 5_000_000}},
-	{"capitals of few", places.NearbyQuery{Lat: 0, Lon: -30, Codes: []string{"PPLC"}, Countries: []string{"TV", "NR", "MC"}}},
-	{"no such country", places.NearbyQuery{Lat: 48, Lon: 11, Countries: []string{"QQ"}}},
+	{"an observatory in Fiji from Europe", 48, 11, places.Filter{Codes: []string{"OBSR"}, Countries: []string{"FJ"}}},
+	{"people in a forest", 48, 11, places.Filter{Classes: []string{"V"}, MinPopulation: 1}},
+	{"a hotel with people", 48, 11, places.Filter{Codes: []string{"HTL"}, MinPopulation: 1}},
+	{"a code where its country has none", 47, 8, places.Filter{Codes: []string{"ZOO", "OBS", "ASTR"}, Countries: []string{"CH", "LI", "VA"}}},
+	{"a tiny country from within", 41.903, 12.45, places.Filter{Countries: []string{"VA"}}},
+	{"a tiny country from far away", -40, 170, places.Filter{Countries: []string{"VA"}}},
+	{"seamounts from a city", 40.7, -74, places.Filter{Classes: []string{"U"}, Codes: []string{"VALU", "HLLU"}}},
+	{"mid-sized towns of a large country from the other side", -30, 25, places.Filter{Countries: []string{"US"}, MinPopulation: 90_000}},
+	{"metropolises", 0, -30, places.Filter{MinPopulation: 5_000_000}},
+	{"capitals of few", 0, -30, places.Filter{Codes: []string{"PPLC"}, Countries: []string{"TV", "NR", "MC"}}},
+	{"no such country", 48, 11, places.Filter{Countries: []string{"QQ"}}},
 }
 
 // However rare what a filter lets pass, a search looks at few places more than
@@ -115,10 +116,9 @@ func TestRareFiltersAreBounded(t *testing.T) {
 	f, store := generated(t, size(t, n))
 	for _, r := range rare {
 		for _, limit := range []int{1, 10, 100} {
-			r.query.Limit = limit
 			store.rows.Store(0)
 			began := time.Now()
-			hits, _, err := f.Nearby(t.Context(), r.query, nil)
+			hits, err := ask(t, f, feature.Query{Near: feature.NearTo(r.lat, r.lon, 0), Limit: limit + 1}, r.filter, nil)
 			if err != nil {
 				t.Fatalf("%s: %v", r.name, err)
 			}
@@ -149,10 +149,9 @@ func TestCodesOfTheWorldAreBounded(t *testing.T) {
 		}
 	}
 	f, store := generated(t, n)
-	world := quadkey.Box{West: -180, South: -90, East: 180, North: 90}
 	for code, of := range all {
 		store.rows.Store(0)
-		hits, _, err := f.Within(t.Context(), places.WithinQuery{Box: world, Codes: []string{code}}, nil)
+		hits, err := ask(t, f, feature.Query{Order: feature.Order{Importance: true}, Limit: 10}, places.Filter{Codes: []string{code}}, nil)
 		if err != nil || len(hits) != min(of, 10) {
 			t.Fatalf("%s: %d places of %d, %v", code, len(hits), of, err)
 		}
@@ -163,6 +162,15 @@ func TestCodesOfTheWorldAreBounded(t *testing.T) {
 			t.Errorf("%s: %d places looked at for %d of %d with people, want at most %d", code, examined, peopled[code], all[code], most)
 		}
 	}
+}
+
+// ask asks for the places that pass a filter, over dst.
+func ask(tb testing.TB, f *places.Finder, q feature.Query, of places.Filter, dst []places.Hit) (hits []places.Hit, err error) {
+	tb.Helper()
+	if q.Filter, err = of.Feature(); err != nil {
+		tb.Fatal(err)
+	}
+	return places.Hits(dst, f.Features(tb.Context(), &q))
 }
 
 // peak watches the memory of the process while fn runs.

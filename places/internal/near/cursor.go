@@ -79,15 +79,6 @@ func DecodeCursor(text string, data, query Tag) (Cursor, error) {
 	return Cursor{binary.BigEndian.Uint64(b[9:]), uint64(binary.BigEndian.Uint32(b[17:]))}, nil
 }
 
-// DecodeDistance is DecodeCursor of a ranking by distance.
-func DecodeDistance(text string, data, query Tag) (Cursor, error) {
-	c, err := DecodeCursor(text, data, query)
-	if err == nil && !isDistance(c.Rank) {
-		return Cursor{}, StrangeCursor()
-	}
-	return c, err
-}
-
 // isDistance reports whether a rank is one by distance.
 func isDistance(rank uint64) bool {
 	d := math.Float64frombits(rank)

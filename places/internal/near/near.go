@@ -88,18 +88,6 @@ func (b *Best) Sorted() []Found {
 	return b.found
 }
 
-// Page returns all that was kept but the last that was wanted, which is only
-// there to tell whether another page follows. If one does, more is set and last
-// is the point that it begins after.
-func (b *Best) Page() (page []Found, last Found, more bool) {
-	page = b.Sorted()
-	if len(page) < b.Want {
-		return page, last, false
-	}
-	page = page[:b.Want-1]
-	return page, page[len(page)-1], true
-}
-
 // Node is a tile with the points that lie in it: the entries Lo to Hi of one of
 // the lists of cells that are searched.
 type Node struct {

@@ -2,9 +2,10 @@ package geonames
 
 import (
 	"context"
+	"sync"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/feature"
 	"quadrille/places"
 )
 
@@ -22,30 +23,32 @@ func (g *request) findNearby(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return g.nearby(ctx, places.NearbyQuery{Classes: classes, Codes: codes}, "en")
+	return g.nearby(ctx, places.Filter{Classes: classes, Codes: codes}, "en")
 }
 
 // findNearbyPlaceName answers /findNearbyPlaceNameJSON: the nearest populated
 // places.
 func (g *request) findNearbyPlaceName(ctx context.Context) error {
-	return g.nearby(ctx, places.NearbyQuery{Classes: []string{"P"}}, "en")
+	return g.nearby(ctx, places.Filter{Classes: []string{"P"}}, "en")
 }
 
-func (g *request) nearby(ctx context.Context, q places.NearbyQuery, lang string) error {
-	var radius float64
-	var err error
-	if q.Lat, q.Lon, radius, err = g.params.around(maxGeonamesRadius); err != nil {
+// hitsMemory is reused memory for the hits of one answer.
+var hitsMemory = sync.Pool{New: func() any { return new([]places.Hit) }}
+
+func (g *request) nearby(ctx context.Context, f places.Filter, lang string) error {
+	lat, lon, radius, err := g.params.around(maxGeonamesRadius)
+	if err != nil {
 		return err
 	}
 	// The engine takes 0 for no bound.
-	q.RadiusM = max(radius*1000, 0.001)
+	q := feature.Query{Near: feature.NearTo(lat, lon, max(radius*1000, 0.001))}
 	if q.Limit, err = g.params.rows(nearbyRows); err != nil {
 		return err
 	}
-	if q.MinPopulation, err = g.params.minPopulation(); err != nil {
+	if f.MinPopulation, err = g.params.minPopulation(); err != nil {
 		return err
 	}
-	if q.Countries, err = g.params.codes("country", 2, 2, false); err != nil {
+	if f.Countries, err = g.params.codes("country", 2, 2, false); err != nil {
 		return err
 	}
 	finder, err := g.view.Places.Get()
@@ -53,19 +56,22 @@ func (g *request) nearby(ctx context.Context, q places.NearbyQuery, lang string)
 		return err
 	}
 	if g.params.flag("localCountry") {
-		at, err := g.countryAt(ctx, q.Lat, q.Lon, 0)
+		at, err := g.countryAt(ctx, lat, lon, 0)
 		if err != nil {
 			return err
 		}
 		if at.Code != "" {
-			q.Countries = []string{at.Code}
+			f.Countries = []string{at.Code}
 		}
+	}
+	if q.Filter, err = f.Feature(); err != nil {
+		return err
 	}
 	var hits []places.Hit
 	if q.Limit > 0 {
-		memory := listing.NearbyHits.Get().(*[]places.Hit)
-		defer listing.NearbyHits.Put(memory)
-		if hits, _, err = finder.Nearby(ctx, q, (*memory)[:0]); err != nil {
+		memory := hitsMemory.Get().(*[]places.Hit)
+		defer hitsMemory.Put(memory)
+		if hits, err = places.Hits(*memory, finder.Features(ctx, &q)); err != nil {
 			return err
 		}
 		*memory = hits

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/quadkey"
@@ -292,56 +294,86 @@ func (g *request) candidates(ctx context.Context, finder ask.Places, query searc
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// keep is the filter of the conditions on continent and first-level division, nil
-// when there is none. It keeps its error in failed.
-func (q *placeSearch) keep(ctx context.Context, finder ask.Places, failed *error) func(country, admin1 string) bool {
-	admin1 := q.divisions[0]
-	if q.continent == "" && admin1 == "" {
-		return nil
+// ask is the query for the places that pass a filter, the most important first, that meet the
+// conditions on continent and first-level division.
+func (q *placeSearch) ask(finder ask.Places, f places.Filter) (query feature.Query, err error) {
+	query = feature.Query{Order: feature.Order{Importance: true}, Examine: maxExamined}
+	if q.query.Box != nil {
+		query.In = feature.Box(*q.query.Box)
 	}
-	onIt := map[string]bool{} // by country
-	return func(code, division string) bool {
-		if admin1 != "" && !strings.EqualFold(admin1, division) {
-			return false
-		}
-		if q.continent == "" {
-			return true
-		}
-		ok, known := onIt[code]
+	if query.Filter, err = f.Feature(); err == nil && (q.continent != "" || q.divisions[0] != "") {
+		query.Filter = &conditions{of: query.Filter, finder: finder, continent: q.continent, admin1: q.divisions[0], onIt: map[string]bool{}}
+	}
+	return query, err
+}
+
+// conditions is a filter of a continent, a first-level division and what another filter lets
+// pass. "" lets all pass. It is for one search.
+type conditions struct {
+	of                feature.Filter // nil lets all pass
+	finder            ask.Places
+	continent, admin1 string
+	onIt              map[string]bool // by country
+}
+
+// Match implements feature.Filter.
+func (c *conditions) Match(ctx context.Context, f *feature.Feature) (bool, error) {
+	if c.admin1 != "" && !strings.EqualFold(c.admin1, f.Properties.Text("admin1")) {
+		return false, nil
+	}
+	if c.continent != "" {
+		code := f.Properties.Text("country")
+		ok, known := c.onIt[code]
 		if !known {
-			country, err := countryInfo(ctx, finder, code)
+			country, err := countryInfo(ctx, c.finder, code)
 			if err != nil {
-				*failed = err
+				return false, err
 			}
-			ok = err == nil && country.Continent == q.continent
-			onIt[code] = ok
+			ok = country.Continent == c.continent
+			c.onIt[code] = ok
 		}
-		return ok
+		if !ok {
+			return false, nil
+		}
 	}
+	if c.of == nil {
+		return true, nil
+	}
+	return c.of.Match(ctx, f)
+}
+
+// Terms implements feature.Filter.
+func (c *conditions) Terms() (terms []feature.Term, all bool) {
+	if c.of != nil {
+		terms, _ = c.of.Terms()
+	}
+	return terms, false
+}
+
+// String implements feature.Filter.
+func (c *conditions) String() string {
+	of := ""
+	if c.of != nil {
+		of = c.of.String()
+	}
+	return fmt.Sprintf("%q %q %s", c.continent, c.admin1, of)
 }
 
 // findByFilter lists places without a name, the most important first.
 func (g *request) findByFilter(ctx context.Context, finder ask.Places, q placeSearch) ([]places.Record, int, error) {
-	f := &q.filter
-	query := places.WithinQuery{
-		Box: quadkey.World, Classes: f.Classes, Codes: f.Codes, Countries: f.Countries, MinPopulation: f.MinPopulation,
-	}
-	if q.query.Box != nil {
-		query.Box = *q.query.Box
-	}
+	f := q.filter
 	if q.bias == "" && q.order == "" {
-		return g.within(ctx, finder, query, q.start, q.start+q.max, &q)
+		return g.within(ctx, finder, f, q.start, q.start+q.max, &q)
 	}
 	var docs []places.Record
 	if q.bias != "" && (len(f.Countries) == 0 || slices.Contains(f.Countries, q.bias)) {
-		query.Countries = []string{q.bias}
+		f.Countries = []string{q.bias}
 		var err error
-		if docs, _, err = g.within(ctx, finder, query, 0, maxCandidates, &q); err != nil && !errors.Is(err, errTooWide) {
+		if docs, _, err = g.within(ctx, finder, f, 0, maxCandidates, &q); err != nil && !errors.Is(err, errTooWide) {
 			return nil, 0, err
 		}
-		query.Countries = f.Countries
 	}
-	rest, _, err := g.within(ctx, finder, query, 0, maxCandidates, &q)
+	rest, _, err := g.within(ctx, finder, q.filter, 0, maxCandidates, &q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -360,31 +392,33 @@ func appendForeign(docs, rest []places.Record, country string) []places.Record {
 	return docs
 }
 
-// within reads the places of a query that meet the conditions of q, from one to
+// within reads the places that pass a filter and meet the conditions of q, from one to
 // another, counted from 0, and how many there are at least: up to the latter,
 // and one more where that is not all, so that who pages by the count goes on.
 //
 // Work is bounded as that of a search by name is: when it is done, what has been
 // found is the answer, the most important having been looked at first. If nothing
 // has been found by then, nobody knows whether there is anything: errTooWide.
-func (g *request) within(ctx context.Context, finder ask.Places, query places.WithinQuery, from, to int, q *placeSearch) ([]places.Record, int, error) {
+func (g *request) within(ctx context.Context, finder ask.Places, f places.Filter, from, to int, q *placeSearch) ([]places.Record, int, error) {
 	if to == 0 {
 		return nil, 0, nil
 	}
-	memory := listing.NearbyHits.Get().(*[]places.Hit)
-	defer listing.NearbyHits.Put(memory)
-	var failed error
-	query.Keep, query.Examine = q.keep(ctx, finder, &failed), maxExamined
+	memory := hitsMemory.Get().(*[]places.Hit)
+	defer hitsMemory.Put(memory)
+	query, err := q.ask(finder, f)
+	if err != nil {
+		return nil, 0, err
+	}
 	recorded := q.recorded()
 	var docs []places.Record
 	seen := 0
 	for looked := 0; seen < to && (!recorded || looked < maxRecords); {
-		query.Limit = min(to-seen, places.MaxLimit)
+		limit := min(to-seen, places.MaxLimit)
 		if q.conditional() {
-			query.Limit = places.MaxLimit // a count that is exact where few meet them
+			limit = places.MaxLimit // a count that is exact where few meet them
 		}
-		hits, next, err := finder.Within(ctx, query, (*memory)[:0])
-		if err = cmp.Or(failed, err); err != nil {
+		hits, more, err := page(ctx, finder, &query, limit, (*memory)[:0])
+		if err != nil {
 			return nil, 0, err
 		}
 		*memory = hits
@@ -411,10 +445,9 @@ func (g *request) within(ctx context.Context, finder ask.Places, query places.Wi
 				docs = append(docs, doc)
 			}
 		}
-		if next == "" || len(hits) == 0 {
+		if !more {
 			return docs, seen, nil
 		}
-		query.Cursor = next
 	}
 	switch {
 	case seen == 0:
@@ -423,6 +456,30 @@ func (g *request) within(ctx context.Context, finder ask.Places, query places.Wi
 		return docs, seen, nil // enough was looked at
 	}
 	return docs, seen + 1, nil
+}
+
+// page reads the next page of a query over dst, and says whether another one follows. When the
+// work is done, that is what has been found.
+func page(ctx context.Context, l feature.Layer, q *feature.Query, limit int, dst []places.Hit) (hits []places.Hit, more bool, err error) {
+	q.Limit = limit + 1
+	var last feature.Mark
+	for f, err := range l.Features(ctx, q) {
+		switch done := (*feature.TooMuchWork)(nil); {
+		case errors.As(err, &done):
+			return dst, false, nil
+		case err != nil:
+			return dst, false, err
+		case len(dst) == limit:
+			q.After = last
+			return dst, true, nil
+		}
+		dst = slices.Grow(dst, 1)[:len(dst)+1]
+		if err := dst[len(dst)-1].Of(f); err != nil {
+			return dst, false, err
+		}
+		last = append(last[:0], f.Mark...)
+	}
+	return dst, false, nil
 }
 
 // errTooWide refuses a search whose work was done before anything was found.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/stations"
@@ -162,8 +163,10 @@ func TestAtMissing(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	// The airport that is looked for is open, and more than a helipad.
-	if q := g.airports.query; q.Limit != 1 || q.Closed || slices.Contains(q.Types, airports.Heliport) || len(q.Types) == 0 {
-		t.Errorf("%+v", q)
+	terms, _ := g.airports.asked.Filter.Terms()
+	if q := g.airports.asked; q.Limit != 1 || len(terms) != 1 || terms[0].Name != "type" || terms[0].Op != feature.OpEquals ||
+		slices.Contains(terms[0].Values, airports.Closed) || slices.Contains(terms[0].Values, airports.Heliport) || len(terms[0].Values) == 0 {
+		t.Errorf("%+v, %v", q, terms)
 	}
 }
 

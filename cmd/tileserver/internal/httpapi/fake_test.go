@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -356,12 +355,9 @@ func (f *boundBoundaries) Region(_ context.Context, typ, id string, geometry boo
 
 type fakePlaces struct {
 	hits      []places.Hit
-	searchErr error // of Search alone
-	next      string
-	query     places.NearbyQuery // the last
-	asked     feature.Query      // the last of Features
-	within    places.WithinQuery // the last
-	searched  search.Query       // the last
+	searchErr error         // of Search alone
+	asked     feature.Query // the last of Features
+	searched  search.Query  // the last
 	tile      []fakePlace
 	// gazetteer, if set, answers instead of hits.
 	gazetteer *gazetteer
@@ -389,8 +385,7 @@ type boundPlaces struct {
 }
 
 func (f *boundPlaces) Get(ctx context.Context, id string, at time.Time, into *feature.Feature) error {
-	f.fill()
-	return cmp.Or(f.err, f.Memory.Get(ctx, id, at, into))
+	return cmp.Or(f.err, f.now().Get(ctx, id, at, into))
 }
 
 // Features has the most populous for the most important.
@@ -400,35 +395,22 @@ func (f *boundPlaces) Features(ctx context.Context, q *feature.Query) iter.Seq2[
 	if f.err != nil {
 		return feature.Fail(f.err)
 	}
-	f.fill()
 	all := *q
 	all.Order.Importance = false
-	return f.Memory.Features(ctx, &all)
+	return f.now().Features(ctx, &all)
 }
 
-// fill makes features of what there is now.
-func (f *boundPlaces) fill() {
+// now has features of what there is now, the most populous first.
+func (f *boundPlaces) now() *layertest.Memory {
 	hits := f.hits
 	if f.gazetteer != nil {
-		hits, _ = f.gazetteer.within(places.WithinQuery{Box: quadkey.World, Limit: len(f.gazetteer.rows)}, nil)
+		hits = f.gazetteer.hits()
 	}
 	memory := &layertest.Memory{About: f.About}
-	for _, h := range hits {
-		memory.List = append(memory.List, feature.Feature{
-			ID: strconv.FormatUint(uint64(h.ID), 10), Number: uint64(h.ID), Position: quadkey.Position{Lat: h.Lat, Lon: h.Lon}, Properties: feature.Compact(h.JSON),
-		})
+	for i := range hits {
+		memory.List = append(memory.List, featureOf(&hits[i]))
 	}
-	f.Memory = memory
-}
-
-func (f *boundPlaces) Nearby(_ context.Context, q places.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {
-	f.reads.Add(1)
-	note(&f.query, q)
-	if f.gazetteer != nil && f.err == nil {
-		hits, next := f.gazetteer.nearby(q, dst)
-		return hits, next, nil
-	}
-	return append(dst, f.hits...), f.next, f.err
+	return memory
 }
 
 func (f *boundPlaces) Place(_ context.Context, id uint32) ([]byte, error) {

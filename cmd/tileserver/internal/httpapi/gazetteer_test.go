@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,10 +101,10 @@ func (r *gazetteerRow) members() []byte {
 }
 
 // hit is a row as package places finds it.
-func (r *gazetteerRow) hit(metres float64) places.Hit {
+func (r *gazetteerRow) hit() places.Hit {
 	return places.Hit{
 		ID: r.id, Name: r.name, Country: r.country, Class: r.class, Code: r.code, Admin1: r.admin1, Admin1Name: r.admin1Name,
-		TimeZone: r.timeZone, Population: r.population, Lat: r.lat, Lon: r.lon, DistanceM: metres, JSON: r.members(),
+		TimeZone: r.timeZone, Population: r.population, Lat: r.lat, Lon: r.lon, JSON: r.members(),
 	}
 }
 
@@ -123,43 +124,13 @@ func (r *gazetteerRow) passes(classes, codes, countries []string, minPopulation 
 	return has(classes, r.class) && has(codes, r.code) && has(countries, r.country) && r.population >= minPopulation
 }
 
-func (g *gazetteer) nearby(q places.NearbyQuery, dst []places.Hit) ([]places.Hit, string) {
+// hits are the rows, the most populous first.
+func (g *gazetteer) hits() (hits []places.Hit) {
 	for i := range g.rows {
-		r := &g.rows[i]
-		d := quadkey.Distance(q.Lon, q.Lat, r.lon, r.lat)
-		if r.passes(q.Classes, q.Codes, q.Countries, q.MinPopulation) && (q.RadiusM == 0 || d <= q.RadiusM) {
-			dst = append(dst, r.hit(d))
-		}
+		hits = append(hits, g.rows[i].hit())
 	}
-	slices.SortFunc(dst, func(a, b places.Hit) int {
-		return cmp.Or(cmp.Compare(a.DistanceM, b.DistanceM), cmp.Compare(a.ID, b.ID))
-	})
-	return dst[:min(len(dst), q.Limit)], ""
-}
-
-// within pages by the number of the first place, as its cursor.
-func (g *gazetteer) within(q places.WithinQuery, dst []places.Hit) ([]places.Hit, string) {
-	box := q.Box
-	if q.Tile != nil {
-		box = q.Tile.Bound()
-	}
-	var rows []*gazetteerRow
-	for i := range g.rows {
-		r := &g.rows[i]
-		if r.passes(q.Classes, q.Codes, q.Countries, q.MinPopulation) && box.Contains(r.lon, r.lat) && (q.Keep == nil || q.Keep(r.country, r.admin1)) {
-			rows = append(rows, r)
-		}
-	}
-	slices.SortStableFunc(rows, func(a, b *gazetteerRow) int { return cmp.Compare(b.population, a.population) })
-	from, _ := strconv.Atoi(q.Cursor)
-	next := ""
-	if to := from + q.Limit; to < len(rows) {
-		rows, next = rows[:to], strconv.Itoa(to)
-	}
-	for _, r := range rows[min(from, len(rows)):] {
-		dst = append(dst, r.hit(0))
-	}
-	return dst, next
+	slices.SortStableFunc(hits, func(a, b places.Hit) int { return cmp.Compare(b.Population, a.Population) })
+	return hits
 }
 
 var unaccent = strings.NewReplacer("ü", "u", "ö", "o", "é", "e")
@@ -220,16 +191,6 @@ func (g *gazetteer) record(id uint32) ([]byte, error) {
 
 // The rest of Places.
 
-func (f *boundPlaces) Within(_ context.Context, q places.WithinQuery, dst []places.Hit) ([]places.Hit, string, error) {
-	f.reads.Add(1)
-	note(&f.fakePlaces.within, q)
-	if f.gazetteer != nil && f.err == nil {
-		hits, next := f.gazetteer.within(q, dst)
-		return hits, next, nil
-	}
-	return append(dst, f.hits...), f.next, f.err
-}
-
 func (f *boundPlaces) Search(_ context.Context, q search.Query, dst []search.Hit) ([]search.Hit, int, error) {
 	f.reads.Add(1)
 	note(&f.searched, q)
@@ -256,7 +217,7 @@ func (f *boundPlaces) Hit(_ context.Context, id uint32, h *places.Hit) error {
 	}
 	r, err := f.gazetteer.row(id)
 	if err == nil {
-		*h = r.hit(0)
+		*h = r.hit()
 	}
 	return err
 }
@@ -323,8 +284,42 @@ type globeAirports struct {
 	gazetteer *gazetteer
 	records   map[string]string // by code
 	hits      []places.Hit
-	query     airports.NearbyQuery // the last
+	asked     feature.Query // the last of Features
 	err       error
+}
+
+// Features has large airports for the rows of a gazetteer. The hits are in their order and at
+// their distances, whatever the filter.
+func (f *globeAirports) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	note(&f.asked, *q)
+	if f.err != nil {
+		return feature.Fail(f.err)
+	}
+	if f.gazetteer != nil {
+		memory := layertest.Memory{}
+		for i := range f.gazetteer.rows {
+			row := f.gazetteer.rows[i].hit()
+			row.JSON = append(row.JSON, `,"type":"large_airport"`...)
+			memory.List = append(memory.List, featureOf(&row))
+		}
+		return memory.Features(ctx, q)
+	}
+	return func(yield func(*feature.Feature, error) bool) {
+		for i := range f.hits {
+			of := featureOf(&f.hits[i])
+			if (q.Near == nil || q.Near.MaxM == 0 || of.Distance <= q.Near.MaxM) && !yield(&of, nil) {
+				return
+			}
+		}
+	}
+}
+
+// featureOf is a hit as a layer has it.
+func featureOf(h *places.Hit) feature.Feature {
+	return feature.Feature{
+		ID: strconv.FormatUint(uint64(h.ID), 10), Number: uint64(h.ID), Position: quadkey.Position{Lat: h.Lat, Lon: h.Lon},
+		Properties: feature.Compact(h.JSON), Distance: h.DistanceM,
+	}
 }
 
 func (f *globeAirports) Lookup(_ context.Context, code string, r *airports.Record) error {
@@ -344,24 +339,6 @@ func (f *globeAirports) Hit(_ context.Context, id uint32, h *places.Hit) error {
 		}
 	}
 	return airports.ErrNotFound
-}
-
-func (f *globeAirports) Nearby(_ context.Context, q airports.NearbyQuery, dst []places.Hit) ([]places.Hit, string, error) {
-	note(&f.query, q)
-	if f.gazetteer != nil && f.err == nil {
-		hits, next := f.gazetteer.nearby(places.NearbyQuery{Lat: q.Lat, Lon: q.Lon, RadiusM: q.RadiusM, Limit: q.Limit, Countries: q.Countries}, dst)
-		return hits, next, nil
-	}
-	for _, h := range f.hits {
-		if q.RadiusM == 0 || h.DistanceM <= q.RadiusM {
-			dst = append(dst, h)
-		}
-	}
-	return dst, "", f.err
-}
-
-func (f *globeAirports) Within(_ context.Context, _ airports.WithinQuery, dst []places.Hit) ([]places.Hit, string, error) {
-	return append(dst, f.hits...), "", f.err
 }
 
 func (f *globeAirports) AppendTileGeoJSON(_ context.Context, dst []byte, _ quadkey.Tile) ([]byte, error) {
@@ -392,14 +369,6 @@ func (f *globeStations) Record(_ context.Context, _ stations.ID, dst []byte) ([]
 }
 
 func (f *globeStations) Tiles(context.Context, stations.ID) ([]quadkey.Tile, error) { return nil, nil }
-
-func (f *globeStations) Nearby(_ context.Context, _ stations.NearbyQuery, dst []stations.Hit) ([]stations.Hit, error) {
-	return dst, nil
-}
-
-func (f *globeStations) Within(_ context.Context, _ stations.WithinQuery, dst []stations.Hit) ([]stations.Hit, string, error) {
-	return dst, "", nil
-}
 
 // toyZones are real time zones, built once.
 var toyZones = sync.OnceValues(func() (*zones.Reader, error) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/tiles"
@@ -288,9 +289,9 @@ func TestGeonamesQueries(t *testing.T) {
 		t.Errorf("box %v", b)
 	}
 	g.geonames("/findNearbyJSON?lat=47.4&lng=8.5&radius=2.5&maxRows=3&featureClass=P&featureClass=S&featureCode=PPL")
-	if q := g.places.query; q.RadiusM != 2500 || q.Limit != 3 || len(q.Classes) != 2 || len(q.Codes) != 1 {
-		t.Errorf("%+v", q)
-	}
+	wantQuery(t, "findNearby", &g.places.asked, feature.Query{Near: feature.NearTo(47.4, 8.5, 2500), Limit: 3}, []feature.Term{
+		{Name: "class", Values: []string{"P", "S"}}, {Name: "code", Values: []string{"PPL"}},
+	})
 	// Rows that are not asked for cost nothing, and a radius of nothing is not
 	// one without bound.
 	for _, path := range []string{"/findNearbyJSON?lat=47.4&lng=8.5&maxRows=0", "/findNearbyJSON?lat=47.4&lng=8.5&radius=0", "/searchJSON?q=zur&maxRows=0", "/searchJSON?country=CH&maxRows=0"} {

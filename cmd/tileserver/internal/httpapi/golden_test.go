@@ -148,7 +148,6 @@ func TestGolden(t *testing.T) {
 				{ID: 2988507, Lat: 48.85341, Lon: 2.3488, DistanceM: 432.06, JSON: []byte(`"id":2988507,"name":"Paris","lat":48.85341,"lon":2.3488`)},
 				{ID: 3, Lat: -1, Lon: 1e-7, DistanceM: 0, JSON: []byte(`"id":3,"name":"Ω"`)},
 			}
-			f.places.next = "QUJD"
 			f.places.tile = []fakePlace{{id: 7, lon: 2.35, lat: 48.85, name: "P", code: "PPL", population: 5}}
 			var out bytes.Buffer
 			for _, line := range family.requests {

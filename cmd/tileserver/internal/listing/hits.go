@@ -8,13 +8,9 @@ import (
 	"unicode/utf8"
 
 	"quadrille/internal/jsontext"
-	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/tiles"
 )
-
-// NearbyHits is reused memory for the hits of one answer.
-var NearbyHits = sync.Pool{New: func() any { return new([]places.Hit) }}
 
 // SearchHits is reused memory for the hits of one search.
 var SearchHits = sync.Pool{New: func() any { return new([]search.Hit) }}

@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ourairports"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -243,10 +244,19 @@ func TestSampleAirports(t *testing.T) {
 			t.Errorf("%s: %v", code, doc)
 		}
 	}
-	hits, _, err := f.Nearby(t.Context(), airports.NearbyQuery{Lat: 51.5, Lon: -0.12, Limit: 1}, nil)
+	hits, err := list(t, f, airports.Filter{}, feature.Query{Near: feature.NearTo(51.5, -0.12, 0), Limit: 1})
 	if err != nil || len(hits) != 1 || !strings.Contains(string(hits[0].JSON), `"iata":"LCY"`) {
 		t.Errorf("nearest to London: %+v, %v", hits, err)
 	}
+}
+
+// list lists the airports that pass a filter.
+func list(t *testing.T, f *airports.Finder, of airports.Filter, q feature.Query) (hits []places.Hit, err error) {
+	t.Helper()
+	if q.Filter, err = of.Feature(); err != nil {
+		t.Fatal(err)
+	}
+	return places.Hits(nil, f.Features(t.Context(), &q))
 }
 
 // The facts in the sample against the real file: the position within 5 km and
@@ -363,9 +373,9 @@ func TestRealAirports(t *testing.T) {
 	if different > 8 {
 		t.Errorf("%d of the sample's airports have clocks that differ", different)
 	}
-	hits, _, err := f.Within(t.Context(), airports.WithinQuery{
-		Box: quadkey.Box{West: 177, South: -25, East: -179, North: -15}, Filter: airports.Filter{Countries: []string{"FJ"}, Types: []string{airports.Large, airports.Medium}},
-	}, []places.Hit{})
+	hits, err := list(t, f, airports.Filter{Countries: []string{"FJ"}, Types: []string{airports.Large, airports.Medium}}, feature.Query{
+		In: feature.Box{West: 177, South: -25, East: -179, North: -15}, Order: feature.Order{Importance: true}, Limit: 10,
+	})
 	if err != nil || len(hits) < 2 || !strings.Contains(string(hits[0].JSON), `"iata":"NAN"`) {
 		t.Errorf("Fiji: %d, %v", len(hits), err)
 	}

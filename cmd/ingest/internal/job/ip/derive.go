@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
+	"quadrille/feature"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/search"
@@ -174,9 +175,12 @@ func (f *filler) divisionCode(ctx context.Context, p point, country, name string
 	if _, known := places.ISODivision(country, ""); !known || f.zones.Places == nil {
 		return "", nil
 	}
-	q := places.NearbyQuery{Lat: p.lat, Lon: p.lon, RadiusM: zonefinder.Reach, Limit: zonefinder.Candidates, Countries: []string{country}}
-	var err error
-	if f.hits, _, err = f.zones.Places.Nearby(ctx, q, f.hits); err != nil {
+	own, err := places.Filter{Countries: []string{country}}.Feature()
+	if err != nil {
+		return "", err
+	}
+	q := feature.Query{Near: feature.NearTo(p.lat, p.lon, zonefinder.Reach), Filter: own, Limit: zonefinder.Candidates}
+	if f.hits, err = places.Hits(f.hits, f.zones.Places.Features(ctx, &q)); err != nil {
 		return "", fmt.Errorf("the published places: %w", err)
 	}
 	for i := range f.hits {

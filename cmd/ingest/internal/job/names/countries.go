@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/names"
-	"quadrille/quadkey"
 )
 
 // readCountries yields the countries that places know and no layer draws, such as Guadeloupe
@@ -59,24 +59,31 @@ func (n *namer) locate(f *names.Feature, id uint32) (known bool, err error) {
 	}
 	countries := []string{f.Country}
 	for _, classes := range [][]string{{"P"}, nil} {
-		hits, _, err := n.places.Within(n.ctx, places.WithinQuery{Box: quadkey.World, Limit: 1, Classes: classes, Countries: countries}, nil)
-		if err != nil && !errors.Is(err, places.ErrTooMuchWork) {
-			return false, err
+		filter, err := places.Filter{Classes: classes, Countries: countries}.Feature()
+		if err == nil {
+			known, err = n.locateBy(f, n.places, filter)
 		}
-		if len(hits) > 0 {
-			f.Lat, f.Lon = hits[0].Lat, hits[0].Lon
-			return true, nil
-		}
-	}
-	if n.airports != nil {
-		hits, _, err := n.airports.Within(n.ctx, airports.WithinQuery{Box: quadkey.World, Limit: 1, Filter: airports.Filter{Countries: countries}}, nil)
-		if err != nil {
-			return false, err
-		}
-		if len(hits) > 0 {
-			f.Lat, f.Lon = hits[0].Lat, hits[0].Lon
-			return true, nil
+		if known || err != nil && !errors.Is(err, places.ErrTooMuchWork) {
+			return known, err
 		}
 	}
-	return false, nil
+	if n.airports == nil {
+		return false, nil
+	}
+	filter, err := airports.Filter{Countries: countries}.Feature()
+	if err != nil {
+		return false, err
+	}
+	return n.locateBy(f, n.airports, filter)
+}
+
+// locateBy gives a feature the position of the most important one of a layer that passes a
+// filter, if there is one.
+func (n *namer) locateBy(f *names.Feature, l feature.Layer, filter feature.Filter) (known bool, err error) {
+	hits, err := places.Hits(nil, l.Features(n.ctx, &feature.Query{Filter: filter, Order: feature.Order{Importance: true}, Limit: 1}))
+	if len(hits) == 0 {
+		return false, err
+	}
+	f.Lat, f.Lon = hits[0].Lat, hits[0].Lon
+	return true, nil
 }

@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/names"
@@ -193,47 +194,61 @@ func (n *namer) countPeople() error {
 		return nil
 	}
 	types := n.all()
-	q := places.WithinQuery{Box: quadkey.World, Classes: []string{"P"}, MinPopulation: 500, Limit: places.MaxLimit}
-	var hits []places.Hit
+	filter, err := places.Filter{Classes: []string{"P"}, MinPopulation: 500}.Feature()
+	if err != nil {
+		return err
+	}
 	var done int64
-	for {
-		var err error
-		if hits, q.Cursor, err = n.places.Within(n.ctx, q, hits); err != nil {
+	h := &places.Hit{}
+	err = n.eachImportant(n.places, filter, func(f *feature.Feature) error {
+		if err := h.Of(f); err != nil {
 			return err
 		}
-		for i := range hits {
-			h := &hits[i]
-			if h.Code == "PPLX" {
-				continue // its people are those of the town that it is part of
-			}
-			n.countDivision(h)
-			if n.regions == nil {
-				continue
-			}
-			at, err := n.regions.At(n.ctx, h.Lat, h.Lon, types...)
-			if err != nil {
-				return err
-			}
-			for _, r := range at {
-				n.people[regionID{r.Type, r.ID}] += uint64(h.Population)
-				if r.Type == stateType && h.Country != "" && h.Admin1 != "" {
-					if n.rows[r.ID] == nil {
-						n.rows[r.ID] = map[string]int{}
-					}
-					n.rows[r.ID][h.Country+"."+h.Admin1]++
+		if done++; done%progressPlaces == 0 {
+			n.rep.Progress(job.Progress{Stage: "counting people of regions", Done: done, Unit: "places"})
+		}
+		if h.Code == "PPLX" {
+			return nil // its people are those of the town that it is part of
+		}
+		n.countDivision(h)
+		if n.regions == nil {
+			return nil
+		}
+		at, err := n.regions.At(n.ctx, h.Lat, h.Lon, types...)
+		if err != nil {
+			return err
+		}
+		for _, r := range at {
+			n.people[regionID{r.Type, r.ID}] += uint64(h.Population)
+			if r.Type == stateType && h.Country != "" && h.Admin1 != "" {
+				if n.rows[r.ID] == nil {
+					n.rows[r.ID] = map[string]int{}
 				}
-			}
-			if err := n.noteDrawn(h, at); err != nil {
-				return err
+				n.rows[r.ID][h.Country+"."+h.Admin1]++
 			}
 		}
-		done += int64(len(hits))
-		n.rep.Progress(job.Progress{Stage: "counting people of regions", Done: done, Unit: "places"})
-		if q.Cursor == "" {
-			return nil
+		return n.noteDrawn(h, at)
+	})
+	n.rep.Progress(job.Progress{Stage: "counting people of regions", Done: done, Unit: "places"})
+	return err
+}
+
+// eachImportant calls fn with the features that pass a filter, the most important first.
+func (n *namer) eachImportant(l feature.Layer, filter feature.Filter, fn func(*feature.Feature) error) error {
+	q := feature.Query{Filter: filter, Order: feature.Order{Importance: true}}
+	for {
+		next, err := feature.Page(n.ctx, l, q, places.MaxLimit, fn)
+		if err == nil {
+			err = q.Continue(l.Info(), next)
+		}
+		if err != nil || next == "" {
+			return err
 		}
 	}
 }
+
+// progressPlaces is how many places are counted between reports.
+const progressPlaces = 1000
 
 // coarseDegrees is how far a border may be drawn from where it is.
 const coarseDegrees = 0.05
@@ -457,53 +472,33 @@ func addCodes(f *names.Feature, codes ...string) {
 	}
 }
 
-// airportRecord is what names take from an airport in a list.
+// airportRecord is what the record of an airport is found by.
 type airportRecord struct {
-	Type  string `json:"type"`
-	Ident string `json:"ident"`
-	IATA  string `json:"iata"`
-	ICAO  string `json:"icao"`
-	Local string `json:"local"`
-	City  string `json:"municipality"`
+	id                       uint32
+	ident, iata, icao, local string
 }
 
 func (n *namer) readAirports(take func(names.Feature) error) error {
 	if n.airports == nil {
 		return nil
 	}
-	q := airports.WithinQuery{Box: quadkey.World, Limit: places.MaxLimit, Filter: airports.Filter{Closed: true}}
-	var hits []places.Hit
-	for {
-		var err error
-		if hits, q.Cursor, err = n.airports.Within(n.ctx, q, hits); err != nil {
+	return n.eachImportant(n.airports, nil, func(a *feature.Feature) (err error) {
+		text := a.Properties.Text
+		r := airportRecord{uint32(a.Number), text("ident"), text("iata"), text("icao"), text("local")}
+		code := cmp.Or(r.iata, r.icao, r.ident)
+		f := names.Feature{
+			Kind: names.Airport, Type: text("type"), ID: cmp.Or(r.ident, code), Name: a.Name(), Country: text("country"), Code: code, Lat: a.Lat, Lon: a.Lon,
+		}
+		addCodes(&f, r.iata, r.icao, r.ident, r.local)
+		f.Names = append(f.Names, airportNames(f.Name, text("municipality"), r.iata)...)
+		if err := n.addRecord(&f, &r); err != nil {
 			return err
 		}
-		for i := range hits {
-			h := &hits[i]
-			var r airportRecord
-			if err := json.Unmarshal(slices.Concat([]byte{'{'}, h.JSON, []byte{'}'}), &r); err != nil {
-				return fmt.Errorf("the airport %d: %w", h.ID, err)
-			}
-			code := cmp.Or(r.IATA, r.ICAO, r.Ident)
-			f := names.Feature{
-				Kind: names.Airport, Type: r.Type, ID: cmp.Or(r.Ident, code), Name: h.Name, Country: h.Country, Code: code, Lat: h.Lat, Lon: h.Lon,
-			}
-			addCodes(&f, r.IATA, r.ICAO, r.Ident, r.Local)
-			f.Names = append(f.Names, airportNames(h.Name, r.City, r.IATA)...)
-			if err := n.addRecord(&f, h.ID, &r); err != nil {
-				return err
-			}
-			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
-				return err
-			}
-			if err := take(f); err != nil {
-				return err
-			}
+		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
+			return err
 		}
-		if q.Cursor == "" {
-			return nil
-		}
-	}
+		return take(f)
+	})
 }
 
 // pointOf returns a point inside a region, from its GeoJSON geometry. Of one that encloses

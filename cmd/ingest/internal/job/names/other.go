@@ -15,12 +15,10 @@ import (
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
-	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/places/names"
 	"quadrille/places/search"
 	"quadrille/places/stations"
-	"quadrille/quadkey"
 )
 
 // openPoints opens the published collections that are to be searched.
@@ -97,35 +95,26 @@ func (n *namer) readStations(take func(names.Feature) error) error {
 	if n.stations == nil {
 		return nil
 	}
-	q := stations.WithinQuery{Box: quadkey.World, Limit: places.MaxLimit}
-	var hits []stations.Hit
-	for {
-		var err error
-		if hits, q.Cursor, err = n.stations.Within(n.ctx, q, hits); err != nil {
+	for s, err := range n.stations.Features(n.ctx, &feature.Query{}) {
+		if err != nil {
 			return err
 		}
-		for i := range hits {
-			h := &hits[i]
-			var r struct{ Name, Country, ICAO string }
-			if err := json.Unmarshal(slices.Concat([]byte{'{'}, h.JSON, []byte{'}'}), &r); err != nil {
-				return fmt.Errorf("the station %s: %w", h.ID[:], err)
-			}
-			if r.Name == "" {
-				continue
-			}
-			f := names.Feature{Kind: names.Station, ID: string(h.ID[:]), Name: r.Name, Country: r.Country, Code: r.ICAO, Lat: h.Lat, Lon: h.Lon}
-			addCodes(&f, r.ICAO, h.ID.WMO(), h.ID.String())
-			if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
-				return err
-			}
-			if err := take(f); err != nil {
-				return err
-			}
+		var id stations.ID
+		if copy(id[:], s.ID); s.Name() == "" {
+			continue
 		}
-		if q.Cursor == "" {
-			return nil
+		f := names.Feature{
+			Kind: names.Station, ID: s.ID, Name: s.Name(), Country: s.Properties.Text("country"), Code: s.Properties.Text("icao"), Lat: s.Lat, Lon: s.Lon,
+		}
+		addCodes(&f, f.Code, id.WMO(), s.ID)
+		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
+			return err
+		}
+		if err := take(f); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // readPoints yields the points of collections.
@@ -249,15 +238,15 @@ func airportNames(name, city, iata string) (list []search.Name) {
 
 // addRecord adds what only the record of an airport has: the GPS code, and the keywords that
 // people look for it by, which are names of before and codes.
-func (n *namer) addRecord(f *names.Feature, id uint32, r *airportRecord) error {
+func (n *namer) addRecord(f *names.Feature, r *airportRecord) error {
 	var record airports.Record
 	// A code may be that of a more important airport too, whose record it finds then.
 	for _, by := range [...]struct {
 		kind airports.Kind
 		code string
-	}{{airports.Local, r.Ident}, {airports.ICAO, r.ICAO}, {airports.IATA, r.IATA}, {airports.Local, r.Local}} {
+	}{{airports.Local, r.ident}, {airports.ICAO, r.icao}, {airports.IATA, r.iata}, {airports.Local, r.local}} {
 		err := n.airports.ByCode(n.ctx, by.kind, by.code, &record)
-		if err == nil && record.ID == id {
+		if err == nil && record.ID == r.id {
 			break
 		}
 		if record.ID = 0; err != nil && !errors.Is(err, airports.ErrNotFound) && !errors.Is(err, airports.ErrBadCode) {

@@ -24,6 +24,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/quadkey"
@@ -182,10 +183,11 @@ func TestPlacesRealFiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var hits []places.Hit
 	for i := range 24 {
-		q := places.NearbyQuery{Lat: rng.Float64()*180 - 90, Lon: rng.Float64()*360 - 180, Limit: 20}
+		var q places.Filter
+		at := feature.NearTo(rng.Float64()*180-90, rng.Float64()*360-180, 0)
 		if i%2 == 0 {
 			rec := all[rng.IntN(len(all))]
-			q.Lat, q.Lon = rec.Lat, rec.Lon
+			at = feature.NearTo(rec.Lat, rec.Lon, 0)
 		}
 		switch i % 4 {
 		case 1:
@@ -198,12 +200,15 @@ func TestPlacesRealFiles(t *testing.T) {
 			r := &all[j]
 			if (q.Countries == nil || r.Country == q.Countries[0]) && (q.Classes == nil || r.Class == q.Classes[0]) && r.Population >= q.MinPopulation {
 				round := func(v float64) float64 { return math.Round(v*1e7) / 1e7 }
-				want = append(want, near{r.ID, quadkey.Distance(q.Lon, q.Lat, round(r.Lon), round(r.Lat))})
+				want = append(want, near{r.ID, quadkey.Distance(at.Lon, at.Lat, round(r.Lon), round(r.Lat))})
 			}
 		}
 		slices.SortFunc(want, func(a, b near) int { return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.id, b.id)) })
-		var err error
-		if hits, _, err = f.Nearby(t.Context(), q, hits); err != nil {
+		filter, err := q.Feature()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hits, err = places.Hits(hits, f.Features(t.Context(), &feature.Query{Near: at, Filter: filter, Limit: 20})); err != nil {
 			t.Fatal(err)
 		}
 		for j, h := range hits {

@@ -96,7 +96,7 @@ func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
 		return ""
 	}
 	defer func() { _ = g.Close() }() // only read
-	hits, _, err := finder.Nearby(ctx, places.NearbyQuery{Lat: p.Lat, Lon: p.Lon, Limit: 1, Classes: []string{"P"}}, nil)
+	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(p.Lat, p.Lon, 0), Filter: places.Populated, Limit: 1}))
 	if err != nil || len(hits) == 0 {
 		return ""
 	}

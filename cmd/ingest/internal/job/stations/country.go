@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"quadrille/cmd/internal/iso3166"
+	"quadrille/feature"
 	"quadrille/places"
 )
 
@@ -29,9 +30,11 @@ func (r *stationReader) countryOf(ctx context.Context, code string, lat, lon flo
 	var nearest string
 	best := float64(stationReach)
 	for _, country := range []string{fips, written.Code} {
-		hits, _, err := r.zones.Places.Nearby(ctx, places.NearbyQuery{
-			Lat: lat, Lon: lon, RadiusM: best, Limit: 1, Classes: []string{"P"}, Countries: []string{country},
-		}, r.hits[:0])
+		of, err := places.Filter{Classes: []string{"P"}, Countries: []string{country}}.Feature()
+		if err != nil {
+			return "", err
+		}
+		hits, err := places.Hits(r.hits, r.zones.Places.Features(ctx, &feature.Query{Near: feature.NearTo(lat, lon, best), Filter: of, Limit: 1}))
 		if err != nil {
 			return "", err
 		}

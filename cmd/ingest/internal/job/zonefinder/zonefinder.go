@@ -12,6 +12,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/zones"
 	"quadrille/tiles"
@@ -220,13 +221,17 @@ func (z *Finder) near(ctx context.Context, lat, lon float64, country string) (st
 	if z.Places == nil {
 		return "", nil
 	}
-	queries := []places.NearbyQuery{{Countries: []string{country}}, {RadiusM: Reach}}
-	if country == "" {
-		queries = queries[1:]
+	queries := []feature.Query{{Near: feature.NearTo(lat, lon, Reach), Filter: places.Populated}}
+	if country != "" {
+		own, err := places.Filter{Classes: []string{"P"}, Countries: []string{country}}.Feature()
+		if err != nil {
+			return "", err
+		}
+		queries = slices.Insert(queries, 0, feature.Query{Near: feature.NearTo(lat, lon, 0), Filter: own})
 	}
 	for _, q := range queries {
-		q.Lat, q.Lon, q.Limit, q.Classes = lat, lon, Candidates, []string{"P"}
-		hits, _, err := z.Places.Nearby(ctx, q, z.hits)
+		q.Limit = Candidates
+		hits, err := places.Hits(z.hits, z.Places.Features(ctx, &q))
 		if err != nil {
 			return "", err
 		}

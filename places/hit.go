@@ -1,0 +1,112 @@
+package places
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"quadrille/feature"
+	"quadrille/places/internal/members"
+)
+
+// Hit is a place that was found. Unknown values are empty or 0.
+type Hit struct {
+	ID         uint32  `json:"id" doc:"GeoNames id."`
+	Name       string  `json:"name"`
+	Country    string  `json:"country,omitempty" doc:"ISO 3166-1 alpha-2."`
+	Class      string  `json:"class,omitempty" doc:"GeoNames' feature class."` // "P"
+	Code       string  `json:"code,omitempty" doc:"GeoNames' feature code."`   // "PPLC"
+	Admin1     string  `json:"admin1,omitempty" doc:"Code of the first-order division."`
+	Admin1Name string  `json:"admin1_name,omitempty"`
+	TimeZone   string  `json:"timezone,omitempty" doc:"IANA."`
+	Population int64   `json:"population,omitempty" schema:"min=1"`
+	Lat        float64 `json:"lat,omitempty" schema:"ref=Latitude"` // degrees
+	Lon        float64 `json:"lon,omitempty" schema:"ref=Longitude"`
+	DistanceM  float64 `json:"-"` // metres from the point asked about, if there is one
+	// JSON is the members of the place's object, without the braces around
+	// them: "id":1,"name":"…",…,"lat":47.4,"lon":8.5. Put them inside braces,
+	// alone or with members of your own before or after.
+	JSON []byte `json:"-"`
+}
+
+// Keys of members of a place's object.
+const (
+	nameKey       = `,"name":`
+	countryKey    = `,"country":`
+	classKey      = `,"class":`
+	codeKey       = `,"code":`
+	admin1Key     = `,"admin1":`
+	admin1NameKey = `,"admin1_name":`
+	admin2Key     = `,"admin2":`
+	admin3Key     = `,"admin3":`
+	namesKey      = `,"names":`
+	timeZoneKey   = `,"timezone":`
+)
+
+// AppendNamed appends members of a place, those of Hit.JSON or of a record, with
+// another name. If that is "", they are appended as they are.
+func AppendNamed(dst, json []byte, name string) []byte {
+	return members.AppendNamed(dst, json, nameKey, name)
+}
+
+// Of makes h what a feature of places or of airports is, with memory of its own, which is used
+// again. The error matches cellstore.ErrCorrupt for one without a name.
+func (h *Hit) Of(f *feature.Feature) (err error) {
+	h.JSON = f.Properties.AppendMembers(h.JSON[:0])
+	h.ID, h.Lat, h.Lon, h.DistanceM, h.Population = uint32(f.Number), f.Lat, f.Lon, f.Distance, 0
+	if v, ok := f.Properties.Lookup("population"); ok {
+		h.Population, _ = v.Integer()
+	}
+	// A name is often that of the hit before.
+	if q := members.Text(h.JSON, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name || strings.Contains(h.Name, `\`) {
+		if h.Name, err = nameOf(h.JSON); err != nil {
+			return err
+		}
+	}
+	t := common.Get().(texts)
+	defer common.Put(t)
+	h.Country, h.Class, h.Code = t.of(h.JSON, countryKey), t.of(h.JSON, classKey), t.of(h.JSON, codeKey)
+	h.Admin1, h.Admin1Name, h.TimeZone = t.of(h.JSON, admin1Key), t.of(h.JSON, admin1NameKey), t.of(h.JSON, timeZoneKey)
+	return nil
+}
+
+// Hits are the places of an answer, or airports, over dst, whose memory is used again.
+func Hits(dst []Hit, answer iter.Seq2[*feature.Feature, error]) ([]Hit, error) {
+	dst = dst[:0]
+	for f, err := range answer {
+		if err == nil {
+			dst = slices.Grow(dst, 1)[:len(dst)+1]
+			err = dst[len(dst)-1].Of(f)
+		}
+		if err != nil {
+			return dst[:0], err
+		}
+	}
+	return dst, nil
+}
+
+// texts keeps one copy of texts that many places have in common, by how they are
+// written in JSON.
+type texts map[string]string
+
+const maxTexts = 1 << 12
+
+var common = sync.Pool{New: func() any { return texts{} }}
+
+// of returns the text of a member, "" if there is none.
+func (t texts) of(json []byte, key string) string {
+	quoted := members.Text(json, key)
+	if len(quoted) < 2 {
+		return ""
+	}
+	raw := quoted[1 : len(quoted)-1]
+	s, ok := t[string(raw)]
+	if !ok {
+		s, _ = members.Unquote(quoted)
+		if len(t) < maxTexts {
+			t[string(raw)] = s
+		}
+	}
+	return s
+}
