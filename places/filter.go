@@ -60,6 +60,7 @@ func (f *filter) use(t *feature.Term) (used, possible bool) {
 		}
 		return true, f.classes != 0
 	case t.Name == "code" && f.codes == nil:
+		f.codes = make([]string, 0, len(t.Values))
 		for _, s := range t.Values {
 			if s != "" && validCode(s) {
 				f.codes = append(f.codes, s)
@@ -67,7 +68,7 @@ func (f *filter) use(t *feature.Term) (used, possible bool) {
 		}
 		slices.Sort(f.codes)
 		f.codes = slices.Compact(f.codes)
-		return true, f.codes != nil
+		return true, len(f.codes) > 0
 	case t.Name == "country" && f.countries == nil:
 		f.countries = near.CountriesOf(t.Values)
 		return true, f.countries != nil

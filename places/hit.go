@@ -1,6 +1,7 @@
 package places
 
 import (
+	"bytes"
 	"iter"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ const (
 	countryKey    = `,"country":`
 	classKey      = `,"class":`
 	codeKey       = `,"code":`
+	populationKey = `,"population":`
 	admin1Key     = `,"admin1":`
 	admin1NameKey = `,"admin1_name":`
 	admin2Key     = `,"admin2":`
@@ -52,32 +54,21 @@ func AppendNamed(dst, json []byte, name string) []byte {
 
 // Of makes h what a feature of places or of airports is, with memory of its own, which is used
 // again. The error matches cellstore.ErrCorrupt for one without a name.
-func (h *Hit) Of(f *feature.Feature) (err error) {
-	h.JSON = f.Properties.AppendMembers(h.JSON[:0])
-	h.ID, h.Lat, h.Lon, h.DistanceM, h.Population = uint32(f.Number), f.Lat, f.Lon, f.Distance, 0
-	if v, ok := f.Properties.Lookup("population"); ok {
-		h.Population, _ = v.Integer()
-	}
-	// A name is often that of the hit before.
-	if q := members.Text(h.JSON, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name || strings.Contains(h.Name, `\`) {
-		if h.Name, err = nameOf(h.JSON); err != nil {
-			return err
-		}
-	}
+func (h *Hit) Of(f *feature.Feature) error {
 	t := common.Get().(texts)
 	defer common.Put(t)
-	h.Country, h.Class, h.Code = t.of(h.JSON, countryKey), t.of(h.JSON, classKey), t.of(h.JSON, codeKey)
-	h.Admin1, h.Admin1Name, h.TimeZone = t.of(h.JSON, admin1Key), t.of(h.JSON, admin1NameKey), t.of(h.JSON, timeZoneKey)
-	return nil
+	return t.fill(h, f)
 }
 
 // Hits are the places of an answer, or airports, over dst, whose memory is used again.
 func Hits(dst []Hit, answer iter.Seq2[*feature.Feature, error]) ([]Hit, error) {
+	t := common.Get().(texts)
+	defer common.Put(t)
 	dst = dst[:0]
 	for f, err := range answer {
 		if err == nil {
 			dst = slices.Grow(dst, 1)[:len(dst)+1]
-			err = dst[len(dst)-1].Of(f)
+			err = t.fill(&dst[len(dst)-1], f)
 		}
 		if err != nil {
 			return dst[:0], err
@@ -93,6 +84,34 @@ type texts map[string]string
 const maxTexts = 1 << 12
 
 var common = sync.Pool{New: func() any { return texts{} }}
+
+// fill is Hit.Of.
+func (t texts) fill(h *Hit, f *feature.Feature) (err error) {
+	h.JSON = f.Properties.AppendMembers(h.JSON[:0])
+	h.ID, h.Lat, h.Lon, h.DistanceM = uint32(f.Number), f.Lat, f.Lon, f.Distance
+	h.Population = populationOf(h.JSON)
+	// A name is often that of the hit before.
+	if q := members.Text(h.JSON, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name || strings.Contains(h.Name, `\`) {
+		if h.Name, err = nameOf(h.JSON); err != nil {
+			return err
+		}
+	}
+	h.Country, h.Class, h.Code = t.of(h.JSON, countryKey), t.of(h.JSON, classKey), t.of(h.JSON, codeKey)
+	h.Admin1, h.Admin1Name, h.TimeZone = t.of(h.JSON, admin1Key), t.of(h.JSON, admin1NameKey), t.of(h.JSON, timeZoneKey)
+	return nil
+}
+
+// populationOf reads a population, 0 where there is none.
+func populationOf(json []byte) (n int64) {
+	_, digits, _ := bytes.Cut(json, []byte(populationKey))
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			break
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n
+}
 
 // of returns the text of a member, "" if there is none.
 func (t texts) of(json []byte, key string) string {

@@ -52,7 +52,13 @@ func (f *Finder) Info() *feature.Info { return &f.about }
 
 // show makes a feature of a place, over the memory of that.
 func (p *place) show(f *feature.Feature) {
-	f.ID, f.Number = strconv.FormatUint(uint64(p.id), 10), uint64(p.id)
+	f.ID = strconv.FormatUint(uint64(p.id), 10)
+	p.showAs(f)
+}
+
+// showAs is show with the id there already.
+func (p *place) showAs(f *feature.Feature) {
+	f.Number = uint64(p.id)
 	f.Lat, f.Lon = toDegrees(p.lat), toDegrees(p.lon)
 	f.Properties = feature.Compact(p.members)
 }
@@ -188,8 +194,16 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 		return
 	}
 	found, shown := s.Sorted(), &s.shown
+	s.digits = s.digits[:0]
 	for i := range found {
-		s.kept[found[i].Slot].show(shown)
+		s.digits = strconv.AppendUint(s.digits, found[i].ID, 10)
+		s.kept[found[i].Slot].end = len(s.digits)
+	}
+	ids, from := string(s.digits), 0 // one text for all
+	for i := range found {
+		k := &s.kept[found[i].Slot]
+		shown.ID, from = ids[from:k.end], k.end
+		k.showAs(shown)
 		if shown.Distance = 0; q.Near != nil {
 			shown.Distance = found[i].Distance()
 		}

@@ -14,6 +14,7 @@ import (
 type keptPlace struct {
 	place
 	memory []byte
+	end    int // of its id among the digits of an answer
 }
 
 // keep makes k a copy of a place.
@@ -39,6 +40,8 @@ type tileSearch struct {
 	step  func() error               // of a query; nil for none
 	admit func(*place) (bool, error) // what the index does not know of a filter; nil lets all pass
 	shown feature.Feature
+	// digits are the ids of an answer.
+	digits []byte
 
 	fn     func(*place)                     // of read
 	look   func(*cellstore.Row, error) bool // lookAt

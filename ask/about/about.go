@@ -63,6 +63,8 @@ type Answer struct {
 	wanted   []tiles.Region
 	nearby   []places.Hit
 	airports []places.Hit
+	near     feature.Near
+	query    feature.Query
 }
 
 // sets is how many data sets an answer is made from.
@@ -144,16 +146,16 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 	if !ok {
 		return err
 	}
-	near := feature.Query{Near: feature.NearTo(q.Lat, q.Lon, 0), Filter: places.Populated, Limit: 1}
+	near := a.nearest(q, places.Populated)
 	hits, known := v.Nearest(q.Lat, q.Lon)
 	if !known {
-		if hits, err = places.Hits(a.nearby, finder.Features(ctx, &near)); err != nil {
+		if hits, err = places.Hits(a.nearby, finder.Features(ctx, near)); err != nil {
 			return err
 		}
 		a.nearby = hits
 	}
 	h, _ := v.View() // those of the map and of places have been told
-	if hits, _, err = h.Nearest(ctx, near, hierarchy.Around(h.Parents(regions)), hits...); err != nil || len(hits) == 0 {
+	if hits, _, err = h.Nearest(ctx, *near, hierarchy.Around(h.Parents(regions)), hits...); err != nil || len(hits) == 0 {
 		return err
 	}
 	a.place = hits[0]
@@ -164,6 +166,13 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 		}
 	}
 	return nil
+}
+
+// nearest asks for the nearest feature of a layer, in memory of the answer.
+func (a *Answer) nearest(q *Query, f feature.Filter) *feature.Query {
+	a.near = feature.Near{Position: quadkey.Position{Lat: q.Lat, Lon: q.Lon}}
+	a.query = feature.Query{Near: &a.near, Filter: f, Limit: 1}
+	return &a.query
 }
 
 // flying is the filter of airports as travellers understand them.
@@ -178,7 +187,7 @@ func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) e
 	if err != nil {
 		return err
 	}
-	hits, err := places.Hits(a.airports, r.Features(ctx, &feature.Query{Near: feature.NearTo(q.Lat, q.Lon, 0), Filter: flying, Limit: 1}))
+	hits, err := places.Hits(a.airports, r.Features(ctx, a.nearest(q, flying)))
 	if err != nil {
 		return err
 	}

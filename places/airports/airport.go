@@ -24,20 +24,21 @@ const (
 
 // kind is what airports of a type are in package places, and how important.
 type kind struct {
-	typ    string
-	code   string
-	weight uint64
+	typ       string
+	code      string
+	scheduled string // the code of one with scheduled service
+	weight    uint64
 }
 
 // kinds are all types, the most important first.
 var kinds = []kind{
-	{Large, "LARGE", 100_000}, // of the high tier
-	{Medium, "MEDIUM", 5_000}, // of the medium tier
-	{Small, "SMALL", 1_000},
-	{Seaplane, "SEAPLANE", 500},
-	{Heliport, "HELIPORT", 200},
-	{Balloon, "BALLOON", 100},
-	{Closed, "CLOSED", 1},
+	{Large, "LARGE", "LARGE" + withService, 100_000},  // of the high tier
+	{Medium, "MEDIUM", "MEDIUM" + withService, 5_000}, // of the medium tier
+	{Small, "SMALL", "SMALL" + withService, 1_000},
+	{Seaplane, "SEAPLANE", "SEAPLANE" + withService, 500},
+	{Heliport, "HELIPORT", "HELIPORT" + withService, 200},
+	{Balloon, "BALLOON", "BALLOON" + withService, 100},
+	{Closed, "CLOSED", "CLOSED" + withService, 1},
 }
 
 // Types lists the types, the most important first.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -116,43 +115,40 @@ type coded struct {
 	shown  feature.Feature
 }
 
-// allCodes are those of airports of all kinds, without service and with it.
-var allCodes = func() (codes []string) {
-	for i := range kinds {
-		codes = append(codes, kinds[i].code, kinds[i].code+withService)
-	}
-	return codes
-}()
-
 func newCoded(of feature.Filter) *coded {
 	terms, all := of.Terms()
-	c := &coded{Filter: of, all: all}
-	codes := slices.Clone(allCodes)
-	for _, t := range terms {
-		var keep func(k *kind, scheduled bool) bool
+	c := &coded{Filter: of, all: all, terms: make([]feature.Term, 0, len(terms)+1)}
+	var types [][]string
+	services := [2]bool{true, true} // without and with
+	for i := range terms {
+		t := &terms[i]
 		switch {
-		case t.Op != feature.OpEquals:
-		case t.Name == "type":
-			keep = func(k *kind, _ bool) bool { return slices.Contains(t.Values, k.typ) }
-		case t.Name == "scheduled":
-			keep = func(_ *kind, scheduled bool) bool {
-				return slices.ContainsFunc(t.Values, func(v string) bool { return strings.EqualFold(v, strconv.FormatBool(scheduled)) })
+		case t.Op == feature.OpEquals && t.Name == "type":
+			types = append(types, t.Values)
+		case t.Op == feature.OpEquals && t.Name == "scheduled":
+			has := func(word string) bool {
+				return slices.ContainsFunc(t.Values, func(v string) bool { return strings.EqualFold(v, word) })
 			}
-		case t.Name == "country":
-			c.terms = append(c.terms, t)
-			continue
-		}
-		if keep == nil {
+			services[0], services[1] = services[0] && has("false"), services[1] && has("true")
+		case t.Op == feature.OpEquals && t.Name == "country":
+			c.terms = append(c.terms, *t)
+		default:
 			c.all = false
+		}
+	}
+	codes := make([]string, 0, 2*len(kinds))
+	for i := range kinds {
+		k := &kinds[i]
+		if slices.ContainsFunc(types, func(of []string) bool { return !slices.Contains(of, k.typ) }) {
 			continue
 		}
-		codes = slices.DeleteFunc(codes, func(code string) bool {
-			code, scheduled := strings.CutSuffix(code, withService)
-			at := slices.IndexFunc(kinds, func(k kind) bool { return k.code == code })
-			return !keep(&kinds[at], scheduled)
-		})
+		for i, code := range [...]string{k.code, k.scheduled} {
+			if services[i] {
+				codes = append(codes, code)
+			}
+		}
 	}
-	if len(codes) < len(allCodes) {
+	if len(codes) < 2*len(kinds) {
 		c.terms = append(c.terms, feature.Term{Name: "code", Values: codes})
 	}
 	return c
