@@ -67,7 +67,9 @@
 // know, unless the latter place is much more important. Texts of up to three
 // Latin letters find the beginnings of such names only if they find nothing
 // else. Each wrong letter deducts 24576, so every match with fewer of them comes
-// first. Equal scores are in the order of ids.
+// first. Equal scores are in the order of ids. Of names of one place with equal
+// scores, one that people know is shown: not the beginning of one that is no
+// main one.
 //
 // # Concurrency and memory
 //

@@ -196,6 +196,7 @@ type refHit struct {
 	id     uint32
 	points int32
 	kind   Kind
+	known  bool // more than the beginning of a name that is no main one
 }
 
 type reference struct {
@@ -217,7 +218,7 @@ func (r *reference) passes(e *Entry) bool {
 		(q.Box == nil || q.Box.Contains(degrees(e.Lon), degrees(e.Lat)))
 }
 
-func (r *reference) keep(e *Entry, points int32, kind Kind) {
+func (r *reference) keep(e *Entry, points int32, kind Kind, known bool) {
 	if !r.passes(e) {
 		return
 	}
@@ -225,10 +226,10 @@ func (r *reference) keep(e *Entry, points int32, kind Kind) {
 		points -= distancePenalty(quadkey.Distance(r.q.Lon, r.q.Lat, degrees(e.Lon), degrees(e.Lat)))
 	}
 	old, ok := r.best[e.ID]
-	if ok && (points <= old.points || kind == Typo && old.kind != Typo) {
+	if ok && (points < old.points || points == old.points && (old.known || !known) || kind == Typo && old.kind != Typo) {
 		return
 	}
-	r.best[e.ID] = refHit{e.ID, points, kind}
+	r.best[e.ID] = refHit{e.ID, points, kind, known}
 }
 
 // typed reports whether what was typed begins with a code, in either case.
@@ -273,7 +274,7 @@ func (r *reference) matchAll(text string, in func(*Entry) bool, ended bool, pena
 			}
 			coded = coded || n.code != "" && r.passes(e)
 			r.exact = r.exact || kind == Exact && (!ended || r.passes(e)) // what a filter drops is no typo
-			r.keep(e, points, kind)
+			r.keep(e, points, kind, n.main || whole)
 		}
 	}
 	return coded
@@ -379,19 +380,17 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 		for i := range r.entries {
 			for _, n := range r.names[i] {
 				if n.whole && n.code == "" && hasEach(strings.Split(n.fold, " "), words) {
-					r.keep(&r.entries[i], n.base-wordPenalty-insidePenalty, Word)
+					r.keep(&r.entries[i], n.base-wordPenalty-insidePenalty, Word, n.main)
 				}
 			}
 		}
 	}
-	latin := refFolds(normalize(r.q.Text), 0)[3]
-	if latin == text {
-		latin = ""
+	latin := ""
+	if len(r.best) == 0 && !isASCII([]byte(text)) {
+		latin = refFolds(normalize(r.q.Text), 0)[3]
 	}
-	if latin != "" && len(r.best) == 0 {
+	if latin != "" {
 		r.match(latin, anywhere, false, latinPenalty, false)
-	} else {
-		latin = ""
 	}
 	if len(r.best) <= answerPlaces {
 		r.forgive(text, 0)
@@ -459,7 +458,7 @@ func (r *reference) forgive(text string, penalty int32) {
 					if points = worth - penalty - points*typoPenalty; !found {
 						continue
 					}
-					r.keep(&r.entries[i], points, Typo)
+					r.keep(&r.entries[i], points, Typo, n.main || whole)
 				}
 			}
 		}
@@ -652,7 +651,7 @@ func checkQuery(t *rapid.T, r *Reader, ref *reference, q Query, simple bool) {
 		t.Fatalf("%+v gives %d hits, want %d of %d: %+v", q, len(hits), len(want), all, hits)
 	}
 	for i, h := range hits {
-		if h.ID != want[i].id || h.Score != want[i].points {
+		if h.ID != want[i].id || h.Score != want[i].points || h.Match.Kind != want[i].kind {
 			t.Fatalf("%+v: hit %d is %+v, want %+v", q, i, h, want[i])
 		}
 		checkHighlight(t, ref, q, h)

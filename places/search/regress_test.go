@@ -104,3 +104,51 @@ func TestSharedNames(t *testing.T) {
 		}
 	}
 }
+
+// Of two names of a place that are worth as much to a text, one is shown: that which people
+// know, though the other begins with the text. Finished answers and searches show the same.
+func TestNamesWorthAsMuch(t *testing.T) {
+	for _, c := range []struct {
+		text, name string
+		other      []Name
+		lang       string
+		want       Match
+	}{
+		{"angel", "Los Angeles", []Name{{Text: "Angel City", Colloquial: true}}, "", Match{Kind: Word, Start: 4, End: 9}},
+		{"saint", "A St", []Name{{Text: "Sainte", Historic: true}}, "", Match{Kind: Word, Start: 2, End: 4}},
+		{"aepf", "Bad Äpfel", []Name{{Text: "Aepfeln", Historic: true}}, "", Match{Kind: Word, Start: 4, End: 7}},
+		{"vill", "X", []Name{{Text: "La Ville", Preferred: true, Main: true}, {Text: "Villette", Historic: true}}, "",
+			Match{Kind: Word, Name: "La Ville", Start: 3, End: 7}},
+		// Other letters than Latin ones hide no name and take nothing from any.
+		{"ж sai", "X", []Name{{Text: "Ж Saintes", Short: true}, {Text: "Ж St", Main: true}}, "",
+			Match{Kind: Prefix, Name: "Ж St", Start: 0, End: 4}},
+		{"angel", "X", []Name{{Text: "Los Angeles", Lang: "es"}, {Text: "Angel City", Colloquial: true}}, "es",
+			Match{Kind: Word, Name: "Los Angeles", Lang: "es", Start: 4, End: 9}},
+	} {
+		entries := []Entry{{ID: 1, Name: c.name, Names: c.other, Class: 'P', Population: 4_000}}
+		for id := uint32(2); id <= 12; id++ {
+			entries = append(entries, Entry{ID: id, Name: "Q " + c.text + "x", Class: 'P'})
+		}
+		r := build(t, entries)
+		q := Query{Text: c.text, Lang: c.lang}
+		hits := find(t, r, q)
+		if hits[0].ID != 1 || hits[0].Match != c.want {
+			t.Errorf("%+v finds %+v, want %+v", q, hits[0], c.want)
+		}
+		out, found, err := r.Complete(t.Context(), c.text, nil)
+		if err != nil || !found || c.lang == "" && string(out) != answerOf(hits) {
+			t.Errorf("%q is answered %s, %v, searched %s", c.text, out, err, answerOf(hits))
+		}
+	}
+}
+
+// Letters apart are initials, which are not the beginning of a longer word, nor a text in
+// other letters that is tried in Latin ones.
+func TestInitialsBeginNoWord(t *testing.T) {
+	r := build(t, []Entry{{ID: 1, Name: "A Ba"}, {ID: 2, Name: "C D East"}})
+	for text, want := range map[string]string{"a b": "[]", "A.B.": "[]", "a ba": "[1]", "c d": "[2]", "C.D.": "[2]"} {
+		if got := fmt.Sprint(ids(find(t, r, Query{Text: text}))); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -108,6 +108,7 @@ type foundPlace struct {
 	points   int32
 	n        int // bytes of the fold that matched
 	kind     Kind
+	unknown  bool // the beginning of a name that is no main one
 	code     bool // a code matched, this time or before
 	lat, lon int32
 	weight   uint64
@@ -250,7 +251,7 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 	if len(p.within) > 0 && !slices.ContainsFunc(p.within, func(d division) bool { return d.holds(&r) }) {
 		return true
 	}
-	points := c.score() - p.penalty
+	points, unknown := c.score()-p.penalty, false
 	asked := s.q.Lang != "" && inLanguage(r.flags) && len(r.lang) >= len(s.q.Lang) && spoken(r.lang, s.q.Lang) != ""
 	if asked {
 		points += int32(levelPenalty[r.level()])
@@ -262,7 +263,7 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 		if hides && !s.others {
 			return true
 		}
-		points -= cost
+		points, unknown = points-cost, true
 	}
 	points += s.accentPoints(&r)
 	if s.q.Bias {
@@ -277,7 +278,7 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 	default:
 		kind = Prefix
 	}
-	s.keep(c, points, len(p.fold), kind, &r)
+	s.keep(c, points, unknown, len(p.fold), kind, &r)
 	if code {
 		s.coded = true
 		s.found[s.byID[c.id]].code = true
@@ -318,18 +319,18 @@ func (s *search) accentPoints(r *record) (points int32) {
 
 // keep records a match if it is the place's best. A match without a wrong
 // letter is better than any with one.
-func (s *search) keep(c *candidate, points int32, n int, kind Kind, r *record) {
+func (s *search) keep(c *candidate, points int32, unknown bool, n int, kind Kind, r *record) {
 	i, ok := s.byID[c.id]
 	if !ok {
 		i = len(s.found)
 		s.byID[c.id] = i
 		s.found = append(s.found, foundPlace{})
-	} else if old := &s.found[i]; kind == Typo && old.kind != Typo || points < old.points || points == old.points && !c.better(&old.candidate) {
+	} else if old := &s.found[i]; kind == Typo && old.kind != Typo || points < old.points || points == old.points && !old.yields(c, unknown) {
 		return
 	}
 	at := len(s.arena)
 	s.arena = append(s.arena, c.value...)
-	f := foundPlace{candidate: *c, points: points, n: n, kind: kind, lat: r.lat, lon: r.lon}
+	f := foundPlace{candidate: *c, points: points, unknown: unknown, n: n, kind: kind, lat: r.lat, lon: r.lon}
 	f.value = s.arena[at:len(s.arena):len(s.arena)]
 	f.code = s.found[i].code
 	f.weight = uint64(c.base) + uint64(levelPenalty[r.level()]) - floor
@@ -338,6 +339,15 @@ func (s *search) keep(c *candidate, points int32, n int, kind Kind, r *record) {
 	}
 	f.weight += uint64(foldPenalty[r.variant()])
 	s.found[i] = f
+}
+
+// yields reports whether another match of the place, with equal points, is shown instead.
+// A name that people know comes first, as in finished answers.
+func (f *foundPlace) yields(c *candidate, unknown bool) bool {
+	if unknown != f.unknown {
+		return f.unknown
+	}
+	return c.better(&f.candidate)
 }
 
 // hits appends the requested page.
