@@ -35,9 +35,16 @@ type Layer struct {
 	About feature.Info
 	// IDs are the generations that answers depend on; nil where they are of the moment and
 	// may not be kept.
-	IDs     []uint64
+	IDs []uint64
+	// Written says that the layer takes writes, whose versions its features have.
+	Written bool
+	dropped func() bool
 	release func()
 }
+
+// Dropped reports whether the layer has been removed since it was taken, which those that take
+// writes may be while they are held.
+func (l *Layer) Dropped() bool { return l.dropped != nil && l.dropped() }
 
 // Count implements feature.Counter.
 func (l Layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
@@ -105,8 +112,12 @@ func (s *Sets) Layer(name string) (Layer, error) {
 	return Layer{}, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
 }
 
-// SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler.
+// SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler. The name is
+// part of addresses: it panics unless that is one a collection of points may have, too.
 func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) LayerKind {
+	if err := points.CheckName(name); err != nil {
+		panic("ask: a layer's name is as that of a collection of points: " + err.Error())
+	}
 	kind := LayerKind{
 		name: name,
 		names: func(s *Sets) []string {
@@ -158,7 +169,9 @@ func pinLayer[T any](live *dataset.Live[T], name string, layer func(T) (feature.
 		return Layer{}, err
 	}
 	l.About, l.IDs, l.release = *l.Info(), []uint64{p.ID}, p.Release
-	l.About.Name = name
+	if l.About.Name = name; l.About.Live {
+		l.IDs = nil
+	}
 	if p.Handle != nil {
 		l.About.Attribution = cmp.Or(l.About.Attribution, attribution(p.Handle.Manifest()))
 	}
@@ -229,7 +242,12 @@ func takePoints(s *Sets, name string) (Layer, error) {
 		return Layer{}, err
 	}
 	l := Layer{Layer: of, About: *of.Info(), IDs: p.From(), release: p.Release}
-	l.About.Name = name
+	if l.About.Name = name; l.About.Live {
+		l.IDs = nil
+	}
+	if l.Written = p.Live != nil; l.Written {
+		l.dropped = func() bool { return s.Collections.Live.Collection(collection) != p.Live }
+	}
 	l.About.Title = cmp.Or(l.About.Title, feature.Title(collection))
 	l.About.Description = cmp.Or(l.About.Description, "Points of the collection "+collection+".")
 	return l, nil

@@ -31,8 +31,17 @@ func BadQuery(format string, args ...any) error {
 
 // Unsupported returns the error for what a layer cannot do at all, such as an order.
 func Unsupported(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", errors.ErrUnsupported, fmt.Sprintf(format, args...))
+	return &unsupported{fmt.Sprintf(format, args...)}
 }
+
+// IsUnsupported reports whether an error is one of Unsupported: the system has errors of its own
+// that match errors.ErrUnsupported.
+func IsUnsupported(err error) bool { return errors.As(err, new(*unsupported)) }
+
+type unsupported struct{ text string }
+
+func (e *unsupported) Error() string        { return errors.ErrUnsupported.Error() + ": " + e.text }
+func (e *unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // NotFound makes the error of a data set for an id that it does not have. It matches
 // ErrNotFound.

@@ -119,7 +119,7 @@ type Counter interface {
 func Count(ctx context.Context, l Layer, q *Query) (n int64, err error) {
 	if c, ok := l.(Counter); ok {
 		n, err = c.Count(ctx, q)
-		if q.Near != nil || !errors.Is(err, errors.ErrUnsupported) {
+		if q.Near != nil || !IsUnsupported(err) {
 			return n, err
 		}
 	}

@@ -63,8 +63,9 @@ func (s *within) searchArea(ctx context.Context, a feature.Area) error {
 // readEdge weighs the places of cells at the edge of an area.
 func (s *within) readEdge(ctx context.Context, cells quadkey.Range) error {
 	for tier, x := range s.f.indexes {
-		lo, hi := near.Between(x.samples, cells.First, cells.Last)
-		if lo == hi && x.exact() {
+		from, to := near.Between(x.samples, cells.First, cells.Last)
+		m, lo, hi := &s.masks[tier], int32(from), int32(to)
+		if !m.meets(x.blocksOf(lo, hi)) || ^x.greatest(m, lo, hi) > s.Limit {
 			continue
 		}
 		if err := s.readCells(ctx, tier, cells.First, cells.Last, s.weighAtEdge); err != nil {

@@ -112,7 +112,7 @@ func (m *Manifest) Size() (n int64) {
 // CheckSchema returns an error that matches cellstore.ErrNewer when the rows are of a
 // newer layout than the newest the caller can read.
 func (m *Manifest) CheckSchema(newest int) error {
-	return cellstore.CheckLayout(fmt.Sprintf("generation %d of %s", m.Generation, m.Dataset), m.SchemaVersion, 0, newest, "roll the data set back")
+	return cellstore.CheckLayout(fmt.Sprintf("generation %d of %s", m.Generation, m.Dataset), m.SchemaVersion, 0, newest, "run ingest rollback "+m.Dataset)
 }
 
 // Timestamp is the cell timestamp of data built from these sources: the
@@ -224,7 +224,7 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	}
 	// Before the rest: a newer format may not even have the same shapes.
 	// Numbers that no program writes are left to check.
-	if err := cellstore.CheckLayout("the manifest", max(v.Version, 1), 1, manifestVersion, "roll the data set back"); err != nil {
+	if err := cellstore.CheckLayout("the manifest", max(v.Version, 1), 1, manifestVersion, "run ingest rollback"); err != nil {
 		return nil, err
 	}
 	m := new(Manifest)

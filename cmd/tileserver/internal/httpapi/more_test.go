@@ -124,8 +124,8 @@ func TestFormOfTheCallers(t *testing.T) {
 	t.Cleanup(func() { listing.Forms = forms })
 	listing.Forms = append(slices.Clone(forms), &listing.Form{
 		Name: "csv", Form: csvForm, Whole: true, Doc: "csv is all of them, in lines.",
-		Begin: func(dst []byte, _ *listing.List) []byte { return append(dst, "id,lat,lon,name\n"...) },
-		Append: func(dst []byte, _ *listing.List, f *feature.Feature, _ string) ([]byte, error) {
+		Head: func(dst []byte, _ *listing.List) []byte { return append(dst, "id,lat,lon,name\n"...) },
+		Item: func(dst []byte, _ *listing.List, f *feature.Feature, _ string) ([]byte, error) {
 			return fmt.Appendf(dst, "%s,%v,%v,%q\n", f.ID, f.Lat, f.Lon, f.Name()), nil
 		},
 	})

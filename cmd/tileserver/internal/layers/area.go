@@ -105,8 +105,7 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 	}
 	defer where.release()
 	q.dependOn(&where)
-	// To count what no index knows of goes through all of it.
-	q.turns = q.turns || q.layer().filter != nil || where.Area != nil
+	q.turns = true // to count what no index knows goes through all of it
 	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
 		counts := make([]int64, len(q.asked))
 		sum := int64(0)

@@ -56,9 +56,10 @@ func New(k *web.Kit, cfg Config) *Room {
 		s.add(set)
 	}
 	for _, name := range cfg.MoreNames() {
-		if !slices.ContainsFunc(cfg.Lists, func(set listing.Set) bool { return set.Layer == name }) {
-			s.add(byName(name))
+		if slices.Contains(ownNames, name) || slices.ContainsFunc(s.lists, func(l *list) bool { return l.Path == "/"+name }) {
+			panic("layers: the server has a layer or a path of its own of the name " + name + ": give the layer another name")
 		}
+		s.add(byName(name))
 	}
 	return s
 }
@@ -67,12 +68,19 @@ func (s *Room) add(set listing.Set) {
 	s.lists = append(s.lists, &list{Set: set, room: s, named: strings.Contains(set.Path, "{")})
 }
 
+// ownNames are paths of other rooms that a layer would hide, and be hidden by.
+var ownNames = []string{"points", "regions", "tiles", "basemap", "ip", "geoip", "ogc", "places", "airports", "stations", "collection"}
+
 // byName is the set of a layer that nobody has described.
 func byName(name string) listing.Set {
-	things := strings.ReplaceAll(name, "_", " ")
+	things := strings.NewReplacer("_", " ", "-", " ").Replace(name)
+	var id string
+	for word := range strings.FieldsSeq(things) {
+		id += feature.Title(word)
+	}
 	return listing.Set{
 		Layer: name, Path: "/" + name, Name: name, Open: true, NoLayer: "dataset-missing", NoFeature: "not-found",
-		Words: listing.Words{Tag: "collections", Rank: 50, IDs: feature.Title(name), Things: things},
+		Words: listing.Words{Tag: "collections", Rank: 50, IDs: id, Things: things},
 		List:  listing.OpenList(name), Features: listing.OpenFeatures{}, One: listing.OpenFeature{},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
@@ -39,13 +40,12 @@ func (l *faulty) Get(ctx context.Context, _ string, _ time.Time, _ *feature.Feat
 
 func (l *faulty) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	return func(yield func(*feature.Feature, error) bool) {
-		n := 0
 		for f, err := range l.Memory.Features(ctx, q) {
-			if n == l.before {
+			if f.ID == fmt.Sprint("t-", l.before) {
 				yield(nil, l.Get(ctx, "", time.Time{}, nil))
 				return
 			}
-			if n++; !yield(f, err) {
+			if !yield(f, err) {
 				return
 			}
 		}
@@ -71,7 +71,7 @@ func toys(n int) *layertest.Memory {
 	for i := range n {
 		m.List = append(m.List, feature.Feature{
 			ID: fmt.Sprint("t-", i), Position: quadkey.Position{Lat: 1, Lon: float64(i % 100)},
-			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte(strings.Repeat("x", 200)))}),
+			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte(strings.Repeat("x", 2000)))}),
 		})
 	}
 	return m
@@ -112,6 +112,76 @@ func TestFailingLayers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// counting is a layer that knows how many of its answers are being read.
+type counting struct {
+	*layertest.Memory
+	open, answers int
+}
+
+func (l *counting) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	return func(yield func(*feature.Feature, error) bool) {
+		l.open++
+		l.answers++
+		defer func() { l.open-- }()
+		l.Memory.Features(ctx, q)(yield)
+	}
+}
+
+// watched is a client that sees whether a read is open while it is written to.
+type watched struct {
+	*httptest.ResponseRecorder
+	of     *counting
+	during int
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	w.during = max(w.during, w.of.open)
+	return w.ResponseRecorder.Write(b)
+}
+
+// Lines of a layer that takes no writes are found in parts, between which clients are written
+// to: a slow one holds no read of the store.
+func TestSlowReadersHoldNothing(t *testing.T) {
+	l := &counting{Memory: toys(2000)}
+	live := dataset.Fixed[feature.Layer](l, dataset.Manifest{Dataset: "toys", Generation: 1})
+	k := web.New(&web.Config{Kinds: slices.Concat(problems.Kinds, problems.Layers)})
+	room := New(k, Config{Sets: ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}})
+	w := &watched{ResponseRecorder: httptest.NewRecorder(), of: l}
+	k.Handler(room.Endpoints()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/toys/within?tile=0/0/0&format=ndjson", nil))
+	lines := strings.Split(strings.TrimSuffix(w.Body.String(), "\n"), "\n")
+	if w.Code != 200 || len(lines) != 2000 || w.during != 0 || l.answers < 3 {
+		t.Errorf("%d, %d lines in %d parts, %d reads open while they were written", w.Code, len(lines), l.answers, w.during)
+	}
+	for i, line := range lines {
+		if !strings.Contains(line, fmt.Sprintf(`"id":"t-%d"`, i)) {
+			t.Fatalf("line %d: %.100s", i, line)
+		}
+	}
+}
+
+// Names of layers become paths and operations.
+func TestNamesOfLayers(t *testing.T) {
+	room := func(name string) *Room {
+		live := dataset.Fixed[feature.Layer](toys(1), dataset.Manifest{Dataset: name, Generation: 1})
+		return New(web.New(&web.Config{}), Config{Sets: ask.Sets{More: []ask.LayerKind{ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}})
+	}
+	for _, name := range []string{"bus_stops", "a-b-1", "x"} {
+		if err := endpoint.Check(room(name).Endpoints(), func(string) bool { return true }); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"places", "points", "Bus", "a b", "", "a/b"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%q is taken for a layer's name", name)
+				}
+			}()
+			room(name)
+		}()
 	}
 }
 

@@ -88,7 +88,7 @@ func (p *page) append(ctx context.Context, of *asked, f *feature.Feature, member
 			return err
 		}
 	}
-	p.body, err = p.form.Append(p.body, &p.list, f, members)
+	p.body, err = p.list.Append(p.body, f, members)
 	return err
 }
 
@@ -132,9 +132,9 @@ func (q *question) send(head string, fill func(ctx context.Context, p *page) (ne
 	return q.reply(web.Answer{Form: q.form.Form, ByAccept: true}, func(ctx context.Context, out *web.Scratch) error {
 		p := page{question: q, list: q.newList(head), body: out.Body}
 		defer func() { out.Body = p.body }()
-		p.body = q.form.Begin(p.body, &p.list)
+		p.body = p.list.Begin(p.body)
 		next, err := fill(ctx, &p)
-		if p.body = q.form.End(p.body, &p.list, next); err == nil && more != nil {
+		if p.body = p.list.End(p.body, next); err == nil && more != nil {
 			p.body, err = more(ctx, p.body)
 		}
 		return err
@@ -142,7 +142,7 @@ func (q *question) send(head string, fill func(ctx context.Context, p *page) (ne
 }
 
 func (q *question) newList(head string) listing.List {
-	return listing.List{Set: &q.Set, Form: q.form, Writer: q.writer, Head: head}
+	return listing.List{Set: &q.Set, Form: q.form, Writer: q.writer, First: head}
 }
 
 // getWithin answers GET …/within: the features in a box or a tile.
@@ -225,7 +225,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, e
 		head = string(append(feature.AppendBounds(nil, [4]float64{box.West, box.South, box.East, box.North}), ','))
 	}
 	var more func(context.Context, []byte) ([]byte, error)
-	if l.More != nil && cursor == "" {
+	if l.More != nil && cursor == "" && q.form.Object {
 		more = func(ctx context.Context, dst []byte) ([]byte, error) {
 			return l.More(ctx, of.Layer.Layer, where.Area, dst)
 		}
@@ -233,35 +233,48 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, e
 	return q.send(head, func(ctx context.Context, p *page) (next string, err error) { return p.fill(ctx, query, limit) }, more)
 }
 
-// stream answers with all that a query asks for, as it is found.
+// streamPage is how much of an answer is found at once, in bytes.
+const streamPage = 1 << 20
+
+// stream answers with all that a query asks for, as it is found. What takes writes is read in
+// the state of one moment, which is held until the client has all. Other layers do not change
+// while they are held: they are asked for one part after the other, and no read of the store
+// is open while a client is waited for.
 func (q *question) stream(query feature.Query) error {
 	from := q.from
 	if q.named { // most of them are live
 		from = nil
 	}
+	of := q.layer()
 	return q.room.Stream(q.context, web.Answer{Form: q.form.Form}, from, q.room.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		p := page{question: q, list: q.newList("")}
-		each := func(f *feature.Feature, err error) error {
-			if err == nil {
-				p.body = out.Body
-				err = p.append(ctx, q.layer(), f, "")
-				if out.Body = p.body; err == nil && out.Full() {
+		out.Body = p.list.Begin(out.Body)
+		for again := true; again; {
+			again = false
+			for f, err := range of.Features(ctx, &query) {
+				if err == nil {
+					p.body = out.Body
+					err = p.append(ctx, of, f, "")
+					out.Body = p.body
+				}
+				if err == nil && of.Written && out.Full() {
 					err = out.Send()
 				}
+				if err != nil {
+					return q.explain(err)
+				}
+				if again = len(out.Body) >= streamPage; again {
+					query.After = append(feature.Mark(nil), f.Mark...)
+					break
+				}
 			}
-			return err
-		}
-		if q.form.Begin != nil {
-			out.Body = q.form.Begin(out.Body, &p.list)
-		}
-		for f, err := range q.layer().Features(ctx, &query) {
-			if err := each(f, err); err != nil {
-				return q.explain(err)
+			if again {
+				if err := out.Send(); err != nil {
+					return err
+				}
 			}
 		}
-		if q.form.End != nil {
-			out.Body = q.form.End(out.Body, &p.list, "")
-		}
+		out.Body = p.list.End(out.Body, "")
 		return nil
 	})
 }

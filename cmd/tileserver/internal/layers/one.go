@@ -29,7 +29,7 @@ func (l *list) getOne(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	defer q.release()
-	if q.layer().About.Live && !fieldsParam.Given(p) && q.at.IsZero() {
+	if q.layer().Written && !fieldsParam.Given(p) && q.at.IsZero() {
 		return q.sendVersion(id)
 	}
 	return q.reply(web.Answer{Form: web.FormGeoJSON}, func(ctx context.Context, out *web.Scratch) error {
@@ -45,7 +45,7 @@ func (q *question) appendOne(ctx context.Context, id string, out *web.Scratch) (
 	return f, err
 }
 
-// sendVersion answers with a feature of a live layer, whole and as it is now, under the entity
+// sendVersion answers with a feature of a layer that takes writes, whole and as it is now, under the entity
 // tag that writes take. Tags name bytes, so these are not compressed.
 func (q *question) sendVersion(id string) error {
 	s, c := q.room, q.context

@@ -125,7 +125,11 @@ func (q *question) hold(layer, name string) error {
 		return q.unread(layer, name, err)
 	}
 	q.asked = append(q.asked, asked{Layer: l, name: name})
-	if l.About.Private && !q.mayRead(name) {
+	switch {
+	case !l.About.Private:
+	case !q.named: // keys open collections alone
+		return ask.ErrMissing
+	case !q.mayRead(name):
 		return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
 	}
 	if l.IDs == nil || l.About.Private { // what is shown of private ones depends on the key
@@ -173,34 +177,21 @@ func (q *question) read(p *endpoint.Params) error {
 // layer is the one that is asked, of a question that is for no more.
 func (q *question) layer() *asked { return &q.asked[0] }
 
-// dropped reports whether a live layer is gone, or another one has come in its place.
-func (q *question) dropped(a *asked) bool {
-	if !a.About.Live {
-		return false
-	}
-	now, err := q.room.Layer(a.About.Name)
-	if err != nil {
-		return ask.IsAbsent(err)
-	}
-	defer now.Release()
-	return now.Layer != a.Layer.Layer
-}
-
-// explain gives an error the words it has here. A live layer that was removed in the meantime
-// is one that is not there.
+// explain gives an error the words it has here. A layer that was removed in the meantime is one
+// that is not there.
 func (q *question) explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	for i := range q.asked {
-		if q.dropped(&q.asked[i]) {
+		if q.asked[i].Dropped() {
 			return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, q.asked[i].About.Name)
 		}
 	}
 	switch {
 	case !q.at.IsZero() && errors.Is(err, feature.ErrQuery):
 		return endpoint.Refuse(endpoint.ErrParameter, "at", sentence(err, feature.ErrQuery))
-	case errors.Is(err, errors.ErrUnsupported):
+	case feature.IsUnsupported(err):
 		return endpoint.Refuse(endpoint.ErrParameter, "", sentence(err, errors.ErrUnsupported))
 	case q.Open && errors.Is(err, feature.ErrTooMuchWork):
 		return endpoint.Refuse(feature.ErrTooMuchWork, "", "Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")

@@ -19,14 +19,15 @@ type Form struct {
 	// instead of a page of them. Doc says so.
 	Whole bool
 	Doc   string
-	// GeoJSON says that features are written as GeoJSON.
-	GeoJSON bool
-	// Begin, Append and End write a list. members are finished ones of the feature, each with
-	// a comma behind it, and next is the cursor of the next page. Begin and End are nil where
+	// GeoJSON says that features are written as GeoJSON, and Object that a list is a JSON
+	// object, which may have further members.
+	GeoJSON, Object bool
+	// Head, Item and Tail write a list. members are finished ones of the feature, each with
+	// a comma behind it, and next is the cursor of the next page. Head and Tail are nil where
 	// there is nothing to write.
-	Begin  func(dst []byte, l *List) []byte
-	Append func(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error)
-	End    func(dst []byte, l *List, next string) []byte
+	Head func(dst []byte, l *List) []byte
+	Item func(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error)
+	Tail func(dst []byte, l *List, next string) []byte
 }
 
 // List is a list that is written in a form.
@@ -35,9 +36,30 @@ type List struct {
 	Form *Form
 	// Writer writes its features.
 	Writer feature.Writer
-	// Head is what a JSON object begins with, with a comma behind it.
-	Head string
-	some bool // features have been written
+	// First are members that a JSON object begins with, with a comma behind them.
+	First string
+	some  bool // features have been written
+}
+
+// Begin begins the list.
+func (l *List) Begin(dst []byte) []byte {
+	if l.Form.Head == nil {
+		return dst
+	}
+	return l.Form.Head(dst, l)
+}
+
+// Append appends a feature, with finished members of it, each with a comma behind it.
+func (l *List) Append(dst []byte, f *feature.Feature, members string) ([]byte, error) {
+	return l.Form.Item(dst, l, f, members)
+}
+
+// End ends the list, with the cursor of the next page, "" if there is none.
+func (l *List) End(dst []byte, next string) []byte {
+	if l.Form.Tail == nil {
+		return dst
+	}
+	return l.Form.Tail(dst, l, next)
 }
 
 // Forms are the forms of every list. The first one is that of clients who do not say.
@@ -45,27 +67,27 @@ var Forms = []*Form{JSON, GeoJSON, Lines}
 
 // JSON is an object with a member that has the features.
 var JSON = &Form{
-	Name: "json", Form: web.FormJSON, Content: func(s *Set) any { return s.List },
-	Begin: func(dst []byte, l *List) []byte {
-		return append(append(append(append(append(dst, '{'), l.Head...), '"'), l.Name...), `":[`...)
+	Name: "json", Form: web.FormJSON, Content: func(s *Set) any { return s.List }, Object: true,
+	Head: func(dst []byte, l *List) []byte {
+		return append(append(append(append(append(dst, '{'), l.First...), '"'), l.Name...), `":[`...)
 	},
-	Append: appendItem, End: endObject,
+	Item: appendItem, Tail: endObject,
 }
 
 // GeoJSON is a FeatureCollection.
 var GeoJSON = &Form{
-	Name: "geojson", Form: web.FormGeoJSON, Content: func(s *Set) any { return s.Features }, GeoJSON: true,
-	Begin: func(dst []byte, l *List) []byte {
-		return append(append(append(dst, '{'), l.Head...), features...)
+	Name: "geojson", Form: web.FormGeoJSON, Content: func(s *Set) any { return s.Features }, GeoJSON: true, Object: true,
+	Head: func(dst []byte, l *List) []byte {
+		return append(append(append(dst, '{'), l.First...), features...)
 	},
-	Append: appendItem, End: endObject,
+	Item: appendItem, Tail: endObject,
 }
 
 // Lines are GeoJSON features, one in a line.
 var Lines = &Form{
 	Name: "ndjson", Form: web.FormNDJSON, Content: func(s *Set) any { return s.One }, GeoJSON: true,
 	Whole: true, Doc: "ndjson is all of them, a GeoJSON feature in each line.",
-	Append: func(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error) {
+	Item: func(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error) {
 		dst, err := l.Writer.Append(dst, f, members)
 		return append(dst, '\n'), err
 	},

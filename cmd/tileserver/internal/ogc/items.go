@@ -198,7 +198,7 @@ func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.F
 		if err == nil {
 			err = web.Step(ctx)
 		}
-		if errors.Is(err, errors.ErrUnsupported) {
+		if feature.IsUnsupported(err) {
 			err = errUnasked
 		}
 		switch {

@@ -69,12 +69,12 @@ func (e *ChangeError) Error() string {
 func check(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o Options) error {
 	rep := o.ReporterOrSilent()
 	old, g, err := job.OpenCurrent(ctx, c, catalogue.IPTable)
-	if errors.Is(err, cellstore.ErrOlder) && o.MaxChange >= 1 {
-		rep.Note("the published ip has an older layout and cannot be compared with")
+	if errors.Is(err, cellstore.ErrLayout) && o.MaxChange >= 1 {
+		rep.Note("the published ip has another layout and cannot be compared with")
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("the published ip cannot be compared with: %w; publish without --max-change first", err)
+		return fmt.Errorf("the published ip cannot be compared with (%w); to publish all the same, run this again without --check and --max-change", err)
 	}
 	if g == nil {
 		rep.Note("no ip is published yet: there is nothing to compare with")
