@@ -68,7 +68,7 @@ func (s *Room) add(set listing.Set) {
 	s.lists = append(s.lists, &list{Set: set, room: s, named: strings.Contains(set.Path, "{")})
 }
 
-// ownNames are paths of other rooms that a layer would hide, and be hidden by.
+// ownNames begin paths, or names of operations, of other rooms, so that no layer has them.
 var ownNames = []string{"points", "regions", "tiles", "basemap", "ip", "geoip", "ogc", "places", "airports", "stations", "collection"}
 
 // byName is the set of a layer that nobody has described.

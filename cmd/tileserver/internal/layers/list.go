@@ -236,10 +236,10 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, e
 // streamPage is how much of an answer is found at once, in bytes.
 const streamPage = 1 << 20
 
-// stream answers with all that a query asks for, as it is found. What takes writes is read in
-// the state of one moment, which is held until the client has all. Other layers do not change
-// while they are held: they are asked for one part after the other, and no read of the store
-// is open while a client is waited for.
+// stream answers with all that a query asks for, as it is found. A layer that takes writes is
+// read as it is at one moment, which is held until the client has all. A published one does not
+// change while its generation is held, so it is asked for one part after the other, and no read
+// of the store is open while the client is written to.
 func (q *question) stream(query feature.Query) error {
 	from := q.from
 	if q.named { // most of them are live

@@ -1,5 +1,6 @@
-// Package listing writes what several rooms answer with in one form: regions, pages of
-// places, airports and stations as JSON or GeoJSON, and the cursor of the next page.
+// Package listing says how layers of points are listed: a Set for each, and the Forms of all
+// lists. It writes what several rooms answer with in one form, such as regions and the cursor of
+// the next page.
 package listing
 
 import (

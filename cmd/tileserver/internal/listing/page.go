@@ -5,7 +5,6 @@ import (
 
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
-	"quadrille/internal/jsontext"
 )
 
 // Around the features of a FeatureCollection.
@@ -68,13 +67,7 @@ func (p *Page) Shut() {
 }
 
 // End ends the list and its object, with the cursor of the next page if there is one.
-func (p *Page) End(next string) []byte {
-	dst := append(p.Body, ']')
-	if next != "" {
-		dst = jsontext.AppendString(append(dst, `,"next":`...), next)
-	}
-	return append(dst, '}')
-}
+func (p *Page) End(next string) []byte { return endObject(p.Body, nil, next) }
 
 // AppendDistance is that of package feature with a comma before it.
 func AppendDistance(dst []byte, metres float64) []byte {
