@@ -196,7 +196,7 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 	found, shown := s.Sorted(), &s.shown
 	s.digits = s.digits[:0]
 	for i := range found {
-		s.digits = strconv.AppendUint(s.digits, found[i].ID, 10)
+		s.digits = strconv.AppendUint(s.digits, uint64(found[i].Key), 10)
 		s.kept[found[i].Slot].end = len(s.digits)
 	}
 	ids, from := string(s.digits), 0 // one text for all
@@ -207,7 +207,7 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 		if shown.Distance = 0; q.Near != nil {
 			shown.Distance = found[i].Distance()
 		}
-		shown.Mark = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(shown.Mark[:0], found[i].Rank), uint32(found[i].ID))
+		shown.Mark = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(shown.Mark[:0], found[i].Rank), uint32(found[i].Key))
 		if !yield(shown, nil) {
 			return
 		}
@@ -226,7 +226,7 @@ func parseMark(m feature.Mark) (near.Cursor, error) {
 	case 0:
 		return near.Cursor{}, nil
 	case markSize:
-		return near.Cursor{Rank: binary.BigEndian.Uint64(m), ID: uint64(binary.BigEndian.Uint32(m[8:]))}, nil
+		return near.Cursor{Rank: binary.BigEndian.Uint64(m), Key: near.ID(binary.BigEndian.Uint32(m[8:]))}, nil
 	}
 	return near.Cursor{}, near.StrangeCursor()
 }

@@ -32,18 +32,20 @@ func (s *nearby) Bound(n *near.Node) (uint64, bool) {
 }
 
 // Visit reads a tile of few places.
-func (s *nearby) Visit(ctx context.Context, n *near.Node) (near.Step, error) {
+func (s *nearby) Visit(ctx context.Context, n *near.Node) error {
 	x := s.f.indexes[n.List]
 	if n.Tile.Z < quadkey.CellZoom {
 		if !x.leaf(&s.masks[n.List], n.Lo, n.Hi) {
-			return near.Split, nil
+			s.Split(s, n)
+			return nil
 		}
 		if x.exact() && !n.Tight {
 			n.Tight = true
-			return near.PutBack, nil
+			s.Offer(s, n)
+			return nil
 		}
 	}
-	return near.Done, s.read(ctx, n, s.consider)
+	return s.read(ctx, n, s.consider)
 }
 
 // nearestSample is a better bound for a tile whose places are all samples: the
@@ -88,7 +90,7 @@ func (s *nearby) measure(p *place) {
 	if math.Abs(lat-s.lat)*metresPerDegree*(1-1e-9)-1e-3 > math.Float64frombits(s.Limit) {
 		return
 	}
-	if rank := near.ByDistance(quadkey.Distance(s.lon, s.lat, lon, lat)); s.Wants(rank, uint64(p.id)) && s.admits(p) {
+	if rank := near.ByDistance(quadkey.Distance(s.lon, s.lat, lon, lat)); s.Wants(rank, near.ID(p.id)) && s.admits(p) {
 		s.take(rank, p)
 	}
 }

@@ -99,7 +99,7 @@ func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn func(Shown) 
 type picker struct {
 	picked []pick // in the end, the most important first
 	byPart [parts]int
-	best   near.Best // of all the places, with picked as its slots
+	best   near.Best[near.ID] // of all the places, with picked as its slots
 }
 
 type pick struct {
@@ -198,10 +198,11 @@ func (p *picker) takeAll(t quadkey.Tile, x *place) error {
 		}
 	}
 	imp := x.importance()
-	if !p.best.Wants(^imp, uint64(x.id)) {
+	if !p.best.Wants(^imp, near.ID(x.id)) {
 		return nil
 	}
-	at := p.best.Keep(^imp, uint64(x.id))
+	at := p.best.Slot()
+	p.best.Keep(^imp, near.ID(x.id))
 	if at == len(p.picked) {
 		p.grow()
 	}

@@ -28,7 +28,7 @@ func (k *keptPlace) keep(p *place) {
 // tileSearch is what searches have in common. It reads
 // the places of tiles, one tier at a time, and counts them.
 type tileSearch struct {
-	near.Search
+	near.Lists
 	f        *Finder
 	filter   filter
 	masks    *masks
@@ -126,11 +126,12 @@ func (s *tileSearch) lookAt(row *cellstore.Row, err error) bool {
 
 // take keeps a place that is wanted.
 func (s *tileSearch) take(rank uint64, p *place) {
-	slot := s.Keep(rank, uint64(p.id))
+	slot := s.Slot()
 	if slot == len(s.kept) {
 		s.kept = append(s.kept, keptPlace{})
 	}
 	s.kept[slot].keep(p)
+	s.Keep(rank, near.ID(p.id))
 }
 
 // cellsOf returns the lists of cells that a search descends.

@@ -78,7 +78,7 @@ func (s *within) readEdge(ctx context.Context, cells quadkey.Range) error {
 // weighInPart is weigh of a place of the part at hand.
 func (s *within) weighInPart(p *place) {
 	rank := ^p.importance()
-	if !s.filter.passes(p) || !s.Wants(rank, uint64(p.id)) {
+	if !s.filter.passes(p) || !s.Wants(rank, near.ID(p.id)) {
 		return
 	}
 	in, err := s.part.Holds(quadkey.Position{Lat: toDegrees(p.lat), Lon: toDegrees(p.lon)})
@@ -104,11 +104,12 @@ func (s *within) Bound(n *near.Node) (uint64, bool) {
 }
 
 // Visit reads a tile of few places.
-func (s *within) Visit(ctx context.Context, n *near.Node) (near.Step, error) {
+func (s *within) Visit(ctx context.Context, n *near.Node) error {
 	if n.Tile.Z < quadkey.CellZoom && (n.Hi-n.Lo)*s.f.indexes[n.List].every > blockPlaces {
-		return near.Split, nil
+		s.Split(s, n)
+		return nil
 	}
-	return near.Done, s.read(ctx, n, s.consider)
+	return s.read(ctx, n, s.consider)
 }
 
 // touches reports whether a tile may have places of the box or tile.
@@ -147,7 +148,7 @@ func (s *within) weigh(p *place) {
 		return
 	}
 	rank := ^p.importance()
-	if s.Wants(rank, uint64(p.id)) && s.has(toDegrees(p.lon), toDegrees(p.lat)) && s.admits(p) {
+	if s.Wants(rank, near.ID(p.id)) && s.has(toDegrees(p.lon), toDegrees(p.lat)) && s.admits(p) {
 		s.take(rank, p)
 	}
 }

@@ -35,15 +35,15 @@ func TestDivideWhileSearched(t *testing.T) {
 	const n = leafPoints - 2
 	questions := map[string]func(s *search, found func()) error{
 		"nearby": func(s *search, found func()) error {
-			s.reset(1000, math.MaxUint64, mark{})
-			err := s.nearby(t.Context(), &feature.Near{Position: quadkey.Position{Lon: 170}})
-			for range s.heap {
+			s.Reset(1000, math.MaxUint64, mark{})
+			s.around = &feature.Near{Position: quadkey.Position{Lon: 170}}
+			err := s.nearby(t.Context())
+			for range s.Kept() {
 				found()
 			}
 			return err
 		},
 		"within": func(s *search, found func()) error {
-			s.reset(0, 0, mark{})
 			return s.walk(t.Context(), feature.Tile{}, 0, func() error { found(); return nil })
 		},
 	}

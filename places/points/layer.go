@@ -60,7 +60,7 @@ func (c *Collection) each(ctx context.Context, q *feature.Query, fn func(*featur
 	}
 	if q.Near == nil && q.Order == (feature.Order{}) {
 		return c.ask(ctx, q, func(s *search) error {
-			s.after = after
+			s.After = after
 			return s.list(ctx, q, fn)
 		})
 	}
@@ -87,10 +87,10 @@ func (c *Collection) each(ctx context.Context, q *feature.Query, fn func(*featur
 	bounded := *q
 	bounded.Examine = cmp.Or(q.Examine, MaxExamined)
 	return c.ask(ctx, &bounded, func(s *search) error {
-		s.reset(q.Limit, limit, after)
+		s.Reset(q.Limit, limit, after)
 		var err error
 		if q.Near != nil {
-			err = s.nearby(ctx, q.Near)
+			err = s.nearby(ctx)
 		} else {
 			err = s.within(ctx, q)
 		}
@@ -115,18 +115,9 @@ func (c *Collection) ask(ctx context.Context, q *feature.Query, fn func(s *searc
 func (c *Collection) askOf(ctx context.Context, r reading, q *feature.Query, fn func(s *search) error) error {
 	s := c.finds.Get().(*search)
 	defer c.finds.Put(s)
-	defer func() { s.step, s.foreign, s.fn = nil, nil, nil }() // they hold what belongs to the question
+	defer func() { s.step, s.foreign, s.fn, s.around = nil, nil, nil, nil }() // they hold what belongs to the question
 	s.begin(ctx, c, r, q)
-	s.reset(0, 0, mark{})
 	return fn(s)
-}
-
-// mark is a place in an order of points.
-type mark struct {
-	set  bool
-	rank uint64
-	key  quadkey.PointKey
-	id   []byte
 }
 
 // A feature.Mark of a point is
@@ -151,5 +142,5 @@ func parseMark(m feature.Mark) (mark, error) {
 	if err := CheckID(string(id)); err != nil {
 		return mark{}, feature.BadCursor("it is not one of points")
 	}
-	return mark{true, binary.BigEndian.Uint64(m), quadkey.PointKey(binary.BigEndian.Uint64(m[8:])), id}, nil
+	return mark{Rank: binary.BigEndian.Uint64(m), Key: tie{quadkey.PointKey(binary.BigEndian.Uint64(m[8:])), id}}, nil
 }

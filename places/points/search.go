@@ -21,10 +21,22 @@ const (
 	MaxExamined = 200_000
 )
 
-// kept is a point that a search keeps, with memory of its own. Points are in the order
-// of their rank, then of their row keys.
+// tie orders points of one rank: by their row keys.
+type tie struct {
+	key quadkey.PointKey
+	id  []byte
+}
+
+// Compare implements near.Key.
+func (a tie) Compare(b tie) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), bytes.Compare(a.id, b.id))
+}
+
+// mark is a place in an order of points.
+type mark = near.Ranked[tie]
+
+// kept is a point that a search keeps, with memory of its own.
 type kept struct {
-	rank   uint64
 	memory []byte // id and properties
 	record
 }
@@ -37,24 +49,9 @@ func (k *kept) copy(r *record) {
 	k.id, k.properties = k.memory[:n:n], k.memory[n:]
 }
 
-func (k *kept) compare(rank uint64, key quadkey.PointKey, id []byte) int {
-	return cmp.Or(cmp.Compare(k.rank, rank), cmp.Compare(k.key, key), bytes.Compare(k.id, id))
-}
-
-// Above keeps the last point on top of a heap.
-func (k *kept) Above(o *kept) bool { return k.compare(o.rank, o.key, o.id) > 0 }
-
-// waiting is a branch that a search may have to look into.
-type waiting struct {
-	branch
-	rank uint64 // no point in it has a lesser one
-}
-
-// Above keeps the branch of the least rank on top of a heap.
-func (w *waiting) Above(o *waiting) bool { return w.rank < o.rank }
-
 // search is one question. Its memory is used again.
 type search struct {
+	near.Search[branch, tie]
 	c      *Collection
 	from   reading
 	step   func() error // of the query; nil for none
@@ -66,21 +63,17 @@ type search struct {
 	sel     cellstore.Selection // of the rows of points
 	kind    byte                // begins their keys
 	past    bool                // it asks as of an instant
-	near    bool                // ranks are distances
+	around  *feature.Near       // ranks are distances from it; nil for none
 	most    int                 // points that may be looked at; 0 for any number
 	shown   feature.Feature
 
-	want  int
-	limit uint64 // the last rank that is wanted
-	after mark
-	// resumes says that the order is that of rows, so that after is where to begin.
+	// resumes says that the order is that of rows, so that After is where to begin.
 	resumes bool
 	lists   bool         // the order is that of keys
 	looked  feature.Mark // the last point that may be looked at, where the order is that of keys
-	heap    []kept       // last on top, once it is full
-	spare   []kept       // memory of points displaced
+	kept    []kept       // by slot
+	four    [4]branch    // children of the one at hand
 
-	frontier []waiting
 	examined int
 
 	visit   visit
@@ -98,8 +91,9 @@ type search struct {
 
 // begin prepares a question.
 func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feature.Query) {
-	s.c, s.from, s.examined, s.after, s.resumes, s.lists, s.looked = c, from, 0, mark{}, false, false, nil
-	s.now, s.past, s.near, s.most = c.now(q.At), !q.At.IsZero(), q.Near != nil, q.Examine
+	s.c, s.from, s.examined, s.resumes, s.lists, s.looked = c, from, 0, false, false, nil
+	s.Reset(0, 0, mark{})
+	s.now, s.past, s.around, s.most = c.now(q.At), !q.At.IsZero(), q.Near, q.Examine
 	s.sel, s.kind = *selectPoint, rowOf(q.At)
 	if s.past {
 		s.sel = cellstore.Selection{Families: selectPast.Families, Time: cellstore.AsOf(q.At.UnixMilli())}
@@ -126,76 +120,44 @@ func (s *search) blind() bool {
 	return s.past || s.c.tree == nil || s.from.view != nil && s.from.view.blind.Load()
 }
 
-// reset forgets what was kept, to keep the first points of a ranking.
-func (s *search) reset(want int, limit uint64, after mark) {
-	s.spare = append(s.spare, s.heap...)
-	s.want, s.limit, s.after, s.heap = want, limit, after, s.heap[:0]
-}
+// tie is that of the record at hand.
+func (s *search) tie() tie { return tie{s.record.key, s.record.id} }
 
-// wants reports whether the record at hand would be kept with a rank.
-func (s *search) wants(rank uint64) bool {
-	r := &s.record
-	if rank > s.limit {
-		return false
-	}
-	if a := &s.after; a.set && cmp.Or(cmp.Compare(rank, a.rank), cmp.Compare(r.key, a.key), bytes.Compare(r.id, a.id)) <= 0 {
-		return false
-	}
-	return len(s.heap) < s.want || s.heap[0].compare(rank, r.key, r.id) > 0
-}
-
-// keep keeps the record at hand.
+// keep keeps the record at hand, which is wanted.
 func (s *search) keep(rank uint64) {
-	var k kept
-	full := len(s.heap) == s.want
-	switch last := len(s.spare) - 1; {
-	case full:
-		k = s.heap[0]
-	case last >= 0:
-		k, s.spare = s.spare[last], s.spare[:last]
+	slot := s.Slot()
+	if slot == len(s.kept) {
+		s.kept = append(s.kept, kept{})
 	}
+	k := &s.kept[slot]
 	k.copy(&s.record)
-	k.rank = rank
-	if full {
-		s.heap[0] = k
-		near.Sink(s.heap, 0)
-	} else if s.heap = append(s.heap, k); len(s.heap) == s.want {
-		near.Heapify(s.heap)
-	}
-	if len(s.heap) == s.want {
-		s.limit = s.heap[0].rank
-	}
+	s.Keep(rank, tie{k.key, k.id})
 }
 
 // found yields what was kept, the first first.
 func (s *search) found(fn func(*feature.Feature) error) error {
-	slices.SortFunc(s.heap, func(a, b kept) int { return a.compare(b.rank, b.key, b.id) })
+	found := s.Sorted()
 	s.key = s.key[:0]
-	for i := range s.heap {
-		s.key = append(s.key, s.heap[i].id...)
+	for i := range found {
+		s.key = append(s.key, found[i].Key.id...)
 	}
 	ids := string(s.key) // one text for all
 	f := &s.shown
-	for i := range s.heap {
-		k := &s.heap[i]
+	for i := range found {
+		x := &found[i]
+		k := &s.kept[x.Slot]
 		n := len(k.id)
 		f.ID, ids = ids[:n], ids[n:]
 		k.show(f)
-		f.Distance = k.distance(s.near)
-		f.Mark = appendMark(f.Mark[:0], k.rank, &k.record)
+		if f.Distance = 0; s.around != nil {
+			f.Distance = x.Distance()
+		}
+		f.Mark = appendMark(f.Mark[:0], x.Rank, &k.record)
 		if err := fn(f); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// distance is that of a point which is ranked by it.
-func (k *kept) distance(near bool) float64 {
-	if near {
-		return math.Float64frombits(k.rank)
-	}
-	return 0
 }
 
 // passes reports whether the record at hand is there and passes the filters.
@@ -275,58 +237,50 @@ func appendEnd(dst []byte, last quadkey.PointKey) []byte {
 }
 
 // nearby descends the tree, nearest tiles first.
-func (s *search) nearby(ctx context.Context, q *feature.Near) error {
-	s.frontier = s.frontier[:0]
-	var root branch
-	if s.c.tree != nil {
-		root = s.c.tree.root()
-	}
-	s.wait(q, &root)
-	for len(s.frontier) > 0 && s.frontier[0].rank <= s.limit {
-		var w waiting
-		w, s.frontier = near.Pop(s.frontier)
-		var divide bool
-		var four [4]branch
-		if !s.blind() {
-			four, divide = s.c.tree.children(&w.branch)
+func (s *search) nearby(ctx context.Context) error {
+	return s.Descend(ctx, s, func() {
+		s.four[0] = branch{}
+		if s.c.tree != nil {
+			s.four[0] = s.c.tree.root()
 		}
-		if s.blind() {
-			full, err := s.leaf(ctx, q, &w.branch, leafPoints*8)
-			if err != nil {
-				return err
-			}
-			if divide = full; divide {
-				for i, t := range w.tile.Children() {
-					four[i] = branch{tile: t}
-				}
-			}
-		} else if !divide {
-			if _, err := s.leaf(ctx, q, &w.branch, 0); err != nil {
-				return err
-			}
-		}
-		for i := range four {
-			if divide {
-				s.wait(q, &four[i])
-			}
-		}
-	}
-	return nil
+		s.Offer(s, &s.four[0])
+	})
 }
 
-// wait puts a branch into the frontier if it can hold points that are wanted.
-func (s *search) wait(q *feature.Near, b *branch) {
+// Bound implements near.Tree: it is the distance of a branch that can hold points.
+func (s *search) Bound(b *branch) (rank uint64, ok bool) {
 	if !s.blind() && !s.mayHold(b) {
-		return
+		return 0, false
 	}
-	if rank := near.ByDistance(b.tile.MinDistance(q.Lon, q.Lat)); rank <= s.limit {
-		s.frontier = near.Push(s.frontier, waiting{*b, rank})
+	return near.ByDistance(b.tile.MinDistance(s.around.Lon, s.around.Lat)), true
+}
+
+// Visit implements near.Tree.
+func (s *search) Visit(ctx context.Context, b *branch) (err error) {
+	var divide bool
+	if !s.blind() {
+		s.four, divide = s.c.tree.children(b)
 	}
+	if s.blind() {
+		if divide, err = s.leaf(ctx, b, leafPoints*8); divide {
+			for i, t := range b.tile.Children() {
+				s.four[i] = branch{tile: t}
+			}
+		}
+	} else if !divide {
+		_, err = s.leaf(ctx, b, 0)
+	}
+	for i := range s.four {
+		if divide {
+			s.Offer(s, &s.four[i])
+		}
+	}
+	return err
 }
 
 // leaf looks at the points of a tile. A blind search stops after as many rows as most,
 // if the tile can be divided, and then full is set.
-func (s *search) leaf(ctx context.Context, q *feature.Near, b *branch, most int) (full bool, err error) {
+func (s *search) leaf(ctx context.Context, b *branch, most int) (full bool, err error) {
 	repeats := most > 0
 	if b.tile.Z == quadkey.MaxZoom {
 		most = 0
@@ -335,7 +289,7 @@ func (s *search) leaf(ctx context.Context, q *feature.Near, b *branch, most int)
 		s.onPoint = s.look // once: it allocates
 	}
 	s.rangeOf(b.tile)
-	s.visit = visit{query: q, most: most, repeats: repeats, again: true}
+	s.visit = visit{most: most, repeats: repeats, again: true}
 	for s.visit.again && err == nil {
 		s.visit.again, s.visit.seen = false, 0
 		err = s.rows(ctx, s.key, s.until, most, s.onPoint)
@@ -345,7 +299,6 @@ func (s *search) leaf(ctx context.Context, q *feature.Near, b *branch, most int)
 
 // visit is a look at the points of one tile.
 type visit struct {
-	query  *feature.Near
 	most   int
 	seen   int
 	before quadkey.PointKey // of the point before
@@ -365,9 +318,9 @@ func (s *search) look() (more bool, err error) {
 	if s.record.properties == nil { // gone, so it has no position
 		return s.count()
 	}
-	rank := near.ByDistance(quadkey.Distance(v.query.Lon, v.query.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
-	if s.wants(rank) {
-		if math.Float64frombits(rank) >= v.query.MinM && !(v.repeats && s.has()) {
+	rank := near.ByDistance(quadkey.Distance(s.around.Lon, s.around.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
+	if s.Wants(rank, s.tie()) {
+		if math.Float64frombits(rank) >= s.around.MinM && !(v.repeats && s.has()) {
 			pass, err := s.passes()
 			if err != nil {
 				return false, err
@@ -398,12 +351,7 @@ func (s *search) count() (more bool, err error) {
 // has reports whether the record at hand is kept already. A blind search may look at it
 // twice.
 func (s *search) has() bool {
-	for i := range s.heap {
-		if k := &s.heap[i]; k.key == s.record.key && bytes.Equal(k.id, s.record.id) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Kept(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }
 
 // skip moves s.key past points that are not wanted as the record at hand is not, since
@@ -414,12 +362,12 @@ func (s *search) skip(rank uint64, repeated bool) bool {
 	if math.Abs(toDegrees(r.lat)) > quadkey.MaxLatitude || math.Abs(toDegrees(r.lon)) == 180 {
 		return false // different positions share keys there
 	}
-	a := &s.after
+	after := &s.After
 	switch {
-	case a.set && a.rank == rank && a.key == r.key && bytes.Compare(r.id, a.id) < 0:
-		s.key = append(append(appendPointKey(s.key[:0], r.key, ""), a.id...), 0)
+	case after.Rank == rank && after.Key.key == r.key && bytes.Compare(r.id, after.Key.id) < 0:
+		s.key = append(append(appendPointKey(s.key[:0], r.key, ""), after.Key.id...), 0)
 		return true
-	case repeated && rank >= s.limit && r.key != math.MaxUint64:
+	case repeated && rank >= s.Limit && r.key != math.MaxUint64:
 		s.key = appendPointKey(s.key[:0], r.key+1, "")
 		return true
 	}

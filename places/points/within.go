@@ -12,7 +12,7 @@ import (
 // within keeps the first points of an area in the order of a property.
 func (s *search) within(ctx context.Context, q *feature.Query) error {
 	return s.walk(ctx, q.In, 0, func() error {
-		if rank := rankOf(s.record.properties, q.Order.Sort); s.wants(rank) {
+		if rank := rankOf(s.record.properties, q.Order.Sort); s.Wants(rank, s.tie()) {
 			s.keep(rank)
 		}
 		return nil
@@ -23,8 +23,8 @@ func (s *search) within(ctx context.Context, q *feature.Query) error {
 func (s *search) list(ctx context.Context, q *feature.Query, fn func(*feature.Feature) error) error {
 	from := quadkey.PointKey(0)
 	s.lists = true
-	if s.resumes = s.after.set; s.resumes {
-		from = s.after.key
+	if s.resumes = len(q.After) > 0; s.resumes {
+		from = s.After.Key.key
 	}
 	n := 0
 	err := s.walk(ctx, q.In, from, func() error {
@@ -158,7 +158,7 @@ const stepPoints = 256
 // walkRun calls fn with the points of a run.
 func (s *search) walkRun(ctx context.Context, run keyRange, p *feature.Part, fn func() error) error {
 	s.key = appendPointKey(s.key[:0], run.first, "")
-	if a := &s.after; s.resumes && a.key == run.first {
+	if a := &s.After.Key; s.resumes && a.key == run.first {
 		s.key = append(append(s.key, a.id...), 0)
 	}
 	s.until = appendEnd(s.until[:0], run.last)

@@ -184,7 +184,7 @@ func parseDistance(m feature.Mark) (near.Cursor, error) {
 	if copy(id[:], m[8:]); !id.Valid() {
 		return near.Cursor{}, near.StrangeCursor()
 	}
-	return near.Cursor{Rank: binary.BigEndian.Uint64(m), ID: id.number() + 1}, nil
+	return near.Cursor{Rank: binary.BigEndian.Uint64(m), Key: near.ID(id.number() + 1)}, nil
 }
 
 // nearest yields the stations nearest to a point.

@@ -49,7 +49,7 @@ const leafEntries = 16
 
 // nearby guides a search for the nearest stations.
 type nearby struct {
-	near.Search
+	near.Lists
 	lat, lon float64
 	f        *Finder
 	filter   filter
@@ -83,8 +83,9 @@ func (s *nearby) look() error {
 	return nil
 }
 
-func (s *nearby) take(rank, id uint64, entry int32) {
-	slot := s.Keep(rank, id)
+func (s *nearby) take(rank uint64, id near.ID, entry int32) {
+	slot := s.Slot()
+	s.Keep(rank, id)
 	if slot == len(s.kept) {
 		s.kept = append(s.kept, 0)
 	}
@@ -103,9 +104,10 @@ func (s *nearby) Bound(n *near.Node) (uint64, bool) {
 }
 
 // Visit measures the stations of a tile.
-func (s *nearby) Visit(_ context.Context, n *near.Node) (near.Step, error) {
+func (s *nearby) Visit(_ context.Context, n *near.Node) error {
 	if !leaf(n) {
-		return near.Split, nil
+		s.Split(s, n)
+		return nil
 	}
 	for i := n.Lo; i < n.Hi; i++ {
 		e := &s.f.entries[i]
@@ -113,22 +115,22 @@ func (s *nearby) Visit(_ context.Context, n *near.Node) (near.Step, error) {
 			continue
 		}
 		if err := s.look(); err != nil {
-			return near.Stop, err
+			return err
 		}
 		// Ids start at 1 in a ranking.
-		rank, id := near.ByDistance(e.at.distance(s.lon, s.lat)), e.id.number()+1
+		rank, id := near.ByDistance(e.at.distance(s.lon, s.lat)), near.ID(e.id.number()+1)
 		wanted := s.Wants(rank, id)
 		if wanted && s.admit != nil {
 			var err error
 			if wanted, err = s.admit(i); err != nil {
-				return near.Stop, err
+				return err
 			}
 		}
 		if wanted {
 			s.take(rank, id, i)
 		}
 	}
-	return near.Done, nil
+	return nil
 }
 
 // number returns the id as a number of base 36, which orders ids like their

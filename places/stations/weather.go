@@ -96,7 +96,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 		return dst, "", err
 	}
 	if q.Cursor != "" {
-		if after.Rank == 0 || after.Rank > uint64(newest) || after.ID != 0 {
+		if after.Rank == 0 || after.Rank > uint64(newest) || after.Key != 0 {
 			return dst, "", near.StrangeCursor()
 		}
 		newest = uint32(after.Rank) - 1
@@ -121,7 +121,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 		}
 		minutes := (*observationKey)(row.Key).minutes()
 		if len(dst) == limit {
-			return dst, near.Cursor{Rank: uint64(at)}.Encode(w.data, tag), nil
+			return dst, near.Encode(near.Cursor{Rank: uint64(at)}, w.data, tag), nil
 		}
 		o := Observation{Station: q.Station, Time: minuteTime(minutes)}
 		if !o.parseValue(row.Cells[0].Value) {

@@ -60,3 +60,24 @@ func (l Countries) sorted() Countries {
 	slices.SortFunc(l, Country.Compare)
 	return slices.Compact(l)
 }
+
+// UseTerms lets an index take the terms of a filter: use takes one if the index knows what it
+// is about, and says whether anything can fulfil it. rest is the filter if the index has not
+// all of it, and else nil. possible is false where nothing can pass.
+func UseTerms(of feature.Filter, use func(t *feature.Term) (used, possible bool)) (rest feature.Filter, possible bool) {
+	if of == nil {
+		return nil, true
+	}
+	terms, all := of.Terms()
+	for i := range terms {
+		used, possible := use(&terms[i])
+		if !possible {
+			return nil, false
+		}
+		all = all && used
+	}
+	if all {
+		return nil, true
+	}
+	return of, true
+}

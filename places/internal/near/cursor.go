@@ -18,9 +18,7 @@ import (
 // where data and query are the beginnings of checksums of the data set and of
 // the query, and check is a checksum of all before it. It is not a secret: a
 // forged one only chooses where to begin.
-type Cursor struct {
-	Rank, ID uint64
-}
+type Cursor = Ranked[ID]
 
 const (
 	cursorVersion = 2
@@ -47,12 +45,12 @@ func QueryTag(kind byte, filters []byte, numbers ...float64) Tag {
 }
 
 // Encode returns the text of a cursor.
-func (c Cursor) Encode(data, query Tag) string {
+func Encode(c Cursor, data, query Tag) string {
 	b := make([]byte, 0, cursorSize)
 	b = append(b, cursorVersion)
 	b = append(append(b, data[:]...), query[:]...)
 	b = binary.BigEndian.AppendUint64(b, c.Rank)
-	b = binary.BigEndian.AppendUint32(b, uint32(c.ID))
+	b = binary.BigEndian.AppendUint32(b, uint32(c.Key))
 	check := TagOf(b)
 	return base64.RawURLEncoding.EncodeToString(append(b, check[:]...))
 }
@@ -76,7 +74,7 @@ func DecodeCursor(text string, data, query Tag) (Cursor, error) {
 	if Tag(b[5:]) != query {
 		return Cursor{}, OtherQuery()
 	}
-	return Cursor{binary.BigEndian.Uint64(b[9:]), uint64(binary.BigEndian.Uint32(b[17:]))}, nil
+	return Cursor{binary.BigEndian.Uint64(b[9:]), ID(binary.BigEndian.Uint32(b[17:]))}, nil
 }
 
 // isDistance reports whether a rank is one by distance.

@@ -15,13 +15,13 @@ import (
 type spot struct {
 	cell     quadkey.Cell
 	lon, lat float64
-	id       uint64
+	id       ID
 	passes   bool
 }
 
 // scattered searches spots that pass a filter.
 type scattered struct {
-	Search
+	Lists
 	lon, lat float64
 	spots    [][]spot
 }
@@ -31,16 +31,17 @@ func (s *scattered) Bound(n *Node) (uint64, bool) {
 	return rank, ok && n.Lo < n.Hi
 }
 
-func (s *scattered) Visit(_ context.Context, n *Node) (Step, error) {
+func (s *scattered) Visit(_ context.Context, n *Node) error {
 	if n.Hi-n.Lo > 4 && n.Tile.Z < quadkey.CellZoom {
-		return Split, nil
+		s.Split(s, n)
+		return nil
 	}
 	for _, p := range s.spots[n.List][n.Lo:n.Hi] {
 		if rank := ByDistance(quadkey.Distance(s.lon, s.lat, p.lon, p.lat)); p.passes && s.Wants(rank, p.id) {
 			s.Keep(rank, p.id)
 		}
 	}
-	return Done, nil
+	return nil
 }
 
 // From a point outwards the same is found as by measuring every distance: at the poles,
@@ -59,8 +60,8 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 			lat = []float64{90, -90, 89.99, -85.1}[rng.IntN(4)]
 		}
 		spread, share := math.Exp(rng.Float64()*9-5), rng.Float64()
-		var all []Found
-		next := uint64(1)
+		var all []Cursor
+		next := ID(1)
 		for i := range s.spots {
 			for range rng.IntN(3_000) {
 				p := spot{lon: math.Remainder(lon+rng.NormFloat64()*spread, 360), lat: max(-90, min(90, lat+rng.NormFloat64()*spread)), id: next, passes: rng.Float64() < share}
@@ -74,7 +75,7 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 				}
 				s.spots[i] = append(s.spots[i], p)
 				if p.passes {
-					all = append(all, Found{Rank: ByDistance(quadkey.Distance(lon, lat, p.lon, p.lat)), ID: p.id})
+					all = append(all, Cursor{ByDistance(quadkey.Distance(lon, lat, p.lon, p.lat)), p.id})
 				}
 			}
 			slices.SortFunc(s.spots[i], func(a, b spot) int { return cmp.Compare(a.cell, b.cell) })
@@ -82,7 +83,7 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 				lists[i] = append(lists[i], p.cell)
 			}
 		}
-		slices.SortFunc(all, func(a, b Found) int { return a.compare(&b) })
+		slices.SortFunc(all, func(a, b Cursor) int { return a.compare(&b) })
 		s.lon, s.lat = lon, lat
 		want := []int{1, 1, 2, 10, 19, 20, 21, 200}[rng.IntN(8)]
 		limit := uint64(math.MaxUint64)
@@ -95,10 +96,10 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 		var after Cursor
 		if rng.IntN(4) == 0 && len(all) > 0 {
 			last := all[rng.IntN(len(all))]
-			after = Cursor{last.Rank, last.ID}
+			after = last
 		}
-		all = slices.DeleteFunc(all, func(f Found) bool {
-			return f.Rank > limit || f.compare(&Found{Rank: after.Rank, ID: after.ID}) <= 0
+		all = slices.DeleteFunc(all, func(f Cursor) bool {
+			return f.Rank > limit || f.compare(&after) <= 0
 		})
 		all = all[:min(len(all), want)]
 		s.Reset(want, limit, after)
@@ -110,7 +111,7 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 			t.Fatalf("%v,%v within %v: %d found, want %d", lat, lon, math.Float64frombits(limit), len(got), len(all))
 		}
 		for i := range got {
-			if got[i].Rank != all[i].Rank || got[i].ID != all[i].ID {
+			if got[i].Rank != all[i].Rank || got[i].Key != all[i].Key {
 				t.Fatalf("%v,%v: number %d is %+v, want %+v", lat, lon, i, got[i], all[i])
 			}
 		}

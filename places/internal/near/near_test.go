@@ -16,9 +16,9 @@ import (
 
 func TestCursorRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		c := Cursor{ByDistance(rapid.Float64Range(0, 3e7).Draw(rt, "distance")), uint64(rapid.Uint32().Draw(rt, "id"))}
+		c := Cursor{ByDistance(rapid.Float64Range(0, 3e7).Draw(rt, "distance")), ID(rapid.Uint32().Draw(rt, "id"))}
 		data, query := Tag{1, 2}, Tag{3, 4}
-		got, err := DecodeCursor(c.Encode(data, query), data, query)
+		got, err := DecodeCursor(Encode(c, data, query), data, query)
 		if err != nil || got != c {
 			rt.Fatalf("%v becomes %v, %v", c, got, err)
 		}
@@ -28,9 +28,9 @@ func TestCursorRoundTrip(t *testing.T) {
 func FuzzDecodeCursor(f *testing.F) {
 	data, query := Tag{1, 2}, Tag{3, 4}
 	for _, metres := range []float64{0, 1234.5, math.NaN(), math.Inf(1), -1, math.Copysign(0, -1)} {
-		f.Add(Cursor{math.Float64bits(metres), 6}.Encode(data, query))
+		f.Add(Encode(Cursor{math.Float64bits(metres), 6}, data, query))
 	}
-	f.Add(Cursor{1, 2}.Encode(query, data))
+	f.Add(Encode(Cursor{1, 2}, query, data))
 	f.Add("")
 	f.Add("AAAA")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -41,7 +41,7 @@ func FuzzDecodeCursor(f *testing.F) {
 			}
 			return
 		}
-		if again := c.Encode(data, query); text != "" && again != text {
+		if again := Encode(c, data, query); text != "" && again != text {
 			t.Fatalf("%q is %q", text, again)
 		}
 	})
@@ -51,30 +51,31 @@ func FuzzDecodeCursor(f *testing.F) {
 // the slots of the kept are distinct and fewer than are wanted.
 func TestBestAgainstSorting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var b Best
+	var b Best[ID]
 	for range 2000 {
 		want, limit := 1+rng.IntN(20), uint64(rng.IntN(30))
-		after := Cursor{uint64(rng.IntN(4)), uint64(rng.IntN(10))}
+		after := Cursor{uint64(rng.IntN(4)), ID(rng.IntN(10))}
 		b.Reset(want, limit, after)
-		var all []Found
-		slots := map[int]uint64{}
-		for id := range uint64(rng.IntN(100)) {
-			x := Found{Rank: uint64(rng.IntN(40)), ID: id + 1}
-			if b.Wants(x.Rank, x.ID) {
-				slots[b.Keep(x.Rank, x.ID)] = x.ID
+		var all []Cursor
+		slots := map[int]ID{}
+		for id := range ID(rng.IntN(100)) {
+			x := Cursor{uint64(rng.IntN(40)), id + 1}
+			if b.Wants(x.Rank, x.Key) {
+				slots[b.Slot()] = x.Key
+				b.Keep(x.Rank, x.Key)
 			}
-			if x.Rank <= limit && x.compare(&Found{Rank: after.Rank, ID: after.ID}) > 0 {
+			if x.Rank <= limit && x.compare(&after) > 0 {
 				all = append(all, x)
 			}
 		}
-		slices.SortFunc(all, func(x, y Found) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.ID, y.ID)) })
+		slices.SortFunc(all, func(x, y Cursor) int { return cmp.Or(cmp.Compare(x.Rank, y.Rank), cmp.Compare(x.Key, y.Key)) })
 		all = all[:min(len(all), want)]
 		got := b.Sorted()
 		if len(got) != len(all) || len(slots) != len(all) {
 			t.Fatalf("%d kept in %d slots, want %d", len(got), len(slots), len(all))
 		}
 		for i, x := range got {
-			if x.Rank != all[i].Rank || x.ID != all[i].ID || slots[x.Slot] != x.ID || x.Slot >= want {
+			if x.Ranked != all[i] || slots[x.Slot] != x.Key || x.Slot >= want {
 				t.Fatalf("%v is number %d, want %v", x, i, all[i])
 			}
 		}
@@ -83,7 +84,7 @@ func TestBestAgainstSorting(t *testing.T) {
 
 // everywhere ranks the cells of lists by their numbers and reads tiles of one.
 type everywhere struct {
-	Search
+	Lists
 	lists [][]quadkey.Cell
 	read  int
 }
@@ -93,17 +94,18 @@ func (e *everywhere) Bound(n *Node) (uint64, bool) {
 	return uint64(first), n.Lo < n.Hi
 }
 
-func (e *everywhere) Visit(_ context.Context, n *Node) (Step, error) {
+func (e *everywhere) Visit(_ context.Context, n *Node) error {
 	if n.Hi-n.Lo > 1 && n.Tile.Z < quadkey.CellZoom {
-		return Split, nil
+		e.Split(e, n)
+		return nil
 	}
 	for i := n.Lo; i < n.Hi; i++ {
 		e.read++
-		if rank, id := uint64(e.lists[n.List][i]), uint64(n.List)<<32+uint64(i)+1; e.Wants(rank, id) {
+		if rank, id := uint64(e.lists[n.List][i]), ID(n.List)<<32+ID(i)+1; e.Wants(rank, id) {
 			e.Keep(rank, id)
 		}
 	}
-	return Done, nil
+	return nil
 }
 
 // A descent finds the first points of several lists, and reads hardly more.

@@ -1,0 +1,126 @@
+// Package near finds, among points in the order of their cells, the first ones
+// of a ranking: the nearest to a point, or the most important in a box. Package
+// places and its subpackages search with it. It holds what their searches have
+// in common: the descent of an index, what is kept of it, checks and errors.
+//
+// A rank is a number, and lesser ranks come first: [ByDistance] makes one of a
+// distance. Points of one rank come in the order of their keys.
+//
+// [Search] goes down any tree of tiles. [Lists] is one over lists of cells.
+package near
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// ByDistance is the rank of a point at a distance in metres.
+func ByDistance(metres float64) uint64 { return math.Float64bits(max(metres, 0)) }
+
+// Key orders points of one rank. The zero value comes before all that points have.
+type Key[K any] interface {
+	// Compare returns a negative number if the key comes before another, 0 if it is the same.
+	Compare(other K) int
+}
+
+// ID is a key that is a number; those of points start at 1.
+type ID uint64
+
+// Compare implements Key.
+func (a ID) Compare(b ID) int { return cmp.Compare(a, b) }
+
+// Ranked is where a point comes in a ranking. The zero value comes before all points.
+type Ranked[K Key[K]] struct {
+	Rank uint64
+	Key  K
+}
+
+// compare is written out: most points differ in rank.
+func (a *Ranked[K]) compare(b *Ranked[K]) int {
+	switch {
+	case a.Rank < b.Rank:
+		return -1
+	case a.Rank > b.Rank:
+		return 1
+	}
+	return a.Key.Compare(b.Key)
+}
+
+// Found is a point that a search keeps.
+type Found[K Key[K]] struct {
+	Ranked[K]
+	// Slot is where the caller keeps what it needs of the point: a number from 0
+	// to one less than Best.Want, used again when the point is displaced.
+	Slot int
+}
+
+// Above keeps the last point on top of a heap.
+func (a *Found[K]) Above(b *Found[K]) bool { return a.compare(&b.Ranked) > 0 }
+
+// Distance is the distance of a point ranked by ByDistance.
+func (a *Found[K]) Distance() float64 { return math.Float64frombits(a.Rank) }
+
+// Best keeps the first points of a ranking.
+type Best[K Key[K]] struct {
+	Want int
+	// Limit is the last rank that is wanted. It shrinks to that of the last point
+	// kept once there are as many as wanted.
+	Limit uint64
+	// After is the last point of the page before.
+	After Ranked[K]
+
+	found []Found[K] // heap, last on top, once it is full
+}
+
+// Reset forgets what was found, to search for as many points as wanted of ranks
+// up to a limit.
+func (b *Best[K]) Reset(want int, limit uint64, after Ranked[K]) {
+	b.Want, b.Limit, b.After, b.found = want, limit, after, b.found[:0]
+}
+
+// Wants reports whether a point would be kept.
+func (b *Best[K]) Wants(rank uint64, key K) bool {
+	switch {
+	case rank > b.Limit, rank < b.After.Rank, rank == b.After.Rank && key.Compare(b.After.Key) <= 0:
+		return false
+	case len(b.found) < b.Want:
+		return true
+	}
+	last := &b.found[0]
+	return rank < last.Rank || rank == last.Rank && key.Compare(last.Key) < 0
+}
+
+// Slot returns the slot that the next point will have. What is in it is not needed any more.
+func (b *Best[K]) Slot() int {
+	if n := len(b.found); n < b.Want {
+		return n
+	}
+	return b.found[0].Slot
+}
+
+// Keep keeps a point that is wanted, in Slot. Its key may be of memory that belongs to the slot.
+func (b *Best[K]) Keep(rank uint64, key K) {
+	x := Found[K]{Ranked[K]{rank, key}, b.Slot()}
+	switch n := len(b.found); {
+	case n == b.Want:
+		b.found[0] = x
+		Sink(b.found, 0)
+	case n+1 == b.Want:
+		b.found = append(b.found, x)
+		Heapify(b.found)
+	default:
+		b.found = append(b.found, x)
+		return
+	}
+	b.Limit = b.found[0].Rank
+}
+
+// Kept returns what was kept so far, in no order, until the next Keep.
+func (b *Best[K]) Kept() []Found[K] { return b.found }
+
+// Sorted returns what was kept, in order, until the next Reset.
+func (b *Best[K]) Sorted() []Found[K] {
+	slices.SortFunc(b.found, func(x, y Found[K]) int { return x.compare(&y.Ranked) })
+	return b.found
+}

@@ -1,0 +1,52 @@
+package near
+
+import "context"
+
+// A Tree is an index that a search goes down. Its nodes are tiles with the points in them.
+type Tree[N any] interface {
+	// Bound returns a rank that no point of a node comes before, and false if
+	// none of them is wanted.
+	Bound(n *N) (rank uint64, ok bool)
+	// Visit takes the node that comes next. It looks at the points of a small one, and
+	// offers the children of others to the search. An error ends that.
+	Visit(ctx context.Context, n *N) error
+}
+
+// waiting is a node that a search may have to look into.
+type waiting[N any] struct {
+	bound uint64
+	node  N
+}
+
+// Above keeps the node with the least bound on top of a heap.
+func (w *waiting[N]) Above(o *waiting[N]) bool { return w.bound < o.bound }
+
+// Search is one search, best-first. It always visits the node that could hold
+// the first point. It ends when that cannot hold any point that comes before the last of as
+// many as are wanted. Its memory is used again.
+type Search[N any, K Key[K]] struct {
+	Best[K]
+	frontier []waiting[N] // heap
+	at       waiting[N]   // the node at hand
+}
+
+// Descend goes down from the nodes that start offers.
+func (s *Search[N, K]) Descend(ctx context.Context, t Tree[N], start func()) error {
+	s.frontier = s.frontier[:0]
+	start()
+	for len(s.frontier) > 0 && s.frontier[0].bound <= s.Limit {
+		s.at, s.frontier = Pop(s.frontier)
+		if err := t.Visit(ctx, &s.at.node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Offer puts a node into the frontier, with the bound it has now, if it can hold points that
+// are wanted.
+func (s *Search[N, K]) Offer(t Tree[N], n *N) {
+	if bound, ok := t.Bound(n); ok && bound <= s.Limit {
+		s.frontier = Push(s.frontier, waiting[N]{bound, *n})
+	}
+}
