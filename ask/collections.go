@@ -124,6 +124,9 @@ func (c *Collections) Names() (names []string) {
 // OfPrivate reports whether an error is why a collection cannot be read that is known to be
 // private: to those who may not read it, it is not there.
 func OfPrivate(err error) bool {
+	if err == nil {
+		return false // d would be allocated
+	}
 	d := (*points.DamagedError)(nil)
 	return errors.As(err, &d) && d.Private
 }
