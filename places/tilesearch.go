@@ -98,7 +98,7 @@ func (s *tileSearch) readCells(ctx context.Context, tier int, first, last quadke
 	}
 	// A loop would allocate its body anew for each tile.
 	s.fn, s.failed = fn, nil
-	s.f.tiles.Scan(ctx, s.scan)(s.look)
+	cellstore.Each(ctx, s.f.tiles, &s.scan, s.look)
 	return s.failed
 }
 

@@ -15,13 +15,16 @@ import (
 // loop begins.
 func (t *source) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
 	scan = scan.Clone()
-	return func(yield func(*cellstore.Row, error) bool) {
-		row := rows.Get().(*cellstore.Row)
-		defer rows.Put(row)
-		row.Reset() // its key is part of errors
-		if err := t.scan(ctx, &scan, row, yield); err != nil {
-			yield(nil, fail("Scan", t.name, row.Key, err))
-		}
+	return func(yield func(*cellstore.Row, error) bool) { t.Each(ctx, &scan, yield) }
+}
+
+// Each is Scan as cellstore.Each asks for it.
+func (t *source) Each(ctx context.Context, scan *cellstore.Scan, yield func(*cellstore.Row, error) bool) {
+	row := rows.Get().(*cellstore.Row)
+	defer rows.Put(row)
+	row.Reset() // its key is part of errors
+	if err := t.scan(ctx, scan, row, yield); err != nil {
+		yield(nil, fail("Scan", t.name, row.Key, err))
 	}
 }
 

@@ -23,24 +23,27 @@ const (
 // Scan implements cellstore.Reader.
 func (t *table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
 	scan = scan.Clone()
-	return func(yield func(*cellstore.Row, error) bool) {
-		v := t.view(ctx, &scan.Selection)
-		if v == nil || scan.Limit < 0 || scan.Reverse {
-			t.Table.Scan(ctx, scan)(yield)
+	return func(yield func(*cellstore.Row, error) bool) { t.Each(ctx, &scan, yield) }
+}
+
+// Each is Scan as cellstore.Each asks for it.
+func (t *table) Each(ctx context.Context, scan *cellstore.Scan, yield func(*cellstore.Row, error) bool) {
+	v := t.view(ctx, &scan.Selection)
+	if v == nil || scan.Limit < 0 || scan.Reverse {
+		cellstore.Each(ctx, t.Table, scan, yield)
+		return
+	}
+	w := scanning{t: t, v: v, ctx: ctx, scan: *scan, yield: yield, left: scan.Limit}
+	if len(w.scan.Ranges) == 0 {
+		w.scan.Ranges = []cellstore.Range{{}}
+	}
+	if t.s.oneView {
+		w.run(w.scan.Ranges)
+		return
+	}
+	for i := range w.scan.Ranges {
+		if !w.run(w.scan.Ranges[i : i+1]) {
 			return
-		}
-		w := scanning{t: t, v: v, ctx: ctx, scan: scan, yield: yield, left: scan.Limit}
-		if len(w.scan.Ranges) == 0 {
-			w.scan.Ranges = []cellstore.Range{{}}
-		}
-		if t.s.oneView {
-			w.run(w.scan.Ranges)
-			return
-		}
-		for i := range w.scan.Ranges {
-			if !w.run(w.scan.Ranges[i : i+1]) {
-				return
-			}
 		}
 	}
 }

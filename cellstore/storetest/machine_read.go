@@ -124,7 +124,12 @@ func (m *machine) scan(ctx context.Context, p *parser) (string, error) {
 		return "", err
 	}
 	o := p.options()
-	return collect(r.Scan(ctx, o.scan), &o)
+	got, err := collect(r.Scan(ctx, o.scan), &o)
+	each, eachErr := collect(func(yield func(*cellstore.Row, error) bool) { cellstore.Each(ctx, r, &o.scan, yield) }, &o)
+	if each != got || fmt.Sprint(eachErr) != fmt.Sprint(err) {
+		return "", fmt.Errorf("Each finds %s, %w, and Scan %s, %w", each, eachErr, got, err)
+	}
+	return got, err
 }
 
 // parallel reads TABLE WORKERS options, and prints part after part.

@@ -86,6 +86,8 @@ type search struct {
 	record record
 	key    []byte
 	until  []byte
+	rest   []byte // where to go on after a visit; s.key belongs to the scan until that ends
+	scan   cellstore.Scan
 	ranges [1]cellstore.Range
 }
 
@@ -193,12 +195,12 @@ func (s *search) rows(ctx context.Context, from, to []byte, limit int, fn func()
 		to[0]++ // the end of all keys
 	}
 	s.ranges[0] = cellstore.Range{From: from, To: to}
-	scan := cellstore.Scan{Ranges: s.ranges[:], Limit: limit, Selection: s.sel}
+	s.scan = cellstore.Scan{Ranges: s.ranges[:], Limit: limit, Selection: s.sel}
 	if s.onRow == nil {
 		s.onRow = s.take // once: it allocates
 	}
 	s.fn, s.err = fn, nil
-	s.from.Scan(ctx, scan)(s.onRow)
+	cellstore.Each(ctx, s.from.Reader, &s.scan, s.onRow)
 	return s.err
 }
 
@@ -293,6 +295,9 @@ func (s *search) leaf(ctx context.Context, b *branch, most int) (full bool, err 
 	for s.visit.again && err == nil {
 		s.visit.again, s.visit.seen = false, 0
 		err = s.rows(ctx, s.key, s.until, most, s.onPoint)
+		if s.visit.again {
+			s.key, s.rest = s.rest, s.key
+		}
 	}
 	return s.visit.full, err
 }
@@ -304,7 +309,7 @@ type visit struct {
 	before quadkey.PointKey // of the point before
 	// repeats says that some points may have been looked at in the tile around this one.
 	repeats bool
-	again   bool // the rest is read from s.key on
+	again   bool // the rest is read from s.rest on
 	full    bool
 }
 
@@ -354,7 +359,7 @@ func (s *search) has() bool {
 	return slices.ContainsFunc(s.Kept(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }
 
-// skip moves s.key past points that are not wanted as the record at hand is not, since
+// skip sets s.rest past points that are not wanted as the record at hand is not, since
 // they are at the same position: any number of points may be. repeated says that
 // the one before was there too.
 func (s *search) skip(rank uint64, repeated bool) bool {
@@ -365,10 +370,10 @@ func (s *search) skip(rank uint64, repeated bool) bool {
 	after := &s.After
 	switch {
 	case after.Rank == rank && after.Key.key == r.key && bytes.Compare(r.id, after.Key.id) < 0:
-		s.key = append(append(appendPointKey(s.key[:0], r.key, ""), after.Key.id...), 0)
+		s.rest = append(append(appendPointKey(s.rest[:0], r.key, ""), after.Key.id...), 0)
 		return true
 	case repeated && rank >= s.Limit && r.key != math.MaxUint64:
-		s.key = appendPointKey(s.key[:0], r.key+1, "")
+		s.rest = appendPointKey(s.rest[:0], r.key+1, "")
 		return true
 	}
 	return false

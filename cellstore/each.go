@@ -1,0 +1,18 @@
+package cellstore
+
+import "context"
+
+// eacher is a Reader that can scan without a copy of what it is asked.
+type eacher interface {
+	Each(ctx context.Context, scan *Scan, yield func(*Row, error) bool)
+}
+
+// Each calls yield as a loop over Scan does, until it returns false. The scan must not change
+// meanwhile: readers that can, save its copy, so that a short scan allocates nothing.
+func Each(ctx context.Context, r Reader, scan *Scan, yield func(*Row, error) bool) {
+	if e, ok := r.(eacher); ok {
+		e.Each(ctx, scan, yield)
+		return
+	}
+	r.Scan(ctx, *scan)(yield)
+}
