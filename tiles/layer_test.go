@@ -238,6 +238,26 @@ func TestLayerTellsOfDamage(t *testing.T) {
 	}
 }
 
+// What looks like a geometry and is none is found out by whoever decodes it.
+func TestLayerTellsOfAGeometryThatIsNone(t *testing.T) {
+	r, store, _ := buildReader(t, trickyLayer())
+	table, err := store.Table(t.Context(), layout.TableRegions)
+	if err == nil {
+		err = table.Apply(t.Context(), cellstore.Mutation{Row: layout.RegionKey(0, "a"), Ops: []cellstore.Op{cellstore.PutAt(layout.FamilyGeometry, nil, 2, []byte(`{"type":"Blob"}`))}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f, err := range layerOf(t, r, "time_zone").Features(t.Context(), &feature.Query{Limit: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Orb(); !errors.Is(err, feature.ErrDamaged) {
+			t.Errorf("%s: %v", f.ID, err)
+		}
+	}
+}
+
 // A data set of an older program has no schema: what tiles have is what is known.
 func TestLayerOfOlderData(t *testing.T) {
 	_, store, _ := buildReader(t, trickyLayer())

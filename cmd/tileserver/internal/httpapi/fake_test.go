@@ -196,8 +196,8 @@ type fakeBoundaries struct {
 	// tile makes the body of a tile; nil makes one of the tile's address.
 	tile func(ctx context.Context, generation uint64, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
 	// labels makes the label layers of a tile; nil makes none.
-	labels func(t quadkey.Tile) []byte
-	at     []tiles.Region
+	labels  func(t quadkey.Tile) []byte
+	at      []tiles.Region
 	matches []tiles.Match // the answer of Nearest
 	radius  float64       // the last
 	// regions are those of the layer of each type.
