@@ -290,6 +290,16 @@ type fakeRegions struct {
 	of *boundBoundaries
 }
 
+func (l *fakeRegions) Get(ctx context.Context, id string, _ time.Time, f *feature.Feature) error {
+	record, err := l.of.Region(ctx, l.About.Name, id, true)
+	if *f = (feature.Feature{ID: id, Geometry: feature.NoGeometry}); err == nil {
+		if g, ok := feature.Member(record, "geometry"); ok {
+			f.Geometry = feature.GeoJSON(g)
+		}
+	}
+	return err
+}
+
 func (l *fakeRegions) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	l.of.reads.Add(1)
 	if l.of.err != nil {
