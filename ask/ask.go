@@ -42,10 +42,8 @@ type Boundaries interface {
 	AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
 	At(ctx context.Context, lat, lon float64, types ...string) ([]tiles.Region, error)
 	Nearest(ctx context.Context, lat, lon, radius float64, types ...string) ([]tiles.Match, error)
-	Within(ctx context.Context, q tiles.WithinQuery) (page []tiles.Overlap, next string, err error)
 	AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) (out []byte, zoom int, err error)
 	Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error)
-	EachRegion(ctx context.Context, typ, after string, geometry bool, fn func(id string, record, geometry []byte) error) error
 	Layer(typ string) (feature.Layer, error)
 	Area(typ, id string) feature.Area
 }

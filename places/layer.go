@@ -333,19 +333,50 @@ func (l *lister) read(ctx context.Context) error {
 	return nil
 }
 
-// Count implements feature.Counter: of all places, and of those of the tiles whose places are
-// counted.
+// Count implements feature.Counter: of all places, of those of the tiles whose places are
+// counted, and of those everywhere that pass what the index knows.
 func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
 	t, tile := q.In.(feature.Tile)
 	switch {
-	case q.Near != nil || q.Filter != nil || !q.At.IsZero():
+	case q.Near != nil || !q.At.IsZero():
 	case q.In == nil:
-		return f.about.Count, nil
-	case tile && t.Z <= CountedZoom:
+		if n, ok := f.tally(q.Filter); ok {
+			return n, nil
+		}
+	case tile && t.Z <= CountedZoom && q.Filter == nil:
 		err = f.Counts(ctx, quadkey.Tile(t), func(_ string, count int64) { n += count })
 		return n, err
 	}
 	return 0, feature.Unsupported("count without a list")
+}
+
+// tally counts the places that a filter lets pass, if the index knows all of it.
+func (f *Finder) tally(of feature.Filter) (n int64, ok bool) {
+	flt, rest, possible := filterOf(of)
+	switch {
+	case !possible:
+		return 0, true
+	case rest != nil:
+		return 0, false
+	case flt.none():
+		return f.about.Count, true
+	}
+	for _, x := range f.indexes {
+		for i := range x.groups {
+			g := &x.groups[i]
+			switch {
+			case g.maxPopulation < flt.minPopulation:
+			case g.code == anyCode:
+				return 0, false
+			case !flt.countries.Pass(g.country) || !flt.qualifier([]byte(x.codes[g.code])):
+			case flt.minPopulation > 1: // some of them may have fewer people
+				return 0, false
+			default:
+				n += int64(g.count)
+			}
+		}
+	}
+	return n, true
 }
 
 // Tile implements feature.Tiler. Features are those of AppendTileGeoJSON.

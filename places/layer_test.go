@@ -187,8 +187,60 @@ func TestTermsCompareExactly(t *testing.T) {
 			if !slices.EqualFunc(got, want, func(a, b feature.Feature) bool { return a.ID == b.ID }) {
 				t.Fatalf("%+v: %d features with the index and %d without", terms, len(got), len(want))
 			}
+			if q.Near != nil {
+				continue
+			}
+			q.Filter = filter
+			if n, err := feature.Count(t.Context(), f, &q); err != nil || n != int64(len(want)) {
+				t.Fatalf("%+v: %d features are counted, want %d, %v", terms, n, len(want), err)
+			}
 		}
 	}
+}
+
+// Classes, codes, countries and having people are counted without a read, and a list counts
+// what no index knows.
+func TestCountOfFilters(t *testing.T) {
+	list := scatter(13, 400, clustered)
+	f, cancelled := build(t, list), ended(t)
+	for name, c := range map[string]struct {
+		Filter
+		known bool
+	}{
+		"all":          {Filter{}, true},
+		"a class":      {Filter{Classes: []string{"P"}}, true},
+		"codes":        {Filter{Classes: []string{"P", "S"}, Codes: []string{"PPL", "PPLC"}}, true},
+		"a country":    {Filter{Countries: []string{"CH"}}, true},
+		"people":       {Filter{Classes: []string{"P"}, MinPopulation: 1}, true},
+		"many people":  {Filter{MinPopulation: 1000}, false},
+		"too many":     {Filter{MinPopulation: 1 << 40}, true},
+		"nothing such": {Filter{Countries: []string{"ch"}}, true},
+	} {
+		filter := must(c.Filter.Feature())
+		want := int64(0)
+		for _, p := range list {
+			if p = settled(p); (c.Countries == nil || c.Countries[0] == p.Country) && bruteFilter(&p, c.Classes, c.Codes, nil, c.MinPopulation) {
+				want++
+			}
+		}
+		got, err := f.Count(cancelled, &feature.Query{Filter: filter})
+		if c.known && (err != nil || got != want) || !c.known && !feature.IsUnsupported(err) {
+			t.Errorf("%s: %d, want %d, %v", name, got, want, err)
+		}
+		if got, err = feature.Count(t.Context(), f, &feature.Query{Filter: filter}); err != nil || got != want {
+			t.Errorf("%s: %d with a list, want %d, %v", name, got, want, err)
+		}
+		if _, err = f.Count(t.Context(), &feature.Query{Filter: unindexed{filter}}); filter != nil && !feature.IsUnsupported(err) {
+			t.Errorf("%s, unknown to the index: %v", name, err)
+		}
+	}
+}
+
+// ended is a context that has ended, for what must not read.
+func ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }
 
 func TestFeaturesErrors(t *testing.T) {

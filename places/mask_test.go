@@ -162,6 +162,10 @@ func TestTooManyGroups(t *testing.T) {
 	if m := back.mask(&flt); !m.meets(0, 0) || m.areas {
 		t.Error("a filter leaves out places that have no group")
 	}
+	f := &Finder{indexes: &[tiers]*index{{}, {}, back}}
+	if n, ok := f.tally(must(Filter{Classes: []string{"Q"}}.Feature())); ok {
+		t.Errorf("%d places are counted that have no group", n)
+	}
 }
 
 // An index of a million places takes little memory.

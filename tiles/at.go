@@ -3,7 +3,6 @@ package tiles
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -127,22 +126,12 @@ func (r *Reader) smallestFirst(ctx context.Context, found []Region) error {
 
 // area is how many square degrees the bounds of a region have.
 func (r *Reader) area(ctx context.Context, of *Region) (float64, error) {
-	record, err := r.Region(ctx, of.Type, of.ID, false)
+	rec, err := r.record(ctx, of.Type, of.ID)
 	if errors.Is(err, ErrNotFound) {
 		return 0, fmt.Errorf("%w: %s %s is drawn and has no record", ErrCorrupt, of.Type, of.ID)
 	}
-	if err != nil {
-		return 0, err
-	}
-	var is struct{ BBox [4]float64 }
-	if err := json.Unmarshal(record, &is); err != nil {
-		return 0, fmt.Errorf("%w: record of %s %s: %w", ErrCorrupt, of.Type, of.ID, err)
-	}
-	width := is.BBox[2] - is.BBox[0]
-	if width < 0 { // across ±180°
-		width += 360
-	}
-	return width * (is.BBox[3] - is.BBox[1]), nil
+	b := rec.bounds
+	return spanOf(b[0], b[2]).width * (b[3] - b[1]), err
 }
 
 // regionsAt returns the regions at a point of the rows that were read.

@@ -6,12 +6,6 @@ import (
 	"quadrille/quadkey"
 )
 
-// common is the intersection of a bounding box and a box, with a margin.
-func common(b quadkey.Box, bounds [4]float64) quadkey.Box {
-	o := overlap(b, bounds)
-	return quadkey.Box{West: o[0], South: o[1], East: o[2], North: o[3]}
-}
-
 // widened is a bounding box with a margin.
 func widened(b [4]float64, margin float64) quadkey.Box {
 	w := quadkey.Box{
@@ -51,23 +45,24 @@ func compareBounds(b quadkey.Box, bounds [4]float64, slack float64) (inside, apa
 	return inside, apart
 }
 
-// overlap is the intersection of a bounding box and a box that meet.
-func overlap(b quadkey.Box, bounds [4]float64) [4]float64 {
-	s, g := spanOf(b.West, b.East), spanOf(bounds[0], bounds[2])
+// Overlap is the part in a box of the bounds of a region that meets it. Two parts, at the
+// western and the eastern end of the box, are one.
+func Overlap(b, bounds quadkey.Box) quadkey.Box {
+	s, g := spanOf(b.West, b.East), spanOf(bounds.West, bounds.East)
 	ahead := math.Mod(g.start-s.start+720, 360)
-	o := [4]float64{b.West, max(b.South, bounds[1]), b.East, min(b.North, bounds[3])}
+	o := quadkey.Box{West: b.West, South: max(b.South, bounds.South), East: b.East, North: min(b.North, bounds.North)}
 	starts, wraps := ahead <= s.width, ahead+g.width >= 360
 	if starts && !wraps {
-		o[0] = bounds[0]
+		o.West = bounds.West
 	}
 	switch {
 	case starts && ahead+g.width < s.width:
-		o[2] = bounds[2]
+		o.East = bounds.East
 	case !starts && wraps && ahead+g.width-360 < s.width:
-		o[2] = bounds[2]
+		o.East = bounds.East
 	}
-	if o[1] > o[3] { // they touch, and rounding to the grid parted them
-		o[1], o[3] = o[3], o[1]
+	if o.South > o.North { // they touch, and rounding to the grid parted them
+		o.South, o.North = o.North, o.South
 	}
 	return o
 }

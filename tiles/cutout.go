@@ -74,7 +74,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	// Zooms with obviously too many tiles are not tried.
 	const hopeless = 64 * cutoutRows
 	zoom = grid.MaxZoom
-	near := windowOf(common(b, rec.bounds))
+	near := windowOf(Overlap(b, boxOf(rec.bounds)))
 	for zoom > c.rt.MergedBelow() && near.tilesAt(zoom) > hopeless {
 		zoom--
 	}

@@ -18,9 +18,11 @@ import (
 // Layer is the regions of a type as features. Their properties are the members of their
 // records but for the bounds.
 //
-// It lists them in the order of their ids, also those that meet a feature.Box, exactly as
-// Within does. Other areas, other orders, the nearest and instants of the past are not
-// supported. A mark stays valid for a newer data set. The error matches ErrUnknownType.
+// It lists them in the order of their ids, also those that meet a feature.Box: that have a
+// point in common with it, even if only on their edges. Both neighbours of a border that runs
+// along the edge of the box meet it. Other areas, other orders, the nearest and instants of the
+// past are not supported. A mark stays valid for a newer data set. The error matches
+// ErrUnknownType.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {
 	rt := r.types[typ]
 	if rt == nil {
@@ -166,9 +168,9 @@ func (a *answer) within(box quadkey.Box) error {
 	w := a.r.newWithin(a.ctx, box)
 	defer w.release()
 	w.after, w.step = string(a.q.After), a.q.Step
-	return w.each(a.rt, func(id string, rec *record, meets bool) (bool, error) {
+	return w.each(a.rt, func(id string, rec *record, meets bool) error {
 		rec.feature(&a.f, id, &a.members)
-		return true, a.one(meets, false)
+		return a.one(meets, false)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -128,24 +129,24 @@ func TestLayer(t *testing.T) {
 	}
 }
 
-// Regions in a box are those of Within, from any mark on.
-func TestLayerAgreesWithWithin(t *testing.T) {
+// Regions in a box go on behind any mark.
+func TestLayerGoesOnInABox(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	r, store, _ := buildReader(t, toyLayer())
 	ref, l := newStoredWorld(t, store, "land"), layerOf(t, r, "land")
 	rnd := rand.New(rand.NewPCG(35, 36))
 	for range 300 / lookupShare {
 		b := randomBox(rnd, ref)
-		want, _ := withinIDs(t, r, tiles.WithinQuery{Box: b})
+		want := inBox(t, r, b)
 		if got := listed(t, l, feature.Query{In: feature.Box(b), Detail: feature.Detail(rnd.IntN(2))}); got != strings.Join(want, " ") {
-			t.Fatalf("%v: %v, within: %v", b, got, want)
+			t.Fatalf("%v: %v, in pages: %v", b, got, want)
 		}
 		if len(want) == 0 {
 			continue
 		}
 		i := rnd.IntN(len(want))
 		if got := listed(t, l, feature.Query{In: feature.Box(b), After: feature.Mark(want[i])}); got != strings.Join(want[i+1:], " ") {
-			t.Fatalf("%v after %s: %v, within: %v", b, want[i], got, want)
+			t.Fatalf("%v after %s: %v, in pages: %v", b, want[i], got, want)
 		}
 	}
 }
@@ -168,6 +169,7 @@ func TestLayerRefuses(t *testing.T) {
 		{feature.Query{In: feature.Tile{}}, errors.ErrUnsupported},
 		{feature.Query{In: feature.Box{North: -1}}, feature.ErrQuery},
 		{feature.Query{In: feature.Box{North: -1}}, quadkey.ErrBox},
+		{feature.Query{In: feature.Box{West: math.NaN()}}, quadkey.ErrBox},
 		{feature.Query{After: feature.Mark("A")}, feature.ErrCursor},
 	} {
 		n := 0
@@ -232,6 +234,26 @@ func TestLayerTellsOfDamage(t *testing.T) {
 			if !errors.Is(err, feature.ErrDamaged) {
 				t.Errorf("%s, in %v: %v", name, area, err)
 			}
+		}
+	}
+}
+
+// What looks like a geometry and is none is found out by whoever decodes it.
+func TestLayerTellsOfAGeometryThatIsNone(t *testing.T) {
+	r, store, _ := buildReader(t, trickyLayer())
+	table, err := store.Table(t.Context(), layout.TableRegions)
+	if err == nil {
+		err = table.Apply(t.Context(), cellstore.Mutation{Row: layout.RegionKey(0, "a"), Ops: []cellstore.Op{cellstore.PutAt(layout.FamilyGeometry, nil, 2, []byte(`{"type":"Blob"}`))}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f, err := range layerOf(t, r, "time_zone").Features(t.Context(), &feature.Query{Limit: 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Orb(); !errors.Is(err, feature.ErrDamaged) {
+			t.Errorf("%s: %v", f.ID, err)
 		}
 	}
 }

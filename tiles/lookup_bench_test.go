@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -88,6 +89,16 @@ func BenchmarkLookup(b *testing.B) {
 		}
 	}
 	corners := near(1<<10, 0)
+	countries := layerOf(b, r, "country")
+	within := func(box quadkey.Box) (n int) {
+		for _, err := range countries.Features(ctx, &feature.Query{In: feature.Box(box), Detail: feature.WithoutGeometry}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		return n
+	}
 	for _, size := range []float64{0.01, 1, 10, 60} {
 		box := func(i int) quadkey.Box {
 			p := corners[i%len(corners)]
@@ -96,11 +107,7 @@ func BenchmarkLookup(b *testing.B) {
 			}
 		}
 		run(fmt.Sprintf("within/%v°", size), func(i int) int {
-			page, _, err := r.Within(ctx, tiles.WithinQuery{Box: box(i)})
-			if err != nil {
-				b.Fatal(err)
-			}
-			return len(page)
+			return within(box(i))
 		})
 		var dst []byte
 		run(fmt.Sprintf("cutout/%v°", size), func(i int) int {
@@ -119,18 +126,6 @@ func BenchmarkLookup(b *testing.B) {
 			return len(dst)
 		})
 	}
-	run("within/world", func(int) int {
-		page, _, err := r.Within(ctx, tiles.WithinQuery{Box: quadkey.World, Limit: tiles.MaxLimit})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return len(page)
-	})
-	run("within/hemisphere", func(int) int {
-		page, _, err := r.Within(ctx, tiles.WithinQuery{Box: quadkey.Box{West: -170, South: -80, East: 10, North: 80}, Limit: tiles.MaxLimit})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return len(page)
-	})
+	run("within/world", func(int) int { return within(quadkey.World) })
+	run("within/hemisphere", func(int) int { return within(quadkey.Box{West: -170, South: -80, East: 10, North: 80}) })
 }

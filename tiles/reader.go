@@ -353,32 +353,6 @@ func (r *Reader) Extent(ctx context.Context, layers []Selector, e *quadkey.Exten
 	return missing
 }
 
-// EachRegion calls fn with the regions of a type whose ids come after an id, "" for all,
-// in the order of their ids: the record and, if it is asked for, the geometry as a GeoJSON
-// Polygon or MultiPolygon, both valid until fn returns. A region too small for the finest
-// grid has no geometry, but bounds in its record. Errors match ErrUnknownType, or come from the
-// store or fn.
-func (r *Reader) EachRegion(ctx context.Context, typ, after string, geometry bool, fn func(id string, record, geometry []byte) error) error {
-	rt := r.types[typ]
-	if rt == nil {
-		return r.unknownType(typ)
-	}
-	for row, err := range r.scanRegions(ctx, rt, after, geometry) {
-		if err != nil {
-			return err
-		}
-		record, ok := row.Value(layout.FamilyRecord, nil)
-		geometry, _ := row.Value(layout.FamilyGeometry, nil)
-		if !ok {
-			return fmt.Errorf("%w: record of %s %s", ErrCorrupt, typ, row.Key[1:])
-		}
-		if err := fn(string(row.Key[1:]), record, geometry); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // scanRegions yields the rows of the regions of a type after an id, "" for all.
 func (r *Reader) scanRegions(ctx context.Context, rt *readerType, after string, geometry bool) iter.Seq2[*cellstore.Row, error] {
 	span := cellstore.Prefix(layout.RegionKey(rt.Byte, ""))

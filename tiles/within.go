@@ -1,7 +1,6 @@
 package tiles
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,44 +8,11 @@ import (
 	"slices"
 
 	"quadrille/cellstore"
-	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
 )
-
-var (
-	// ErrCursor is matched when a page of this query did not return the cursor.
-	ErrCursor = feature.ErrCursor
-	// ErrLimit is matched when a page's size is out of range.
-	ErrLimit = errors.New("limit is out of range")
-)
-
-// Limits of the regions on a page of [Reader.Within].
-const (
-	DefaultLimit = 100
-	MaxLimit     = 1000
-)
-
-// WithinQuery asks for the regions in a box.
-type WithinQuery struct {
-	// Box is in degrees and includes its edges. It crosses ±180° if its West is
-	// greater than its East. It may be a point or a line.
-	Box    quadkey.Box
-	Types  []string // none for all
-	Limit  int      // regions per page, 1 to MaxLimit; 0 means DefaultLimit
-	Cursor string   // continues where the page that returned it ended
-}
-
-// Overlap is a region that meets a box.
-type Overlap struct {
-	Region
-	// Bounds is the part of the region's bounding box in the box: west, south,
-	// east, north in degrees, west > east across ±180°. Two parts, at the
-	// western and the eastern end of the box, are reported as one.
-	Bounds [4]float64
-}
 
 const (
 	// A box of at most this many tiles of zoom 13 is read in full.
@@ -56,69 +22,12 @@ const (
 	seamUnits = 512
 )
 
-// Within returns the regions that meet a box, each once, by the order of types
-// in the data set and then by id. next is the cursor of the following page,
-// empty if there is none. It stays valid for a newer data set.
+// within looks for the regions that meet a box. The answer is exact to the border on the
+// world grid. The box is rounded to 2⁻²⁰ of a unit, about a micrometre.
 //
-// A region meets the box if they have a point in common, even if only on their
-// edges: both neighbours of a border that runs along the edge meet the box. The
-// answer is exact to the border on the world grid. The box is rounded to 2⁻²⁰
-// of a unit, about a micrometre.
-//
-// A small box costs one seek for each of its non-empty tiles of zoom 13, at
-// most a thousand per type. For a larger box Within reads the tiles along its
-// edge, a few thousand rows and never more than about 65 000, and then the
-// region records in order up to the end of the page.
-//
-// Errors match ErrUnknownType, quadkey.ErrBox, ErrLimit or ErrCursor, or come
-// from the store.
-func (r *Reader) Within(ctx context.Context, q WithinQuery) (page []Overlap, next string, err error) {
-	limit := cmp.Or(q.Limit, DefaultLimit)
-	if limit < 1 || limit > MaxLimit {
-		return nil, "", fmt.Errorf("%w: %d; give 1 to %d", ErrLimit, q.Limit, MaxLimit)
-	}
-	if err := q.Box.Check(); err != nil {
-		return nil, "", err
-	}
-	for _, t := range q.Types {
-		if r.types[t] == nil {
-			return nil, "", r.unknownType(t)
-		}
-	}
-	after, err := decodeCursor(q)
-	if err != nil {
-		return nil, "", err
-	}
-	if after.Type != "" && (r.types[after.Type] == nil || !asked(q.Types, after.Type)) {
-		return nil, "", fmt.Errorf("%w: its region type is gone; ask for the first page again, without a cursor", ErrCursor)
-	}
-	w := r.newWithin(ctx, q.Box)
-	defer w.release()
-	for _, rt := range r.order {
-		if !asked(q.Types, rt.Name) || after.Type != "" && rt.Byte < r.types[after.Type].Byte {
-			continue
-		}
-		w.after = ""
-		if rt.Name == after.Type {
-			w.after = after.ID
-		}
-		err := w.each(rt, func(id string, rec *record, meets bool) (more bool, err error) {
-			if meets {
-				page = append(page, Overlap{Region{rt.Name, id, string(rec.name)}, overlap(w.box, rec.bounds)})
-			}
-			return len(page) <= limit, nil
-		})
-		if err != nil {
-			return nil, "", err
-		}
-		if len(page) > limit {
-			return page[:limit], encodeCursor(q, page[limit-1].Region), nil
-		}
-	}
-	return page, "", nil
-}
-
-// within looks for the regions that meet a box.
+// A small box costs one seek for each of its non-empty tiles of zoom 13, at most a thousand.
+// For a larger box the tiles along its edge are read, a few thousand rows and never more than
+// about 65 000, and then the region records in order.
 type within struct {
 	r      *Reader
 	ctx    context.Context
@@ -141,8 +50,8 @@ func (r *Reader) newWithin(ctx context.Context, box quadkey.Box) *within {
 func (w *within) release() { w.r.scratch.Put(w.s) }
 
 // each calls fn with regions of a type in the order of their ids, those that meet the box among
-// them, until it wants no more. The record is valid until fn returns.
-func (w *within) each(rt *readerType, fn func(id string, rec *record, meets bool) (more bool, err error)) error {
+// them. The record is valid until fn returns, whose error ends it.
+func (w *within) each(rt *readerType, fn func(id string, rec *record, meets bool) error) error {
 	names, err := w.seen(rt, &w.window, w.whole, "")
 	if err != nil {
 		return err
@@ -159,7 +68,7 @@ func (w *within) each(rt *readerType, fn func(id string, rec *record, meets bool
 			if err != nil {
 				return err
 			}
-			if more, err := fn(id, &rec, true); err != nil || !more {
+			if err := fn(id, &rec, true); err != nil {
 				return err
 			}
 		}
@@ -180,7 +89,7 @@ func (w *within) each(rt *readerType, fn func(id string, rec *record, meets bool
 				return err
 			}
 		}
-		if more, err := fn(id, &rec, meets); err != nil || !more {
+		if err := fn(id, &rec, meets); err != nil {
 			return err
 		}
 	}

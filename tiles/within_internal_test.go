@@ -1,7 +1,6 @@
 package tiles
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -9,7 +8,7 @@ import (
 	"quadrille/quadkey"
 )
 
-func TestWithinBounds(t *testing.T) {
+func TestOverlap(t *testing.T) {
 	for _, c := range []struct {
 		box    quadkey.Box
 		bounds [4]float64
@@ -25,7 +24,7 @@ func TestWithinBounds(t *testing.T) {
 		{quadkey.Box{West: -175, South: 0, East: 175, North: 3}, [4]float64{170, 2, -170, 4}, [4]float64{-175, 2, 175, 3}},
 		{quadkey.Box{West: -175, South: 0, East: 0, North: 3}, [4]float64{-180, -90, 180, 4}, [4]float64{-175, 0, 0, 3}},
 	} {
-		if got := overlap(c.box, c.bounds); got != c.want {
+		if got := Overlap(c.box, boxOf(c.bounds)); got != boxOf(c.want) {
 			t.Errorf("%v of %v: %v, want %v", c.box, c.bounds, got, c.want)
 		}
 	}
@@ -45,27 +44,6 @@ func TestWidened(t *testing.T) {
 			t.Errorf("%v: %v, want %v", c.bounds, got, c.want)
 		}
 	}
-}
-
-func FuzzWithinCursor(f *testing.F) {
-	q := WithinQuery{Box: quadkey.World, Types: []string{"b", "a"}}
-	f.Add(encodeCursor(q, Region{Type: "a", ID: "x-1"}))
-	f.Add("AQ")
-	f.Add(encodeCursor(q, Region{Type: "a", ID: "3"}) + "\r\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		q := q
-		q.Cursor = text
-		after, err := decodeCursor(q)
-		if err != nil {
-			if !errors.Is(err, ErrCursor) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if text != "" && encodeCursor(q, after) != text {
-			t.Fatalf("%q is %v, whose cursor is %q", text, after, encodeCursor(q, after))
-		}
-	})
 }
 
 func FuzzPositions(f *testing.F) {

@@ -13,6 +13,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
 
+	"quadrille/feature"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -121,21 +122,35 @@ func (p *planes) meeting(b quadkey.Box) []string {
 	return ids
 }
 
-func withinIDs(t testing.TB, r *tiles.Reader, q tiles.WithinQuery) (ids []string, pages int) {
+// withinIDs lists the regions of a type that meet a box, in pages.
+func withinIDs(t testing.TB, l feature.Layer, b quadkey.Box, limit int) (ids []string, pages int) {
 	t.Helper()
+	q := feature.Query{In: feature.Box(b), Detail: feature.WithoutGeometry}
 	for {
-		page, next, err := r.Within(context.Background(), q)
-		if err != nil {
-			t.Fatalf("%v: %v", q, err)
+		next, err := feature.Page(t.Context(), l, q, limit, func(f *feature.Feature) error {
+			ids = append(ids, f.ID)
+			return nil
+		})
+		if err == nil {
+			err = q.Continue(l.Info(), next)
 		}
-		for _, o := range page {
-			ids = append(ids, o.ID)
+		if err != nil {
+			t.Fatalf("%v: %v", b, err)
 		}
 		if pages++; next == "" {
 			return ids, pages
 		}
-		q.Cursor = next
 	}
+}
+
+// inBox is the regions of all types that meet a box.
+func inBox(t testing.TB, r *tiles.Reader, b quadkey.Box) (ids []string) {
+	t.Helper()
+	for _, typ := range r.Types() {
+		of, _ := withinIDs(t, layerOf(t, r, typ.Name), b, 1000)
+		ids = append(ids, of...)
+	}
+	return ids
 }
 
 // randomBox is a box near a border: of a few metres, or tiles, or half a world.
@@ -160,13 +175,13 @@ func randomBox(rnd *rand.Rand, ref *storedWorld) quadkey.Box {
 
 func testWithin(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 	n /= lookupShare
-	p := newPlanes(t, ref)
+	p, l := newPlanes(t, ref), layerOf(t, r, r.Types()[0].Name)
 	rnd := rand.New(rand.NewPCG(31, 32))
 	some := 0
 	for range n {
 		b := randomBox(rnd, ref)
 		want := p.meeting(b)
-		got, pages := withinIDs(t, r, tiles.WithinQuery{Box: b, Limit: 1 + rnd.IntN(5)})
+		got, pages := withinIDs(t, l, b, 1+rnd.IntN(5))
 		if !slices.Equal(got, want) {
 			t.Errorf("box %v: %v on %d pages, want %v", b, got, pages, want)
 		}
@@ -254,12 +269,11 @@ func TestWithinEdges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _ := withinIDs(t, r, tiles.WithinQuery{Box: b})
-		if g := strings.Join(got, " "); g != c.want {
+		if g := strings.Join(inBox(t, r, b), " "); g != c.want {
 			t.Errorf("box %s: %q, want %q", c.box, g, c.want)
 		}
 	}
-	if got, pages := withinIDs(t, r, tiles.WithinQuery{Box: quadkey.World, Limit: 1, Types: []string{"zone"}}); len(got) != 1 || pages != 1 {
+	if got, pages := withinIDs(t, layerOf(t, r, "zone"), quadkey.World, 1); len(got) != 1 || pages != 1 {
 		t.Errorf("%v on %d pages", got, pages)
 	}
 }
@@ -272,47 +286,10 @@ func TestWithinAgreesWithAt(t *testing.T) {
 	for range 3000 / lookupShare {
 		b := randomBox(rnd, ref)
 		b.East, b.North = b.West, b.South
-		got, _ := withinIDs(t, r, tiles.WithinQuery{Box: b})
+		got := inBox(t, r, b)
 		if at := strings.Fields(ids(t, r, b.South, b.West)); !slices.Equal(got, at) {
 			t.Fatalf("at %v: %v, within: %v", b, at, got)
 		}
-	}
-}
-
-func TestWithinRefuses(t *testing.T) {
-	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
-		{ID: "a", Geometry: tilestest.Square(0, 0, 1, 1)}, {ID: "b", Geometry: tilestest.Square(1, 0, 2, 1)},
-	}}, build.Layer{Type: "zone", Features: []build.Feature{{ID: "z", Geometry: tilestest.Square(0, 0, 2, 1)}}})
-	ctx := context.Background()
-	b := quadkey.Box{West: 0, South: 0, East: 2, North: 1}
-	page, next, err := r.Within(ctx, tiles.WithinQuery{Box: b, Limit: 1})
-	if err != nil || len(page) != 1 || next == "" {
-		t.Fatal(page, next, err)
-	}
-	for _, c := range []struct {
-		q    tiles.WithinQuery
-		want error
-	}{
-		{tiles.WithinQuery{Box: quadkey.Box{North: -1}}, quadkey.ErrBox},
-		{tiles.WithinQuery{Box: quadkey.Box{West: math.NaN()}}, quadkey.ErrBox},
-		{tiles.WithinQuery{Box: b, Limit: -1}, tiles.ErrLimit},
-		{tiles.WithinQuery{Box: b, Limit: tiles.MaxLimit + 1}, tiles.ErrLimit},
-		{tiles.WithinQuery{Box: b, Types: []string{"sea"}}, tiles.ErrUnknownType},
-		{tiles.WithinQuery{Box: b, Cursor: "x"}, tiles.ErrCursor},
-		{tiles.WithinQuery{Box: b, Cursor: next + "A"}, nil}, // a longer id, if any
-		{tiles.WithinQuery{Box: b, Cursor: next[1:]}, tiles.ErrCursor},
-		{tiles.WithinQuery{Box: quadkey.World, Cursor: next}, tiles.ErrCursor},
-		{tiles.WithinQuery{Box: b, Cursor: next, Types: []string{"zone"}}, tiles.ErrCursor},
-		{tiles.WithinQuery{Box: b, Cursor: next, Limit: 7}, nil},
-	} {
-		_, _, err := r.Within(ctx, c.q)
-		if c.want == nil && err != nil && !errors.Is(err, tiles.ErrCursor) || c.want != nil && !errors.Is(err, c.want) {
-			t.Errorf("%+v: %v, want %v", c.q, err, c.want)
-		}
-	}
-	// Types are answered in the data set's order, each once.
-	if got, _ := withinIDs(t, r, tiles.WithinQuery{Box: b, Limit: 2, Types: []string{"zone", "land", "zone"}}); strings.Join(got, " ") != "a b z" {
-		t.Errorf("%v", got)
 	}
 }
 
@@ -322,6 +299,7 @@ func FuzzBoxes(f *testing.F) {
 	l := toyLayer()
 	l.Features = slices.DeleteFunc(l.Features, func(f build.Feature) bool { return f.ID == "big" })
 	r, _, _ := buildReader(f, l)
+	land := layerOf(f, r, "land")
 	for _, b := range []quadkey.Box{
 		quadkey.World, {West: 180, East: -180}, {West: 10.2, South: 10, East: 10.25, North: 10.3}, {West: 60, South: 84, East: 61, North: 90},
 		{West: 179.7, South: -17, East: -179.6, North: -16.4}, {South: math.NaN()}, {West: math.Inf(1)}, {North: 90, South: 90},
@@ -332,12 +310,21 @@ func FuzzBoxes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, west, south, east, north float64) {
 		ctx := context.Background()
 		b := quadkey.Box{West: west, South: south, East: east, North: north}
-		page, next, err := r.Within(ctx, tiles.WithinQuery{Box: b, Limit: tiles.MaxLimit})
-		if err != nil || next != "" {
-			if b.Valid() || !errors.Is(err, quadkey.ErrBox) {
-				t.Fatalf("%v: %v, next %q", b, err, next)
+		var found []string
+		for f, err := range land.Features(ctx, &feature.Query{In: feature.Box(b), Detail: feature.WithoutGeometry}) {
+			if err != nil {
+				if b.Valid() || !errors.Is(err, quadkey.ErrBox) {
+					t.Fatalf("%v: %v", b, err)
+				}
+				return
 			}
-			return
+			found = append(found, f.ID)
+			if in := tiles.Overlap(b, f.Bounds); !in.Valid() {
+				t.Fatalf("%v: %s is there in %v", b, f.ID, in)
+			}
+		}
+		if !b.Valid() {
+			t.Fatalf("%v is answered", b)
 		}
 		for _, corner := range [4][2]float64{{west, south}, {west, north}, {east, south}, {east, north}} {
 			at, err := r.At(ctx, corner[1], corner[0])
@@ -345,7 +332,7 @@ func FuzzBoxes(f *testing.F) {
 				t.Fatal(err)
 			}
 			for _, reg := range at {
-				if !slices.ContainsFunc(page, func(o tiles.Overlap) bool { return o.Region == reg }) {
+				if !slices.Contains(found, reg.ID) {
 					t.Fatalf("%v: no %s, which is at %v", b, reg.ID, corner)
 				}
 			}
@@ -353,10 +340,10 @@ func FuzzBoxes(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		for _, o := range page {
-			out, _, err := r.AppendCutout(ctx, nil, o.Type, o.ID, b)
+		for _, id := range found {
+			out, _, err := r.AppendCutout(ctx, nil, "land", id, b)
 			if err != nil || len(out) > 0 && !json.Valid(out) {
-				t.Fatalf("%v %s: %v %s", b, o.ID, err, out)
+				t.Fatalf("%v %s: %v %s", b, id, err, out)
 			}
 		}
 	})

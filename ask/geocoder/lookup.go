@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"quadrille/ask"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/tiles"
@@ -45,18 +46,20 @@ func (s *Session) Feature(ctx context.Context, number uint64) (Result, bool, err
 	return Result{Feature: feature, Label: Label(feature.Name, feature.Parents)}, err == nil, err
 }
 
-// Region returns the record of a region with its geometry, as tiles.Reader.Region does;
-// nil if there is none.
-func (s *Session) Region(ctx context.Context, typ, id string) ([]byte, error) {
+// Region reads a region, and returns false if there is none.
+func (s *Session) Region(ctx context.Context, typ, id string, region *feature.Feature) (bool, error) {
 	f, err := s.begin(ctx, &Query{})
 	if err != nil || f.regions == nil {
-		return nil, err
+		return false, err
 	}
-	record, err := f.regions.Region(ctx, typ, id, true)
+	l, err := f.regions.Layer(typ)
+	if err == nil {
+		err = l.Get(ctx, id, time.Time{}, region)
+	}
 	if errors.Is(err, tiles.ErrNotFound) || errors.Is(err, tiles.ErrUnknownType) {
-		return nil, nil // the names are of another generation
+		return false, nil // the names are of another generation
 	}
-	return record, err
+	return err == nil, err
 }
 
 // PlaceNames calls fn with the names of a place by language.

@@ -3,7 +3,6 @@ package hierarchy
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -68,8 +68,8 @@ func (v *View) states(ctx context.Context) (*states, error) {
 	}
 	all := &states{of: map[string]map[string]string{}, ids: map[string]bool{}, counties: true}
 	if v.published(County) {
-		err := v.Boundaries.EachRegion(ctx, County, "", false, func(id string, _, _ []byte) error {
-			if !isFIPS(id) { // of the United States, whose states are those of the layer
+		err := v.regions(ctx, County, nil, func(c *feature.Feature) error {
+			if !isFIPS(c.ID) { // of the United States, whose states are those of the layer
 				return errOther
 			}
 			return nil
@@ -83,20 +83,17 @@ func (v *View) states(ctx context.Context) (*states, error) {
 		o.states.Store(all)
 		return all, nil
 	}
-	err := v.Boundaries.EachRegion(ctx, State, "", false, func(id string, record, _ []byte) error {
+	err := v.regions(ctx, State, nil, func(s *feature.Feature) error {
+		id := s.ID
 		all.ids[id] = true
-		var is struct{ Name, Country string }
-		if err := json.Unmarshal(record, &is); err != nil {
-			return err
-		}
 		country, _ := Division(id)
-		if country = cmp.Or(country, is.Country); country == "" {
+		if country = cmp.Or(country, s.Properties.Text("country")); country == "" {
 			return nil
 		}
 		if all.of[country] == nil {
 			all.of[country] = map[string]string{}
 		}
-		name := string(search.Fold(nil, is.Name))
+		name := string(search.Fold(nil, s.Name()))
 		if _, two := all.of[country][name]; two {
 			id = ""
 		}
@@ -108,6 +105,23 @@ func (v *View) states(ctx context.Context) (*states, error) {
 	}
 	o.states.Store(all)
 	return all, nil
+}
+
+// regions calls fn with the regions of a type in an area, without their geometry.
+func (v *View) regions(ctx context.Context, typ string, in feature.Area, fn func(*feature.Feature) error) error {
+	l, err := v.Boundaries.Layer(typ)
+	if err != nil {
+		return err
+	}
+	for f, err := range l.Features(ctx, &feature.Query{In: in, Detail: feature.WithoutGeometry}) {
+		if err == nil {
+			err = fn(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (v *View) layers() *order {

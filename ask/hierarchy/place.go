@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/quadkey"
@@ -212,13 +213,10 @@ func (r *row) near(ctx context.Context, typ string) ([]names.Parent, error) {
 	north := coarseM / quadkey.EarthRadius * 180 / math.Pi
 	east := min(north/max(math.Cos(r.Lat*math.Pi/180), 0.01), 90)
 	box := quadkey.Box{West: math.Remainder(r.Lon-east, 360), South: max(r.Lat-north, -90), East: math.Remainder(r.Lon+east, 360), North: min(r.Lat+north, 90)}
-	found, _, err := r.Boundaries.Within(ctx, tiles.WithinQuery{Box: box, Types: []string{typ}})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]names.Parent, len(found))
-	for i := range found {
-		list[i] = names.Parent{Type: typ, ID: found[i].ID, Name: found[i].Name}
-	}
-	return list, nil
+	var list []names.Parent
+	err := r.regions(ctx, typ, feature.Box(box), func(f *feature.Feature) error {
+		list = append(list, names.Parent{Type: typ, ID: f.ID, Name: f.Name()})
+		return nil
+	})
+	return list, err
 }

@@ -2,6 +2,7 @@ package stations
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,7 +21,6 @@ const MaxWeatherZoom = partZoom
 // while its store is open.
 type Weather struct {
 	meta                WeatherMeta
-	data                near.Tag
 	observations, tiles cellstore.Table
 	rows                sync.Pool // of *cellstore.Row
 }
@@ -31,7 +31,7 @@ func OpenWeather(ctx context.Context, store cellstore.Store, meta WeatherMeta) (
 	if err := cellstore.CheckLayout("the weather", meta.SchemaVersion, 1, SchemaVersion, "run ingest weather"); err != nil {
 		return nil, err
 	}
-	w := &Weather{meta: meta, data: near.TagOf([]byte(meta.Fingerprint))}
+	w := &Weather{meta: meta}
 	w.rows.New = func() any { return new(cellstore.Row) }
 	if err := openTables(ctx, store, map[string]*cellstore.Table{tableObservations: &w.observations, tableWeather: &w.tiles}); err != nil {
 		return nil, err
@@ -90,16 +90,21 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 	if !q.From.IsZero() && !q.To.IsZero() && q.From.After(q.To) {
 		return dst, "", feature.BadQuery("from %v is after to %v; exchange them", q.From, q.To)
 	}
-	tag := near.QueryTag('o', q.Station[:], float64(oldest), float64(newest))
-	after, err := near.DecodeCursor(q.Cursor, w.data, tag)
-	if err != nil {
+	// A mark is the time of an observation in minutes, of which no two are the same.
+	of := feature.Info{Name: fmt.Sprintf("observations of %s %d-%d", q.Station[:], oldest, newest), Fingerprint: w.meta.Fingerprint}
+	pages := feature.Query{Order: newestFirst}
+	if err := pages.Continue(&of, q.Cursor); err != nil {
 		return dst, "", err
 	}
 	if q.Cursor != "" {
-		if after.Rank == 0 || after.Rank > uint64(newest) || after.Key != 0 {
+		if len(pages.After) != 4 {
 			return dst, "", near.StrangeCursor()
 		}
-		newest = uint32(after.Rank) - 1
+		at := binary.BigEndian.Uint32(pages.After)
+		if at == 0 || at > newest {
+			return dst, "", near.StrangeCursor()
+		}
+		newest = at - 1
 	}
 	if oldest > newest {
 		return dst, "", nil
@@ -121,7 +126,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 		}
 		minutes := (*observationKey)(row.Key).minutes()
 		if len(dst) == limit {
-			return dst, near.Encode(near.Cursor{Rank: uint64(at)}, w.data, tag), nil
+			return dst, pages.Cursor(&of, binary.BigEndian.AppendUint32(nil, at)), nil
 		}
 		o := Observation{Station: q.Station, Time: minuteTime(minutes)}
 		if !o.parseValue(row.Cells[0].Value) {
@@ -131,6 +136,9 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 	}
 	return dst, "", nil
 }
+
+// newestFirst is the order of observations, which other data do not keep.
+var newestFirst = feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "time", Kind: feature.Time}, Down: true}}
 
 func timeError(name string, t time.Time) error {
 	return feature.BadQuery("%s %v; give a time of the years 1 to 6053", name, t)

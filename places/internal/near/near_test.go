@@ -3,49 +3,13 @@ package near
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"quadrille/quadkey"
-
-	"pgregory.net/rapid"
 )
-
-func TestCursorRoundTrip(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		c := Cursor{ByDistance(rapid.Float64Range(0, 3e7).Draw(rt, "distance")), ID(rapid.Uint32().Draw(rt, "id"))}
-		data, query := Tag{1, 2}, Tag{3, 4}
-		got, err := DecodeCursor(Encode(c, data, query), data, query)
-		if err != nil || got != c {
-			rt.Fatalf("%v becomes %v, %v", c, got, err)
-		}
-	})
-}
-
-func FuzzDecodeCursor(f *testing.F) {
-	data, query := Tag{1, 2}, Tag{3, 4}
-	for _, metres := range []float64{0, 1234.5, math.NaN(), math.Inf(1), -1, math.Copysign(0, -1)} {
-		f.Add(Encode(Cursor{math.Float64bits(metres), 6}, data, query))
-	}
-	f.Add(Encode(Cursor{1, 2}, query, data))
-	f.Add("")
-	f.Add("AAAA")
-	f.Fuzz(func(t *testing.T, text string) {
-		c, err := DecodeCursor(text, data, query)
-		if err != nil {
-			if !errors.Is(err, ErrCursor) && !errors.Is(err, ErrCursorExpired) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if again := Encode(c, data, query); text != "" && again != text {
-			t.Fatalf("%q is %q", text, again)
-		}
-	})
-}
 
 // Whatever is offered, what is kept is what sorting everything begins with, and
 // the slots of the kept are distinct and fewer than are wanted.

@@ -196,14 +196,14 @@ type fakeBoundaries struct {
 	// tile makes the body of a tile; nil makes one of the tile's address.
 	tile func(ctx context.Context, generation uint64, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
 	// labels makes the label layers of a tile; nil makes none.
-	labels func(t quadkey.Tile) []byte
-	at     []tiles.Region
-	// matches and overlaps are the answers of Nearest and Within.
-	matches  []tiles.Match
-	overlaps []tiles.Overlap
-	next     string
-	within   tiles.WithinQuery // the last
-	radius   float64           // the last
+	labels  func(t quadkey.Tile) []byte
+	at      []tiles.Region
+	matches []tiles.Match // the answer of Nearest
+	radius  float64       // the last
+	// regions are those of the layer of each type.
+	regions map[string][]feature.Feature
+	asked   []string      // types of the layers that were asked
+	query   feature.Query // the last
 	// where, if set, says what is at and around a point instead of at and
 	// matches.
 	where func(lat, lon float64) []tiles.Match
@@ -229,10 +229,6 @@ func (f *boundBoundaries) Extent(_ context.Context, layers []tiles.Selector, e *
 		}
 	}
 	return nil
-}
-
-func (f *boundBoundaries) EachRegion(context.Context, string, string, bool, func(string, []byte, []byte) error) error {
-	return f.err
 }
 
 func (f *boundBoundaries) append(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector, format string) ([]byte, error) {
@@ -285,7 +281,32 @@ func (f *boundBoundaries) At(_ context.Context, lat, lon float64, types ...strin
 }
 
 func (f *boundBoundaries) Layer(typ string) (feature.Layer, error) {
-	return &layertest.Memory{About: feature.Info{Name: typ, Bounds: quadkey.World}}, nil
+	return &fakeRegions{layertest.Memory{About: feature.Info{Name: typ, Bounds: quadkey.World}, List: f.regions[typ]}, f}, nil
+}
+
+// fakeRegions are regions as points with bounds.
+type fakeRegions struct {
+	layertest.Memory
+	of *boundBoundaries
+}
+
+func (l *fakeRegions) Get(ctx context.Context, id string, _ time.Time, f *feature.Feature) error {
+	record, err := l.of.Region(ctx, l.About.Name, id, true)
+	if *f = (feature.Feature{ID: id, Geometry: feature.NoGeometry}); err == nil {
+		if g, ok := feature.Member(record, "geometry"); ok {
+			f.Geometry = feature.GeoJSON(g)
+		}
+	}
+	return err
+}
+
+func (l *fakeRegions) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	l.of.reads.Add(1)
+	if l.of.err != nil {
+		return feature.Fail(l.of.err)
+	}
+	l.of.asked, l.of.query = append(l.of.asked, l.About.Name), *q
+	return l.Memory.Features(ctx, q)
 }
 
 func (f *boundBoundaries) Area(string, string) feature.Area { return fakeArea{f.err} }
@@ -311,15 +332,6 @@ func (f *boundBoundaries) Nearest(_ context.Context, lat, lon, radius float64, t
 		}
 	}
 	return found, f.err
-}
-
-func (f *boundBoundaries) Within(_ context.Context, q tiles.WithinQuery) ([]tiles.Overlap, string, error) {
-	f.reads.Add(1)
-	f.within = q
-	if q.Cursor == "bad" {
-		return nil, "", tiles.ErrCursor
-	}
-	return f.overlaps, f.next, f.err
 }
 
 func (f *boundBoundaries) AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) ([]byte, int, error) {

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/feature"
 	"quadrille/places"
+	"quadrille/quadkey"
 	"quadrille/tiles"
 )
 
@@ -50,7 +52,7 @@ func TestGolden(t *testing.T) {
 			"/regions/at?lat=38.5&lon=-98.3&snap=0&types=state",
 			"/regions/at?lat=38.5&lon=-98.3&snap=0&types=country",
 			"/regions/within?bbox=170,-20,-170,10.5",
-			"/regions/within?bbox=-1e1,-20,5,+1&types=state&limit=2&cursor=QUJD",
+			"/regions/within?bbox=-1e1,-20,5,+1&types=state&limit=1",
 			"/regions/within?bbox=-180,-90,180,90&types=country&id=us",
 			"/regions/within?bbox=1,2,1,2&types=country&id=none",
 			"HEAD /regions/within?bbox=1,2,1,2",
@@ -139,11 +141,21 @@ func TestGolden(t *testing.T) {
 				{Region: tiles.Region{Type: "lake"}},
 				{Region: tiles.Region{Type: "reef"}, Truncated: true},
 			}
-			f.bounds.overlaps = []tiles.Overlap{
-				{Region: tiles.Region{Type: "country", ID: "fj", Name: "Fiji"}, Bounds: [4]float64{177.25, -18.5, -179.75, 0}},
-				{Region: tiles.Region{Type: "state", ID: "nameless"}, Bounds: [4]float64{-0.000001, 1, 2, 3}},
+			region := func(lat, lon float64, bounds quadkey.Box, members string) feature.Feature {
+				return feature.Feature{Position: quadkey.Position{Lat: lat, Lon: lon}, Bounds: bounds, Properties: feature.Compact([]byte(members))}
 			}
-			f.bounds.next = "QUJD"
+			f.bounds.regions = map[string][]feature.Feature{
+				"country": {region(-17, 178, quadkey.Box{West: 177.25, South: -18.5, East: -179.75, North: 0}, `"type":"country","id":"fj","name":"Fiji"`)},
+				"state": {
+					region(1, 1, quadkey.Box{West: -0.000001, South: 1, East: 2, North: 3}, `"type":"state","id":"nameless"`),
+					region(0, 1, quadkey.Box{East: 2, North: 1}, `"type":"state","id":"next"`),
+				},
+			}
+			for _, list := range f.bounds.regions {
+				for i := range list {
+					list[i].ID = list[i].Properties.Text("id")
+				}
+			}
 			f.places.hits = []places.Hit{
 				{ID: 2988507, Lat: 48.85341, Lon: 2.3488, DistanceM: 432.06, JSON: []byte(`"id":2988507,"name":"Paris","lat":48.85341,"lon":2.3488`)},
 				{ID: 3, Lat: -1, Lon: 1e-7, DistanceM: 0, JSON: []byte(`"id":3,"name":"Ω"`)},

@@ -15,7 +15,6 @@ import (
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/quadkey"
-	"quadrille/tiles"
 )
 
 // Every parameter that cannot be used is refused by name.
@@ -149,16 +148,20 @@ func TestRegionQueries(t *testing.T) {
 	f := newFixture(t, nil, catalogue.Boundaries.Name)
 	for _, tt := range []struct {
 		query string
-		want  tiles.WithinQuery
+		box   quadkey.Box
+		types []string
+		limit int
 	}{
-		{"bbox=1,2,3,4", tiles.WithinQuery{Box: quadkey.Box{West: 1, South: 2, East: 3, North: 4}, Limit: tiles.DefaultLimit}},
-		{"bbox=179.5,%20-1e1%20,-179.5,4&types=state,country&limit=7&cursor=abc", tiles.WithinQuery{
-			Box: quadkey.Box{West: 179.5, South: -10, East: -179.5, North: 4}, Types: []string{"state", "country"}, Limit: 7, Cursor: "abc"}},
+		{"bbox=1,2,3,4", quadkey.Box{West: 1, South: 2, East: 3, North: 4}, []string{"country", "state"}, 100},
+		{"bbox=179.5,%20-1e1%20,-179.5,4&types=state,country&limit=7", quadkey.Box{West: 179.5, South: -10, East: -179.5, North: 4}, []string{"country", "state"}, 7},
+		{"bbox=1,2,1,2&types=state,state", quadkey.Box{West: 1, South: 2, East: 1, North: 2}, []string{"state"}, 100},
 	} {
+		f.bounds.asked = nil
 		if res := f.get("/regions/within?" + tt.query); res.StatusCode != 200 {
 			t.Fatalf("%s: %d %s", tt.query, res.StatusCode, body(t, res))
 		}
-		if diff := cmp.Diff(tt.want, f.bounds.within); diff != "" {
+		want := feature.Query{In: feature.Box(tt.box), Limit: tt.limit + 1, Detail: feature.WithoutGeometry}
+		if diff := cmp.Diff(want, f.bounds.query) + cmp.Diff(tt.types, f.bounds.asked); diff != "" {
 			t.Errorf("%s: %s", tt.query, diff)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"quadrille/ask/geocoder"
+	"quadrille/feature"
 	"quadrille/places/names"
 )
 
@@ -239,14 +240,21 @@ func (q *request) complete(ctx context.Context, e *entry) error {
 	}
 	// The outline of a large country takes tens of milliseconds.
 	return q.kit.InTurn(ctx, func(ctx context.Context) error {
-		record, err := q.Region(ctx, e.Type, e.ID)
-		if err != nil || record == nil {
+		var region feature.Feature
+		found, err := q.Region(ctx, e.Type, e.ID, &region)
+		if err != nil || !found {
 			return err
 		}
-		if q.budget -= len(record); q.budget < 0 {
+		text, err := region.AppendGeometry(nil, nil)
+		if err != nil || string(text) == "null" {
+			return err
+		}
+		if q.budget -= len(text); q.budget < 0 {
 			return refuse("The outlines are too large for one answer: set limit or polygon_geojson=0.")
 		}
-		e.outline, err = outline(record, q.threshold)
+		if e.outline = text; q.threshold > 0 {
+			e.outline, err = simplified(&region, q.threshold)
+		}
 		return err
 	})
 }

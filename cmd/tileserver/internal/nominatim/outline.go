@@ -2,33 +2,22 @@ package nominatim
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/geojson"
 	"github.com/paulmach/orb/simplify"
 
-	"quadrille/tiles"
+	"quadrille/feature"
 )
 
-// outline returns the geometry of a region's record. Above 0, the tolerance is how far in
-// degrees the lines may be from where they were.
-func outline(record []byte, tolerance float64) ([]byte, error) {
-	damaged := func(err error) ([]byte, error) { return nil, fmt.Errorf("%w: %w", tiles.ErrCorrupt, err) }
-	var r struct {
-		Geometry json.RawMessage `json:"geometry"`
-	}
-	if err := json.Unmarshal(record, &r); err != nil {
-		return damaged(err)
-	}
-	if tolerance <= 0 || len(r.Geometry) == 0 {
-		return r.Geometry, nil
-	}
-	g, err := geojson.UnmarshalGeometry(r.Geometry)
+// simplified returns the geometry of a region, whose lines may be so far in degrees from where
+// they were.
+func simplified(region *feature.Feature, tolerance float64) ([]byte, error) {
+	g, err := region.Orb()
 	if err != nil {
-		return damaged(err)
+		return nil, err
 	}
-	switch g := g.Geometry().(type) {
+	switch g := g.(type) {
 	case orb.Polygon:
 		simplifyRings(g, tolerance)
 	case orb.MultiPolygon:
@@ -36,7 +25,7 @@ func outline(record []byte, tolerance float64) ([]byte, error) {
 			simplifyRings(p, tolerance)
 		}
 	}
-	return json.Marshal(g)
+	return json.Marshal(geojson.NewGeometry(g))
 }
 
 // ringPoints is how many points a ring has at least, the last being the first.

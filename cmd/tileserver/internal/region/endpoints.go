@@ -10,7 +10,7 @@ import (
 var (
 	snapParam       = endpoint.Number("snap", "metres", 0, tiles.MaxSnap, "Take the nearest region within so many metres for a type that has none at the point.")
 	idParam         = endpoint.Text("id", 1024, "Id of a region of the one type in `types`: the answer is the part of it in the box, as GeoJSON.")
-	limitParam      = endpoint.Integer("limit", 1, tiles.MaxLimit, "Most entries of a page.").Or(tiles.DefaultLimit)
+	limitParam      = endpoint.Integer("limit", 1, 1000, "Most entries of a page.").Or(100)
 	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	// cursorParam is read last, so that what goes with id is said first.

@@ -20,20 +20,16 @@ import (
 // that meet the box, of every type or of those in types; or, with types=T&id=ID,
 // the part of one region in the box as GeoJSON.
 func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
-	query := tiles.WithinQuery{}
-	query.Box = endpoint.BBox.Of(q)
-	query.Types = listing.Types.Of(q)
-	id := idParam.Of(q)
-	query.Limit = int(limitParam.Of(q))
-	query.Cursor = cursorParam.Of(q)
+	box, types, id := endpoint.BBox.Of(q), listing.Types.Of(q), idParam.Of(q)
+	limit, cursor := int(limitParam.Of(q)), cursorParam.Of(q)
 	switch {
 	case idParam.Given(q) && id == "":
 		q.Refuse("id", "Give id a region's id, or leave it out for all regions.")
-	case idParam.Given(q) && len(query.Types) != 1:
+	case idParam.Given(q) && len(types) != 1:
 		q.Refuse("types", "Name the one region type that id is of in types.")
 	case idParam.Given(q) && (cursorParam.Given(q) || limitParam.Given(q)):
 		q.Refuse("id", "Leave out limit and cursor: the part of one region is one answer.")
-	case cursorParam.Given(q) && query.Cursor == "":
+	case cursorParam.Given(q) && cursor == "":
 		q.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
 	}
 	if q.Err != nil {
@@ -45,7 +41,7 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	if err := problems.CheckTypes(b, query.Types); err != nil {
+	if err := problems.CheckTypes(b, types); err != nil {
 		return err
 	}
 	a := web.Answer{Form: web.FormJSON}
@@ -54,28 +50,34 @@ func (s *Room) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	}
 	return s.Reply(c, a, []uint64{p.ID}, func(ctx context.Context, out *web.Scratch) (err error) {
 		if id != "" {
-			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, query.Types[0], id, query.Box)
+			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, b, types[0], id, box)
 		} else {
-			out.Body, err = appendWithin(ctx, out.Body, b, query)
+			out.Body, err = appendWithin(ctx, out.Body, b, types, box, limit, cursor)
 		}
 		return err
 	})
 }
 
 // appendWithin writes {"bbox":[…],"regions":[…],"next":"…"}.
-func appendWithin(ctx context.Context, dst []byte, b ask.Boundaries, q tiles.WithinQuery) ([]byte, error) {
-	page, next, err := b.Within(ctx, q)
+func appendWithin(ctx context.Context, dst []byte, b ask.Boundaries, types []string, box quadkey.Box, limit int, cursor string) ([]byte, error) {
+	of, err := layersOf(b, types)
 	if err != nil {
 		return dst, err
 	}
-	dst = feature.AppendBounds(append(dst, '{'), [4]float64{q.Box.West, q.Box.South, q.Box.East, q.Box.North})
-	p := listing.Begin(append(dst, ','), web.FormJSON, "regions")
-	for i := range page {
-		p.Next()
-		p.Body = listing.AppendRegion(p.Body, &page[i].Region)
-		p.Body = append(feature.AppendBounds(append(p.Body, ','), page[i].Bounds), '}')
+	q := feature.Query{In: feature.Box(box), Detail: feature.WithoutGeometry}
+	if err := q.Continue(of.Info(), cursor); err != nil {
+		return dst, err
 	}
-	return p.End(next), nil
+	dst = feature.AppendBounds(append(dst, '{'), [4]float64{box.West, box.South, box.East, box.North})
+	p := listing.Begin(append(dst, ','), web.FormJSON, "regions")
+	next, err := feature.Page(ctx, of, q, limit, func(f *feature.Feature) error {
+		p.Next()
+		p.Body = listing.AppendRegion(p.Body, &tiles.Region{Type: f.Properties.Text("type"), ID: f.ID, Name: f.Name()})
+		in := tiles.Overlap(box, f.Bounds)
+		p.Body = append(feature.AppendBounds(append(p.Body, ','), [4]float64{in.West, in.South, in.East, in.North}), '}')
+		return nil
+	})
+	return p.End(next), err
 }
 
 // appendCutout writes a FeatureCollection of at most one region. Its foreign

@@ -14,6 +14,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
@@ -216,15 +217,18 @@ func TestLikelyNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, _ := jobtest.Open(t, c, catalogue.Boundaries)
-		err := r.EachRegion(t.Context(), "zone", "", false, func(id string, record, _ []byte) error {
-			if !strings.HasPrefix(id, want.name) {
-				t.Errorf("%s: %s", properties, id)
+		l, err := r.Layer("zone")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for f, err := range l.Features(t.Context(), &feature.Query{}) {
+			if err != nil || !strings.HasPrefix(f.ID, want.name) {
+				t.Errorf("%s: %+v, %v", properties, f, err)
 			}
-			return nil
-		})
+		}
 		told := slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasSuffix(n, `names are those of "`+want.column+`"`) })
-		if err != nil || told != (want.column != "") {
-			t.Errorf("%s: %q, %v", properties, rep.Notes, err)
+		if told != (want.column != "") {
+			t.Errorf("%s: %q", properties, rep.Notes)
 		}
 	}
 }

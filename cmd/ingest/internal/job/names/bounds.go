@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/paulmach/orb"
-	"github.com/paulmach/orb/geojson"
 	"github.com/paulmach/orb/planar"
 )
 
@@ -17,20 +16,13 @@ const (
 	muchWider = 2    // times: what the bounds of everything must be
 )
 
-// mainBounds returns the bounds of the main part of a country, from its GeoJSON geometry:
-// the France that a map of France shows, without Réunion. Bounds that are not much larger
-// than that stay as they are, and so do those of countries of scattered islands.
-func mainBounds(geometry []byte, whole [4]float64) ([4]float64, error) {
-	if geometry == nil {
-		return whole, nil
-	}
-	g, err := geojson.UnmarshalGeometry(geometry)
-	if err != nil {
-		return whole, err
-	}
-	polygons, ok := g.Geometry().(orb.MultiPolygon)
+// mainBounds returns the bounds of the main part of a country, from its geometry: the France
+// that a map of France shows, without Réunion. Bounds that are not much larger than that stay
+// as they are, and so do those of countries of scattered islands.
+func mainBounds(geometry orb.Geometry, whole [4]float64) [4]float64 {
+	polygons, ok := geometry.(orb.MultiPolygon)
 	if !ok {
-		return whole, nil
+		return whole
 	}
 	largest, total := 0, 0.0
 	areas := make([]float64, len(polygons))
@@ -41,7 +33,7 @@ func mainBounds(geometry []byte, whole [4]float64) ([4]float64, error) {
 		}
 	}
 	if len(polygons) == 0 {
-		return whole, nil
+		return whole
 	}
 	first := polygons[largest].Bound()
 	reach := max(nearLeast, nearShare*max(first.Max[0]-first.Min[0], first.Max[1]-first.Min[1]))
@@ -64,9 +56,9 @@ func mainBounds(geometry []byte, whole [4]float64) ([4]float64, error) {
 		width += 360
 	}
 	if held < mainShare*total || width <= muchWider*(sum.Max[0]-sum.Min[0]) && whole[3]-whole[1] <= muchWider*(sum.Max[1]-sum.Min[1]) {
-		return whole, nil
+		return whole
 	}
-	return [4]float64{math.Remainder(sum.Min[0], 360), sum.Min[1], math.Remainder(sum.Max[0], 360), sum.Max[1]}, nil
+	return [4]float64{math.Remainder(sum.Min[0], 360), sum.Min[1], math.Remainder(sum.Max[0], 360), sum.Max[1]}
 }
 
 // apart returns how far apart two boxes are, in degrees along the farther axis.

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/paulmach/orb"
-	"github.com/paulmach/orb/geojson"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
@@ -261,8 +260,12 @@ func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
 		return nil
 	}
 	box := quadkey.Box{West: max(h.Lon-coarseDegrees, -180), South: max(h.Lat-coarseDegrees, -90), East: min(h.Lon+coarseDegrees, 180), North: min(h.Lat+coarseDegrees, 90)}
-	near, _, err := n.regions.Within(n.ctx, tiles.WithinQuery{Box: box, Types: []string{countryType}})
-	if err != nil || slices.ContainsFunc(near, func(o tiles.Overlap) bool { return strings.EqualFold(o.ID, h.Country) }) {
+	own := false
+	err := n.eachRegion(countryType, feature.Query{In: feature.Box(box), Detail: feature.WithoutGeometry}, func(f *feature.Feature) error {
+		own = own || strings.EqualFold(f.ID, h.Country)
+		return nil
+	})
+	if err != nil || own {
 		return err
 	}
 	if n.drawn[h.Country] == nil {
@@ -330,13 +333,12 @@ func (n *namer) read(keep func(names.Feature) error) error {
 
 // regionRecord is what names take from the record of a region.
 type regionRecord struct {
-	Name    string     `json:"name"`
-	Bounds  [4]float64 `json:"bbox"`
-	ISOA2   code       `json:"iso_a2"`
-	ISOA3   code       `json:"iso_a3"`
-	ISO3166 code       `json:"iso_3166_2"`
-	Postal  code       `json:"postal"`
-	Country code       `json:"country"`
+	Name    string `json:"name"`
+	ISOA2   code   `json:"iso_a2"`
+	ISOA3   code   `json:"iso_a3"`
+	ISO3166 code   `json:"iso_3166_2"`
+	Postal  code   `json:"postal"`
+	Country code   `json:"country"`
 	// What layers of one's own may have, by the names in use.
 	Population count `json:"population"`
 	PopEst     count `json:"pop_est"`
@@ -365,8 +367,26 @@ func (c *count) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
+// eachRegion calls fn with what a query asks a layer for.
+func (n *namer) eachRegion(typ string, q feature.Query, fn func(*feature.Feature) error) error {
+	l, err := n.regions.Layer(typ)
+	if err != nil {
+		return err
+	}
+	for f, err := range l.Features(n.ctx, &q) {
+		if err == nil {
+			err = fn(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (n *namer) readLayer(level int, typ string, take func(names.Feature) error) error {
-	return n.regions.EachRegion(n.ctx, typ, "", true, func(id string, record, geometry []byte) error {
+	return n.eachRegion(typ, feature.Query{}, func(region *feature.Feature) error {
+		id, record := region.ID, append(region.Properties.AppendMembers([]byte{'{'}), '}')
 		var r regionRecord
 		if err := json.Unmarshal(record, &r); err != nil {
 			return fmt.Errorf("the record of %s %s: %w", typ, id, err)
@@ -375,7 +395,7 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 			return nil
 		}
 		f := names.Feature{
-			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: r.Bounds, Level: level,
+			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: boundsOf(region), Level: level,
 			People: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)), Country: string(cmp.Or(r.ISOA2, r.Country)),
 		}
 		if len(f.Country) != 2 {
@@ -396,14 +416,13 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if f.Title = countyTitle(typ, id, &r); f.Title != "" {
 			f.Names = append(f.Names, search.Name{Text: f.Title})
 		}
-		var err error
-		if f.Lon, f.Lat, err = pointOf(geometry, r.Bounds); err != nil {
-			return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
+		geometry, err := region.Orb()
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", typ, id, err)
 		}
+		f.Lon, f.Lat = pointOf(region, geometry)
 		if typ == countryType {
-			if f.Bounds, err = mainBounds(geometry, r.Bounds); err != nil {
-				return fmt.Errorf("the geometry of %s %s: %w", typ, id, err)
-			}
+			f.Bounds = mainBounds(geometry, f.Bounds)
 		}
 		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level], f.Country); err != nil {
 			return err
@@ -501,18 +520,18 @@ func (n *namer) readAirports(take func(names.Feature) error) error {
 	})
 }
 
-// pointOf returns a point inside a region, from its GeoJSON geometry. Of one that encloses
-// nothing it is the middle of the bounds.
-func pointOf(geometry []byte, bounds [4]float64) (lon, lat float64, err error) {
+func boundsOf(region *feature.Feature) [4]float64 {
+	b := region.Bounds
+	return [4]float64{b.West, b.South, b.East, b.North}
+}
+
+// pointOf returns a point inside a region. Of one that encloses nothing it is the middle of
+// the bounds.
+func pointOf(region *feature.Feature, geometry orb.Geometry) (lon, lat float64) {
 	if geometry == nil {
-		return (bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2, nil
+		return region.Lon, region.Lat
 	}
-	g, err := geojson.UnmarshalGeometry(geometry)
-	if err != nil {
-		return 0, 0, err
-	}
-	lon, lat = pointInside(g.Geometry())
-	return lon, lat, nil
+	return pointInside(geometry)
 }
 
 // pointInside returns a point inside a Polygon or MultiPolygon: the middle of the widest

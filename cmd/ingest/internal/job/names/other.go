@@ -72,16 +72,13 @@ func (n *namer) readZones(take func(names.Feature) error) error {
 	if !n.zones {
 		return nil
 	}
-	return n.regions.EachRegion(n.ctx, zonefinder.Layer, "", true, func(id string, record, geometry []byte) error {
-		var r regionRecord
-		if err := json.Unmarshal(record, &r); err != nil {
-			return fmt.Errorf("the record of %s %s: %w", zonefinder.Layer, id, err)
-		}
-		lon, lat, err := pointOf(geometry, r.Bounds)
+	return n.eachRegion(zonefinder.Layer, feature.Query{}, func(region *feature.Feature) error {
+		geometry, err := region.Orb()
 		if err != nil {
-			return fmt.Errorf("the geometry of %s %s: %w", zonefinder.Layer, id, err)
+			return fmt.Errorf("%s %s: %w", zonefinder.Layer, region.ID, err)
 		}
-		f := names.Feature{Kind: names.Zone, Type: zonefinder.Layer, ID: id, Name: cmp.Or(r.Name, id), Bounds: r.Bounds, Lat: lat, Lon: lon}
+		f := names.Feature{Kind: names.Zone, Type: zonefinder.Layer, ID: region.ID, Name: cmp.Or(region.Name(), region.ID), Bounds: boundsOf(region)}
+		f.Lon, f.Lat = pointOf(region, geometry)
 		// People know the city of a zone and not the name of the zone.
 		if i := strings.LastIndexByte(f.Name, '/'); i >= 0 {
 			f.Names = append(f.Names, search.Name{Text: strings.ReplaceAll(f.Name[i+1:], "_", " ")})

@@ -26,6 +26,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 )
 
 // The battery: shapes, coordinate systems, texts and values, each with its right answer, written
@@ -315,21 +316,24 @@ func batteryRegions(t *testing.T, path string) (map[string]batteryRegion, *jobte
 	}
 	r, _ := jobtest.Open(t, c, catalogue.Boundaries)
 	all := map[string]batteryRegion{}
-	err := r.EachRegion(t.Context(), "zone", "", true, func(id string, record, geometry []byte) error {
-		var p batteryRegion
-		if err := json.Unmarshal(record, &p); err != nil {
-			return err
-		}
-		g, err := geojson.UnmarshalGeometry(geometry)
-		if err != nil {
-			return err
-		}
-		p.Area = math.Round(planar.Area(g.Geometry())*1e3) / 1e3
-		all[id] = p
-		return nil
-	})
+	l, err := r.Layer("zone")
 	if err != nil {
 		t.Fatal(err)
+	}
+	for f, err := range l.Features(t.Context(), &feature.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := f.Orb()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p batteryRegion
+		if err := json.Unmarshal(append(f.Properties.AppendMembers([]byte{'{'}), '}'), &p); err != nil {
+			t.Fatal(err)
+		}
+		p.Area = math.Round(planar.Area(g)*1e3) / 1e3
+		all[f.ID] = p
 	}
 	return all, rep, nil
 }

@@ -1,0 +1,78 @@
+package region
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"quadrille/ask"
+	"quadrille/feature"
+)
+
+// several is the regions of several types as one layer: of one type after the other. The mark
+// of a region has its type before that of its own layer.
+type several struct {
+	about feature.Info
+	of    []feature.Layer
+}
+
+// layersOf are the regions of types in the order of the data set; none is all of them.
+func layersOf(b ask.Boundaries, types []string) (*several, error) {
+	// Cursors are of the types that are asked for, and not of those that there are: they stay
+	// valid for a data set that has another one.
+	names := slices.Compact(slices.Sorted(slices.Values(types)))
+	s := &several{about: feature.Info{Name: strings.Join(names, ",")}}
+	for _, t := range b.Types() {
+		if len(types) > 0 && !slices.Contains(types, t.Name) {
+			continue
+		}
+		l, err := b.Layer(t.Name)
+		if err != nil {
+			return nil, err
+		}
+		s.of = append(s.of, l)
+	}
+	return s, nil
+}
+
+// Info implements feature.Layer.
+func (s *several) Info() *feature.Info { return &s.about }
+
+// Get implements feature.Layer. Ids are those of one type.
+func (s *several) Get(context.Context, string, time.Time, *feature.Feature) error {
+	return feature.Unsupported("a region by its id alone: ask the layer of its type")
+}
+
+// Features implements feature.Layer.
+func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+	typ, rest, _ := bytes.Cut(q.After, []byte{':'})
+	of := s.of
+	if len(q.After) > 0 {
+		i := slices.IndexFunc(of, func(l feature.Layer) bool { return l.Info().Name == string(typ) })
+		if i < 0 {
+			return feature.Fail(feature.BadCursor("its region type is gone"))
+		}
+		of = of[i:]
+	}
+	return feature.Answer(func(fn func(*feature.Feature) error) error {
+		one := *q
+		one.After = rest
+		for _, l := range of {
+			begin := feature.Mark(l.Info().Name + ":")
+			for f, err := range l.Features(ctx, &one) {
+				if err != nil {
+					return err
+				}
+				f.Mark = slices.Concat(begin, f.Mark)
+				if err := fn(f); err != nil {
+					return err
+				}
+			}
+			one.After = nil
+		}
+		return nil
+	})
+}

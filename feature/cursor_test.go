@@ -1,0 +1,93 @@
+package feature
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"quadrille/quadkey"
+)
+
+func TestCursorRoundTrip(t *testing.T) {
+	of := &Info{Name: "shops", Fingerprint: "a"}
+	rapid.Check(t, func(t *rapid.T) {
+		q := Query{In: Box{East: rapid.Float64Range(0, 180).Draw(t, "east"), North: 1}}
+		mark := rapid.SliceOfN(rapid.Byte(), 1, MaxMark).Draw(t, "mark")
+		if err := q.Continue(of, q.Cursor(of, mark)); err != nil || !bytes.Equal(q.After, mark) {
+			t.Fatalf("%x becomes %x, %v", mark, q.After, err)
+		}
+	})
+}
+
+// A cursor is refused by any other query. One of a layer's own order outlives the data.
+func TestCursorIsOfOneQuery(t *testing.T) {
+	of := &Info{Name: "shops", Fingerprint: "a"}
+	newer := &Info{Name: "shops", Fingerprint: "b"}
+	near := func(maxM float64) Query { return Query{Near: NearTo(1, 2, maxM)} }
+	down := Query{Order: Order{Sort: Sort{Field: Field{Name: "price", Kind: Number}, Down: true}}}
+	for _, c := range []struct {
+		from, to Query
+		of       *Info
+		want     error
+	}{
+		{Query{}, Query{Limit: 5, Detail: WithoutGeometry, Examine: 9}, of, nil},
+		{Query{}, Query{}, newer, nil},
+		{Query{In: Box(quadkey.World)}, Query{In: Box(quadkey.World)}, newer, nil},
+		{near(0), near(math.Copysign(0, -1)), of, nil},
+		{near(0), near(0), newer, ErrCursorExpired},
+		{down, down, newer, ErrCursorExpired},
+		{near(0), near(5), newer, ErrCursor},
+		{Query{}, Query{In: Box(quadkey.World)}, of, ErrCursor},
+		{Query{}, Query{At: time.UnixMilli(5)}, of, ErrCursor},
+		{Query{}, down, of, ErrCursor},
+		{Query{}, Query{}, &Info{Name: "streets"}, ErrCursor},
+		{Query{}, Query{Filter: mustFilter(t, "a", "x")}, of, ErrCursor},
+		{Query{Filter: mustFilter(t, "a", "y")}, Query{Filter: mustFilter(t, "a", "x")}, of, ErrCursor},
+		{Query{Filter: mustFilter(t, "a", "x")}, Query{Filter: mustFilter(t, "a", "x")}, of, nil},
+	} {
+		q := c.to
+		err := q.Continue(c.of, c.from.Cursor(of, Mark("m")))
+		if !errors.Is(err, c.want) || err == nil && string(q.After) != "m" || err != nil && q.After != nil {
+			t.Errorf("%+v after %+v: %q, %v, want %v", c.to, c.from, q.After, err, c.want)
+		}
+	}
+}
+
+func mustFilter(t *testing.T, name, value string) Filter {
+	t.Helper()
+	f, err := ParseFilter(Schema{{Name: name, Kind: Text}}, []Term{{Name: name, Values: []string{value}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Whatever text comes, it is refused or the one that was handed out.
+func FuzzCursor(f *testing.F) {
+	of, other := &Info{Name: "shops", Fingerprint: "a"}, &Info{Name: "streets", Fingerprint: "a"}
+	q := Query{Near: NearTo(1, 2, 3)}
+	for _, mark := range []string{"m", "country:ch", string(make([]byte, MaxMark)), string(make([]byte, MaxMark+1))} {
+		f.Add(q.Cursor(of, Mark(mark)))
+	}
+	f.Add(q.Cursor(other, Mark("m")))
+	f.Add(q.Cursor(of, nil))
+	f.Add(q.Cursor(of, Mark("m")) + "\r\n")
+	f.Add("")
+	f.Add("AAAA")
+	f.Fuzz(func(t *testing.T, text string) {
+		q := q
+		if err := q.Continue(of, text); err != nil {
+			if !errors.Is(err, ErrCursor) && !errors.Is(err, ErrCursorExpired) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if text != "" && q.Cursor(of, q.After) != text {
+			t.Fatalf("%q is %x, whose cursor is %q", text, q.After, q.Cursor(of, q.After))
+		}
+	})
+}
