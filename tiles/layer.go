@@ -28,14 +28,13 @@ func (r *Reader) Layer(typ string) (feature.Layer, error) {
 	if rt == nil {
 		return nil, r.unknownType(typ)
 	}
-	return &layer{r, rt, rt.info()}, nil
+	return &layer{r, rt}, nil
 }
 
 // layer implements feature.Layer.
 type layer struct {
 	r  *Reader
 	rt *readerType
-	of *feature.Info
 }
 
 func (t *TypeMeta) info() *feature.Info {
@@ -74,7 +73,7 @@ func (t *TypeMeta) schema() feature.Schema {
 }
 
 // Info implements feature.Layer.
-func (l *layer) Info() *feature.Info { return l.of }
+func (l *layer) Info() *feature.Info { return l.rt.about }
 
 // Get implements feature.Layer.
 func (l *layer) Get(ctx context.Context, id string, at time.Time, f *feature.Feature) error {
@@ -128,7 +127,7 @@ func (l *layer) screen(q *feature.Query) feature.Filter {
 	if q.Filter == nil || q.Detail != feature.Whole {
 		return nil
 	}
-	if screen, _ := l.of.Schema.ForIndex(q.Filter); screen != nil {
+	if screen, _ := l.rt.about.Schema.ForIndex(q.Filter); screen != nil {
 		return screen
 	}
 	return nil

@@ -45,6 +45,7 @@ type readerType struct {
 	TypeMeta
 	mvt, label string // families
 	place      int    // in the order
+	about      *feature.Info
 }
 
 // scratch is the memory of one call.
@@ -70,7 +71,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	r := &Reader{meta: meta, types: make(map[string]*readerType)}
 	r.scratch.New = func() any { return new(scratch) }
 	for _, t := range meta.Types {
-		rt := &readerType{TypeMeta: t, mvt: t.Name + layout.FamilyMVT, label: t.Name + layout.FamilyLabel, place: len(r.order)}
+		rt := &readerType{TypeMeta: t, mvt: t.Name + layout.FamilyMVT, label: t.Name + layout.FamilyLabel, place: len(r.order), about: t.info()}
 		r.types[t.Name] = rt
 		r.order = append(r.order, rt)
 	}
@@ -92,8 +93,8 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
 }
 
-// Types describes the region types, in the order of their bytes.
-func (r *Reader) Types() []TypeMeta { return slices.Clone(r.meta.Types) }
+// Types describes the region types, in the order of their bytes. They are not to be changed.
+func (r *Reader) Types() []TypeMeta { return slices.Clip(r.meta.Types) }
 
 // Selector chooses a tile layer: all regions of a type, or one.
 type Selector struct {
