@@ -23,7 +23,7 @@ func populated() feature.Filter {
 // filter is what a place must have. Lists are sorted and without repetition.
 type filter struct {
 	classes       classSet // empty: any
-	codes         []string
+	codes         []string // or kinds
 	countries     near.Countries
 	minPopulation uint64
 }
@@ -59,10 +59,10 @@ func (f *filter) use(t *feature.Term) (used, possible bool) {
 			}
 		}
 		return true, f.classes != 0
-	case t.Name == "code" && f.codes == nil:
+	case (t.Name == "code" || t.Name == "kind") && f.codes == nil:
 		f.codes = make([]string, 0, len(t.Values))
 		for _, s := range t.Values {
-			if s != "" && validCode(s) {
+			if t.Name == "kind" && validKind(s) || t.Name == "code" && s != "" && validCode(s) {
 				f.codes = append(f.codes, s)
 			}
 		}
