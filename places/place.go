@@ -41,21 +41,21 @@ type Place struct {
 	Lat, Lon       float64 // degrees WGS84
 	Class          string  // feature class, one upper-case letter: "P"
 	Code           string  // feature code: "PPLC"
+	Country        string  // ISO 3166-1 alpha-2
+	CC2            string  // further countries, comma-separated
+	Admin1         string  // codes of the administrative divisions it is in
+	Admin2         string
+	Admin3         string
+	Admin4         string
+	Population     int64 // 0: unknown
+	Elevation      *int  // metres
+	DEM            *int  // metres, from a digital elevation model
+	TimeZone       string
+	Modified       time.Time
 	// Kind says what a point is for which GeoNames has no class and code, which are empty then:
 	// a lower-case letter, and up to 63 such letters, digits and _ - /. Filters know it by a
-	// term "kind". It is not shown: Extra is, which may say it in the words of its source.
-	Kind       string
-	Country    string // ISO 3166-1 alpha-2
-	CC2        string // further countries, comma-separated
-	Admin1     string // codes of the administrative divisions it is in
-	Admin2     string
-	Admin3     string
-	Admin4     string
-	Population int64 // 0: unknown
-	Elevation  *int  // metres
-	DEM        *int  // metres, from a digital elevation model
-	TimeZone   string
-	Modified   time.Time
+	// term "kind". It is not shown; Extra is, which may say it in the words of its source.
+	Kind string
 	// Weight, if not 0, says how important the place is, instead of its
 	// population and feature code: see Importance in the package
 	// documentation. From 100,000 a place is of the high tier, from 5,000 of
