@@ -53,8 +53,12 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 // all: a term on the type leaves them out. type, scheduled and country are what an index knows.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	inner := *q
-	if q.Filter != nil {
-		inner.Filter = newCoded(q.Filter)
+	switch of := q.Filter.(type) {
+	case nil:
+	case *prepared:
+		inner.Filter = of.places
+	default:
+		inner.Filter = newCoded(of)
 	}
 	return f.geo.Features(ctx, &inner)
 }
@@ -76,6 +80,12 @@ func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fe
 			}
 		}
 	}
+}
+
+// prepared is a filter with what coded makes of it, for the same filter is often asked with again.
+type prepared struct {
+	feature.Filter
+	places feature.Filter
 }
 
 // coded is the filter of a query for airports as one for places, whose index has the type and
