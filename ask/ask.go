@@ -62,7 +62,6 @@ type Places interface {
 	Country(ctx context.Context, code string) (places.Country, error)
 	Division(ctx context.Context, code string) (places.Division, error)
 	Feature(ctx context.Context, code string) (places.Feature, error)
-	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
 	TilePlaces(ctx context.Context, t quadkey.Tile, fn func(places.Shown) error) error
 	Counts(ctx context.Context, t quadkey.Tile, fn func(class string, count int64)) error
 }
@@ -72,9 +71,6 @@ type Places interface {
 type Airports interface {
 	feature.Tiler
 	Lookup(ctx context.Context, code string, r *airports.Record) error
-	Hit(ctx context.Context, id uint32, h *places.Hit) error
-	AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
-	TileAirports(ctx context.Context, t quadkey.Tile, fn func(airports.Shown) error) error
 }
 
 // Names is what is asked of a generation of names. *names.Reader answers it.

@@ -497,10 +497,7 @@ func TestPrefix(t *testing.T) {
 	if !strings.Contains(string(hits[0].JSON), `"code":"LARGE","iata":"ZRH","lat":`) {
 		t.Errorf("%s", hits[0].JSON)
 	}
-	tile, err := f.AppendTileGeoJSON(t.Context(), nil, quadkey.Tile{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tile := tileGeoJSON(t, f, quadkey.Tile{})
 	if list := features(t, tile); len(list) != 1 || list[0].Properties["iata"] != "ZRH" {
 		t.Errorf("%s", tile)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -128,17 +129,43 @@ func BenchmarkTile(b *testing.B) {
 				}
 				tiles[i] = t
 			}
-			b.ReportAllocs()
-			var dst []byte
-			total := 0
-			for i := 0; b.Loop(); i++ {
-				var err error
-				if dst, err = f.AppendTileGeoJSON(b.Context(), dst[:0], tiles[i%len(tiles)]); err != nil {
-					b.Fatal(err)
+			b.Run("shown", func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					if err := f.TilePlaces(b.Context(), tiles[i%len(tiles)], func(Shown) error { return nil }); err != nil {
+						b.Fatal(err)
+					}
 				}
-				total += len(dst)
-			}
-			b.ReportMetric(float64(total)/float64(b.N), "B/tile")
+			})
+			b.Run("features", func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					for _, err := range f.Tile(b.Context(), tiles[i%len(tiles)]) {
+						if err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+			})
+			b.Run("geojson", func(b *testing.B) {
+				b.ReportAllocs()
+				var dst []byte
+				total := 0
+				w := feature.Writer{GeoJSON: true, Numbers: true}
+				for i := 0; b.Loop(); i++ {
+					dst = dst[:0]
+					for shown, err := range f.Tile(b.Context(), tiles[i%len(tiles)]) {
+						if err != nil {
+							b.Fatal(err)
+						}
+						if dst, err = w.Append(dst, shown, ""); err != nil {
+							b.Fatal(err)
+						}
+					}
+					total += len(dst)
+				}
+				b.ReportMetric(float64(total)/float64(b.N), "B/tile")
+			})
 		})
 	}
 }

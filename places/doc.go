@@ -12,7 +12,7 @@
 //
 //	row        cell (4) │ id (4)         quadkey.Cell of the place; geonames id
 //	family     high, medium or low       its tier, see Importance below
-//	qualifier  class.code                "P.PPLC"; a class is the prefix "P."
+//	qualifier  class.code                "P.PPLC"; a class is the prefix "P.", a kind ".large_airport"
 //	value      lat (4) │ lon (4) │ population (8) │ country (2) │ split (2) │ members
 //
 // lat and lon are int32 of 1e-7 degrees: places are kept, measured and shown at

@@ -17,15 +17,33 @@ func populated() feature.Filter {
 	if err != nil {
 		panic(err)
 	}
-	return f
+	return Prepare(f)
+}
+
+// Prepare makes once what the index needs of a filter, for those that are asked with again and
+// again. It is the same filter.
+func Prepare(of feature.Filter) feature.Filter {
+	p := &prepared{Filter: of}
+	p.filter, p.rest, p.possible = filterOf(of)
+	p.filter.key = string(p.filter.appendTo(nil))
+	return p
+}
+
+// prepared is a filter with what filterOf makes of it.
+type prepared struct {
+	feature.Filter
+	filter   filter
+	rest     feature.Filter
+	possible bool
 }
 
 // filter is what a place must have. Lists are sorted and without repetition.
 type filter struct {
 	classes       classSet // empty: any
-	codes         []string
+	codes         []string // or kinds
 	countries     near.Countries
 	minPopulation uint64
+	key           string // what appendTo appends, "" where it has not been asked yet
 }
 
 // classSet is a set of feature classes: bit 0 is A.
@@ -35,6 +53,9 @@ func (s classSet) has(class byte) bool { return class-'A' < 26 && s>>(class-'A')
 
 // filterOf returns what the index can use of a filter, as near.UseTerms does.
 func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
+	if p, ok := of.(*prepared); ok {
+		return p.filter, p.rest, p.possible
+	}
 	rest, possible = near.UseTerms(of, f.use)
 	return f, rest, possible
 }
@@ -59,10 +80,10 @@ func (f *filter) use(t *feature.Term) (used, possible bool) {
 			}
 		}
 		return true, f.classes != 0
-	case t.Name == "code" && f.codes == nil:
+	case (t.Name == "code" || t.Name == "kind") && f.codes == nil:
 		f.codes = make([]string, 0, len(t.Values))
 		for _, s := range t.Values {
-			if s != "" && validCode(s) {
+			if t.Name == "kind" && validKind(s) || t.Name == "code" && s != "" && validCode(s) {
 				f.codes = append(f.codes, s)
 			}
 		}

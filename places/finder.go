@@ -102,7 +102,6 @@ var (
 	selectMembers = &cellstore.Selection{Columns: []cellstore.Column{{Family: famJSON}}}
 	selectAdmin2  = &cellstore.Selection{Families: []string{famAdmin2}}
 	selectCounts  = &cellstore.Selection{Families: []string{famCounts}}
-	selectGeoJSON = &cellstore.Selection{Families: []string{famGeoJSON}}
 	selectShown   = &cellstore.Selection{Families: []string{famGeoJSON, famPoints}}
 	selectPoints  = &cellstore.Selection{Families: []string{famPoints}}
 )

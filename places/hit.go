@@ -55,26 +55,48 @@ func AppendNamed(dst, json []byte, name string) []byte {
 // Of makes h what a feature of places or of airports is, with memory of its own, which is used
 // again. The error matches cellstore.ErrCorrupt for one without a name.
 func (h *Hit) Of(f *feature.Feature) error {
-	t := common.Get().(texts)
-	defer common.Put(t)
-	return t.fill(h, f)
+	r := hitReaders.Get().(*hitReader)
+	defer hitReaders.Put(r)
+	return r.common.fill(h, f)
 }
 
 // Hits are the places of an answer, or airports, over dst, whose memory is used again.
 func Hits(dst []Hit, answer iter.Seq2[*feature.Feature, error]) ([]Hit, error) {
-	t := common.Get().(texts)
-	defer common.Put(t)
-	dst = dst[:0]
-	for f, err := range answer {
-		if err == nil {
-			dst = slices.Grow(dst, 1)[:len(dst)+1]
-			err = t.fill(&dst[len(dst)-1], f)
-		}
-		if err != nil {
-			return dst[:0], err
-		}
+	r := hitReaders.Get().(*hitReader)
+	defer func() {
+		r.hits, r.err = nil, nil
+		hitReaders.Put(r)
+	}()
+	r.hits = dst[:0]
+	answer(r.take)
+	if r.err != nil {
+		return r.hits[:0], r.err
 	}
-	return dst, nil
+	return r.hits, nil
+}
+
+// hitReader makes hits of features. A loop in its place would allocate its body, and what that
+// refers to, anew for each answer.
+type hitReader struct {
+	common texts
+	hits   []Hit
+	err    error
+	take   func(*feature.Feature, error) bool // next
+}
+
+var hitReaders = sync.Pool{New: func() any {
+	r := &hitReader{common: texts{}}
+	r.take = r.next
+	return r
+}}
+
+// next takes a feature of an answer, and reports whether to go on.
+func (r *hitReader) next(f *feature.Feature, err error) bool {
+	if r.err = err; err == nil {
+		r.hits = slices.Grow(r.hits, 1)[:len(r.hits)+1]
+		r.err = r.common.fill(&r.hits[len(r.hits)-1], f)
+	}
+	return r.err == nil
 }
 
 // texts keeps one copy of texts that many places have in common, by how they are
@@ -82,8 +104,6 @@ func Hits(dst []Hit, answer iter.Seq2[*feature.Feature, error]) ([]Hit, error) {
 type texts map[string]string
 
 const maxTexts = 1 << 12
-
-var common = sync.Pool{New: func() any { return texts{} }}
 
 // fill is Hit.Of.
 func (t texts) fill(h *Hit, f *feature.Feature) (err error) {

@@ -128,7 +128,7 @@ func (j *joiner) flush() error {
 	b.stats.Stored++
 	j.attrs.chooseNames(c.class)
 
-	j.record = appendStoredHead(j.record[:0], ts, c.class, c.code)
+	j.record = appendStoredHead(j.record[:0], ts, c.class, c.code+c.kind)
 	at := len(j.record)
 	j.record = appendValue(j.record, c, b.names.division(c.country, c.admin1, ""))
 	s, err := parseStored(j.record)

@@ -9,7 +9,6 @@ import (
 
 	"quadrille/internal/jsontext"
 	"quadrille/places/internal/members"
-	"quadrille/quadkey"
 )
 
 // appendValue appends the tile_places value of a place. The name of its
@@ -161,52 +160,43 @@ func appendPoint(dst []byte, p *place, name string) []byte {
 	return append(dst, name...)
 }
 
-// eachPoint reads what appendPoint wrote.
-func eachPoint(points []byte, t quadkey.Tile, fn func(Shown) error) error {
-	const fixed = 20
-	cut := func() error {
-		key := t.Key()
-		return corrupt(tableRollup, key[:], "is cut short")
-	}
-	for len(points) > 0 {
-		if len(points) <= fixed {
-			return cut()
-		}
-		head := points
-		points = points[fixed:]
-		n := int(points[0])
-		if len(points) < 1+n+2 {
-			return cut()
-		}
-		code := points[1 : 1+n]
-		points = points[1+n:]
-		n = int(binary.BigEndian.Uint16(points))
-		if len(points) < 2+n {
-			return cut()
-		}
-		name := points[2 : 2+n]
-		points = points[2+n:]
-		err := fn(Shown{
-			binary.BigEndian.Uint32(head),
-			toDegrees(int32(binary.BigEndian.Uint32(head[4:]))),
-			toDegrees(int32(binary.BigEndian.Uint32(head[8:]))),
-			string(name), string(code),
-			int64(binary.BigEndian.Uint64(head[12:])),
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// point is what appendPoint writes.
+type point struct {
+	id         uint32
+	lat, lon   int32
+	population uint64
+	code, name []byte
 }
 
-// codeOf returns the feature code in a qualifier.
+// cutPoint cuts off the first of points, and reports whether it is whole.
+func cutPoint(points []byte) (p point, rest []byte, ok bool) {
+	const fixed = 20
+	if len(points) <= fixed {
+		return p, nil, false
+	}
+	p.id = binary.BigEndian.Uint32(points)
+	p.lat, p.lon = int32(binary.BigEndian.Uint32(points[4:])), int32(binary.BigEndian.Uint32(points[8:]))
+	p.population = binary.BigEndian.Uint64(points[12:])
+	rest = points[fixed:]
+	n := 1 + int(rest[0])
+	if len(rest) < n+2 {
+		return p, nil, false
+	}
+	p.code, rest = rest[1:n], rest[n:]
+	if n = 2 + int(binary.BigEndian.Uint16(rest)); len(rest) < n {
+		return p, nil, false
+	}
+	p.name, rest = rest[2:n], rest[n:]
+	return p, rest, true
+}
+
+// codeOf returns the feature code, or the kind, in a qualifier.
 func codeOf(qualifier []byte) []byte {
 	_, code, _ := bytes.Cut(qualifier, []byte{'.'})
 	return code
 }
 
-// appendQualifier appends class.code; either may be empty.
+// appendQualifier appends class.code; either may be empty. code is that or a kind.
 func appendQualifier(dst []byte, class, code string) []byte {
 	return append(append(append(dst, class...), '.'), code...)
 }

@@ -1,6 +1,7 @@
 package places
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -97,9 +98,10 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 // Features implements feature.Layer. Its own order is that of quadkeys, and of ids within a
 // cell, in which any number of places can be listed. The nearest, and the most important, are
 // at most MaxLimit + 1. The answers are exact everywhere: across ±180°, at
-// the poles and beyond ±85.0511°. class, code, country and a least population are what an
-// index knows; a search for few places with other filters looks at MaxExamined at most. One for
-// the most important yields those that it has found by then before its error.
+// the poles and beyond ±85.0511°. class, code, country, a least population and, by a term "kind",
+// Place.Kind are what an index knows; a search for few places with other filters looks at
+// MaxExamined at most. One for the most important yields those that it has found by then before
+// its error.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := near.Check(q); err != nil {
 		return feature.Fail(err)
@@ -379,7 +381,12 @@ func (f *Finder) tally(of feature.Filter) (n int64, ok bool) {
 	return n, true
 }
 
-// Tile implements feature.Tiler. Features are those of AppendTileGeoJSON.
+// Tile implements feature.Tiler: it yields the places that a tile shows, the most important
+// first. A place is in exactly one tile of each zoom, the one that holds its point. What is
+// shown depends on the zoom; see Importance in the package documentation.
+//
+// Properties are name, country, class, code, population, admin1, admin1_name, timezone and those
+// of Place.Extra, as far as they are known.
 func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	return feature.Answer(func(fn func(*feature.Feature) error) error { return f.eachShown(ctx, t, fn) })
 }
@@ -411,20 +418,22 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature
 	if err != nil || !found {
 		return err
 	}
-	key := t.Key()
 	if len(row.Cells) != 2 {
-		return corrupt(tableRollup, key[:], "has another layout")
+		return corrupt(tableRollup, row.Key, "has another layout")
 	}
-	next, stop := iter.Pull(feature.Elements(slices.Concat([]byte{'['}, row.Cells[0].Value, []byte{']'})))
-	defer stop()
-	return eachPoint(row.Cells[1].Value, t, func(s Shown) error {
-		object, _ := next()
-		properties, ok := feature.Member(object, "properties")
-		if !ok || len(properties) < 2 {
-			return corrupt(tableRollup, key[:], "has another layout")
+	points := row.Cells[1].Value
+	for object := range feature.Elements(slices.Concat([]byte{'['}, row.Cells[0].Value, []byte{']'})) {
+		x, rest, ok := cutPoint(points)
+		_, properties, found := bytes.Cut(object, []byte(`,"properties":{`))
+		if !ok || !found || len(properties) < 2 {
+			return corrupt(tableRollup, row.Key, "has another layout")
 		}
-		p := place{id: s.ID, lat: toUnits(s.Lat), lon: toUnits(s.Lon), members: properties[1 : len(properties)-1]}
+		points = rest
+		p := place{id: x.id, lat: x.lat, lon: x.lon, members: properties[:len(properties)-2]}
 		p.show(&shown)
-		return fn(&shown)
-	})
+		if err := fn(&shown); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -168,15 +168,18 @@ func (f *Finder) masks(flt *filter) *masks {
 	if flt.none() {
 		return f.unfiltered
 	}
-	var memory [64]byte
-	key := flt.appendTo(memory[:0])
-	if m, ok := f.kept.Get(string(key)); ok {
+	key := flt.key
+	if key == "" {
+		var memory [64]byte
+		key = string(flt.appendTo(memory[:0]))
+	}
+	if m, ok := f.kept.Get(key); ok {
 		return m
 	}
 	m := &masks{}
 	for tier, x := range f.indexes {
 		m[tier] = x.mask(flt)
 	}
-	f.kept.Add(string(key), m)
+	f.kept.Add(key, m)
 	return m
 }

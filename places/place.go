@@ -52,6 +52,10 @@ type Place struct {
 	DEM            *int  // metres, from a digital elevation model
 	TimeZone       string
 	Modified       time.Time
+	// Kind says what a point is for which GeoNames has no class and code, which are empty then:
+	// a lower-case letter, and up to 63 such letters, digits and _ - /. Filters know it by a
+	// term "kind". It is not shown; Extra is, which may say it in the words of its source.
+	Kind string
 	// Weight, if not 0, says how important the place is, instead of its
 	// population and feature code: see Importance in the package
 	// documentation. From 100,000 a place is of the high tier, from 5,000 of
@@ -69,6 +73,7 @@ const (
 	maxName       = 1000
 	maxAlternates = 1 << 20
 	maxCode       = 10
+	maxKind       = 64
 	maxText       = 1000
 	maxExtra      = 4096
 )
@@ -97,6 +102,9 @@ func (p *Place) Validate() error {
 	}
 	if !validCode(p.Code) {
 		return bad("feature code %q must be up to %d of A to Z and 0 to 9, or empty", p.Code, maxCode)
+	}
+	if p.Kind != "" && (!validKind(p.Kind) || p.Class != "" || p.Code != "") {
+		return bad("kind %.80q must be a lower-case letter and up to %d of a to z, 0 to 9, _, - and /, and the feature class and code empty", p.Kind, maxKind-1)
 	}
 	if !near.ValidCountry(p.Country) {
 		return bad("country %q must be two letters A to Z, or empty", p.Country)
@@ -141,6 +149,16 @@ func validCode(s string) bool {
 		}
 	}
 	return len(s) <= maxCode
+}
+
+// validKind reports whether a text is a kind. None is a code.
+func validKind(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !('a' <= c && c <= 'z' || i > 0 && ('0' <= c && c <= '9' || c == '_' || c == '-' || c == '/')) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxKind
 }
 
 func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }

@@ -39,7 +39,7 @@ type columns struct {
 
 	code, name, asciiName, alternates, cc2 string
 	admin1, admin2, admin3, admin4         string
-	timeZone, extra                        string
+	timeZone, extra, kind                  string
 }
 
 // Bits of columns.known.
@@ -84,7 +84,9 @@ func appendColumns(dst []byte, p *Place) []byte {
 		dst = append(dst, s...)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(p.Extra)))
-	return append(dst, p.Extra...)
+	dst = append(dst, p.Extra...)
+	dst = binary.AppendUvarint(dst, uint64(len(p.Kind)))
+	return append(dst, p.Kind...)
 }
 
 // parse takes a record apart.
@@ -104,7 +106,7 @@ func (c *columns) parse(record string) error {
 	r.rest = r.rest[4:]
 	c.elevation, c.dem = r.varint(), r.varint()
 	for _, s := range [...]*string{&c.code, &c.name, &c.asciiName, &c.alternates, &c.cc2,
-		&c.admin1, &c.admin2, &c.admin3, &c.admin4, &c.timeZone, &c.extra} {
+		&c.admin1, &c.admin2, &c.admin3, &c.admin4, &c.timeZone, &c.extra, &c.kind} {
 		*s = r.text()
 	}
 	if r.cut || r.rest != "" {

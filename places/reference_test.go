@@ -110,7 +110,7 @@ func object(t testing.TB, members []byte) map[string]any {
 	return fields
 }
 
-// features parses what AppendTileGeoJSON appends.
+// features parses what tileGeoJSON makes.
 func features(t testing.TB, b []byte) []tileFeature {
 	t.Helper()
 	var list []tileFeature

@@ -8,24 +8,38 @@ import (
 	"slices"
 	"testing"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 
 	"github.com/google/go-cmp/cmp"
 )
 
+// tileGeoJSON is a tile as GeoJSON features joined by commas.
+func tileGeoJSON(t testing.TB, f *Finder, tile quadkey.Tile) (b []byte) {
+	t.Helper()
+	w := feature.Writer{GeoJSON: true, Numbers: true}
+	for shown, err := range f.Tile(t.Context(), tile) {
+		if err != nil {
+			t.Fatal(tile, err)
+		}
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+		if b, err = w.Append(b, shown, ""); err != nil {
+			t.Fatal(tile, err)
+		}
+	}
+	return b
+}
+
 // shownIDs asks both forms of a tile and checks that they agree with each
 // other and with the places.
 func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile) []uint32 {
 	t.Helper()
-	prefix := []byte("kept")
-	b, err := f.AppendTileGeoJSON(t.Context(), slices.Clone(prefix), tile)
-	if err != nil || string(b[:4]) != "kept" {
-		t.Fatal(tile, err)
-	}
-	list := features(t, b[4:])
+	list := features(t, tileGeoJSON(t, f, tile))
 	ids := make([]uint32, 0, len(list))
 	at := 0
-	err = f.TilePlaces(t.Context(), tile, func(s Shown) error {
+	err := f.TilePlaces(t.Context(), tile, func(s Shown) error {
 		if at == len(list) {
 			return fmt.Errorf("more places than the %d features", at)
 		}
@@ -174,9 +188,10 @@ func TestTilesRefuse(t *testing.T) {
 	ctx := t.Context()
 	none := func(Shown) error { return nil }
 	for _, tile := range []quadkey.Tile{{Z: 23}, {Z: 3, X: 8}, {Z: 12, Y: 4096}} {
-		_, err := f.AppendTileGeoJSON(ctx, nil, tile)
-		if !errors.Is(err, ErrQuery) {
-			t.Errorf("%v: %v", tile, err)
+		for _, err := range f.Tile(ctx, tile) {
+			if !errors.Is(err, ErrQuery) {
+				t.Errorf("%v: %v", tile, err)
+			}
 		}
 		if err := f.TilePlaces(ctx, tile, none); !errors.Is(err, ErrQuery) {
 			t.Errorf("%v: %v", tile, err)

@@ -22,23 +22,23 @@ const (
 	Closed   = "closed"
 )
 
-// kind is what airports of a type are in package places, and how important.
-type kind struct {
-	typ       string
-	code      string
-	scheduled string // the code of one with scheduled service
-	weight    uint64
-}
+// withService ends the places.Place.Kind of an airport with scheduled service.
+const withService = "/scheduled"
 
-// kinds are all types, the most important first.
-var kinds = []kind{
-	{Large, "LARGE", "LARGE" + withService, 100_000},  // of the high tier
-	{Medium, "MEDIUM", "MEDIUM" + withService, 5_000}, // of the medium tier
-	{Small, "SMALL", "SMALL" + withService, 1_000},
-	{Seaplane, "SEAPLANE", "SEAPLANE" + withService, 500},
-	{Heliport, "HELIPORT", "HELIPORT" + withService, 200},
-	{Balloon, "BALLOON", "BALLOON" + withService, 100},
-	{Closed, "CLOSED", "CLOSED" + withService, 1},
+// kinds are all types, the most important first, with what package places knows airports
+// of them by, without and with scheduled service.
+var kinds = []struct {
+	typ    string
+	names  [2]string
+	weight uint64
+}{
+	{Large, [2]string{Large, Large + withService}, 100_000},  // of the high tier
+	{Medium, [2]string{Medium, Medium + withService}, 5_000}, // of the medium tier
+	{Small, [2]string{Small, Small + withService}, 1_000},
+	{Seaplane, [2]string{Seaplane, Seaplane + withService}, 500},
+	{Heliport, [2]string{Heliport, Heliport + withService}, 200},
+	{Balloon, [2]string{Balloon, Balloon + withService}, 100},
+	{Closed, [2]string{Closed, Closed + withService}, 1},
 }
 
 // Types lists the types, the most important first.
@@ -49,12 +49,6 @@ func Types() []string {
 	}
 	return list
 }
-
-const (
-	class = "S"
-	// withService ends the code of an airport with scheduled service.
-	withService = "1"
-)
 
 // Airport is what is known of an airport. Unknown values are empty or nil. Its
 // JSON is the record that is stored.
@@ -181,6 +175,16 @@ func weightOf(typ string, scheduled, hasIATA bool) uint64 {
 	return w
 }
 
+// Rank orders airports by importance: 0 for large ones with scheduled service, and
+// greater for others in inverse proportion to their importance, which is about
+// what their places in a list of all would be. iata is "" for none.
+func Rank(typ string, scheduled bool, iata string) int {
+	if kindOf(typ) < 0 {
+		return math.MaxInt32
+	}
+	return int(weightOf(Large, true, true)/weightOf(typ, scheduled, iata != "")) - 1
+}
+
 // shownMembers is what a search and a tile show of an airport beyond what package
 // places does.
 type shownMembers struct {
@@ -197,10 +201,9 @@ type shownMembers struct {
 
 // place is the airport as package places has it.
 func (a *Airport) place() (places.Place, error) {
-	k := &kinds[kindOf(a.Type)]
-	code := k.code
+	kind := a.Type
 	if a.Scheduled {
-		code += withService
+		kind += withService
 	}
 	extra, err := json.Marshal(shownMembers{
 		Type: a.Type, Scheduled: a.Scheduled, Ident: a.Ident, IATA: a.IATA, ICAO: a.ICAO, Local: a.Local,
@@ -211,7 +214,7 @@ func (a *Airport) place() (places.Place, error) {
 	}
 	extra[0] = ','
 	return places.Place{
-		ID: a.ID, Name: a.Name, Lat: a.Lat, Lon: a.Lon, Class: class, Code: code,
+		ID: a.ID, Name: a.Name, Lat: a.Lat, Lon: a.Lon, Kind: kind,
 		Country: a.Country, TimeZone: a.TimeZone, Weight: a.weight(), Extra: extra[:len(extra)-1],
 	}, nil
 }

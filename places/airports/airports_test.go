@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/quadkey"
 )
@@ -389,68 +391,64 @@ func TestSearchProperty(t *testing.T) {
 	})
 }
 
-// Tiles never show what is closed, and both forms show the same.
+// Tiles show airports by importance, and never what is closed.
 func TestTiles(t *testing.T) {
 	list := scatter(3, 1500)
 	f, _ := newFinder(t, list)
+	w := feature.Writer{GeoJSON: true, Numbers: true}
 	for _, tile := range []quadkey.Tile{{}, {Z: 1, X: 1}, {Z: 3, X: 4, Y: 3}, {Z: 6, X: 30, Y: 25}, {Z: 16, X: 3, Y: 7}} {
-		text, err := f.AppendTileGeoJSON(t.Context(), []byte("[,"), tile)
-		if err != nil || string(text[:2]) != "[," {
-			t.Fatal(err)
-		}
-		var features []struct {
-			ID         uint32
-			Properties map[string]any
-		}
-		if err := json.Unmarshal([]byte("["+string(text[2:])+"]"), &features); err != nil {
-			t.Fatalf("%v: %v: %s", tile, err, text)
-		}
-		var geo, called []uint32
-		rank := 0
-		for _, feature := range features {
-			a := &list[feature.ID-1]
-			p := feature.Properties
-			if a.Type == Closed || p["type"] != a.Type || p["scheduled"] != a.Scheduled || p["name"] != a.Name || p["ident"] != a.Ident || p["class"] != nil || p["code"] != nil {
+		rank, n := 0, 0
+		for of, err := range f.Tile(t.Context(), tile) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			a := &list[of.Number-1]
+			if a.Type == Closed || of.ID != strconv.Itoa(int(a.ID)) || quadkey.Distance(of.Lon, of.Lat, a.Lon, a.Lat) > 1 {
+				t.Errorf("%v: %+v of %+v", tile, of, a)
+			}
+			object, err := w.Append(nil, of, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var shown struct{ Properties map[string]any }
+			if err := json.Unmarshal(object, &shown); err != nil {
+				t.Fatalf("%v: %s", err, object)
+			}
+			p := shown.Properties
+			text := func(name string) string { s, _ := p[name].(string); return s }
+			if p["type"] != a.Type || p["scheduled"] != a.Scheduled || p["name"] != a.Name || p["ident"] != a.Ident || text("iata") != a.IATA || text("icao") != a.ICAO ||
+				p["class"] != nil || p["code"] != nil || p["kind"] != nil {
 				t.Errorf("%v: %+v of %+v", tile, p, a)
 			}
-			geo = append(geo, feature.ID)
-		}
-		err = f.TileAirports(t.Context(), tile, func(s Shown) error {
-			a := &list[s.ID-1]
-			if s.Type != a.Type || s.Name != a.Name || s.IATA != a.IATA || s.ICAO != a.ICAO || s.Scheduled != a.Scheduled || quadkey.Distance(s.Lon, s.Lat, a.Lon, a.Lat) > 1 {
-				t.Errorf("%v: %+v of %+v", tile, s, a)
+			r := Rank(a.Type, a.Scheduled, a.IATA)
+			if r < rank {
+				t.Errorf("%v: %+v has rank %d after %d", tile, a, r, rank)
 			}
-			if s.Rank() < rank {
-				t.Errorf("%v: %+v has rank %d after %d", tile, s, s.Rank(), rank)
-			}
-			rank = s.Rank()
-			called = append(called, s.ID)
-			return nil
-		})
-		if diff := gocmp.Diff(geo, called); diff != "" || err != nil {
-			t.Error(diff, err)
+			rank = r
 		}
-		if tile.Z < 3 && len(geo) == 0 {
+		if tile.Z < 3 && n == 0 {
 			t.Errorf("%v is empty", tile)
 		}
 	}
-	stop := errors.New("stop")
-	if err := f.TileAirports(t.Context(), quadkey.Tile{}, func(Shown) error { return stop }); !errors.Is(err, stop) {
-		t.Error(err)
+	for range f.Tile(t.Context(), quadkey.Tile{}) {
+		break
 	}
 }
 
 func TestRank(t *testing.T) {
 	for _, tt := range []struct {
-		s    Shown
-		want int
+		typ       string
+		scheduled bool
+		iata      string
+		want      int
 	}{
-		{Shown{Type: Large, Scheduled: true, IATA: "ZRH"}, 0}, {Shown{Type: Large, Scheduled: true}, 0}, {Shown{Type: Large}, 8},
-		{Shown{Type: Medium, Scheduled: true, IATA: "BRN"}, 19}, {Shown{Type: Medium}, 179}, {Shown{Type: Small, Scheduled: true}, 149},
-		{Shown{Type: Small}, 899}, {Shown{Type: Heliport}, 4499}, {Shown{Type: Closed}, 899_999}, {Shown{Type: "spaceport"}, math.MaxInt32},
+		{Large, true, "ZRH", 0}, {Large, true, "", 0}, {Large, false, "", 8},
+		{Medium, true, "BRN", 19}, {Medium, false, "", 179}, {Small, true, "", 149},
+		{Small, false, "", 899}, {Heliport, false, "", 4499}, {Closed, false, "", 899_999}, {"spaceport", false, "", math.MaxInt32},
 	} {
-		if got := tt.s.Rank(); got != tt.want {
-			t.Errorf("%+v has rank %d, want %d", tt.s, got, tt.want)
+		if got := Rank(tt.typ, tt.scheduled, tt.iata); got != tt.want {
+			t.Errorf("%+v has rank %d", tt, got)
 		}
 	}
 }
@@ -500,6 +498,9 @@ func TestBuildRefusals(t *testing.T) {
 	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
+	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion - 1}); !errors.Is(err, cellstore.ErrOlder) || !strings.Contains(err.Error(), "run ingest airports") {
+		t.Error(err)
+	}
 	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Error(err)
 	}
@@ -519,10 +520,10 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// strip takes out members, never parts of texts.
-func FuzzStrip(f *testing.F) {
+// Whatever an airport is called, it is found and shown as it is.
+func FuzzShown(f *testing.F) {
 	f.Add(`,"class":"S"`, 3)
-	f.Add("\",\"code\":\"CLOSED\"", 1)
+	f.Add("\",\"type\":\"closed\"", 1)
 	f.Fuzz(func(t *testing.T, name string, kind int) {
 		a := few[0]
 		a.Name, a.Municipality, a.Type = "n"+name, name, Types()[uint(kind)%uint(len(kinds))]
@@ -542,13 +543,13 @@ func FuzzStrip(f *testing.F) {
 			t.Fatalf("%s", hits[0].JSON)
 		}
 		shown := 0
-		if err := found.TileAirports(t.Context(), quadkey.Tile{}, func(s Shown) error {
-			if shown++; s.Name != a.Name {
-				t.Errorf("%q", s.Name)
+		for of, err := range found.Tile(t.Context(), quadkey.Tile{}) {
+			if shown++; err != nil || of.Name() != a.Name || of.Properties.Text("type") != a.Type {
+				t.Errorf("%+v, %v", of, err)
 			}
-			return nil
-		}); err != nil || (shown == 0) != (a.Type == Closed) {
-			t.Fatal(shown, err)
+		}
+		if (shown == 0) != (a.Type == Closed) {
+			t.Fatal(shown)
 		}
 	})
 }

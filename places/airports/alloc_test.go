@@ -2,7 +2,12 @@
 
 package airports
 
-import "testing"
+import (
+	"testing"
+
+	"quadrille/feature"
+	"quadrille/places"
+)
 
 // The race detector makes pools forget, so this says nothing under it.
 func TestLookupAllocatesNothing(t *testing.T) {
@@ -16,5 +21,25 @@ func TestLookupAllocatesNothing(t *testing.T) {
 	run()
 	if n := testing.AllocsPerRun(200, run); n > 0 {
 		t.Errorf("%v allocations per lookup", n)
+	}
+}
+
+// A filter made once is not taken apart again for each query.
+func TestNearestAllocatesLittle(t *testing.T) {
+	f, _ := newFinder(t, scatter(4, 500))
+	filter, err := Filter{Types: []string{Large, Medium}, Scheduled: true}.Feature()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := feature.Query{Near: feature.NearTo(10, 10, 0), Filter: filter, Limit: 1}
+	var hits []places.Hit
+	run := func() {
+		if hits, err = places.Hits(hits, f.Features(t.Context(), &q)); err != nil || len(hits) != 1 {
+			t.Fatal(hits, err)
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(200, run); n > 14 {
+		t.Errorf("%v allocations per query", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"quadrille/feature"
+	"quadrille/places"
 )
 
 // Filter says which airports a search finds. The zero Filter finds all that
@@ -34,5 +35,9 @@ func (f Filter) Feature() (feature.Filter, error) {
 	if len(f.Countries) > 0 {
 		terms = append(terms, feature.Term{Name: "country", Values: f.Countries})
 	}
-	return feature.ParseFilter(schema, terms)
+	of, err := feature.ParseFilter(schema, terms)
+	if of == nil || err != nil {
+		return nil, err
+	}
+	return &prepared{of, places.Prepare(newCoded(of))}, nil
 }

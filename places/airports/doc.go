@@ -20,10 +20,9 @@
 // importance, then the one whose ident it is before those whose GPS or local
 // code it is, then the lowest id.
 //
-// In package places an airport has class S and as code its type and, if it has
-// scheduled service, a 1: LARGE1, HELIPORT. What is shown of it has type and
-// scheduled instead of these. Importance is by type, scheduled service and
-// having an IATA code. Closed airports are kept but neither shown in tiles nor
+// In package places an airport has as kind its type and, if it has scheduled
+// service, "/scheduled" behind it: large_airport/scheduled, heliport. What is shown
+// of it has type and scheduled. Importance is by these and by having an IATA code. Closed airports are kept but neither shown in tiles nor
 // found near a point or in a box unless that is asked for.
 //
 // Cell timestamps are the date of the source.
@@ -52,7 +51,7 @@ var (
 )
 
 // SchemaVersion is that of the rows.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 const (
 	table  = "airports"

@@ -33,7 +33,7 @@ const renew = "run ingest airports"
 // Open returns a Finder of the tables in a store. Meta is what Build returned.
 // Tables of another layout are refused with cellstore.ErrLayout.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error) {
-	if err := cellstore.CheckLayout("airports", meta.SchemaVersion, 1, SchemaVersion, renew); err != nil {
+	if err := cellstore.CheckLayout("airports", meta.SchemaVersion, SchemaVersion, SchemaVersion, renew); err != nil {
 		return nil, err
 	}
 	f := &Finder{}

@@ -43,60 +43,42 @@ func (f *Finder) Info() *feature.Info { return &f.about }
 // Get implements feature.Layer.
 func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature.Feature) error {
 	err := f.geo.Get(ctx, id, at, into)
-	switch {
-	case errors.Is(err, feature.ErrNotFound):
+	if errors.Is(err, feature.ErrNotFound) {
 		return fmt.Errorf("%w: id %.40q", ErrNotFound, id)
-	case err == nil:
-		into.Properties = feature.Compact(ownMembers(nil, into))
 	}
 	return err
-}
-
-// ownMembers appends the members of an airport that package places has found, without those
-// that only that package needs.
-func ownMembers(dst []byte, of *feature.Feature) []byte {
-	return strip(of.Properties.AppendMembers(dst))
 }
 
 // Features implements feature.Layer, as places.Finder.Features does. Closed airports are among
 // all: a term on the type leaves them out. type, scheduled and country are what an index knows.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	inner := *q
-	if q.Filter != nil {
-		inner.Filter = newCoded(q.Filter)
-	}
-	return own(f.geo.Features(ctx, &inner))
-}
-
-// own are airports among places, as airports.
-func own(seq iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
-	return func(yield func(*feature.Feature, error) bool) {
-		var memory []byte
-		for of, err := range seq {
-			if err == nil {
-				memory = ownMembers(memory[:0], of)
-				of.Properties = feature.Compact(memory)
-			}
-			if !yield(of, err) {
-				return
-			}
-		}
-	}
+	return f.geo.Features(ctx, ofPlaces(q))
 }
 
 // Count implements feature.Counter, as places.Finder.Count does.
 func (f *Finder) Count(ctx context.Context, q *feature.Query) (int64, error) {
-	return f.geo.Count(ctx, q)
+	return f.geo.Count(ctx, ofPlaces(q))
 }
 
-// Tile implements feature.Tiler. Features are those of AppendTileGeoJSON.
+// ofPlaces is a query as package places knows its filter.
+func ofPlaces(q *feature.Query) *feature.Query {
+	inner := *q
+	switch of := q.Filter.(type) {
+	case nil:
+	case *prepared:
+		inner.Filter = of.places
+	default:
+		inner.Filter = newCoded(of)
+	}
+	return &inner
+}
+
+// Tile implements feature.Tiler, as places.Finder.Tile does. Closed airports are not shown.
 func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	return func(yield func(*feature.Feature, error) bool) {
-		for of, err := range own(f.geo.Tile(ctx, t)) {
-			if err == nil {
-				if typ, _ := of.Properties.Lookup("type"); typ.Text() == Closed {
-					continue
-				}
+		for of, err := range f.geo.Tile(ctx, t) {
+			if err == nil && of.Properties.Text("type") == Closed {
+				continue
 			}
 			if !yield(of, err) {
 				return
@@ -105,14 +87,18 @@ func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fe
 	}
 }
 
+// prepared is a filter with what coded makes of it, for the same filter is often asked with again.
+type prepared struct {
+	feature.Filter
+	places feature.Filter
+}
+
 // coded is the filter of a query for airports as one for places, whose index has the type and
-// the service of an airport as its code. One query uses it.
+// the service of an airport as its kind.
 type coded struct {
 	feature.Filter
-	terms  []feature.Term
-	all    bool
-	memory []byte
-	shown  feature.Feature
+	terms []feature.Term
+	all   bool
 }
 
 func newCoded(of feature.Filter) *coded {
@@ -136,30 +122,22 @@ func newCoded(of feature.Filter) *coded {
 			c.all = false
 		}
 	}
-	codes := make([]string, 0, 2*len(kinds))
+	names := make([]string, 0, 2*len(kinds))
 	for i := range kinds {
 		k := &kinds[i]
 		if slices.ContainsFunc(types, func(of []string) bool { return !slices.Contains(of, k.typ) }) {
 			continue
 		}
-		for i, code := range [...]string{k.code, k.scheduled} {
+		for i, name := range k.names {
 			if services[i] {
-				codes = append(codes, code)
+				names = append(names, name)
 			}
 		}
 	}
-	if len(codes) < 2*len(kinds) {
-		c.terms = append(c.terms, feature.Term{Name: "code", Values: codes})
+	if len(names) < 2*len(kinds) {
+		c.terms = append(c.terms, feature.Term{Name: "kind", Values: names})
 	}
 	return c
-}
-
-// Match implements feature.Filter.
-func (c *coded) Match(ctx context.Context, of *feature.Feature) (bool, error) {
-	c.memory = ownMembers(c.memory[:0], of)
-	c.shown = *of
-	c.shown.Properties = feature.Compact(c.memory)
-	return c.Filter.Match(ctx, &c.shown)
 }
 
 // Terms implements feature.Filter.

@@ -121,31 +121,3 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 		}
 	}
 }
-
-// A tile shows as features what it shows as GeoJSON.
-func TestTileFeatures(t *testing.T) {
-	list := scatter(7, 500)
-	f, _ := newFinder(t, list)
-	w := feature.Writer{GeoJSON: true, Numbers: true}
-	for i := range 200 {
-		tile, err := quadkey.TileAt(list[i].Lon, list[i].Lat, uint8(i%(quadkey.MaxZoom+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []byte
-		for of, err := range f.Tile(t.Context(), tile) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(got) > 0 {
-				got = append(got, ',')
-			}
-			if got, err = w.Append(got, of, ""); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if want, err := f.AppendTileGeoJSON(t.Context(), nil, tile); err != nil || !bytes.Equal(got, want) {
-			t.Fatalf("tile %v: %s, want %s, %v", tile, got, want, err)
-		}
-	}
-}

@@ -41,15 +41,6 @@ func AppendNamed(dst, b []byte, key, text string) []byte {
 	return append(jsontext.AppendString(append(dst, b[:from]...), text), b[to:]...)
 }
 
-// Cut removes a member with a JSON string, in place.
-func Cut(b []byte, key string) []byte {
-	from, to := find(b, key)
-	if from == to {
-		return b
-	}
-	return append(b[:from-len(key)], b[to:]...)
-}
-
 // find returns where the JSON string of a member stands; from and to are the
 // same if there is none.
 func find(b []byte, key string) (from, to int) {

@@ -442,18 +442,21 @@ func (f *boundPlaces) Place(_ context.Context, id uint32) ([]byte, error) {
 	return []byte(`{"id":2988507,"name":"Paris"}`), nil
 }
 
-func (f *boundPlaces) AppendTileGeoJSON(_ context.Context, dst []byte, _ quadkey.Tile) ([]byte, error) {
+func (f *boundPlaces) Tile(context.Context, quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	f.reads.Add(1)
-	for i, p := range f.tile {
-		if i > 0 {
-			dst = append(dst, ',')
+	return feature.Answer(func(fn func(*feature.Feature) error) error {
+		for _, p := range f.tile {
+			if err := fn(&feature.Feature{Number: uint64(p.id), Position: quadkey.Position{Lat: p.lat, Lon: p.lon}}); err != nil {
+				return err
+			}
 		}
-		dst = fmt.Appendf(dst, `{"type":"Feature","id":%d,"geometry":{"type":"Point","coordinates":[%v,%v]},"properties":{}}`, p.id, p.lon, p.lat)
-	}
-	if f.mark {
-		dst = fmt.Appendf(dst, `{"type":"Feature","geometry":null,"properties":{"places":%d}}`, f.generation)
-	}
-	return dst, f.err
+		if f.mark {
+			if err := fn(&feature.Feature{Number: f.generation, Properties: feature.Compact(fmt.Appendf(nil, `"places":%d`, f.generation))}); err != nil {
+				return err
+			}
+		}
+		return f.err
+	})
 }
 
 func (f *boundPlaces) Counts(_ context.Context, _ quadkey.Tile, fn func(string, int64)) error {

@@ -331,24 +331,6 @@ func (f *globeAirports) Lookup(_ context.Context, code string, r *airports.Recor
 	return f.err
 }
 
-func (f *globeAirports) Hit(_ context.Context, id uint32, h *places.Hit) error {
-	for _, hit := range f.hits {
-		if hit.ID == id {
-			*h = hit
-			return nil
-		}
-	}
-	return airports.ErrNotFound
-}
-
-func (f *globeAirports) AppendTileGeoJSON(_ context.Context, dst []byte, _ quadkey.Tile) ([]byte, error) {
-	return append(dst, `{"type":"FeatureCollection","features":[]}`...), f.err
-}
-
-func (f *globeAirports) TileAirports(context.Context, quadkey.Tile, func(airports.Shown) error) error {
-	return f.err
-}
-
 // globeStations has one station.
 type globeStations struct {
 	feature.Layer

@@ -66,16 +66,22 @@ func writePlaces(ctx context.Context, from feature.Tiler, l *pointLayer) error {
 }
 
 func writeAirports(ctx context.Context, from feature.Tiler, l *pointLayer) error {
-	return from.(ask.Airports).TileAirports(ctx, l.tile, func(a airports.Shown) error {
-		l.begin(a.ID, a.Lon, a.Lat, a.Name)
-		l.TagString("type", a.Type)
-		l.text("iata", a.IATA)
-		l.text("icao", a.ICAO)
-		l.TagBool("scheduled", a.Scheduled)
-		l.TagInt("rank", int64(a.Rank()))
+	for a, err := range from.Tile(ctx, l.tile) {
+		if err != nil {
+			return err
+		}
+		typ, iata := a.Properties.Text("type"), a.Properties.Text("iata")
+		service, _ := a.Properties.Lookup("scheduled")
+		scheduled, _ := service.Boolean()
+		l.begin(uint32(a.Number), a.Lon, a.Lat, a.Name())
+		l.TagString("type", typ)
+		l.text("iata", iata)
+		l.text("icao", a.Properties.Text("icao"))
+		l.TagBool("scheduled", scheduled)
+		l.TagInt("rank", int64(airports.Rank(typ, scheduled, iata)))
 		l.End()
-		return nil
-	})
+	}
+	return nil
 }
 
 // fieldTypes are kinds of properties as TileJSON names them. Others are not in vector tiles.

@@ -354,7 +354,7 @@ func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, se
 			dst = append(dst, ',')
 		}
 		comma := len(dst)
-		if dst, err = appendTileGeoJSON(ctx, dst, l, t); err != nil {
+		if dst, err = appendTileGeoJSON(ctx, dst, p.Name, l, t); err != nil {
 			return dst, err
 		}
 		if len(dst) == comma && comma > start {

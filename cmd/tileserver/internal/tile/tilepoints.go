@@ -163,14 +163,9 @@ func shorten(text string) string {
 }
 
 // appendTileGeoJSON appends what a tile shows of a layer as GeoJSON features joined by commas.
-func appendTileGeoJSON(ctx context.Context, dst []byte, from feature.Tiler, t quadkey.Tile) ([]byte, error) {
-	if stored, ok := from.(interface {
-		AppendTileGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
-	}); ok {
-		return stored.AppendTileGeoJSON(ctx, dst, t)
-	}
+func appendTileGeoJSON(ctx context.Context, dst []byte, name string, from feature.Tiler, t quadkey.Tile) ([]byte, error) {
 	start := len(dst)
-	w := feature.Writer{GeoJSON: true, Nested: true}
+	w := feature.Writer{GeoJSON: true, Nested: true, Numbers: known[name] != nil}
 	for f, err := range from.Tile(ctx, t) {
 		if err != nil {
 			return dst, err

@@ -96,9 +96,10 @@ func fingerprint(ctx context.Context, path string) (string, error) {
 }
 
 // Renew runs build, unless the record tells that what is published of the data set
-// was made of the same, and replaces the record. It is named by its path.
+// was made of the same, in the layout of today, and replaces the record. It is named by its path.
 func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep job.Reporter, build func() error) error {
-	if current, err := c.Current(ctx, name); err == nil && !force {
+	d, _ := catalogue.Find(name)
+	if current, err := c.Current(ctx, name); err == nil && !force && current.SchemaVersion == d.Schema {
 		if same := b.same(record, name, current.Generation); same != "" {
 			rep.Note(same)
 			return nil

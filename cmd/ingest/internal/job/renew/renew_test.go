@@ -1,0 +1,45 @@
+package renew
+
+import (
+	"path/filepath"
+	"testing"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/internal/catalogue"
+)
+
+// What is published in the layout of another program is made anew, although it was made of
+// the same.
+func TestRenewOtherLayout(t *testing.T) {
+	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+	publish := func(schema int) error {
+		d := catalogue.Airports.Dataset
+		d.Schema = schema
+		_, err := job.Publish(t.Context(), c, d, rep, func(b *dataset.Build, _ *dataset.Manifest) (any, error) {
+			return struct{}{}, b.Store().CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}})
+		})
+		return err
+	}
+	record := filepath.Join(t.TempDir(), "REFRESHED")
+	now := catalogue.Airports.Schema
+	for i, tt := range []struct {
+		schema int // of what a build publishes
+		built  bool
+	}{{now - 1, true}, {now + 1, true}, {now, true}, {now, false}} {
+		basis, err := BasisOf(t.Context(), c, catalogue.Airports.Name, []string{"program"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		built := false
+		err = basis.Renew(t.Context(), c, catalogue.Airports.Name, record, false, rep, func() error {
+			built = true
+			return publish(tt.schema)
+		})
+		if err != nil || built != tt.built {
+			t.Errorf("run %d: built %v, %v", i, built, err)
+		}
+	}
+}
