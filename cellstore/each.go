@@ -7,8 +7,9 @@ type eacher interface {
 	Each(ctx context.Context, scan *Scan, yield func(*Row, error) bool)
 }
 
-// Each calls yield as a loop over Scan does, until it returns false. The scan must not change
-// meanwhile: readers that can, save its copy, so that a short scan allocates nothing.
+// Each calls yield as a loop over Scan does, until it returns false. It uses the memory of the
+// scan, which the caller must not change until it returns, and does not change it. A reader that
+// can do without a copy of what it is asked scans a few rows without allocating.
 func Each(ctx context.Context, r Reader, scan *Scan, yield func(*Row, error) bool) {
 	if e, ok := r.(eacher); ok {
 		e.Each(ctx, scan, yield)

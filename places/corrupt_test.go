@@ -222,3 +222,64 @@ func TestDecodeDamaged(t *testing.T) {
 		}
 	}
 }
+
+// A tile whose stored features or points are cut short is damage, and never one with fewer
+// places.
+func TestCutRollupIsReported(t *testing.T) {
+	store := newStore(t)
+	far := bern
+	far.ID, far.Lon = far.ID+1, -100
+	meta, _, err := Build(t.Context(), store, source([]Place{bern, far}), BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := store.Table(t.Context(), tableName("", tableRollup))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var row cellstore.Row
+	key := quadkey.Tile{}.Key()
+	if found, err := table.Get(t.Context(), key[:], selectShown, &row); err != nil || !found || len(row.Cells) != 2 {
+		t.Fatal(found, err)
+	}
+	count := func() (n int, err error) {
+		for _, err = range f.Tile(t.Context(), quadkey.Tile{}) {
+			if err == nil {
+				n++
+			}
+		}
+		return n, err
+	}
+	if n, err := count(); n != 2 || err != nil {
+		t.Fatal(n, err)
+	}
+	stored := row.Clone()
+	for i := range stored.Cells {
+		c := &stored.Cells[i]
+		put := func(value []byte) {
+			t.Helper()
+			err := table.Apply(t.Context(), cellstore.Mutation{Row: key[:], Ops: []cellstore.Op{cellstore.PutAt(c.Family, c.Qualifier, c.Timestamp, value)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range c.Value {
+			put(c.Value[:n])
+			if _, err := count(); !errors.Is(err, cellstore.ErrCorrupt) {
+				t.Errorf("%d of %d bytes of %s: %v", n, len(c.Value), c.Family, err)
+			}
+		}
+		put(c.Value)
+	}
+	put := cellstore.Mutation{Row: key[:], Ops: []cellstore.Op{cellstore.PutAt(famPoints, nil, stored.Cells[1].Timestamp, stored.Cells[1].Value[:9])}}
+	if err := table.Apply(t.Context(), put); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.TilePlaces(t.Context(), quadkey.Tile{}, func(Shown) error { return nil }); !errors.Is(err, cellstore.ErrCorrupt) {
+		t.Errorf("points cut short: %v", err)
+	}
+}

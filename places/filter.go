@@ -21,7 +21,7 @@ func populated() feature.Filter {
 }
 
 // Prepare makes once what the index needs of a filter, for those that are asked with again and
-// again. It is the same filter.
+// again. It is the same filter, and not nil.
 func Prepare(of feature.Filter) feature.Filter {
 	p := &prepared{Filter: of}
 	p.filter, p.rest, p.possible = filterOf(of)

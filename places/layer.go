@@ -363,20 +363,11 @@ func (f *Finder) tally(of feature.Filter) (n int64, ok bool) {
 	case flt.none():
 		return f.about.Count, true
 	}
-	for _, x := range f.indexes {
-		for i := range x.groups {
-			g := &x.groups[i]
-			switch {
-			case g.maxPopulation < flt.minPopulation:
-			case g.code == anyCode:
-				return 0, false
-			case !flt.countries.Pass(g.country) || !flt.qualifier([]byte(x.codes[g.code])):
-			case flt.minPopulation > 1: // some of them may have fewer people
-				return 0, false
-			default:
-				n += int64(g.count)
-			}
+	for _, m := range f.masks(&flt) {
+		if !m.exact {
+			return 0, false
 		}
+		n += int64(m.count)
 	}
 	return n, true
 }
@@ -425,7 +416,7 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature
 	for object := range feature.Elements(slices.Concat([]byte{'['}, row.Cells[0].Value, []byte{']'})) {
 		x, rest, ok := cutPoint(points)
 		_, properties, found := bytes.Cut(object, []byte(`,"properties":{`))
-		if !ok || !found || len(properties) < 2 {
+		if !ok || !found || !bytes.HasSuffix(properties, []byte("}}")) {
 			return corrupt(tableRollup, row.Key, "has another layout")
 		}
 		points = rest
@@ -434,6 +425,9 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, fn func(*feature
 		if err := fn(&shown); err != nil {
 			return err
 		}
+	}
+	if len(points) > 0 {
+		return corrupt(tableRollup, row.Key, "has more points than features")
 	}
 	return nil
 }

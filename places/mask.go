@@ -16,6 +16,9 @@ type mask struct {
 	sparse bool
 	// areas: only places of class A pass.
 	areas bool
+	// count is how many places pass, or no fewer than do if it is not exact.
+	count uint64
+	exact bool
 
 	// peopled has a bit for each block with places that pass and have a
 	// population. No place that passes is more important than most, and none
@@ -86,13 +89,13 @@ func (m *mask) has(b int32) bool { return m.all || m.words[b/64]>>(b%64)&1 != 0 
 // mask makes the set for a filter.
 func (x *index) mask(f *filter) (m mask) {
 	if x.count == 0 {
-		return mask{none: true}
+		return mask{none: true, exact: true}
 	}
 	if f.none() {
-		return mask{all: true}
+		return mask{all: true, count: x.count, exact: true}
 	}
 	passes := make([]bool, len(x.codes))
-	m.areas = true
+	m.areas, m.exact = true, f.minPopulation <= 1 // groups are of places with a population, or without
 	for i, code := range x.codes {
 		if passes[i] = f.qualifier([]byte(code)); passes[i] && code[0] != 'A' {
 			m.areas = false
@@ -100,14 +103,13 @@ func (x *index) mask(f *filter) (m mask) {
 	}
 	m.words = make([]uint64, (len(x.blocks)+63)/64)
 	m.peopled = make([]uint64, len(m.words))
-	var count uint64
 	from := uint32(0)
 	for i := range x.groups {
 		g := &x.groups[i]
 		if g.maxPopulation >= f.minPopulation && (g.code == anyCode || passes[g.code] &&
 			f.countries.Pass(g.country)) {
-			count += uint64(g.count)
-			m.areas = m.areas && g.code != anyCode
+			m.count += uint64(g.count)
+			m.areas, m.exact = m.areas && g.code != anyCode, m.exact && g.code != anyCode
 			peopled := m.limit(x, g)
 			x.eachBlock(from, g.end, func(b uint32) {
 				m.words[b/64] |= 1 << (b % 64)
@@ -118,7 +120,8 @@ func (x *index) mask(f *filter) (m mask) {
 		}
 		from = g.end
 	}
-	m.finish(x, f, count)
+	m.exact = m.exact || m.count == 0
+	m.finish(x, f)
 	return m
 }
 
@@ -138,7 +141,7 @@ func (m *mask) limit(x *index, g *group) (peopled bool) {
 }
 
 // finish leaves out blocks that lack the population and makes the summary.
-func (m *mask) finish(x *index, f *filter, count uint64) {
+func (m *mask) finish(x *index, f *filter) {
 	m.summary = make([]uint64, (len(m.words)+63)/64)
 	blocks := uint64(0)
 	for i, w := range m.words {
@@ -157,7 +160,7 @@ func (m *mask) finish(x *index, f *filter, count uint64) {
 		}
 	}
 	m.none = blocks == 0
-	m.sparse = count < blocks*(blockPlaces/8)
+	m.sparse = m.count < blocks*(blockPlaces/8)
 }
 
 // cachedMasks is how many masks of filters are kept, because the same few are asked for again

@@ -55,6 +55,7 @@ type Place struct {
 	// Kind says what a point is for which GeoNames has no class and code, which are empty then:
 	// a lower-case letter, and up to 63 such letters, digits and _ - /. Filters know it by a
 	// term "kind". It is not shown; Extra is, which may say it in the words of its source.
+	// Weight says how important it is.
 	Kind string
 	// Weight, if not 0, says how important the place is, instead of its
 	// population and feature code: see Importance in the package

@@ -20,7 +20,8 @@ import (
 //
 // It lists them in the order of their ids, also those that meet a feature.Box: that have a
 // point in common with it, even if only on their edges. Both neighbours of a border that runs
-// along the edge of the box meet it. Other areas, other orders, the nearest and instants of the
+// along the edge of the box meet it. A box is in degrees; it may cross ±180°, and be a line or a
+// point, and one that is none is feature.ErrQuery. Other areas, other orders, the nearest and instants of the
 // past are not supported. A mark stays valid for a newer data set. The error matches
 // ErrUnknownType.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -125,9 +126,13 @@ func (m *machine) scan(ctx context.Context, p *parser) (string, error) {
 	}
 	o := p.options()
 	got, err := collect(r.Scan(ctx, o.scan), &o)
+	asked := o.scan.Clone()
 	each, eachErr := collect(func(yield func(*cellstore.Row, error) bool) { cellstore.Each(ctx, r, &o.scan, yield) }, &o)
-	if each != got || fmt.Sprint(eachErr) != fmt.Sprint(err) {
-		return "", fmt.Errorf("Each finds %s, %w, and Scan %s, %w", each, eachErr, got, err)
+	switch {
+	case each != got || fmt.Sprint(eachErr) != fmt.Sprint(err):
+		return "", fmt.Errorf("Each finds %s, %v, and Scan %s, %v", each, eachErr, got, err)
+	case !reflect.DeepEqual(asked, o.scan.Clone()):
+		return "", fmt.Errorf("Each changes what it is asked from %v to %v", asked, o.scan)
 	}
 	return got, err
 }

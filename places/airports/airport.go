@@ -201,9 +201,9 @@ type shownMembers struct {
 
 // place is the airport as package places has it.
 func (a *Airport) place() (places.Place, error) {
-	kind := a.Type
+	kind := kinds[kindOf(a.Type)].names[0]
 	if a.Scheduled {
-		kind += withService
+		kind = kinds[kindOf(a.Type)].names[1]
 	}
 	extra, err := json.Marshal(shownMembers{
 		Type: a.Type, Scheduled: a.Scheduled, Ident: a.Ident, IATA: a.IATA, ICAO: a.ICAO, Local: a.Local,

@@ -6,11 +6,17 @@ import (
 	"quadrille/tiles"
 )
 
+const (
+	// defaultLimit is more than other lists have: a region of a list is short.
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
 // Parameters of this room alone.
 var (
 	snapParam       = endpoint.Number("snap", "metres", 0, tiles.MaxSnap, "Take the nearest region within so many metres for a type that has none at the point.")
 	idParam         = endpoint.Text("id", 1024, "Id of a region of the one type in `types`: the answer is the part of it in the box, as GeoJSON.")
-	limitParam      = endpoint.Integer("limit", 1, 1000, "Most entries of a page.").Or(100)
+	limitParam      = endpoint.Integer("limit", 1, maxLimit, "Most entries of a page.").Or(defaultLimit)
 	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	// cursorParam is read last, so that what goes with id is said first.

@@ -24,7 +24,8 @@ func layersOf(b ask.Boundaries, types []string) (*several, error) {
 	// Cursors are of the types that are asked for, and not of those that there are: they stay
 	// valid for a data set that has another one.
 	names := slices.Compact(slices.Sorted(slices.Values(types)))
-	s := &several{about: feature.Info{Name: strings.Join(names, ",")}}
+	// A layer of one type has cursors of its own.
+	s := &several{about: feature.Info{Name: "regions of " + strings.Join(names, ",")}}
 	for _, t := range b.Types() {
 		if len(types) > 0 && !slices.Contains(types, t.Name) {
 			continue
@@ -48,9 +49,13 @@ func (s *several) Get(context.Context, string, time.Time, *feature.Feature) erro
 
 // Features implements feature.Layer.
 func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	typ, rest, _ := bytes.Cut(q.After, []byte{':'})
+	typ, rest, whole := bytes.Cut(q.After, []byte{':'})
 	of := s.of
-	if len(q.After) > 0 {
+	switch {
+	case len(q.After) == 0:
+	case !whole || len(rest) == 0:
+		return feature.Fail(feature.BadCursor("it is not one of regions"))
+	default:
 		i := slices.IndexFunc(of, func(l feature.Layer) bool { return l.Info().Name == string(typ) })
 		if i < 0 {
 			return feature.Fail(feature.BadCursor("its region type is gone"))
@@ -60,6 +65,7 @@ func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 	return feature.Answer(func(fn func(*feature.Feature) error) error {
 		one := *q
 		one.After = rest
+		left := q.Limit
 		for _, l := range of {
 			begin := feature.Mark(l.Info().Name + ":")
 			for f, err := range l.Features(ctx, &one) {
@@ -70,8 +76,11 @@ func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 				if err := fn(f); err != nil {
 					return err
 				}
+				if left--; left == 0 { // it was not 0, which is any number, before
+					return nil
+				}
 			}
-			one.After = nil
+			one.After, one.Limit = nil, max(left, 0)
 		}
 		return nil
 	})

@@ -326,7 +326,7 @@ func appendMLT(dst []byte, layers func([]byte) ([]byte, error)) ([]byte, error) 
 	return e.AppendTile(dst, b.Body)
 }
 
-// appendGeoJSON appends a FeatureCollection: the fragments as they are stored.
+// appendGeoJSON appends a FeatureCollection: the regions as they are stored, and then points.
 func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	dst = append(dst, listing.CollectionHead...)
 	start := len(dst)

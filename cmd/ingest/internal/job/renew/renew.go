@@ -96,11 +96,12 @@ func fingerprint(ctx context.Context, path string) (string, error) {
 }
 
 // Renew runs build, unless the record tells that what is published of the data set
-// was made of the same, in the layout of today, and replaces the record. It is named by its path.
+// was made of the same, in the layout of today, or has been rolled back; and replaces the record,
+// which is named by its path.
 func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep job.Reporter, build func() error) error {
-	d, _ := catalogue.Find(name)
-	if current, err := c.Current(ctx, name); err == nil && !force && current.SchemaVersion == d.Schema {
-		if same := b.same(record, name, current.Generation); same != "" {
+	if current, err := c.Current(ctx, name); err == nil && !force {
+		d, known := catalogue.Find(name)
+		if same := b.same(record, name, current.Generation, known && current.SchemaVersion != d.Schema); same != "" {
 			rep.Note(same)
 			return nil
 		}
@@ -131,17 +132,17 @@ func NotRenewed(names []string, errs []error) error {
 }
 
 // same says why there is nothing to do: the record tells that the generation
-// which is published was made of the same, or that one was from which it has
-// been rolled back, since what was rolled back must not return by itself. It is
+// which is published was made of the same, and not in another layout, or that one was from
+// which it has been rolled back, since what was rolled back must not return by itself. It is
 // empty when there is something to do.
-func (b Basis) same(record, dataset string, published uint64) string {
+func (b Basis) same(record, dataset string, published uint64, otherLayout bool) string {
 	text, err := os.ReadFile(record)
 	var before Basis
 	if err != nil || json.Unmarshal(text, &before) != nil || !slices.Equal(before.Of, b.Of) {
 		return ""
 	}
 	switch {
-	case before.Generation == published:
+	case before.Generation == published && !otherLayout:
 		return fmt.Sprintf("%s generation %d was made of the same; --force makes it anew", dataset, published)
 	case before.Generation > published:
 		return fmt.Sprintf("%s generation %d is published, rolled back from %d, which was made of the same; --force makes it anew", dataset, published, before.Generation)

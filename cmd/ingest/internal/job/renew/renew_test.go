@@ -1,6 +1,7 @@
 package renew
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -41,5 +42,15 @@ func TestRenewOtherLayout(t *testing.T) {
 		if err != nil || built != tt.built {
 			t.Errorf("run %d: built %v, %v", i, built, err)
 		}
+	}
+	if _, err := c.Rollback(t.Context(), catalogue.Airports.Name); err != nil {
+		t.Fatal(err)
+	}
+	basis, err := BasisOf(t.Context(), c, catalogue.Airports.Name, []string{"program"}, nil)
+	if err == nil {
+		err = basis.Renew(t.Context(), c, catalogue.Airports.Name, record, false, rep, func() error { return errors.New("what was rolled back returns") })
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
