@@ -55,8 +55,11 @@ func toMercator(lon, lat float64) (x, y float64) {
 	return earthRadius * lon * math.Pi / 180, earthRadius * math.Asinh(math.Tan(lat))
 }
 
+// fromMercator is to the 1e-7 degrees that points are kept to: the metres of a client are
+// rounded, and must not leave out what is on the edge of its box.
 func fromMercator(x, y float64) (lon, lat float64) {
-	return x / earthRadius * 180 / math.Pi, math.Atan(math.Sinh(y/earthRadius)) * 180 / math.Pi
+	degrees := func(radians float64) float64 { return math.Round(radians*180/math.Pi*1e7) / 1e7 }
+	return degrees(x / earthRadius), degrees(math.Atan(math.Sinh(y / earthRadius)))
 }
 
 // systemParam declares a parameter that names a system, the default where it is absent.
