@@ -179,6 +179,19 @@ func Answer(each func(fn func(*Feature) error) error) iter.Seq2[*Feature, error]
 	}
 }
 
+// Each calls fn with the features of an answer. An error of either ends it, and is returned.
+func Each(answer iter.Seq2[*Feature, error], fn func(*Feature) error) error {
+	for f, err := range answer {
+		if err == nil {
+			err = fn(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // errEnded says that no more is wanted.
 var errEnded = errors.New("ended")
 

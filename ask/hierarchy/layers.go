@@ -113,15 +113,7 @@ func (v *View) regions(ctx context.Context, typ string, in feature.Area, fn func
 	if err != nil {
 		return err
 	}
-	for f, err := range l.Features(ctx, &feature.Query{In: in, Detail: feature.WithoutGeometry}) {
-		if err == nil {
-			err = fn(f)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return feature.Each(l.Features(ctx, &feature.Query{In: in, Detail: feature.WithoutGeometry}), fn)
 }
 
 func (v *View) layers() *order {

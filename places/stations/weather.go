@@ -71,24 +71,9 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 	if err != nil {
 		return dst, "", err
 	}
-	oldest, newest := uint32(0), ^uint32(0)
-	if !q.From.IsZero() {
-		// Keys have no seconds, so from is rounded up to a minute.
-		from, ok := minutesOf(q.From.Add(time.Minute - time.Nanosecond))
-		if !ok {
-			return dst, "", timeError("from", q.From)
-		}
-		oldest = from
-	}
-	if !q.To.IsZero() {
-		to, ok := minutesOf(q.To)
-		if !ok {
-			return dst, "", timeError("to", q.To)
-		}
-		newest = to
-	}
-	if !q.From.IsZero() && !q.To.IsZero() && q.From.After(q.To) {
-		return dst, "", feature.BadQuery("from %v is after to %v; exchange them", q.From, q.To)
+	oldest, newest, err := q.minutes()
+	if err != nil {
+		return dst, "", err
 	}
 	// A mark is the time of an observation in minutes, of which no two are the same.
 	of := feature.Info{Name: fmt.Sprintf("observations of %s %d-%d", q.Station[:], oldest, newest), Fingerprint: w.meta.Fingerprint}
@@ -135,6 +120,30 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 		dst, at = append(dst, o), minutes
 	}
 	return dst, "", nil
+}
+
+// minutes are the first and the last that a query is about.
+func (q *ObservationQuery) minutes() (oldest, newest uint32, err error) {
+	newest = ^uint32(0)
+	if !q.From.IsZero() {
+		// Keys have no seconds, so from is rounded up to a minute.
+		from, ok := minutesOf(q.From.Add(time.Minute - time.Nanosecond))
+		if !ok {
+			return 0, 0, timeError("from", q.From)
+		}
+		oldest = from
+	}
+	if !q.To.IsZero() {
+		to, ok := minutesOf(q.To)
+		if !ok {
+			return 0, 0, timeError("to", q.To)
+		}
+		newest = to
+	}
+	if !q.From.IsZero() && !q.To.IsZero() && q.From.After(q.To) {
+		return 0, 0, feature.BadQuery("from %v is after to %v; exchange them", q.From, q.To)
+	}
+	return oldest, newest, nil
 }
 
 // newestFirst is the order of observations, which other data do not keep.

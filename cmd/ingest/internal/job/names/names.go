@@ -373,15 +373,7 @@ func (n *namer) eachRegion(typ string, q feature.Query, fn func(*feature.Feature
 	if err != nil {
 		return err
 	}
-	for f, err := range l.Features(n.ctx, &q) {
-		if err == nil {
-			err = fn(f)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return feature.Each(l.Features(n.ctx, &q), fn)
 }
 
 func (n *namer) readLayer(level int, typ string, take func(names.Feature) error) error {
