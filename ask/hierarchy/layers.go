@@ -87,7 +87,7 @@ func (v *View) states(ctx context.Context) (*states, error) {
 		id := s.ID
 		all.ids[id] = true
 		country, _ := Division(id)
-		if country = cmp.Or(country, s.Properties.Text("country")); country == "" {
+		if country = cmp.Or(country, countryOf(s)); country == "" {
 			return nil
 		}
 		if all.of[country] == nil {
@@ -105,6 +105,17 @@ func (v *View) states(ctx context.Context) (*states, error) {
 	}
 	o.states.Store(all)
 	return all, nil
+}
+
+// countryOf is the country that a region's source names, "" if it names none. Sources write
+// COUNTRY, too.
+func countryOf(region *feature.Feature) (country string) {
+	for name, v := range region.Properties.All() {
+		if strings.EqualFold(name, "country") && v.Kind() == feature.Text {
+			country = cmp.Or(country, v.Text())
+		}
+	}
+	return country
 }
 
 // regions calls fn with the regions of a type in an area, without their geometry.
