@@ -29,12 +29,20 @@ NPM := $(shell command -v npm)
 NPM_CI := npm ci --no-audit --no-fund
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 
+# Modules of their own, which the product does not need: what measures, generates and judges
+# it, and the tests with browsers and other clients.
+CLIENTTEST := cmd/tileserver/internal/clienttest
+MODULES := cmd/bench $(CLIENTTEST)
+space := $(subst ,, )
+# What of a list of files or folders is in none of these.
+IN_PRODUCT := grep -vE '^(\./)?($(subst $(space),|,$(MODULES)))(/|$$)'
+
 PAGE := static/leaflet/dist/index.html
 PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js static/leaflet/tokens-css.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/timezones.json
 
-.PHONY: FORCE help demo demo-data build page sample test test-plain test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint fuzz fuzz-list bench bench-once bench-list bench-page bench-points judge pictures clean
+.PHONY: FORCE help demo demo-data build page sample test test-plain test-plain-of-module test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint ready fuzz fuzz-list bench bench-programs bench-once bench-list bench-page bench-points judge pictures clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,21 +71,25 @@ build: bin/ingest bin/tileserver ## both programs, in bin/
 # program that it is built into would wait a second at its end for races of what is
 # still running, and tests start hundreds.
 test: ## all tests that need no server, with the race detector
-	GORACE=atexit_sleep_ms=20 $(GO_TEST) -short -timeout 20m $(RACE) ./...
+	@for module in . $(MODULES); do (set -x; cd $$module; GORACE=atexit_sleep_ms=20 $(GO_TEST) -short -timeout 20m $(RACE) ./...); done
 	$(if $(RACE),$(MAKE) --no-print-directory test-plain)
 
 # What the race detector cannot judge or makes too slow: the tests that call testrace.Plain
 # themselves, and those of files that are built only without it. A call that is in no test
 # would be skipped for good, so it is refused.
 test-plain:
-	@files=$$(grep -rlE '^//go:build !race|testrace[.]Plain[(]' --include='*_test.go' --exclude-dir=node_modules .); \
+	@for module in . $(MODULES); do $(MAKE) --no-print-directory -C $$module -f $(abspath Makefile) test-plain-of-module GO_TEST='$(GO_TEST)'; done
+
+test-plain-of-module:
+	@files=$$(grep -rlE '^//go:build !race|testrace[.]Plain[(]' --include='*_test.go' --exclude-dir=node_modules . | $(IN_PRODUCT) || true); \
+	[ -n "$$files" ] || exit 0; \
 	names=$$(awk 'FNR == 1 { all = 0; name = "" } /^\/\/go:build !race/ { all = 1 } /^func / { name = "" } /^func Test/ { split($$2, f, "("); name = f[1] } \
 	  /testrace[.]Plain[(]/ && !name { print FILENAME ": call testrace.Plain in the test itself" >"/dev/stderr"; exit 1 } \
 	  all && /^func Test/ || /testrace[.]Plain[(]/ { print name }' $$files | sort -u | paste -sd '|'); \
 	$(GO_TEST) -short -timeout 20m -run "^($$names)\$$" $$(dirname $$files | sort -u)
 
 test-full: page test test-page ## also long tests, the page's tests, no cgo and 32 bits
-	QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...
+	@for module in . $(MODULES); do (set -x; cd $$module; QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...); done
 	CGO_ENABLED=0 GOARCH=386 go build ./...
 	$(MAKE) --no-print-directory check-data CHECK_SCALES="110m 50m 10m"
 
@@ -108,7 +120,7 @@ hbase-demo:
 ifneq ($(NPM),)
 	$(MAKE) --no-print-directory page sample
 endif
-	QUADRILLE_HBASE_FAULTS=1 $(GO_TEST) -count 1 -timeout 30m -v -run '^TestDemoOnHBase$$' ./cmd/tileserver/internal/clienttest
+	cd $(CLIENTTEST) && QUADRILLE_HBASE_FAULTS=1 $(GO_TEST) -count 1 -timeout 30m -v -run '^TestDemoOnHBase$$' .
 
 NATURAL_EARTH ?= ../shared/data/natural-earth
 CHECK_SCALES ?= 110m 50m
@@ -135,19 +147,17 @@ CLIENTS_JUDGES := schemathesis==4.32.5 fastmcp==4.2.3
 CLIENTS_MLT := maplibre-tiles==0.1.20
 # Makes clients in Go of the interface's description.
 CLIENTS_GO := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
-CLIENTS_OPENAPI := cmd/tileserver/internal/clienttest/testdata/clients/openapi
+CLIENTS_OPENAPI := $(CLIENTTEST)/testdata/clients/openapi
 CLIENTS_TESTS ?= TestPhotonLeaflet TestPhotonMapLibre TestPhotonGeopy TestNominatimLeaflet TestNominatimGeopy TestNominatimNode \
   TestMapLibraries TestMapLibreTiles TestBaseMapInMapLibre TestForeignValidators TestGDAL TestSnippets TestDocsInBrowser TestGeoIP2Java TestProxies TestFirewalls \
   TestCITEFeatures TestCITETiles TestGDALFeatures TestOWSLib TestOGCClient TestQGIS TestGDALOfOGCAPI TestGDALOfOGCTiles TestForeignArchives TestOwnArchives \
   TestForeignDecoderRust TestForeignDecoderWorld TestForeignDecoderAnything TestMaxMindDBInPython TestMMDBLookup TestNginxGeoIP2 TestStandardWebhooks TestMergePatchInPython \
   TestOpenAPIRedocly TestOpenAPITypeScript TestOpenAPIGo TestOpenAPIJava TestOpenAPISchemathesis TestOpenAPIFastMCP
-space := $(subst ,, )
-
 # What npm has, and all that clients need. INSTALLED=1 says that it is there.
 INSTALLED ?=
 
 install-libraries:
-	@mkdir -p $(CLIENTS) && cp cmd/tileserver/internal/clienttest/testdata/clients/{package.json,package-lock.json,.npmrc} $(CLIENTS)/
+	@mkdir -p $(CLIENTS) && cp $(CLIENTTEST)/testdata/clients/{package.json,package-lock.json,.npmrc} $(CLIENTS)/
 	cd $(CLIENTS) && $(NPM_CI)
 
 install-clients: install-libraries
@@ -160,10 +170,14 @@ install-clients: install-libraries
 	@python3 -m venv $(CLIENTS)/mlt && $(CLIENTS)/mlt/bin/pip install --quiet $(CLIENTS_MLT) || { rm -rf $(CLIENTS)/mlt; echo "skipped: $(CLIENTS_MLT), because python3, cargo or a package index is not at hand"; }
 
 check-clients: $(if $(INSTALLED),,install-clients) ## let map libraries, geocoders' clients, makers of clients and proxies that others wrote use a server, where npm and a browser are at hand
-	PATH="$(abspath $(CLIENTS))/python/envoy/_bin:$(abspath $(CLIENTS))/python/bin:$$PATH" \
+	@export PATH="$(abspath $(CLIENTS))/python/envoy/_bin:$(abspath $(CLIENTS))/python/bin:$$PATH" \
 	  QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) QUADRILLE_GEOPY=$(abspath $(CLIENTS))/python QUADRILLE_GEOIP2_JAVA=$(abspath $(CLIENTS))/geoip2 \
-	  QUADRILLE_PYTHON_MLT=$$(ls $(abspath $(CLIENTS))/mlt/bin/python 2>/dev/null) QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python \
-	  $(GO_TEST) -count 1 -p 1 -v -timeout 30m -run '^($(subst $(space),|,$(strip $(CLIENTS_TESTS))))$$' ./tiles/mlt ./cmd/ingest/internal/export ./cmd/tileserver ./cmd/tileserver/internal/clienttest ./cmd/tileserver/internal/collection ./cmd/tileserver/internal/webhook
+	  QUADRILLE_PYTHON_MLT=$$(ls $(abspath $(CLIENTS))/mlt/bin/python 2>/dev/null) QUADRILLE_PMTILES=$(abspath $(CLIENTS))/python QUADRILLE_MAXMINDDB=$(abspath $(CLIENTS))/python; \
+	status=0; \
+	run() { (set -x; $(GO_TEST) -count 1 -p 1 -v -timeout 30m -run '^($(subst $(space),|,$(strip $(CLIENTS_TESTS))))$$' "$$@") || status=1; }; \
+	run ./tiles/mlt ./cmd/ingest/internal/export ./cmd/tileserver ./cmd/tileserver/internal/collection ./cmd/tileserver/internal/webhook; \
+	cd $(CLIENTTEST) && run .; \
+	exit $$status
 
 clients-list:
 	@printf '%s\n' $(CLIENTS_TESTS)
@@ -172,29 +186,41 @@ BIG := bin/big
 # Which scenarios check-big plays, separated by commas; all of them if empty.
 BIG_ONLY ?=
 
-check-big: build ## ingest what is large, and compare it with other readers; some 40 minutes and 20 GB
-	@mkdir -p $(BIG) && cp cmd/internal/checkbig/packages/{package.json,package-lock.json,.npmrc} $(BIG)/
+check-big: build bench-programs ## ingest what is large, and compare it with other readers; some 40 minutes and 20 GB
+	@mkdir -p $(BIG) && cp cmd/bench/checkbig/packages/{package.json,package-lock.json,.npmrc} $(BIG)/
 	cd $(BIG) && $(NPM_CI)
 	@test -x $(BIG)/venv/bin/python || python3 -m venv $(BIG)/venv
-	$(BIG)/venv/bin/pip install --quiet -r cmd/internal/checkbig/packages/requirements.txt
-	QUADRILLE_PYTHON=$(abspath $(BIG)/venv/bin/python) go test -count 1 -timeout 60m -v -run '^TestTimezonefinder$$' ./cmd/tileserver/internal/clienttest
-	go run ./cmd/internal/checkbig --packages $(BIG)/node_modules --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
+	$(BIG)/venv/bin/pip install --quiet -r cmd/bench/checkbig/packages/requirements.txt
+	cd $(CLIENTTEST) && QUADRILLE_PYTHON=$(abspath $(BIG)/venv/bin/python) go test -count 1 -timeout 60m -v -run '^TestTimezonefinder$$' .
+	bin/bench/checkbig --packages $(BIG)/node_modules --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
 
 # A tenth of what is generated there, without downloads.
-check-big-tenth: build
+check-big-tenth: build bench-programs
 	@mkdir -p $(BIG)
-	go build -o bin/ ./cmd/internal/checkbig
-	bin/checkbig --tenth --packages $(BIG)/node_modules --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
+	bin/bench/checkbig --tenth --packages $(BIG)/node_modules --ingest bin/ingest $(if $(BIG_ONLY),--only $(BIG_ONLY))
 
 # The checks of go vet are among those of golangci-lint.
 lint: $(GOLANGCI) ## gofmt and golangci-lint
 	@unformatted=$$($(GO_FILES) | xargs -r gofmt -s -l); \
 	if [ -n "$$unformatted" ]; then printf 'not formatted, run gofmt -s -w on:\n%s\n' "$$unformatted"; exit 1; fi
-	$(GOLANGCI) run
+	@for module in . $(MODULES); do (set -x; cd $$module; $(abspath $(GOLANGCI)) run); done
+
+# What `make ready` compares with: all that differs from it counts as changed.
+BASE ?= HEAD
+
+# Folders without Go files, such as testdata, count as the package above them.
+ready: ## make a change ready: format, lint, and test the packages that differ from BASE (HEAD)
+	$(GO_FILES) | xargs -r gofmt -s -w
+	$(MAKE) --no-print-directory lint
+	@changed=$$({ git diff --name-only --relative $(BASE); git ls-files --others --exclude-standard; }); \
+	packages=$$(echo cmd/internal/archtest; while read -r file; do dir=$$(dirname "$$file"); \
+	  while [ "$$dir" != . ] && ! ls "$$dir"/*.go >/dev/null 2>&1; do dir=$$(dirname "$$dir"); done; echo "$$dir"; done <<<"$$changed" | grep -v '^\.$$' || true); \
+	for package in $$(sort -u <<<"$$packages"); do (cd "$$package" && $(GO_TEST) -short .); done; \
+	if grep -q '^static/leaflet/' <<<"$$changed"; then $(MAKE) --no-print-directory test-page; fi
 
 # The fuzz targets to run, each as PACKAGE:NAME; all of them unless some are named.
 FUZZ ?= $(shell grep -rE '^func Fuzz[A-Za-z0-9_]*\([a-z]+ \*testing\.F\)' --include='*_test.go' --exclude-dir=node_modules . \
-  | sed -E 's|/[^/]*:func ([A-Za-z0-9_]*).*|:\1|' | sort)
+  | $(IN_PRODUCT) | sed -E 's|/[^/]*:func ([A-Za-z0-9_]*).*|:\1|' | sort)
 
 # Minimising what was found takes minutes for large inputs, so it is left out. The
 # tool reports the end of FUZZTIME as a failure when it comes while a busy machine
@@ -210,21 +236,26 @@ fuzz: ## every fuzz target for FUZZTIME (20s), or those of FUZZ=./ipgeo:FuzzAddr
 fuzz-list:
 	@printf '%s\n' $(FUZZ)
 
-bench: ## measure, and rewrite the figures in BENCHMARKS.md
-	go run ./cmd/internal/benchreport go -- go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) ./...
-	go run ./cmd/internal/benchreport http -- go run ./cmd/internal/httpbench
-	go run ./cmd/internal/benchreport latency -- go run ./cmd/internal/httpbench latency
-	go run ./cmd/internal/benchreport beside -- go run ./cmd/internal/httpbench beside $(if $(wildcard $(JUDGE_DEMO)),--data $(JUDGE_DEMO))
-	go run ./cmd/internal/benchreport start -- go run ./cmd/internal/httpbench start
-	go run ./cmd/internal/benchreport soak -- go run ./cmd/internal/httpbench soak --requests $(SOAK)
-	go run ./cmd/internal/benchreport search -- go run ./cmd/internal/searchjudge --demo $(JUDGE_DEMO) --full $(JUDGE_FULL)
+# What measures, generates and judges, in bin/bench.
+bench-programs:
+	go build -C cmd/bench -o $(abspath bin/bench)/ ./...
+
+bench: bench-programs ## measure, and rewrite the figures in cmd/bench/FIGURES.md
+	bin/bench/benchreport go -- go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) ./...
+	bin/bench/benchreport gazetteer -- go test -C cmd/bench -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) ./...
+	bin/bench/benchreport http -- bin/bench/httpbench
+	bin/bench/benchreport latency -- bin/bench/httpbench latency
+	bin/bench/benchreport beside -- bin/bench/httpbench beside $(if $(wildcard $(JUDGE_DEMO)),--data $(JUDGE_DEMO))
+	bin/bench/benchreport start -- bin/bench/httpbench start
+	bin/bench/benchreport soak -- bin/bench/httpbench soak --requests $(SOAK)
+	bin/bench/benchreport search -- bin/bench/searchjudge --demo $(JUDGE_DEMO) --full $(JUDGE_FULL)
 
 # The demo's answers need what make demo has installed in sample/.
-judge: ## compare answers with the publishers' files: searches, points near borders, first letters
-	for of in searchjudge reversejudge completionjudge; do go run ./cmd/internal/$$of --demo $(JUDGE_DEMO) --full $(JUDGE_FULL); done
+judge: bench-programs ## compare answers with the publishers' files: searches, points near borders, first letters
+	for of in searchjudge reversejudge completionjudge; do bin/bench/$$of --demo $(JUDGE_DEMO) --full $(JUDGE_FULL); done
 
-# The packages that have benchmarks.
-BENCH_PACKAGES ?= $(shell grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=node_modules . | sed 's|/[^/]*$$||' | sort -u)
+# The packages of the product that have benchmarks.
+BENCH_PACKAGES ?= $(shell grep -rlE '^func Benchmark' --include='*_test.go' --exclude-dir=node_modules . | $(IN_PRODUCT) | sed 's|/[^/]*$$||' | sort -u)
 
 # Measures nothing: shows that benchmarks build, run and find what they expect.
 bench-once:
@@ -237,7 +268,7 @@ bench-list:
 PAGE_DATA ?= data
 
 bench-page: page ## measure how smooth the map page is at a quarter of this machine's speed, in Chromium
-	QUADRILLE_SMOOTH=$(abspath $(PAGE_DATA)) go test -v -count 1 -run '^TestMapPageSmoothness$$' ./cmd/tileserver/internal/clienttest
+	cd $(CLIENTTEST) && QUADRILLE_SMOOTH=$(abspath $(PAGE_DATA)) go test -v -count 1 -run '^TestMapPageSmoothness$$' .
 
 # Where the gallery is drawn; -update-pictures as PICTURES_FLAGS keeps it as what is right.
 PICTURES ?= bin/pictures
@@ -247,8 +278,8 @@ PICTURES_RUN ?= .
 
 pictures: page $(if $(INSTALLED),,install-libraries) ## draw 40 views of the demo's data into one sheet, and compare each with what is kept of it
 	@test -d $(PAGE_DATA)/boundaries || echo "There is no data in $(PAGE_DATA): run make demo, or name the demo's data by PAGE_DATA."
-	QUADRILLE_PICTURES=$(abspath $(PAGE_DATA)) QUADRILLE_SCREENSHOTS=$(abspath $(PICTURES)) QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) \
-	  $(GO_TEST) -count 1 -timeout 20m -run '^TestPictures$$/$(PICTURES_RUN)' ./cmd/tileserver/internal/clienttest $(PICTURES_FLAGS)
+	cd $(CLIENTTEST) && QUADRILLE_PICTURES=$(abspath $(PAGE_DATA)) QUADRILLE_SCREENSHOTS=$(abspath $(PICTURES)) QUADRILLE_CLIENTS=$(abspath $(CLIENTS)) \
+	  $(GO_TEST) -count 1 -timeout 20m -run '^TestPictures$$/$(PICTURES_RUN)' . $(PICTURES_FLAGS)
 
 # What bench-points compares with and measures on; what is empty is left out.
 TILE38 ?= $(shell command -v tile38-server)
@@ -259,11 +290,11 @@ POINTS_REGIONS ?=
 # More flags of httpbench points, such as --scratch /big --points 100000 --many 0.
 POINTS_FLAGS ?=
 
-bench-points: build ## measure collections of points, beside Tile38 and Redis if named; some 10 GB
-	go run ./cmd/internal/benchreport points -- go run ./cmd/internal/httpbench points $(POINTS_FLAGS) \
+bench-points: build bench-programs ## measure collections of points, beside Tile38 and Redis if named; some 10 GB
+	bin/bench/benchreport points -- bin/bench/httpbench points $(POINTS_FLAGS) \
 	  $(if $(TILE38),--tile38 $(TILE38)) $(if $(REDIS),--redis $(REDIS)) \
 	  $(if $(POINTS_DATA),--boundaries $(POINTS_DATA)) $(if $(POINTS_REGIONS),--regions $(POINTS_REGIONS))
-	QUADRILLE_FULL=1 QUADRILLE_DATA=$(abspath $(POINTS_DATA)) go run ./cmd/internal/benchreport points-go -- \
+	QUADRILLE_FULL=1 QUADRILLE_DATA=$(abspath $(POINTS_DATA)) bin/bench/benchreport points-go -- \
 	  go test -run '^$$' -bench '^Benchmark(Build|Read|Write|Fence)$$' -benchmem -count $(BENCHCOUNT) -timeout 60m ./places/points ./ask/fence
 
 clean: ## remove what was built and installed, but not data/

@@ -310,13 +310,13 @@ var rules = []rule{
 		why:   "both programs know these formats, so that neither knows the other",
 	},
 	{
-		of:    []string{"cmd/internal/judged"},
+		of:    []string{"cmd/bench/judged"},
 		ours:  []string{"cmd/internal/programs"},
 		never: []string{"quadrille/tiles/...", "quadrille/places/...", "quadrille/cmd/ingest/..."},
 		why:   "a reference that shares code with what it judges shares its mistakes",
 	},
 	{
-		of:   []string{"cmd/internal/replay"},
+		of:   []string{"cmd/bench/replay"},
 		ours: none,
 		why:  "it judges what servers answer as clients meet it, so it shares no code with them",
 	},

@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -18,14 +19,14 @@ import (
 
 // pkg is one of our packages, without its tests.
 type pkg struct {
-	path    string // relative to the module
+	path    string // relative to the product's module
 	name    string
 	imports []string // full paths, direct
 	deps    []string // full paths, direct and indirect
 	files   []string // Go files, whatever the platform; of a package of tests only, those
 }
 
-// load asks the go command for the packages of the module, once.
+// load asks the go command for the packages of all modules, once.
 func load(t *testing.T) []pkg {
 	t.Helper()
 	pkgs, err := loadOnce()
@@ -35,17 +36,54 @@ func load(t *testing.T) []pkg {
 	return pkgs
 }
 
-var loadOnce = sync.OnceValues(func() ([]pkg, error) {
-	root, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
+// modules are the folders of this repository that have a go.mod: the product's first, then
+// those of what measures and judges it.
+var modules = sync.OnceValues(func() ([]string, error) {
+	out, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
 		return nil, err
 	}
-	out, err := goCommand("list", "-C", strings.TrimSpace(string(root)),
+	root := strings.TrimSpace(string(out))
+	dirs := []string{root}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || path != root && strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.Name() == "go.mod" && filepath.Dir(path) != root:
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		return nil
+	})
+	return dirs, err
+})
+
+var loadOnce = sync.OnceValues(func() ([]pkg, error) {
+	dirs, err := modules()
+	if err != nil {
+		return nil, err
+	}
+	var all []pkg
+	for _, dir := range dirs {
+		pkgs, err := loadModule(dir)
+		if err != nil {
+			return nil, err
+		}
+		if len(pkgs) == 0 {
+			return nil, fmt.Errorf("the module in %s has no packages", dir)
+		}
+		all = append(all, pkgs...)
+	}
+	return all, nil
+})
+
+func loadModule(dir string) (pkgs []pkg, err error) {
+	out, err := goCommand("list", "-C", dir,
 		"-json=ImportPath,Name,Dir,Imports,Deps,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
 	if err != nil {
 		return nil, err
 	}
-	var pkgs []pkg
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
 			ImportPath, Name, Dir                                        string
@@ -53,7 +91,7 @@ var loadOnce = sync.OnceValues(func() ([]pkg, error) {
 			GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
 		}
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
+			return pkgs, nil
 		} else if err != nil {
 			return nil, err
 		}
@@ -74,11 +112,7 @@ var loadOnce = sync.OnceValues(func() ([]pkg, error) {
 			imports: p.Imports, deps: p.Deps, files: files,
 		})
 	}
-	if len(pkgs) == 0 {
-		return nil, errors.New("the module has no packages")
-	}
-	return pkgs, nil
-})
+}
 
 func goCommand(args ...string) ([]byte, error) {
 	cmd := exec.Command("go", args...)

@@ -14,53 +14,18 @@ import (
 	"testing"
 )
 
-// TestModules: go.mod says of every module whether a file of ours imports it,
+// TestModules: each go.mod says of every module whether a file of ours imports it,
 // and docs/decisions/dependencies.md says of those why.
 func TestModules(t *testing.T) {
-	root, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
+	dirs, err := modules()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := strings.TrimSpace(string(root))
-	out, err := goCommand("mod", "edit", "-json", filepath.Join(dir, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mod struct {
-		Require []struct {
-			Path     string
-			Indirect bool
-		}
-	}
-	if err := json.Unmarshal(out, &mod); err != nil {
-		t.Fatal(err)
-	}
-	imported := importedPaths(t, dir)
 	var direct []string
-	for _, req := range mod.Require {
-		used := slices.ContainsFunc(imported, func(path string) bool {
-			if !matches(req.Path+"/...", path) {
-				return false
-			}
-			// A module in a folder of another has the longer name.
-			return !slices.ContainsFunc(mod.Require, func(inner struct {
-				Path     string
-				Indirect bool
-			}) bool {
-				return len(inner.Path) > len(req.Path) && matches(inner.Path+"/...", path)
-			})
-		})
-		switch {
-		case used && req.Indirect:
-			t.Errorf("go.mod marks %s as indirect, but files of ours import it: run go mod tidy", req.Path)
-		case !used && !req.Indirect:
-			t.Errorf("go.mod requires %s, which no file of ours imports: run go mod tidy", req.Path)
-		}
-		if used {
-			direct = append(direct, shortModule(req.Path))
-		}
+	for _, dir := range dirs {
+		direct = append(direct, directModules(t, dir)...)
 	}
-
+	dir := dirs[0]
 	text, err := os.ReadFile(filepath.Join(dir, "docs/decisions/dependencies.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +52,49 @@ func TestModules(t *testing.T) {
 	}
 }
 
+// requirement is a line of a go.mod.
+type requirement struct {
+	Path     string
+	Indirect bool
+}
+
+// directModules are the modules that the files of one of ours import, by the names that
+// dependencies.md uses. Ours are not among them.
+func directModules(t *testing.T, dir string) (direct []string) {
+	t.Helper()
+	name := filepath.Join(dir, "go.mod")
+	out, err := goCommand("mod", "edit", "-json", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mod struct{ Require []requirement }
+	if err := json.Unmarshal(out, &mod); err != nil {
+		t.Fatal(err)
+	}
+	imported := importedPaths(t, dir)
+	for _, req := range mod.Require {
+		used := slices.ContainsFunc(imported, func(path string) bool {
+			if !matches(req.Path+"/...", path) {
+				return false
+			}
+			// A module in a folder of another has the longer name.
+			return !slices.ContainsFunc(mod.Require, func(inner requirement) bool {
+				return len(inner.Path) > len(req.Path) && matches(inner.Path+"/...", path)
+			})
+		})
+		switch {
+		case used && req.Indirect:
+			t.Errorf("%s marks %s as indirect, but files of ours import it: run go mod tidy", name, req.Path)
+		case !used && !req.Indirect:
+			t.Errorf("%s requires %s, which no file of ours imports: run go mod tidy", name, req.Path)
+		}
+		if used && req.Path != module {
+			direct = append(direct, shortModule(req.Path))
+		}
+	}
+	return direct
+}
+
 var major = regexp.MustCompile(`/v\d+$`)
 
 // shortModule is a module's path without GitHub's name and without its version.
@@ -94,7 +102,7 @@ func shortModule(path string) string {
 	return strings.TrimPrefix(major.ReplaceAllString(path, ""), "github.com/")
 }
 
-// importedPaths are the packages that any Go file below dir imports, tests and
+// importedPaths are the packages that any Go file of the module in dir imports, tests and
 // files for other systems included.
 func importedPaths(t *testing.T, dir string) []string {
 	t.Helper()
@@ -103,8 +111,11 @@ func importedPaths(t *testing.T, dir string) []string {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && (name == "node_modules" || name == "testdata" || path != dir && strings.HasPrefix(name, ".")) {
-			return fs.SkipDir
+		if name := d.Name(); d.IsDir() && path != dir {
+			_, err := os.Stat(filepath.Join(path, "go.mod"))
+			if name == "node_modules" || name == "testdata" || strings.HasPrefix(name, ".") || err == nil {
+				return fs.SkipDir
+			}
 		}
 		if !strings.HasSuffix(path, ".go") {
 			return nil

@@ -25,9 +25,20 @@ const (
 	TileServer = "tileserver"
 )
 
-// Build builds programs into a directory, with further flags of go build.
+// Build builds programs into a directory, with further flags of go build. The caller's
+// working directory is in this module or in one that requires it. The programs are built
+// in this module all the same: the other's go.mod need not know what they require.
 func Build(ctx context.Context, dir string, names []string, flags ...string) error {
-	args := append([]string{"build", "-o", dir + string(filepath.Separator)}, flags...)
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "quadrille")
+	root, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w: run it in a checkout of Quadrille", strings.Join(list.Args, " "), err)
+	}
+	args := append([]string{"build", "-C", strings.TrimSpace(string(root)), "-o", dir + string(filepath.Separator)}, flags...)
 	for _, name := range names {
 		args = append(args, "quadrille/cmd/"+name)
 	}

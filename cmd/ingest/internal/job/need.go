@@ -22,7 +22,7 @@ type Need struct {
 }
 
 // Costs are what a job takes for each unit of its input: bytes of the unpacked
-// files, vertices or tiles. They are of runs of cmd/internal/checkbig, and rough.
+// files, vertices or tiles. They are of runs of cmd/bench/checkbig, and rough.
 type Costs struct {
 	Nanoseconds  float64
 	Memory, Disk float64 // bytes

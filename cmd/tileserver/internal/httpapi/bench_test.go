@@ -20,7 +20,7 @@ import (
 // The benchmarks below measure the handlers without a network; those named
 // HTTP with one, over a connection that stays open, server and client in one
 // process. For the comparison that counts, with processes of their own, see
-// cmd/internal/httpbench.
+// cmd/bench/httpbench.
 
 func newBenchWorld(b *testing.B) *world {
 	w := newWorld(b)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,7 +24,6 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
-	"quadrille/cmd/internal/gazgen"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
@@ -216,12 +216,42 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	return w
 }
 
+// manyPlaces yields n made-up places. Their countries, divisions and classes are of
+// different frequencies, so that a condition has few, many or very many places.
+func manyPlaces(n int) iter.Seq2[places.Place, error] {
+	countries := []string{"CN", "US", "IN", "NO", "MX", "DE", "GB", "NL", "CH", "LI"}
+	codes := [][2]string{{"P", "PPL"}, {"H", "STM"}, {"T", "MT"}, {"S", "SCH"}, {"P", "PPLC"}, {"A", "ADM2"}, {"L", "PRK"}}
+	words := []string{"Green", "Stone", "North", "Long", "Old", "Red", "Lake", "Mill", "Bridge", "Saint", "King", "New"}
+	return func(yield func(places.Place, error) bool) {
+		r := rand.New(rand.NewPCG(7, 7))
+		often := func(n int) int { return int(float64(n) * r.Float64() * r.Float64()) } // the first most often
+		for i := range n {
+			code := codes[often(len(codes))]
+			p := places.Place{
+				ID: uint32(1 + i*37), Lon: r.Float64()*360 - 180, Lat: r.Float64()*150 - 70,
+				Country: countries[often(len(countries))], Admin1: fmt.Sprintf("%02d", 1+often(30)),
+				Class: code[0], Code: code[1], TimeZone: "Etc/UTC",
+			}
+			p.Name = words[r.IntN(len(words))] + " " + words[r.IntN(len(words))] + " " + words[r.IntN(len(words))]
+			if r.IntN(2) == 0 {
+				p.Admin2 = fmt.Sprintf("%s%d", p.Admin1, 100+often(20))
+			}
+			if p.Class == "P" && r.IntN(4) == 0 {
+				p.Population = int64(100 / (1e-5 + r.Float64()))
+			}
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
 func publishMany(ctx context.Context, c *dataset.Catalog) error {
 	b, err := c.Begin(ctx, catalogue.Places.Name)
 	if err != nil {
 		return err
 	}
-	meta, _, err := places.Build(ctx, b.Store(), places.Source{Places: gazgen.Seq(dearPlaces, 1)}, places.BuildOptions{})
+	meta, _, err := places.Build(ctx, b.Store(), places.Source{Places: manyPlaces(dearPlaces)}, places.BuildOptions{})
 	if err != nil {
 		return err
 	}

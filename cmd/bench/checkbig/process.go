@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// measured is what a run of ingest took.
+type measured struct {
+	wall, cpu time.Duration
+	memory    int64  // peak, resident
+	disk      int64  // of what was published
+	rows      string // of each kind
+	stage     string // the last one that was told
+	message   string // of the error, if it failed
+}
+
+// ingest runs the program on an empty directory.
+func (c *cli) ingest(ctx context.Context, s *scenario, data string, args []string) (measured, error) {
+	args = append([]string{"--data", data, "--json", "--memory", fmt.Sprint(int64(s.memory))}, args...)
+	cmd := exec.CommandContext(ctx, c.Ingest, args...)
+	cmd.Stderr = os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return measured{}, err
+	}
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		return measured{}, err
+	}
+	m := follow(out)
+	err = cmd.Wait()
+	m.wall = time.Since(begin)
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		m.memory = int64(u.Maxrss) << 10 //nolint:unconvert // it has 32 bits on some systems
+		m.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	if err != nil {
+		return m, fmt.Errorf("%s %s: %w: %s", c.Ingest, strings.Join(args, " "), err, m.message)
+	}
+	return m, nil
+}
+
+// follow reads the events of ingest, and shows the stages.
+func follow(r io.Reader) (m measured) {
+	var rows []string
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e struct {
+			Event, Message, Text, Stage string
+			Records                     map[string]int64
+			Bytes                       int64
+			Phases                      []struct {
+				Stage   string
+				Seconds float64
+			}
+		}
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue
+		}
+		switch e.Event {
+		case "note":
+			fmt.Fprintln(os.Stderr, "  "+e.Text)
+		case "error":
+			m.message = e.Message
+		case "progress":
+			m.stage = e.Stage
+		case "published":
+			m.disk += e.Bytes
+			for _, kind := range slices.Sorted(maps.Keys(e.Records)) {
+				rows = append(rows, fmt.Sprintf("%d %s", e.Records[kind], kind))
+			}
+			for _, p := range e.Phases {
+				fmt.Fprintf(os.Stderr, "  %7.1f s  %s\n", p.Seconds, p.Stage)
+			}
+		}
+	}
+	m.rows = strings.Join(rows, ", ")
+	return m
+}
+
+// verify checks what was published.
+func (c *cli) verify(ctx context.Context, data, dataset string) error {
+	out, err := exec.CommandContext(ctx, c.Ingest, "--data", data, "--quiet", "verify", dataset).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("verify %s: %w: %s", dataset, err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// generate runs a generator, which stands beside this program, with its standard output in
+// a file.
+func generate(ctx context.Context, file, program string, args ...string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(self), program), args...)
+	cmd.Stdout, cmd.Stderr = f, os.Stderr
+	err = cmd.Run()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w: make check-big builds it", cmd, err)
+	}
+	return nil
+}
