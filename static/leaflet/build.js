@@ -26,7 +26,7 @@ const inputs = new Set()
 
 await clean(dist)
 // No module worker: some browsers of the list above have none, and in one file there is nothing to import.
-const worker = await bundle({ entryPoints: [{ in: 'src/tileworker.js', out: 'tileworker' }], format: 'iife' })
+const worker = await bundle({ entryPoints: [{ in: 'src/engine/tileworker.js', out: 'tileworker' }], format: 'iife' })
 const modules = {
   loader: { '.png': 'file', '.svg': 'copy' },
   // Leaflet's main file is a browser global; its module form lets the bundler drop what the page does not use.
@@ -35,7 +35,7 @@ const modules = {
   format: 'esm',
   splitting: true, // the words of another language are a file of their own
   chunkNames: 'assets/[name]-[hash]',
-  define: { TILE_WORKER: JSON.stringify(`./${path.posix.basename(built(worker, 'src/tileworker.js'))}`) }, // beside the main script
+  define: { TILE_WORKER: JSON.stringify(`./${path.posix.basename(built(worker, 'src/engine/tileworker.js'))}`) }, // beside the main script
 }
 
 // The map page, the map that other pages embed and the documents are bundled apart: a browser that embeds has no use for the rest,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { countryCode, locationOf, placeOf } from '../src/address.js'
+import { countryCode, locationOf, placeOf } from '../src/panels/address.js'
 
 test('an answer\'s place, as far as it goes', () => {
   const country = { iso_code: 'CH', names: { en: 'Switzerland' } }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { problemMessage, retrySeconds } from '../src/api.js'
+import { problemMessage, retrySeconds } from '../src/server/api.js'
 
 test('every answer that is an error is a sentence for people', () => {
   assert.match(problemMessage(400, 'bad-parameter'), /does not understand this question/)

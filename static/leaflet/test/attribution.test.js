@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { attributions, splitLinks } from '../src/attribution.js'
+import { attributions, splitLinks } from '../src/server/attribution.js'
 
 test('every source once, by its attribution or else its name', () => {
   assert.deepEqual(attributions({ datasets: [

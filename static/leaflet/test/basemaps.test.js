@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { baseMaps } from '../src/basemaps.js'
+import { baseMaps } from '../src/server/basemaps.js'
 
 test('base maps of pictures are rows of the switch, and the first is on', () => {
   const rows = baseMaps({ basemaps: [

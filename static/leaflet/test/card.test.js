@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { answerWith, element } from './document.js'
 
-const api = await import('../src/api.js')
-const { createWorkshop } = await import('../src/workshop.js')
-const { createCard, failure, facts, note, problem } = await import('../src/card.js')
+const api = await import('../src/server/api.js')
+const { createWorkshop } = await import('../src/engine/workshop.js')
+const { createCard, failure, facts, note, problem } = await import('../src/panels/card.js')
 
 function card() {
   const root = element('section')

@@ -3,9 +3,9 @@ import test from 'node:test'
 import { PbfWriter } from 'pbf'
 import { answerWith } from './document.js'
 
-const { collectionLayers, linkOf, radiusOf, shortCount, shownPoints } = await import('../src/collections.js')
-const { rows } = await import('../src/ownpoint.js')
-const api = await import('../src/api.js')
+const { collectionLayers, linkOf, radiusOf, shortCount, shownPoints } = await import('../src/server/collections.js')
+const { rows } = await import('../src/panels/ownpoint.js')
+const api = await import('../src/server/api.js')
 const { formatState, parseState } = await import('../src/hash.js')
 
 test('each public collection has a row in the switch, the first three are on', () => {

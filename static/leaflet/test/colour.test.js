@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { hash, regionColour } from '../src/colour.js'
+import { hash, regionColour } from '../src/engine/colour.js'
 
 const lands = ['a', 'b', 'c', 'd', 'e', 'f']
 

@@ -99,7 +99,7 @@ for (const [name, { map, label, ui }] of Object.entries(themes)) {
 
 test('style sheets name no colour of their own, and use only tokens that there are', async () => {
   const src = new URL('../src/', import.meta.url)
-  const names = (await readdir(src)).filter(name => name.endsWith('.css'))
+  const names = (await readdir(src, { recursive: true })).filter(name => name.endsWith('.css'))
   const sheets = (await Promise.all(names.map(name => readFile(new URL(name, src), 'utf8')))).join('\n')
   assert.doesNotMatch(sheets.replace(/url\([^)]*\)/g, ''), /#[0-9a-f]{3,8}\b(?=[^{]*;)|\b(rgb|hsl|oklch|oklab|color-mix)\(/i)
   const declared = css => [...css.matchAll(/(--[\w-]+):/g)].map(([, name]) => name)

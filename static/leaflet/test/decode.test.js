@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { PbfWriter } from 'pbf'
-import { decode } from '../src/decode.js'
+import { decode } from '../src/engine/decode.js'
 
 // Path2D as a list of strokes, for a runtime that has no canvas.
 globalThis.Path2D = class {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { embedView } from '../src/embedview.js'
 import { MAX_LATITUDE } from '../src/hash.js'
-import { embedOf, frameOf } from '../src/share.js'
+import { embedOf, frameOf } from '../src/panels/share.js'
 
 const limits = { minZoom: 1, maxZoom: 18 }
 const NOTHING = { center: null, marker: null, zoom: null, layers: null, theme: '' }

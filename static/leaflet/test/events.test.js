@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import './document.js'
 
-const { followEvents, readEvents, waitAfter } = await import('../src/events.js')
+const { followEvents, readEvents, waitAfter } = await import('../src/server/events.js')
 
 const body = (...chunks) => new ReadableStream({
   start(controller) {

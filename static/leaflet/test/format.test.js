@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { coordinates, distance, placeKind, population, title, zoneBasis } from '../src/format.js'
-import { displayText } from '../src/text.js'
+import { coordinates, distance, placeKind, population, title, zoneBasis } from '../src/words/format.js'
+import { displayText } from '../src/words/text.js'
 
 test('distances', () => {
   for (const [metres, want] of [

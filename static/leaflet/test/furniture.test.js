@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { namer } from '../src/namer.js'
-import { worldView } from '../src/tilegrid.js'
+import { namer } from '../src/engine/namer.js'
+import { worldView } from '../src/engine/tilegrid.js'
 
 test('names come in the reader\'s language where the data or the browser know them', () => {
   const german = namer(['de-AT', 'de'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { contextOf, iconOf, isHit, kindOf, named, selectionOf } from '../src/hit.js'
+import { contextOf, iconOf, isHit, kindOf, named, selectionOf } from '../src/panels/hit.js'
 
 test('namesakes are told apart by what is around them', () => {
   for (const [name, label, want] of [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { spotsInView, staysInView, within } from '../src/inview.js'
+import { spotsInView, staysInView, within } from '../src/engine/inview.js'
 
 const country = { type: 'country', role: 'land' }
 const box = { minX: 0, minY: 0, maxX: 1280, maxY: 800 }

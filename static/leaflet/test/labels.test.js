@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { displayText } from '../src/text.js'
-import { arrange, dotRadius, importance, placeOf, sides, tier, worthShowing } from '../src/labels.js'
+import { displayText } from '../src/words/text.js'
+import { arrange, dotRadius, importance, placeOf, sides, tier, worthShowing } from '../src/engine/labels.js'
 
 const measure = name => ({ width: 7 * name.length, height: 14 })
 const types = [{ type: 'country', role: 'land' }, { type: 'state', role: 'land' }, { type: 'lake', role: 'water' }]

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import './document.js'
 
-const { bearing, distanceAndWind, wind } = await import('../src/bearing.js')
-const { devicePosition } = await import('../src/device.js')
-const { called, labelsOf, levels, usualLevel } = await import('../src/levels.js')
-const { curlOf, embedOf, javascriptOf, takeAlong } = await import('../src/share.js')
+const { bearing, distanceAndWind, wind } = await import('../src/panels/bearing.js')
+const { devicePosition } = await import('../src/panels/device.js')
+const { called, labelsOf, levels, usualLevel } = await import('../src/panels/levels.js')
+const { curlOf, embedOf, javascriptOf, takeAlong } = await import('../src/panels/share.js')
 
 const country = { type: 'country', id: 'us', name: 'United States of America' }
 const county = { type: 'county', id: '20159', name: 'Rice' }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import './document.js'
 
-const { collectionLayers } = await import('../src/collections.js')
-const { createNews, crossingOf, MOST_WATCHED } = await import('../src/news.js')
+const { collectionLayers } = await import('../src/server/collections.js')
+const { createNews, crossingOf, MOST_WATCHED } = await import('../src/server/news.js')
 
 // Streams that do nothing by themselves: those that are opened are noted, and a test sends what they tell.
 function streams() {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { element } from './document.js'
 
-const { createNotice } = await import('../src/notice.js')
+const { createNotice } = await import('../src/map/notice.js')
 
 test('the latest message shows, and the others wait beneath it', () => {
   const root = element('div')

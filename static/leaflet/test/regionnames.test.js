@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { broken, candidates, writingOf } from '../src/regionnames.js'
+import { broken, candidates, writingOf } from '../src/engine/regionnames.js'
 
 // Large looks are half as wide again.
 const measure = (line, look) => ({ width: line.length * (look.endsWith('large') ? 15 : 10), height: 14 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { borderWidth } from '../src/borders.js'
-import { highlighted, regionTypes, visibleTypes } from '../src/regiontypes.js'
+import { borderWidth } from '../src/engine/borders.js'
+import { highlighted, regionTypes, visibleTypes } from '../src/engine/regiontypes.js'
 
 const layers = (...ids) => ({ vector_layers: ids.map(id => ({ id })) })
 const names = types => types.map(({ type }) => type)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { roomAround } from '../src/room.js'
+import { roomAround } from '../src/engine/room.js'
 
 const ring = (...numbers) => numbers.flatMap((x, i) => i % 2 === 0 ? [{ x, y: numbers[i + 1] }] : [])
 const box = (left, top, right, bottom) => ring(left, top, right, top, right, bottom, left, bottom)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { connect, serve } from '../src/service.js'
+import { connect, serve } from '../src/engine/service.js'
 
 // A server and its client on a channel, closed when the test ends.
 function pair(t, methods) {

@@ -2,8 +2,8 @@ import './document.js'
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import test from 'node:test'
-import { snippets } from '../src/snippets.js'
-import { next } from '../src/tabs.js'
+import { snippets } from '../src/panels/snippets.js'
+import { next } from '../src/panels/tabs.js'
 
 const view = { base: 'https://maps.example/below/', lat: 47.4, lon: 8.5, zoom: 6, layers: ['country', 'points:shops'], theme: 'dark' }
 const texts = of => Object.fromEntries(snippets(of).map(({ id, text }) => [id, text]))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { countryName, marked } from '../src/format.js'
-import { isAddress } from '../src/suggest.js'
+import { countryName, marked } from '../src/words/format.js'
+import { isAddress } from '../src/panels/suggest.js'
 
 test('addresses are told from names', () => {
   for (const text of ['192.0.2.1', '10.', '2001:db8::1', '::1', '[2001:db8::1]', 'fe80::1%eth0', '::ffff:192.0.2.1']) assert.ok(isAddress(text), text)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { TileCache } from '../src/tilecache.js'
+import { TileCache } from '../src/engine/tilecache.js'
 
 // A cache whose loads are settled by hand.
 function manual(limit) {

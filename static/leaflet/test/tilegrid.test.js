@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { coveringTiles, dataTile, isBox, leastZoom, nearestLongitude, unrollBox, wrapColumn, zoomForRadius } from '../src/tilegrid.js'
+import { coveringTiles, dataTile, isBox, leastZoom, nearestLongitude, unrollBox, wrapColumn, zoomForRadius } from '../src/engine/tilegrid.js'
 
 test('beyond the deepest data a tile is a square of its ancestor', () => {
   assert.deepEqual(dataTile({ z: 5, x: 3, y: 4 }, 13), { tile: { z: 5, x: 3, y: 4 }, scale: 1, offsetX: 0, offsetY: 0 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { summary } from '../src/inspector-words.js'
-import { cacheState, TileLog } from '../src/tilelog.js'
+import { summary } from '../src/panels/inspector-words.js'
+import { cacheState, TileLog } from '../src/server/tilelog.js'
 
 const timing = (name, more = {}) => ({ name, requestStart: 10, startTime: 5, responseEnd: 22, transferSize: 1300, encodedBodySize: 1000, decodedBodySize: 4000, ...more })
 const response = headers => ({ status: 200, headers: new Headers(headers) })

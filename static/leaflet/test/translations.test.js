@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import test from 'node:test'
-import { SPOKEN, spoken, t, translate } from '../src/words.js'
+import { SPOKEN, spoken, t, translate } from '../src/words/words.js'
 
 const src = new URL('../src/', import.meta.url)
 const said = new Set()
-for (const name of (await readdir(src)).filter(name => /\.(js|html)$/.test(name))) {
+for (const name of (await readdir(src, { recursive: true })).filter(name => /\.(js|html)$/.test(name))) {
   const text = await readFile(new URL(name, src), 'utf8')
   if (name.endsWith('.js')) {
     for (const [, words] of text.matchAll(/\bt\('((?:[^'\\]|\\.)+)'/g)) said.add(words)

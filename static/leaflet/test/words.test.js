@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { accuracyOf, reservedOf } from '../src/address.js'
-import { nameOfPlace } from '../src/found.js'
-import { bytes, duration, utcOffset, wallClock } from '../src/format.js'
-import { askedLanguage, nameIn, wellFormed } from '../src/language.js'
-import { isShortcut } from '../src/shortcuts.js'
-import { quadkey } from '../src/tilegrid.js'
+import { accuracyOf, reservedOf } from '../src/panels/address.js'
+import { nameOfPlace } from '../src/panels/found.js'
+import { bytes, duration, utcOffset, wallClock } from '../src/words/format.js'
+import { askedLanguage, nameIn, wellFormed } from '../src/words/language.js'
+import { isShortcut } from '../src/panels/shortcuts.js'
+import { quadkey } from '../src/engine/tilegrid.js'
 
 test('wall clocks and offsets', () => {
   const noon = Date.UTC(2026, 10, 21, 12)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createRuler } from '../src/ruler.js'
-import { createWorkshop } from '../src/workshop.js'
+import { createRuler } from '../src/engine/ruler.js'
+import { createWorkshop } from '../src/engine/workshop.js'
 
 globalThis.Path2D ??= class { moveTo() {} lineTo() {} closePath() {} addPath() {} }
 

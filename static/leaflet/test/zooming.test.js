@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { project, regionZoomOf, tileZoomOf } from '../src/tilegrid.js'
-import { glide, wheelSteps } from '../src/zooming.js'
+import { project, regionZoomOf, tileZoomOf } from '../src/engine/tilegrid.js'
+import { glide, wheelSteps } from '../src/map/zooming.js'
 
 test('a notch of the wheel is half a zoom, whatever it is counted in', () => {
   assert.equal(wheelSteps({ deltaY: -120 }), 0.5)

@@ -1,5 +1,5 @@
 // An answer of the service, fit to be shown.
-import { bytes, duration } from '../format.js'
+import { bytes, duration } from '../words/format.js'
 
 const MOST = 256 * 1024 // bytes that are read; a stream may have no end
 const PATIENCE = 15_000 // milliseconds

@@ -1,7 +1,7 @@
 // A request to fill in, send, and take along as a program.
-import { copyButton } from '../copy.js'
+import { copyButton } from '../panels/copy.js'
 import { el, fill } from '../dom.js'
-import { next } from '../tabs.js'
+import { next } from '../panels/tabs.js'
 import { ask } from './answer.js'
 import { addressOf, valuesOf } from './openapi.js'
 import { languages } from './snippets.js'

@@ -1,0 +1,63 @@
+// Which region types the map shows, how, and from which zoom: the server's TileJSON says what there is, the table below
+// how the usual types look. A type the table does not know appears by itself, as a tinted overlay.
+import { title } from '../words/format.js'
+import { t } from '../words/words.js'
+
+// Coarse before fine. role: the coarsest land shown is filled and the next tinted, every land is outlined; water is
+// filled with the water's colour; built with a flat shade; overlay is tinted over the land. from: the zoom a type starts
+// to help at.
+const presets = [
+  { type: 'continent', label: t('Continents'), role: 'land', from: 0, on: false },
+  { type: 'country', label: t('Countries'), role: 'land', from: 0, on: true },
+  { type: 'state', label: t('States'), role: 'land', from: 3, on: true },
+  { type: 'county', label: t('Counties'), role: 'land', from: 6, on: true },
+  { type: 'urban', label: t('Urban areas'), role: 'built', from: 4, on: true },
+  { type: 'lake', label: t('Lakes'), role: 'water', from: 2, on: true },
+  { type: 'timezone', label: t('Time zones'), role: 'overlay', from: 0, on: false },
+]
+
+/** The switch's last row; the server decides which places a zoom shows. */
+export const PLACES = { type: 'places', label: t('Places'), role: 'places', from: 0, on: true }
+
+// Airports are points for other clients; here the search box and the card of a point show them.
+const AIRPORTS = 'airports'
+
+/**
+ * The region types of a TileJSON document in drawing order, coarse first: { type, label, role, from, on }. The layers
+ * with a type's border lines and labels belong to their type; places are no region.
+ */
+export function regionTypes(tileJSON) {
+  const layers = new Map()
+  for (const layer of Array.isArray(tileJSON?.vector_layers) ? tileJSON.vector_layers : []) {
+    if (typeof layer?.id === 'string' && layer.id !== '') layers.set(layer.id, Number(layer.minzoom) || 0)
+  }
+  layers.delete(PLACES.type)
+  layers.delete(AIRPORTS)
+  const companion = id => /_(line|label)$/.test(id) && layers.has(id.replace(/_(line|label)$/, ''))
+  const types = [...layers.keys()].filter(id => !companion(id)).map(id => ({
+    ...(presets.find(preset => preset.type === id) ?? { type: id, label: title(id), role: 'overlay', from: 0, on: false }),
+  }))
+  const rank = ({ type }) => (presets.findIndex(preset => preset.type === type) + presets.length + 1) % (presets.length + 1)
+  types.sort((a, b) => rank(a) - rank(b) || (a.type < b.type ? -1 : 1))
+
+  // A server with only layers of its own, or only states, would otherwise open on an empty sea.
+  if (!types.some(type => type.on)) types.forEach(type => { type.on = true })
+  if (!types.some(type => type.on && type.from === 0)) types.slice(0, 1).forEach(type => { type.from = 0 })
+  for (const type of types) type.from = Math.max(type.from, layers.get(type.type))
+  return types
+}
+
+/** The types to draw at a zoom. */
+export function visibleTypes(types, zoom) {
+  return types.filter(type => type.on && zoom >= type.from)
+}
+
+/** The most specific of the regions at a point that the map draws now, to be highlighted. */
+export function highlighted(regions, types) {
+  const ranks = new Map(types.filter(type => type.role !== 'built').map((type, rank) => [type.type, rank]))
+  let best = null
+  for (const region of regions) {
+    if (ranks.has(region.type) && (!best || ranks.get(region.type) >= ranks.get(best.type))) best = region
+  }
+  return best
+}

@@ -1,0 +1,85 @@
+// Where tiles are decoded and painted and names arranged, away from the page's own thread where the browser can. Nothing here
+// knows the document.
+import { arrangeView } from './arrangement.js'
+import { decode } from './decode.js'
+import { namer } from './namer.js'
+import { displayText } from '../words/text.js'
+import { placeOf } from './labels.js'
+import { paint } from './paint.js'
+import { createRuler } from './ruler.js'
+
+/**
+ * The methods that service.js offers. newCanvas makes a canvas; picture(canvas) turns what is painted on it into an
+ * ImageBitmap, or the promise of one.
+ */
+export function createWorkshop({ newCanvas, picture }) {
+  const tiles = new Map() // key → decode's Map, or a list of places
+  const canvas = newCanvas()
+  const ruler = createRuler(newCanvas().getContext('2d'))
+  const probe = newCanvas().getContext('2d')
+  const inside = (path, x, y) => probe.isPointInPath(path, x, y, 'evenodd')
+  let nameOf = namer([])
+  let theme = null
+
+  return {
+    /** Keeps a tile of regions, from its bytes. */
+    regions({ key, bytes }) {
+      tiles.set(key, decode(bytes, nameOf))
+    },
+
+    /** Keeps a tile of places, from the bytes of its GeoJSON. False where that is none. */
+    places({ key, bytes }) {
+      const features = featuresOf(bytes)
+      if (!features) return false
+      tiles.set(key, features.map(feature => placeOf(feature, displayText, nameOf)).filter(place => place !== null))
+      return true
+    },
+
+    /** Forgets a tile. */
+    drop({ key }) {
+      tiles.delete(key)
+    },
+
+    /** The languages that names are wanted in, the best first; none for names as the data have them. */
+    speak({ languages }) {
+      nameOf = namer(languages)
+    },
+
+    /** What pictures are painted with from now on, as theme.js reads it. */
+    theme(now) {
+      theme = now
+    },
+
+    /**
+     * The picture of a tile, { bitmap }, or null when it would be the one there is: `unless` is the selection that one was
+     * painted with. key is null for a tile that could not be had; the rest is as paint has it.
+     */
+    async draw({ key, unless, ...how }) {
+      const decoded = key === null ? null : tiles.get(key) ?? new Map()
+      if (unless !== undefined && ![unless, how.selection].some(selection => has(decoded, selection))) return null
+      paint(canvas, decoded, { ...how, theme })
+      const bitmap = await picture(canvas)
+      return { bitmap, transfer: [bitmap] }
+    },
+
+    /** The names of a view, as arrangement.js arranges them. looks are the fonts they are written in, by look. */
+    arrange({ view, looks, tiles: wanted }) {
+      return arrangeView(view, wanted.map(tile => ({
+        ...tile, names: tile.names && tiles.get(tile.names), places: tile.places ? tiles.get(tile.places) : [],
+      })), ruler(looks), inside)
+    },
+  }
+}
+
+const has = (decoded, selection) => Boolean(selection && decoded?.get(selection.type)?.regions.some(({ id }) => id === selection.id))
+
+// An empty tile has no body.
+function featuresOf(bytes) {
+  if (bytes.byteLength === 0) return []
+  try {
+    const { features } = JSON.parse(new TextDecoder().decode(bytes))
+    return Array.isArray(features) ? features : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,153 @@
+// Users' own points on the map: a Leaflet layer that loads the tiles in view of each collection that is on, and draws points
+// as dots and clusters as discs with their number.
+import { canvas, CircleMarker, Layer, Util } from 'leaflet'
+import { vectorTile } from '../server/api.js'
+import { radiusOf, shortCount, shownPoints } from '../server/collections.js'
+import { TileCache } from '../engine/tilecache.js'
+import { coveringTiles, TILE_SIZE, tileZoomOf } from '../engine/tilegrid.js'
+
+const REACH = 6 // CSS pixels around a dot that still mean it
+const AHEAD = 64 // CSS pixels beyond the view that are held ready
+const CLOSE = 17 // the zoom from which on tiles are the map's own
+
+/** The zoom of the tiles to ask for: two coarser, so that clusters stand 64 pixels apart, but close up. */
+export function tileZoom(zoom) {
+  const whole = tileZoomOf(zoom)
+  return whole >= CLOSE ? whole : Math.max(0, whole - 2)
+}
+
+/**
+ * Options: collections (collections.js' rows, whose `on` the layer switch changes) and theme. Fires pointsfailed with an error whose
+ * message is fit for the reader, or pointsshown when none is missing.
+ */
+export const PointsLayer = Layer.extend({
+  options: { pane: 'points', collections: [], theme: null },
+
+  initialize(options) {
+    Util.setOptions(this, options)
+    this._canvas = canvas({ pane: this.options.pane, padding: 0.2 })
+    this._cache = new TileCache(async (key, signal) => {
+      const [type, , z, x, y] = key.split('/')
+      return shownPoints(await vectorTile([type], { z, x, y }, signal), type, { z: +z, x: +x, y: +y })
+    })
+    this._held = []
+    this._marks = new Map() // key → Mark
+    this._turn = 0
+  },
+
+  onAdd() {
+    this.update()
+  },
+
+  onRemove() {
+    this._turn++
+    this._hold([])
+    this._keep(new Map())
+  },
+
+  getEvents() {
+    return { moveend: this.update }
+  },
+
+  setTheme(theme) {
+    this.options.theme = theme
+    for (const mark of this._marks.values()) mark.setStyle(this._look(mark.options.shown))
+  },
+
+  /** The data tile that a tile of the map's grid shows of each collection that is on: { type, label, tile }. */
+  source(tile) {
+    const z = tileZoom(tile.z)
+    const shift = 2 ** (tile.z - z)
+    const source = { z, x: Math.floor(tile.x / shift), y: Math.floor(tile.y / shift) }
+    return this._on().map(({ type, label }) => ({ type, label, tile: source }))
+  },
+
+  /** What is drawn at a point of the map, { lat, lng }, or null: the nearest within reach, { layer, point }. */
+  at(latlng) {
+    const here = this._map.latLngToLayerPoint(latlng)
+    let best = null
+    let least = Infinity
+    for (const mark of this._marks.values()) {
+      const away = this._map.latLngToLayerPoint(mark.getLatLng()).distanceTo(here)
+      if (away <= mark.getRadius() + REACH && away < least) [best, least] = [mark, away]
+    }
+    return best && best.options.shown
+  },
+
+  /** Shows what is in view now, after a move, or after a collection was switched or changed. */
+  async update() {
+    if (!this._map) return
+    const turn = ++this._turn
+    const zoom = this._map.getZoom()
+    const z = tileZoom(zoom)
+    const scale = 2 ** (zoom - z)
+    const { min, max } = this._map.getPixelBounds()
+    const box = { minX: (min.x - AHEAD) / scale, minY: (min.y - AHEAD) / scale, maxX: (max.x + AHEAD) / scale, maxY: (max.y + AHEAD) / scale }
+    const held = this._on().flatMap(layer => coveringTiles(box, z).map(tile => ({
+      layer, world: tile.world, ...this._cache.acquire([layer.type, layer.revision, tile.z, tile.x, tile.y].join('/')),
+    })))
+    this._hold(held)
+    const results = await Promise.allSettled(held.map(({ promise }) => promise))
+    if (turn !== this._turn) return
+    const shown = new Map()
+    results.forEach(({ value = [] }, i) => {
+      const { layer, world } = held[i]
+      for (const point of value) {
+        const lon = point.lon + 360 * world
+        shown.set([layer.type, world, point.count, point.lat, point.lon, point.id].join('/'), { layer, point: { ...point, lon } })
+      }
+    })
+    this._keep(shown)
+    const failure = results.find(({ status, reason }) => status === 'rejected' && reason.name !== 'AbortError')
+    if (failure) this.fire('pointsfailed', { error: failure.reason })
+    else this.fire('pointsshown')
+  },
+
+  _on() {
+    return this.options.collections.filter(layer => layer.on)
+  },
+
+  // Takes hold of the new tiles before letting go of the old, so that what both need is not aborted.
+  _hold(held) {
+    const old = this._held
+    this._held = held
+    for (const { release } of old) release()
+  },
+
+  // Points that stay keep their marks. Clusters come first, so that no disc covers a point.
+  _keep(shown) {
+    const stale = this._marks
+    this._marks = new Map()
+    for (const [key, what] of [...shown].sort(([, a], [, b]) => b.point.count - a.point.count)) {
+      const known = stale.get(key)
+      stale.delete(key)
+      if (known) known.options.shown = what
+      this._marks.set(key, known ?? new Mark([what.point.lat, what.point.lon], {
+        renderer: this._canvas, interactive: false, shown: what, ...this._look(what),
+      }).addTo(this._map))
+    }
+    for (const mark of stale.values()) mark.remove()
+  },
+
+  _look({ layer, point }) {
+    const { points: colours, 'points-rim': rim, 'points-count': count } = this.options.theme
+    return {
+      radius: radiusOf(point.count), fillColor: colours[layer.colour], fillOpacity: 1, color: rim, weight: 1.5, ink: count,
+    }
+  },
+})
+
+// A disc with a number is a circle with a text that the renderer draws along with it.
+const Mark = CircleMarker.extend({
+  _updatePath() {
+    CircleMarker.prototype._updatePath.call(this)
+    const { shown: { point: { count } }, ink } = this.options
+    if (count === 0 || !this._renderer._drawing || this._empty()) return
+    const context = this._renderer._ctx
+    context.fillStyle = ink
+    context.font = '600 11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
+    context.textAlign = 'center'
+    context.textBaseline = 'middle'
+    context.fillText(shortCount(count), this._point.x, this._point.y + 0.5)
+  },
+})

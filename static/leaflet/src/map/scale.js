@@ -1,0 +1,52 @@
+// The scale bar in kilometres or miles: pressing it changes from one to the other, and is remembered.
+import { Control, DomEvent } from 'leaflet'
+import { languages } from '../words/language.js'
+import { t } from '../words/words.js'
+
+const KEPT = 'quadrille-units'
+const MILES = /-(us|gb|lr|mm)$/i // where people reckon in miles
+
+/** Whether a reader of these languages, who chose before or did not, gets miles. */
+export function wantsMiles(kept, [first] = languages) {
+  return kept === 'imperial' || kept !== 'metric' && MILES.test(first)
+}
+
+export const Scale = Control.Scale.extend({
+  onAdd(map) {
+    const root = Control.Scale.prototype.onAdd.call(this, map)
+    root.classList.add('scale')
+    root.title = t('Metric or imperial')
+    root.tabIndex = 0
+    root.setAttribute('role', 'button')
+    DomEvent.disableClickPropagation(root)
+    root.addEventListener('click', () => this._turn())
+    root.addEventListener('keydown', event => {
+      if (event.key !== 'Enter' && event.key !== ' ') return
+      event.preventDefault()
+      event.stopPropagation()
+      this._turn()
+    })
+    this._show(wantsMiles(kept()))
+    return root
+  },
+
+  _turn() {
+    this._show(this._mScale.hidden === false)
+    try {
+      localStorage.setItem(KEPT, this._mScale.hidden ? 'imperial' : 'metric')
+    } catch { /* then for this visit only */ }
+  },
+
+  _show(miles) {
+    this._mScale.hidden = miles
+    this._iScale.hidden = !miles
+  },
+})
+
+function kept() {
+  try {
+    return localStorage.getItem(KEPT)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,136 @@
+// "What is here": everything the server knows about a point, by one call, and the places near it.
+import { point as fetchPoint, pointPath, region as fetchRegion, reverse } from '../server/api.js'
+import { distanceAndWind } from './bearing.js'
+import { facts, failure, part, skeleton } from './card.js'
+import { ticking } from './clock.js'
+import { el } from '../dom.js'
+import { coordinates, utcOffset, zoneBasis } from '../words/format.js'
+import { displayText } from '../words/text.js'
+import { decimals, MAX_LATITUDE, wrapLongitude } from '../hash.js'
+import { called, labelsOf, levels, usualLevel } from './levels.js'
+import { nearbyList } from './nearby.js'
+import { highlighted, visibleTypes } from '../engine/regiontypes.js'
+import { takeAlong } from './share.js'
+import { isBox } from '../engine/tilegrid.js'
+import { t } from '../words/words.js'
+
+const KICKER = t('What is here')
+const NEAR_ENOUGH = 50_000 // metres; a zone borrowed from farther away may be wrong by hours
+
+/** A point of the map as a permalink has it: on the grid of the world, as exact as the zoom shows it. */
+export function pointAt({ lat, lon, zoom }) {
+  const digits = Math.min(6, Math.max(2, decimals(zoom) + 1))
+  const round = value => Number(value.toFixed(digits))
+  return { kind: 'point', lat: round(Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, lat))), lon: round(wrapLongitude(lon)) }
+}
+
+/**
+ * Answers for points. pin marks the point; select highlights a region; offer(regions) is what there is to do with regions; flyToPoint and
+ * flyToBox move the map; mark rings a place; choose opens a place of the list; signal() ends the question before.
+ */
+export function createHere({ card, types, zoom, pin, mark, select, offer, flyToPoint, flyToBox, choose, signal, announce }) {
+  // Shows the answer under the name of one of its regions, which the map outlines.
+  function present(at, { answer, labelOf, heading, near, question, words }, chosen, focus = false) {
+    const found = regionList(answer)
+    const missing = new Set(Array.isArray(answer?.missing) ? answer.missing : [])
+    const { title, around } = chosen ? called(chosen, labelOf(chosen)) : { title: missing.has('boundaries') ? t('A point on Earth') : t('Outside every region'), around: '' }
+    select(chosen && { type: chosen.type, id: chosen.id })
+    const goTo = spot => flyToPoint(spot, 5)
+    const choice = region => {
+      present(at, { answer, labelOf, heading, near, question, words }, region, true)
+      outline(region, question)
+    }
+    card.show({ ...heading(title), title, subtitle: [around, subtitleOf(at)].filter(Boolean).join('\n') },
+      words, regionFacts(found, types, missing, { chosen, choose: choice, nameOf: region => displayText(labelOf(region)?.name) }), offer(found), localTime(answer, missing), nearest(at, answer, missing, { mark, goTo }), near)
+    if (focus) card.root.querySelector('.level[aria-pressed=true]')?.focus()
+  }
+
+  // A level that the map does not draw at its zoom is shown by going to where it does.
+  async function outline(region, question) {
+    if (highlighted([region], visibleTypes(types, zoom()))) return
+    const record = await fetchRegion(region.type, region.id, question).catch(() => null)
+    if (!question.signal.aborted && isBox(record?.bbox)) flyToBox(record.bbox)
+  }
+
+  const subtitleOf = at => coordinates(at.lat, at.lon, Math.min(5, Math.max(2, decimals(zoom()))))
+
+  /** Shows what is at a point; kicker and words say where the point is from, accuracy how exact it is, in kilometres. */
+  return async function here(at, { kicker = KICKER, words = '', accuracy = 0 } = {}) {
+    const question = { signal: signal() }
+    const path = pointPath(at.lat, at.lon)
+    const heading = title => ({ kicker, chips: takeAlong({ title, path, at, zoom, announce }) })
+    pin(at, accuracy)
+    select(null)
+    card.show({ ...heading(''), title: t('Looking…'), subtitle: subtitleOf(at), busy: true }, words, skeleton(5))
+    const near = nearbyList(at, { mark, choose, signal: question.signal, announce })
+    try {
+      // Names as people say them are a matter of the search; a server without one still answers.
+      const [answer, labels] = await Promise.all([fetchPoint(at.lat, at.lon, question), reverse(at.lat, at.lon, question).catch(() => null)])
+      if (question.signal.aborted) return
+      const found = regionList(answer)
+      present(at, { answer, labelOf: labelsOf(labels), heading, near, question, words }, usualLevel(found, highlighted(found, visibleTypes(types, zoom()))))
+    } catch (error) {
+      if (question.signal.aborted) return
+      const title = error.type === 'dataset-missing' ? t('A point on Earth') : t('No answer')
+      card.show({ ...heading(title), title, subtitle: subtitleOf(at) },
+        words, failure(error, () => here(at, { kicker, words, accuracy }), t('Regions, time zones, airports and stations')), near)
+    }
+  }
+}
+
+// The regions of an answer, coarse first as the server sends them.
+function regionList(answer) {
+  return (Array.isArray(answer?.regions) ? answer.regions : []).filter(region => typeof region?.type === 'string')
+}
+
+function regionFacts(found, types, missing, choice) {
+  if (missing.has('boundaries')) return absent(t('Regions'))
+  if (found.length === 0) return el('p', { class: 'quiet lead' }, t('Open sea, or land that no published boundary covers.'))
+  return levels(found, types, choice)
+}
+
+// A clock is shown only where the time is known.
+function localTime({ timezone, at }, missing) {
+  const zone = displayText(timezone?.id)
+  if (!zone) return missing.has('timezones') ? absent(t('Time zones')) : el('p', { class: 'quiet lead' }, t('The time zone is not known here.'))
+  const now = Date.parse(at)
+  const offset = timezone.offset_s
+  const known = timezone.match !== 'nearest' || timezone.distance_m <= NEAR_ENOUGH
+  const clock = known && Number.isFinite(now) && Number.isFinite(offset) && ticking(now, offset)
+  const season = known && timezone.dst ? t('summer time') : ''
+  const also = [timezone.also ?? []].flat().map(id => displayText(id)).filter(Boolean).join(', ')
+  const words = [zone, known && utcOffset(offset), season, zoneBasis(timezone), also && t('also {zones}', { zones: also })].filter(Boolean).join(' · ')
+  const what = known ? words : [t('Not known here'), words].join(': ')
+  return part(timezone.nautical ? t('Nautical time') : t('Local time'), clock, el('p', { class: 'quiet small' }, what))
+}
+
+// The nearest of each kind; what is not published says so.
+function nearest(at, answer, missing, { mark, goTo }) {
+  const codes = (...parts) => [...new Set(parts.map(code => displayText(code, 16)).filter(Boolean))].join(' · ')
+  const kinds = [
+    ['place', 'places', t('Place'), ''],
+    ['airport', 'airports', t('Airport'), codes(answer?.airport?.iata, answer?.airport?.icao)],
+    ['station', 'stations', t('Weather'), codes(answer?.station?.icao)],
+  ]
+  const rows = kinds.map(([key, dataset, label, code]) => {
+    const spot = answer?.[key]
+    if (Number.isFinite(spot?.lat) && Number.isFinite(spot?.lon)) return [label, spotButton(at, spot, code, { mark, goTo })]
+    return [label, el('span', { class: 'quiet' }, missing.has(dataset) ? t('not on this server') : t('none near'))]
+  })
+  const list = facts(rows)
+  list.classList.add('nearest')
+  return part(t('Nearest'), list)
+}
+
+function spotButton(at, spot, code, { mark, goTo }) {
+  return el('button', {
+    type: 'button', class: 'spot', title: t('Show on the map'), onclick: () => goTo(spot),
+    onpointerenter: () => mark(spot), onpointerleave: () => mark(null), onfocus: () => mark(spot), onblur: () => mark(null),
+  },
+  el('span', {}, el('bdi', {}, displayText(spot.name)), code && el('code', {}, code)),
+  el('span', { class: 'place-distance' }, distanceAndWind(at, spot)))
+}
+
+function absent(what) {
+  return el('p', { class: 'quiet lead' }, t('{what} are not published on this server.', { what }))
+}

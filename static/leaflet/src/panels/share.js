@@ -1,0 +1,51 @@
+// What a reader takes along from an answer: its coordinates, a link, the request as a program makes it, a line that embeds the map.
+import { absolute } from '../server/api.js'
+import { copyButton } from './copy.js'
+import { el } from '../dom.js'
+import { t } from '../words/words.js'
+
+const quoted = text => `'${text.replaceAll("'", "'\\''")}'`
+
+/** The request of an answer for a shell. */
+export const curlOf = url => `curl ${quoted(url)}`
+
+/** The request of an answer for a browser's console or a module. */
+export const javascriptOf = url => `const answer = await (await fetch(${JSON.stringify(url)})).json()`
+
+/** The markup that shows a point on a map in another page: at is { lat, lon } in degrees, base the service's address. */
+export function embedOf(at, zoom, base) {
+  return frameOf({ center: `${at.lat},${at.lon}`, zoom: String(zoom), marker: `${at.lat},${at.lon}` }, base)
+}
+
+/** The markup that shows a map in another page; values are the parameters of /embed. */
+export function frameOf(values, base) {
+  const url = new URL('embed', base)
+  url.search = new URLSearchParams(values)
+  return `<iframe src="${url.href.replaceAll('&', '&amp;')}" width="600" height="400" style="border:0" title="${t('Map')}" loading="lazy"></iframe>`
+}
+
+/**
+ * The buttons of an answer: share and copy. path is its request, relative to the service, or ''; at the point it is about, or null;
+ * title what to call it; zoom() is the map's.
+ */
+export function takeAlong({ title, path, at, zoom = () => 10, announce }) {
+  const copies = [
+    at && copyButton(t('Coordinates'), () => `${at.lat}, ${at.lon}`, announce),
+    copyButton(t('Link'), () => location.href, announce),
+    path && copyButton('curl', () => curlOf(absolute(path)), announce),
+    path && copyButton('JavaScript', () => javascriptOf(absolute(path)), announce),
+    at && copyButton(t('Embed'), () => embedOf(at, Math.round(zoom()), document.baseURI), announce),
+  ].filter(Boolean)
+  return [
+    canShare() && el('button', { type: 'button', class: 'chip', onclick: () => share(title) }, t('Share')),
+    el('details', { class: 'copies' }, el('summary', { class: 'chip' }, t('Copy')), el('span', { class: 'chips' }, ...copies)),
+    path && el('a', { class: 'chip', href: path, target: '_blank', rel: 'noopener' }, 'JSON'),
+  ].filter(Boolean)
+}
+
+const canShare = () => typeof globalThis.navigator?.share === 'function'
+
+// That the reader thinks better of it is no error.
+function share(title) {
+  navigator.share({ title, url: location.href }).catch(() => {})
+}

@@ -1,0 +1,64 @@
+// Users' own collections of points: which there are, and what a tile shows of one.
+import { VectorTile } from '@mapbox/vector-tile'
+import { PbfReader } from 'pbf'
+import { title } from '../words/format.js'
+import { displayText } from '../words/text.js'
+
+const MOST = 20 // collections in the switch
+const MOST_ON = 3 // of them to begin with
+const COLOURS = 6 // that every theme has for collections
+
+/**
+ * The collections of the service's list as rows of the layer switch: { type, label, role, from, on, name, live, colour, revision }.
+ * Private ones are not for the map. revision counts how often a live one has changed.
+ */
+export function collectionLayers(answer) {
+  const list = Array.isArray(answer?.collections) ? answer.collections : []
+  return list.filter(one => typeof one?.name === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(one.name) && !one.private)
+    .slice(0, MOST).map(({ name, title: given, live }, i) => ({
+      type: `points:${name}`, label: displayText(given, 40) || title(name), role: 'points', from: 0, on: i < MOST_ON,
+      name, live: live === true, colour: i % COLOURS, revision: 0,
+    }))
+}
+
+/**
+ * What a vector tile shows of a collection: [{ id, name, count, lat, lon, properties }]. A cluster has a count and no id; the
+ * properties are [name, value] of the others, in their order.
+ */
+export function shownPoints(bytes, type, { z, x, y }) {
+  if (bytes.byteLength === 0) return []
+  const layer = new VectorTile(new PbfReader(bytes)).layers[type]
+  return Array.from({ length: layer?.length ?? 0 }, (_, i) => layer.feature(i)).flatMap(feature => {
+    const { geometry, properties } = feature.toGeoJSON(x, y, z)
+    const [lon, lat] = geometry.coordinates
+    if (geometry.type !== 'Point' || !Number.isFinite(lat) || !Number.isFinite(lon)) return []
+    const { id, name, cluster, point_count: count, ...rest } = properties
+    if (cluster === true) return count > 0 ? [{ id: '', name: '', count, lat, lon, properties: [] }] : []
+    return [{ id: String(id), name: displayText(name), count: 0, lat, lon, properties: Object.entries(rest) }]
+  })
+}
+
+/** A count in as few letters as a disc has room for. */
+export function shortCount(count) {
+  for (const [size, letter] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
+    if (count < size) continue
+    const scaled = count / size
+    return (scaled < 9.95 ? scaled.toFixed(1).replace(/\.0$/, '') : Math.round(scaled)) + letter
+  }
+  return String(count)
+}
+
+/** The radius of what stands for a point or a cluster, in CSS pixels. */
+export function radiusOf(count) {
+  return count > 0 ? 10 + 3 * Math.min(5, Math.log10(count)) : 5
+}
+
+/** The address in a text that is nothing but one, of the web, or ''. */
+export function linkOf(text) {
+  if (typeof text !== 'string' || !/^https?:\/\/[^\s]+$/i.test(text)) return ''
+  try {
+    return new URL(text).href
+  } catch {
+    return ''
+  }
+}
