@@ -38,7 +38,7 @@ func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFun
 		if s.metrics != nil {
 			s.metrics.refused(err)
 		}
-		return s.answering(func(c echo.Context) error { return turnAway(r, c, err) })(c)
+		return turnAway(r, c, err)
 	}
 }
 

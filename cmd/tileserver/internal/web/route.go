@@ -3,49 +3,12 @@ package web
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
-
-// add makes the routes of a declaration.
-func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
-	h := s.asking(r)
-	switch r.Cost {
-	case endpoint.Light, endpoint.Mixed:
-		h = s.guard(r, &s.running, h)
-	case endpoint.Heavy:
-		h = s.guard(r, &s.running, s.guardHeavy(r, h))
-	case endpoint.Streamed:
-		h = s.guard(r, &s.running, s.guard(r, &s.streams, h))
-	case endpoint.Followed:
-		h = s.guard(r, &s.followers, h)
-	case endpoint.Vital:
-	default:
-		panic("web: the endpoint " + r.Path + " has no class of cost")
-	}
-	if !r.Body {
-		h = bodiless(h)
-	}
-	h = s.watch(r, route, s.answering(h))
-	if r.Cost == endpoint.Heavy {
-		for _, method := range r.Offered() {
-			s.heavy[[2]string{method, route}] = true
-		}
-	}
-	switch {
-	case r.Any:
-		e.Any(route, h)
-		e.RouteNotFound(route, h)
-	default:
-		for _, method := range r.Offered() {
-			e.Add(method, route, h)
-		}
-	}
-}
 
 // asking gives a handler the parameters that its endpoint declares, and refuses queries that
 // have others.
@@ -125,17 +88,6 @@ func allowed(all []endpoint.Endpoint) map[string]string {
 	return allow
 }
 
-// addAllowed makes the routes that follow from what the others allow: the answers to
-// OPTIONS, and refusals of what would otherwise be taken for a path of another route,
-// such as /ip/batch for an address.
-func (s *Kit) addAllowed(e *echo.Echo, allow map[string]string) {
-	for path, list := range allow {
-		s.add(e, &endpoint.Endpoint{Methods: []string{http.MethodOptions}, Handle: s.preflight(list),
-			Cost: endpoint.Vital, Loose: true, Keys: endpoint.KeysUnasked, Label: "preflight"}, path)
-		for _, m := range methods[:2] {
-			if !slices.Contains(strings.Split(list, ", "), m) {
-				e.Add(m, path, func(echo.Context) error { return echo.ErrMethodNotAllowed })
-			}
-		}
-	}
-}
+// maxRequestBody is the largest body a request may announce, in bytes, to
+// endpoints that read none. Those of batches have limits of their own.
+const maxRequestBody = 64 << 10

@@ -56,96 +56,9 @@ func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
 	return e
 }
 
-// answering turns errors and panics of a handler into problem responses and
-// writes the access log.
-func (s *Kit) answering(h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		s.allowOrigin(c)
-		var start time.Time
-		if s.access != nil {
-			start = time.Now()
-			s.requestID(c) // while the header can still have it
-		}
-		s.run(h, c)
-		if s.access != nil {
-			s.logAccess(c, start)
-		}
-		return nil
-	}
-}
-
-func (s *Kit) run(h echo.HandlerFunc, c echo.Context) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			panic(p)
-		}
-		if s.metrics != nil {
-			s.metrics.panics.Add(1)
-		}
-		s.log.Error("handler panicked", "request_id", s.requestID(c), "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
-		if c.Response().Committed {
-			// Part of the answer is out. Cutting the connection is the only
-			// way left to say that it is not whole.
-			panic(http.ErrAbortHandler)
-		}
-		s.Fail(errPanic, c)
-	}()
-	if err := h(c); err != nil {
-		s.Fail(err, c)
-	}
-}
-
-// allowOrigin lets pages of other origins read an answer. With a list of origins the
-// header depends on who asks, and every answer says so, also to who has no origin: a cache
-// would keep that one for the others.
-func (s *Kit) allowOrigin(c echo.Context) {
-	res := c.Response()
-	switch len(s.origins) {
-	case 0:
-	case 1:
-		res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = s.origins, exposed
-	default:
-		origin := c.Request().Header["Origin"]
-		res.Before(func() { // whatever else the answer varies with is known by then
-			res.Header().Add("Vary", "Origin")
-			if len(origin) == 1 && slices.Contains(s.origins, origin[0]) {
-				res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = origin, exposed
-			}
-		})
-	}
-}
-
-// preflight answers the question browsers ask before a cross-origin request
-// with headers of its own. Pages of any origin may ask: writes need a key, which no
-// browser sends by itself.
-func (s *Kit) preflight(methods string) endpoint.Handler {
-	return func(c echo.Context, _ *endpoint.Params) error {
-		h := c.Response().Header()
-		if s.origins != nil {
-			h["Access-Control-Allow-Methods"] = []string{methods}
-			h["Access-Control-Allow-Headers"] = []string{"*, Authorization"} // which * is not
-			h["Access-Control-Max-Age"] = []string{"86400"}
-		}
-		h["Allow"] = []string{methods}
-		c.Response().WriteHeader(http.StatusNoContent)
-		return nil
-	}
-}
-
-// maxRequestBody is the largest body a request may announce, in bytes, to
-// endpoints that read none. Those of batches have limits of their own.
-const maxRequestBody = 64 << 10
-
 // watch wraps the handler of a route in what is done for every request to it,
 // and only in what is configured.
 func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo.HandlerFunc {
-	if s.Guarding != nil {
-		h = s.admitted(r, h)
-	}
 	if s.tracer != nil {
 		h = s.traced(routeLabel(route), h)
 	}
@@ -211,5 +124,102 @@ func (s *Kit) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
 		// A handler that cut the connection panics. Its span ends too.
 		defer endSpan(c, span)
 		return h(c)
+	}
+}
+
+// add makes the routes of a declaration.
+func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
+	h := s.asking(r)
+	switch r.Cost {
+	case endpoint.Light, endpoint.Mixed:
+		h = s.guard(r, &s.running, h)
+	case endpoint.Heavy:
+		h = s.guard(r, &s.running, s.guardHeavy(r, h))
+	case endpoint.Streamed:
+		h = s.guard(r, &s.running, s.guard(r, &s.streams, h))
+	case endpoint.Followed:
+		h = s.guard(r, &s.followers, h)
+	case endpoint.Vital:
+	default:
+		panic("web: the endpoint " + r.Path + " has no class of cost")
+	}
+	if !r.Body {
+		h = bodiless(h)
+	}
+	if s.Guarding != nil {
+		h = s.admitted(r, h)
+	}
+	h = s.watch(r, route, s.answering(h))
+	if r.Cost == endpoint.Heavy {
+		for _, method := range r.Offered() {
+			s.heavy[[2]string{method, route}] = true
+		}
+	}
+	switch {
+	case r.Any:
+		e.Any(route, h)
+		e.RouteNotFound(route, h)
+	default:
+		for _, method := range r.Offered() {
+			e.Add(method, route, h)
+		}
+	}
+}
+
+// addAllowed makes the routes that follow from what the others allow: the answers to
+// OPTIONS, and refusals of what would otherwise be taken for a path of another route,
+// such as /ip/batch for an address.
+func (s *Kit) addAllowed(e *echo.Echo, allow map[string]string) {
+	for path, list := range allow {
+		s.add(e, &endpoint.Endpoint{Methods: []string{http.MethodOptions}, Handle: s.preflight(list),
+			Cost: endpoint.Vital, Loose: true, Keys: endpoint.KeysUnasked, Label: "preflight"}, path)
+		for _, m := range methods[:2] {
+			if !slices.Contains(strings.Split(list, ", "), m) {
+				e.Add(m, path, func(echo.Context) error { return echo.ErrMethodNotAllowed })
+			}
+		}
+	}
+}
+
+// answering turns errors and panics of a handler into problem responses and
+// writes the access log.
+func (s *Kit) answering(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		s.allowOrigin(c)
+		var start time.Time
+		if s.access != nil {
+			start = time.Now()
+			s.requestID(c) // while the header can still have it
+		}
+		s.run(h, c)
+		if s.access != nil {
+			s.logAccess(c, start)
+		}
+		return nil
+	}
+}
+
+func (s *Kit) run(h echo.HandlerFunc, c echo.Context) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(p)
+		}
+		if s.metrics != nil {
+			s.metrics.panics.Add(1)
+		}
+		s.log.Error("handler panicked", "request_id", s.requestID(c), "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
+		if c.Response().Committed {
+			// Part of the answer is out. Cutting the connection is the only
+			// way left to say that it is not whole.
+			panic(http.ErrAbortHandler)
+		}
+		s.Fail(errPanic, c)
+	}()
+	if err := h(c); err != nil {
+		s.Fail(err, c)
 	}
 }

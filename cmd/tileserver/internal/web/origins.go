@@ -1,0 +1,47 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+)
+
+// allowOrigin lets pages of other origins read an answer. With a list of origins the
+// header depends on who asks, and every answer says so, also to who has no origin: a cache
+// would keep that one for the others.
+func (s *Kit) allowOrigin(c echo.Context) {
+	res := c.Response()
+	switch len(s.origins) {
+	case 0:
+	case 1:
+		res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = s.origins, exposed
+	default:
+		origin := c.Request().Header["Origin"]
+		res.Before(func() { // whatever else the answer varies with is known by then
+			res.Header().Add("Vary", "Origin")
+			if len(origin) == 1 && slices.Contains(s.origins, origin[0]) {
+				res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = origin, exposed
+			}
+		})
+	}
+}
+
+// preflight answers the question browsers ask before a cross-origin request
+// with headers of its own. Pages of any origin may ask: writes need a key, which no
+// browser sends by itself.
+func (s *Kit) preflight(methods string) endpoint.Handler {
+	return func(c echo.Context, _ *endpoint.Params) error {
+		h := c.Response().Header()
+		if s.origins != nil {
+			h["Access-Control-Allow-Methods"] = []string{methods}
+			h["Access-Control-Allow-Headers"] = []string{"*, Authorization"} // which * is not
+			h["Access-Control-Max-Age"] = []string{"86400"}
+		}
+		h["Allow"] = []string{methods}
+		c.Response().WriteHeader(http.StatusNoContent)
+		return nil
+	}
+}
