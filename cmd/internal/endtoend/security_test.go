@@ -20,7 +20,7 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-var update = flag.Bool("update", false, "rewrite the table in SECURITY.md")
+var update = flag.Bool("update", false, "rewrite what SECURITY.md and docs/reference.md tell of the programs")
 
 const securityDoc = "../../../SECURITY.md"
 
