@@ -75,7 +75,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 			}
 		}
 	}
-	manual, err := os.ReadFile("../../docs/operations.md")
+	manual, err := os.ReadFile("../../docs/reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(ours)) {
 		if !listed[name] {
-			t.Errorf("%s is not listed in docs/operations.md", name)
+			t.Errorf("%s is not listed in docs/reference.md", name)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// A proxy runs an example of docs/ip-proxies.md before a server and an application.
+// A proxy runs an example of docs/ip.md before a server and an application.
 type proxy struct {
 	program string // its name on the PATH
 	example string // the language of the example's block
@@ -80,9 +80,9 @@ var proxies = map[string]proxy{
 	},
 }
 
-// TestProxies runs the examples of docs/ip-proxies.md in the proxies they are for.
+// TestProxies runs the examples of docs/ip.md in the proxies they are for.
 func TestProxies(t *testing.T) {
-	doc := document(t, "docs", "ip-proxies.md")
+	doc := document(t, "docs", "ip.md")
 	for name, p := range proxies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -20,9 +20,9 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-var update = flag.Bool("update", false, "rewrite the table in docs/security.md")
+var update = flag.Bool("update", false, "rewrite what SECURITY.md and docs/reference.md tell of the programs")
 
-const securityDoc = "../../../docs/security.md"
+const securityDoc = "../../../SECURITY.md"
 
 // attack is bytes sent to a server, and what came back.
 type attack struct {
@@ -115,7 +115,7 @@ func atoi(s string) (n int) {
 }
 
 // TestAttacks sends what attackers send to a server of its own and compares what
-// it answers with docs/security.md; -update rewrites the table there.
+// it answers with SECURITY.md; -update rewrites the table there.
 func TestAttacks(t *testing.T) {
 	dir, data := t.TempDir(), t.TempDir()
 	evil := `<script>alert(1)</script>"'&`
@@ -228,7 +228,7 @@ func compareDoc(t *testing.T, table string) {
 		return
 	}
 	if !*update {
-		t.Errorf("the answers are not those of docs/security.md; look at the difference and run go test ./cmd/internal/endtoend -run Attacks -update\n%s", table)
+		t.Errorf("the answers are not those of SECURITY.md; look at the difference and run go test ./cmd/internal/endtoend -run Attacks -update\n%s", table)
 		return
 	}
 	if err := os.WriteFile(securityDoc, []byte(want), 0o644); err != nil {

@@ -43,16 +43,16 @@ func TestLayersAreAsPromised(t *testing.T) {
 	w.cfg.Airports = newAirfield(t).cfg.Airports
 	w.handler = New(w.cfg)
 
-	readme, err := os.ReadFile("../../../../README.md")
+	page, err := os.ReadFile("../../../../docs/maps.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := regexp.MustCompile(`(?m)^\| .GET /tiles/\{layers\}/\{z\}/\{x\}/\{y\}\.\{([a-z,]+)\}.*$`).FindSubmatch(readme)
+	row := regexp.MustCompile(`(?m)^\| .GET /tiles/\{layers\}/\{z\}/\{x\}/\{y\}\.\{([a-z,]+)\}.*$`).FindSubmatch(page)
 	if row == nil {
-		t.Fatal("README.md has no row of the tiles")
+		t.Fatal("docs/maps.md has no row of the tiles")
 	}
 	_, list, _ := strings.Cut(string(row[0]), " | ")
-	promisedNames(t, "README.md", list)
+	promisedNames(t, "docs/maps.md", list)
 	api := readAPIDoc(t)
 	layers := api.at("/components/parameters/layers-parameter").(map[string]any)
 	names := promisedNames(t, "the OpenAPI document", layers["description"].(string))
@@ -68,7 +68,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 	}
 	for _, f := range strings.Split(string(row[1]), ",") {
 		if !slices.Contains(formats, "."+f) {
-			t.Errorf("README.md promises %s, the OpenAPI document %q", f, formats)
+			t.Errorf("docs/maps.md promises %s, the OpenAPI document %q", f, formats)
 		}
 	}
 

@@ -17,7 +17,7 @@ import (
 
 // Where the caller is, as headers of an empty answer: for reverse proxies that
 // ask about each request before they pass it on, and copy the headers into it
-// (docs/ip-proxies.md). The answer is 200 whatever is known, and whether
+// (docs/ip.md). The answer is 200 whatever is known, and whether
 // anything works, because a proxy refuses the request otherwise; X-Geo-Status
 // says which it is. Every header is in every answer, empty where nothing is
 // known, so that it replaces one that the client made up.
