@@ -26,8 +26,9 @@ type Build struct {
 	dir        string
 	store      cellstore.Store
 	lock       *os.File
-	closed     bool // the store
-	done       bool // published or aborted
+	closed     bool   // the store
+	done       bool   // published or aborted
+	rehearsal  string // the directory that Rehearse made first; empty for other builds
 }
 
 // Begin starts a build: it takes the build lock of the data set (ErrBuilding
@@ -101,6 +102,30 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 	return b, nil
 }
 
+// rehearsalDir holds the builds of Rehearse. No data set can be named so.
+const rehearsalDir = ".dry-run"
+
+// Rehearse starts a build that cannot be published, and of which Abort leaves nothing. It
+// lies in a directory of its own, where it neither waits for a build of the data set nor
+// keeps one waiting; another rehearsal of the data set is ErrBuilding. What a killed one
+// left goes with the next.
+func (c *Catalog) Rehearse(ctx context.Context, dataset string) (*Build, error) {
+	r, err := Open(filepath.Join(c.dir, rehearsalDir), c.open)
+	if err != nil {
+		return nil, err
+	}
+	made := r.dir
+	if _, err := os.Stat(c.dir); os.IsNotExist(err) {
+		made = c.dir
+	}
+	b, err := r.Begin(ctx, dataset)
+	if err != nil {
+		return nil, err
+	}
+	b.rehearsal = made
+	return b, nil
+}
+
 // Store is the store being filled. It is closed by Publish and Abort.
 func (b *Build) Store() cellstore.Store { return b.store }
 
@@ -121,6 +146,9 @@ func (b *Build) Generation() uint64 { return b.generation }
 func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 	if b.done || b.closed {
 		return Manifest{}, fmt.Errorf("build of %s: %w: begin another", b.dataset, cellstore.ErrClosed)
+	}
+	if b.rehearsal != "" {
+		return Manifest{}, fmt.Errorf("build of %s: a rehearsal cannot be published: begin a build", b.dataset)
 	}
 	m.Version, m.Dataset, m.Generation, m.Files = manifestVersion, b.dataset, b.generation, nil
 	if m.Built.IsZero() {
@@ -224,7 +252,16 @@ func (b *Build) Abort() error {
 			return err
 		}
 	}
-	return errors.Join(err, b.c.remove(context.Background(), b.dataset, storedGeneration{number: b.generation, removing: unfinished}))
+	err = errors.Join(err, b.c.remove(context.Background(), b.dataset, storedGeneration{number: b.generation, removing: unfinished}))
+	if b.rehearsal != "" {
+		dir := filepath.Join(b.c.dir, b.dataset)
+		err = errors.Join(err, os.Remove(filepath.Join(dir, buildLockName)))
+		// What holds something else stays, such as another rehearsal.
+		for parent := dir; os.Remove(parent) == nil && parent != b.rehearsal; {
+			parent = filepath.Dir(parent)
+		}
+	}
+	return err
 }
 
 // seal makes every file below dir durable and lists them. It frees the space that

@@ -16,6 +16,8 @@ import (
 
 type airportsCmd struct {
 	File string `arg:"" optional:"" config:"" name:"file" help:"airports.csv of OurAirports, plain, .gz or .zip."`
+
+	dryRun
 }
 
 func (airportsCmd) Help() string {
@@ -33,12 +35,14 @@ func (c *airportsCmd) Run(s *session) error {
 	if filepath.Base(filepath.Dir(c.File)) == "sample" {
 		credit = job.SampleAirports
 	}
-	_, err := airports.Ingest(s.ctx, s.catalog, job.Input{Path: c.File, Credit: credit}, s.options)
+	_, err := airports.Ingest(s.ctx, s.catalog, job.Input{Path: c.File, Credit: credit}, c.options(s))
 	return err
 }
 
 type timezonesCmd struct {
 	File string `arg:"" optional:"" config:"" extra:"" name:"file" help:"A release of timezone-boundary-builder, whose zones become the layer timezone."`
+
+	dryRun
 }
 
 func (timezonesCmd) Help() string {
@@ -62,7 +66,7 @@ func (c *timezonesCmd) left(s *session) string {
 
 func (c *timezonesCmd) Run(s *session) error {
 	// The offsets need no file, so that one which is broken does not hold them up.
-	_, err := timezones.Ingest(s.ctx, s.catalog, s.options)
+	_, err := timezones.Ingest(s.ctx, s.catalog, c.options(s))
 	if c.File == "" {
 		return err
 	}
@@ -71,18 +75,18 @@ func (c *timezonesCmd) Run(s *session) error {
 	if credit.Name == "" {
 		credit = job.ZoneBorders
 	}
-	return errors.Join(err, addZones(s, job.Input{Path: c.File, Credit: credit}))
+	return errors.Join(err, addZones(s, job.Input{Path: c.File, Credit: credit}, c.options(s)))
 }
 
 // addZones publishes the polygons. The other layers are as a refresh has made them,
 // so that the next one need not make them anew.
-func addZones(s *session, in job.Input) error {
+func addZones(s *session, in job.Input, o job.Options) error {
 	before, err := s.catalog.Current(s.ctx, catalogue.Boundaries.Name)
 	if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {
 		return err
 	}
-	m, err := boundaries.IngestZones(s.ctx, s.catalog, in, s.options)
-	if err != nil {
+	m, err := boundaries.IngestZones(s.ctx, s.catalog, in, o)
+	if err != nil || o.DryRun {
 		return err
 	}
 	return renew.CarryForward(refreshRecord(s, catalogue.Boundaries.Name), before.Generation, m.Generation)

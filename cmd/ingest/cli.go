@@ -34,6 +34,7 @@ Every command that reads files builds a new generation of one data set beside th
   bin/ingest timezones timezones.geojson.zip
   bin/ingest airports airports.csv
   bin/ingest points shops shops.csv
+  bin/ingest places cities15000.zip --dry-run   # what that would change, and publish nothing
   bin/ingest list                 # what is there, and what is published
   bin/ingest rollback places      # publish the generation before
   bin/ingest drop points-shops    # publish it no more; rollback undoes it
@@ -58,7 +59,7 @@ type cli struct {
 	Places     placesCmd     `cmd:"" group:"publish" config:"" help:"Publish places from the files of GeoNames."`
 	IP         ipCmd         `cmd:"" group:"publish" config:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
 	Airports   airportsCmd   `cmd:"" group:"publish" config:"" help:"Publish airports from a file of OurAirports."`
-	Names      namesCmd      `cmd:"" group:"publish" help:"Publish the names of regions and airports, for search."`
+	Names      namesCmd      `cmd:"" group:"publish" config:"" help:"Publish the names of regions and airports, for search."`
 	Timezones  timezonesCmd  `cmd:"" group:"publish" config:"" help:"Publish the UTC offsets of all time zones, 1900 to 2100, and the borders of zones."`
 	Stations   stationsCmd   `cmd:"" group:"publish" config:"" help:"Publish weather stations from NOAA's list of them."`
 	Weather    weatherCmd    `cmd:"" group:"publish" config:"" help:"Publish what weather stations observed, from NOAA's isd-lite files."`
@@ -137,6 +138,8 @@ type boundariesCmd struct {
 	TileBudget  bytesize.Size   `default:"500kB" placeholder:"SIZE" help:"Most bytes a tile may have after gzip, all layers together, ${default} if not given. Zooms that would have more show simpler borders and merge their smallest regions; zoom 13 is exact. 0 is no budget."`
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
 	Attribution string          `placeholder:"TEXT" help:"What a map must show for using the files."`
+
+	dryRun
 
 	keepZones bool // of ingest timezones, unless a layer timezone is named
 }
@@ -226,7 +229,7 @@ func (c *boundariesCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	options, budget := s.options, int64(c.TileBudget)
+	options, budget := c.options(s), int64(c.TileBudget)
 	options.TileBudget = &budget
 	_, err = boundaries.Ingest(s.ctx, s.catalog, inputs, options)
 	return err

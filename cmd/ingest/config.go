@@ -17,8 +17,9 @@ import (
 	"quadrille/cmd/internal/version"
 )
 
-// onlyFlags have no place in a configuration file.
-var onlyFlags = []string{"config", "version"}
+// onlyFlags have no place in a configuration file. A dry run that stays there would keep
+// every refresh from publishing.
+var onlyFlags = []string{"config", "version", "dry-run"}
 
 // BeforeResolve is called by the parser once it knows the command line and the
 // environment.
@@ -111,7 +112,7 @@ func (c *configPrintCmd) Run(s *session) error {
 		if err != nil {
 			return &usageError{err}
 		}
-		if err := configfile.PrintCommand(s.stdout, name, configfile.CommandSettings(ctx, own.file)); err != nil {
+		if err := configfile.PrintCommand(s.stdout, name, configfile.CommandSettings(ctx, own.file, onlyFlags...)); err != nil {
 			return err
 		}
 	}

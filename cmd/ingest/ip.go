@@ -16,10 +16,12 @@ type ipCmd struct {
 	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; network,country=DE says what holds for all rows; of all lists, or of one; repeatable. In the environment several are separated by semicolons."`
 	KeepPrivate bool          `help:"Keep what lists say of private networks, such as 10.0.0.0/8 and fc00::/7, which are cut out otherwise. Databases never locate them."`
 	Derive      bool          `default:"true" negatable:"" help:"Derive subdivision, time zone and country from coordinates, where a source lacks them and boundaries and places are published."`
-	Check       bool          `help:"Compare what was built with what is published, and say what share of the addresses changed. It is published all the same."`
+	Check       bool          `help:"Before publishing, say what share of the addresses changed against what is published. It does publish; --dry-run says the same and does not."`
 	MaxChange   *share        `placeholder:"SHARE" help:"Publish nothing when the answers of more than this share of the addresses changed, such as 5%; implies --check."`
 	License     string        `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status. Known for GeoLite2, DB-IP Lite, IPinfo Lite, ip-location-db and iptoasn.com."`
 	Attribution string        `placeholder:"TEXT" help:"What must be shown for using the files."`
+
+	dryRun
 }
 
 func (ipCmd) Help() string {
@@ -35,10 +37,11 @@ Where several sources cover an address, each field is taken from the first that 
   ingest ip GeoLite2-City.mmdb GeoLite2-ASN.mmdb
   ingest ip own-offices.csv geofeed.csv dbip-city-lite.csv.gz ip2asn-combined.tsv.gz
   ingest ip GeoLite2-City-CSV_20260101.zip --max-change 10%
+  ingest ip GeoLite2-City-CSV_20260101.zip --max-change 10% --dry-run
   ingest ip customers.csv --columns network,country,-,city,extra.customer
   ingest ip tor.txt de.zone --columns tor.txt=network,is_tor_exit_node=1 --columns de.zone=network,country=DE
 
---max-change protects against a bad delivery: above that share nothing is published, and the program ends with exit code 3. Run it again with a larger share, or without, to publish all the same.`
+--max-change protects against a bad delivery: above that share nothing is published, and the program ends with exit code 3, also with --dry-run. Run it again with a larger share, or without, to publish all the same.`
 }
 
 // columnsFlag is [FILE=]LIST.
@@ -81,7 +84,8 @@ func (c *ipCmd) Run(s *session) error {
 			return &usageError{fmt.Errorf("--columns %s=…: that file is not among those named", flag.file)}
 		}
 	}
-	o := ip.Options{Options: s.options, Derive: c.Derive, KeepPrivate: c.KeepPrivate, Check: c.Check || c.MaxChange != nil, MaxChange: 1}
+	o := ip.Options{Options: c.options(s), Derive: c.Derive, KeepPrivate: c.KeepPrivate, MaxChange: 1}
+	o.Check = c.Check || c.MaxChange != nil || o.DryRun
 	if c.MaxChange != nil {
 		o.MaxChange = float64(*c.MaxChange)
 	}

@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 )
 
-type namesCmd struct{}
+type namesCmd struct{ dryRun }
 
 func (namesCmd) Help() string {
 	return `Makes the index of names that search finds besides places: the regions of all layers, the airports, time zones and weather stations that are published, and the points of collections published with --search, with the people and the larger regions of each. It reads no file. The commands that publish one of these run it at their end, so that it is needed by itself only for data published by an older program.
@@ -17,8 +17,8 @@ func (namesCmd) Help() string {
   ingest names`
 }
 
-func (namesCmd) Run(s *session) error {
-	_, err := names.Ingest(s.ctx, s.catalog, s.options)
+func (c *namesCmd) Run(s *session) error {
+	_, err := names.Ingest(s.ctx, s.catalog, c.options(s))
 	return err
 }
 

@@ -14,6 +14,8 @@ import (
 type placesCmd struct {
 	Files []string   `arg:"" optional:"" config:"" extra:"" name:"file" help:"Files of GeoNames: allCountries.zip, cities15000.zip, NL.txt, alternateNamesV2.zip, countryInfo.txt, …."`
 	As    []kindFlag `sep:";" placeholder:"KIND=FILE" help:"One more file, and what it holds: needed where neither its name nor its rows tell; repeatable. In the environment several are separated by semicolons."`
+
+	dryRun
 }
 
 func (placesCmd) Help() string {
@@ -51,7 +53,7 @@ func (c *placesCmd) Run(s *session) error {
 	if len(inputs) == 0 {
 		return &usageError{errors.New("no files; name at least one, such as cities15000.zip")}
 	}
-	_, err := places.Ingest(s.ctx, s.catalog, inputs, s.options)
+	_, err := places.Ingest(s.ctx, s.catalog, inputs, c.options(s))
 	return err
 }
 

@@ -38,6 +38,8 @@ type pointsCmd struct {
 	Search      bool       `env:"QUADRILLE_POINTS_SEARCH" help:"Let searches of all names find the points, by their property name."`
 	IntoLive    string     `env:"-" placeholder:"URL" help:"Publish nothing, and write the points into the live collection of the tileserver at this address, such as http://127.0.0.1:8080. It is made if it is not there."`
 	KeyFile     string     `type:"path" placeholder:"FILE" help:"File whose first line is the key that may write the collection of --into-live."`
+
+	dryRun
 }
 
 func (pointsCmd) Help() string {
@@ -121,6 +123,9 @@ func (c *pointsCmd) Run(s *session) error {
 	if err := points.CheckName(c.Collection); err != nil {
 		return &usageError{err}
 	}
+	if c.DryRun && c.IntoLive != "" {
+		return &usageError{errors.New("--dry-run is for collections that are published, and --into-live writes into one that is served: leave out one of them")}
+	}
 	if c.Search && (c.Private || c.IntoLive != "") {
 		return &usageError{errors.New("--search is for published collections that everybody may read: leave out --private and --into-live, or --search")}
 	}
@@ -133,7 +138,7 @@ func (c *pointsCmd) Run(s *session) error {
 		if c.KeyFile != "" {
 			return &usageError{errors.New("--key-file is for --into-live URL: give both or none")}
 		}
-		_, err = pointsjob.Ingest(s.ctx, s.catalog, of, c.Files, s.options)
+		_, err = pointsjob.Ingest(s.ctx, s.catalog, of, c.Files, c.options(s))
 		return err
 	}
 	to := liveclient.Target{Collection: c.Collection}

@@ -93,7 +93,7 @@ func (s *session) pushPublished(command *kong.Context) error {
 		return err
 	}
 	errs := []error{s.push(s.toPush, dataset.PushOptions{})}
-	if node := command.Selected(); node != nil && (node.Name == "world" || node.Name == "refresh") && !s.cli.World.DryRun {
+	if node := command.Selected(); node != nil && (node.Name == "world" || node.Name == "refresh") && !s.cli.World.DryRun && !s.options.DryRun {
 		names, err := s.catalog.Datasets(s.ctx)
 		errs = append(errs, err, s.push(slices.DeleteFunc(names, func(name string) bool { return slices.Contains(s.toPush, name) }),
 			dataset.PushOptions{OnlyNew: true}))

@@ -19,6 +19,8 @@ import (
 type refreshCmd struct {
 	Commands []string `arg:"" optional:"" name:"command" help:"The commands of the file to do; all when none is named."`
 	Force    bool     `help:"Ingest also what has not changed."`
+
+	dryRun
 }
 
 func (refreshCmd) Help() string {
@@ -41,7 +43,10 @@ func (refreshCmd) Help() string {
     type: [price=number]
 
   ingest config check --config /etc/quadrille/ingest.yaml
-  ingest refresh --config /etc/quadrille/ingest.yaml`
+  ingest refresh --config /etc/quadrille/ingest.yaml --dry-run
+  ingest refresh --config /etc/quadrille/ingest.yaml
+
+With --dry-run each command that has something to do says what it would change, and world lists its files. What one would publish the next does not see.`
 }
 
 // reader is a command that reads files.
@@ -161,6 +166,7 @@ func (c *refreshCmd) Run(s *session) error {
 			return &usageError{fmt.Errorf("refresh %s: %s has no %s: with its settings beneath", name, s.cli.Config, name)}
 		}
 	}
+	s.options = c.options(s)
 	var failed []string
 	var errs []error
 	for _, st := range steps {
@@ -184,6 +190,7 @@ func (c *refreshCmd) Run(s *session) error {
 func (st step) run(s *session, force bool) error {
 	if st.name == "world" { // which knows by itself what has changed
 		st.cli.World.Force = st.cli.World.Force || force
+		st.cli.World.DryRun = st.cli.World.DryRun || s.options.DryRun
 		return st.ctx.Run(s)
 	}
 	basis, err := st.basis(s)
@@ -204,7 +211,7 @@ func refreshRecord(s *session, name string) string {
 // basis lists what the result depends on.
 func (st step) basis(s *session) (renew.Basis, error) {
 	of := []string{"program " + version.String(), fmt.Sprint("max-bad ", s.options.MaxBad)}
-	for _, setting := range configfile.CommandSettings(st.ctx, st.cli.file) {
+	for _, setting := range configfile.CommandSettings(st.ctx, st.cli.file, onlyFlags...) {
 		of = append(of, fmt.Sprintf("%s %q", setting.Name, setting.Values))
 	}
 	var files []string

@@ -7,6 +7,8 @@ import (
 
 type stationsCmd struct {
 	File string `arg:"" optional:"" config:"" name:"file" help:"NOAA's list of stations: isd-history.csv, plain or compressed by gzip."`
+
+	dryRun
 }
 
 func (stationsCmd) Help() string {
@@ -16,12 +18,14 @@ func (stationsCmd) Help() string {
 }
 
 func (c *stationsCmd) Run(s *session) error {
-	_, err := stations.Ingest(s.ctx, s.catalog, job.Input{Path: c.File, Credit: job.NOAA}, s.options)
+	_, err := stations.Ingest(s.ctx, s.catalog, job.Input{Path: c.File, Credit: job.NOAA}, c.options(s))
 	return err
 }
 
 type weatherCmd struct {
 	Files []string `arg:"" optional:"" config:"" name:"file" help:"NOAA's isd-lite files, one for each station and year: 066600-99999-2024.gz …."`
+
+	dryRun
 }
 
 func (weatherCmd) Help() string {
@@ -32,7 +36,7 @@ func (weatherCmd) Help() string {
 }
 
 func (c *weatherCmd) Run(s *session) error {
-	_, err := stations.IngestWeather(s.ctx, s.catalog, inputs(c.Files, job.NOAA), s.options)
+	_, err := stations.IngestWeather(s.ctx, s.catalog, inputs(c.Files, job.NOAA), c.options(s))
 	return err
 }
 

@@ -28,7 +28,7 @@ type worldCmd struct {
 	Downloads   string        `group:"download" default:"./downloads" type:"path" placeholder:"DIR" help:"Where downloads are kept, so that only what has changed is downloaded again."`
 	Mirror      string        `group:"download" placeholder:"URL" help:"Where all files are found under their own names, instead of at their publishers."`
 	Contact     string        `group:"download" placeholder:"URL" help:"Address under which publishers reach whoever runs this: a web page, or mailto:you@example.org. It is sent with each request."`
-	DryRun      bool          `help:"List the files with their addresses and sizes, and do nothing."`
+	DryRun      bool          `help:"List the files with their addresses and sizes; download nothing, build nothing and publish nothing."`
 	Force       bool          `help:"Ingest also what has not changed."`
 	MaxDownload bytesize.Size `group:"download" default:"4GiB" placeholder:"SIZE" help:"Most to download in one run, ${default} if not given."`
 }

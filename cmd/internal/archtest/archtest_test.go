@@ -237,6 +237,22 @@ var rules = []rule{
 		why:  "it only embeds the map page",
 	},
 	{
+		of:   []string{"docs"},
+		ours: none,
+		why:  "it only embeds the documents beside it, which no path in go:embed could reach from elsewhere",
+	},
+	{
+		of:    []string{"cmd/tileserver/internal/guide"},
+		ours:  []string{"cmd/tileserver/internal/look"},
+		never: []string{module + "/cellstore/...", "github.com/labstack/..."},
+		why:   "it makes pages of any folder of documents, and is judged without a server",
+	},
+	{
+		of:            []string{"quadkey/...", "cellstore/...", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature/...", "cmd/ingest/..."},
+		neverDirectly: []string{module + "/docs", "github.com/yuin/..."},
+		why:           "the server alone has the documents to read",
+	},
+	{
 		of:    []string{"cmd/internal/catalogue"},
 		ours:  []string{"cellstore", "cellstore/dataset", "tiles", "places/...", "ipgeo"},
 		never: []string{"net/http/..."},

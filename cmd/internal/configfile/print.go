@@ -30,12 +30,12 @@ func Settings(ctx *kong.Context, file *File, except ...string) []Setting {
 
 // CommandSettings lists the arguments that a file may hold, and the flags, of the
 // command that was parsed, as Settings does.
-func CommandSettings(ctx *kong.Context, file *File) []Setting {
+func CommandSettings(ctx *kong.Context, file *File, except ...string) []Setting {
 	command := ctx.Selected()
 	if command == nil {
 		return nil
 	}
-	return settings(ctx, file, command.Name, arguments(command), command.Flags, []string{"help"})
+	return settings(ctx, file, command.Name, arguments(command), command.Flags, append(except, "help"))
 }
 
 func settings(ctx *kong.Context, file *File, section string, arguments []*kong.Value, flags []*kong.Flag, except []string) []Setting {

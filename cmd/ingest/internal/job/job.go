@@ -40,8 +40,9 @@ type Reporter interface {
 	Bad(reason string, count int64, examples []*source.BadRecord)
 	// Note is a sentence for the user that is neither progress nor a failure.
 	Note(text string)
-	// Published ends a job that succeeded.
+	// Published ends a job that succeeded, and Rehearsed a dry run that did.
 	Published(dataset.Manifest)
+	Rehearsed(Rehearsal)
 }
 
 // Silent is a Reporter that says nothing.
@@ -51,6 +52,7 @@ func (Silent) Progress(Progress)                      {}
 func (Silent) Bad(string, int64, []*source.BadRecord) {}
 func (Silent) Note(string)                            {}
 func (Silent) Published(dataset.Manifest)             {}
+func (Silent) Rehearsed(Rehearsal)                    {}
 
 // Options are common to all jobs.
 type Options struct {
@@ -66,6 +68,9 @@ type Options struct {
 	// gzip: build.Options.TileBudget. Nil means that of the published
 	// generation if layers of it are kept, else build.DefaultTileBudget.
 	TileBudget *int64
+	// DryRun does all but publish: it builds, compares with what is published, tells the
+	// reporter by Rehearsed, and leaves nothing on the disk.
+	DryRun bool
 }
 
 // ReporterOrSilent is Reporter, or one that says nothing.
@@ -136,15 +141,20 @@ func (in Input) Complete(src dataset.Source) dataset.Source {
 // Publish builds a generation of a data set and makes it the current one. When
 // build fails, or the context ends, the published generation stays as it was.
 // build fills in what the manifest says of the sources and returns the record
-// that the reader of the generation needs.
-func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep Reporter,
+// that the reader of the generation needs. What it sorts on disk belongs beside the
+// directory of the build. In a dry run nothing is published, and the manifest has no number.
+func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, o Options,
 	build func(*dataset.Build, *dataset.Manifest) (meta any, err error)) (m dataset.Manifest, err error) {
-	b, err := c.Begin(ctx, d.Name)
+	rep, begin := o.ReporterOrSilent(), c.Begin
+	if o.DryRun {
+		begin = c.Rehearse
+	}
+	b, err := begin(ctx, d.Name)
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", d.Name, err)
 	}
 	defer func() {
-		if err != nil {
+		if err != nil || o.DryRun {
 			err = errors.Join(err, b.Abort()) // it names the package, which is the data set
 		}
 	}()
@@ -159,6 +169,13 @@ func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep R
 	m.Dataset, m.SchemaVersion = d.Name, d.Schema
 	if m.Meta, err = json.Marshal(meta); err != nil {
 		return dataset.Manifest{}, err
+	}
+	if o.DryRun {
+		r, err := rehearsed(ctx, c, b, m, rep)
+		if err == nil {
+			rep.Rehearsed(r)
+		}
+		return m, err
 	}
 	if m, err = b.Publish(ctx, m); err != nil {
 		return dataset.Manifest{}, err

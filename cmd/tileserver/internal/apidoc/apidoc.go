@@ -40,6 +40,8 @@ type Options struct {
 	// Script is the module of the page's forms, below the server's address; "" is
 	// none.
 	Script string
+	// Guide are the documents that the page leads to.
+	Guide []Link
 	// Endpoints are all that are described, and may be others that are hidden.
 	Endpoints []endpoint.Endpoint
 	// Problem is a value of the type that errors are marshalled from.
@@ -48,6 +50,9 @@ type Options struct {
 	// have, by their type. Paths name the types they may answer with.
 	Problems []Problem
 }
+
+// Link leads to a page, by its address relative to that of the description.
+type Link struct{ Address, Title string }
 
 // Problem is one sort of error.
 type Problem struct {

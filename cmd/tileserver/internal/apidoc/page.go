@@ -28,6 +28,7 @@ type pageDoc struct {
 	Schemas                       []pageSchema
 	Problems                      []Problem
 	Starts                        []pageStart
+	Guide                         []Link
 }
 
 // pageStart is one of the first requests to try.
@@ -90,7 +91,7 @@ func (b *builder) page() ([]byte, error) {
 	info := func(name string) string { s, _ := b.head.Info[name].(string); return s }
 	doc := pageDoc{
 		Title: info("title"), Summary: info("summary"), Version: b.options.Version, Intro: prose(info("description")),
-		Base: b.options.PublicURL, Problems: b.options.Problems,
+		Base: b.options.PublicURL, Problems: b.options.Problems, Guide: b.options.Guide,
 	}
 	if doc.Base == "" {
 		doc.Base = localURL

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
 	"slices"
 
 	"github.com/labstack/echo/v4"
@@ -13,6 +14,23 @@ import (
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 )
+
+// sendGuide answers with a page of the documents, or a picture in one.
+func (s *Room) sendGuide(c echo.Context, _ *endpoint.Params) error {
+	all, err := s.pages()
+	if err != nil {
+		return err
+	}
+	values, err := endpoint.PathParams(c)
+	if err != nil {
+		return err
+	}
+	a := all[docsPath+"/"+values[0]]
+	if a == nil {
+		return endpoint.ErrNoRoute
+	}
+	return s.SendAsset(c, a)
+}
 
 // sendDocument answers with the page of the description, or its style.
 func (s *Room) sendDocument(path string) endpoint.Handler {
@@ -30,6 +48,7 @@ const (
 	openAPIPath   = "/openapi.json"
 	docsPath      = "/docs"
 	docsStylePath = "/" + look.StylePath
+	guidePath     = docsPath + "/{document}"
 	// docsScriptPath is that of a file of the built map page.
 	docsScriptPath = "/docs.js"
 )
@@ -50,17 +69,32 @@ func (s *Room) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 	})
 }
 
-// documents makes the description as a page. It is the same for every request: its links
+// documents makes the description as a page, and the guide. It is the same for every request: its links
 // are relative.
 func (s *Room) documents() (map[string]*web.Asset, error) {
 	doc, err := s.description()
 	if err != nil {
 		return nil, err
 	}
-	return map[string]*web.Asset{
+	all := map[string]*web.Asset{
 		docsPath:      web.NewAsset("docs.html", assetTypes[".html"], doc.HTML()),
 		docsStylePath: web.NewAsset("docs.css", assetTypes[".css"], look.CSS()),
-	}, nil
+	}
+	g, err := s.guide()
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range g.Documents {
+		page, err := g.HTML(d)
+		if err != nil {
+			return nil, err
+		}
+		all[docsPath+"/"+d.Name] = web.NewAsset(d.Name+".html", assetTypes[".html"], page)
+	}
+	for name, picture := range g.Pictures {
+		all[docsPath+"/"+name] = web.NewAsset(name, assetTypes[path.Ext(name)], picture)
+	}
+	return all, nil
 }
 
 // DescribeBelow describes the endpoints below a path in OpenAPI 3.0. server is the
@@ -77,6 +111,13 @@ func (s *Room) makeDescription() (*apidoc.Document, error) {
 	options := apidoc.Options{Version: s.Version, PublicURL: s.PublicURL, Problem: web.Problem{}, Problems: s.problems(), Endpoints: s.Described()}
 	if s.page.assets[docsScriptPath] != nil {
 		options.Script = docsScriptPath[1:]
+	}
+	g, err := s.guide()
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range g.Documents {
+		options.Guide = append(options.Guide, apidoc.Link{Address: docsPath[1:] + "/" + d.Name, Title: d.Title})
 	}
 	return apidoc.New(options)
 }

@@ -9,13 +9,14 @@ import (
 
 // Parameters of this room alone. Those of the frame are read by its script.
 var (
-	limitParam  = endpoint.Integer("limit", 1, maxTop, "Most addresses, and most keys, to list.").Or(100).Like(20)
-	centerParam = endpoint.Described(endpoint.InQuery, "center", "The middle of the map, `lat,lon` in degrees. Left out, the marker, or else where the data are.", endpoint.Schema{"type": "string"}, "46.8,8.2")
-	zoomParam   = endpoint.Described(endpoint.InQuery, "zoom", "As of tiles of 256 pixels, up to 18.", endpoint.Schema{"type": "number", "minimum": 0, "maximum": 18}, 7)
-	markerParam = endpoint.Described(endpoint.InQuery, "marker", "Where a pin stands, `lat,lon` in degrees.", endpoint.Schema{"type": "string"}, "46.95,7.45")
-	layersParam = endpoint.Described(endpoint.InQuery, "layers", "Comma list of the layers that are on: region types, `places`, `points:name`. Left out, those that the map page begins with.", endpoint.Schema{"type": "string"}, "country,places")
-	themeParam  = endpoint.Described(endpoint.InQuery, "theme", "Colours; left out, those that the reader's system prefers.", endpoint.Schema{"type": "string", "enum": []string{"light", "dark"}}, nil)
-	langParam   = endpoint.Described(endpoint.InQuery, "lang", "The language of the map's words and, where the data have them, of names: de, fr, es, pt, ru, ar, hi, zh, ja or en. Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
+	limitParam    = endpoint.Integer("limit", 1, maxTop, "Most addresses, and most keys, to list.").Or(100).Like(20)
+	documentParam = endpoint.Described(endpoint.InPath, "document", "Name of a document, or of a picture in one.", endpoint.Schema{"type": "string"}, "points")
+	centerParam   = endpoint.Described(endpoint.InQuery, "center", "The middle of the map, `lat,lon` in degrees. Left out, the marker, or else where the data are.", endpoint.Schema{"type": "string"}, "46.8,8.2")
+	zoomParam     = endpoint.Described(endpoint.InQuery, "zoom", "As of tiles of 256 pixels, up to 18.", endpoint.Schema{"type": "number", "minimum": 0, "maximum": 18}, 7)
+	markerParam   = endpoint.Described(endpoint.InQuery, "marker", "Where a pin stands, `lat,lon` in degrees.", endpoint.Schema{"type": "string"}, "46.95,7.45")
+	layersParam   = endpoint.Described(endpoint.InQuery, "layers", "Comma list of the layers that are on: region types, `places`, `points:name`. Left out, those that the map page begins with.", endpoint.Schema{"type": "string"}, "country,places")
+	themeParam    = endpoint.Described(endpoint.InQuery, "theme", "Colours; left out, those that the reader's system prefers.", endpoint.Schema{"type": "string", "enum": []string{"light", "dark"}}, nil)
+	langParam     = endpoint.Described(endpoint.InQuery, "lang", "The language of the map's words and, where the data have them, of names: de, fr, es, pt, ru, ar, hi, zh, ja or en. Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
 )
 
 // Endpoints are those of the room.
@@ -133,6 +134,20 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/docs"},
 			Dearest:  []string{"/docs"},
+		},
+		{
+			Path: guidePath,
+			ID:   "getGuide", Tag: "documents", Rank: 2,
+			Summary: "The documents of this version, to read",
+			Doc:     "The page of `/docs` has links to them.",
+			Params:  []endpoint.Param{documentParam},
+			Loose:   true,
+			Handle:  s.sendGuide, Cost: endpoint.Light,
+			Keys:    endpoint.KeysUnasked,
+			Answers: endpoint.Content{"text/html": nil, "image/png": nil}, Keeps: endpoint.File,
+			Problems: []string{"not-found", "body-too-large"},
+			Example:  endpoint.Example{Request: "/docs/points"},
+			Dearest:  []string{"/docs/points"},
 		},
 		{
 			Path: "/", Route: "/*",

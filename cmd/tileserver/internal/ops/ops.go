@@ -21,9 +21,11 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/apidoc"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/guide"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/docs"
 	"quadrille/tiles"
 )
 
@@ -60,8 +62,10 @@ type Room struct {
 	*web.Kit
 	Config
 	page *page
-	// description is that of the interface, and pages are its page and style.
+	// description is that of the interface, and pages are its page and style, and those of
+	// the guide.
 	description func() (*apidoc.Document, error)
+	guide       func() (*guide.Guide, error)
 	pages       func() (map[string]*web.Asset, error)
 	// Described are all endpoints of the server.
 	Described func() []endpoint.Endpoint
@@ -69,6 +73,7 @@ type Room struct {
 
 func New(k *web.Kit, cfg Config) *Room {
 	s := &Room{Kit: k, Config: cfg, page: newPage(cfg.Page)}
+	s.guide = sync.OnceValues(func() (*guide.Guide, error) { return guide.Read(docs.FS) })
 	s.description, s.pages = sync.OnceValues(s.makeDescription), sync.OnceValues(s.documents)
 	k.Collect(s.collectDatasets)
 	return s

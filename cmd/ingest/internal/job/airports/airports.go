@@ -36,9 +36,9 @@ func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options
 	}
 	defer zones.Close()
 	r := &airportReader{ctx: ctx, in: in, file: f, rep: rep, tally: job.NewTally(o.MaxBad), zones: zones, ids: map[uint32]string{}}
-	return job.Publish(ctx, c, catalogue.Airports.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, catalogue.Airports.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := airports.Build(ctx, b.Store(), job.Sequence(r.read), airports.BuildOptions{
-			TempDir: filepath.Join(c.Dir(), catalogue.Airports.Name), Modified: f.Modified,
+			TempDir: filepath.Dir(b.Dir()), Modified: f.Modified,
 			Progress: job.ProgressOf(rep, "airports"),
 		})
 		if err != nil {

@@ -110,7 +110,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 			rep.Note("if these are several regions, name a property that tells them apart: --layer " + l.typ + "=FILE:PROPERTY")
 		}
 	}
-	return job.Publish(ctx, c, catalogue.Boundaries.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, catalogue.Boundaries.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		if err := stillPublished(ctx, c, inputs[0].base); err != nil {
 			return nil, err
 		}

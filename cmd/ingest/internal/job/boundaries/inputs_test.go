@@ -196,7 +196,7 @@ func TestKeep(t *testing.T) {
 	}
 	// A generation of an earlier version holds no layers as they were read.
 	c = jobtest.Catalog(t)
-	if _, err := job.Publish(ctx, c, catalogue.Boundaries.Dataset, job.Silent{}, func(*dataset.Build, *dataset.Manifest) (any, error) {
+	if _, err := job.Publish(ctx, c, catalogue.Boundaries.Dataset, job.Options{}, func(*dataset.Build, *dataset.Manifest) (any, error) {
 		return tiles.Meta{SchemaVersion: tiles.SchemaVersion, Types: []tiles.TypeMeta{{Name: "ward"}}}, nil
 	}); err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		}
 		defer fill.zones.Close()
 	}
-	return job.Publish(ctx, c, catalogue.IP.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, catalogue.IP.Dataset, o.Options, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		in, err := openRanges(ctx, inputs, o, fill, b.Dir())
 		if err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 			KeepPrivate: keep,
 			Timestamp:   in.timestamp(),
 			Memory:      o.MemoryLimit() / 2, // the rest is the readers', the store's and garbage
-			TempDir:     filepath.Join(c.Dir(), catalogue.IP.Name),
+			TempDir:     filepath.Dir(b.Dir()),
 			Progress:    job.ProgressOf(rep, "ranges"),
 		})
 		in.tally.Report(rep)

@@ -49,9 +49,9 @@ func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Man
 	if err := n.countPeople(); err != nil {
 		return dataset.Manifest{}, err
 	}
-	return job.Publish(ctx, c, catalogue.NameIndex.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, catalogue.NameIndex.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, err := names.Build(ctx, b.Store(), job.Sequence(n.read), names.Options{
-			TempDir: filepath.Join(c.Dir(), catalogue.NameIndex.Name), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), Drawn: n.drawnIn(), Divisions: n.divisions(),
+			TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), Drawn: n.drawnIn(), Divisions: n.divisions(),
 			Progress: func(stage string, done, total int64) {
 				rep.Progress(job.Progress{Stage: "names: " + stage, Done: done, Total: total, Unit: "records"})
 			},

@@ -51,13 +51,13 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 		return dataset.Manifest{}, err
 	}
 	defer func() { j.tally.Report(j.rep) }()
-	return job.Publish(ctx, c, catalogue.Places.Dataset, j.rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, catalogue.Places.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		if err := j.readSmall(); err != nil {
 			return nil, err
 		}
 		meta, stats, err := places.Build(ctx, b.Store(), j.source(), places.BuildOptions{
-			TempDir: filepath.Join(c.Dir(), catalogue.Places.Name), // beside the generations: room is needed there anyway
-			Memory:  o.MemoryLimit() / 4,                           // the rest is the store's, the readers' and garbage
+			TempDir: filepath.Dir(b.Dir()), // beside the generations: room is needed there anyway
+			Memory:  o.MemoryLimit() / 4,   // the rest is the store's, the readers' and garbage
 			Progress: func(stage string, done, total int64) {
 				j.rep.Progress(job.Progress{Stage: stage, Done: done, Total: total, Unit: cmp.Or(placeUnits[stage], "places")})
 			},

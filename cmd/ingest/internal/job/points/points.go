@@ -62,9 +62,10 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	}
 	d := catalogue.Points(of.Name).Dataset
 	near := func(p *points.Point) string { return nearest(ctx, c, p) }
-	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), dir: filepath.Join(c.Dir(), d.Name), near: near}
+	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), near: near}
 	defer func() { j.tally.Report(j.rep) }()
-	return job.Publish(ctx, c, d, j.rep, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
+	return job.Publish(ctx, c, d, o, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
+		j.dir = filepath.Dir(b.Dir())
 		defer func() { err = errors.Join(err, j.close()) }()
 		if err := j.open(paths); err != nil {
 			return nil, err

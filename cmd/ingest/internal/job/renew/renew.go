@@ -97,11 +97,12 @@ func fingerprint(ctx context.Context, path string) (string, error) {
 
 // Renew runs build, unless the record tells that what is published of the data set
 // was made of the same, in the layout of today, or has been rolled back; and replaces the record,
-// which is named by its path.
+// which is named by its path. A build that publishes nothing, as a dry run does, is not recorded.
 func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep job.Reporter, build func() error) error {
-	if current, err := c.Current(ctx, name); err == nil && !force {
+	before, err := c.Current(ctx, name)
+	if err == nil && !force {
 		d, known := catalogue.Find(name)
-		if same := b.same(record, name, current.Generation, known && current.SchemaVersion != d.Schema); same != "" {
+		if same := b.same(record, name, before.Generation, known && before.SchemaVersion != d.Schema); same != "" {
 			rep.Note(same)
 			return nil
 		}
@@ -110,6 +111,9 @@ func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record strin
 		return err
 	}
 	current, err := c.Current(ctx, name)
+	if errors.Is(err, dataset.ErrNoGeneration) || err == nil && current.Generation == before.Generation {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

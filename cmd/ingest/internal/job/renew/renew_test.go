@@ -19,7 +19,7 @@ func TestRenewOtherLayout(t *testing.T) {
 	publish := func(schema int) error {
 		d := catalogue.Airports.Dataset
 		d.Schema = schema
-		_, err := job.Publish(t.Context(), c, d, rep, func(b *dataset.Build, _ *dataset.Manifest) (any, error) {
+		_, err := job.Publish(t.Context(), c, d, job.Options{Reporter: rep}, func(b *dataset.Build, _ *dataset.Manifest) (any, error) {
 			return struct{}{}, b.Store().CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}})
 		})
 		return err

@@ -32,9 +32,9 @@ func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options
 	defer z.Close()
 	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: job.NewTally(o.MaxBad), zones: z}
 	r.tally.Excuse = isd.Unplaced
-	return job.Publish(ctx, c, catalogue.Stations.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, catalogue.Stations.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.Build(ctx, b.Store(), job.Sequence(r.read), stations.BuildOptions{
-			TempDir:  filepath.Join(c.Dir(), catalogue.Stations.Name),
+			TempDir:  filepath.Dir(b.Dir()),
 			Progress: job.ProgressOf(rep, "records"),
 		})
 		if err != nil {

@@ -36,9 +36,9 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 	defer func() { err = errors.Join(err, g.Close()) }()
 	rep := o.ReporterOrSilent()
 	r := &weatherReader{ctx: ctx, inputs: inputs, stations: finder, rep: rep, tally: job.NewTally(o.MaxBad)}
-	return job.Publish(ctx, c, catalogue.Weather.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, catalogue.Weather.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.BuildWeather(ctx, b.Store(), finder, job.Sequence(r.readAll), stations.BuildOptions{
-			TempDir:  filepath.Join(c.Dir(), catalogue.Weather.Name),
+			TempDir:  filepath.Dir(b.Dir()),
 			Progress: job.ProgressOf(rep, "records"),
 		})
 		if err != nil {

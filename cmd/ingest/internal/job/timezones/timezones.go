@@ -30,7 +30,7 @@ import (
 // in the machine's database alone.
 func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
-	return job.Publish(ctx, c, catalogue.TimeZones.Dataset, rep, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	return job.Publish(ctx, c, catalogue.TimeZones.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		names := zonefinder.Names()
 		rep.Progress(job.Progress{Stage: "writing time zones"})
 		countries, err := countryZones(zoneDirs())

@@ -1,0 +1,71 @@
+package dataset
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A rehearsal is apart from builds, cannot be published, and leaves nothing, not even of one
+// that was killed.
+func TestRehearse(t *testing.T) {
+	c, _ := newCatalog(t)
+	if err := os.RemoveAll(c.dir); err != nil {
+		t.Fatal(err)
+	}
+	rehearse := func() *Build {
+		t.Helper()
+		b, err := c.Rehearse(t.Context(), "places")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Store().(*fileStore).put("one"); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	b := rehearse()
+	if err := errors.Join(b.Abort(), b.Abort()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(c.dir); !os.IsNotExist(err) {
+		t.Errorf("the directory that was made for it is left: %v", err)
+	}
+
+	mustIngest(t, c, "places", "published")
+	b = rehearse()
+	if _, err := c.Rehearse(t.Context(), "places"); !errors.Is(err, ErrBuilding) {
+		t.Errorf("two at once: %v", err)
+	}
+	other, err := c.Rehearse(t.Context(), "ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustIngest(t, c, "places", "meanwhile")
+	if _, err := b.Publish(t.Context(), Manifest{}); err == nil {
+		t.Error("published")
+	}
+	if names, err := c.Datasets(t.Context()); err != nil || len(names) != 1 {
+		t.Errorf("data sets are %v, %v", names, err)
+	}
+	if err := b.Abort(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(other.Dir()); err != nil {
+		t.Errorf("the other lost its directory: %v", err)
+	}
+	// A killed one drops its lock and leaves its files.
+	other.lock.Close()
+	b, err = c.Rehearse(t.Context(), "ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Abort(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, rehearsalDir)); !os.IsNotExist(err) {
+		t.Errorf("something is left: %v", err)
+	}
+	wantContent(t, c, "places", "meanwhile")
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/job"
+)
+
+// dryRun is the flag of the commands that publish what they build.
+type dryRun struct {
+	DryRun bool `help:"Read, build and compare with what is published, say what would change, and publish nothing."`
+}
+
+// options are those of a job. Refreshes set the flag for all their commands.
+func (d dryRun) options(s *session) job.Options {
+	o := s.options
+	o.DryRun = o.DryRun || d.DryRun
+	return o
+}
+
+// Rehearsed implements job.Reporter.
+func (r *reporter) Rehearsed(d job.Rehearsal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endStage()
+	r.phases = nil
+	var before map[string]int64
+	var generation uint64
+	if d.Published != nil {
+		before, generation = d.Published.Records, d.Published.Generation
+	}
+	if r.json {
+		why := ""
+		if d.Why != nil {
+			why = d.Why.Error()
+		}
+		r.event(struct {
+			Event     string            `json:"event"`
+			Dataset   string            `json:"dataset"`
+			Published uint64            `json:"published,omitempty"`
+			Before    map[string]int64  `json:"published_records,omitempty"`
+			Records   map[string]int64  `json:"records"`
+			Tables    []job.TableChange `json:"tables,omitempty"`
+			Why       string            `json:"not_compared,omitempty"`
+		}{"rehearsed", d.Would.Dataset, generation, before, d.Would.Records, d.Tables, why})
+		return
+	}
+	r.clearBar()
+	say := func(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
+	say("%s would have: %s", d.Would.Dataset, recordCounts(d.Would.Records))
+	stays := "none is published yet"
+	if d.Published != nil {
+		stays = fmt.Sprintf("generation %d stays", generation)
+		say("  generation %d, which is published, has: %s", generation, recordCounts(before))
+	}
+	if d.Why != nil {
+		say("  the rows cannot be compared with those published: %v", d.Why)
+	}
+	var same []string
+	for _, t := range d.Tables {
+		if t.Added+t.Removed+t.Changed == 0 {
+			same = append(same, t.Table)
+			continue
+		}
+		say("  table %s: %s rows added, %s removed, %s changed, %s the same", t.Table, grouped(t.Added), grouped(t.Removed), grouped(t.Changed), grouped(t.Same))
+	}
+	if len(same) > 0 {
+		say("  no row differs in %s", strings.Join(same, ", "))
+	}
+	say("nothing was published: of %s %s; run it again without --dry-run to publish", d.Would.Dataset, stays)
+}

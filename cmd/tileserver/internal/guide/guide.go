@@ -1,0 +1,191 @@
+// Package guide makes pages of the project's documents, to be read from the server in the
+// words of its own version.
+package guide
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"quadrille/cmd/tileserver/internal/look"
+)
+
+//go:embed guide.html
+var pageText string
+
+var page = template.Must(template.New("guide").Parse(pageText))
+
+// Guide is the documents of a folder.
+type Guide struct {
+	// Documents are in the order of their names.
+	Documents []*Document
+	// Pictures are the files that documents show, by name.
+	Pictures map[string][]byte
+}
+
+// Document is one of them. Its page is called like the file, without the extension.
+type Document struct {
+	Name, Title string
+	Sections    []Section
+	body        template.HTML
+}
+
+// Section is a heading of the second level.
+type Section struct{ ID, Title string }
+
+// Read reads the Markdown files of a folder. A link to a document leads to its page, and
+// one to a file that is not served, such as an example of a configuration, becomes plain
+// text: it says where in the source that is. HTML in a document is left out.
+func Read(folder fs.FS) (*Guide, error) {
+	names, err := fs.Glob(folder, "*.md")
+	if err != nil {
+		return nil, err
+	}
+	g := &Guide{Pictures: map[string][]byte{}}
+	for _, file := range names {
+		source, err := fs.ReadFile(folder, file)
+		if err != nil {
+			return nil, err
+		}
+		d := &Document{Name: strings.TrimSuffix(file, ".md")}
+		if err := d.read(source, func(name string) (string, bool) {
+			document, is := strings.CutSuffix(name, ".md")
+			if is {
+				_, err := fs.Stat(folder, name)
+				return document, err == nil
+			}
+			picture, err := fs.ReadFile(folder, name)
+			if err == nil {
+				g.Pictures[name] = picture
+			}
+			return name, err == nil && path.Ext(name) == ".png"
+		}); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		g.Documents = append(g.Documents, d)
+	}
+	return g, nil
+}
+
+// HTML is the page of a document, which lies in a folder below the server's own address.
+func (g *Guide) HTML(of *Document) ([]byte, error) {
+	var out bytes.Buffer
+	err := page.Execute(&out, struct {
+		*Guide
+		*Document
+		Text template.HTML
+	}{g, of, of.body})
+	if err != nil {
+		return nil, err
+	}
+	//nolint:gosec // the template and the renderer have escaped it
+	return (&look.Document{Title: of.Title, Root: "../", Body: template.HTML(out.String())}).HTML()
+}
+
+// read renders a document. served tells the name under which a file of the folder is
+// served, if it is.
+func (d *Document) read(source []byte, served func(name string) (string, bool)) error {
+	// The policy of the pages allows no styles in them.
+	table := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
+	markdown := goldmark.New(goldmark.WithExtensions(table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	tree := markdown.Parser().Parse(text.NewReader(source))
+	var linked []ast.Node // those to change, which must not be while they are walked
+	err := ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Heading:
+			id, _ := n.AttributeString("id")
+			bytes, _ := id.([]byte)
+			switch title := plain(n, source); n.Level {
+			case 1:
+				d.Title = title
+			case 2:
+				d.Sections = append(d.Sections, Section{string(bytes), title})
+			}
+		case *ast.Link, *ast.Image:
+			linked = append(linked, n)
+		}
+		return ast.WalkContinue, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range linked {
+		switch n := n.(type) {
+		case *ast.Link:
+			to, ok := target(string(n.Destination), served)
+			if n.Destination = []byte(to); !ok {
+				unlink(n)
+			}
+		case *ast.Image:
+			to, ok := target(string(n.Destination), served)
+			if n.Destination = []byte(to); !ok {
+				unlink(n)
+			}
+		}
+	}
+	var out bytes.Buffer
+	if err := markdown.Renderer().Render(&out, source, tree); err != nil {
+		return err
+	}
+	d.body = template.HTML(out.String()) //nolint:gosec // the renderer escapes, and leaves HTML and scripts out
+	return nil
+}
+
+// target is where a link of a document leads to on its page, and whether it leads anywhere.
+func target(link string, served func(name string) (string, bool)) (string, bool) {
+	u, err := url.Parse(link)
+	switch {
+	case err != nil:
+		return "", false
+	case u.Scheme != "" || u.Host != "":
+		return link, u.Scheme == "https" || u.Scheme == "http" || u.Scheme == "mailto"
+	case u.Path == "":
+		return link, true // within the page
+	}
+	name := path.Clean(u.Path)
+	if strings.Contains(name, "/") || name == "." || name == ".." {
+		return "", false
+	}
+	to, ok := served(name)
+	if u.Fragment != "" {
+		to += "#" + u.EscapedFragment()
+	}
+	return to, ok
+}
+
+// unlink puts what a link says in its place.
+func unlink(n ast.Node) {
+	parent := n.Parent()
+	for child := n.FirstChild(); child != nil; child = n.FirstChild() {
+		parent.InsertBefore(parent, n, child) // it leaves n by that
+	}
+	parent.RemoveChild(parent, n)
+}
+
+// plain is the text of a node without its looks.
+func plain(n ast.Node, source []byte) string {
+	var b strings.Builder
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		if leaf, ok := child.(*ast.Text); ok {
+			b.Write(util.UnescapePunctuations(leaf.Value(source)))
+		} else {
+			b.WriteString(plain(child, source))
+		}
+	}
+	return b.String()
+}
