@@ -204,17 +204,38 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 		defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
 		stdout = f
 	}
-	x := &exporter{out: bufio.NewWriter(stdout)}
-	var damaged []string
-	var failed []error
-	// note keeps why a collection is not all written, and ends only where no other can be.
-	note := func(err error) error {
-		if err == nil || ctx.Err() != nil || x.out.Flush() != nil {
+	x := &exporter{out: bufio.NewWriter(stdout), notes: stderr}
+	damaged, err := x.whole(ctx, store, names)
+	if err != nil {
+		return err
+	}
+	if closeStore() != nil {
+		return errors.Join(x.failed...) // and why
+	}
+	for _, name := range damaged {
+		err := x.collection(name, func(fn func(*cellstore.Row) error) (string, error) { return salvage(ctx, c.Dir, name, fn) })
+		if err := x.note(ctx, err); err != nil {
 			return err
 		}
-		failed = append(failed, err)
-		return nil
 	}
+	if len(damaged) > 0 {
+		x.failed = append(x.failed, fmt.Errorf("not all could be read of %s", strings.Join(damaged, ", ")))
+	}
+	return errors.Join(x.failed...)
+}
+
+// exporter writes points as Features.
+type exporter struct {
+	out    *bufio.Writer
+	notes  io.Writer // how many points each collection has
+	f      feature.Feature
+	line   []byte
+	n      int64   // of a collection
+	failed []error // why collections are not all written
+}
+
+// whole writes the collections that can be read to their ends, and returns the damaged ones.
+func (x *exporter) whole(ctx context.Context, store cellstore.Store, names []string) (damaged []string, err error) {
 	for _, name := range names {
 		t, err := store.Table(ctx, points.LiveTable(name))
 		if err == nil { // a line that is written cannot be taken back
@@ -225,39 +246,29 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 			damaged = append(damaged, name)
 			continue
 		case err == nil:
-			err = x.collection(name, stderr, func(fn func(*cellstore.Row) error) (string, error) { return "", readRows(ctx, t, fn) })
+			err = x.collection(name, func(fn func(*cellstore.Row) error) (string, error) { return "", readRows(ctx, t, fn) })
 		default:
 			err = fmt.Errorf("%s: %w", name, err)
 		}
-		if err := note(err); err != nil {
-			return err
+		if err := x.note(ctx, err); err != nil {
+			return nil, err
 		}
 	}
-	if closeStore() != nil {
-		return errors.Join(failed...) // and why
-	}
-	for _, name := range damaged {
-		err := x.collection(name, stderr, func(fn func(*cellstore.Row) error) (string, error) { return salvage(ctx, c.Dir, name, fn) })
-		if err := note(err); err != nil {
-			return err
-		}
-	}
-	if len(damaged) > 0 {
-		failed = append(failed, fmt.Errorf("not all could be read of %s", strings.Join(damaged, ", ")))
-	}
-	return errors.Join(failed...)
+	return damaged, nil
 }
 
-// exporter writes points as Features.
-type exporter struct {
-	out  *bufio.Writer
-	f    feature.Feature
-	line []byte
-	n    int64 // of a collection
+// note keeps why a collection is not all written. It returns the error only if no other
+// collection can be written either.
+func (x *exporter) note(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || x.out.Flush() != nil {
+		return err
+	}
+	x.failed = append(x.failed, err)
+	return nil
 }
 
 // collection writes the points among the rows of a collection, and says how many there are.
-func (x *exporter) collection(name string, notes io.Writer, rows func(func(*cellstore.Row) error) (lost string, err error)) error {
+func (x *exporter) collection(name string, rows func(func(*cellstore.Row) error) (lost string, err error)) error {
 	x.n = 0
 	lost, err := rows(func(row *cellstore.Row) error { return x.write(name, row) })
 	if err := errors.Join(err, x.out.Flush()); err != nil {
@@ -267,7 +278,7 @@ func (x *exporter) collection(name string, notes io.Writer, rows func(func(*cell
 	if lost != "" {
 		text += "; not all could be read: " + lost
 	}
-	_, err = fmt.Fprintln(notes, text)
+	_, err = fmt.Fprintln(x.notes, text)
 	return err
 }
 
