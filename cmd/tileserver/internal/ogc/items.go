@@ -84,7 +84,38 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	if filterCRSParam.Of(q) != crs84 {
 		q.Refuse("filter-crs", "Write the boxes of the filter in CRS84, longitude before latitude, and leave filter-crs out.")
 	}
-	var filters []*cql2.Filter
+	filters := readFilters(q, c)
+	if q.Err != nil {
+		return nil, q.Err
+	}
+	a.Examine, a.Step = maxLooked, web.Step
+	if len(filters) > 0 {
+		filter := cql2.And(filters...)
+		a.Examine = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
+		var given *quadkey.Box
+		if box, ok := filter.Box(); ok && !a.boxed {
+			a.box, a.boxed, given = box, true, &box
+		}
+		if !c.About.Points && len(filter.Boxes()) > maxBoxes+1 {
+			return nil, errManyBoxes
+		}
+		a.Filter = filter.Of(given, c.meets())
+	}
+	if lasting != nil {
+		lasting.also, a.Filter = a.Filter, lasting
+	}
+	if a.boxed {
+		a.In = feature.Box(a.box)
+	}
+	if a.Continue(&c.About, cursor) != nil {
+		return nil, errCursor
+	}
+	return a, nil
+}
+
+// readFilters reads the parameter filter and those that are properties. All of them must hold.
+// What cannot be read is in q.Err.
+func readFilters(q *endpoint.Params, c *collection) (filters []*cql2.Filter) {
 	if filterParam.Given(q) {
 		f, err := cql2.Parse(filterParam.Of(q))
 		if err != nil && q.Err == nil {
@@ -116,32 +147,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 		}
 		filters = append(filters, cql2.Equal(other.Name, value))
 	}
-	if q.Err != nil {
-		return nil, q.Err
-	}
-	a.Examine, a.Step = maxLooked, web.Step
-	if len(filters) > 0 {
-		filter := cql2.And(filters...)
-		a.Examine = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
-		var given *quadkey.Box
-		if box, ok := filter.Box(); ok && !a.boxed {
-			a.box, a.boxed, given = box, true, &box
-		}
-		if !c.About.Points && len(filter.Boxes()) > maxBoxes+1 {
-			return nil, errManyBoxes
-		}
-		a.Filter = filter.Of(given, c.meets())
-	}
-	if lasting != nil {
-		lasting.also, a.Filter = a.Filter, lasting
-	}
-	if a.boxed {
-		a.In = feature.Box(a.box)
-	}
-	if a.Continue(&c.About, cursor) != nil {
-		return nil, errCursor
-	}
-	return a, nil
+	return filters
 }
 
 // upperCountries are collections whose countries are codes, which clients write in either
