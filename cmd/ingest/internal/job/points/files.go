@@ -273,82 +273,27 @@ func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error 
 	return err
 }
 
+// takeRecords takes the records of a file. report tells how far the file has been read.
+type takeRecords func(seq iter.Seq2[source.Point, error], report func()) error
+
 // readFormat opens the file, hands its records to read and describes it.
-func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Point, error], report func()) error) error {
-	stage := "reading " + filepath.Base(f.Path)
+func (j *pointsJob) readFormat(f *pointFile, read takeRecords) error {
 	switch f.format {
 	case pointsGeoPackage:
-		in, err := geopackage.Open(j.ctx, f.read, f.layer, source.WantPoints)
-		if err != nil {
-			return f.named(err)
-		}
-		defer in.Close()
-		columns := in.Columns()
-		if err := j.checkColumns(f, columns); err != nil {
-			return err
-		}
-		f.key = in.Key
-		report := func() {
-			j.rep.Progress(job.Progress{Stage: stage, Done: in.Progress(), Total: in.Size, Unit: "records"})
-		}
-		err = read(j.features(f, in.Features(j.ctx), columns), report)
-		if in.Note != "" && !errors.Is(err, job.ErrEnough) {
-			j.rep.Note(in.Note)
-		}
-		if err != nil {
-			return f.named(err)
-		}
-		if f.Path != stdinName {
-			return f.describe(j.ctx, []string{f.Path})
-		}
-		return f.describe(j.ctx, []string{f.read})
+		return j.readGeoPackage(f, read)
 	case pointsShapefile:
-		in, err := shapefile.Open(f.read, f.layer, source.WantPoints)
-		if err != nil {
-			return f.named(err)
-		}
-		defer in.Close()
-		columns := in.Columns()
-		if err := j.checkColumns(f, columns); err != nil {
-			return err
-		}
-		report := func() { j.rep.Progress(job.Progress{Stage: stage, Done: in.Progress(), Total: in.Size, Unit: "bytes"}) }
-		err = read(j.features(f, in.Features(), columns), report)
-		if in.Note != "" && !errors.Is(err, job.ErrEnough) {
-			j.rep.Note(in.Note)
-		}
-		if err != nil {
-			return f.named(err)
-		}
-		return f.describe(j.ctx, in.Paths)
+		return j.readShapefile(f, read)
 	}
 	file, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	report := job.BytesRead(j.rep, stage, file)
+	report := job.BytesRead(j.rep, f.stage(), file)
 	if f.format == pointsJSON {
-		var note string
-		err = read(j.features(f, geojson.Read(file, f.Path, &note), nil), report)
-		if note != "" && !errors.Is(err, job.ErrEnough) {
-			j.rep.Note(note)
-		}
-		if errors.Is(err, geojson.ErrTopology) {
-			err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.word())
-		}
-		if system := (*crs.Error)(nil); errors.As(err, &system) {
-			err = f.named(err)
-		}
+		err = j.readJSON(f, file, read, report)
 	} else {
-		table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
-		f.table, f.columns = table, &table.Columns
-		err = read(table.Points(), report)
-		for _, note := range table.Notes() {
-			if !errors.Is(err, job.ErrEnough) {
-				j.rep.Note(note)
-			}
-		}
+		err = j.readTable(f, file, read, report)
 	}
 	if err != nil {
 		return err
@@ -356,6 +301,86 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 	src, err := f.Input.Describe(file)
 	f.src = []dataset.Source{src}
 	return err
+}
+
+// stage is what progress calls the reading of the file.
+func (f *pointFile) stage() string { return "reading " + filepath.Base(f.Path) }
+
+func (j *pointsJob) readGeoPackage(f *pointFile, read takeRecords) error {
+	in, err := geopackage.Open(j.ctx, f.read, f.layer, source.WantPoints)
+	if err != nil {
+		return f.named(err)
+	}
+	defer in.Close()
+	columns := in.Columns()
+	if err := j.checkColumns(f, columns); err != nil {
+		return err
+	}
+	f.key = in.Key
+	report := func() {
+		j.rep.Progress(job.Progress{Stage: f.stage(), Done: in.Progress(), Total: in.Size, Unit: "records"})
+	}
+	err = read(j.features(f, in.Features(j.ctx), columns), report)
+	j.noteOf(in.Note, err)
+	if err != nil {
+		return f.named(err)
+	}
+	if f.Path != stdinName {
+		return f.describe(j.ctx, []string{f.Path})
+	}
+	return f.describe(j.ctx, []string{f.read})
+}
+
+func (j *pointsJob) readShapefile(f *pointFile, read takeRecords) error {
+	in, err := shapefile.Open(f.read, f.layer, source.WantPoints)
+	if err != nil {
+		return f.named(err)
+	}
+	defer in.Close()
+	columns := in.Columns()
+	if err := j.checkColumns(f, columns); err != nil {
+		return err
+	}
+	report := func() {
+		j.rep.Progress(job.Progress{Stage: f.stage(), Done: in.Progress(), Total: in.Size, Unit: "bytes"})
+	}
+	err = read(j.features(f, in.Features(), columns), report)
+	j.noteOf(in.Note, err)
+	if err != nil {
+		return f.named(err)
+	}
+	return f.describe(j.ctx, in.Paths)
+}
+
+func (j *pointsJob) readJSON(f *pointFile, file *source.File, read takeRecords, report func()) error {
+	var note string
+	err := read(j.features(f, geojson.Read(file, f.Path, &note), nil), report)
+	j.noteOf(note, err)
+	if errors.Is(err, geojson.ErrTopology) {
+		err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.word())
+	}
+	if system := (*crs.Error)(nil); errors.As(err, &system) {
+		err = f.named(err)
+	}
+	return err
+}
+
+func (j *pointsJob) readTable(f *pointFile, file *source.File, read takeRecords, report func()) error {
+	table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
+	f.table, f.columns = table, &table.Columns
+	err := read(table.Points(), report)
+	for _, note := range table.Notes() {
+		j.noteOf(note, err)
+	}
+	return err
+}
+
+// noteOf passes on what a reader noted, if there is anything, unless only the beginning of
+// the file was wanted.
+func (j *pointsJob) noteOf(note string, err error) {
+	if note != "" && !errors.Is(err, job.ErrEnough) {
+		j.rep.Note(note)
+	}
 }
 
 // word is what stands for the file in a command that converts it.
