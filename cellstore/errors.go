@@ -111,6 +111,7 @@ func (e *Error) Error() string {
 	return s + ": " + e.Err.Error()
 }
 
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // LimitError says which limit an input exceeds. It matches ErrTooLarge.
@@ -123,6 +124,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s of %d is over the limit of %d: write less at once or split it", e.What, e.Got, e.Max)
 }
 
+// Is reports true for ErrTooLarge alone.
 func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
 
 // BatchError lists the mutations of an Apply that failed, by their index; the

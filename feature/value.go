@@ -19,10 +19,16 @@ type Value struct {
 	text []byte // of a Text or Time that is not raw: itself
 }
 
-// TextValue, NumberValue, IntegerValue and BooleanValue are values of their kinds.
+// TextValue returns a Text. It keeps text, which must not change while the Value is used.
 func TextValue(text []byte) Value { return Value{kind: Text, text: text} }
+
+// NumberValue returns a Number.
 func NumberValue(v float64) Value { return Value{kind: Number, bits: math.Float64bits(v)} }
-func IntegerValue(v int64) Value  { return Value{kind: Integer, bits: uint64(v)} }
+
+// IntegerValue returns an Integer.
+func IntegerValue(v int64) Value { return Value{kind: Integer, bits: uint64(v)} }
+
+// BooleanValue returns a Boolean.
 func BooleanValue(v bool) (b Value) {
 	b.kind = Boolean
 	if v {

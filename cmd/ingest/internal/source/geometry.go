@@ -16,6 +16,7 @@ const MaxVertices = 16 << 20
 // at once.
 type Want string
 
+// The geometries that a job takes.
 const (
 	WantPolygons Want = "polygons"
 	WantPoints   Want = "points"

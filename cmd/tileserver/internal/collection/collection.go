@@ -71,6 +71,7 @@ type Collection struct {
 	Schema      []feature.Field `json:"schema" doc:"The properties that points have, by name."`
 }
 
+// CollectionList is the answer of /points.
 type CollectionList struct {
 	_           struct{}     `doc:"The collections there are."`
 	Collections []Collection `json:"collections"`

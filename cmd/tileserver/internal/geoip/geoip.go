@@ -34,6 +34,7 @@ type Room struct {
 	databases ipdatabase.Newest
 }
 
+// New returns the room. accounts returns who may ask now; it is called for every request.
 func New(k *web.Kit, addresses *dataset.Live[ask.Addresses], accounts func() *Accounts) *Room {
 	return &Room{Kit: k, addresses: addresses, accounts: accounts}
 }

@@ -34,6 +34,7 @@ type Room struct {
 	databases ipdatabase.Newest
 }
 
+// New returns the room. A StreamTimeout of zero or less means five minutes.
 func New(k *web.Kit, cfg Config) *Room {
 	if cfg.StreamTimeout <= 0 {
 		cfg.StreamTimeout = 5 * time.Minute
@@ -44,6 +45,7 @@ func New(k *web.Kit, cfg Config) *Room {
 // errBatchLine is what lines are refused for.
 var errBatchLine = errors.New("line is not an address")
 
+// Kinds are the problems that addresses have.
 var Kinds = []web.Kind{
 	{Err: ipgeo.ErrBadAddress, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Give an IP address, such as 1.2.3.4 or 2001:db8::1."},

@@ -24,6 +24,7 @@ type Lookup struct {
 	Out web.Scratch
 }
 
+// Lookups lends a *Lookup for one answer. What a Lookup holds is valid until it is put back.
 var Lookups = sync.Pool{New: func() any { return new(Lookup) }}
 
 // Database is what all answers from one generation of addresses share.

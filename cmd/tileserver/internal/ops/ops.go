@@ -67,6 +67,8 @@ type Room struct {
 	Described func() []endpoint.Endpoint
 }
 
+// New returns the room, and adds the metrics of the data sets to k. The description is made
+// when it is first asked for.
 func New(k *web.Kit, cfg Config) *Room {
 	s := &Room{Kit: k, Config: cfg, page: newPage(cfg.Page)}
 	s.description, s.pages = sync.OnceValues(s.makeDescription), sync.OnceValues(s.documents)
@@ -81,6 +83,7 @@ var (
 	errDamaged  = errors.New("a data set in service is damaged")
 )
 
+// Kinds are the problems that /readyz answers with.
 var Kinds = []web.Kind{
 	{Err: errNotReady, Status: http.StatusServiceUnavailable, Type: "not-ready", Title: "The server is not ready",
 		Detail: "A published data set is not open yet; /status says which.", Retry: true, Expected: true},
@@ -193,6 +196,7 @@ func (s *Room) states(c echo.Context) []dataset.Status {
 	return s.States()
 }
 
+// Status is the answer of /status.
 type Status struct {
 	_        struct{}           `doc:"What is being served."`
 	Version  string             `json:"version"`

@@ -54,6 +54,7 @@ type Limit struct {
 	Window   Window
 }
 
+// String returns the limit as ParseLimit reads it, such as 600/1m.
 func (l Limit) String() string {
 	return strconv.FormatInt(l.Requests, 10) + "/" + [windows]string{"1m", "1h", "1d"}[l.Window]
 }

@@ -16,9 +16,9 @@ import (
 type State uint8
 
 const (
-	RisesAndSets State = iota
-	AlwaysUp           // polar day
-	AlwaysDown         // polar night
+	RisesAndSets State = iota // it crosses the horizon
+	AlwaysUp                  // polar day
+	AlwaysDown                // polar night
 )
 
 // horizon is the zenith distance of the sun's centre, in degrees, when its

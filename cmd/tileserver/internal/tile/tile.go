@@ -52,6 +52,8 @@ type Room struct {
 	layerSets *bytecache.Cache[layerKey, *layerSet]
 }
 
+// New returns the room. An EmptyTile of 0 means status 204. It keeps finished tiles in up to
+// CacheBytes of memory.
 func New(k *web.Kit, cfg Config) *Room {
 	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
 	s := &Room{
@@ -62,6 +64,7 @@ func New(k *web.Kit, cfg Config) *Room {
 	return s
 }
 
+// Kinds are the problems of tile matrix sets and of pictures.
 var Kinds = []web.Kind{
 	{Err: errNoTileMatrixSet, Status: http.StatusNotFound, Type: "tile-matrix-set-not-found", Title: "There is no such tile matrix set",
 		Detail: "Use WebMercatorQuad, the one that /ogc/tileMatrixSets lists."},

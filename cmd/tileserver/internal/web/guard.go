@@ -30,6 +30,7 @@ type Guard struct {
 	KeyLimits, AddressLimits quota.Limits
 }
 
+// Limits returns the limits of a key: its own, or else KeyLimits. They must not be changed.
 func (g *Guard) Limits(k *quota.Key) *quota.Limits {
 	if k.Limits.None() {
 		return &g.KeyLimits
