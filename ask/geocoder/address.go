@@ -31,7 +31,8 @@ var layerRanks = map[string]int{
 	"borough": RankBorough, "suburb": RankHamlet,
 }
 
-// orderRanks are those of other layers, by how many coarser ones below countries there are.
+// orderRanks are the ranks of all other layers, indexed by the number of coarser layers below
+// countries.
 var orderRanks = [...]int{RankState, RankCounty, RankMunicipality, RankCity, RankBorough, RankHamlet}
 
 // RankOf is the address rank of a region with these regions around it, the smallest first.

@@ -130,8 +130,9 @@ func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint
 	return generation, nil
 }
 
-// Rollback publishes the generation before the published one, or after Drop the one
-// that was published. ErrNoGeneration when there is none.
+// Rollback publishes the generation before the published one. After Drop it
+// publishes the one that Drop took away. The error matches ErrNoGeneration if there
+// is no such generation.
 func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, error) {
 	var chosen uint64
 	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
@@ -226,7 +227,7 @@ func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, c
 // Pruned is what Prune did, by data set and number.
 type Pruned struct {
 	Removed []Info
-	// Gone are the data sets of which nothing is left.
+	// Gone are the data sets that have nothing left.
 	Gone []string
 	// InUse would have been removed, but a process on this machine has them
 	// open, or in a Depot the grace is not over.
