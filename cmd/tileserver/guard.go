@@ -118,7 +118,7 @@ func (c *guardConfig) openKeys(log *slog.Logger) (*reloaded[*quota.Keys], error)
 	return newReloaded(log, "--keys", func() (*quota.Keys, error) {
 		keys, err := c.readKeys()
 		if first && errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0 {
-			// Later, those before stay in use; now there are none before.
+			// Later the keys of the file before stay in use; now there are none.
 			log.Warn("the last key is not used, the others are", "flag", "--keys", "error", err)
 			err = nil
 		}
@@ -174,7 +174,7 @@ func (c *guardConfig) readKeys() (*quota.Keys, error) {
 	return keys, err
 }
 
-// meterStats tells Prometheus how the counting of clients does.
+// meterStats are the metrics of counting clients.
 type meterStats struct{ meter *quota.Meter }
 
 var (

@@ -74,8 +74,8 @@ func onlyLive(ctx context.Context, store cellstore.Store, dir string) (names []s
 	return names, nil
 }
 
-// repairDir is where a repair has whole collections ready, which are to take the places of
-// damaged ones. damagedDir is where these go.
+// repairDir is the directory in which a repair has whole collections ready to take the
+// places of damaged ones. The damaged ones go to damagedDir.
 const (
 	repairDir  = "repair"
 	damagedDir = "damaged"
@@ -114,8 +114,8 @@ func (c *verifyLiveCommand) run(ctx context.Context, stdout io.Writer) (err erro
 	return err
 }
 
-// verifyLive tells of every collection whether it is whole, and returns those that are
-// damaged. The error says of which it cannot tell.
+// verifyLive writes for every collection whether it is whole, and returns the damaged
+// ones. The error names those that could not be judged.
 func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (damaged []string, err error) {
 	names, err := points.LiveNames(ctx, store)
 	if err != nil {
@@ -306,9 +306,10 @@ type repairLiveCommand struct {
 	Dir string `arg:"" help:"The directory of --live."`
 }
 
-// run first makes whole collections in a store of its own. That is called repair once it is
-// complete. Its collections then take the places of the damaged ones. A run that finds it
-// goes on with that, since the one before was interrupted.
+// run first makes whole collections in a store of its own. Once that store is complete, it
+// gets the name repair, and its collections take the places of the damaged ones. A run that
+// finds a store of that name goes on with this second part, since the run before was
+// interrupted.
 func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) (err error) {
 	if err := checkLive(c.Dir); err != nil {
 		return err
@@ -361,8 +362,9 @@ func tableState(dir, name string) (string, error) {
 	return state.String(), err
 }
 
-// prepare makes the store of whole collections. made has, by name, the state of each damaged
-// one before it was read. lost names those of which nothing could be read.
+// prepare makes the store of whole collections. made has the state of each damaged
+// collection before it was read, by name. lost names the collections of which nothing could
+// be read.
 func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.Writer) (made map[string]string, lost []string, err error) {
 	store, err := openStopped(c.Dir)
 	if err != nil {
@@ -459,7 +461,7 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 		}
 	}
 	made, err := os.ReadDir(filepath.Join(ready, "tables"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // all is in its place, and this was being removed
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // all is in its place, and only ready was left to be removed
 		return err
 	}
 	aside := filepath.Join(c.Dir, damagedDir)

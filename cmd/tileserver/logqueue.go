@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxLogQueue is how much of a log may wait for its reader, in bytes.
+// maxLogQueue bounds the part of a log that waits for its reader, in bytes.
 const maxLogQueue = 1 << 20
 
-// logTimeout is how long the last lines may take when the program ends.
+// logTimeout bounds how long the last lines may take when the program ends.
 const logTimeout = time.Second
 
 // logQueue is a log on its way to a reader that may be slow, stuck or gone, or to a disk

@@ -108,7 +108,7 @@ func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQue
 	return serve(ctx, cfg, handler, log, stdout)
 }
 
-// api is what the flags alone say of the interface to followed data sets.
+// api returns what the flags alone say about the interface to the followed data sets.
 func (c *config) api(followed *followed, log *slog.Logger) httpapi.Config {
 	api := httpapi.Config{
 		Config: web.Config{

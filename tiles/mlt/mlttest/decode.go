@@ -334,7 +334,7 @@ func (r *reader) geometry() (features []Feature) {
 	return features
 }
 
-// vertices decodes positions, each the difference to the one before.
+// vertices decodes positions. Each is stored as the difference to the one before.
 func (s stream) vertices() (list [][2]int64) {
 	var at [2]int64
 	d := reader{s.data}

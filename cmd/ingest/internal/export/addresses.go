@@ -233,8 +233,8 @@ func describeSources(m *dataset.Manifest) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
-// kind returns the kind of a database for its name, which tells clients what they
-// may ask.
+// kind says what a database is about. The name of the database says it too, which
+// tells clients what they may ask.
 type kind struct {
 	flat          bool // only traits and fields of a source's own: traits stand alone as in GeoIP2's ASN, ISP and Anonymous-IP
 	asn           bool

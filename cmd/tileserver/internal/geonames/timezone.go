@@ -14,7 +14,7 @@ import (
 	"quadrille/tiles"
 )
 
-// maxDates is how many days one answer says the sunrise of.
+// maxDates is the number of days for which one answer has the sunrise.
 const maxDates = 31
 
 // minuteForm is how GeoNames writes times.
@@ -96,7 +96,7 @@ func (g *request) zoneAt(ctx context.Context, lat, lon, reach float64, country s
 	return g.view.ZoneAt(ctx, lat, lon, reach, g.now, regions)
 }
 
-// offshore reports whether a zone is that of ships: one by longitude, or one
+// offshore reports whether a zone is one of ships: a zone by longitude, or one
 // that a map of time zones draws over the sea.
 func (g *request) offshore(z *localtime.LocalZone, country string) bool {
 	if country != "" || z.Source != "region" {
@@ -174,8 +174,7 @@ func (g *request) day(ctx context.Context, lat, lon float64, day time.Time, z *l
 	return nil
 }
 
-// sun writes sunrise and sunset, which there are none of in polar day and
-// night.
+// sun writes sunrise and sunset. In polar day and night there are none.
 func (g *request) sun(lat, lon float64, day time.Time, offset int) {
 	rise, set, state := sun.Times(lat, lon, day, offset)
 	if state != sun.RisesAndSets {

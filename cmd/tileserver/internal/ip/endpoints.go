@@ -88,7 +88,7 @@ func (s *Room) addressEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// rangeEndpoints list networks by what is known of them.
+// rangeEndpoints list the networks of a country or an autonomous system.
 func (s *Room) rangeEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

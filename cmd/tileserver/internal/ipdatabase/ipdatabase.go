@@ -1,5 +1,6 @@
-// Package ipdatabase is what the two rooms that locate addresses share: reused memory
-// for lookups, and what all answers from one generation say of their source.
+// Package ipdatabase has what the two rooms that locate addresses share: reused
+// memory for lookups, and what all answers from one generation say about their
+// source.
 package ipdatabase
 
 import (

@@ -148,7 +148,7 @@ type Station struct {
 	Distance   Distance  `json:"distance_m,omitzero"`
 }
 
-// told is what lists and features tell of a point of an open layer.
+// told is what lists and features have in common about a point of an open layer.
 type told struct {
 	Collection string         `json:"collection,omitempty" doc:"Only where several are asked."`
 	Distance   Distance       `json:"distance_m,omitzero"`
@@ -207,7 +207,8 @@ type Track struct {
 	Next time.Time `json:"next,omitzero" doc:"Where the next page begins; absent on the last one."`
 }
 
-// OpenList is that of an open layer that has its features in a member of a name.
+// OpenList returns the schema of a list of an open layer. name is the member that has the
+// features.
 func OpenList(name string) endpoint.Schema {
 	return endpoint.Schema{
 		"type": "object", "description": "A page of features.", "required": []string{name},

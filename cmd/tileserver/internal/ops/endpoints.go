@@ -19,9 +19,9 @@ var (
 	langParam   = endpoint.Described(endpoint.InQuery, "lang", "The language of the map's words and, where the data have them, of names: de, fr, es, pt, ru, ar, hi, zh, ja or en. Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
 )
 
-// Endpoints are those of the room.
-// Documents and the page are found by links, to which others add parameters, and probes and
-// scrapers have parameters of their own.
+// Endpoints are those of the room. They take parameters that they do not know: links to
+// documents and to the page have parameters that others add, and probes and scrapers have
+// their own.
 func (s *Room) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.stateEndpoints(), s.usageEndpoints(), s.documentEndpoints())
 }

@@ -209,8 +209,8 @@ func (layerKey) Spread() uint64 { return 0 }
 // Extra is what the list takes.
 func (k layerKey) Extra() int { return len(k.list) }
 
-// layerSetBytes bounds the memory of lists that have been resolved: some thousand ordinary
-// ones. A sixteenth of it would be too little for a long one, so that they share one lock.
+// layerSetBytes bounds the memory of resolved lists: some thousand ordinary ones. All
+// share one lock, since a sixteenth of the memory would be too little for a long list.
 const layerSetBytes = 1 << 20
 
 // Bytes is about what the set takes.

@@ -100,8 +100,8 @@ func (s *Kit) run(h echo.HandlerFunc, c echo.Context) {
 }
 
 // allowOrigin lets pages of other origins read an answer. With a list of origins the
-// header depends on who asks, and every answer says so, also to who has no origin: a cache
-// would keep that one for the others.
+// header depends on the origin of the request. Every answer then says so, also an answer
+// to a request without an origin: a cache would otherwise keep that one for all.
 func (s *Kit) allowOrigin(c echo.Context) {
 	res := c.Response()
 	switch len(s.origins) {
@@ -184,7 +184,7 @@ func (b *beneath) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Location"] = []string{target}
 		w.WriteHeader(http.StatusPermanentRedirect)
 	default:
-		// The address of a request is nobody else's, so no copy of it is needed.
+		// The address belongs to the request alone, so no copy of it is needed.
 		if r.URL.Path = rest; r.URL.RawPath != "" {
 			r.URL.RawPath = raw
 		}

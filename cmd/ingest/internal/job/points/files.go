@@ -39,7 +39,7 @@ const (
 	maxPointFiles  = 10000
 )
 
-// pointFormat is how a file of points is written.
+// pointFormat is a format of files of points.
 type pointFormat int
 
 const (
@@ -67,7 +67,8 @@ type pointFile struct {
 	src       []dataset.Source // once it has been read
 }
 
-// place is where the record at hand stands. A line of GeoJSON may have many features.
+// place returns the number of the place of the current record. A line of GeoJSON may have many
+// features.
 func (f *pointFile) place(line int) int64 {
 	if f.line != line {
 		f.line, f.number = line, 0
@@ -238,7 +239,7 @@ func (f *pointFile) stat() error {
 	return err
 }
 
-// pointExtensions are those of files of points among others in an archive.
+// pointExtensions tell files of points from other files in an archive.
 var pointExtensions = append([]string{".csv", ".tsv", ".tab", ".txt", ".gpkg"}, job.JSONExtensions...)
 
 // lookInto tells whether an archive holds a shapefile, and otherwise which member is
@@ -424,8 +425,8 @@ func (f *pointFile) describe(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// features makes points of features. Those of GeoJSON have no columns: their id is that of
-// the feature itself, or else the property id, unless another property is told.
+// features makes points of features. A feature of GeoJSON has no columns: its id is its
+// own, or else its property id, unless another property is named.
 func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error], columns []string) iter.Seq2[source.Point, error] {
 	taken := j.of.Columns
 	if f.format != pointsJSON {
@@ -433,7 +434,7 @@ func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error],
 			taken.ID = f.key
 		}
 		found := columns
-		if taken.Certain { // the key is none by its name either
+		if taken.Certain { // then the key is not found by its name either
 			found = slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return name == f.key })
 		}
 		taken.FindID(found)
@@ -452,8 +453,9 @@ func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error],
 	}
 }
 
-// feature makes a point of a feature that is one. Its properties are those of the columns, or
-// the members, in their order and without that of the id. They are valid until the next call.
+// feature makes a point of a feature whose geometry is one. Its properties are those of the
+// columns, or the members, in their order and without the id. They are valid until the next
+// call.
 func (j *pointsJob) feature(f *pointFile, of *source.Feature, columns []string, id string) (p source.Point, err error) {
 	bad := func(reason, detail string) (source.Point, error) {
 		return source.Point{}, &source.BadRecord{Source: f.Path, Line: of.Line, Reason: reason, Detail: detail}

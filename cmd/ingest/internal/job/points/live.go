@@ -75,8 +75,8 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 	return nil
 }
 
-// typesThere are the types of the collection that is there, but for those that were told.
-// Values of another type would spoil the type for all.
+// typesThere returns the types of a live collection that exists, overridden by those in
+// told. Values of another type would spoil the type for all.
 func typesThere(ctx context.Context, client *liveclient.Client, told feature.Schema) (feature.Schema, error) {
 	types, err := client.Schema(ctx)
 	if err != nil {

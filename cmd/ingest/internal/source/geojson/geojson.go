@@ -214,7 +214,7 @@ func (d *reader) bad(line int, reason, detail string) error {
 // Geometries reads geometries that stand alone. Its zero value is ready.
 type Geometries struct{ s *jsonscan.Scanner }
 
-// Position is that of a geometry that is a point, or says why there is none.
+// Position returns the position of a geometry that is a point, or the reason why it has none.
 func (g *Geometries) Position(geometry []byte) (lon, lat float64, reason, detail string) {
 	if g.s == nil {
 		g.s = jsonscan.New(nil)
@@ -311,7 +311,7 @@ var kinds = map[string]struct {
 	"GeometryCollection": {},
 }
 
-// geometry makes a geometry of what was read, or says why there is none.
+// geometry makes a geometry of what was read, or returns the reason why it cannot.
 func (g *shape) geometry() (at orb.Geometry, reason, detail string) {
 	kind, known := kinds[g.kind]
 	switch c := &g.coords; {

@@ -309,13 +309,13 @@ func (s *shapes) content(g *shape, length int64) error {
 		g.assemble(s.starts, all)
 		return nil
 	}
-	// Positions that are not known are none, as POINT EMPTY among others is.
+	// Unknown positions are left out. POINT EMPTY within a multipoint is such a position.
 	g.geometry = orb.MultiPoint(slices.DeleteFunc(all, func(p orb.Point) bool { return p[0] < noData || p[1] < noData }))
 	return nil
 }
 
-// holds reports whether a shape of length bytes, the first size of them its head, can have so
-// many parts and points. If not, it is refused.
+// holds reports whether a shape of length bytes, which begins with a head of size bytes, can
+// have so many parts and points. If not, it is refused.
 func (g *shape) holds(parts, points, size, length int64) bool {
 	switch {
 	case points > source.MaxVertices:
