@@ -188,7 +188,7 @@ type indexer struct {
 	byKey map[groupKey]*growing
 	known map[string]uint16 // codes in the order they came
 
-	// The last group comes first, since many places are like the one before.
+	// The last group is at hand, since many places are like the one before.
 	key  groupKey
 	last *growing
 	text []byte

@@ -161,10 +161,9 @@ func (s *scratch) regionsAt(px, py int64, sub uint) (found []Region, err error) 
 	return found, nil
 }
 
-// uniform are types, by their bits, whose rows give the same answer for every point of a
-// tile. The tile is the largest one, around the point they were read for, of which that
-// holds for all of them: a leaf may be large, and about an empty row nothing more is
-// known.
+// uniform returns the types, by their bits, whose rows give one answer for every point of
+// tile t. in is the largest tile around t for which all of them do: a leaf may be large,
+// and about an empty row nothing more is known.
 func (s *scratch) uniform(t quadkey.Tile) (bits uint64, in quadkey.Tile) {
 	for i, rt := range s.types {
 		row := &s.rows[i]
