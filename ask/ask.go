@@ -137,8 +137,8 @@ type Sets struct {
 	CountryByMap bool
 }
 
-// States is the state of every data set that there is, in the order of the fields, but for
-// private collections: their names and bounds are nobody's business who cannot ask for them.
+// States returns the state of every data set, in the order of the fields. Private
+// collections are left out: who may not ask for them must not learn their names and bounds.
 func (s *Sets) States() []dataset.Status { return s.states(false) }
 
 // AllStates is States with private collections.

@@ -77,8 +77,8 @@ func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset
 	return all
 }
 
-// Unopened counts the published collections of which nothing is served. Whether they are
-// private is not known, so that they have no names here.
+// Unopened counts the published collections that are not served yet. Nobody knows
+// whether they are private, so their names are not told.
 func (c *Collections) Unopened() (n int) {
 	if c == nil {
 		return 0
@@ -93,8 +93,8 @@ func (c *Collections) Unopened() (n int) {
 	return n
 }
 
-// isPrivate reports whether a generation is that of a private collection, or may be: none
-// has been opened.
+// isPrivate reports whether a generation is or may be that of a private collection. It
+// may be as long as no generation has been opened.
 func isPrivate(m *dataset.Manifest) bool {
 	var meta struct {
 		Private bool `json:"private"`
@@ -121,8 +121,8 @@ func (c *Collections) Names() (names []string) {
 	return slices.Compact(names)
 }
 
-// OfPrivate reports whether an error is why a collection cannot be read that is known to be
-// private: to those who may not read it, it is not there.
+// OfPrivate reports whether an error is the failure of a collection that is known to be
+// private. Callers who may not read the collection get the answer that it does not exist.
 func OfPrivate(err error) bool {
 	if err == nil {
 		return false // d would be allocated

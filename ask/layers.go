@@ -30,8 +30,8 @@ var ErrNoLayer = errors.New("no such layer")
 // Layer is a layer held for a question. Release it.
 type Layer struct {
 	feature.Layer
-	// About is what the layer says of itself, with its name among all layers and the
-	// attribution of its generation.
+	// About describes the layer, with its name among all layers and the attribution
+	// of its generation.
 	About feature.Info
 	// IDs are the generations that answers depend on; nil where they are of the moment and
 	// may not be kept.
@@ -60,14 +60,14 @@ type LayerKind struct {
 	names func(s *Sets) []string
 	// take holds the layer of a name, and returns ErrNoLayer for names of other kinds.
 	take func(s *Sets, name string) (Layer, error)
-	// tiled holds the one layer of the kind, of a generation or, for nil, of the newest one.
-	// It is nil where the layer has no tiles, or is one of many.
+	// tiled holds the one layer of the kind: of a given generation, or of the newest one for
+	// nil. The field is nil for a kind without tiles, or with many layers.
 	tiled func(s *Sets, generation *uint64, t *Tiled)
 	name  string // of that layer
 }
 
-// layerKinds are in the order in which layers are listed, before those of Sets.More and the
-// collections of points. A new one is added here, and is in every interface then.
+// layerKinds are in the order in which layers are listed. Sets.More and the collections of
+// points come after them. A layer that is added here is in every interface.
 var layerKinds = []LayerKind{
 	{names: regionNames, take: takeRegions},
 	SingleLayer(PlacesLayer, func(s *Sets) *dataset.Live[Places] { return s.Places }),
@@ -98,9 +98,9 @@ func (s *Sets) LayerNames() (names []string) {
 	return names
 }
 
-// Layer takes the layer of a name. Errors match ErrNoLayer, ErrMissing where it is not
-// published, or ErrFailed. A private layer is for those who may read it, which the caller
-// sees to.
+// Layer takes the layer of a name. The error matches ErrNoLayer if no layer has the name,
+// ErrMissing if the layer is not published, and ErrFailed if it cannot be read. The
+// caller checks who may read a private layer.
 func (s *Sets) Layer(name string) (Layer, error) {
 	// Boundaries come last, whatever they call their types.
 	for _, kind := range slices.Backward(s.kinds()) {
@@ -254,7 +254,7 @@ func takePoints(s *Sets, name string) (Layer, error) {
 }
 
 // IsAbsent reports whether an error of Layer says that there is no such layer, and not that it
-// cannot be read. To those who may not read it, one that is known to be private is not there.
+// cannot be read. A layer that is known to be private is absent for those who may not read it.
 func IsAbsent(err error) bool {
 	return errors.Is(err, ErrNoLayer) || errors.Is(err, ErrMissing) || OfPrivate(err)
 }

@@ -108,11 +108,12 @@ func (p *Pinned[T]) Have() (v T, ok bool, err error) {
 	return v, err == nil, err
 }
 
-// MeaningOf gives errors of the moment, and of a table that is gone, their meaning. A
-// shortage is one whatever else was made of it. From a remote store, which others change, a
-// generation may be removed under a reader that did not notice the next one yet, which
-// passes. From a local one nothing is removed that is in use: then it is damage, as any
-// error that nobody expects.
+// MeaningOf tells apart errors that pass from damage, and gives each its meaning.
+//
+// A shortage of the process is one, whatever other layers made of the error. In a remote
+// store a generation may be removed under a reader that has not noticed the next one yet;
+// that passes too. In a local store nothing that is in use is removed, so a table that is
+// gone is damage, as is every other error that nobody expects.
 func MeaningOf(remote bool) func(error) error {
 	return func(err error) error {
 		if cellstore.IsShortage(err) {

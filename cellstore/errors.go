@@ -51,9 +51,10 @@ var (
 	ErrShortage = errors.New("too many files are open, or memory is short")
 )
 
-// CheckLayout returns an error that matches ErrNewer or ErrOlder unless a program that reads
-// layouts from oldest to newest reads the one found of what. renew is how the program
-// replaces what it does not read, such as "run ingest places", or empty where it cannot.
+// CheckLayout returns nil if a program that reads the layouts from oldest to newest can read
+// found, and else an error that matches ErrNewer or ErrOlder. what names the thing for the
+// message. renew is how to replace what cannot be read, such as "run ingest places"; it is
+// empty if nothing can.
 func CheckLayout(what string, found, oldest, newest int, renew string) error {
 	switch {
 	case found > newest && renew == "":
@@ -111,6 +112,7 @@ func (e *Error) Error() string {
 	return s + ": " + e.Err.Error()
 }
 
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // LimitError says which limit an input exceeds. It matches ErrTooLarge.
@@ -123,6 +125,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s of %d is over the limit of %d: write less at once or split it", e.What, e.Got, e.Max)
 }
 
+// Is reports true for ErrTooLarge alone.
 func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
 
 // BatchError lists the mutations of an Apply that failed, by their index; the

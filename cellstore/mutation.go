@@ -40,12 +40,12 @@ type Mutation struct {
 type OpKind uint8
 
 const (
-	OpPut OpKind = iota
-	OpDeleteVersion
-	OpDeleteColumn
-	OpDeleteFamily
-	OpDeleteFamilyVersion
-	OpDeleteRow
+	OpPut                 OpKind = iota // one version of a column, by Put and PutAt
+	OpDeleteVersion                     // one version of a column
+	OpDeleteColumn                      // versions of a column up to Timestamp
+	OpDeleteFamily                      // versions of all columns of Family up to Timestamp
+	OpDeleteFamilyVersion               // version Timestamp of all columns of Family
+	OpDeleteRow                         // versions of all columns of all families up to Timestamp
 )
 
 // Op is one put or delete. Make it with one of the functions below; fields a
@@ -107,14 +107,14 @@ func DeleteRow(upTo int64) Op {
 type CompareOp uint8
 
 const (
-	Absent CompareOp = iota // the column has no visible version
-	Present
-	Equal // stored = Value, byte by byte, and so on
-	NotEqual
-	Less // stored < Value
-	LessOrEqual
-	Greater
-	GreaterOrEqual
+	Absent         CompareOp = iota // the column has no visible version
+	Present                         // the column has a visible version
+	Equal                           // stored = Value, byte by byte
+	NotEqual                        // stored ≠ Value; false for a missing column
+	Less                            // stored < Value
+	LessOrEqual                     // stored ≤ Value
+	Greater                         // stored > Value
+	GreaterOrEqual                  // stored ≥ Value
 )
 
 // Check is a condition on the newest visible version of one column: stored Op

@@ -58,9 +58,9 @@ func ParallelScan(ctx context.Context, t Table, workers int, scan Scan, fn func(
 	return g.Wait()
 }
 
-// Concurrently calls fn for 0 to n-1, all at once and the first of them on the
+// Concurrently calls fn for 0 to n-1, all at once, the first of them on the
 // caller's goroutine. The first failure cancels the context of the other calls
-// and is returned. It is for drivers that read each family by a call of its own.
+// and is returned. Drivers use it when each family takes a call of its own.
 func Concurrently(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
 	if n == 0 {
 		return nil

@@ -13,9 +13,9 @@ const Unlimited = -1
 type Bloom uint8
 
 const (
-	BloomRow Bloom = iota // the default
-	BloomNone
-	BloomRowCol
+	BloomRow    Bloom = iota // row keys; the default
+	BloomNone                // no filter
+	BloomRowCol              // row keys with qualifiers, for Gets of single columns
 )
 
 // Compression of a family's blocks. It is a hint.
@@ -23,8 +23,8 @@ type Compression uint8
 
 const (
 	CompressionSnappy Compression = iota // the default
-	CompressionNone
-	CompressionZstd
+	CompressionNone                      // blocks are stored as they are
+	CompressionZstd                      // smaller and slower than Snappy
 )
 
 // Family declares a column family. Only MaxVersions, MinVersions and TTL

@@ -124,19 +124,20 @@ type Snapshot interface {
 	Close() error
 }
 
-// Recoverer is implemented by stores that keep their tables on a disk of their own. When
-// that refuses a write, the table takes no more writes, since nobody knows what became
-// of the last ones; what it shows until it is recovered may include writes that were
-// not acknowledged. A table that is opened while the disk has no room for it begins so.
+// Recoverer is implemented by stores that keep their tables on a disk of their own. Once
+// the disk refuses a write, the table takes no more writes, since nobody knows what
+// became of the last ones. Until the table is recovered, it may show writes that were
+// not acknowledged. A table that is opened without enough room on the disk begins in
+// this state.
 type Recoverer interface {
 	// Trouble says why a table takes no writes, nil while it does. It matches
 	// ErrNoSpace where there was no room. It costs no access to the disk.
 	Trouble(table string) error
-	// Recover opens such a table again from what is on the disk: all that was
-	// acknowledged, and nothing of what is not on it. A Table got before answers
-	// ErrClosed from then on; get another. If there is still no room the new one can
-	// be read and takes no writes: the error then is that of Trouble. Of a table
-	// without trouble it does nothing. ErrTableNotFound, ErrCorrupt.
+	// Recover opens such a table again from what is on the disk: all acknowledged
+	// writes, and nothing that the disk lacks. A Table got before answers ErrClosed
+	// from then on; get another. If there is still no room, the new one can be read,
+	// takes no writes, and the error is that of Trouble. Recover does nothing to a
+	// table without trouble. Errors: ErrTableNotFound, ErrCorrupt.
 	Recover(ctx context.Context, table string) error
 }
 
@@ -233,7 +234,7 @@ type BulkLoader interface {
 	Abort() error
 }
 
-// Capabilities are the optional parts of the contract a backend has.
+// Capabilities are the optional parts of the contract that a backend has.
 type Capabilities struct {
 	SnapshotScan   bool // a scan shows exactly the state at open
 	MixedMutation  bool // one row mutation holds puts and deletes

@@ -89,8 +89,9 @@ func (v visitLog) countCoVisits(ctx context.Context, cookie string, start int64)
 	return nil
 }
 
-// similarTo returns up to n products that were visited together with one, with
-// how often: the most often first, and of equals the first by name.
+// similarTo returns up to n products that were visited together with a given
+// one, and how often each was. The most frequent comes first, and of equals the
+// first by name.
 func (v visitLog) similarTo(ctx context.Context, product string, n int) ([]string, error) {
 	var row cellstore.Row
 	if _, err := v.similar.Get(ctx, []byte(product), nil, &row); err != nil {

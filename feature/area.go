@@ -39,7 +39,7 @@ type Box quadkey.Box
 // boxRanges bounds the cover of a box. More ranges read fewer features beside it.
 const boxRanges = 64
 
-// Cover implements Area. Its error matches ErrQuery where the box is none.
+// Cover implements Area. Its error matches ErrQuery if the box is not valid.
 func (b Box) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) error {
 	box := quadkey.Box(b)
 	ranges, err := quadkey.CoverBox(box, boxRanges)

@@ -12,7 +12,7 @@ import (
 // This file reads compact JSON: what AppendProperties writes. Its functions
 // check no syntax, but no bytes make them panic or loop.
 
-// memberKey is how a member's name begins its member in a compact object.
+// memberKey returns the beginning of a member in a compact object, given its name.
 func memberKey(name string) string {
 	return string(append(jsontext.AppendString(nil, name), ':'))
 }
@@ -123,7 +123,7 @@ func stringEnd(b []byte, i int) int {
 	for i++; i+8 <= len(b); {
 		word := binary.LittleEndian.Uint64(b[i:])
 		quotes, slashes := word^('"'*ones), word^('\\'*ones)
-		// The lowest of these bits is that of the first byte that is zero in quotes or slashes.
+		// The lowest of these bits belongs to the first byte that is zero in quotes or slashes.
 		found := ((quotes-ones)&^quotes | (slashes-ones)&^slashes) & highs
 		if found == 0 {
 			i += 8

@@ -129,7 +129,7 @@ func textFlag(text []byte) (value, ok bool) {
 	return textBoolean(text)
 }
 
-// noValue says why a value, in compact form, is none of a type.
+// noValue returns why a value, in compact form, is not of a type.
 func noValue(value []byte, t Kind) string {
 	switch t {
 	case Number:

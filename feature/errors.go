@@ -55,9 +55,9 @@ func (e *notFound) Is(target error) bool { return target == ErrNotFound }
 // TooMuchWork is the error of a search that has looked at as many features as it may. It
 // matches ErrTooMuchWork.
 type TooMuchWork struct {
-	// After is where a query of the same kind goes on; nil where none can.
+	// After is the mark behind which a query of the same kind goes on; nil if none can.
 	After Mark
-	// Examined is how many features have been looked at.
+	// Examined is the number of features that have been looked at.
 	Examined int
 }
 

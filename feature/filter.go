@@ -56,8 +56,8 @@ type operand struct {
 	compact []byte // tells it from other operands of the condition
 }
 
-// ParseFilter makes a filter of terms, all of which must hold: a *Conjunction, or nil if
-// there are none.
+// ParseFilter makes a filter of terms that must all hold: a *Conjunction, or nil for no
+// terms.
 func ParseFilter(s Schema, terms []Term) (Filter, error) {
 	if len(terms) == 0 {
 		return nil, nil
@@ -136,7 +136,7 @@ func (f *Conjunction) add(s Schema, t Term) error {
 	return nil
 }
 
-// namesInError is how many known names an error lists.
+// namesInError is the number of known names that an error lists.
 const namesInError = 10
 
 // known returns the field of that name, or an error that lists those with
@@ -230,9 +230,10 @@ func (c *condition) operand(v string) (o operand, err error) {
 }
 
 // ForIndex returns what an index of features with a schema can use of a filter, nil if that is
-// nothing, and whether it is all of it. Terms of another kind of filter are of use where values
-// are compared as they are: where a property has a kind that some values have not, such a
-// filter may pass these, and a Conjunction does not.
+// nothing, and whether it is all of the filter. Only a Conjunction can be used as a whole. The
+// terms of any other filter may be used only for properties whose values are compared as they
+// are: if some values have not the kind of their property, such a filter may pass them, while a
+// Conjunction does not.
 func (s Schema) ForIndex(f Filter) (c *Conjunction, all bool) {
 	if f == nil {
 		return nil, true

@@ -20,7 +20,7 @@ type Geometry struct {
 	none  bool
 }
 
-// NoGeometry is that of a feature whose shape is not known, or was not asked for.
+// NoGeometry is the geometry of a feature whose shape is not known, or was not asked for.
 var NoGeometry = Geometry{none: true}
 
 // GeoJSON is a geometry in that form, without white space, longitude before latitude.

@@ -5,7 +5,7 @@ import "slices"
 // Kind is what the values of a property are.
 type Kind uint8
 
-// Kinds of properties. The zero Kind is that of a value that is absent.
+// Kinds of properties. The zero Kind belongs to an absent value.
 const (
 	Null Kind = iota
 	Text

@@ -17,7 +17,8 @@ type Feature struct {
 	// else 0.
 	ID     string
 	Number uint64
-	// Position is where it is: of what is no point, a position that stands for it.
+	// Position is where the feature is. A feature that is not a point has a position that stands
+	// for it.
 	quadkey.Position
 	// Bounds is the box around what is no point, whose West is greater than its East where it
 	// crosses ±180°. That of a point is the zero Box.
@@ -26,17 +27,19 @@ type Feature struct {
 	Properties Properties
 	// Distance is in metres from the position of Query.Near.
 	Distance float64
-	// Mark is where it stands in the order of the answer.
+	// Mark is the place of the feature in the order of the answer.
 	Mark Mark
-	// Version rises with every write of it, in milliseconds since 1970, where the layer is
-	// written to. Expires is when it goes by itself; the zero time is never.
+	// Version rises with every write of the feature, in milliseconds since 1970. It is set
+	// by layers that can be written. Expires is when the feature removes itself; the zero
+	// time means never.
 	Version int64
 	Expires time.Time
-	// Members is how many features a cluster stands for, which is none itself; else 0.
+	// Members is the number of features that a cluster stands for. The cluster itself is not a
+	// feature of the layer. 0 means that this is no cluster.
 	Members int64
 }
 
-// Name is the text of the property name, "" where there is none.
+// Name returns the text of the property name, or "" if there is none.
 func (f *Feature) Name() string { return f.Properties.Text("name") }
 
 // Clone is the same feature with memory of its own.
@@ -57,12 +60,12 @@ type Info struct {
 	Schema Schema
 	// Bounds holds all features: quadkey.World where it is not known better.
 	Bounds quadkey.Box
-	// Count is how many features there are, -1 where it is not known.
+	// Count is the number of features, or -1 if it is not known.
 	Count int64
 	// Points says that all features are points.
 	Points bool
-	// Live layers change at any time. Those with a History answer as of an instant. Private
-	// ones are shown only to those who may read them.
+	// Live layers change at any time. Layers with a History can answer as of an instant.
+	// Private layers are shown only to those who may read them.
 	Live, Private, History bool
 	// Fingerprint tells the data from other data of the layer, where marks of one mean nothing
 	// in the other. Those of the layer's own order always do: it is one of ids or positions.
@@ -85,8 +88,8 @@ type Layer interface {
 	Features(ctx context.Context, q *Query) iter.Seq2[*Feature, error]
 }
 
-// Page calls fn with a page of what a query asks for, at most limit features, and returns the
-// cursor of the next one, "" if there is none.
+// Page calls fn with a page of the answer to a query, at most limit features. It returns the
+// cursor of the next page, "" if there is none.
 func Page(ctx context.Context, l Layer, q Query, limit int, fn func(*Feature) error) (next string, err error) {
 	q.Limit = limit + 1 // to tell whether another page follows
 	n := 0

@@ -25,7 +25,7 @@ type Learner struct {
 type column struct {
 	name     string // in compact form
 	declared Kind   // or Null
-	kinds    kinds  // of its values; once none is left, of the last ones
+	kinds    kinds  // of its values; once there are none, of the last ones
 	seen     bool   // of what is declared: a feature had it
 	counts   [kindCount]int64
 	// Of a table: where the first value of each kind stands, and how numbers are written.
@@ -42,7 +42,7 @@ const (
 	formReal                       // with a point or a minus, as codes are not
 )
 
-// maxTexts is how many texts, with nothing else before them, make a column text.
+// maxTexts is the number of texts that make a column text if nothing else has come before them.
 const maxTexts = 1 << 10
 
 // kinds is the set of what the values of a column are.
@@ -63,8 +63,8 @@ const (
 	fromTable                                 // not a kind: the values are the texts of a table
 )
 
-// NewLearner returns a learner for which declared types are certain. Declared
-// may be nil.
+// NewLearner returns a learner that takes the declared types as certain.
+// declared may be nil.
 func NewLearner(declared Schema) *Learner {
 	l := &Learner{index: make(map[string]int)}
 	for _, f := range declared {
@@ -113,8 +113,9 @@ func (l *Learner) Learn(object []byte) {
 	}
 }
 
-// Count takes in the properties of a feature as Learn does, and counts its values: by 1, or by
-// -1 once they are not there any more. So a type is that of the values that are there.
+// Count takes in the properties of a feature as Learn does, and counts its values: n is 1 for
+// values that appear, and -1 for values that are gone. The type of a property then follows the
+// values that are there.
 func (l *Learner) Count(object []byte, by int64) {
 	l.expected = 0
 	for name, value := range Members(object) {
@@ -130,7 +131,7 @@ func (l *Learner) Count(object []byte, by int64) {
 	}
 }
 
-// settle makes the kinds of a column those of which there are values.
+// settle makes the kinds of a column those of its present values.
 func (l *Learner) settle(c *column) {
 	var now kinds
 	for i, n := range c.counts {
@@ -178,7 +179,7 @@ func (l *Learner) Declare(types Schema) (undo func()) {
 	}
 }
 
-// Others returns how many values have not the type that is declared, by their properties.
+// Others returns, by property, the number of values that are not of the declared type.
 func (l *Learner) Others() map[string]int64 {
 	counts := map[string]int64{}
 	for i := range l.columns {
@@ -223,9 +224,10 @@ func kindOf(value []byte, have kinds) kinds {
 	return kindOther
 }
 
-// LearnText takes in a row of a table, whose values are all text. A column
-// of whose texts 99 of 100 are numbers has numbers, and so on for true and false and for
-// times. One with codes of digits has text. Empty texts say nothing about a type.
+// LearnText takes in a row of a table, whose values are all text. If 99 of 100 texts of
+// a column are numbers, the column has numbers; the same holds for true and false and
+// for times. A column of codes made of digits has text. Empty texts say nothing about a
+// type.
 func (l *Learner) LearnText(object []byte) {
 	l.expected = 0
 	for name, value := range Members(object) {
@@ -398,7 +400,7 @@ func (l *Learner) Unlisted() int64 { return l.unlisted }
 // it stays, Schema does.
 func (l *Learner) Changes() uint64 { return l.changes }
 
-// Len is how many properties there are, declared ones among them.
+// Len returns the number of properties, declared ones included.
 func (l *Learner) Len() int { return len(l.columns) }
 
 // Seed takes in what was learned before, which goes where values are counted.

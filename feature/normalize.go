@@ -18,7 +18,7 @@ type normalizer struct {
 // span is a part of the output.
 type span struct{ from, to int }
 
-// manyNames is how many names of one object are compared one by one.
+// manyNames is the number of names of one object up to which they are compared one by one.
 const manyNames = 32
 
 func (n *normalizer) space() {

@@ -107,8 +107,8 @@ func (d decimal) sign() int {
 	return 1
 }
 
-// appendTo writes the number in the one form that all its spellings share: as
-// plain digits from 1e-7 up to 1e21, else with an exponent.
+// appendTo writes the number in one form, whatever its spelling was: as plain
+// digits from 1e-7 up to 1e21, else with an exponent.
 func (d decimal) appendTo(dst []byte) []byte {
 	if len(d.digits) == 0 {
 		return append(dst, '0')
@@ -219,7 +219,7 @@ func appendTextNumber(dst, text []byte) (out []byte, ok bool) {
 	return d.appendTo(dst), true
 }
 
-// isTextNumber is appendTextNumber of which only ok is wanted.
+// isTextNumber is appendTextNumber for callers that only want ok.
 func isTextNumber(text []byte) bool {
 	return len(text) > 0 && scanNumber(text, true) == len(text) && parseDecimal(text).finite(text)
 }

@@ -17,8 +17,8 @@ import (
 // Query asks a layer for features. The zero Query asks for all of them in the layer's own
 // order, in which any number can be listed.
 type Query struct {
-	// In is where they are, nil for anywhere. A feature that is no point is in an area if
-	// they have a point in common.
+	// In is the area in which they are, nil for anywhere. A feature that is not a point
+	// is in an area if the two have a point in common.
 	In Area
 	// Near asks for the nearest first. A feature as far away as another comes in the layer's
 	// own order.
@@ -29,14 +29,15 @@ type Query struct {
 	Order Order
 	// After begins behind a feature of the same query.
 	After Mark
-	// Limit is how many are wanted at most. 0 is all, which only the layer's own order gives.
+	// Limit bounds the features that are wanted. 0 means all, which only the layer's own order
+	// can give.
 	Limit int
 	// At asks for the features as they were at an instant; the zero time is now.
 	At time.Time
-	// Detail is how much of a feature is wanted.
+	// Detail says how much of a feature is wanted.
 	Detail Detail
-	// Examine is how many features may be looked at before the answer ends with TooMuchWork;
-	// 0 is the layer's own bound.
+	// Examine bounds the features that may be looked at before the answer ends with
+	// TooMuchWork. 0 means the layer's own bound.
 	Examine int
 	// Step, if set, is called after every few features that are looked at, whether they are
 	// in the answer or not, so that others get their turn. Its error ends the answer.
@@ -59,17 +60,17 @@ func NearTo(lat, lon, maxM float64) *Near {
 type Order struct {
 	// Importance has the most important first, as the layer has it.
 	Importance bool
-	// Sort is by a property, if it has one. Features that lack it come last.
+	// Sort orders by a property, if it names one. Features that lack it come last.
 	Sort
 }
 
-// Detail is how much of a feature is wanted.
+// Detail says how much of a feature is wanted.
 type Detail uint8
 
 const (
 	// Whole has the geometry, too.
 	Whole Detail = iota
-	// WithoutGeometry has what is known but for the geometry of what is no point.
+	// WithoutGeometry leaves out the geometry of features that are not points.
 	WithoutGeometry
 )
 
@@ -84,8 +85,8 @@ type Filter interface {
 	String() string
 }
 
-// Mark is where a feature stands in the order of the query that it answers. Its bytes mean
-// something to its layer alone.
+// Mark is the place of a feature in the order of the query that it answers. Only its layer
+// knows what its bytes mean.
 type Mark []byte
 
 // matches reports whether a feature passes the filter of the query.
@@ -96,13 +97,13 @@ func (q *Query) matches(ctx context.Context, f *Feature) (bool, error) {
 	return q.Filter.Match(ctx, f)
 }
 
-// stepFeatures is how many features are looked at between steps.
+// stepFeatures is the number of features that are looked at between steps.
 const stepFeatures = 64
 
-// Select yields the features of a query from those that a layer looks at in the order of the
-// answer: scan calls consider with each, and says whether it is in the area. An error of
-// consider ends the scan, which returns it. Select looks after all else that a query bounds: the
-// filter, the limit, how many may be looked at, and turns.
+// Select yields the features of a query. scan goes through the features in the order of the
+// answer: it calls consider with each and says whether the feature is in the area. If consider
+// returns an error, scan ends and returns it. Select looks after everything else that a query
+// bounds: the filter, the limit, how many features may be looked at, and turns.
 func (q *Query) Select(ctx context.Context, scan func(consider func(f *Feature, in bool) error) error) iter.Seq2[*Feature, error] {
 	return Answer(func(fn func(*Feature) error) error {
 		var found, looked int
@@ -159,7 +160,8 @@ func tagOf(b []byte) tag {
 	return tag(sum[:])
 }
 
-// tag is that of all that must not change between the pages of a query of a layer.
+// tag returns a checksum of everything that must not change between the pages of a query of a
+// layer.
 func (q *Query) tag(of *Info) tag {
 	b := make([]byte, 0, 256)
 	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
@@ -187,7 +189,7 @@ func (q *Query) tag(of *Info) tag {
 	return tagOf(b)
 }
 
-// data is that of the data whose marks are the same places in the order. The layer's own order
+// data returns a checksum of the data in which marks keep their places. The layer's own order
 // is that of ids or positions, which other data keep.
 func (q *Query) data(of *Info) (t tag) {
 	if q.Near == nil && q.Order == (Order{}) {

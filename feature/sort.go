@@ -14,8 +14,8 @@ type Sort struct {
 	Down  bool  // greatest first
 }
 
-// ParseSort reads an order: a property, or - and a property for the greatest first. With
-// PropertyPrefix the whole name behind it is that of the property.
+// ParseSort reads an order: a property, or - and a property for the greatest first.
+// Behind PropertyPrefix everything is the name of the property.
 func (s Schema) ParseSort(text string) (Sort, error) {
 	name, down := strings.CutPrefix(text, "-")
 	if behind, ok := strings.CutPrefix(name, PropertyPrefix); ok {

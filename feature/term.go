@@ -91,7 +91,7 @@ func (s Schema) ParseTerm(key, values string) (Term, error) {
 // operator ends that.
 const PropertyPrefix = "p."
 
-// mixed says what may be done about a type that is none.
+// mixed returns what to do about values of several types, "" if t is a single type.
 func mixed(t Kind) string {
 	if t != Any {
 		return ""

@@ -19,10 +19,16 @@ type Value struct {
 	text []byte // of a Text or Time that is not raw: itself
 }
 
-// TextValue, NumberValue, IntegerValue and BooleanValue are values of their kinds.
+// TextValue returns a Text. It keeps text, which must not change while the Value is used.
 func TextValue(text []byte) Value { return Value{kind: Text, text: text} }
+
+// NumberValue returns a Number.
 func NumberValue(v float64) Value { return Value{kind: Number, bits: math.Float64bits(v)} }
-func IntegerValue(v int64) Value  { return Value{kind: Integer, bits: uint64(v)} }
+
+// IntegerValue returns an Integer.
+func IntegerValue(v int64) Value { return Value{kind: Integer, bits: uint64(v)} }
+
+// BooleanValue returns a Boolean.
 func BooleanValue(v bool) (b Value) {
 	b.kind = Boolean
 	if v {
@@ -62,7 +68,7 @@ func (v Value) Text() string {
 	return string(v.text)
 }
 
-// Number is that of a Number or Integer, to the nearest float64, and ok is false for others.
+// Number returns a Number or Integer to the nearest float64. ok is false for other kinds.
 func (v Value) Number() (number float64, ok bool) {
 	switch {
 	case v.kind == Integer:
@@ -76,8 +82,8 @@ func (v Value) Number() (number float64, ok bool) {
 	return math.Float64frombits(v.bits), true
 }
 
-// Integer is that of an Integer, or of a Number that is spelled as one, and ok is false for
-// others.
+// Integer returns an Integer, or a Number that is spelled as one. ok is false for other
+// kinds.
 func (v Value) Integer() (number int64, ok bool) {
 	switch {
 	case v.kind == Integer:
@@ -89,7 +95,7 @@ func (v Value) Integer() (number int64, ok bool) {
 	return 0, false
 }
 
-// Boolean is that of a Boolean, and ok is false for others.
+// Boolean returns a Boolean. ok is false for other kinds.
 func (v Value) Boolean() (value, ok bool) { return v.bits == 1, v.kind == Boolean }
 
 // AppendJSON appends the value as compact JSON.
@@ -124,8 +130,8 @@ type Property struct {
 	Value Value
 }
 
-// Properties are what is known of a feature, in their order. Whether they are kept as values
-// or as bytes of JSON nobody can tell. The zero Properties are none.
+// Properties are the properties of a feature, in their order. They are kept as values or as
+// bytes of JSON; callers cannot tell which. The zero Properties are empty.
 type Properties struct {
 	compact []byte
 	list    []Property
@@ -137,7 +143,7 @@ func Of(list ...Property) Properties { return Properties{list: list} }
 // Compact are properties that are the members of a compact object, without its braces.
 func Compact(members []byte) Properties { return Properties{compact: members} }
 
-// Lookup returns the value of a property, and ok is false where there is none.
+// Lookup returns the value of a property. ok is false if there is none.
 func (p Properties) Lookup(name string) (v Value, ok bool) {
 	if p.list == nil {
 		var buf [192]byte

@@ -152,7 +152,7 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, erro
 	return build(ctx, store, seq, opts, shares(opts.Memory))
 }
 
-// budget is how a build divides its memory, in bytes.
+// budget divides the memory of a build, in bytes.
 type budget struct{ sort, records, answers, nested int64 }
 
 const (
@@ -195,7 +195,7 @@ func build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Range, erro
 	return meta, b.stats, err
 }
 
-// every is how many ranges pass between context checks and progress reports.
+// every is the number of ranges between two looks at the context and two reports of progress.
 const every = 1 << 14
 
 type builder struct {

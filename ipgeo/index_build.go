@@ -409,8 +409,9 @@ func (f *indexFamily) jump(i int) (table []byte, base uint64, shift uint) {
 	return table, base, shift
 }
 
-// releaseEvery is how many ranges CheckIndex compares between two releases of the
-// index's pages, each of which may have parts in a few pages of its own.
+// releaseEvery is the number of ranges that CheckIndex compares between two
+// releases of the index's pages. The parts of each range may be in a few pages of
+// its own.
 const releaseEvery = 1 << 14
 
 // CheckIndex compares every range of the table with the index at both ends, and

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forget gives the memory of a mapping back. What is read of it later comes from
-// the file again.
+// forget gives back the memory of a mapping. Later reads come from the file
+// again.
 func forget(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) } // a hint
 
 // mapFile maps a file into memory for reading.

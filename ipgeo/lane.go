@@ -129,7 +129,7 @@ type lanes struct {
 	held, reading int64 // of all
 }
 
-// minSections is how many sections a lane may have in any case.
+// minSections is the number of sections that a lane may always have.
 const minSections = 8
 
 // lane returns the lane of a rank.

@@ -26,12 +26,13 @@ func Prepare(r *Record) (Prepared, error) {
 	return Prepared{encoded: string(b)}, nil
 }
 
-// PrepareNothing is the record of a range of which a source has nothing to say: no
-// wider range of the source answers there, and other sources do.
+// PrepareNothing returns the record of a range about which a source knows nothing.
+// It keeps wider ranges of the same source from answering there; other sources
+// still answer.
 func PrepareNothing() Prepared { return Prepared{encoded: string([]byte{tagNothing, 0, 0, 0})} }
 
-// Size is how many bytes the record takes in p. It becomes 0 when Build keeps
-// them itself.
+// Size returns the number of bytes that the record takes in p. It is 0 once
+// Build keeps them itself.
 func (p *Prepared) Size() int { return len(p.encoded) }
 
 // empty reports whether p is the zero value, which holds no record.

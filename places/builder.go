@@ -40,7 +40,7 @@ type BuildOptions struct {
 const (
 	defaultMemory = 512 << 20
 	minMemory     = 16 << 20
-	// progressEvery is how many places lie between two calls of Progress and
+	// progressEvery is the number of places between two calls of Progress, and
 	// between two looks at the context.
 	progressEvery = 8192
 )
@@ -52,9 +52,9 @@ type Stats struct {
 	Duplicates int64 // places dropped for another one of the same id
 	Spilled    int64 // bytes of temporary files written
 
-	// Of the other sequences: what was kept, and what was dropped because it
-	// is about a place that was not given or has too many: 5,000 names or
-	// 256 KiB of them, 1,000 parents.
+	// Counts for the other sequences: what was kept, and what was dropped. An entry
+	// is dropped if its place is not among the places, or has too many entries:
+	// 5,000 names or 256 KiB of them, 1,000 parents.
 	Names, NamesDropped     int64
 	Parents, ParentsDropped int64
 	Admin5, Admin5Dropped   int64
@@ -65,7 +65,7 @@ type Stats struct {
 type Meta struct {
 	// SchemaVersion is that of the rows.
 	SchemaVersion int `json:"schema_version"`
-	// Places is how many there are, Tiers how many of each tier.
+	// Places is the number of places, Tiers the number in each tier.
 	Places int64            `json:"places"`
 	Tiers  map[string]int64 `json:"tiers,omitempty"`
 	// Bounds is west, south, east, north in degrees of what the places span,

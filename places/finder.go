@@ -200,8 +200,8 @@ func (f *Finder) Hit(ctx context.Context, id uint32, h *Hit) error {
 	return err
 }
 
-// decode decodes the stored object of a place, of which h is a part. An object
-// without a name and a position, or of another place, is damaged.
+// decode decodes the stored object of a place, which h is a part of. An object
+// without a name or a position, or of another place, is damaged.
 func decode(id uint32, object []byte, into any, h *Hit) error {
 	h.Lat, h.Lon = math.NaN(), math.NaN()
 	err := json.Unmarshal(object, into)
@@ -231,10 +231,10 @@ func (f *Finder) getInfo(ctx context.Context, id uint32, sel *cellstore.Selectio
 	return nil
 }
 
-// NameIn returns the name of a place to display in a language, such as "de" or
-// "zh-TW", in either case; where there is none, that in the next language of lang.Chain
-// ("zh-Hant", "zh"), and for "en" the place's own name. It reports whether there is one.
-// An id without a place gives false, or ErrNotFound for English.
+// NameIn returns the name of a place to display in a language, such as "de" or "zh-TW",
+// in either case. If there is none, it returns the name in the next language of
+// lang.Chain ("zh-Hant", "zh"), and for "en" the place's own name. It reports whether
+// there is one. For an id without a place it returns false, or ErrNotFound for English.
 func (f *Finder) NameIn(ctx context.Context, id uint32, code string) (name string, ok bool, err error) {
 	if code == "" || !validLang(code) {
 		return "", false, feature.BadQuery("language %.40q: give an ISO 639 code such as de", code)

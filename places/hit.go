@@ -93,7 +93,7 @@ var hitReaders = sync.Pool{New: func() any {
 // next takes a feature of an answer, and reports whether to go on.
 func (r *hitReader) next(f *feature.Feature, err error) bool {
 	if r.err != nil {
-		return false // who calls it once more does not make the answer whole
+		return false // calling it once more does not make the answer whole
 	}
 	if r.err = err; err == nil {
 		r.hits = slices.Grow(r.hits, 1)[:len(r.hits)+1]

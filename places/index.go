@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// blockPlaces is how many places a block has: what is known of a tier's
-	// places is known block by block.
+	// blockPlaces is the number of places in a block. The index knows the places of
+	// a tier block by block.
 	blockPlaces = 128
 
 	// maxCodes bounds the different class.code of a data set; GeoNames has 681.
@@ -24,8 +24,9 @@ const (
 	maxPairs = 1 << 17
 )
 
-// sampleEvery says how many places of a tier come to a sample. Of those tiers
-// that hold few, every place is one: a search near none of them reads nothing.
+// sampleEvery is the number of places of a tier for each sample. In tiers that
+// hold few places every place is a sample, so that a search where there are
+// none reads nothing.
 var sampleEvery = [tiers]int32{high: 1, medium: 1, low: 16}
 
 // gridZoom is the zoom of the tiles whose set an index has.
@@ -98,14 +99,14 @@ type group struct {
 // anyCode is the code of the group of places that have no group of their own.
 const anyCode = math.MaxUint16
 
-// blockCount is how many blocks so many places come to.
+// blockCount returns the number of blocks of so many places.
 func blockCount(places uint64) uint64 { return (places + blockPlaces - 1) / blockPlaces }
 
 // blocksOf returns the blocks, first to last, that may hold the places of a
 // tile in which the samples lo to hi lie; there are none if first > last.
 func (x *index) blocksOf(lo, hi int32) (first, last int32) {
-	// Places before the first sample of the tile, after the one before it, may
-	// be in it too.
+	// Places between the last sample before the tile and the first one in it may be
+	// in the tile too.
 	from, to := int64(lo)*int64(x.every), int64(hi)*int64(x.every)
 	if x.every > 1 && lo > 0 {
 		from -= int64(x.every) - 1
@@ -135,7 +136,7 @@ const (
 	exactLeaf  = 8
 )
 
-// exact reports whether every place is a sample.
+// exact reports whether every place of the tier is a sample.
 func (x *index) exact() bool { return x.every == 1 }
 
 // mayHold reports whether a tile, with its cells and samples, can have places
@@ -144,8 +145,8 @@ func (x *index) mayHold(m *mask, z uint8, first, last quadkey.Cell, lo, hi int32
 	return (z > gridZoom || x.grid.meets(first, last)) && m.meets(x.blocksOf(lo, hi))
 }
 
-// superBlocks is how many blocks are summed up once more: those of a word of a
-// mask.
+// superBlocks is the number of blocks that are summed up once more: as many as
+// a word of a mask has bits.
 const superBlocks = 64
 
 func (b *block) add(o *block) {
@@ -187,7 +188,7 @@ type indexer struct {
 	byKey map[groupKey]*growing
 	known map[string]uint16 // codes in the order they came
 
-	// The last group, as many places are like the one before.
+	// The last group is at hand, since many places are like the one before.
 	key  groupKey
 	last *growing
 	text []byte

@@ -10,9 +10,9 @@ import (
 )
 
 // isoDivisions are the countries whose first-level divisions have their ISO
-// 3166-2 codes in GeoNames. It says so of Belgium, Switzerland, Montenegro and
-// the United States. Of the others its numbers are those of FIPS 10-4, which
-// ISO has taken over unchanged.
+// 3166-2 codes in GeoNames. GeoNames says so about Belgium, Switzerland,
+// Montenegro and the United States. For the others it has numbers of FIPS 10-4,
+// which ISO has taken over unchanged.
 var isoDivisions = map[string]bool{
 	"BE": true, "CH": true, "ME": true, "US": true,
 	"AD": true, "GD": true, "LI": true, "SM": true, "VC": true,
@@ -78,15 +78,16 @@ var byISO = sync.OnceValue(func() map[string]isoNames {
 
 func isoKey(country, name string) string { return string(search.Fold([]byte(country), name)) }
 
-// ISONames returns the ISO 3166-2 code and the names of a first-level division by the code of its
-// country and either that code or one of the names, which is how sources with codes of their own
-// are joined; or what a country is called besides its usual names, by its own code alone. It
-// returns "" for what is not known so. The names are shared and must not be changed.
+// ISONames returns the ISO 3166-2 code and the names of a first-level division, given the code of
+// its country and either that code or one of the names. Sources with codes of their own are
+// joined in this way. With a country's code alone it returns what the country is called besides
+// its usual names. It returns "" for what it does not know. The names are shared and must not be
+// changed.
 func ISONames(country, known string) (code string, names []string) {
 	is := byISO()[isoKey(country, known)]
 	return is.code, is.names
 }
 
-// lettered are countries whose addresses have the letters of their divisions, and for which
-// GeoNames has numbers.
+// lettered are countries whose addresses use letters for their divisions, while GeoNames
+// has numbers.
 var lettered = []string{"AU", "BR", "CA"}

@@ -24,8 +24,8 @@ var _ interface {
 	feature.Tiler
 } = (*Finder)(nil)
 
-// schema is that of the members of a place. It has none of Place.Extra: who gives such members
-// knows what they are.
+// schema is the schema of a place. It lacks the members of Place.Extra: whoever gives such
+// members knows what they are.
 var schema = feature.Schema{
 	{Name: "admin1", Kind: feature.Text},
 	{Name: "admin1_name", Kind: feature.Text},
@@ -95,13 +95,14 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 	return nil
 }
 
-// Features implements feature.Layer. Its own order is that of quadkeys, and of ids within a
-// cell, in which any number of places can be listed. The nearest, and the most important, are
-// at most MaxLimit + 1. The answers are exact everywhere: across ±180°, at
-// the poles and beyond ±85.0511°. class, code, country, a least population and, by a term "kind",
-// Place.Kind are what an index knows; a search for few places with other filters looks at
-// MaxExamined at most. One for the most important yields those that it has found by then before
-// its error.
+// Features implements feature.Layer. Its own order is that of quadkeys, and of ids within a cell;
+// in it any number of places can be listed. The nearest, and the most important, are at most
+// MaxLimit + 1. The answers are exact everywhere: across ±180°, at the poles and beyond
+// ±85.0511°.
+//
+// An index knows class, code, country, a least population and, by a term "kind", Place.Kind. A
+// search with other filters that few places pass looks at most at MaxExamined places. A search
+// for the most important then yields those that it has found so far before its error.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := near.Check(q); err != nil {
 		return feature.Fail(err)
@@ -280,7 +281,7 @@ type lister struct {
 	shown    feature.Feature
 }
 
-// scanParts is how many parts of an area are read at once.
+// scanParts is the number of parts of an area that are read at once.
 const scanParts = 64
 
 // add takes in the next part of the area.
@@ -352,7 +353,7 @@ func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err erro
 	return 0, feature.Unsupported("count without a list")
 }
 
-// tally counts the places that a filter lets pass, if the index knows all of it.
+// tally counts the places that pass a filter, if the index knows all of it.
 func (f *Finder) tally(of feature.Filter) (n int64, ok bool) {
 	flt, rest, possible := filterOf(of)
 	switch {

@@ -16,7 +16,7 @@ type mask struct {
 	sparse bool
 	// areas: only places of class A pass.
 	areas bool
-	// count is how many places pass, or no fewer than do if it is not exact.
+	// count is the number of places that pass. If it is not exact, it is at least that number.
 	count uint64
 	exact bool
 
@@ -163,8 +163,8 @@ func (m *mask) finish(x *index, f *filter) {
 	m.sparse = m.count < blocks*(blockPlaces/8)
 }
 
-// cachedMasks is how many masks of filters are kept, because the same few are asked for again
-// and again.
+// cachedMasks is the number of masks of filters that are kept: the same few are asked for
+// again and again.
 const cachedMasks = 64
 
 func (f *Finder) masks(flt *filter) *masks {

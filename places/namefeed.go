@@ -53,7 +53,7 @@ func (f *nameFeed) run() {
 	}
 }
 
-// Add copies an entry, but for its texts. The error may be that of an entry
+// Add copies an entry, except its texts. The error may be that of an entry
 // added before.
 func (f *nameFeed) Add(e *search.Entry) error {
 	if err := f.failed.Load(); err != nil {

@@ -17,8 +17,9 @@ type nameSink interface {
 	Close() error
 }
 
-// newNameSink begins the tables of name search. What an answer says of a place
-// is read back from place_info, which is complete when that is asked for.
+// newNameSink begins the tables of name search. Answers read what they say
+// about a place back from place_info, which is complete by the time they are
+// made.
 var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, memory int64) (nameSink, error) {
 	var row cellstore.Row
 	var key [4]byte
@@ -44,9 +45,9 @@ var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, 
 // notSearched are the kinds of alternate names nobody looks for.
 var notSearched = map[string]bool{"post": true, "link": true, "wkdt": true, "tcid": true, "phon": true, "piny": true}
 
-// fillEntry makes the entry of a place, over the memory of the one before. The
-// names of the row's own column count only where no others were given that are
-// looked for: a link, say, is none.
+// fillEntry makes the entry of a place, in the memory of the one before. The
+// names in the row's own column count only if no other searchable names were
+// given. A link, for example, is not searchable.
 func fillEntry(e *search.Entry, c *columns, a *attributes, importance uint64) {
 	*e = search.Entry{
 		ID: c.id, Importance: importance, Name: c.name, ASCIIName: c.asciiName, Names: e.Names[:0],

@@ -52,10 +52,10 @@ type Place struct {
 	DEM            *int  // metres, from a digital elevation model
 	TimeZone       string
 	Modified       time.Time
-	// Kind says what a point is for which GeoNames has no class and code, which are empty then:
-	// a lower-case letter, and up to 63 such letters, digits and _ - /. Filters know it by a
-	// term "kind". It is not shown; Extra is, which may say it in the words of its source.
-	// Weight says how important it is.
+	// Kind says what a point is if GeoNames has no class and code for it; both are empty then.
+	// It is a lower-case letter, and up to 63 such letters, digits and _ - /. Filters know it
+	// by a term "kind". It is not shown; Extra is, and may say it in the words of the source.
+	// Weight says how important the point is.
 	Kind string
 	// Weight, if not 0, says how important the place is, instead of its
 	// population and feature code: see Importance in the package

@@ -6,9 +6,9 @@ import "quadrille/places/internal/near"
 const (
 	DefaultLimit = near.DefaultLimit
 	MaxLimit     = near.MaxLimit
-	// MaxFilter is how many classes, codes or countries a filter may name.
+	// MaxFilter bounds the classes, codes or countries that a filter may name.
 	MaxFilter = near.MaxFilter
-	// MaxExamined is how many places a search looks at before it gives up with
+	// MaxExamined bounds the places that a search looks at before it gives up with
 	// ErrTooMuchWork. Only filters that few places pass get that far.
 	MaxExamined = 4_000_000
 )

@@ -14,12 +14,13 @@ const CountedZoom = 10
 const (
 	// rollupZoom is the deepest zoom with a row in place_rollup.
 	rollupZoom = CountedZoom
-	// partZooms is how many zooms below a tile its parts lie: a tile shows one
-	// place of each of its 4×4 parts, or two great ones.
+	// partZooms is the number of zooms from a tile down to its parts: a tile shows
+	// one place of each of its 4×4 parts, or two great ones.
 	partZooms = 2
 	parts     = 1 << (2 * partZooms)
-	// great is the importance from which a place is shown beside the one of its
-	// part, if it is the best of another quarter of it: Shanghai beside Beijing.
+	// great is the importance from which a place may be shown beside the best place
+	// of its part. It must also be the best of another quarter of the part:
+	// Shanghai beside Beijing.
 	great = notArea | (tiers-high)<<weightBits | 2_000_000
 )
 

@@ -23,7 +23,7 @@ const (
 	tableCodes  = "codes"
 )
 
-// Families, but for the tiers of tile_places, and qualifiers.
+// Families other than the tiers of tile_places, and qualifiers.
 const (
 	famJSON    = "json"
 	famNames   = "names"
@@ -119,7 +119,7 @@ type place struct {
 	weight     uint64 // 0: that of its code and population
 	country    country
 	qualifier  []byte // class.code
-	properties []byte // JSON members, the first of them the id, but for lat and lon
+	properties []byte // JSON members without lat and lon; the first is the id
 	members    []byte // all of them
 }
 

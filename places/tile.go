@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// allZoom is the zoom from which a tile shows all its places, up to
-	// maxShown.
+	// allZoom is the zoom from which a tile shows all its places, up to maxShown.
 	allZoom  = quadkey.CellZoom - partZooms + 1
 	maxShown = 1000
 )
@@ -164,7 +163,7 @@ func (p *picker) complete() bool {
 // takeAll keeps the maxShown most important places of the tile.
 func (p *picker) takeAll(t quadkey.Tile, x *place) error {
 	if t.Z > quadkey.CellZoom {
-		// The range read is that of the whole cell.
+		// The range that is read is that of the whole cell.
 		in, err := quadkey.TileAt(toDegrees(x.lon), toDegrees(x.lat), t.Z)
 		if err != nil {
 			return err

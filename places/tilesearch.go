@@ -72,7 +72,7 @@ func (s *tileSearch) admits(p *place) (pass bool) {
 	return pass && s.failed == nil
 }
 
-// stepPlaces is how many places are looked at between steps.
+// stepPlaces is the number of places that are looked at between steps.
 const stepPlaces = 256
 
 // mayHold reports whether a tile can have places that the filter lets pass.

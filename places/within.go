@@ -18,7 +18,7 @@ type within struct {
 	box      quadkey.Box
 	tile     *quadkey.Tile // instead of the box, if set
 	consider func(*place)
-	// ofArea says that the places are those of cells instead, which come in order.
+	// ofArea says that the places are read by cells instead, which come in order.
 	ofArea bool
 	cells  []quadkey.Range
 	part   *feature.Part // of its edge, at hand
@@ -95,7 +95,7 @@ func (s *within) cellsFrom(c quadkey.Cell) int {
 	return i
 }
 
-// Bound is that of the most important place a tile may have.
+// Bound is the importance of the most important place that a tile may have.
 func (s *within) Bound(n *near.Node) (uint64, bool) {
 	if !s.mayHold(n) || !s.touches(n.Tile) {
 		return 0, false

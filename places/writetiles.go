@@ -54,12 +54,9 @@ func (b *builder) writeTiles(store cellstore.Store) error {
 		if err := roll.add(cell, &p); err != nil {
 			return err
 		}
-		b.tier[tier]++
-		b.weighted = b.weighted || p.weight != 0
 		b.sum.Write(row.Key)
 		b.sum.Write(record)
-		lon, lat := toDegrees(p.lon), toDegrees(p.lat)
-		b.bounds = [4]float64{min(b.bounds[0], lon), min(b.bounds[1], lat), max(b.bounds[2], lon), max(b.bounds[3], lat)}
+		b.count(tier, &p)
 		done++
 		return b.step(stage, done, b.stats.Stored)
 	})
@@ -75,16 +72,29 @@ func (b *builder) writeTiles(store cellstore.Store) error {
 	if err := rollups.Commit(); err != nil {
 		return err
 	}
-	summary, err := b.newLoad(store, tableIndex)
-	if err != nil {
-		return err
-	}
-	defer summary.Abort()
-	if err := writeIndex(&indexes, b.newest, summary.Add); err != nil {
-		return err
-	}
-	if err := summary.Commit(); err != nil {
+	if err := b.writeIndexes(store, &indexes); err != nil {
 		return err
 	}
 	return b.end(stage, done)
+}
+
+// count adds a place to what is known of all.
+func (b *builder) count(tier int, p *place) {
+	b.tier[tier]++
+	b.weighted = b.weighted || p.weight != 0
+	lon, lat := toDegrees(p.lon), toDegrees(p.lat)
+	b.bounds = [4]float64{min(b.bounds[0], lon), min(b.bounds[1], lat), max(b.bounds[2], lon), max(b.bounds[3], lat)}
+}
+
+// writeIndexes writes the table of the indexes of all tiers.
+func (b *builder) writeIndexes(store cellstore.Store, indexes *[tiers]*indexer) error {
+	load, err := b.newLoad(store, tableIndex)
+	if err != nil {
+		return err
+	}
+	defer load.Abort()
+	if err := writeIndex(indexes, b.newest, load.Add); err != nil {
+		return err
+	}
+	return load.Commit()
 }

@@ -35,7 +35,7 @@ func (e *Extent) Add(b Box) {
 	}
 }
 
-// east is how far a longitude is east of another, in degrees from 0 to 360.
+// east returns how far a longitude is east of another, in degrees from 0 to 360.
 func east(from, lon float64) float64 {
 	if lon < from {
 		lon += 360
@@ -43,7 +43,7 @@ func east(from, lon float64) float64 {
 	return lon - from
 }
 
-// width is that of a box in degrees of longitude.
+// width returns the width of a box in degrees of longitude.
 func width(b Box) float64 { return east(b.West, b.East) }
 
 // Bounds is west, south, east, north of a box that does not cross ±180° and lies within
@@ -57,8 +57,8 @@ func (e *Extent) Bounds() [4]float64 {
 	return [4]float64{b.West, b.South, b.East, b.North}
 }
 
-// Center is where a map in Mercator that shows the extent opens, in degrees, and the greatest
-// whole zoom from least to most at which some 512 pixels hold it.
+// Center returns where a map in Mercator that shows the extent should open, in degrees. zoom
+// is the greatest whole zoom from least to most at which some 512 pixels hold the extent.
 func (e *Extent) Center(least, most float64) (lon, lat, zoom float64) {
 	b := e.shown()
 	left, top := Project(b.West, b.North)

@@ -20,16 +20,16 @@ type Region struct {
 	Type, ID, Name string
 }
 
-// At returns the regions at a point in degrees, in the data set's order of types and of one
-// type the smallest first: an enclave before what is drawn around it. It
-// asks the given types, or all of them if none is given, with one seek each; none for a
-// type whose answer is the same all over a tile around it, if the Reader remembers that.
+// At returns the regions at a point in degrees, in the data set's order of types. Of one
+// type the smallest comes first: an enclave before what is drawn around it. At asks the
+// given types, or all of them if none is given, with one seek each. It needs no seek for a
+// type whose answer is the same all over a tile around the point, if the Reader remembers
+// that.
 //
-// A tile owns its western and northern edges, so a point lies in one tile. A
-// point on a border belongs to exactly one of its two regions, and longitude
-// 180 is −180. The answer is exact to the border on the world grid: the point
-// is rounded to 2⁻²⁰ of a unit, about a micrometre. Beyond the latitudes of the
-// tiles the polar rows answer just as exactly.
+// A tile owns its western and northern edges, so a point lies in one tile. A point on a
+// border belongs to exactly one of its two regions, and longitude 180 is −180. The answer
+// is exact to the border on the world grid: the point is rounded to 2⁻²⁰ of a unit, about a
+// micrometre. Beyond the latitudes of the tiles the polar rows answer just as exactly.
 //
 // Errors match ErrUnknownType or quadkey.ErrCoordinate, or come from the store.
 func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]Region, error) {
@@ -75,8 +75,8 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 	return r.merge(found, before, types), nil
 }
 
-// asked chooses the types that must be read: those that are asked for, or all if none is,
-// without those whose answer is known.
+// asked returns the types that must be read: those that are asked for, or all if none is
+// given, without those whose answer is known.
 func (s *scratch) asked(r *Reader, types []string, known *uniform) {
 	s.types = s.types[:0]
 	for _, rt := range r.order {
@@ -124,7 +124,7 @@ func (r *Reader) smallestFirst(ctx context.Context, found []Region) error {
 	return nil
 }
 
-// area is how many square degrees the bounds of a region have.
+// area returns the size of the bounds of a region, in square degrees.
 func (r *Reader) area(ctx context.Context, of *Region) (float64, error) {
 	rec, err := r.record(ctx, of.Type, of.ID)
 	if errors.Is(err, ErrNotFound) {
@@ -161,9 +161,9 @@ func (s *scratch) regionsAt(px, py int64, sub uint) (found []Region, err error) 
 	return found, nil
 }
 
-// uniform are the types, by their bits, whose rows answer alike for every point of the
-// tile that they were read for, and the largest tile around it for which all of them do:
-// a leaf may be large, and of an empty row nothing more is known.
+// uniform returns the types, by their bits, whose rows give one answer for every point of
+// tile t. in is the largest tile around t for which all of them do: a leaf may be large,
+// and about an empty row nothing more is known.
 func (s *scratch) uniform(t quadkey.Tile) (bits uint64, in quadkey.Tile) {
 	for i, rt := range s.types {
 		row := &s.rows[i]
@@ -190,8 +190,9 @@ func finer(a, b quadkey.Tile) quadkey.Tile {
 	return b
 }
 
-// learn adds to what is known of a tile the types that have been learnt, of which found are
-// the regions at one of its points. The result is about the smaller of the two tiles.
+// learn adds to what is known about a tile. It adds types that have just been read; found
+// are their regions at one point of the tile. The result holds for the smaller of the two
+// tiles.
 func (r *Reader) learn(t quadkey.Tile, learnt uint64, found []Region, before *uniform) *uniform {
 	u := &uniform{tile: t, known: learnt}
 	if before != nil {

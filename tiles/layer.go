@@ -15,15 +15,13 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// Layer is the regions of a type as features. Their properties are the members of their
-// records but for the bounds.
-//
-// It lists them in the order of their ids, also those that meet a feature.Box: that have a
-// point in common with it, even if only on their edges. Both neighbours of a border that runs
-// along the edge of the box meet it. A box is in degrees; it may cross ±180°, and be a line or a
-// point, and one that is none is feature.ErrQuery. Other areas, other orders, the nearest and instants of the
-// past are not supported. A mark stays valid for a newer data set. The error matches
-// ErrUnknownType.
+// Layer has the regions of a type as features. Their properties are the members of their records
+// without the bounds. It lists them in the order of their ids. With a feature.Box it lists those
+// that have a point in common with it, even if only on their edges: both neighbours of a border
+// that runs along the edge of the box. A box is in degrees. It may cross ±180°, and be a line or
+// a point; an invalid one gives feature.ErrQuery. Other areas, other orders, the nearest and
+// instants of the past are not supported. A mark stays valid for a newer data set. The error
+// matches ErrUnknownType.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {
 	rt := r.types[typ]
 	if rt == nil {
@@ -122,8 +120,8 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 	})
 }
 
-// screen is what the filter of a query says of properties alone. A border takes much longer to
-// read than a record, so it is read only of regions that pass.
+// screen is the part of a query's filter that concerns properties alone. A border takes much
+// longer to read than a record, so borders are read only of regions that pass it.
 func (l *layer) screen(q *feature.Query) feature.Filter {
 	if q.Filter == nil || q.Detail != feature.Whole {
 		return nil
@@ -174,7 +172,8 @@ func (a *answer) within(box quadkey.Box) error {
 	})
 }
 
-// one considers the region in f, once it is whole if it may be in the answer.
+// one considers the region in f. If the region may be in the answer, it first reads what is
+// missing of it.
 func (a *answer) one(in, whole bool) (err error) {
 	if in && a.screen != nil {
 		if in, err = a.screen.Match(a.ctx, &a.f); err != nil {
@@ -208,7 +207,8 @@ func (l *layer) read(f *feature.Feature, id string, row *cellstore.Row, members 
 	return err
 }
 
-// geometry is that of a region in its row. One too small for the finest grid has none.
+// geometry returns the geometry of a region from its row. A region too small for the finest
+// grid has none.
 func (l *layer) geometry(id string, row *cellstore.Row) (feature.Geometry, error) {
 	g, ok := row.Value(layout.FamilyGeometry, nil)
 	switch {

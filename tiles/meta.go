@@ -56,8 +56,8 @@ func (t *TypeMeta) MergedBelow() int {
 	return below
 }
 
-// MeanExtent is how many square degrees of the layer's bounds there are for each region.
-// It is less for finer layers, also where they cover little of the world.
+// MeanExtent is the area of the layer's bounds divided by the number of its regions, in
+// square degrees. Finer layers have less, also if they cover little of the world.
 func (t *TypeMeta) MeanExtent() float64 {
 	return (t.Bounds[2] - t.Bounds[0]) * (t.Bounds[3] - t.Bounds[1]) / float64(max(t.Regions, 1))
 }

@@ -37,6 +37,7 @@ const (
 	MatchSnapped                  // the region is the nearest to the point
 )
 
+// String returns "none", "inside" or "snapped".
 func (k MatchKind) String() string {
 	switch k {
 	case MatchNone:

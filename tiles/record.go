@@ -17,8 +17,8 @@ type record struct {
 	before, after []byte
 }
 
-// parseRecord reads the record of a region by the names of its members, so that what is
-// within a property of the source is never taken for one of them.
+// parseRecord reads the record of a region by the names of its members. A member inside
+// a property of the source is thus never taken for one of the record.
 func (rt *readerType) parseRecord(id string, value []byte) (rec record, err error) {
 	// Every member takes a colon and the comma or the brace behind it.
 	at, own, bounded := 1, false, false

@@ -6,10 +6,11 @@ import (
 	"quadrille/quadkey"
 )
 
-// uniformBits are those of the number of tiles that a Reader remembers: some 2 MB of names.
+// uniformBits is the binary logarithm of the number of tiles that a Reader remembers: some 2 MB
+// of names.
 const uniformBits = 13
 
-// maxUniformTypes is how many types the bits of known are enough for.
+// maxUniformTypes is the number of types for which the bits of known suffice.
 const maxUniformTypes = 64
 
 // coarsestUniform is the zoom of the largest tiles that are looked for.

@@ -32,7 +32,7 @@ import (
 type Query struct {
 	Lat, Lon float64   // degrees
 	At       time.Time // of the local time
-	Types    []string  // of the regions that are told; none is all
+	Types    []string  // types of the regions in the answer; none means all types
 	Lang     string    // ISO 639 code of the place's name; "" is its usual one
 }
 
@@ -46,13 +46,13 @@ type Answer struct {
 	// Zone is the time zone, with how it was found. Its ID is "" where none is known.
 	Zone localtime.LocalZone
 	// Place is the nearest populated place, or one of the point's own country, state or county
-	// that is hardly farther: see [hierarchy.View.Nearest]. Its name in Query.Lang is PlaceName,
-	// "" where that is not known or not asked for. Nil is none. It is localtime.MatchNearest, as
-	// all that follow.
+	// that is hardly farther: see [hierarchy.View.Nearest]. It is nil if there is none.
+	// PlaceName is its name in Query.Lang, "" if that name is not known or no language was asked
+	// for. Place and all the fields below are of localtime.MatchNearest.
 	Place     *places.Hit
 	PlaceName string
 	// Airport is the nearest airport as travellers understand it: not the pad on the roof of a
-	// hospital. Nil is none.
+	// hospital. It is nil if there is none.
 	Airport *places.Hit
 	Station *stations.Hit // the nearest weather station, nil for none
 	// Missing are the data sets that are not published, by the names of package ask.
@@ -70,10 +70,10 @@ type Answer struct {
 // sets is how many data sets an answer is made from.
 const sets = 5
 
-// Ask makes a the answer about a point. The error matches quadkey.ErrCoordinate where there is no
-// such point, tiles.ErrUnknownType where a type of regions is not published, and ask.ErrMissing
-// where no data set is. Others are those of the data sets: one that cannot be read may hold the
-// answer. Of an answer with an error nothing counts.
+// Ask makes a the answer about a point. The error matches quadkey.ErrCoordinate if there is no
+// such point, tiles.ErrUnknownType if a type of regions is not published, and ask.ErrMissing if
+// no data set is published. Other errors are those of the data sets: one that cannot be read may
+// hold the answer. After an error the content of a is undefined.
 func (a *Answer) Ask(ctx context.Context, v *localtime.View, q Query) (err error) {
 	*a = Answer{Missing: a.Missing[:0], wanted: a.wanted, nearby: a.nearby, airports: a.airports, station: stations.Hit{JSON: a.station.JSON}}
 	if a.Cell, err = quadkey.CellOf(q.Lon, q.Lat); err != nil {

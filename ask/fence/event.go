@@ -26,9 +26,9 @@ type Event struct {
 	*points.Event
 }
 
-// ID is the id of an event: the sequence of a move, and of all but the last crossing of a
-// move how many came before it and with it, so that what is cut off between two of them
-// goes on with the second.
+// ID is the id of an event: the sequence of its move and, for every crossing but the last
+// of the move, the number of the crossings up to this one. A stream that is cut off
+// between two crossings so goes on with the second.
 type ID struct {
 	Seq  uint64
 	sent int // crossings of Seq up to this one; 0 is all
@@ -58,7 +58,7 @@ func (id ID) Append(dst []byte) []byte {
 	return dst
 }
 
-// String is the id as text, "" if it is of no event.
+// String returns the id as text, or "" for the zero ID.
 func (id ID) String() string {
 	if id.Seq == 0 {
 		return ""
@@ -77,8 +77,9 @@ func (id ID) After() uint64 {
 // Reader reads the events of a collection as what a set tells. It is for one goroutine.
 type Reader struct {
 	Last ID // the event that was told last, with the moves after it that tell nothing
-	// Step is called after each move that Append reads, and ends it by an error, for those who
-	// share a processor. Nil is the error of the context.
+	// Step is called after each move that Append reads; an error of Step ends Append. Callers
+	// that share a processor give way in it. If Step is nil, Append looks at the context
+	// instead.
 	Step func(context.Context) error
 
 	set        *Set
@@ -91,17 +92,18 @@ func (f *Set) Follow(live *points.LiveCollection, after ID, boundaries *dataset.
 	return &Reader{Last: after, set: f, moves: live.Follower(after.After()), boundaries: boundaries}
 }
 
-// Changed returns what is closed when Append is to be called again. Done of the collection
-// tells that no more is to come.
+// Changed returns a channel that is closed when Append should be called again. After Done
+// of the collection there are no more events.
 func (r *Reader) Changed() <-chan struct{} { return r.moves.Changed() }
 
-// Light reports whether Append takes no work to speak of: it tells every move, as they are
-// made. With fences it looks for regions, and who is behind may have any number of moves told
-// again.
+// Light reports whether Append is cheap. It is if every move is told and the reader is not
+// behind. With fences it looks for regions, and a reader that is behind may have any number
+// of moves to catch up with.
 func (r *Reader) Light() bool { return r.set.All() && !r.moves.Behind() }
 
-// Append appends some of the next events, if there are any yet. What comes with an error
-// counts; the errors are those of points.Follower, and why boundaries cannot be read.
+// Append appends some of the next events, if there are any yet. Events returned together
+// with an error are valid. Errors are those of points.Follower, or say why boundaries
+// cannot be read.
 func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
 	moves, err := r.moves.Next(ctx)
 	for i := 0; i < len(moves) && err == nil; i++ {

@@ -31,7 +31,8 @@ var layerRanks = map[string]int{
 	"borough": RankBorough, "suburb": RankHamlet,
 }
 
-// orderRanks are those of other layers, by how many coarser ones below countries there are.
+// orderRanks are the ranks of all other layers, indexed by the number of coarser layers below
+// countries.
 var orderRanks = [...]int{RankState, RankCounty, RankMunicipality, RankCity, RankBorough, RankHamlet}
 
 // RankOf is the address rank of a region with these regions around it, the smallest first.
@@ -51,14 +52,15 @@ func RankOf(layer string, around []names.Parent) int {
 // Section is a part of an address. Its values are what GeocodeJSON and Photon call it.
 type Section string
 
+// The sections of an address, the largest first.
 const (
 	Country  Section = "country"
-	State    Section = "state"
-	County   Section = "county"
-	City     Section = "city"
-	District Section = "district"
-	Locality Section = "locality"
-	House    Section = "house"
+	State    Section = "state"    // first-level division
+	County   Section = "county"   // second-level division
+	City     Section = "city"     // city, town or village
+	District Section = "district" // part of a city
+	Locality Section = "locality" // smaller place, such as a hamlet or a quarter
+	House    Section = "house"    // single thing, such as a building or an airport
 )
 
 // ordered are all sections, the largest first.

@@ -186,7 +186,7 @@ func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error
 		}
 		var list []names.Feature
 		for i := range hits {
-			// A word inside a name is none of a region: "county" is in thousands.
+			// Only a whole name counts as a region: "county" is a word in thousands of names.
 			if hits[i].Kind == names.Region && hits[i].Match.Kind != search.Word {
 				list = append(list, hits[i].Feature)
 			}

@@ -78,7 +78,7 @@ type Result struct {
 
 const (
 	defaultLimit = 10
-	// candidates is how many namesakes are looked at for those within a region.
+	// candidates is the number of namesakes among which those within a region are sought.
 	candidates = 60
 	// contextPenalty is what words cost that are read as a region around: as in package
 	// search, one doubling of people.
@@ -88,10 +88,10 @@ const (
 	cityBonus = 11 * 256
 	// knownCity is the least importance of a city that has it, that of 8,192 people.
 	knownCity = 13 * 256
-	// seatPeople is how many times more people a region has at most than the city in it that is
-	// called alike, where the city is meant.
+	// seatPeople bounds the people of a region that is called like its city: with more than
+	// this many times the people of the city, the region is meant.
 	seatPeople = 16
-	// airportM is how far from its city an airport is at most, in metres.
+	// airportM is the greatest distance of an airport from its city, in metres.
 	airportM = 100_000
 	// foldPenalty is what a name loses whose accents are not those of the text, to one that has them:
 	// two doublings of people.
@@ -112,8 +112,8 @@ const (
 	// codeBonus puts what has a code before every name that only begins with it.
 	codeBonus   = 8192
 	iataLetters = 3
-	// fewKnow is what a code loses that few people know, unless it is in capitals: "tok" begins
-	// Tokyo, and is also an airstrip in Papua New Guinea.
+	// fewKnow is what the score of a code loses if few people know the code, unless it is in
+	// capitals: "tok" begins Tokyo, and is also an airstrip in Papua New Guinea.
 	fewKnow      = 9 * 256
 	largeAirport = "large_airport"
 	// largeCity has so many people that the beginning of its name is meant rather than the
@@ -136,7 +136,7 @@ func (s *Session) Release() {
 	s.addresses.Release()
 }
 
-// IDs are those of Pins, and the generation of addresses.
+// IDs are the generations of Pins and of the addresses.
 func (s *Session) IDs() []uint64 { return append(s.Pins.IDs(), s.addresses.ID) }
 
 // finding is one search.
@@ -262,7 +262,7 @@ func (f *finding) findText() error {
 	if err := f.share(readingSeeks, f.apart); err != nil || len(f.found) > 0 || f.q.Exact {
 		return err
 	}
-	// A letter may be wrong in the name, or in that of the region. Numbers are those of an
+	// A letter may be wrong in the name or in the name of the region. Numbers belong to an
 	// address.
 	steps := []func() error{f.forgive, f.part, f.known}
 	if strings.ContainsFunc(f.q.Text, unicode.IsDigit) {
@@ -379,12 +379,13 @@ func (f *finding) preferSeats() {
 	}
 }
 
-// wholeName reports whether a result has the text, or the part of it that was read, for a name.
+// wholeName reports whether the whole name of a result is the text, or the part of the text
+// that was read.
 func wholeName(r *Result) bool {
 	return (r.Match.Kind == search.Exact || r.Match.Kind == Part) && !r.Match.Code
 }
 
-// airportWords are those that airports have in one source and lack in another.
+// airportWords are words that names of airports have in one source and lack in another.
 var airportWords = []string{"airport", "aerodrome", "airfield", "airstrip", "heliport", "international", "intl", "regional", "municipal", "domestic", "air", "force", "base", "field"}
 
 // airfield finds airports by what is left of a text that found nothing without the words
@@ -447,7 +448,7 @@ func (f *finding) query(text string, limit int, within []names.Feature) search.Q
 	return q
 }
 
-// boxOf is a box around bounds, nil where they are none.
+// boxOf returns a box around bounds, or nil without bounds.
 func boxOf(b [4]float64) *quadkey.Box {
 	box := quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
 	if box.Check() != nil || b == [4]float64{} {

@@ -16,8 +16,8 @@ import (
 
 func itoa(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 
-// labelSeeks are the most that the label of a result takes: the regions around, its own
-// name and theirs in languages, each of which may have parents (zh-TW).
+// labelSeeks bounds the seeks for the label of a result: the regions around it, its own
+// name and theirs in each language. A language may have parents, as zh-TW has.
 func (f *finding) labelSeeks() int {
 	layers, parts := 0, 0
 	if f.regions != nil {
@@ -29,8 +29,8 @@ func (f *finding) labelSeeks() int {
 	return layers + (layers+2)*parts + 1 + hierarchySeeks
 }
 
-// hierarchySeeks are for a state or county that is not the one drawn at a place, and for the
-// city of a section.
+// hierarchySeeks bounds the seeks for a state or county other than the one drawn at a place,
+// and for the city of a section.
 const hierarchySeeks = 30
 
 // label gives the results their parents and labels. Results that the budget does not pay
@@ -102,7 +102,7 @@ func (f *finding) city(r *Result) error {
 // cityType is the type of the parent that is the city of a section.
 const cityType = "city"
 
-// complete adds what the source of a result tells of its division and country where no region
+// complete adds the division and country that the source of a result tells, if no region
 // does.
 func (f *finding) complete(r *Result) error {
 	if f.places == nil || r.Type == hierarchy.Country {

@@ -61,7 +61,7 @@ func (f *finding) regionName(typ, id string, name *string) error {
 	return f.translate(name, func(lang string) (string, bool, error) { return f.names.NameIn(f.ctx, typ, id, lang) })
 }
 
-// translate replaces a name by that of the first language that nameIn knows one in.
+// translate replaces a name by the name in the first language for which nameIn knows one.
 func (f *finding) translate(name *string, nameIn func(lang string) (string, bool, error)) error {
 	for _, lang := range f.q.Langs {
 		local, ok, err := nameIn(lang)
@@ -88,7 +88,7 @@ func (f *finding) searchLang() string {
 	return code
 }
 
-// first is the first text of a list, "" where there is none.
+// first returns the first text of a list, or "" of an empty list.
 func first(list []string) string {
 	if len(list) == 0 {
 		return ""

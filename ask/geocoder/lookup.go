@@ -80,8 +80,8 @@ func (s *Session) PlaceNames(ctx context.Context, id uint32, fn func(lang, name 
 	return nil
 }
 
-// RegionNames calls fn with the names of a region by language, and returns its usual name,
-// which is that of the result where the region is unknown.
+// RegionNames calls fn with the names of a region by language, and returns the region's
+// usual name. If the region is unknown, that is the name of the result.
 func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name string)) (string, error) {
 	f, err := s.begin(ctx, &Query{})
 	if err != nil || f.names == nil {

@@ -35,7 +35,7 @@ var osmTags = map[string]Tags{
 
 func border(rank int, place string) Tags { return Tags{"boundary", "administrative", rank, place} }
 
-// prefix is how many letters of a code say what its kinds have in common: streams are
+// prefix is the number of letters that kinds of one sort have in common: streams are
 // STM, STMI and STMX.
 const prefix = 3
 

@@ -20,15 +20,15 @@ const Part search.Kind = "part"
 const (
 	// mostParted is the most words of a text that is read in part.
 	mostParted = 16
-	// certainPeople is how many people a place has at least to be what is left of a text whose
-	// other words are unknown.
+	// certainPeople is the least population of a place that answers for a text whose other
+	// words are unknown.
 	certainPeople = 15_000
-	// certainLetters is how many letters it has at least.
+	// certainLetters is the least number of letters in the name of such a place.
 	certainLetters = 4
 	// namedSeeks are the most to find out what is called as a text in full.
 	namedSeeks = 60
-	// postcodeDigits is how many digits a number has at least that is a postcode rather than
-	// that of a house.
+	// postcodeDigits is the least number of digits in a postcode. Shorter numbers are those
+	// of houses.
 	postcodeDigits = 4
 )
 
@@ -244,7 +244,8 @@ func (f *finding) keepPart(found []Result, keep func(*Result) bool) {
 	}
 }
 
-// known finds a text that nothing else was found for without the one word that no name has.
+// known is the last attempt, after nothing was found: it leaves out the one word that is in no
+// name.
 func (f *finding) known() error {
 	words := strings.Fields(f.q.Text)
 	if len(words) < 2 || len(words) > maxWords {
@@ -290,7 +291,7 @@ func (f *finding) numbered(r *Result) bool {
 	return large(r) && (l == "" || lang.IsLocal(l, r.Country) || slices.Contains(f.q.Langs, l))
 }
 
-// commonWords are those that thousands of names have, so that one alone says nothing.
+// commonWords occur in thousands of names, so one of them alone says nothing.
 var commonWords = []string{
 	"north", "south", "east", "west", "northern", "southern", "eastern", "western", "central", "upper", "lower", "new", "old", "great", "little",
 	"lake", "island", "islands", "isle", "river", "bay", "port", "fort", "mount", "mountain", "hill", "hills", "valley", "park", "capital", "beach",

@@ -122,7 +122,7 @@ func cutFold(text, prefix string) (string, bool) {
 	return text[len(prefix):], true
 }
 
-// number reads a decimal number; NaN if it is none.
+// number reads a decimal number. It returns NaN for anything else.
 func number(text string) float64 {
 	if !decimal.MatchString(text) {
 		return math.NaN()
@@ -183,7 +183,8 @@ var (
 	// units are letters for degrees, minutes and seconds. A capital S is the south.
 	units  = regexp.MustCompile(`(\d)\s*[dD]\s*(\d{1,2}(?:\.\d*)?)\s*[mM](?:\s*(\d{1,2}(?:\.\d*)?)\s*s)?`)
 	colons = regexp.MustCompile(`(\d):(\d{1,2}(?:\.\d*)?):(\d{1,2}(?:\.\d*)?)`)
-	// compact numbers are those of aviation: degrees, minutes and seconds of two digits each.
+	// compact reads numbers as aviation writes them: degrees, minutes and seconds of two digits
+	// each.
 	compact = regexp.MustCompile(`^([NS]?)(\d\d)(\d\d)(\d\d(?:\.\d+)?)?([NS]?)[\s,/]*([EW]?)(\d{3})(\d\d)(\d\d(?:\.\d+)?)?([EW]?)$`)
 	// comma is a decimal one where letters or signs part the angles.
 	comma = regexp.MustCompile(`(\d),(\d)`)
@@ -193,7 +194,7 @@ var (
 var words = strings.NewReplacer("NORTH", "N", "SOUTH", "S", "EAST", "E", "WEST", "W", "&DEG;", "°", "DEG", "°", "LATITUDE", "", "LONGITUDE", "", "LAT", "", "LONG", "", "LON", "", "LNG", "",
 	"北緯", "N", "北纬", "N", "南緯", "S", "南纬", "S", "東経", "E", "东经", "E", "東經", "E", "西経", "W", "西经", "W", "西經", "W", "度", "°", "分", "′", "秒", "″", ":", "")
 
-// parseDegrees reads two angles, whose letters are those of a language.
+// parseDegrees reads two angles with the letters that a language has for the directions.
 func parseDegrees(text, lang string) (Result, bool) {
 	text = strings.TrimRight(text, " ,;.")
 	if m := commas.FindStringSubmatch(text); m != nil {

@@ -26,15 +26,15 @@ type ReverseQuery struct {
 
 const defaultReach = 50_000
 
-// Ready says why nothing can be asked, such as that no places are published.
+// Ready returns the reason why nothing can be asked, such as that no places are published.
 func (s *Session) Ready(ctx context.Context) error {
 	_, err := s.begin(ctx, &Query{})
 	return err
 }
 
-// Reverse returns what is at a point: the nearest places, with their distances, the first of
-// the point's own regions if one of them is near, and then the regions that contain the point,
-// the smallest first. Places have the regions that they are in themselves.
+// Reverse returns what is at a point: first the nearest places with their distances, and then
+// the regions that contain the point, the smallest first. If a place of the point's own
+// regions is near, such a place comes first. Each place has the regions that it is in itself.
 func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error) {
 	f, err := s.begin(ctx, &Query{Langs: q.Langs, Kinds: q.Kinds})
 	if err != nil {
@@ -135,8 +135,8 @@ func (f *finding) completeWithin(r *Result, around []names.Parent) error {
 	return f.regionNames(r.Parents)
 }
 
-// CountryName returns the name of a country in the first language that it is known in, and
-// "" if there is none. No languages ask for the usual name.
+// CountryName returns the name of a country in the first of languages in which it is
+// known, and "" if it is known in none. Without languages it returns the usual name.
 func (s *Session) CountryName(ctx context.Context, code string, langs []string) (string, error) {
 	reader, ok, err := s.Places.Have()
 	if err != nil || !ok || code == "" {

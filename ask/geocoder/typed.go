@@ -66,7 +66,7 @@ const (
 	// leastUnspaced and mostUnspaced bound the characters of a text that may be a region
 	// and a place without anything between them.
 	leastUnspaced, mostUnspaced = 4, 20
-	// leastPart is how many of them a name has at least.
+	// leastPart is the least number of these characters in each of the two names.
 	leastPart = 2
 	// mostAround bounds the regions that stand before or behind a place.
 	mostAround = 3

@@ -10,12 +10,12 @@ import (
 	"quadrille/tiles"
 )
 
-// mostCountries is how many codes a filter may have.
+// mostCountries bounds the codes of a filter.
 const mostCountries = 20
 
-// Wide is a filter by the codes of rows that passes whatever InCountries may: besides the
-// codes that are asked for those of places that the map draws in these countries, such as of
-// French Guiana in France.
+// Wide is a filter that looks at the codes of rows alone and passes every place that
+// InCountries may pass. It therefore also has the codes of places that the map draws in the
+// countries asked for, such as the code of French Guiana for France.
 func (v *View) Wide(asked []string) []string {
 	wide := asked
 	if v.Names == nil {

@@ -35,14 +35,15 @@ const (
 	// manyRegions is from how many regions on the finest layer is taken for one of
 	// municipalities, whatever its name. No country has as many counties.
 	manyRegions = 10_000
-	// coarseM is how far a border or a coast may be drawn from where it is, in metres. Coasts
-	// of maps at 1:50,000,000 are up to 4.5 km off cities.
+	// coarseM bounds how far a map may draw a border or a coast from its true place, in
+	// metres. Coasts of maps at 1:50,000,000 are up to 4.5 km off cities.
 	coarseM = 5_000
-	// fewNear is how many places near a point are looked at for those of its municipality, and
-	// manyNear for one of its country and divisions, or for the city of a section.
+	// fewNear is the number of places near a point among which one of its municipality is
+	// sought. manyNear is that number for a place of its country and divisions, and for the
+	// city of a section.
 	fewNear  = 20
 	manyNear = 100
-	// cityM is how far a section may be from its city, in metres.
+	// cityM is the greatest distance of a section from its city, in metres.
 	cityM = 25_000
 )
 
@@ -111,8 +112,8 @@ func Around(list []names.Parent) []names.Parent {
 	return list
 }
 
-// WithDivision adds the first-level division that the row of a place names to the regions that it
-// is in, where no layer has more of them than a country.
+// WithDivision adds the first-level division that the row of a place names to the regions of the
+// place, unless these have any other than the country.
 func WithDivision(p *places.Hit, list []names.Parent) []names.Parent {
 	if p.Admin1Name == "" || slices.ContainsFunc(list, func(r names.Parent) bool { return r.Type != Country }) {
 		return list

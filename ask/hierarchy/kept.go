@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// keptBits are those of the number of places of which something is remembered: some 3 MB.
+	// keptBits is the binary logarithm of the number of places that are remembered: some 3 MB.
 	keptBits = 13
 	// maxKept is the longest list of regions that is remembered, in bytes.
 	maxKept = 1 << 10
 )
 
-// Generations are those of the data sets of a View.
+// Generations are the generations of the data sets of a View.
 type Generations struct{ Places, Names, Boundaries uint64 }
 
 // kept remembers something of places. A place that falls on the slot of another displaces it.
@@ -56,8 +56,8 @@ type city struct {
 	known bool
 }
 
-// Of returns the regions that a place is in, the smallest first: those that hold it but for
-// what its row denies. The list is the caller's.
+// Of returns the regions that a place is in, the smallest first: those that hold it,
+// without those that its row denies. The list is the caller's.
 func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	if v.Boundaries == nil {
 		return nil, nil
@@ -80,9 +80,9 @@ func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	return list, nil
 }
 
-// City returns the city that a section is of: the one with the most people of the places near
-// it whose rows have its divisions. ok is false where there is none, and for what is no
-// section.
+// City returns the city of a section of one: among the places near the section whose rows
+// have its divisions, the one with the most people. ok is false if there is none, or if the
+// place is not a section.
 func (v *View) City(ctx context.Context, p *places.Hit) (hit places.Hit, ok bool, err error) {
 	if p.Code != section {
 		return hit, false, nil

@@ -11,10 +11,11 @@ import (
 	"quadrille/tiles"
 )
 
-// Nearest returns the places that a point is told by, nearest first but for the first one,
-// and how that is related to the point: it is of the point's own municipality where that is
-// known, else what prefer returns. at are the regions at the point. q asks for the places near
-// it, of which found are those that are known, nearest first; they are not changed.
+// Nearest returns the places that describe a point. The first describes it best: a place of
+// the point's own municipality if there is one, or else the place that prefer returns. The
+// others follow by distance. Relation tells how the first is related to the point. at are the
+// regions at the point. q asks for the places near it; found are the known ones among these,
+// nearest first, and are not changed.
 func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, found ...places.Hit) (hits []places.Hit, first Relation, err error) {
 	limit := max(q.Limit, 1)
 	if len(at) > 0 && v.Municipal(at[0].Type) {
@@ -41,9 +42,10 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 	return list, first, nil
 }
 
-// prefer returns the place that a point with some regions is told by: the nearest one, which q
-// has found, or one of its own country that is at most twice as far, or than that one of its own
-// state, or than that one of its own county.
+// prefer returns the place that describes a point with some regions. This is the nearest place,
+// which q has found, unless another is hardly farther: one of the point's own country that is at
+// most twice as far, then one of its own state that is at most twice as far as that, then one of
+// its own county likewise.
 func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit, is Relation, err error) {
 	best = *nearest
 	is, err = v.Relate(ctx, &best, at)
@@ -74,8 +76,9 @@ func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit,
 // Relation is how a place is related to a point.
 type Relation int
 
-// Same is in the same regions. Near is in the same country, state and county as far as is known.
-// The others are apart: no address of the point is made of them.
+// Same is a place in the same regions. Near is a place in the same country, state and county, as
+// far as these are known. All other relations are apart: no address of the point is made of such
+// a place.
 const (
 	Same Relation = iota
 	Near
@@ -174,8 +177,8 @@ func apart(typ string) Relation {
 	return apartCounty
 }
 
-// comparable reports whether a place of a country is in the regions of a point if it is in its
-// country, state and county: nothing else is drawn, or could be around the place alone.
+// comparable reports whether a place of the point's country, state and county is certainly in
+// all regions of the point: no other region is drawn, or could be around the place alone.
 func (v *View) comparable(country string, at []names.Parent, all *states) bool {
 	for _, layer := range v.layers().names {
 		has := index(at, layer) >= 0
@@ -189,8 +192,8 @@ func (v *View) comparable(country string, at []names.Parent, all *states) bool {
 	return true
 }
 
-// inMunicipality returns the places that are in a municipality, the one of its name first: the
-// nearest centre may be another's.
+// inMunicipality returns the places that are in a municipality, the one with its name first.
+// The nearest centre may be in another municipality.
 func (v *View) inMunicipality(ctx context.Context, q feature.Query, own *names.Parent, limit int) ([]places.Hit, error) {
 	q.Limit = max(limit, fewNear)
 	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
@@ -215,7 +218,8 @@ func (v *View) inMunicipality(ctx context.Context, q feature.Query, own *names.P
 	return inside[:min(len(inside), limit)], nil
 }
 
-// section is the code of a part of a city, and settlements are those of what may be one.
+// section is the code of a part of a city. settlements are the codes of places that may be the
+// city.
 const section = "PPLX"
 
 var settlements = []string{"PPL", "PPLA", "PPLA2", "PPLA3", "PPLA4", "PPLA5", "PPLC", "PPLG", "PPLL", "PPLS"}

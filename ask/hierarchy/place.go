@@ -53,13 +53,13 @@ type row struct {
 
 func (r *row) index(typ string) int { return index(r.list, typ) }
 
-// index is where the first region of a type is in a list, -1 if there is none.
+// index returns the position of the first region of a type in a list, or -1.
 func index(list []names.Parent, typ string) int {
 	return slices.IndexFunc(list, func(p names.Parent) bool { return p.Type == typ })
 }
 
-// put replaces the region of a type, or removes it if there is none. What is finer is no
-// part of the other region.
+// put replaces the region of a type, or removes it for nil. If there was one, the finer
+// regions go too, since they are not parts of the new one.
 func (r *row) put(typ string, region *names.Parent) {
 	order := r.layers().names
 	rank := slices.Index(order, typ)
@@ -93,7 +93,7 @@ func (r *row) country(ctx context.Context) error {
 	return err
 }
 
-// drawn is the name of the region of a country, "" where there is none.
+// drawn returns the name of the region of a country, or "" if no region is drawn.
 func (v *View) drawn(ctx context.Context, code string) (string, error) {
 	o := v.layers()
 	if name, known := o.drawn.Load(code); known {
@@ -137,7 +137,7 @@ func (r *row) state(ctx context.Context) error {
 	if j := slices.IndexFunc(near, func(p names.Parent) bool { return EqualNames(p.Name, r.Admin1Name) }); j >= 0 {
 		near = near[j : j+1]
 	}
-	if len(near) == 1 { // of the parts of a division none is likelier
+	if len(near) == 1 { // no part of the division is more likely than another
 		r.put(State, &near[0])
 		return nil
 	}

@@ -15,13 +15,14 @@ import (
 )
 
 const (
-	// PlaceReach is how far the nearest place says which country a point is in where no
-	// countries are published, in metres.
+	// PlaceReach is the greatest distance, in metres, at which the nearest place tells
+	// the country of a point while no countries are published.
 	PlaceReach = 50_000
-	// ShoreReach is how far outside all borders a place still says it, in metres: maps of the
-	// world draw coasts so coarsely that Manhattan and Stockholm lie in the sea.
+	// ShoreReach is the greatest distance, in metres, at which a place tells the country of a
+	// point outside all borders: maps of the world draw coasts so coarsely that Manhattan and
+	// Stockholm lie in the sea.
 	ShoreReach = 5_000
-	// NearPlaces is how many places PlacesNear returns at most.
+	// NearPlaces bounds the places that PlacesNear returns.
 	NearPlaces = 10
 )
 
@@ -114,11 +115,12 @@ type PointDivision struct {
 	place  uint32        // the nearest one in the county, or else in the division
 }
 
-// DivisionAt joins the region of type state that holds a point in its country, or is at most radius
-// metres away, with GeoNames' code: that of its places, or else of the nearest one in it, or of the
-// nearest of the country where no states are published. Regions may be smaller than GeoNames'
-// divisions, such as the départements of France, or called otherwise, such as Berlin, its State of
-// Berlin: then the division is told. A point of no country has none.
+// DivisionAt joins the first-level division at a point with GeoNames' code of it. The division is
+// the region of type state that holds the point in its country, or is at most radius metres away.
+// Its code is the code of its places, or else that of the nearest place in it, or that of the
+// nearest place of the country if no states are published. If the region is smaller than
+// GeoNames' division, as the départements of France are, or has another name, as Berlin has with
+// "State of Berlin", the answer is GeoNames' division. A point of no country has no division.
 func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d PointDivision, err error) {
 	if d.Country, err = v.CountryAt(ctx, lat, lon, radius); err != nil || d.Country.Code == "" {
 		return d, err
@@ -168,8 +170,8 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	return d, nil
 }
 
-// countyAt notes the county among the regions at a point unless it is of another country or state:
-// layers may disagree. Where no state is drawn that of the county is added.
+// countyAt notes the county among the regions at a point. It leaves out a county of another
+// country or state, since layers may disagree. If no state is drawn, it adds the county's state.
 func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent) ([]names.Parent, error) {
 	i, state := index(at, County), index(at, State)
 	if i < 0 {
@@ -201,8 +203,8 @@ func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent
 	return at, nil
 }
 
-// ofPlaces takes the division's code from the places near a point, and returns the name that they
-// have of it.
+// ofPlaces takes the division's code from the places near a point. It returns the name that these
+// places give the division.
 func (v *View) ofPlaces(ctx context.Context, d *PointDivision, near []places.Hit, at []names.Parent) (name string, err error) {
 	inCounty := false
 	for i := range near {
@@ -249,7 +251,7 @@ func (v *View) Below(ctx context.Context, d *PointDivision) (codes [4]string, se
 			return codes, "", ask.Inside(err)
 		}
 	}
-	if p.Admin2 == "" { // in older generations it is that of the first level
+	if p.Admin2 == "" { // older generations have the code of the first level
 		p.Admin2Name = ""
 	}
 	if d.county != nil {

@@ -35,17 +35,17 @@ const (
 )
 
 const (
-	// ZoneReach is how far a place or an airport lends its time zone across
-	// borders that are not known, in metres, and how far it is asked before an
-	// area of one offset.
+	// ZoneReach is the greatest distance, in metres, at which a place or an airport
+	// lends its time zone to a point whose country is not known. Within it, a place
+	// or airport also counts before an area of one offset.
 	ZoneReach = 300_000
 	// anywhere is the longest distance on Earth, in metres.
 	anywhere = quadkey.EarthRadius * math.Pi
-	// territorialSea is how far off the coast the time of a country goes by
-	// law, in metres: twelve nautical miles.
+	// territorialSea is the breadth of the sea off a coast in which the country's
+	// time holds by law, in metres: twelve nautical miles.
 	territorialSea = 12 * 1852
-	// antarctica is no country: each station keeps the time of those who supply
-	// it, which says nothing of the next.
+	// antarctica is not a country: each station keeps the time of its supplier,
+	// which says nothing about the next station.
 	antarctica = "AQ"
 )
 
@@ -88,7 +88,7 @@ func (v *View) Release() {
 	v.Stations.Release()
 }
 
-// IDs are those of Pins, and the other generations.
+// IDs are the generations of Pins and of the other data sets.
 func (v *View) IDs() []uint64 {
 	return append(v.Pins.IDs(), v.Airports.ID, v.TimeZones.ID, v.Stations.ID)
 }
@@ -106,7 +106,7 @@ type LocalZone struct {
 	ID     string // of the IANA database
 	Source string // "region", "country", "place", "airport" or SourceSea
 	Match  string // one of those above
-	// DistanceM is how far the place or the airport is, in metres, if Match is MatchNearest.
+	// DistanceM is the distance of the place or airport in metres, if Match is MatchNearest.
 	DistanceM float64
 	Offset    zones.Offset
 	// Known says that Offset is; otherwise the zones are not published, or
@@ -146,25 +146,25 @@ func (z *LocalZone) Local(at time.Time) time.Time {
 	return at.In(time.FixedZone(z.Offset.Abbreviation, z.Offset.Seconds))
 }
 
-// ZoneAt finds the time zone of a point, in degrees, at an instant; regions are all that hold
-// the point. The region of type
-// timezone that holds it comes first. On land the rest is a matter of the
-// country: see [zoneQuery.onLand]. At sea, outside of all countries and
-// their territorial waters, ships' clocks go by longitude.
+// ZoneAt finds the time zone of a point, in degrees, at an instant. regions are all regions
+// that hold the point.
 //
-// Zones of the whole world cover territorial waters too. Then what lies in none of
-// them is the sea, whatever the country's coast looks like, or land where nobody
-// lives, where clocks go by longitude as well: in Antarctica, and where the country
-// tells nothing.
+// A region of type timezone that holds the point comes first. Without one, the country tells
+// the zone on land: see [zoneQuery.onLand].
 //
-// Where no countries are published nobody knows whether there is land. Then no zone
-// is nautical, and only where zones of the whole world are published does the
-// longitude tell one. Elsewhere the nearest place or airport within reach, in metres,
-// lends its zone.
+// At sea, outside of all countries and their territorial waters, ships' clocks go by
+// longitude. Zones of the whole world cover territorial waters too. A point in none of these
+// zones is then at sea, whatever the country's coast looks like, or it is on land where
+// nobody lives: in Antarctica, or where the country tells nothing. There, too, clocks go by
+// longitude.
 //
-// Natural Earth's zones are areas of one offset, each called after one of the
-// many zones in it: Lima lies in America/New_York there. Such a region is
-// asked only where nothing of the country is near.
+// While no countries are published, nobody knows whether there is land. Then no zone is
+// nautical, and the longitude tells one only if zones of the whole world are published.
+// Otherwise the nearest place or airport within reach, in metres, lends its zone.
+//
+// Natural Earth's zones are areas of one offset. Each is called after one of the many zones
+// in it: Lima lies in America/New_York there. Such a region counts only if nothing of the
+// country is near.
 func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time, regions []tiles.Region) (LocalZone, error) {
 	b, ok, err := v.Boundaries.Have()
 	if err != nil {
@@ -213,8 +213,8 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 	return z, err
 }
 
-// CountryRegion is the id of the country among the regions at a point, one with
-// an ISO code if there is; "" when there is none.
+// CountryRegion returns the id of the country among the regions at a point,
+// preferably one with an ISO code, and "" if there is no country.
 func CountryRegion(regions []tiles.Region) (id string) {
 	for i := range regions {
 		if r := &regions[i]; r.Type == CountryType && (id == "" || len(id) != 2 && len(r.ID) == 2) {
@@ -224,8 +224,8 @@ func CountryRegion(regions []tiles.Region) (id string) {
 	return id
 }
 
-// codeOf is the ISO code of the country of a region, "" when its id is none:
-// that of a disputed area.
+// codeOf returns the ISO code of the country of a region. It returns "" for a
+// disputed area, whose id is not a code.
 func codeOf(region string) string {
 	if len(region) != 2 {
 		return ""
@@ -242,9 +242,9 @@ type zoneQuery struct {
 }
 
 // shore returns the id of the country whose time holds at a point outside of all
-// countries: of one whose border is within its territorial waters, or that of a
-// place so near that the map does not draw its island, or its coast too coarsely.
-// It is "" at sea.
+// countries. This is a country whose territorial waters hold the point, or that
+// of a place so near that the map must have drawn its coast too coarsely or left
+// out its island. At sea it returns "".
 func (q *zoneQuery) shore(ctx context.Context) (string, error) {
 	found, _, err := q.hierarchy.Snap(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
 	if err != nil {
@@ -302,12 +302,11 @@ func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error
 	return q.nearest(ctx, reach, country, home)
 }
 
-// homeOf returns the country of a point on land and those of the places near it,
-// nearest first, that lie there. The country is that of the region, but for
-// what the gazetteer has a code of its own for and the map has no region of:
-// Svalbard is drawn as Norway and Cayenne as France. There it is that of the
-// nearest place in the same region, which also tells the country of disputed
-// areas.
+// homeOf returns the country of a point on land, and the places near the point
+// that lie in that country, nearest first. The country is that of the region.
+// The exception is ground that has a code of its own in the gazetteer and no
+// region on the map: Svalbard is drawn as Norway and Cayenne as France. There,
+// and in disputed areas, the nearest place in the same region tells the country.
 func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places.Hit) (country string, home []places.Hit, err error) {
 	code := codeOf(region)
 	for i := range near {
@@ -389,8 +388,8 @@ func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, 
 var airportHits = sync.Pool{New: func() any { return new([]places.Hit) }}
 
 // zoneOfAirports returns the zone of the nearest airport within reach that has
-// one, and how far that is, "" when there is none: places need not say what zone
-// they are in.
+// one, and its distance; "" if there is none. It is asked because places need
+// not tell their zones.
 func zoneOfAirports(ctx context.Context, p *ask.Pinned[ask.Airports], lat, lon, reach float64, country string) (zone string, metres float64, err error) {
 	r, ok, err := p.Have()
 	if !ok || reach <= 0 {
@@ -466,9 +465,9 @@ func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Off
 	return r.Offset(ctx, zone, at)
 }
 
-// nauticalZone is the zone of 15 degrees around a meridian that ships keep. In
-// the names of the IANA database the sign is that of POSIX: Etc/GMT-2 is two
-// hours ahead of UTC.
+// nauticalZone returns the zone that ships keep within 7.5 degrees of a
+// meridian. In the names of the IANA database the sign is POSIX's: Etc/GMT-2 is
+// two hours ahead of UTC.
 func nauticalZone(lon float64) LocalZone {
 	if lon == 180 {
 		lon = -180 // one meridian, whatever it is called

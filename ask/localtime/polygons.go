@@ -29,9 +29,10 @@ func outsideZones(b ask.Boundaries, at []tiles.Region) bool {
 	})
 }
 
-// zoneOfRegions is the zone that a region of type timezone tells, or else the
-// one that an area of one offset is called after, which is rough. Of zones that
-// overlap the one in the smaller box is it: it is the more local one.
+// zoneOfRegions returns the zone that a region of type timezone tells, or else
+// the one that an area of one offset is called after, which is rough. Where
+// zones overlap, the one in the smaller box counts, since it is the more local
+// one.
 func (v *View) zoneOfRegions(ctx context.Context, at time.Time, regions []tiles.Region) (exact, rough LocalZone, err error) {
 	var smallest float64
 	for i := range regions {
@@ -70,8 +71,8 @@ type zoneRecord struct {
 	size  float64 // of its box, in square degrees
 }
 
-// zoneRecords are those of a generation of boundaries that have been asked for: reading
-// one takes longer than finding the regions at a point.
+// zoneRecords keeps the records of zones of a generation that have been asked for:
+// reading one takes longer than finding the regions at a point.
 type zoneRecords struct {
 	generation *dataset.Handle[ask.Boundaries]
 	records    sync.Map // region id → zoneRecord

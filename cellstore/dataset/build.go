@@ -182,23 +182,8 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	if _, err := replaceFile(filepath.Join(b.dir, manifestName), data, func(at string) error { return b.c.step("manifest " + at) }); err != nil {
+	if err := b.complete(data); err != nil {
 		return Manifest{}, err
-	}
-	// From here on the directory holds a complete generation, which nobody takes
-	// for waste. Until CURRENT lists it, it is found by its name.
-	final := b.c.generationDir(b.dataset, b.generation)
-	if err := os.Rename(b.dir, final); err != nil {
-		return Manifest{}, err
-	}
-	b.dir = final
-	if err := b.c.step("named"); err != nil {
-		return Manifest{}, err
-	}
-	for _, dir := range []string{filepath.Join(b.c.dir, b.dataset), b.c.dir} {
-		if err := syncDir(dir); err != nil {
-			return Manifest{}, err
-		}
 	}
 	visible, err := b.c.publish(ctx, b.dataset, entry{b.generation, digestBytes(data)})
 	if visible {
@@ -217,6 +202,28 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 	}
 	written.Disk = diskBytes(b.dir)
 	return *written, nil
+}
+
+// complete writes the manifest and gives the directory the name of a generation. After
+// that nobody takes it for waste. Until CURRENT lists it, it is found by its name.
+func (b *Build) complete(manifest []byte) error {
+	if _, err := replaceFile(filepath.Join(b.dir, manifestName), manifest, func(at string) error { return b.c.step("manifest " + at) }); err != nil {
+		return err
+	}
+	final := b.c.generationDir(b.dataset, b.generation)
+	if err := os.Rename(b.dir, final); err != nil {
+		return err
+	}
+	b.dir = final
+	if err := b.c.step("named"); err != nil {
+		return err
+	}
+	for _, dir := range []string{filepath.Join(b.c.dir, b.dataset), b.c.dir} {
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *Build) tryOpen() error {

@@ -130,8 +130,9 @@ func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint
 	return generation, nil
 }
 
-// Rollback publishes the generation before the published one, or after Drop the one
-// that was published. ErrNoGeneration when there is none.
+// Rollback publishes the generation before the published one. After Drop it
+// publishes the one that Drop took away. The error matches ErrNoGeneration if there
+// is no such generation.
 func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, error) {
 	var chosen uint64
 	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
@@ -226,7 +227,7 @@ func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, c
 // Pruned is what Prune did, by data set and number.
 type Pruned struct {
 	Removed []Info
-	// Gone are the data sets of which nothing is left.
+	// Gone are the data sets that have nothing left.
 	Gone []string
 	// InUse would have been removed, but a process on this machine has them
 	// open, or in a Depot the grace is not over.
@@ -307,44 +308,80 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 	if _, err := g.requirePointer(ctx, dataset); err != nil {
 		return err
 	}
-	var unlisted, inUse []Info
+	c := &lateClaim{g: g, dataset: dataset, ctx: ctx}
+	// The list is replaced before data goes: a crash in between leaves waste,
+	// not a listed generation without data.
+	unlisted, inUse, release, err := g.unlist(c, keep, grace)
+	defer release()
+	defer c.release()
+	if err != nil {
+		return err
+	}
+	pruned.InUse = append(pruned.InUse, inUse...)
+	if err := g.step("unlisted"); err != nil {
+		return err
+	}
+	for _, in := range unlisted {
+		if err := g.back.remove(c.ctx, dataset, storedGeneration{number: in.Generation}); err != nil {
+			return err
+		}
+		pruned.Removed = append(pruned.Removed, in)
+		if err := g.step("generation removed"); err != nil {
+			return err
+		}
+	}
+	if claimed, err := c.take(); !claimed {
+		return err
+	}
+	return g.sweep(c.ctx, dataset, pruned)
+}
+
+// lateClaim is a claim to a data set that is taken when it is first needed.
+type lateClaim struct {
+	g       *Generations
+	dataset string
+	ctx     context.Context // once the claim is taken, it ends if the claim is lost
+	end     func()          // nil until the claim is taken
+}
+
+// take reports whether the data set is claimed from now until release.
+func (c *lateClaim) take() (bool, error) {
+	if c.end != nil {
+		return true, nil
+	}
+	held, end, err := c.g.back.claim(c.ctx, c.dataset)
+	if errors.Is(err, ErrBuilding) || errors.Is(err, fs.ErrNotExist) { // or another prune has removed the last of it
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	c.ctx, c.end = held, end
+	return true, nil
+}
+
+func (c *lateClaim) release() {
+	if c.end != nil {
+		c.end()
+	}
+}
+
+// unlist removes from the pointer all but the keep newest generations, which then may be
+// removed until release is called. Those inUse stay listed. It claims a dropped data set.
+func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlisted, inUse []Info, release func(), err error) {
 	var releases []func()
-	release := func() {
+	release = func() {
 		for _, f := range releases {
 			f()
 		}
 		releases = nil
 	}
-	defer func() { release() }()
-	var end func()
-	defer func() {
-		if end != nil {
-			end()
-		}
-	}()
-	// claim reports whether the data set is claimed until the end.
-	claim := func() (bool, error) {
-		if end != nil {
-			return true, nil
-		}
-		held, free, err := g.back.claim(ctx, dataset)
-		if errors.Is(err, ErrBuilding) || errors.Is(err, fs.ErrNotExist) { // or another prune has removed the last of it
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		ctx, end = held, free //nolint:fatcontext // once: it ends if the claim is lost
-		return true, nil
-	}
-	// The list is replaced before data goes: a crash in between leaves waste,
-	// not a listed generation without data.
-	_, err := g.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
+	_, err = g.update(c.ctx, c.dataset, func(p *pointer, err error) (*pointer, error) {
 		release()
 		unlisted, inUse = nil, nil
 		if err == nil && p == nil {
 			// Another prune may have removed the last of it since.
-			if err = g.unpublished(ctx, dataset, nil); errors.Is(err, ErrNoGeneration) {
+			if err = g.unpublished(c.ctx, c.dataset, nil); errors.Is(err, ErrNoGeneration) {
 				return nil, nil
 			}
 		}
@@ -354,7 +391,7 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 		old := len(p.Generations) - keep
 		if p.Current == 0 {
 			// Once another prune has removed the last, a new one may have its number.
-			if _, err := claim(); err != nil {
+			if _, err := c.take(); err != nil {
 				return nil, err
 			}
 			old = len(p.Generations)
@@ -365,8 +402,8 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 				kept = append(kept, e)
 				continue
 			}
-			in := g.info(ctx, dataset, p, e)
-			free, err := g.withhold(dataset, p, e, grace)
+			in := g.info(c.ctx, c.dataset, p, e)
+			free, err := g.withhold(c.dataset, p, e, grace)
 			switch {
 			case errors.Is(err, errInUse):
 				kept, inUse = append(kept, e), append(inUse, in)
@@ -379,26 +416,7 @@ func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace
 		p.Generations = kept
 		return p, nil
 	})
-	if err != nil {
-		return err
-	}
-	pruned.InUse = append(pruned.InUse, inUse...)
-	if err := g.step("unlisted"); err != nil {
-		return err
-	}
-	for _, in := range unlisted {
-		if err := g.back.remove(ctx, dataset, storedGeneration{number: in.Generation}); err != nil {
-			return err
-		}
-		pruned.Removed = append(pruned.Removed, in)
-		if err := g.step("generation removed"); err != nil {
-			return err
-		}
-	}
-	if claimed, err := claim(); !claimed {
-		return err
-	}
-	return g.sweep(ctx, dataset, pruned)
+	return unlisted, inUse, release, err
 }
 
 // sweep removes what is left of generations that are not listed, and of a data set

@@ -264,8 +264,8 @@ func retryable(ctx context.Context, err error) bool {
 		errors.Is(err, context.DeadlineExceeded))
 }
 
-// patience is how long a push retries calls that the store does not answer:
-// a cluster takes minutes to replace a server that died.
+// patience is how long a push retries calls that the store does not answer. A
+// cluster takes minutes to replace a server that died.
 const patience = 5 * time.Minute
 
 // patiently calls f until it succeeds, fails for good, or patience is over. f

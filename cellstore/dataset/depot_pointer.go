@@ -29,7 +29,7 @@ func (d *Depot) datasets(ctx context.Context) ([]storedPointer, error) {
 	return list, nil
 }
 
-// present tells a lost table from one in which something is not there.
+// present tells a lost table from a table that lacks a row.
 func (d *Depot) present(ctx context.Context, _ *Generation) error {
 	t, err := d.table(ctx)
 	if err == nil && t == nil {
@@ -139,8 +139,8 @@ func (d *Depot) removePointer(ctx context.Context, dataset string, before []byte
 	return err
 }
 
-// checkAndPut replaces a column of a data set's row, provided that it still is
-// before; without before, that there is none.
+// checkAndPut replaces a column of a data set's row if its value is still
+// before. A before of nil means that the column must be absent.
 func checkAndPut(ctx context.Context, t cellstore.Table, dataset string, column, before, after []byte) (bool, error) {
 	check := cellstore.Check{Family: familyPointer, Qualifier: column}
 	if before != nil {

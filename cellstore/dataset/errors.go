@@ -40,8 +40,8 @@ var (
 // service. It wraps the cause.
 type LoadError struct {
 	Dataset string
-	// Generation is the one that failed; 0 when not even the pointer to it
-	// could be read.
+	// Generation is the one that failed, or 0 if not even the pointer could be
+	// read.
 	Generation uint64
 	// Serving is the generation that stays in service; 0 when none is.
 	Serving uint64

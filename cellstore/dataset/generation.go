@@ -63,7 +63,7 @@ func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (_ *Gen
 			lock.Close()
 		}
 	}()
-	// The lock only keeps prune away, so a file system that has none serves.
+	// The lock is only for prune's sake, so a file system without locks will do.
 	if err := filelock.Shared(lock); errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%w: generation %d of %s is being pruned", ErrNoGeneration, e.Generation, dataset)
 	}

@@ -34,18 +34,18 @@ type Generations struct {
 // to it, which it replaces by compare-and-set; what they say is decided by
 // Generations.
 type backing interface {
-	// datasets lists, by name, the data sets of which a pointer may be there. A data
-	// set without one is listed too where finding it costs nothing.
+	// datasets lists, by name, the data sets that may have a pointer. It may also
+	// list data sets without a pointer if finding them costs nothing.
 	datasets(ctx context.Context) ([]storedPointer, error)
-	// present returns an error when the whole place is gone, or is not the one from
-	// which serving was opened, so that the lack of a pointer in it means nothing.
+	// present returns an error if the whole place is gone, or is not the one that
+	// serving was begun with. The lack of a pointer in it then means nothing.
 	present(ctx context.Context, serving *Generation) error
 	// readPointer returns the stored pointer, nil when there is none.
 	readPointer(ctx context.Context, dataset string) ([]byte, error)
-	// swapPointer replaces the pointer before by after, provided that it is
-	// still before; nil means that there is none. An error together with
-	// swapped means that readers see the new one but a crash may undo it. After
-	// cellstore.ErrUnknownOutcome the caller has to look.
+	// swapPointer replaces the pointer before by after if before is still the
+	// stored one; nil stands for no pointer. An error together with swapped means
+	// that readers see the new pointer but a crash may undo the change. After
+	// cellstore.ErrUnknownOutcome the caller has to read the pointer.
 	swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error)
 	// removePointer removes the pointer before, and whatever else is left of a data
 	// set without generations. It does nothing when another pointer is stored. The
@@ -81,8 +81,8 @@ var (
 	_ backing = (*Depot)(nil)
 )
 
-// storedPointer is what a backing has of a data set: the pointer's bytes, empty when
-// they cannot be read, nil when there is none.
+// storedPointer is what a backing stores for a data set: the pointer's bytes, nil if
+// there is no pointer, and empty if it cannot be read.
 type storedPointer struct {
 	dataset string
 	pointer []byte
@@ -95,9 +95,9 @@ type storedGeneration struct {
 	removing       bool   // its removal has begun, or in a Catalog its build not ended
 }
 
-// waste reports whether an unlisted generation says of itself that it is not
-// finished, or is being removed. Without a pointer, one with a manifest is not: it
-// may have been listed, and the note of its load left behind.
+// waste reports whether an unlisted generation is marked as unfinished or as being
+// removed. Without a pointer, a generation with a manifest is never waste: it may
+// have been listed, and the note of its load left behind.
 func (s *storedGeneration) waste(p *pointer) bool {
 	return s.removing || s.load != nil && (p != nil || s.manifest == nil)
 }
@@ -311,9 +311,10 @@ func (g *Generations) requirePointer(ctx context.Context, dataset string) (*poin
 	return p, err
 }
 
-// unpublished is the error for a data set of which nothing is published, given its
-// pointer, nil for none. ErrBadPointer when the pointer must have been lost: whoever
-// builds on what is published must not go on as if there had never been any.
+// unpublished returns the error for a data set that has nothing published. p is its
+// pointer, nil for none. The error is ErrBadPointer if the pointer must have been
+// lost: a program that builds on what is published must not go on as if nothing had
+// ever been.
 func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointer) error {
 	if p != nil && len(p.Generations) > 0 {
 		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration, dataset, g.place, p.dropped())
@@ -323,8 +324,8 @@ func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointe
 		if err != nil {
 			return err
 		}
-		// One whose load is still noted is that of a push that was killed before it
-		// published anything.
+		// A generation whose load is still noted was left by a push that was killed
+		// before it published anything.
 		found, _ := adopt(dataset, nil, slices.DeleteFunc(stored, func(s storedGeneration) bool { return s.load != nil }))
 		if n := len(found.Generations); n > 0 {
 			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are there: publish one of them again by ingest rollback %s --to %d",

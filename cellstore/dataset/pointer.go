@@ -76,9 +76,9 @@ func (p *pointer) add(e entry) {
 	slices.SortFunc(p.Generations, func(a, b entry) int { return cmp.Compare(a.Generation, b.Generation) })
 }
 
-// dropped is the generation that a rollback of a dropped data set publishes: the
-// one published before, or the newest if that is gone. It is 0 while one is
-// published, and when none is left.
+// dropped returns the generation that a rollback of a dropped data set
+// publishes: the one that was published before, or the newest if that one is
+// gone. It returns 0 if the data set is not dropped, or has no generation left.
 func (p *pointer) dropped() uint64 {
 	if p.Current != 0 || len(p.Generations) == 0 {
 		return 0

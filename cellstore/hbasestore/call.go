@@ -193,8 +193,8 @@ var answers = []struct {
 }
 
 // scannerErrors end the gateway's own scans when a server is slow or gone. HBase
-// says of some that they must not be repeated. That means the call on the same
-// scanner; a new try opens another.
+// says about some of them that the call must not be repeated. That holds for the
+// same scanner; a new try opens another one.
 var scannerErrors = []string{"OutOfOrderScannerNextException", "ScannerResetException", "UnknownScannerException", "LeaseException"}
 
 // answered tells what an error that the gateway answers means.
@@ -244,8 +244,8 @@ func batchReason(message string) (reason string, n int, ok bool) {
 	return m[2], n, err == nil
 }
 
-// extentError is a failure of which more is known than its message tells: that
-// nothing was applied, or that something may have been.
+// extentError is a failure whose extent is known better than its message tells:
+// either nothing was applied, or something may have been.
 type extentError struct {
 	error
 	notApplied bool

@@ -16,7 +16,7 @@ func escaped(q []byte) []byte {
 	return append(make([]byte, 1, len(q)+1), q...)
 }
 
-// escapedEnd is escaped for the end of a range, where empty means open.
+// escapedEnd is escaped for the end of a range. An empty end stays empty, which means open.
 func escapedEnd(q []byte) []byte {
 	if len(q) == 0 {
 		return nil

@@ -132,8 +132,8 @@ func (w *walk) backward(r cellstore.Range) {
 	}
 }
 
-// before returns a key below key, with few keys between: those of more than pad
-// bytes behind it. With maxRow there are none.
+// before returns a key below key with few keys between the two: only those that
+// extend it by more than pad bytes. With maxRow there are none between.
 func before(key []byte, pad int) []byte {
 	last := len(key) - 1
 	if key[last] == 0 {
@@ -255,7 +255,7 @@ const (
 	batchBytes = 4 << 20
 )
 
-// size is how many rows to fetch: more with each batch, as long as rows are small.
+// size returns the number of rows to fetch: more with each batch, as long as rows are small.
 func (w *walk) size() int {
 	if w.last == 0 {
 		return min(w.more, firstRows)

@@ -60,8 +60,8 @@ type family struct {
 	// range must then not be left to the server, which skips the files of the
 	// newer versions.
 	trims bool
-	// most is how many versions of a column are read, 0 for all. The cluster
-	// may store more: spare ones, or those of a limit that was altered since.
+	// most is the number of versions of a column that are read, 0 for all. The
+	// cluster may store more: spare ones, or those of an earlier limit.
 	most int
 	// spare says that the cluster is told of a higher limit.
 	spare bool

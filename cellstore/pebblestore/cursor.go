@@ -30,8 +30,8 @@ type cursor struct {
 	key    []byte // of seeks
 }
 
-// nearby is how many steps are tried before a seek: a step costs about a
-// tenth of one.
+// nearby is the number of steps that are tried before a seek. A step costs
+// about a tenth of a seek.
 const nearby = 6
 
 // moved records the iterator's position after a move.

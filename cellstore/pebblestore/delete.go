@@ -14,7 +14,7 @@ import (
 // oldest of their column, so a delete up to a timestamp leaves none of them
 // visible. A delete of single versions could: it removes them as well.
 
-// wide is the number of cells from which on a delete of everything removes the
+// wide is the number of cells from which a delete of everything removes the
 // rest of the range at once.
 const wide = 1000
 

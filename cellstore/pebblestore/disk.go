@@ -168,8 +168,9 @@ func (d *disk) Rename(oldName, name string) error {
 	return nil
 }
 
-// errNoLinks makes the engine copy a file instead. The engine does not where an error says
-// that the operation is not permitted, which is what file systems without links answer.
+// errNoLinks makes the engine copy a file instead of linking it. It must not say that the
+// operation is not permitted, as file systems without links say: after that error the
+// engine does not copy.
 var errNoLinks = errors.New("the file system makes no links")
 
 // Link implements vfs.FS.
@@ -184,9 +185,10 @@ func (d *disk) Link(oldName, name string) error {
 	return errNoLinks
 }
 
-// List implements vfs.FS. An engine that cannot list its files after it has begun to work in
-// the background, as it does while it is opened, would give itself up under that work, which
-// ends the process. So it takes no more writes instead, and finds no file to be removed.
+// List implements vfs.FS. If the engine could not list its files while it works in the
+// background, as it does while it is opened, it would close itself under that work, which
+// ends the process. Instead the disk takes no more writes, and List returns no files, so
+// that none is removed.
 func (d *disk) List(dir string) ([]string, error) {
 	names, err := d.FS.List(dir)
 	if err == nil || dir != d.dir || !d.begun.Load() {

@@ -54,7 +54,8 @@ type entry struct {
 	found      bool   // it was there when the store was opened
 }
 
-// named reports whether a file is in the ledger: once the disk has something of it.
+// named reports whether a file is in the ledger. A file is in it once the disk has some of its
+// bytes.
 func (e *entry) named() bool { return e.listed && e.whole.bytes > 0 }
 
 // extent is the beginning of a file.

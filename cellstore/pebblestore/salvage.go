@@ -189,8 +189,8 @@ func numberOf(name string) (n uint64) {
 	return n
 }
 
-// listed returns the sorted files that are in force, nil if the list of them cannot be relied
-// on, and the number of the oldest log that is not in them.
+// listed returns the sorted files that are in force, and the number of the oldest log that
+// they do not include. The files are nil if their list cannot be relied on.
 func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 	fsys, t := v.store.fs, v.table
 	var entries map[string]extent
@@ -311,8 +311,8 @@ func (v *salvage) readFrom(r *sstable.Reader, from []byte) ([]byte, error) {
 	return last, it.Error()
 }
 
-// beyond returns the first key behind one from which a file can be read, nil if there is
-// none. Keys are tried by halving the distance.
+// beyond returns a key behind the given one from which a file can be read, and nil if
+// there is none. It finds the first such key by halving the distance.
 func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 	reads := func(key []byte) bool {
 		it, err := r.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)

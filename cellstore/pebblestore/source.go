@@ -39,8 +39,9 @@ func (l *layout) family(name string) (int, error) {
 	return 0, fmt.Errorf("%w: %q", cellstore.ErrFamilyNotFound, name)
 }
 
-// source is what reads come from, a table or a snapshot of one: a database at
-// some state and the readers of it. It is a cellstore.Reader.
+// source is what reads come from: a table, or a snapshot of one. It is a
+// database at some state with the readers of it, and implements
+// cellstore.Reader.
 type source struct {
 	name  string
 	from  pebble.Reader

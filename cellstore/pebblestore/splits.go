@@ -21,8 +21,8 @@ func (t *table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 	return parts, nil
 }
 
-// splitBlocks is how many blocks a part has at least: the sizes are known to
-// a block.
+// splitBlocks is the least number of blocks in a part. Sizes are known only to
+// whole blocks.
 const splitBlocks = 4
 
 func (t *table) splits(ctx context.Context, n int) ([]cellstore.Range, error) {

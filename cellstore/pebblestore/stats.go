@@ -41,8 +41,8 @@ func iteratorStats(it *pebble.Iterator) cellstore.IOStats {
 }
 
 // Stats implements cellstore.StatsReader. BlocksRead counts data blocks; the
-// bytes are those of index and filter blocks too, as they are in the file. It
-// waits for running calls, and reads cost nothing to be counted.
+// bytes include index and filter blocks, as they are in the file. Stats waits
+// for running calls. Counting costs reads nothing.
 func (t *table) Stats() cellstore.IOStats {
 	sum := t.stats()
 	for _, snap := range t.openSnapshots() {

@@ -103,7 +103,7 @@ func (t *table) findGarbage(ctx context.Context, fam *family, from []byte) (rows
 		err = errors.Join(err, it.Close())
 	}()
 	expiry := t.removable(fam, t.clock())
-	var col []byte // the key up to the timestamp, of which a prefix is the row's
+	var col []byte // the key up to the timestamp; the row's key is a prefix of it
 	var prefix, newer int
 	valid := it.SeekGE(from)
 	for cells := 1; valid; cells++ {

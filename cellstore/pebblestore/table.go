@@ -282,9 +282,10 @@ func (t *table) tellUnfinished(entries map[string]extent) {
 }
 
 // checkManifest reads the engine's list of files to its end, for a table without a ledger.
-// The engine takes a damaged record for one cut short by a crash and stops there, which
-// would make files, and the rows in them, disappear without an error. A store that
-// was closed by its writer has no such record; strict is for one of which that is known.
+// The engine takes a damaged record for one that a crash cut short, and stops there.
+// Files, and the rows in them, would then disappear without an error. A store that its
+// writer has closed has no such record; strict says that the writer is known to have
+// closed it.
 func checkManifest(fsys vfs.FS, dir string, strict bool) error {
 	desc, err := pebble.Peek(dir, fsys)
 	if err != nil {

@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	// syncEvery is how long an Async commit may wait for the log, and an idle
-	// reader for the release of what it holds of an old state.
+	// syncEvery bounds how long an Async commit waits for the log. It also bounds
+	// how long an idle reader keeps an old state.
 	syncEvery = 400 * time.Millisecond
 
-	// A sweep is due when so many cells may be hidden, and as many as there
-	// are in a good part of the table, so that its cost is in proportion.
+	// A sweep is due when at least this many cells may be hidden, and also a good
+	// part of all cells of the table, so that the cost of sweeping is in
+	// proportion.
 	leastGarbage    = 32 << 10
 	bytesPerGarbage = 256
 
@@ -40,8 +41,8 @@ type upkeep struct {
 	crowded atomic.Bool // there are too many to be written before some are merged
 }
 
-// mostFiles is how many sorted files a read may have to look into before writers wait for
-// the engine to merge some.
+// mostFiles is the number of sorted files that a read may have to look into. With more,
+// writers wait for the engine to merge some.
 const mostFiles = 12
 
 // awaitMerges waits while there are too many sorted files.

@@ -17,7 +17,7 @@ const (
 	maxSelection = 4 << 10
 )
 
-// known is what is known of a table between two changes of it.
+// known holds what is known about a table between two changes of it.
 type known struct {
 	bypass bool // nothing is known: reads bypass the cache
 

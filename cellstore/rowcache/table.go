@@ -36,7 +36,7 @@ func (t *table) view(ctx context.Context, sel *cellstore.Selection) *view {
 	return nil
 }
 
-// fail replaces the call that an error names by the one that the caller made.
+// fail makes an error name the call of the caller instead of the call behind it.
 func (t *table) fail(op string, row []byte, err error) error {
 	var e *cellstore.Error
 	if errors.As(err, &e) {

@@ -9,8 +9,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// generator makes up lines of scripts. It knows of the store only what it
-// needs to make most of them meaningful: the tables and the time.
+// generator makes up lines of scripts. Of the store it knows only the tables
+// and the time, which it needs to make most lines meaningful.
 type generator struct {
 	// pick chooses one of n: from a seeded source or the bytes of a fuzzer.
 	pick     func(n int) int
@@ -70,7 +70,7 @@ func (g *generator) row() string {
 	return g.oneOf(g.rows)
 }
 
-// end returns an end of a range of rows; "" is that of the table.
+// end returns an end of a range of rows, "" for the end of the table.
 func (g *generator) end() string {
 	if g.chance(3) {
 		return quote(g.someBytes(0, 4))

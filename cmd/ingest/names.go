@@ -22,9 +22,9 @@ func (c *namesCmd) Run(s *session) error {
 	return err
 }
 
-// indexNames publishes the names anew once a command has published what they are made of.
-// The command has done what it was for, so that names that cannot be made are a warning.
-// The error is that of an interruption.
+// indexNames publishes the names anew after a command has published what they are made
+// from. The command has done its work by then, so a failure here is a warning. The error
+// is that of an interruption.
 func (s *session) indexNames() error {
 	made := func(name string) bool { return slices.Contains(s.toPush, name) }
 	if made(catalogue.NameIndex.Name) || !slices.ContainsFunc(catalogue.NameIndex.Uses, made) && !s.searched() {

@@ -81,10 +81,10 @@ func (p *published) Published(m dataset.Manifest) {
 	p.session.toPush = append(p.session.toPush, m.Dataset)
 }
 
-// pushPublished pushes what a command has published, and after world and refresh
-// also what is published and was never pushed: they pass over what has not
-// changed, of which an earlier push may have failed. It leaves a data set alone
-// that was rolled back in the store.
+// pushPublished pushes what a command has published. After world and refresh it
+// also pushes what is published and was never pushed: these commands pass over
+// data sets that have not changed, and an earlier push of one may have failed.
+// It leaves alone a data set that was rolled back in the store.
 func (s *session) pushPublished(command *kong.Context) error {
 	if s.depot == nil {
 		return nil
@@ -145,8 +145,8 @@ func (s *session) pushOne(name string, o dataset.PushOptions) error {
 	return nil
 }
 
-// pushed tells of a push that succeeded; quietly, when it had nothing to do and
-// nobody asked for it.
+// pushed reports a push that succeeded. It is silent if there was nothing to
+// push and nobody asked.
 func (r *reporter) pushed(p dataset.Pushed, unasked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,8 +173,8 @@ func (r *reporter) pushed(p dataset.Pushed, unasked bool) {
 	}
 }
 
-// generations are those the commands act on: those in --data, or with --store
-// those there.
+// generations returns the generations that the commands act on: those in
+// --data, or with --store those in the store.
 func (s *session) generations() *dataset.Generations {
 	if s.depot != nil {
 		return s.depot.Generations

@@ -108,8 +108,8 @@ func (r *reporter) clearBar() {
 	}
 }
 
-// keepTelling tells of stages that report no progress themselves, until stop is
-// called.
+// keepTelling reports, until stop is called, the stages that report no progress
+// themselves.
 func (r *reporter) keepTelling() (stop func()) {
 	if r.quiet {
 		return func() {}
@@ -194,8 +194,8 @@ func newBar(w io.Writer, p job.Progress) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(total, options...)
 }
 
-// progressLine is progress in words: "61%, 3.2 MB/s, 12s left". Where no amount
-// is known, it is the time that has passed.
+// progressLine is progress in words: "61%, 3.2 MB/s, 12s left". If the amount
+// is not known, it is the time that has passed.
 func progressLine(p job.Progress, took time.Duration) string {
 	rate, left := pace(p, took)
 	var parts []string

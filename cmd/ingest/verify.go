@@ -52,7 +52,7 @@ func verifyTiles(s *session, generation uint64) (err error) {
 	return fmt.Errorf("%s findings in the tiles of generation %d; ingest boundaries builds them again", grouped(n), gen.Manifest.Generation)
 }
 
-// remarkForeign tells of files that are not of a generation, and do no harm.
+// remarkForeign names the files that do not belong to a generation. They do no harm.
 func remarkForeign(s *session, name string, generation uint64) (err error) {
 	gen, err := openGeneration(s, name, generation)
 	if err != nil {

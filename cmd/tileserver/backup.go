@@ -83,8 +83,9 @@ func checkFree(to string) error {
 	return err
 }
 
-// removeUnfinished removes a copy that did not become a backup. It is put away first, so
-// that whoever may still make it cannot give a part of it the name of a backup.
+// removeUnfinished removes a copy that did not become a backup. It first moves the copy
+// away, so that a process which may still be writing it cannot give a part of it the
+// name of a backup.
 func removeUnfinished(copied string) error {
 	parent, name := filepath.Split(copied)
 	if strings.HasPrefix(name, unfinished) {
@@ -166,17 +167,17 @@ func verifyBackup(ctx context.Context, dir string, report io.Writer) (err error)
 	return err
 }
 
-// backupPath is where the admin listener is asked for a backup.
+// backupPath is the path of the admin listener at which a backup is asked for.
 const backupPath = "/live/backup"
 
-// madeBackup is the answer to who asked for a backup.
+// madeBackup is the answer to a request for a backup.
 type madeBackup struct {
 	Made   string `json:"made"` // its path on the machine of the server, without symbolic links
 	Live   string `json:"live"` // that of --live
 	Report string `json:"report"`
 }
 
-// backupStatus is the status that tells of an error of backup.
+// backupStatus returns the status for an error of backup.
 func backupStatus(err error) int {
 	switch {
 	case errors.Is(err, fs.ErrExist):

@@ -283,8 +283,8 @@ func (c *config) Validate() error {
 	return nil
 }
 
-// responseBytes is the share of the cache that finished tiles and faces get. storeBytes is that
-// of blocks of the store.
+// responseBytes is the share of the cache for finished tiles and faces. storeBytes is the share
+// for blocks of the store.
 func (c *config) responseBytes() int64 { return int64(c.Cache) / 2 }
 func (c *config) storeBytes() int64    { return int64(c.Cache) - c.responseBytes() }
 
@@ -317,8 +317,8 @@ func (c *config) handler(w io.Writer) slog.Handler {
 	return slog.NewTextHandler(w, nil)
 }
 
-// url is where a browser on this machine finds a listener, or what the
-// operator says the world does.
+// url returns the address of a listener for a browser on this machine, or the
+// public one that the operator gave.
 func (c *config) url(addr net.Addr) string {
 	if c.PublicURL != nil {
 		return c.PublicURL.String()

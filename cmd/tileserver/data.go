@@ -24,7 +24,7 @@ import (
 	"quadrille/places/points"
 )
 
-// source is where the server has its generations from.
+// source is the place from which the server has its generations.
 type source struct {
 	from *dataset.Generations
 	kind string // for /status
@@ -61,8 +61,9 @@ func (c *config) generations(cache *pebblestore.Cache, observed *observer, log *
 	return source{from: catalog.Generations, kind: "local", name: catalog.Dir(), patience: time.Hour, close: func() error { return nil }}, nil
 }
 
-// remotePatience is how long starting waits for a store that does not answer.
-// The server then listens all the same, and is ready once the store is there.
+// remotePatience bounds how long the start waits for a store that does not
+// answer. After that the server listens all the same, and is ready once the
+// store answers.
 const remotePatience = 5 * time.Second
 
 func (c *config) depot(observed *observer) (source, error) {

@@ -103,9 +103,10 @@ func (d *lazyDeadline) leave() {
 	d.mu.Unlock()
 }
 
-// stride is the longest time a timer is set for. A deadline moved nearer by
-// less than that, as from the wait for a request to its header, then finds a
-// timer early enough; and an idle connection wakes up no more often.
+// stride is the longest time for which a timer is set. A deadline may move
+// nearer by less than that, as it does between the wait for a request and its
+// header. The timer then still fires early enough, and an idle connection wakes
+// up no more often than this.
 const stride = 10 * time.Second
 
 // want changes the deadline.

@@ -10,13 +10,15 @@ import (
 )
 
 const (
-	// spareFiles is how many files are opened besides connections and those that are open
-	// once the server serves: of the store's cache, new generations, logs of tables.
+	// spareFiles is the number of files kept free while the server serves, besides
+	// connections and files that are open already: for the store's cache, new
+	// generations, and logs of tables.
 	spareFiles = 256
 	// fewConnections is the least number that is worth serving.
 	fewConnections = 32
-	// collectionFiles is how many files a live collection has open: its directory five times,
-	// a lock, a log, a list of files and a ledger, and now and then the next one of these.
+	// collectionFiles is the number of files that a live collection has open: its directory
+	// five times, a lock, a log, a list of files and a ledger, and now and then the successor
+	// of one of these.
 	collectionFiles = 10
 )
 
@@ -36,8 +38,8 @@ func tooFewFiles(limit, open, need int64, what string) error {
 	return fmt.Errorf("this process may open %d files, has %d open, and needs %d%s: raise the limit, such as by ulimit -n or LimitNOFILE=", limit, open, need, what)
 }
 
-// checkFiles refuses live collections that are more than can be opened. Otherwise some of
-// them would not be, and what is served would depend on chance.
+// checkFiles refuses live collections that need more files than can be opened. Otherwise
+// some could not be opened, and which ones are served would depend on chance.
 func checkFiles(limit, open, collections int64) error {
 	if need := open + collections*collectionFiles + spareFiles + fewConnections; need > limit {
 		return tooFewFiles(limit, open, need, fmt.Sprintf(" at least, %d of them for each of %d live collections", collectionFiles, collections))

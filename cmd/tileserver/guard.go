@@ -79,20 +79,7 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 	g.KeyLimits, _ = sumLimits("", c.KeyLimit) // Validate has seen them
 	g.AddressLimits, _ = sumLimits("", c.AddressLimit)
 	if c.Keys != "" {
-		first := true
-		keys, err := newReloaded(log, "--keys", func() (*quota.Keys, error) {
-			keys, err := c.readKeys()
-			if first && errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0 {
-				// Later, those before stay in use; now there are none before.
-				log.Warn("the last key is not used, the others are", "flag", "--keys", "error", err)
-				err = nil
-			}
-			if err == nil && keys.Len() == 0 {
-				log.Warn("the file has no key, so that none is accepted: add one by tileserver keys new NAME --keys FILE", "flag", "--keys", "file", c.Keys)
-			}
-			first = false
-			return keys, err
-		}, c.Keys)
+		keys, err := c.openKeys(log)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -106,35 +93,11 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 	}
 	closeStore := stop
 	if c.Usage != "" {
-		u := &usage{log: log.With("flag", "--usage"), openStore: func() (*pebblestore.Store, error) {
-			return pebblestore.Open(c.Usage, &pebblestore.Options{Logger: log, Clock: c.clock, CacheBytes: usageCache})
-		}}
-		closeStore = u.close
-		err := u.open(ctx)
-		if errors.Is(err, cellstore.ErrLocked) {
-			return nil, nil, fmt.Errorf("--usage %s is in use by another server: give each a directory of its own: %w", c.Usage, err)
+		if g.Meter, closeStore, err = c.openUsage(ctx, log, opts); err != nil {
+			return nil, nil, err
 		}
-		if errors.Is(err, cellstore.ErrNoSpace) { // mend opens it once there is room
-			u.report(err)
-			err = nil
-		}
-		if err == nil {
-			opts.Table = u
-			g.Meter, err = quota.Open(ctx, opts)
-		}
-		switch {
-		case errors.Is(err, cellstore.ErrCorrupt):
-			// What is left of the counts is nobody's to overwrite.
-			u.report(err)
-			opts.Table = nil
-		case err != nil:
-			return nil, nil, errors.Join(fmt.Errorf("--usage: %w", err), closeStore())
-		default:
-			u.keepMended()
-		}
-		c.trouble = u.why
 	}
-	if opts.Table == nil {
+	if g.Meter == nil {
 		if g.Meter, err = quota.Open(ctx, opts); err != nil {
 			return nil, nil, err
 		}
@@ -147,6 +110,55 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 		end()
 		return errors.Join(<-done, closeStore())
 	}, nil
+}
+
+// openKeys reads the file of keys, now and whenever it has changed.
+func (c *guardConfig) openKeys(log *slog.Logger) (*reloaded[*quota.Keys], error) {
+	first := true
+	return newReloaded(log, "--keys", func() (*quota.Keys, error) {
+		keys, err := c.readKeys()
+		if first && errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0 {
+			// Later the keys of the file before stay in use; now there are none.
+			log.Warn("the last key is not used, the others are", "flag", "--keys", "error", err)
+			err = nil
+		}
+		if err == nil && keys.Len() == 0 {
+			log.Warn("the file has no key, so that none is accepted: add one by tileserver keys new NAME --keys FILE", "flag", "--keys", "file", c.Keys)
+		}
+		first = false
+		return keys, err
+	}, c.Keys)
+}
+
+// openUsage opens the store of --usage and goes on counting from it. If the store is
+// damaged, meter is nil: what is left of the counts is nobody's to overwrite.
+func (c *guardConfig) openUsage(ctx context.Context, log *slog.Logger, opts quota.Options) (meter *quota.Meter, closeStore func() error, err error) {
+	u := &usage{log: log.With("flag", "--usage"), openStore: func() (*pebblestore.Store, error) {
+		return pebblestore.Open(c.Usage, &pebblestore.Options{Logger: log, Clock: c.clock, CacheBytes: usageCache})
+	}}
+	err = u.open(ctx)
+	if errors.Is(err, cellstore.ErrLocked) {
+		return nil, nil, fmt.Errorf("--usage %s is in use by another server: give each a directory of its own: %w", c.Usage, err)
+	}
+	if errors.Is(err, cellstore.ErrNoSpace) { // mend opens it once there is room
+		u.report(err)
+		err = nil
+	}
+	if err == nil {
+		opts.Table = u
+		meter, err = quota.Open(ctx, opts)
+	}
+	switch {
+	case errors.Is(err, cellstore.ErrCorrupt):
+		u.report(err)
+		meter = nil
+	case err != nil:
+		return nil, nil, errors.Join(fmt.Errorf("--usage: %w", err), u.close())
+	default:
+		u.keepMended()
+	}
+	c.trouble = u.why
+	return meter, u.close, nil
 }
 
 func (c *guardConfig) readKeys() (*quota.Keys, error) {
@@ -162,7 +174,7 @@ func (c *guardConfig) readKeys() (*quota.Keys, error) {
 	return keys, err
 }
 
-// meterStats tells Prometheus how the counting of clients does.
+// meterStats are the metrics of counting clients.
 type meterStats struct{ meter *quota.Meter }
 
 var (

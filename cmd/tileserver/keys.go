@@ -115,7 +115,7 @@ func (c *newKeyCommand) addKey(ctx context.Context, file, key string, notes io.W
 	return nil
 }
 
-// lockPatience is how long others may take to add their keys.
+// lockPatience bounds how long others may take to add their keys.
 const lockPatience = 30 * time.Second
 
 // lockKeys opens a file of keys, made if it is not there, for one program at a

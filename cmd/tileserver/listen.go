@@ -33,7 +33,7 @@ func behindProxies(l net.Listener, from []prefix, cfg *config) net.Listener {
 			return proxyproto.SKIP, nil
 		},
 		ValidateHeader: func(h *proxyproto.Header) error {
-			// Without addresses it is the proxy's own connection, a check of health.
+			// Without addresses it is a connection of the proxy itself: a check of health.
 			if _, _, tcp := h.TCPAddrs(); h.Command.IsLocal() || h.SourceAddr == nil || tcp {
 				return nil
 			}

@@ -74,8 +74,8 @@ func onlyLive(ctx context.Context, store cellstore.Store, dir string) (names []s
 	return names, nil
 }
 
-// repairDir is where a repair has whole collections ready, which are to take the places of
-// damaged ones. damagedDir is where these go.
+// repairDir is the directory in which a repair has whole collections ready to take the
+// places of damaged ones. The damaged ones go to damagedDir.
 const (
 	repairDir  = "repair"
 	damagedDir = "damaged"
@@ -114,8 +114,8 @@ func (c *verifyLiveCommand) run(ctx context.Context, stdout io.Writer) (err erro
 	return err
 }
 
-// verifyLive tells of every collection whether it is whole, and returns those that are
-// damaged. The error says of which it cannot tell.
+// verifyLive writes for every collection whether it is whole, and returns the damaged
+// ones. The error names those that could not be judged.
 func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (damaged []string, err error) {
 	names, err := points.LiveNames(ctx, store)
 	if err != nil {
@@ -204,17 +204,38 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 		defer func() { err = errors.Join(err, f.Sync(), f.Close()) }()
 		stdout = f
 	}
-	x := &exporter{out: bufio.NewWriter(stdout)}
-	var damaged []string
-	var failed []error
-	// note keeps why a collection is not all written, and ends only where no other can be.
-	note := func(err error) error {
-		if err == nil || ctx.Err() != nil || x.out.Flush() != nil {
+	x := &exporter{out: bufio.NewWriter(stdout), notes: stderr}
+	damaged, err := x.whole(ctx, store, names)
+	if err != nil {
+		return err
+	}
+	if closeStore() != nil {
+		return errors.Join(x.failed...) // and why
+	}
+	for _, name := range damaged {
+		err := x.collection(name, func(fn func(*cellstore.Row) error) (string, error) { return salvage(ctx, c.Dir, name, fn) })
+		if err := x.note(ctx, err); err != nil {
 			return err
 		}
-		failed = append(failed, err)
-		return nil
 	}
+	if len(damaged) > 0 {
+		x.failed = append(x.failed, fmt.Errorf("not all could be read of %s", strings.Join(damaged, ", ")))
+	}
+	return errors.Join(x.failed...)
+}
+
+// exporter writes points as Features.
+type exporter struct {
+	out    *bufio.Writer
+	notes  io.Writer // how many points each collection has
+	f      feature.Feature
+	line   []byte
+	n      int64   // of a collection
+	failed []error // why collections are not all written
+}
+
+// whole writes the collections that can be read to their ends, and returns the damaged ones.
+func (x *exporter) whole(ctx context.Context, store cellstore.Store, names []string) (damaged []string, err error) {
 	for _, name := range names {
 		t, err := store.Table(ctx, points.LiveTable(name))
 		if err == nil { // a line that is written cannot be taken back
@@ -225,39 +246,29 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 			damaged = append(damaged, name)
 			continue
 		case err == nil:
-			err = x.collection(name, stderr, func(fn func(*cellstore.Row) error) (string, error) { return "", readRows(ctx, t, fn) })
+			err = x.collection(name, func(fn func(*cellstore.Row) error) (string, error) { return "", readRows(ctx, t, fn) })
 		default:
 			err = fmt.Errorf("%s: %w", name, err)
 		}
-		if err := note(err); err != nil {
-			return err
+		if err := x.note(ctx, err); err != nil {
+			return nil, err
 		}
 	}
-	if closeStore() != nil {
-		return errors.Join(failed...) // and why
-	}
-	for _, name := range damaged {
-		err := x.collection(name, stderr, func(fn func(*cellstore.Row) error) (string, error) { return salvage(ctx, c.Dir, name, fn) })
-		if err := note(err); err != nil {
-			return err
-		}
-	}
-	if len(damaged) > 0 {
-		failed = append(failed, fmt.Errorf("not all could be read of %s", strings.Join(damaged, ", ")))
-	}
-	return errors.Join(failed...)
+	return damaged, nil
 }
 
-// exporter writes points as Features.
-type exporter struct {
-	out  *bufio.Writer
-	f    feature.Feature
-	line []byte
-	n    int64 // of a collection
+// note keeps why a collection is not all written. It returns the error only if no other
+// collection can be written either.
+func (x *exporter) note(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || x.out.Flush() != nil {
+		return err
+	}
+	x.failed = append(x.failed, err)
+	return nil
 }
 
 // collection writes the points among the rows of a collection, and says how many there are.
-func (x *exporter) collection(name string, notes io.Writer, rows func(func(*cellstore.Row) error) (lost string, err error)) error {
+func (x *exporter) collection(name string, rows func(func(*cellstore.Row) error) (lost string, err error)) error {
 	x.n = 0
 	lost, err := rows(func(row *cellstore.Row) error { return x.write(name, row) })
 	if err := errors.Join(err, x.out.Flush()); err != nil {
@@ -267,7 +278,7 @@ func (x *exporter) collection(name string, notes io.Writer, rows func(func(*cell
 	if lost != "" {
 		text += "; not all could be read: " + lost
 	}
-	_, err = fmt.Fprintln(notes, text)
+	_, err = fmt.Fprintln(x.notes, text)
 	return err
 }
 
@@ -295,9 +306,10 @@ type repairLiveCommand struct {
 	Dir string `arg:"" help:"The directory of --live."`
 }
 
-// run first makes whole collections in a store of its own. That is called repair once it is
-// complete. Its collections then take the places of the damaged ones. A run that finds it
-// goes on with that, since the one before was interrupted.
+// run first makes whole collections in a store of its own. Once that store is complete, it
+// gets the name repair, and its collections take the places of the damaged ones. A run that
+// finds a store of that name goes on with this second part, since the run before was
+// interrupted.
 func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) (err error) {
 	if err := checkLive(c.Dir); err != nil {
 		return err
@@ -350,8 +362,9 @@ func tableState(dir, name string) (string, error) {
 	return state.String(), err
 }
 
-// prepare makes the store of whole collections. made has, by name, the state of each damaged
-// one before it was read. lost names those of which nothing could be read.
+// prepare makes the store of whole collections. made has the state of each damaged
+// collection before it was read, by name. lost names the collections of which nothing could
+// be read.
 func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.Writer) (made map[string]string, lost []string, err error) {
 	store, err := openStopped(c.Dir)
 	if err != nil {
@@ -448,7 +461,7 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 		}
 	}
 	made, err := os.ReadDir(filepath.Join(ready, "tables"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // all is in its place, and this was being removed
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // all is in its place, and only ready was left to be removed
 		return err
 	}
 	aside := filepath.Join(c.Dir, damagedDir)

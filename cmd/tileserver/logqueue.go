@@ -8,12 +8,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxLogQueue is how much of a log may wait for its reader, in bytes.
+// maxLogQueue bounds the part of a log that waits for its reader, in bytes.
 const maxLogQueue = 1 << 20
 
-// logTimeout is how long the last lines may take when the program ends.
+// logTimeout bounds how long the last lines may take when the program ends.
 const logTimeout = time.Second
 
 // logQueue is a log on its way to a reader that may be slow, stuck or gone, or to a disk
@@ -68,6 +70,13 @@ func (q *logQueue) wakeUp() {
 func (q *logQueue) drop(lines int) {
 	q.untold += int64(lines)
 	q.dropped.Add(int64(lines))
+}
+
+// metric counts the lines that nobody will read.
+func (q *logQueue) metric() prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "quadrille_log_dropped_total", Help: "Lines of the log that nobody will read: its reader was too slow or gone, or its disk full.",
+	}, func() float64 { return float64(q.dropped.Load()) })
 }
 
 // Close writes what waits, for as long as that takes but no longer than most. Lines that

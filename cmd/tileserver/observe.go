@@ -37,7 +37,7 @@ func newObserver(cache *pebblestore.Cache, version string) *observer {
 	return o
 }
 
-// maxScrapes is how many scrapes may run at once.
+// maxScrapes bounds the scrapes that run at once.
 const maxScrapes = 4
 
 // handler answers scrapes. What cannot be collected is left out and logged:

@@ -32,7 +32,7 @@ type reloaded[T any] struct {
 	failed []os.FileInfo // what could not be made into one
 }
 
-// reloadInterval is how soon changed files are noticed.
+// reloadInterval bounds the time until changed files are noticed.
 const reloadInterval = 5 * time.Second
 
 // newReloaded makes the value for the first time.
@@ -54,9 +54,9 @@ func newReloaded[T any](log *slog.Logger, what string, load func() (T, error), p
 	return r, nil
 }
 
-// get returns the value, of the files as they were at most an interval ago. When
-// they cannot be read, or not yet because only one of them has been replaced,
-// it is the one before.
+// get returns the value of the files as they were at most an interval ago. If
+// they cannot be read, or only one of them has been replaced yet, it returns the
+// value before.
 func (r *reloaded[T]) get() T {
 	if int64(r.elapsed()) >= r.next.Load() && r.mu.TryLock() {
 		r.look()
@@ -116,8 +116,9 @@ func same(a, b []os.FileInfo) bool {
 	})
 }
 
-// reloadOnSignal has changed files looked at on SIGHUP, until stop is called.
-// They are anyway, within seconds; this is for those who do not want to wait.
+// reloadOnSignal makes SIGHUP look at the files for changes, until stop is
+// called. They are looked at every few seconds anyway; the signal is for
+// operators who do not want to wait.
 func (c *config) reloadOnSignal() (stop func()) {
 	asked, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(asked, syscall.SIGHUP)

@@ -29,7 +29,7 @@ func (c *traceConfig) Validate() error {
 	return nil
 }
 
-// flushTimeout is how long the last traces may take when the server stops.
+// flushTimeout bounds how long the last traces may take when the server stops.
 const flushTimeout = 3 * time.Second
 
 // trace puts into api what the flags ask for. stop sends what waits, in bounded

@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// usageCache is how much of the usage is kept in memory to be read, in bytes.
+// usageCache bounds the memory from which usage is read, in bytes.
 const usageCache = 4 << 20
 
 // usage is the table of --usage, which is opened again after the disk refused a write. It
@@ -31,11 +31,11 @@ type usage struct {
 	end       context.CancelFunc // ends mending, nil before it begins
 }
 
-// damageRest is how many seconds pass until counts that are damaged are tried again: each
-// time reads much.
+// damageRest is the pause in seconds before damaged counts are tried again: each attempt
+// reads much.
 const damageRest = 60
 
-// open opens the table, which is made in a store that has none.
+// open opens the table of counts, and makes it if the store has none.
 func (u *usage) open(ctx context.Context) (err error) {
 	if u.store == nil {
 		if u.store, err = u.openStore(); err != nil {
@@ -142,7 +142,7 @@ func (u *usage) mend(ctx context.Context) {
 	}
 }
 
-// rows reads the table, and nothing where there is none yet.
+// rows reads the table. It yields nothing if there is no table yet.
 func (u *usage) rows(read func(cellstore.Table) iter.Seq2[*cellstore.Row, error]) iter.Seq2[*cellstore.Row, error] {
 	if t := u.table.Load(); t != nil {
 		return read(*t)
@@ -160,8 +160,8 @@ func (u *usage) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Sele
 	return u.rows(func(t cellstore.Table) iter.Seq2[*cellstore.Row, error] { return t.MultiGet(ctx, keys, sel) })
 }
 
-// Increment implements quota.Counts. While the counts are damaged, or there are none, it
-// answers why: they go on in memory.
+// Increment implements quota.Counts. If the counts are damaged, or there is no table, it
+// returns why; counting goes on in memory.
 func (u *usage) Increment(ctx context.Context, inc cellstore.Increment, values []int64) ([]int64, error) {
 	t, why := u.table.Load(), u.why()
 	if t == nil || errors.Is(why, cellstore.ErrCorrupt) {

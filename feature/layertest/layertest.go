@@ -30,13 +30,13 @@ type TB interface {
 
 // Options say how a layer is judged. The zero Options judge all.
 type Options struct {
-	// Seed is that of what is chosen at random.
+	// Seed is the seed of what is chosen at random.
 	Seed uint64
-	// Rounds is how many random questions of each kind are asked; 0 is 20.
+	// Rounds is the number of random questions of each kind; 0 means 20.
 	Rounds int
 }
 
-// maxLate is how many features may come after the context has ended.
+// maxLate bounds the features that may come after the context has ended.
 const maxLate = 4096
 
 // Test judges a layer whose features do not change meanwhile. It should have a thousand
@@ -322,7 +322,8 @@ func (j *judge) sort() feature.Sort {
 	return feature.Sort{Field: can[j.r.IntN(len(can))], Down: j.r.IntN(2) == 0}
 }
 
-// filter is nil, or lets some pass: by their ids, of which no index knows, or by terms.
+// filter returns nil, or a filter that lets some pass: by their ids, about which no index
+// knows, or by terms.
 func (j *judge) filter() feature.Filter {
 	if j.r.IntN(4) == 0 {
 		return nil
@@ -368,7 +369,7 @@ func (o odd) Terms() ([]feature.Term, bool) {
 
 func (o odd) String() string { return fmt.Sprint("odd ", o.salt, o.also) }
 
-// maxRanked is how many features orders other than the own one give.
+// maxRanked bounds the features that orders other than the layer's own give.
 const maxRanked = 1000
 
 // query judges the answer to a query, page by page too.
@@ -406,7 +407,7 @@ func (j *judge) query(q feature.Query) {
 	if n, err := feature.Count(j.Context(), j.l, &feature.Query{In: q.In, Filter: q.Filter}); q.Near == nil && (err != nil || int(n) != len(want)) {
 		j.Errorf("%s: %d are counted and %d are there, %v", what, n, len(want), err)
 	}
-	// The error of a filter is that of the answer.
+	// The answer must have the error of its filter.
 	failed := errors.New("the filter fails")
 	q.Filter = failing{q.Filter, failed}
 	if len(want) > 0 {
@@ -535,7 +536,7 @@ func sortKey(f *feature.Feature, by feature.Field) (uint64, bool) {
 	return feature.SortKey(append(f.Properties.AppendMembers([]byte{'{'}), '}'), by)
 }
 
-// each judges that features are of the layer, and none is there twice.
+// each checks that features are of the layer, and that none occurs twice.
 func (j *judge) each(what string, got []feature.Feature) {
 	seen := map[string]bool{}
 	for i := range got {
@@ -593,7 +594,7 @@ func (j *judge) same(what string, got, want []feature.Feature) {
 	}
 }
 
-// show is all that a layer says of a feature but its mark.
+// show prints all of a feature but its mark.
 func show(f *feature.Feature) string {
 	w := feature.Writer{GeoJSON: true, Nested: true, Versions: true, Bounds: true}
 	text, err := w.Append(nil, f, "")

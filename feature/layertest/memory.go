@@ -14,9 +14,9 @@ import (
 	"quadrille/quadkey"
 )
 
-// Memory is a layer of points in a slice, which it looks through for each question. It is as
-// slow as can be, and for tests: of those who ask layers, and of Test itself. Its own order is
-// that of the slice.
+// Memory is a layer of points in a slice. It looks through the whole slice for each question.
+// It is slow, and meant for tests: of code that asks layers, and of Test itself. Its own order
+// is that of the slice.
 type Memory struct {
 	About feature.Info
 	List  []feature.Feature

@@ -17,7 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Image is the files below a directory by their paths, but for files named LOCK.
+// Image has the files below a directory by their paths, without files named LOCK.
 type Image map[string][]byte
 
 // Of reads the files below a directory. One that is open is read as it would be after its
@@ -75,8 +75,8 @@ func readFile(fsys vfs.FS, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Mount makes a file system of the image. Its directories are there though all of their
-// files were removed, if they are those of like as well.
+// Mount makes a file system of the image. A directory that like has exists even if all
+// its files were removed.
 func (m Image) Mount(like Image) (*vfs.MemFS, error) {
 	mem := vfs.NewMem()
 	for name := range like {
@@ -99,8 +99,8 @@ func (m Image) Mount(like Image) (*vfs.MemFS, error) {
 	return mem, nil
 }
 
-// Damage returns an image with one file changed: a bit, its end, all of it, or what it has
-// in the place of another. what says so.
+// Damage returns an image with one file changed: a bit is flipped, its end is cut off, or
+// the whole file is removed or replaced by another. what describes the change.
 func (m Image) Damage(r *rand.Rand) (damaged Image, what string) {
 	names := slices.Sorted(maps.Keys(m))
 	name, other := names[r.IntN(len(names))], names[r.IntN(len(names))]

@@ -31,7 +31,7 @@ func (j *Judge) Tried(id, value string) { j.maybe[id] = append(slices.Clip(j.may
 // Unsure reports whether something was tried that may have been done.
 func (j *Judge) Unsure(id string) bool { return len(j.maybe[id]) > 0 }
 
-// Acked is how many things were acknowledged, those included that are gone.
+// Acked returns how many things were acknowledged, including those that are gone.
 func (j *Judge) Acked() int { return len(j.acked) }
 
 // Check compares what is there with what must be, and takes it for the truth.

@@ -110,7 +110,7 @@ func newRuns(dir string, memory int64) runs {
 	return runs{dir: dir, half: half, filling: &run{}}
 }
 
-// section is where a sorted run lies in the file.
+// section is the place of a sorted run in the file.
 type section struct{ off, size int64 }
 
 // take adds a record whose key has size bytes.
@@ -203,11 +203,11 @@ func (s *runs) write(r *run) error {
 	return nil
 }
 
-// Added is how many records have been added.
+// Added returns the number of records that have been added.
 func (s *runs) Added() int64 { return s.added }
 
-// Spilled is how many bytes have been written to disk. It may be called once
-// Each has returned.
+// Spilled returns the number of bytes that have been written to disk. It may be
+// called once Each has returned.
 func (s *runs) Spilled() int64 { return s.written }
 
 func (s *runs) each(fn func(first uint64, size int, rest, value []byte) error) error {

@@ -15,7 +15,7 @@ type entry struct {
 	size   uint16 // length of the key
 }
 
-// rest is how many bytes of the key are in run.data.
+// rest is the number of bytes of the key that are in run.data.
 func (e *entry) rest() uint32 { return uint32(max(e.size, keySize) - keySize) }
 
 type run struct {
@@ -46,7 +46,7 @@ func (r *run) sort(scratch []entry) []entry {
 const (
 	// fewEntries are sorted by comparing them.
 	fewEntries = 128
-	// mostWords is how many times eight bytes of a key are sorted by.
+	// mostWords is the number of eight-byte words of a key by which it is sorted.
 	mostWords = 6
 )
 

@@ -4,9 +4,9 @@ package instant
 
 import "time"
 
-// Parse reads a time of RFC 3339, or a date, which is its first instant in UTC. Between the
-// two parts may be a T, a t or a blank, and z is Z (section 5.6). Digits beyond nanoseconds
-// are cut, and a second 60 is none. The time is in UTC.
+// Parse reads a time of RFC 3339, or a date, which means its first instant in UTC. Between
+// date and time may be a T, a t or a blank; z is Z (section 5.6). Digits beyond nanoseconds
+// are cut. A second 60 is refused. The result is in UTC.
 func Parse[T string | []byte](text T) (t time.Time, ok bool) {
 	if len(text) < len(time.DateOnly) || text[4] != '-' || text[7] != '-' {
 		return t, false
@@ -69,7 +69,7 @@ func ParseSpan[T string | []byte](text T) (first, last time.Time, ok bool) {
 	return first, last, ok
 }
 
-// IsDate tells a date from a time, of a text that is one of them.
+// IsDate reports whether a text that Parse accepts is a date without a time.
 func IsDate[T string | []byte](text T) bool { return len(text) == len(time.DateOnly) }
 
 // number returns the value of a few digits, or -1.

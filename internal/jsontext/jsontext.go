@@ -64,7 +64,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(append(dst, s[done:]...), '"')
 }
 
-// unitsPerDegree is how many units AppendDegrees divides a degree into.
+// unitsPerDegree is the number of units into which AppendDegrees divides a degree.
 const unitsPerDegree = 1e7
 
 // AppendDegrees appends a coordinate given in 1e-7 degrees, in degrees and as

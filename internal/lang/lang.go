@@ -1,5 +1,5 @@
-// Package lang says which languages a name is looked up in for the one that is asked for, and
-// which one is spoken where.
+// Package lang says in which languages a name is looked up if a language is asked for, and
+// which language is spoken in which country.
 package lang
 
 import (
@@ -18,12 +18,12 @@ var kept = struct {
 	chains map[string][]string
 }{chains: map[string][]string{}}
 
-// Chain returns the codes that a name is looked up by in turn, for a code such as "zh-TW", with
-// subtags after "-" or "_" in either case. The first is the code as it is given, then comes what
-// it is called today ("he" for "iw"), then its parents as CLDR has them ("zh-Hant"), and then
-// the language alone, unless it is written in another script: Serbian in Latin letters is no
-// Serbian in Cyrillic ones. Chinese alone may be either. A code that is none has only
-// itself without its last parts. The list is shared and must not be changed.
+// Chain returns the codes by which a name is looked up in turn, for a code such as "zh-TW". Its
+// subtags follow "-" or "_", in either case. First comes the code as it is given, then what it
+// is called today ("he" for "iw"), then its parents as CLDR has them ("zh-Hant"), and then the
+// language alone, unless that is written in another script: Serbian in Latin letters is not
+// Serbian in Cyrillic ones. Chinese alone may be either. A text that is not a code has only
+// itself and itself without its last parts. The list is shared and must not be changed.
 func Chain(code string) []string {
 	kept.RLock()
 	list := kept.chains[code]
@@ -76,9 +76,9 @@ func chain(code string) (list []string) {
 	return list
 }
 
-// IsLocal reports whether a language, a code such as "de" or "zh-Hant", is the one that most
-// people of a country speak, by CLDR's likely subtags. The country is an ISO 3166-1 alpha-2
-// code.
+// IsLocal reports whether most people of a country speak a language, by CLDR's likely
+// subtags. The language is a code such as "de" or "zh-Hant", the country an ISO 3166-1
+// alpha-2 code.
 func IsLocal(code, country string) bool {
 	if code == "" || len(country) != 2 {
 		return false

@@ -1,7 +1,7 @@
-// Package manypoints makes collections of very many points that lie as places do, for
-// benchmarks: around cities of all sizes, each point with ten properties. The same
-// number gives the same points everywhere, and the first of more points are those of
-// fewer. All names are made up.
+// Package manypoints makes collections of very many points for benchmarks. The points
+// lie as places do: around cities of all sizes. Each has ten properties. The same
+// number gives the same points everywhere, and a smaller number gives the first of
+// them. All names are made up.
 package manypoints
 
 import (
@@ -16,8 +16,8 @@ import (
 // categories are the values of the property category, the most frequent first.
 var categories = [...]string{"cafe", "bakery", "shop", "charger", "zoo"}
 
-// areas are where cities are: boxes of south, west, north and east. Some have borders
-// that are dense.
+// areas are the boxes in which the cities are: south, west, north and east. Some have
+// borders that are dense.
 var areas = [...][4]float64{
 	{43, -1, 53, 15},     // Western Europe
 	{12, 74, 28, 86},     // India

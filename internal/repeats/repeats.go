@@ -1,10 +1,11 @@
 // Package repeats tells when it pays to look for what came before.
 package repeats
 
-// Watch decides for a sequence of things whether to look each up among those
-// before it, where looking takes longer than to take it for new. While hardly
-// any come again, one in eight is looked for, so that a change is seen. The zero
-// value begins by looking for all. One goroutine uses it.
+// Watch decides whether to look up a thing of a sequence among the things before
+// it. It is for sequences in which looking up costs more than storing the thing
+// again. While hardly any thing comes again, one in eight is looked up, so that
+// a change is noticed. The zero value begins by looking up all. It belongs to
+// one goroutine.
 type Watch struct {
 	asked, looked, found int // in this window
 	idle                 bool
@@ -13,7 +14,7 @@ type Watch struct {
 const (
 	window = 1 << 16 // things between two decisions
 	oneIn  = 8
-	least  = 64 // one in so many has to come again
+	least  = 64 // looking up goes on while at least one in so many comes again
 )
 
 // Look reports whether to look for the next thing. If that is found, Found must be

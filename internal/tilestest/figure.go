@@ -54,7 +54,7 @@ func (f Figure) Holds(x, y float64) bool {
 	})
 }
 
-// Apart is how far a point lies from the edges.
+// Apart returns the distance of a point from the edges.
 func (f Figure) Apart(x, y float64) float64 {
 	least := math.Inf(1)
 	for _, p := range f {

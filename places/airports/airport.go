@@ -25,8 +25,8 @@ const (
 // withService ends the places.Place.Kind of an airport with scheduled service.
 const withService = "/scheduled"
 
-// kinds are all types, the most important first, with what package places knows airports
-// of them by, without and with scheduled service.
+// kinds are all types, the most important first. Each has the two kinds by which package
+// places knows airports of the type: without scheduled service and with it.
 var kinds = []struct {
 	typ    string
 	names  [2]string

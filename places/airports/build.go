@@ -14,7 +14,7 @@ import (
 	"quadrille/places"
 )
 
-// MaxAirports is how many airports Build takes. The world has about 90,000.
+// MaxAirports bounds the airports that Build takes. The world has about 90,000.
 const MaxAirports = 500_000
 
 // BuildOptions are for [Build]; the zero value works.
@@ -32,8 +32,9 @@ type BuildOptions struct {
 // Stats says what a Build did.
 type Stats struct {
 	Airports int64
-	// Codes is how many rows of codes were written, Conflicts how many codes
-	// more than one airport has: these find the most important of them.
+	// Codes is the number of rows of codes written. Conflicts is the number of
+	// codes that several airports have; such a code finds the most important of
+	// them.
 	Codes, Conflicts int64
 }
 

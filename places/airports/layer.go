@@ -18,7 +18,7 @@ var _ interface {
 	feature.Tiler
 } = (*Finder)(nil)
 
-// schema is that of the members of an airport that is found.
+// schema is the schema of an airport in an answer.
 var schema = feature.Schema{
 	{Name: "country", Kind: feature.Text},
 	{Name: "elevation_m", Kind: feature.Number},
@@ -87,7 +87,8 @@ func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fe
 	}
 }
 
-// prepared is a filter with what coded makes of it, for the same filter is often asked with again.
+// prepared is a filter with what coded makes of it. It is kept because the same filter is often
+// used again.
 type prepared struct {
 	feature.Filter
 	places feature.Filter

@@ -22,7 +22,7 @@ const (
 	famLocal      = "n"
 )
 
-// localMemory is how much of Options.Memory sorts the names by language.
+// localMemory is the share of Options.Memory that sorts the names by language.
 const localMemory = 8
 
 // Options are the options of Build.
@@ -41,8 +41,9 @@ type Meta struct {
 	SchemaVersion int            `json:"schema_version"`
 	Features      map[Kind]int64 `json:"features"`
 	Search        search.Meta    `json:"search"`
-	// Drawn are, by the code of a country on the map, the codes that sources have for places
-	// in it: those of territories without a region of their own, and of who else claims them.
+	// Drawn has, by the code of a country on the map, the codes that sources have for places
+	// in it. They are codes of territories without a region of their own, and of other
+	// countries that claim the places.
 	Drawn map[string][]string `json:"drawn,omitempty"`
 	// Divisions are, by the id of a region of type state, the code that the source of places
 	// has for the division that it is or is a part of: FR.76.

@@ -58,9 +58,10 @@ type Feature struct {
 	Bounds [4]float64 `json:"bbox,omitzero"`
 	// Population is what a source says. It is 0 where none does.
 	Population uint64 `json:"inhabitants,omitempty"`
-	// People are those of the places in a region, as far as they are known: they tell how
-	// much it counts in searches, and not how many live there. It is stored by the name that
-	// it had when it was shown as the population, so that no older table is taken for a fact.
+	// People counts the people of the places in a region, as far as they are known. It tells
+	// how much the region counts in searches, not how many live there. Its name in the tables
+	// is an older one, under which it was shown as the population, so that no older table is
+	// taken for a fact.
 	People uint64 `json:"population,omitempty"`
 	// Parents are the regions around it, of each coarser layer, the smallest first.
 	Parents []Parent `json:"parents,omitempty"`
@@ -99,9 +100,9 @@ const (
 	zonePeople    = 100
 	stationPeople = 20
 	pointPeople   = 200
-	// statePeople is how many times as much the people of a region of the first level
-	// count here as in package search, if it is drawn: Delaware is the state and not a town in
-	// Ohio.
+	// statePeople is the factor by which the people of a region of the first level count more
+	// here than in package search, if the region is drawn: Delaware is the state and not a
+	// town in Ohio.
 	statePeople = 4
 )
 
@@ -116,7 +117,7 @@ func Class(kind Kind) string {
 	return "S"
 }
 
-// Weight is how many people a feature counts for beside others.
+// Weight returns the number of people for which a feature counts beside others.
 func (f *Feature) Weight() uint64 { return cmp.Or(f.People, f.Population) }
 
 // entry is how package search ranks a feature.

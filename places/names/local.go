@@ -86,8 +86,8 @@ func writeLocal(ctx context.Context, store cellstore.Store, s *extsort.ByteSorte
 }
 
 // NameIn returns the name of a region in a language, such as "de" or "zh-TW", in either
-// case; where there is none, that in the next language of lang.Chain ("zh-Hant", "zh"). It
-// reports whether there is one.
+// case. If there is none, it returns the name in the next language of lang.Chain
+// ("zh-Hant", "zh"). It reports whether there is one.
 func (r *Reader) NameIn(ctx context.Context, typ, id, code string) (name string, ok bool, err error) {
 	var row cellstore.Row
 	last := ""

@@ -52,8 +52,8 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
 }
 
-// Drawn returns the codes besides its own that sources have for places in a country of the
-// map: see Meta. The list is shared and must not be changed.
+// Drawn returns the codes, besides the country's own, that sources have for places in a
+// country of the map: see Meta. The list is shared and must not be changed.
 func (r *Reader) Drawn(country string) []string { return r.meta.Drawn[country] }
 
 // Division returns the code that the source of places has for the division that a region of

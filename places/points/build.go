@@ -33,8 +33,8 @@ type BuildOptions struct {
 	// Timestamp is the version of all points: when their source was changed, in
 	// milliseconds since 1970.
 	Timestamp int64
-	// Duplicate is told of a point that is left out, since one of the same id came before
-	// it. Its error ends the build. Nil leaves them out in silence.
+	// Duplicate is called with a point that is left out because an earlier one has the
+	// same id. Its error ends the build. If it is nil, duplicates are left out silently.
 	Duplicate func(id string, line int64) error
 	// Learned, if set, is told what was found of the properties, when all points have
 	// been read.

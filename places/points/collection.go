@@ -20,17 +20,17 @@ type Meta struct {
 	Name string `json:"name"`
 	// Schema are the properties that are known, by name.
 	Schema feature.Schema `json:"schema"`
-	// Points and Bounds (west, south, east, north in degrees) are those of a published
+	// Points and Bounds (west, south, east, north in degrees) are set for a published
 	// collection.
 	Points int64      `json:"points,omitempty"`
 	Bounds [4]float64 `json:"bounds,omitzero"`
 	// Expiring says that points of a published collection expire.
 	Expiring bool `json:"expiring,omitempty"`
-	// Title, Attribution and Licence are told to whoever asks.
+	// Title, Attribution and Licence are shown to everybody who may read the collection.
 	Title       string `json:"title,omitempty"`
 	Attribution string `json:"attribution,omitempty"`
 	Licence     string `json:"licence,omitempty"`
-	// Events is for how long a live collection keeps its moves for those who follow them.
+	// Events is how long a live collection keeps its moves for those who follow them.
 	Events Duration `json:"events,omitzero"`
 	// Private collections are shown only to those who may read them.
 	Private bool `json:"private,omitempty"`
@@ -39,8 +39,9 @@ type Meta struct {
 	Search bool `json:"search,omitempty"`
 	// History is for how long a live collection remembers where points were.
 	History Duration `json:"history,omitzero"`
-	// Since is when the memory of a live collection begins whose history began, or became
-	// longer, after it was made: milliseconds since 1970. See Remembers.
+	// Since is when the memory of a live collection begins, if its history began or
+	// became longer after the collection was made: milliseconds since 1970. See
+	// Remembers.
 	Since int64 `json:"since,omitempty"`
 }
 
@@ -141,7 +142,7 @@ type reading struct {
 	view *view
 }
 
-// begin returns the state that answers as of an instant are made from. End it.
+// begin returns the state from which answers as of an instant are made. The caller calls end.
 func (c *Collection) begin(ctx context.Context, at time.Time) (reading, error) {
 	if err := c.checkAt(at); err != nil {
 		return reading{}, err
@@ -156,8 +157,8 @@ func (c *Collection) begin(ctx context.Context, at time.Time) (reading, error) {
 	return reading{v.snapshot, v}, nil
 }
 
-// moment is begin for an answer as of now that also counts in the tree: in fn the tree is
-// in the state that is read.
+// moment is begin for an answer as of now that also counts in the tree: while fn runs,
+// the tree is in the state that is read.
 func (c *Collection) moment(ctx context.Context, fn func()) (r reading, err error) {
 	if c.views != nil {
 		c.views.agree.RLock()
@@ -210,7 +211,7 @@ func (c *Collection) Get(ctx context.Context, id string, at time.Time, f *featur
 // Now is what the clock tells that points are dated and expire by.
 func (c *Collection) Now() time.Time { return c.clock.Time() }
 
-// now is the instant that answers as of at are true for, in milliseconds.
+// now returns the instant for which answers as of at are true, in milliseconds.
 func (c *Collection) now(at time.Time) int64 {
 	if at.IsZero() {
 		return c.clock.Now()
@@ -262,8 +263,8 @@ func (s *search) get(ctx context.Context, from cellstore.Reader, id string, at t
 	return true, err
 }
 
-// rowOf begins the rows that tell where points are as of an instant: those of the past
-// have all versions, the others only points that are there.
+// rowOf returns the beginning of the rows that tell where points are as of an instant.
+// Rows of the past have all versions; the others have only points that are there.
 func rowOf(at time.Time) byte {
 	if at.IsZero() {
 		return rowPoint
@@ -278,7 +279,7 @@ func wrap(err error) error {
 	return nil
 }
 
-// treeChunk is how many nodes a row of the tree has.
+// treeChunk is the number of nodes in a row of the tree.
 const treeChunk = 32 << 10
 
 // readTree reads the tree of a published collection, and what it knows of values.

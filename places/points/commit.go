@@ -12,7 +12,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// commit makes the writes of requests, in steps of maxCommit. The error is that of a step.
+// commit makes the writes of requests, in steps of maxCommit. Its error is that of a step.
 func (c *LiveCollection) commit(batch []*request) (err error) {
 	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.take() })
 	k := newCommit(c)
@@ -62,7 +62,7 @@ type state struct {
 	last int64
 }
 
-// tallied are the values of a point that are there by the step, or by -1 not any more.
+// tallied are the values of a point that the step adds, or removes if the count is -1.
 type tallied struct {
 	object []byte
 	by     int64
@@ -199,7 +199,7 @@ func (k *commit) next(w *Write, given *ready, old *record, version int64) (next 
 	return next, err
 }
 
-// same reports whether two schemas are one, without a look at all of it.
+// same reports whether two schemas are the same one, without looking at all of them.
 func same(a, b feature.Schema) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // properties reads the properties of a point whose state is known.

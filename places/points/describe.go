@@ -11,18 +11,16 @@ import (
 	"quadrille/feature"
 )
 
-// Describe changes how a collection is described, in one step that comes between two others
-// of its writes. change is given the description, with the declared types as its Schema, and
-// must not call the collection; its error is returned and nothing is changed. The name and
+// Describe changes the description of a collection, in one step between two steps of its writes.
+// change is given the description, with the declared types as its Schema, and must not call the
+// collection. If change returns an error, Describe returns it and changes nothing. The name and
 // the layout stay.
 //
-// Types hold for what is written from then on. No point is changed: others says how many
-// values there are that have not the type that is declared for their property. Filters and
-// orders pass over those. A history that begins, or becomes longer, reaches back to what was
-// remembered before, see Meta.Since; for one that begins every point is written once, for
-// which other writes wait.
-//
-// Errors match ErrPoint or feature.ErrType where a description cannot be, or are those of Write.
+// Types hold for later writes, and no point is changed. others counts, by property, the values
+// that are not of the type declared for it; filters and orders pass over those. A history that
+// begins, or becomes longer, reaches back to what was remembered before, see Meta.Since. When a
+// history begins, every point is written once, and other writes wait for that. Errors match
+// ErrPoint or feature.ErrType if the description is not valid, or are those of Write.
 func (c *LiveCollection) Describe(ctx context.Context, change func(m *Meta) error) (others map[string]int64, err error) {
 	r := newRequest(make([]Write, 1), make([]Outcome, 1))
 	r.describe = change
@@ -32,7 +30,7 @@ func (c *LiveCollection) Describe(ctx context.Context, change func(m *Meta) erro
 	return r.others, r.outcomes[0].Err
 }
 
-// Remembers is the earliest instant that can be asked for, as of another one.
+// Remembers returns the earliest instant that can be asked for at a given instant.
 func (m *Meta) Remembers(now time.Time) time.Time {
 	first := now.Add(-time.Duration(m.History))
 	if since := time.UnixMilli(m.Since); first.Before(since) {
@@ -170,8 +168,8 @@ func forget(ctx context.Context, store cellstore.Store, table cellstore.Table, m
 	return nil
 }
 
-// tidy makes a table hold no more than its description says. What fails is done when it is
-// opened again.
+// tidy makes a table hold no more than its description says. What fails is done when the
+// table is next opened.
 func tidy(ctx context.Context, store cellstore.Store, table cellstore.Table, m *liveMeta) {
 	want, err := m.tableSchema().Normalize()
 	if err == nil && !slices.Equal(table.Schema().Families, want.Families) {

@@ -56,8 +56,8 @@ func (c *LiveCollection) announce() {
 // ErrEventsGone is matched when events that were asked for are not kept any more.
 var ErrEventsGone = errors.New("events are not kept that long")
 
-// EventsGoneError is an error that matches ErrEventsGone. A Follower after Next goes on
-// behind what is missing.
+// EventsGoneError says which events are missing; it matches ErrEventsGone. A Follower
+// that goes on behind After passes over what is missing.
 type EventsGoneError struct {
 	Next uint64
 	kept Duration
@@ -70,14 +70,14 @@ func (e *EventsGoneError) Error() string {
 // Is reports whether e matches an error.
 func (e *EventsGoneError) Is(target error) bool { return target == ErrEventsGone }
 
-// followed is how many events a Follower reads at once: few, because those who follow are
-// many.
+// followed is the number of events that a Follower reads at once. It is small, because
+// there are many followers.
 const followed = 32
 
-// Follower reads the events after one, in the order of the writes: after LastEvent those
-// that are to come, after 0 all that are kept. Each comes once, whatever ends meanwhile, if
-// a new Follower is begun after the last of them. It holds nothing between two calls, and
-// is for one goroutine.
+// Follower reads the events after a given one, in the order of the writes: after LastEvent
+// only those to come, after 0 all that are kept. If each new Follower begins after the last
+// event of the one before, every event comes exactly once, whatever ends meanwhile. A
+// Follower holds nothing between two calls. It belongs to one goroutine.
 type Follower struct {
 	c       *LiveCollection
 	after   uint64
@@ -97,8 +97,8 @@ func (c *LiveCollection) Follower(after uint64) *Follower {
 	return &Follower{c: c, after: after, all: after == 0, changed: atOnce}
 }
 
-// Changed returns what is closed when Next is to be called again: at once if there may be
-// more. Done of the collection tells that no more is to come.
+// Changed returns a channel that is closed when Next should be called again: at once if
+// there may be more. After Done of the collection there are no more events.
 func (f *Follower) Changed() <-chan struct{} { return f.changed }
 
 // Behind reports whether Next may return events that are there already.

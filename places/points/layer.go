@@ -44,10 +44,10 @@ func (m *Meta) info(live bool) *feature.Info {
 	return in
 }
 
-// Features implements feature.Layer. Its own order is that of quadkeys, in which any number
-// of points can be listed. The nearest, and points in the order of a property, are at most
-// MaxLimit + 1. The nearest of an area is not supported, nor is importance. The answers are
-// exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
+// Features implements feature.Layer. Its own order is that of quadkeys; in it any number of
+// points can be listed. The nearest, and points in the order of a property, are at most
+// MaxLimit + 1. The nearest of an area and an order by importance are not supported. The
+// answers are exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
 func (c *Collection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	return feature.Answer(func(fn func(*feature.Feature) error) error { return c.each(ctx, q, fn) })
 }

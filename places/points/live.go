@@ -66,10 +66,10 @@ type Live struct {
 	most        int                // collections; 0 for any number
 }
 
-// LiveOptions say how live collections are opened. The zero value is that of OpenLive.
+// LiveOptions say how live collections are opened. OpenLive uses the zero value.
 type LiveOptions struct {
-	// Notify is told of every collection that gets into trouble, gets into another one, or
-	// is out of it. It must not wait, nor call the Live. Nil is not told.
+	// Notify is called with every collection that gets into trouble, into a different
+	// trouble, or out of it. It must not wait, nor call the Live. It may be nil.
 	Notify func(Trouble)
 	// Turn makes what commits take processors by. Nil has them work at once.
 	Turn func() Turn
@@ -90,12 +90,11 @@ type atWill struct{}
 func (atWill) Step()  {}
 func (atWill) Pause() {}
 
-// OpenLive opens the live collections in a store, which must be one that writes several
-// rows in one atomic step (cellstore.Capabilities.AtomicBatch) and takes snapshots. It
-// reads all points once, to count them.
-//
-// Each collection is opened apart: one that cannot be is told by Live.Troubles, and
-// nothing of it is removed. One that is not damaged nor of another layout is tried again. Errors are those of the store as a whole.
+// OpenLive opens the live collections in a store. The store must write several rows in one atomic
+// step (cellstore.Capabilities.AtomicBatch) and take snapshots. OpenLive reads all points once,
+// to count them. Collections are opened independently. Live.Troubles lists those that cannot be
+// opened; nothing of them is removed, and those that are neither damaged nor of another layout
+// are tried again. Errors are those of the store as a whole.
 func OpenLive(ctx context.Context, store cellstore.Store) (*Live, error) {
 	return LiveOptions{}.Open(ctx, store)
 }
@@ -337,7 +336,7 @@ func (l *Live) table(ctx context.Context, m *liveMeta) (cellstore.Table, error) 
 		}
 		err = l.take(ctx, m.Name, false)
 		switch {
-		case err == nil: // the answer to whoever made it said otherwise
+		case err == nil: // the caller that made it was told otherwise
 			return nil, exists(m.Name)
 		case !errors.Is(err, ErrUnfinished):
 			return nil, err
@@ -388,7 +387,7 @@ func checkMeta(m *Meta) error {
 	return err
 }
 
-// liveMeta is how a live collection is described in its table.
+// liveMeta is the description of a live collection in its table.
 type liveMeta struct {
 	Meta
 	Declared feature.Schema `json:"declared,omitempty"`
@@ -401,8 +400,8 @@ func (m *liveMeta) mutation() cellstore.Mutation {
 }
 
 // Drop removes a collection with its points, in one step: after an error it is there as
-// before. Errors match ErrNoCollection or ErrDamaged, ErrClosed while another Drop of it
-// runs, or come from the store. Nothing else waits for it.
+// before. Errors match ErrNoCollection, ErrDamaged, or ErrClosed while another Drop of
+// it runs, or come from the store. No other call waits for Drop.
 func (l *Live) Drop(ctx context.Context, name string) error {
 	c, err := l.leave(name)
 	if err != nil {
@@ -466,7 +465,7 @@ func (l *Live) Find(name string) (*LiveCollection, error) {
 	return nil, ErrNoCollection
 }
 
-// Collection returns a collection, nil if there is none.
+// Collection returns a collection by its name, nil if there is none.
 func (l *Live) Collection(name string) *LiveCollection {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

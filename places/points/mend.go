@@ -187,8 +187,8 @@ func (c *LiveCollection) disturbed() {
 	}
 }
 
-// mendPause is the time between two attempts to take writes again. What is damaged is tried
-// again after damagedPauses of them, since that reads all of it.
+// mendPause is the time between two attempts to take writes again. A damaged collection is
+// tried only after damagedPauses of them, since an attempt reads all of it.
 const (
 	mendPause     = time.Second
 	damagedPauses = 60
@@ -239,7 +239,7 @@ func (c *LiveCollection) answer() {
 	c.unanswered = nil
 }
 
-// report notes the trouble of the collection, and tells of it when it is another one.
+// report notes the trouble of the collection, and notifies if it is a different one.
 func (c *LiveCollection) report(err error) {
 	m := c.Meta()
 	t := Trouble{Name: m.Name, Private: m.Private, Err: err}

@@ -33,9 +33,9 @@ type Point struct {
 	Lat, Lon float64
 	// Properties is a JSON object; empty stands for {}.
 	Properties []byte
-	// Expires is when the point goes by itself; the zero time is never.
+	// Expires is when the point removes itself; the zero time means never.
 	Expires time.Time
-	// Line is where the point stands in its source, for errors.
+	// Line is the place of the point in its source, for errors.
 	Line int64
 }
 

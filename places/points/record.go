@@ -105,8 +105,8 @@ type record struct {
 	properties []byte
 }
 
-// appendIDValue appends the value of the row of an id, which is also how that of the row
-// of a point begins.
+// appendIDValue appends the value of the row of an id. The value of the row of a point
+// begins in the same way.
 func (r *record) appendIDValue(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(r.expires))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(r.lat))
@@ -155,8 +155,8 @@ func damaged(row *cellstore.Row) error {
 	return fmt.Errorf("points: %w: the row %.40q does not hold a point", cellstore.ErrCorrupt, row.Key)
 }
 
-// show writes a record over f. The properties and the mark are those of the record, the id is
-// f's own.
+// show writes a record over f. The properties and the mark refer to the record's memory; the
+// id is f's own.
 func (r *record) show(f *feature.Feature) {
 	if f.ID != string(r.id) {
 		f.ID = string(r.id)

@@ -77,7 +77,7 @@ func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r Live
 	return r, nil
 }
 
-// versions reads the versions of a row of which the newest are given.
+// versions reads all versions of a row, given the newest ones.
 func (r *LiveReport) versions(ctx context.Context, table cellstore.Reader, row *cellstore.Row) error {
 	var older cellstore.Row
 	for cells := row.Cells; len(cells) > 0; cells = older.Cells {
@@ -151,8 +151,8 @@ func (r *record) stored(row *cellstore.Row) bool {
 // RescueReport is what Rescue has found.
 type RescueReport struct {
 	Points int64 // that are in the new collection
-	// Earlier are those of them whose newest row is lost, so that they are as they were
-	// before; Lost are ids whose points are lost; Skipped are rows that hold nothing sound.
+	// Earlier counts points whose newest row is lost, so that they are as they were before.
+	// Lost counts ids whose points are lost. Skipped counts rows that hold nothing sound.
 	Earlier, Lost, Skipped int64
 	// Description says that how the collection was described is lost. It is private then.
 	Description bool
@@ -173,7 +173,7 @@ type Rescuer struct {
 	bytes int
 }
 
-// NewRescuer makes the table of a collection in a store that has none of the name.
+// NewRescuer makes the table of a collection in a store that has no table of the name.
 func NewRescuer(ctx context.Context, store cellstore.Store, name string) (*Rescuer, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err

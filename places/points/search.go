@@ -17,7 +17,7 @@ import (
 const (
 	DefaultLimit = near.DefaultLimit
 	MaxLimit     = near.MaxLimit
-	// MaxExamined is how many points a query of a page may look at.
+	// MaxExamined bounds the points that a query of a page may look at.
 	MaxExamined = 200_000
 )
 
@@ -67,10 +67,10 @@ type search struct {
 	most    int                 // points that may be looked at; 0 for any number
 	shown   feature.Feature
 
-	// resumes says that the order is that of rows, so that After is where to begin.
+	// resumes says that the order is that of rows, so that After is where the scan begins.
 	resumes bool
 	lists   bool         // the order is that of keys
-	looked  feature.Mark // the last point that may be looked at, where the order is that of keys
+	looked  feature.Mark // the last point that may be looked at if the order is that of keys
 	kept    []kept       // by slot
 	four    [4]branch    // children of the one at hand
 
@@ -115,14 +115,14 @@ func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feat
 	}
 }
 
-// blind reports whether the tree does not say where points are: as of an earlier time,
-// where other programs write too, and once the view is too old. Ask it after the tree: what
-// the tree said before the search became blind is true.
+// blind reports whether the tree does not tell where points are: as of an earlier time, if
+// other programs write too, and once the view is too old. Ask it after the tree: what the
+// tree told before the search became blind is true.
 func (s *search) blind() bool {
 	return s.past || s.c.tree == nil || s.from.view != nil && s.from.view.blind.Load()
 }
 
-// tie is that of the record at hand.
+// tie returns the key by which the current record comes among those of its rank.
 func (s *search) tie() tie { return tie{s.record.key, s.record.id} }
 
 // keep keeps the record at hand, which is wanted.
@@ -249,7 +249,8 @@ func (s *search) nearby(ctx context.Context) error {
 	})
 }
 
-// Bound implements near.Tree: it is the distance of a branch that can hold points.
+// Bound implements near.Tree. It returns the distance of a branch if the branch can hold
+// points.
 func (s *search) Bound(b *branch) (rank uint64, ok bool) {
 	if !s.blind() && !s.mayHold(b) {
 		return 0, false
@@ -359,9 +360,9 @@ func (s *search) has() bool {
 	return slices.ContainsFunc(s.Kept(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }
 
-// skip sets s.rest past points that are not wanted as the record at hand is not, since
-// they are at the same position: any number of points may be. repeated says that
-// the one before was there too.
+// skip moves s.rest past points that are not wanted because they are at the position
+// of the current record, which is not wanted. There may be any number of them.
+// repeated says that the record before was at the position too.
 func (s *search) skip(rank uint64, repeated bool) bool {
 	r := &s.record
 	if math.Abs(toDegrees(r.lat)) > quadkey.MaxLatitude || math.Abs(toDegrees(r.lon)) == 180 {

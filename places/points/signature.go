@@ -6,10 +6,10 @@ import (
 	"quadrille/feature"
 )
 
-// Nodes of the tree keep a signature of the points below them: 64 bits, of which each
-// text and boolean of their properties sets one, alone or in a list. A filter for some
-// values need not look at nodes that lack the bits of all. See summary for properties
-// of many values.
+// Nodes of the tree keep a signature of the points below them. It is 64 bits; each
+// text and boolean of their properties sets one bit, alone or in a list. A filter for
+// some values can pass over nodes that lack the bits of all these values. For
+// properties of many values see summary.
 
 // maxSignedValue bounds the values that set a bit, in bytes of compact JSON.
 // Longer ones are descriptions, which nobody filters by.
@@ -32,8 +32,8 @@ func valueHash[N string | []byte](name N, value []byte) uint64 {
 // bitOf is the bit of a hash in signatures.
 func bitOf(hash uint64) uint64 { return 1 << (hash >> 48 & 63) }
 
-// masks appends sets of bits: points that fulfil the filter have a bit of each set in their
-// signature. few reports of which properties signatures have all values.
+// masks appends sets of bits. The signature of a point that fulfils the filter has at least
+// one bit of each set. few reports whether signatures have all values of a property.
 func masks(dst []uint64, f *feature.Conjunction, few func(name string) bool) []uint64 {
 	for _, e := range f.Equalities() {
 		if !few(e.Name) {

@@ -14,7 +14,7 @@ import (
 type summary struct {
 	mu      sync.RWMutex // one goroutine adds, others ask
 	members map[string]*values
-	// full says that there were more members, of which nothing is known.
+	// full says that there were more members. Nothing is known about these.
 	full bool
 }
 
@@ -24,7 +24,7 @@ type values struct {
 	many bool // for good
 }
 
-// fewValues is how many hashes of 256 make many values.
+// fewValues is the number of hashes, of 256, from which a property has many values.
 const fewValues = 64
 
 func newSummary() *summary { return &summary{members: map[string]*values{}} }

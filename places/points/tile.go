@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// maxShown is how many points of a tile are shown by themselves.
+	// maxShown is the number of points of a tile up to which each is shown by itself.
 	maxShown = 256
-	// clusterZooms is by how many zooms the tiles are deeper whose points are a cluster.
+	// clusterZooms says how many zooms deeper than the tile shown the tiles are whose points
+	// form one cluster.
 	clusterZooms = 4
 	// maxTile is the most points shown of a tile that cannot be divided.
 	maxTile = 1000

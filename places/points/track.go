@@ -12,12 +12,12 @@ import (
 // MaxTrack is the most stops that Track returns.
 const MaxTrack = 100_000
 
-// Track implements feature.Tracker: where a point was from one instant to another, both included, oldest
-// first, at most so many stops, the oldest; next is the instant to go on from, zero when
-// all have been returned. A write that left the point where it was is a stop too. A point
-// that expired has gone at that instant, whenever its rows are removed. Zero
-// instants are the ends of what the collection remembers. Errors match ErrNotFound if
-// there are none, ErrQuery where the collection keeps no history, or are the store's.
+// Track implements feature.Tracker. It returns where a point was from one instant to another,
+// both included: the oldest stops first, at most limit of them. next is the instant to go on
+// from, zero when all have been returned. A write that left the point where it was is a stop too.
+// A point that expired is gone from that instant on, whenever its rows are removed. Zero instants
+// stand for the ends of what the collection remembers. Errors match ErrNotFound if there are no
+// stops, or ErrQuery if the collection keeps no history, or are the store's.
 func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
 	if c.Meta().History == 0 {
 		return nil, next, noHistory()
@@ -151,7 +151,7 @@ func (c *Collection) checkAt(at time.Time) error {
 // begun.
 const grace = time.Minute
 
-// prunedRows is how many rows prune looks at in one go.
+// prunedRows is the number of rows that prune looks at in one go.
 const prunedRows = 2000
 
 // pruner removes what a collection need not remember any more.

@@ -10,7 +10,7 @@ import (
 // leafPoints is the most points of a leaf that can be divided.
 const leafPoints = 32
 
-// counted is what the tree knows of a point.
+// counted is what the tree knows about a point.
 type counted struct {
 	position
 	bits uint64
@@ -310,7 +310,7 @@ func (t *tree) root() branch {
 	return t.branch(0, quadkey.Tile{})
 }
 
-// children returns the children of a branch, and false if it is a leaf by now.
+// children returns the children of a branch, or false if it has become a leaf.
 func (t *tree) children(b *branch) (four [4]branch, ok bool) {
 	tiles := b.tile.Children()
 	t.mu.RLock()

@@ -28,7 +28,7 @@ type views struct {
 	// same state.
 	agree sync.RWMutex
 
-	// Only who writes has these, so that no reader waits while they are gone through.
+	// Only the writer has these, so that no reader waits while they are gone through.
 	left     [][]counted // points that the tree holds since they have left, in that order
 	first    uint64      // how many had left before those
 	unlinked []unlinked
@@ -56,10 +56,10 @@ type unlinked struct {
 }
 
 const (
-	// maxBehind is how many points may have left since a view was made for the tree to hold
-	// them.
+	// maxBehind is the number of points that may have left since a view was made before the
+	// tree drops them.
 	maxBehind = 1 << 18
-	// dropPoints is how many points the tree forgets at once. Searches wait meanwhile.
+	// dropPoints is the number of points that the tree drops at once. Searches wait meanwhile.
 	dropPoints = 1024
 )
 
@@ -97,7 +97,7 @@ func (v *views) release(w *view) {
 	}
 }
 
-// reclaim ends the states that nobody uses, but for one that is current.
+// reclaim ends the states that nobody uses, except the current one.
 func (v *views) reclaim() {
 	var current *view
 	if n := len(v.alive); n > 0 && !v.stale {
@@ -114,8 +114,8 @@ func (v *views) reclaim() {
 	v.alive = slices.DeleteFunc(v.alive, unused)
 }
 
-// committed says that a commit is visible after which points are not there any more. The
-// views keep the list of them.
+// committed says that a commit is visible which removed points. The views keep the list
+// of these points.
 func (v *views) committed(left []counted) {
 	if n := len(v.left) - 1; n >= 0 && len(v.left[n])+len(left) <= dropPoints {
 		v.left[n] = append(v.left[n], left...)
@@ -134,8 +134,8 @@ func (v *views) committed(left []counted) {
 	v.reclaim()
 }
 
-// oldest returns how many points had left when the oldest state was made whose answers
-// use the tree.
+// oldest returns how many points had left when the oldest view that is still in use
+// with the tree was made.
 func (v *views) oldest() uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -107,9 +107,9 @@ func (s *search) run(first, last quadkey.PointKey) (run keyRange, rest quadkey.P
 	return run, rest, found
 }
 
-// run returns the first run of keys from first to last that is worth reading: points may
-// be there, and no tile of it lacks all of a mask. rest is where the search for the
-// next one begins, 0 if there is none.
+// run returns the first run of keys from first to last that is worth reading: it may
+// hold points, and no tile of it lacks all bits of a mask. rest is where the search for
+// the next run begins, 0 if there is none.
 func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, rest quadkey.PointKey, found bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -152,7 +152,7 @@ func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, 
 	return run, rest, found
 }
 
-// stepPoints is how many points are looked at between steps.
+// stepPoints is the number of points that are looked at between steps.
 const stepPoints = 256
 
 // walkRun calls fn with the points of a run.

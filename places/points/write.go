@@ -31,17 +31,17 @@ type Write struct {
 	// Lat and Lon are degrees. A Patch leaves them unless Move is set.
 	Lat, Lon float64
 	Move     bool
-	// Properties is a JSON object. A Patch sets the members that it names, removes those
-	// that are null, and leaves all if it is empty. With Merge it is a merge patch of RFC
-	// 7396, or null to remove all.
+	// Properties is a JSON object. A Patch sets the members that it names and removes
+	// those that are null; an empty one changes nothing. With Merge it is a merge patch
+	// of RFC 7396, or null to remove all.
 	Properties []byte
 	Merge      bool
-	// Expires is when the point goes by itself; the zero time is never. A Patch leaves it
-	// unless Expire is set.
+	// Expires is when the point removes itself; the zero time means never. A Patch leaves
+	// it unless Expire is set.
 	Expires time.Time
 	Expire  bool
-	// IfVersions, if there are some, are versions of which the point must have one. IfPresent
-	// says that it must be there, IfAbsent that it must not.
+	// IfVersions, unless it is empty, lists versions, one of which the point must have.
+	// IfPresent says that the point must exist, IfAbsent that it must not.
 	IfVersions          []int64
 	IfPresent, IfAbsent bool
 }
@@ -98,7 +98,7 @@ type request struct {
 	writes   []Write
 	ready    []ready
 	outcomes []Outcome
-	taken    atomic.Bool   // by who makes the writes, or by a caller who gives them up
+	taken    atomic.Bool   // by the goroutine that makes the writes, or by a caller that gives them up
 	judged   chan struct{} // closed once the outcomes stay as they are
 	done     chan struct{}
 	describe func(m *Meta) error // of Describe, which has one outcome
@@ -254,15 +254,15 @@ func (c *LiveCollection) close() error {
 	return nil
 }
 
-// Write makes writes in the order given, each by itself, and fills the outcome of each,
-// of which there must be as many. Once it returns, what succeeded is on the disk and is
-// seen by every question that begins. The error is that of the context, and then nothing
-// is written, or matches ErrClosed: then the outcomes are not known.
+// Write makes writes in the order given, each by itself. It fills in the outcome of each;
+// outcomes must be as many. Once Write returns, every write that succeeded is on the disk and
+// seen by every question that begins. An error of the context means that nothing is written. An
+// error that matches ErrClosed means that the outcomes are not known.
 //
-// Outcomes match ErrPoint, feature.ErrProperties or feature.ErrType where a point cannot be kept,
-// ErrNotFound where there is none to patch or delete, ErrExists and ErrChanged where a
-// condition does not hold, ErrRefused where the disk does not take it, or are the store's.
-// Of a write with an error nothing is there, unless it matches cellstore.ErrUnknownOutcome.
+// Outcomes match ErrPoint, feature.ErrProperties or feature.ErrType if the point cannot be kept,
+// ErrNotFound if there is none to patch or delete, ErrExists or ErrChanged if a condition does
+// not hold, and ErrRefused if the disk does not take the write; others are the store's. A write
+// with an error has changed nothing, unless the error matches cellstore.ErrUnknownOutcome.
 func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
 	r := newRequest(writes, outcomes)
 	for i := range writes {
@@ -272,7 +272,7 @@ func (c *LiveCollection) Write(ctx context.Context, writes []Write, outcomes []O
 	return c.submit(ctx, r)
 }
 
-// submit has a request made, and waits for its outcomes. Its errors are those of Write.
+// submit sends a request to be made, and waits for its outcomes. Its errors are those of Write.
 func (c *LiveCollection) submit(ctx context.Context, r *request) error {
 	select {
 	case c.requests <- r:
@@ -444,9 +444,9 @@ func (c *LiveCollection) acknowledge() {
 	}
 }
 
-// fail tells an error to all writes but those that are wrong by themselves or were refused
-// before. What was judged by points that may not stay, such as that there is none, is not
-// known either.
+// fail gives an error to all writes except those that are wrong by themselves or were
+// refused before. A result that depended on points which may not stay, such as that there
+// is none, is not known either.
 func (r *request) fail(err error) {
 	for i := range r.outcomes {
 		if o := &r.outcomes[i]; r.ready[i].err == nil && !errors.Is(o.Err, ErrRefused) {
@@ -467,12 +467,12 @@ func unknown(err error) error {
 type expirer struct {
 	c      *LiveCollection
 	swept  int64 // when it looked last
-	unsure int64 // up to which instant points may have expired by a wrong clock
+	unsure int64 // points may have expired by a wrong clock up to this instant
 }
 
 // expired returns a request to remove points that have expired, nil if there are none.
-// Those that have expired all at once, at the start or by a step of the clock, wait until
-// the clock is settled.
+// Points that expired all at once, at the start or by a step of the clock, wait until the
+// clock is settled.
 func (e *expirer) expired() *request {
 	c := e.c
 	now := c.clock.Now()

@@ -47,8 +47,8 @@ const (
 	firstSchema = 1 << 2
 )
 
-// wordStart is where a word begins, in bytes of the name and of the appended
-// fold.
+// wordStart is the beginning of a word, in bytes of the name and of the
+// appended fold.
 type wordStart struct {
 	source, fold int
 	// elided is set for the word after the apostrophe in "L'Aquila". It is one
@@ -56,7 +56,8 @@ type wordStart struct {
 	elided bool
 }
 
-// elidedLetters is how many letters must follow an apostrophe to begin a word.
+// elidedLetters is the number of letters that must follow an apostrophe for these to begin a
+// word.
 const elidedLetters = 4
 
 // normalize returns the form of a name in which positions are counted. Its

@@ -206,8 +206,8 @@ type candidate struct {
 	value []byte
 }
 
-// score returns the score of a candidate if its prefix is the whole query, but
-// for what the beginning of a name that is no main one costs.
+// score returns the score of a candidate whose prefix is the whole query. It
+// leaves out the deduction for the beginning of a name that is not a main one.
 func (c *candidate) score() int32 {
 	score, flags := int32(c.base), c.value[0]
 	switch {

@@ -95,7 +95,7 @@ func begins(fold []byte, name string) bool {
 	return len(first) > 0 && len(fold) > len(first) && fold[len(first)] == ' ' && bytes.HasPrefix(fold, first)
 }
 
-// codeLetters is how many capital letters are a code rather than a name.
+// codeLetters is the number of capital letters that make a code rather than a name.
 const codeLetters = 3
 
 // levelOf returns the level of a name; false if it is not a name.
@@ -113,7 +113,7 @@ func levelOf(n *Name) (level int, flags byte, ok bool) {
 	if !isASCII([]byte(n.Text)) {
 		flags = 0 // letters of codes have no accents
 	}
-	// People who type other letters than Latin ones know the languages that have them.
+	// People who type letters other than Latin ones know the languages written in them.
 	main := n.Main || flags != 0 || !isASCII(Fold(nil, n.Text))
 	switch {
 	case n.Historic:

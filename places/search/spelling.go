@@ -12,11 +12,11 @@ import (
 // have dots.
 
 const (
-	// leastContracted is how many letters a text has at least with ä for ae.
+	// leastContracted is the least number of letters in a text with ä for ae.
 	leastContracted = 3
 	// mostSplit is the most characters of a text that is read with one more blank.
 	mostSplit = 24
-	// leastHalf is how many letters stand at least on both sides of such a blank.
+	// leastHalf is the least number of letters on each side of such a blank.
 	leastHalf = 2
 )
 
@@ -38,8 +38,8 @@ func (s *search) otherSpelling() error {
 	return s.match(&p)
 }
 
-// withInitials tries initials apart, as names with dots are folded. No word but a letter
-// is the last of them: "L.A." is not the beginning of "L Argentine".
+// withInitials tries initials apart, as names with dots are folded. Only a single letter
+// may be the last of them: "L.A." is not the beginning of "L Argentine".
 func (s *search) withInitials() error {
 	if len(s.initials) == 0 {
 		return nil

@@ -253,8 +253,8 @@ func (t *tree) handOver(from, to *shortlist) {
 	to.truncated = to.truncated || from.truncated
 }
 
-// store emits a node if it has more places than an answer, or more rows than are read: those of
-// longer codes are none of its places.
+// store emits a node if it has more places than an answer, or more rows than are read. Rows of
+// longer codes do not count as its places.
 func (t *tree) store(n *node, prefix []byte) error {
 	t.cut(&n.main)
 	t.cut(&n.other)

@@ -31,8 +31,8 @@ func (f Filter) Feature() (feature.Filter, error) {
 	return &onDay{rest, dayOf(f.At.UTC(), 0)}, nil
 }
 
-// onDay is fulfilled by stations whose record has a day. One whose first or last day is not
-// known may have it, which terms cannot say.
+// onDay is fulfilled by stations whose record has a day. A station whose first or last day
+// is not known may have it, which terms cannot say.
 type onDay struct {
 	rest feature.Filter // nil for none
 	day  int32

@@ -16,7 +16,7 @@ import (
 
 var _ feature.Counter = (*Finder)(nil)
 
-// schema is that of the members of a record.
+// schema is the schema of a record.
 var schema = feature.Schema{
 	{Name: "begin", Kind: feature.Time},
 	{Name: "country", Kind: feature.Text},
@@ -68,13 +68,13 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 	return nil
 }
 
-// MaxExamined is how many stations the nearest are sought among with a filter that has to read
+// MaxExamined bounds the stations among which the nearest are sought if a filter has to read
 // their records.
 const MaxExamined = 100_000
 
-// Features implements feature.Layer. Its own order is that of quadkeys, and of ids within
-// a cell, in which any number of stations can be listed. The nearest are at most places.MaxLimit + 1. Terms on country, and
-// on begin and end as the latest or earliest day, are answered from memory.
+// Features implements feature.Layer. Its own order is that of quadkeys, and of ids within a cell;
+// in it any number of stations can be listed. The nearest are at most places.MaxLimit + 1. Terms
+// on country, and on begin and end as the latest or earliest day, are answered from memory.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if q.Order.Importance {
 		return feature.Fail(feature.Unsupported("stations have no importance: leave the order out"))
@@ -138,7 +138,8 @@ func (f *filter) use(t *feature.Term) (used, possible bool) {
 	return true, true
 }
 
-// show reads the record of a station into a feature, over memory that is returned.
+// show reads the record of a station into a feature, in memory that it returns for the next
+// call.
 func (f *Finder) show(ctx context.Context, e *entry, into *feature.Feature, memory []byte) ([]byte, error) {
 	memory, err := f.record(ctx, e.id[:], memory[:0])
 	if err != nil {
@@ -305,8 +306,9 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 	})
 }
 
-// leaves calls fn with the runs of stations, of those of a tile from one to another, that may
-// be in a box. To cover the box with cells takes longer than to go down to a page of them.
+// leaves calls fn with runs of a tile's stations that may be in a box, beginning and ending
+// at given ones. For a page of stations, going down is quicker than covering the box with
+// cells.
 func (f *Finder) leaves(box quadkey.Box, t quadkey.Tile, from, to int, fn func(from, to int) error) error {
 	switch {
 	case from >= to || !near.Overlap(box, t):

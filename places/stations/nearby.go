@@ -23,12 +23,12 @@ type filter struct {
 	day       int32
 	anyDay    bool
 	countries near.Countries
-	// begin and end are those of a layer's query, which no station fulfils whose day is not
-	// known.
+	// begin and end come from a layer's query. A station whose day is not known fulfils
+	// neither.
 	begin, end days
 }
 
-// days are those from one to another, both included, or all if that is not set.
+// days are the days from one to another, both included, or all days if they are not set.
 type days struct {
 	set      bool
 	from, to int32
@@ -69,7 +69,7 @@ func (s *nearby) begin(f *Finder, flt filter, want int, limit uint64, after near
 	s.Reset(want, limit, after)
 }
 
-// stepStations is how many stations are looked at between steps.
+// stepStations is the number of stations that are looked at between steps.
 const stepStations = 256
 
 // look counts a station that is looked at.

@@ -25,14 +25,15 @@ import (
 // if a region near it has that. Colours therefore follow ids, and a change of
 // the data moves only those around it.
 
-// nearZoom is the zoom whose borders tell which regions are near each other, and
-// nearCells how many squares as near as that the world has in a row.
+// nearZoom is the zoom whose borders tell which regions are near each other.
+// nearCells is the number of squares in a row around the world within which
+// regions are near.
 const (
 	nearZoom  = 4
 	nearCells = 256
 )
 
-// mostNear is how many regions of a layer are compared in a square.
+// mostNear is the number of regions of a layer that are compared in a square.
 const mostNear = 12
 
 // colorRegions sets the colours of all regions.
@@ -106,7 +107,7 @@ func (b *build) nearRegions() [][]int32 {
 // coloring is a colouring of a graph in the making.
 type coloring struct {
 	borders [][]tie   // of each region
-	near    [][]int32 // of each region, not all of which it can differ from
+	near    [][]int32 // a region cannot always differ from all of these
 	prefer  []uint8   // the colour each region would like
 	color   []int8    // of each region, or none
 }
@@ -139,8 +140,9 @@ func (c *coloring) run() {
 	}
 }
 
-// best returns the colour of least harm for a region: its own, if none is
-// better, or else the first from the one it would like.
+// best returns the colour of least harm for a region. This is its present one
+// if no other is better, or else the first such colour from the one that it
+// would like.
 func (c *coloring) best(r int32) int8 {
 	var border [layout.MapColors]float64
 	var near [layout.MapColors]int

@@ -259,7 +259,7 @@ func (g *generaliser) refuse(z int, over []tileSize) error {
 		ErrTooDetailed, z, g.b.opts.TileBudget, over[0].tile, over[0].bytes())
 }
 
-// target is how a zoom is to be generalised.
+// target says how a zoom is to be generalised.
 type target struct {
 	g      *generaliser
 	groups *groups
@@ -268,7 +268,7 @@ type target struct {
 	last   map[int]layerSize
 }
 
-// worstTiles is how many tiles decide how far a layer is to be merged. The
+// worstTiles is the number of tiles that decide how far a layer is merged. The
 // others follow at the next try.
 const worstTiles = 24
 
@@ -325,9 +325,9 @@ func (t *target) simplifies(layer int, s *layerSize) bool {
 	return t.coarse == fewCoarse || !ok || float64(s.bytes) < 0.9*float64(last.bytes)
 }
 
-// allowed is how many bytes each layer of a tile over the budget may have. All
-// layers have the same share. What the small ones leave of theirs is for the
-// others.
+// allowed returns how many bytes each layer of a tile over the budget may have.
+// All layers have the same share. The others get what small ones leave of
+// theirs.
 func (t *target) allowed(tile *tileSize) float64 {
 	budget := headroom * float64(t.g.b.opts.TileBudget)
 	sizes := make([]int, 0, len(tile.layers))

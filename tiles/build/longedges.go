@@ -35,6 +35,7 @@ const (
 
 var longEdgesNames = [...]string{"auto", "straight", "shortest"}
 
+// String returns the name of the value, as UnmarshalText reads it.
 func (l LongEdges) String() string {
 	if int(l) < len(longEdgesNames) {
 		return longEdgesNames[l]

@@ -99,9 +99,9 @@ func (b *build) layerOf() []int {
 	return of
 }
 
-// mostSides is how many regions on either side of a border are tied to each
-// other. More are on one where polygons lie over each other. The others are
-// neighbours of the first on the other side only.
+// mostSides bounds the regions on each side of a border that are tied to each
+// other. More lie on one side only if polygons lie over each other. The rest
+// are neighbours of the first region on the other side only.
 const mostSides = 16
 
 // shareBorders ties the regions on the two sides of each line.
@@ -182,8 +182,8 @@ func joined(ties []tie, of func(int32) int32) []tie {
 	return ties[:n]
 }
 
-// islandWindow is how many regions along the curve on either side of an island
-// are compared to find one near it.
+// islandWindow is the number of regions, on each side of an island along the
+// curve, that are compared to find one near it.
 const islandWindow = 12
 
 // linkIslands ties regions that need not touch, so that the whole layer hangs

@@ -110,8 +110,8 @@ func cleanPolygon(poly orb.Polygon, rule LongEdges, seen *assumed) ([]ring, erro
 	return rings, nil
 }
 
-// flatDegrees is how far from one straight line the points of a ring lie at most that encloses
-// nothing. It is what rounding makes of points on a line; a ring of a metre is ten million times as
+// flatDegrees bounds how far the points of a ring that encloses nothing may lie from one straight
+// line. It is what rounding makes of points on a line; a ring of a metre is ten million times as
 // wide.
 const flatDegrees = 1e-12
 

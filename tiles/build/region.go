@@ -81,8 +81,8 @@ func badRegion(typ, id, name string, err error) error {
 	return fmt.Errorf("%s %s (%s): %w", typ, id, name, err)
 }
 
-// newRegions groups a layer's features by id and sorts them by it. It leaves out what encloses
-// nothing and tells of it.
+// newRegions groups a layer's features by id and sorts them by it. It leaves out regions that
+// enclose nothing, and tells which.
 func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, error) {
 	if !layout.TypePattern.MatchString(l.Type) {
 		return nil, fmt.Errorf("%w: type %q must match %s", ErrBadLayer, l.Type, layout.TypePattern)

@@ -28,7 +28,7 @@ const (
 	regionBytes = 100
 )
 
-// boundBytes bounds the compressed bytes of a region in a tile but for its edges.
+// boundBytes bounds the compressed bytes of a region in a tile, without its edges.
 func (r *region) boundBytes() int { return regionBytes + 3*len(r.id) + 2*len(r.name) }
 
 // tileSize is a tile that was encoded.

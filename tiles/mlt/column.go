@@ -8,8 +8,9 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// column is an attribute of the features: the values of those that have it. A tile may
-// have as many columns as attributes, so that each must cost no more than its values.
+// column is an attribute of the features, with the values of the features that have
+// it. A tile may have as many columns as attributes, so the cost of each must depend
+// on its values alone.
 type column struct {
 	name   []byte
 	at     []uint32 // the features, ascending

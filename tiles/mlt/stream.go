@@ -114,8 +114,8 @@ func varints(values []uint64) (n int) {
 
 func varint(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// runLengths is how many bytes integers take as run lengths, with what the stream's
-// head has more, and how many runs there are.
+// runLengths returns how many bytes integers take as run lengths, with the longer
+// head of such a stream, and how many runs there are.
 func runLengths(values []uint64) (size, count int) {
 	for i := 0; i < len(values); {
 		n := runAt(values, i)

@@ -14,10 +14,10 @@ const Extent = 4096
 type GeomType uint8
 
 const (
-	Unknown GeomType = iota
-	Point
-	LineString
-	Polygon
+	Unknown    GeomType = iota // no geometry that is drawn
+	Point                      // one point or several
+	LineString                 // one line or several
+	Polygon                    // rings, each exterior one before its holes
 )
 
 // XY is a point in tile coordinates: X grows to the east, Y to the south.

@@ -36,11 +36,11 @@ const (
 	capitalBonus = 2_000_000
 )
 
-// maxNames is how many names of a tile are considered. They are the most
+// maxNames bounds the names of a tile that are considered. They are the most
 // important ones, which are the same for each tile nearby.
 const maxNames = 256
 
-// maxDots is how many points of a tile have dots. They cost less than names.
+// maxDots bounds the points of a tile that have dots. A dot costs less than a name.
 const maxDots = 4096
 
 // discOf is the radius of the dot of a point that stands for a number of points. The

@@ -23,8 +23,8 @@ var ErrScale = errors.New("the scale of an image must be 1, for 256 pixels, or 2
 // tileSize is the side of a tile at scale 1, in pixels.
 const tileSize = 256
 
-// budget is how many pixels all shapes of a tile at scale 1 may touch in total:
-// 256 times the tile. Real tiles need less than a quarter of it.
+// budget bounds the pixels that all shapes of a tile at scale 1 may touch in
+// total: 256 times the tile. Real tiles need less than a quarter of it.
 const budget = 1 << 24
 
 // Tile is the input of an image.

@@ -36,8 +36,8 @@ type Type struct {
 	Coast  Line // where nothing of the type lies beyond
 	Text   Text
 	Dot    Dot // marks the points of layers that are not labels of regions
-	// Lands says that the type has its fill, its coast and its names only where it
-	// is the land, and elsewhere no more than its borders.
+	// Lands says that the type has its fill, coast and names only where it is the
+	// land. Elsewhere only its borders are drawn.
 	Lands bool
 	// Parts says that the type has no coast where a tile has other land: sources
 	// that draw the shore another way would give it a second line.

@@ -72,7 +72,7 @@ var likeness = map[rune]rune{
 	'Ə': 'E', 'ə': 'e', 'ɓ': 'b', 'ɗ': 'd', 'Ɖ': 'D', 'ɖ': 'd', 'ƙ': 'k', 'ŋ': 'n', 'Ŋ': 'N', 'ơ': 'o', 'ư': 'u', 'ı': 'i',
 }
 
-// maxRunes is how many characters of a name are read.
+// maxRunes bounds the characters of a name that are read.
 const maxRunes = 96
 
 // appendGlyphs appends the characters of a name that the font has. A letter
@@ -130,8 +130,8 @@ const (
 	descent   = 0.22
 )
 
-// Reach is how far a name extends from its point at most, in pixels of a tile
-// of 256. It is a third of a tile, so all names that affect the names in a tile
+// Reach bounds how far a name extends from its point, in pixels of a tile of
+// 256. It is a third of a tile, so all names that affect the names in a tile
 // lie in the eight tiles around it.
 const Reach = 85
 

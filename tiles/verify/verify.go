@@ -85,7 +85,7 @@ type Report struct {
 type Options struct {
 	// Workers is the number of goroutines; 0 means one per processor.
 	Workers int
-	// Examples is how many examples each finding keeps; 0 means 5.
+	// Examples bounds the examples that each finding keeps; 0 means 5.
 	Examples int
 	// Progress, if set, is called from time to time with the number of rows
 	// checked. It must be quick. Calls do not overlap.

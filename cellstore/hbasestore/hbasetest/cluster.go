@@ -269,8 +269,9 @@ func (c *Cluster) Gateways() []*Process { return c.gateways }
 func (c *Cluster) Await(ctx context.Context, p *Process) error { return c.await(ctx, p) }
 
 // Whole starts region servers again that have ended by themselves, and waits for
-// all. A busy machine may keep one from ZooKeeper for longer than Session; a test
-// that kills the one that is left would judge a cluster without any.
+// all servers. A busy machine may keep a server from ZooKeeper for longer than
+// Session. A test that then kills the last server would judge a cluster without
+// any.
 func (c *Cluster) Whole(ctx context.Context) error {
 	for _, p := range c.servers {
 		if !p.ended() {

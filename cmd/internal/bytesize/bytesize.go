@@ -39,7 +39,7 @@ func (b *Size) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes the size in the largest unit that it is a multiple of.
+// MarshalText writes the size in the largest unit that divides it.
 func (b Size) MarshalText() ([]byte, error) {
 	unit := 0
 	n := int64(b)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// most is how many tests may fail in a run for some to be tried again: more do not
-// fail by chance.
+// most is the number of failed tests in a run up to which they are tried again.
+// More do not fail by chance.
 const most = 10
 
 // retry is the most time that a test has which is tried again.
 const retry = 5 * time.Minute
 
-// slowest is how many packages are listed with their times.
+// slowest is the number of packages that are listed with their times.
 const slowest = 10
 
 // ci is a run of tests.

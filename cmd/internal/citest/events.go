@@ -171,8 +171,8 @@ var (
 	stackLine = regexp.MustCompile(`^goroutine \d+ .*\[([^\],]+)(, \d+ minutes)?`)
 )
 
-// cutOff takes a line of what is printed at the time limit: the tests that run, each
-// with its time, and then the stacks, of which the first is that of the alarm.
+// cutOff takes a line of what is printed at the time limit: first the tests that
+// run, each with its time, and then the stacks, beginning with that of the alarm.
 func (p *pkg) cutOff(line string) {
 	line = strings.TrimSuffix(line, "\n")
 	if m := heldLine.FindStringSubmatch(line); m != nil && p.stacks == 0 {
@@ -248,8 +248,8 @@ func (r *results) sorted() []*pkg {
 	return slices.SortedFunc(maps.Values(r.pkgs), func(a, b *pkg) int { return strings.Compare(a.name, b.name) })
 }
 
-// whole are the tests in one of the states that are no parts of others. One of
-// which a part has failed counts as failed.
+// whole returns the tests in one of the states that are not parts of others. A
+// test counts as failed if a part of it has failed.
 func (p *pkg) whole(states ...state) (names []string) {
 	bad := map[string]bool{}
 	for name, t := range p.tests {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// notes names the file of what CI says at its end, a line each; "" is none.
+// notes names the file of the lines that CI prints at its end; "" means no file.
 type notes string
 
 func (n notes) add(lines ...string) error {

@@ -73,9 +73,9 @@ func ContinentName(code string) string {
 	return ""
 }
 
-// name is CLDR's, but for names that have changed since the edition at hand,
-// and for the few it qualifies where everyday use does not ("Hong Kong SAR
-// China").
+// name is CLDR's name. Exceptions are names that have changed since the edition
+// at hand, and the few that CLDR qualifies while everyday use does not ("Hong
+// Kong SAR China").
 func name(code string) string {
 	switch code {
 	case "AN":
@@ -115,15 +115,15 @@ func in(list, code string) bool {
 	return i >= 0 && i%3 == 0
 }
 
-// union lists the member states of the European Union and the parts of them
-// with codes of their own to which its treaties apply: Åland, and the
-// outermost regions of France (TFEU, Article 349).
+// union lists the member states of the European Union. It also lists the parts
+// of them that have codes of their own and are subject to its treaties: Åland,
+// and the outermost regions of France (TFEU, Article 349).
 const union = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK " +
 	"AX GF GP MF MQ RE YT"
 
-// continents gives the continent by code. Where there is a choice it is that
-// of GeoNames and GeoIP2: Russia and Cyprus in Europe, Türkiye, the Caucasus
-// and Kazakhstan in Asia.
+// continents gives the continent by code. In cases of doubt it follows GeoNames
+// and GeoIP2: Russia and Cyprus in Europe, Türkiye, the Caucasus and Kazakhstan
+// in Asia.
 var continents = func() map[string]string {
 	m := make(map[string]string)
 	for continent, codes := range map[string]string{

@@ -42,9 +42,9 @@ func AppendDirectory(dst []byte, entries []Entry) []byte {
 // ErrDirectory is matched by errors about directories that no writer should have made.
 var ErrDirectory = errors.New("a directory is damaged")
 
-// DecodeDirectory appends the entries of a directory, not compressed, of which there may be
-// as many as most. Ids rise, runs do not overlap and no sum overflows; whether the contents
-// lie in their section is for the caller to check.
+// DecodeDirectory appends the entries of an uncompressed directory, at most so many as
+// most. It checks that ids rise, runs do not overlap and no sum overflows. The caller
+// checks that the contents lie in their section.
 func DecodeDirectory(dst []Entry, b []byte, most int) ([]Entry, error) {
 	d := decoder{rest: b}
 	n := d.number("the number of entries", math.MaxUint64)

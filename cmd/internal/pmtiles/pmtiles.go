@@ -19,13 +19,13 @@ const (
 	HeadSize = 16 << 10
 )
 
-// Magic is how an archive begins. The version follows.
+// Magic is the beginning of an archive. The version follows it.
 const Magic = "PMTiles"
 
-// Version is the one that this package knows.
+// Version is the version that this package knows.
 const Version = 3
 
-// Compression is how directories, metadata and tiles are compressed.
+// Compression is the coding of directories, metadata and tiles.
 type Compression uint8
 
 // Compressions of the specification.
@@ -114,8 +114,7 @@ func (h *Header) Append(dst []byte) []byte {
 // ErrFormat is matched by errors about bytes that are no archive, or none of this version.
 var ErrFormat = errors.New("not a PMTiles archive of version 3")
 
-// ParseHeader reads the first HeaderSize bytes of an archive. It does not check what they
-// say, but for the magic.
+// ParseHeader reads the first HeaderSize bytes of an archive. It checks only the magic.
 func ParseHeader(b []byte) (h Header, err error) {
 	if len(b) < HeaderSize || string(b[:len(Magic)]) != Magic {
 		return h, fmt.Errorf("%w: it does not begin with %s", ErrFormat, Magic)

@@ -88,8 +88,9 @@ func Main(m *testing.M, ends ...func()) {
 	os.Exit(code)
 }
 
-// Path is where a program is, which is built when the first test asks for it. The tile
-// server has the race detector where the tests have it: its requests come many at once.
+// Path returns the path of a program, which is built when the first test asks for it.
+// The tile server has the race detector if the tests have it, since many requests come
+// to it at once.
 func Path(t testing.TB, name string) string {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {

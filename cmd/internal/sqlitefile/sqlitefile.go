@@ -1,6 +1,6 @@
-// Package sqlitefile opens SQLite databases that others made, to be read and no more:
-// nothing is written beside the file, no size in it goes beyond what the caller bears, and
-// functions with effects do not run for views in it.
+// Package sqlitefile opens SQLite databases that others made, only to read them. Nothing
+// is written beside the file, no size in it goes beyond what the caller bears, and views
+// in it cannot run functions with effects.
 package sqlitefile
 
 import (

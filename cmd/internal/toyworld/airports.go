@@ -16,7 +16,7 @@ import (
 // Zones are the time zones of PublishTimeZones.
 var Zones = []string{"Europe/Zurich", "Europe/Berlin", "Pacific/Kiritimati", "America/New_York", "Europe/Amsterdam", "UTC"}
 
-// Countries are those of PublishTimeZones that have one time zone only.
+// Countries are those of PublishTimeZones that have a single time zone.
 var Countries = map[string]string{"EE": "Europe/Berlin"}
 
 // PublishTimeZones publishes the offsets of a few time zones. Publish does not
@@ -28,7 +28,7 @@ func PublishTimeZones(ctx context.Context, c *dataset.Catalog) error {
 	})
 }
 
-// Airports is how many airports it has: three by name and grass strips.
+// Airports is the number of its airports: three by name, and grass strips.
 const Airports = 203
 
 // PublishAirports publishes the airports. Publish does not call it.

@@ -137,7 +137,7 @@ func winding() orb.Ring {
 	return line
 }
 
-// Places is how many places it has, with the ids from 1 on.
+// Places is the number of its places. Their ids count from 1.
 const Places = 3000
 
 // PublishPlaces publishes the places: most of them around a few towns.
@@ -177,7 +177,7 @@ func eachPlace() iter.Seq2[places.Place, error] {
 	}
 }
 
-// Ranges is how many address ranges it has of each version of IP.
+// Ranges is the number of its address ranges, for each version of IP.
 const Ranges = 20_000
 
 // PublishAddresses publishes the address ranges.

@@ -1,6 +1,7 @@
-// Package variables knows the environment variables of both programs. They may
-// be given one file of variables, so what is not a variable of the one may be
-// one of the other; what is neither's is a mistake that would go unnoticed.
+// Package variables knows the environment variables of both programs. Both may
+// be given the same file of variables, so a variable that one program does not
+// know may belong to the other. A variable that neither knows is a mistake
+// which would go unnoticed.
 package variables
 
 import (
@@ -12,7 +13,7 @@ import (
 	"quadrille/cmd/internal/nearest"
 )
 
-// Prefix begins the names of all of them.
+// Prefix is the beginning of all their names.
 const Prefix = "QUADRILLE"
 
 // Tileserver are the variables that set flags of tileserver.
@@ -59,9 +60,9 @@ var tests = []string{
 // flag by them.
 var serviceLink = regexp.MustCompile(`^([A-Z0-9_]+_)?(PORT=[a-z]+://.*|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=.*|SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)=.*)$`)
 
-// Unknown returns an error for every variable of the environment, as of
-// [os.Environ], that has the prefix and that nothing reads, with the name that
-// was probably meant.
+// Unknown returns an error for every variable in environ, which is as of
+// [os.Environ], that has the prefix and is read by neither program. The error
+// suggests the name that was probably meant.
 func Unknown(environ []string) []error {
 	known := slices.Concat(Tileserver, Ingest, tests)
 	short := make([]string, len(known)) // the prefix is no part of what is compared

@@ -24,7 +24,7 @@ var String = sync.OnceValue(func() string {
 	return of(info)
 })
 
-// commitLength is how many digits of a commit are told: as many as in the go
+// commitLength is the number of digits of a commit in a version, as in the go
 // command's own pseudo-versions.
 const commitLength = 12
 

@@ -11,8 +11,8 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Text returns the JSON string that a member has, with its quotes, and nil if
-// there is none.
+// Text returns the JSON string of a member, with its quotes, or nil if there is
+// no such member.
 func Text(b []byte, key string) []byte {
 	from, to := find(b, key)
 	return b[from:to]
@@ -31,8 +31,8 @@ func Unquote(quoted []byte) (string, bool) {
 	return text, err == nil
 }
 
-// AppendNamed appends members with another text under a key. Where there is
-// none, or the text is "", they stay as they are.
+// AppendNamed appends members with another text under a key. Without such a
+// member, or with the text "", they stay as they are.
 func AppendNamed(dst, b []byte, key, text string) []byte {
 	from, to := find(b, key)
 	if text == "" || from == to {
@@ -41,8 +41,8 @@ func AppendNamed(dst, b []byte, key, text string) []byte {
 	return append(jsontext.AppendString(append(dst, b[:from]...), text), b[to:]...)
 }
 
-// find returns where the JSON string of a member stands; from and to are the
-// same if there is none.
+// find returns where the JSON string of a member is. from and to are the same
+// if there is no such member.
 func find(b []byte, key string) (from, to int) {
 	at := bytes.Index(b, []byte(key))
 	if at < 0 {

@@ -26,8 +26,9 @@ func Check(q *feature.Query) error {
 	return nil
 }
 
-// Ring checks a ring, and returns the last rank by distance in it and the cursor that begins
-// it or, if that is farther, the one after a point that was found before.
+// Ring checks a ring. It returns the last rank by distance in the ring, and the cursor of
+// the page: the beginning of the ring or, if that is farther, the cursor after a point that
+// was found before.
 func Ring(n *feature.Near, after Cursor) (last uint64, first Cursor, err error) {
 	if last, err = CheckCircle(n.Lat, n.Lon, n.MaxM); err != nil {
 		return 0, first, err
@@ -61,9 +62,9 @@ func (l Countries) sorted() Countries {
 	return slices.Compact(l)
 }
 
-// UseTerms lets an index take the terms of a filter: use takes one if the index knows what it
-// is about, and says whether anything can fulfil it. rest is the filter if the index has not
-// all of it, and else nil. possible is false where nothing can pass.
+// UseTerms lets an index take the terms of a filter. use takes a term if the index knows what
+// the term is about, and reports whether anything can fulfil it. rest is the filter if the
+// index did not take all of it, and nil otherwise. possible is false if nothing can pass.
 func UseTerms(of feature.Filter, use func(t *feature.Term) (used, possible bool)) (rest feature.Filter, possible bool) {
 	if of == nil {
 		return nil, true

@@ -30,7 +30,7 @@ type ID uint64
 // Compare implements Key.
 func (a ID) Compare(b ID) int { return cmp.Compare(a, b) }
 
-// Ranked is where a point comes in a ranking. The zero value comes before all points.
+// Ranked is the place of a point in a ranking. The zero value comes before all points.
 type Ranked[K Key[K]] struct {
 	Rank uint64
 	Key  K
@@ -50,8 +50,8 @@ func (a *Ranked[K]) compare(b *Ranked[K]) int {
 // Found is a point that a search keeps.
 type Found[K Key[K]] struct {
 	Ranked[K]
-	// Slot is where the caller keeps what it needs of the point: a number from 0
-	// to one less than Best.Want, used again when the point is displaced.
+	// Slot says where the caller keeps what it needs of the point: a number from 0
+	// to one less than Best.Want. It is used again when the point is displaced.
 	Slot int
 }
 

@@ -6,8 +6,8 @@ import (
 	"quadrille/feature"
 )
 
-// Cursor says after which point a page begins. The zero Cursor is that of the
-// first page.
+// Cursor says after which point a page begins. The zero Cursor begins the first
+// page.
 type Cursor = Ranked[ID]
 
 // isDistance reports whether a rank is one by distance.

@@ -35,10 +35,10 @@ func (s *Lists) Run(ctx context.Context, t Tree[Node], lists ...[]quadkey.Cell) 
 }
 
 const (
-	// fewPoints is how many points are sought from the point outwards. More
-	// are found as quickly from the world downwards.
+	// fewPoints is the number of points up to which they are sought from the point
+	// outwards. More are found as quickly from the world downwards.
 	fewPoints = 20
-	// around is how many cells the tile has, for each point that is wanted,
+	// around is the number of cells, for each point that is wanted, in the tile
 	// that is looked at first.
 	around = 2
 	// many is from how many cells in the whole circle, for each point, a smaller
@@ -46,10 +46,10 @@ const (
 	many = 1_000
 )
 
-// RunFrom searches as Run does for what is nearest to a point, whose ranks are
-// those of ByDistance, and begins in the tiles around it. Few points are first
-// sought in a small circle, which grows until it holds them. Trees bound nodes
-// by Reach.
+// RunFrom is Run for the points nearest to a position, with the ranks of
+// ByDistance. It begins in the tiles around the position. If few points are
+// wanted, it first looks in a small circle, which grows until it holds them.
+// Trees bound nodes by Reach.
 func (s *Lists) RunFrom(ctx context.Context, t Tree[Node], lon, lat float64, lists ...[]quadkey.Cell) error {
 	limit := s.Limit
 	s.draw(lon, lat, limit)

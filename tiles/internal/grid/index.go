@@ -8,9 +8,9 @@ import (
 // cellBits is the width of an index cell in pixels, as a power of two.
 const cellBits = 9
 
-// cellIndex finds points by the square cells they lie in. Cells are in columns
-// from west to east: whoever asks for lines from west to east finds what is
-// asked for in the processor's cache.
+// cellIndex finds points by the square cells in which they lie. Cells are in
+// columns from west to east, so that asking for lines from west to east finds
+// the answers in the processor's cache.
 type cellIndex struct {
 	shift   uint
 	points  []Point // sorted by cell
@@ -117,7 +117,7 @@ type cellEntry struct {
 	line int32
 }
 
-// entriesPerLine is how many cells a line may take on average, beyond
+// entriesPerLine bounds the cells that a line may take on average, beyond
 // fewEntries in all.
 const entriesPerLine, fewEntries = 8, 1 << 20
 

@@ -111,8 +111,8 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 	return out, nil
 }
 
-// partSize is how many lines of a large arrangement one processor takes at a
-// time.
+// partSize is the number of lines of a large arrangement that one processor
+// takes at a time.
 const partSize = 1 << 14
 
 // eachPart calls fn for parts of lines, in parallel, and joins what it appends.

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// sortLarge is the least length for which sortBy distributes elements first.
+// sortLarge is the length from which sortBy distributes elements first.
 const (
 	sortLarge   = 1 << 12
 	sortBuckets = 1 << 11

@@ -18,11 +18,11 @@ const (
 	// differ, below MapColors.
 	TagColor = "map_color"
 
-	// TagMerged is how many regions a polygon stands for.
+	// TagMerged is the number of regions that a polygon stands for.
 	TagMerged = "merged"
 )
 
-// MapColors is how many colours keep neighbours apart on any plane map.
+// MapColors is the number of colours that keeps neighbours apart on any plane map.
 const MapColors = 6
 
 // MergedMark begins the id of a polygon that stands for several regions and for
@@ -32,7 +32,7 @@ const MergedMark = '~'
 // MergedID is the id of a polygon of several regions, by that of the largest.
 func MergedID(largest string) string { return string(MergedMark) + largest }
 
-// TileBuffer is how far the shapes of a vector tile reach beyond it.
+// TileBuffer is how far the shapes of a vector tile reach beyond the tile.
 const TileBuffer = mvt.Extent >> grid.BufferShift
 
 // LayerWriter writes regions into a vector layer.

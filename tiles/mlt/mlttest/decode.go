@@ -291,16 +291,7 @@ func (r *reader) geometry() (features []Feature) {
 		return v
 	}
 	types, counts, parts, rings := list(0x10), list(0x31), list(0x32), list(0x33)
-	var vertices [][2]int64
-	var at [2]int64
-	coded := streams[0x13]
-	d := reader{coded.data}
-	for i := range coded.values {
-		// Differences are of 32 bits, and go around.
-		if at[i%2] = int64(int32(at[i%2] + signed(d.varint()))); i%2 == 1 {
-			vertices = append(vertices, at)
-		}
-	}
+	vertices := streams[0x13].vertices()
 	if offsets, ok := streams[0x20]; ok {
 		dict := vertices
 		vertices = nil
@@ -341,4 +332,17 @@ func (r *reader) geometry() (features []Feature) {
 		panic(errors.New("more geometry than the features have"))
 	}
 	return features
+}
+
+// vertices decodes positions. Each is stored as the difference to the one before.
+func (s stream) vertices() (list [][2]int64) {
+	var at [2]int64
+	d := reader{s.data}
+	for i := range s.values {
+		// Differences are of 32 bits, and go around.
+		if at[i%2] = int64(int32(at[i%2] + signed(d.varint()))); i%2 == 1 {
+			list = append(list, at)
+		}
+	}
+	return list
 }

@@ -92,7 +92,7 @@ const (
 	longField  = 8 << 10
 	firstChunk = 512
 	lastChunk  = 64 << 10
-	// trusted is how much memory is allocated on an answer's word for its size.
+	// trusted bounds the memory that is allocated for a size that the answer claims.
 	trusted = 1 << 20
 )
 

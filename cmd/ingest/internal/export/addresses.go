@@ -164,7 +164,7 @@ func (a *addresses) each(ctx context.Context, pick func(dst []byte, res *ipgeo.R
 	return nil
 }
 
-// afterIPv4 is the first address of IPv6 that is none of IPv4 in a MaxMind DB file.
+// afterIPv4 is the first address behind the part of a MaxMind DB file that holds IPv4.
 var afterIPv4 = netip.MustParseAddr("::1:0:0")
 
 func (a *addresses) writeMMDB(ctx context.Context, m *dataset.Manifest, path string, o AddressOptions) (stats AddressStats, err error) {
@@ -233,8 +233,8 @@ func describeSources(m *dataset.Manifest) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
-// kind is what a database is of, which is in its name, by which clients know what
-// they may ask.
+// kind says what a database is about. The name of the database says it too, which
+// tells clients what they may ask.
 type kind struct {
 	flat          bool // only traits and fields of a source's own: traits stand alone as in GeoIP2's ASN, ISP and Anonymous-IP
 	asn           bool
@@ -278,7 +278,7 @@ func (k *kind) name() string {
 	return "Quadrille-Traits"
 }
 
-// members are those of a record of GeoIP2, which no field of a source's own replaces.
+// members are the members of a record of GeoIP2. A source's own fields do not replace them.
 var members = strings.Split(recordFields, ",")
 
 // shape makes the object of a MaxMind DB file of a record: the fields of a source's

@@ -179,89 +179,108 @@ func write[C any](ctx context.Context, r *tiles.Reader, o Options, a archive[C],
 		}
 	}()
 	var stats Stats
-	var spare sync.Pool // *bytes.Buffer
-	buffer := func() *bytes.Buffer {
-		if b, ok := spare.Get().(*bytes.Buffer); ok {
-			b.Reset()
-			return b
-		}
-		return new(bytes.Buffer)
-	}
+	p := &pipeline[C]{order: make(chan *job[C], ahead), work: make(chan *job[C], ahead)}
 	g, gctx := errgroup.WithContext(ctx)
-	order, work := make(chan *job[C], ahead), make(chan *job[C], ahead)
-	g.Go(func() error {
-		defer close(order)
-		defer close(work)
-		var known memory[C]
-		for zoom := o.MinZoom; zoom <= o.MaxZoom; zoom++ {
-			err := r.Walk(gctx, o.Layers, zoom, func(t quadkey.Tile, mvt []byte) error {
-				j := &job[C]{tile: t, zoom: uint8(zoom)}
-				var again bool
-				if j.content, again = known.find(mvt); !again {
-					j.raw, j.done = buffer(), make(chan error, 1)
-					j.raw.Write(mvt)
-				}
-				if !again {
-					if err := send(gctx, work, j); err != nil {
-						return err
-					}
-				}
-				return send(gctx, order, j)
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	g.Go(func() error { return p.walk(gctx, r, o) })
 	for range runtime.GOMAXPROCS(0) {
-		g.Go(func() error {
-			z, err := gzip.NewWriterLevel(nil, gzip.DefaultCompression)
-			if err != nil {
-				return err
-			}
-			for j := range work {
-				j.gzipped = buffer()
-				z.Reset(j.gzipped)
-				_, err := z.Write(j.raw.Bytes())
-				spare.Put(j.raw)
-				j.done <- errors.Join(err, z.Close())
-			}
-			return nil
-		})
+		g.Go(p.compress)
 	}
-	g.Go(func() error {
-		p := progress{o: o}
-		for j := range order {
-			if j.raw != nil {
-				select {
-				case err := <-j.done:
-					if err != nil {
-						return err
-					}
-				case <-gctx.Done():
-					return gctx.Err()
-				}
-				at, err := a.Put(j.gzipped.Bytes())
-				if err != nil {
-					return err
-				}
-				j.content.at = at
-				spare.Put(j.gzipped)
-				stats.Contents++
-			}
-			if err := a.Add(j.tile, j.zoom, j.content.at); err != nil {
-				return err
-			}
-			stats.Tiles += 1 << (2 * (j.zoom - j.tile.Z))
-			p.tell(j.tile, j.zoom)
-		}
-		return nil
+	g.Go(func() (err error) {
+		stats, err = p.store(gctx, o, a)
+		return err
 	})
 	if err := g.Wait(); err != nil {
 		return Stats{}, err
 	}
 	return stats, finish()
+}
+
+// pipeline takes tiles from the walk to the archive: walk runs once, compress any number of
+// times, store once, all at the same time.
+type pipeline[C any] struct {
+	order chan *job[C] // all tiles, as they are walked
+	work  chan *job[C] // those to be compressed
+	spare sync.Pool    // *bytes.Buffer
+}
+
+// buffer returns an empty buffer.
+func (p *pipeline[C]) buffer() *bytes.Buffer {
+	if b, ok := p.spare.Get().(*bytes.Buffer); ok {
+		b.Reset()
+		return b
+	}
+	return new(bytes.Buffer)
+}
+
+// walk sends all tiles, and closes the channels after the last.
+func (p *pipeline[C]) walk(ctx context.Context, r *tiles.Reader, o Options) error {
+	defer close(p.order)
+	defer close(p.work)
+	var known memory[C]
+	for zoom := o.MinZoom; zoom <= o.MaxZoom; zoom++ {
+		err := r.Walk(ctx, o.Layers, zoom, func(t quadkey.Tile, mvt []byte) error {
+			j := &job[C]{tile: t, zoom: uint8(zoom)}
+			var again bool
+			if j.content, again = known.find(mvt); !again {
+				j.raw, j.done = p.buffer(), make(chan error, 1)
+				j.raw.Write(mvt)
+				if err := send(ctx, p.work, j); err != nil {
+					return err
+				}
+			}
+			return send(ctx, p.order, j)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compress compresses contents until there are no more.
+func (p *pipeline[C]) compress() error {
+	z, err := gzip.NewWriterLevel(nil, gzip.DefaultCompression)
+	if err != nil {
+		return err
+	}
+	for j := range p.work {
+		j.gzipped = p.buffer()
+		z.Reset(j.gzipped)
+		_, err := z.Write(j.raw.Bytes())
+		p.spare.Put(j.raw)
+		j.done <- errors.Join(err, z.Close())
+	}
+	return nil
+}
+
+// store adds the tiles to the archive, each once its content is compressed.
+func (p *pipeline[C]) store(ctx context.Context, o Options, a archive[C]) (stats Stats, err error) {
+	told := progress{o: o}
+	for j := range p.order {
+		if j.raw != nil {
+			select {
+			case err := <-j.done:
+				if err != nil {
+					return stats, err
+				}
+			case <-ctx.Done():
+				return stats, ctx.Err()
+			}
+			at, err := a.Put(j.gzipped.Bytes())
+			if err != nil {
+				return stats, err
+			}
+			j.content.at = at
+			p.spare.Put(j.gzipped)
+			stats.Contents++
+		}
+		if err := a.Add(j.tile, j.zoom, j.content.at); err != nil {
+			return stats, err
+		}
+		stats.Tiles += 1 << (2 * (j.zoom - j.tile.Z))
+		told.tell(j.tile, j.zoom)
+	}
+	return stats, nil
 }
 
 func send[T any](ctx context.Context, ch chan<- T, v T) error {

@@ -80,10 +80,10 @@ func (a *addresses) lines(out *lineFile, span ipgeo.Span, before, after string, 
 	return nil
 }
 
-// columns reads the fields of a CSV file, each of which is one plain value. Of the
-// subdivisions the first is taken. Paths are those in an answer, and names those
-// that ingest ip reads: the same, but for the fields of a source's own, which it keeps
-// by any name that is not one of its own.
+// columns reads the fields of a CSV file, each of which must be one plain value. Of
+// several subdivisions the first is taken. Paths are those of an answer. Names are
+// those that ingest ip reads: the same paths, except that a source's own field may
+// have any name which is not taken.
 func columns(list string) (paths, names []string, err error) {
 	if list == "" {
 		list = DefaultColumns

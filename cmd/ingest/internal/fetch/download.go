@@ -52,8 +52,9 @@ func (d *download) partSize() int64 {
 	return info.Size()
 }
 
-// strong is the validator under which two answers are the same bytes, "" when
-// there is none: a date is one only when the file was not just being changed.
+// strong returns a validator for which equal values mean equal bytes, or "" if
+// there is none. A date is such a validator only if the file was not being
+// changed just then.
 func (s *state) strong() string {
 	if s.ETag != "" {
 		if strings.HasPrefix(s.ETag, "W/") {
@@ -83,8 +84,8 @@ func (d *download) attempt(ctx context.Context) (Result, error) {
 	return d.finish(ctx, *got)
 }
 
-// transfer makes the part whole and returns what is to be remembered of it, or
-// nil when the file has not changed.
+// transfer makes the part whole and returns the state to remember, or nil if
+// the file has not changed.
 func (d *download) transfer(ctx context.Context) (*state, error) {
 	ctx, alive, stop := d.watched(ctx)
 	defer stop()
@@ -149,7 +150,7 @@ func (d *download) transfer(ctx context.Context) (*state, error) {
 	return &begun, nil
 }
 
-// answered is what an answer says of the version of the file.
+// answered returns what an answer says about the version of the file.
 func answered(url string, res *http.Response) state {
 	s := state{URL: url, ETag: res.Header.Get("ETag")}
 	s.Modified, _ = http.ParseTime(res.Header.Get("Last-Modified")) // zero when missing or not a date

@@ -47,8 +47,8 @@ type File struct {
 	Kind Kind
 	// MaxBytes bounds its size.
 	MaxBytes int64
-	// ChecksumURL is where the publisher says its SHA-256 or MD5, in hexadecimal
-	// and first in the file, as sha256sum writes it; empty when nowhere.
+	// ChecksumURL is the address of a file that begins with the SHA-256 or MD5 in
+	// hexadecimal, as sha256sum writes it; empty if the publisher has no such file.
 	ChecksumURL string
 	// User and Password are sent to the host of URL and ChecksumURL and to no other.
 	User, Password string
@@ -63,7 +63,7 @@ type Result struct {
 
 // Options say how to download.
 type Options struct {
-	// UserAgent names the program to publishers, and how to reach who runs it.
+	// UserAgent tells publishers which program asks, and how to reach the person who runs it.
 	UserAgent string
 	// Attempts is how often a file is tried before it fails; 0 means 6. An
 	// attempt that brought the download forward does not count.
@@ -72,10 +72,10 @@ type Options struct {
 	Stall time.Duration
 	// MaxTotal bounds the bytes downloaded of all files; 0: not.
 	MaxTotal int64
-	// Progress is told how far a file has come; total is 0 where not known. May
-	// be nil.
+	// Progress is called with how far a file has come. total is 0 if it is not
+	// known. Progress may be nil.
 	Progress func(name string, done, total int64)
-	// Note is told of attempts that failed and will be repeated. May be nil.
+	// Note is called with attempts that failed and will be repeated. It may be nil.
 	Note func(text string)
 	// Wait pauses between attempts; nil: for that long, or until ctx ends.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -89,7 +89,7 @@ const (
 	// longestRetryAfter is how long a server can make a run wait.
 	longestRetryAfter = 15 * time.Minute
 	maxRedirects      = 5
-	// forward is how many bytes an attempt has to bring for it not to count.
+	// forward is the least number of bytes that an attempt must bring in order not to count.
 	forward       = 256 << 10
 	checksumBytes = 4 << 10
 )

@@ -20,8 +20,8 @@ type Columns struct {
 	draft   draft // of the row at hand; reused, because lists have millions
 }
 
-// ForColumns prepares for a list. Places are those that its geoname_id columns
-// refer to; without them these are the ids of the cities.
+// ForColumns prepares for a list. places are those that its columns geoname_id
+// refer to. Without places these columns hold the ids of the cities themselves.
 func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error) {
 	c := &Columns{columns: columns, set: make([]setter, len(columns)), places: places}
 	for i, col := range columns {
@@ -45,7 +45,7 @@ func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error
 			is := strings.HasPrefix(name, "is_")
 			c.set[i] = func(d *draft, _ string, v any) error {
 				s := string(v.(cell))
-				if yes, ok := yesNo(s); yes || !ok || !is && !strings.EqualFold(s, "false") { // no is absence, as of the flags that are known
+				if yes, ok := yesNo(s); yes || !ok || !is && !strings.EqualFold(s, "false") { // a no is left out, as for known flags
 					d.keep(name, s)
 				}
 				return nil
@@ -59,7 +59,7 @@ func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error
 	return c, nil
 }
 
-// columnSetters are those of the columns that are not named like the fields of
+// columnSetters are for the columns whose names differ from the fields of
 // GeoIP2.
 var columnSetters = func() map[ipcsv.Column]setter {
 	m := map[ipcsv.Column]setter{
@@ -149,7 +149,7 @@ func (c *Columns) place(d *draft, path string, v any) error {
 	return nil
 }
 
-// country fills in a country that a row refers to besides that of its place.
+// country fills in a country that a row refers to besides the country of its place.
 func (c *Columns) country(of func(*draft) *ipgeo.Country) setter {
 	return func(d *draft, path string, v any) error {
 		if c.places == nil {

@@ -146,7 +146,7 @@ func flag(of func(*draft) *bool) setter {
 	}
 }
 
-// yesNo reads a flag written as text; none is no.
+// yesNo reads a flag written as text. An empty text means no.
 func yesNo(s string) (yes, ok bool) {
 	switch strings.ToLower(s) {
 	case "1", "true", "yes":
@@ -365,7 +365,7 @@ func (d *draft) finish() (ipgeo.Record, error) {
 		d.Location.TimeZone = ""
 		d.keep("time_zone", z)
 	}
-	// AS 0 is nobody's, and what is said of it is "Not routed".
+	// AS 0 belongs to nobody; sources name it "Not routed".
 	if d.Traits.AutonomousSystemNumber == 0 && d.Traits.AutonomousSystemOrganization == "Not routed" {
 		d.Traits.AutonomousSystemOrganization = ""
 	}
@@ -378,8 +378,8 @@ func (d *draft) finish() (ipgeo.Record, error) {
 	return d.Record, lost
 }
 
-// addCountry adds what the code of the country alone says, where the source
-// says nothing of it.
+// addCountry adds what follows from the code of the country alone and is
+// missing in the source.
 func addCountry(r *ipgeo.Record) {
 	c := countryOf(r.Country.ISOCode)
 	if c == nil {

@@ -77,9 +77,9 @@ var iplocation = Schema{
 		"autonomous_system_number autonomous_system_organization"),
 }
 
-// ipinfo is the schema of IPinfo's databases, of which older ones have codes
-// where newer ones have names. The domain of a network's owner is not that of
-// the address; it is kept in Extra.
+// ipinfo is the schema of IPinfo's databases. Older ones have codes where newer
+// ones have names. The domain is that of the network's owner, not of the
+// address; it is kept in Extra.
 var ipinfo = Schema{
 	Name: "IPinfo",
 	fields: join(
@@ -125,7 +125,7 @@ func named(d *draft, path string, v any) error {
 	return nil
 }
 
-// written reads numbers that may be text, of which none is nothing.
+// written reads numbers that may be text. An empty text is no number.
 func written(set setter) setter {
 	return func(d *draft, path string, v any) error {
 		if s, ok := v.(string); ok {

@@ -14,8 +14,8 @@ import (
 type Content int
 
 const (
-	OfAddresses Content = iota
-	OfShapes            // polygons or points
+	OfAddresses Content = iota // ranges of IP addresses
+	OfShapes                   // polygons or points
 )
 
 // foreigners are kinds of files that nobody here reads, by how they begin. The advice is for

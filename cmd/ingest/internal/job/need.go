@@ -34,7 +34,7 @@ func (k Costs) Of(units int64) Need {
 	return Need{time.Duration(n * k.Nanoseconds), int64(n * k.Memory), int64(n * k.Disk), int64(n * k.Disk / 2)}
 }
 
-// shortJob is how long a job takes that nobody plans for.
+// shortJob is the length of a job for which nobody has to plan.
 const shortJob = 10 * time.Second
 
 // Announce says what a long job will take. It refuses one that has not the room

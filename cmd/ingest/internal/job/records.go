@@ -8,16 +8,16 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// ProgressRows is how many records lie between two reports of progress and
+// ProgressRows is the number of records between two reports of progress, and
 // between two looks at the context.
 const ProgressRows = 4096
 
-// ErrEnough is take's to end the reading of a file: nobody wants more of it.
+// ErrEnough is returned by take to end the reading of a file early, without a failure.
 var ErrEnough = errors.New("no more is wanted")
 
-// ReadRecords hands the good records of a file to take, whose error may be a
-// *source.BadRecord too, and counts them all. Its error is that of the file, of
-// take, of the context, or of a file that is mostly bad.
+// ReadRecords hands the good records of a file to take, and counts all records.
+// The error of take may be a *source.BadRecord too. The error of ReadRecords is
+// that of the file, of take, of the context, or of a file that is mostly bad.
 func ReadRecords[T any](ctx context.Context, records iter.Seq2[T, error], tally *Tally, report func(), take func(T) error) error {
 	report()
 	n := 0

@@ -19,8 +19,8 @@ import (
 	"quadrille/places/points"
 )
 
-// Bounds of the lines that one call of Write should have. They are below what tileserver
-// takes in a request if it is not told otherwise, and what proxies in front of it do.
+// Bounds of the lines that one call of Write should have. They are below the defaults of
+// tileserver and of proxies in front of it.
 const (
 	MaxLines = 5000
 	MaxBytes = 1_000_000
@@ -30,7 +30,7 @@ const (
 	attempts     = 6 // without an answer to any line
 	firstPause   = time.Second
 	longestPause = time.Minute
-	// longestAnswer is how long a request may take.
+	// longestAnswer bounds how long a request may take.
 	longestAnswer = 2 * time.Minute
 )
 
@@ -39,7 +39,7 @@ type Target struct {
 	Server     *url.URL // such as http://127.0.0.1:8080
 	Collection string
 	Key        string
-	// Note is told of attempts that failed and will be repeated.
+	// Note is called with attempts that failed and will be repeated.
 	Note func(text string)
 	// Wait pauses between attempts; nil: for that long, or until the context ends.
 	Wait func(ctx context.Context, d time.Duration) error

@@ -37,10 +37,10 @@ type File struct {
 	Path     string
 	Size     int64     // bytes on disk
 	Modified time.Time // of the file, UTC
-	// Packed is when the member of a zip archive that is read was last changed,
-	// as its publisher's clock had it; zero for other files.
+	// Packed is the time of the last change of the member that is read from a zip
+	// archive, by its publisher's clock. It is zero for other files.
 	Packed time.Time
-	// GDAL is what GDAL calls that which is read, be it packed or not.
+	// GDAL is GDAL's name for what is read, whether it is packed or not.
 	GDAL string
 
 	raw   *os.File
@@ -56,9 +56,8 @@ type File struct {
 // first bytes, not in its name.
 func Open(path string) (*File, error) { return OpenMember(path, nil) }
 
-// OpenMember is Open that also takes a zip archive and reads its one member
-// for which match, given the member's name, is true. With a nil match an
-// archive is refused.
+// OpenMember is Open for zip archives too: it reads the one member whose name
+// match accepts. With a nil match an archive is refused.
 func OpenMember(path string, match func(name string) bool) (_ *File, err error) {
 	raw, err := os.Open(path)
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 // of Natural Earth has 447,163; the largest in OpenStreetMap a few million.
 const MaxVertices = 16 << 20
 
-// Want is what a job takes of a file of any geometries: a file that has none of it is refused
-// at once.
+// Want is the kind of geometry that a job takes from a file that may have several. A file
+// with none of that kind is refused at once.
 type Want string
 
+// The geometries that a job takes.
 const (
 	WantPolygons Want = "polygons"
 	WantPoints   Want = "points"
@@ -52,8 +53,8 @@ func AddRepair(repair *string, what string) {
 	}
 }
 
-// IsOpen is whether a ring does not end where it begins, although it has the
-// points to enclose something.
+// IsOpen reports whether a ring does not end where it begins, although it has
+// enough points to enclose something.
 func IsOpen(r orb.Ring) bool { return len(r) > 2 && r[0] != r[len(r)-1] }
 
 // OnePoint tells why a multipoint of so many positions is no point; "" for one.
@@ -67,8 +68,8 @@ func OnePoint(positions int) (reason, detail string) {
 	return NotAPoint, "MultiPoint of " + strconv.Itoa(positions) + " positions"
 }
 
-// Position is that of a geometry which is a point, or a multipoint of one. It is finite,
-// and otherwise as the file has it. Reason says why there is none.
+// Position returns the position of a point, or of a multipoint with one point. It is
+// finite, and otherwise as the file has it. Reason says why there is no position.
 func Position(g orb.Geometry) (p orb.Point, reason, detail string) {
 	switch g := g.(type) {
 	case nil:
@@ -156,8 +157,9 @@ func CheckFinite(lon, lat float64) (reason, detail string) {
 	return "", ""
 }
 
-// rounding is how far, in degrees, a coordinate may leave the world by the
-// arithmetic of whatever wrote it: time zones of Natural Earth reach 90.0002.
+// rounding bounds how far, in degrees, the arithmetic of whatever wrote the
+// file may put a coordinate beyond the world: time zones of Natural Earth reach
+// 90.0002.
 const rounding = 0.01
 
 // Place checks a coordinate pair in degrees. What lies outside ±180° and ±90° by
@@ -222,7 +224,7 @@ func AddPolygon(polygons []orb.Polygon, rings []orb.Ring) []orb.Polygon {
 	return append(polygons, kept)
 }
 
-// Join is the polygons as one geometry, nil when there are none.
+// Join returns the polygons as one geometry, or nil without polygons.
 func Join(polygons []orb.Polygon) orb.Geometry {
 	switch len(polygons) {
 	case 0:

@@ -31,8 +31,8 @@ type Feature struct {
 	Lost Lost
 	// Expires is as in Point.
 	Expires []byte
-	// Geometry is longitude and latitude in degrees, as the file has them, or nil where
-	// the file has none. [Polygons] and [Position] tell what can be used of it.
+	// Geometry has longitude and latitude in degrees, as in the file; nil if the file
+	// has none. [Polygons] and [Position] tell what can be used of it.
 	Geometry orb.Geometry
 	// Line is the 1-based line of the file where the feature starts, or its
 	// 1-based number among the features where the format has no lines.
@@ -47,8 +47,8 @@ type Member struct {
 	Value []byte // as it is written; not to be changed
 }
 
-// Lost counts properties that are left out. A feature of a foreign file may have any number
-// of them, so no more than the first is told.
+// Lost counts properties that are left out. It names the first alone: a feature of a
+// foreign file may have any number of them.
 type Lost struct {
 	Count int
 	First string // which it is, and why
@@ -73,7 +73,8 @@ type Point struct {
 	Properties []byte
 	// Lost is as in Feature.
 	Lost Lost
-	// Expires is when the point goes by itself: JSON as the file spells it, or empty.
+	// Expires is the time at which the point removes itself: JSON as the file spells it, or
+	// empty.
 	Expires []byte
 	// Line is as in Feature.
 	Line int

@@ -35,8 +35,8 @@ type Selection struct {
 	IP     string   // ip-location-db, geolite2-city, geolite2-country or none
 	// Account and Key are those of MaxMind.
 	Account, Key string
-	// Mirror is where all files are, under their own names; empty: at their
-	// publishers.
+	// Mirror is the address below which all files are, under their own names. If it
+	// is empty, files come from their publishers.
 	Mirror string
 }
 
@@ -104,7 +104,7 @@ func fileOf(dataset string, credit job.Credit, address string, kind fetch.Kind, 
 	}
 }
 
-// layers are those that Natural Earth has at a scale.
+// layers are the layers that Natural Earth has at a scale.
 func layers(scale string) []Source {
 	var list []Source
 	add := func(layer, folder, name string, about int64) {

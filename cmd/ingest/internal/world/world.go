@@ -35,7 +35,7 @@ type Plan struct {
 	Program string
 	Fetch   fetch.Options
 	Job     job.Options
-	// IP are the options of that data set, but for those of Job.
+	// IP are the options of the data set ip. Job replaces the job's options in it.
 	IP ip.Options
 }
 

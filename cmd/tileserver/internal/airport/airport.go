@@ -26,8 +26,10 @@ type Room struct {
 	*hierarchy.Sets
 }
 
+// New returns the room.
 func New(k *web.Kit, sets *hierarchy.Sets) *Room { return &Room{k, sets} }
 
+// Kinds are the problems that codes of airports have.
 var Kinds = []web.Kind{
 	{Err: airports.ErrBadCode, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH."},

@@ -8,6 +8,7 @@ import (
 
 // Types of answers that are written as bytes, for the description of the interface.
 
+// AirportList is a page of airports as JSON.
 type AirportList struct {
 	_        struct{}          `doc:"A page of airports."`
 	Airports []listing.Airport `json:"airports"`
@@ -16,23 +17,27 @@ type AirportList struct {
 
 type identified = listing.Identified[int, listing.Point, listing.Airport]
 
+// AirportFeature is one airport as GeoJSON.
 type AirportFeature struct {
 	_ struct{} `doc:"An airport as GeoJSON."`
 	identified
 }
 
+// AirportFeatures is a page of airports as GeoJSON.
 type AirportFeatures struct {
 	_ struct{} `doc:"A page of airports as GeoJSON."`
 	listing.Features[identified]
 	Next listing.Next `json:"next,omitzero"`
 }
 
+// AirportRecord is the answer of /airports/{code}.
 type AirportRecord struct {
 	_ struct{} `doc:"What is known of an airport; with local=true also what clocks show."`
 	airports.Airport
 	*timezone.Clock
 }
 
+// AirportOffset is the answer of /airports/{code}/offset.
 type AirportOffset struct {
 	_      struct{} `doc:"What clocks show at an airport."`
 	Code   string   `json:"code"`

@@ -34,11 +34,11 @@ var files embed.FS
 type Options struct {
 	// Version is that of the server.
 	Version string
-	// PublicURL is where the server is reached, without a final slash, for examples on the
+	// PublicURL is the address of the server, without a final slash, for examples on the
 	// page. Empty means an address of this machine.
 	PublicURL string
-	// Script is the module of the page's forms, below the server's address; "" is
-	// none.
+	// Script is the address of the module of the page's forms, below the server's
+	// address. Empty means no forms.
 	Script string
 	// Guide are the documents that the page leads to.
 	Guide []Link

@@ -123,8 +123,8 @@ func (m mediaTypes) MarshalJSON() ([]byte, error) {
 	return append(all, '}'), nil
 }
 
-// ndjson is of lines. As a whole an answer in it is no JSON but a text, of which the schema
-// is about each line.
+// ndjson is the media type of lines of JSON. As a whole such an answer is not JSON but a
+// text. Its schema describes one line.
 const ndjson = "application/x-ndjson"
 
 // content describes what bodies hold.
@@ -180,7 +180,8 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 			}
 		}
 	}
-	// All paths of an endpoint share the answers, and many endpoints those without a body.
+	// All paths of an endpoint share its answers. Many endpoints share the answers without a
+	// body.
 	for status, r := range all {
 		switch r := r.(object); {
 		case r["$ref"] != nil:
@@ -242,7 +243,7 @@ func schemes(names ...string) []object {
 	return list
 }
 
-// adminServers is where the paths of the operator's own listener are.
+// adminServers is the address of the operator's own listener, for its paths.
 var adminServers = []any{object{"url": "http://127.0.0.1:6060", "description": "What --admin-listen names."}}
 
 // limitHeaders are those of every answer that uses up a limit.

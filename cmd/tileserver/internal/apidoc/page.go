@@ -200,8 +200,8 @@ func (b *builder) pageStatuses(e *endpoint.Endpoint) (list []pageStatus) {
 	return list
 }
 
-// example is that of an endpoint, with the answer it got, if that is recorded. A text stands
-// for itself unless the answer is JSON.
+// example is the example of an endpoint, with the recorded answer if there is one. A text
+// stands for itself unless the answer is JSON.
 type example struct {
 	endpoint.Example
 	Answer json.RawMessage

@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"go/token"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -158,12 +159,7 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 	for in["items"] != nil || in["additionalProperties"] != nil {
 		in, _ = cmp.Or(in["items"], in["additionalProperties"]).(object)
 	}
-	for tag := f.Tag.Get("schema"); tag != ""; {
-		part, rest, _ := strings.Cut(tag, ",")
-		if strings.HasPrefix(part, "pattern=") {
-			part, rest = tag, ""
-		}
-		key, text, _ := strings.Cut(part, "=")
+	for key, text := range constraints(f.Tag.Get("schema")) {
 		words := strings.Split(text, "|")
 		values := make([]any, len(words))
 		for i, word := range words {
@@ -173,7 +169,7 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 		}
 		properties, _ := o["properties"].(object)
 		required, _ := o["required"].([]string)
-		switch tag = rest; key {
+		switch key {
 		case "required": // members has seen to it
 		case "min", "max":
 			in[key+"imum"] = values[0]
@@ -225,6 +221,23 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 		o["description"] = text
 	}
 	return o
+}
+
+// constraints yields the keys of a tag with what follows their =. A pattern is all that is
+// left of the tag.
+func constraints(tag string) iter.Seq2[string, string] {
+	return func(yield func(key, text string) bool) {
+		for tag != "" {
+			part, rest, _ := strings.Cut(tag, ",")
+			if strings.HasPrefix(part, "pattern=") {
+				part, rest = tag, ""
+			}
+			key, text, _ := strings.Cut(part, "=")
+			if tag = rest; !yield(key, text) {
+				return
+			}
+		}
+	}
 }
 
 // eitherType is of several types. Makers of clients know lists of types only of one and null.

@@ -41,8 +41,8 @@ const (
 var (
 	// ErrDamaged is matched by errors about bytes that are not as they should be.
 	ErrDamaged = errors.New("the archive is damaged")
-	// ErrChanged is matched by the error of an archive whose file has been written to since
-	// it was opened. Nothing that is read of it can be trusted.
+	// ErrChanged is matched by the error of an archive whose file was written to after it
+	// was opened. Nothing read from it can be trusted.
 	ErrChanged = errors.New("the file of the archive has been changed in place")
 	// ErrClosed is matched by the error of an archive that another has replaced.
 	ErrClosed = errors.New("the archive is closed")
@@ -72,14 +72,14 @@ func (f Format) Picture() bool { return f > MLT }
 // Info describes an archive.
 type Info struct {
 	Format Format
-	// Coding is how vector tiles are mostly stored; each is read with its own.
+	// Coding is the coding of most vector tiles. Each tile is read by its own.
 	Coding           Coding
 	MinZoom, MaxZoom uint8
 	Bounds           [4]float64 // west, south, east, north
 	Center           [3]float64 // longitude, latitude, zoom
 	// TileSize is the side of a picture in pixels, 0 for vector tiles.
 	TileSize int
-	// Tiles is how many tiles there are, 0 where that is not told.
+	// Tiles is the number of tiles, 0 if the archive does not tell.
 	Tiles int64
 	Metadata
 }
@@ -107,7 +107,7 @@ type reader interface {
 	close() error
 }
 
-// Open opens the archive at a path and checks it: what it says of itself, its directory or
+// Open opens the archive at a path and checks what it says about itself, its directory or
 // tables, and one tile. name is part of its identity. directories may be shared with other
 // archives.
 func Open(ctx context.Context, name, path string, directories *Directories) (_ *Archive, err error) {
@@ -144,7 +144,7 @@ func Open(ctx context.Context, name, path string, directories *Directories) (_ *
 	return a, nil
 }
 
-// identity is a number for a file and its content, as far as that is quickly told.
+// identity returns a number for a file and its content, as far as that can be told quickly.
 func identity(name string, info os.FileInfo, head []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, name) // a hash takes everything
@@ -173,7 +173,7 @@ func (a *Archive) examine(ctx context.Context) error {
 	}
 	switch found := sniff(plain); {
 	case found != 0 && found != a.Format && (a.Format == 0 || found.Picture()):
-		a.Format = found // pictures are what they begin with, whatever is said of them
+		a.Format = found // the first bytes tell the format of a picture, whatever the metadata say
 	case a.Format == 0:
 		return errors.New("its tiles are none of MVT, MLT, PNG, JPEG, WebP and AVIF")
 	case a.Format == MLT && !framed(plain):
@@ -225,8 +225,9 @@ func framed(b []byte) bool {
 	return true
 }
 
-// Tile returns a tile and how it is packed, false where the archive has none. The bytes are
-// the caller's. Errors match ErrDamaged, ErrChanged, ErrClosed, or are those of the disk.
+// Tile returns a tile and its coding, or false if the archive has no such tile. The bytes
+// are the caller's. Errors match ErrDamaged, ErrChanged or ErrClosed, or are those of the
+// disk.
 func (a *Archive) Tile(ctx context.Context, t quadkey.Tile) (data []byte, coding Coding, ok bool, err error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -297,8 +298,8 @@ func sameContent(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// read fills b with the bytes at an offset. What is not there is damage: whoever calls it has
-// compared with the size.
+// read fills b with the bytes at an offset. The caller has compared the offset with the size,
+// so a missing byte is damage.
 func (f *file) read(b []byte, offset int64) error {
 	if _, err := f.ReadAt(b, offset); err != nil {
 		if cerr := f.unchanged(); cerr != nil {

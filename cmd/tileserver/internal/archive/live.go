@@ -23,8 +23,8 @@ type Name struct{ Name, Path string }
 // namePattern is what names in addresses may be.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// ParseName reads NAME=FILE, or FILE, whose name then is that of the file without what
-// follows its last dot.
+// ParseName reads NAME=FILE, or FILE alone. The name then is that of the file without
+// its last extension.
 func ParseName(s string) (n Name, err error) {
 	name, path, given := strings.Cut(s, "=")
 	if !given || strings.ContainsAny(name, `/\`) {
@@ -58,7 +58,7 @@ type Live struct {
 // Status is the state of a Live at one moment.
 type Status struct {
 	Name string
-	// Archive is the one in service. Its description may be read for ever.
+	// Archive is the archive in service. Its description may be read for ever.
 	Archive *Archive
 	Since   time.Time // when it was taken into service
 	// State is Serving, Stale or Damaged of package catalogue.
@@ -87,8 +87,8 @@ func (l *Live) ReadFailed(a *Archive, err error) {
 	}
 }
 
-// look takes the archive at the path into service, unless it is the one already. When it
-// cannot be, the one before goes on.
+// look takes the archive at the path into service, unless it is in service already. If
+// it cannot be opened, the previous one stays.
 func (l *Live) look(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,7 +155,7 @@ type Set struct {
 	done chan struct{}
 }
 
-// MaxMaps is how many base maps a server may have.
+// MaxMaps bounds the base maps of a server.
 const MaxMaps = 32
 
 // lookInterval is the time between two looks at the files.

@@ -23,7 +23,7 @@ const (
 	maxRows        = 200              // of metadata
 	queryTime      = 2 * time.Second  // a tile, which an index finds in microseconds
 	openTime       = 10 * time.Second // all of opening
-	// smallFile is how many bytes a file may have whose tiles are not found by an index.
+	// smallFile is the largest file, in bytes, whose tiles may be found without an index.
 	smallFile = 8 << 20
 )
 
@@ -105,8 +105,8 @@ func checkPages(head []byte, size int64) error {
 	return nil
 }
 
-// checkTables sees that there are tables or views with the columns, and that a tile is found
-// without reading all of them.
+// checkTables checks that there are tables or views with the columns, and that a tile can be
+// found without reading all of them.
 func (r *mbReader) checkTables(ctx context.Context, conn *sql.Conn, size int64) error {
 	for _, table := range []string{"metadata", "tiles"} {
 		var n int
@@ -160,7 +160,7 @@ func (r *mbReader) describe(ctx context.Context, conn *sql.Conn, a *Archive) err
 	case "avif":
 		a.Format = AVIF
 	}
-	// Tiles tell by their first bytes how they are packed, but for this one.
+	// The first bytes of a tile tell its coding, with this exception.
 	if c := strings.ToLower(text("compression")); c == "br" || c == "brotli" {
 		r.coding = Brotli
 	}

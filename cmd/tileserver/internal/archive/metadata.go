@@ -16,8 +16,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// Metadata is what an archive tells of itself, cleaned: text is valid UTF-8 without control
-// characters, and of bounded length.
+// Metadata is what an archive says about itself, cleaned: text is valid UTF-8 without
+// control characters, and of bounded length.
 type Metadata struct {
 	Title       string
 	Description string
@@ -178,7 +178,7 @@ func credit(s string) (asHTML, asText string) {
 	return strings.TrimSpace(rich.String()), clean(plain.String(), 2*maxText)
 }
 
-// address is where a link leads, "" if that is no address of the web.
+// address returns the target of a link, or "" if that is not an address of the web.
 func address(attributes []xhtml.Attribute) string {
 	for _, a := range attributes {
 		if a.Key != "href" {
@@ -193,7 +193,7 @@ func address(attributes []xhtml.Attribute) string {
 	return ""
 }
 
-// numbers reads a list of so many numbers, nil if it is none.
+// numbers reads a list of so many numbers. It returns nil for anything else.
 func numbers(s string, n int) []float64 {
 	parts := strings.Split(s, ",")
 	if len(parts) != n {

@@ -46,7 +46,7 @@ const entrySize = 24
 // Bytes is what the directory takes.
 func (d *directory) Bytes() int64 { return int64(len(d.entries)) * entrySize }
 
-// find returns the last entry whose id is not greater than one, false if there is none.
+// find returns the last entry whose id is at most the given one, or false if there is none.
 func (d *directory) find(id uint64) (pmtiles.Entry, bool) {
 	i := sort.Search(len(d.entries), func(i int) bool { return d.entries[i].ID > id })
 	if i == 0 {

@@ -58,8 +58,8 @@ func packing(b []byte) Coding {
 // maxWindow is the largest window in bytes that a packed tile may ask memory for.
 const maxWindow = 16 << 20
 
-// Unpack returns the bytes that src stands for, which may be src itself. More of them than
-// most are damage, as is what cannot be unpacked.
+// Unpack returns the bytes that src stands for, which may be src itself. If there are more
+// than most, or src cannot be unpacked, the archive is damaged.
 func Unpack(src []byte, c Coding, most int) ([]byte, error) {
 	var r io.Reader
 	var err error

@@ -77,8 +77,8 @@ var (
 	formAVIF = web.NewForm(18, "image/avif")
 )
 
-// form is how a format is answered, and the extensions of its addresses, the first of which
-// TileJSON names.
+// form is how a format is answered, with the extensions of its addresses. TileJSON names
+// the first extension.
 type form struct {
 	web.Form
 	extensions []string
@@ -93,11 +93,11 @@ var forms = [...]form{
 	archive.AVIF: {formAVIF, []string{"avif"}},
 }
 
-// codings are those of archives that clients know.
+// codings are the codings of archives that clients know.
 var codings = [...]web.Coding{archive.Gzip: web.CodingNamed("gzip"), archive.Brotli: web.CodingNamed("br"), archive.Zstd: web.CodingNamed("zstd"), archive.Zlib: web.Identity}
 
-// getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}, where ext is that of what the
-// archive holds.
+// getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}. ext must fit what the archive
+// holds.
 func (s *Room) getTile(c echo.Context, _ *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {

@@ -16,22 +16,22 @@ type Key interface {
 	comparable
 	// Spread is a number that differs for most keys.
 	Spread() uint64
-	// Extra is how many bytes the key refers to.
+	// Extra returns the number of bytes that the key refers to.
 	Extra() int
 }
 
 // Value is what a Cache needs of its values, which are shared and never changed.
 type Value interface {
 	comparable
-	// Bytes is how many bytes the value takes.
+	// Bytes returns the number of bytes that the value takes.
 	Bytes() int64
 }
 
 const (
 	shardBits  = 4
 	shardCount = 1 << shardBits
-	// entryOverhead is what an entry costs besides its value: keys, list and map links,
-	// and what the value has of a fixed size.
+	// entryOverhead is the cost of an entry besides its value's own bytes: keys, list
+	// and map links, and the fixed part of the value.
 	entryOverhead = 512
 )
 

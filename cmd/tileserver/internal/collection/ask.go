@@ -25,8 +25,8 @@ func (a *asked) dropped(s *Room) bool {
 	return a.pin.Live != nil && s.Collections.Live.Collection(a.name) != a.pin.Live
 }
 
-// hold takes a collection. One that is private is not there for those who may not read it.
-// from are what answers depend on, nil if they may not be kept.
+// hold takes a collection. A private one does not exist for those who may not read it.
+// from are the generations on which answers depend, nil if answers may not be kept.
 func (s *Room) hold(c echo.Context, name string) (a asked, from []uint64, err error) {
 	a = asked{name: name, pin: s.Collections.Pin(name)}
 	if a.from, err = a.pin.Get(); err != nil {
@@ -42,7 +42,8 @@ func (s *Room) hold(c echo.Context, name string) (a asked, from []uint64, err er
 	return a, from, nil
 }
 
-// unread is why a collection cannot be read, for those who might: it may be a private one.
+// unread returns why a collection cannot be read, for a client that may not know whether it
+// exists: it may be a private one.
 func (s *Room) unread(c echo.Context, name string, err error) error {
 	// A failure is never "not found", unless the collection is known to be private.
 	if errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) {

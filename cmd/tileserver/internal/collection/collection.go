@@ -24,8 +24,8 @@ import (
 type Config struct {
 	Collections *ask.Collections
 	Boundaries  *dataset.Live[ask.Boundaries]
-	// MayRead reports whether whoever sent a request may read a private collection. Nil
-	// shows those to nobody.
+	// MayRead reports whether the sender of a request may read a private collection. If
+	// MayRead is nil, nobody may.
 	MayRead func(c echo.Context, name string) bool
 	// Batch bounds a body of many writes.
 	Batch web.BatchLimits
@@ -48,7 +48,7 @@ func New(k *web.Kit, cfg Config) *Room {
 	return &Room{k, cfg, heartbeat}
 }
 
-// mayRead reports whether whoever sent a request may read a collection.
+// mayRead reports whether the sender of a request may read a collection.
 func (s *Room) mayRead(c echo.Context, name string, m *points.Meta) bool {
 	return !m.Private || s.MayRead != nil && s.MayRead(c, name)
 }
@@ -71,6 +71,7 @@ type Collection struct {
 	Schema      []feature.Field `json:"schema" doc:"The properties that points have, by name."`
 }
 
+// CollectionList is the answer of /points.
 type CollectionList struct {
 	_           struct{}     `doc:"The collections there are."`
 	Collections []Collection `json:"collections"`

@@ -2,6 +2,7 @@ package collection
 
 import (
 	"net/http"
+	"slices"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/webhook"
@@ -28,7 +29,12 @@ var added endpoint.Added[*Room]
 
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.To(s, slices.Concat(s.readEndpoints(), s.collectionEndpoints(), s.pointEndpoints(), s.hookEndpoints())...)
+}
+
+// readEndpoints tell what collections there are and follow their moves.
+func (s *Room) readEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/points",
 			ID:   "getCollections", Tag: "collections", Rank: 1,
@@ -61,6 +67,12 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer", "region-not-found", "events-gone", "dataset-missing"},
 			Dearest:  []string{"/points/shops/events"},
 		},
+	}
+}
+
+// collectionEndpoints make, describe and delete live collections, and write many points at once.
+func (s *Room) collectionEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/points/{collection}", Methods: []string{http.MethodPatch},
 			ID: "patchCollection", Tag: "collections", Rank: 20,
@@ -107,6 +119,12 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Answers: endpoint.Content{"application/x-ndjson": WrittenLine{}}, Keeps: endpoint.Never,
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "batch-too-long", "bad-line", "batch-timeout", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
 		},
+	}
+}
+
+// pointEndpoints write one point.
+func (s *Room) pointEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/points/{collection}/{id}", Methods: []string{http.MethodPut},
 			ID: "putPoint", Tag: "collections", Rank: 23,
@@ -143,6 +161,12 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Empty:    "It has been deleted.",
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "bad-parameter", "bad-point", "collection-not-found", "point-not-found", "point-changed", "dataset-unavailable", "timeout"},
 		},
+	}
+}
+
+// hookEndpoints manage the webhooks of a live collection.
+func (s *Room) hookEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/points/{collection}/hooks",
 			ID:   "getHooks", Tag: "collections", Rank: 26,
@@ -193,5 +217,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Empty:    "It has been deleted.",
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "hook-not-found", "dataset-unavailable", "bad-parameter"},
 		},
-	}...)
+	}
 }

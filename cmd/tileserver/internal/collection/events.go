@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	// heartbeat is how often a stream says something, so that proxies keep it open and
-	// clients that are gone are noticed. So are keys that have been revoked.
+	// heartbeat is the interval at which an idle stream says something. It makes
+	// proxies keep the stream open, and shows which clients are gone and which keys
+	// have been revoked.
 	heartbeat = 15 * time.Second
-	// takeTimeout is how long a client may take to read what it has been sent.
+	// takeTimeout bounds how long a client may take to read what it was sent.
 	takeTimeout = 30 * time.Second
-	// flushSize is how much is collected before it is sent.
+	// flushSize is the number of bytes that are collected before they are sent.
 	flushSize = 64 << 10
 )
 
@@ -60,7 +61,7 @@ func (s *Room) getEvents(c echo.Context, q *endpoint.Params) error {
 	return e.run()
 }
 
-// toFollow returns a collection whose events whoever sent the request may read.
+// toFollow returns a collection if the sender of the request may read its events.
 func (s *Room) toFollow(c echo.Context, name string) (*points.LiveCollection, error) {
 	pin := s.Collections.Pin(name)
 	defer pin.Release()

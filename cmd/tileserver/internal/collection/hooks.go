@@ -33,8 +33,8 @@ var hookKinds = []web.Kind{
 		Detail: "Delete one of the hooks of the collection first."},
 }
 
-// hooked returns the collection that a request is about the hooks of, and the path. Only
-// who may write a collection may see its hooks: their addresses are nobody else's business.
+// hooked returns the collection whose hooks a request is about, and the path. Only those
+// who may write a collection may see its hooks: the addresses are nobody else's business.
 func (s *Room) hooked(c echo.Context) (*points.LiveCollection, []string, error) {
 	path, err := pathOf(c)
 	if err != nil {

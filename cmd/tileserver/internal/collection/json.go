@@ -34,8 +34,8 @@ func (o *objectReader) space() byte {
 	return 0
 }
 
-// next returns the next member; more is false at the end of the text. The value is not
-// checked, but for where it ends.
+// next returns the next member; more is false at the end of the text. It finds the end
+// of the value and does not check it otherwise.
 func (o *objectReader) next() (name, value []byte, more bool, err error) {
 	c := o.space()
 	switch {

@@ -149,7 +149,7 @@ func (b *batch) enqueue() error {
 	case b.queue <- b.chunk:
 		b.chunk = new(chunk)
 		return nil
-	case <-b.ended: // it has failed, or its panic is told by whoever waits for it
+	case <-b.ended: // it has failed; a panic of it is raised in whoever waits for it
 		return cmp.Or(b.err, web.ErrGone)
 	}
 }

@@ -28,7 +28,7 @@ const (
 	pointPath      = "/points/:collection/:id"
 )
 
-// readMethods are those of a collection and its points where no writes are taken.
+// readMethods are the methods of a collection and its points on a server that takes no writes.
 const readMethods = "GET, HEAD, OPTIONS"
 
 // What writes are refused for.
@@ -112,7 +112,7 @@ func pathOf(c echo.Context) ([]string, error) {
 // ownPaths are the last parts of the paths that collections have of their own.
 var ownPaths = []string{"nearby", "within", "count", "events", "hooks"}
 
-// mayWrite refuses those who may not write a collection.
+// mayWrite refuses a sender who may not write a collection.
 func (s *Room) mayWrite(c echo.Context, name string) error {
 	if s.Collections == nil || s.Collections.Live == nil {
 		c.Response().Header()["Allow"] = []string{readMethods}
@@ -124,7 +124,7 @@ func (s *Room) mayWrite(c echo.Context, name string) error {
 	return s.CheckScope(c, quota.Scope{Write: true, Collection: name})
 }
 
-// toWrite returns a collection that whoever sent the request may write.
+// toWrite returns a collection if the sender of the request may write it.
 func (s *Room) toWrite(c echo.Context, name string) (*points.LiveCollection, error) {
 	if err := s.mayWrite(c, name); err != nil {
 		return nil, err

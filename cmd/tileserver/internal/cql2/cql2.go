@@ -66,8 +66,8 @@ type Filter struct {
 // Meets reports whether the geometry of a feature and a box have a point in common.
 type Meets func(ctx context.Context, f *feature.Feature, b quadkey.Box) (bool, error)
 
-// Of returns the filter for a search of features that meet a box, nil for none, and of which
-// meets tells what else they meet. Nil takes them for points.
+// Of returns the filter for a search of features that meet a box, nil for no box. meets
+// tells which other boxes a feature meets; nil is for points.
 func (f *Filter) Of(box *quadkey.Box, meets Meets) *Filter {
 	of := *f
 	of.given, of.meets = box, meets
@@ -150,8 +150,8 @@ func (f *Filter) Geometries() []string { return slices.Clone(f.geometries) }
 // Boxes lists the boxes of spatial operators, each once.
 func (f *Filter) Boxes() []quadkey.Box { return slices.Clone(f.boxes) }
 
-// Cost is how many comparisons Match makes at most, of which one is that of two short texts.
-// A pattern counts each of its characters.
+// Cost bounds the comparisons that Match makes, in comparisons of two short texts. A pattern
+// counts each of its characters.
 func (f *Filter) Cost() int { return f.cost }
 
 // Box returns a box that every feature which passes meets, for a search by an index. Of

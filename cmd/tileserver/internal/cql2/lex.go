@@ -176,7 +176,7 @@ func (l *lexer) quoted(quote byte) (token, error) {
 
 func startsName(r rune) bool { return r == '_' || r == ':' || unicode.IsLetter(r) }
 
-// nameLength is how many bytes of s, which begins with one, belong to a name.
+// nameLength returns how many bytes at the start of s, which begins with a name, belong to it.
 func nameLength(s string) int {
 	end := strings.IndexFunc(s, func(r rune) bool {
 		return !startsName(r) && r != '.' && !unicode.IsDigit(r) && !unicode.IsMark(r)
@@ -187,7 +187,7 @@ func nameLength(s string) int {
 	return end
 }
 
-// numberLength is how many bytes at the start of s are a number with or without a sign.
+// numberLength returns how many bytes at the start of s are a number, with or without a sign.
 func numberLength(s string) int {
 	i := 0
 	if s != "" && (s[0] == '+' || s[0] == '-') {

@@ -116,7 +116,8 @@ func unsupported(name string) string {
 	return "the function " + short(name) + " is not offered here; " + advice
 }
 
-// geometries are all the words that begin one in CQL2, and BBOX. The first four are read.
+// geometries are all words that begin a geometry in CQL2, and BBOX. Only the first four are
+// read.
 var geometries = []string{"BBOX", "ENVELOPE", "POLYGON", "POINT", "LINESTRING", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION"}
 
 const boxAdvice = "write BBOX(west, south, east, north) in degrees"

@@ -59,7 +59,7 @@ func (v *value) order(property any, fold bool) (order int, ok bool) {
 	return 0, false
 }
 
-// foldRune is the one rune that stands for all which differ in case only. It is a lower
+// foldRune returns one rune for all runes that differ in case only. It is a lower-case
 // one, so that text in lower case is its own fold.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {

@@ -1,7 +1,7 @@
-// Package endpoint is how an endpoint of the HTTP interface is declared. A declaration says
-// all of it once: path, parameters, answers, problems, cost and handler. The reading of
-// parameters and its refusals, admission, OPTIONS, the description of the interface and its
-// tests come from it. Package web serves endpoints, and package apidoc describes them.
+// Package endpoint is how an endpoint of the HTTP interface is declared. One declaration
+// says everything: path, parameters, answers, problems, cost and handler. The reading and
+// refusal of parameters, admission, OPTIONS, the description of the interface and its tests
+// follow from it. Package web serves endpoints, and package apidoc describes them.
 package endpoint
 
 import (
@@ -22,8 +22,8 @@ type Endpoint struct {
 	// Path has its parameters in braces; {path} at its end is all the rest. Also are further paths that answer the same.
 	Path string
 	Also []string
-	// Route is the router's pattern where it is another than that of Path: a part of a path
-	// that holds several parameters is one to the router.
+	// Route is the router's pattern if it differs from Path. A part of a path that holds
+	// several parameters is one parameter to the router.
 	Route string
 	// Methods are GET, which brings HEAD with it, unless others are listed. Any means every
 	// method there is, known to the router or not.
@@ -35,7 +35,7 @@ type Endpoint struct {
 	ID, Tag string
 	Rank    int
 	Summary string
-	// Doc is Markdown, of which only empty lines and backquotes are used.
+	// Doc is Markdown. Only its empty lines and backquotes have a meaning.
 	Doc string
 	// Elsewhere is the address of the documentation of a service that is stood in for.
 	Elsewhere string
@@ -74,7 +74,7 @@ type Endpoint struct {
 	Answers Content
 	Empty   string
 	Keeps   Keeping
-	// Headers are names of headers, as package apidoc has them, that a 200 has besides.
+	// Headers are further headers of a 200, by their names in package apidoc.
 	Headers []string
 	// Problems are the types of errors. With dataset-missing come those of a data set that
 	// cannot be read, and with any those of every request.
@@ -82,7 +82,7 @@ type Endpoint struct {
 	// Others are further answers.
 	Others []Other
 
-	// lost are routes of which another endpoint answers.
+	// lost are routes of this endpoint that another endpoint answers.
 	lost map[string]bool
 	// query is Query, once the endpoint is served.
 	query *Query
@@ -101,7 +101,7 @@ type Endpoint struct {
 //	var _ = added.Add(func(s *Room) endpoint.Endpoint { return endpoint.Endpoint{…} })
 type Added[R any] []func(R) Endpoint
 
-// Add adds an endpoint. What it returns is of no account.
+// Add adds an endpoint. Its result is only there to be assigned to a variable of the package.
 func (a *Added[R]) Add(declare func(R) Endpoint) bool {
 	*a = append(*a, declare)
 	return true
@@ -138,7 +138,7 @@ func Refused(content Content, texts map[int]string) (list []Other) {
 	return list
 }
 
-// Example is a request and, where it is a POST, its body. Note is told with it.
+// Example is a request and, for a POST, its body. Note explains it.
 type Example struct{ Request, Body, Note string }
 
 // Cost is the class of an endpoint by what its dearest question takes, which TestCosts of
@@ -151,13 +151,13 @@ const (
 	// Heavy requests may take more. They share a quarter of the places, so that
 	// tiles and lookups go on when heavy requests are at their limit.
 	Heavy
-	// Mixed requests are light but for some, and the handler takes a heavy place
-	// for those, once it knows.
+	// Mixed requests are light, with exceptions: for those the handler takes a
+	// heavy place once it knows them.
 	Mixed
 	// Streamed requests run for as long as their client sends lines.
 	Streamed
 	// Followed requests are answered for as long as their client listens, and hardly
-	// work. They have places of their own, of which a client address gets a few.
+	// cost any work. They have places of their own; each client address gets a few.
 	Followed
 	// Vital requests take no place: they are needed most when the service is at
 	// its limit.
@@ -185,7 +185,7 @@ const (
 	KeysOfOthers
 )
 
-// Keeping is how answers may be kept, and so which headers they have.
+// Keeping says how answers may be kept, and so which headers they have.
 type Keeping string
 
 // The ways of keeping.

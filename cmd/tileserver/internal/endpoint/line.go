@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// ReadLine gives set the parameters that the members of a JSON object are, but for those that
-// are null: these are not given. Errors match ErrLine where the line is no such object. Names
-// are judged as those of an address are.
+// ReadLine gives set the members of a JSON object as parameters. Members that are null count
+// as not given. Errors match ErrLine if the line is not such an object. Names are judged as
+// those of an address are.
 func (q *Query) ReadLine(line []byte, set func(name, value string)) error {
 	members := json.NewDecoder(bytes.NewReader(line))
 	if begin, err := members.Token(); err != nil || begin != json.Delim('{') || !utf8.Valid(line) {

@@ -114,7 +114,7 @@ func ParamsOf(of *Endpoint, query string) (p Params) {
 	return p
 }
 
-// maxPairs is how many parameters are found without a map.
+// maxPairs is the number of parameters up to which they are found without a map.
 const maxPairs = 16
 
 // Line returns the parameters of a line, or of whatever else is no query.
@@ -364,8 +364,8 @@ func Decimal(s string) (float64, bool) {
 	return v, err == nil
 }
 
-// RunsOn reports whether the path goes on behind its last parameter, which the
-// router then makes part of it.
+// RunsOn reports whether the path goes on behind its last parameter. The router
+// makes what follows a part of the parameter.
 func RunsOn(c echo.Context) bool {
 	values := c.ParamValues()
 	return strings.Contains(values[len(values)-1], "/")

@@ -22,8 +22,8 @@ type Query struct {
 	Others bool
 }
 
-// KeyParameter is where clients may send their key that can only change an
-// address. A server that asks for none ignores it.
+// KeyParameter is the parameter in which clients may send their key if they can
+// only change an address. A server that asks for no key ignores it.
 const KeyParameter = "key"
 
 // Check goes over the names in a query without decoding it into a map.
@@ -61,7 +61,7 @@ func (q *Query) Check(raw string) error {
 	return nil
 }
 
-// isFree reports whether a parameter is none of an endpoint's.
+// isFree reports whether an endpoint has no parameter of a name.
 func isFree(name string) bool { return strings.HasPrefix(name, "_") || name == KeyParameter }
 
 var errQuery = Refuse(ErrParameter, "", "Write the query as name=value pairs joined by &, with percent-encoding where needed.")
@@ -104,7 +104,7 @@ func (q *Query) unknown(name string) error {
 	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+told+"; names that begin with _ are ignored.")
 }
 
-// Nearest is the parameter that a name was meant for, "" when none is near.
+// Nearest returns the parameter that was probably meant by a name, or "" if none is near.
 func (q *Query) Nearest(name string) string {
 	if strings.EqualFold(name, "lng") && slices.Contains(q.Names, "lon") {
 		return "lon" // as GeoNames calls it
@@ -113,7 +113,7 @@ func (q *Query) Nearest(name string) string {
 	return meant
 }
 
-// maxShown is how much is repeated of a name that a client made up, in bytes.
+// maxShown bounds how much of a client's name is repeated to it, in bytes.
 const maxShown = 40
 
 // Printable makes a name from a request fit to be repeated: short, and quoted

@@ -131,8 +131,8 @@ func Foreign(service string, names ...string) []Param {
 	return list
 }
 
-// everyOther is the name by which parameters are described that an endpoint with Filters
-// judges by itself: an object whose members are parameters.
+// everyOther is the name under which the description has the parameters that an endpoint
+// with Filters judges by itself: an object whose members are parameters.
 const everyOther = "filters"
 
 // Filtered describes the further parameters of an endpoint with Filters.

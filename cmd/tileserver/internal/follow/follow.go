@@ -1,5 +1,6 @@
 // Package follow reads which fences a request names, and follows the moves of a collection
-// for whoever sent it. Streams of events and webhooks share it, so that both tell the same.
+// for the sender of the request. Streams of events and webhooks share it, so that both tell
+// the same.
 package follow
 
 import (
@@ -119,9 +120,9 @@ func Begin(set *fence.Set, live *points.LiveCollection, after fence.ID, boundari
 	return r
 }
 
-// Append is that of fence.Reader, in turns of a processor of whoever ctx is for: who follows
-// may have any number of moves told again. Moves alone take none once they come as they are
-// made.
+// Append is fence.Reader.Append in turns of a processor for the client of ctx: a follower
+// may have any number of moves to catch up with. Once the moves come as they are made, and
+// there are no fences, no turns are taken.
 func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, error) {
 	if r.Light() {
 		return r.Reader.Append(ctx, dst)
@@ -133,8 +134,8 @@ func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, 
 	return dst, err
 }
 
-// AppendMembers appends the members of a JSON object that tell an event, but for its id,
-// its type and whose it is, each with a comma before it.
+// AppendMembers appends the members of a JSON object that describe an event, each with a
+// comma before it. The id and type of the event, and its collection, are not among them.
 func AppendMembers(b []byte, e *fence.Event) []byte {
 	if e.Fence != "" {
 		b = jsontext.AppendString(append(b, `,"fence":`...), e.Fence)

@@ -7,6 +7,7 @@ import (
 
 // Types of answers that are written as bytes, for the description of the interface.
 
+// Geocoded is one result.
 type Geocoded struct {
 	_          struct{}          `doc:"What a name stands for."`
 	Kind       string            `json:"kind" schema:"enum=place|region|airport|timezone|station|point|position|ip"`
@@ -29,16 +30,19 @@ type Geocoded struct {
 	Distance listing.Distance `json:"distance_m,omitzero"`
 }
 
+// GeocodeList is the answer of /geocode and /reverse as JSON.
 type GeocodeList struct {
 	_       struct{}   `doc:"Results, the likeliest first."`
 	Results []Geocoded `json:"results"`
 }
 
+// GeocodeFeatures is the same answer as GeoJSON.
 type GeocodeFeatures struct {
 	_ struct{} `doc:"Results as GeoJSON, the likeliest first."`
 	listing.Features[listing.Feature[listing.Point, Geocoded]]
 }
 
+// GeocodeLine answers a line of a batch.
 type GeocodeLine struct {
 	_      struct{} `doc:"A line of a batch: the answer, or an error." schema:"is"`
 	Answer GeocodeList

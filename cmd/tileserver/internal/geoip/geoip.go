@@ -34,6 +34,7 @@ type Room struct {
 	databases ipdatabase.Newest
 }
 
+// New returns the room. accounts returns who may ask now; it is called for every request.
 func New(k *web.Kit, addresses *dataset.Live[ask.Addresses], accounts func() *Accounts) *Room {
 	return &Room{Kit: k, addresses: addresses, accounts: accounts}
 }
@@ -45,7 +46,7 @@ type service struct {
 	fields *ipgeo.Fields // those it has; nil where there is no data of that kind
 }
 
-// What the services have of a record; what is only insights' is none of them.
+// What the services have of a record. Nothing that only Insights has is here.
 const (
 	countryFields = "continent," +
 		"country.geoname_id,country.is_in_european_union,country.iso_code,country.names," +
@@ -137,7 +138,7 @@ func (s *Room) geoIP(c echo.Context, v *service) error {
 	if err := reader.Lookup(r.Context(), addr, &l.Res); err != nil {
 		return s.fail(c, err)
 	}
-	// The last member is traits, the last of which is network.
+	// traits is the last member of a record, and network the last member of traits.
 	b := l.Res.AppendFields(append(l.Out.Body[:0], '{'), *v.fields, "")
 	b = append(b[:len(b)-1], `,"ip_address":"`...)
 	b = l.Res.Addr.AppendTo(b)
@@ -146,7 +147,7 @@ func (s *Room) geoIP(c echo.Context, v *service) error {
 	return s.Send(c, web.Answer{Form: v.form, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
 }
 
-// address is the address asked about, and whether it is the caller's own.
+// address returns the address asked about, and whether it is the caller's own.
 func (s *Room) address(c echo.Context) (addr netip.Addr, own bool, err error) {
 	if len(c.ParamValues()) == 0 {
 		return addr, false, errRequired
@@ -249,7 +250,7 @@ func takes(values []string, good func(name, params string) bool) bool {
 }
 
 // takesParams reports whether the parameters of the service's own media type are
-// those it has here. Versions differ in their first number.
+// supported here. Versions differ in their first number.
 func takesParams(params string) bool {
 	for more := true; more; {
 		var p string

@@ -85,8 +85,9 @@ func (g *request) nothing(message string) error {
 }
 
 // countrySubdivision answers /countrySubdivisionJSON: the first-level division
-// of a point, and with level the ones below it as the nearest place has them.
-// The region of type state that holds the point says which division it is.
+// of a point. With level it adds the divisions below, as the nearest place has
+// them. The region of type state that holds the point says which division it
+// is.
 func (g *request) countrySubdivision(ctx context.Context) error {
 	lat, lng, radius, err := g.params.around(0)
 	if err != nil {

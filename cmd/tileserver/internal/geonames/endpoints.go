@@ -2,6 +2,7 @@ package geonames
 
 import (
 	"net/http"
+	"slices"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
@@ -13,6 +14,11 @@ var overloaded503 = endpoint.Refused(endpoint.Content{"application/json": GeoNam
 
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
+	return slices.Concat(s.searchEndpoints(), s.nearbyEndpoints(), s.pointEndpoints())
+}
+
+// searchEndpoints find places by name and filters, or one by its id.
+func (s *Room) searchEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
 			Path: "/searchJSON", Also: []string{"/search"},
@@ -45,6 +51,24 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			},
 		},
 		{
+			Path: "/getJSON", Also: []string{"/get"},
+			ID: "geonamesGet", Tag: "geonames", Rank: 4,
+			Summary: "A place",
+			Params:  endpoint.Foreign("GeoNames", "geonameId", "style", "lang", "username", "type", "callback"), Loose: true,
+			Handle: s.geonames(question{write: (*request).get}), Cost: endpoint.Light, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
+			Answers: endpoint.Content{"application/json": GeoNamesGet{}, "text/javascript": nil}, Keeps: endpoint.Varies,
+			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
+			Others:  overloaded503,
+			Example: endpoint.Example{Request: "/getJSON?geonameId=6295546"},
+			Dearest: []string{"/getJSON?geonameId={place}&lang=de", "/get?type=json&geonameId={place}"},
+		},
+	}
+}
+
+// nearbyEndpoints find the places nearest to a point.
+func (s *Room) nearbyEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		{
 			Path: "/findNearbyJSON", Also: []string{"/findNearby"},
 			ID: "geonamesNearby", Tag: "geonames", Rank: 2,
 			Summary: "The nearest places",
@@ -75,18 +99,12 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 				"/findNearbyPlaceName?type=json&lat=52.37&lng=4.89&radius=300&maxRows=1000&style=FULL",
 			},
 		},
-		{
-			Path: "/getJSON", Also: []string{"/get"},
-			ID: "geonamesGet", Tag: "geonames", Rank: 4,
-			Summary: "A place",
-			Params:  endpoint.Foreign("GeoNames", "geonameId", "style", "lang", "username", "type", "callback"), Loose: true,
-			Handle: s.geonames(question{write: (*request).get}), Cost: endpoint.Light, Keys: endpoint.KeysByUsername, Refuse: s.refusing(false), Elsewhere: manual,
-			Answers: endpoint.Content{"application/json": GeoNamesGet{}, "text/javascript": nil}, Keeps: endpoint.Varies,
-			Headers: []string{"WWW-Authenticate-Of-Some", "Retry-After"},
-			Others:  overloaded503,
-			Example: endpoint.Example{Request: "/getJSON?geonameId=6295546"},
-			Dearest: []string{"/getJSON?geonameId={place}&lang=de", "/get?type=json&geonameId={place}"},
-		},
+	}
+}
+
+// pointEndpoints tell the time zone, country and division at a point.
+func (s *Room) pointEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/timezoneJSON", Also: []string{"/timezone"},
 			ID: "geonamesTimezone", Tag: "geonames", Rank: 5,

@@ -166,9 +166,9 @@ func unreadable(err error) bool {
 	return errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome)
 }
 
-// fail answers with an error object. The status is 200 even so, but
-// for a server at its limit, or whose store does not answer: proxies and clients
-// know what 503 means.
+// fail answers with an error object. Its status is 200, except when the server
+// is at its limit or its store does not answer: proxies and clients know what
+// 503 means.
 func (s *Room) fail(c echo.Context, g *request, a web.Answer, callback string, err error) error {
 	err = s.Replaced(err)
 	if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.Expected {
@@ -217,7 +217,7 @@ func (p params) text(name string) string { return strings.TrimSpace(p.values.Get
 // flag reports whether a parameter is set to true.
 func (p params) flag(name string) bool { return strings.EqualFold(p.text(name), "true") }
 
-// maxRepeated is how often a parameter may be repeated.
+// maxRepeated bounds how often a parameter may be repeated.
 const maxRepeated = places.MaxFilter
 
 // codes returns a parameter that may be repeated, or list its values with
@@ -339,7 +339,7 @@ const (
 	styleFull
 )
 
-// style reads the parameter; what is none of the four is the usual one.
+// style reads the parameter style. An unknown value means the usual style.
 func (p params) style() style {
 	switch strings.ToUpper(p.text("style")) {
 	case "SHORT":

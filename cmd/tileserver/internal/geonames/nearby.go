@@ -9,7 +9,7 @@ import (
 	"quadrille/places"
 )
 
-// nearbyRows is how many places are answered when maxRows is not given.
+// nearbyRows is the number of places in an answer if maxRows is not given.
 const nearbyRows = 10
 
 // findNearby answers /findNearbyJSON: the places of any class nearest to a

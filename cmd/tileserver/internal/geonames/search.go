@@ -21,16 +21,17 @@ import (
 )
 
 const (
-	// searchRows is how many places are answered when maxRows is not given.
+	// searchRows is the number of places in an answer if maxRows is not given.
 	searchRows = 100
-	// maxCandidates is how many of the best places are looked at where a
-	// condition cannot be part of the search, or another order is asked for.
+	// maxCandidates is the number of best places that are looked at if a condition
+	// cannot be part of the search, or another order is asked for.
 	maxCandidates = 1000
-	// maxExamined is how many places of a box are looked at for those that meet
-	// conditions, about: as much work as a search by name may be.
+	// maxExamined bounds, roughly, the places of a box that are tested for the
+	// conditions. It is as much work as a search by name may cost.
 	maxExamined = 100_000
-	// maxRecords is how many records are read, of the most important places that
-	// meet all other conditions, for those on what only records tell.
+	// maxRecords bounds the records that are read for conditions which only records
+	// can decide. They are those of the most important places that meet all other
+	// conditions.
 	maxRecords = 3_000
 )
 
@@ -382,7 +383,7 @@ func (g *request) findByFilter(ctx context.Context, finder ask.Places, q placeSe
 	return docs, total, nil
 }
 
-// appendForeign appends the places that are not of a country; "" is none.
+// appendForeign appends the places outside a country; "" stands for no country.
 func appendForeign(docs, rest []places.Record, country string) []places.Record {
 	for i := range rest {
 		if country == "" || rest[i].Country != country {
@@ -392,13 +393,13 @@ func appendForeign(docs, rest []places.Record, country string) []places.Record {
 	return docs
 }
 
-// within reads the places that pass a filter and meet the conditions of q, from one to
-// another, counted from 0, and how many there are at least: up to the latter,
-// and one more where that is not all, so that who pages by the count goes on.
-//
-// Work is bounded as that of a search by name is: when it is done, what has been
-// found is the answer, the most important having been looked at first. If nothing
-// has been found by then, nobody knows whether there is anything: errTooWide.
+// within reads the places that pass a filter and meet the conditions of q, beginning
+// with place from and ending before place to, counted from 0. It also returns how many
+// there are at least: to, or one more if there are others, so that a client which
+// pages by the count goes on. Its work is bounded as that of a search by name is. When
+// the bound is reached, the answer is what has been found; the most important places
+// were looked at first. If nothing has been found by then, nobody knows whether there
+// is anything, and the error is errTooWide.
 func (g *request) within(ctx context.Context, finder ask.Places, f places.Filter, from, to int, q *placeSearch) ([]places.Record, int, error) {
 	if to == 0 {
 		return nil, 0, nil
@@ -485,7 +486,7 @@ func page(ctx context.Context, l feature.Layer, q *feature.Query, limit int, dst
 // errTooWide refuses a search whose work was done before anything was found.
 var errTooWide = &refusal{value: 14, message: "too many places to look at for these conditions: add country and adminCode1, or a smaller box."}
 
-// choose orders what was found, all of which meets the conditions, and takes the
+// choose orders the places found, which all meet the conditions, and takes the
 // rows asked for.
 func (q *placeSearch) choose(docs []places.Record, total int) ([]places.Record, int) {
 	if q.conditional() {
@@ -501,7 +502,7 @@ func (q *placeSearch) choose(docs []places.Record, total int) ([]places.Record, 
 	return docs[:min(q.max, len(docs))], total
 }
 
-// height is a place's elevation in metres; those without one come last.
+// height returns a place's elevation in metres. Places without one come last.
 func height(d *places.Record) int64 {
 	switch {
 	case d.Elevation != nil:

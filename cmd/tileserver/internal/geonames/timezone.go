@@ -14,7 +14,7 @@ import (
 	"quadrille/tiles"
 )
 
-// maxDates is how many days one answer says the sunrise of.
+// maxDates is the number of days for which one answer has the sunrise.
 const maxDates = 31
 
 // minuteForm is how GeoNames writes times.
@@ -36,18 +36,11 @@ func (g *request) timezone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	regions, err := g.timeZoneRegions(ctx, lat, lng)
-	if err != nil {
-		return err
-	}
 	reach := float64(localtime.ZoneReach)
 	if radius >= 0 && country.Code == "" {
 		reach = radius * 1000
 	}
-	if country.Code != "" && localtime.CountryRegion(regions) == "" {
-		regions = append(regions, tiles.Region{Type: localtime.CountryType, ID: strings.ToLower(country.Code)})
-	}
-	z, err := g.view.ZoneAt(ctx, lat, lng, reach, g.now, regions)
+	z, err := g.zoneAt(ctx, lat, lng, reach, country.Code)
 	if err != nil {
 		return err
 	}
@@ -82,23 +75,28 @@ func (g *request) timezone(ctx context.Context) error {
 	g.text("time", today.Format(minuteForm))
 	g.sun(lat, lng, today, z.Offset.Seconds)
 	if len(dates) > 0 {
-		g.name("dates")
-		g.b = append(g.b, '[')
-		for i, day := range dates {
-			if i > 0 {
-				g.b = append(g.b, ',')
-			}
-			if err := g.day(ctx, lat, lng, day, &z); err != nil {
-				return err
-			}
+		if err := g.days(ctx, lat, lng, dates, &z); err != nil {
+			return err
 		}
-		g.b = append(g.b, ']')
 	}
 	g.close()
 	return nil
 }
 
-// offshore reports whether a zone is that of ships: one by longitude, or one
+// zoneAt asks for the zone of a point, within reach metres where no region has one. The
+// country, if there is one, counts as a region that holds the point.
+func (g *request) zoneAt(ctx context.Context, lat, lon, reach float64, country string) (z localtime.LocalZone, err error) {
+	regions, err := g.timeZoneRegions(ctx, lat, lon)
+	if err != nil {
+		return z, err
+	}
+	if country != "" && localtime.CountryRegion(regions) == "" {
+		regions = append(regions, tiles.Region{Type: localtime.CountryType, ID: strings.ToLower(country)})
+	}
+	return g.view.ZoneAt(ctx, lat, lon, reach, g.now, regions)
+}
+
+// offshore reports whether a zone is one of ships: a zone by longitude, or one
 // that a map of time zones draws over the sea.
 func (g *request) offshore(z *localtime.LocalZone, country string) bool {
 	if country != "" || z.Source != "region" {
@@ -139,6 +137,22 @@ func (g *request) timeZoneRegions(ctx context.Context, lat, lon float64) ([]tile
 	return b.At(ctx, lat, lon)
 }
 
+// days writes the member dates.
+func (g *request) days(ctx context.Context, lat, lon float64, days []time.Time, z *localtime.LocalZone) error {
+	g.name("dates")
+	g.b = append(g.b, '[')
+	for i, day := range days {
+		if i > 0 {
+			g.b = append(g.b, ',')
+		}
+		if err := g.day(ctx, lat, lon, day, z); err != nil {
+			return err
+		}
+	}
+	g.b = append(g.b, ']')
+	return nil
+}
+
 // day writes the offset and the times of the sun on a day.
 func (g *request) day(ctx context.Context, lat, lon float64, day time.Time, z *localtime.LocalZone) error {
 	offset := z.Offset
@@ -160,8 +174,7 @@ func (g *request) day(ctx context.Context, lat, lon float64, day time.Time, z *l
 	return nil
 }
 
-// sun writes sunrise and sunset, which there are none of in polar day and
-// night.
+// sun writes sunrise and sunset. In polar day and night there are none.
 func (g *request) sun(lat, lon float64, day time.Time, offset int) {
 	rise, set, state := sun.Times(lat, lon, day, offset)
 	if state != sun.RisesAndSets {

@@ -22,7 +22,7 @@ var featureClasses = map[string]string{
 	"V": "forest,heath,...",
 }
 
-// unknownDEM is what GeoNames' elevation model says of the sea.
+// unknownDEM is the value of GeoNames' elevation model at sea.
 const unknownDEM = -9999
 
 // toponym is a place being written.

@@ -23,11 +23,11 @@ type Face struct {
 	At int
 	// Kinds are the errors that it alone meets.
 	Kinds []web.Kind
-	// List is the layer that it has lists of, which the face layers answers. Nil is none.
+	// List describes the layer of this face that the face layers lists; nil if there is none.
 	List *listing.Set
 	// Metrics are those that its room collects.
 	Metrics []*prometheus.Desc
-	// Settings returns what the operator says of it, before it is said. Nil is nothing.
+	// Settings returns the defaults of what the operator can set for this face; nil for nothing.
 	Settings func() Settings
 	// Root says that its room is a rooted one.
 	Root bool
@@ -61,7 +61,7 @@ var registered []Face
 // register adds a face to all servers. It is for init functions.
 func register(f Face) { registered = append(registered, f) }
 
-// faces are those that are registered, in their order.
+// faces are the registered faces, in their order.
 func faces() []Face {
 	return slices.SortedFunc(slices.Values(registered), func(a, b Face) int { return cmp.Compare(a.At, b.At) })
 }
@@ -76,15 +76,16 @@ func RootGeocoders() (names []string) {
 	return names
 }
 
-// Settings are what the operator says of one face: a pointer to a struct whose exported fields
-// are flags, by their tags. The parser of these calls a method Validate if there is one.
+// Settings are what the operator sets for one face: a pointer to a struct whose exported
+// fields are flags, by their tags. The parser of flags calls the method Validate if there is
+// one.
 type Settings interface {
 	// Open opens the files that the flags name. It may change the configuration, which says
 	// what other faces are to know.
 	Open(ctx context.Context, in *Process) error
 }
 
-// Process is where settings are opened. They add to its lists of functions.
+// Process is what settings are opened in. Opening adds to its lists of functions.
 type Process struct {
 	Config *Config
 	Log    *slog.Logger
@@ -109,7 +110,8 @@ func NewSettings() (all []Settings) {
 	return all
 }
 
-// flags are those of one type that a server has, as they are when nothing is said if it has none.
+// flags returns the settings of one type that a server has. If it has none, they are the
+// defaults.
 func flags[T any](cfg *Config) *T {
 	for _, s := range cfg.Settings {
 		if f, ok := s.(any).(*T); ok {

@@ -50,8 +50,8 @@ func (s *hooks) Open(ctx context.Context, in *Process) error {
 	return nil
 }
 
-// collect tells Prometheus what becomes of the requests of hooks. What has never come about but
-// for deliveries is not told: most servers have no hooks.
+// collect tells Prometheus how the requests of hooks end. Most servers have no hooks, so an
+// outcome that has never occurred is left out, except for deliveries.
 func (s *hooks) collect(ch chan<- prometheus.Metric) {
 	s.sender.Deliveries(func(outcome string, n int64) {
 		if n > 0 || outcome == "delivered" {

@@ -33,10 +33,11 @@ type Config struct {
 
 	ask.Sets
 
-	// BaseMaps returns other people's maps, the lowest first. Nil are none.
+	// BaseMaps returns other people's maps, the lowest first. If BaseMaps is nil, there are
+	// none.
 	BaseMaps under.Maps
 
-	// Settings are what the operator says of faces.
+	// Settings are what the operator sets for each face.
 	Settings []Settings
 
 	// Store says in /status what the data comes from: "local" or "hbase".
@@ -52,8 +53,8 @@ type Config struct {
 	// with no bytes, or 404: clients differ. 204.
 	EmptyTile int
 
-	// RootGeocoder names the face whose paths are answered as it does at the root too, instead
-	// of what is there otherwise: one of RootGeocoders. Any other name is none.
+	// RootGeocoder names the face whose paths are also answered at the root, instead of what
+	// is there otherwise: one of RootGeocoders. Any other name stands for no face.
 	RootGeocoder string
 
 	// Glyphs is the address of the glyphs that names on maps are drawn with,
@@ -64,14 +65,15 @@ type Config struct {
 	// PinTiles makes TileJSON name tiles by addresses that never change; see
 	// getPinnedTile. Clients choose by pinned=.
 	PinTiles bool
-	// ResponseCacheBytes bounds the caches of finished tiles, where there are base maps a
-	// quarter of it of theirs, an eighth of it of answers to searches, and a quarter of pages
-	// of features. 0 keeps none.
+	// ResponseCacheBytes bounds the caches of finished tiles. Tiles of base maps, if there
+	// are any, get a quarter of it, answers to searches an eighth, and pages of features a
+	// quarter. With 0 nothing is kept.
 	ResponseCacheBytes int64
 
-	// BatchLines is how many lines a batch may have, BatchBytes how many bytes
-	// its body, compressed or not, and BatchTimeout how long its client may take
-	// over it, or over an answer of all points of an area. 1,000,000, 256 MiB, 5 minutes.
+	// BatchLines bounds the lines of a batch, and BatchBytes the bytes of its body,
+	// compressed or not. BatchTimeout bounds how long a client may take over a batch, or
+	// over an answer of all points of an area. The defaults are 1,000,000, 256 MiB and 5
+	// minutes.
 	BatchLines   int64
 	BatchBytes   int64
 	BatchTimeout time.Duration
@@ -88,7 +90,7 @@ type Config struct {
 	// have it.
 	Usage func() error
 
-	// MetricsHandler answers /metrics; nil makes it a page there is not.
+	// MetricsHandler answers /metrics. If it is nil, the path is not found.
 	MetricsHandler http.Handler
 }
 

@@ -7,6 +7,7 @@ import (
 
 // Types of answers that are written as bytes, for the description of the interface.
 
+// Address is the answer of /ip/{addr} and /ip/me.
 type Address struct {
 	_      struct{} `doc:"What is known of an address, in GeoIP2's terms. What is not known is absent, and so is what is false."`
 	IP     string   `json:"ip" doc:"The address, in its shortest form."`
@@ -19,6 +20,7 @@ type Address struct {
 	Quadkey string `json:"quadkey,omitempty" doc:"Of the location, at zoom 16." schema:"pattern=^[0-3]+$"`
 }
 
+// AddressLine answers a line of /ip/batch.
 type AddressLine struct {
 	_      struct{} `doc:"A line of a batch: the answer, or an error." schema:"is"`
 	Answer Address
@@ -27,11 +29,14 @@ type AddressLine struct {
 		IP string `json:"ip,omitempty"`
 	}
 }
+
+// Networks is the answer of /ip/ranges as JSON.
 type Networks struct {
 	_        struct{} `doc:"Networks in the order of addresses, IPv4 before IPv6, none of which could be joined with another."`
 	Networks []string `json:"networks" doc:"In CIDR notation."`
 }
 
+// NetworkLine is a line of the answer of /ip/ranges as lines of JSON.
 type NetworkLine struct {
 	_       struct{} `doc:"One of the networks."`
 	Network string   `json:"network" doc:"In CIDR notation."`

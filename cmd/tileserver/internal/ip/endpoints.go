@@ -2,6 +2,7 @@ package ip
 
 import (
 	"net/http"
+	"slices"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
@@ -24,7 +25,12 @@ var added endpoint.Added[*Room]
 
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.To(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
+}
+
+// addressEndpoints tell what is known of addresses.
+func (s *Room) addressEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/ip/{addr}",
 			ID:   "getAddress", Tag: "addresses", Rank: 1,
@@ -79,6 +85,12 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example: endpoint.Example{Request: "/ip/headers"},
 			Dearest: []string{"/ip/headers/a/b?c=d", "/ip/headers"},
 		},
+	}
+}
+
+// rangeEndpoints list the networks of a country or an autonomous system.
+func (s *Room) rangeEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/ip/ranges",
 			ID:   "getAddressRanges", Tag: "addresses", Rank: 5,
@@ -92,5 +104,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/ip/ranges?country=nu&version=6&format=json"},
 			Dearest:  []string{"/ip/ranges?country=nl", "/ip/ranges?asn=64500&format=nft", "/ip/ranges?country=aq", "/ip/ranges?asn=1&version=6"},
 		},
-	}...)
+	}
 }

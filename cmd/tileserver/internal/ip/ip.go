@@ -1,5 +1,6 @@
-// Package ip answers where IP addresses are: one, a batch of them, the caller's, or as
-// headers for a proxy; and which addresses a country or a network operator has.
+// Package ip answers where IP addresses are: one address, a batch, the caller's own,
+// or as headers for a proxy. It also lists the addresses of a country or a network
+// operator.
 package ip
 
 import (
@@ -23,7 +24,8 @@ import (
 type Config struct {
 	Addresses *dataset.Live[ask.Addresses]
 	Batch     web.BatchLimits
-	// StreamTimeout is how long a client may take over a list of networks. 5 minutes.
+	// StreamTimeout bounds how long a client may take over a list of networks. The default is 5
+	// minutes.
 	StreamTimeout time.Duration
 }
 
@@ -34,6 +36,7 @@ type Room struct {
 	databases ipdatabase.Newest
 }
 
+// New returns the room. A StreamTimeout of zero or less means five minutes.
 func New(k *web.Kit, cfg Config) *Room {
 	if cfg.StreamTimeout <= 0 {
 		cfg.StreamTimeout = 5 * time.Minute
@@ -44,6 +47,7 @@ func New(k *web.Kit, cfg Config) *Room {
 // errBatchLine is what lines are refused for.
 var errBatchLine = errors.New("line is not an address")
 
+// Kinds are the problems that addresses have.
 var Kinds = []web.Kind{
 	{Err: ipgeo.ErrBadAddress, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Give an IP address, such as 1.2.3.4 or 2001:db8::1."},
@@ -94,8 +98,8 @@ func (s *Room) getAddress(c echo.Context, q *endpoint.Params) error {
 	return s.sendAddress(c, q, addr, s.CacheControl)
 }
 
-// getOwnAddress answers GET /ip/me: the address of the caller, who may be
-// behind trusted proxies.
+// getOwnAddress answers GET /ip/me: the address of the caller, also behind
+// trusted proxies.
 func (s *Room) getOwnAddress(c echo.Context, q *endpoint.Params) error {
 	addr := s.ClientAddr(c.Request())
 	if !addr.IsValid() {
@@ -155,7 +159,7 @@ func explainAddress(err error, addr netip.Addr) error {
 	return err
 }
 
-// ipPart says what of an answer a client wants; nil stands for all of it.
+// ipPart says which part of an answer a client wants; nil stands for all of it.
 type ipPart struct {
 	fields ipgeo.Fields // ip and source may be among them; ip is in every answer
 	lang   string       // of names, "" for every one there is

@@ -213,7 +213,7 @@ func (w *rangesWriter) begin(version string) {
 			if v == "6" {
 				family = "inet6"
 			}
-			// maxelem takes no room, and the one by default is too little for a large country.
+			// maxelem reserves no memory, and its default is too small for a large country.
 			w.text("create -exist ", w.q.name, "_", v, " hash:net family ", family, " maxelem 16777216\n")
 		}
 	}

@@ -1,5 +1,6 @@
-// Package ipdatabase is what the two rooms that locate addresses share: reused memory
-// for lookups, and what all answers from one generation say of their source.
+// Package ipdatabase has what the two rooms that locate addresses share: reused
+// memory for lookups, and what all answers from one generation say about their
+// source.
 package ipdatabase
 
 import (
@@ -24,6 +25,7 @@ type Lookup struct {
 	Out web.Scratch
 }
 
+// Lookups lends a *Lookup for one answer. What a Lookup holds is valid until it is put back.
 var Lookups = sync.Pool{New: func() any { return new(Lookup) }}
 
 // Database is what all answers from one generation of addresses share.

@@ -38,7 +38,7 @@ func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *featur
 	})
 }
 
-// inRegion takes a region. parameter is the one that names its type.
+// inRegion takes a region. parameter is the name of the parameter with its type.
 func (s *Room) inRegion(typ, id, parameter string) (area, error) {
 	a := area{regions: ask.Pin(s.Boundaries)}
 	b, err := a.regions.Get()
@@ -105,7 +105,7 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 	}
 	defer where.release()
 	q.dependOn(&where)
-	q.turns = true // to count what no index knows goes through all of it
+	q.turns = true // without an index, counting reads everything
 	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
 		counts := make([]int64, len(q.asked))
 		sum := int64(0)

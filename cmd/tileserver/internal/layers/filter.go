@@ -83,7 +83,7 @@ func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), feature.ErrFilter.Error()+": ")
 }
 
-// namesInRefusal is how many properties a refusal lists.
+// namesInRefusal is the number of properties that a refusal lists.
 const namesInRefusal = 8
 
 // properties says which properties there are.

@@ -23,10 +23,11 @@ type Config struct {
 	// Lists are the layers that have paths of their own. Those of ask.Sets.More that are not
 	// among them have paths by their names.
 	Lists []listing.Set
-	// StreamTimeout is how long a client may take over an answer of lines. 5 minutes.
+	// StreamTimeout bounds how long a client may take over an answer of lines. The default is 5
+	// minutes.
 	StreamTimeout time.Duration
-	// MayRead reports whether whoever sent a request may read a private layer, whose name is
-	// that of its path. Nil shows those to nobody.
+	// MayRead reports whether the sender of a request may read the private layer with a
+	// name, which is that of its path. If MayRead is nil, nobody may.
 	MayRead func(c echo.Context, name string) bool
 }
 

@@ -17,8 +17,9 @@ import (
 const (
 	// maxLightLimit is the longest page of the nearest that is light.
 	maxLightLimit = 100
-	// maxExamined is how many features a page in the order of a layer or of a property looks
-	// at. The most important are found by an index, which has a bound of its own.
+	// maxExamined bounds the features that a page in the order of a layer or of a property
+	// looks at. The most important features are found by an index, which has a bound of its
+	// own.
 	maxExamined = 200_000
 )
 
@@ -92,8 +93,8 @@ func (p *page) append(ctx context.Context, of *asked, f *feature.Feature, member
 	return err
 }
 
-// fill writes a page of what a query asks the one layer for, and returns the cursor of the
-// next one.
+// fill writes a page of the answer of one layer to a query, and returns the cursor of the
+// next page.
 func (p *page) fill(ctx context.Context, q feature.Query, limit int) (next string, err error) {
 	of := p.layer()
 	return feature.Page(ctx, of.Layer.Layer, q, limit, func(f *feature.Feature) error { return p.append(ctx, of, f, "") })
@@ -174,8 +175,8 @@ func (l *list) getWithinRegion(c echo.Context, p *endpoint.Params) error {
 	return l.sendWithin(c, p, func() (area, error) { return l.room.inRegion(typ, id, "type") })
 }
 
-// sendWithin answers with the features in an area: a page of them, or all of them in a form
-// that has them all.
+// sendWithin answers with the features in an area: a page of them or, in a form for all,
+// every one.
 func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, error)) error {
 	limit, cursor := int(listing.Limit.Of(p)), endpoint.Cursor.Of(p)
 	sort := ""
@@ -233,7 +234,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, e
 	return q.send(head, func(ctx context.Context, p *page) (next string, err error) { return p.fill(ctx, query, limit) }, more)
 }
 
-// streamPage is how much of an answer is found at once, in bytes.
+// streamPage is the part of an answer that is found at once, in bytes.
 const streamPage = 1 << 20
 
 // stream answers with all that a query asks for, as it is found. A layer that takes writes is

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// maxLayers is how many layers one question may be for.
+	// maxLayers bounds the layers of one question.
 	maxLayers = 10
-	// maxFields is how many properties may be chosen.
+	// maxFields bounds the properties that may be chosen.
 	maxFields = 64
 )
 
@@ -75,7 +75,7 @@ func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, e
 	return q, nil
 }
 
-// past is the instant that layers are asked for as of, zero for now.
+// past is the instant whose state of the layers is asked for, zero for the present.
 func (l *list) past(p *endpoint.Params) (at time.Time) {
 	if l.Open {
 		at = pastParam.Of(p)
@@ -118,7 +118,7 @@ func (q *question) holdAll() error {
 	return nil
 }
 
-// hold takes a layer. One that is private is not there for those who may not read it.
+// hold takes a layer. A private one does not exist for those who may not read it.
 func (q *question) hold(layer, name string) error {
 	l, err := q.room.Layer(layer)
 	if err != nil {
@@ -144,7 +144,8 @@ func (q *question) mayRead(name string) bool {
 	return q.room.MayRead != nil && q.room.MayRead(q.context, name)
 }
 
-// unread is why a layer cannot be read, for those who might: it may be a private one.
+// unread returns why a layer cannot be read, for a client that may not know whether it exists:
+// it may be a private one.
 func (q *question) unread(layer, name string, err error) error {
 	// A failure is never "not found", unless the layer is known to be private.
 	if !q.named || errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) || q.mayRead(name) {
@@ -174,7 +175,7 @@ func (q *question) read(p *endpoint.Params) error {
 	return nil
 }
 
-// layer is the one that is asked, of a question that is for no more.
+// layer returns the layer of a question about a single one.
 func (q *question) layer() *asked { return &q.asked[0] }
 
 // explain gives an error the words it has here. A layer that was removed in the meantime is one

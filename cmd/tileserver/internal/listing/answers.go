@@ -10,31 +10,37 @@ import (
 
 // Types of answers that are written as bytes, for the description of the interface.
 
+// Latitude is in degrees, north positive.
 type Latitude struct {
 	_     struct{} `doc:"Degrees WGS84, north positive." schema:"is"`
 	Value float64  `schema:"min=-90,max=90"`
 }
 
+// Longitude is in degrees, east positive.
 type Longitude struct {
 	_     struct{} `doc:"Degrees WGS84, east positive." schema:"is"`
 	Value float64  `schema:"min=-180,max=180"`
 }
 
+// Distance is in metres along the ground.
 type Distance struct {
 	_     struct{} `doc:"Metres from the point that was asked about, along the ground." schema:"is"`
 	Value float64  `schema:"min=0"`
 }
 
+// Next is the cursor of the next page, absent on the last.
 type Next struct {
 	_     struct{} `doc:"The cursor of the next page; absent on the last." schema:"is"`
 	Value string
 }
 
+// BBox is west, south, east, north in degrees. West may be greater than east, across ±180°.
 type BBox struct {
 	_     struct{} `doc:"West, south, east, north in degrees. West greater than east means across 180 degrees." schema:"is"`
 	Value [4]float64
 }
 
+// Position is longitude, latitude in degrees.
 type Position struct {
 	_     struct{} `doc:"Longitude, latitude in degrees." schema:"is"`
 	Value [2]float64
@@ -46,24 +52,28 @@ type ring struct {
 	Value []Position `schema:"minItems=4"`
 }
 
+// Area is one of both kinds of geometry that regions have.
 type Area struct {
 	_            struct{} `doc:"A GeoJSON polygon or multipolygon." schema:"is"`
 	Polygon      Polygon
 	MultiPolygon MultiPolygon
 }
 
+// Point is the geometry of a point in GeoJSON.
 type Point struct {
 	_           struct{} `doc:"A GeoJSON point."`
 	Type        string   `json:"type" schema:"const=Point"`
 	Coordinates Position `json:"coordinates"`
 }
 
+// Polygon is the geometry of a region in GeoJSON.
 type Polygon struct {
 	_           struct{} `doc:"A GeoJSON polygon."`
 	Type        string   `json:"type" schema:"const=Polygon"`
 	Coordinates []ring   `json:"coordinates"`
 }
 
+// MultiPolygon is the geometry of a region of several parts in GeoJSON.
 type MultiPolygon struct {
 	_           struct{} `doc:"A GeoJSON multipolygon."`
 	Type        string   `json:"type" schema:"const=MultiPolygon"`
@@ -77,11 +87,13 @@ type Feature[G, P any] struct {
 	Properties P      `json:"properties"`
 }
 
+// Identified is a GeoJSON feature with an id.
 type Identified[ID, G, P any] struct {
 	Feature[G, P]
 	ID ID `json:"id"`
 }
 
+// Features is a GeoJSON FeatureCollection.
 type Features[F any] struct {
 	Type     string `json:"type" schema:"const=FeatureCollection"`
 	Features []F    `json:"features"`
@@ -94,6 +106,7 @@ type RegionName struct {
 	Name string `json:"name,omitempty"`
 }
 
+// Match says how a search found its result.
 type Match struct {
 	_         struct{} `doc:"How a place was found."`
 	Kind      string   `json:"kind" schema:"enum=exact|prefix|word|typo|part"`
@@ -103,18 +116,21 @@ type Match struct {
 	Historic  bool     `json:"historic,omitempty" doc:"A name matched that is no longer used."`
 }
 
+// Place is a place in a list.
 type Place struct {
 	_ struct{} `doc:"A place. What is not known is absent."`
 	places.Hit
 	Distance Distance `json:"distance_m,omitzero"`
 }
 
+// Airport is an airport in a list.
 type Airport struct {
 	_ struct{} `doc:"An airport." schema:"without=gps|timezone_source|keywords|home|wikipedia"`
 	airports.Airport
 	Distance Distance `json:"distance_m,omitzero"`
 }
 
+// Station is a weather station in a list.
 type Station struct {
 	_          struct{}  `doc:"A weather station."`
 	ID         string    `json:"id" doc:"USAF and WBAN numbers." schema:"pattern=^[0-9A-Z]{11}$"`
@@ -132,7 +148,7 @@ type Station struct {
 	Distance   Distance  `json:"distance_m,omitzero"`
 }
 
-// told is what lists and features tell of a point of an open layer.
+// told is what lists and features have in common about a point of an open layer.
 type told struct {
 	Collection string         `json:"collection,omitempty" doc:"Only where several are asked."`
 	Distance   Distance       `json:"distance_m,omitzero"`
@@ -141,6 +157,7 @@ type told struct {
 	Properties map[string]any `json:"properties" doc:"The point's own properties, as they were written."`
 }
 
+// OpenPoint is a feature of an open layer in a list.
 type OpenPoint struct {
 	_   struct{}  `name:"CollectionPoint" doc:"A point of a collection."`
 	ID  string    `json:"id"`
@@ -149,30 +166,35 @@ type OpenPoint struct {
 	told
 }
 
+// OpenPoints is a page of the features of an open layer.
 type OpenPoints struct {
 	_      struct{}    `name:"CollectionPoints" doc:"A page of points."`
 	Points []OpenPoint `json:"points"`
 	Next   Next        `json:"next,omitzero"`
 }
 
+// OpenFeature is a feature of an open layer as GeoJSON.
 type OpenFeature struct {
 	_ struct{} `name:"CollectionFeature" doc:"A point of a collection as GeoJSON."`
 	told
 	Identified[string, Point, any]
 }
 
+// OpenFeatures is a page of the features of an open layer as GeoJSON.
 type OpenFeatures struct {
 	_ struct{} `name:"CollectionFeatures" doc:"A page of points as GeoJSON."`
 	Features[OpenFeature]
 	Next Next `json:"next,omitzero"`
 }
 
+// Count is the number of features of open layers.
 type Count struct {
 	_           struct{}       `name:"CollectionCount" doc:"How many points there are."`
 	Count       int            `json:"count" schema:"min=0"`
 	Collections map[string]int `json:"collections,omitempty" doc:"Of each collection, where several are asked."`
 }
 
+// Track is where a feature of an open layer was, in the order of time.
 type Track struct {
 	_     struct{} `doc:"Where a point was, oldest first."`
 	ID    string   `json:"id"`
@@ -185,7 +207,8 @@ type Track struct {
 	Next time.Time `json:"next,omitzero" doc:"Where the next page begins; absent on the last one."`
 }
 
-// OpenList is that of an open layer that has its features in a member of a name.
+// OpenList returns the schema of a list of an open layer. name is the member that has the
+// features.
 func OpenList(name string) endpoint.Schema {
 	return endpoint.Schema{
 		"type": "object", "description": "A page of features.", "required": []string{name},

@@ -16,7 +16,7 @@ type Form struct {
 	Form    web.Form
 	Content func(s *Set) any
 	// Whole answers have all features of an area, one after the other as they are found,
-	// instead of a page of them. Doc says so.
+	// instead of a page of them. Doc of the form says that.
 	Whole bool
 	Doc   string
 	// GeoJSON says that features are written as GeoJSON, and Object that a list is a JSON
@@ -49,12 +49,12 @@ func (l *List) Begin(dst []byte) []byte {
 	return l.Form.Head(dst, l)
 }
 
-// Append appends a feature, with finished members of it, each with a comma behind it.
+// Append appends a feature. members are finished members of it, each with a comma behind it.
 func (l *List) Append(dst []byte, f *feature.Feature, members string) ([]byte, error) {
 	return l.Form.Item(dst, l, f, members)
 }
 
-// End ends the list, with the cursor of the next page, "" if there is none.
+// End ends the list. next is the cursor of the next page, "" if there is none.
 func (l *List) End(dst []byte, next string) []byte {
 	if l.Form.Tail == nil {
 		return dst
@@ -62,7 +62,7 @@ func (l *List) End(dst []byte, next string) []byte {
 	return l.Form.Tail(dst, l, next)
 }
 
-// Forms are the forms of every list. The first one is that of clients who do not say.
+// Forms are the forms of every list. Clients that name none get the first.
 var Forms = []*Form{JSON, GeoJSON, Lines}
 
 // JSON is an object with a member that has the features.

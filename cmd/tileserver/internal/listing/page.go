@@ -42,7 +42,7 @@ func (p *Page) Next() {
 }
 
 // Open begins an item that is a point. Its members are then appended to Body. id is
-// that of the feature as JSON, nil for none.
+// the id of the feature as JSON, nil for none.
 func (p *Page) Open(id []byte, lon, lat float64) {
 	p.Next()
 	dst := p.Body
@@ -69,7 +69,7 @@ func (p *Page) Shut() {
 // End ends the list and its object, with the cursor of the next page if there is one.
 func (p *Page) End(next string) []byte { return endObject(p.Body, nil, next) }
 
-// AppendDistance is that of package feature with a comma before it.
+// AppendDistance is feature.AppendDistance with a comma before it.
 func AppendDistance(dst []byte, metres float64) []byte {
 	return feature.AppendDistance(append(dst, ','), metres)
 }

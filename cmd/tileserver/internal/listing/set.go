@@ -7,13 +7,13 @@ import (
 	"quadrille/feature"
 )
 
-// Set is how layers of points are listed at paths of their own: package layers answers at
-// Path/nearby, Path/within, Path/within/{type}/{id} and Path/count.
+// Set describes how a layer of points is listed at paths of its own: package layers
+// answers at Path/nearby, Path/within, Path/within/{type}/{id} and Path/count.
 type Set struct {
 	// Layer is the name of the layer. Where the path has a parameter, which names one or
 	// several layers, it is what their names begin with.
 	Layer string
-	// Path is where they are asked, such as /airports, and Name the member of a list that has
+	// Path is the path of the layer, such as /airports. Name is the member of a list that has
 	// the features.
 	Path, Name string
 	Words      Words
@@ -23,17 +23,18 @@ type Set struct {
 	Open bool
 	// Numbers says that ids of GeoJSON are numbers.
 	Numbers bool
-	// Params are parameters of lists and counts besides those of all layers, and Filter reads
-	// the filter that they are. Open layers have none.
+	// Params are parameters of lists and counts besides those of all layers. Filter makes a
+	// filter of them. Open layers have none.
 	Params []endpoint.Param
 	Filter func(q *endpoint.Params) (feature.Filter, error)
 	// Dear reports whether a list of the nearest may take long; nil is never.
 	Dear func(q *endpoint.Params, limit int) bool
-	// Order is that of what is within an area. Bounds says that lists of a box have it.
+	// Order is the order of features within an area. Bounds says that lists of a box have it
+	// too.
 	Order  feature.Order
 	Bounds bool
-	// Show reads parameters that change what is shown of a feature, and returns what changes
-	// it, nil for nothing. Shown are those parameters, of lists alone.
+	// Show reads the parameters Shown, which only lists have. It returns a function that
+	// changes what is shown of a feature, or nil for no change.
 	Shown []endpoint.Param
 	Show  func(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error
 	// More adds members to the first page of an area. Nil adds none.
@@ -56,9 +57,9 @@ type Words struct {
 	// IDs is the end of get… of the operations, such as Airports, and Things what the layer
 	// has, such as airports.
 	IDs, Things string
-	// Ordered is how lists of an area are ordered, such as ", the most important first".
+	// Ordered describes the order of lists of an area, such as ", the most important first".
 	Ordered string
-	// Nearby is told of lists of the nearest.
+	// Nearby describes lists of the nearest features.
 	Nearby string
 }
 

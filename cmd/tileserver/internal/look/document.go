@@ -17,7 +17,7 @@ var documentCSS string
 //go:embed document.html
 var documentText string
 
-// StylePath is where documents look for their style sheet, below the server's own address.
+// StylePath is the path of the style sheet of documents, below the server's own address.
 const StylePath = "docs.css"
 
 // CSS is the style sheet of documents, with the tokens that it uses as custom
@@ -77,7 +77,7 @@ type Document struct {
 	Root string
 	// Here is the path of the document among those that the bar on top links to.
 	Here string
-	// Script is that of a module below the server's address, or "".
+	// Script is the path of a module below the server's address, or "".
 	Script string
 	Body   template.HTML
 }

@@ -18,7 +18,7 @@ import (
 // transparent water, for a map laid over another one.
 var Themes = []string{"light", "dark", "plain"}
 
-// LandColors is how many colours of land each theme has.
+// LandColors is the number of colours of land in each theme.
 const LandColors = 6
 
 // Tokens are all tokens. They are shared, and not to be changed.

@@ -61,13 +61,13 @@ func labelOf(layer string, rank int) string {
 	return label
 }
 
-// shape is what Nominatim says of a place besides its tags.
+// shape is what Nominatim says about a place besides its tags.
 type shape struct {
 	searchRank int
 	degrees    float64 // from the middle to the edge of its box
 }
 
-// shapes are those of settlements and aerodromes by the value of their tag.
+// shapes are the shapes of settlements and aerodromes, by the value of their tag.
 var shapes = map[string]shape{
 	"city": {16, 0.16}, "town": {18, 0.04}, "village": {19, 0.02}, "hamlet": {20, 0.02}, "suburb": {20, 0.02}, "aerodrome": {geocoder.RankMost, 0.02}, "heliport": {geocoder.RankMost, 0.02},
 }

@@ -28,7 +28,7 @@ func simplified(region *feature.Feature, tolerance float64) ([]byte, error) {
 	return json.Marshal(geojson.NewGeometry(g))
 }
 
-// ringPoints is how many points a ring has at least, the last being the first.
+// ringPoints is the least number of points in a ring. The last point is the first again.
 const ringPoints = 4
 
 // simplifyRings leaves out points of rings that are nearer than the tolerance to the line

@@ -54,7 +54,7 @@ func (q *request) reverse(ctx context.Context) error {
 	return nil
 }
 
-// nearest is how many places are looked at for one that is no finer than a rank.
+// nearest is the number of places that are looked at for one that is no finer than a rank.
 const nearest = 30
 
 // at returns what is at a point, not finer than a rank.
@@ -154,7 +154,7 @@ func (q *request) status(ctx context.Context) error {
 	return nil
 }
 
-// version is that of Nominatim whose answers these are like.
+// version is the version of Nominatim that these answers imitate.
 const version = "5.1.0-0"
 
 // timestamp is the time in XML: of the data, so that the answer is the same for as long

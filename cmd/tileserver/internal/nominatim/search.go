@@ -18,9 +18,9 @@ const (
 	maxLimit     = 40
 	maxLookup    = 50
 	maxExcluded  = 100
-	// candidates is how many results are looked at for those that pass the filters.
+	// candidates is the number of results that are looked at for those that pass the filters.
 	candidates = 100
-	// spare results are looked at besides where only doubles are left out.
+	// spare is the number of additional results that are looked at if only doubles are left out.
 	spare    = 10
 	maxNames = 20 // values of other lists
 
@@ -86,7 +86,7 @@ func (q *request) search(ctx context.Context) error {
 		if double < 0 {
 			q.found = append(q.found, e)
 		} else {
-			q.found[double] = e // a region knows its borders, the gazetteer's record of it does not
+			q.found[double] = e // a region knows its borders, while the gazetteer's record of the same thing does not
 		}
 	}
 	return nil
@@ -218,7 +218,7 @@ func (f *filter) feature(name string) error {
 	return nil
 }
 
-// narrow reports whether results may be left out besides doubles.
+// narrow reports whether results other than doubles may be left out.
 func (f *filter) narrow() bool {
 	return f.min > 0 || f.max < geocoder.RankMost || len(f.layers)+len(f.excluded)+len(f.countries) > 0
 }
@@ -238,8 +238,8 @@ func (f *filter) passes(e *entry) bool {
 // namesakesM is from how far on two places of one name are not the same one, in metres.
 const namesakesM = 20_000
 
-// looksLike reports whether two results are the same to who reads them. Regions are, however
-// far apart the points inside them are that data sets give.
+// looksLike reports whether two results are the same to a reader. Two regions are the same
+// even if their data sets give points in them that are far apart.
 func (e *entry) looksLike(o *entry) bool {
 	if e.object == o.object && e.id == o.id {
 		return true

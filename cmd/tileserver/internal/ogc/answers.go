@@ -9,6 +9,7 @@ import (
 
 // Types of answers. Of what is written as bytes they are for the description of the interface.
 
+// Landing is the landing page.
 type Landing struct {
 	_           struct{}      `name:"OGCLanding" doc:"What there is."`
 	Title       string        `json:"title"`
@@ -16,22 +17,26 @@ type Landing struct {
 	Links       []ogcapi.Link `json:"links"`
 }
 
+// Conformance lists the conformance classes.
 type Conformance struct {
 	_          struct{} `name:"OGCConformance" doc:"The classes of standards that are met."`
 	ConformsTo []string `json:"conformsTo"`
 }
 
+// Description is the description of the interface, in OpenAPI 3.0.
 type Description struct {
 	_       struct{} `name:"OGCDescription" doc:"An OpenAPI document." schema:"open"`
 	OpenAPI string   `json:"openapi"`
 }
 
+// Collections lists the collections of features.
 type Collections struct {
 	_           struct{}      `name:"OGCCollections" doc:"The collections there are."`
 	Links       []ogcapi.Link `json:"links"`
 	Collections []*Collection `json:"collections"`
 }
 
+// Queryables is the JSON schema of the properties of a collection.
 type Queryables struct {
 	_          struct{}            `name:"OGCQueryables" doc:"A JSON schema."`
 	Schema     string              `json:"$schema"`
@@ -49,6 +54,7 @@ type property struct {
 	Role   string `json:"x-ogc-role,omitempty"`
 }
 
+// Feature is one feature as GeoJSON.
 type Feature struct {
 	_ struct{} `name:"OGCFeature" doc:"A feature; links are those of one that is asked for alone."`
 	listing.Identified[string, any, map[string]any]
@@ -60,6 +66,7 @@ type Feature struct {
 	Links []ogcapi.Link `json:"links,omitempty"`
 }
 
+// Features is a page of features as GeoJSON.
 type Features struct {
 	_ struct{} `name:"OGCFeatures" doc:"A page of features."`
 	listing.Features[Feature]

@@ -27,7 +27,7 @@ const epsg4326 = "http://www.opengis.net/def/crs/EPSG/0/4326"
 
 var poles = map[string]float64{"∞": math.Inf(1), "-∞": math.Inf(-1), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}
 
-// The systems, the first of which is that of the store and the default.
+// The systems. The first one is the system of the store, and the default.
 var systems = []*crs{
 	{uri: "http://www.opengis.net/def/crs/OGC/1.3/CRS84", project: same, degrees: same, digits: -1},
 	{uri: epsg4326, project: swapped, degrees: swapped, digits: -1},
@@ -87,7 +87,7 @@ func shortName(s *crs) string {
 }
 
 // bbox reads the box of the parameter bbox in the system of bbox-crs: four numbers, or six
-// with heights, which nothing here has. It returns false where there is none.
+// with heights, which are ignored. It returns false if there is no box.
 func bbox(q *endpoint.Params) (box quadkey.Box, ok bool) {
 	of := bboxCRSParam.Of(q)
 	if !q.Has("bbox") {

@@ -1,6 +1,8 @@
 package ogc
 
 import (
+	"slices"
+
 	"quadrille/cmd/tileserver/internal/cql2"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
@@ -32,7 +34,12 @@ var added endpoint.Added[*Room]
 
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.To(s, slices.Concat(s.documentEndpoints(), s.collectionEndpoints(), s.itemEndpoints())...)
+}
+
+// documentEndpoints are the landing page and the documents about the interface as a whole.
+func (s *Room) documentEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/ogc", Also: []string{"/ogc/"},
 			ID: "getOGC", Tag: "ogc", Rank: 1,
@@ -66,6 +73,12 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Problems: []string{"bad-parameter", "bad-host"},
 			Dearest:  []string{"/ogc/api"},
 		},
+	}
+}
+
+// collectionEndpoints describe collections and their properties.
+func (s *Room) collectionEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/ogc/collections",
 			ID:   "getOGCCollections", Tag: "ogc", Rank: 4,
@@ -101,6 +114,12 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
 			Dearest:  []string{"/ogc/collections/country/queryables?f=html"},
 		},
+	}
+}
+
+// itemEndpoints answer with features.
+func (s *Room) itemEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/ogc/collections/{collectionId}/items",
 			ID:   "getOGCItems", Tag: "ogc", Rank: 7,
@@ -130,5 +149,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "region-not-found", "place-not-found", "airport-not-found", "station-not-found", "point-not-found", "dataset-missing"},
 			Dearest:  []string{"/ogc/collections/country/items/fr", "/ogc/collections/country/items/fr?f=html"},
 		},
-	}...)
+	}
 }

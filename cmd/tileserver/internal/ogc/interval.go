@@ -15,7 +15,7 @@ import (
 type interval struct{ from, to time.Time }
 
 // datetime reads an instant or an interval of times and days: "T", "A/B",
-// "A/..", "../B". It returns false where there is none.
+// "A/..", "../B". It returns false if there is none.
 func datetime(q *endpoint.Params) (span interval, ok bool) {
 	if !q.Has("datetime") {
 		return span, false
@@ -96,7 +96,7 @@ func (s *span) Terms() (terms []feature.Term, all bool) {
 // String implements feature.Filter.
 func (s *span) String() string { return fmt.Sprint(s.from, s.to, s.first, s.last, s.also) }
 
-// textOf is that of a text, "" of anything else.
+// textOf returns the text of a value that is a text, and "" for any other.
 func textOf(v feature.Value) string {
 	if v.Kind() != feature.Text {
 		return ""

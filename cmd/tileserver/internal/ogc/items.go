@@ -26,12 +26,12 @@ import (
 const (
 	defaultLimit = 10
 	maxLimit     = 1000 // as those of the searches behind it
-	// maxLooked is how many features a filter looks at for a page. One that finds less ends
-	// there, and the next page goes on. A filter that costs more than readCost looks at fewer.
+	// maxLooked bounds the features that a filter looks at for a page. A page ends there, and
+	// the next one goes on. A filter that costs more than readCost looks at fewer.
 	maxLooked = 20_000
 	readCost  = 64 // of reading a feature, in comparisons
-	// maxBoxes is how many boxes a filter of regions has besides the one of the search: which
-	// regions meet one is found out for each as a search of its own.
+	// maxBoxes bounds the boxes of a filter of regions besides the box of the search. Each
+	// takes a search of its own, which finds the regions that meet it.
 	maxBoxes = 8
 	// maxOffset bounds what is read to be left out. Links use cursors, which leave out nothing.
 	maxOffset = 10_000
@@ -84,7 +84,38 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	if filterCRSParam.Of(q) != crs84 {
 		q.Refuse("filter-crs", "Write the boxes of the filter in CRS84, longitude before latitude, and leave filter-crs out.")
 	}
-	var filters []*cql2.Filter
+	filters := readFilters(q, c)
+	if q.Err != nil {
+		return nil, q.Err
+	}
+	a.Examine, a.Step = maxLooked, web.Step
+	if len(filters) > 0 {
+		filter := cql2.And(filters...)
+		a.Examine = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
+		var given *quadkey.Box
+		if box, ok := filter.Box(); ok && !a.boxed {
+			a.box, a.boxed, given = box, true, &box
+		}
+		if !c.About.Points && len(filter.Boxes()) > maxBoxes+1 {
+			return nil, errManyBoxes
+		}
+		a.Filter = filter.Of(given, c.meets())
+	}
+	if lasting != nil {
+		lasting.also, a.Filter = a.Filter, lasting
+	}
+	if a.boxed {
+		a.In = feature.Box(a.box)
+	}
+	if a.Continue(&c.About, cursor) != nil {
+		return nil, errCursor
+	}
+	return a, nil
+}
+
+// readFilters reads the parameter filter and the parameters that are named like properties. A
+// feature has to pass all filters. Errors are in q.Err.
+func readFilters(q *endpoint.Params, c *collection) (filters []*cql2.Filter) {
 	if filterParam.Given(q) {
 		f, err := cql2.Parse(filterParam.Of(q))
 		if err != nil && q.Err == nil {
@@ -116,32 +147,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 		}
 		filters = append(filters, cql2.Equal(other.Name, value))
 	}
-	if q.Err != nil {
-		return nil, q.Err
-	}
-	a.Examine, a.Step = maxLooked, web.Step
-	if len(filters) > 0 {
-		filter := cql2.And(filters...)
-		a.Examine = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
-		var given *quadkey.Box
-		if box, ok := filter.Box(); ok && !a.boxed {
-			a.box, a.boxed, given = box, true, &box
-		}
-		if !c.About.Points && len(filter.Boxes()) > maxBoxes+1 {
-			return nil, errManyBoxes
-		}
-		a.Filter = filter.Of(given, c.meets())
-	}
-	if lasting != nil {
-		lasting.also, a.Filter = a.Filter, lasting
-	}
-	if a.boxed {
-		a.In = feature.Box(a.box)
-	}
-	if a.Continue(&c.About, cursor) != nil {
-		return nil, errCursor
-	}
-	return a, nil
+	return filters
 }
 
 // upperCountries are collections whose countries are codes, which clients write in either
@@ -154,11 +160,11 @@ func (c *collection) has(name string) bool {
 	return ok
 }
 
-// maxMet is how many features may meet a box of a filter that is not the box of the search.
+// maxMet bounds the features that may meet a box of a filter other than the box of the search.
 const maxMet = 10_000
 
-// meets tells what boxes a feature meets besides that of the search: nil for points, whose
-// position tells it.
+// meets returns a function that tells which boxes a feature meets besides the box of the
+// search. It is nil for points, whose position tells that.
 func (c *collection) meets() cql2.Meets {
 	if c.About.Points {
 		return nil
@@ -303,8 +309,8 @@ func itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi
 	return all
 }
 
-// query is that of an address with other values of some parameters. Keys do not go into
-// links.
+// query returns the query of the address with other values of some parameters. Keys do
+// not go into links.
 func query(here *url.URL, pairs ...string) string {
 	values := maps.Clone(here.Query())
 	values.Del("key")
@@ -386,7 +392,8 @@ func (k pageKey) Spread() uint64 {
 
 func (k pageKey) Extra() int { return len(k.address) }
 
-// sendFeatures answers with what fill writes, which is kept unless it is of the moment.
+// sendFeatures answers with what fill writes, and keeps it unless it holds for this moment
+// only.
 func (s *Room) sendFeatures(c echo.Context, of *collection, base string, in *crs, byAccept bool, fill func(ctx context.Context, dst []byte) ([]byte, error)) error {
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}

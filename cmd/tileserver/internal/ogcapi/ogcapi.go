@@ -69,8 +69,9 @@ func Parameter(doc string, formats []Format) *endpoint.Value[string] {
 	}).Bounded("default", names[0])
 }
 
-// Choose returns the format that f names, or else the one of the Accept header, and
-// whether it was that. One that is not offered is refused.
+// Choose returns the format that the parameter f names, or else the one that the
+// Accept header prefers, and whether the header chose. A format that is not offered
+// is refused.
 func Choose(q *endpoint.Params, r *http.Request, formats []Format) (f Format, byAccept bool, err error) {
 	if q.Has("f") {
 		var names []string

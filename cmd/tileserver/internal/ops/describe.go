@@ -32,7 +32,8 @@ func (s *Room) sendGuide(c echo.Context, _ *endpoint.Params) error {
 	return s.SendAsset(c, a)
 }
 
-// sendDocument answers with the page of the description, or its style.
+// sendDocument returns a handler that answers with the page of the description, or with its
+// style.
 func (s *Room) sendDocument(path string) endpoint.Handler {
 	return func(c echo.Context, _ *endpoint.Params) error {
 		all, err := s.pages()
@@ -49,13 +50,13 @@ const (
 	docsPath      = "/docs"
 	docsStylePath = "/" + look.StylePath
 	guidePath     = docsPath + "/{document}"
-	// docsScriptPath is that of a file of the built map page.
+	// docsScriptPath is the path of a file of the built map page.
 	docsScriptPath = "/docs.js"
 )
 
-// getOpenAPI answers GET /openapi.json. The address of the server in it is a path of the
-// host it is fetched from, as the nearest proxy names it, unless the operator tells an
-// address: it does not depend on the Host header, so that a wrong one changes nothing.
+// getOpenAPI answers GET /openapi.json. The address of the server in it is the one that
+// the operator gave, or else a path of the host it is fetched from, as the nearest proxy
+// names it. It does not depend on the Host header, so that a wrong one changes nothing.
 func (s *Room) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 	doc, err := s.description()
 	if err != nil {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"net/http"
+	"slices"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
@@ -19,16 +20,18 @@ var (
 	langParam     = endpoint.Described(endpoint.InQuery, "lang", "The language of the map's words and, where the data have them, of names: de, fr, es, pt, ru, ar, hi, zh, ja or en. Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
 )
 
-// Endpoints are those of the room.
-// Documents and the page are found by links, to which others add parameters, and probes and
-// scrapers have parameters of their own.
+// Endpoints are those of the room. They take parameters that they do not know: links to
+// documents and to the page have parameters that others add, and probes and scrapers have
+// their own.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	var metrics, usage endpoint.Handler
+	return slices.Concat(s.stateEndpoints(), s.usageEndpoints(), s.documentEndpoints())
+}
+
+// stateEndpoints tell how the server is, to probes, scrapers and people.
+func (s *Room) stateEndpoints() []endpoint.Endpoint {
+	var metrics endpoint.Handler
 	if s.MetricsHandler != nil {
 		metrics = servePlain(s.MetricsHandler)
-	}
-	if s.Guarding != nil && s.Guarding.Keys != nil {
-		usage = s.getUsage
 	}
 	return []endpoint.Endpoint{
 		{
@@ -82,6 +85,16 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/metrics"},
 			Dearest:  []string{"/metrics"},
 		},
+	}
+}
+
+// usageEndpoints tell who asks how much.
+func (s *Room) usageEndpoints() []endpoint.Endpoint {
+	var usage endpoint.Handler
+	if s.Guarding != nil && s.Guarding.Keys != nil {
+		usage = s.getUsage
+	}
+	return []endpoint.Endpoint{
 		{
 			Path: "/usage",
 			ID:   "getUsage", Tag: "operations", Rank: 5,
@@ -110,6 +123,12 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			},
 			Example: endpoint.Example{Request: "/usage/top?limit=20"},
 		},
+	}
+}
+
+// documentEndpoints are the description of the interface and the map page.
+func (s *Room) documentEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
 		{
 			Path: "/openapi.json",
 			ID:   "getOpenAPI", Tag: "documents", Rank: 1,

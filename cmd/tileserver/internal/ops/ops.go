@@ -44,8 +44,8 @@ type Config struct {
 	Usage func() error
 	// Require names the data sets without which the server is not ready.
 	Require []string
-	// NoData says why there is no data at all, such as a directory that is not there; nil if
-	// there may be some. Nil is never asked.
+	// NoData returns why there is no data at all, such as that the directory does not exist,
+	// or nil if there may be data. If NoData is nil, nobody asks.
 	NoData func() error
 	// Draining is closed when the server is about to stop: /readyz says so, and
 	// everything else goes on. Nil never is.
@@ -62,8 +62,8 @@ type Room struct {
 	*web.Kit
 	Config
 	page *page
-	// description is that of the interface, and pages are its page and style, and those of
-	// the guide.
+	// description is the description of the interface. pages are its page and style, and those
+	// of the guide.
 	description func() (*apidoc.Document, error)
 	guide       func() (*guide.Guide, error)
 	pages       func() (map[string]*web.Asset, error)
@@ -71,6 +71,8 @@ type Room struct {
 	Described func() []endpoint.Endpoint
 }
 
+// New returns the room, and adds the metrics of the data sets to k. The description is made
+// when it is first asked for.
 func New(k *web.Kit, cfg Config) *Room {
 	s := &Room{Kit: k, Config: cfg, page: newPage(cfg.Page)}
 	s.guide = sync.OnceValues(func() (*guide.Guide, error) { return guide.Read(docs.FS) })
@@ -86,6 +88,7 @@ var (
 	errDamaged  = errors.New("a data set in service is damaged")
 )
 
+// Kinds are the problems that /readyz answers with.
 var Kinds = []web.Kind{
 	{Err: errNotReady, Status: http.StatusServiceUnavailable, Type: "not-ready", Title: "The server is not ready",
 		Detail: "A published data set is not open yet; /status says which.", Retry: true, Expected: true},
@@ -158,7 +161,7 @@ type Health struct {
 	Trouble []problems.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
 }
 
-// troubles are those that whoever sent a request may know of.
+// troubles are those that the sender of a request may know about.
 func (s *Room) troubles(c echo.Context) []problems.Trouble {
 	private := isOperator(c)
 	all := problems.Troubles(s.Collections, private)
@@ -182,15 +185,15 @@ func isOperator(c echo.Context) bool { return c.Request().Context().Value(operat
 // operator is the context key of requests of the operator.
 type operator struct{}
 
-// ForOperator makes requests to h those of the operator, who is told of private
-// collections in /status and /readyz.
+// ForOperator marks requests to h as the operator's. The operator is told about
+// private collections in /status and /readyz.
 func ForOperator(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operator{}, true)))
 	})
 }
 
-// states are those of data sets that whoever sent a request may know of.
+// states are the states of the data sets that the sender of a request may know about.
 func (s *Room) states(c echo.Context) []dataset.Status {
 	if isOperator(c) {
 		return s.AllStates()
@@ -198,6 +201,7 @@ func (s *Room) states(c echo.Context) []dataset.Status {
 	return s.States()
 }
 
+// Status is the answer of /status.
 type Status struct {
 	_        struct{}           `doc:"What is being served."`
 	Version  string             `json:"version"`

@@ -17,7 +17,7 @@ type page struct {
 	assets map[string]*web.Asset // by URL path
 }
 
-// embedPath is where the map is that other pages hold in a frame.
+// embedPath is the path of the map for frames of other pages.
 const embedPath = "/embed"
 
 const unbuilt = `<!doctype html>

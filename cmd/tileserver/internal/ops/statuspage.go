@@ -53,18 +53,18 @@ func statusPage(doc *Status, now time.Time) ([]byte, error) {
 	return (&look.Document{Title: "Status", Here: "status", Body: template.HTML(out.String())}).HTML()
 }
 
-// setCard is what the page says of a data set.
+// setCard is what the page shows of a data set.
 type setCard struct {
 	Name, State string
 	Fine        bool
 	Facts       [][2]string
 	Extents     []extent
 	Sources     []string
-	// Layer is the one that the small map shows, "" for none.
+	// Layer is the layer that the small map shows, "" for none.
 	Layer string
 }
 
-// newMapCard is what the page says of a base map.
+// newMapCard returns what the page shows of a base map.
 func newMapCard(m *under.Map, now time.Time) setCard {
 	card := setCard{Name: m.Name, State: m.State, Fine: m.State == catalogue.Serving, Extents: extentsOf(m.Bounds[:])}
 	for _, fact := range [][2]string{

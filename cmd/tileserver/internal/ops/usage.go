@@ -20,6 +20,7 @@ type BusyClients struct {
 	Keys      []quota.Busy `json:"keys"`
 }
 
+// Usage is the answer of /usage.
 type Usage struct {
 	_      struct{}     `doc:"What a key was used for, and what is left of its limits."`
 	Name   string       `json:"name" doc:"Name of the key."`
@@ -27,6 +28,7 @@ type Usage struct {
 	quota.Usage
 }
 
+// UsageLimit is a limit of a key, and what is left of it.
 type UsageLimit struct {
 	Requests  int64 `json:"requests" schema:"min=0"`
 	Window    int64 `json:"window_s" doc:"Length of the window in seconds." schema:"min=0"`

@@ -62,7 +62,7 @@ func layerOf(t geocoder.Tags) string {
 	return layerOther
 }
 
-// sameKM is how far apart two records of one airport may be.
+// sameKM is the greatest distance between two records of one airport.
 const sameKM = 20
 
 // doubles reports whether two features are one that two sources have: a division, or an

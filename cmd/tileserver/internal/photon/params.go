@@ -26,9 +26,9 @@ const (
 	searchLimit = 15 // results, if limit is not given
 	maxLimit    = 50
 	maxRepeated = 50 // values of one parameter
-	// filtered is how many results are looked at when a filter may drop some.
+	// filtered is the number of results that are looked at if a filter may drop some.
 	filtered = 100
-	// spare is how many more are looked at when doubles are dropped.
+	// spare is the number of additional results that are looked at if doubles are dropped.
 	spare = 10
 	// leastZoom is the zoom up to which a map shows so much that its centre means nothing.
 	leastZoom = 4
@@ -45,8 +45,8 @@ type params struct {
 	err    error    // the first refusal
 }
 
-// readParams refuses parameters that are unknown, as Photon does, but for those that are
-// known to every endpoint here.
+// readParams refuses unknown parameters, as Photon does. Parameters that every endpoint
+// here knows are accepted.
 func readParams(r *http.Request, known []string) *params {
 	values, _ := url.ParseQuery(r.URL.RawQuery) // what cannot be read is ignored
 	p := &params{values: values, accept: web.Languages(r)}

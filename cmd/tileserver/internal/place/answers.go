@@ -8,6 +8,7 @@ import (
 
 // Types of answers that are written as bytes, for the description of the interface.
 
+// PlaceList is a page of places as JSON.
 type PlaceList struct {
 	_      struct{}        `doc:"A page of places."`
 	Places []listing.Place `json:"places"`
@@ -17,11 +18,13 @@ type PlaceList struct {
 
 type identified = listing.Identified[int, listing.Point, listing.Place]
 
+// PlaceFeature is one place as GeoJSON.
 type PlaceFeature struct {
 	_ struct{} `doc:"A place as GeoJSON."`
 	identified
 }
 
+// PlaceFeatures is a page of places as GeoJSON.
 type PlaceFeatures struct {
 	_ struct{} `doc:"A page of places as GeoJSON."`
 	listing.Features[identified]
@@ -29,12 +32,14 @@ type PlaceFeatures struct {
 	Counts map[string]int `json:"counts,omitempty" doc:"Of a tile: places by feature class, whatever the filters."`
 }
 
+// FoundPlace is a place among the results of a search.
 type FoundPlace struct {
 	_ struct{} `doc:"A place that was searched for."`
 	places.Hit
 	Match listing.Match `json:"match"`
 }
 
+// FoundAirport is an airport among the results of a search.
 type FoundAirport struct {
 	_    struct{} `doc:"An airport whose code was searched for." schema:"without=id|ident|scheduled|elevation_m|distance_m"`
 	Kind string   `json:"kind" schema:"const=airport"`
@@ -44,17 +49,20 @@ type FoundAirport struct {
 	Match listing.Match `json:"match"`
 }
 
+// Found is a result of a search.
 type Found struct {
 	_       struct{} `doc:"What was found." schema:"is"`
 	Place   FoundPlace
 	Airport FoundAirport
 }
 
+// FoundList is the answer of a search as JSON.
 type FoundList struct {
 	_      struct{} `doc:"Places, the best first."`
 	Places []Found  `json:"places"`
 }
 
+// FoundFeatures is the answer of a search as GeoJSON.
 type FoundFeatures struct {
 	_ struct{} `doc:"Places as GeoJSON, the best first."`
 	listing.Features[struct {
@@ -63,6 +71,7 @@ type FoundFeatures struct {
 	}]
 }
 
+// PlaceRecord is the answer of /places/{id}.
 type PlaceRecord struct {
 	_ struct{} `doc:"What is known of a place."`
 	places.Record
@@ -75,6 +84,7 @@ type PlaceRecord struct {
 	Wikidata    string         `json:"wikidata,omitempty"`
 }
 
+// PlaceOffset is the answer of /places/{id}/offset.
 type PlaceOffset struct {
 	_      struct{} `doc:"What clocks show at a place."`
 	ID     int      `json:"id" doc:"GeoNames id."`

@@ -32,6 +32,7 @@ type Room struct {
 	kept *web.Kept[searchKey]
 }
 
+// New returns the room. It keeps finished searches in up to CacheBytes of memory.
 func New(k *web.Kit, cfg Config) *Room {
 	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes)}
 }

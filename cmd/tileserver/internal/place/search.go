@@ -29,9 +29,9 @@ const (
 	defaultSearchLimit = 10 // places in a stored answer
 )
 
-// getSearch answers GET /places/search?q=: the places whose names the text
-// begins or is a part of, the best first, as JSON or GeoJSON. There are no
-// pages: who wants more narrows the search.
+// getSearch answers GET /places/search?q=, as JSON or GeoJSON: the places with
+// a name that the text begins or is a part of, the best first. There are no
+// pages: a client that wants more narrows the search.
 //
 // A search for a text and nothing else is what a search box sends at every
 // letter. Its answer is stored, and kept when it has been asked for.
@@ -71,7 +71,7 @@ func (s *Room) getSearch(c echo.Context, q *endpoint.Params) error {
 		from = append(p.IDs(), air.ID)
 	}
 	return s.Reply(c, web.Answer{Form: form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
-		v, _ := p.View() // without the map all codes are those of rows
+		v, _ := p.View() // without the map all codes come from rows
 		if query.Countries, err = v.Territories(ctx, query.Countries); err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func find(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirp
 // placeList is a list of places being written, with an airport among them.
 type placeList struct {
 	listing.Page
-	airport *foundAirport // nil: there is none, or it has been written
+	airport *foundAirport // nil if there is none, or it has been written
 	room    int           // for how many more there is room
 }
 
@@ -216,8 +216,9 @@ func beginList(dst []byte, form web.Form, airport *foundAirport, limit int) plac
 	return placeList{Page: listing.Begin(append(dst, '{'), form, "places"), airport: airport, room: limit}
 }
 
-// next prepares for a place, after the airport if that has more weight than the
-// place has inhabitants. It reports whether there is room for the place.
+// next prepares for a place. If the airport has more weight than the place has
+// inhabitants, next writes the airport first. It reports whether there is still
+// room for the place.
 func (l *placeList) next(population int64) bool {
 	if l.airport != nil && l.airport.weight > population {
 		l.addAirport()

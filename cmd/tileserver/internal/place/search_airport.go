@@ -66,8 +66,8 @@ type foundAirport struct {
 	weight int64  // inhabitants
 }
 
-// findAirport returns the airport whose code is searched for, nil if there is none
-// or the filters of the search do not let it through.
+// findAirport returns the airport whose code is searched for. It returns nil if
+// there is none, or if it does not pass the filters of the search.
 func findAirport(ctx context.Context, air *ask.Pinned[ask.Airports], q *search.Query) (*foundAirport, error) {
 	code := strings.ToUpper(strings.TrimSpace(q.Text))
 	if !isAirportCode(code) {

@@ -10,6 +10,7 @@ import (
 
 // Types of answers that are written as bytes, for the description of the interface.
 
+// At is the answer of /at.
 type At struct {
 	_       struct{}          `doc:"Everything about a point."`
 	Lat     listing.Latitude  `json:"lat"`
@@ -39,6 +40,7 @@ type At struct {
 	Missing []string `json:"missing,omitempty" doc:"Data sets that are not published."`
 }
 
+// AtLine answers a line of POST /at.
 type AtLine struct {
 	_      struct{} `doc:"A line of a batch: the answer, or an error." schema:"is"`
 	Answer At

@@ -33,6 +33,7 @@ type Room struct {
 	batch web.BatchLimits
 }
 
+// New returns the room. batch bounds the answers to many questions in one request.
 func New(k *web.Kit, sets *hierarchy.Sets, batch web.BatchLimits) *Room {
 	return &Room{Kit: k, sets: sets, batch: batch}
 }

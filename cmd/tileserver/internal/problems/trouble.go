@@ -47,9 +47,9 @@ func NewTrouble(store, collection string, err error) Trouble {
 	return t
 }
 
-// Troubles lists the live collections that are in trouble. Those that are not known to be
-// public have no name unless it is asked for. Who asks for one of them by its name is told
-// that it cannot be read, unless it is known to be private.
+// Troubles lists the live collections that are in trouble. A collection that is not known
+// to be public has no name here unless names are asked for. A client that asks for such a
+// collection by its name learns that it cannot be read, unless it is known to be private.
 func Troubles(c *ask.Collections, private bool) (all []Trouble) {
 	if c == nil || c.Live == nil {
 		return nil
@@ -64,8 +64,8 @@ func Troubles(c *ask.Collections, private bool) (all []Trouble) {
 	return all
 }
 
-// Unopened are the published collections of which nothing is served, so that they may be
-// private: they are told of without a name. The operator sees their states.
+// Unopened are the published collections that are not served at all. They may be
+// private, so they are told without a name. The operator sees their states.
 func Unopened(c *ask.Collections) (all []Trouble) {
 	for range c.Unopened() {
 		all = append(all, Trouble{Store: "data", State: TroubleDamaged,

@@ -135,8 +135,8 @@ func ReadKeys(r io.Reader) (*Keys, error) {
 	return k, nil
 }
 
-// ErrUnfinished means that a file of keys ends within a line that is none: the
-// file is just being written, or the program that wrote it was killed.
+// ErrUnfinished means that a file of keys ends within a line that is not a key:
+// the file is being written just now, or the program that wrote it was killed.
 var ErrUnfinished = errors.New("the file ends within this line: end it or remove it")
 
 var errKeyLine = errors.New("write NAME:SHA256, and limits such as 600/1m and scopes such as write:shops behind it; tileserver keys new NAME makes such a line")
@@ -177,9 +177,9 @@ func readKey(line string) (*hashedKey, error) {
 // Len is the number of keys.
 func (k *Keys) Len() int { return len(k.byHash) }
 
-// Find returns who a key belongs to, nil for nobody. How long that takes tells
-// nothing about keys: what is looked up is a hash, of which a client cannot
-// choose a part without trying keys, and it is compared in constant time.
+// Find returns the client that a key belongs to, nil for nobody. The time it
+// takes tells nothing about keys: it looks up a hash, of which a client cannot
+// choose a part without trying keys, and compares it in constant time.
 func (k *Keys) Find(key string) *Key {
 	if len(key) > maxKey {
 		return nil

@@ -21,10 +21,10 @@ type Options struct {
 	// Table keeps the counts; see Schema. Nil keeps them in memory alone, where
 	// they are lost with the process.
 	Table Counts
-	// Clients is how many addresses are counted at once, 65,536, at some 250
-	// bytes each. When more come, those that asked the least today make room
-	// and are counted from 0 when they come again: a flood of addresses evicts
-	// itself rather than the busy. Keys are always counted.
+	// Clients bounds the addresses that are counted at once: 65,536 by default, at
+	// some 250 bytes each. If more come, those that asked the least today make
+	// room, and are counted from 0 when they come again: a flood of addresses
+	// evicts itself rather than the busy. Keys are always counted.
 	Clients int
 	// Now tells the time. time.Now.
 	Now func() time.Time
@@ -42,13 +42,13 @@ type Counts interface {
 	Increment(ctx context.Context, inc cellstore.Increment, values []int64) ([]int64, error)
 }
 
-// DefaultClients is how many addresses are counted at once.
+// DefaultClients is the default of Options.Clients.
 const DefaultClients = 1 << 16
 
 const (
 	shardBits  = 6
 	shardCount = 1 << shardBits
-	// sampled is among how many clients the one that asked least makes room.
+	// sampled is the number of clients among which the one that asked least makes room.
 	sampled = 8
 )
 
@@ -278,8 +278,8 @@ type Busy struct {
 	TodayRefused int64    `json:"today_refused" schema:"min=0"`
 }
 
-// Top lists the addresses that asked most in the hour that runs, refused
-// requests included, and at most n of them.
+// Top lists at most n addresses that asked most in the current hour, refused
+// requests included.
 func (m *Meter) Top(n int) []Busy {
 	r := m.moment().running
 	all := []Busy{}

@@ -43,17 +43,18 @@ func (w Window) Duration() time.Duration { return time.Duration(windowSeconds[w]
 // 1970 are in the first one.
 func (w Window) of(now int64) uint32 { return uint32(max(now, 0) / windowSeconds[w]) }
 
-// start is when a window of this number begins.
+// start returns when a window of this number begins.
 func (w Window) start(number uint32) time.Time {
 	return time.Unix(int64(number)*windowSeconds[w], 0).UTC()
 }
 
-// Limit is how many requests may be made in a window.
+// Limit is the number of requests that may be made in a window.
 type Limit struct {
 	Requests int64
 	Window   Window
 }
 
+// String returns the limit as ParseLimit reads it, such as 600/1m.
 func (l Limit) String() string {
 	return strconv.FormatInt(l.Requests, 10) + "/" + [windows]string{"1m", "1h", "1d"}[l.Window]
 }
@@ -100,15 +101,15 @@ func (l *Limits) None() bool { return *l == Limits{} }
 // limit.
 type Verdict struct {
 	Refused bool
-	// Limit is the one that refused the request or, of those that let it pass,
-	// the one with the least left; 0 requests for none.
+	// Limit is the limit that refused the request. If the request passed, it is the
+	// limit with the least left. Requests is 0 if there is no limit.
 	Limit     Limit
 	Remaining int64
 	Reset     time.Duration // until the window ends, whole seconds, at least 1
 }
 
-// Client is the address requests are counted under: an IPv4 address, or the /64
-// of an IPv6 one, which is what a single subscriber gets at least.
+// Client is the address under which requests are counted: an IPv4 address, or
+// the /64 of an IPv6 address, which is the least that a single subscriber gets.
 type Client struct{ addr netip.Addr }
 
 // ClientOf returns the client of an address. The zero Addr is a client too:

@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// turn is one run of a window: the number of the window and, in the upper half,
-// how often a window had begun that was not later than the one before.
+// turn is one run of a window. Its lower half is the number of the window. Its
+// upper half counts how often a window began that was not later than the one
+// before.
 type turn uint64
 
-// number is that of the window, under which counts are written.
+// number returns the number of the window, under which counts are written.
 func (t turn) number() uint32 { return uint32(t) }
 
-// running are the windows that requests are counted in now, the same ones for
-// all clients. It is not changed.
+// running are the windows in which requests are counted now, the same for all
+// clients. It is not changed.
 //
 // A window ends when the clock leaves it, or when it has lasted its length by a
-// steady clock that nobody sets, whichever is first. A clock that is set back
-// so neither keeps a window running until that time comes again, nor begins one
-// anew on the spot: what was counted stays counted for the rest of it.
+// steady clock that nobody sets, whichever is first. If the clock is set back,
+// a window thus neither goes on until its time comes again, nor begins anew on
+// the spot: what was counted stays counted for the rest of it.
 type running struct {
 	turns [windows]turn
 	ends  [windows]time.Duration // by the steady clock

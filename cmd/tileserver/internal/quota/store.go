@@ -36,7 +36,8 @@ const (
 
 // Schema declares the table of usage.
 func Schema() cellstore.Schema {
-	// A count lives from its last change: the window it is of ends later.
+	// A count expires so long after its last change. That is longer than a window, which may go
+	// on after the change.
 	ttl := [windows]time.Duration{10 * time.Minute, (hoursKept + 1) * time.Hour, (daysKept + 1) * 24 * time.Hour}
 	s := cellstore.Schema{Table: Table}
 	for w, name := range families {
@@ -127,7 +128,7 @@ func (m *Meter) restore(w Window, client string, n, refused int64, r *running) {
 	}
 }
 
-// flushEvery is how much usage a crash may take.
+// flushEvery bounds how much usage a crash may lose.
 const flushEvery = time.Second
 
 // Run writes behind until ctx ends, and then what is left. It returns why that
@@ -157,8 +158,8 @@ func (m *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// maxFlush bounds how many addresses are written at once, so that a flood of
-// them does not become one of writes. The others wait.
+// maxFlush bounds the addresses that are written at once, so that a flood of
+// addresses does not become a flood of writes. The others wait.
 const maxFlush = 4096
 
 // Flush writes what was counted since the last: of all keys, and of at most so

@@ -4,6 +4,7 @@ import "quadrille/cmd/tileserver/internal/listing"
 
 // Types of answers that are written as bytes, for the description of the interface.
 
+// Region is a region at a point, or the nearest one.
 type Region struct {
 	_ struct{} `doc:"A region. Regions without a name have none here."`
 	listing.RegionName
@@ -11,6 +12,7 @@ type Region struct {
 	Distance listing.Distance `json:"distance_m,omitzero"`
 }
 
+// NoRegion stands for a type without a region near the point.
 type NoRegion struct {
 	_         struct{} `doc:"A region type of which there is no region."`
 	Type      string   `json:"type"`
@@ -18,6 +20,7 @@ type NoRegion struct {
 	Truncated bool     `json:"truncated,omitempty" doc:"The search was cut short: there may be one."`
 }
 
+// RegionsAt is the answer of /regions/at.
 type RegionsAt struct {
 	_       struct{}          `doc:"The regions at a point."`
 	Lat     listing.Latitude  `json:"lat"`
@@ -26,6 +29,7 @@ type RegionsAt struct {
 	None    []NoRegion        `json:"none,omitempty" doc:"With snap, the types without a region."`
 }
 
+// RegionsWithin is the answer of /regions/within.
 type RegionsWithin struct {
 	_       struct{}     `doc:"Regions that meet a box; the bbox of each is of its part in the box."`
 	BBox    listing.BBox `json:"bbox"`
@@ -36,6 +40,7 @@ type RegionsWithin struct {
 	Next listing.Next `json:"next,omitzero"`
 }
 
+// RegionRecord is the answer of /regions/{type}/{id}.
 type RegionRecord struct {
 	_ struct{} `doc:"What is known of a region; further members come from its source." schema:"open=string|number|boolean"`
 	listing.RegionName
@@ -44,6 +49,7 @@ type RegionRecord struct {
 	Geometry listing.Area `json:"geometry,omitzero"`
 }
 
+// RegionPart is the answer of /regions/{type}/{id} for a box.
 type RegionPart struct {
 	_        struct{}                                                                 `doc:"The part of a region in a box."`
 	Type     string                                                                   `json:"type" schema:"const=FeatureCollection"`

@@ -25,6 +25,7 @@ type Room struct {
 	boundaries *dataset.Live[ask.Boundaries]
 }
 
+// New returns the room.
 func New(k *web.Kit, boundaries *dataset.Live[ask.Boundaries]) *Room {
 	return &Room{k, boundaries}
 }

@@ -19,7 +19,8 @@ type several struct {
 	of    []feature.Layer
 }
 
-// layersOf are the regions of types in the order of the data set; none is all of them.
+// layersOf returns the layers of types in the order of the data set. No types means all of
+// them.
 func layersOf(b ask.Boundaries, types []string) (*several, error) {
 	// Cursors are of the types that are asked for, and not of those that there are: they stay
 	// valid for a data set that has another one.
@@ -42,7 +43,7 @@ func layersOf(b ask.Boundaries, types []string) (*several, error) {
 // Info implements feature.Layer.
 func (s *several) Info() *feature.Info { return &s.about }
 
-// Get implements feature.Layer. Ids are those of one type.
+// Get implements feature.Layer. It serves ids of a single type.
 func (s *several) Get(context.Context, string, time.Time, *feature.Feature) error {
 	return feature.Unsupported("a region by its id alone: ask the layer of its type")
 }

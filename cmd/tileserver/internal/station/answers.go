@@ -8,6 +8,7 @@ import (
 
 // Types of answers that are written as bytes, for the description of the interface.
 
+// NearestStation is the answer of /stations/nearest.
 type NearestStation struct {
 	_       struct{}        `doc:"The nearest station."`
 	Station listing.Station `json:"station"`
@@ -15,11 +16,13 @@ type NearestStation struct {
 
 type identified = listing.Identified[string, listing.Point, listing.Station]
 
+// StationFeature is one station as GeoJSON.
 type StationFeature struct {
 	_ struct{} `doc:"A station as GeoJSON."`
 	identified
 }
 
+// StationList is a page of stations as JSON.
 type StationList struct {
 	_        struct{}          `doc:"Weather stations."`
 	Stations []listing.Station `json:"stations"`
@@ -27,6 +30,7 @@ type StationList struct {
 	Next     listing.Next      `json:"next,omitzero"`
 }
 
+// StationFeatures is a page of stations as GeoJSON.
 type StationFeatures struct {
 	_ struct{} `doc:"Weather stations as GeoJSON."`
 	listing.Features[identified]
@@ -34,12 +38,14 @@ type StationFeatures struct {
 	Next listing.Next `json:"next,omitzero"`
 }
 
+// StationTiles lists the tiles of a station.
 type StationTiles struct {
 	_     struct{} `doc:"The tiles in which a station may be the nearest, as z/x/y."`
 	ID    string   `json:"id"`
 	Tiles []string `json:"tiles" schema:"pattern=^[0-9]+/[0-9]+/[0-9]+$"`
 }
 
+// Observation is what a station measured at one time.
 type Observation struct {
 	_                    struct{}  `doc:"What a station measured. What it did not is absent."`
 	Time                 time.Time `json:"time"`
@@ -56,6 +62,7 @@ type Observation struct {
 	Precipitation6hTrace bool      `json:"precipitation_6h_trace,omitempty"`
 }
 
+// Observations is a page of the observations of a station.
 type Observations struct {
 	_            struct{}      `doc:"Observations, the newest first."`
 	Station      string        `json:"station"`
@@ -78,6 +85,7 @@ type means struct {
 	CloudOkta          float64 `json:"cloud_okta,omitempty"`
 }
 
+// Weather is the weather of a tile in an hour.
 type Weather struct {
 	_    struct{}  `doc:"What the stations of a tile measured in an hour: means, with extremes, of the tile and of its parts."`
 	Tile string    `json:"tile"`

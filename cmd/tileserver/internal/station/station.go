@@ -27,8 +27,9 @@ func New(k *web.Kit, stations *dataset.Live[ask.Stations], weather *dataset.Live
 	return &Room{k, stations, weather}
 }
 
-// getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest
-// station there has ever been, one read for which and one for its record.
+// getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest of all
+// stations, also of those that are closed. One read finds the station, a second
+// fetches its record.
 func (s *Room) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	lat, lon := endpoint.Position(q)
 	form := web.FormOf(c.Request(), endpoint.Format.Of(q))

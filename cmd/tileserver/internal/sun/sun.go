@@ -1,10 +1,9 @@
-// Package sun says when the sun rises and sets.
-//
-// The formulas are those of the solar calculator of the Global Monitoring
-// Laboratory of NOAA (gml.noaa.gov/grad/solcalc), which follow Jean Meeus,
-// Astronomical Algorithms. Between 1800 and 2100 they are good to a minute
-// within 72 degrees of the equator and to ten minutes beyond, where the sun
-// moves along the horizon.
+// Package sun says when the sun rises and sets. The formulas are those of the
+// solar calculator of NOAA's Global Monitoring Laboratory
+// (gml.noaa.gov/grad/solcalc), which follow Jean Meeus, Astronomical
+// Algorithms. Between 1800 and 2100 they are accurate to a minute within 72
+// degrees of the equator, and to ten minutes beyond, where the sun moves along
+// the horizon.
 package sun
 
 import (
@@ -16,9 +15,9 @@ import (
 type State uint8
 
 const (
-	RisesAndSets State = iota
-	AlwaysUp           // polar day
-	AlwaysDown         // polar night
+	RisesAndSets State = iota // it crosses the horizon
+	AlwaysUp                  // polar day
+	AlwaysDown                // polar night
 )
 
 // horizon is the zenith distance of the sun's centre, in degrees, when its

@@ -2,6 +2,7 @@ package tile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -43,8 +44,13 @@ var added endpoint.Added[*Room]
 
 // Endpoints are those of the room.
 func (s *Room) Endpoints() []endpoint.Endpoint {
+	return added.To(s, slices.Concat(s.ogcEndpoints(), s.tileEndpoints(), s.documentEndpoints())...)
+}
+
+// tileEndpoints answer with tiles.
+func (s *Room) tileEndpoints() []endpoint.Endpoint {
 	layers := s.layersParam()
-	return added.To(s, append(s.ogcEndpoints(), []endpoint.Endpoint{
+	return []endpoint.Endpoint{
 		{
 			Path: "/tiles/{layers}/{z}/{x}/{y}.{format}", Route: "/tiles/:layers/:z/:x/:file",
 			ID: "getTile", Tag: "tiles", Rank: 1,
@@ -82,6 +88,35 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/tiles/country/4/8/5@2x.png"},
 		},
 		{
+			Path: "/tiles/{layers}/{z}/{x}/{y}", Route: "/tiles/:layers/:z/:x/:file",
+			ID: "getTileAccepted", Tag: "tiles", Rank: 3,
+			Summary: "A tile in the form that Accept prefers",
+			Doc:     "The same tiles by addresses without an extension: a Mapbox vector tile unless `Accept` prefers a MapLibre Tile, GeoJSON or a picture. Caches must heed `Vary`; addresses with an extension are the same for all.",
+			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam},
+			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
+			Empty:    "The vector tile is empty.",
+			Problems: []string{"bad-parameter", "tile-outside", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
+		},
+		{
+			Path: "/g/{generations}/tiles/{layers}/{z}/{x}/{y}.{format}", Route: "/g/:generations/tiles/:layers/:z/:x/:file",
+			ID: "getPinnedTile", Tag: "tiles", Rank: 5,
+			Summary: "A tile of named generations",
+			Doc:     "The same tile for ever: caches may keep it for a year. `/tiles/{layers}.json?pinned=true` leads to these addresses.",
+			Params:  []endpoint.Param{s.generationsParam(), layers, endpoint.Zoom, endpoint.Column, endpoint.Row, formatParam, pictureThemeParam},
+			Handle:  s.getPinnedTile, Cost: endpoint.Mixed,
+			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
+			Empty:    "The vector tile is empty.",
+			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing", "generation-gone", "generation-unknown"},
+			Dearest:  []string{"{pinned}/tiles/all/0/0/0.geojson", "{pinned}/tiles/all/0/0/0@2x.png"},
+		},
+	}
+}
+
+// documentEndpoints tell map libraries where the tiles are and how to draw them.
+func (s *Room) documentEndpoints() []endpoint.Endpoint {
+	layers := s.layersParam()
+	return []endpoint.Endpoint{
+		{
 			Path: "/tiles/{layers}.json", Route: "/tiles/:file",
 			ID: "getTileJSON", Tag: "tiles", Rank: 3,
 			Summary: "TileJSON of layers",
@@ -92,16 +127,6 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.json"},
 			Dearest:  []string{"/tiles/all.json?pinned=true", "/tiles/all.png.json?scale=2&theme=dark"},
-		},
-		{
-			Path: "/tiles/{layers}/{z}/{x}/{y}", Route: "/tiles/:layers/:z/:x/:file",
-			ID: "getTileAccepted", Tag: "tiles", Rank: 3,
-			Summary: "A tile in the form that Accept prefers",
-			Doc:     "The same tiles by addresses without an extension: a Mapbox vector tile unless `Accept` prefers a MapLibre Tile, GeoJSON or a picture. Caches must heed `Vary`; addresses with an extension are the same for all.",
-			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam},
-			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
-			Empty:    "The vector tile is empty.",
-			Problems: []string{"bad-parameter", "tile-outside", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
 		},
 		{
 			Path: "/tiles/{layers}.mlt.json", Route: "/tiles/:file",
@@ -124,18 +149,6 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/tiles/places.png.json?scale=2&theme=dark"},
 		},
 		{
-			Path: "/g/{generations}/tiles/{layers}/{z}/{x}/{y}.{format}", Route: "/g/:generations/tiles/:layers/:z/:x/:file",
-			ID: "getPinnedTile", Tag: "tiles", Rank: 5,
-			Summary: "A tile of named generations",
-			Doc:     "The same tile for ever: caches may keep it for a year. `/tiles/{layers}.json?pinned=true` leads to these addresses.",
-			Params:  []endpoint.Param{s.generationsParam(), layers, endpoint.Zoom, endpoint.Column, endpoint.Row, formatParam, pictureThemeParam},
-			Handle:  s.getPinnedTile, Cost: endpoint.Mixed,
-			Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
-			Empty:    "The vector tile is empty.",
-			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing", "generation-gone", "generation-unknown"},
-			Dearest:  []string{"{pinned}/tiles/all/0/0/0.geojson", "{pinned}/tiles/all/0/0/0@2x.png"},
-		},
-		{
 			Path: "/style.json",
 			ID:   "getStyle", Tag: "tiles", Rank: 5,
 			Summary: "A style for MapLibre",
@@ -147,5 +160,5 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 			Example:  endpoint.Example{Request: "/style.json?layers=country&names=false&basemap=none"},
 			Dearest:  []string{"/style.json?layers=all&theme=dark"},
 		},
-	}...)...)
+	}
 }

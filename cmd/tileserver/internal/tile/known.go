@@ -10,8 +10,8 @@ import (
 	"quadrille/places/airports"
 )
 
-// A knownLayer is one of points whose tiles and looks are its own. Those of others come from
-// what they say of themselves.
+// A knownLayer is a layer of points with tiles and a look of its own. Those of other layers
+// follow from their descriptions.
 type knownLayer struct {
 	description string
 	fields      map[string]string // of vector tiles, for TileJSON
@@ -41,7 +41,7 @@ var known = map[string]*knownLayer{
 	},
 }
 
-// known divides the layers of points of a set.
+// known divides the layers of points of a set into those with a knownLayer and the others.
 func (set *layerSet) known() (well, others []string) {
 	for _, name := range set.points {
 		if known[name] != nil {

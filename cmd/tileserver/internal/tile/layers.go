@@ -100,56 +100,68 @@ func (s *Room) parseLayers(ctx context.Context, v *view, list string) (*layerSet
 	if len(names) > endpoint.MaxList {
 		return nil, endpoint.Refuse(endpoint.ErrParameter, "layers", "Ask for at most 64 layers at once.")
 	}
-	whole, regions := map[string]bool{}, map[string][]string{}
-	singles, collections := map[string]bool{}, []string(nil)
+	n := namedLayers{types: map[string]bool{}, regions: map[string][]string{}, singles: map[string]bool{}}
 	for _, name := range names {
-		if p := v.single(name); p != nil {
-			if _, err := p.Get(); err != nil {
-				return nil, err
-			}
-			singles[name] = true
-			continue
-		}
-		if strings.HasPrefix(name, ask.PointsPrefix) {
-			collections = append(collections, strings.Clone(name))
-			continue
-		}
-		if name == allLayers {
-			types, points, err := v.all()
-			if err != nil {
-				return nil, err
-			}
-			for _, t := range types {
-				whole[t] = true
-			}
-			for _, p := range points {
-				singles[p] = true
-			}
-			continue
-		}
-		b, err := v.boundaries.Get()
-		if err != nil {
+		if err := n.add(ctx, v, name); err != nil {
 			return nil, err
 		}
-		typ, id, one := strings.Cut(name, ":")
-		if !ask.HasType(b, typ) {
-			return nil, v.unknownLayer()
-		}
-		if !one {
-			whole[typ] = true
-			continue
-		}
-		if _, err := b.Region(ctx, typ, id, false); err != nil {
-			return nil, err
-		}
-		regions[typ] = append(regions[typ], id)
 	}
+	return n.set(v), nil
+}
 
+// namedLayers are the layers that a list names.
+type namedLayers struct {
+	types       map[string]bool     // region types as a whole
+	regions     map[string][]string // ids of single regions, by type
+	singles     map[string]bool     // layers of points that are one data set
+	collections []string
+}
+
+// add looks up a name of the list.
+func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
+	if p := v.single(name); p != nil {
+		n.singles[name] = true
+		_, err := p.Get()
+		return err
+	}
+	if strings.HasPrefix(name, ask.PointsPrefix) {
+		n.collections = append(n.collections, strings.Clone(name))
+		return nil
+	}
+	if name == allLayers {
+		types, points, err := v.all()
+		for _, t := range types {
+			n.types[t] = true
+		}
+		for _, p := range points {
+			n.singles[p] = true
+		}
+		return err
+	}
+	b, err := v.boundaries.Get()
+	if err != nil {
+		return err
+	}
+	typ, id, one := strings.Cut(name, ":")
+	if !ask.HasType(b, typ) {
+		return v.unknownLayer()
+	}
+	if !one {
+		n.types[typ] = true
+		return nil
+	}
+	n.regions[typ] = append(n.regions[typ], id)
+	_, err = b.Region(ctx, typ, id, false)
+	return err
+}
+
+// set is the layers in the order of layerSet, each once.
+func (n *namedLayers) set(v *view) *layerSet {
 	set := &layerSet{}
 	for _, typ := range v.types() {
-		ids := regions[typ]
+		ids := n.regions[typ]
 		switch slices.Sort(ids); {
-		case whole[typ]:
+		case n.types[typ]:
 			ids = []string{""}
 		case len(ids) == 0:
 			continue
@@ -165,12 +177,12 @@ func (s *Room) parseLayers(ctx context.Context, v *view, list string) (*layerSet
 	}
 	var points []string
 	for i := range v.points[:v.singles] {
-		if name := v.points[i].Name; singles[name] {
+		if name := v.points[i].Name; n.singles[name] {
 			points = append(points, name)
 		}
 	}
-	slices.Sort(collections)
-	return set.with(append(points, slices.Compact(collections)...)), nil
+	slices.Sort(n.collections)
+	return set.with(append(points, slices.Compact(n.collections)...))
 }
 
 // unknownLayer says which layers there are.
@@ -197,8 +209,8 @@ func (layerKey) Spread() uint64 { return 0 }
 // Extra is what the list takes.
 func (k layerKey) Extra() int { return len(k.list) }
 
-// layerSetBytes bounds the memory of lists that have been resolved: some thousand ordinary
-// ones. A sixteenth of it would be too little for a long one, so that they share one lock.
+// layerSetBytes bounds the memory of resolved lists: some thousand ordinary ones. All
+// share one lock, since a sixteenth of the memory would be too little for a long list.
 const layerSetBytes = 1 << 20
 
 // Bytes is about what the set takes.

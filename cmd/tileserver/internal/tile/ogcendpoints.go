@@ -54,8 +54,8 @@ func (s *Room) ogcEndpoints() []endpoint.Endpoint {
 	return list
 }
 
-// tilesetEndpoints are those of the tilesets of one kind, of all data or of a collection: the
-// list, the tileset and its tiles. The ids end as the standard says.
+// tilesetEndpoints are the endpoints of the tilesets of one kind, for all data or for a
+// collection: the list, the tileset and its tiles. Their ids end as the standard says.
 func (s *Room) tilesetEndpoints(k *tilesetKind, rank int, path, id, of string, which endpoint.Param) []endpoint.Endpoint {
 	asked := strings.Replace(path, "{collectionId}", "country", 1) // of a world where it is dear
 	tile := endpoint.Endpoint{

@@ -31,7 +31,7 @@ func (s *Room) OGCPart() ogcapi.Part {
 	}
 }
 
-// tilesetLinks are those of the data as a whole, or of a collection, to their tilesets.
+// tilesetLinks are the links from the data as a whole, or from a collection, to the tilesets.
 func tilesetLinks(of string) (all []ogcapi.Link) {
 	for _, k := range []*tilesetKind{vectorTiles, mapTiles} {
 		// Clients take whatever has this relation for JSON.

@@ -42,8 +42,8 @@ var (
 	mapTiles    = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}
 )
 
-// tiled is what a tileset is of: a collection, or the data as a whole or a selection of
-// it.
+// tiled is the subject of a tileset: a collection, the data as a whole, or a selection
+// of them.
 type tiled struct {
 	// collection is "" for the data as a whole.
 	collection string
@@ -119,7 +119,7 @@ func (v *view) whole() string {
 	return allLayers
 }
 
-// address is that of the tilesets, without parameters.
+// address returns the address of the tilesets, without parameters.
 func (of *tiled) address(base string, k *tilesetKind) string {
 	if of.collection != "" {
 		return ogcapi.Collection(base, of.collection) + "/" + k.path

@@ -15,17 +15,18 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// generations names the generations a tile is made from, of boundaries and of the layers of
-// points in the order of the registry; 0 where the layers have nothing of a data set. As text
-// it is the version of the TileJSON and a mark, "3.2.0-1f0c77ab". Numbers begin anew in a
-// new data directory, the mark differs.
+// generations are the generations that a tile is made from: of boundaries, and of the layers
+// of points in the order of the registry. A number is 0 if the layers use nothing of that
+// data set. As text it is the version of the TileJSON and a mark, "3.2.0-1f0c77ab". In a new
+// data directory numbers begin anew, and the mark differs.
 type generations struct {
 	numbers []uint64 // at least leastNumbers; more do not end with 0
 	mark    uint32
 }
 
-// leastNumbers are in every text: those of boundaries, places and airports. More follow only
-// where there are more layers, so that addresses live longer than the registry.
+// leastNumbers is how many numbers every text has: those of boundaries, places and airports.
+// More follow only if there are more layers, so that addresses outlive changes of the
+// registry.
 const leastNumbers = 3
 
 func newGenerations(numbers, ids []uint64) generations {
@@ -67,7 +68,8 @@ func parseGenerations(s string, most int) (g generations, ok bool) {
 	return g, err == nil && some && g.String() == s
 }
 
-// generations are those that the tiles of a set are from, without collections.
+// generations returns the generations from which the tiles of a set are made, without
+// collections.
 func (v *view) generations(set *layerSet) generations {
 	ids, _ := v.from(set, nil)
 	numbers := make([]uint64, 1+v.singles)
@@ -83,9 +85,9 @@ func (v *view) generations(set *layerSet) generations {
 }
 
 // getPinnedTile answers GET /g/{generations}/tiles/{layers}/{z}/{x}/{file}: the
-// tile as getTile makes it of those generations, for ever. It is 410 once one of
-// them has been removed, or replaced by another of its number, and 404 when there
-// has been none of a number.
+// tile that getTile makes of those generations, the same for ever. The status is
+// 410 once a generation has been removed, or replaced by another with its number.
+// It is 404 if there was never a generation with a number.
 func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {

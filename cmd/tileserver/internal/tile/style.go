@@ -114,11 +114,12 @@ func (style *MapStyle) inMLT() {
 	}
 }
 
-// styleSourceName is the source of a style, besides those of layers that are not known.
+// styleSourceName is the source of a style. Layers without a knownLayer have sources of their
+// own.
 const styleSourceName = "quadrille"
 
-// styleOrder are the region types that have a look of their own, from the one
-// that is drawn first. Others lie between counties and urban areas.
+// styleOrder are the region types that have a look of their own, in the order
+// of drawing. All other types are drawn between counties and urban areas.
 var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake"}
 
 func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, maps []under.Map, base, theme string, names bool) (*MapStyle, error) {
@@ -183,8 +184,8 @@ func (s *Room) fonts() []string {
 	return []string{"Noto Sans", "Segoe UI", "Helvetica Neue", "sans-serif"}
 }
 
-// allNames writes names, of which those of later layers are placed first: names of
-// countries, then the cities everybody knows, then what lies between.
+// allNames writes the names. Names of later layers are placed first: names of
+// countries, then the cities everybody knows, then all others.
 func (p *palette) allNames(set *layerSet, types, fonts []string) (layers []styleLayer) {
 	well, others := set.known()
 	for _, name := range slices.Backward(well) {

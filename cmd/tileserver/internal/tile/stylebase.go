@@ -34,7 +34,7 @@ func (s *Room) askedMaps(q *endpoint.Params) (maps []under.Map) {
 	return maps
 }
 
-// mostLayers is how many layers of a base map are drawn. Archives have a dozen.
+// mostLayers bounds the layers of a base map that are drawn. Archives have a dozen.
 const mostLayers = 24
 
 // baseMapPrefix begins the sources of base maps.

@@ -44,8 +44,9 @@ func (p *palette) shown(l styleLayer, typ string) styleLayer {
 	return l
 }
 
-// line draws the borders of a type: between two regions of it, and stronger where
-// nothing of the type lies beyond, which mostly is a coast.
+// line draws the borders of a type: borders between two of its regions, and
+// stronger ones where no region of the type lies beyond. There it is mostly a
+// coast.
 func (p *palette) line(typ string) styleLayer {
 	l := of(typ+"_line", typ+"_line", "line")
 	l.Layout = map[string]any{"line-join": "round", "line-cap": "round"}
@@ -66,7 +67,7 @@ func (p *palette) line(typ string) styleLayer {
 	between := []any{"all", []any{"has", "left"}, []any{"has", "right"}}
 	either := func(border, coast any) []any { return []any{"case", between, border, coast} }
 	if typ != p.land && (typ == "state" || typ == "county") {
-		l.Filter = between // the shore is that of the land they part
+		l.Filter = between // the shore belongs to the land that these divide
 	}
 	l.Paint["line-color"] = either(color.CSS(), m.Coast.CSS())
 	l.Paint["line-width"] = byZoom(2, either(thin, thin+0.4), 10, either(thick, thick+0.4))
@@ -77,8 +78,9 @@ func (p *palette) line(typ string) styleLayer {
 var (
 	population = []any{"to-number", []any{"get", "population"}, 0}
 	capital    = []any{"==", []any{"get", "code"}, "PPLC"}
-	// weight is how much a place counts beside others: a capital of 200,000 people
-	// like a city of two millions more, not like the greatest of the world.
+	// weight is how much a place counts beside others. A capital of 200,000 people
+	// counts like a city with two million more, but not like the greatest of the
+	// world.
 	weight = []any{"+", population, []any{"case", []any{"all", capital, []any{">=", population, 200000}}, 2000000, 0}}
 	// major are the places that come before the names of states.
 	major = []any{">=", weight, 1000000}

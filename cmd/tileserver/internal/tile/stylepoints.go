@@ -31,8 +31,8 @@ func (s *Room) everything(ctx context.Context, v *view) (*layerSet, error) {
 	return both, nil
 }
 
-// sources are those of a style. Layers that are not known have their own, since their tiles
-// are deeper than those of others, and may change while those do not.
+// sources are the sources of a style. Layers without a knownLayer have their own, since
+// their tiles are deeper than those of others, and may change while those do not.
 func sources(set *layerSet, base string) map[string]styleSource {
 	all := map[string]styleSource{}
 	well, others := set.known()

@@ -52,6 +52,8 @@ type Room struct {
 	layerSets *bytecache.Cache[layerKey, *layerSet]
 }
 
+// New returns the room. An EmptyTile of 0 means status 204. It keeps finished tiles in up to
+// CacheBytes of memory.
 func New(k *web.Kit, cfg Config) *Room {
 	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
 	s := &Room{
@@ -62,6 +64,7 @@ func New(k *web.Kit, cfg Config) *Room {
 	return s
 }
 
+// Kinds are the problems of tile matrix sets and of pictures.
 var Kinds = []web.Kind{
 	{Err: errNoTileMatrixSet, Status: http.StatusNotFound, Type: "tile-matrix-set-not-found", Title: "There is no such tile matrix set",
 		Detail: "Use WebMercatorQuad, the one that /ogc/tileMatrixSets lists."},
@@ -95,8 +98,8 @@ type manner struct {
 	cache []string // Cache-Control
 	// byAccept says that the Accept header chose the form.
 	byAccept bool
-	// ofTileset says that the tile is one of a tileset of OGC API: one outside the limits
-	// of the tileset is none, and an empty one is never 404.
+	// ofTileset says that the tile belongs to a tileset of OGC API. A tile outside the
+	// limits of the tileset does not exist, and an empty one is never 404.
 	ofTileset bool
 }
 
@@ -162,7 +165,7 @@ func (s *Room) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []u
 }
 
 // errCompressionBusy says that a tile is too large to be compressed without a heavy
-// place, and that there is none.
+// place, and that no such place is free.
 var errCompressionBusy = errors.New("no place to compress a large tile")
 
 // vectors reports whether a form is one of vector tiles, which concatenate.
@@ -261,8 +264,8 @@ func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, 
 	return s.Send(c, a, b)
 }
 
-// appendLive appends a tile that has live collections. The other layers are those of the
-// tile without these, which may be kept. Pictures are drawn as a whole.
+// appendLive appends a tile that has live collections. Its other layers come from the
+// tile without these collections, which may be kept. Pictures are drawn as a whole.
 func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
 	f := asked.form
 	kept, live := v.divide(set)

@@ -52,8 +52,8 @@ type vectorLayer struct {
 	Description string            `json:"description,omitempty"`
 	MinZoom     int               `json:"minzoom"`
 	MaxZoom     int               `json:"maxzoom"`
-	// collection is the layer as it is asked for, of which this is a part, and dimension
-	// that of its geometry, 0 for points. TileJSON does not tell them.
+	// collection is the layer of the request that this layer is a part of. dimension is
+	// that of its geometry, 0 for points. Neither is in TileJSON.
 	collection string
 	dimension  int
 }
@@ -130,9 +130,9 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// describedBy is a hash of what a document about the tiles of a set depends on, besides
-// its form: base, and the generations. from is the part of it that are collections, and a
-// document of live ones may not be kept, since their properties change.
+// describedBy returns a hash of what a document about the tiles of a set depends on
+// besides its form: base, and the generations. from are the collections among these. A
+// document of live collections may not be kept, since their properties change.
 func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
 	h = s.TagStart.Bytes(base).Number(uint64(set.hash))
 	ids, live := v.from(set, nil)

@@ -11,7 +11,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Bounds of what a vector tile tells of a point. Its record tells everything.
+// Bounds of what a vector tile has of a point. The record of the point has everything.
 const (
 	maxTags = 20  // properties, besides the name
 	maxText = 200 // bytes
@@ -150,7 +150,7 @@ func (l *pointLayer) scalar(key string, value feature.Value) bool {
 	return ok
 }
 
-// shorten cuts a text to what a tile tells of it, between characters.
+// shorten cuts a text to the length that a tile may have, between characters.
 func shorten(text string) string {
 	if len(text) <= maxText {
 		return text

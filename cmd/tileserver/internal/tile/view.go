@@ -19,7 +19,7 @@ type view struct {
 	// the registry, and then the collections that were asked for.
 	points  []ask.Tiled
 	singles int
-	// collections are those that may be asked for. It is nil where there are none.
+	// collections are those that the client may ask for. It is nil if there are none.
 	collections *ask.Collections
 }
 
@@ -46,7 +46,7 @@ func (v *view) release() {
 	views.Put(v)
 }
 
-// single is a layer that is one data set, nil if there is none of the name.
+// single returns the layer of a name that is one data set, nil if there is none.
 func (v *view) single(name string) *ask.Tiled {
 	for i := range v.points[:v.singles] {
 		if v.points[i].Name == name {

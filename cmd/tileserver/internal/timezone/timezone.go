@@ -1,4 +1,5 @@
-// Package timezone writes what clocks show at a place, in the one form of several rooms.
+// Package timezone writes what clocks show at a place, in the one form that several rooms
+// share.
 package timezone
 
 import (
@@ -28,11 +29,9 @@ var Kinds = []web.Kind{
 }
 
 // SendOffset answers what clocks show at the instant of the parameter at, or
-// now. of writes the begin of the answer, which says where, and gives the time
-// zone; generation is that of what it reads.
-//
-// With at= the answer depends on nothing else and may be kept; without, it must
-// not be.
+// now. of writes the beginning of the answer, which says where, and returns the
+// time zone. generation is that of the data it reads. With at= the answer
+// depends on nothing else and may be kept; without, it must not be.
 func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.View, generation uint64, of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
 	at := endpoint.At.Of(q)
 	fixed := !at.IsZero()

@@ -45,7 +45,7 @@ type Options struct {
 	// the environment, by OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, says
 	// otherwise.
 	Service, Version string
-	// Log is told when the collector cannot be reached, and when it can again.
+	// Log gets a line when the collector cannot be reached, and when it can again.
 	Log *slog.Logger
 }
 

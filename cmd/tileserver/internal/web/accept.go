@@ -42,7 +42,7 @@ func weightOf(r *http.Request, mediaType string) (weight float64) {
 	return weight
 }
 
-// accepted are the media types and ranges of them in the Accept header, with their weights.
+// accepted are the media types and ranges in the Accept header, with their weights.
 func accepted(r *http.Request) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for _, v := range r.Header["Accept"] {
@@ -76,8 +76,8 @@ func FormOf(r *http.Request, format string) Form {
 }
 
 // PrefersGeoJSON reports whether the Accept header gives GeoJSON more weight than plain JSON,
-// or as much and names it first: clients that generators make name all that is described, and
-// read the first. Wildcards mean neither: who wants GeoJSON says so.
+// or the same weight and names it first: clients that generators make name every type that is
+// described, and read the first. Wildcards mean neither: a client that wants GeoJSON says so.
 func PrefersGeoJSON(r *http.Request) (geo bool) {
 	most := 0.0
 	for name, w := range accepted(r) {
@@ -89,9 +89,9 @@ func PrefersGeoJSON(r *http.Request) (geo bool) {
 	return geo
 }
 
-// Preferred returns the media type to which the Accept header gives the most weight, the
-// first of those with the same. The most specific range that a type is in counts: the type
-// itself before image/* before */* (RFC 9110, section 12.5.1).
+// Preferred returns the media type to which the Accept header gives the most weight, and
+// of several with the same weight the first. The most specific range that covers a type
+// counts: the type itself before image/* before */* (RFC 9110, section 12.5.1).
 func Preferred(r *http.Request, types ...string) string {
 	best, most := types[0], -1.0
 	for _, t := range types {

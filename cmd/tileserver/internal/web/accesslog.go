@@ -139,7 +139,7 @@ func secret(name string) bool {
 	return false
 }
 
-// clientName is under which a request's context keeps the name of its key.
+// clientName is the context key of the client's name.
 const clientName = "client"
 
 // nameClient remembers the owner of the key for the log.
@@ -149,9 +149,10 @@ func (s *journal) nameClient(c echo.Context, name string) {
 	}
 }
 
-// requestID is the name of a request: the one a trusted proxy gave it, else a new
-// one. It is made when it is first asked for, for a log or an error, and is then
-// in the header of the answer; most answers need none and do not pay for it.
+// requestID returns the id of a request: the one that a trusted proxy gave it, or
+// else a new one. A new one is made when a log or an error first asks for it, and
+// is then in the header of the answer. Most answers need none and do not pay for
+// it.
 func (s *journal) requestID(c echo.Context) string {
 	h := c.Response().Header()
 	if v := h[requestIDHeader]; len(v) == 1 {

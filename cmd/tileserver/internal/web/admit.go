@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// admission is how requests to a route are judged.
+// admission says how requests to a route are admitted.
 type admission struct {
 	s     *Kit
 	guard *Guard
@@ -71,8 +71,8 @@ func (a *admission) judge(c echo.Context) error {
 			return verdict(c, g.Meter.Key(k.Name, g.Limits(k)))
 		}
 	}
-	// Wrong keys use up the limit of the address too, and the busiest of those
-	// who send them are found.
+	// Wrong keys use up the limit of the address too, which also shows the busiest
+	// senders of such keys.
 	client := quota.ClientOf(a.s.ClientAddr(r))
 	if err := verdict(c, g.Meter.Address(client, &g.AddressLimits)); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 	return endpoint.Refuse(errScopeMissing, "", "Send a key that has the scope "+scope.String()+"; the operator makes one by "+making+".")
 }
 
-// chargeName is under which a request's context keeps what counts its lines.
+// chargeName is the context key of the function that counts the lines of a request.
 const chargeName = "charge"
 
 // charge counts the lines of a batch as requests, its first one being counted

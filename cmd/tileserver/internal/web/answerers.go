@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// maxWaiting is how many questions wait at most to be answered together.
+	// maxWaiting bounds the questions that wait to be answered together.
 	maxWaiting = 128
-	// maxAnswerers is how many goroutines at most answer a batch: others want a share.
+	// maxAnswerers bounds the goroutines that answer a batch: others want a share.
 	maxAnswerers = 4
 )
 
@@ -203,7 +203,7 @@ func (a *answerer) set(name, value string) {
 
 // Questions answers an endpoint's questions in a batch. A line is a JSON object whose
 // members are the parameters of the endpoint. Parameters of the address hold for every
-// line that has none of its own.
+// line that does not give its own.
 type Questions struct {
 	BatchLimits
 	// Points says that a line may also be a latitude and a longitude with a comma between.

@@ -48,8 +48,8 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 	"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; "
 
-// framedPolicy is that of a page which others may hold in a frame. It does no more
-// than draw, so nothing is won by a click that was meant for something else.
+// framedPolicy is the policy of a page that others may hold in a frame. The page
+// only draws, so nothing is gained by a click that was meant for something else.
 var framedPolicy = []string{pagePolicy + "frame-ancestors *"}
 
 // Framed lets pages of any origin hold the asset in a frame.

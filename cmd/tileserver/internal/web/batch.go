@@ -31,8 +31,8 @@ import (
 
 const (
 	batchBuffer = 32 << 10 // of what is read at once
-	// batchLinger is how long, and maxLinger how much in bytes, is read on of a
-	// body that has been given up.
+	// batchLinger bounds for how long, and maxLinger for how many bytes, a body is
+	// read on after it was given up.
 	batchLinger = 500 * time.Millisecond
 	maxLinger   = 256 << 10
 )
@@ -92,8 +92,8 @@ func (b *Batch) Release() {
 	}
 }
 
-// Run answers the lines of the body. What goes wrong before the first answer
-// is returned, to become a status; after that it is the last line.
+// Run answers the lines of the body. An error before the first answer is
+// returned, to become a status. A later error becomes the last line.
 func (b *Batch) Run() error {
 	t, err := bodyType(b.c.Request(), true, b.Text)
 	if err != nil || strings.HasSuffix(t, "merge-patch+json") {
@@ -136,9 +136,9 @@ func (b *Batch) Run() error {
 	return nil
 }
 
-// hangUp ends the connection with the answer, for a body that has not been read
-// to its end. What is left of it would be taken for the next request otherwise: a
-// server that answers while it reads does not look after that.
+// hangUp ends the connection after the answer, for a body that was not read to
+// its end. Otherwise the rest of the body would be taken for the next request: a
+// server that answers while it reads does not look at the rest.
 func (b *Batch) hangUp() {
 	// Reading beyond the limit of such a reader is how a handler says so.
 	beyond := http.MaxBytesReader(b.c.Response().Writer, io.NopCloser(strings.NewReader("x")), 0)
@@ -209,8 +209,8 @@ func (b *Batch) next() ([]byte, error) {
 	return line, nil
 }
 
-// list is how a FeatureCollection, or another object with a list in it, begins; array is how a
-// list begins, and no address in brackets.
+// list matches the beginning of a FeatureCollection, or of another object with a list in it.
+// array matches the beginning of a list, but not of an address in brackets.
 var (
 	list  = regexp.MustCompile(`^\{\s*("type"\s*:\s*"FeatureCollection"|"features"\s*:)`)
 	array = regexp.MustCompile(`^\[\s*["{[]`)

@@ -15,9 +15,9 @@ import (
 	"quadrille/internal/bom"
 )
 
-// bodyType is the media type of a body of JSON, "" where the request says nothing of it, as
-// curl -d does by calling everything a form. Others are refused, but for those of lines and
-// of plain text where the body may be such.
+// bodyType returns the media type of a body of JSON. It returns "" if the request does not
+// say, which includes curl -d, since that calls everything a form. Other types are refused,
+// except lines and plain text if the body may be such.
 func bodyType(r *http.Request, lines, text bool) (string, error) {
 	given := r.Header.Get("Content-Type")
 	t, _, _ := mime.ParseMediaType(given)

@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// proxies are what is known of those in front of the server, and by which address it is
-// reached through them.
+// proxies are what is known about the proxies in front of the server, and about the
+// address by which the server is reached through them.
 type proxies struct {
 	PublicURL string
 	basePath  string
@@ -35,9 +35,10 @@ func (s *proxies) ClientAddr(r *http.Request) netip.Addr {
 	return addr
 }
 
-// chain returns the client's address and how many elements of a forwarding header trusted
-// proxies have appended: those that count in every such header. It is none where the peer is
-// not trusted, and 1 where no address is told, for the peer itself may have told others.
+// chain returns the client's address, and how many elements of a forwarding header trusted
+// proxies have appended. So many elements count in every such header. The number is 0 if the
+// peer is not trusted. It is 1 if no address is told, since the peer itself may have written
+// other elements.
 func (s *proxies) chain(r *http.Request) (addr netip.Addr, trusted int) {
 	if addr = peerAddr(r); !s.trusts(addr) {
 		return addr, 0
@@ -56,10 +57,10 @@ func (s *proxies) chain(r *http.Request) (addr netip.Addr, trusted int) {
 	return addr, max(trusted, 1)
 }
 
-// told is what the outermost trusted proxy says in an element beside an address, "" for
-// nothing: what the client asked for, where the nearest one tells only what it was asked for
-// itself. A proxy that hands a header on as it is leaves fewer elements, the last of which
-// then is the outermost.
+// told returns what the outermost trusted proxy says beside an address in its element, ""
+// for nothing. This is what the client asked for; the element of the nearest proxy only has
+// what that proxy was asked for itself. A proxy that hands a header on unchanged leaves
+// fewer elements. The last of them then is the outermost proxy's.
 func (s *proxies) told(r *http.Request, parameter string) (value string) {
 	lines := r.Header[s.forwarded.header(parameter)]
 	if len(lines) == 0 {
@@ -151,9 +152,9 @@ func obfuscated(port string) bool {
 // and the IPv6 wrapping of an IPv4 address.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-// BaseURL is the address under which the client reached the server, without a
-// final slash. A configured public URL wins; forwarding
-// headers count only from trusted proxies, and of several values that of the outermost.
+// BaseURL is the address under which the client reached the server, without a final
+// slash. A configured public URL wins. Forwarding headers count only from trusted
+// proxies, and of several values the one of the outermost proxy does.
 func (s *proxies) BaseURL(r *http.Request) (string, error) {
 	if s.PublicURL != "" {
 		return s.PublicURL, nil
@@ -168,8 +169,8 @@ func (s *proxies) BaseURL(r *http.Request) (string, error) {
 	return s.scheme(r) + "://" + host + s.RootPath(r), nil
 }
 
-// scheme is the one a request was made with, which a trusted proxy may know
-// better.
+// scheme is the scheme with which a request was made. A trusted proxy may know
+// it better.
 func (s *proxies) scheme(r *http.Request) string {
 	switch proto := s.told(r, "proto"); {
 	case strings.EqualFold(proto, "https"):

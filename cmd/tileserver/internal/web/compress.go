@@ -115,7 +115,7 @@ func (p *preference) Of(r *http.Request) Coding {
 			}
 		}
 	}
-	// "*" is any other coding; the one that everybody knows is meant.
+	// "*" is any other coding; it is taken for the one that every server knows.
 	if weights[gzipped] < 0 {
 		weights[gzipped] = star
 	}
@@ -128,7 +128,7 @@ func (p *preference) Of(r *http.Request) Coding {
 	return best
 }
 
-// CodingNamed is the coding that a header calls so, identity where there is none.
+// CodingNamed returns the coding of a name in headers, or identity if there is none.
 func CodingNamed(name string) Coding {
 	c, _ := codingNamed(name)
 	return c

@@ -21,7 +21,7 @@ const (
 // xForwarded are the customary headers, by the parameters that RFC 7239 has for the same.
 var xForwarded = map[string]string{"for": "X-Forwarded-For", "proto": "X-Forwarded-Proto", "host": "X-Forwarded-Host", "prefix": "X-Forwarded-Prefix"}
 
-// header is the one that has a parameter, "" for none.
+// header is the header that has a parameter, "" for none.
 func (f ForwardedHeader) header(parameter string) string {
 	switch {
 	case f == XForwardedFor:
@@ -40,8 +40,9 @@ func (f ForwardedHeader) parameter(element, name string) (string, bool) {
 	return element, true
 }
 
-// elements are those of a header of several lines from the last one on, which the nearest
-// proxy has written: maxHops of them at most. Empty ones do not count (RFC 9110, 5.6.1).
+// elements returns the elements of a header, which may have several lines, beginning with
+// the last one, which the nearest proxy has written. There are at most maxHops. Empty
+// ones do not count (RFC 9110, 5.6.1).
 func (f ForwardedHeader) elements(lines []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		read := 0

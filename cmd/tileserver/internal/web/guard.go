@@ -22,14 +22,15 @@ type Guard struct {
 	// Keys returns the keys that are accepted; nil asks nobody for one. It is
 	// called for every request.
 	Keys func() *quota.Keys
-	// Anonymous lets requests without a key pass, within AddressLimits. It is of
-	// no account without Keys.
+	// Anonymous lets requests without a key pass, within AddressLimits. Without
+	// Keys it has no effect.
 	Anonymous bool
-	// KeyLimits are those of keys that have none of their own, AddressLimits
-	// those of addresses that send no key, or a wrong one.
+	// KeyLimits are the limits of keys that have none of their own. AddressLimits
+	// are those of addresses that send no key, or a wrong one.
 	KeyLimits, AddressLimits quota.Limits
 }
 
+// Limits returns the limits of a key: its own, or else KeyLimits. They must not be changed.
 func (g *Guard) Limits(k *quota.Key) *quota.Limits {
 	if k.Limits.None() {
 		return &g.KeyLimits
@@ -61,11 +62,11 @@ func verdict(c echo.Context, v quota.Verdict) error {
 		v.Limit.Requests, [...]string{"minute", "hour", "day"}[v.Limit.Window], reset))
 }
 
-// sentKey returns the key a request brings, "" for none: in the header X-API-Key, as
-// a bearer token, as the password of Basic authentication, which is where
-// clients of GeoIP2 put it, or, for those that can only change an address, as
-// the parameter key, of which inQuery tells. The parameter is taken out of the address, so
-// that kept answers, tags and logs do not depend on it.
+// sentKey returns the key of a request, "" for none. The key is in the header X-API-Key, a
+// bearer token, or the password of Basic authentication, where clients of GeoIP2 put it.
+// Clients that can only change an address send it as the parameter key; inQuery reports
+// that. The parameter is taken out of the address, so that kept answers, tags and logs do
+// not depend on it.
 func sentKey(rule endpoint.KeyRule, r *http.Request) (key string, inQuery bool) {
 	if rule == endpoint.KeysOfProxy {
 		return r.Header.Get("X-Api-Key"), false
@@ -120,9 +121,10 @@ const queryKey = "queryKey"
 // KeyInQuery reports whether a request was let in by the parameter key.
 func KeyInQuery(c echo.Context) bool { return c.Get(queryKey) != nil }
 
-// carryKey puts the key that was given as a parameter into the addresses of this server in
-// a document, which begin with base: whoever can only be given an address follows them with
-// no other key. What people wrote into the properties of features stays as it is.
+// carryKey puts a key that was given as a parameter into the addresses of this server in a
+// document. These begin with base. A client that can only be given an address follows them
+// without another key. Text that people wrote into the properties of features stays as it
+// is.
 func carryKey(c echo.Context, form Form, base string, body []byte) []byte {
 	key, _ := c.Get(queryKey).(string)
 	if key == "" || base == "" {

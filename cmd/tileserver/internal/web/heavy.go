@@ -88,8 +88,8 @@ func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
 	return func() { s.streams.end(who) }, nil
 }
 
-// Heavily calls fn, with a place of a heavy request for the client of ctx if fn is dear. It
-// refuses by ErrBusy where there is none.
+// Heavily calls fn. If dear is true, fn runs in a place of a heavy request for the client
+// of ctx; the error matches ErrBusy if there is no such place.
 func (s *Kit) Heavily(ctx context.Context, dear bool, fn func() error) error {
 	if !dear {
 		return fn()

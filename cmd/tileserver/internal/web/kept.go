@@ -76,8 +76,8 @@ type Kept[K bytecache.Key] struct {
 	cache *bytecache.Cache[K, *Finished]
 }
 
-// NewKept keeps about a number of bytes of answers, which metrics know by a name. With 0 none
-// is kept, but concurrent requests still share their work.
+// NewKept returns a Kept of about so many bytes of answers. name is its name in metrics. With
+// 0 bytes no answer is kept, but concurrent requests still share their work.
 func NewKept[K bytecache.Key](s *Kit, name string, bytes int64) *Kept[K] {
 	return keptIn(s, name, bytecache.New[K, *Finished](bytes))
 }
@@ -92,9 +92,10 @@ func keptIn[K bytecache.Key](s *Kit, name string, cache *bytecache.Cache[K, *Fin
 	return &Kept[K]{kit: s, cache: cache}
 }
 
-// Send answers with what is kept under a key, or with what fill makes, for all who ask for
-// it at that time. from are the generations it is from, for traces. The tag of the answer
-// tells the same as the key, so a client that has it is told so before anything is read.
+// Send answers with what is kept under a key. If nothing is, fill makes it, once for all
+// requests that ask for it at that time. from are the generations the answer is from, for
+// traces. The tag of the answer stands for the same as the key, so a client that has the
+// answer is told so before anything is read.
 func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fillFunc) error {
 	s, r := k.kit, c.Request()
 	tags := r.Header["If-None-Match"] // which most have none of

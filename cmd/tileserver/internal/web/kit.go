@@ -46,8 +46,8 @@ type Config struct {
 	// BasePath is the path everything is beneath, such as "/maps"; see
 	// ValidBasePath. PublicURL has it too. "", none.
 	BasePath string
-	// TrustedProxies are the peers whose forwarding headers are believed, and
-	// ForwardedHeader is the one of them that is. XForwardedFor.
+	// TrustedProxies are the peers whose forwarding headers are believed.
+	// ForwardedHeader is the one header that is; the default is XForwardedFor.
 	TrustedProxies  []netip.Prefix
 	ForwardedHeader ForwardedHeader
 
@@ -58,8 +58,8 @@ type Config struct {
 	// commas, "none" for no such header; see CheckOrigins. "*", every origin.
 	CORSOrigin string
 
-	// MaxConcurrent is how many requests may run at once; more are answered
-	// 503 with Retry-After. 512.
+	// MaxConcurrent bounds the requests that run at once, 512 by default. More are
+	// answered 503 with Retry-After.
 	MaxConcurrent int
 	// RequestTimeout bounds the reads for an answer. 10 s.
 	RequestTimeout time.Duration
@@ -73,8 +73,8 @@ type Config struct {
 	AccessLogSample int
 	SlowRequest     time.Duration
 
-	// Processors are those that dear answers take by turns, with what else uses them. Nil
-	// are as many as the machine has, for requests alone.
+	// Processors are taken by dear answers by turns, together with what else uses them.
+	// If it is nil, requests alone share all that the machine has.
 	Processors *Processors
 	// Guard asks for keys and keeps to limits. Nil asks nobody, at no cost.
 	Guard *Guard
@@ -86,14 +86,15 @@ type Config struct {
 	Tracer      trace.Tracer
 	TraceSample float64
 
-	// Kinds are the errors that the rooms, and what they stand on, meet, besides those of
-	// requests to any endpoint.
+	// Kinds are the errors of the rooms, and of what they stand on. Errors of requests to
+	// any endpoint need not be among them.
 	Kinds []Kind
 	// Meaning gives an error of the store the meaning it has here, before anything
 	// else looks at it. Nil changes none.
 	Meaning func(error) error
 
-	// Generations are those in service, for traces. Nil tells none.
+	// Generations returns the generations in service, for traces. If it is nil, traces have
+	// none.
 	Generations func() []Generation
 
 	// Now is the clock; nil is the system's.

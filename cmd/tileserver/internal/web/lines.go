@@ -9,8 +9,9 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Each calls fn with each line, which may be blank, until there are no more. One that is too
-// long is refused as tooLong; fn says what becomes of it. The error of fn ends the batch.
+// Each calls fn with each line, which may be blank, until there are no more. For a line that
+// is too long it calls tooLong; fn decides what becomes of it. An error of fn ends the
+// batch.
 func (b *Batch) Each(tooLong error, fn func(line []byte, refused error) error) error {
 	for {
 		line, err := b.next()
@@ -39,8 +40,8 @@ type LineError struct {
 	} `json:"error"`
 }
 
-// RefuseLine writes the answer to a line that has none. name and value are a member that
-// tells what the line was about, "" for none.
+// RefuseLine writes the answer to a line that cannot be answered. name and value are a
+// member that says what the line was about; name is "" for none.
 func (b *Batch) RefuseLine(name, value string, err error) {
 	_, p := b.kit.Classify(b.kit.Replaced(err))
 	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), b.Line, 10)

@@ -41,7 +41,7 @@ func NewMetrics(described ...*prometheus.Desc) *Metrics {
 // minutes. Each is a series of every route.
 var latencyBounds = [...]float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 10}
 
-// stripes is how many copies of its counters a route has, so that processors
+// stripes is the number of copies of a route's counters, so that processors
 // seldom write to the same cache line. It is a power of two.
 const stripes = 8
 

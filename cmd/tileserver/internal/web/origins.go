@@ -10,8 +10,8 @@ import (
 )
 
 // allowOrigin lets pages of other origins read an answer. With a list of origins the
-// header depends on who asks, and every answer says so, also to who has no origin: a cache
-// would keep that one for the others.
+// header depends on the origin of the request. Every answer then says so, also an answer
+// to a request without an origin: a cache would otherwise keep that one for all.
 func (s *Kit) allowOrigin(c echo.Context) {
 	res := c.Response()
 	switch len(s.origins) {

@@ -20,8 +20,8 @@ type Client struct {
 
 type clientInContext struct{}
 
-// For is ctx with the client who pays for what Heavily and InTurn give. Without
-// it all clients are one.
+// For returns ctx with the client that pays for what Heavily and InTurn give.
+// Without it all clients count as one.
 func For(ctx context.Context, who Client) context.Context {
 	return context.WithValue(ctx, clientInContext{}, who)
 }
@@ -38,16 +38,16 @@ const (
 	keyShare         = 4 // of the places of a class, for requests with a key
 )
 
-// maxFollowed is how many followed requests of one client run at once.
+// maxFollowed bounds the followed requests of one client that run at once.
 const maxFollowed = 32
 
-// places bounds the requests of a class that run at once: all of them, and those of one
-// client. Where the server has keys, some are for requests with one alone. Its methods may
-// be called concurrently.
+// places bounds the requests of a class that run at once, in all and of one client. On a
+// server with keys some places are only for requests with a key. Its methods may be called
+// concurrently.
 type places struct {
 	most, share, keys int64
-	// few is how many are taken before anybody asks by whom. They count against the
-	// share of every client.
+	// few is the number of places that are given without asking who takes them.
+	// They count against the share of every client.
 	few int64
 
 	all atomic.Int64
@@ -132,15 +132,15 @@ func NewProcessors(n int) *Processors {
 	return &Processors{share: max(n/2, 1), free: n, of: map[Client]int{}}
 }
 
-// AllProcessors are those of the machine that the program may use.
+// AllProcessors returns the processors of the machine that the program may use.
 func AllProcessors() *Processors {
 	return NewProcessors(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 }
 
-// InTurn calls fn once less of the answers that keep a processor busy and take
-// megabytes are being made than there are processors: more at once would take more memory,
-// and none of them less time. fn makes the answer, does not send it, and calls Step with its
-// context between two steps. The error is fn's, or that of ctx.
+// InTurn calls fn as soon as a processor is free for it. It is for answers that keep a
+// processor busy and take megabytes: if more of them ran than there are processors, they
+// would take more memory, and none of them less time. fn makes the answer and does not send
+// it. It calls Step with its context between two steps. The error is that of fn or of ctx.
 func (p *Processors) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
 	who, _ := ctx.Value(clientInContext{}).(Client)
 	t := &Turn{of: p, who: who}
@@ -153,8 +153,8 @@ func (p *Processors) InTurn(ctx context.Context, fn func(ctx context.Context) er
 
 type turnInContext struct{}
 
-// TurnOf is the turn of a context that InTurn gave. Of another one it is none, whose Pause
-// does nothing.
+// TurnOf returns the turn in a context that InTurn gave. For any other context it returns
+// a turn whose Pause does nothing.
 func TurnOf(ctx context.Context) *Turn {
 	if t, ok := ctx.Value(turnInContext{}).(*Turn); ok {
 		return t
@@ -163,10 +163,11 @@ func TurnOf(ctx context.Context) *Turn {
 }
 
 const (
-	// turnTime is how long a turn of a processor lasts.
+	// turnTime is the length of a turn of a processor.
 	turnTime = 250 * time.Microsecond
-	// restTime is how long a processor rests after a turn, if requests have begun since the
-	// last rest. Without any it rests once in idleTurns turns, to find out.
+	// restTime is the rest of a processor after a turn, if requests have begun since its
+	// last rest. If none have, it rests after every idleTurns turns, to find out whether
+	// any are waiting.
 	restTime  = 2 * turnTime
 	idleTurns = 20
 )
@@ -201,10 +202,10 @@ func (t *Turn) step(ctx context.Context) error {
 	return t.begin(ctx)
 }
 
-// Turn is how a client takes processors for work that nothing calls off. It begins without.
+// Turn takes processors for a client whose work nothing calls off. At first it has none.
 func (p *Processors) Turn(who Client) *Turn { return &Turn{of: p, who: who} }
 
-// Step waits for a processor if there is none yet, or if the turn is over.
+// Step waits for a processor if it has none, or if its turn is over.
 func (t *Turn) Step() { _ = t.step(context.Background()) } // whose error is none
 
 // in is ctx with the turn, which layers give back while they wait.

@@ -26,7 +26,7 @@ type Answer struct {
 	Coding Coding
 	// Base is the server's address where the body has links to it; see carryKey.
 	Base string
-	// Status is that of the answer, 200 if it is 0.
+	// Status is the status of the answer; 0 means 200.
 	Status int
 	// Empty is the status of an answer whose body has no bytes: 204, 200, which for a picture
 	// is 204, or 404. 0 is for answers that always have some.
@@ -64,12 +64,11 @@ func (b *Scratch) Release() {
 	scratches.Put(b)
 }
 
-// Reply answers with what fill writes, within the time a request may take.
-//
-// from are the generations the answer is made from. It may be kept, under an
-// entity tag of them and the address, and a client that has it already is told
-// so before anything is read. An answer that depends on more than those, such as
-// the time of day, is from nil and must not be kept.
+// Reply answers with what fill writes, within the time that a request may take.
+// from are the generations from which the answer is made. Clients may keep the
+// answer under an entity tag made of from and the address; a client that has it
+// already is told so before anything is read. If the answer depends on more,
+// such as the time of day, from must be nil, and the answer must not be kept.
 func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx context.Context, out *Scratch) error) error {
 	r := c.Request()
 	a.Coding = Accepted(r)
@@ -89,7 +88,7 @@ func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx conte
 	return s.Send(c, a, out)
 }
 
-// isFrom says whether an answer may be kept, and under which tag.
+// isFrom decides whether an answer may be kept, and under which tag.
 func (s *Kit) isFrom(c echo.Context, a *Answer, from []uint64) {
 	r := c.Request()
 	switch {
@@ -205,9 +204,9 @@ func sendEmpty(c echo.Context, a *Answer) error {
 	return nil
 }
 
-// A large body is written in pieces, each of which the client must take in
-// time: one that stops reading holds its place among the running requests, and
-// its body, no longer than that.
+// A large body is written in pieces, and the client must take each in time. A
+// client that stops reading thus holds its place among the running requests,
+// and the body, no longer than that.
 const (
 	pieceSize  = 256 << 10
 	stallLimit = 10 * time.Second

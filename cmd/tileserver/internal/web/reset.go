@@ -6,10 +6,11 @@ import (
 	"net/http"
 )
 
-// Over HTTP/1.0 an answer of unknown length ends where its connection does, so that one
-// that is cut off looks whole. Such a connection is set up to be reset, whoever closes it
-// and if the process dies, until all of the answer is sent. Clients and proxies take a reset
-// for the failure it is. A socket file has no reset: proxies must use HTTP/1.1 there.
+// Over HTTP/1.0 an answer of unknown length ends where its connection ends, so that an
+// answer that is cut off looks whole. Until all of the answer is sent, such a connection is
+// set up to be reset, whoever closes it, and also if the process dies. Clients and proxies
+// take a reset for the failure it is. A socket file has no reset: proxies must use HTTP/1.1
+// there.
 
 // resettable is a connection that can be closed by a reset. *net.TCPConn is one.
 type resettable interface {

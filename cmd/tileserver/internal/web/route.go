@@ -63,7 +63,7 @@ func LeaveBody(c echo.Context) {
 	}
 }
 
-// methods are those that endpoints are for, in the order in which headers tell them.
+// methods are the methods that endpoints can have, in the order in which headers list them.
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete}
 
 // allowed returns the methods of each path, as the header Allow has them.

@@ -97,7 +97,7 @@ func (b *beneath) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Location"] = []string{target}
 		w.WriteHeader(http.StatusPermanentRedirect)
 	default:
-		// The address of a request is nobody else's, so no copy of it is needed.
+		// The address belongs to the request alone, so no copy of it is needed.
 		if r.URL.Path = rest; r.URL.RawPath != "" {
 			r.URL.RawPath = raw
 		}

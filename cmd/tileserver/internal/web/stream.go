@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// streamBuffer is how much is written at once, in bytes.
+	// streamBuffer is the number of bytes that are written at once.
 	streamBuffer = 32 << 10
-	// streamStall is how long a client of a stream may neither send nor take anything.
+	// streamStall bounds how long a client of a stream may neither send nor take anything.
 	streamStall = 30 * time.Second
 )
 
-// Stream is an answer of lines whose number nobody knows. What it takes of memory does
-// not depend on it.
+// Stream is an answer of lines whose number is not known beforehand. Its memory does
+// not depend on how many they are.
 type Stream struct {
 	// Body is what has not been written. Lines are appended to it.
 	Body []byte
@@ -36,12 +36,12 @@ type Stream struct {
 	wait context.Context // for the next turn
 }
 
-// begin prepares an answer over the memory of the one before. release it.
+// begin prepares an answer, in the memory of an earlier one. The caller calls release.
 func (o *Stream) begin(s *Kit, c echo.Context, a Answer) {
 	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), answer: a}
 }
 
-// release gives back what the answer holds, but for the memory of Body. It cuts the
+// release gives back what the answer holds, except the memory of Body. It cuts the
 // connection of an answer that has not come to its end.
 func (o *Stream) release() {
 	if o.reset != nil {

@@ -21,12 +21,11 @@ type tracing struct {
 	generations func() []Generation // in service, nil for none
 }
 
-// beginSpan returns the span of a request, nil when it is not traced. It is in
-// the context of the request from then on. route is "" when there is none.
-//
-// Whoever is in front of the server may decide, by the header traceparent; a
-// stranger may not, be it to make work or to join a trace of others: its trace
-// is only linked from one of ours.
+// beginSpan returns the span of a request, nil if the request is not traced.
+// From then on the span is in the context of the request. route is "" if there
+// is none. A trusted proxy may decide by the header traceparent. A stranger may
+// not, neither to make work nor to join a trace of others: our trace is only
+// linked to the stranger's.
 func (s *tracing) beginSpan(c echo.Context, route string) trace.Span {
 	r := c.Request()
 	parent, sent := parentOf(r.Header)

@@ -20,8 +20,8 @@ var (
 	sixToFour     = netip.MustParsePrefix("2002::/16")
 )
 
-// isPublic reports whether an address is of the public internet. Those that IANA sets
-// apart for something are not, nor are those of IPv6 that lead to some of IPv4.
+// isPublic reports whether an address is of the public internet. Addresses that IANA
+// sets apart are not, nor are IPv6 addresses that lead to such IPv4 addresses.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
 	if _, special := ipgeo.Special(a); special || a.Zone() != "" {
@@ -37,8 +37,9 @@ const (
 	maxAnswer      = 64 << 10 // bytes of an answer that are read
 )
 
-// newClient makes the client that sends events. Addresses are judged as they are dialled,
-// so that a name cannot mean another one then. A proxy would dial for us, so none is used.
+// newClient makes the client that sends events. It judges addresses when it dials them, so
+// that a name cannot mean another address by then. It uses no proxy, which would dial for
+// us.
 func newClient(cfg *Config) *http.Client {
 	dialer := &net.Dialer{Timeout: requestTimeout, Resolver: cfg.Resolver}
 	if !cfg.Private {

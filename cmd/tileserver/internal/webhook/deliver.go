@@ -255,7 +255,7 @@ func sign(secret []byte, id, timestamp string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// signatures are those with all secrets that sign, the newest first.
+// signatures returns the signatures by all secrets that are in force, the newest first.
 func (h *hook) signatures(id, timestamp string, body []byte) string {
 	all := sign(h.stored.Secret, id, timestamp, body)
 	for _, e := range h.stored.Earlier {
@@ -266,8 +266,8 @@ func (h *hook) signatures(id, timestamp string, body []byte) string {
 	return all
 }
 
-// Why a receiver is not reached, as it is shown to those who may write the collection.
-// They need not learn what the network answers.
+// Reasons why a receiver is not reached, for those who may write the collection. They
+// do not repeat what the network answered.
 var (
 	errNoHost    = errors.New("the host of the url has no address")
 	errTooLate   = errors.New("the receiver did not answer in time")

@@ -23,7 +23,7 @@ import (
 const (
 	// notePrefix begins the names of the notes that hooks are kept in.
 	notePrefix = "hook:"
-	// MaxURL is how many bytes the address of a hook may have.
+	// MaxURL bounds the bytes of the address of a hook.
 	MaxURL         = 2000
 	secretBytes    = 32
 	defaultOverlap = points.Duration(24 * time.Hour)
@@ -101,7 +101,7 @@ func (s *stored) position() fence.ID {
 	return id
 }
 
-// secret is how Standard Webhooks writes a secret.
+// secret is the form in which Standard Webhooks writes a secret.
 func (s *stored) secret() string { return "whsec_" + base64.StdEncoding.EncodeToString(s.Secret) }
 
 // hook is a hook in service. Its goroutine alone changes stored, and holds mu for it.

@@ -27,7 +27,7 @@ import (
 	"quadrille/places/points"
 )
 
-// MaxHooks is how many hooks a collection may have.
+// MaxHooks bounds the hooks of a collection.
 const MaxHooks = 16
 
 // Errors of hooks.
@@ -44,17 +44,17 @@ var (
 type Config struct {
 	Live       *points.Live
 	Boundaries *dataset.Live[ask.Boundaries]
-	// Processors are those that fences take by turns with requests, hooks as one client. Nil
-	// is all of the machine.
+	// Processors are taken by fences by turns with requests, with all hooks as one client.
+	// Nil means all processors of the machine.
 	Processors *web.Processors
 	// Private lets hooks go to private addresses, and over http.
 	Private bool
-	// Grace is how long a request that runs may take once the sender ends.
+	// Grace bounds how long a running request may take once the sender ends.
 	Grace time.Duration
 	// FirstRetry and LastRetry are the shortest and the longest time until a request is
 	// sent again. A second and 5 minutes.
 	FirstRetry, LastRetry time.Duration
-	// Resolver finds addresses; nil is that of the system.
+	// Resolver finds addresses. Nil means the system's.
 	Resolver *net.Resolver
 	Log      *slog.Logger
 }
@@ -115,8 +115,8 @@ func (s *Sender) loadLater(failing map[*points.LiveCollection]bool) {
 	}
 }
 
-// loadAll loads the hooks of all collections, and returns those that it could not. was are
-// those that could not be before.
+// loadAll loads the hooks of all collections, and returns those it could not load. was are
+// those that could not be loaded before.
 func (s *Sender) loadAll(was map[*points.LiveCollection]bool) map[*points.LiveCollection]bool {
 	failing := map[*points.LiveCollection]bool{}
 	for _, l := range s.Live.Collections() {
@@ -231,10 +231,11 @@ func (s *Sender) find(l *points.LiveCollection, name string) (h *hook, all int) 
 	return s.hooks[l][name], len(s.hooks[l])
 }
 
-// Put makes a hook, which begins with the next event, or replaces one, which goes on where
-// it was. Only its answer has the secret, which is new; that of a hook which is replaced
-// signs beside it for Overlap. Errors match ErrBad, ErrTooMany, those of
-// parameters or of regions, or are those of the collection.
+// Put makes or replaces a hook. A new hook begins with the next event, and one that is
+// replaced goes on where it was. Only the answer of Put has the secret, which is a new one
+// each time. For Overlap after a replacement the earlier secret signs beside it. Errors
+// match ErrBad, ErrTooMany, those of parameters or of regions, or are those of the
+// collection.
 func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string, d Definition) (st State, isNew bool, err error) {
 	if err := s.check(name, &d); err != nil {
 		return st, false, err

@@ -23,7 +23,7 @@ const (
 	typeBool    = 14
 )
 
-// numberTypes are those of the fields of GeoIP2 that are no uint32, by the name
+// numberTypes are the types of GeoIP2's numbers other than uint32, by the name
 // of the field. All other integers take the first of uint32, int32 and uint64
 // that holds them.
 var numberTypes = map[string]byte{

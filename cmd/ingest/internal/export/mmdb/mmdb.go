@@ -157,7 +157,7 @@ func (w *Writer) alias(until number) (err error) {
 		if w.ipv4, err = w.tree.subtree(ipv4Bits); err != nil {
 			return err
 		}
-		// Networks of IPv6 may not be among them, even where there are none.
+		// Networks of IPv6 may not be among them, even if there are no IPv4 networks.
 		if !w.tree.some {
 			err = w.tree.add(number{}, ipv4Bits, nothing)
 		}

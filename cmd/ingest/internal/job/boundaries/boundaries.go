@@ -101,15 +101,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 	if err := o.Announce(c, boundaryNeed(layers)); err != nil {
 		return dataset.Manifest{}, err
 	}
-	var built []build.Layer
-	for _, l := range layers {
-		layer, shared := l.finish()
-		built = append(built, layer)
-		job.NoteFew(rep, 5, "and %d more regions of several names", shared)
-		if len(shared) > 0 {
-			rep.Note("if these are several regions, name a property that tells them apart: --layer " + l.typ + "=FILE:PROPERTY")
-		}
-	}
+	built := finishLayers(layers, rep)
 	return job.Publish(ctx, c, catalogue.Boundaries.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		if err := stillPublished(ctx, c, inputs[0].base); err != nil {
 			return nil, err
@@ -145,10 +137,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 			return nil, moreMemory(err)
 		}
 		job.NoteFew(rep, 5, "and %d more regions mended", mended)
-		job.NoteFew(rep, 100, "and %d more regions that can be read in two ways", assumed)
-		if n := len(assumed); n > 0 {
-			rep.Note(fmt.Sprintf("regions that can be read in two ways: %d; if they are meant otherwise, ingest their layer with ingest boundaries --long-edges=straight or --long-edges=shortest", n))
-		}
+		noteAssumed(rep, assumed)
 		*m = dataset.Manifest{
 			Sources: sources, Bad: tally.Counts(),
 			Records: map[string]int64{}, Bounds: bounds(meta.Types),
@@ -158,6 +147,27 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 		}
 		return meta, nil
 	})
+}
+
+// finishLayers gives the regions their ids, and notes those that have several names.
+func finishLayers(layers []*layer, rep job.Reporter) (built []build.Layer) {
+	for _, l := range layers {
+		layer, shared := l.finish()
+		built = append(built, layer)
+		job.NoteFew(rep, 5, "and %d more regions of several names", shared)
+		if len(shared) > 0 {
+			rep.Note("if these are several regions, name a property that tells them apart: --layer " + l.typ + "=FILE:PROPERTY")
+		}
+	}
+	return built
+}
+
+// noteAssumed notes the regions with edges that can be meant in two ways.
+func noteAssumed(rep job.Reporter, assumed []string) {
+	job.NoteFew(rep, 100, "and %d more regions that can be read in two ways", assumed)
+	if n := len(assumed); n > 0 {
+		rep.Note(fmt.Sprintf("regions that can be read in two ways: %d; if they are meant otherwise, ingest their layer with ingest boundaries --long-edges=straight or --long-edges=shortest", n))
+	}
 }
 
 // tileBudget is TileBudget, or else that of the published generation, if layers of
@@ -297,118 +307,144 @@ type layer struct {
 	kept     bool
 }
 
+// read reads an input into the layer. all gets its bad records, vertices its vertices.
 func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *vertexCount, rep job.Reporter) (src []dataset.Source, err error) {
 	if in.kept {
 		return l.readKept(ctx, in, vertices, rep)
 	}
-	view := in.Worldview
+	file := &layerFile{in: in, view: in.Worldview, preset: presetFor(l.typ), tally: job.NewTally(all.Max)}
 	if !hasWorldviews(in.Type) {
-		view = ""
+		file.view = ""
 	}
-	tally := job.NewTally(all.Max) // of this file
-	defer func() { all.Merge(tally) }()
-	var sawView bool
-	var views []string
+	defer func() { all.Merge(file.tally) }()
 	before := len(l.features)
-	p := presetFor(l.typ)
-	var sawIDProperty bool
-	var names []string // of the first feature's properties, for an error
-	var repaired []string
-	var lost job.LostProperties
-	named, guessed := false, "" // whether a region has a name, and the first column that may have names
-	var likely []string         // names of the regions, if none has one
-	src, err = readPolygons(ctx, in, p.objects, rep, "reading "+l.typ, func(f source.Feature, err error) error {
+	src, err = readPolygons(ctx, in, file.preset.objects, rep, "reading "+l.typ, func(f source.Feature, err error) error {
 		if err != nil {
-			return tally.Bad(err)
+			return file.tally.Bad(err)
 		}
 		if vertices.n += int64(countVertices(f.Geometry)); !vertices.fits() {
 			l.features, l.claims, l.viewed = nil, nil, nil
 			return nil
 		}
-		c := newColumns(&f)
-		d := p.describe(c)
-		if d.refused == "" && build.EnclosesNothing(f.Geometry, in.LongEdges) {
-			d.refused = "it encloses nothing"
-		}
-		if d.refused != "" {
-			return tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: d.refused, Detail: d.name})
-		}
-		tally.Good()
-		lost.Add(in.Path, f.Line, d.lost)
-		var v viewed
-		if view != "" {
-			v = c.view(view)
-			sawView = sawView || v.known
-			if views == nil {
-				views = c.views()
-			}
-		}
-		if names == nil {
-			names = slices.Sorted(maps.Values(c.names))
-		}
-		if in.IDProperty != "" {
-			d = withIDProperty(d, c, in.IDProperty)
-			if _, ok := c.folded[strings.ToLower(in.IDProperty)]; ok {
-				sawIDProperty = true
-			}
-		}
-		if f.Repair != "" {
-			repaired = append(repaired, fmt.Sprintf("%s:%d %s: %s", in.Path, f.Line, d.name, f.Repair))
-		}
-		if named = named || d.name != ""; !named {
-			name, column := c.likelyName()
-			likely, guessed = append(likely, name), cmp.Or(guessed, column)
-		}
-		if d.fallback == "" {
-			d.fallback = d.name
-		}
-		l.claims = append(l.claims, d.claim)
-		l.viewed = append(l.viewed, v)
-		l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges})
-		return nil
+		return l.add(file, &f)
 	})
-	lost.Note(rep)
-	if !named && guessed != "" && vertices.fits() {
-		rep.Note(fmt.Sprintf("%s: has no property name; names are those of %s", in.Path, source.Excerpt(guessed)))
-		for i, name := range likely {
+	file.lost.Note(rep)
+	if !file.named && file.guessed != "" && vertices.fits() {
+		rep.Note(fmt.Sprintf("%s: has no property name; names are those of %s", in.Path, source.Excerpt(file.guessed)))
+		for i, name := range file.likely {
 			l.features[before+i].Name = name
 			l.claims[before+i].fallback = cmp.Or(l.claims[before+i].fallback, name)
 		}
 	}
-	job.NoteFew(rep, 5, in.Path+": and %d more repaired", repaired)
-	switch {
-	case err != nil:
+	job.NoteFew(rep, 5, in.Path+": and %d more repaired", file.repaired)
+	if err != nil || !vertices.fits() {
 		return src, err
-	case !vertices.fits():
-		return src, nil
-	case len(l.features) == before:
-		err = fmt.Errorf("%s: no polygon in it can be used as a %s", in.Path, l.typ)
-		if tally.Err() != nil { // says why
-			err = fmt.Errorf("%w: %w", err, tally.Err())
-		}
-		return src, err
-	case tally.IsOther() && tally.Err() != nil:
-		return src, fmt.Errorf("%s: most of it is not made of polygons: %w", in.Path, tally.Err())
-	case in.IDProperty != "" && !sawIDProperty:
-		return src, fmt.Errorf("%s: no feature has the id property %q; the first has %q", in.Path, in.IDProperty, names)
-	case view != "" && len(views) == 0:
-		return src, fmt.Errorf("%s: has no columns FCLASS_…, which say how disputed areas are seen; use ne_10m_admin_0_countries of Natural Earth 5 or later, or leave out --worldview", in.Path)
-	case view != "" && !sawView:
-		return src, fmt.Errorf("%s: does not know how %s sees disputed areas; it knows %s", in.Path, strings.ToUpper(view), strings.Join(views, ", "))
 	}
-	if !named && guessed == "" {
+	if err := file.check(len(l.features) > before); err != nil {
+		return src, err
+	}
+	if !file.named && file.guessed == "" {
 		has := "the file has no properties"
-		if len(names) > 0 {
-			has = fmt.Sprintf("call the property that is one name; there are %q", names[:min(len(names), 20)])
+		if len(file.columns) > 0 {
+			has = fmt.Sprintf("call the property that is one name; there are %q", file.columns[:min(len(file.columns), 20)])
 		}
 		rep.Note(fmt.Sprintf("%s: no region has a name: %s", in.Path, has))
 	}
 	for i := range src {
-		if view != "" {
-			src[i].Name += ", as seen by " + strings.ToUpper(view)
+		if file.view != "" {
+			src[i].Name += ", as seen by " + strings.ToUpper(file.view)
 		}
 	}
 	return src, nil
+}
+
+// layerFile is what a file of polygons turned out to have.
+type layerFile struct {
+	in     Input
+	view   string // the worldview to take; empty: the source's own
+	preset preset
+
+	tally    *job.Tally // of this file
+	lost     job.LostProperties
+	repaired []string
+	columns  []string // properties of the first feature, for errors
+
+	sawIDProperty bool
+	sawView       bool
+	views         []string // worldviews that the file knows
+
+	named   bool     // whether a region has a name
+	guessed string   // the first column that may have names
+	likely  []string // names of the regions, if none has one
+}
+
+// add adds a feature of a file to the layer, or counts it as bad.
+func (l *layer) add(file *layerFile, f *source.Feature) error {
+	in := &file.in
+	c := newColumns(f)
+	d := file.preset.describe(c)
+	if d.refused == "" && build.EnclosesNothing(f.Geometry, in.LongEdges) {
+		d.refused = "it encloses nothing"
+	}
+	if d.refused != "" {
+		return file.tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: d.refused, Detail: d.name})
+	}
+	file.tally.Good()
+	file.lost.Add(in.Path, f.Line, d.lost)
+	var v viewed
+	if file.view != "" {
+		v = c.view(file.view)
+		file.sawView = file.sawView || v.known
+		if file.views == nil {
+			file.views = c.views()
+		}
+	}
+	if file.columns == nil {
+		file.columns = slices.Sorted(maps.Values(c.names))
+	}
+	if in.IDProperty != "" {
+		d = withIDProperty(d, c, in.IDProperty)
+		if _, ok := c.folded[strings.ToLower(in.IDProperty)]; ok {
+			file.sawIDProperty = true
+		}
+	}
+	if f.Repair != "" {
+		file.repaired = append(file.repaired, fmt.Sprintf("%s:%d %s: %s", in.Path, f.Line, d.name, f.Repair))
+	}
+	if file.named = file.named || d.name != ""; !file.named {
+		name, column := c.likelyName()
+		file.likely, file.guessed = append(file.likely, name), cmp.Or(file.guessed, column)
+	}
+	if d.fallback == "" {
+		d.fallback = d.name
+	}
+	l.claims = append(l.claims, d.claim)
+	l.viewed = append(l.viewed, v)
+	l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges})
+	return nil
+}
+
+// check refuses a file that has not what was asked for. some says whether any feature of it
+// can be used.
+func (file *layerFile) check(some bool) error {
+	in, tally := &file.in, file.tally
+	switch {
+	case !some:
+		err := fmt.Errorf("%s: no polygon in it can be used as a %s", in.Path, in.Type)
+		if tally.Err() != nil { // says why
+			err = fmt.Errorf("%w: %w", err, tally.Err())
+		}
+		return err
+	case tally.IsOther() && tally.Err() != nil:
+		return fmt.Errorf("%s: most of it is not made of polygons: %w", in.Path, tally.Err())
+	case in.IDProperty != "" && !file.sawIDProperty:
+		return fmt.Errorf("%s: no feature has the id property %q; the first has %q", in.Path, in.IDProperty, file.columns)
+	case file.view != "" && len(file.views) == 0:
+		return fmt.Errorf("%s: has no columns FCLASS_…, which say how disputed areas are seen; use ne_10m_admin_0_countries of Natural Earth 5 or later, or leave out --worldview", in.Path)
+	case file.view != "" && !file.sawView:
+		return fmt.Errorf("%s: does not know how %s sees disputed areas; it knows %s", in.Path, strings.ToUpper(file.view), strings.Join(file.views, ", "))
+	}
+	return nil
 }
 
 // finish gives the features their ids. The first of several that are one region

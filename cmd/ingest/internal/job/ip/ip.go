@@ -70,11 +70,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		return dataset.Manifest{}, fmt.Errorf("%d sources are too many; name at most %d at once", len(inputs), maxSources)
 	}
 	rep := o.ReporterOrSilent()
-	var bytes int64
-	for _, in := range inputs {
-		bytes += job.UnpackedBytes(in.Path)
-	}
-	if err := o.Announce(c, costs.Of(bytes)); err != nil {
+	if err := o.Announce(c, costs.Of(unpackedBytes(inputs))); err != nil {
 		return dataset.Manifest{}, err
 	}
 	var fill *filler
@@ -120,9 +116,6 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		if err != nil {
 			return nil, err
 		}
-		if fill != nil {
-			sources = append(sources, fill.credits()...)
-		}
 		// What was unpacked must not become part of the generation.
 		if err := in.close(); err != nil {
 			return nil, err
@@ -134,6 +127,13 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		}
 		return meta, nil
 	})
+}
+
+func unpackedBytes(inputs []Input) (n int64) {
+	for _, in := range inputs {
+		n += job.UnpackedBytes(in.Path)
+	}
+	return n
 }
 
 // finish compares the new generation with the published one, if that is asked
@@ -247,6 +247,9 @@ func (in *rangeInputs) describe(ctx context.Context) ([]dataset.Source, error) {
 		}
 		list[0].Records = in.records[i]
 		all = append(all, list...)
+	}
+	if in.fill != nil {
+		all = append(all, in.fill.credits()...)
 	}
 	return all, nil
 }

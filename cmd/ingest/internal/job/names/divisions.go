@@ -41,10 +41,11 @@ func (n *namer) note(f *names.Feature) {
 	}
 }
 
-// readDivisions yields the first-level divisions that the gazetteer names and no layer has: those of
-// countries of which none is drawn, and those of which only parts are, as the départements of
-// Île-de-France. One that is a place itself is found as that. Where it lies is told by its largest
-// place; one without places is left out.
+// readDivisions yields the first-level divisions that the gazetteer names and no layer has. These
+// are the divisions of countries that have none drawn, and of countries that have only parts of
+// them drawn, as the départements of Île-de-France are. A division that is also a place is found
+// as the place. The largest place of a division tells where it lies; a division without places is
+// left out.
 func (n *namer) readDivisions(take func(names.Feature) error) error {
 	if n.places == nil {
 		return nil
@@ -107,8 +108,8 @@ func (n *namer) divisionNames(f *names.Feature, ascii string) error {
 	return nil
 }
 
-// addISONames gives a first-level division the code and the names that are known of it, by its own
-// code or else by one of its names, and a country those that are known by its code.
+// addISONames gives a first-level division the code and the names that are known by its own code,
+// or else by one of its names. A country gets those known by its code.
 func addISONames(f *names.Feature) {
 	country := f.Country
 	if of, _, ok := strings.Cut(f.Code, "-"); ok && country == "" {

@@ -29,8 +29,8 @@ var formProperties = map[string]search.Name{
 // maxOtherNames bounds the names that are taken of one record.
 const maxOtherNames = 500
 
-// otherNames adds the names of a region besides its own: those of its record, and of a
-// country the names and codes that places know.
+// otherNames adds the names of a region besides its own: those of its record and, for
+// a country, the names and codes that places know.
 func (n *namer) otherNames(f *names.Feature, record []byte) error {
 	var properties map[string]any
 	if err := json.Unmarshal(record, &properties); err != nil {
@@ -96,8 +96,9 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 // displayed knows the languages that CLDR's names are at hand in.
 var displayed = sync.OnceValue(func() language.Matcher { return language.NewMatcher(display.Supported.Tags()) })
 
-// ownNames yields what a country is called in languages that are spoken there, by CLDR, with the
-// language. Without any they are the one that most people speak.
+// ownNames yields the names of a country in the languages that are spoken there by CLDR, each
+// with its language. If CLDR knows no such language, it yields the name in the language that
+// most people there speak.
 func ownNames(country string, spoken []string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		region, err := language.ParseRegion(country)

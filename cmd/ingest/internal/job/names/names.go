@@ -34,8 +34,7 @@ import (
 
 // Ingest publishes what searches find besides places: the regions of every published
 // layer with their parents and people, the airports, time zones and weather stations, and
-// the points of collections that are to be searched. Nothing is read but what is
-// published.
+// the points of the collections that are to be searched. It reads only what is published.
 func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
 	n := &namer{
@@ -90,10 +89,10 @@ type namer struct {
 	newest   time.Time
 
 	people map[regionID]uint64
-	// drawn are the people of places that are drawn in another country than that of their row,
-	// by the code of the row and that of the map.
+	// drawn counts the people of places that the map draws in another country than their row
+	// names, by the code of the row and the code of the map.
 	drawn map[string]map[string]uint64
-	// rows are how many places of each state have a first-level code, by the state's id.
+	// rows counts the places of each state by first-level code; the key is the state's id.
 	rows      map[string]map[string]int
 	seats     map[string]seat         // of first-level divisions, by their codes
 	countries map[string]names.Parent // that were read, by code
@@ -246,14 +245,14 @@ func (n *namer) eachImportant(l feature.Layer, filter feature.Filter, fn func(*f
 	}
 }
 
-// progressPlaces is how many places are counted between reports.
+// progressPlaces is the number of places that are counted between reports.
 const progressPlaces = 1000
 
-// coarseDegrees is how far a border may be drawn from where it is.
+// coarseDegrees bounds how far a map may draw a border from its true place.
 const coarseDegrees = 0.05
 
-// noteDrawn notes in what other country than that of its row a place is drawn, unless the border
-// is so near that it may just be coarse.
+// noteDrawn notes that the map draws a place in another country than its row names, unless the
+// border is so near that it may just be coarse.
 func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
 	i := slices.IndexFunc(at, func(r tiles.Region) bool { return r.Type == countryType })
 	if i < 0 || len(at[i].ID) != 2 || h.Country == "" || strings.EqualFold(at[i].ID, h.Country) {
@@ -275,8 +274,8 @@ func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
 	return nil
 }
 
-// drawnIn is what names.Meta has: each code in the one country of the map that most of its
-// people are drawn in.
+// drawnIn returns what names.Meta has: for each code, the one country of the map in which
+// most of its people are drawn.
 func (n *namer) drawnIn() map[string][]string {
 	in := map[string][]string{}
 	for _, code := range slices.Sorted(maps.Keys(n.drawn)) {
@@ -339,13 +338,13 @@ type regionRecord struct {
 	ISO3166 code   `json:"iso_3166_2"`
 	Postal  code   `json:"postal"`
 	Country code   `json:"country"`
-	// What layers of one's own may have, by the names in use.
+	// Members that users' own layers may have, by the names in common use.
 	Population count `json:"population"`
 	PopEst     count `json:"pop_est"`
 }
 
-// code is a member that is a text, "" for anything else: in a layer of one's own it may be
-// anything.
+// code is a member that should be a text. Any other member is read as "": a user's own
+// layer may have anything.
 type code string
 
 func (c *code) UnmarshalJSON(value []byte) error {
@@ -394,7 +393,7 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 			f.Country = ""
 		}
 		if f.Country == "" && typ == countryType && r.Name == "Kosovo" {
-			f.Country = "XK" // which is in use, though ISO has not assigned it
+			f.Country = "XK" // this code is in use, though ISO has not assigned it
 		}
 		if typ == countryType && f.Country != "" && n.places != nil {
 			is, err := n.places.Country(n.ctx, f.Country)
@@ -448,8 +447,8 @@ func (n *namer) all() []string {
 	return layers
 }
 
-// parents returns the regions of layers at a point, the smallest first. Of those of one layer,
-// which are not in each other, it is the smallest, or the country with a code.
+// parents returns the regions of layers at a point, the smallest first. Regions of one layer
+// are not in each other: of these it returns the smallest, or the country that has a code.
 func (n *namer) parents(lat, lon float64, layers []string, country string) (list []names.Parent, err error) {
 	if n.regions == nil || len(layers) == 0 {
 		return nil, nil
@@ -517,8 +516,8 @@ func boundsOf(region *feature.Feature) [4]float64 {
 	return [4]float64{b.West, b.South, b.East, b.North}
 }
 
-// pointOf returns a point inside a region. Of one that encloses nothing it is the middle of
-// the bounds.
+// pointOf returns a point inside a region, or the middle of the bounds if the region
+// encloses nothing.
 func pointOf(region *feature.Feature, geometry orb.Geometry) (lon, lat float64) {
 	if geometry == nil {
 		return region.Lon, region.Lat

@@ -149,8 +149,8 @@ func nameOf(f *feature.Feature) string {
 	return name
 }
 
-// The two digits that begin a county's FIPS code and are those of a state or territory
-// whose counties have another name.
+// The first two digits of a county's FIPS code stand for its state or territory. These
+// are the ones whose counties have another name.
 const (
 	fipsAlaska     = "02"
 	fipsCapital    = "11" // District of Columbia
@@ -161,10 +161,10 @@ const (
 	fipsCity = "510"
 )
 
-// countyTitle is what people call a county of the United States, which lists of them
-// leave out: "Rice County". The state is known by the code of the record, or by the FIPS
-// code that is the id. Alaska's boroughs and census areas cannot be told apart, and keep
-// their names.
+// countyTitle returns a county of the United States as people call it: "Rice County".
+// Lists of counties leave the second word out. The state is known by the code of the
+// record, or by the FIPS code that is the id. Alaska's boroughs and census areas cannot
+// be told apart, and keep their names.
 func countyTitle(typ, id string, r *regionRecord) string {
 	state, fips := strings.CutPrefix(string(r.ISO3166), "US-")
 	if !fips {
@@ -193,9 +193,9 @@ func countyTitle(typ, id string, r *regionRecord) string {
 	return r.Name + " County"
 }
 
-// airportNames are the names by which people look for an airport besides its own: without
-// the words that many have and, of one with a code that travellers know, with its city,
-// without it, and by the code.
+// airportNames returns the names by which people look for an airport besides its own
+// name. They leave out the words that many airports have. An airport with a code that
+// travellers know also has names with its city and without it, and the code.
 func airportNames(name, city, iata string) (list []search.Name) {
 	add := func(text string) {
 		if text != name && !slices.ContainsFunc(list, func(n search.Name) bool { return n.Text == text }) {
@@ -274,5 +274,5 @@ var airportCode = regexp.MustCompile(`^([A-Z0-9]{3,4}|[A-Z]{2}-[0-9]{4,5})$`)
 // maxKeywords bounds the keywords that are taken of an airport.
 const maxKeywords = 30
 
-// otherCodes are codes that people use for countries besides those of ISO 3166-1.
+// otherCodes are codes besides those of ISO 3166-1 that people use for countries.
 var otherCodes = map[string][]string{"GB": {"UK", "GBR"}, "AE": {"UAE"}, "CD": {"DRC"}, "US": {"USA"}, "GR": {"EL"}}

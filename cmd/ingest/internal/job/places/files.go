@@ -26,9 +26,9 @@ var kindWords = map[geonames.Kind]string{
 // tableReader is a reader of package geonames.
 type tableReader[T any] func(r io.Reader, name string) iter.Seq2[T, error]
 
-// readTable hands the good records of a file to take, whose error may be a
-// *source.BadRecord too, and describes the file. Its error is that of the
-// file, of take, or of too many bad records.
+// readTable hands the good records of a file to take and describes the file.
+// The error of take may be a *source.BadRecord too. The error of readTable is
+// that of the file, of take, or of too many bad records.
 func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take func(T) error) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (j *placesJob) place(f *placesFile, r geonames.Record) (places.Place, bool,
 	return p, true, r.Repeated(f.Path)
 }
 
-// daysOf is how many days of UTC lie between 1970 and t.
+// daysOf returns the number of days of UTC from 1970 to t.
 func daysOf(t time.Time) int64 { return t.Unix() / (24 * 60 * 60) }
 
 func (j *placesJob) alternateName(f *placesFile, a geonames.AlternateName) (places.AlternateName, bool, error) {

@@ -39,7 +39,7 @@ const (
 	maxPointFiles  = 10000
 )
 
-// pointFormat is how a file of points is written.
+// pointFormat is a format of files of points.
 type pointFormat int
 
 const (
@@ -67,7 +67,8 @@ type pointFile struct {
 	src       []dataset.Source // once it has been read
 }
 
-// place is where the record at hand stands. A line of GeoJSON may have many features.
+// place returns the number of the place of the current record. A line of GeoJSON may have many
+// features.
 func (f *pointFile) place(line int) int64 {
 	if f.line != line {
 		f.line, f.number = line, 0
@@ -238,7 +239,7 @@ func (f *pointFile) stat() error {
 	return err
 }
 
-// pointExtensions are those of files of points among others in an archive.
+// pointExtensions tell files of points from other files in an archive.
 var pointExtensions = append([]string{".csv", ".tsv", ".tab", ".txt", ".gpkg"}, job.JSONExtensions...)
 
 // lookInto tells whether an archive holds a shapefile, and otherwise which member is
@@ -273,82 +274,27 @@ func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error 
 	return err
 }
 
+// takeRecords takes the records of a file. report tells how far the file has been read.
+type takeRecords func(seq iter.Seq2[source.Point, error], report func()) error
+
 // readFormat opens the file, hands its records to read and describes it.
-func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Point, error], report func()) error) error {
-	stage := "reading " + filepath.Base(f.Path)
+func (j *pointsJob) readFormat(f *pointFile, read takeRecords) error {
 	switch f.format {
 	case pointsGeoPackage:
-		in, err := geopackage.Open(j.ctx, f.read, f.layer, source.WantPoints)
-		if err != nil {
-			return f.named(err)
-		}
-		defer in.Close()
-		columns := in.Columns()
-		if err := j.checkColumns(f, columns); err != nil {
-			return err
-		}
-		f.key = in.Key
-		report := func() {
-			j.rep.Progress(job.Progress{Stage: stage, Done: in.Progress(), Total: in.Size, Unit: "records"})
-		}
-		err = read(j.features(f, in.Features(j.ctx), columns), report)
-		if in.Note != "" && !errors.Is(err, job.ErrEnough) {
-			j.rep.Note(in.Note)
-		}
-		if err != nil {
-			return f.named(err)
-		}
-		if f.Path != stdinName {
-			return f.describe(j.ctx, []string{f.Path})
-		}
-		return f.describe(j.ctx, []string{f.read})
+		return j.readGeoPackage(f, read)
 	case pointsShapefile:
-		in, err := shapefile.Open(f.read, f.layer, source.WantPoints)
-		if err != nil {
-			return f.named(err)
-		}
-		defer in.Close()
-		columns := in.Columns()
-		if err := j.checkColumns(f, columns); err != nil {
-			return err
-		}
-		report := func() { j.rep.Progress(job.Progress{Stage: stage, Done: in.Progress(), Total: in.Size, Unit: "bytes"}) }
-		err = read(j.features(f, in.Features(), columns), report)
-		if in.Note != "" && !errors.Is(err, job.ErrEnough) {
-			j.rep.Note(in.Note)
-		}
-		if err != nil {
-			return f.named(err)
-		}
-		return f.describe(j.ctx, in.Paths)
+		return j.readShapefile(f, read)
 	}
 	file, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	report := job.BytesRead(j.rep, stage, file)
+	report := job.BytesRead(j.rep, f.stage(), file)
 	if f.format == pointsJSON {
-		var note string
-		err = read(j.features(f, geojson.Read(file, f.Path, &note), nil), report)
-		if note != "" && !errors.Is(err, job.ErrEnough) {
-			j.rep.Note(note)
-		}
-		if errors.Is(err, geojson.ErrTopology) {
-			err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.word())
-		}
-		if system := (*crs.Error)(nil); errors.As(err, &system) {
-			err = f.named(err)
-		}
+		err = j.readJSON(f, file, read, report)
 	} else {
-		table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
-		f.table, f.columns = table, &table.Columns
-		err = read(table.Points(), report)
-		for _, note := range table.Notes() {
-			if !errors.Is(err, job.ErrEnough) {
-				j.rep.Note(note)
-			}
-		}
+		err = j.readTable(f, file, read, report)
 	}
 	if err != nil {
 		return err
@@ -356,6 +302,86 @@ func (j *pointsJob) readFormat(f *pointFile, read func(seq iter.Seq2[source.Poin
 	src, err := f.Input.Describe(file)
 	f.src = []dataset.Source{src}
 	return err
+}
+
+// stage is what progress calls the reading of the file.
+func (f *pointFile) stage() string { return "reading " + filepath.Base(f.Path) }
+
+func (j *pointsJob) readGeoPackage(f *pointFile, read takeRecords) error {
+	in, err := geopackage.Open(j.ctx, f.read, f.layer, source.WantPoints)
+	if err != nil {
+		return f.named(err)
+	}
+	defer in.Close()
+	columns := in.Columns()
+	if err := j.checkColumns(f, columns); err != nil {
+		return err
+	}
+	f.key = in.Key
+	report := func() {
+		j.rep.Progress(job.Progress{Stage: f.stage(), Done: in.Progress(), Total: in.Size, Unit: "records"})
+	}
+	err = read(j.features(f, in.Features(j.ctx), columns), report)
+	j.noteOf(in.Note, err)
+	if err != nil {
+		return f.named(err)
+	}
+	if f.Path != stdinName {
+		return f.describe(j.ctx, []string{f.Path})
+	}
+	return f.describe(j.ctx, []string{f.read})
+}
+
+func (j *pointsJob) readShapefile(f *pointFile, read takeRecords) error {
+	in, err := shapefile.Open(f.read, f.layer, source.WantPoints)
+	if err != nil {
+		return f.named(err)
+	}
+	defer in.Close()
+	columns := in.Columns()
+	if err := j.checkColumns(f, columns); err != nil {
+		return err
+	}
+	report := func() {
+		j.rep.Progress(job.Progress{Stage: f.stage(), Done: in.Progress(), Total: in.Size, Unit: "bytes"})
+	}
+	err = read(j.features(f, in.Features(), columns), report)
+	j.noteOf(in.Note, err)
+	if err != nil {
+		return f.named(err)
+	}
+	return f.describe(j.ctx, in.Paths)
+}
+
+func (j *pointsJob) readJSON(f *pointFile, file *source.File, read takeRecords, report func()) error {
+	var note string
+	err := read(j.features(f, geojson.Read(file, f.Path, &note), nil), report)
+	j.noteOf(note, err)
+	if errors.Is(err, geojson.ErrTopology) {
+		err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.word())
+	}
+	if system := (*crs.Error)(nil); errors.As(err, &system) {
+		err = f.named(err)
+	}
+	return err
+}
+
+func (j *pointsJob) readTable(f *pointFile, file *source.File, read takeRecords, report func()) error {
+	table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
+	f.table, f.columns = table, &table.Columns
+	err := read(table.Points(), report)
+	for _, note := range table.Notes() {
+		j.noteOf(note, err)
+	}
+	return err
+}
+
+// noteOf passes on what a reader noted, if there is anything, unless only the beginning of
+// the file was wanted.
+func (j *pointsJob) noteOf(note string, err error) {
+	if note != "" && !errors.Is(err, job.ErrEnough) {
+		j.rep.Note(note)
+	}
 }
 
 // word is what stands for the file in a command that converts it.
@@ -399,8 +425,8 @@ func (f *pointFile) describe(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// features makes points of features. Those of GeoJSON have no columns: their id is that of
-// the feature itself, or else the property id, unless another property is told.
+// features makes points of features. A feature of GeoJSON has no columns: its id is its
+// own, or else its property id, unless another property is named.
 func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error], columns []string) iter.Seq2[source.Point, error] {
 	taken := j.of.Columns
 	if f.format != pointsJSON {
@@ -408,7 +434,7 @@ func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error],
 			taken.ID = f.key
 		}
 		found := columns
-		if taken.Certain { // the key is none by its name either
+		if taken.Certain { // then the key is not found by its name either
 			found = slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return name == f.key })
 		}
 		taken.FindID(found)
@@ -427,8 +453,9 @@ func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error],
 	}
 }
 
-// feature makes a point of a feature that is one. Its properties are those of the columns, or
-// the members, in their order and without that of the id. They are valid until the next call.
+// feature makes a point of a feature whose geometry is one. Its properties are those of the
+// columns, or the members, in their order and without the id. They are valid until the next
+// call.
 func (j *pointsJob) feature(f *pointFile, of *source.Feature, columns []string, id string) (p source.Point, err error) {
 	bad := func(reason, detail string) (source.Point, error) {
 		return source.Point{}, &source.BadRecord{Source: f.Path, Line: of.Line, Reason: reason, Detail: detail}

@@ -75,8 +75,8 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 	return nil
 }
 
-// typesThere are the types of the collection that is there, but for those that were told.
-// Values of another type would spoil the type for all.
+// typesThere returns the types of a live collection that exists, overridden by those in
+// told. Values of another type would spoil the type for all.
 func typesThere(ctx context.Context, client *liveclient.Client, told feature.Schema) (feature.Schema, error) {
 	types, err := client.Schema(ctx)
 	if err != nil {
@@ -97,11 +97,39 @@ type spooled struct {
 	read  time.Time // when all files had been read
 }
 
-const (
-	spoolHead = 32 // of a sorted point: its line, degrees and when it expires
-	// spoolMargin is more than one feature has.
-	spoolMargin = feature.MaxPropertiesBytes + 8<<10
-)
+// spoolMargin is more bytes than one feature has.
+const spoolMargin = feature.MaxPropertiesBytes + 8<<10
+
+// spoolHead is how many bytes a sorted point has before its properties: its line, latitude,
+// longitude and when it expires, 8 bytes each.
+const spoolHead = 32
+
+// appendSorted appends a point as it is sorted by its id.
+func appendSorted(dst []byte, p *points.Point) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(p.Line))
+	dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(p.Lat))
+	dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(p.Lon))
+	expires := int64(0)
+	if !p.Expires.IsZero() {
+		expires = p.Expires.UnixMilli()
+	}
+	dst = binary.BigEndian.AppendUint64(dst, uint64(expires))
+	return append(dst, p.Properties...)
+}
+
+// appendFeature appends a sorted point as GeoJSON, with properties instead of its own.
+func appendFeature(dst []byte, id string, sorted, properties []byte) []byte {
+	dst = jsontext.AppendString(append(dst, `{"type":"Feature","id":`...), id)
+	dst = append(dst, `,"geometry":{"type":"Point","coordinates":[`...)
+	dst = strconv.AppendFloat(dst, math.Float64frombits(binary.BigEndian.Uint64(sorted[16:])), 'f', -1, 64)
+	dst = append(dst, ',')
+	dst = strconv.AppendFloat(dst, math.Float64frombits(binary.BigEndian.Uint64(sorted[8:])), 'f', -1, 64)
+	dst = append(append(dst, `]},"properties":`...), properties...)
+	if expires := int64(binary.BigEndian.Uint64(sorted[24:])); expires != 0 {
+		dst = time.UnixMilli(expires).UTC().AppendFormat(append(dst, `,"expires":"`...), time.RFC3339Nano+`"`)
+	}
+	return append(dst, '}')
+}
 
 // spool reads all files. Types are known only then, so what is sent waits on disk.
 func (j *pointsJob) spool(o job.Options) (s *spooled, err error) {
@@ -116,15 +144,8 @@ func (j *pointsJob) spool(o job.Options) (s *spooled, err error) {
 	err = j.read(func(p points.Point) error {
 		learner.At = p.Line
 		learn(p.Properties)
-		value = binary.BigEndian.AppendUint64(value[:0], uint64(p.Line))
-		value = binary.BigEndian.AppendUint64(value, math.Float64bits(p.Lat))
-		value = binary.BigEndian.AppendUint64(value, math.Float64bits(p.Lon))
-		expires := int64(0)
-		if !p.Expires.IsZero() {
-			expires = p.Expires.UnixMilli()
-		}
-		value = binary.BigEndian.AppendUint64(value, uint64(expires))
-		return sorter.Add([]byte(p.ID), append(value, p.Properties...))
+		value = appendSorted(value[:0], &p)
+		return sorter.Add([]byte(p.ID), value)
 	})
 	if err != nil {
 		return nil, err
@@ -156,16 +177,7 @@ func (j *pointsJob) spool(o job.Options) (s *spooled, err error) {
 		if properties, err = meta.Schema.ConvertMost(properties[:0], value[spoolHead:]); err != nil {
 			return fmt.Errorf("point %q: %w", id, err)
 		}
-		text = jsontext.AppendString(append(text[:0], `{"type":"Feature","id":`...), string(id))
-		text = append(text, `,"geometry":{"type":"Point","coordinates":[`...)
-		text = strconv.AppendFloat(text, math.Float64frombits(binary.BigEndian.Uint64(value[16:])), 'f', -1, 64)
-		text = append(text, ',')
-		text = strconv.AppendFloat(text, math.Float64frombits(binary.BigEndian.Uint64(value[8:])), 'f', -1, 64)
-		text = append(append(text, `]},"properties":`...), properties...)
-		if expires := int64(binary.BigEndian.Uint64(value[24:])); expires != 0 {
-			text = time.UnixMilli(expires).UTC().AppendFormat(append(text, `,"expires":"`...), time.RFC3339Nano+`"`)
-		}
-		text = append(text, '}')
+		text = appendFeature(text[:0], string(id), value, properties)
 		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(at)), uint64(len(text)))
 		if _, err := out.Write(head); err != nil {
 			return err

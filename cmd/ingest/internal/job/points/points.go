@@ -37,10 +37,10 @@ type Collection struct {
 	Columns pointtable.Columns // of tables; of other files the id and the name
 	// Types are the types of properties that are not to be found from the points.
 	Types feature.Schema
-	// Layer is that of GeoPackages and archives that have several; an input may name
-	// its own behind #.
+	// Layer is the layer to read from GeoPackages and archives that have several. An
+	// input may name another one behind #.
 	Layer string
-	// Title, Private and Search are those of points.Meta; Credit is that of all files.
+	// Title, Private and Search are as in points.Meta. Credit holds for all files.
 	Title   string
 	Private bool
 	Search  bool
@@ -49,10 +49,10 @@ type Collection struct {
 	Stdin io.Reader
 }
 
-// Ingest reads files of points and publishes a generation of a collection. All of
-// them are tables, or none is. Of points with one id the first is taken, in the order
-// of the files, and the others are bad records. Points without an id get the number of
-// their record, counted over all files.
+// Ingest reads files of points and publishes a generation of a collection. Either all
+// files are tables, or none is. Of several points with one id the first is taken, in
+// the order of the files; the others are bad records. A point without an id gets the
+// number of its record, counted over all files.
 func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []string, o job.Options) (dataset.Manifest, error) {
 	if err := points.CheckName(of.Name); err != nil {
 		return dataset.Manifest{}, err
@@ -89,8 +89,8 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	})
 }
 
-// nearest tells the place that is published nearest to a point, so that people see what a
-// position was taken for. It is empty where there is none.
+// nearest returns the published place nearest to a point, so that people see what a
+// position was taken for. It returns "" if there is none.
 func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
 	finder, g, err := job.OpenCurrent(ctx, c, catalogue.Places)
 	if g == nil || err != nil {
@@ -139,7 +139,7 @@ type pointsJob struct {
 // tables reports whether the files are tables.
 func (j *pointsJob) tables() bool { return len(j.files) > 0 && j.files[0].format == pointsTable }
 
-// newest is when the newest of the files was changed.
+// newest returns when the newest of the files was changed.
 func (j *pointsJob) newest() (t time.Time) {
 	for _, f := range j.files {
 		if f.modified.After(t) {
@@ -410,12 +410,12 @@ func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
 	return nil
 }
 
-// maxGuessed bounds the records that show whether a column is that of ids.
+// maxGuessed bounds the records that are read to see whether a column holds ids.
 const maxGuessed = 1 << 21
 
-// look refuses types of columns that no table has, and finds whether the columns that only
-// may be those of ids are: none is if more records than are tolerated lack their id, or
-// repeat one.
+// look refuses types of columns that no table has. It also finds out whether a column that
+// may hold ids does: it does not if more records than are tolerated lack an id, or repeat
+// one.
 func (j *pointsJob) look() error {
 	seed, seen := maphash.MakeSeed(), map[uint64]struct{}{}
 	var number, wrong float64

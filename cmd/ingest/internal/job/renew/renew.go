@@ -121,9 +121,9 @@ func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record strin
 	return b.save(record)
 }
 
-// NotRenewed is the error of a run that renewed only part of what it should have,
-// nil when it renewed all. The errors are those of the data sets or commands
-// named, in their order.
+// NotRenewed returns the error of a run that renewed only part of what it should
+// have, or nil if it renewed all. errs are the errors of the named data sets or
+// commands, in the same order.
 func NotRenewed(names []string, errs []error) error {
 	if len(names) == 0 {
 		return nil
@@ -135,10 +135,10 @@ func NotRenewed(names []string, errs []error) error {
 	return errors.Join(all...)
 }
 
-// same says why there is nothing to do: the record tells that the generation
-// which is published was made of the same, and not in another layout, or that one was from
-// which it has been rolled back, since what was rolled back must not return by itself. It is
-// empty when there is something to do.
+// same returns why there is nothing to do, or "" if there is something. There is nothing to
+// do if the record says that the published generation was made of the same inputs, in
+// today's layout. The same holds if such a generation was rolled back: it must not return by
+// itself.
 func (b Basis) same(record, dataset string, published uint64, otherLayout bool) string {
 	text, err := os.ReadFile(record)
 	var before Basis

@@ -9,15 +9,15 @@ import (
 	"quadrille/places"
 )
 
-// stationReach is how far a place may be from a station to tell its country, in
-// metres.
+// stationReach is the greatest distance of a place that tells the country of a
+// station, in metres.
 const stationReach = 300_000
 
 // countryOf returns the ISO 3166-1 code of a station's country. NOAA's list
-// gives FIPS 10-4 codes, but ISO ones in some hundred rows: CH is China by the
-// one and Switzerland by the other, and both are in the file. Where the two
-// readings differ, that of the nearest published place of either country is
-// taken, and without one the FIPS code is what it should be.
+// gives FIPS 10-4 codes, but some hundred rows have ISO codes: CH is China by
+// the one and Switzerland by the other, and both are in the file. Where the two
+// readings differ, the nearest published place in one of the two countries
+// decides. Without such a place the code is read as FIPS, which it should be.
 func (r *stationReader) countryOf(ctx context.Context, code string, lat, lon float64) (string, error) {
 	fips, known := isoByFIPS10[code]
 	if !known && code != "" {

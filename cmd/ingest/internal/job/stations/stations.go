@@ -19,10 +19,10 @@ import (
 )
 
 // Ingest reads NOAA's list of weather stations and publishes a generation of
-// them. Rows without a position are counted as bad and left out, but the share
-// of bad records that is tolerated is of the others. Of several records of one
-// station the one that ends last is taken. The manifest dates the file by the
-// last day any station reported.
+// them. Rows without a position are counted as bad and left out, but do not
+// count towards the share of bad records that is tolerated. Of several records
+// of one station the one that ends last is taken. The manifest dates the file
+// by the last day on which any station reported.
 func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
 	z, err := zonefinder.Open(ctx, c)

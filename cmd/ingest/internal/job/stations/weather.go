@@ -18,10 +18,10 @@ import (
 )
 
 // IngestWeather reads files of observations in NOAA's isd-lite format, one for each
-// station and year, and publishes a generation of them. Where the stations are
-// is taken from the stations published: a file of another one is left out and
-// counted. Of several observations of a station and hour that of the file named
-// first is taken.
+// station and year, and publishes a generation of them. The published stations tell
+// where each station is; the file of an unknown station is left out and counted. If
+// several files have an observation of one station and hour, the file named first
+// counts.
 func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, o job.Options) (_ dataset.Manifest, err error) {
 	if len(inputs) == 0 {
 		return dataset.Manifest{}, errors.New("no files; name at least one, such as 066600-99999-2024.gz")
@@ -145,7 +145,7 @@ func (r *weatherReader) read(in job.Input, take func(stations.Observation) error
 	return nil
 }
 
-// quantityOf is where the fields of a file go.
+// quantityOf says which quantity each field of a file is.
 var quantityOf = [isd.Fields]stations.Quantity{
 	isd.AirTemperature: stations.Temperature, isd.DewPoint: stations.DewPoint, isd.Pressure: stations.Pressure,
 	isd.WindDirection: stations.WindDirection, isd.WindSpeed: stations.WindSpeed, isd.SkyCode: stations.Sky,

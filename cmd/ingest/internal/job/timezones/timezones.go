@@ -23,11 +23,11 @@ import (
 	"quadrille/places/zones"
 )
 
-// Ingest publishes the offsets of every time zone from 1900 to 2100, from
-// the zone database that Go's time package finds: the machine's, and where that
-// lacks a zone the one compiled into this program. The manifest says which
-// version it was, where that can be told. Which countries have one zone only is
-// in the machine's database alone.
+// Ingest publishes the offsets of every time zone from 1900 to 2100. It takes
+// them from the zone database that Go's time package finds: the machine's, or
+// for a zone that the machine lacks the one compiled into this program. The
+// manifest names the version of the database if it can be told. Only the
+// machine's database knows which countries have a single zone.
 func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
 	return job.Publish(ctx, c, catalogue.TimeZones.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// Reach is how far a place lends its time zone, in metres.
+	// Reach is the greatest distance at which a place lends its time zone, in metres.
 	Reach = 200_000
-	// Candidates is how many places are looked at for one that has a zone.
+	// Candidates is the number of places that are looked at for one with a zone.
 	Candidates = 8
 	// Layer is the type of the regions that are time zones.
 	Layer = "timezone"

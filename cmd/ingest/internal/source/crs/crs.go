@@ -79,7 +79,7 @@ func (s System) Take(file, out string, in ...string) (note string, err error) {
 	return "", &Error{s, file, out, in}
 }
 
-// codes are those of EPSG whose coordinates are Near or WGS84, in order.
+// codes are the codes of EPSG whose coordinates are Near or WGS84, in order.
 var codes = [...]uint16{
 	3824, 3889, 4019, 4023, 4030, 4031, 4046, 4075, 4081, 4126, 4130, 4133, 4140, 4148, 4151, 4152, 4163, 4166, 4167, 4170, 4171, 4172, 4173, 4176,
 	4180, 4189, 4190, 4258, 4269, 4283, 4326, 4463, 4470, 4483, 4490, 4558, 4612, 4617, 4619, 4624, 4627, 4640, 4659, 4661, 4667, 4669, 4670,
@@ -136,8 +136,9 @@ var wgs84 = map[string]bool{"WGS1984": true, "WGS84": true, "WORLDGEODETICSYSTEM
 // near are the short names of systems that are Near.
 var near = map[string]bool{"NAD83": true, "NAD83CSRS": true, "NAD832011": true, "ETRS89": true, "GDA94": true, "GDA2020": true, "SIRGAS2000": true, "JGD2011": true, "CGCS2000": true}
 
-// distant are datums on these ellipsoids that lie 7 to 320 metres from WGS84's by the parameters
-// EPSG has of them, which their descriptions leave out.
+// distant are datums that lie 7 to 320 metres from WGS84, although they have one of these
+// ellipsoids. The distance follows from EPSG's parameters, which descriptions of systems leave
+// out.
 var distant = regexp.MustCompile(`^(?:GREEKGEODETICREFERENCESYSTEM1987|GGRS(?:19)?87|ISRAEL(?:1993)?|KUWAITUTILITY|NATIONALGEODETICNETWORK|NGN|ST87OUVEA|` +
 	`VIETNAM2000|CYPRUSGEODETICREFERENCESYSTEM1993|XRAIL84|.*INTERMEDIATE.*|.*NADGRIDS.*|.*TOWGS840*[1-9].*)$`)
 
@@ -207,7 +208,7 @@ func (n *node) name() string {
 	return n.values[0]
 }
 
-// number is a value behind the name, from 1; NaN when it is none.
+// number returns the i-th value behind the name, from 1, or NaN if it is not a number.
 func (n *node) number(i int) float64 {
 	if len(n.values) > i {
 		if f, err := strconv.ParseFloat(n.values[i], 64); err == nil {
@@ -230,7 +231,8 @@ func (n *node) find(keys ...string) *node {
 	return nil
 }
 
-// moved is whether a description has a shift between its datum and WGS84's, or turns the globe.
+// moved reports whether a description has a shift between its datum and WGS84, or turns the
+// globe.
 func (n *node) moved() bool {
 	switch n.key {
 	case "TOWGS84":

@@ -262,10 +262,11 @@ func (r *Reader) isRow(line []byte) bool {
 	return r.header && columns == r.format.Columns[0]
 }
 
-// join feeds the lines behind one of open quotes, up to the one that closes them. If none
-// does within the limits, or the lines are rows by themselves, the quotes do not fit, and
-// nothing is consumed. Quotes that open in the nearer half of those lines meet the same
-// end, so they are not followed: every line would be read as often as there are such.
+// join feeds the lines behind one with open quotes, up to the line that closes them. If
+// no line does within the limits, or the lines are rows by themselves, the quotes do not
+// fit, and nothing is consumed. Quotes that open in the nearer half of those lines would
+// fail in the same way, so they are not followed: otherwise every line would be read once
+// for each such quote.
 func (r *Reader) join(s *splitter) error {
 	size, lines, rows, most := 0, 0, 0, r.format.MaxBytes-len(r.first)
 	defer func() { r.apart = r.Line + 1 + lines/2 }()
@@ -400,10 +401,10 @@ func (s *splitter) unquote(text []byte) (rest []byte) {
 	}
 }
 
-// Records yields what parse makes of each row, and bad rows, after which reading
-// goes on. parse is called after Next: a *source.BadRecord from it is a bad row,
-// ErrSkip passes over the row. Any other error, as that of the underlying reader, is
-// the last thing yielded.
+// Records yields what parse makes of each row, and an error for each bad row, after
+// which reading goes on. parse is called after Next. A *source.BadRecord from it
+// makes the row bad, and ErrSkip passes over the row. Any other error, such as that
+// of the underlying reader, is the last thing yielded.
 func Records[T any](in *Reader, parse func(rec *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none, rec T
@@ -436,7 +437,7 @@ func Records[T any](in *Reader, parse func(rec *T) error) iter.Seq2[T, error] {
 // ErrSkip is the error of parse for a row that is neither a record nor a fault.
 var ErrSkip = errors.New("no record")
 
-// IsBad reports whether an error is that of one row, after which reading goes on.
+// IsBad reports whether an error concerns one row alone, so that reading goes on after it.
 func IsBad(err error) bool {
 	var bad *source.BadRecord
 	return errors.As(err, &bad)

@@ -214,7 +214,7 @@ func (d *reader) bad(line int, reason, detail string) error {
 // Geometries reads geometries that stand alone. Its zero value is ready.
 type Geometries struct{ s *jsonscan.Scanner }
 
-// Position is that of a geometry that is a point, or says why there is none.
+// Position returns the position of a geometry that is a point, or the reason why it has none.
 func (g *Geometries) Position(geometry []byte) (lon, lat float64, reason, detail string) {
 	if g.s == nil {
 		g.s = jsonscan.New(nil)
@@ -311,7 +311,7 @@ var kinds = map[string]struct {
 	"GeometryCollection": {},
 }
 
-// geometry makes a geometry of what was read, or says why there is none.
+// geometry makes a geometry of what was read, or returns the reason why it cannot.
 func (g *shape) geometry() (at orb.Geometry, reason, detail string) {
 	kind, known := kinds[g.kind]
 	switch c := &g.coords; {
@@ -396,21 +396,8 @@ func (d *reader) coords() (c coords, err error) {
 			return d.s.Skip()
 		}
 		part, err := d.coords()
-		switch {
-		case d.reason != "":
-		case part.depth == 0:
-			d.points = append(d.points, part.at)
-		default:
-			c.parts = append(c.parts, part)
-		}
-		switch {
-		case part.depth == empty:
-			empties = true
-		case c.depth == empty:
-			c.depth = part.depth + 1
-		case c.depth != part.depth+1:
-			d.refuse(source.WrongNesting, "arrays of different depth")
-		}
+		d.addPart(&c, part)
+		empties = empties || part.depth == empty
 		return err
 	})
 	switch {
@@ -433,6 +420,24 @@ func (d *reader) coords() (c coords, err error) {
 		d.refuse(source.TooManyPoints, fmt.Sprintf("more than %d arrays of them", maxParts))
 	}
 	return c, err
+}
+
+// addPart adds to c an array within it, which must be as deep as the others.
+func (d *reader) addPart(c *coords, part coords) {
+	switch {
+	case d.reason != "":
+	case part.depth == 0:
+		d.points = append(d.points, part.at)
+	default:
+		c.parts = append(c.parts, part)
+	}
+	switch {
+	case part.depth == empty:
+	case c.depth == empty:
+		c.depth = part.depth + 1
+	case c.depth != part.depth+1:
+		d.refuse(source.WrongNesting, "arrays of different depth")
+	}
 }
 
 // text reads a string; any other value gives "".

@@ -191,8 +191,8 @@ func (s *Set) PlacesMemory() (n int64) {
 	return 2 * n
 }
 
-// Modified is when the newest of the networks were last changed, as their
-// publisher's clock had it where they are in an archive.
+// Modified returns when the newest of the networks were last changed. In an
+// archive the time is by their publisher's clock.
 func (s *Set) Modified() (newest time.Time) {
 	for _, m := range s.Blocks {
 		var at time.Time

@@ -164,7 +164,7 @@ func (p *Places) add(c columns, fields [][]byte) (reason string, detail []byte) 
 	return "", nil
 }
 
-// own notes the id of the smallest part: it is the place itself.
+// own notes the id of the smallest part, which is the place itself.
 func (p *Places) own(place *Place, continent, country, key string) {
 	switch {
 	case place.City.known():

@@ -105,8 +105,8 @@ func checkName(name, code string) (reason, detail string) {
 	return "", ""
 }
 
-// levelOf tells "US.CA", which is 1, from "US.CA.037", which is 2, and 0 from
-// what is no code of a division.
+// levelOf returns the level of a division's code: 1 for "US.CA", 2 for
+// "US.CA.037", and 0 for anything else.
 func levelOf(code string) int {
 	country, rest, ok := strings.Cut(code, ".")
 	if !ok || !isCountry(country) || len(code) > maxCode {

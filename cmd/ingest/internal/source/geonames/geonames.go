@@ -160,7 +160,7 @@ func (rec *Record) parse(r row) (reason, detail string) {
 	return "", ""
 }
 
-// count parses a number of people; none is 0.
+// count parses a number of people. An empty text is 0.
 func count(s string) (int64, bool) {
 	if s == "" {
 		return 0, true

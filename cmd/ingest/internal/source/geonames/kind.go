@@ -27,7 +27,7 @@ const (
 	KindDeletions  Kind = "deletes"        // deletes-…
 )
 
-// kinds are all of them with the columns they have, for messages.
+// kinds lists all kinds with their columns, for messages.
 var kinds = []struct {
 	kind    Kind
 	columns string

@@ -31,7 +31,7 @@ const (
 	maxLayers  = 1000 // listed
 )
 
-// Magic is what the first bytes of a GeoPackage are, as of any SQLite database.
+// Magic is the first bytes of a GeoPackage, and of every SQLite database.
 const Magic = sqlitefile.Magic
 
 // File is an opened layer of a GeoPackage. It is used by one goroutine.
@@ -66,8 +66,9 @@ type column struct {
 	boolean bool
 }
 
-// Open opens a layer of a GeoPackage: the one named, or with "" the only one that
-// may have what is wanted. Its geometries may be of any kind, whatever is wanted.
+// Open opens a layer of a GeoPackage: the named one or, for "", the only one that
+// may have the wanted geometries. The layer may have geometries of other kinds
+// too.
 func Open(ctx context.Context, name, layer string, want source.Want) (_ *File, err error) {
 	f := &File{name: name, Layer: layer, want: want}
 	db, conns, err := sqlitefile.Open(ctx, name, 1, sqlitefile.Bounds{Value: maxValue, Columns: 2 * maxColumns})
@@ -242,7 +243,7 @@ func (f *File) Columns() []string {
 	return names
 }
 
-// Progress is how many rows of Size have been read. It may be called while they are.
+// Progress returns how many rows of Size have been read. It may be called while rows are read.
 func (f *File) Progress() int64 { return min(f.count.Load(), f.Size) }
 
 // Close closes the file.

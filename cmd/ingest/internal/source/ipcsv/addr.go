@@ -7,8 +7,8 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// parseAddr reads an address, and says whether it is written as a number. The
-// reason is empty unless it is none.
+// parseAddr reads an address, and reports whether it is written as a number.
+// The reason is empty if the address is valid.
 func parseAddr(s []byte) (a netip.Addr, number bool, reason string) {
 	if source.IsDigits(s) {
 		a, ok := parseNumber(s)
@@ -92,8 +92,8 @@ func parseNumber(digits []byte) (netip.Addr, bool) {
 	return netip.AddrFrom16(b), true
 }
 
-// widen makes a number that fits 32 bits an IPv6 address: zeros before it, for
-// it is a count, not an IPv4-mapped address.
+// widen makes an IPv6 address of a number that fits 32 bits. It puts zeros
+// before it, for the number is a count and not an IPv4-mapped address.
 func widen(a netip.Addr) netip.Addr {
 	if !a.Is4() {
 		return a

@@ -24,7 +24,7 @@ const (
 // Skip is a column that is not read.
 const Skip Column = "-"
 
-// Extra begins the name of a column that is none of the others.
+// Extra is the prefix of the names of all other columns.
 const Extra = "extra."
 
 // The columns of records.
@@ -110,7 +110,7 @@ var columnNames = func() map[string]Column {
 	return m
 }()
 
-// ColumnNamed is the column that a list calls so, "" if none is.
+// ColumnNamed returns the column for which lists use a name, or "" if there is none.
 func ColumnNamed(name string) Column { return columnNames[name] }
 
 const (
@@ -232,8 +232,9 @@ func isHeader(fields [][]byte) bool {
 	return len(f) > 0 && !bytes.ContainsAny(f, ".:/") && ('a' <= f[0]|0x20 && f[0]|0x20 <= 'z' || f[0] == '_')
 }
 
-// named returns the columns that a header names, those unknown by their own
-// names; nil when it does not name an address and something known of it.
+// named returns the columns that a header names. Unknown ones keep their own
+// names. It returns nil if the header does not name both an address and
+// something known about it.
 func named(header [][]byte) []Column {
 	if len(header) > maxColumns {
 		return nil
@@ -263,7 +264,7 @@ func named(header [][]byte) []Column {
 	} else if i := slices.Index(columns, First); i >= 0 && !slices.Contains(columns, Last) {
 		columns[i] = Network
 	}
-	// A name is that of the system, and then its domain is the owner's.
+	// A name beside it is the name of the system; the domain then belongs to its owner.
 	if i := slices.Index(columns, Extra+"name"); i >= 0 && slices.Contains(columns, ASN) && !slices.Contains(columns, ASOrganization) {
 		columns[i] = ASOrganization
 		if i = slices.Index(columns, "traits.domain"); i >= 0 {

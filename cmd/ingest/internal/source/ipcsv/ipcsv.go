@@ -74,7 +74,8 @@ type Table struct {
 	header bool
 
 	delegated bool
-	// Systems is how many lines of autonomous systems were passed over in delegations.
+	// Systems is the number of lines about autonomous systems that were passed over in
+	// delegations.
 	Systems int
 	name    string
 	listed  []Record // rows of JSON, of which only Fields and Line are set
@@ -142,7 +143,7 @@ func (t *Table) Layout() string { return t.layout }
 // are not read, for people; "" when nothing was.
 func (t *Table) Guess() string { return t.guess }
 
-// IsGeofeed reports whether the list says what a geofeed does, and no more.
+// IsGeofeed reports whether the list has what a geofeed has, and nothing else.
 func (t *Table) IsGeofeed() bool {
 	return slices.Contains(t.columns, Region) && !slices.ContainsFunc(t.columns, func(c Column) bool {
 		return !slices.Contains([]Column{Network, Country, CountryCode, Region, City, Postal, Skip}, c)
@@ -247,7 +248,7 @@ func (t *Table) Records() iter.Seq2[Record, error] {
 	})
 }
 
-// record reads the fields of a line into rec, or says what is wrong with which.
+// record reads the fields of a line into rec, or returns which field is wrong, and why.
 func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []byte) {
 	whole := func() []byte { return bytes.Join(fields, []byte{','}) }
 	if t.shape != nil {

@@ -20,7 +20,7 @@ const (
 	maxUnknown  = 1 << 10
 )
 
-// entry is what a provider says of networks, whoever it is.
+// entry is what any provider says about networks.
 type entry struct {
 	Region, Service, Scope string
 
@@ -34,8 +34,8 @@ type entry struct {
 	} `json:"properties"`
 }
 
-// rows are the entry's, under the columns of OpenJSON. Nameless are those in the form of
-// Google's without a service, which others write too.
+// rows returns the rows of the entry, under the columns of OpenJSON. Nameless entries
+// have Google's form without a service, which others write too.
 func (e *entry) rows(line int) (rows []Record, nameless bool) {
 	owner, networks, region, service := "Microsoft", e.Azure.AddressPrefixes, e.Azure.Region, e.Azure.SystemService
 	switch {

@@ -133,8 +133,9 @@ func recognise(rows [][][]byte) (best *layout, guess string) {
 	return best, best.guess(rows)
 }
 
-// areContinents reports whether codes that are those of continents and of countries
-// alike are of continents: Europe is among them, and another. NA is Namibia too.
+// areContinents decides about codes that are codes of continents as well as of
+// countries. They are continents if Europe is among them and another one too: NA is
+// also Namibia.
 func areContinents(rows [][][]byte) bool {
 	seen := map[string]bool{}
 	for _, fields := range rows {
@@ -230,8 +231,9 @@ func isLetters(s []byte) bool {
 // isName: longer than a code.
 func isName(s []byte) bool { return len(s) > 3 || len(s) == 1 && s[0] == '-' }
 
-// isNameOf reports whether a name is that of the country of a code, which lists
-// spell in many ways: it has the beginning of a word of ours.
+// isNameOf reports whether a name may be that of the country with a code. Lists
+// spell names in many ways, so it is enough that the name has the beginning of
+// a word of ours.
 func isNameOf(name, code []byte) bool {
 	c, ok := iso3166.Lookup(string(code))
 	if !ok {

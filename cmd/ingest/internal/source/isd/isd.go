@@ -47,8 +47,9 @@ const (
 	reasonDate       = "date is not one like 20240131"
 )
 
-// Unplaced reports whether a row was refused for want of a position. NOAA's own
-// list has 5 % of them, so they say nothing against a file.
+// Unplaced reports whether a row was refused because it has no position. In
+// NOAA's own list 5 % of the rows have none, so they say nothing against a
+// file.
 func Unplaced(b *source.BadRecord) bool {
 	switch b.Reason {
 	case reasonNoPosition, reasonLatOnly, reasonOrigin:
@@ -140,7 +141,7 @@ func ReadStations(r io.Reader, name string) iter.Seq2[Station, error] {
 // format is what the lines of both formats have in common.
 var format = delimited.Format{MaxBytes: MaxLine, Lax: true, UTF8: true}
 
-// parse reads a row, or says what is wrong with which field.
+// parse reads a row, or returns which field is wrong, and why.
 func (s *Station) parse(row *[columnCount][]byte) (reason string, detail []byte) {
 	if !isID(row[colUSAF], 6) || !isID(row[colWBAN], 5) {
 		return reasonID, bytes.Join([][]byte{row[colUSAF], row[colWBAN]}, []byte{'-'})

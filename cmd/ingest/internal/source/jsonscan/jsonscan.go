@@ -77,8 +77,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, byte %d: %s", e.Line, e.Offset, e.Msg)
 }
 
-// Explain adds to the error of reading a file which file it is and, where it is a
-// *SyntaxError, that it should be in the format, and what to do.
+// Explain adds the name of the file to an error of reading it. To a *SyntaxError
+// it also adds which format the file should have, and what to do.
 func Explain(err error, file, format string) error {
 	var syntax *SyntaxError
 	switch {
@@ -127,7 +127,7 @@ func (s *Scanner) Reset(r io.Reader) {
 // Line is the 1-based line the scanner has come to.
 func (s *Scanner) Line() int { return s.line }
 
-// Offset is how many bytes have been consumed.
+// Offset returns how many bytes have been consumed.
 func (s *Scanner) Offset() int64 { return s.base + int64(s.pos) }
 
 // Err is the error that ended the scan, if any.
@@ -140,7 +140,7 @@ func (s *Scanner) fail(format string, args ...any) error {
 	return s.err
 }
 
-// fill reads more input; false means there is none.
+// fill reads more input. It returns false at the end.
 func (s *Scanner) fill() bool {
 	if s.readErr != nil {
 		return false

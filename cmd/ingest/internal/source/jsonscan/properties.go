@@ -139,7 +139,7 @@ func (s *Scanner) Property() (v any, why string, err error) {
 		if err != nil || !whole {
 			return nil, tooLong, err
 		}
-		// Read, and not only looked at: a number in it may be one that no program reads.
+		// It is read, not only looked at: it may contain a number that no program reads.
 		if raw = bytes.ToValidUTF8(raw, []byte("\ufffd")); json.Unmarshal(raw, &v) != nil {
 			return nil, notJSON, nil //nolint:nilerr // what is lost is told
 		}

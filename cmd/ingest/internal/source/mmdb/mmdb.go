@@ -130,8 +130,8 @@ func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole b
 		if len(m.Description) == 0 {
 			db.Metadata.Description = map[string]string{"en": m.DatabaseType}
 		}
-		// Every node and record is looked at now: a damaged file is known as
-		// such before anything is built of it.
+		// Every node and record is looked at now, so that a damaged file is recognised
+		// before anything is built of it.
 		err = db.Verify()
 	}
 	if err != nil && strings.HasSuffix(err.Error(), unused) {

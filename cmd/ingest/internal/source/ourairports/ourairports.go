@@ -52,8 +52,8 @@ type Record struct {
 	Wikipedia   string // http or https
 	Keywords    []string
 	TimeZone    string // as given
-	// Ignored is how many of the record's fields were no code or address of
-	// their kind and are left empty.
+	// Ignored counts the fields of the record that are no code or address of their
+	// kind. They are left empty.
 	Ignored int
 	Line    int // 1-based, of the record's begin
 }
@@ -61,7 +61,7 @@ type Record struct {
 // Types are the types there are.
 var Types = []string{"large_airport", "medium_airport", "small_airport", "heliport", "seaplane_base", "balloonport", "closed"}
 
-// oldClosed is how files before 2013 wrote closed.
+// oldClosed is the word for closed in files before 2013.
 const oldClosed = "closed_airport"
 
 // Limits of a record: bytes with its line ends, and lines. The longest real

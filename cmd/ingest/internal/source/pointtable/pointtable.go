@@ -39,8 +39,9 @@ type Columns struct {
 	ID       string // is the id of the point
 	Name     string // becomes the property name, in place of one called so
 	Lat, Lon string // both the same column where it has positions
-	// Order is that of two numbers in one column, LatLon or LonLat. Left out, it is
-	// that of the brackets around them, and then that of the first row once it is read.
+	// Order is the order of two numbers in one column, LatLon or LonLat. If it is
+	// empty, the brackets around them tell the order, and then the first row once it is
+	// read.
 	Order string
 	// Certain columns alone are ids without being told, not those that may be by their names.
 	Certain bool
@@ -54,7 +55,7 @@ var (
 		"wkt", "geometry", "geom", "thegeom", "geopoint2d", "geopoint",
 		"location", "geolocation", "coordinates", "position", "point", "latlon", "latlng",
 	}
-	// axisNames are those of latitudes and longitudes of one family.
+	// axisNames are names of latitudes and of longitudes that belong together.
 	axisNames = []struct{ lat, lon []string }{
 		{[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}},
 		{[]string{"y"}, []string{"x"}},
@@ -63,7 +64,7 @@ var (
 	affixes = []string{"", "deg", "geo", "gps", "stop", "decimal", "wgs84", "coord", "point"}
 )
 
-// FindID makes the one of the columns the id that is by its name, if none is told.
+// FindID makes the column that has the name of an id the id, unless one is named.
 func (c *Columns) FindID(columns []string) {
 	if c.ID == "" {
 		c.ID = guess(columns, idNames)
@@ -124,8 +125,8 @@ func affixed(names, affixes []string) (all []string) {
 
 // Table is a table that is read once, by one goroutine.
 type Table struct {
-	// Columns are those taken. With the position in one column, Lat and Lon are both it.
-	// It is set once a record has been read.
+	// Columns are the columns taken. If one column has the position, it is both Lat and
+	// Lon. Columns is set once a record has been read.
 	Columns Columns
 	// Properties are the names of the columns that are properties, set with Columns.
 	Properties []string
@@ -156,7 +157,7 @@ func New(r *bufio.Reader, name string, told Columns) *Table {
 	return t
 }
 
-// separator is the one of comma, semicolon and tab that the first row has most.
+// separator returns the one of comma, semicolon and tab that is most frequent in the first row.
 func separator(head []byte) byte {
 	var counts [256]int
 	quoted := false

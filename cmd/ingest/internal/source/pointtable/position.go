@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/wkb"
 )
 
-// ReasonSystem is that of positions that say they are in another coordinate system.
+// ReasonSystem refuses positions that say they are in another coordinate system.
 const ReasonSystem = "coordinates are not in degrees of WGS84"
 
 // Orders of two numbers in one column.
@@ -57,7 +57,8 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 	return t.in.Bad(reason, detail)
 }
 
-// isNothing is whether a coordinate is empty, or what databases and statisticians write for that.
+// isNothing reports whether a coordinate is empty, or a word that databases and statisticians
+// write for an empty value.
 func isNothing(text []byte) bool {
 	if text = bytes.TrimSpace(text); len(text) > len("null") {
 		return false
@@ -69,7 +70,8 @@ func isNothing(text []byte) bool {
 	return false
 }
 
-// inDegrees is whether positions of that code of EPSG are taken; 0 is none.
+// inDegrees reports whether positions with a code of EPSG are taken. Code 0 means that none is
+// given.
 func (t *Table) inDegrees(srid int64) bool {
 	if srid != t.srid {
 		t.srid, t.system = srid, crs.Code(srid)

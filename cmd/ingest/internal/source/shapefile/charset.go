@@ -80,9 +80,9 @@ func (t *table) survey() (seen texts) {
 	return seen
 }
 
-// decoder is that of the texts, and what had to be guessed or contradicts the file. What
-// a .cpg says holds, unless most texts cannot be UTF-8. Without one they are UTF-8 if all
-// may be.
+// decoder returns the decoder of the texts, and what had to be guessed or contradicts the
+// file. The .cpg file counts, unless most texts cannot be in its UTF-8. Without one,
+// texts are UTF-8 if all of them can be.
 func (s *texts) decoder(page string, language byte) (d *encoding.Decoder, note string, err error) {
 	d, err = decoder(page, language)
 	switch {
@@ -102,9 +102,10 @@ func (s *texts) decoder(page string, language byte) (d *encoding.Decoder, note s
 	return d, note, err
 }
 
-// decoder is that of a table's text: what the .cpg file names, else what the
-// table's language byte stands for, else Latin-1. nil is UTF-8. Latin-1 is read as Windows-1252, which is the same with
-// letters and quotes where Latin-1 has nothing.
+// decoder returns the decoder of a table's text, nil for UTF-8. The .cpg file names it, or else
+// the table's language byte stands for it; the default is Latin-1. Latin-1 is read as
+// Windows-1252, which has letters and quotes where Latin-1 has nothing, and is the same
+// otherwise.
 func decoder(page string, language byte) (*encoding.Decoder, error) {
 	if page == "" {
 		page, ok := languages[language]

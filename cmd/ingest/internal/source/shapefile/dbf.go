@@ -118,7 +118,7 @@ func (t *table) readFields(b []byte) error {
 		switch f.kind {
 		case 'C', 'N', 'F', 'L', 'D':
 		default:
-			f.kind = lostKind // memos are in another file, and the rest is binary
+			f.kind = lostKind // memos are in another file, and other types are binary
 		}
 		if f.name == "" || seen[f.name] {
 			continue
@@ -174,8 +174,9 @@ func (t *table) next() (properties map[string]any, lost source.Lost, deleted boo
 	return properties, lost, false, nil
 }
 
-// value is a value as a Go scalar; nil where there is none or none can be
-// read, as in the asterisks of a number too wide for its field.
+// value returns a value as a Go scalar. It returns nil if there is none, or
+// none that can be read, as in the asterisks of a number that is too wide for
+// its field.
 func (t *table) value(f *field, b []byte) any {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	if f.kind == 'C' {
@@ -242,7 +243,7 @@ func whole(b []byte) []byte {
 	return b
 }
 
-// runeLength is how many bytes a letter of UTF-8 has by its first.
+// runeLength returns the number of bytes of a UTF-8 letter, given its first byte.
 func runeLength(c byte) int {
 	switch {
 	case c >= 0xF0:

@@ -15,12 +15,13 @@ import (
 // thousand times less.
 const maxTests = 1 << 28
 
-// assemble makes polygons of rings. A shapefile says by its direction alone
-// what a ring is: clockwise an outer ring, the other way a hole in the outer
-// ring it lies in. A hole that sticks out of its outer ring belongs to the one
-// that holds most of it. Real files hold rings of the wrong direction: a hole
-// in no outer ring is not believed to be one. It and the rings within it are
-// holes where an odd number of others is around them.
+// assemble makes polygons of rings. In a shapefile the direction alone tells
+// what a ring is: a clockwise ring is an outer one, and the other way round it
+// is a hole in the outer ring around it. A hole that sticks out of its outer
+// ring belongs to the outer ring that holds most of it. Real files have rings
+// of the wrong direction: a hole in no outer ring is not believed to be one.
+// Such a ring, and the rings within it, are holes where an odd number of other
+// rings is around them.
 func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	for _, p := range points {
 		if _, reason, detail := source.Place(p[0], p[1]); reason != "" {
@@ -50,8 +51,9 @@ func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	g.geometry = source.Join(g.polygons)
 }
 
-// sliver is the share of a ring the wrong way round up to which it is no hole of another, but an
-// island beside it that overlaps it a little.
+// sliver decides about a ring of the wrong direction that lies in another by a small share only.
+// Up to this share the ring is not a hole, but an island beside the other that overlaps it a
+// little.
 const sliver = 1. / 8
 
 // nest groups the rings into polygons, in the order of their outer rings. It
@@ -69,7 +71,7 @@ func (g *shape) nest(rings []ring, tests int) bool {
 			if tests--; s.area <= -r.area && (r.area < 0 || s.area == 0) {
 				continue
 			}
-			// The smallest of those that hold half of it, or the one that holds most.
+			// The smallest of the rings that hold half of it, or else the one that holds most.
 			share := min(s.share(r, &tests), 0.5)
 			if share > most || share == most && in >= 0 && math.Abs(s.area) < math.Abs(rings[in].area) {
 				in, most = j, share
@@ -140,8 +142,8 @@ func (g *shape) nestByDepth(rings []ring, tests *int) bool {
 	return *tests >= 0
 }
 
-// ring is a ring with what nesting needs of it, in longitudes that run on
-// without a jump across the antimeridian.
+// ring is a ring with what nesting needs. Its longitudes run on without a jump
+// across the antimeridian.
 type ring struct {
 	points orb.Ring  // as in the file, closed
 	flat   orb.Ring  // running on; points itself where nothing jumps
@@ -171,9 +173,10 @@ func newRing(points orb.Ring, unroll func(orb.Ring) orb.Ring) ring {
 	return r
 }
 
-// share is how much of the area of another ring lies in this one, from 0 to 1, measured along
-// lines of latitude: a few, or two if these agree that all does or nothing. tests is what may
-// still be looked at; once that is used up, the share is 0.
+// share returns how much of the area of another ring lies in this one, from 0 to 1. It is
+// measured along a few lines of latitude, or along two if these agree that all or nothing
+// does. tests is the number of edges that may still be looked at; once it is used up, the
+// share is 0.
 func (r *ring) share(o *ring, tests *int) float64 {
 	const lines, golden = 8, 0.618
 	var both, all float64
@@ -234,8 +237,8 @@ func (r *ring) index() {
 	build(0, len(r.edges))
 }
 
-// crossings are where the ring enters and leaves a line of latitude between two longitudes, in
-// order, by the even-odd rule. They last until the next call.
+// crossings returns where the ring enters and leaves a line of latitude between two
+// longitudes, in order, by the even-odd rule. The slice is valid until the next call.
 func (r *ring) crossings(y, west, east float64, tests *int) []float64 {
 	r.index()
 	r.crossed = r.crossed[:0]

@@ -274,7 +274,7 @@ func (f *File) Columns() []string {
 	return names
 }
 
-// Progress is how much of Size has been read. It may be called while it is.
+// Progress returns how much of Size has been read. It may be called during the reading.
 func (f *File) Progress() int64 { return min(f.done.Load(), f.Size) }
 
 // Close closes the file.

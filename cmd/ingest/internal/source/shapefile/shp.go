@@ -290,21 +290,7 @@ func (s *shapes) content(g *shape, length int64) error {
 	case polygonHead:
 		parts, points = int64(binary.LittleEndian.Uint32(head[36:])), int64(binary.LittleEndian.Uint32(head[40:]))
 	}
-	switch {
-	case points > source.MaxVertices:
-		g.refuse(source.TooManyPoints, "%d", points)
-		return nil
-	case size == pointsHead && size+16*points > length:
-		g.refuse(source.Damaged, "%d points in %d bytes", points, length)
-		return nil
-	case parts > points || size+4*parts+16*points > length:
-		g.refuse(source.Damaged, "%d rings of %d points in %d bytes", parts, points, length)
-		return nil
-	case parts > maxRings:
-		g.refuse(source.TooManyPoints, "%d rings", parts)
-		return nil
-	case parts == 0 && size == polygonHead:
-		g.refuse(source.NoGeometry, "no rings")
+	if !g.holds(parts, points, size, length) {
 		return nil
 	}
 	if parts > 0 {
@@ -323,9 +309,29 @@ func (s *shapes) content(g *shape, length int64) error {
 		g.assemble(s.starts, all)
 		return nil
 	}
-	// Positions that are not known are none, as POINT EMPTY among others is.
+	// Unknown positions are left out. POINT EMPTY within a multipoint is such a position.
 	g.geometry = orb.MultiPoint(slices.DeleteFunc(all, func(p orb.Point) bool { return p[0] < noData || p[1] < noData }))
 	return nil
+}
+
+// holds reports whether a shape of length bytes, which begins with a head of size bytes, can
+// have so many parts and points. If not, it is refused.
+func (g *shape) holds(parts, points, size, length int64) bool {
+	switch {
+	case points > source.MaxVertices:
+		g.refuse(source.TooManyPoints, "%d", points)
+	case size == pointsHead && size+16*points > length:
+		g.refuse(source.Damaged, "%d points in %d bytes", points, length)
+	case parts > points || size+4*parts+16*points > length:
+		g.refuse(source.Damaged, "%d rings of %d points in %d bytes", parts, points, length)
+	case parts > maxRings:
+		g.refuse(source.TooManyPoints, "%d rings", parts)
+	case parts == 0 && size == polygonHead:
+		g.refuse(source.NoGeometry, "no rings")
+	default:
+		return true
+	}
+	return false
 }
 
 // readStarts reads where each ring begins, and adds the end of the last. It

@@ -90,7 +90,7 @@ type topology struct {
 	translate [2]float64
 }
 
-// object is one of the topology's, a list of features even if it is a single
+// object is an object of the topology: a list of features, even for a single
 // geometry.
 type object struct {
 	features []geometry
@@ -165,7 +165,7 @@ func (t *topology) read() error {
 	return nil
 }
 
-// skip reads past a value that is of no use, unless reading has failed.
+// skip reads past a value that is not needed, unless reading has failed.
 func (t *topology) skip(err error) error {
 	if err != nil {
 		return err
@@ -256,8 +256,8 @@ func (t *topology) settle() {
 	}
 }
 
-// object reads one object. When several are wanted or none is, all are kept
-// until it shows which there are.
+// object reads one object. If several objects are wanted, or no particular one,
+// all are kept until it is known which there are.
 func (t *topology) object(name string) error {
 	if len(t.wanted) > 0 && !slices.Contains(t.wanted, name) && len(t.objects) > 0 {
 		// Only its name is needed, for the error that lists them.
@@ -352,7 +352,7 @@ func (r *refs) refuse(reason, detail string) {
 	}
 }
 
-// read reads nested arrays of references; the height is that of the value.
+// read reads nested arrays of references. The height returned is that of the value.
 func (r *refs) read(t *topology, o *object) (height int, err error) {
 	k, err := t.s.Kind()
 	if err != nil {

@@ -38,9 +38,9 @@ const (
 // unread are the names of kinds that are not read.
 var unread = map[uint32]string{9: "CompoundCurve", 10: "CurvePolygon", 11: "MultiCurve"}
 
-// Decode returns the geometry, or the reason why there is none, and the number of its
-// coordinate system, which is 0 where it says none. Heights and measures are left out. An
-// empty point is an empty MultiPoint. b is not kept.
+// Decode returns the geometry, or the reason why it cannot be read, and the number of its
+// coordinate system, 0 if it names none. Heights and measures are left out. An empty
+// point is an empty MultiPoint. b is not kept.
 func Decode(b []byte) (g orb.Geometry, srid uint32, reason, detail string) {
 	d := decoder{rest: b}
 	if g = d.read(0); d.reason != "" {
@@ -55,7 +55,7 @@ type decoder struct {
 	srid           uint32
 	vertices       int
 	parts          int
-	reason, detail string // once there is a reason, the geometry is of no use
+	reason, detail string // once there is a reason, the geometry is not used
 }
 
 func (d *decoder) refuse(reason, format string, args ...any) {
@@ -173,7 +173,7 @@ func (d *decoder) positions(n uint32, dimensions int) []orb.Point {
 	return all
 }
 
-// position is the one that is there so many bytes ahead.
+// position reads the position that begins so many bytes ahead.
 func (d *decoder) position(at int) orb.Point {
 	b := d.rest[at : at+16]
 	return orb.Point{math.Float64frombits(d.order.Uint64(b)), math.Float64frombits(d.order.Uint64(b[8:]))}

@@ -30,11 +30,11 @@ type Tile struct {
 	Data []byte
 }
 
-// PMTiles says how an archive is to be. Numbers are those of the specification.
+// PMTiles describes the archive to write. Numbers are those of the specification.
 type PMTiles struct {
 	Internal, Tiles, Type byte
-	// Leaf is how many entries a leaf directory has, 0 for none; Deep puts one more level
-	// above them.
+	// Leaf is the number of entries in a leaf directory, 0 for no leaves. Deep puts one
+	// more level above them.
 	Leaf     int
 	Deep     bool
 	Metadata string

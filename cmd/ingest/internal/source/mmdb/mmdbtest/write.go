@@ -5,6 +5,7 @@ package mmdbtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -37,11 +38,7 @@ const marker = "\xab\xcd\xefMaxMind.com"
 func (d *Database) Bytes() []byte {
 	var data bytes.Buffer
 	offsets := map[string]uint32{} // of equal data
-	type leaf struct {
-		prefix netip.Prefix
-		offset uint32
-	}
-	var leaves []leaf
+	tree := searchTree{{none, none}}
 	for _, e := range d.Entries {
 		b := appendValue(nil, e.Data)
 		at, ok := offsets[string(b)]
@@ -50,53 +47,73 @@ func (d *Database) Bytes() []byte {
 			offsets[string(b)] = at
 			data.Write(b)
 		}
-		leaves = append(leaves, leaf{netip.MustParsePrefix(e.Network), at})
+		tree.add(netip.MustParsePrefix(e.Network), d.IPVersion == 6, at)
 	}
-	// While the tree grows, none marks an empty record and what is above
-	// dataAt a leaf.
-	const none, dataAt = math.MaxUint32, 1 << 31
-	nodes := [][2]uint32{{none, none}}
-	for _, l := range leaves {
-		bits, addr := l.prefix.Bits(), l.prefix.Masked().Addr()
-		raw := addr.AsSlice()
-		if addr.Is4() && d.IPVersion == 6 {
-			raw, bits = append(make([]byte, 12), raw...), bits+96
-		}
-		node := uint32(0)
-		for i := range bits {
-			side := raw[i/8] >> (7 - i%8) & 1
-			if i == bits-1 {
-				nodes[node][side] = dataAt + l.offset
-				break
-			}
-			next := nodes[node][side]
-			if next >= dataAt { // empty, or a wider network that is split here
-				nodes = append(nodes, [2]uint32{next, next})
-				next = uint32(len(nodes) - 1)
-				nodes[node][side] = next
-			}
-			node = next
-		}
-	}
-	count := uint32(len(nodes))
-	for i := range nodes {
-		for side, v := range nodes[i] {
-			switch {
-			case v == none:
-				nodes[i][side] = count
-			case v >= dataAt:
-				nodes[i][side] = count + 16 + (v - dataAt)
-			}
-		}
-	}
+	nodes := tree.records()
 	if d.Nodes != nil {
 		nodes = d.Nodes(nodes)
 	}
-	var out []byte
-	size := d.RecordSize
-	if size == 0 {
-		size = 32
+	size := cmp.Or(d.RecordSize, 32)
+	out := appendNodes(nil, nodes, size)
+	out = append(out, make([]byte, 16)...)
+	out = append(out, data.Bytes()...)
+	out = append(out, marker...)
+	return appendValue(out, map[string]any{
+		"binary_format_major_version": uint16(2), "binary_format_minor_version": uint16(0), "build_epoch": d.Epoch,
+		"database_type": d.Type, "description": map[string]any{}, "ip_version": uint16(d.IPVersion), "languages": []any{"en"},
+		"node_count": uint32(len(nodes)), "record_size": uint16(size),
+	})
+}
+
+// While the tree grows, none marks an empty record, and from dataAt on a record is the offset
+// of data.
+const none, dataAt = math.MaxUint32, 1 << 31
+
+// searchTree has the two records of each node. The first node is the root.
+type searchTree [][2]uint32
+
+// add gives a network the data at an offset. Wider networks must have been added before.
+func (t *searchTree) add(network netip.Prefix, in6 bool, offset uint32) {
+	bits, addr := network.Bits(), network.Masked().Addr()
+	raw := addr.AsSlice()
+	if addr.Is4() && in6 {
+		raw, bits = append(make([]byte, 12), raw...), bits+96
 	}
+	node := uint32(0)
+	for i := range bits {
+		side := raw[i/8] >> (7 - i%8) & 1
+		if i == bits-1 {
+			(*t)[node][side] = dataAt + offset
+			break
+		}
+		next := (*t)[node][side]
+		if next >= dataAt { // empty, or a wider network that is split here
+			*t = append(*t, [2]uint32{next, next})
+			next = uint32(len(*t) - 1)
+			(*t)[node][side] = next
+		}
+		node = next
+	}
+}
+
+// records are the nodes as the format has them, for a tree that is complete.
+func (t searchTree) records() [][2]uint32 {
+	count := uint32(len(t))
+	for i := range t {
+		for side, v := range t[i] {
+			switch {
+			case v == none:
+				t[i][side] = count
+			case v >= dataAt:
+				t[i][side] = count + 16 + (v - dataAt)
+			}
+		}
+	}
+	return t
+}
+
+// appendNodes appends nodes with records of size bits.
+func appendNodes(out []byte, nodes [][2]uint32, size int) []byte {
 	for _, n := range nodes {
 		switch l, r := n[0], n[1]; size {
 		case 24:
@@ -108,14 +125,7 @@ func (d *Database) Bytes() []byte {
 			out = binary.BigEndian.AppendUint32(out, r)
 		}
 	}
-	out = append(out, make([]byte, 16)...)
-	out = append(out, data.Bytes()...)
-	out = append(out, marker...)
-	return appendValue(out, map[string]any{
-		"binary_format_major_version": uint16(2), "binary_format_minor_version": uint16(0), "build_epoch": d.Epoch,
-		"database_type": d.Type, "description": map[string]any{}, "ip_version": uint16(d.IPVersion), "languages": []any{"en"},
-		"node_count": uint32(len(nodes)), "record_size": uint16(size),
-	})
+	return out
 }
 
 func control(dst []byte, kind, size int) []byte {

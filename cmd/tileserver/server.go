@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/internal/variables"
+	"quadrille/cmd/internal/version"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/ops"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/static"
+)
+
+// runServer is tileserver serve: it logs without waiting for whoever reads the log, and
+// serves until ctx ends.
+func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
+	// Whoever reads what it says may stop reading or end; then it serves on.
+	signal.Ignore(syscall.SIGPIPE)
+	lines := newLogQueue(stderr, cfg.handler)
+	defer lines.Close(logTimeout)
+	address := newLogQueue(stdout, cfg.handler)
+	defer address.Close(logTimeout)
+	log := slog.New(cfg.handler(lines))
+	slog.SetDefault(log) // for the lines of packages that know no other
+	for _, err := range variables.Unknown(os.Environ()) {
+		log.Warn(err.Error())
+	}
+	tuneMemory(int64(cfg.Cache))
+	cfg.clock = cfg.newClock(log)
+	cfg.Guard.clock = cfg.clock
+	return serveData(ctx, cfg, log, lines, address)
+}
+
+// serveData opens the published data sets, the live collections and all that serves them,
+// and closes them in reverse after the last request. lines is where log writes.
+func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQueue, stdout io.Writer) (err error) {
+	cache := pebblestore.NewCache(cfg.blockCacheBytes())
+	defer cache.Close()
+	observed := newObserver(cache, version.String())
+	data, err := cfg.generations(cache, observed, log)
+	if err != nil {
+		return err
+	}
+	followed := &followed{source: data, log: log}
+	defer func() { err = errors.Join(err, followed.stop()) }()
+	processors := web.AllProcessors()
+	live, liveStore, stopLive, err := cfg.openLive(ctx, cache, processors, observed, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopLive()) }()
+	followed.collections.Live = live
+	api := cfg.api(followed, log)
+	api.Processors, api.Draining = processors, ctx.Done()
+	if live != nil && cfg.Guard.Keys == "" {
+		log.Warn("nobody can write the live collections, since writes need a key: make one by tileserver keys new NAME --keys FILE --scope write:*, and start with --keys FILE too", "live", cfg.Live)
+	}
+	begin, closeFaces, err := cfg.openFaces(ctx, &api, log)
+	defer func() { err = errors.Join(err, closeFaces()) }()
+	if err != nil {
+		return err
+	}
+	if followed.follow(ctx) == 0 {
+		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data will be served as soon as it is there", "data", data.name)
+	}
+	begin()
+	observed.registry.MustRegister(api.Metrics, lines.metric())
+	metrics := observed.handler(log)
+	if cfg.PublicMetrics {
+		api.MetricsHandler = metrics
+	}
+	top, stopCounting, err := cfg.guardAPI(ctx, &api, observed, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopCounting()) }()
+	flush, err := cfg.Trace.trace(ctx, &api, log)
+	if err != nil {
+		return err
+	}
+	defer flush()
+	handler := httpapi.New(api)
+	if err := checkBackupDir(cfg.BackupDir); err != nil {
+		return err
+	}
+	if cfg.AdminListen != "" {
+		stop, aerr := serveAdmin(cfg.AdminListen, adminHandler(handler, api.BasePath, metrics, top, backupHandler(liveStore, cfg.Live, cfg.BackupDir)), log)
+		if aerr != nil {
+			return aerr
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	if err := cfg.fitFiles(live, log); err != nil {
+		return err
+	}
+	return serve(ctx, cfg, handler, log, stdout)
+}
+
+// api returns what the flags alone say about the interface to the followed data sets.
+func (c *config) api(followed *followed, log *slog.Logger) httpapi.Config {
+	api := httpapi.Config{
+		Config: web.Config{
+			Version:         version.String(),
+			PublicURL:       c.publicURL(),
+			BasePath:        strings.TrimRight(c.BasePath, "/"),
+			TrustedProxies:  c.trusted(),
+			ForwardedHeader: c.forwardedHeader(),
+			CacheControl:    c.CacheControl,
+			CORSOrigin:      c.CORSOrigin,
+			MaxConcurrent:   c.MaxConcurrent,
+			RequestTimeout:  c.RequestTimeout,
+			AccessLogSample: c.AccessLogSample,
+			SlowRequest:     c.SlowRequest,
+			Log:             log,
+			Metrics:         httpapi.NewMetrics(),
+		},
+		Sets:               c.sets(followed),
+		Settings:           c.faces,
+		Store:              followed.source.kind,
+		Remote:             c.Store != "",
+		EmptyTile:          c.EmptyTile,
+		RootGeocoder:       c.RootGeocoder,
+		Glyphs:             c.Glyphs,
+		BatchLines:         c.BatchLines,
+		BatchBytes:         int64(c.BatchBytes),
+		BatchTimeout:       c.BatchTimeout,
+		PinTiles:           c.PinTiles,
+		ResponseCacheBytes: c.responseBytes(),
+		Require:            c.Require,
+	}
+	if c.Store == "" {
+		api.NoData = func() error { _, err := os.Stat(c.Data); return err }
+	}
+	if c.AccessLog {
+		api.AccessLog = log
+	}
+	if page, built := static.FS(); built {
+		api.Page = page
+	}
+	return api
+}
+
+// guardAPI puts into api who may ask and how often. top lists the busiest clients, nil if
+// none are counted. stop writes what has been counted.
+func (c *config) guardAPI(ctx context.Context, api *httpapi.Config, observed *observer, log *slog.Logger) (top http.Handler, stop func() error, err error) {
+	guard, stop, err := c.Guard.guard(ctx, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	api.Guard, api.Usage = guard, c.Guard.trouble
+	if c.Guard.again != nil {
+		c.reloads = append(c.reloads, c.Guard.again)
+	}
+	if guard != nil {
+		observed.registry.MustRegister(meterStats{guard.Meter})
+		top = ops.TopHandler(guard.Meter)
+	}
+	return top, stop, nil
+}
+
+// serve answers requests until ctx ends, and then those that are running.
+func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, stdout io.Writer) error {
+	secure, err := cfg.tlsConfig(log)
+	if err != nil {
+		return err
+	}
+	listener, err := cfg.listen(log)
+	if err != nil {
+		return err
+	}
+	defer cfg.reloadOnSignal()()
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: cfg.ReadTimeout,
+		ReadTimeout:       cfg.ReadTimeout,
+		WriteTimeout:      cfg.WriteTimeout,
+		IdleTimeout:       cfg.IdleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		TLSConfig:         secure,
+		ConnContext:       web.WithConnection,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() {
+		l := behindProxies(lazyListener{listener}, cfg.ProxyFrom, cfg)
+		if secure != nil {
+			failed <- server.ServeTLS(l, "", "") // the certificate is in secure
+			return
+		}
+		failed <- server.Serve(l)
+	}()
+	if _, err := fmt.Fprintf(stdout, "Quadrille serves %s\n", cfg.url(listener.Addr())); err != nil {
+		log.Debug("standard output is closed", "error", err)
+	}
+
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	if cfg.DrainDelay > 0 {
+		log.Info("serving on until load balancers have noticed", "delay", cfg.DrainDelay)
+		select {
+		case err := <-failed:
+			return err
+		case <-time.After(cfg.DrainDelay):
+		}
+	}
+	log.Info("draining", "timeout", cfg.DrainTimeout)
+	drain, cancel := context.WithTimeout(context.Background(), cfg.DrainTimeout)
+	defer cancel()
+	if err := server.Shutdown(drain); err != nil {
+		// What is still running is cut off, so that the stores can be closed.
+		err = fmt.Errorf("requests were still running after --drain-timeout: %w", err)
+		return errors.Join(err, server.Close())
+	}
+	return nil
+}
+
+// tuneMemory trades memory that is free anyway for fewer garbage collections:
+// with a small heap they would run hundreds of times a second under load. Above
+// the caches and workingMemory the collector becomes as eager as it has to be.
+// What the environment says wins.
+func tuneMemory(cache int64) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(cache + workingMemory)
+	}
+}
+
+// workingMemory is what the server may use in bytes apart from its caches
+// before memory gets more important than speed. What the store has outside the
+// heap, some 10 MiB, comes on top: together they are below the 100 MiB that
+// `httpbench start` measures against.
+const workingMemory = 84 << 20
