@@ -31,7 +31,7 @@ func TestGuide(t *testing.T) {
 			if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") || at != base+"/docs" && !strings.HasPrefix(at, base+"/docs/") {
 				continue
 			}
-			for _, no := range []string{"<script", " style=", "javascript:"} {
+			for _, no := range []string{"<script", ` style="`, "javascript:"} {
 				if strings.Contains(pages[at], no) {
 					t.Errorf("%s has %q", at, no)
 				}

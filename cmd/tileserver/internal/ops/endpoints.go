@@ -24,7 +24,7 @@ var (
 // documents and to the page have parameters that others add, and probes and scrapers have
 // their own.
 func (s *Room) Endpoints() []endpoint.Endpoint {
-	return slices.Concat(s.stateEndpoints(), s.usageEndpoints(), s.documentEndpoints())
+	return slices.Concat(s.stateEndpoints(), s.usageEndpoints(), s.documentEndpoints(), s.pageEndpoints())
 }
 
 // stateEndpoints tell how the server is, to probes, scrapers and people.
@@ -126,7 +126,7 @@ func (s *Room) usageEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// documentEndpoints are the description of the interface and the map page.
+// documentEndpoints are the description of the interface and the documents.
 func (s *Room) documentEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
@@ -169,6 +169,17 @@ func (s *Room) documentEndpoints() []endpoint.Endpoint {
 			Dearest:  []string{"/docs/points"},
 		},
 		{
+			Path: docsStylePath, Hidden: true, Loose: true,
+			Handle: s.sendDocument(docsStylePath), Cost: endpoint.Light, Keys: endpoint.KeysUnasked,
+			Dearest: []string{"/docs.css"},
+		},
+	}
+}
+
+// pageEndpoints are those of the map page and the map for frames of other pages.
+func (s *Room) pageEndpoints() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		{
 			Path: "/", Route: "/*",
 			ID: "getPage", Tag: "documents", Rank: 3,
 			Summary: "The map page",
@@ -193,11 +204,6 @@ func (s *Room) documentEndpoints() []endpoint.Endpoint {
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/embed?center=46.8,8.2&zoom=7&marker=46.95,7.45"},
 			Dearest:  []string{"/embed"},
-		},
-		{
-			Path: docsStylePath, Hidden: true, Loose: true,
-			Handle: s.sendDocument(docsStylePath), Cost: endpoint.Light, Keys: endpoint.KeysUnasked,
-			Dearest: []string{"/docs.css"},
 		},
 	}
 }
