@@ -113,6 +113,7 @@ func TestDocuments(t *testing.T) {
 	clone := newClone(t, demoData(t))
 	for _, page := range slices.Sorted(maps.Keys(all)) {
 		t.Run(page, func(t *testing.T) {
+			t.Parallel() // most of the time they wait for servers
 			for _, wrong := range runPage(t, clone.fresh(t), clone.tools, all[page]) {
 				t.Error(wrong)
 			}
