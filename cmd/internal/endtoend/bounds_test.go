@@ -1,0 +1,94 @@
+package endtoend
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// told are the bounds that pages tell, in their words, and for each number the constant that
+// it is: its file and name.
+var told = []struct {
+	words     *regexp.Regexp
+	constants []string
+}{
+	{regexp.MustCompile(`at most ([\d,]+) bytes`), []string{"places/search/query.go MaxQuery"}},
+	{regexp.MustCompile(`at most ([\d,]+) seeks and look at ([\d,]+) names`), []string{"ask/geocoder/geocoder.go maxSeeks", "ask/geocoder/geocoder.go maxNames"}},
+	{regexp.MustCompile(`at most ([\d,]+) values`), []string{"cmd/tileserver/internal/photon/params.go maxRepeated"}},
+	{regexp.MustCompile(`at most ([\d,]+) fences`), []string{"ask/fence/fence.go Max"}},
+	{regexp.MustCompile(`at most ([\d,]+) hooks of ([\d,]+) fences each`), []string{"cmd/tileserver/internal/webhook/webhook.go MaxHooks", "ask/fence/fence.go Max"}},
+}
+
+var atMost = regexp.MustCompile(`(?i)\bat most [\d][\d,.]*`)
+
+// What pages say that there is at most is what the programs allow.
+func TestBoundsOnPages(t *testing.T) {
+	for _, path := range pages(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := strings.Join(strings.Fields(string(text)), " ") // lines are broken anywhere
+		for _, at := range atMost.FindAllStringIndex(page, -1) {
+			known := false
+			for _, bound := range told {
+				m := bound.words.FindStringSubmatch(page[at[0]:min(len(page), at[0]+200)])
+				if m == nil || !strings.HasPrefix(page[at[0]:], m[0]) {
+					continue
+				}
+				known = true
+				for i, name := range bound.constants {
+					if got, want := strings.ReplaceAll(m[i+1], ",", ""), constantOf(t, name); got != want {
+						t.Errorf("%s says %q, and %s is %s", path, m[0], name, want)
+					}
+				}
+			}
+			if !known {
+				t.Errorf("%s says %q: add the constant that it is to the table of this test", path, page[at[0]:min(len(page), at[1]+40)])
+			}
+		}
+	}
+}
+
+// constantOf is the value of a constant, which is named by its file and itself.
+func constantOf(t *testing.T, fileAndName string) string {
+	t.Helper()
+	path, name, _ := strings.Cut(fileAndName, " ")
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, filepath.Join("../../..", path), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := ""
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != len(spec.Names) {
+			return true
+		}
+		for i, id := range spec.Names {
+			if id.Name != name {
+				continue
+			}
+			v, err := types.Eval(files, nil, token.NoPos, types.ExprString(spec.Values[i]))
+			if err != nil {
+				t.Fatalf("%s: %v", fileAndName, err)
+			}
+			if n, exact := constant.Int64Val(constant.ToInt(v.Value)); exact {
+				value = strconv.FormatInt(n, 10)
+			}
+		}
+		return true
+	})
+	if value == "" {
+		t.Fatalf("there is no constant %s", fileAndName)
+	}
+	return value
+}
