@@ -58,23 +58,37 @@ FORCE:
 build: bin/ingest bin/tileserver ## both programs, in bin/
 	@test -f $(PAGE) || echo "Built without the map page; the API is complete. For the page: make page build (needs Node.js)."
 
+# Where goroutines can meet: code or tests start some, guard something against others, or
+# use what does. Packages of which no file has any of these have nothing for the race
+# detector to find.
+AT_ONCE := \bgo [A-Za-z_.]+\(|\.(Go|Parallel)\(|sync\.(RWMutex|Mutex|Map|Pool|WaitGroup|Cond)\b|"sync/atomic"|"net/http|"quadrille/(tiles/build|cmd/internal/programs)"
+# PACKAGES is all packages, and RACED those of them that the detector can judge.
+PACKAGES := go list ./... | sed 's|^quadrille|.|' | sort
+RACED := comm -12 <($(PACKAGES)) <(grep -rlE '$(AT_ONCE)' --include='*.go' --exclude-dir=node_modules --exclude-dir=testdata . | sed 's|/[^/]*$$||' | sort -u)
+
 # The race detector makes everything some ten times as slow, so that tests that
 # try many cases try fewer here: -short. test-full tries them all, without it. Each
 # program that it is built into would wait a second at its end for races of what is
-# still running, and tests start hundreds.
-test: ## all tests that need no server, with the race detector
-	GORACE=atexit_sleep_ms=20 $(GO_TEST) -short -timeout 20m $(RACE) ./...
-	$(if $(RACE),$(MAKE) --no-print-directory test-plain)
+# still running, and tests start hundreds. The checks of go vet are for `make lint`.
+test: ## all tests that need no server, with the race detector where goroutines can meet
+ifeq ($(RACE),)
+	$(GO_TEST) -short -vet=off -timeout 20m ./...
+else
+	@GORACE=atexit_sleep_ms=20 $(GO_TEST) -short -vet=off -timeout 20m $(RACE) $$($(RACED))
+	$(MAKE) --no-print-directory test-plain
+endif
 
-# What the race detector cannot judge or makes too slow: the tests that call testrace.Plain
-# themselves, and those of files that are built only without it. A call that is in no test
-# would be skipped for good, so it is refused.
+# What the race detector cannot judge or makes too slow: the other packages, the tests that
+# call testrace.Plain themselves, and those of files that are built only without it. A call
+# that is in no test would be skipped for good, so it is refused.
 test-plain:
-	@files=$$(grep -rlE '^//go:build !race|testrace[.]Plain[(]' --include='*_test.go' --exclude-dir=node_modules .); \
-	names=$$(awk 'FNR == 1 { all = 0; name = "" } /^\/\/go:build !race/ { all = 1 } /^func / { name = "" } /^func Test/ { split($$2, f, "("); name = f[1] } \
+	@$(GO_TEST) -short -vet=off -timeout 20m $$(comm -23 <($(PACKAGES)) <($(RACED)))
+	@files=$$($(RACED) | xargs -I{} find {} -maxdepth 1 -name '*_test.go' | xargs grep -lE '^//go:build !race|testrace[.]Plain[(]'); \
+	names=$$(awk 'FNR == 1 { all = 0 } /^\/\/go:build !race/ { all = 1 } \
+	  /^func / { name = ""; if ($$2 ~ /^(Test|Fuzz|Example)/) { split($$2, f, "("); name = f[1] } } \
 	  /testrace[.]Plain[(]/ && !name { print FILENAME ": call testrace.Plain in the test itself" >"/dev/stderr"; exit 1 } \
-	  all && /^func Test/ || /testrace[.]Plain[(]/ { print name }' $$files | sort -u | paste -sd '|'); \
-	$(GO_TEST) -short -timeout 20m -run "^($$names)\$$" $$(dirname $$files | sort -u)
+	  name && (all || /testrace[.]Plain[(]/) { print name }' $$files | sort -u | paste -sd '|'); \
+	$(GO_TEST) -short -vet=off -timeout 20m -run "^($$names)\$$" $$(dirname $$files | sort -u)
 
 test-full: page test test-page ## also long tests, the page's tests, no cgo and 32 bits
 	QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...
