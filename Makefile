@@ -42,7 +42,7 @@ PAGE_MODULES := static/leaflet/node_modules/.package-lock.json
 PAGE_SOURCES := static/leaflet/build.js static/leaflet/tokens-css.js $(shell find static/leaflet/src -type f 2>/dev/null)
 SAMPLE := sample/build/timezones.json
 
-.PHONY: FORCE help demo demo-data build page sample test test-plain test-plain-of-module test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint ready fuzz fuzz-list bench bench-programs bench-once bench-list bench-page bench-points judge pictures clean
+.PHONY: FORCE help demo demo-data build page sample test test-of-module test-plain test-plain-of-module test-page test-full test-hbase hbase-suite hbase-programs hbase-faults hbase-demo check-data install-libraries install-clients check-clients clients-list check-big check-big-tenth lint ready fuzz fuzz-list bench bench-programs bench-once bench-list bench-page bench-points judge pictures clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -66,27 +66,46 @@ FORCE:
 build: bin/ingest bin/tileserver ## both programs, in bin/
 	@test -f $(PAGE) || echo "Built without the map page; the API is complete. For the page: make page build (needs Node.js)."
 
+# Where goroutines can meet: code or tests start some, guard something against others, or
+# use what does. Packages of which no file has any of these have nothing for the race
+# detector to find.
+AT_ONCE := \bgo [A-Za-z_.]+\(|\.(Go|Parallel)\(|sync\.(RWMutex|Mutex|Map|Pool|WaitGroup|Cond)\b|"sync/atomic"|"net/http|"quadrille/(tiles/build|cmd/internal/programs)"
+# PACKAGES is all packages of the module, and RACED those of them that the detector can judge.
+PACKAGES := go list -f '{{.Dir}}' ./... | sed "s|^$$(pwd -P)|.|" | sort
+RACED := comm -12 <($(PACKAGES)) <(grep -rlE '$(AT_ONCE)' --include='*.go' --exclude-dir=node_modules --exclude-dir=testdata . | sed 's|/[^/]*$$||' | sort -u)
+# IN_MODULES makes a target in the folder of each module.
+IN_MODULES = for module in . $(MODULES); do $(MAKE) --no-print-directory -C $$module -f $(abspath Makefile) GO_TEST='$(GO_TEST)'
+SHORT := $(GO_TEST) -short -vet=off -timeout 20m
+
 # The race detector makes everything some ten times as slow, so that tests that
 # try many cases try fewer here: -short. test-full tries them all, without it. Each
 # program that it is built into would wait a second at its end for races of what is
-# still running, and tests start hundreds.
-test: ## all tests that need no server, with the race detector
-	@for module in . $(MODULES); do (set -x; cd $$module; GORACE=atexit_sleep_ms=20 $(GO_TEST) -short -timeout 20m $(RACE) ./...); done
-	$(if $(RACE),$(MAKE) --no-print-directory test-plain)
+# still running, and tests start hundreds. The checks of go vet are for `make lint`.
+test: ## all tests that need no server, with the race detector where goroutines can meet
+	@$(IN_MODULES) test-of-module; done
 
-# What the race detector cannot judge or makes too slow: the tests that call testrace.Plain
-# themselves, and those of files that are built only without it. A call that is in no test
-# would be skipped for good, so it is refused.
 test-plain:
-	@for module in . $(MODULES); do $(MAKE) --no-print-directory -C $$module -f $(abspath Makefile) test-plain-of-module GO_TEST='$(GO_TEST)'; done
+	@$(IN_MODULES) test-plain-of-module; done
 
+test-of-module:
+ifeq ($(RACE),)
+	$(SHORT) ./...
+else
+	@packages=$$($(RACED)); [ -z "$$packages" ] || GORACE=atexit_sleep_ms=20 $(SHORT) $(RACE) $$packages
+	@$(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) test-plain-of-module
+endif
+
+# What the race detector cannot judge or makes too slow: the other packages, the tests that
+# call testrace.Plain themselves, and those of files that are built only without it. A call
+# that is in no test would be skipped for good, so it is refused.
 test-plain-of-module:
-	@files=$$(grep -rlE '^//go:build !race|testrace[.]Plain[(]' --include='*_test.go' --exclude-dir=node_modules . | $(IN_PRODUCT) || true); \
-	[ -n "$$files" ] || exit 0; \
-	names=$$(awk 'FNR == 1 { all = 0; name = "" } /^\/\/go:build !race/ { all = 1 } /^func / { name = "" } /^func Test/ { split($$2, f, "("); name = f[1] } \
+	@packages=$$(comm -23 <($(PACKAGES)) <($(RACED))); [ -z "$$packages" ] || $(SHORT) $$packages
+	@files=$$($(RACED) | xargs -I{} find {} -maxdepth 1 -name '*_test.go' | xargs -r grep -lE '^//go:build !race|testrace[.]Plain[(]' || true); [ -n "$$files" ] || exit 0; \
+	names=$$(awk 'FNR == 1 { all = 0 } /^\/\/go:build !race/ { all = 1 } \
+	  /^func / { name = ""; if ($$2 ~ /^(Test|Fuzz|Example)/) { split($$2, f, "("); name = f[1] } } \
 	  /testrace[.]Plain[(]/ && !name { print FILENAME ": call testrace.Plain in the test itself" >"/dev/stderr"; exit 1 } \
-	  all && /^func Test/ || /testrace[.]Plain[(]/ { print name }' $$files | sort -u | paste -sd '|'); \
-	$(GO_TEST) -short -timeout 20m -run "^($$names)\$$" $$(dirname $$files | sort -u)
+	  name && (all || /testrace[.]Plain[(]/) { print name }' $$files | sort -u | paste -sd '|'); \
+	$(SHORT) -run "^($$names)\$$" $$(dirname $$files | sort -u)
 
 test-full: page test test-page ## also long tests, the page's tests, no cgo and 32 bits
 	@for module in . $(MODULES); do (set -x; cd $$module; QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...); done

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -261,6 +262,7 @@ func many(first string, n int, r Record) []Range {
 // Progress goes on from one version of IP to the other, and a build can be
 // cancelled in either.
 func TestBuildProgress(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	in := append(many("11.0.0.0", 3*every, country("AA")), many("2400::", 3*every, country("BB"))...)
 	var last int64
 	steps := 0

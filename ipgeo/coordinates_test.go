@@ -12,6 +12,7 @@ import (
 
 // The fast text of a number of 32 bits is that of appendNumber.
 func TestAppendSingle(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(1, 2))
 	check := func(f float32) {
 		if got, want := string(appendSingle(nil, f)), string(appendNumber(nil, float64(f))); got != want {
@@ -19,7 +20,7 @@ func TestAppendSingle(t *testing.T) {
 		}
 	}
 	n := 3_000_000
-	if testing.Short() || testrace.Enabled {
+	if testing.Short() {
 		n = 100_000
 	}
 	for range n {
@@ -44,6 +45,7 @@ func TestAppendSingle(t *testing.T) {
 
 // Every point gives back the same numbers, whatever form it is stored in.
 func TestPoint(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(3, 4))
 	var kinds [4]int
 	check := func(lat, lon float64, kind int) {

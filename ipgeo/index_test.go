@@ -300,6 +300,7 @@ func TestIndexDamage(t *testing.T) {
 // Damage in the directory is an error or does no harm. It never makes a range
 // unknown.
 func TestIndexDirectoryDamage(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	ranges := append(manySources(), many("80.1.0.0", 300, country("AA"))...)
 	ranges = append(ranges, many("2400::", 300, country("BB"))...)
 	ranges = append(ranges, rngs("80.2.0.0-80.2.0.9 CC", "2401::-2401::9 CC")...)

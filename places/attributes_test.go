@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 
 	"github.com/google/go-cmp/cmp"
@@ -351,6 +352,7 @@ func TestBoundsOfOnePlace(t *testing.T) {
 // Attributes come to the same places in whatever order they are given,
 // also when it does not fit in memory.
 func TestJoinAgainstMaps(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	rng := rand.New(rand.NewPCG(5, 5))
 	var list []Place
 	var names []AlternateName

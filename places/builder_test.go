@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 
 	"github.com/google/go-cmp/cmp"
@@ -292,6 +293,7 @@ func dump(t testing.TB, store cellstore.Store) string {
 // The same places give the same cells, in whatever order they come and however
 // little memory there is; and no temporary file stays.
 func TestBuildIsDeterministic(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	list := scatter(4, 1200, clustered)
 	for i := range list {
 		list[i].AlternateNames = strings.Repeat(strings.Repeat("a long name ", 10)+",", 40)

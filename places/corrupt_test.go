@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/places/internal/bulkload"
 	"quadrille/quadkey"
 )
@@ -73,6 +74,7 @@ func TestCutRows(t *testing.T) {
 }
 
 func TestCorruptIndex(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	count := func(n uint64, list ...byte) []byte {
 		return append(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, n), 0), list...)
 	}

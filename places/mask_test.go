@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 
 	"pgregory.net/rapid"
@@ -65,6 +66,7 @@ func TestBlocksOf(t *testing.T) {
 // A mask has every block with a place that passes, and for filters on classes,
 // codes and countries no other.
 func TestMaskAgainstPlaces(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	list := scatter(31, 8_000, clustered)
 	f := build(t, list)
 	type row struct {

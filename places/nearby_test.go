@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 )
 
@@ -230,6 +231,7 @@ func TestCursorIsBound(t *testing.T) {
 // A search reads little: the places read for the ten nearest of clustered data
 // grow neither with their number nor with how dense the clusters are.
 func TestNearbyReadsLittle(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	list := scatter(2, 6000, clustered)
 	f := build(t, list)
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 )
@@ -167,6 +168,7 @@ func TestWithinEdges(t *testing.T) {
 
 // A page that the higher tiers fill reads nothing of the lower ones.
 func TestWithinReadsTiersInTurn(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	list := scatter(2, 6000, shapes["uniform"])
 	f := build(t, list)
 	s := newWithin()

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"quadrille/internal/testrace"
 )
 
 func init() {
@@ -20,12 +18,8 @@ func init() {
 	}
 }
 
-// trials is n, or fewer when there is no time for so many. The race detector has nothing to
-// find in pure functions.
+// trials is n, or fewer when there is no time for so many.
 func trials(n int) int {
-	if testrace.Enabled {
-		n /= 10
-	}
 	if testing.Short() {
 		n /= 10
 	}

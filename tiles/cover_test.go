@@ -1,3 +1,5 @@
+//go:build !race
+
 package tiles_test
 
 import (
@@ -15,7 +17,6 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cellstore"
-	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -128,10 +129,10 @@ func checkCover(t testing.TB, r *tiles.Reader, typ, id string, from quadkey.Cell
 func testCover(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(51, 52))
-	points := coverPoints(t, r, ref.typ, awkwardPoints(rnd, ref, n/lookupShare))
+	points := coverPoints(t, r, ref.typ, awkwardPoints(rnd, ref, n))
 	for _, id := range ref.ids {
 		covered, inside := checkCover(t, r, ref.typ, id, 0, points)
-		if covered == 0 || inside == 0 && lookupShare == 1 {
+		if covered == 0 || inside == 0 {
 			t.Errorf("%s: %d tiles, %d points", id, covered, inside)
 		}
 		for range 3 {
@@ -147,7 +148,6 @@ func TestCover(t *testing.T) {
 
 // Regions at the edges of the world, alone in a cap, and with nested holes.
 func TestCoverEdges(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	const u = 1.40625 // exact everywhere
 	// A strip that is in the tiles, but too narrow for the stored geometry.
 	const step, k = 360.0 / grid.WorldSize, 2 << 20
@@ -222,7 +222,6 @@ func TestCoverRefuses(t *testing.T) {
 
 // Contains allocates nothing after its first call.
 func TestCoverAllocates(t *testing.T) {
-	testrace.Plain(t, "it allocates")
 	r, _, _ := buildReader(t, toyLayer())
 	tested := 0
 	err := r.Cover(context.Background(), "land", "fjords", 0, func(c *tiles.Covered) error {
@@ -283,7 +282,7 @@ func TestCoverNaturalEarth(t *testing.T) {
 	}
 	var only []string // all
 	regions := []string{"fra", "usa", "rus", "ata", "fji", "can", "zaf", "lso", "ita"}
-	if lookupShare > 1 {
+	if testing.Short() {
 		only, regions = []string{"FRA", "ITA", "LSO", "ZAF", "FJI"}, []string{"fra", "fji", "lso"}
 	}
 	layer := naturalEarth(t, "country", file, "ADM0_A3", "NAME", only...)
@@ -300,10 +299,10 @@ func TestCoverNaturalEarth(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(53, 54))
 	whole := newStoredWorld(t, store, "country")
 	all := store.rows
-	everywhere := awkwardPoints(rnd, whole, 150/lookupShare)
+	everywhere := awkwardPoints(rnd, whole, 150)
 	for _, id := range regions {
 		ref := whole.only(id)
-		points := coverPoints(t, r, "country", append(awkwardPoints(rnd, ref, 150/lookupShare), everywhere...))
+		points := coverPoints(t, r, "country", append(awkwardPoints(rnd, ref, 150), everywhere...))
 		store.rows = 0
 		covered, inside := checkCover(t, r, "country", id, 0, points)
 		t.Logf("%s: %d tiles, %d of %d points, %d of %d rows read", id, covered, inside, len(points), store.rows, all)

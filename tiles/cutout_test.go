@@ -1,3 +1,5 @@
+//go:build !race
+
 package tiles_test
 
 import (
@@ -14,7 +16,6 @@ import (
 	"github.com/paulmach/orb/planar"
 	"github.com/peterstace/simplefeatures/geom"
 
-	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -78,7 +79,6 @@ func onGrid(t testing.TB, mp orb.MultiPolygon) geom.Geometry {
 // testCutout compares cutouts of zoom 13 with the intersections of the
 // reference, by area and vertex: a border along a tile line would add some.
 func testCutout(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
-	n /= lookupShare
 	p := newPlanes(t, ref)
 	rnd := rand.New(rand.NewPCG(35, 36))
 	some := 0
@@ -128,13 +128,11 @@ func testCutout(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 }
 
 func TestCutout(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	r, store, _ := buildReader(t, toyLayer())
 	testCutout(t, r, newStoredWorld(t, store, "land"), 1500)
 }
 
 func TestCutoutEdges(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	r, _, _ := buildReader(t, toyLayer(), build.Layer{Type: "block", Features: []build.Feature{{ID: "all", Geometry: tilestest.Square(-60, -60, 60, 60)}}})
 	box := func(s string) quadkey.Box {
 		b, err := quadkey.ParseBox(s)
@@ -211,7 +209,6 @@ func TestCutoutEdges(t *testing.T) {
 // zoom before these may take is bounded. A zoom that is only simplified is like
 // any other.
 func TestCutoutOfMerged(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	comb := orb.Ring{{0, 0}}
 	for i := range 40 {
 		lon := float64(i) / 10

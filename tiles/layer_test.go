@@ -1,3 +1,5 @@
+//go:build !race
+
 package tiles_test
 
 import (
@@ -14,7 +16,6 @@ import (
 	"quadrille/cellstore"
 	"quadrille/feature"
 	"quadrille/feature/layertest"
-	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -119,7 +120,6 @@ func TestLayerReadsRecords(t *testing.T) {
 }
 
 func TestLayer(t *testing.T) {
-	testrace.Plain(t, "many questions")
 	r, _, _ := buildReader(t, toyLayer(), build.Layer{Type: "zone", Features: slices.DeleteFunc(trickyLayer().Features, func(f build.Feature) bool { return f.ID == "c-1" })})
 	for _, typ := range []string{"land", "zone"} {
 		l := layerOf(t, r, typ)
@@ -131,11 +131,10 @@ func TestLayer(t *testing.T) {
 
 // Regions in a box go on behind any mark.
 func TestLayerGoesOnInABox(t *testing.T) {
-	testrace.Plain(t, "many questions")
 	r, store, _ := buildReader(t, toyLayer())
 	ref, l := newStoredWorld(t, store, "land"), layerOf(t, r, "land")
 	rnd := rand.New(rand.NewPCG(35, 36))
-	for range 300 / lookupShare {
+	for range 300 {
 		b := randomBox(rnd, ref)
 		want := inBox(t, r, b)
 		if got := listed(t, l, feature.Query{In: feature.Box(b), Detail: feature.Detail(rnd.IntN(2))}); got != strings.Join(want, " ") {
@@ -194,7 +193,6 @@ func TestLayerRefuses(t *testing.T) {
 
 // Whatever becomes of a row, it is told of and not passed over.
 func TestLayerTellsOfDamage(t *testing.T) {
-	testrace.Plain(t, "many questions")
 	good := func(record string) string { return strings.Replace(record, "%", `"bbox":[0,0,10,20]`, 1) }
 	for name, c := range map[string]struct{ family, value string }{
 		"empty":             {layout.FamilyRecord, ""},
@@ -280,7 +278,6 @@ func TestLayerOfOlderData(t *testing.T) {
 
 // A search asks for turns while it reads, and ends where it has looked at enough.
 func TestLayerTakesTurns(t *testing.T) {
-	testrace.Plain(t, "many questions")
 	r, _, _ := buildReader(t, toyLayer())
 	l := layerOf(t, r, "land")
 	turns := errors.New("no more turns")
@@ -337,7 +334,7 @@ func TestArea(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref := newStoredWorld(t, store, "land")
 	rnd := rand.New(rand.NewPCG(37, 38))
-	points := awkwardPoints(rnd, ref, 60/lookupShare+1)
+	points := awkwardPoints(rnd, ref, 61)
 	for _, id := range []string{"west", "dateline", "hat"} {
 		area := r.Area("land", id)
 		if area.String() != "region land/"+id {

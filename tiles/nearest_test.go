@@ -1,3 +1,5 @@
+//go:build !race
+
 package tiles_test
 
 import (
@@ -172,7 +174,6 @@ func compareNearest(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]b
 
 // testNearest compares n points near borders.
 func testNearest(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
-	n /= lookupShare
 	lines := ref.lines()
 	rnd := rand.New(rand.NewPCG(23, 24))
 	var kinds [3]int

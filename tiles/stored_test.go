@@ -14,10 +14,6 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// lookupShare divides the number of random lookups: the race detector makes the
-// references slow.
-var lookupShare = 1
-
 // storedWorld is the exact border of every region of a type, put together from
 // all rows of zoom 13, all leaves and the polar rows. That these are the source
 // is for other tests; here it is what lookups are compared with.

@@ -1,3 +1,5 @@
+//go:build !race
+
 package tiles_test
 
 import (
@@ -174,7 +176,6 @@ func randomBox(rnd *rand.Rand, ref *storedWorld) quadkey.Box {
 }
 
 func testWithin(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
-	n /= lookupShare
 	p, l := newPlanes(t, ref), layerOf(t, r, r.Types()[0].Name)
 	rnd := rand.New(rand.NewPCG(31, 32))
 	some := 0
@@ -283,7 +284,7 @@ func TestWithinAgreesWithAt(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref := newStoredWorld(t, store, "land")
 	rnd := rand.New(rand.NewPCG(33, 34))
-	for range 3000 / lookupShare {
+	for range 3000 {
 		b := randomBox(rnd, ref)
 		b.East, b.North = b.West, b.South
 		got := inBox(t, r, b)

@@ -3,6 +3,7 @@ package geocoder
 import (
 	"testing"
 
+	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -10,6 +11,7 @@ import (
 
 // A division without an outline is a result, what is around a place by its row, and a context.
 func TestDivisionsWithoutOutline(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	towns := []places.Place{
 		{ID: 1, Name: "Köln", Country: "DE", Admin1: "07", Lat: 50.93, Lon: 9.5, Population: 963_000},
 		{ID: 2, Name: "Köln", Country: "DE", Admin1: "11", Lat: 54, Lon: 13.3, Population: 900_000},

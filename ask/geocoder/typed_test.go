@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -80,6 +81,7 @@ func keyboards(t *testing.T) *Session {
 
 // What is meant does not depend on the keyboard.
 func TestKeyboards(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	s := keyboards(t)
 	const (
 		paris, texas, hay, oregon, kansas = "Paris, France", "Paris, Texas, United States of America", "L'Haÿ-les-Roses, France", "O'Fallon, Oregon, United States of America", "O'Fallon, Kansas, United States of America"
@@ -146,6 +148,7 @@ func TestKeyboards(t *testing.T) {
 
 // Every separator, mark and single letter is answered or refused as no text.
 func TestOddTexts(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	s := keyboards(t)
 	texts := []string{strings.Repeat("\u0301", 90), strings.Repeat("\u0e31", 40), "\u20e3", "法", "法国法", strings.Repeat("法国", 10), strings.Repeat("a b ", 50), "a/", "/", "//", "-/-", "a/b/c", "@", "#map="}
 	for _, r := range otherCommas + otherSemicolons + ",;/|-–—−、。・()[]{}<>\"'`~!?@#$%^&*+=_\\:." {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/places/names"
 )
@@ -94,6 +95,7 @@ func crowd(n int) (towns []places.Place, regions []names.Feature) {
 
 // Whatever the text, a search takes no more seeks and looks at no more names than is stated.
 func TestWorkIsBounded(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	var c counter
 	towns, regions := crowd(6_000)
 	sources := serveFrom(t, c.open, towns, regions, boundarySet, placesSet, nameSet)
@@ -147,6 +149,7 @@ func TestWorkIsBounded(t *testing.T) {
 
 // What is found stays found where the work ends before everything has been looked at.
 func TestSpentBudgetAnswersWhatItFound(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	f, err := whole(t).begin(t.Context(), &Query{Text: "portland", Limit: 10})
 	if err != nil {
 		t.Fatal(err)

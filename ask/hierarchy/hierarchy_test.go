@@ -8,6 +8,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -76,6 +77,7 @@ func ids(list []names.Parent) string {
 
 // A place is in what its row says, wherever a coarse map draws the border.
 func TestOf(t *testing.T) {
+	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	list := []places.Place{
 		{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.33, Lon: -83.05},
 		{Name: "River Rouge", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -82.98},   // drawn in Canada
@@ -104,6 +106,7 @@ func TestOf(t *testing.T) {
 // A point is told by a place of its own county, state or country if one is at most twice as
 // far as the nearest, and else by one that is said to be apart.
 func TestNearest(t *testing.T) {
+	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	v := world(t,
 		places.Place{Name: "Windsor", Country: "CA", Admin1: "08", Lat: 42.5, Lon: -82.99},
 		places.Place{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -83.03},
@@ -139,6 +142,7 @@ func TestNearest(t *testing.T) {
 
 // Same is said only of a place that is in the same regions.
 func TestSameIsInTheSame(t *testing.T) {
+	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place
 	for lon := -94.95; lon < -75; lon += 0.7 {
 		for lat := 42.05; lat < 48; lat += 0.7 {
@@ -194,6 +198,7 @@ func TestSameIsInTheSame(t *testing.T) {
 
 // The city of a section is the largest place of its divisions, and not the hamlet next to it.
 func TestCity(t *testing.T) {
+	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	list := []places.Place{
 		{Name: "Hatert", Code: "PPLX", Country: "NL", Admin1: "03", Admin2: "0268", Population: 10_000, Lat: 51.81, Lon: 5.83},
 		{Name: "Berendonck", Country: "NL", Admin1: "03", Admin2: "0296", Population: 10, Lat: 51.81, Lon: 5.82},
@@ -241,6 +246,7 @@ func (codes) Feature(context.Context, uint64) (f names.Feature, ok bool, err err
 // A filter by country takes what the row has and what the map says, and a territory goes with
 // the country that it is drawn in.
 func TestFilters(t *testing.T) {
+	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	list := []places.Place{
 		{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.33, Lon: -83.05},
 		{Name: "Cayenne", Country: "GF", Lat: 44, Lon: -78},                // drawn as a part of Canada
@@ -310,6 +316,7 @@ func (r rows) Feature(_ context.Context, number uint64) (f names.Feature, ok boo
 // The country of a point is that of the smallest polygon, of the nearest border, or off all coasts
 // that of a place; its division is that of the country, with the county that is of both.
 func TestPoint(t *testing.T) {
+	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	v := world(t,
 		places.Place{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -83.05},
 		places.Place{Name: "Pier", Country: "US", Admin1: "MI", Lat: 41.97, Lon: -83.5},

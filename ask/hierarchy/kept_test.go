@@ -7,12 +7,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quadrille/internal/testrace"
 	"quadrille/places"
 )
 
 // What is remembered of a place is what is found anew, of whatever generation, and nobody who
 // changes an answer changes another's.
 func TestKeptIsFound(t *testing.T) {
+	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place
 	for i := range 40 {
 		p := places.Place{Name: "P", Country: "US", Admin1: "MI", Admin2: []string{"163", "115", ""}[i%3], Code: []string{"PPL", "PPLX"}[i%2], Population: int64(i), Lat: 42.05 + float64(i%7)/10, Lon: -84.9 + float64(i)/20}

@@ -101,6 +101,7 @@ func readForWriting(mem *vfs.MemFS) (rows string, opened bool, err error) {
 // length, removes each and puts each in the place of every other. Opened for writing it
 // has all rows, or says that it is damaged and is left as it is.
 func TestDamageOpenedForWriting(t *testing.T) {
+	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	rnd := testseed.Rand(t)
 	for stop, whole := range images(t) {
 		t.Run(stop, func(t *testing.T) {
@@ -129,10 +130,7 @@ func TestDamageOpenedForWriting(t *testing.T) {
 				}
 			}
 			step := 1
-			switch {
-			case testing.Short() && testrace.Enabled:
-				step = 401
-			case testing.Short():
+			if testing.Short() {
 				step = 97
 			}
 			offset := rnd.IntN(step) // those that others leave out come another time

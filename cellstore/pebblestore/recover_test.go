@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -449,6 +450,7 @@ func TestDropBesideLoads(t *testing.T) {
 
 // TestSalvageOnFullDisk rescues where there is no room for what that takes.
 func TestSalvageOnFullDisk(t *testing.T) {
+	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	d := &smallDisk{FS: vfs.NewMem()}
 	d.room.Store(1 << 30)
 	s := must(Open("s", &Options{FS: d}))

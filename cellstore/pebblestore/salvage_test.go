@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -65,6 +66,7 @@ func fixtureRows(t *testing.T, mem vfs.FS) (map[string]string, func()) {
 // TestSalvage damages each file of a store: what Salvage finds are rows that are there, and
 // most of them, and it tells of what it does not find.
 func TestSalvage(t *testing.T) {
+	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	rnd := testseed.Rand(t)
 	mem := vfs.NewMem()
 	want, done := fixtureRows(t, mem)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -39,6 +40,7 @@ func TestShortageIsNoDamage(t *testing.T) {
 // A directory that cannot be listed once the opening of a table has written something ends
 // neither the process nor the table: it can be read, and takes writes when it is recovered.
 func TestShortageAtTheEndOfOpening(t *testing.T) {
+	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	var wrote atomic.Bool
 	var fails atomic.Int64
 	fsys := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 )
 
 // TestModel: the judge passes the suite.
@@ -23,6 +24,7 @@ func TestModel(t *testing.T) {
 // TestModelWithoutHooks: what a remote store runs. It waits where it cannot
 // set the clock, and says what it skips.
 func TestModelWithoutHooks(t *testing.T) {
+	testrace.Plain(t, "TestModel asks the same under it, of a store with hooks")
 	t.Parallel()
 	Run(t, func(t testing.TB) Backend {
 		b := ModelBackend(t)

@@ -24,6 +24,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
+	"quadrille/internal/testrace"
 	"quadrille/tiles/verify"
 )
 
@@ -33,8 +34,21 @@ func TestMain(m *testing.M) {
 
 // The scripts run the program itself on small files made by hand.
 func TestScripts(t *testing.T) {
+	testrace.Plain(t, "each run builds by itself, as the script of TestExportScript does under the detector")
+	all, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runScripts(t, slices.DeleteFunc(all, func(name string) bool { return name == exportScript }))
+}
+
+const exportScript = "testdata/export.txtar"
+
+func TestExportScript(t *testing.T) { runScripts(t, []string{exportScript}) }
+
+func runScripts(t *testing.T, files []string) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Files: files,
 		Setup: func(env *testscript.Env) error {
 			for _, v := range os.Environ() {
 				if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "QUADRILLE_") {

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/internal/testrace"
 	"quadrille/places/points"
 )
 
@@ -33,6 +34,7 @@ func eventually(t *testing.T, url, text string) {
 // A collection that is published while the server runs is served, and told of as other
 // data sets are.
 func TestPublishedCollections(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
 	c, err := dataset.Open(dir, toyworld.Open)
 	if err != nil {

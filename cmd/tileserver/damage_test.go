@@ -31,6 +31,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/internal/damagetest"
+	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 	"quadrille/ipgeo"
 )
@@ -546,6 +547,7 @@ func newDamaged(t *testing.T) (d *damaged, states []*known) {
 // something was damaged cannot be read. Nothing is removed: where damage is undone, all is
 // right again.
 func TestDamagedServer(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
 	rounds := 200
 	switch {
 	case os.Getenv("QUADRILLE_FULL") != "":
@@ -632,6 +634,7 @@ var (
 // TestDamagedKeys damages a file of keys before a start and while it is in use. It is
 // read exactly, or refused by its name: then those before stay in use, and the log says so.
 func TestDamagedKeys(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
 	rounds := 400
 	switch {
 	case os.Getenv("QUADRILLE_FULL") != "":

@@ -12,11 +12,13 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/programs"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/internal/testrace"
 )
 
 // /status, ingest list and du agree on what every data set takes, and /status tells
 // of every one.
 func TestSizes(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
 	if _, err := exec.LookPath("du"); err != nil {
 		t.Skip("no du to compare with")
 	}

@@ -18,6 +18,7 @@ import (
 	"quadrille/cellstore/filelock"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/internal/testrace"
 )
 
 // keysNew runs keys new in a process of its own.
@@ -167,6 +168,7 @@ func addTo(t *testing.T, file string) (key, notes string, err error) {
 // takes none with it: a server starts with the others and says so, one that runs
 // keeps those it has, and the next key has a line of its own.
 func TestKeysHalfLine(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "keys")
 	if err := toyworld.Publish(t.Context(), dir); err != nil {

@@ -22,6 +22,7 @@ import (
 	"quadrille/cellstore/filelock"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 	"quadrille/places/points"
 )
@@ -453,6 +454,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // A damaged block in one collection leaves the others to be exported, and what lies beside.
 func TestExportBesideDamage(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := makeLive(t, 3000, "a-shops", "whole")
 	inLive(t, dir, func(_ *points.Live, store cellstore.Store) {
 		if err := store.(*pebblestore.Store).Compact(t.Context(), points.LiveTable("a-shops")); err != nil {

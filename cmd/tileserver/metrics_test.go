@@ -17,11 +17,13 @@ import (
 
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/archive/archivetest"
+	"quadrille/internal/testrace"
 )
 
 // What the program measures is well-formed, little as long as little is asked,
 // and what the documentation lists, no more and no less.
 func TestMetricsAreDocumented(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
 	dir, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
 	if err := toyworld.Publish(t.Context(), dir); err != nil {
 		t.Fatal(err)
@@ -119,6 +121,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 // What only the operator's listener has is described as such, and is there.
 func TestAdminIsDescribed(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
 	url, log, stop := start(t, "--data="+t.TempDir(), "--address-limit=100000/1m", "--admin-listen=127.0.0.1:0")
 	admin := adminOf(t, log)
 	_, text := fetch(t, url+"/openapi.json")
@@ -159,6 +162,7 @@ func TestAdminIsDescribed(t *testing.T) {
 // Reads are counted under the name of their data set, however the directory is
 // named: the default is a relative path.
 func TestMetricsNameDatasets(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
 	if err := toyworld.Publish(t.Context(), filepath.Join(dir, "data")); err != nil {
 		t.Fatal(err)

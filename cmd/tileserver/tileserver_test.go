@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/internal/version"
+	"quadrille/internal/testrace"
 )
 
 // syncBuffer is a buffer for the output of a running program.
@@ -282,6 +283,7 @@ func TestListenTwice(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
+	testrace.Plain(t, "one server is started and asked, again and again")
 	for _, tt := range []struct {
 		args []string
 		env  map[string]string

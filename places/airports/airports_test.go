@@ -22,6 +22,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/quadkey"
 )
@@ -321,6 +322,7 @@ func TestCodesAgainstList(t *testing.T) {
 
 // Searches against looking at every airport.
 func TestSearchProperty(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	list := scatter(2, 500)
 	f, _ := newFinder(t, list)
 	passes := func(fl *Filter, a *Airport) bool {
@@ -393,6 +395,7 @@ func TestSearchProperty(t *testing.T) {
 
 // Tiles show airports by importance, and never what is closed.
 func TestTiles(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	list := scatter(3, 1500)
 	f, _ := newFinder(t, list)
 	w := feature.Writer{GeoJSON: true, Numbers: true}

@@ -15,6 +15,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
 
@@ -330,6 +331,7 @@ type clockEntry struct {
 // further ahead than the clock may be but right behind one of its own, and questions as of an
 // instant answer by the versions.
 func TestClockIsSetAtRandom(t *testing.T) {
+	testrace.Plain(t, "one question or write after the other, which others do at once")
 	runs, steps := 30, 80
 	if testing.Short() {
 		runs = 6

@@ -12,6 +12,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/damagetest"
+	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 	"quadrille/places/points"
 
@@ -22,6 +23,7 @@ import (
 // as a kill leaves it. Each collection has the points that were acknowledged, or says that
 // it is damaged; the other is not affected, and no file is lost.
 func TestDamagedAtRandom(t *testing.T) {
+	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	cases := 1000
 	switch {
 	case os.Getenv("QUADRILLE_FULL") != "":

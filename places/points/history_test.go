@@ -12,6 +12,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
 
@@ -304,6 +305,7 @@ func TestTreeAgreesWithRows(t *testing.T) {
 
 // A track of more versions than are read at once has them all, page by page.
 func TestLongTrack(t *testing.T) {
+	testrace.Plain(t, "one question or write after the other, which others do at once")
 	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
 	var want []feature.Stop
 	for range 10 {

@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/places/points"
 )
 
@@ -108,6 +109,7 @@ func TestMaxCollections(t *testing.T) {
 // A live collection that is changed at random answers as a list does that is changed in
 // the same way, also once it is opened again.
 func TestLiveAgainstReference(t *testing.T) {
+	testrace.Plain(t, "one question or write after the other, which others do at once")
 	for name, at := range distributions {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(2, uint64(len(name))))

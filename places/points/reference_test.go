@@ -15,6 +15,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -221,6 +222,7 @@ func build(t testing.TB, list []points.Point, opts points.BuildOptions) *points.
 
 // Published points answer as looking at every one does.
 func TestPublishedAgainstReference(t *testing.T) {
+	testrace.Plain(t, "one question or write after the other, which others do at once")
 	for name, at := range distributions {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(len(name))))

@@ -178,6 +178,7 @@ func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 // Filters find points by properties that came when a collection had more names of
 // properties than it lists.
 func TestFilterByPropertyAfterManyNames(t *testing.T) {
+	testrace.Plain(t, "one question or write after the other, which others do at once")
 	const n, names = 400, 4
 	declared := feature.Schema{{Name: "kind", Kind: feature.Text}, {Name: "tags", Kind: feature.Texts}, {Name: "open", Kind: feature.Boolean}}
 	var list []points.Point

@@ -11,11 +11,13 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testrace"
 )
 
 // A collection of rows some of which are lost, spoiled or as they were earlier is whole: every
 // point that is left is in it, as it was or as it was before, with what had its id.
 func TestRescue(t *testing.T) {
+	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	ctx := t.Context()
 	for _, history := range []Duration{0, Duration(time.Hour)} {
 		for _, lose := range []int{0, 3, 30, 100} { // percent

@@ -11,11 +11,13 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/damagetest"
+	"quadrille/internal/testrace"
 )
 
 // Collections for which there are too few files when they are opened are not damaged. They
 // are told as what they are, and served once files can be opened. The others are served.
 func TestTooFewFilesAtTheStart(t *testing.T) {
+	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	const collections = 4
 	dir := t.TempDir()
 	open := func() (cellstore.Store, *Live, error) {

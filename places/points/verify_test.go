@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testrace"
 )
 
 // builtRows builds a collection and returns it with its rows.
@@ -50,6 +51,7 @@ func builtRows(t *testing.T) (cellstore.Store, Meta, []cellstore.Row) {
 }
 
 func TestVerify(t *testing.T) {
+	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	store, meta, rows := builtRows(t)
 	var last int64
 	if err := Verify(t.Context(), store, meta, func(done, total int64) { last = done }); err != nil {

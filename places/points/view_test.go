@@ -19,6 +19,7 @@ import (
 
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 	"quadrille/quadkey"
 )
@@ -168,6 +169,7 @@ func TestHeldAnswers(t *testing.T) {
 
 // What a slow reader has the collection keep in memory is bounded, and its answer right.
 func TestSlowReaderIsBounded(t *testing.T) {
+	testrace.Plain(t, "one question or write after the other, which others do at once")
 	const behind, moves = 2000, 100
 	c, end := memoryCollection(t, behind)
 	defer end()

@@ -12,6 +12,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/internal/extsort"
+	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 )
 
@@ -37,6 +38,7 @@ func dump(t testing.TB, store cellstore.Store) string {
 
 // What spills gives the same bytes as what fits, and leaves no files.
 func TestSpillingChangesNothing(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	dir := t.TempDir()
 	one := func(spill bool) (string, Meta) {
 		store := newStore(t)
@@ -193,6 +195,7 @@ func TestBuildFailures(t *testing.T) {
 // Every value cut short, or with a byte changed: an error or an answer, never a
 // panic, and what is cut is never taken for whole.
 func TestDamagedTables(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	var entries []Entry
 	for i := range 40 {
 		entries = append(entries, Entry{ID: uint32(i + 1), Name: fmt.Sprintf("Bad Öl %d", i), Class: 'P', Code: "PPL", Country: "CH", Admin1: "BE"})

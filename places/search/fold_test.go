@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
+
+	"quadrille/internal/testrace"
 )
 
 func TestFold(t *testing.T) {
@@ -161,6 +163,7 @@ func TestMatchedEnd(t *testing.T) {
 // Every character folds to what folds to itself, grows within the bound, and
 // agrees with its decomposition.
 func TestFoldEveryCharacter(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		// Han, Hangul, private and unassigned characters are alike.
 		if alike := 0x3400 <= r && r < 0xf900 || r >= 0x20000 && r < 0x2f800 || r >= 0x30000 && r < 0xe0000 || r >= 0xe0200; alike && r%61 != 0 {

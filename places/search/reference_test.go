@@ -12,6 +12,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 
 	unidecode "github.com/mozillazg/go-unidecode"
@@ -564,6 +565,7 @@ func drawName(t *rapid.T, label string, from []string) string {
 }
 
 func TestAgainstReference(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	dir := t.TempDir()
 	contexts := []Context{{"Caab", "AA", ""}, {"Ab a", "AA", "B"}, {"a", "BB", ""}, {"cab", "BB", "05"}}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 )
 
 var spelled = []Entry{
@@ -133,6 +134,7 @@ func (t *countingTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2
 
 // Hostile texts take no more seeks than Search states.
 func TestSeeksAreBounded(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	store := newStore(t)
 	entries := make([]Entry, 15_000)
 	next := synthetic(len(entries))

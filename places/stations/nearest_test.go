@@ -30,6 +30,7 @@ func checkNearest(t *testing.T, f *Finder, list []Station, lat, lon float64) {
 }
 
 func TestNearestAgainstBruteForce(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
 		for _, n := range []int{1, 2, 9, 300} {
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
@@ -47,6 +48,7 @@ func TestNearestAgainstBruteForce(t *testing.T) {
 
 // Every real station, against measuring them all.
 func TestNearestReal(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	list := realStations(t)
 	store := newStore(t)
 	f, meta := buildIn(t, store, list)
@@ -57,8 +59,6 @@ func TestNearestReal(t *testing.T) {
 	n := 10_000
 	if full {
 		n = 1_000_000
-	} else if testrace.Enabled {
-		n = 500
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range n {
@@ -315,6 +315,7 @@ func TestSharedPositions(t *testing.T) {
 
 // A crowd in one spot neither floods the tables nor is answered wrongly.
 func TestCrowds(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	var list []Station
 	for i := range 3000 { // of one position
 		list = append(list, Station{ID: numbered(i), Lat: 47.5, Lon: 8.5})

@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 
@@ -161,6 +162,7 @@ func TestNearbyAgainstBruteForce(t *testing.T) {
 }
 
 func TestWithinAgainstBruteForce(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			list := scatter(12, rounds(500), shape)

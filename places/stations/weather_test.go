@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 
@@ -99,6 +100,7 @@ func distinct(list []Observation) []Observation {
 var equalObservations = cmp.AllowUnexported(Observation{})
 
 func TestObservationsAgainstBruteForce(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	stations := scatter(4, 30, shapes["even"])
 	given := weatherOf(1, 4000, stations)
 	w, meta := buildWeather(t, newStore(t), build(t, stations), given, 0)
@@ -174,6 +176,7 @@ func byTime(a, b Observation) int { return a.Time.Compare(b.Time) }
 
 // Every tile of every hour, against adding up the observations in it.
 func TestTilesAgainstBruteForce(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			stations := scatter(4, 25, shape)
@@ -229,6 +232,7 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 // Memory and the order of the observations change no byte but by which of two
 // duplicates came first.
 func TestWeatherIsDeterministic(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	stations := scatter(4, 50, shapes["even"])
 	list := distinct(weatherOf(9, 60_000, stations))
 	f := build(t, stations)

@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testrace"
 )
 
 // some are zones of every kind: ordinary, of the southern hemisphere, without
@@ -131,6 +132,7 @@ func checkZone(t *testing.T, r *Reader, name string, random int, step time.Durat
 }
 
 func TestOffset(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	r := newReader(t, some)
 	step := 10 * 24 * time.Hour
 	if os.Getenv("QUADRILLE_FULL") != "" {
@@ -144,6 +146,7 @@ func TestOffset(t *testing.T) {
 // TestEveryZone is TestOffset for all of the machine's zones, one in forty
 // unless the long tests are asked for.
 func TestEveryZone(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	names := machineZones(t)
 	if os.Getenv("QUADRILLE_FULL") == "" {
 		var few []string
@@ -191,6 +194,7 @@ func machineZones(t *testing.T) (names []string) {
 }
 
 func TestOffsetProperty(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	r := newReader(t, some)
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.SampledFrom(some).Draw(rt, "zone")
@@ -201,6 +205,7 @@ func TestOffsetProperty(t *testing.T) {
 
 // What is known without any database.
 func TestKnownOffsets(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	r := newReader(t, some)
 	for _, tt := range []struct {
 		zone, at     string
@@ -304,6 +309,7 @@ func TestFingerprint(t *testing.T) {
 }
 
 func TestYear(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	r := newReader(t, some)
 	const h = 3600
 	for _, tt := range []struct {
@@ -393,6 +399,7 @@ func TestAppend(t *testing.T) {
 }
 
 func TestCountryZone(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	store := newStore(t)
 	countries := map[string]string{"CH": "Europe/Zurich", "NP": "Asia/Kathmandu"}
 	meta, _, err := Build(t.Context(), store, some, countries)

@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -239,6 +240,7 @@ func degreesArea(g orb.Geometry) float64 {
 // sides of the antimeridian, with lakes as a second type; all of the world when
 // asked for the full tests.
 func TestNaturalEarth(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	countries := func() Layer {
 		var only []string

@@ -161,6 +161,7 @@ const budgetZooms = 10 // of the tests below: deeper ones show everything
 // ground at every zoom, only gains detail on zooming in, agrees across tiles, and
 // answers lookups like one without a budget.
 func TestTileBudget(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	first, seeds := uint64(0), uint64(2)
 	switch {
@@ -370,6 +371,7 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 
 // What fits is written as without a budget, byte for byte.
 func TestTileBudgetThatIsKept(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(3, 4))
 	layer := patchwork("ward", 8, rnd)
 	cells := func(budget int64) []string {

@@ -9,6 +9,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -27,6 +28,7 @@ func lineLayer(typ string, polys ...orb.Polygon) Layer {
 // TestHostileRings: what a few bytes of input can ask for is refused or done in
 // reasonable work.
 func TestHostileRings(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	for rule, lons := range map[LongEdges][]float64{
 		LongEdgesShortest: {0, 120, -120},
 		LongEdgesAuto:     {0, 45, 90, 135, 170, -160, -115, -80, -40},
@@ -80,6 +82,7 @@ func TestHostileRings(t *testing.T) {
 
 // A ring that crosses itself more often than is allowed is bad geometry.
 func TestTangle(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(79, 80))
 	var r ring
 	for range 4000 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/tiles/internal/grid"
 )
@@ -56,6 +57,7 @@ func TestManyOverlappingRings(t *testing.T) {
 
 // Rings that all cross each other are refused, with the name of their region.
 func TestRingsThatAllCross(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(1, 1))
 	var rings orb.MultiPolygon
 	for range scaled(200_000, 40) {
@@ -87,6 +89,7 @@ func TestIdenticalPolygons(t *testing.T) {
 
 // One ring with very many vertices.
 func TestLongRing(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	n := scaled(1_000_000, 50)
 	ring := make(orb.Ring, 0, n+1)
 	for i := range n {
@@ -105,6 +108,7 @@ func TestLongRing(t *testing.T) {
 
 // What does not fit into memory is refused with the figure needed.
 func TestMemory(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	many := make(orb.Ring, 2000)
 	for i := range many {
 		a := 2 * math.Pi * float64(i) / float64(len(many))
@@ -132,6 +136,7 @@ func TestMemory(t *testing.T) {
 
 // Many regions of one shape have few lines, but a border each.
 func TestMemoryOfCopies(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	layer := Layer{Type: "land"}
 	for i := range 3000 {
 		layer.Features = append(layer.Features, Feature{ID: fmt.Sprint("r", i), Geometry: orb.Polygon{tilestest.Square(1, 1, 8, 8)[0]}})

@@ -275,7 +275,10 @@ func testFigures(t *testing.T, all map[string]figure, points int) {
 	}
 }
 
-func TestSelfCrossing(t *testing.T) { testFigures(t, figures(), 60) }
+func TestSelfCrossing(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testFigures(t, figures(), 60)
+}
 
 func TestSelfCrossingRandom(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")

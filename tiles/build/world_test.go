@@ -40,6 +40,7 @@ func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) strin
 // The same land written in the ways sources write it: cut at ±180°, stitched
 // across it with a jump, stitched with longitudes beyond 180.
 func TestAntimeridian(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	for name, g := range map[string]orb.Geometry{
 		"cut":      orb.MultiPolygon{tilestest.Square(168.75, -20, 180, 10), tilestest.Square(-180, -20, -168.75, 10)},
 		"stitched": orb.Polygon{{{168.75, -20}, {-168.75, -20}, {-168.75, 10}, {168.75, 10}, {168.75, -20}}},
@@ -291,10 +292,14 @@ func TestBuildRefuses(t *testing.T) {
 // budget that merges regions too.
 func TestDeterminism(t *testing.T) {
 	t.Parallel() // it takes long, and one build does not keep two processors busy
+	number := 20
+	if testing.Short() {
+		number = 6
+	}
 	dump := func(workers int, budget int64) []string {
 		rnd := rand.New(rand.NewPCG(11, 12))
 		var features []Feature
-		for i := range 20 {
+		for i := range number {
 			lon, lat := rnd.Float64()*300-150, rnd.Float64()*120-60
 			var ring orb.Ring
 			for a := 0.0; a < 2*math.Pi; a += 0.1 {

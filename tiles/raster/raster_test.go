@@ -202,6 +202,7 @@ const oneStep = 20
 // TestSeams: a window across the corner of four tiles shows what the four
 // show, names, dots and lines included, at both scales.
 func TestSeams(t *testing.T) {
+	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -228,6 +229,7 @@ func TestSeams(t *testing.T) {
 // TestNeighboursMeet: where regions share an edge, in whatever direction, the
 // ground does not shine through, and neither along the edges of tiles.
 func TestNeighboursMeet(t *testing.T) {
+	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		// A fan of regions around a point, far wider than the tile.
@@ -325,6 +327,7 @@ func TestNames(t *testing.T) {
 // TestShares: points of a layer with a share appear by their rank, three times
 // as many at each zoom, dot and name alike. Others all appear.
 func TestShares(t *testing.T) {
+	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
 	ranks := []int64{0, 1, 3, 8, 9, 26, 27, 1 << 40}
 	for zoom := range 6 {
@@ -408,6 +411,7 @@ func TestLayout(t *testing.T) {
 // TestPNG: what is written is read back by the standard library, at every
 // depth of palette.
 func TestPNG(t *testing.T) {
+	testrace.Plain(t, "one goroutine draws")
 	for _, colors := range []int{1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 5000} {
 		rnd := rand.New(rand.NewPCG(uint64(colors), 3))
 		c := new(canvas)
@@ -476,6 +480,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
 	for _, scale := range []int{-1, 0, 3} {
 		if out, err := r.AppendPNG([]byte("x"), &Tile{Scale: scale}); !errors.Is(err, ErrScale) || string(out) != "x" {
@@ -616,6 +621,7 @@ func placeTile(zoom int, code string, population int64) *Tile {
 // TestPlaces: villages wait for their zoom, great capitals do not, and capitals have a
 // ring.
 func TestPlaces(t *testing.T) {
+	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
 	for _, tt := range []struct {
 		code       string

@@ -17,6 +17,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -89,6 +90,7 @@ func describeFindings(r Report) string {
 
 // What a build writes has nothing wrong with it.
 func TestVerify(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
 		t.Skip("borders meet at vertices from row layout 2 on")
 	}
@@ -125,6 +127,7 @@ func TestVerify(t *testing.T) {
 // Nor has what it makes of real borders: of some of the coarsest ones, and with
 // the full tests of all of the finest.
 func TestVerifyNaturalEarth(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
 		t.Skip("borders meet at vertices from row layout 2 on")
 	}
@@ -253,6 +256,7 @@ func rowsOf(t *testing.T, store cellstore.Store, typ, id string, mark byte) []qu
 
 // Each kind of damage is found, and called what it is.
 func TestVerifyFindsDamage(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	// borderTile is a deep tile in which west and east meet.
 	borderTile := func(t *testing.T, s cellstore.Store, z uint8) quadkey.Tile {
 		t.Helper()

@@ -17,7 +17,7 @@ const most = 10
 const retry = 5 * time.Minute
 
 // slowest is the number of packages that are listed with their times.
-const slowest = 10
+const slowest = 15
 
 // ci is a run of tests.
 type ci struct {
@@ -248,11 +248,13 @@ func (c *ci) flag(flag string) (last string) {
 	return last
 }
 
-// times lists the slowest packages, and notes those that may fail one day on a
-// busy machine.
+// times lists the slowest packages and the sum of all, and notes those that may fail one
+// day on a busy machine.
 func (c *ci) times(pkgs map[string]*pkg) {
 	var list []*pkg
+	var sum float64
 	for _, p := range pkgs {
+		sum += p.seconds
 		if p.seconds >= 1 {
 			list = append(list, p)
 		}
@@ -260,11 +262,11 @@ func (c *ci) times(pkgs map[string]*pkg) {
 	slices.SortFunc(list, func(a, b *pkg) int {
 		return cmp.Or(cmp.Compare(b.seconds, a.seconds), strings.Compare(a.name, b.name))
 	})
+	if len(list) > 0 {
+		fmt.Fprintf(c.out, "\nslowest packages, in seconds; all %d took %.1f:\n", len(pkgs), sum)
+	}
 	limit := c.limit().Seconds()
 	for i, p := range list {
-		if i == 0 {
-			fmt.Fprintln(c.out, "\nslowest packages, in seconds:")
-		}
 		if i < slowest {
 			fmt.Fprintf(c.out, "%8.1f  %s\n", p.seconds, p.name)
 		}

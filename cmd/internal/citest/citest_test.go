@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 		says  []string
 		asked []string // of go test, after the first time
 	}{
-		{"all pass", [][]string{passes}, true, []string{"ok\tp"}, nil},
+		{"all pass", [][]string{passes}, true, []string{"ok\tp", "all 1 took 1.0:\n     1.0  p\n"}, nil},
 		{"fails twice", [][]string{one, one}, false, []string{"the reason", "FAIL\tp", "FAIL p: TestOne failed again, alone"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
 		{"fails once", [][]string{one, passes}, true, []string{"the reason", "FAIL\tp", "flaky: p TestOne"}, []string{"-short -count=1 -timeout=5m0s -run ^(TestOne)$ p"}},
 		{

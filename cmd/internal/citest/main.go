@@ -20,11 +20,11 @@
 // that time by itself while none of its goroutines computed, or waited for a process
 // or the network.
 //
-// At the end stand the slowest packages, and those that took more than half of
-// their time limit. Lines about flaky tests and such packages are added to the file
-// NOTES too. Until a test that failed is judged, NOTES has a line "failed, not judged:
-// NAME", for whoever ends this program before. The status is 0 when everything passed
-// in the end.
+// At the end stand the slowest packages, with the seconds of all together, and those that
+// took more than half of their time limit. Lines about flaky tests and such packages are
+// added to the file NOTES too. Until a test that failed is judged, NOTES has a line
+// "failed, not judged: NAME", for whoever ends this program before. The status is 0 when
+// everything passed in the end.
 package main
 
 import (

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"quadrille/internal/testrace"
 )
 
 // answers are the bodies of some questions that touch all data sets.
@@ -110,6 +112,7 @@ func flip(b []byte) []byte {
 // running server: the one before goes on serving, or what is damaged is refused
 // at the question that needs it; nothing wrong is ever answered.
 func TestDamagedGeneration(t *testing.T) {
+	testrace.Plain(t, "one client asks, which TestSwapsUnderLoad does at once")
 	dir, data := t.TempDir(), t.TempDir()
 	for _, mark := range []string{"Aye", "Bee"} {
 		for _, in := range inputs(t, dir, mark, 400) {

@@ -17,6 +17,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"quadrille/cmd/internal/programs"
+	"quadrille/internal/testrace"
 )
 
 // oddFS is what a file system refuses. 0 is nothing.
@@ -129,6 +130,7 @@ func (o *oddFS) mount(t *testing.T) string {
 // live, on file systems that lack what local ones have, as network mounts and memory
 // cards do. Only one without any locks is refused, with what to do.
 func TestOddFileSystems(t *testing.T) {
+	testrace.Plain(t, "one client asks, which TestSwapsUnderLoad does at once")
 	for name, odd := range map[string]*oddFS{
 		"whole":         {},
 		"locks as NFS":  {readLock: syscall.EBADF},

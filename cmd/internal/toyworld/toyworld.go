@@ -8,11 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"math"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/paulmach/orb"
@@ -45,8 +48,50 @@ func Open(_, dir string, readOnly bool) (cellstore.Store, error) {
 	return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 }
 
-// Publish builds and publishes the three data sets below dir.
+// Publish builds and publishes the three data sets below dir. Building takes seconds, so
+// that a process does it once for all directories that are empty: they get copies.
 func Publish(ctx context.Context, dir string) error {
+	if found, err := os.ReadDir(dir); err != nil || len(found) > 0 {
+		return publishInto(ctx, dir)
+	}
+	files, err := firstGenerations()
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		at := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, text, 0o644)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstGenerations are the files of a directory into which all was published once.
+var firstGenerations = sync.OnceValues(func() (files map[string][]byte, err error) {
+	dir, err := os.MkdirTemp("", "toyworld-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := publishInto(context.Background(), dir); err != nil {
+		return nil, err
+	}
+	files = map[string][]byte{}
+	return files, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		files[name], err = os.ReadFile(path)
+		return err
+	})
+})
+
+func publishInto(ctx context.Context, dir string) error {
 	c, err := dataset.Open(dir, Open)
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"quadrille/internal/testrace"
 )
 
 // nestSlowly is the reference for nest: it tests each hole against each shell.
@@ -143,6 +145,7 @@ func nestedSquares(n int) (edges []Edge) {
 
 // Neither nested rings nor many islands with a lake cost more than a sweep.
 func TestNestManyRings(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	n := 200_000
 	if testing.Short() {
 		n = 20_000

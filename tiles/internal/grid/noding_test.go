@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"quadrille/internal/testrace"
 )
 
 // meetAtVertices fails when two lines cross or a vertex lies on a line.
@@ -164,6 +166,7 @@ func TestScaled(t *testing.T) {
 // The rings of a region share what they may cross themselves, so that many small
 // tangles are refused like a large one.
 func TestTangledRings(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(77, 78))
 	var rings [4][]Point
 	for i := range rings {

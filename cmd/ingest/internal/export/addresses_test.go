@@ -212,6 +212,7 @@ func agreeAll(t *testing.T, r *ipgeo.Reader, path string, flat bool, random int)
 }
 
 func TestAddresses(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	r, m := ranges(t, list(t, "offices.csv", offices))
 	dir := t.TempDir()
 	path := filepath.Join(dir, "world.mmdb")

@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/testrace"
 )
 
 const testKey = "qd_this-is-a-key-of-a-test"
@@ -39,6 +40,7 @@ func guarded(t testing.TB, anonymous bool, addresses quota.Limits, limits ...quo
 }
 
 func TestKeyNeeded(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newFixture(t, guarded(t, false, quota.Limits{}), all...)
 	const path = "/regions/at?lat=1&lon=2"
 	for name, headers := range map[string][]string{
@@ -130,6 +132,7 @@ var ownAddress = regexp.MustCompile(`"http://example\.com(/[^"]*)"`)
 // Whoever can be given nothing but an address follows those in documents with the key in
 // it, wherever they lead, and they are the same otherwise.
 func TestKeyInLinks(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newFixture(t, guarded(t, true, quota.Limits{1}), all...)
 	with := "key=" + url.QueryEscape(testKey)
 	seen, queue := map[string]bool{}, []string{"/style.json", "/style.json?encoding=mlt", "/tiles/country.png.json?theme=dark", "/tiles/country.mlt.json?pinned=true", "/ogc", "/ogc?f=html"}

@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
 
@@ -127,6 +128,7 @@ func (f *fixture) republish(name string) {
 
 // TestAirportGolden pins whole answers, headers included.
 func TestAirportGolden(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newAirfield(t)
 	var out bytes.Buffer
 	for _, line := range []string{
@@ -241,6 +243,7 @@ func TestAirportBadParameters(t *testing.T) {
 // Answers that depend on the address and the data alone are revalidated by
 // tags that change with the data; what depends on the clock is not kept.
 func TestAirportCaching(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := serveAirfield(t, t.TempDir())
 	for _, name := range []string{catalogue.Places.Name, catalogue.Airports.Name, catalogue.TimeZones.Name} {
 		f.republish(name)
@@ -315,6 +318,7 @@ func TestAirportMissingData(t *testing.T) {
 
 // Pages of both searches, put together, are the unpaged answer.
 func TestAirportPages(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newAirfield(t)
 	type page struct {
 		Airports []struct {

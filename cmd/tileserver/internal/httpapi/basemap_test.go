@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/archive"
 	"quadrille/cmd/tileserver/internal/archive/archivetest"
+	"quadrille/internal/testrace"
 )
 
 // baseMapWorld serves base maps beside boundaries.
@@ -77,6 +78,7 @@ func newBaseMaps(t testing.TB, change func(*Config)) *baseMapWorld {
 
 // A tile is sent as it is stored where the client takes that, and is the same everywhere.
 func TestBaseMapCodings(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newBaseMaps(t, nil)
 	for stored := range archiveCodings {
 		for accepted, want := range map[string]map[string]string{
@@ -105,6 +107,7 @@ func TestBaseMapCodings(t *testing.T) {
 }
 
 func TestBaseMapTiles(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newBaseMaps(t, nil)
 	for path, want := range map[string]string{
 		"/basemap/gzip/0/0/0.mvt": "application/vnd.mapbox-vector-tile", "/basemap/gzip/0/0/0.pbf": "application/vnd.mapbox-vector-tile", "/basemap/red/0/0/0.png": "image/png",
@@ -196,6 +199,7 @@ func TestBaseMapReplaced(t *testing.T) {
 
 // Texts of archives are anybody's.
 func TestBaseMapTexts(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newBaseMaps(t, nil)
 	var doc struct {
 		Name, Description, Attribution string
@@ -219,6 +223,7 @@ func TestBaseMapTexts(t *testing.T) {
 
 // Base maps lie under the borders, and regions do not hide them.
 func TestBaseMapStyle(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newBaseMaps(t, nil)
 	type layer struct{ ID, Type, Source string }
 	var style struct {
@@ -257,6 +262,7 @@ func TestBaseMapStyle(t *testing.T) {
 }
 
 func TestBaseMapMetrics(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newBaseMaps(t, nil)
 	f.get("/basemap/bad/1/0/0.mvt")
 	for range 2 {

@@ -25,6 +25,7 @@ import (
 	"quadrille/cmd/tileserver/internal/layers"
 	"quadrille/cmd/tileserver/internal/webhook"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -232,6 +233,7 @@ var shopFilters = []struct {
 
 // Answers are those of the collection, in all forms, page by page.
 func TestCollectionAnswers(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newShops(t)
 	c := w.collection()
 	r := rand.New(rand.NewPCG(9, 9))
@@ -321,6 +323,7 @@ func cursorOf(cursor string) string {
 
 // The points in a region are those that /regions/at says are.
 func TestCollectionRegions(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newShops(t)
 	inside := map[string][]string{}
 	all := w.lines("/points/shops/within?bbox=-180,-90,180,90&format=ndjson")
@@ -378,6 +381,7 @@ func TestCollectionRegions(t *testing.T) {
 
 // Several collections are asked at once.
 func TestSeveralCollections(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newShops(t)
 	of := func(name string) (list []shopPoint) {
 		for _, p := range w.ask("/points/" + name + "/nearby?lat=48&lon=6.1&limit=20").Points {
@@ -402,6 +406,7 @@ func TestSeveralCollections(t *testing.T) {
 
 // What cannot be answered is refused by its name.
 func TestCollectionRefusals(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newShops(t)
 	for _, tt := range []struct {
 		path      string
@@ -482,6 +487,7 @@ func manyTerms() string {
 
 // Ids with any characters are found, and fields chosen.
 func TestCollectionPoint(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newShops(t)
 	for path, want := range map[string]string{
 		"/points/shops/%63ount?fields=limit":                       `{"type":"Feature","id":"count","geometry":{"type":"Point","coordinates":[180,0]},"version":1767323045000,"properties":{"limit":0}}`,
@@ -505,6 +511,7 @@ func unescaped(s string) string {
 // Published answers may be kept, those of live and private collections may not. Private
 // ones are there for those who may read them.
 func TestCollectionCaching(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newShops(t)
 	for _, path := range []string{"", "/count", "/nearby?lat=1&lon=2", "/within?tile=0/0/0"} {
 		for name, kept := range map[string]bool{"shops": true, "drivers": false} {
@@ -570,6 +577,7 @@ func TestLiveCollection(t *testing.T) {
 // Any number of points comes as lines, in memory that does not depend on it, and a client
 // that leaves ends it.
 func TestCollectionLines(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	const number = 100_000
 	w := newShopsOf(t, number)
 	s := httptest.NewServer(w.handler)

@@ -156,6 +156,29 @@ func (f *fixture) pin(call string) string {
 	return strings.Replace(call, "{pinned}", "/g/"+generations, 1)
 }
 
+// headersOf takes the headers and the body out of the parts of a call.
+func headersOf(parts []string) (headers []string, sent io.Reader) {
+	for _, h := range parts {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Body" {
+			sent = strings.NewReader(value)
+			continue
+		}
+		headers = append(headers, name, value)
+	}
+	return headers, sent
+}
+
+// ask sends one of contractCalls, with what it says of headers and a body.
+func (f *fixture) ask(method, call string) *http.Response {
+	parts := strings.Split(f.pin(call), " | ")
+	headers, sent := headersOf(parts[1:])
+	if sent != nil {
+		return f.sendTo(method, parts[0], sent, headers...)
+	}
+	return f.do(method, parts[0], headers...)
+}
+
 // contractCalls are requests by the path they are for: those that the tests'
 // worlds have a good answer to, and then such as go wrong. Every path has one.
 var contractCalls = map[string][]string{

@@ -1,3 +1,5 @@
+//go:build !race
+
 package httpapi
 
 import (
@@ -27,7 +29,6 @@ import (
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/quota"
-	"quadrille/internal/testrace"
 	"quadrille/places"
 )
 
@@ -269,7 +270,6 @@ func (w *dearWorld) ask(path string) *http.Response {
 }
 
 func TestCosts(t *testing.T) {
-	testrace.Plain(t, "one request at a time, of which the work is counted")
 	w := newDearWorld(t, "")
 	t.Run("Classes", func(t *testing.T) { testClasses(t, w) })
 	t.Run("GeonamesWork", func(t *testing.T) { testGeonamesWork(t, w) })

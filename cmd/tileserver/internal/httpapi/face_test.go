@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/internal/testrace"
 )
 
 // No two faces have the same place, or documents would differ from start to start.
 func TestPlacesOfFaces(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	all := faces()
 	for i := range all[1:] {
 		if all[i].At == all[i+1].At {
@@ -64,6 +66,7 @@ func operationsOf(endpoints []endpoint.Endpoint) (list []string) {
 // TestWithoutFace: a server that is made without a face has none of its endpoints, and answers
 // all else as it does with it.
 func TestWithoutFace(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	worlds := newContractWorlds(t)
 	type call struct {
 		path, text string

@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/tiles"
@@ -177,6 +178,7 @@ func TestGeonamesErrors(t *testing.T) {
 }
 
 func TestGeonamesFailures(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	paths := []string{"/searchJSON?q=bern", "/searchJSON?country=CH", "/findNearbyJSON?lat=47.4&lng=8.5", "/findNearbyPlaceNameJSON?lat=47.4&lng=8.5", "/getJSON?geonameId=2657896"}
 	g := newGlobe(t, nil)
 	for _, tt := range []struct {
@@ -461,6 +463,7 @@ func TestGeonamesConditionsFirst(t *testing.T) {
 // A search whose work is done before anything is found does not say that there
 // is nothing.
 func TestGeonamesTooWide(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newGlobe(t, nil)
 	var rows []gazetteerRow
 	for i := range 2 * 3_000 {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -24,6 +25,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 // TestGolden pins whole answers, headers included: clients rely on them. One
 // file of testdata per family of endpoints.
 func TestGolden(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	for _, family := range []struct {
 		name     string
 		requests []string // path and headers, separated by " | "

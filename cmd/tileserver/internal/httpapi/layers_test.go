@@ -15,6 +15,7 @@ import (
 	"github.com/paulmach/orb/geojson"
 
 	"quadrille/cmd/tileserver/internal/tile"
+	"quadrille/internal/testrace"
 	"quadrille/tiles/mlt/mlttest"
 )
 
@@ -39,6 +40,7 @@ func promisedNames(t *testing.T, where, text string) []string {
 // TestLayersAreAsPromised asks for every layer that the documents name, alone
 // and with every other, in every format, and wants something of each.
 func TestLayersAreAsPromised(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newWorld(t)
 	w.cfg.Airports = newAirfield(t).cfg.Airports
 	w.handler = New(w.cfg)

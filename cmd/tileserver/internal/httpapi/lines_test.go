@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/testrace"
 )
 
 // A body that is no batch is refused as a whole, by its media type or its first line.
@@ -128,6 +129,7 @@ func TestQuestionLines(t *testing.T) {
 
 // Batches of questions are bounded as those of addresses are.
 func TestQuestionLimits(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newGlobe(t, func(c *Config) { c.BatchLines, c.BatchBytes = 10, 64<<10 }).fixture
 	gz := string(packed(t, strings.Repeat("1,2\n", 9)))
 	for _, tt := range []struct {

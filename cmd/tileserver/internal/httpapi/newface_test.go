@@ -14,6 +14,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 )
 
 // A new face takes one place. This one counts the features of any layer. Its room would be a
@@ -75,6 +76,7 @@ func (s *countRoom) get(c echo.Context, _ *endpoint.Params) error {
 }
 
 func TestNewFace(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newWorld(t)
 	w.handler = compose(&w.cfg, append(faces(), countFace)).handler()
 	if res := w.get("/count/country"); res.StatusCode != http.StatusOK || res.Header.Get("Etag") == "" {

@@ -27,6 +27,7 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature/layertest"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -328,6 +329,7 @@ func TestCORSOrigin(t *testing.T) {
 // With a list of origins the one that asks is named, and what caches keep says that it
 // depends on who asks, whatever else it depends on, and whoever it was for.
 func TestCORSOrigins(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	const a, b = "https://a.example", "http://b.example:8080"
 	f := newFixture(t, func(c *Config) { c.CORSOrigin = a + "," + b }, all...)
 	for _, path := range []string{

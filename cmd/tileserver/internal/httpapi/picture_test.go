@@ -12,6 +12,7 @@ import (
 
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/mvt"
@@ -175,6 +176,7 @@ func TestPicturePlaces(t *testing.T) {
 }
 
 func TestPictureFailures(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := newFixture(t, nil, catalogue.Boundaries.Name)
 	// What is stored is no vector tile.
 	wantProblem(t, f.get("/tiles/country/3/4/2.png"), 500, "data-corrupt")
@@ -192,6 +194,7 @@ func TestPictureFailures(t *testing.T) {
 
 // The whole chain: what the reader gives is drawn, at every zoom.
 func TestPictureReal(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newWorld(t)
 	for _, z := range []uint8{4, 9, 13, 14, 18, 22} {
 		tile, err := quadkey.TileAt(toyworld.West+0.5, 47, z)

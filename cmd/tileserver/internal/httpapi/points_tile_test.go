@@ -25,6 +25,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/tile"
+	"quadrille/internal/testrace"
 	"quadrille/places/points"
 )
 
@@ -170,6 +171,7 @@ func pointsOf(t *testing.T, tile, layer string) (single, clustered int) {
 
 // Every tile, as vectors and as GeoJSON, shows all points: themselves or in clusters.
 func TestCollectionTilesShowAllPoints(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := newCollections(t)
 	for zoom := range 8 {
 		sum, side := 0, 1<<zoom
@@ -242,6 +244,7 @@ func TestCollectionTilesAreKeptAsLongAsTrue(t *testing.T) {
 
 // A collection that is not there or is private is no layer, and "all" has none.
 func TestCollectionsThatAreNoLayers(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := newCollections(t)
 	for _, path := range []string{
 		"/tiles/points:none/0/0/0.mvt", "/tiles/points:secret/0/0/0.mvt", "/tiles/points:secret.json", "/tiles/points:/0/0/0.mvt",
@@ -268,6 +271,7 @@ func TestCollectionsThatAreNoLayers(t *testing.T) {
 
 // Texts are told as they are and shortened, names of the layer's own attributes are its own.
 func TestCollectionTilesOfHostilePoints(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := newCollections(t)
 	layers, err := orbmvt.Unmarshal([]byte(body(t, w.get("/tiles/points:shops_label/0/0/0.mvt"))))
 	if err != nil || len(layers) != 1 || layers[0].Name != "points:shops_label" || len(layers[0].Features) != 2 {
@@ -310,6 +314,7 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 
 // The documents about tiles tell of collections.
 func TestCollectionsInDocuments(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := newCollections(t)
 	var doc tile.TileJSON
 	if err := json.Unmarshal([]byte(body(t, w.get("/tiles/points:shops.json?pinned=true"))), &doc); err != nil {

@@ -95,6 +95,7 @@ func (w *world) seeks() int64 { return w.store.Load().(cellstore.StatsReader).St
 // each region type, polygons with borders and labels, at every zoom, on land, at sea,
 // on borders and on the antimeridian, in both formats, found or not.
 func TestSeeksPerTile(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newWorld(t)
 	at := map[string][2]float64{
 		"land":         {toyworld.West + 0.5, 47},
@@ -158,6 +159,7 @@ func TestRegionsAtSeeks(t *testing.T) {
 }
 
 func TestRealAnswers(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newWorld(t)
 	for _, tt := range []struct{ path, want string }{
 		{"/regions/at?lat=47&lon=4.5", `{"lat":47,"lon":4.5,"regions":[{"type":"country","id":"wl","name":"Westland"},{"type":"state","id":"wl-s","name":"South Westland"}]}`},
@@ -280,6 +282,7 @@ func TestRealAnswers(t *testing.T) {
 // Places are in exactly one tile of a zoom, and their coordinates in vector
 // tiles are theirs.
 func TestRealPlacesTiles(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newWorld(t)
 	parent := quadkey.Tile{Z: 15, X: 16930, Y: 11400}
 	seen := map[float64]quadkey.Tile{}

@@ -14,6 +14,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/places/search"
 	"quadrille/quadkey"
@@ -65,6 +66,7 @@ func TestSearchQuery(t *testing.T) {
 }
 
 func TestSearchFailures(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	for _, path := range []string{"/places/search?q=zur", "/places/search?q=zurich&limit=5", "/places/within?bbox=0,0,1,1"} {
 		wantProblem(t, newGlobe(t, nil, catalogue.Boundaries.Name).get(path), 404, "dataset-missing")
 		g := newGlobe(t, nil)

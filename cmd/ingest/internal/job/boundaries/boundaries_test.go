@@ -15,6 +15,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
@@ -81,6 +82,7 @@ func TestBoundaries(t *testing.T) {
 
 // The same input gives the same bytes.
 func TestBoundariesAreReproducible(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	var files [2][]dataset.File
 	for i := range files {
 		m, err := Ingest(context.Background(), jobtest.Catalog(t), []Input{layerInput("ward", "testdata/squares.geojson", "CODE")}, job.Options{})
@@ -202,6 +204,7 @@ func TestCollapsedRegion(t *testing.T) {
 
 // Names are found under what other people call them, where no region has one under its usual name.
 func TestLikelyNames(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	for properties, want := range map[string]struct{ name, column string }{
 		`"GM_NAAM":"Reimerswaal","GM_CODE":"GM0703"`:                                       {"reimerswaal", "GM_NAAM"},
 		`"reg_name":"Sicilia","reg_istat_code":"06"`:                                       {"sicilia", "reg_name"},

@@ -13,10 +13,12 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/internal/testrace"
 )
 
 // Files of polygons that others brought.
 func TestBoundariesCases(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	const cases = "../../../../../../shared/cases/tiles/"
 	if _, err := os.Stat(cases); err != nil {
 		t.Skip("the cases are not there: ", err)
@@ -50,6 +52,7 @@ func TestBoundariesCases(t *testing.T) {
 // What has no geometry, or is of another kind, is counted apart in every format, unless it is most
 // of a file.
 func TestBoundariesCountedApart(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	feature := func(geometry string) string {
 		return `{"type":"Feature","properties":{"id":"` + fmt.Sprint(len(geometry)) + `"},"geometry":` + geometry + "}\n"
 	}

@@ -20,6 +20,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/testrace"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
@@ -107,6 +108,7 @@ func layersOf(t *testing.T, m dataset.Manifest) []string {
 }
 
 func TestKeep(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	ctx, c := t.Context(), jobtest.Catalog(t)
 	ward, county := layerInput("ward", "testdata/squares.geojson", "code"), layerInput("county", "testdata/topology.json", "")
 	county.Credit = job.Credit{Name: "Counties", Attribution: "The counties", Version: "7"}

@@ -14,6 +14,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/internal/testrace"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
@@ -39,6 +40,7 @@ func zoneInput(path string) job.Input { return job.Input{Path: path, Credit: job
 // TestZonePolygons: every form of the releases becomes the layer timezone beside
 // those that are published.
 func TestZonePolygons(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	two := zonesOf("Europe/Zurich", "Europe/Paris")
 	for _, tt := range []struct {
 		name, path string
@@ -146,6 +148,7 @@ func TestLayersGone(t *testing.T) {
 // TestKeepZones: a job of other sources leaves the zones that somebody has added
 // where they are, in the place of its own areas.
 func TestKeepZones(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	c := jobtest.Catalog(t)
 	areas := layerInput("timezone", jobtest.Write(t, "areas.geojson", jobtest.ZoneSquares), "")
 	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
@@ -249,6 +252,7 @@ func TestZoneOfOcean(t *testing.T) {
 // TestZonesKeepTheBudget: zones that are added leave the budget of the tiles as it is
 // published.
 func TestZonesKeepTheBudget(t *testing.T) {
+	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	zones := zoneInput(jobtest.Write(t, "combined.json", zonesOf("Europe/Zurich")))
 	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
 	budgetOf := func(m dataset.Manifest, err error) int64 {

@@ -89,6 +89,7 @@ func flat(prefix string, v any, out map[string]any) map[string]any {
 // answers as maxminddb-golang does from the database: at its first and last
 // address, one before and one after.
 func TestIPMaxMindSourceData(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	files, err := filepath.Glob(filepath.FromSlash(maxmindData + "source-data/*.json"))
 	if err != nil || files == nil {
 		t.Skip("no real data")
@@ -587,6 +588,7 @@ func TestIPDatabaseIsItsLists(t *testing.T) {
 // Each of the files that strangers stumbled over has its right answer, or a refusal
 // that says why.
 func TestIPCases(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	const dir = "../../../../../../shared/cases/ip/"
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no cases: ", err)

@@ -27,6 +27,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/ingest/internal/source/mmdb"
 	"quadrille/cmd/ingest/internal/source/mmdb/mmdbtest"
+	"quadrille/internal/testrace"
 	"quadrille/ipgeo"
 )
 
@@ -385,6 +386,7 @@ func TestIPDerive(t *testing.T) {
 // A state without an ISO code takes that of GeoNames' division of the same name,
 // in the countries whose divisions have such codes there.
 func TestIPDivisionCode(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	const division = "CH.BE\tBern\tBern\t2661551\nFJ.C\tWest Isles\tWest Isles\t2194371\n"
 	for name, want := range map[string]string{"Bern": "BE", "BERN": "BE", "Bernina": ""} {
 		c := jobtest.Catalog(t)
@@ -472,6 +474,7 @@ func TestPercent(t *testing.T) {
 // What strangers' files say is what is answered: of each set of files, in order,
 // answers by address, and what is told of lost values.
 func TestIPAsItIsMeant(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	for name, tc := range map[string]struct {
 		files []string
 		want  map[string]string // members of the answer, as JSON, that must be there; "" for no answer

@@ -27,6 +27,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 )
 
 // The battery: shapes, coordinate systems, texts and values, each with its right answer, written
@@ -350,6 +351,7 @@ func turned(r orb.Ring) orb.Ring {
 
 // TestBatteryShapes reads every shape beside an ordinary square.
 func TestBatteryShapes(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	for name, c := range map[string]struct {
 		geometry orb.Geometry
 		area     float64 // 0: it is left out
@@ -390,6 +392,7 @@ func TestBatteryShapes(t *testing.T) {
 
 // TestBatterySystems reads a square and a point in every coordinate system.
 func TestBatterySystems(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	for name, system := range batterySystems {
 		inEveryFormat(t, name, sheet{system, []batteryFeature{{"a", "A", orb.Polygon{squareAt(8, 47, 1)}, nil}}}, func(t *testing.T, path string) {
 			got, _, err := batteryRegions(t, path)
@@ -419,6 +422,7 @@ func TestBatterySystems(t *testing.T) {
 
 // TestBatteryTexts reads every text as a name of a region and of a point.
 func TestBatteryTexts(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	texts := []string{"Tentudía", "Māngere-Ōtāhuhu", "日本", "Łódź", `6" or "more"`, "a, b; c", "O'Higgins", "<b>bold</b>", "🗺 map", "back\\slash"}
 	var areas, places []batteryFeature
 	for i, text := range texts {
@@ -451,6 +455,7 @@ func TestBatteryTexts(t *testing.T) {
 
 // TestBatteryValues reads values of every type. A format without a type tells it by the text.
 func TestBatteryValues(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	for want, value := range map[string]any{
 		`"007"`: "007", `"10E2"`: "10E2", `"yes"`: "yes", `"2026-01-31T12:00:00Z"`: "2026-01-31T12:00:00Z", `"1 2"`: "1 2",
 		`7`: int64(7), `-3`: int64(-3), `9007199254740993`: int64(9007199254740993), `2.5`: 2.5, `-0.125`: -0.125, `true`: true, `false`: false, ``: nil,

@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 )
 
 // liveServer takes lines as tileserver does.
@@ -163,6 +164,7 @@ func TestPointsExpire(t *testing.T) {
 
 // Every feature arrives, in several requests, whatever the format.
 func TestManyPointsIntoLive(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	all := shops(12_000)
 	var want []string
 	for _, content := range []string{featureCollection(all), string(geoPackage(t, all, "shops"))} {

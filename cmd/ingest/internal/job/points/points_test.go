@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
+	"quadrille/internal/testrace"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -53,6 +54,7 @@ func answers(t *testing.T, c *points.Collection) map[string][]string {
 
 // Whatever the format and the packing, the collection is the same.
 func TestPointsOfEveryFormat(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	all := shops(500)
 	want := map[string][]string{}
 	for _, s := range all {
@@ -333,6 +335,7 @@ func TestPointsNearPlace(t *testing.T) {
 
 // A column that only may be that of ids is none if it does not tell points apart.
 func TestPointsGuessedID(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	keyed := func(id string) string {
 		path := jobtest.Write(t, "keyed.gpkg", string(geoPackage(t, shops(2), "shops")))
 		db, err := sql.Open("sqlite", path)
@@ -481,6 +484,7 @@ func (e *examples) Bad(reason string, count int64, records []*source.BadRecord) 
 
 // Records that cannot be used are counted and left out.
 func TestPointsBadRecords(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	const head = "id,lat,lon,n\n"
 	long := strings.Repeat("x", 70_000)
 	document := func(geometry string) string {
@@ -649,6 +653,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 
 // A real table, with the columns that its publisher gives it.
 func TestRealPoints(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	if _, err := os.Stat(jobtest.RealAirports); err != nil {
 		t.Skip("the file of OurAirports is not there: ", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/internal/testrace"
 )
 
 const naturalEarth = "../../../../../../shared/data/natural-earth"
@@ -49,6 +50,7 @@ func vertices(g orb.Geometry) (n int) {
 
 // The same edition as GeoJSON and as shapefile is the same.
 func TestAgreesWithGeoJSON(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	for _, scale := range []string{"110m", "50m"} {
 		zip := naturalEarth + "/zip/ne_" + scale + "_admin_0_countries.zip"
 		skipWithout(t, zip)
@@ -91,6 +93,7 @@ func TestAgreesWithGeoJSON(t *testing.T) {
 func near(a, b float64) bool { return a-b < 1e-6*a && b-a < 1e-6*a }
 
 func TestRealArchives(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	skipWithout(t, naturalEarth)
 	for _, tc := range []struct {
 		file     string

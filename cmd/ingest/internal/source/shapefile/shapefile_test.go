@@ -18,6 +18,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/internal/testrace"
 )
 
 func TestReadsWhatIsThere(t *testing.T) {
@@ -286,6 +287,7 @@ func TestIndex(t *testing.T) {
 }
 
 func TestArchives(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	a, b := shp(5, record(box(0, 0, 1, 1))), shp(5, record(box(5, 5, 6, 6)))
 	one := archive(t, "README.html", []byte("hello"), "data/Regions.SHP", a, "data/Regions.dbf", named("Zürich"), "data/Regions.cpg", []byte("utf8"),
 		"data/Regions.shx", shx(a), "__MACOSX/data/._Regions.shp", []byte("shadow"), "other/Regions.dbf", named("wrong", "table"))
@@ -348,6 +350,7 @@ func TestArchives(t *testing.T) {
 // What the head of a member says of its size is a claim. Reading stops where
 // no real file could be that well packed.
 func TestLyingArchive(t *testing.T) {
+	testrace.Plain(t, "one goroutine goes through much data")
 	b := archive(t, "a.shp", append(shp(5, record(box(0, 0, 1, 1))), make([]byte, 17<<20)...))
 	at := strings.Index(string(b), "PK\x01\x02")
 	binary.LittleEndian.PutUint32(b[at+24:], 236) // unpacked size

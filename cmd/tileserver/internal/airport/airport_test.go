@@ -1,0 +1,30 @@
+package airport
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"quadrille/places/airports"
+)
+
+// The last word of a type of two may be left out: each type has one short word, and no two
+// types share it.
+func TestShortTypes(t *testing.T) {
+	var want []string
+	for _, typ := range airports.Types() {
+		if short, _, two := strings.Cut(typ, "_"); two {
+			want = append(want, short)
+			if airportTypes[short] != typ {
+				t.Errorf("%s is %s, want %s", short, airportTypes[short], typ)
+			}
+		}
+		if airportTypes[typ] != typ {
+			t.Errorf("%s is %q", typ, airportTypes[typ])
+		}
+	}
+	slices.Sort(want)
+	if got := shortTypes(); !slices.Equal(got, want) || len(got) == 0 {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,34 @@
+package problems
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"quadrille/cellstore"
+	"quadrille/places/points"
+)
+
+// The operator is told what to do, by what a store says of its trouble.
+func TestNewTrouble(t *testing.T) {
+	for _, c := range []struct {
+		err         error
+		state, says string
+	}{
+		{errors.New("any"), TroubleFailing, "refuses writes"},
+		{points.ErrDamaged, TroubleDamaged, "tileserver live repair"},
+		{cellstore.ErrLayout, TroubleFailing, "Update the program"},
+		{points.ErrUnreadable, TroubleFailing, "cannot be read"},
+		{cellstore.ErrCorrupt, TroubleDamaged, "--usage"},
+		{cellstore.ErrNoSpace, TroubleFull, "Make room"},
+	} {
+		got := NewTrouble("live", "taxis", fmt.Errorf("write: %w", c.err))
+		if got.Store != "live" || got.Collection != "taxis" || got.State != c.state || !strings.Contains(got.Detail, c.says) {
+			t.Errorf("%v: %+v", c.err, got)
+		}
+	}
+	if all := Troubles(nil, true); all != nil {
+		t.Errorf("without collections: %v", all)
+	}
+}

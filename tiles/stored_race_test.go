@@ -1,5 +1,0 @@
-//go:build race
-
-package tiles_test
-
-func init() { lookupShare = 20 }
