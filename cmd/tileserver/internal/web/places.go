@@ -153,15 +153,6 @@ func (p *Processors) InTurn(ctx context.Context, fn func(ctx context.Context) er
 
 type turnInContext struct{}
 
-// TurnOf returns the turn in a context that InTurn gave. For any other context it returns
-// a turn whose Pause does nothing.
-func TurnOf(ctx context.Context) *Turn {
-	if t, ok := ctx.Value(turnInContext{}).(*Turn); ok {
-		return t
-	}
-	return &Turn{}
-}
-
 const (
 	// turnTime is the length of a turn of a processor.
 	turnTime = 250 * time.Microsecond
