@@ -3,41 +3,9 @@ package tile
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/look"
 )
-
-// Parameters of this room alone.
-var (
-	formatParam       = endpoint.Described(endpoint.InPath, "format", "mvt and pbf are the same: a Mapbox vector tile of version 2. mlt is a MapLibre Tile of version 1 of the same content.", endpoint.Schema{"type": "string", "enum": []string{"mvt", "pbf", "mlt", "geojson", "png"}}, "geojson")
-	pictureThemeParam = endpoint.Word("theme", "Colours of a png; other formats have none. Light and dark paint the water, unless the layers are only points or single regions; plain leaves it transparent, for a map over another one.", look.Themes...).Bounded("default", look.Themes[0])
-	pinnedParam       = endpoint.Flag("pinned", "Whether the tiles have addresses that name their generations and may be kept for ever.").Like(true)
-	scaleParam        = endpoint.Word("scale", "Of the document of pictures: how many pixels of a picture stand for one of the map, whose tiles are 256 wide. Vector tiles have none.", "1", "2").Or("1")
-	styleLayersParam  = endpoint.Text("layers", 1024, "As in the paths of tiles. Left out, it stands for `all` and the public collections of points.").Like("country")
-	themeParam        = endpoint.Word("theme", "Colours; plain has no background, for a map over another one.", look.Themes...).Or(look.Themes[0])
-	namesParam        = endpoint.Flag("names", "Names on the map.").Or(true)
-	basemapParam      = endpoint.Text("basemap", 1024, "Base maps that lie under the layers, joined by commas, or `none`. Left out, it stands for all that the server has. Vector tiles are drawn plainly, by the names of their layers.")
-	encodingParam     = endpoint.Word("encoding", "The format of the vector tiles: Mapbox Vector Tiles, or MapLibre Tiles for MapLibre GL JS since 5.12 and MapLibre Native.", "mvt", mltEncoding).Or("mvt").Like("mlt")
-)
-
-// layersParam names the layers of a path.
-func (s *Room) layersParam() endpoint.Param {
-	return endpoint.Described(endpoint.InPath, "layers", "Comma-separated: region types, `type:id` for one region, "+s.tiledNames()+", `points:name` for a collection of points, or `all`, which has no collections.", endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country,places")
-}
-
-// tiledNames are the layers that are one data set, for texts.
-func (s *Room) tiledNames() string { return "`" + strings.Join(s.TiledNames(), "`, `") + "`" }
-
-// generationsParam names generations in a path.
-func (s *Room) generationsParam() endpoint.Param {
-	most, pattern := 64, "^[0-9]+\\.[0-9]+\\.[0-9]+"
-	if more := 1 + len(s.TiledNames()) - leastNumbers; more > 0 {
-		most, pattern = most+21*more, pattern+fmt.Sprintf("(\\.[0-9]+){0,%d}", more)
-	}
-	return endpoint.Described(endpoint.InPath, "generations", "What the TileJSON has: the generations of boundaries, places and airports, and a mark of them.", endpoint.Schema{"type": "string", "maxLength": most, "pattern": pattern + "-[0-9a-f]{8}$"}, "3.2.0-1f0c77ab")
-}
 
 // added are endpoints that other files declare.
 var added endpoint.Added[*Room]
@@ -161,4 +129,13 @@ func (s *Room) documentEndpoints() []endpoint.Endpoint {
 			Dearest:  []string{"/style.json?layers=all&theme=dark"},
 		},
 	}
+}
+
+// generationsParam names generations in a path.
+func (s *Room) generationsParam() endpoint.Param {
+	most, pattern := 64, "^[0-9]+\\.[0-9]+\\.[0-9]+"
+	if more := 1 + len(s.TiledNames()) - leastNumbers; more > 0 {
+		most, pattern = most+21*more, pattern+fmt.Sprintf("(\\.[0-9]+){0,%d}", more)
+	}
+	return endpoint.Described(endpoint.InPath, "generations", "What the TileJSON has: the generations of boundaries, places and airports, and a mark of them.", endpoint.Schema{"type": "string", "maxLength": most, "pattern": pattern + "-[0-9a-f]{8}$"}, "3.2.0-1f0c77ab")
 }

@@ -1,24 +1,22 @@
 package tile
 
 import (
-	"cmp"
 	"context"
+	"slices"
 
 	"quadrille/ask"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
+	"quadrille/quadkey"
 )
 
-// A knownLayer is a layer of points with tiles and a look of its own. Those of other layers
-// follow from their descriptions.
+// A knownLayer is a layer of points with tiles of its own, and a look in knownLooks. Those of other
+// layers follow from their descriptions.
 type knownLayer struct {
 	description string
 	fields      map[string]string // of vector tiles, for TileJSON
 	write       func(ctx context.Context, from feature.Tiler, l *pointLayer) error
-	// Names are placed after those of regions, majorNames before those of small ones.
-	dots              func(p *palette) []styleLayer
-	names, majorNames func(p *palette) styleLayer
 }
 
 var known = map[string]*knownLayer{
@@ -26,9 +24,6 @@ var known = map[string]*knownLayer{
 		description: "Populated and other places, the most important first",
 		fields:      map[string]string{"id": "Number", "name": "String", "code": "String", "population": "Number"},
 		write:       writePlaces,
-		dots:        func(p *palette) []styleLayer { return []styleLayer{p.places(), p.capitals()} },
-		names:       func(p *palette) styleLayer { return p.placeNames("_label", []any{"!", major}) },
-		majorNames:  func(p *palette) styleLayer { return p.placeNames("_major_label", major) },
 	},
 	ask.AirportsLayer: {
 		description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service",
@@ -36,8 +31,6 @@ var known = map[string]*knownLayer{
 			"id": "Number", "name": "String", "type": "String", "iata": "String", "icao": "String", "scheduled": "Boolean", "rank": "Number",
 		},
 		write: writeAirports,
-		dots:  func(p *palette) []styleLayer { return []styleLayer{p.airports()} },
-		names: (*palette).airportNames,
 	},
 }
 
@@ -84,25 +77,22 @@ func writeAirports(ctx context.Context, from feature.Tiler, l *pointLayer) error
 	return nil
 }
 
-// fieldTypes are kinds of properties as TileJSON names them. Others are not in vector tiles.
-var fieldTypes = map[feature.Kind]string{
-	feature.Text: "String", feature.Time: "String", feature.Number: "Number", feature.Integer: "Number", feature.Boolean: "Boolean", feature.Any: "Mixed",
-}
+// pointsZoom is the deepest zoom of tiles of layers that are not known. Their clusters
+// dissolve zoom by zoom, so that clients must ask for deep tiles and not enlarge others.
+const pointsZoom = 22
 
-// describePoints is the vector layer of a layer of points in TileJSON.
-func describePoints(name string, about *feature.Info) vectorLayer {
-	l := vectorLayer{ID: name, collection: name, MaxZoom: dataZoom}
-	if k := known[name]; k != nil {
-		l.Fields, l.Description = k.fields, k.description
-		return l
+// dataZoom is the deepest zoom that is stored. Clients enlarge its tiles
+// beyond, although the server would cut them to size as well.
+const dataZoom = 13
+
+// deepest is the deepest zoom of a tileset. Clients enlarge vector tiles of what is stored,
+// as TileJSON has them do too, but pictures are drawn anew with their names.
+func (set *layerSet) deepest(drawn bool) int {
+	if drawn {
+		return quadkey.MaxZoom
 	}
-	l.Fields = map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number"}
-	for _, f := range about.Schema {
-		if _, own := l.Fields[f.Name]; !own && fieldTypes[f.Kind] != "" {
-			l.Fields[f.Name] = fieldTypes[f.Kind]
-		}
+	if slices.ContainsFunc(set.points, func(name string) bool { return known[name] == nil }) {
+		return pointsZoom
 	}
-	l.MaxZoom = pointsZoom
-	l.Description = cmp.Or(about.Title, "Points") + "; where there are many, clusters, of which point_count tells how many points they stand for"
-	return l
+	return dataZoom
 }

@@ -11,48 +11,6 @@ import (
 	"quadrille/tiles"
 )
 
-// allLayers stands for all layers but the collections of points.
-const allLayers = "all"
-
-// layerSet is a list of layers that has been checked against the generations
-// it is for.
-type layerSet struct {
-	// canonical is the same for every spelling of the same set: regions, then points.
-	canonical string
-	hash      web.Hash // of canonical
-	// regions are types in their published order, regions of a type by id.
-	regions   []string
-	selectors []tiles.Selector // of regions
-	types     []string         // the region types in selectors, each once
-	// points are layers of points in the order of the registry, then collections by name.
-	points []string
-}
-
-// with is the set with other layers of points.
-func (set *layerSet) with(points []string) *layerSet {
-	part := *set
-	part.points = points
-	part.canonical = strings.Join(slices.Concat(part.regions, points), ",")
-	part.hash = web.HashStart.Bytes(part.canonical)
-	return &part
-}
-
-// landOrder are the region types that lie beneath others, from the lowest.
-var landOrder = []string{"continent", "country", "timezone", "state", "county"}
-
-// ground is the region type that is the land of a map of the set, if it has one,
-// and whether water is all around it: not around a few regions or points, which
-// are to be laid over another map.
-func (set *layerSet) ground() (land string, sea bool) {
-	for _, typ := range landOrder {
-		if slices.Contains(set.types, typ) {
-			i := slices.IndexFunc(set.selectors, func(l tiles.Selector) bool { return l.Type == typ })
-			return typ, set.selectors[i].ID == ""
-		}
-	}
-	return "", false
-}
-
 // resolveLayers returns the set that a list of layers names, from memory when
 // it has been asked for before.
 func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
@@ -183,38 +141,4 @@ func (n *namedLayers) set(v *view) *layerSet {
 	}
 	slices.Sort(n.collections)
 	return set.with(append(points, slices.Compact(n.collections)...))
-}
-
-// unknownLayer says which layers there are.
-func (v *view) unknownLayer() error {
-	names := v.types()
-	for i := range v.points[:v.singles] {
-		names = append(names, v.points[i].Name)
-	}
-	names = append(append(names, allLayers), v.pinPublic()...)
-	return endpoint.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
-		"; add :id to a type for a single region.")
-}
-
-// layerKey is what the meaning of a list of layers depends on.
-type layerKey struct {
-	list       string
-	boundaries uint64
-	points     web.Hash // of the states of all layers of points, which "all" depends on
-}
-
-// Spread chooses no lock: all sets have one.
-func (layerKey) Spread() uint64 { return 0 }
-
-// Extra is what the list takes.
-func (k layerKey) Extra() int { return len(k.list) }
-
-// layerSetBytes bounds the memory of resolved lists: some thousand ordinary ones. All
-// share one lock, since a sixteenth of the memory would be too little for a long list.
-const layerSetBytes = 1 << 20
-
-// Bytes is about what the set takes.
-func (set *layerSet) Bytes() int64 {
-	const each = 64 // of a selector, with its text
-	return int64(2*len(set.canonical) + each*(len(set.selectors)+len(set.types)+len(set.points)))
 }

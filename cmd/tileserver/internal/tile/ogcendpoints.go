@@ -5,19 +5,6 @@ import (
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
-	"quadrille/cmd/tileserver/internal/ogcapi"
-)
-
-// Parameters of tilesets.
-var (
-	fDocumentParam        = ogcapi.Parameter("The format, instead of by `Accept`.", ogcapi.Documents)
-	tileMatrixSetParam    = endpoint.Described(endpoint.InPath, "tileMatrixSetId", "The tile matrix set, of those that `/ogc/tileMatrixSets` lists.", endpoint.Schema{"type": "string", "enum": []string{"WebMercatorQuad"}}, "WebMercatorQuad")
-	tiledCollectionsParam = endpoint.Text("collections", 1024, "Comma-separated: only these collections, by their ids or addresses.").Like("country,places")
-	tileMatrixParam       = endpoint.Described(endpoint.InPath, "tileMatrix", "The tile matrix: the zoom.", endpoint.Schema{"type": "integer", "minimum": 0, "maximum": 22}, 4)
-	tileRowParam          = endpoint.Described(endpoint.InPath, "tileRow", "The row, from the north: y.", endpoint.Schema{"type": "integer", "minimum": 0}, 5)
-	tileColParam          = endpoint.Described(endpoint.InPath, "tileCol", "The column, from 180° west: x.", endpoint.Schema{"type": "integer", "minimum": 0}, 8)
-	fVectorTileParam      = ogcapi.Parameter("The format, instead of by `Accept`; json is GeoJSON.", vectorTiles.formats).Like("json")
-	fMapTileParam         = ogcapi.Parameter("The format, instead of by `Accept`.", mapTiles.formats)
 )
 
 // ogcEndpoints are those of OGC API – Tiles.

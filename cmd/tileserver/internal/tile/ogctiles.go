@@ -7,7 +7,6 @@ import (
 	"html"
 	"html/template"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -22,37 +21,11 @@ import (
 // Tiles as OGC API – Tiles 1.0 has them: the same as those below /tiles, by other
 // addresses, with the row before the column.
 
-// tilesetKind is a sort of tilesets. The data as a whole and each collection have one of
-// each sort, for the one tile matrix set.
-type tilesetKind struct {
-	dataType string
-	path     string // below the data or the collection
-	rel      string
-	title    string
-	formats  []ogcapi.Format // of its tiles; the first is the default
-}
-
+// Parameters that choose the format of a tile.
 var (
-	mvtFormat     = ogcapi.Format{Name: "mvt", Type: web.FormMVT.Type(), Form: web.FormMVT}
-	mltFormat     = ogcapi.Format{Name: "mlt", Type: web.FormMLT.Type(), Form: web.FormMLT}
-	geojsonFormat = ogcapi.Format{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}
-	pngFormat     = ogcapi.Format{Name: "png", Type: web.FormPNG.Type(), Form: web.FormPNG}
-
-	vectorTiles = &tilesetKind{dataType: "vector", path: "tiles", rel: relVectorTiles, title: "vector tiles", formats: []ogcapi.Format{mvtFormat, geojsonFormat, pngFormat, mltFormat}}
-	mapTiles    = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}
+	fVectorTileParam = ogcapi.Parameter("The format, instead of by `Accept`; json is GeoJSON.", vectorTiles.formats).Like("json")
+	fMapTileParam    = ogcapi.Parameter("The format, instead of by `Accept`.", mapTiles.formats)
 )
-
-// tiled is the subject of a tileset: a collection, the data as a whole, or a selection
-// of them.
-type tiled struct {
-	// collection is "" for the data as a whole.
-	collection string
-	// selection is what the parameter collections says, "" for all.
-	selection string
-	layers    string // as sendTile takes them
-	// rest are the values of the path behind the tileset's.
-	rest []string
-}
 
 // tiledBy reads what a request is about.
 func (s *Room) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tiled, err error) {
@@ -117,23 +90,6 @@ func (v *view) whole() string {
 		}
 	}
 	return allLayers
-}
-
-// address returns the address of the tilesets, without parameters.
-func (of *tiled) address(base string, k *tilesetKind) string {
-	if of.collection != "" {
-		return ogcapi.Collection(base, of.collection) + "/" + k.path
-	}
-	return base + "/ogc/" + k.path
-}
-
-// ask is a query for a form of what is tiled.
-func (of *tiled) ask(form string) string {
-	q := "?f=" + form
-	if of.selection != "" {
-		q += "&collections=" + url.QueryEscape(of.selection)
-	}
-	return q
 }
 
 // parseMatrixTile reads the tile matrix, the row and the column of a tile.
@@ -257,9 +213,6 @@ func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *til
 		return ogcapi.Send(s.Kit, c, q, []uint64{uint64(h)}, live, describe(t, &of, base))
 	}
 }
-
-// errNoTileMatrixSet says that there is no tile matrix set of a name.
-var errNoTileMatrixSet = errors.New("no such tile matrix set")
 
 // TileMatrixSets is the list of tile matrix sets.
 type TileMatrixSets struct {

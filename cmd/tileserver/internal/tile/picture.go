@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
-	"slices"
 	"sync"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
@@ -49,19 +47,6 @@ func pictureColors(theme *look.Theme) *raster.Palette {
 		Dot: m.Dot.NRGBA, Rim: m.Rim.NRGBA, Airport: m.Airport.NRGBA, Point: m.Points[0].NRGBA,
 	}
 }
-
-// pictureTheme reads the theme, an index into look.Themes. Forms that have no
-// colours are the same in all.
-func pictureTheme(q *endpoint.Params, f web.Form) (uint8, error) {
-	name := pictureThemeParam.Of(q)
-	if q.Err != nil || !f.Picture() {
-		return 0, q.Err
-	}
-	return uint8(max(slices.Index(look.Themes, name), 0)), nil
-}
-
-// formPNG2x is a picture of double density.
-var formPNG2x = web.NewForm(15, "image/png")
 
 // appendPNG appends a tile drawn as an image. Its names come from the tile and
 // those around it, since names near an edge are drawn on both sides.

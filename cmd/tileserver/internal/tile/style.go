@@ -15,36 +15,6 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// MapStyle is a document of the MapLibre Style Specification, version 8.
-type MapStyle struct {
-	_       struct{}               `name:"Style" doc:"A style of the MapLibre Style Specification, version 8."`
-	Version int                    `json:"version" schema:"const=8"`
-	Name    string                 `json:"name"`
-	Center  [2]float64             `json:"center" schema:"ref=Position"`
-	Zoom    float64                `json:"zoom"`
-	Glyphs  string                 `json:"glyphs,omitempty"`
-	Sources map[string]styleSource `json:"sources"`
-	Layers  []styleLayer           `json:"layers"`
-}
-
-type styleSource struct {
-	Type     string `json:"type" schema:"enum=vector|raster"`
-	URL      string `json:"url" schema:"format=uri"`
-	TileSize int    `json:"tileSize,omitempty" doc:"Pixels a side of a picture, of base maps of pictures."`
-	Encoding string `json:"encoding,omitempty" doc:"The format of the tiles where it is not MVT, as MapLibre asks for it." schema:"enum=mlt"`
-}
-
-type styleLayer struct {
-	ID          string         `json:"id"`
-	Type        string         `json:"type" schema:"enum=background|fill|line|circle|symbol|raster"`
-	Source      string         `json:"source,omitempty"`
-	SourceLayer string         `json:"source-layer,omitempty"`
-	MinZoom     float64        `json:"minzoom,omitempty"`
-	Filter      []any          `json:"filter,omitempty"`
-	Layout      map[string]any `json:"layout,omitempty"`
-	Paint       map[string]any `json:"paint,omitempty"`
-}
-
 // getStyle answers GET /style.json?layers=&theme=&names=&basemap=&encoding=: a style that
 // draws the layers from the tiles they have, as TileJSON tells, over the base maps.
 //
@@ -114,10 +84,6 @@ func (style *MapStyle) inMLT() {
 	}
 }
 
-// styleSourceName is the source of a style. Layers without a knownLayer have sources of their
-// own.
-const styleSourceName = "quadrille"
-
 // styleOrder are the region types that have a look of their own, in the order
 // of drawing. All other types are drawn between counties and urban areas.
 var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake"}
@@ -164,7 +130,7 @@ func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, maps []und
 	}
 	well, others := set.known()
 	for _, name := range well {
-		style.Layers = append(style.Layers, known[name].dots(p)...)
+		style.Layers = append(style.Layers, knownLooks[name].dots(p)...)
 	}
 	for i, name := range others {
 		style.Layers = append(style.Layers, p.dots(name, i), p.clusters(name, i))
@@ -189,7 +155,7 @@ func (s *Room) fonts() []string {
 func (p *palette) allNames(set *layerSet, types, fonts []string) (layers []styleLayer) {
 	well, others := set.known()
 	for _, name := range slices.Backward(well) {
-		layers = append(layers, known[name].names(p))
+		layers = append(layers, knownLooks[name].names(p))
 	}
 	for _, typ := range slices.Backward(types) {
 		if typ != "country" && typ != "continent" {
@@ -200,7 +166,7 @@ func (p *palette) allNames(set *layerSet, types, fonts []string) (layers []style
 		layers = append(layers, p.nameOfPoint(name), p.countOfCluster(name))
 	}
 	for _, name := range slices.Backward(well) {
-		if major := known[name].majorNames; major != nil {
+		if major := knownLooks[name].majorNames; major != nil {
 			layers = append(layers, major(p))
 		}
 	}
@@ -213,31 +179,4 @@ func (p *palette) allNames(set *layerSet, types, fonts []string) (layers []style
 		layers[i].Layout["text-font"] = fonts
 	}
 	return layers
-}
-
-// palette is the colours of a theme, for a map whose land is a region type.
-type palette struct {
-	*look.Theme
-	land string
-}
-
-// byNumber is an expression that chooses a colour by the number of a region, or in
-// older data sets by the id of the feature, which is the same in every tile.
-func byNumber(colors []look.Color) []any {
-	number := []any{"coalesce", []any{"get", "map_color"}, []any{"%", []any{"to-number", []any{"id"}}, len(colors)}}
-	e := []any{"match", []any{"to-number", number}}
-	for i, c := range colors[1:] {
-		e = append(e, i+1, c.CSS())
-	}
-	return append(e, colors[0].CSS())
-}
-
-// byZoom is an expression that goes from one value to another between zooms.
-func byZoom(z1 float64, v1 any, z2 float64, v2 any) []any {
-	return []any{"interpolate", []any{"linear"}, []any{"zoom"}, z1, v1, z2, v2}
-}
-
-// of is a layer of a style that draws a layer of the tiles.
-func of(layer, id, kind string) styleLayer {
-	return styleLayer{ID: id, Type: kind, Source: styleSourceName, SourceLayer: layer, Paint: map[string]any{}}
 }

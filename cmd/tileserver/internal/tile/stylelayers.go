@@ -195,3 +195,22 @@ func (p *palette) airportNames() styleLayer {
 	l.Paint["text-color"] = p.Map.Airport.CSS()
 	return l
 }
+
+// A knownLook is how styles draw a knownLayer. Names are placed after those of regions,
+// majorNames before those of small ones.
+type knownLook struct {
+	dots              func(p *palette) []styleLayer
+	names, majorNames func(p *palette) styleLayer
+}
+
+var knownLooks = map[string]*knownLook{
+	ask.PlacesLayer: {
+		dots:       func(p *palette) []styleLayer { return []styleLayer{p.places(), p.capitals()} },
+		names:      func(p *palette) styleLayer { return p.placeNames("_label", []any{"!", major}) },
+		majorNames: func(p *palette) styleLayer { return p.placeNames("_major_label", major) },
+	},
+	ask.AirportsLayer: {
+		dots:  func(p *palette) []styleLayer { return []styleLayer{p.airports()} },
+		names: (*palette).airportNames,
+	},
+}

@@ -3,74 +3,20 @@
 package tile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
-	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
-	"quadrille/tiles"
-	"quadrille/tiles/mlt"
-	"quadrille/tiles/raster"
 )
-
-// Config says how tiles are served. Zero fields mean the defaults named.
-type Config struct {
-	ask.Sets
-	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
-	// with no bytes, or 404: clients differ. 204.
-	EmptyTile int
-	// Glyphs is the address of the glyphs that names on maps are drawn with,
-	// with {fontstack} and {range}, for /style.json. Empty means fonts that the
-	// client has.
-	Glyphs string
-	// PinTiles makes TileJSON name tiles by addresses that never change; see
-	// getPinnedTile. Clients choose by pinned=.
-	PinTiles bool
-	// CacheBytes bounds the cache of finished tiles. 0 keeps none.
-	CacheBytes int64
-	// BaseMaps lie under the layers in styles.
-	BaseMaps under.Maps
-}
-
-// Room answers with tiles, and with what describes them.
-type Room struct {
-	*web.Kit
-	Config
-	kept      *web.Kept[tileKey]
-	layerSets *bytecache.Cache[layerKey, *layerSet]
-}
-
-// New returns the room. An EmptyTile of 0 means status 204. It keeps finished tiles in up to
-// CacheBytes of memory.
-func New(k *web.Kit, cfg Config) *Room {
-	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
-	s := &Room{
-		Kit: k, Config: cfg, kept: web.NewKept[tileKey](k, "tiles", cfg.CacheBytes),
-		layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes),
-	}
-	s.kept.Total = true
-	return s
-}
-
-// Kinds are the problems of tile matrix sets and of pictures.
-var Kinds = []web.Kind{
-	{Err: errNoTileMatrixSet, Status: http.StatusNotFound, Type: "tile-matrix-set-not-found", Title: "There is no such tile matrix set",
-		Detail: "Use WebMercatorQuad, the one that /ogc/tileMatrixSets lists."},
-	{Err: raster.ErrTooComplex, Status: http.StatusUnprocessableEntity, Type: "tile-too-complex", Title: "The tile is too complex to be drawn",
-		Detail: "Ask for fewer layers, or for the vector tile by .mvt."},
-}
 
 // getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mlt,mvt,pbf,png} and
 // {y}@2x.png, and {y} in the form that Accept prefers. A picture takes theme=.
@@ -294,40 +240,6 @@ func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSe
 // lightBody is the largest kept answer, in bytes, that is compressed without a heavy
 // place. Compressing a vector tile takes 90 ms per MB.
 const lightBody = 192 << 10
-
-// appendLayers appends the layers of a vector tile, which are joined by being
-// written one after another. boundaries appends those of boundaries, or of their
-// labels.
-func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
-	boundaries func(ask.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector) ([]byte, error),
-) ([]byte, error) {
-	if len(set.selectors) > 0 {
-		b, err := v.boundaries.Get()
-		if err != nil {
-			return dst, err
-		}
-		if dst, err = boundaries(b, ctx, dst, t, set.selectors); err != nil {
-			return dst, err
-		}
-	}
-	return appendPoints(ctx, dst, v, set, t)
-}
-
-var encoders = sync.Pool{New: func() any { return new(mlt.Encoder) }}
-
-// appendMLT appends vector layers as MapLibre Tiles have them, which are joined by being
-// written one after another too.
-func appendMLT(dst []byte, layers func([]byte) ([]byte, error)) ([]byte, error) {
-	b := web.GetScratch()
-	defer b.Release()
-	var err error
-	if b.Body, err = layers(b.Body); err != nil {
-		return dst, err
-	}
-	e := encoders.Get().(*mlt.Encoder)
-	defer encoders.Put(e)
-	return e.AppendTile(dst, b.Body)
-}
 
 // appendGeoJSON appends a FeatureCollection: the regions as they are stored, and then points.
 func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {

@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,13 +16,10 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
-
-// dataZoom is the deepest zoom that is stored. Clients enlarge its tiles
-// beyond, although the server would cut them to size as well.
-const dataZoom = 13
 
 // TileJSON is a TileJSON 3.0 document.
 type TileJSON struct {
@@ -148,10 +146,6 @@ func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, fro
 // vectorFile is what addresses of vector tiles end with.
 const vectorFile = ".mvt"
 
-// mltFile is what addresses of MapLibre Tiles end with, and mltEncoding how MapLibre calls
-// them.
-const mltFile, mltEncoding = ".mlt", "mlt"
-
 // pictureFile is what addresses of pictures end with, by the parameters scale and
 // theme. A theme that is not asked for is not named: caches then share its tiles.
 func pictureFile(q *endpoint.Params) string {
@@ -266,4 +260,27 @@ func escapeLayers(list string) string {
 		}
 	}
 	return b.String()
+}
+
+// fieldTypes are kinds of properties as TileJSON names them. Others are not in vector tiles.
+var fieldTypes = map[feature.Kind]string{
+	feature.Text: "String", feature.Time: "String", feature.Number: "Number", feature.Integer: "Number", feature.Boolean: "Boolean", feature.Any: "Mixed",
+}
+
+// describePoints is the vector layer of a layer of points in TileJSON.
+func describePoints(name string, about *feature.Info) vectorLayer {
+	l := vectorLayer{ID: name, collection: name, MaxZoom: dataZoom}
+	if k := known[name]; k != nil {
+		l.Fields, l.Description = k.fields, k.description
+		return l
+	}
+	l.Fields = map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number"}
+	for _, f := range about.Schema {
+		if _, own := l.Fields[f.Name]; !own && fieldTypes[f.Kind] != "" {
+			l.Fields[f.Name] = fieldTypes[f.Kind]
+		}
+	}
+	l.MaxZoom = pointsZoom
+	l.Description = cmp.Or(about.Title, "Points") + "; where there are many, clusters, of which point_count tells how many points they stand for"
+	return l
 }

@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"sync"
@@ -86,3 +87,12 @@ func limitsTo(zoom int) (all []matrixLimits) {
 	}
 	return all
 }
+
+type boundingBox struct {
+	LowerLeft  [2]float64 `json:"lowerLeft"`
+	UpperRight [2]float64 `json:"upperRight"`
+	CRS        string     `json:"crs" schema:"format=uri"`
+}
+
+// errNoTileMatrixSet says that there is no tile matrix set of a name.
+var errNoTileMatrixSet = errors.New("no such tile matrix set")

@@ -2,11 +2,11 @@ package tile
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strconv"
 
 	"quadrille/cmd/tileserver/internal/ogcapi"
-	"quadrille/quadkey"
 )
 
 // Relations of links of OGC API – Tiles.
@@ -35,12 +35,6 @@ type Tileset struct {
 	Layers              []tilesetLayer `json:"layers,omitempty"`
 	TileMatrixSetLimits []matrixLimits `json:"tileMatrixSetLimits"`
 	Links               []ogcapi.Link  `json:"links"`
-}
-
-type boundingBox struct {
-	LowerLeft  [2]float64 `json:"lowerLeft"`
-	UpperRight [2]float64 `json:"upperRight"`
-	CRS        string     `json:"crs" schema:"format=uri"`
 }
 
 type tilePoint struct {
@@ -73,18 +67,6 @@ type propertyType struct {
 
 // jsonTypes are the types of JSON Schema by those of TileJSON.
 var jsonTypes = map[string]string{"String": "string", "Number": "number", "Boolean": "boolean"}
-
-// deepest is the deepest zoom of a tileset. Clients enlarge vector tiles of what is stored,
-// as TileJSON has them do too, but pictures are drawn anew with their names.
-func (set *layerSet) deepest(drawn bool) int {
-	if drawn {
-		return quadkey.MaxZoom
-	}
-	if slices.ContainsFunc(set.points, func(name string) bool { return known[name] == nil }) {
-		return pointsZoom
-	}
-	return dataZoom
-}
 
 // newTileset describes the tiles of what is tiled, whose layers are in the set.
 func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*Tileset, error) {
@@ -177,4 +159,48 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 		tilejson += ".png"
 	}
 	return append(all, ogcapi.Link{Href: tilejson + ".json", Rel: "describedby", Type: ogcapi.TypeJSON, Title: "TileJSON of the same tiles"})
+}
+
+// tilesetKind is a sort of tilesets. The data as a whole and each collection have one of
+// each sort, for the one tile matrix set.
+type tilesetKind struct {
+	dataType string
+	path     string // below the data or the collection
+	rel      string
+	title    string
+	formats  []ogcapi.Format // of its tiles; the first is the default
+}
+
+var (
+	vectorTiles = &tilesetKind{dataType: "vector", path: "tiles", rel: relVectorTiles, title: "vector tiles", formats: []ogcapi.Format{mvtFormat, geojsonFormat, pngFormat, mltFormat}}
+	mapTiles    = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}
+)
+
+// tiled is the subject of a tileset: a collection, the data as a whole, or a selection
+// of them.
+type tiled struct {
+	// collection is "" for the data as a whole.
+	collection string
+	// selection is what the parameter collections says, "" for all.
+	selection string
+	layers    string // as sendTile takes them
+	// rest are the values of the path behind the tileset's.
+	rest []string
+}
+
+// address returns the address of the tilesets, without parameters.
+func (of *tiled) address(base string, k *tilesetKind) string {
+	if of.collection != "" {
+		return ogcapi.Collection(base, of.collection) + "/" + k.path
+	}
+	return base + "/ogc/" + k.path
+}
+
+// ask is a query for a form of what is tiled.
+func (of *tiled) ask(form string) string {
+	q := "?f=" + form
+	if of.selection != "" {
+		q += "&collections=" + url.QueryEscape(of.selection)
+	}
+	return q
 }

@@ -9,6 +9,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/tiles"
 )
 
 // view is what a request for tiles sees: one generation of each data set they
@@ -172,3 +173,17 @@ func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 	rest := slices.DeleteFunc(slices.Clone(set.points), func(name string) bool { return slices.Contains(now, name) })
 	return set.with(rest), &layerSet{points: now}
 }
+
+// unknownLayer says which layers there are.
+func (v *view) unknownLayer() error {
+	names := v.types()
+	for i := range v.points[:v.singles] {
+		names = append(names, v.points[i].Name)
+	}
+	names = append(append(names, allLayers), v.pinPublic()...)
+	return endpoint.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+
+		"; add :id to a type for a single region.")
+}
+
+// allLayers stands for all layers but the collections of points.
+const allLayers = "all"

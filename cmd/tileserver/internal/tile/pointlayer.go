@@ -17,38 +17,6 @@ const (
 	maxText = 200 // bytes
 )
 
-// pointsZoom is the deepest zoom of tiles of layers that are not known. Their clusters
-// dissolve zoom by zoom, so that clients must ask for deep tiles and not enlarge others.
-const pointsZoom = 22
-
-// appendPoints appends the layers of points that a set has.
-func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
-	for _, p := range v.of(set) {
-		from, err := p.Get()
-		if err != nil {
-			return dst, err
-		}
-		write := writeFeatures
-		if k := known[p.Name]; k != nil {
-			write = k.write
-		}
-		if dst, err = appendLayer(dst, p.Name, t, func(l *pointLayer) error { return write(ctx, from, l) }); err != nil {
-			return dst, err
-		}
-	}
-	return dst, nil
-}
-
-func writeFeatures(ctx context.Context, from feature.Tiler, l *pointLayer) error {
-	for f, err := range from.Tile(ctx, l.tile) {
-		if err != nil {
-			return err
-		}
-		l.show(f)
-	}
-	return nil
-}
-
 // pointLayer is a layer of points of one tile.
 type pointLayer struct {
 	mvt.Layer
@@ -56,18 +24,6 @@ type pointLayer struct {
 }
 
 var pointLayers = sync.Pool{New: func() any { return new(pointLayer) }}
-
-// appendLayer appends a layer of points, which write writes.
-func appendLayer(dst []byte, name string, t quadkey.Tile, write func(*pointLayer) error) ([]byte, error) {
-	l := pointLayers.Get().(*pointLayer)
-	defer pointLayers.Put(l)
-	l.Reset(name)
-	l.tile = t
-	if err := write(l); err != nil {
-		return dst, err
-	}
-	return l.AppendTo(dst), nil
-}
 
 // begin begins a point with the attributes that all have.
 func (l *pointLayer) begin(id uint32, lon, lat float64, name string) {
@@ -162,23 +118,24 @@ func shorten(text string) string {
 	return text[:end] + "…"
 }
 
-// appendTileGeoJSON appends what a tile shows of a layer as GeoJSON features joined by commas.
-func appendTileGeoJSON(ctx context.Context, dst []byte, name string, from feature.Tiler, t quadkey.Tile) ([]byte, error) {
-	start := len(dst)
-	w := feature.Writer{GeoJSON: true, Nested: true, Numbers: known[name] != nil}
-	for f, err := range from.Tile(ctx, t) {
-		if err != nil {
-			return dst, err
-		}
-		if len(dst) > start {
-			dst = append(dst, ',')
-		}
-		if f.Members > 0 {
-			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{Name: "point_count", Value: feature.IntegerValue(f.Members)})
-		}
-		if dst, err = w.Append(dst, f, ""); err != nil {
-			return dst, err
-		}
+// appendLayer appends a layer of points, which write writes.
+func appendLayer(dst []byte, name string, t quadkey.Tile, write func(*pointLayer) error) ([]byte, error) {
+	l := pointLayers.Get().(*pointLayer)
+	defer pointLayers.Put(l)
+	l.Reset(name)
+	l.tile = t
+	if err := write(l); err != nil {
+		return dst, err
 	}
-	return dst, nil
+	return l.AppendTo(dst), nil
+}
+
+func writeFeatures(ctx context.Context, from feature.Tiler, l *pointLayer) error {
+	for f, err := range from.Tile(ctx, l.tile) {
+		if err != nil {
+			return err
+		}
+		l.show(f)
+	}
+	return nil
 }

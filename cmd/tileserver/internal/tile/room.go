@@ -1,0 +1,59 @@
+package tile
+
+import (
+	"cmp"
+	"net/http"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/bytecache"
+	"quadrille/cmd/tileserver/internal/under"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/tiles/raster"
+)
+
+// Config says how tiles are served. Zero fields mean the defaults named.
+type Config struct {
+	ask.Sets
+	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
+	// with no bytes, or 404: clients differ. 204.
+	EmptyTile int
+	// Glyphs is the address of the glyphs that names on maps are drawn with,
+	// with {fontstack} and {range}, for /style.json. Empty means fonts that the
+	// client has.
+	Glyphs string
+	// PinTiles makes TileJSON name tiles by addresses that never change; see
+	// getPinnedTile. Clients choose by pinned=.
+	PinTiles bool
+	// CacheBytes bounds the cache of finished tiles. 0 keeps none.
+	CacheBytes int64
+	// BaseMaps lie under the layers in styles.
+	BaseMaps under.Maps
+}
+
+// Room answers with tiles, and with what describes them.
+type Room struct {
+	*web.Kit
+	Config
+	kept      *web.Kept[tileKey]
+	layerSets *bytecache.Cache[layerKey, *layerSet]
+}
+
+// New returns the room. An EmptyTile of 0 means status 204. It keeps finished tiles in up to
+// CacheBytes of memory.
+func New(k *web.Kit, cfg Config) *Room {
+	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
+	s := &Room{
+		Kit: k, Config: cfg, kept: web.NewKept[tileKey](k, "tiles", cfg.CacheBytes),
+		layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes),
+	}
+	s.kept.Total = true
+	return s
+}
+
+// Kinds are the problems of tile matrix sets and of pictures.
+var Kinds = []web.Kind{
+	{Err: errNoTileMatrixSet, Status: http.StatusNotFound, Type: "tile-matrix-set-not-found", Title: "There is no such tile matrix set",
+		Detail: "Use WebMercatorQuad, the one that /ogc/tileMatrixSets lists."},
+	{Err: raster.ErrTooComplex, Status: http.StatusUnprocessableEntity, Type: "tile-too-complex", Title: "The tile is too complex to be drawn",
+		Detail: "Ask for fewer layers, or for the vector tile by .mvt."},
+}

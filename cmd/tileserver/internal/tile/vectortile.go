@@ -1,0 +1,64 @@
+package tile
+
+import (
+	"context"
+	"sync"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/mlt"
+)
+
+// appendLayers appends the layers of a vector tile, which are joined by being
+// written one after another. boundaries appends those of boundaries, or of their
+// labels.
+func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
+	boundaries func(ask.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector) ([]byte, error),
+) ([]byte, error) {
+	if len(set.selectors) > 0 {
+		b, err := v.boundaries.Get()
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = boundaries(b, ctx, dst, t, set.selectors); err != nil {
+			return dst, err
+		}
+	}
+	return appendPoints(ctx, dst, v, set, t)
+}
+
+var encoders = sync.Pool{New: func() any { return new(mlt.Encoder) }}
+
+// appendMLT appends vector layers as MapLibre Tiles have them, which are joined by being
+// written one after another too.
+func appendMLT(dst []byte, layers func([]byte) ([]byte, error)) ([]byte, error) {
+	b := web.GetScratch()
+	defer b.Release()
+	var err error
+	if b.Body, err = layers(b.Body); err != nil {
+		return dst, err
+	}
+	e := encoders.Get().(*mlt.Encoder)
+	defer encoders.Put(e)
+	return e.AppendTile(dst, b.Body)
+}
+
+// appendPoints appends the layers of points that a set has.
+func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+	for _, p := range v.of(set) {
+		from, err := p.Get()
+		if err != nil {
+			return dst, err
+		}
+		write := writeFeatures
+		if k := known[p.Name]; k != nil {
+			write = k.write
+		}
+		if dst, err = appendLayer(dst, p.Name, t, func(l *pointLayer) error { return write(ctx, from, l) }); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
