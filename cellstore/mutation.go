@@ -22,8 +22,8 @@ type Durability uint8
 const (
 	// Sync writes survive any crash once they have returned.
 	Sync Durability = iota
-	// Async writes may be lost for about a second. What a crash takes is
-	// whole mutations, and of each row the last ones committed.
+	// Async writes may be lost for about a second. A crash loses whole mutations
+	// only, and of each row the last ones committed.
 	Async
 )
 

@@ -113,8 +113,8 @@ func (s *Session) Built() (newest time.Time) {
 	return newest
 }
 
-// NumberOf is the number of a result: of a place its id in the gazetteer, of others that
-// of [names.Number].
+// NumberOf returns the number of a result: the id in the gazetteer for a place, and
+// [names.Number] for all else.
 func NumberOf(r *Result) uint64 {
 	if r.Kind == Place {
 		return uint64(r.Place.ID)

@@ -20,8 +20,8 @@ const (
 // Generations are the generations of the data sets of a View.
 type Generations struct{ Places, Names, Boundaries uint64 }
 
-// kept remembers something of places. A place that falls on the slot of another displaces it.
-// Generations never change, so that nothing becomes wrong.
+// kept remembers something about places. A place displaces another one in its slot.
+// Generations never change, so nothing becomes wrong.
 type kept[T any] [1 << keptBits]atomic.Pointer[keptPlace[T]]
 
 type keptPlace[T any] struct {

@@ -10,8 +10,8 @@ import (
 )
 
 // plan is a selection, once as the cluster is asked and once as its answer is
-// gone through. The cluster is asked for as little as it can be trusted to
-// choose as the contract has it; the rest is chosen here.
+// filtered. The cluster is only asked to choose where it can be trusted to
+// choose as the contract says; the rest is chosen here.
 type plan struct {
 	v   *view
 	sel *cellstore.Selection

@@ -50,7 +50,7 @@ func newerEngine(err error) bool {
 }
 
 // damage is classify for the opening of a table that is known to exist: whatever the
-// engine says then is damage, unless the operating system refused something.
+// engine reports then is damage, unless the operating system refused something.
 func damage(err error) error {
 	var errno syscall.Errno
 	if cellstore.IsShortage(err) {

@@ -24,9 +24,9 @@ import (
 // Salvaged is what Salvage has found.
 type Salvaged struct {
 	Rows, Cells int64
-	// Lost are sentences on what could not be read, one for each place of damage; behind
-	// the first hundred, one says how many more there are. What has been lost there is not
-	// known: if it were deletions, cells have come back.
+	// Lost describes what could not be read, a sentence for each place of damage. After
+	// the first hundred, one says how many more there are. Nobody knows what has been lost
+	// there: if it was deletions, cells have come back.
 	Lost []string
 }
 

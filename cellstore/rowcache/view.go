@@ -120,7 +120,7 @@ func endsBy(upto, other []byte) bool {
 	return len(other) == 0 || len(upto) > 0 && bytes.Compare(upto, other) <= 0
 }
 
-// question is what concurrent reads may have in common.
+// question identifies what concurrent reads may share.
 type question struct {
 	kind     byte
 	from, to string

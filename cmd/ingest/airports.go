@@ -61,7 +61,7 @@ func (c *timezonesCmd) left(s *session) string {
 }
 
 func (c *timezonesCmd) Run(s *session) error {
-	// The offsets need no file, so that one which is broken does not hold them up.
+	// The offsets need no file, so a broken file does not hold them up.
 	_, err := timezones.Ingest(s.ctx, s.catalog, s.options)
 	if c.File == "" {
 		return err

@@ -21,7 +21,7 @@ import (
 	"quadrille/cmd/internal/variables"
 )
 
-// minMemory is what a build takes however little it holds at once.
+// minMemory is the memory of a build that holds hardly anything at once.
 const minMemory = 256 << 20
 
 // limitMemory checks --memory and makes the garbage collector work harder near

@@ -69,7 +69,7 @@ func (s *session) closeDepot() error {
 	return s.depot.Close()
 }
 
-// published notes what jobs publish, for what is to be done once the command has done.
+// published remembers what jobs publish, for the work to be done after the command.
 type published struct {
 	job.Reporter
 	session *session

@@ -68,10 +68,10 @@ type Options struct {
 	TileBudget *int64
 }
 
-// ReporterOrSilent is Reporter, or one that says nothing.
+// ReporterOrSilent returns Reporter, or one that reports nothing.
 func (o Options) ReporterOrSilent() Reporter { return cmp.Or[Reporter](o.Reporter, Silent{}) }
 
-// defaultMemory is what a build takes at most unless told otherwise.
+// defaultMemory bounds the memory of a build that is given no bound.
 const defaultMemory = 2 << 30
 
 // MemoryLimit is Memory or its default.
@@ -121,7 +121,7 @@ func (in Input) Describe(f *source.File) (dataset.Source, error) {
 	return in.Complete(dataset.Source{Name: base, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified}), nil
 }
 
-// Complete adds to the description of a file what only the input knows.
+// Complete adds what only the input knows to the description of a file.
 func (in Input) Complete(src dataset.Source) dataset.Source {
 	if in.Name != "" {
 		src.Name = in.Name
@@ -145,7 +145,7 @@ func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep R
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, b.Abort()) // it names the package, which is the data set
+			err = errors.Join(err, b.Abort()) // it names the package, which has the data set's name
 		}
 	}()
 	meta, err := build(b, &m)
@@ -167,8 +167,8 @@ func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, rep R
 	return m, nil
 }
 
-// OpenCurrent opens what is published of a data set that a job makes use of. Without any, the
-// generation is nil.
+// OpenCurrent opens the published generation of a data set for a job that uses it. It returns
+// nil if none is published.
 func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[R]) (r R, g *dataset.Generation, err error) {
 	if g, err = c.OpenCurrent(ctx, d.Name); errors.Is(err, dataset.ErrNoGeneration) {
 		return r, nil, nil
@@ -188,8 +188,8 @@ func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[
 const (
 	maxReasons  = 50 // distinct reasons counted by name
 	maxExamples = 3  // records kept per reason
-	// After earlyCheck records a job whose records are mostly bad stops: it is
-	// reading the wrong file.
+	// After earlyCheck records a job stops if most of them are bad: it is reading
+	// the wrong file.
 	earlyCheck = 10000
 )
 
@@ -200,7 +200,7 @@ type Tally struct {
 	reasons            map[string]*badReason
 
 	Max   float64 // the share, 0 to 1, above which the job fails
-	Floor int64   // so many bad records are tolerated where any are, if four in five are good
+	Floor int64   // so many bad records are always tolerated, if four in five records are good
 	// Excuse tells of a bad record that it says nothing against a file. Such records are told
 	// like others, and are no part of the share. Nil excuses none.
 	Excuse func(*source.BadRecord) bool
@@ -268,8 +268,8 @@ func (t *Tally) Bad(err error) error {
 // is a label or a line among polygons. Such records are counted apart, as neither good nor bad.
 func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
 
-// IsOther reports whether more records are counted apart than were taken: then the file is
-// another than was meant, and those apart are bad.
+// IsOther reports whether more records are counted apart than were taken. The file is then
+// not the one that was meant, and the records counted apart are bad.
 func (t *Tally) IsOther() bool { return t.apart > t.good }
 
 func (t *Tally) excuses(r *source.BadRecord) bool { return t.Excuse != nil && t.Excuse(r) }

@@ -107,7 +107,7 @@ func (s *Room) getTile(c echo.Context, _ *endpoint.Params) error {
 	if live == nil {
 		return s.unknown()
 	}
-	for range 3 { // another archive may come while one is read
+	for range 3 { // another archive may replace it while one is read
 		if err = s.sendTile(c, live, values); !errors.Is(err, archive.ErrClosed) {
 			break
 		}

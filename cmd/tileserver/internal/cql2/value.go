@@ -48,7 +48,7 @@ func (v *value) order(property any, fold bool) (order int, ok bool) {
 			return t.Compare(v.time), ok
 		}
 	case float64:
-		// cmp.Compare gives NaN a place, and it has none.
+		// cmp.Compare orders NaN, but NaN has no order here.
 		return cmp.Compare(p, v.number), v.kind == kindNumber && p == p
 	case bool:
 		if p != v.truth {
@@ -96,7 +96,7 @@ func compareFolded(s, folded string) int {
 	return 0
 }
 
-// Wildcards of a pattern. They are no runes of a text.
+// Wildcards of a pattern. They do not occur as runes of a text.
 const (
 	anyRunes rune = -1
 	anyRune  rune = -2
@@ -150,7 +150,7 @@ func like(s string, pattern []rune, fold bool) bool {
 				continue
 			}
 		} else {
-			return false // what % takes more, the rest has less
+			return false // if % takes one rune more, the rest has one less
 		}
 		if last < 0 {
 			return false

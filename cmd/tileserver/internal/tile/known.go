@@ -16,7 +16,7 @@ type knownLayer struct {
 	description string
 	fields      map[string]string // of vector tiles, for TileJSON
 	write       func(ctx context.Context, from feature.Tiler, l *pointLayer) error
-	// Names are placed after those of regions, majorNames before those of small ones.
+	// Names are placed after the names of regions, majorNames before the names of small regions.
 	dots              func(p *palette) []styleLayer
 	names, majorNames func(p *palette) styleLayer
 }
@@ -84,7 +84,8 @@ func writeAirports(ctx context.Context, from feature.Tiler, l *pointLayer) error
 	return nil
 }
 
-// fieldTypes are kinds of properties as TileJSON names them. Others are not in vector tiles.
+// fieldTypes are TileJSON's names of kinds of properties. Properties of other kinds are not in
+// vector tiles.
 var fieldTypes = map[feature.Kind]string{
 	feature.Text: "String", feature.Time: "String", feature.Number: "Number", feature.Integer: "Number", feature.Boolean: "Boolean", feature.Any: "Mixed",
 }

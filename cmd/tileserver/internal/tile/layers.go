@@ -11,16 +11,16 @@ import (
 	"quadrille/tiles"
 )
 
-// allLayers stands for all layers but the collections of points.
+// allLayers stands for all layers except the collections of points.
 const allLayers = "all"
 
-// layerSet is a list of layers that has been checked against the generations
-// it is for.
+// layerSet is a list of layers that has been checked against certain
+// generations.
 type layerSet struct {
 	// canonical is the same for every spelling of the same set: regions, then points.
 	canonical string
 	hash      web.Hash // of canonical
-	// regions are types in their published order, regions of a type by id.
+	// regions are types in their published order, and the regions of a type by id.
 	regions   []string
 	selectors []tiles.Selector // of regions
 	types     []string         // the region types in selectors, each once
@@ -28,7 +28,7 @@ type layerSet struct {
 	points []string
 }
 
-// with is the set with other layers of points.
+// with returns the set with other layers of points.
 func (set *layerSet) with(points []string) *layerSet {
 	part := *set
 	part.points = points
@@ -40,9 +40,9 @@ func (set *layerSet) with(points []string) *layerSet {
 // landOrder are the region types that lie beneath others, from the lowest.
 var landOrder = []string{"continent", "country", "timezone", "state", "county"}
 
-// ground is the region type that is the land of a map of the set, if it has one,
-// and whether water is all around it: not around a few regions or points, which
-// are to be laid over another map.
+// ground returns the region type that is the land of a map of the set, if there
+// is one. sea reports whether water is all around it. That is not so around a
+// few regions or points, which are meant to be laid over another map.
 func (set *layerSet) ground() (land string, sea bool) {
 	for _, typ := range landOrder {
 		if slices.Contains(set.types, typ) {
