@@ -21,15 +21,15 @@ type Conjunction struct {
 	equal      []Equality
 }
 
-// Equality is a condition that an index may use: what fulfils the filter has one of the
-// values in the property, alone or in a list, byte for byte.
+// Equality is a condition that an index may use: a feature that fulfils the filter has
+// one of the values in the property, alone or in a list, byte for byte.
 type Equality struct {
 	Name   string   // in compact form, with its quotation marks
 	Values [][]byte // in compact form
 }
 
-// Equalities are the conditions of that kind, which texts and booleans have: numbers and times
-// may equal a value that is written in another way. They belong to the filter.
+// Equalities returns the conditions of that kind. Only texts and booleans have them: a number
+// or a time may equal a value that is written differently. They belong to the filter.
 func (f *Conjunction) Equalities() []Equality {
 	if f == nil {
 		return nil
@@ -139,8 +139,8 @@ func (f *Conjunction) add(s Schema, t Term) error {
 // namesInError is the number of known names that an error lists.
 const namesInError = 10
 
-// known returns the field of that name, or an error that lists those with
-// similar names first.
+// known returns the field with a name, or an error that lists the known names,
+// similar ones first.
 func (s Schema) known(name string) (Field, error) {
 	if field, ok := s.Lookup(name); ok {
 		return field, nil
@@ -400,9 +400,9 @@ func (c *condition) ordered(value []byte) bool {
 	}
 }
 
-// AppendTo appends bytes that only filters with the same terms have. The order
-// of terms and of values does not matter, nor does how a number or a time is
-// spelled.
+// AppendTo appends bytes that are equal only for filters with the same terms.
+// The order of terms and of values does not matter, nor does the spelling of a
+// number or a time.
 func (f *Conjunction) AppendTo(dst []byte) []byte {
 	if f == nil {
 		return dst

@@ -118,8 +118,8 @@ func (x *index) blocksOf(lo, hi int32) (first, last int32) {
 }
 
 // leaf reports whether a tile with the samples lo to hi is read rather than
-// split in search of what is near. One read of much is better than several
-// where hardly any place passes.
+// split in a search for near places. One large read is better than several if
+// hardly any place passes.
 func (x *index) leaf(m *mask, lo, hi int32) bool {
 	n := (hi - lo) * x.every
 	switch {

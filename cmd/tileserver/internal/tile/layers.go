@@ -53,8 +53,8 @@ func (set *layerSet) ground() (land string, sea bool) {
 	return "", false
 }
 
-// resolveLayers returns the set that a list of layers names, from memory when
-// it has been asked for before.
+// resolveLayers returns the set that a list of layers names, from memory if it
+// has been asked for before.
 func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
 	key := layerKey{list: list, boundaries: v.boundaries.ID, points: web.HashStart}
 	for i := range v.points[:v.singles] {
@@ -65,14 +65,14 @@ func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerS
 		key.list = strings.Clone(list) // a part of the request's path otherwise
 		var err error
 		if set, err = s.layerSets.Do(ctx, key, func() (*layerSet, error) {
-			// Others may wait for it, so that it goes on when this client leaves.
+			// Others may wait for it, so it goes on when this client leaves.
 			read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 			defer cancel()
 			set, err := s.parseLayers(read, v, list)
 			if err != nil {
 				return nil, err
 			}
-			pinned = true // lists of what is not there are refused, and not kept
+			pinned = true // a list with missing layers is refused, and not kept
 			return set, v.pinCollections(set.points)
 		}); err != nil {
 			return nil, err
@@ -196,14 +196,14 @@ func (v *view) unknownLayer() error {
 		"; add :id to a type for a single region.")
 }
 
-// layerKey is what the meaning of a list of layers depends on.
+// layerKey is all that the meaning of a list of layers depends on.
 type layerKey struct {
 	list       string
 	boundaries uint64
-	points     web.Hash // of the states of all layers of points, which "all" depends on
+	points     web.Hash // of the states of all layers of points: the meaning of "all" depends on them
 }
 
-// Spread chooses no lock: all sets have one.
+// Spread has nothing to choose: one lock guards all sets.
 func (layerKey) Spread() uint64 { return 0 }
 
 // Extra is what the list takes.

@@ -19,8 +19,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// Tiles as OGC API – Tiles 1.0 has them: the same as those below /tiles, by other
-// addresses, with the row before the column.
+// Tiles by the addresses of OGC API – Tiles 1.0, with the row before the column.
+// They are the same tiles as those below /tiles.
 
 // tilesetKind is a sort of tilesets. The data as a whole and each collection have one of
 // each sort, for the one tile matrix set.
@@ -47,7 +47,7 @@ var (
 type tiled struct {
 	// collection is "" for the data as a whole.
 	collection string
-	// selection is what the parameter collections says, "" for all.
+	// selection is the parameter collections, "" for all.
 	selection string
 	layers    string // as sendTile takes them
 	// rest are the values of the path behind the tileset's.
@@ -108,8 +108,8 @@ func (v *view) isTiled(collection string) (err error) {
 	return err
 }
 
-// whole are the layers of the tilesets of all data: "all", or if there is nothing else the
-// collections of points.
+// whole are the layers of the tilesets of all data: "all" or, if there is nothing else,
+// the collections of points.
 func (v *view) whole() string {
 	if _, _, err := v.all(); errors.Is(err, ask.ErrMissing) {
 		if names := v.pinPublic(); names != nil {
@@ -127,7 +127,7 @@ func (of *tiled) address(base string, k *tilesetKind) string {
 	return base + "/ogc/" + k.path
 }
 
-// ask is a query for a form of what is tiled.
+// ask returns the query for a form of the tiled layers.
 func (of *tiled) ask(form string) string {
 	q := "?f=" + form
 	if of.selection != "" {
@@ -153,7 +153,7 @@ func parseMatrixTile(values []string) (quadkey.Tile, error) {
 	return t, nil
 }
 
-// choose is ogcapi.Choose of the tiles. The templates of tilesets have f alone, which need
+// choose is ogcapi.Choose for tiles. The templates of tilesets have f alone, which need
 // not be decoded.
 func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Format, byAccept bool, err error) {
 	if name, ok := strings.CutPrefix(r.URL.RawQuery, "f="); ok {
@@ -196,7 +196,7 @@ var tilesetsText string
 
 var tilesetsTemplates = template.Must(template.New("").Funcs(template.FuncMap{"text": html.UnescapeString}).Parse(tilesetsText))
 
-// document is one that people get as a page by a part of tilesets.html.
+// document is a document that people get as a page by a part of tilesets.html.
 func document(part, title string, json, data any) *ogcapi.Document {
 	return &ogcapi.Document{Title: title, JSON: json, Form: web.FormJSON, Templates: tilesetsTemplates, Template: part, Data: data}
 }
@@ -208,8 +208,8 @@ type Tilesets struct {
 	Tilesets []*Tileset    `json:"tilesets"`
 }
 
-// getTilesets answers GET …/tiles with the list of tilesets, which is of one: there is one
-// tile matrix set.
+// getTilesets answers GET …/tiles with the list of tilesets. It has a single one, since
+// there is one tile matrix set.
 func (s *Room) getTilesets(k *tilesetKind) endpoint.Handler {
 	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {
 		t.Layers = nil // the tileset itself has them

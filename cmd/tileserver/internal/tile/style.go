@@ -175,8 +175,8 @@ func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, maps []und
 	return style, nil
 }
 
-// fonts are the faces names are set in: one that the source of glyphs must
-// have, or else those of the client, the first that it has.
+// fonts are the faces of names: one that the source of glyphs must have, or
+// else those of the client, which takes the first that it has.
 func (s *Room) fonts() []string {
 	if s.Glyphs != "" {
 		return []string{"Noto Sans Regular"}
@@ -215,14 +215,15 @@ func (p *palette) allNames(set *layerSet, types, fonts []string) (layers []style
 	return layers
 }
 
-// palette is the colours of a theme, for a map whose land is a region type.
+// palette has the colours of a theme, for a map whose land is a region type.
 type palette struct {
 	*look.Theme
 	land string
 }
 
-// byNumber is an expression that chooses a colour by the number of a region, or in
-// older data sets by the id of the feature, which is the same in every tile.
+// byNumber is an expression that chooses a colour by the number of a region. Older
+// data sets have no number; there the id of the feature chooses, which is the same
+// in every tile.
 func byNumber(colors []look.Color) []any {
 	number := []any{"coalesce", []any{"get", "map_color"}, []any{"%", []any{"to-number", []any{"id"}}, len(colors)}}
 	e := []any{"match", []any{"to-number", number}}

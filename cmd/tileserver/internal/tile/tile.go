@@ -28,23 +28,22 @@ import (
 // Config says how tiles are served. Zero fields mean the defaults named.
 type Config struct {
 	ask.Sets
-	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
-	// with no bytes, or 404: clients differ. 204.
+	// EmptyTile is the status of a vector tile that has nothing in it, since
+	// clients differ: 204, which is the default, 200 with no bytes, or 404.
 	EmptyTile int
-	// Glyphs is the address of the glyphs that names on maps are drawn with,
-	// with {fontstack} and {range}, for /style.json. Empty means fonts that the
-	// client has.
+	// Glyphs is the address of the glyphs for names on maps, with {fontstack} and
+	// {range}, for /style.json. Empty means fonts of the client.
 	Glyphs string
 	// PinTiles makes TileJSON name tiles by addresses that never change; see
 	// getPinnedTile. Clients choose by pinned=.
 	PinTiles bool
-	// CacheBytes bounds the cache of finished tiles. 0 keeps none.
+	// CacheBytes bounds the cache of finished tiles. With 0 nothing is kept.
 	CacheBytes int64
 	// BaseMaps lie under the layers in styles.
 	BaseMaps under.Maps
 }
 
-// Room answers with tiles, and with what describes them.
+// Room answers with tiles and with documents that describe them.
 type Room struct {
 	*web.Kit
 	Config
@@ -147,13 +146,13 @@ func (s *Room) empty(f web.Form, how manner) int {
 	return s.EmptyTile
 }
 
-// keyOf is the key of a tile as it is, what it is from, appended to ids, and whether it must
-// not be kept.
+// keyOf returns the key of a tile as it is now, appends to ids the generations it is from,
+// and reports whether the tile must not be kept.
 func (s *Room) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
 	h := s.TagStart
-	// A vector tile that is 404 if it is empty must not have the tag that an empty tile has in
-	// the other modes, or that tag would be answered 304 for 404.
+	// A vector tile that is 404 when it is empty must not have the tag of an empty tile in the
+	// other modes: that tag would be answered with 304 instead of 404.
 	if vectors(f) && s.EmptyTile == http.StatusNotFound {
 		h = h.Number(http.StatusNotFound)
 	}
@@ -171,8 +170,8 @@ var errCompressionBusy = errors.New("no place to compress a large tile")
 // vectors reports whether a form is one of vector tiles, which concatenate.
 func vectors(f web.Form) bool { return f == web.FormMVT || f == web.FormMLT }
 
-// acceptable are the forms that an Accept header chooses among, the first one where it
-// prefers none. MapLibre Tiles had another name before.
+// acceptable are the forms among which an Accept header chooses. If it prefers none,
+// the first one is taken. MapLibre Tiles have an older name, too.
 var acceptable = []ogcapi.Format{mvtFormat, mltFormat, {Type: "application/vnd.maplibre-vector-tile", Form: web.FormMLT}, geojsonFormat, pngFormat}
 
 // parseTile reads the part of a tile's address after the layers: z, x and y, with the
@@ -243,7 +242,7 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 	return appendGeoJSON(ctx, dst, v, set, t)
 }
 
-// sendLive answers with a tile of this moment, which nobody may keep.
+// sendLive answers with a tile that holds for this moment only, so that nobody may keep it.
 func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey, how manner) error {
 	r, f := c.Request(), key.form
 	ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
@@ -295,8 +294,8 @@ func (s *Room) appendLive(ctx context.Context, dst []byte, v *view, set *layerSe
 // place. Compressing a vector tile takes 90 ms per MB.
 const lightBody = 192 << 10
 
-// appendLayers appends the layers of a vector tile, which are joined by being
-// written one after another. boundaries appends those of boundaries, or of their
+// appendLayers appends the layers of a vector tile; writing them one after
+// another joins them. boundaries appends the layers of boundaries, or of their
 // labels.
 func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
 	boundaries func(ask.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector) ([]byte, error),
@@ -315,8 +314,8 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 
 var encoders = sync.Pool{New: func() any { return new(mlt.Encoder) }}
 
-// appendMLT appends vector layers as MapLibre Tiles have them, which are joined by being
-// written one after another too.
+// appendMLT appends vector layers as MapLibre Tiles; writing them one after another
+// joins them too.
 func appendMLT(dst []byte, layers func([]byte) ([]byte, error)) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()
@@ -345,8 +344,8 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 	return appendPointFeatures(ctx, dst, start, v, set, t)
 }
 
-// appendPointFeatures appends the features of the layers of points, after those since start,
-// and the end of the FeatureCollection.
+// appendPointFeatures appends the features of the layers of points behind those that begin
+// at start, and the end of the FeatureCollection.
 func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	for _, p := range v.of(set) {
 		l, err := p.Get()

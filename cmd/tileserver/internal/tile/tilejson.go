@@ -19,8 +19,8 @@ import (
 	"quadrille/tiles"
 )
 
-// dataZoom is the deepest zoom that is stored. Clients enlarge its tiles
-// beyond, although the server would cut them to size as well.
+// dataZoom is the deepest zoom that is stored. Beyond it clients enlarge its
+// tiles, although the server would cut them too.
 const dataZoom = 13
 
 // TileJSON is a TileJSON 3.0 document.
@@ -92,7 +92,7 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	h, from, live := s.describedBy(v, set, base)
-	// Addresses of generations do not name those of collections.
+	// Addresses with generations do not name those of collections.
 	pinned = pinned && from == 0
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
 	if pinned {
@@ -145,15 +145,16 @@ func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, fro
 	return h.Number(from), from, live
 }
 
-// vectorFile is what addresses of vector tiles end with.
+// vectorFile is the end of addresses of vector tiles.
 const vectorFile = ".mvt"
 
-// mltFile is what addresses of MapLibre Tiles end with, and mltEncoding how MapLibre calls
+// mltFile is the end of addresses of MapLibre Tiles, and mltEncoding MapLibre's name for
 // them.
 const mltFile, mltEncoding = ".mlt", "mlt"
 
-// pictureFile is what addresses of pictures end with, by the parameters scale and
-// theme. A theme that is not asked for is not named: caches then share its tiles.
+// pictureFile returns the end of addresses of pictures, by the parameters scale
+// and theme. The address names a theme only if one is asked for: caches then
+// share the tiles.
 func pictureFile(q *endpoint.Params) string {
 	file := ".png"
 	if scaleParam.Of(q) == "2" {

@@ -17,8 +17,8 @@ const (
 	maxText = 200 // bytes
 )
 
-// pointsZoom is the deepest zoom of tiles of layers that are not known. Their clusters
-// dissolve zoom by zoom, so that clients must ask for deep tiles and not enlarge others.
+// pointsZoom is the deepest zoom of tiles of layers without a knownLayer. Their clusters
+// dissolve zoom by zoom, so clients must ask for deep tiles and not enlarge others.
 const pointsZoom = 22
 
 // appendPoints appends the layers of points that a set has.
@@ -57,7 +57,7 @@ type pointLayer struct {
 
 var pointLayers = sync.Pool{New: func() any { return new(pointLayer) }}
 
-// appendLayer appends a layer of points, which write writes.
+// appendLayer appends a layer of points, whose features write writes.
 func appendLayer(dst []byte, name string, t quadkey.Tile, write func(*pointLayer) error) ([]byte, error) {
 	l := pointLayers.Get().(*pointLayer)
 	defer pointLayers.Put(l)
@@ -91,9 +91,9 @@ func (l *pointLayer) text(key, value string) {
 	}
 }
 
-// unit turns a fraction of a tile into its integer coordinate. Points belong
-// to one tile only, so the coordinate never reaches the far edge, not even for
-// those beyond the edge of the grid, which live in its last row.
+// unit turns a fraction of a tile into its integer coordinate. A point belongs
+// to one tile only, so the coordinate never reaches the far edge. That holds
+// also for points beyond the edge of the grid, which are in its last row.
 func unit(f float64) int32 {
 	return int32(min(max(math.Floor(f*mvt.Extent), 0), mvt.Extent-1))
 }
@@ -143,7 +143,7 @@ func (l *pointLayer) scalar(key string, value feature.Value) bool {
 		l.TagInt(key, n)
 		return true
 	}
-	n, ok := value.Number() // not what is too large for a tile
+	n, ok := value.Number() // it is too large for a tile
 	if ok {
 		l.TagDouble(key, n)
 	}

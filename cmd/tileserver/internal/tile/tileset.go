@@ -25,8 +25,8 @@ type Tileset struct {
 	DataType         string   `json:"dataType" schema:"enum=vector|map"`
 	CRS              string   `json:"crs" schema:"format=uri"`
 	TileMatrixSetURI string   `json:"tileMatrixSetURI" schema:"format=uri"`
-	// TileMatrixSetID is no part of that standard, but lists of tilesets have it in the
-	// drafts, and clients and the OGC's own tests read it.
+	// TileMatrixSetID is not part of that standard. But in the drafts lists of tilesets
+	// have it, and clients and the OGC's own tests read it.
 	TileMatrixSetID     string         `json:"tileMatrixSetId" schema:"const=WebMercatorQuad"`
 	Attribution         string         `json:"attribution,omitempty" doc:"HTML."`
 	Version             string         `json:"version,omitempty"`
@@ -74,8 +74,8 @@ type propertyType struct {
 // jsonTypes are the types of JSON Schema by those of TileJSON.
 var jsonTypes = map[string]string{"String": "string", "Number": "number", "Boolean": "boolean"}
 
-// deepest is the deepest zoom of a tileset. Clients enlarge vector tiles of what is stored,
-// as TileJSON has them do too, but pictures are drawn anew with their names.
+// deepest is the deepest zoom of a tileset. Clients enlarge vector tiles of stored data, as
+// TileJSON tells them too. Pictures are drawn anew with their names.
 func (set *layerSet) deepest(drawn bool) int {
 	if drawn {
 		return quadkey.MaxZoom
@@ -86,7 +86,8 @@ func (set *layerSet) deepest(drawn bool) int {
 	return dataZoom
 }
 
-// newTileset describes the tiles of what is tiled, whose layers are in the set.
+// newTileset describes the tiles of a collection or of the whole data; their layers are in the
+// set.
 func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*Tileset, error) {
 	doc, err := describe(ctx, v, set, base)
 	if err != nil {

@@ -47,8 +47,8 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 	}
 }
 
-// asking gives a handler the parameters that its endpoint declares, and refuses queries that
-// have others.
+// asking gives a handler the parameters that its endpoint declares, and refuses queries with
+// other parameters.
 func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
 	query := of.Query()
 	return func(c echo.Context) error {
@@ -91,9 +91,9 @@ func bodiless(h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// LeaveBody answers without waiting for a body that nobody reads: proxies announce those of
-// the requests they ask about, and do not send them. What would follow on the connection
-// could be the body or the next request, so it ends with the answer.
+// LeaveBody answers without waiting for a body that nobody reads: proxies announce the
+// bodies of the requests they ask about, and do not send them. The next bytes on the
+// connection could be the body or the next request, so the connection ends with the answer.
 func LeaveBody(c echo.Context) {
 	if r := c.Request(); r.ContentLength != 0 && r.ProtoMajor == 1 {
 		c.Response().Header()["Connection"] = []string{"close"}
@@ -125,9 +125,9 @@ func allowed(all []endpoint.Endpoint) map[string]string {
 	return allow
 }
 
-// addAllowed makes the routes that follow from what the others allow: the answers to
-// OPTIONS, and refusals of what would otherwise be taken for a path of another route,
-// such as /ip/batch for an address.
+// addAllowed makes the routes that follow from the methods of others: the answers to
+// OPTIONS, and refusals of requests that would otherwise match another route, such as
+// /ip/batch as an address.
 func (s *Kit) addAllowed(e *echo.Echo, allow map[string]string) {
 	for path, list := range allow {
 		s.add(e, &endpoint.Endpoint{Methods: []string{http.MethodOptions}, Handle: s.preflight(list),

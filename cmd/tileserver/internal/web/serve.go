@@ -110,7 +110,7 @@ func (s *Kit) allowOrigin(c echo.Context) {
 		res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = s.origins, exposed
 	default:
 		origin := c.Request().Header["Origin"]
-		res.Before(func() { // whatever else the answer varies with is known by then
+		res.Before(func() { // by now it is known what else the answer varies with
 			res.Header().Add("Vary", "Origin")
 			if len(origin) == 1 && slices.Contains(s.origins, origin[0]) {
 				res.Header()[allowOriginHeader], res.Header()[exposeHeadersHeader] = origin, exposed
@@ -119,7 +119,7 @@ func (s *Kit) allowOrigin(c echo.Context) {
 	}
 }
 
-// preflight answers the question browsers ask before a cross-origin request
+// preflight answers the question that browsers ask before a cross-origin request
 // with headers of its own. Pages of any origin may ask: writes need a key, which no
 // browser sends by itself.
 func (s *Kit) preflight(methods string) endpoint.Handler {
@@ -140,8 +140,8 @@ func (s *Kit) preflight(methods string) endpoint.Handler {
 // endpoints that read none. Those of batches have limits of their own.
 const maxRequestBody = 64 << 10
 
-// watch wraps the handler of a route in what is done for every request to it,
-// and only in what is configured.
+// watch adds to the handler of a route what is done for every request, as far
+// as it is configured.
 func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo.HandlerFunc {
 	if s.Guarding != nil {
 		h = s.admitted(r, h)
@@ -156,8 +156,8 @@ func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo
 }
 
 // beneath serves everything beneath a path, for a server that shares its host
-// with others. Requests are seen as without it, so what is kept and tagged does
-// not depend on it.
+// with others. Handlers see requests without the path, so kept answers and tags
+// do not depend on it.
 type beneath struct {
 	s    *proxies
 	e    *echo.Echo
@@ -199,9 +199,9 @@ func cutBase(path, base string) (string, bool) {
 	return rest, ok && (rest == "" || rest[0] == '/')
 }
 
-// traced makes a span of each request to a route that is to be traced. Its name
-// and attributes come from the table of routes and from what is published; of
-// what the client sent there are its method, address and path, bounded.
+// traced makes a span of each request to a route that is traced. Its name and
+// attributes come from the table of routes and from published data sets. From
+// the client it has the method, address and path, bounded.
 func (s *Kit) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		span := s.beginSpan(c, route)
