@@ -42,8 +42,8 @@ const (
 	IDFailed  uint64 = 2
 )
 
-// Pinned is one generation of a data set held for a question, or the reason
-// why there is none.
+// Pinned is one generation of a data set, held open for a question, or the
+// reason why no generation is available.
 type Pinned[T any] struct {
 	Handle *dataset.Handle[T]
 	Err    error

@@ -80,7 +80,7 @@ func appendSet[T any](list []polled, live *dataset.Live[T]) []polled {
 }
 
 // Poll takes the newest generation of each data set into service, as dataset.Live.Poll does.
-// Of a data set that cannot be opened the generation before stays in service.
+// If the newest cannot be opened, the generation in service stays.
 func (s *Sets) Poll(ctx context.Context) error {
 	var errs []error
 	for _, l := range s.all() {

@@ -51,7 +51,7 @@ func (t *Tiled) Get() (feature.Tiler, error) {
 	return t.held.tiler(), nil
 }
 
-// Manifest is that of the generation, nil where there is none.
+// Manifest returns the manifest of the generation, or nil without a generation.
 func (t *Tiled) Manifest() *dataset.Manifest {
 	if t.held == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Area is ground that features are asked for in.
+// Area is the ground for which features are queried.
 type Area interface {
 	// Cover calls fn with the parts of the area in the order of their cells. No two parts
 	// share a cell. Parts that end before the cell from may be left out. A part is valid

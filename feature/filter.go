@@ -13,8 +13,8 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Conjunction is a Filter of terms, all of which must hold of the properties. A nil
-// Conjunction is fulfilled by all.
+// Conjunction is a Filter made of terms. A feature passes if all terms hold for its
+// properties. A nil Conjunction lets every feature pass.
 type Conjunction struct {
 	terms      []Term
 	conditions []condition
@@ -28,8 +28,9 @@ type Equality struct {
 	Values [][]byte // in compact form
 }
 
-// Equalities returns the conditions of that kind. Only texts and booleans have them: a number
-// or a time may equal a value that is written differently. They belong to the filter.
+// Equalities returns the conditions that are an [Equality]. Only conditions on texts and
+// booleans are: a number or a time may equal a value that is written differently. The list
+// belongs to the filter.
 func (f *Conjunction) Equalities() []Equality {
 	if f == nil {
 		return nil

@@ -25,7 +25,7 @@ type Learner struct {
 type column struct {
 	name     string // in compact form
 	declared Kind   // or Null
-	kinds    kinds  // of its values; once there are none, of the last ones
+	kinds    kinds  // of its values, or of the last values when no more come
 	seen     bool   // for a declared property: a feature had it
 	counts   [kindCount]int64
 	// For a table: where the first value of each kind stands, and how numbers are written.

@@ -43,8 +43,8 @@ func (g *grid) add(c quadkey.Cell) {
 	g[bit/64] |= 1 << (bit % 64)
 }
 
-// meets reports whether a tile of the set has one of the cells first to last,
-// which are those of one tile.
+// meets reports whether a tile of the set has one of the cells first to last.
+// These are the cells of one tile.
 func (g *grid) meets(first, last quadkey.Cell) bool {
 	from, to := uint32(first)>>gridShift, uint32(last)>>gridShift
 	if to-from < 63 { // within one word: runs of a tile are aligned

@@ -96,9 +96,9 @@ func (f *Set) Follow(live *points.LiveCollection, after ID, boundaries *dataset.
 // of the collection there are no more events.
 func (r *Reader) Changed() <-chan struct{} { return r.moves.Changed() }
 
-// Light reports whether Append is cheap. It is if every move is told and the reader is not
-// behind. With fences it looks for regions, and a reader that is behind may have any number
-// of moves to catch up with.
+// Light reports whether Append is cheap. It is cheap if every move is told and the reader
+// is up to date. With fences Append looks for regions, and a reader that is behind may have
+// to catch up with any number of moves.
 func (r *Reader) Light() bool { return r.set.All() && !r.moves.Behind() }
 
 // Append appends some of the next events, if there are any yet. Events returned together

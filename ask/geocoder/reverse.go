@@ -20,7 +20,7 @@ type ReverseQuery struct {
 	Kinds    []names.Kind // of the results; none is all
 	// RadiusM bounds the distance of the nearest place, in metres; 0 means 50 km.
 	RadiusM float64
-	// Limit is how many of the nearest places are answered; 0 is one.
+	// Limit is the number of nearest places in the answer. 0 means 1.
 	Limit int
 }
 

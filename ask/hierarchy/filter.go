@@ -31,8 +31,8 @@ func (v *View) Wide(asked []string) []string {
 	return wide
 }
 
-// Territories is Wide without the codes that have a region of their own: all its places pass,
-// so that none has to be looked at.
+// Territories returns what Wide returns, without the codes that have a region of their own.
+// Every place with one of these codes passes, so none must be looked at.
 func (v *View) Territories(ctx context.Context, asked []string) ([]string, error) {
 	if v.Boundaries == nil {
 		return asked, nil

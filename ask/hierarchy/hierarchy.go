@@ -93,9 +93,9 @@ func (v *View) Parents(at []tiles.Region) []names.Parent {
 	return list
 }
 
-// Around keeps, of the regions at a point, those around a place or a smaller region: the
-// smallest of each type, since overlapping countries are not in each other, and no water. It
-// may return the same list.
+// Around filters the regions at a point. It keeps those that hold a place or a smaller
+// region, without water, and of each type the smallest, because overlapping countries do not
+// lie in each other. It may return the same list.
 func Around(list []names.Parent) []names.Parent {
 	drop := func(i int) bool { return isWater(list[i].Type) || i > 0 && list[i].Type == list[i-1].Type }
 	for i := range list {

@@ -80,9 +80,9 @@ func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	return list, nil
 }
 
-// City returns the city of a section of one: among the places near the section whose rows
-// have its divisions, the one with the most people. ok is false if there is none, or if the
-// place is not a section.
+// City returns the city that a section belongs to: among the places near the section whose
+// rows have its divisions, the one with the most people. ok is false if there is none, or
+// if the place is not a section of a city.
 func (v *View) City(ctx context.Context, p *places.Hit) (hit places.Hit, ok bool, err error) {
 	if p.Code != section {
 		return hit, false, nil

@@ -208,7 +208,7 @@ func (p *plan) inTimeRange(vs []thrift2.Value) []thrift2.Value {
 }
 
 // selects reports whether a column that has a visible cell is selected. A column
-// that is named is, whatever the filter says.
+// that is asked for by name is selected whatever the filter says.
 func (p *plan) selects(family string, qualifier []byte, passed *int) bool {
 	s := p.sel
 	asked := slices.ContainsFunc(s.Columns, func(c cellstore.Column) bool {

@@ -179,8 +179,8 @@ func (w *walk) next(ctx context.Context, row *cellstore.Row) (bool, error) {
 	}
 }
 
-// inside reports whether a row is within the end of a reverse walk. The cluster
-// is told an end that may lie a little lower.
+// inside reports whether a row is within the end of a reverse walk. The end
+// that the cluster is given may be a little lower.
 func (w *walk) inside(key []byte) bool {
 	if !w.reverse || len(w.low) == 0 {
 		return true

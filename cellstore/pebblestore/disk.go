@@ -126,7 +126,7 @@ func (d *disk) wrap(name string, f vfs.File) vfs.File {
 	return w
 }
 
-// ReuseForWrite implements vfs.FS. A log costs what it holds, so none is used again.
+// ReuseForWrite implements vfs.FS. A log costs what it holds, so no log is used again.
 func (d *disk) ReuseForWrite(oldName, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := d.Remove(oldName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -222,7 +222,7 @@ func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 		err = checkFiles(fsys, t.dbDir(), false, lists)
 	}
 	if err == nil {
-		// Opened without logs, it tells what it lists.
+		// Opened without its logs, the database says which files it lists.
 		o := t.engineOptions(t.opened, true)
 		o.FS = withoutLogs{o.FS}
 		o.ErrorIfNotExists, o.DisableConsistencyCheck = true, true

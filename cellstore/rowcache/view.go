@@ -18,7 +18,7 @@ type view struct {
 	size     rowSize
 	used     atomic.Bool // since views had to make room
 
-	mu      sync.Mutex // of the index's changes, and of what follows
+	mu      sync.Mutex // guards changes of the index, and the fields below
 	dead    bool
 	flights map[question]*flight
 }

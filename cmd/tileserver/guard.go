@@ -118,7 +118,7 @@ func (c *guardConfig) openKeys(log *slog.Logger) (*reloaded[*quota.Keys], error)
 	return newReloaded(log, "--keys", func() (*quota.Keys, error) {
 		keys, err := c.readKeys()
 		if first && errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0 {
-			// Later the keys of the file before stay in use; now there are none.
+			// Later, the keys of the file before stay in use. At the start there are none yet.
 			log.Warn("the last key is not used, the others are", "flag", "--keys", "error", err)
 			err = nil
 		}

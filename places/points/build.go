@@ -213,7 +213,7 @@ func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
 		b.meta.Points++
 		key = key[:len(key)-sortTail]
 		convert := b.meta.Schema.Convert
-		if b.opts.Text { // of which a few values may have another type
+		if b.opts.Text { // at most a few values are of another type
 			convert = b.meta.Schema.ConvertMost
 		}
 		var err error

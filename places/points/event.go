@@ -104,10 +104,11 @@ func (f *Follower) Changed() <-chan struct{} { return f.changed }
 // Behind reports whether Next may return events that are there already.
 func (f *Follower) Behind() bool { return f.changed == atOnce }
 
-// Next returns some of the next events, which are the caller's, or none if there are none
-// yet. Errors match ErrEventsGone or ErrClosed, or come from the context or the store.
+// Next returns some of the next events, or none if there are none yet. The events belong
+// to the caller. Errors match ErrEventsGone or ErrClosed, or come from the context or the
+// store.
 //
-// Every event names the one before, so that one which is missing is noticed.
+// Every event names the one before it, so a missing event is noticed.
 func (f *Follower) Next(ctx context.Context) ([]Event, error) {
 	f.c.waiting.Lock()
 	f.changed = f.c.changed

@@ -101,8 +101,8 @@ func (t *trackReader) versions(ctx context.Context, first, end int64, most int) 
 	return t.row.Cells, nil
 }
 
-// expiry returns the stop that no version has yet: that a point, given its newest
-// version, expired before an instant.
+// expiry returns the stop of a point whose newest version says that it expired
+// before an instant. No version records that stop yet.
 func (t *trackReader) expiry(newest []cellstore.Cell, before int64) (s feature.Stop, err error) {
 	if len(newest) == 0 || len(newest[0].Value) == 0 {
 		return s, nil

@@ -444,9 +444,9 @@ func (c *LiveCollection) acknowledge() {
 	}
 }
 
-// fail gives an error to all writes except those that are wrong by themselves or were
-// refused before. A result that depended on points which may not stay, such as that there
-// is none, is not known either.
+// fail gives an error to all writes, except those that are invalid in themselves or were
+// refused before. The error also replaces a result that depended on points which may not
+// stay, for example that there is no such point.
 func (r *request) fail(err error) {
 	for i := range r.outcomes {
 		if o := &r.outcomes[i]; r.ready[i].err == nil && !errors.Is(o.Err, ErrRefused) {

@@ -284,7 +284,7 @@ func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver,
 	}), nil
 }
 
-// arguments are those of a command that a file may hold.
+// arguments returns the positional arguments of a command that a configuration file may set.
 func arguments(command *kong.Node) []*kong.Value {
 	var list []*kong.Value
 	for _, a := range command.Positional {

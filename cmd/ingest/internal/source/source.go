@@ -85,7 +85,7 @@ type Point struct {
 const (
 	// Closed: a ring did not end where it began.
 	Closed = "ring left open, closed by a straight line"
-	// Astray: a hole of which less than half lies in any ring.
+	// Astray: less than half of the hole lies in any ring.
 	Astray = "a hole that is mostly outside, cut out of the ring that holds most of it"
 	// Rewound: a ring that winds like a hole lies in no other.
 	Rewound = "rings whose directions contradict each other, read by which lies in which"

@@ -77,8 +77,8 @@ func foldRune(r rune) rune {
 
 func foldText(s string) string { return strings.Map(foldRune, s) }
 
-// compareFolded compares the fold of s, which is not made, with text that is one. It
-// orders as [strings.Compare] does, because UTF-8 orders as code points do.
+// compareFolded compares the fold of s with a folded text, without storing the fold
+// of s. It orders as [strings.Compare] does, because UTF-8 orders as code points do.
 func compareFolded(s, folded string) int {
 	for _, r := range s {
 		if folded == "" {

@@ -196,7 +196,7 @@ type Keeping string
 const (
 	Tagged  Keeping = "tagged"  // with an entity tag
 	Instant Keeping = "instant" // with a tag if the parameter at is given, and else not at all
-	Varies  Keeping = "varies"  // with one, but for errors and what depends on the time
+	Varies  Keeping = "varies"  // with a tag, except errors and answers that depend on the time
 	Plain   Keeping = "plain"   // without one
 	File    Keeping = "file"    // as files of the map page are
 	Never   Keeping = "never"

@@ -444,9 +444,9 @@ func (p *Params) countries(name string) []string {
 	return entries
 }
 
-// CountryCode reads the code of a country, in either case of letters, as ingest reads those
-// of its sources: UK is GB. It reports whether the code is one. A code that stands for
-// nothing is no filter: all that it would find is nothing, which passes for an answer.
+// CountryCode reads the code of a country, in either case of letters, as ingest reads the
+// codes of its sources: UK is GB. It reports whether the code is one. A code that stands
+// for no country must not filter: the empty result would look like an answer.
 func CountryCode(s string) (code string, ok bool) {
 	c, ok := iso3166.Lookup(s)
 	if !ok || c.Name == "" {

@@ -23,7 +23,8 @@ type Face struct {
 	At int
 	// Kinds are the errors that it alone meets.
 	Kinds []web.Kind
-	// List describes the layer of this face that the face layers lists; nil if there is none.
+	// List describes the layer of this face in the list of the face layers; nil if it has none
+	// there.
 	List *listing.Set
 	// Metrics are those that its room collects.
 	Metrics []*prometheus.Desc

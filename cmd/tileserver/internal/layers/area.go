@@ -16,7 +16,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// area is ground that features are asked for in. Release it.
+// area is the ground for which features are queried. Release it.
 type area struct {
 	feature.Area
 	regions ask.Pinned[ask.Boundaries]

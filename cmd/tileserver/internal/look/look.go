@@ -36,7 +36,7 @@ type Theme struct {
 	UI    map[string]any `json:"ui"`
 }
 
-// Map are the colours of what a map draws, but for its names.
+// Map holds the colours of a map, except those of its names.
 type Map struct {
 	Water Color   `json:"water"`
 	Land  []Color `json:"land"`

@@ -156,7 +156,7 @@ type Health struct {
 	Trouble []problems.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
 }
 
-// troubles are those that the sender of a request may know about.
+// troubles returns the troubles that the sender of a request may see.
 func (s *Room) troubles(c echo.Context) []problems.Trouble {
 	private := isOperator(c)
 	all := problems.Troubles(s.Collections, private)

@@ -177,9 +177,10 @@ func readKey(line string) (*hashedKey, error) {
 // Len is the number of keys.
 func (k *Keys) Len() int { return len(k.byHash) }
 
-// Find returns the client that a key belongs to, nil for nobody. The time it
-// takes tells nothing about keys: it looks up a hash, of which a client cannot
-// choose a part without trying keys, and compares it in constant time.
+// Find returns the client that a key belongs to, or nil if the key is not
+// known. The time it takes tells nothing about keys. It looks up a hash, no
+// part of which a client can choose without trying keys, and compares it in
+// constant time.
 func (k *Keys) Find(key string) *Key {
 	if len(key) > maxKey {
 		return nil

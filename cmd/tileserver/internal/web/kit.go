@@ -75,8 +75,8 @@ type Config struct {
 	AccessLogSample int
 	SlowRequest     time.Duration
 
-	// Processors are taken by dear answers by turns, together with what else uses them.
-	// If it is nil, requests alone share all that the machine has.
+	// Processors lets dear answers take turns on the processors, also with other work
+	// that uses them. If it is nil, requests share the whole machine among themselves.
 	Processors *Processors
 	// Guard asks for keys and keeps to limits. Nil asks nobody, at no cost.
 	Guard *Guard

@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/look"
 )
 
-// RetryAfter is the number of seconds after which a client is told to come back.
+// RetryAfter is the number of seconds after which the client should try again.
 const RetryAfter = "1"
 
 // Fail answers a request with the problem an error maps to. It is the

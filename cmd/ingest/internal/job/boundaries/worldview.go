@@ -77,7 +77,7 @@ func (c *columns) view(view string) (v viewed) {
 // Natural Earth has.
 func (c *columns) hasViews() bool { return c.names[classColumn+"iso"] != "" }
 
-// views are those a feature has codes for.
+// views returns the views for which a feature has codes.
 func (c *columns) views() (views []string) {
 	if !c.hasViews() {
 		return nil

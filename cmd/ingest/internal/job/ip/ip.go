@@ -41,7 +41,7 @@ type Options struct {
 	// may differ from the published ones; above it nothing is published and
 	// the error is a *ChangeError.
 	MaxChange float64
-	// Compared is told what Check found; may be nil.
+	// Compared, if set, receives the result of Check.
 	Compared func(Change)
 }
 

@@ -286,8 +286,8 @@ func (j *pointsJob) duplicate(id string, at int64) error {
 	return nil
 }
 
-// place is the file and the line, or record, that a pointFile.place is of, and the number of
-// the feature in the line.
+// place returns what a pointFile.place stands for: the file, the line or record in it, and
+// the number of the feature in the line.
 func (j *pointsJob) place(at int64) (f *pointFile, line, number int) {
 	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1) >> pointLineShift), int(at & (1<<pointLineShift - 1))
 }

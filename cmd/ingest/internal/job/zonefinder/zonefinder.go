@@ -49,8 +49,8 @@ const (
 //     of the zones in it, as Natural Earth's are: Lima lies in the one named
 //     for New York.
 //
-// Farther places are not asked: what is kept here is taken for knowledge of the
-// point, and its distance is lost.
+// Farther places are not asked: the zone is stored as a fact about the point, without
+// the distance of the place that it comes from.
 type Finder struct {
 	Regions *tiles.Reader  // nil without boundaries
 	Types   []string       // of the regions

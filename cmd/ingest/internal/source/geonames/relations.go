@@ -28,8 +28,9 @@ type Deletion struct {
 type TimeZone struct {
 	Country string // two letters; empty: none
 	Name    string // "Europe/Zurich"
-	// January and July are the hours that its clocks are ahead of UTC on the first
-	// of these months of the file's year. Raw is that without daylight saving.
+	// January and July are the hours by which the zone's clocks are ahead of UTC on
+	// the first of these months in the file's year. Raw is the same without
+	// daylight saving.
 	January, July, Raw float64
 	Line               int // 1-based
 }

@@ -19,7 +19,7 @@ type layout struct {
 	name    string
 	network bool // a network, or an address alone, and never two addresses
 	least   int  // columns after the addresses that a row must have
-	open    bool // more columns may follow, of no numbers; they are not read, and that is told
+	open    bool // further columns may follow that are not numbers; they are not read, and the job says so
 	columns []shaped
 }
 
@@ -330,8 +330,8 @@ func isVersion(f [][]byte) bool { return len(f[0]) > 0 && source.IsDigits(f[0][:
 // isSummary reports whether a line of a registry's file tells the number of other lines.
 func isSummary(f [][]byte) bool { return string(f[len(f)-1]) == "summary" }
 
-// areDelegations reports whether most rows are delegations, but for those of which a file
-// of them has others.
+// areDelegations reports whether most rows are delegations. Other lines that such files
+// have are not counted.
 func areDelegations(rows [][][]byte) bool {
 	are, of := 0, 0
 	for i, f := range rows {

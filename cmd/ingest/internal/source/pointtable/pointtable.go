@@ -61,7 +61,7 @@ var (
 		{[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}},
 		{[]string{"y"}, []string{"x"}},
 	}
-	// affixes are before or behind these, and alike in a pair.
+	// affixes may stand before or after these names. Both names of a pair have the same affix.
 	affixes = []string{"", "deg", "geo", "gps", "stop", "decimal", "wgs84", "coord", "point"}
 )
 
@@ -144,7 +144,7 @@ type Table struct {
 	// geometries reads geometries of GeoJSON in a column.
 	geometries geojson.Geometries
 	size       int    // of the properties of the row before
-	systemNote string // on the first that is not WGS84 itself
+	systemNote string // about the first system that is not WGS84 itself
 }
 
 // New returns a reader of the table in r. name is the name in errors and bad rows.
