@@ -32,8 +32,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Boundaries is what is asked of a generation of boundaries.
-// *tiles.Reader answers it.
+// Boundaries is the reader of a generation of boundaries, as far as it is used
+// here: *tiles.Reader.
 type Boundaries interface {
 	Types() []tiles.TypeMeta
 	Extent(ctx context.Context, layers []tiles.Selector, e *quadkey.Extent) error
@@ -48,8 +48,8 @@ type Boundaries interface {
 	Area(typ, id string) feature.Area
 }
 
-// Places is what is asked of a generation of places. *places.Finder
-// answers it.
+// Places is the reader of a generation of places, as far as it is used here:
+// *places.Finder.
 type Places interface {
 	feature.Tiler
 	Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error)
@@ -66,14 +66,14 @@ type Places interface {
 	Counts(ctx context.Context, t quadkey.Tile, fn func(class string, count int64)) error
 }
 
-// Airports is what is asked of a generation of airports.
-// *airports.Finder answers it.
+// Airports is the reader of a generation of airports, as far as it is used
+// here: *airports.Finder.
 type Airports interface {
 	feature.Tiler
 	Lookup(ctx context.Context, code string, r *airports.Record) error
 }
 
-// Names is what is asked of a generation of names. *names.Reader answers it.
+// Names is the reader of a generation of names, as far as it is used here: *names.Reader.
 type Names interface {
 	Search(ctx context.Context, q search.Query, dst []names.Hit) ([]names.Hit, error)
 	Feature(ctx context.Context, number uint64) (f names.Feature, ok bool, err error)
@@ -84,23 +84,23 @@ type Names interface {
 	State(code string) (id string, known bool)
 }
 
-// TimeZones is what is asked of a generation of time zones.
-// *zones.Reader answers it.
+// TimeZones is the reader of a generation of time zones, as far as it is used
+// here: *zones.Reader.
 type TimeZones interface {
 	Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error)
 	Year(ctx context.Context, zone string, year int) (jan, jul, raw int, err error)
 	CountryZone(ctx context.Context, code string) (string, error)
 }
 
-// Addresses is what is asked of a generation of IP ranges.
-// *ipgeo.Reader answers it, and an *ipgeo.Index with the Reader of its table.
+// Addresses is the reader of a generation of IP ranges, as far as it is used
+// here: *ipgeo.Reader, or an *ipgeo.Index with the Reader of its table.
 type Addresses interface {
 	Lookup(ctx context.Context, addr netip.Addr, res *ipgeo.Result) error
 	All(ctx context.Context) iter.Seq2[*ipgeo.Result, error]
 }
 
-// Stations is what is asked of a generation of weather stations.
-// *stations.Finder answers it.
+// Stations is the reader of a generation of weather stations, as far as it is
+// used here: *stations.Finder.
 type Stations interface {
 	feature.Layer
 	Nearest(ctx context.Context, lat, lon float64) (stations.Near, error)
@@ -108,18 +108,17 @@ type Stations interface {
 	Tiles(ctx context.Context, id stations.ID) ([]quadkey.Tile, error)
 }
 
-// Weather is what is asked of a generation of observations.
-// *stations.Weather answers it.
+// Weather is the reader of a generation of observations, as far as it is used
+// here: *stations.Weather.
 type Weather interface {
 	Span() (first, last time.Time)
 	Observations(ctx context.Context, q stations.ObservationQuery, dst []stations.Observation) (page []stations.Observation, next string, err error)
 	Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *stations.TileWeather) error
 }
 
-// Sets are the data sets that can be asked. One that is nil answers as one that is not
-// published. They may be used concurrently, and are not changed once they are.
-//
-// Published makes those of a directory, and dataset.Fixed one of a single reader.
+// Sets are the data sets that can be asked. A nil one counts as not published.
+// Published makes the sets of a directory, and dataset.Fixed a set of a single reader.
+// Sets are not changed once they are used, and may be used concurrently.
 type Sets struct {
 	Boundaries *dataset.Live[Boundaries]
 	Places     *dataset.Live[Places]
@@ -131,9 +130,10 @@ type Sets struct {
 	Weather    *dataset.Live[Weather]
 	// Collections are those of users' own points.
 	Collections *Collections
-	// More are layers of the caller's, which every interface of features shows then.
+	// More are the caller's own layers. Every interface of features shows them.
 	More []LayerKind
-	// CountryByMap has the map say what country a place is in, and not its source.
+	// CountryByMap makes the map decide in which country a place is, instead of the place's
+	// source.
 	CountryByMap bool
 }
 
@@ -181,7 +181,7 @@ func HasType(b Boundaries, typ string) bool {
 }
 
 // Inside turns the lack of something that the same generation has named into
-// what it is: damage.
+// damage.
 func Inside(err error) error {
 	if errors.Is(err, places.ErrNotFound) || errors.Is(err, stations.ErrNotFound) {
 		return fmt.Errorf("%w: what was found has no record: %s", cellstore.ErrCorrupt, err.Error())

@@ -14,7 +14,7 @@ import (
 	"quadrille/places/points"
 )
 
-// Collection is what is asked of a collection of points. *points.Collection answers it.
+// Collection is a collection of points as far as it is used here: *points.Collection.
 type Collection interface {
 	feature.Counter
 	feature.Tiler
@@ -22,10 +22,10 @@ type Collection interface {
 }
 
 // Collections are the collections of points that can be asked: those that ingest has
-// published, and live ones, which come before published ones of the same name. A nil
+// published, and live ones. A live one hides a published one of its name. A nil
 // *Collections has none. They may be used concurrently.
 type Collections struct {
-	// Live takes writes. It is nil where there are no live collections. It is set before the
+	// Live takes writes. It is nil if there are no live collections, and is set before the
 	// first use.
 	Live *points.Live
 
@@ -43,8 +43,7 @@ func (c *Collections) Follow(name string, live *dataset.Live[Collection]) {
 	c.published[name] = live
 }
 
-// Unfollow forgets a published collection, which then answers as one that there has
-// never been.
+// Unfollow forgets a published collection. From then on it does not exist.
 func (c *Collections) Unfollow(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +60,8 @@ func (c *Collections) Published(name string) *dataset.Live[Collection] {
 	return c.published[name]
 }
 
-// appendStates appends the states of those that ingest has published, private ones only
-// if asked to.
+// appendStates appends the states of the published collections, of private ones only if
+// asked to.
 func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset.Status {
 	if c == nil {
 		return all
@@ -134,8 +133,8 @@ func OfPrivate(err error) bool {
 // PinnedCollection is a collection held for a question. Release it.
 type PinnedCollection struct {
 	Pinned[Collection]
-	// Live is the collection if it takes writes: its answers are of the moment and may not
-	// be kept.
+	// Live is the collection if it takes writes, and else nil. Answers of such a
+	// collection hold for this moment only and may not be kept.
 	Live *points.LiveCollection
 }
 
@@ -147,8 +146,8 @@ func (p *PinnedCollection) Get() (Collection, error) {
 	return p.Pinned.Get()
 }
 
-// From is what the answers of the collection depend on, for tags: nil if they may not be
-// kept.
+// From returns the generations on which answers of the collection depend, for tags. It
+// is nil if answers may not be kept.
 func (p *PinnedCollection) From() []uint64 {
 	if p.Live != nil {
 		return nil
@@ -156,15 +155,15 @@ func (p *PinnedCollection) From() []uint64 {
 	return []uint64{p.ID}
 }
 
-// Pin takes a collection. The error of one that is not there matches
-// points.ErrNoCollection.
+// Pin takes a collection. The error matches points.ErrNoCollection if there is
+// no such collection.
 func (c *Collections) Pin(name string) PinnedCollection {
 	if c != nil && c.Live != nil {
 		l, err := c.Live.Find(name)
 		if err == nil {
 			return PinnedCollection{Live: l}
 		}
-		if !errors.Is(err, points.ErrNoCollection) { // what is damaged is not another one of the name
+		if !errors.Is(err, points.ErrNoCollection) { // a damaged collection is not replaced by another one of its name
 			return PinnedCollection{Pinned: Pinned[Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
 		}
 	}

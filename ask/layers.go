@@ -14,9 +14,9 @@ import (
 	"quadrille/places/points"
 )
 
-// Names of layers that are one data set. The others are the types of regions, and the
-// collections of points, whose names have PointsPrefix before them. Tiles and every
-// interface of features call them so.
+// Names of the layers that are one data set. All other layers are types of regions,
+// or collections of points, whose names begin with PointsPrefix. Tiles and every
+// interface of features use these names.
 const (
 	PlacesLayer   = "places"
 	AirportsLayer = "airports"
@@ -33,17 +33,17 @@ type Layer struct {
 	// About describes the layer, with its name among all layers and the attribution
 	// of its generation.
 	About feature.Info
-	// IDs are the generations that answers depend on; nil where they are of the moment and
-	// may not be kept.
+	// IDs are the generations on which answers depend. It is nil if answers hold for this
+	// moment only and may not be kept.
 	IDs []uint64
-	// Written says that the layer takes writes, whose versions its features have.
+	// Written says that the layer takes writes. Its features then have versions.
 	Written bool
 	dropped func() bool
 	release func()
 }
 
-// Dropped reports whether the layer has been removed since it was taken, which those that take
-// writes may be while they are held.
+// Dropped reports whether the layer has been removed since it was taken. That can happen to
+// layers that take writes.
 func (l *Layer) Dropped() bool { return l.dropped != nil && l.dropped() }
 
 // Count implements feature.Counter.
@@ -58,7 +58,7 @@ func (l *Layer) Release() { l.release() }
 type LayerKind struct {
 	// names are those that all may see.
 	names func(s *Sets) []string
-	// take holds the layer of a name, and returns ErrNoLayer for names of other kinds.
+	// take holds the layer of a name. It returns ErrNoLayer for names of other kinds.
 	take func(s *Sets, name string) (Layer, error)
 	// tiled holds the one layer of the kind: of a given generation, or of the newest one for
 	// nil. The field is nil for a kind without tiles, or with many layers.
@@ -75,7 +75,7 @@ var layerKinds = []LayerKind{
 	SingleLayer(StationsLayer, func(s *Sets) *dataset.Live[Stations] { return s.Stations }),
 }
 
-// kinds are all, the last one that of the collections of points.
+// kinds are all kinds, the last one that of the collections of points.
 func (s *Sets) kinds() []LayerKind {
 	return slices.Concat(layerKinds, s.More, []LayerKind{{names: pointNames, take: takePoints}})
 }
@@ -113,7 +113,7 @@ func (s *Sets) Layer(name string) (Layer, error) {
 }
 
 // SingleLayer is a data set that is one layer. It has tiles if T is a feature.Tiler. The name is
-// part of addresses: it panics unless that is one a collection of points may have, too.
+// a part of addresses: it must be a valid name of a collection of points, or SingleLayer panics.
 func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T]) LayerKind {
 	if err := points.CheckName(name); err != nil {
 		panic("ask: a layer's name is as that of a collection of points: " + err.Error())
@@ -178,7 +178,7 @@ func pinLayer[T any](live *dataset.Live[T], name string, layer func(T) (feature.
 	return l, nil
 }
 
-// attribution joins those of the sources of a generation.
+// attribution joins the attributions of the sources of a generation.
 func attribution(m *dataset.Manifest) string {
 	if m == nil {
 		return ""

@@ -9,11 +9,12 @@ import (
 	"quadrille/cellstore/dataset"
 )
 
-// IdentityOf is a number that is equal for equal generations and different
-// for different ones, even when a data directory was made anew, counts from one
-// again and was built in the same second. It is made of 64 bits of the checksum of the
-// manifest that the generation was published with, which has those of all data: a
-// generation that was pushed to another store is the same one. It is odd, and 0 of nil.
+// IdentityOf returns a number that is equal for equal generations and different for
+// different ones. That holds even if a data directory was made anew, counts from one
+// again, and was built in the same second. The number is 64 bits of the checksum of the
+// manifest that the generation was published with, which includes the checksums of all
+// data: a generation pushed to another store is the same one. It is odd for a
+// generation, and 0 for nil.
 func IdentityOf(m *dataset.Manifest) uint64 {
 	if m == nil {
 		return 0
@@ -35,14 +36,14 @@ var (
 	ErrFailed  = errors.New("data set cannot be read")
 )
 
-// Identities of generations that are not there. Those of real ones are odd.
+// Identities of generations that do not exist. Those of real ones are odd.
 const (
 	IDMissing uint64 = 0
 	IDFailed  uint64 = 2
 )
 
-// Pinned is one generation of a data set held for a question, or the reason
-// why there is none.
+// Pinned is one generation of a data set, held open for a question, or the
+// reason why no generation is available.
 type Pinned[T any] struct {
 	Handle *dataset.Handle[T]
 	Err    error
@@ -65,7 +66,8 @@ func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
 }
 
-// PinGeneration takes a generation of a data set, in service or not; 0 stands for none.
+// PinGeneration takes a generation of a data set, whether in service or not. Number 0 stands
+// for none.
 func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 	switch {
 	case generation == 0:

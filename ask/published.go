@@ -29,7 +29,7 @@ const (
 )
 
 // Published returns the data sets that are published, without collections of points: the
-// newest generation of each, once Poll has run. Whoever asks for them closes them.
+// newest generation of each, once Poll has run. The caller closes them.
 func Published(from *dataset.Generations) Sets {
 	return Sets{
 		Boundaries: follow[Boundaries](from, BoundariesName, tiles.OpenPublished),
@@ -43,7 +43,7 @@ func Published(from *dataset.Generations) Sets {
 	}
 }
 
-// follow makes the Live of a data set that R reads, which implements I.
+// follow makes the Live of a data set that R reads. R implements I.
 func follow[I, R any](from *dataset.Generations, name string, open func(context.Context, cellstore.Published) (R, error)) *dataset.Live[I] {
 	return dataset.NewLive(from, name, func(g *dataset.Generation) (i I, err error) {
 		r, err := open(context.Background(), g)
@@ -80,7 +80,7 @@ func appendSet[T any](list []polled, live *dataset.Live[T]) []polled {
 }
 
 // Poll takes the newest generation of each data set into service, as dataset.Live.Poll does.
-// Of a data set that cannot be opened the generation before stays in service.
+// If the newest cannot be opened, the generation in service stays.
 func (s *Sets) Poll(ctx context.Context) error {
 	var errs []error
 	for _, l := range s.all() {
@@ -89,8 +89,8 @@ func (s *Sets) Poll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close takes all data sets but collections of points out of service, and waits until what is
-// pinned has been released.
+// Close takes all data sets except collections of points out of service, and waits until all
+// pins have been released.
 func (s *Sets) Close() error {
 	var errs []error
 	for _, l := range s.all() {

@@ -8,13 +8,13 @@ import (
 	"quadrille/feature"
 )
 
-// Tiled is a layer of points that has tiles, held for a question, or the reason why it cannot
-// be read. It costs less to take than a Layer. Release it.
+// Tiled is a layer of points with tiles, held for a question, or the reason why it cannot be
+// read. Taking it costs less than taking a Layer. The caller releases it.
 type Tiled struct {
 	Name string
 	Err  error
 	ID   uint64 // of the generation, for keys and tags
-	Live bool   // its answers are of the moment and may not be kept
+	Live bool   // its answers hold for this moment only and may not be kept
 	held held
 }
 
@@ -51,7 +51,7 @@ func (t *Tiled) Get() (feature.Tiler, error) {
 	return t.held.tiler(), nil
 }
 
-// Manifest is that of the generation, nil where there is none.
+// Manifest returns the manifest of the generation, or nil without a generation.
 func (t *Tiled) Manifest() *dataset.Manifest {
 	if t.held == nil {
 		return nil
@@ -67,8 +67,9 @@ func (t *Tiled) Release() {
 }
 
 // PinTiled appends the layers of points that are one data set and have tiles, in the order in
-// which they are listed, published or not: each of the newest generation, or where there is a
-// list, of that with the number of its place; 0, and what the list lacks, stands for none.
+// which they are listed, published or not. Without a list each is of the newest generation.
+// With a list each is of the generation with the number at its place; 0, and what the list
+// lacks, stand for none.
 func (s *Sets) PinTiled(dst []Tiled, generations []uint64) []Tiled {
 	n := 0
 	for _, kinds := range [...][]LayerKind{layerKinds, s.More} {
@@ -99,8 +100,8 @@ func (s *Sets) TiledNames() (names []string) {
 	return names
 }
 
-// PinTiled takes a collection if all may see it. The error of one that is not there, or is
-// private, matches ErrNoLayer.
+// PinTiled takes a collection that all may see. The error matches ErrNoLayer if there is
+// none, or it is private.
 func (c *Collections) PinTiled(name string) (Tiled, error) {
 	p := c.Pin(name)
 	of, err := p.Get()

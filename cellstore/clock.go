@@ -54,9 +54,9 @@ type ClockOptions struct {
 	// believed at once, whatever it says.
 	Wall   func() int64
 	Steady func() time.Duration
-	// Stepped, if not nil, is told of steps by more than the skew: of one ahead when it is
-	// noticed and, with followed, when it has lasted and is followed; of one back as
-	// followed. It must not ask the clock.
+	// Stepped, unless nil, is called with steps by more than the skew. A step ahead is
+	// reported when it is noticed and, with followed, when it has lasted and is followed.
+	// A step back is reported as followed. Stepped must not ask the clock.
 	Stepped func(by time.Duration, followed bool)
 }
 
@@ -88,7 +88,7 @@ func NewClock(o ClockOptions) *Clock {
 	return c
 }
 
-// ClockOf returns a clock that takes another one at its word, for tests; of nil it is nil.
+// ClockOf returns a clock that believes another one whatever it says, for tests; nil gives nil.
 func ClockOf(wall func() int64) *Clock {
 	if wall == nil {
 		return nil
@@ -151,8 +151,8 @@ func (c *Clock) tell(by int64, followed bool) {
 // Time is Now as a time.Time.
 func (c *Clock) Time() time.Time { return time.UnixMilli(c.Now()) }
 
-// Limit is the latest time that may be given to anything, in milliseconds: the skew ahead of
-// the machine's clock as it is.
+// Limit is the latest time that anything may be given, in milliseconds: the skew ahead of
+// the machine's present clock.
 func (c *Clock) Limit() int64 {
 	wall, _ := c.read()
 	return wall + c.skew
@@ -161,9 +161,9 @@ func (c *Clock) Limit() int64 {
 // Skew is how far, and for how long, the machine's clock may be wrong.
 func (c *Clock) Skew() time.Duration { return time.Duration(c.skew) * time.Millisecond }
 
-// Settled reports whether the machine's clock has not been stepped for as long as the
-// skew, nor the Clock made since. What has expired is to be hidden before, but not removed:
-// the clock may be wrong, and right again in a moment.
+// Settled reports whether, for as long as the skew, the machine's clock has not been
+// stepped and the Clock has existed. Before that, hide what has expired but do not remove
+// it: the clock may be wrong, and right again in a moment.
 func (c *Clock) Settled() bool {
 	if c.trusts {
 		return true

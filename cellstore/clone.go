@@ -24,7 +24,7 @@ func (s *Selection) detach() {
 	s.detachColumns()
 }
 
-// detachColumns gives all of s but its families memory of its own.
+// detachColumns gives all of s except its families memory of its own.
 func (s *Selection) detachColumns() {
 	s.Columns = slices.Clone(s.Columns)
 	for i := range s.Columns {

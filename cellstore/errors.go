@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// What callers branch on; use errors.Is. An absent capability answers
+// Errors that callers branch on, with errors.Is. A missing capability answers
 // errors.ErrUnsupported, a cancelled call the error of its context.
 var (
 	ErrTableNotFound  = errors.New("table does not exist")
@@ -69,8 +69,8 @@ func CheckLayout(what string, found, oldest, newest int, renew string) error {
 }
 
 // IsShortage reports whether an error is one of the moment, as ErrShortage or in the words
-// of the operating system, whatever else it says but ErrLocked: a lock that another has is
-// EAGAIN too.
+// of the operating system. It does so whatever else the error matches, except ErrLocked:
+// EAGAIN also means that another holds a lock.
 func IsShortage(err error) bool {
 	if errors.Is(err, ErrLocked) {
 		return false

@@ -22,8 +22,8 @@ type Durability uint8
 const (
 	// Sync writes survive any crash once they have returned.
 	Sync Durability = iota
-	// Async writes may be lost for about a second. What a crash takes is
-	// whole mutations, and of each row the last ones committed.
+	// Async writes may be lost for about a second. A crash loses whole mutations
+	// only, and of each row the last ones committed.
 	Async
 )
 
@@ -129,8 +129,9 @@ type Check struct {
 	Value     []byte
 }
 
-// Holds reports whether a column's newest visible version passes, present
-// saying whether there is one. It is for drivers that compare themselves.
+// Holds reports whether a column's newest visible version passes the condition.
+// present says whether there is a version. It is for drivers that compare
+// values themselves.
 func (c *Check) Holds(stored []byte, present bool) bool {
 	if !present || c.Op == Absent {
 		return !present && c.Op == Absent

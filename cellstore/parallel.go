@@ -75,7 +75,7 @@ func Concurrently(ctx context.Context, n int, fn func(ctx context.Context, i int
 	if err != nil {
 		cancel()
 	}
-	// A call that was cancelled because another failed does not hide that one.
+	// If a failure cancelled another call, the failure is returned.
 	if others := g.Wait(); others != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = others
 	}
@@ -116,8 +116,8 @@ func cut(r, part Range) Range {
 	return r
 }
 
-// cutBack is cut for the range of a reverse scan. Its high end is inclusive
-// and may take in the row that begins the next part.
+// cutBack is cut for the range of a reverse scan, whose high end is inclusive
+// and may take in the first row of the next part.
 func cutBack(r, part Range) Range {
 	if len(part.To) > 0 && (len(r.From) == 0 || bytes.Compare(part.To, r.From) <= 0) {
 		r.From = part.To

@@ -96,8 +96,8 @@ func (u *ids) take(ctx context.Context, kind string) (string, error) {
 }
 
 // suggest returns up to n names of a kind that begin with a prefix, sorted. It
-// reads column id:kind alone, so it meets neither the ways back nor the names
-// of other kinds, but for the counters.
+// reads only the column id:kind. It therefore meets neither the columns of the
+// way back nor names of other kinds, except the counters.
 func (u *ids) suggest(ctx context.Context, kind, prefix string, n int) ([]string, error) {
 	names := cellstore.Prefix([]byte(prefix))
 	if prefix == "" || prefix == idCounters {

@@ -7,11 +7,11 @@ import (
 	"quadrille/quadkey"
 )
 
-// Area is ground that features are asked for in.
+// Area is the ground for which features are queried.
 type Area interface {
-	// Cover calls fn with the parts of the area in the order of their cells, which no two
-	// parts share. Parts that end before the cell from may be left out. A part is valid until
-	// fn returns.
+	// Cover calls fn with the parts of the area in the order of their cells. No two parts
+	// share a cell. Parts that end before the cell from may be left out. A part is valid
+	// until fn returns.
 	Cover(ctx context.Context, from quadkey.Cell, fn func(p *Part) error) error
 	// String tells the area from others.
 	String() string
@@ -20,8 +20,8 @@ type Area interface {
 // Part is a run of cells of an Area.
 type Part struct {
 	Cells quadkey.Range
-	// Contains reports whether a position in these cells is in the area. Nil says that all
-	// are.
+	// Contains reports whether a position in these cells is in the area. If it is nil, all
+	// positions are.
 	Contains func(quadkey.Position) (bool, error)
 }
 
@@ -61,7 +61,7 @@ func (b Box) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) er
 // String implements Area.
 func (b Box) String() string { return "box " + quadkey.Box(b).String() }
 
-// Tile is the Area of a tile, with the points that belong to it. Deeper tiles than
+// Tile is the Area of a tile: the points that belong to it. Tiles deeper than
 // quadkey.CellZoom are cut out of their cell.
 type Tile quadkey.Tile
 

@@ -32,7 +32,8 @@ func lookup[K string | []byte](object []byte, key K) (value []byte, ok bool) {
 	return lookupAmong(object[1:], key)
 }
 
-// lookupAmong is lookup in the members of an object, which may have the brace behind them.
+// lookupAmong is lookup in the members of an object, which may be followed by its closing
+// brace.
 func lookupAmong[K string | []byte](members []byte, key K) (value []byte, ok bool) {
 	for i := 0; i < len(members) && members[i] == '"'; i++ {
 		if end := i + len(key); end <= len(members) && string(members[i:end]) == string(key) {
@@ -53,7 +54,7 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// among is Members of the members of an object, which may have the brace behind them.
+// among is Members for the members of an object, which may be followed by its closing brace.
 func among(members []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		for rest := members; len(rest) > 0 && rest[0] == '"'; rest = rest[1:] {

@@ -30,7 +30,7 @@ func typeError(format string, args ...any) error {
 // its field is no list. Null stays, and so do members that the schema lacks.
 func (s Schema) Convert(dst, object []byte) ([]byte, error) { return s.convert(dst, object, false) }
 
-// ConvertMost is Convert that leaves out members that have not the type of their field.
+// ConvertMost is Convert, but leaves out members that are not of the type of their field.
 func (s Schema) ConvertMost(dst, object []byte) ([]byte, error) { return s.convert(dst, object, true) }
 
 func (s Schema) convert(dst, object []byte, most bool) ([]byte, error) {
@@ -65,8 +65,8 @@ func (s Schema) convert(dst, object []byte, most bool) ([]byte, error) {
 	return out, nil
 }
 
-// appendTyped appends the value in that type, or nothing where it is empty, or
-// says why it cannot.
+// appendTyped appends the value in a type, or nothing if it is empty, or
+// returns why it cannot.
 func appendTyped(dst, value []byte, t Kind) (out []byte, reason string) {
 	if t == Texts {
 		return appendTexts(dst, value)
@@ -116,7 +116,8 @@ func appendTyped(dst, value []byte, t Kind) (out []byte, reason string) {
 	return dst, noValue(value, t)
 }
 
-// textFlag is textBoolean with what else stands for yes and no where a boolean is declared.
+// textFlag is textBoolean with the other words for yes and no that are accepted if a boolean is
+// declared.
 func textFlag(text []byte) (value, ok bool) {
 	switch {
 	case len(text) == 1 && (text[0] == '0' || text[0] == '1'):
@@ -183,7 +184,7 @@ func appendTexts(dst, value []byte) (out []byte, reason string) {
 }
 
 // appendTime writes a time as a JSON string: RFC 3339 in UTC, with the fewest
-// digits. Without their Z such texts are in the order of their times.
+// digits. Without their Z, such texts sort in the order of their times.
 func appendTime(dst []byte, t time.Time) []byte {
 	return append(t.AppendFormat(append(dst, '"'), time.RFC3339Nano), '"')
 }

@@ -29,13 +29,13 @@ func BadQuery(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrQuery, fmt.Sprintf(format, args...))
 }
 
-// Unsupported returns the error for what a layer cannot do at all, such as an order.
+// Unsupported returns the error for something that a layer cannot do at all, such as an order.
 func Unsupported(format string, args ...any) error {
 	return &unsupported{fmt.Sprintf(format, args...)}
 }
 
-// IsUnsupported reports whether an error is one of Unsupported: the system has errors of its own
-// that match errors.ErrUnsupported.
+// IsUnsupported reports whether an error was made by Unsupported. Errors of the system may match
+// errors.ErrUnsupported too.
 func IsUnsupported(err error) bool { return errors.As(err, new(*unsupported)) }
 
 type unsupported struct{ text string }

@@ -13,23 +13,24 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Conjunction is a Filter of terms, all of which must hold of the properties. A nil
-// Conjunction is fulfilled by all.
+// Conjunction is a Filter made of terms. A feature passes if all terms hold for its
+// properties. A nil Conjunction lets every feature pass.
 type Conjunction struct {
 	terms      []Term
 	conditions []condition
 	equal      []Equality
 }
 
-// Equality is a condition that an index may use: what fulfils the filter has one of the
-// values in the property, alone or in a list, byte for byte.
+// Equality is a condition that an index may use: a feature that fulfils the filter has
+// one of the values in the property, alone or in a list, byte for byte.
 type Equality struct {
 	Name   string   // in compact form, with its quotation marks
 	Values [][]byte // in compact form
 }
 
-// Equalities are the conditions of that kind, which texts and booleans have: numbers and times
-// may equal a value that is written in another way. They belong to the filter.
+// Equalities returns the conditions that are an [Equality]. Only conditions on texts and
+// booleans are: a number or a time may equal a value that is written differently. The list
+// belongs to the filter.
 func (f *Conjunction) Equalities() []Equality {
 	if f == nil {
 		return nil
@@ -139,8 +140,8 @@ func (f *Conjunction) add(s Schema, t Term) error {
 // namesInError is the number of known names that an error lists.
 const namesInError = 10
 
-// known returns the field of that name, or an error that lists those with
-// similar names first.
+// known returns the field with a name, or an error that lists the known names,
+// similar ones first.
 func (s Schema) known(name string) (Field, error) {
 	if field, ok := s.Lookup(name); ok {
 		return field, nil
@@ -400,9 +401,9 @@ func (c *condition) ordered(value []byte) bool {
 	}
 }
 
-// AppendTo appends bytes that only filters with the same terms have. The order
-// of terms and of values does not matter, nor does how a number or a time is
-// spelled.
+// AppendTo appends bytes that are equal only for filters with the same terms.
+// The order of terms and of values does not matter, nor does the spelling of a
+// number or a time.
 func (f *Conjunction) AppendTo(dst []byte) []byte {
 	if f == nil {
 		return dst

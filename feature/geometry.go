@@ -12,8 +12,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// Geometry is the shape of a feature. Whether it is kept as GeoJSON or as an orb.Geometry
-// nobody can tell. The zero Geometry is the feature's position as a point.
+// Geometry is the shape of a feature. It is kept as GeoJSON or as an orb.Geometry;
+// callers cannot tell which. The zero Geometry is the feature's position as a point.
 type Geometry struct {
 	json  []byte
 	shape orb.Geometry
@@ -32,8 +32,8 @@ func Shape(g orb.Geometry) Geometry { return Geometry{shape: g} }
 // IsPoint reports whether the geometry is the feature's position.
 func (g Geometry) IsPoint() bool { return g.json == nil && g.shape == nil && !g.none }
 
-// Orb returns the geometry of a feature, nil if it is not known. The error of one that
-// cannot be read matches ErrDamaged.
+// Orb returns the geometry of a feature, nil if it is not known. If it cannot be read,
+// the error matches ErrDamaged.
 func (f *Feature) Orb() (orb.Geometry, error) {
 	switch g := &f.Geometry; {
 	case g.none:
@@ -56,9 +56,9 @@ func AppendPosition(dst []byte, p quadkey.Position) []byte {
 	return append(strconv.AppendFloat(append(dst, ','), p.Lat, 'f', -1, 64), ']')
 }
 
-// AppendGeometry appends the geometry of a feature as GeoJSON, or null. Positions are
-// written by a function, such as one that projects them; nil is AppendPosition. An error
-// matches ErrDamaged, and what has been appended by then is no geometry.
+// AppendGeometry appends the geometry of a feature as GeoJSON, or null. position writes
+// each position, perhaps projected; nil means AppendPosition. An error matches
+// ErrDamaged; what has been appended by then is not a valid geometry.
 func (f *Feature) AppendGeometry(dst []byte, position func(dst []byte, p quadkey.Position) []byte) ([]byte, error) {
 	g := &f.Geometry
 	switch {

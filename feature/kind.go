@@ -2,7 +2,7 @@ package feature
 
 import "slices"
 
-// Kind is what the values of a property are.
+// Kind is the kind of the values of a property.
 type Kind uint8
 
 // Kinds of properties. The zero Kind belongs to an absent value.
@@ -10,7 +10,7 @@ const (
 	Null Kind = iota
 	Text
 	Number
-	Integer // a number without a fraction, which is said of columns that never have one
+	Integer // a number without a fraction; columns have it that never have one
 	Boolean
 	Time  // text: a time of RFC 3339, or a date
 	Texts // a list of text
@@ -19,7 +19,7 @@ const (
 
 var kindNames = [...]string{Text: "text", Number: "number", Integer: "integer", Boolean: "boolean", Time: "time", Texts: "texts", Any: "any"}
 
-// String returns the name of a kind, "" that of Null.
+// String returns the name of a kind, "" for Null.
 func (k Kind) String() string { return kindNames[k] }
 
 // kindsToGive is what a declaration may say.

@@ -13,15 +13,15 @@ import (
 
 // Feature is a thing with a place and properties.
 type Feature struct {
-	// ID tells it from the others of its layer. Number is the same where ids are numbers, and
+	// ID identifies the feature within its layer. Number is the same if ids are numbers, and
 	// else 0.
 	ID     string
 	Number uint64
 	// Position is where the feature is. A feature that is not a point has a position that stands
 	// for it.
 	quadkey.Position
-	// Bounds is the box around what is no point, whose West is greater than its East where it
-	// crosses ±180°. That of a point is the zero Box.
+	// Bounds is the box around a feature that is not a point. Its West is greater than its
+	// East if it crosses ±180°. For a point it is the zero Box.
 	Bounds     quadkey.Box
 	Geometry   Geometry
 	Properties Properties
@@ -42,7 +42,7 @@ type Feature struct {
 // Name returns the text of the property name, or "" if there is none.
 func (f *Feature) Name() string { return f.Properties.Text("name") }
 
-// Clone is the same feature with memory of its own.
+// Clone returns the same feature with memory of its own.
 func (f *Feature) Clone() Feature {
 	c := *f
 	c.Mark = append(Mark(nil), f.Mark...)
@@ -53,7 +53,7 @@ func (f *Feature) Clone() Feature {
 
 // Info describes a layer. It is not to be changed.
 type Info struct {
-	// Name tells the layer from others. The rest is for people; "" is unknown.
+	// Name identifies the layer. The rest is for people; "" means unknown.
 	Name, Title, Description string
 	Attribution, Licence     string
 	// Schema has all properties that features have.
@@ -67,22 +67,22 @@ type Info struct {
 	// Live layers change at any time. Layers with a History can answer as of an instant.
 	// Private layers are shown only to those who may read them.
 	Live, Private, History bool
-	// Fingerprint tells the data from other data of the layer, where marks of one mean nothing
-	// in the other. Those of the layer's own order always do: it is one of ids or positions.
+	// Fingerprint differs between data of the layer if marks of one mean nothing in the other.
+	// Marks of the layer's own order always mean something: it is an order of ids or
+	// positions.
 	Fingerprint string
 }
 
-// Layer is a data set of features. Any number of goroutines may use it.
-//
-// Errors match those of this package, come from the store, the context, or what a query
-// brings along. An answer that ends without an error is whole.
+// Layer is a data set of features. Any number of goroutines may use it. Errors match
+// those of this package, or come from the store, the context, or the functions in a
+// query. An answer that ends without an error is complete.
 type Layer interface {
 	// Info describes the layer as it is now.
 	Info() *Info
-	// Get writes the feature with an id over f, as it was at an instant; the zero time is now.
-	// What f refers to is the caller's.
+	// Get writes the feature with an id over f, as it was at an instant; the zero time means
+	// now. The caller owns what f refers to.
 	Get(ctx context.Context, id string, at time.Time, f *Feature) error
-	// Features yields what a query asks for, of one moment. A feature is valid until the
+	// Features yields the answer to a query, as of one moment. A feature is valid until the
 	// loop's body ends; Clone keeps one. The body runs within a read of the store, so it must
 	// not wait for a client.
 	Features(ctx context.Context, q *Query) iter.Seq2[*Feature, error]
@@ -114,11 +114,13 @@ func Page(ctx context.Context, l Layer, q Query, limit int, fn func(*Feature) er
 // Counter is a Layer that counts faster than by a list. Use Count.
 type Counter interface {
 	Layer
-	// Count counts what a query asks for, whatever its Order, After and Limit.
+	// Count returns the number of features that a query asks for, whatever its Order, After and
+	// Limit.
 	Count(ctx context.Context, q *Query) (int64, error)
 }
 
-// Count counts the features that a query asks for, whatever its Order, After and Limit.
+// Count returns the number of features that a query asks for, whatever its Order, After and
+// Limit.
 func Count(ctx context.Context, l Layer, q *Query) (n int64, err error) {
 	if c, ok := l.(Counter); ok {
 		n, err = c.Count(ctx, q)
@@ -140,7 +142,7 @@ func Count(ctx context.Context, l Layer, q *Query) (n int64, err error) {
 // Tiler is a Layer that says what a map shows of it.
 type Tiler interface {
 	Layer
-	// Tile yields what a tile shows: features, the most important first, and clusters.
+	// Tile yields what a map shows in a tile: features, the most important first, and clusters.
 	Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*Feature, error]
 }
 
@@ -155,9 +157,9 @@ type Stop struct {
 // Tracker is a Layer with a history.
 type Tracker interface {
 	Layer
-	// Track returns where a feature was from one instant to another, both included, oldest
-	// first, at most so many stops; next is the instant to go on from, zero when all have
-	// been returned. Zero instants are the ends of what is remembered.
+	// Track returns where a feature was from one instant to another, both included: the
+	// oldest stops first, at most so many. next is the instant to go on from, zero when
+	// all have been returned. Zero instants stand for the ends of what is remembered.
 	Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error)
 }
 
@@ -166,8 +168,8 @@ func Fail(err error) iter.Seq2[*Feature, error] {
 	return func(yield func(*Feature, error) bool) { yield(nil, err) }
 }
 
-// Answer is the answer of Features that each gives by calling fn. An error of fn ends it, and
-// each returns that.
+// Answer makes an answer of Features from each, which gives the features by calling fn. If fn
+// returns an error, each ends and returns it.
 func Answer(each func(fn func(*Feature) error) error) iter.Seq2[*Feature, error] {
 	return func(yield func(*Feature, error) bool) {
 		err := each(func(f *Feature) error {
@@ -182,7 +184,8 @@ func Answer(each func(fn func(*Feature) error) error) iter.Seq2[*Feature, error]
 	}
 }
 
-// Each calls fn with the features of an answer. An error of either ends it, and is returned.
+// Each calls fn with the features of an answer. An error of the answer or of fn ends it, and is
+// returned.
 func Each(answer iter.Seq2[*Feature, error], fn func(*Feature) error) error {
 	for f, err := range answer {
 		if err == nil {
@@ -198,8 +201,8 @@ func Each(answer iter.Seq2[*Feature, error], fn func(*Feature) error) error {
 // errEnded says that no more is wanted.
 var errEnded = errors.New("ended")
 
-// Decoded is the layer with every property and geometry as values, without bytes of JSON. It
-// is for tests, which find out by it that nobody depends on how features are kept.
+// Decoded returns the layer with every property and geometry as values, without bytes of
+// JSON. Tests use it to make sure that nobody depends on how features are kept.
 func Decoded(l Layer) Layer { return decoded{l} }
 
 type decoded struct{ Layer }
@@ -235,7 +238,7 @@ func (f *Feature) decode() error {
 	return err
 }
 
-// Title makes one for people of a name such as time_zone.
+// Title turns a name such as time_zone into a title for people.
 func Title(name string) string {
 	words := strings.NewReplacer("_", " ", "-", " ").Replace(name)
 	if words == "" {

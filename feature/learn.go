@@ -13,7 +13,7 @@ import (
 
 // Learner finds a schema from the properties of features.
 type Learner struct {
-	At       int64 // where the object that is learned next stands, which Odd tells
+	At       int64 // where the next object to be learned stands; Odd reports it
 	columns  []column
 	index    map[string]int // of columns, by their names
 	expected int            // the column that the next member probably has
@@ -21,14 +21,14 @@ type Learner struct {
 	changes  uint64 // how often there was another column, or other kinds of one
 }
 
-// column is what is known of one property.
+// column is what is known about one property.
 type column struct {
 	name     string // in compact form
 	declared Kind   // or Null
-	kinds    kinds  // of its values; once there are none, of the last ones
-	seen     bool   // of what is declared: a feature had it
+	kinds    kinds  // of its values, or of the last values when no more come
+	seen     bool   // for a declared property: a feature had it
 	counts   [kindCount]int64
-	// Of a table: where the first value of each kind stands, and how numbers are written.
+	// For a table: where the first value of each kind stands, and how numbers are written.
 	first [kindCount]int64
 	forms forms
 }
@@ -37,7 +37,7 @@ type column struct {
 type forms uint8
 
 const (
-	formCode     forms = 1 << iota // a zero or a plus comes first, or one at the end of a version counts
+	formCode     forms = 1 << iota // it begins with a zero or a plus, or ends with one that counts, as in a version
 	formExponent                   // digits, E and digits, as 10E2
 	formReal                       // with a point or a minus, as codes are not
 )
@@ -45,7 +45,7 @@ const (
 // maxTexts is the number of texts that make a column text if nothing else has come before them.
 const maxTexts = 1 << 10
 
-// kinds is the set of what the values of a column are.
+// kinds is the set of the kinds of a column's values.
 type kinds uint8
 
 const (
@@ -80,7 +80,7 @@ func (l *Learner) add(name string) *column {
 	return &l.columns[len(l.columns)-1]
 }
 
-// column returns the column of that name, or nil where there are too many.
+// column returns the column of a name, or nil if there are too many.
 func (l *Learner) column(name []byte) *column {
 	i := l.expected
 	if i >= len(l.columns) || l.columns[i].name != string(name) {
@@ -161,7 +161,7 @@ func (l *Learner) Declare(types Schema) (undo func()) {
 		l.columns[i].declared = f.Kind
 	}
 	for i := range was {
-		// The kinds of values under a declaration are not stored. Without values, a
+		// The kinds of values of a declared property are not stored. Without values, a
 		// collection that is opened again would not know them.
 		if c := &l.columns[i]; was[i].declared != Null && c.declared == Null && c.counts == [kindCount]int64{} {
 			c.kinds = 0
@@ -199,7 +199,7 @@ func kindOf(value []byte, have kinds) kinds {
 	switch {
 	case IsText(value):
 		if have&kindText != 0 {
-			return kindText // whether this one is a time decides nothing
+			return kindText // being a time decides nothing here
 		}
 		if _, ok := instant.Parse(value[1 : len(value)-1]); ok {
 			return kindTime
@@ -272,7 +272,7 @@ func formsOf(column string, text []byte, kind kinds) forms {
 	return 0
 }
 
-// Odd is what values of a table have not the type of most of their column.
+// Odd reports values of a table that are not of the type of most of their column.
 type Odd struct {
 	Field
 	Count, Of int64 // of them, and of all values of the column
@@ -382,7 +382,7 @@ func (l *Learner) Commas(name string) bool {
 	return ok && l.columns[i].kinds&kindComma != 0 && l.columns[i].kinds&^(kindComma|kindNumber|fromTable) == 0
 }
 
-// Unseen returns the declared fields that no feature had which Learn took in.
+// Unseen returns the declared fields that occurred in no feature.
 func (l *Learner) Unseen() (names []string) {
 	for i := range l.columns {
 		if c := &l.columns[i]; c.declared != Null && !c.seen {
@@ -396,14 +396,14 @@ func (l *Learner) Unseen() (names []string) {
 // because it has MaxFields others.
 func (l *Learner) Unlisted() int64 { return l.unlisted }
 
-// Changes counts how often there was another property, or other kinds of values of one: while
-// it stays, Schema does.
+// Changes counts new properties and new kinds of their values: while it stays the same, so
+// does Schema.
 func (l *Learner) Changes() uint64 { return l.changes }
 
 // Len returns the number of properties, declared ones included.
 func (l *Learner) Len() int { return len(l.columns) }
 
-// Seed takes in what was learned before, which goes where values are counted.
+// Seed takes in what was learned before. It is forgotten where values are counted.
 func (l *Learner) Seed(found Schema) {
 	for _, f := range found {
 		c := l.column(jsontext.AppendString(nil, f.Name))

@@ -249,7 +249,7 @@ func (n *normalizer) text() error {
 }
 
 // unescape appends the text of a JSON string, given without its quotation
-// marks. A bad escape is at the index it returns, which else is -1.
+// marks. It returns the index of a bad escape, or -1.
 func unescape(dst, inner []byte) (text []byte, bad int) {
 	for i := 0; i < len(inner); i++ {
 		c := inner[i]

@@ -160,8 +160,8 @@ func (d decimal) finite(literal []byte) bool {
 	return err == nil && v != 0
 }
 
-// scanNumber returns the length of the number that b begins with, or 0. Text of
-// tables may be without digits on one side of the point, as JSON must not.
+// scanNumber returns the length of the number at the start of b, or 0. Unlike
+// JSON, text of tables may lack the digits on one side of the point.
 func scanNumber(b []byte, table bool) int {
 	i := 0
 	if i < len(b) && b[i] == '-' {
@@ -205,9 +205,9 @@ func digits(b []byte) int {
 	return len(b)
 }
 
-// appendTextNumber writes the number that text spells, if it spells one: a
-// finite number without leading zeros, which post codes have, and without a
-// plus, which telephone numbers have.
+// appendTextNumber writes the number that text spells, if it spells a finite
+// one. Leading zeros, which post codes have, and a plus, which telephone
+// numbers have, make it no number.
 func appendTextNumber(dst, text []byte) (out []byte, ok bool) {
 	if len(text) == 0 || scanNumber(text, true) != len(text) {
 		return dst, false

@@ -11,7 +11,7 @@ const (
 	MaxProperties      = 256
 	MaxPropertiesBytes = 64 << 10
 	MaxPropertyName    = 128 // bytes
-	MaxPropertyDepth   = 32  // objects and arrays within one another, the properties themselves among them
+	MaxPropertyDepth   = 32  // objects and arrays within one another; the properties themselves count
 )
 
 // ErrProperties matches the errors of properties that cannot be kept.

@@ -23,7 +23,7 @@ type Query struct {
 	// Near asks for the nearest first. A feature as far away as another comes in the layer's
 	// own order.
 	Near *Near
-	// Filter is what they fulfil; nil lets all pass.
+	// Filter is the filter that they fulfil; nil lets all pass.
 	Filter Filter
 	// Order is another order than the layer's own, where Near is nil.
 	Order Order
@@ -51,7 +51,8 @@ type Near struct {
 	MinM, MaxM float64
 }
 
-// NearTo is what is at most so many metres away from a position in degrees; 0 bounds nothing.
+// NearTo is a Near for everything at most so many metres from a position in degrees; 0 bounds
+// nothing.
 func NearTo(lat, lon, maxM float64) *Near {
 	return &Near{Position: quadkey.Position{Lat: lat, Lon: lon}, MaxM: maxM}
 }
@@ -74,12 +75,12 @@ const (
 	WithoutGeometry
 )
 
-// Filter is what features must fulfil. It may be used by many goroutines.
+// Filter decides which features pass. It may be used by many goroutines.
 type Filter interface {
 	// Match reports whether a feature fulfils it.
 	Match(ctx context.Context, f *Feature) (bool, error)
-	// Terms are conditions that whatever matches fulfils, for an index to use. all says that
-	// whatever fulfils them matches.
+	// Terms returns conditions that every feature which passes fulfils, for an index to use.
+	// all says that every feature which fulfils them passes.
 	Terms() (terms []Term, all bool)
 	// String tells the filter from others.
 	String() string
@@ -208,8 +209,8 @@ func (q *Query) Cursor(of *Info, m Mark) string {
 	return base64.RawURLEncoding.EncodeToString(append(append(b, check[:]...), m...))
 }
 
-// Continue sets After to what a cursor says; "" is the beginning. Errors match ErrCursor, or
-// ErrCursorExpired where the data has been replaced.
+// Continue sets After to the mark of a cursor; "" is the beginning. Errors match ErrCursor,
+// or ErrCursorExpired if the data has been replaced.
 func (q *Query) Continue(of *Info, cursor string) error {
 	q.After = nil
 	if cursor == "" {
@@ -237,8 +238,8 @@ func (q *Query) Continue(of *Info, cursor string) error {
 	return nil
 }
 
-// BadCursor returns an error that matches ErrCursor. Layers give it for a mark that cannot
-// be one of theirs.
+// BadCursor returns an error that matches ErrCursor. A layer returns it for a mark that it
+// cannot have made.
 func BadCursor(why string) error {
 	return fmt.Errorf("%w: %s; ask for the first page again, without a cursor", ErrCursor, why)
 }

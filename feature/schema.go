@@ -9,8 +9,8 @@ import (
 // MaxFields bounds the fields of a schema.
 const MaxFields = 1000
 
-// ErrType matches the errors of values that do not have their property's type,
-// and of schemas that cannot be.
+// ErrType is matched by the errors of values that are not of their property's
+// type, and of invalid schemas.
 var ErrType = errors.New("wrong type")
 
 // Field is one property that features have.
@@ -19,7 +19,7 @@ type Field struct {
 	Kind Kind   `json:"type" schema:"enum=text|number|boolean|time|texts|any"`
 }
 
-// ParseField reads what is declared of a property, such as price and "number". Errors match
+// ParseField reads the declaration of a property, such as price and "number". Errors match
 // ErrType or ErrProperties.
 func ParseField(name, kind string) (f Field, err error) {
 	f.Name = name
@@ -31,7 +31,7 @@ func ParseField(name, kind string) (f Field, err error) {
 	return f, err
 }
 
-// Schema is the fields of the features of a data set, sorted by name.
+// Schema has the fields of the features of a data set, sorted by name.
 type Schema []Field
 
 // NewSchema checks and sorts fields.

@@ -8,7 +8,7 @@ import (
 	"quadrille/internal/instant"
 )
 
-// Sort says in which order the features of a page come.
+// Sort is the order of the features of a page.
 type Sort struct {
 	Field Field // of numbers, times or booleans; without a name the order is that of the rows
 	Down  bool  // greatest first

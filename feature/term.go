@@ -86,9 +86,9 @@ func (s Schema) ParseTerm(key, values string) (Term, error) {
 	return t, nil
 }
 
-// PropertyPrefix before the name of a property reaches it whatever it is called: it may be
-// that of a parameter or an operator. Where a property has the whole name behind it, no
-// operator ends that.
+// PropertyPrefix before a property's name reaches the property whatever it is called, even
+// if it has the name of a parameter or ends like an operator: if a property has the whole
+// name behind the prefix, no operator is read from it.
 const PropertyPrefix = "p."
 
 // mixed returns what to do about values of several types, "" if t is a single type.
@@ -99,8 +99,8 @@ func mixed(t Kind) string {
 	return ", as its values are of several types or lists or objects: correct those that are not meant, or declare the type in the schema of the collection"
 }
 
-// SplitValues splits at commas without a backslash before them, which goes, as does one
-// before a backslash.
+// SplitValues splits at commas that have no backslash before them. It removes a
+// backslash before a comma or a backslash.
 func SplitValues(s string) []string {
 	var values []string
 	var b strings.Builder

@@ -10,8 +10,8 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Value is the value of a property. The zero Value is null. What it was made of belongs to
-// it, and it to what it was read from.
+// Value is the value of a property. The zero Value is null. It keeps what it was made of,
+// and it is valid as long as what it was read from.
 type Value struct {
 	kind Kind
 	raw  bool   // text is JSON
@@ -37,8 +37,8 @@ func BooleanValue(v bool) (b Value) {
 	return b
 }
 
-// JSONValue is the value that is compact JSON. A Number keeps all its digits. What is no
-// text, number, boolean or null is of the kind Any.
+// JSONValue returns the value of compact JSON. A Number keeps all its digits. What is
+// not a text, number, boolean or null is of the kind Any.
 func JSONValue(compact []byte) Value {
 	switch {
 	case IsText(compact):
@@ -53,11 +53,11 @@ func JSONValue(compact []byte) Value {
 	return Value{kind: Any, raw: true, text: compact}
 }
 
-// Kind is what the value is by itself: a Time is a Text, and a list is Any. Only a schema
-// knows more.
+// Kind returns the kind of the value by itself: a Time is a Text, and a list is Any. Only
+// a schema knows more.
 func (v Value) Kind() Kind { return v.kind }
 
-// Text is the text of a Text, and what JSON has for any other value.
+// Text returns the text of a Text, and the JSON of any other value.
 func (v Value) Text() string {
 	switch {
 	case v.kind != Text:
@@ -156,7 +156,7 @@ func (p Properties) Lookup(name string) (v Value, ok bool) {
 	return Value{}, false
 }
 
-// Text returns the text of a property, "" where it has none.
+// Text returns the text of a property, "" if there is none.
 func (p Properties) Text(name string) string {
 	if v, ok := p.Lookup(name); ok && v.Kind() == Text {
 		return v.Text()
@@ -180,7 +180,7 @@ func (p Properties) All() iter.Seq2[string, Value] {
 	}
 }
 
-// AppendMembers appends them as members of a compact object, without its braces.
+// AppendMembers appends the properties as members of a compact object, without its braces.
 func (p Properties) AppendMembers(dst []byte) []byte {
 	for i := range p.list {
 		if i > 0 {
@@ -192,7 +192,7 @@ func (p Properties) AppendMembers(dst []byte) []byte {
 	return append(dst, p.compact...)
 }
 
-// AppendWith is AppendMembers with another value of a property, if they have one.
+// AppendWith is AppendMembers with another value for a property that they have.
 func (p Properties) AppendWith(dst []byte, name string, v Value) []byte {
 	start := len(dst)
 	for n, was := range p.All() {
@@ -222,7 +222,7 @@ func (p Properties) appendSome(dst []byte, names []string) []byte {
 	return dst
 }
 
-// clone are the same properties with memory of their own.
+// clone returns the same properties with memory of their own.
 func (p Properties) clone() Properties {
 	p.compact, p.list = bytes.Clone(p.compact), slices.Clone(p.list)
 	for i := range p.list {

@@ -9,19 +9,19 @@ import (
 )
 
 // Writer writes features as JSON. The zero Writer writes objects whose members are the
-// properties. It is not changed by its use.
+// properties. Using it does not change it.
 type Writer struct {
 	// GeoJSON says that they are features of GeoJSON, and not objects of their own.
 	GeoJSON bool
-	// Nested says that the properties are an object of their own, beside which stands what the
-	// layer knows: users' own names are never mixed with ours. Objects then have id, lat and
-	// lon, and all have version and expires where Versions says so.
+	// Nested says that the properties are an object of their own, beside what the layer knows:
+	// users' own names are never mixed with ours. Objects then have id, lat and lon. With
+	// Versions, objects and features of GeoJSON also have version and expires.
 	Nested, Versions bool
-	// Numbers says that ids of GeoJSON are numbers, where they are.
+	// Numbers says that ids of GeoJSON are written as numbers if the layer has numbers.
 	Numbers bool
 	// Near has the distance as distance_m, in metres to the decimetre.
 	Near bool
-	// Bounds has those of what is no point as bbox.
+	// Bounds says that features which are not points have their bounds as bbox.
 	Bounds bool
 	// Fields are the properties that are written, of nested ones; nil is all.
 	Fields []string
@@ -29,14 +29,15 @@ type Writer struct {
 	Position func(dst []byte, p quadkey.Position) []byte
 }
 
-// Append appends a feature. members are finished ones of the caller's, each with a comma
-// behind it, that stand before the properties of nested features. Errors match ErrDamaged.
+// Append appends a feature. members are finished members of the caller's, each with a
+// comma behind it; they stand before the properties of nested features. Errors match
+// ErrDamaged.
 func (w *Writer) Append(dst []byte, f *Feature, members string) ([]byte, error) {
 	dst, err := w.Open(dst, f, members)
 	return append(dst, '}'), err
 }
 
-// Open is Append without the last brace, so that members of the caller's may follow.
+// Open is Append without the last brace, so that more members may follow.
 func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err error) {
 	if w.GeoJSON {
 		dst = append(dst, `{"type":"Feature",`...)
@@ -79,7 +80,7 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 	return dst, nil
 }
 
-// nested writes what is beside the properties, and them.
+// nested writes the properties and the members beside them.
 func (w *Writer) nested(dst []byte, f *Feature) []byte {
 	if w.Near {
 		dst = append(AppendDistance(dst, f.Distance), ',')

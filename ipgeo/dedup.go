@@ -3,11 +3,11 @@ package ipgeo
 import "hash/maphash"
 
 // dedup remembers a number for each of many byte strings, in bounded memory. It
-// forgets those that were not asked for in the longest time.
+// forgets the strings that it has not been asked for the longest.
 //
-// Two hashes with separate seeds tell strings apart, 128 bits that nobody can
-// aim at. CheckIndex would find a collision. What is forgotten depends on the
-// order of the strings alone, and not on the seeds.
+// Strings are told apart by two hashes with separate seeds, 128 bits that
+// nobody can aim at. CheckIndex would find a collision. Only the order of the
+// strings decides what is forgotten, and not the seeds.
 type dedup struct {
 	now, before hashTable
 	most        int // slots of either table

@@ -129,7 +129,7 @@ type builder struct {
 }
 
 func (b *builder) build(store cellstore.Store, src *Source) (_ Meta, err error) {
-	// The first sort is full while it is read and what comes after it is filled.
+	// The first sort still holds memory while it is read into the second, so they share it.
 	memory := b.opts.Memory
 	if memory == 0 {
 		memory = defaultMemory
@@ -187,8 +187,8 @@ func (b *builder) build(store cellstore.Store, src *Source) (_ Meta, err error) 
 	return b.meta(), nil
 }
 
-// finish makes what is in the order of cells and, beside it, the tables of name
-// search: two sorts that have nothing to do with each other.
+// finish makes the tables in the order of cells and, at the same time, the
+// tables of name search: the two sorts are independent.
 func (b *builder) finish(store cellstore.Store) error {
 	done := make(chan error, 1)
 	if b.sink == nil {
@@ -207,7 +207,7 @@ func (b *builder) finish(store cellstore.Store) error {
 		b.cancel()
 	}
 	b.tilesDone.Store(true)
-	// Of two failures the other one is that it was cancelled.
+	// If both fail, the second only says that it was cancelled.
 	if also := <-done; also != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = also
 	}
@@ -250,8 +250,8 @@ func (b *builder) meta() Meta {
 	return meta
 }
 
-// step reports progress and notices the end of the context. It is called with
-// the number of places done in a stage, after each.
+// step reports progress and notices the end of the context. It is called after
+// each place with the number of places done in a stage.
 func (b *builder) step(stage string, done, total int64) error {
 	if done%progressEvery != 0 {
 		return nil

@@ -20,8 +20,8 @@ func populated() feature.Filter {
 	return Prepare(f)
 }
 
-// Prepare makes once what the index needs of a filter, for those that are asked with again and
-// again. It is the same filter, and not nil.
+// Prepare makes what the index needs of a filter once, for filters that are used again and
+// again. It returns the same filter, and never nil.
 func Prepare(of feature.Filter) feature.Filter {
 	p := &prepared{Filter: of}
 	p.filter, p.rest, p.possible = filterOf(of)
@@ -60,8 +60,8 @@ func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) 
 	return f, rest, possible
 }
 
-// use takes a term in, if the index knows what it is about and has no other of that kind. possible
-// is false where no place fulfils it.
+// use takes in a term, if the index knows what it is about and has no other of that kind.
+// possible is false if no place fulfils it.
 func (f *filter) use(t *feature.Term) (used, possible bool) {
 	switch {
 	case t.Name == "population" && t.Op == feature.OpGreaterOrEqual && len(t.Values) == 1:
@@ -126,7 +126,7 @@ func (f *filter) passes(p *place) bool {
 		f.qualifier(p.qualifier)
 }
 
-// appendTo appends what tells the filter from others.
+// appendTo appends what distinguishes the filter from others.
 func (f *filter) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(f.classes))
 	b = binary.BigEndian.AppendUint64(b, f.minPopulation)

@@ -140,8 +140,8 @@ func (f *Finder) Place(ctx context.Context, id uint32) ([]byte, error) {
 	return append(record, '}'), nil
 }
 
-// Record is what is known of a place: the record that Place returns, decoded.
-// Members that nobody has asked for yet have no field.
+// Record is the decoded record that Place returns. Only members that are used
+// somewhere have fields.
 type Record struct {
 	Hit                            // without its JSON
 	ASCIIName      string          `json:"ascii_name,omitempty"`
@@ -167,8 +167,8 @@ func (f *Finder) Record(ctx context.Context, id uint32, r *Record) error {
 	return decode(id, record, r, &r.Hit)
 }
 
-// DivisionCodes returns the codes of the second and third-level divisions of a place, "" where it
-// has none: those of its Record, in a fraction of the time. An id without a place gives
+// DivisionCodes returns the codes of the second and third-level divisions of a place, "" if it
+// has none. They are those of its Record, in a fraction of the time. An id without a place gives
 // ErrNotFound.
 func (f *Finder) DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 string, err error) {
 	row := f.rows.Get().(*cellstore.Row)

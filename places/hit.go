@@ -52,15 +52,16 @@ func AppendNamed(dst, json []byte, name string) []byte {
 	return members.AppendNamed(dst, json, nameKey, name)
 }
 
-// Of makes h what a feature of places or of airports is, with memory of its own, which is used
-// again. The error matches cellstore.ErrCorrupt for one without a name.
+// Of makes h the place or airport of a feature, with memory of its own, which is used again.
+// The error matches cellstore.ErrCorrupt for a feature without a name.
 func (h *Hit) Of(f *feature.Feature) error {
 	r := hitReaders.Get().(*hitReader)
 	defer hitReaders.Put(r)
 	return r.common.fill(h, f)
 }
 
-// Hits are the places of an answer, or airports, over dst, whose memory is used again.
+// Hits returns the places or airports of an answer. It overwrites dst, whose memory is used
+// again.
 func Hits(dst []Hit, answer iter.Seq2[*feature.Feature, error]) ([]Hit, error) {
 	r := hitReaders.Get().(*hitReader)
 	defer func() {

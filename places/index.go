@@ -43,8 +43,8 @@ func (g *grid) add(c quadkey.Cell) {
 	g[bit/64] |= 1 << (bit % 64)
 }
 
-// meets reports whether a tile of the set has one of the cells first to last,
-// which are those of one tile.
+// meets reports whether a tile of the set has one of the cells first to last.
+// These are the cells of one tile.
 func (g *grid) meets(first, last quadkey.Cell) bool {
 	from, to := uint32(first)>>gridShift, uint32(last)>>gridShift
 	if to-from < 63 { // within one word: runs of a tile are aligned
@@ -118,8 +118,8 @@ func (x *index) blocksOf(lo, hi int32) (first, last int32) {
 }
 
 // leaf reports whether a tile with the samples lo to hi is read rather than
-// split in search of what is near. One read of much is better than several
-// where hardly any place passes.
+// split in a search for near places. One large read is better than several if
+// hardly any place passes.
 func (x *index) leaf(m *mask, lo, hi int32) bool {
 	n := (hi - lo) * x.every
 	switch {

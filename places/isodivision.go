@@ -22,7 +22,7 @@ var isoDivisions = map[string]bool{
 // hundreds of smaller ones beside them.
 var kingdoms = []string{"ENG", "NIR", "SCT", "WLS"}
 
-// noDivision is GeoNames' code of what is in no first-level division.
+// noDivision is GeoNames' code for places in no first-level division.
 const noDivision = "00"
 
 // ISODivision returns the ISO 3166-2 code, without the country, of the

@@ -176,8 +176,8 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 	}
 }
 
-// answer runs a search for a query, whose filter is rest as far as the index does not know it,
-// and yields what it finds.
+// answer runs a search for a query and yields the results. rest is the part of the query's
+// filter that the index does not know.
 func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.Filter, yield func(*feature.Feature, error) bool, run func() error) {
 	defer s.end()
 	s.most = cmp.Or(q.Examine, MaxExamined)
@@ -294,7 +294,7 @@ func (l *lister) add(ctx context.Context, p *feature.Part) error {
 		return nil
 	}
 	l.parts, l.ranges = append(l.parts, *p), append(l.ranges, cellstore.Range{From: start, To: stop})
-	// What tells what is in some areas is gone after the call, so these are read at once.
+	// Data that decide what is in some areas are gone after the call, so these are read at once.
 	if len(l.parts) < scanParts && (p.Contains == nil || l.steady) {
 		return nil
 	}
@@ -336,8 +336,8 @@ func (l *lister) read(ctx context.Context) error {
 	return nil
 }
 
-// Count implements feature.Counter: of all places, of those of the tiles whose places are
-// counted, and of those everywhere that pass what the index knows.
+// Count implements feature.Counter. It counts all places, those of tiles whose places are
+// counted, and those everywhere that pass what the index knows.
 func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
 	t, tile := q.In.(feature.Tile)
 	switch {

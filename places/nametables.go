@@ -134,7 +134,7 @@ func (t *nameTables) note(p *Place) {
 // clone keeps a name from holding the line it was cut from.
 func clone(s string) string { return string([]byte(s)) }
 
-// complete names the countries of the places that nothing has named so far, and makes
+// complete gives names to the countries of places that have none so far, and makes
 // all countries and first-level divisions known by their ids.
 func (t *nameTables) complete() {
 	t.codes, t.others = map[uint32]string{}, map[string][]byte{}

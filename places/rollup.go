@@ -156,7 +156,7 @@ func (r *rollup) close(from int) error {
 	return nil
 }
 
-// offer tells the current tile of a zoom of the best place of one of its quarters.
+// offer gives the current tile of a zoom the best place of one of its quarters.
 func (r *rollup) offer(z int, b *shown) {
 	best, second := &r.best[z], &r.second[z]
 	switch {

@@ -28,9 +28,9 @@ type Source struct {
 // AlternateName is one more name of a place, or a code it is known by.
 type AlternateName struct {
 	PlaceID uint32 `json:"-"`
-	// Lang is an ISO 639 code such as "de" or "zh-Hant", or "" when unknown,
-	// or the kind of what is not a name: "iata", "icao", "faac", "unlc" and
-	// "tcid" (codes), "post" (postal code), "link", "wkdt" (Wikidata id),
+	// Lang is an ISO 639 code such as "de" or "zh-Hant", or "" when unknown. It may
+	// also name a kind of text that is not a name: "iata", "icao", "faac", "unlc"
+	// and "tcid" (codes), "post" (postal code), "link", "wkdt" (Wikidata id),
 	// "abbr" (abbreviation), "phon" and "piny" (pronunciation).
 	Lang string `json:"lang,omitempty"`
 	Name string `json:"name"`
@@ -46,7 +46,7 @@ type AlternateName struct {
 // Parent says that a place lies in another one.
 type Parent struct {
 	Parent, Child uint32
-	Kind          string // "ADM" for an administrative one, "" or the source's word
+	Kind          string // "ADM" for an administrative parent; otherwise "" or the source's word
 }
 
 // Admin5 is the code of a place's fifth-level division.

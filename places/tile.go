@@ -74,7 +74,7 @@ func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn func(Shown) 
 type picker struct {
 	picked []pick // in the end, the most important first
 	byPart [parts]int
-	best   near.Best[near.ID] // of all the places, with picked as its slots
+	best   near.Best[near.ID] // the best of all the places; its slots are the elements of picked
 }
 
 type pick struct {

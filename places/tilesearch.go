@@ -25,8 +25,8 @@ func (k *keptPlace) keep(p *place) {
 	k.qualifier, k.members, k.properties = k.memory[:q], k.memory[q:], k.memory[q:q+n]
 }
 
-// tileSearch is what searches have in common. It reads
-// the places of tiles, one tier at a time, and counts them.
+// tileSearch is the common part of searches. It reads the places of tiles, one
+// tier at a time, and counts them.
 type tileSearch struct {
 	near.Lists
 	f        *Finder
@@ -59,11 +59,11 @@ func (s *tileSearch) begin(f *Finder, flt filter, want int, limit uint64, after 
 	s.Reset(want, limit, after)
 }
 
-// end lets go of what belongs to a query.
+// end drops what refers to a query.
 func (s *tileSearch) end() { s.step, s.admit = nil, nil }
 
-// admits reports whether a place that is wanted passes what the index does not know. Its error
-// ends the search.
+// admits reports whether a wanted place passes the part of the filter that the index does not
+// know. An error ends the search.
 func (s *tileSearch) admits(p *place) (pass bool) {
 	if s.admit == nil {
 		return true

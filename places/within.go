@@ -32,8 +32,9 @@ func newWithin() *within {
 	return s
 }
 
-// searchArea runs the search in an area. At its edge all places are weighed while what tells
-// which are in it is there. The cells within it are kept, and searched by their index.
+// searchArea runs the search in an area. Along the edge it weighs all places, as long as it
+// has what tells which are inside. It keeps the cells inside, and searches them by their
+// index.
 func (s *within) searchArea(ctx context.Context, a feature.Area) error {
 	s.ofArea, s.cells = true, s.cells[:0]
 	defer func() { s.ofArea, s.part = false, nil }()
@@ -89,7 +90,7 @@ func (s *within) weighInPart(p *place) {
 	}
 }
 
-// cellsFrom returns the number of the first of the kept cells that end at a cell or behind it.
+// cellsFrom returns the number of the first kept cell that ends at a cell or after it.
 func (s *within) cellsFrom(c quadkey.Cell) int {
 	i, _ := slices.BinarySearchFunc(s.cells, c, func(r quadkey.Range, c quadkey.Cell) int { return cmp.Compare(r.Last, c) })
 	return i

@@ -78,7 +78,7 @@ func (b *builder) writeTiles(store cellstore.Store) error {
 	return b.end(stage, done)
 }
 
-// count adds a place to what is known of all.
+// count adds a place to the totals.
 func (b *builder) count(tier int, p *place) {
 	b.tier[tier]++
 	b.weighted = b.weighted || p.weight != 0

@@ -86,7 +86,7 @@ func (c *Circle) AppendTiles(dst []Tile) []Tile {
 		if columns > 1 || rows > 1 {
 			continue
 		}
-		// Columns that wrap may meet in one tile, of which they fill both ends.
+		// Columns that wrap around may meet in one tile and fill both ends of it.
 		if c.west > c.east && columns == 0 && z > 0 {
 			continue
 		}

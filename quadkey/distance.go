@@ -41,8 +41,8 @@ func angle(dlon, lat1, lat2 float64) float64 {
 // exactly 0 there and keeps all its digits nearby.
 func cosLat(lat float64) float64 { return math.Sin((90 - math.Abs(lat)) * radians) }
 
-// MinDistance subtracts these from the true minimum to stay below Distance
-// whatever the rounding of both: a micrometre, and a part in 10^12.
+// MinDistance subtracts these from the true minimum, so rounding never makes it
+// exceed Distance: a micrometre, and a part in 10^12.
 const (
 	slack         = 1e-6
 	slackPerMetre = 1e-12

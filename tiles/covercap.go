@@ -13,7 +13,7 @@ import (
 type coverCap struct {
 	rings   rings
 	full    bool
-	columns []bool // of the rim, that points of the region may belong to; nil for none
+	columns []bool // the columns of the rim to which points of the region may belong; nil for none
 }
 
 // The rims in the order of their cells: all tiles of the top row, then all of

@@ -47,8 +47,8 @@ func (t *TypeMeta) info() *feature.Info {
 	return in
 }
 
-// schema is what is known of the properties of regions. Data sets that were built before
-// schemas were kept only tell the attributes of tiles.
+// schema describes the properties of regions as far as they are known. Data sets built
+// before schemas were stored know only the attributes of tiles.
 func (t *TypeMeta) schema() feature.Schema {
 	if t.Schema != nil {
 		return t.Schema
@@ -145,7 +145,7 @@ type answer struct {
 
 // scan considers all regions.
 func (a *answer) scan() error {
-	// Borders of all in a row are read faster than one by one.
+	// Reading all borders in a row is faster than reading them one by one.
 	whole := a.q.Detail == feature.Whole && a.screen == nil
 	for row, err := range a.r.scanRegions(a.ctx, a.rt, string(a.q.After), whole) {
 		if err != nil {
@@ -240,8 +240,8 @@ func middle(b [4]float64) quadkey.Position {
 	return quadkey.Position{Lat: round((b[1] + b[3]) / 2), Lon: round(lon)}
 }
 
-// Area is the ground of a region, for features to be asked for in. An error of its Cover is
-// one of Reader.Cover.
+// Area returns the ground of a region as an area for queries of features. Errors of its
+// Cover are those of Reader.Cover.
 func (r *Reader) Area(typ, id string) feature.Area { return area{r, typ, id} }
 
 type area struct {

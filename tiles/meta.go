@@ -32,15 +32,15 @@ type TypeMeta struct {
 	// Fields are the attributes of the type's vector-tile features and their
 	// types, in TileJSON form.
 	Fields map[string]string `json:"fields"`
-	// Schema has the properties of the type's records, but for their bounds. Data sets that
-	// older programs built have none; Layer then has what Fields tells.
+	// Schema lists the properties of the type's records, without the bounds. Data sets that
+	// older programs built have none. Layer then uses Fields.
 	Schema feature.Schema `json:"schema,omitempty"`
 	// Generalised lists the zooms whose regions are merged or whose borders are
 	// simpler than usual, because their tiles would be over the budget. The
 	// zooms with merged regions come first, from 0 on.
 	Generalised []Generalised `json:"generalised,omitempty"`
-	// OverBudget is the number of tiles of zoom 13 over the budget. That zoom
-	// is exact whatever it takes.
+	// OverBudget is the number of zoom-13 tiles that exceed the budget. Zoom 13
+	// stays exact even then.
 	OverBudget int `json:"over_budget,omitempty"`
 }
 

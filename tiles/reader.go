@@ -37,7 +37,7 @@ type Reader struct {
 	regions cellstore.Table
 	types   map[string]*readerType
 	order   []*readerType
-	uniform *uniforms // nil with more types than it has bits for
+	uniform *uniforms // nil if there are more types than a mask has bits
 	scratch sync.Pool // *scratch
 }
 
@@ -96,7 +96,7 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 // Types describes the region types, in the order of their bytes. They are not to be changed.
 func (r *Reader) Types() []TypeMeta { return slices.Clip(r.meta.Types) }
 
-// Selector chooses a tile layer: all regions of a type, or one.
+// Selector chooses from a tile layer: all regions of a type, or one region.
 type Selector struct {
 	Type string
 	ID   string // empty for all
@@ -328,8 +328,8 @@ func (r *Reader) record(ctx context.Context, typ, id string) (rec record, err er
 }
 
 // Extent adds the bounds of layers and of regions to an extent. Errors match ErrUnknownType, or
-// come from the store. Those of regions that are not there match ErrNotFound, after the others
-// have been added.
+// come from the store. If some regions do not exist, the error matches ErrNotFound, and all the
+// others have been added.
 func (r *Reader) Extent(ctx context.Context, layers []Selector, e *quadkey.Extent) error {
 	var missing error
 	for _, l := range layers {

@@ -8,7 +8,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// record is what is read of a region's record. It refers to the stored bytes.
+// record holds the parts of a region's record that are used. It refers to the stored bytes.
 type record struct {
 	name   []byte
 	bounds [4]float64
@@ -46,7 +46,7 @@ func (rt *readerType) parseRecord(id string, value []byte) (rec record, err erro
 	return rec, nil
 }
 
-// parseBounds reads what the build writes of the bounds of a region.
+// parseBounds reads the bounds of a region as the build writes them.
 func parseBounds(value []byte) (b [4]float64, ok bool) {
 	n := 0
 	for v := range feature.Elements(value) {

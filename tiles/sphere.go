@@ -54,7 +54,7 @@ type surface interface {
 
 const unitAngle = 2 * math.Pi / grid.WorldSize // radians of longitude in a unit
 
-// tileEdges maps the edges of a tile whose north-west corner is x0, y0.
+// tileEdges maps the edges of the tile whose north-west corner is x0, y0 to the sphere.
 type tileEdges struct{ x0, y0 float64 }
 
 func (t *tileEdges) at(x, y float64) vec {
@@ -73,8 +73,8 @@ func mercatorSincos(y float64) (sin, cos float64) {
 // in λ and in the Mercator angle ψ have length cos φ or less, so |γ″| ≤ cos
 // φ·(|λ′|+|ψ′|)².
 func (t *tileEdges) bend(e plain) float64 {
-	// No edge of a tile crosses the equator, which is a tile line, so the
-	// widest parallel is at the end nearer to it.
+	// The equator is a tile line, so no edge of a tile crosses it. The widest
+	// parallel is therefore at the end nearer to the equator.
 	y := e.ay
 	if south := t.y0 >= grid.WorldSize/2; (e.by < y) == south {
 		y = e.by

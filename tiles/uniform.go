@@ -16,8 +16,8 @@ const maxUniformTypes = 64
 // coarsestUniform is the zoom of the largest tiles that are looked for.
 const coarsestUniform = 4
 
-// uniform is what a tile has of the types whose answer is the same at each of
-// its points: the whole tile lies in a region, or outside of all.
+// uniform is what is known of the types whose answer is the same at every point
+// of a tile: each region holds the whole tile or none of it.
 type uniform struct {
 	tile  quadkey.Tile
 	known uint64 // types, by their bits
@@ -27,11 +27,11 @@ type uniform struct {
 // has reports whether the answer for a type is known.
 func (u *uniform) has(rt *readerType) bool { return u != nil && u.known&rt.bit() != 0 }
 
-// bit is that of a type in a set of them.
+// bit is the bit of a type in a set of types.
 func (rt *readerType) bit() uint64 { return 1 << rt.place }
 
-// uniforms remembers tiles. One that falls on the place of another displaces it. Data is
-// published once and never changed, so nothing becomes wrong.
+// uniforms remembers tiles. A tile displaces another that has the same slot. Data is
+// published once and never changed, so what is remembered stays right.
 type uniforms [1 << uniformBits]atomic.Pointer[uniform]
 
 func (c *uniforms) slot(t quadkey.Tile) *atomic.Pointer[uniform] {
@@ -39,7 +39,7 @@ func (c *uniforms) slot(t quadkey.Tile) *atomic.Pointer[uniform] {
 	return &c[h>>(64-uniformBits)]
 }
 
-// of returns what is known of the smallest tile around one, nil if nothing is.
+// of returns what is known of the smallest remembered tile that holds t, or nil.
 func (c *uniforms) of(t quadkey.Tile) *uniform {
 	for ; t.Z >= coarsestUniform; t = t.Parent() {
 		if u := c.slot(t).Load(); u != nil && u.tile == t {
@@ -49,7 +49,7 @@ func (c *uniforms) of(t quadkey.Tile) *uniform {
 	return nil
 }
 
-// keep remembers a tile. One too large to be looked for is not worth its place.
+// keep remembers a tile, except one so large that lookups never reach it.
 func (c *uniforms) keep(u *uniform) {
 	if u.tile.Z >= coarsestUniform {
 		c.slot(u.tile).Store(u)

@@ -238,8 +238,8 @@ func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
 	}
 }
 
-// eachIn calls fn for the features of the first layer and returns the bytes
-// after it.
+// eachIn calls fn for the features of the first layer, and returns the bytes
+// after that layer.
 func (s *scratch) eachIn(tile []byte, fn func(f mvt.Feature) error) (rest []byte, err error) {
 	rest, ok, err := mvt.NextLayer(tile, &s.view)
 	if err != nil || !ok {

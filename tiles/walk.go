@@ -80,7 +80,7 @@ func (w *tileWalk) visit(z uint8, d uint64) error {
 		if !uniform {
 			return nil
 		}
-		// t itself is not asked, because it may have a label of its own.
+		// t itself is left out, because it may have a label of its own.
 		ask, _ = t.AtZoom(w.zoom)
 	}
 	if w.tile, err = w.r.AppendMVT(w.ctx, w.tile[:0], ask, w.layers); err != nil || len(w.tile) == 0 {

@@ -49,8 +49,8 @@ func (r *Reader) newWithin(ctx context.Context, box quadkey.Box) *within {
 
 func (w *within) release() { w.r.scratch.Put(w.s) }
 
-// each calls fn with regions of a type in the order of their ids, those that meet the box among
-// them. The record is valid until fn returns, whose error ends it.
+// each calls fn with regions of a type in the order of their ids. All regions that meet the box
+// are among them. The record is valid until fn returns. An error of fn ends the walk.
 func (w *within) each(rt *readerType, fn func(id string, rec *record, meets bool) error) error {
 	names, err := w.seen(rt, &w.window, w.whole, "")
 	if err != nil {

@@ -28,17 +28,17 @@ import (
 	"quadrille/tiles"
 )
 
-// Query asks about a point. What is not said to be optional is required.
+// Query asks about a point. Fields are required unless their comments say otherwise.
 type Query struct {
 	Lat, Lon float64   // degrees
 	At       time.Time // of the local time
 	Types    []string  // types of the regions in the answer; none means all types
-	Lang     string    // ISO 639 code of the place's name; "" is its usual one
+	Lang     string    // ISO 639 code of the place's name; "" means its usual name
 }
 
 // Answer is everything about a point. What it points to is its own memory, which the next Ask
-// uses again, and which is not read once the view has been released. It is for one goroutine;
-// the zero value is ready.
+// reuses. None of it may be read once the view has been released. It belongs to one
+// goroutine; the zero value is ready.
 type Answer struct {
 	Cell quadkey.Cell // that holds the point
 	// Regions hold the point, in the order of tiles.Reader.At: localtime.MatchInside.
@@ -55,7 +55,7 @@ type Answer struct {
 	// hospital. It is nil if there is none.
 	Airport *places.Hit
 	Station *stations.Hit // the nearest weather station, nil for none
-	// Missing are the data sets that are not published, by the names of package ask.
+	// Missing lists the data sets that are not published, by the names of package ask.
 	Missing []string
 
 	place    places.Hit
@@ -154,7 +154,7 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 		}
 		a.nearby = hits
 	}
-	h, _ := v.View() // those of the map and of places have been told
+	h, _ := v.View() // the zones of the map and of places are known by now
 	if hits, _, err = h.Nearest(ctx, *near, hierarchy.Around(h.Parents(regions)), hits...); err != nil || len(hits) == 0 {
 		return err
 	}

@@ -17,8 +17,8 @@ const (
 	Leave = "leave"
 )
 
-// Event is a move, or a fence that a move crosses: the name of a shape, or the type and the id
-// of a region with a colon between them.
+// Event is a move, or the crossing of a fence by a move. Fence is the name of a shape, or the
+// type and the id of a region with a colon between them.
 type Event struct {
 	ID    ID
 	Type  string
@@ -31,7 +31,7 @@ type Event struct {
 // between two crossings so goes on with the second.
 type ID struct {
 	Seq  uint64
-	sent int // crossings of Seq up to this one; 0 is all
+	sent int // crossings of Seq up to this one; 0 means all
 }
 
 // ParseID reads an id.
@@ -66,7 +66,7 @@ func (id ID) String() string {
 	return string(id.Append(nil))
 }
 
-// After is the sequence of the last move that has been told whole.
+// After returns the sequence of the last move whose events have all been returned.
 func (id ID) After() uint64 {
 	if id.sent > 0 {
 		return id.Seq - 1
@@ -74,9 +74,9 @@ func (id ID) After() uint64 {
 	return id.Seq
 }
 
-// Reader reads the events of a collection as what a set tells. It is for one goroutine.
+// Reader reads the events of a collection for the fences of a set. It belongs to one goroutine.
 type Reader struct {
-	Last ID // the event that was told last, with the moves after it that tell nothing
+	Last ID // the last event returned, with the moves after it that have no events
 	// Step is called after each move that Append reads; an error of Step ends Append. Callers
 	// that share a processor give way in it. If Step is nil, Append looks at the context
 	// instead.
@@ -96,9 +96,9 @@ func (f *Set) Follow(live *points.LiveCollection, after ID, boundaries *dataset.
 // of the collection there are no more events.
 func (r *Reader) Changed() <-chan struct{} { return r.moves.Changed() }
 
-// Light reports whether Append is cheap. It is if every move is told and the reader is not
-// behind. With fences it looks for regions, and a reader that is behind may have any number
-// of moves to catch up with.
+// Light reports whether Append is cheap. It is cheap if every move is told and the reader
+// is up to date. With fences Append looks for regions, and a reader that is behind may have
+// to catch up with any number of moves.
 func (r *Reader) Light() bool { return r.set.All() && !r.moves.Behind() }
 
 // Append appends some of the next events, if there are any yet. Events returned together
@@ -117,7 +117,7 @@ func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
 	return dst, err
 }
 
-// appendEvents appends what a move is told as, after the last event.
+// appendEvents appends the events of a move that come after Last.
 func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *points.Event) ([]Event, error) {
 	if r.set.All() {
 		r.Last = ID{Seq: v.Seq}

@@ -20,7 +20,7 @@ import (
 // Max bounds the fences of one set.
 const Max = 100
 
-// Fences are the areas whose border crossings are told. None at all stand for every move.
+// Fences are the areas whose border crossings are events. Without any, every move is an event.
 type Fences struct {
 	Enter, Leave []Region // whose entering, and whose leaving, is told
 	Circles      []Circle
@@ -30,7 +30,7 @@ type Fences struct {
 // Region is a region of the boundaries, or every region of a type if ID is "".
 type Region struct{ Type, ID string }
 
-// Circle is what is at most RadiusM metres from a position in degrees.
+// Circle is the ground at most RadiusM metres from a position in degrees.
 type Circle struct {
 	Name              string // by which its crossings are told
 	Lat, Lon, RadiusM float64
@@ -48,14 +48,15 @@ var (
 	ErrShape   = errors.New("a fence is no shape: give degrees, and a radius above 0")
 )
 
-// Set is fences to be watched. It may be used concurrently; the zero value tells every move.
+// Set is a set of fences to watch. It may be used concurrently. For the zero value every move
+// is an event.
 type Set struct {
 	Fences
 	types []string // of the regions
 }
 
-// New returns a set of fences, which are not changed from then on. The error matches ErrTooMany
-// or ErrShape. Whether there are such regions, Check tells.
+// New returns a set of fences, which must not be changed afterwards. The error matches
+// ErrTooMany or ErrShape. New does not look for the regions; Check does.
 func New(of Fences) (Set, error) {
 	if len(of.Enter)+len(of.Leave)+len(of.Circles)+len(of.Boxes) > Max {
 		return Set{}, ErrTooMany
@@ -94,7 +95,7 @@ func (e *UnknownError) Error() string {
 // Unwrap is why.
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// Check looks for the regions of a set. That one is not there is an *UnknownError.
+// Check looks for the regions of a set. The error is an *UnknownError if one does not exist.
 func (f *Set) Check(ctx context.Context, boundaries *dataset.Live[ask.Boundaries]) error {
 	if len(f.types) == 0 {
 		return nil
@@ -140,7 +141,7 @@ func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && le
 
 // AppendCrossings appends the fences that a move crosses as events without an id, those that
 // it leaves first. A region is crossed if it holds one end of the move and not the other.
-// boundaries are not asked without fences of regions. Errors are theirs.
+// boundaries are only asked if there are fences of regions; errors are theirs.
 func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *points.Event, boundaries *dataset.Live[ask.Boundaries]) ([]Event, error) {
 	return f.appendCrossings(dst, move, func(lon, lat float64) (at []tiles.Region, err error) {
 		err = withBoundaries(boundaries, func(b ask.Boundaries) error {

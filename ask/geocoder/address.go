@@ -35,7 +35,8 @@ var layerRanks = map[string]int{
 // countries.
 var orderRanks = [...]int{RankState, RankCounty, RankMunicipality, RankCity, RankBorough, RankHamlet}
 
-// RankOf is the address rank of a region with these regions around it, the smallest first.
+// RankOf returns the address rank of a region. around are the regions around it, the smallest
+// first.
 func RankOf(layer string, around []names.Parent) int {
 	if rank := layerRanks[layer]; rank > 0 {
 		return rank
@@ -90,9 +91,9 @@ type Sections struct {
 	Country, State, County, City, District string
 }
 
-// SectionsOf reads the regions around something, the smallest first. A section that a
-// coarser layer has is left to it, and the next finer one is taken: where regions have
-// provinces in them, the regions are the states and the provinces the counties.
+// SectionsOf reads the regions around something, the smallest first. If a coarser
+// layer has a section already, a region gets the next finer one: where provinces lie
+// in regions, the regions are the states and the provinces the counties.
 func SectionsOf(parents []names.Parent) (a Sections) {
 	taken, from := -1, "" // the section of the coarser layer, and that layer
 	for i, p := range slices.Backward(parents) {
@@ -111,8 +112,8 @@ func SectionsOf(parents []names.Parent) (a Sections) {
 	return a
 }
 
-// With is the address of something of a rank in it: its own section has its name, and
-// finer ones are left out.
+// With returns the address with something of a rank in it. Its own section gets its
+// name, and finer sections are left out.
 func (a Sections) With(rank int, name string) Sections {
 	own := slices.Index(ordered, SectionOf(rank))
 	for i, s := range ordered {

@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	// maxWords bounds the words of a text that are tried as the name of a region around.
+	// maxWords bounds the words of a text that are tried as the name of a surrounding region.
 	maxWords = 12
 	// contextWords is the most words of such a name.
 	contextWords = 4
 	// contextRegions is the most regions that a context may name: 31 counties are called Washington.
 	contextRegions = 32
-	// begunLetters is from how many letters on the last word may be the beginning of one.
+	// begunLetters is the number of letters from which the last word may be the beginning of a
+	// name.
 	begunLetters = 2
 	// maxContexts bounds the ways of reading a text that are tried.
 	maxContexts = 12
@@ -27,8 +28,8 @@ const (
 type reading struct {
 	name    string
 	context []string // each names a region around
-	// behind says that the name stands behind them. It is then no word inside a name: the
-	// Mississippi River is no Pearl River County.
+	// behind says that the name stands behind the regions. It then must not be a word
+	// inside a name: in "Mississippi River", "River" is not Pearl River County.
 	behind bool
 }
 
@@ -56,7 +57,7 @@ func (f *finding) read(r *reading) error {
 		return err
 	}
 	if f.forgiving {
-		// What is the name of something is no wrong spelling of what is within the regions.
+		// The name of something is not a wrong spelling of something within the regions.
 		known, err := f.named(r.name)
 		if err != nil {
 			return err
@@ -76,12 +77,12 @@ func (f *finding) read(r *reading) error {
 	return err
 }
 
-// countryWords are the words for a country in scripts without spaces between words. Names
-// of countries are written with them, behind the place or alone.
+// countryWords are the words for a country in scripts without spaces between words. They
+// come before the names of countries, which stand behind the place or alone.
 var countryWords = []string{"ประเทศ", "ປະເທດ", "ប្រទេស"}
 
-// inCountry sets a country apart that stands behind such a word: "กรุงเทพประเทศไทย" is
-// "กรุงเทพ, ไทย", and "ประเทศไทย" is "ไทย".
+// inCountry splits off a country that stands behind such a word: "กรุงเทพประเทศไทย"
+// becomes "กรุงเทพ, ไทย", and "ประเทศไทย" becomes "ไทย".
 func inCountry(text string) (rest string, ok bool) {
 	for _, word := range countryWords {
 		if before, country, found := strings.Cut(text, word); found && strings.TrimSpace(country) != "" {
@@ -94,8 +95,8 @@ func inCountry(text string) (rest string, ok bool) {
 	return "", false
 }
 
-// readings are the ways to read a text, the likeliest first: commas tell where a name
-// ends; otherwise the last words are the region, or the first.
+// readings returns the ways to read a text, the likeliest first. Commas tell where a
+// name ends. Without them the region is the last words, or the first.
 func readings(text string) (list []reading) {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(text, isSeparator) {
@@ -126,8 +127,8 @@ func readings(text string) (list []reading) {
 	return list
 }
 
-// around returns the regions that the context of a reading names: those of its first
-// part that lie in one of each other part.
+// around returns the regions that the context of a reading names: regions of its
+// first part that lie in a region of each other part.
 func (f *finding) around(r *reading) ([]names.Feature, error) {
 	var found []names.Feature
 	for i := len(r.context) - 1; i >= 0; i-- {
@@ -149,15 +150,15 @@ func (f *finding) around(r *reading) ([]names.Feature, error) {
 	return found, nil
 }
 
-// insideAny leaves the regions that are inside one of others. The list is changed.
+// insideAny keeps the regions that are inside one of others. It changes the list.
 func insideAny(list, others []names.Feature) []names.Feature {
 	return slices.DeleteFunc(list, func(inner names.Feature) bool {
 		return !slices.ContainsFunc(others, func(outer names.Feature) bool { return inside(&inner, &outer) })
 	})
 }
 
-// regionsOf returns the regions that a text names with words for what they are: "Republic of
-// Austria".
+// regionsOf returns the regions that a text names together with words for their kind:
+// "Republic of Austria".
 func (f *finding) regionsOf(text string) (list []names.Feature, err error) {
 	left, types := withoutGeneric(text)
 	for _, rest := range left[:min(len(left), contextWords)] {
@@ -172,8 +173,8 @@ func (f *finding) regionsOf(text string) (list []names.Feature, err error) {
 	return list, nil
 }
 
-// regionsNamed returns the regions of a name or code. A text that is still being typed
-// may be the beginning of one.
+// regionsNamed returns the regions with a name or code. A text that is still being
+// typed may be the beginning of one.
 func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error) {
 	q := search.Query{Text: text, Limit: contextRegions, Exact: !f.forgiving, Whole: true, Lang: f.searchLang(), Countries: f.countries, Budget: &f.budget}
 	for {

@@ -41,7 +41,8 @@ var ReverseKinds = []names.Kind{Place, names.Region}
 // indexed are the kinds that the index of names has.
 var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Station, names.Point}
 
-// Sources are the data sets that a geocoder asks. Without Addresses no text is taken for an address.
+// Sources are the data sets that a geocoder asks. Without Addresses no text is taken for an IP
+// address.
 type Sources struct {
 	Sets      *hierarchy.Sets
 	Addresses *dataset.Live[ask.Addresses]
@@ -66,7 +67,7 @@ type Query struct {
 // Result is one answer.
 type Result struct {
 	names.Feature
-	// Label is the name with what tells it apart: "Portland, Oregon, United States".
+	// Label is the name with the regions that tell it apart: "Portland, Oregon, United States".
 	Label string
 	Match *search.Match // nil for a position
 	Score int32
@@ -80,54 +81,54 @@ const (
 	defaultLimit = 10
 	// candidates is the number of namesakes among which those within a region are sought.
 	candidates = 60
-	// contextPenalty is what words cost that are read as a region around: as in package
-	// search, one doubling of people.
+	// contextPenalty is deducted if words are read as a surrounding region: as in
+	// package search, one doubling of people.
 	contextPenalty = 256
 	// cityBonus is less than that of package search for a whole name, so that a region of
 	// as many people comes first.
 	cityBonus = 11 * 256
-	// knownCity is the least importance of a city that has it, that of 8,192 people.
+	// knownCity is the least importance of a city that gets cityBonus: that of 8,192 people.
 	knownCity = 13 * 256
 	// seatPeople bounds the people of a region that is called like its city: with more than
 	// this many times the people of the city, the region is meant.
 	seatPeople = 16
 	// airportM is the greatest distance of an airport from its city, in metres.
 	airportM = 100_000
-	// foldPenalty is what a name loses whose accents are not those of the text, to one that has them:
-	// two doublings of people.
+	// foldPenalty is deducted from a name whose accents differ from the text's, if another name has
+	// the text's accents: two doublings of people.
 	foldPenalty = 2 * 256
-	// These bound what a text takes, whatever its readings: seeks in the stores, and names
-	// that are looked at.
+	// These bound the work for a text over all its readings: seeks in the stores, and
+	// names that are looked at.
 	maxSeeks = 4_000
 	maxNames = 30_000
 	// maxLabels bounds the part of the seeks that is kept for the labels of the results.
 	maxLabels = maxSeeks / 2
-	// wholeSeeks are the most for the reading of a text as one name, so that some are left for the
-	// others that it may have.
+	// wholeSeeks bounds the seeks for the reading of a text as one name, so that some are left for
+	// other readings.
 	wholeSeeks = 2_000
-	// readingSeeks are the most for one reading with regions around.
+	// readingSeeks bounds the seeks for one reading with surrounding regions.
 	readingSeeks = 600
-	// codePenalty is what a code loses to a whole name.
+	// codePenalty is deducted from a code, compared with a whole name.
 	codePenalty = 1024
-	// codeBonus puts what has a code before every name that only begins with it.
+	// codeBonus puts a thing with a code before every name that only begins with it.
 	codeBonus   = 8192
 	iataLetters = 3
 	// fewKnow is what the score of a code loses if few people know the code, unless it is in
 	// capitals: "tok" begins Tokyo, and is also an airstrip in Papua New Guinea.
 	fewKnow      = 9 * 256
 	largeAirport = "large_airport"
-	// largeCity has so many people that the beginning of its name is meant rather than the
-	// code of its airport.
+	// largeCity is the population from which the beginning of a city's name is meant
+	// rather than the code of its airport.
 	largeCity = 1_000_000
 )
 
-// Session asks one state of the data sets. Release it. Several goroutines may ask one.
+// Session asks one state of the data sets. Several goroutines may use it until it is released.
 type Session struct {
 	hierarchy.Pins
 	addresses ask.Pinned[ask.Addresses]
 }
 
-// Begin pins what is published. Whoever begins a session releases it.
+// Begin pins what is published. The caller releases the session.
 func (s *Sources) Begin() *Session { return &Session{s.Sets.Pin(), ask.Pin(s.Addresses)} }
 
 // Release ends the session.
@@ -150,8 +151,8 @@ type finding struct {
 	regions   ask.Boundaries
 	addresses ask.Addresses
 	view      hierarchy.View // of these
-	countries []string       // what rows may have of those that are asked for
-	// noAddresses says why addresses cannot be asked. Only a text that is one needs them.
+	countries []string       // codes that rows may have in the countries asked for
+	// noAddresses is why addresses cannot be asked. Only a text that is an address needs them.
 	noAddresses error
 
 	// forgiving lets a letter be wrong in texts with regions.
@@ -210,7 +211,7 @@ func (f *finding) search() error {
 	f.preferLetters()
 	f.preferSeats()
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
-		// What one data set has in full is no misspelling of what another has.
+		// A text that one data set has in full is not a misspelling of a name in another.
 		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
 	}
 	f.order()
@@ -283,7 +284,7 @@ func (f *finding) forgive() error {
 	return f.inContext()
 }
 
-// share calls fn, which may take at most so many seeks of those that are left.
+// share calls fn, which may use so many of the seeks that are left.
 func (f *finding) share(seeks int, fn func() error) error {
 	kept := max(f.budget.Seeks-seeks, 0)
 	f.budget.Seeks -= kept
@@ -292,11 +293,12 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts what has the text for a code that people know before what only begins with it.
-// It puts airports before the cities that have their codes among their names, and drops what is
-// spelled in another way. Where the text is also the whole name of something, and not in capitals,
-// as codes are, the name is meant: "oss" is a town. The beginning of a large city's own name is
-// the city: "maa" is an airport, "ist" is Istanbul.
+// preferCodes puts things whose code is the text, if people know the code, before things whose
+// name only begins with it. It puts airports before the cities that have their codes among their
+// names, and drops what is spelled differently. If the text is also the whole name of something,
+// and is not in capitals as codes are, the name is meant: "oss" is a town. If a large city's own
+// name begins with the text, the city is meant and the airport too: "maa" is an airport, "ist" is
+// Istanbul.
 func (f *finding) preferCodes() {
 	isCode := func(r Result) bool { return r.Match.Code }
 	if !slices.ContainsFunc(f.found, isCode) {
@@ -307,7 +309,7 @@ func (f *finding) preferCodes() {
 	folded := string(search.Fold(nil, text))
 	capitals := text == strings.ToUpper(text)
 	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code && r.Match.Name == "" })
-	isAirport := func(r Result) bool { // and not one of several in a city with the code
+	isAirport := func(r Result) bool { // not if it is one of several airports in a city with the code
 		return r.Kind == names.Airport && (strings.EqualFold(r.Code, text) || strings.EqualFold(r.ID, text))
 	}
 	airport := slices.ContainsFunc(f.found, isAirport)
@@ -337,8 +339,8 @@ func (f *finding) preferCodes() {
 // stateLetters are the countries where people write the letters of states behind the names of towns.
 var stateLetters = []string{"AU", "BR", "CA", "US"}
 
-// preferLetters puts what is called as the text letter by letter before what is so without regard
-// to accents: Bali before Bāli.
+// preferLetters puts names that are the text letter by letter before names that are it without
+// regard to accents: Bali before Bāli.
 func (f *finding) preferLetters() {
 	exact := func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code }
 	equal := func(r Result) bool { return strings.EqualFold(cmp.Or(r.Match.Name, r.Name), f.q.Text) }
@@ -346,15 +348,15 @@ func (f *finding) preferLetters() {
 		return
 	}
 	for i := range f.found {
-		// Of other names that differ in accents a match tells any.
+		// If other names of a place differ in accents, the match may be any of them.
 		if r := &f.found[i]; exact(*r) && r.Match.Name == "" && !r.Match.Historic && !equal(*r) {
 			r.Score -= foldPenalty
 		}
 	}
 }
 
-// preferSeats puts a city before the region that is called alike and has it: "geneva", "quebec"; and
-// before the airport that has its name among others.
+// preferSeats puts a city before the region with its name that it lies in: "geneva", "quebec". It
+// also puts the city before the airport that has the city's name among others.
 func (f *finding) preferSeats() {
 	for i := range f.found {
 		city := &f.found[i]
@@ -388,8 +390,8 @@ func wholeName(r *Result) bool {
 // airportWords are words that names of airports have in one source and lack in another.
 var airportWords = []string{"airport", "aerodrome", "airfield", "airstrip", "heliport", "international", "intl", "regional", "municipal", "domestic", "air", "force", "base", "field"}
 
-// airfield finds airports by what is left of a text that found nothing without the words
-// that sources disagree on: "Reus Air Base" is called Reus Airport in others.
+// airfield finds airports for a text that found nothing. It leaves out the words on
+// which sources disagree: "Reus Air Base" is called Reus Airport in others.
 func (f *finding) airfield() error {
 	if len(f.found) > 0 || !f.wants(names.Airport) {
 		return nil
@@ -413,7 +415,7 @@ func (f *finding) wants(kind names.Kind) bool {
 	return len(f.q.Kinds) == 0 || slices.Contains(f.q.Kinds, kind)
 }
 
-// order sorts the results, keeps the best of each, and cuts what is too much.
+// order sorts the results, keeps the best one for each thing, and cuts the rest.
 func (f *finding) order() {
 	slices.SortStableFunc(f.found, func(a, b Result) int { return cmp.Compare(b.Score, a.Score) })
 	type identity struct {
@@ -526,15 +528,15 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 	return nil
 }
 
-// ofCountries reports whether a feature is of one of the countries that are asked for, by its
-// own code or by what is around it.
+// ofCountries reports whether a feature is in one of the countries asked for, by its own code
+// or by the regions around it.
 func (f *finding) ofCountries(of *names.Feature) bool {
 	return len(f.q.Countries) == 0 || slices.Contains(f.q.Countries, of.Country) || slices.ContainsFunc(of.Parents, func(p names.Parent) bool {
 		return p.Type == hierarchy.Country && slices.Contains(f.q.Countries, strings.ToUpper(p.ID))
 	})
 }
 
-// isCity reports whether a name is a text and then what tells a city from the region
+// isCity reports whether a name is a text followed by words that tell a city from the region
 // around it, or from its namesakes: "New York City", "Washington, D.C.", "Frankfurt am Main".
 func isCity(text, name string) bool {
 	head, _, comma := strings.Cut(name, ",")
@@ -550,7 +552,7 @@ func isCity(text, name string) bool {
 	return len(head) < len(name) && len(head) > iataLetters && fold(head) == fold(text)
 }
 
-// particles begin what tells a town from its namesakes.
+// particles begin the words that tell a town from its namesakes.
 var particles = []string{"am", "an", "bei", "im", "in", "ob", "de", "del", "do", "da", "di", "en", "la", "sur", "sous", "upon", "on", "aan", "nad"}
 
 // placeResult fills the feature of a place.
@@ -563,8 +565,8 @@ func placeResult(r Result) Result {
 	return r
 }
 
-// inside reports whether a feature lies in a region, by its parents, or by its country where no
-// layer draws that.
+// inside reports whether a feature lies in a region, by its parents. If no layer draws its
+// country, the country it names counts.
 func inside(f, region *names.Feature) bool {
 	if region.Type == hierarchy.Country && !outlined(region) && f.Country == region.Country {
 		return true
@@ -575,8 +577,8 @@ func inside(f, region *names.Feature) bool {
 // outlined reports whether a layer draws a region.
 func outlined(region *names.Feature) bool { return region.Bounds != [4]float64{} }
 
-// within reports whether a place is of the countries that are asked for, and in one of some
-// regions if there are any: by its row in those that no layer draws.
+// within reports whether a place is in the countries asked for, and in one of regions if
+// there are any. Regions that no layer draws hold the places whose rows say so.
 func (f *finding) within(p *places.Hit, regions []names.Feature) (bool, error) {
 	in, err := f.view.InCountries(f.ctx, p, f.q.Countries)
 	if err != nil || !in || len(regions) == 0 {

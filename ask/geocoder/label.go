@@ -63,8 +63,8 @@ func (f *finding) label() error {
 	return nil
 }
 
-// describe completes the parents of a result, which must be its own, and gives it its names in
-// the asked languages and its label.
+// describe completes the parents of a result, and gives the result its names in the asked
+// languages and its label. The parents must be the result's own.
 func (f *finding) describe(r *Result) error {
 	if err := f.complete(r); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"quadrille/places/names"
 )
 
-// Localize gives a result that was looked up the names of languages, as those of Search
-// and Reverse have. No languages change nothing.
+// Localize gives a result that was looked up its names in languages, as results of
+// Search and Reverse have them. Without languages it changes nothing.
 func (s *Session) Localize(ctx context.Context, r *Result, langs []string) error {
 	f, err := s.begin(ctx, &Query{Langs: langs})
 	if err != nil {
@@ -19,8 +19,8 @@ func (s *Session) Localize(ctx context.Context, r *Result, langs []string) error
 	return f.localize(r)
 }
 
-// localize gives a result and the regions around it their names in the best of the asked
-// languages that each is known in. The parents must be the result's own.
+// localize gives a result and the regions around it their names, each in the best of the
+// asked languages in which it is known. The parents must be the result's own.
 func (f *finding) localize(r *Result) error {
 	if r.Kind == Place {
 		if err := f.placeName(r); err != nil {
@@ -35,7 +35,7 @@ func (f *finding) localize(r *Result) error {
 	return f.regionNames(r.Parents)
 }
 
-// placeName replaces the name of a place by that of the best language it is known in.
+// placeName replaces the name of a place by its name in the best language in which it is known.
 func (f *finding) placeName(r *Result) error {
 	if f.places == nil || len(f.q.Langs) == 0 {
 		return nil
@@ -53,7 +53,8 @@ func (f *finding) regionNames(list []names.Parent) error {
 	return nil
 }
 
-// regionName replaces the name of a region by that of the best language it is known in.
+// regionName replaces the name of a region by its name in the best language in which it is
+// known.
 func (f *finding) regionName(typ, id string, name *string) error {
 	if f.names == nil || len(f.q.Langs) == 0 {
 		return nil
@@ -76,8 +77,8 @@ func (f *finding) translate(name *string, nameIn func(lang string) (string, bool
 	return nil
 }
 
-// searchLang is the language whose names rank like own names. Sources have names by
-// language and seldom by country, so that "fr-CH" is "fr" here, and "zh-TW" is "zh-hant".
+// searchLang returns the language whose names rank like own names. Sources give languages
+// and seldom countries, so "fr-CH" becomes "fr", and "zh-TW" becomes "zh-hant".
 func (f *finding) searchLang() string {
 	code := first(f.q.Langs)
 	for _, l := range lang.Chain(code) {

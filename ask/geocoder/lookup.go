@@ -94,7 +94,8 @@ func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name
 	return feature.Name, ask.Inside(f.names.NamesOf(ctx, r.Type, r.ID, fn))
 }
 
-// Built is when the newest of the data sets was built, zero if none is published.
+// Built returns when the newest of the data sets was built, or the zero time if none is
+// published.
 func (s *Session) Built() (newest time.Time) {
 	note := func(built time.Time) {
 		if built.After(newest) {
@@ -113,8 +114,8 @@ func (s *Session) Built() (newest time.Time) {
 	return newest
 }
 
-// NumberOf is the number of a result: of a place its id in the gazetteer, of others that
-// of [names.Number].
+// NumberOf returns the number of a result: the id in the gazetteer for a place, and
+// [names.Number] for all else.
 func NumberOf(r *Result) uint64 {
 	if r.Kind == Place {
 		return uint64(r.Place.ID)

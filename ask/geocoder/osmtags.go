@@ -5,7 +5,7 @@ import (
 	"quadrille/places/names"
 )
 
-// Tags are what OpenStreetMap calls something: the main tag of its object.
+// Tags are the main tag that OpenStreetMap would give to something.
 type Tags struct {
 	Key, Value string
 	// Rank is the address rank, and Place the value of the tag place that borders have
@@ -98,8 +98,9 @@ func settlement(p *places.Hit) Tags {
 	return Tags{"place", "village", RankCity, ""}
 }
 
-// Around are the regions around a result, the smallest first, without those that are
-// the result itself or finer, which the gazetteer's records of divisions lie in.
+// Around returns the regions around a result, the smallest first. It leaves out the
+// result itself and finer regions, in which the gazetteer's records of divisions
+// lie.
 func Around(r *Result) []names.Parent {
 	t := TagsOf(r)
 	if r.Kind != Place || t.Key != "boundary" {

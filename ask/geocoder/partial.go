@@ -13,8 +13,8 @@ import (
 	"quadrille/places/search"
 )
 
-// Part is the kind of a match where only a part of the text names the result: the city in an
-// address, or what is left when a word is unknown.
+// Part is the kind of a match in which only a part of the text names the result: the city in
+// an address, or the rest of a text with an unknown word.
 const Part search.Kind = "part"
 
 const (
@@ -25,16 +25,16 @@ const (
 	certainPeople = 15_000
 	// certainLetters is the least number of letters in the name of such a place.
 	certainLetters = 4
-	// namedSeeks are the most to find out what is called as a text in full.
+	// namedSeeks bounds the seeks that find out whether anything has the whole text for a name.
 	namedSeeks = 60
 	// postcodeDigits is the least number of digits in a postcode. Shorter numbers are those
 	// of houses.
 	postcodeDigits = 4
 )
 
-// genericWords say what a name is the name of. They are no names themselves, so that "Republic
-// of Austria" is no other republic. Each is a list of the types it is said of: c countries,
-// d their divisions, p places; without any it only joins others.
+// genericWords say what kind of thing has a name. They are not names themselves, so that
+// "Republic of Austria" is not another republic. Each has a list of the types that it is used
+// for: c countries, d their divisions, p places. A word without a list only joins others.
 var genericWords = map[string]string{
 	"republic": "c", "republik": "c", "republique": "c", "republica": "c", "repubblica": "c", "republiek": "c",
 	"bundesrepublik": "c", "respublika": "c", "республика": "cd", "kingdom": "c", "konigreich": "c", "royaume": "c", "reino": "c",
@@ -51,9 +51,9 @@ var genericWords = map[string]string{
 	"of": "", "the": "", "de": "", "del": "", "della": "", "di": "", "du": "", "des": "", "la": "", "le": "", "el": "", "der": "", "van": "", "von": "", "do": "", "da": "", "and": "",
 }
 
-// withoutGeneric leaves out the generic words that a text begins or ends with, and returns what
-// may be left, the longest first, and the types that the words are said of: "City of La Paz" is
-// "of La Paz", "La Paz" or "Paz".
+// withoutGeneric leaves out the generic words with which a text begins or ends. It returns the
+// possible rests, the longest first, and the types that the words are used for: "City of La
+// Paz" gives "of La Paz", "La Paz" and "Paz".
 func withoutGeneric(text string) (left []string, types string) {
 	words := strings.Fields(text)
 	generic := func(i int) (of string, ok bool) {
@@ -90,7 +90,7 @@ func withoutGeneric(text string) (left []string, types string) {
 	return []string{strings.Join(words[:n], " ")}, types
 }
 
-// isOf reports whether a result is of one of the types that generic words are said of.
+// isOf reports whether a result is of one of the types that generic words are used for.
 func isOf(r *Result, types string) bool {
 	of := "p"
 	switch {
@@ -104,8 +104,8 @@ func isOf(r *Result, types string) bool {
 	return strings.Contains(types, of)
 }
 
-// generic finds what a text names without its generic words, and only what they are said of. It
-// is done where that is all that the text may mean.
+// generic finds what a text names without its generic words, if it is of a type that these are
+// used for. Its result stands alone if the text can mean nothing else.
 func (f *finding) generic() (done bool, err error) {
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
 		return false, nil
@@ -142,7 +142,7 @@ func (f *finding) generic() (done bool, err error) {
 	return done, nil
 }
 
-// allGeneric reports whether a text has no other words than generic ones.
+// allGeneric reports whether all words of a text are generic.
 func allGeneric(text string) bool {
 	return !slices.ContainsFunc(strings.Fields(text), func(w string) bool {
 		_, generic := genericWords[string(search.Fold(nil, w))]
@@ -150,9 +150,9 @@ func allGeneric(text string) bool {
 	})
 }
 
-// part finds the certain part of a text that nothing was found for by all of its words: what
-// stands behind a street or beside a postcode, or a country with another around that it is not
-// in. The results are told as such.
+// part finds the certain part of a text for which nothing was found as a whole. Such a part
+// stands behind a street or beside a postcode, or is a country with another one around that it
+// is not in. The results are marked as Part.
 func (f *finding) part() error {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
@@ -174,7 +174,7 @@ func (f *finding) part() error {
 		tries, keep = append(tries, bare), f.numbered
 	}
 	for i := 1; i < len(parts) && i < contextWords; i++ {
-		// What is left out is the name of nothing, or has a number, as a street may.
+		// The words left out are nobody's name, or have a number, as a street may.
 		if bare[i-1] == parts[i-1] {
 			known, err := f.certain(parts[i-1])
 			if err != nil {
@@ -222,7 +222,7 @@ func (f *finding) part() error {
 
 func isCountry(f names.Feature) bool { return f.Level == 0 }
 
-// take finds what a part of the text names in full, and reports whether there is something.
+// take finds what a part of the text names in full, and reports whether there is anything.
 func (f *finding) take(text string, keep func(*Result) bool) (bool, error) {
 	found, err := f.certain(text)
 	if err != nil {
@@ -279,13 +279,13 @@ func (f *finding) known() error {
 	return err
 }
 
-// large reports whether a result is so large that what is left of a text means it.
+// large reports whether a result is so large that the rest of a text means it.
 func large(r *Result) bool {
 	return r.Kind == names.Region && r.Weight() >= certainPeople || r.Kind == Place && r.Place.Population >= certainPeople || r.Kind == names.Airport && r.Type == largeAirport
 }
 
-// numbered is large for what is left of a text without a number. It is called so at home, or in a
-// language that is asked for: "Praha 2", but not "Room 12" or "Apollo 11".
+// numbered is large for a text whose number was left out. The result must have the name at home,
+// or in a language asked for: "Praha 2", but not "Room 12" or "Apollo 11".
 func (f *finding) numbered(r *Result) bool {
 	l := r.Match.Lang
 	return large(r) && (l == "" || lang.IsLocal(l, r.Country) || slices.Contains(f.q.Langs, l))
@@ -298,13 +298,13 @@ var commonWords = []string{
 	"saint", "st", "sankt", "san", "santa", "santo", "sao", "bad", "rio", "los", "las", "les", "al", "el", "en", "in", "on", "am",
 }
 
-// tells reports whether a word tells one name from others.
+// tells reports whether a word can tell one name from others.
 func tells(word string) bool {
 	fold := string(search.Fold(nil, word))
 	return !allGeneric(word) && !slices.Contains(airportWords, fold) && !slices.Contains(commonWords, fold)
 }
 
-// begun reports whether some name begins with a word, or has one that does.
+// begun reports whether some name, or a word in one, begins with a word.
 func (f *finding) begun(word string) (some bool, err error) {
 	if len(search.Fold(nil, word)) == 0 {
 		return false, nil
@@ -313,7 +313,7 @@ func (f *finding) begun(word string) (some bool, err error) {
 	return len(found) > 0, err
 }
 
-// alone finds what begins with a text, or has its words.
+// alone finds names that begin with a text, or have its words.
 func (f *finding) alone(text string, seeks int) ([]Result, error) {
 	return f.ask(f.inner(text), seeks)
 }
@@ -335,14 +335,14 @@ func (f *finding) certain(text string) ([]Result, error) {
 	return inner.found, err
 }
 
-// named finds what is called as a text in full.
+// named finds things whose whole name is a text.
 func (f *finding) named(text string) ([]Result, error) {
 	inner := f.inner(text)
 	inner.whole = true
 	return f.ask(inner, namedSeeks)
 }
 
-// ask has another finding match its text, with a part of the seeks that are left.
+// ask matches the text of another finding, with a part of the seeks that are left.
 func (f *finding) ask(inner *finding, seeks int) ([]Result, error) {
 	err := f.share(seeks, func() error {
 		inner.budget = f.budget
@@ -387,8 +387,8 @@ func countDigits(word string) (n int) {
 	return n
 }
 
-// withoutNumbers leaves postcodes and the numbers of houses out of a part of an address: a
-// word with a digit, and what is left of a postcode beside it, up to two capital letters.
+// withoutNumbers leaves postcodes and house numbers out of a part of an address. These are
+// words with a digit, and up to two capital letters beside them, the rest of a postcode.
 func withoutNumbers(part string) string {
 	words := strings.Fields(part)
 	left := make([]string, 0, len(words))

@@ -12,8 +12,8 @@ import (
 // https://github.com/google/open-location-code/blob/main/Documentation/Specification/specification.md.
 const plusAlphabet = "23456789CFGHJMPQRVWX"
 
-// The first digits stand in pairs, of latitude and longitude. plusPairs are in a code
-// before its sign.
+// The first digits stand in pairs, of latitude and longitude. A code has plusPairs of
+// them before its sign.
 const (
 	plusPairs = 8
 	plusBase  = 20
@@ -65,7 +65,7 @@ var (
 )
 
 // parseShort reads a short plus code and the name of the place near it, such as
-// "9G8F+6W Zurich". The place may be missing.
+// "9G8F+6W Zurich". There may be no name.
 func parseShort(text string) (code, near string, ok bool) {
 	text = strings.TrimSpace(text)
 	if m := codeFirst.FindStringSubmatch(text); m != nil {
@@ -93,7 +93,7 @@ func recoverPlus(code string, lat, lon float64) (quadkey.Box, bool) {
 	if !ok {
 		return b, false
 	}
-	// The neighbour of the area with these digits may be nearer.
+	// The area beside the one with these digits may be nearer.
 	if d := lat - (b.South+b.North)/2; math.Abs(d) > step/2 {
 		if d = math.Copysign(step, d); b.South+d >= -90 && b.North+d <= 90 {
 			b.South, b.North = b.South+d, b.North+d

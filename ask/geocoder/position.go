@@ -89,13 +89,13 @@ const (
 // bracketed numbers may have the name that Leaflet prints them with.
 var bracketed = regexp.MustCompile(`^(?:(?i:LatLng)?\(([^()]+)\)|\[([^][]+)\]|(?i:gps|coord(?:inate)?s|position|loc(?:ation)?)\s*[:= ]\s*(.+))$`)
 
-// mapAddress is what begins like the address of a page with a map, or its end.
+// mapAddress matches the beginning of the address of a page with a map, or its end.
 var mapAddress = regexp.MustCompile(`^(?i:[a-z]+://|(?:[a-z0-9-]+\.)+[a-z]{2,}/|[@#?])`)
 
 const coordinate = `([+-]?\d{1,3}(?:\.\d{0,20})?)`
 
-// inAddresses are the positions in such addresses, that of a place before the middle of the map:
-// of Google Maps and OpenStreetMap, and the parameters that many maps share.
+// inAddresses match the positions in such addresses, the position of a place before the middle
+// of the map. They are for Google Maps, OpenStreetMap, and the parameters that many maps share.
 var inAddresses = []*regexp.Regexp{
 	regexp.MustCompile(`!3d` + coordinate + `!4d` + coordinate),
 	regexp.MustCompile(`[?&#]mlat=` + coordinate + `&mlon=` + coordinate),
@@ -148,8 +148,8 @@ func inDegrees(lat, lon float64) (Result, bool) {
 	return position(round(lat), round(lon)), true
 }
 
-// inOrder is a position whose coordinates nothing tells apart but that of the two only the second
-// may be a latitude. Such numbers are swapped if they look as if they had been measured.
+// inOrder reads two numbers whose order nothing tells. If the first cannot be a latitude but the
+// second can, they are swapped, provided that they look as if they had been measured.
 func inOrder(first, second string) (Result, bool) {
 	a, b := number(first), number(second)
 	if math.Abs(a) > 90 && strings.Contains(first, ".") && strings.Contains(second, ".") {
@@ -186,7 +186,7 @@ var (
 	// compact reads numbers as aviation writes them: degrees, minutes and seconds of two digits
 	// each.
 	compact = regexp.MustCompile(`^([NS]?)(\d\d)(\d\d)(\d\d(?:\.\d+)?)?([NS]?)[\s,/]*([EW]?)(\d{3})(\d\d)(\d\d(?:\.\d+)?)?([EW]?)$`)
-	// comma is a decimal one where letters or signs part the angles.
+	// comma says that the comma is a decimal one, since letters or signs separate the angles.
 	comma = regexp.MustCompile(`(\d),(\d)`)
 )
 
@@ -202,7 +202,7 @@ func parseDegrees(text, lang string) (Result, bool) {
 	}
 	if !strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("+-.,;/|~ 0123456789", r) }) {
 		plain := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;/|~", r) })
-		// Without a point or a comma whole numbers may be a street or a date.
+		// Whole numbers without a point or a comma may be a street or a date.
 		if len(plain) == 2 && strings.ContainsAny(text, ".,;") {
 			return inOrder(plain[0], plain[1])
 		}

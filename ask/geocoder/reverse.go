@@ -18,9 +18,9 @@ type ReverseQuery struct {
 	Lat, Lon float64      // degrees
 	Langs    []string     // as those of Query
 	Kinds    []names.Kind // of the results; none is all
-	// RadiusM bounds how far the nearest place may be, in metres; 0 is 50 km.
+	// RadiusM bounds the distance of the nearest place, in metres; 0 means 50 km.
 	RadiusM float64
-	// Limit is how many of the nearest places are answered; 0 is one.
+	// Limit is the number of nearest places in the answer. 0 means 1.
 	Limit int
 }
 
@@ -100,8 +100,9 @@ func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i
 	}
 	around := slices.Clip(hierarchy.Around(rest))
 	r.Parents = around
-	// Counties have titles. The country of a region without one around it is known by
-	// name only: of two layers one may reach farther into the sea at the point.
+	// Counties have titles. If no region is drawn around a region, its country is
+	// known by name only: of two layers one may reach farther into the sea at the
+	// point.
 	if f.names != nil && (p.Type == hierarchy.County || p.Type != hierarchy.Country && i == len(parents)-1) {
 		known, _, err := f.names.Feature(f.ctx, names.Number(names.Region, p.Type, p.ID))
 		if err != nil {
@@ -122,10 +123,10 @@ func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i
 	return nil
 }
 
-// completeWithin gives a result the regions around it, which other results may share, and
-// those that complete adds.
+// completeWithin gives a result the regions around it, and those that complete adds.
+// Other results may share the regions around it.
 func (f *finding) completeWithin(r *Result, around []names.Parent) error {
-	r.Parents = slices.Clip(around) // what is added is added to a copy
+	r.Parents = slices.Clip(around) // complete adds to a copy
 	if err := f.complete(r); err != nil {
 		return err
 	}

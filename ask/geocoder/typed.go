@@ -12,8 +12,8 @@ import (
 	"quadrille/places/search"
 )
 
-// Commas and semicolons of other scripts than Latin. Those of fullwidth forms are known by
-// their block.
+// Commas and semicolons of scripts other than Latin. The block of fullwidth forms is known
+// as such.
 const (
 	otherCommas     = "،、､﹐﹑՝፣፥߸᠂᠈꓾꘍⸲⸴⹁"
 	otherSemicolons = "؛﹔፤⁏⸵"
@@ -56,7 +56,7 @@ func typed(text string) string {
 	}, text))
 }
 
-// isSeparator reports whether a character ends a name, and a region around may follow.
+// isSeparator reports whether a character ends a name, so that a surrounding region may follow.
 func isSeparator(r rune) bool { return r == ',' || r == ';' }
 
 // unspacedScripts have no blanks between words, or writers who leave them out.
@@ -64,7 +64,7 @@ var unspacedScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unico
 
 const (
 	// leastUnspaced and mostUnspaced bound the characters of a text that may be a region
-	// and a place without anything between them.
+	// and a place written together.
 	leastUnspaced, mostUnspaced = 4, 20
 	// leastPart is the least number of these characters in each of the two names.
 	leastPart = 2
@@ -72,7 +72,8 @@ const (
 	mostAround = 3
 )
 
-// unspacedLetters returns a text without blanks and commas, nothing if it may not be read so.
+// unspacedLetters returns a text without blanks and commas, or "" if it cannot be a region and
+// a place written together.
 func unspacedLetters(text string) []rune {
 	letters := []rune(strings.Map(func(r rune) rune {
 		if r == ' ' || isSeparator(r) {
@@ -88,9 +89,9 @@ func unspacedLetters(text string) []rune {
 	return letters
 }
 
-// unspaced finds the place that a text names before or behind the regions around it, without
-// anything between them: "日本東京", "上海市中国", "中国广东省深圳市". The text is inside the
-// regions, if there are any.
+// unspaced finds the place in a text in which nothing separates it from the surrounding
+// regions: "日本東京", "上海市中国", "中国广东省深圳市". If there are regions, all of the text is inside
+// them.
 func (f *finding) unspaced(text []rune, outer []names.Feature, around int) error {
 	for n := leastPart; n <= len(text)-leastPart; n++ {
 		for _, r := range [...][2][]rune{{text[:n], text[n:]}, {text[len(text)-n:], text[:len(text)-n]}} {
@@ -119,8 +120,8 @@ func (f *finding) unspaced(text []rune, outer []names.Feature, around int) error
 	return nil
 }
 
-// apart finds what a text names that has a slash or a hyphen and no blank: a place and the region
-// around ("Springfield/IL"), or a place in two languages ("Bolzano/Bozen").
+// apart finds what a text with a slash or a hyphen and no blank names: a place and the region
+// around it ("Springfield/IL"), or a place in two languages ("Bolzano/Bozen").
 func (f *finding) apart() error {
 	sides := strings.FieldsFunc(f.q.Text, func(r rune) bool { return r == '/' || r == '|' || r == '-' })
 	if len(sides) != 2 || strings.Contains(f.q.Text, " ") {

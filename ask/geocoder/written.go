@@ -12,7 +12,7 @@ import (
 	"quadrille/places/names"
 )
 
-// written answers texts that are no names: positions, codes of areas and IP addresses.
+// written answers texts that are not names: positions, codes of areas and IP addresses.
 func (f *finding) written() (done bool, err error) {
 	if addr, err := netip.ParseAddr(strings.TrimSpace(f.q.Text)); err == nil && f.wants(Address) && (f.addresses != nil || f.noAddresses != nil) {
 		if f.noAddresses != nil {
@@ -35,7 +35,7 @@ func (f *finding) written() (done bool, err error) {
 	return ok, nil
 }
 
-// shortPlus answers a plus code without its first digits, near the place that is named
+// shortPlus answers a plus code without its first digits. It is near the place named
 // behind it, or near the position of the bias.
 func (f *finding) shortPlus() (r Result, ok bool, err error) {
 	code, near, ok := parseShort(f.q.Text)
@@ -52,7 +52,7 @@ func (f *finding) shortPlus() (r Result, ok bool, err error) {
 		place.Text, place.Limit, place.Kinds = near, 1, nil
 		inner := *f
 		inner.q = &place
-		// The other half is for the text itself, should this find nothing.
+		// The other half is for the text itself, if this finds nothing.
 		err := f.share(f.budget.Seeks/2, func() error {
 			inner.budget = f.budget
 			err := inner.search()
@@ -76,8 +76,8 @@ func (f *finding) shortPlus() (r Result, ok bool, err error) {
 	return area(b, plusType), true, nil
 }
 
-// address answers an IP address with where it is, as far as is known: nothing for one
-// that nothing is known about.
+// address answers an IP address with its place, or with nothing if nothing is known
+// about it.
 func (f *finding) address(addr netip.Addr) error {
 	var res ipgeo.Result
 	err := f.addresses.Lookup(f.ctx, addr, &res)

@@ -22,8 +22,8 @@ const (
 // stateID is the id of a region of type state that has an ISO 3166-2 code.
 var stateID = regexp.MustCompile(`^[a-z]{2}-[a-z0-9]{1,3}$`)
 
-// Division returns the country of a region of type state with an ISO 3166-2 code for its id,
-// and what follows it in the code: US and MI of us-mi. Both are "" of others.
+// Division splits the id of a region of type state that is an ISO 3166-2 code into the
+// country and the rest: us-mi into US and MI. Both are "" for any other region.
 func Division(state string) (country, iso string) {
 	if !stateID.MatchString(state) {
 		return "", ""
@@ -32,7 +32,7 @@ func Division(state string) (country, iso string) {
 	return country, iso
 }
 
-// inCountry tells whether a place is in a country by the code of its row.
+// inCountry tells, by the code in a place's row, whether the place is in a country.
 func inCountry(id string, p *places.Hit) verdict {
 	if len(id) != 2 || p.Country == "" {
 		return unknown
@@ -40,12 +40,12 @@ func inCountry(id string, p *places.Hit) verdict {
 	return yesOrNo(strings.EqualFold(id, p.Country))
 }
 
-// inState tells whether a place is in a state by the codes of its row, by the code that the rows
-// of the state's other places have, or else by the name of its first-level division.
+// inState tells whether a place is in a state. The codes of its row decide, or the code that
+// rows of the state's other places have, or else the name of its first-level division.
 func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	country, iso := Division(state.ID)
 	if iso != "" && p.Country != "" && country != p.Country {
-		return yesOrNo(iso == p.Country) // us-pr, with a code of a country of its own
+		return yesOrNo(iso == p.Country) // such as us-pr, which has a country code of its own
 	}
 	if p.Admin1 == "" {
 		return unknown
@@ -76,8 +76,9 @@ func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	return unknown
 }
 
-// Division is GeoNames' code of the first-level division that a state is, or a part of, such
-// as FR.76, by the rows of its places; "" where they do not agree.
+// Division returns GeoNames' code of the first-level division that a state is, or is a part
+// of, such as FR.76. It follows the rows of the state's places and is "" if they do not
+// agree.
 func (v *View) Division(state string) string {
 	if v.Names == nil {
 		return ""
@@ -85,8 +86,8 @@ func (v *View) Division(state string) string {
 	return v.Names.Division(state)
 }
 
-// CountryOf is the code of the country that a state or county is in, "" where it is unknown. A
-// territory's may be its own.
+// CountryOf returns the code of the country of a state or county, "" if it is unknown. A
+// territory may have a code of its own.
 func (v *View) CountryOf(r *names.Parent) string {
 	switch {
 	case r.Type == County && isFIPS(r.ID) && r.ID < "60": // from which on territories have theirs
@@ -101,9 +102,9 @@ func (v *View) CountryOf(r *names.Parent) string {
 	return country
 }
 
-// inCounty tells whether a county has the code of a second-level division of a country. Ids of
-// counties of the United States are the two digits of the state and the three that GeoNames
-// has; others are compared as they are.
+// inCounty tells whether a county has the code of a second-level division of a country. In the
+// United States an id of a county is the two digits of the state and the three digits that
+// GeoNames has. Other ids are compared as they are.
 func inCounty(id, country, admin2 string) verdict {
 	code, known := countyCode(id, country)
 	switch {
@@ -117,7 +118,8 @@ func inCounty(id, country, admin2 string) verdict {
 	return unknown
 }
 
-// countyCode is GeoNames' code of a county of a country with an id, known in the United States.
+// countyCode returns GeoNames' code of the county with an id. It is known in the United States
+// only.
 func countyCode(id, country string) (code string, known bool) {
 	if country != "US" || !isFIPS(id) {
 		return "", false
@@ -142,8 +144,8 @@ func EqualNames(a, b string) bool {
 	return len(x) > 0 && bytes.Equal(x, y)
 }
 
-// alike reports whether one name is the other, or that with words around it, without regard to
-// case and accents.
+// alike reports whether two names are the same, or one is the other with words around it,
+// without regard to case and accents.
 func alike(a, b string) bool {
 	x := append(search.Fold([]byte{' '}, a), ' ')
 	y := append(search.Fold([]byte{' '}, b), ' ')

@@ -31,8 +31,8 @@ func (v *View) Wide(asked []string) []string {
 	return wide
 }
 
-// Territories is Wide without what has a region of its own: all its places pass, and none needs
-// to be looked at.
+// Territories returns what Wide returns, without the codes that have a region of their own.
+// Every place with one of these codes passes, so none must be looked at.
 func (v *View) Territories(ctx context.Context, asked []string) ([]string, error) {
 	if v.Boundaries == nil {
 		return asked, nil
@@ -51,7 +51,7 @@ func (v *View) Territories(ctx context.Context, asked []string) ([]string, error
 }
 
 // InCountries reports whether a place is in one of some countries, by its row or on the map.
-// No countries are all.
+// No countries mean all.
 func (v *View) InCountries(ctx context.Context, p *places.Hit, asked []string) (bool, error) {
 	if len(asked) == 0 || slices.Contains(asked, p.Country) {
 		return true, nil
@@ -63,8 +63,8 @@ func (v *View) InCountries(ctx context.Context, p *places.Hit, asked []string) (
 	return v.In(ctx, p, list)
 }
 
-// In reports whether a place is in one of some regions: by its row, or on the map where that
-// does not tell. In a country it is by either.
+// In reports whether a place is in one of some regions: by its row, or on the map if the row
+// does not tell. For a country either is enough.
 func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool, error) {
 	if v.Boundaries == nil {
 		return false, nil

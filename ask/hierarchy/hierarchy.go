@@ -25,15 +25,15 @@ const (
 	zone    = "timezone" // whose regions are no part of an address
 )
 
-// waters are the names of layers whose regions hold points, but no places.
+// waters are layers whose regions hold points, but no places.
 var waters = []string{"lake", "lakes", "water", "waters", "reservoir", "ocean", "sea"}
 
-// municipalities are the names of layers whose regions are municipalities.
+// municipalities are the names of layers of municipalities.
 var municipalities = []string{"municipality", "municipalities", "commune", "communes", "gemeinde", "gemeinden", "gemeente", "gemeenten", "comune", "comuni", "municipio", "municipios", "lau", "city", "cities", "town", "towns"}
 
 const (
-	// manyRegions is from how many regions on the finest layer is taken for one of
-	// municipalities, whatever its name. No country has as many counties.
+	// manyRegions is the number of regions from which the finest layer counts as
+	// one of municipalities, whatever its name. No country has as many counties.
 	manyRegions = 10_000
 	// coarseM bounds how far a map may draw a border or a coast from its true place, in
 	// metres. Coasts of maps at 1:50,000,000 are up to 4.5 km off cities.
@@ -47,16 +47,16 @@ const (
 	cityM = 25_000
 )
 
-// View is a generation of each data set that is asked. What is nil tells nothing. It may be
-// used concurrently.
+// View is a generation of each data set that is asked. A nil one tells nothing. A View may
+// be used concurrently.
 type View struct {
 	Places      ask.Places
 	Names       ask.Names
 	Boundaries  ask.Boundaries
 	Generations Generations // of these
 	Layers      *Layers
-	// ByMap has the map say in what country a place is, and not its row: what a coarse map
-	// draws across a border is then in the other country.
+	// ByMap makes the map decide in which country a place is, instead of its row. A place
+	// that a coarse map draws across a border is then in the other country.
 	ByMap bool
 }
 
@@ -93,9 +93,9 @@ func (v *View) Parents(at []tiles.Region) []names.Parent {
 	return list
 }
 
-// Around leaves what is around a place or a smaller region of some regions at a point: of each
-// type the smallest, since countries that overlap are not in each other, and no water. The
-// list may be the same.
+// Around filters the regions at a point. It keeps those that hold a place or a smaller
+// region, without water, and of each type the smallest, because overlapping countries do not
+// lie in each other. It may return the same list.
 func Around(list []names.Parent) []names.Parent {
 	drop := func(i int) bool { return isWater(list[i].Type) || i > 0 && list[i].Type == list[i-1].Type }
 	for i := range list {

@@ -20,8 +20,8 @@ const (
 // Generations are the generations of the data sets of a View.
 type Generations struct{ Places, Names, Boundaries uint64 }
 
-// kept remembers something of places. A place that falls on the slot of another displaces it.
-// Generations never change, so that nothing becomes wrong.
+// kept remembers something about places. A place displaces another one in its slot.
+// Generations never change, so nothing becomes wrong.
 type kept[T any] [1 << keptBits]atomic.Pointer[keptPlace[T]]
 
 type keptPlace[T any] struct {
@@ -80,9 +80,9 @@ func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	return list, nil
 }
 
-// City returns the city of a section of one: among the places near the section whose rows
-// have its divisions, the one with the most people. ok is false if there is none, or if the
-// place is not a section.
+// City returns the city that a section belongs to: among the places near the section whose
+// rows have its divisions, the one with the most people. ok is false if there is none, or
+// if the place is not a section of a city.
 func (v *View) City(ctx context.Context, p *places.Hit) (hit places.Hit, ok bool, err error) {
 	if p.Code != section {
 		return hit, false, nil

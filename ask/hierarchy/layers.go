@@ -17,8 +17,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Layers remembers what is told from the layers of a generation of boundaries, and of places.
-// The zero value is ready; it may be used concurrently.
+// Layers remembers what is known from the layers of a generation of boundaries, and of
+// places. The zero value is ready; it may be used concurrently.
 type Layers struct {
 	last      atomic.Pointer[order]
 	of        kept[[]names.Parent]
@@ -28,7 +28,7 @@ type Layers struct {
 
 type order struct {
 	generation uint64
-	names      []string // of the layers, those of the smallest regions first
+	names      []string // the layers, beginning with the smallest regions
 	municipal  []string // the layers of municipalities
 	drawn      sync.Map // the names of the regions of countries, by code, "" for none
 
@@ -36,9 +36,10 @@ type order struct {
 	states  atomic.Pointer[states] // nil until they are asked for
 }
 
-// states are what rows of places are compared with.
+// states are the states with which rows of places are compared.
 type states struct {
-	// of are the ids of the states of each country, by folded name. That of a name that two have is "".
+	// of has the ids of the states of each country, by folded name. If two states have a name,
+	// it has "".
 	of  map[string]map[string]string
 	ids map[string]bool
 	// counties says that counties are drawn only where states are.
@@ -54,7 +55,8 @@ func (s *states) drawn(country string) bool { return s.of[country] != nil }
 
 var errOther = errors.New("a county of another country")
 
-// states reads the states, once in a generation and to the end: others wait for it.
+// states returns the states, which are read once in a generation and to the end; other callers
+// wait for that.
 func (v *View) states(ctx context.Context) (*states, error) {
 	o := v.layers()
 	if all := o.states.Load(); all != nil {
@@ -107,8 +109,8 @@ func (v *View) states(ctx context.Context) (*states, error) {
 	return all, nil
 }
 
-// countryOf is the country that a region's source names, "" if it names none. Sources write
-// COUNTRY, too.
+// countryOf returns the country that a region's source names, "" if it names none. Some
+// sources write COUNTRY.
 func countryOf(region *feature.Feature) (country string) {
 	for name, v := range region.Properties.All() {
 		if strings.EqualFold(name, "country") && v.Kind() == feature.Text {

@@ -90,12 +90,12 @@ const (
 // Apart reports whether the place is in another country, state or county.
 func (r Relation) Apart() bool { return r > Near }
 
-// Same reports whether the place is in the point's own region of a type, as far as is known, and
-// in what is around that.
+// Same reports whether the place is in the point's own region of a type, and in all around that
+// region, as far as is known.
 func (r Relation) Same(typ string) bool { return r < apart(typ) }
 
-// Relate tells how a place is related to a point with some regions: by its row, and by the
-// map where the row does not tell.
+// Relate tells how a place is related to a point with some regions: by its row, or by the
+// map if the row does not tell.
 func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Relation, error) {
 	if len(at) == 0 {
 		return Near, nil

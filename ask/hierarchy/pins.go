@@ -6,15 +6,15 @@ import (
 	"quadrille/ask"
 )
 
-// Sets are the data sets, and what is remembered of places. A program shares one, which may be
-// used concurrently.
+// Sets are the data sets, and what is remembered about places. A program shares one, which may
+// be used concurrently.
 type Sets struct {
 	ask.Sets
 	layers Layers
 }
 
-// Pins are the generations that a View is made of. Whoever takes them releases them; several
-// goroutines may ask them until then.
+// Pins are the generations that a View is made of. The caller that takes them releases them;
+// until then several goroutines may ask them.
 type Pins struct {
 	Places     ask.Pinned[ask.Places]
 	Names      ask.Pinned[ask.Names]
@@ -35,8 +35,8 @@ func (p *Pins) Release() {
 	p.Boundaries.Release()
 }
 
-// IDs are the generations that answers are made from, and whose view: those of equal ones are
-// equal.
+// IDs are the generations from which answers are made, and whether the map decides about
+// countries. Pins with equal IDs give equal answers.
 func (p *Pins) IDs() []uint64 {
 	ids := []uint64{p.Places.ID, p.Names.ID, p.Boundaries.ID}
 	if p.byMap {
@@ -45,8 +45,8 @@ func (p *Pins) IDs() []uint64 {
 	return ids
 }
 
-// View returns what the published ones tell. One that cannot be read is an error: it may hold
-// the answer.
+// View returns a view of the data sets that are published. A data set that cannot be read is
+// an error: it may hold the answer.
 func (p *Pins) View() (v View, err error) {
 	v = View{Layers: p.layers, ByMap: p.byMap, Generations: Generations{p.Places.ID, p.Names.ID, p.Boundaries.ID}}
 	var errs [3]error

@@ -16,8 +16,8 @@ import (
 	"quadrille/tiles"
 )
 
-// find finds what Of returns. A country or state that the row names takes the place of one that
-// it denies, and a state or county of a place off a coarse coast is the nearest.
+// find finds what Of returns. If the row denies a country or state and names another, that one
+// takes its place. If a place lies off a coarse coast, its state or county is the nearest.
 func (v *View) find(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	at, err := v.At(ctx, p.Lat, p.Lon)
 	if err != nil {
@@ -32,8 +32,8 @@ func (v *View) find(ctx context.Context, p *places.Hit) ([]names.Parent, error) 
 	return r.list, nil
 }
 
-// Around leaves what is around a feature of the index of names of the regions that hold it: see
-// the function. It is in the country whose code its source has, as a place is.
+// Around keeps, of the regions that hold a feature of the index of names, those around it: see
+// the function Around. The feature is in the country whose code its source has, as a place is.
 func (v *View) Around(ctx context.Context, list []names.Parent, country string) ([]names.Parent, error) {
 	r := &row{View: v, Hit: &places.Hit{Country: country}, list: Around(list)}
 	if v.Boundaries == nil {
@@ -48,7 +48,7 @@ type row struct {
 	*View
 	*places.Hit
 	list  []names.Parent // its own memory once moved is set
-	moved bool           // a country or state was not that of the polygon
+	moved bool           // the row put another country or state in the place of the polygon's
 }
 
 func (r *row) index(typ string) int { return index(r.list, typ) }
@@ -79,8 +79,8 @@ func (r *row) put(typ string, region *names.Parent) {
 	r.list, r.moved = list, r.moved || had
 }
 
-// country has the row decide, if its country is drawn at all: some are drawn as a part of
-// another.
+// country lets the row decide, if its country is drawn at all: some countries are drawn
+// as a part of another.
 func (r *row) country(ctx context.Context) error {
 	i := r.index(Country)
 	if i < 0 || r.ByMap || r.Country == "" || strings.EqualFold(r.list[i].ID, r.Country) {
@@ -113,8 +113,8 @@ func (v *View) drawn(ctx context.Context, code string) (string, error) {
 	return is.Name, err
 }
 
-// state keeps the state that holds the place unless its row denies it, and looks for that of
-// the row close by.
+// state keeps the state that holds the place unless the row denies it. Otherwise it looks
+// for the row's state close by.
 func (r *row) state(ctx context.Context) error {
 	i := r.index(State)
 	if !r.published(State) {
@@ -156,7 +156,7 @@ func (r *row) state(ctx context.Context) error {
 	return nil
 }
 
-// county is state for counties. It is looked for in the state.
+// county does for counties what state does for states, and looks within the state.
 func (r *row) county(ctx context.Context) error {
 	i, state := r.index(County), r.index(State)
 	if i < 0 && (state < 0 || r.Names == nil || !r.published(County)) {
@@ -207,8 +207,8 @@ func (v *View) published(typ string) bool {
 	return v.Boundaries != nil && slices.Contains(v.layers().names, typ)
 }
 
-// near returns the regions of a type that are no farther from the place than the map is
-// coarse.
+// near returns the regions of a type that are no farther from the place than the map
+// may be wrong.
 func (r *row) near(ctx context.Context, typ string) ([]names.Parent, error) {
 	north := coarseM / quadkey.EarthRadius * 180 / math.Pi
 	east := min(north/max(math.Cos(r.Lat*math.Pi/180), 0.01), 90)

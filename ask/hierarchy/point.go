@@ -44,7 +44,7 @@ func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country 
 
 // PointCountry is the country of a point. Its code is "" when there is none.
 type PointCountry struct {
-	Code, Name string  // the name is the region's, "" where none tells
+	Code, Name string  // the name of the region, "" if it has none
 	DistanceM  float64 // to the region, 0 inside
 }
 
@@ -73,8 +73,8 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 					return PointCountry{Code: code}, nil
 				}
 			}
-			// Beyond the distance of borders only places tell. Within it, they do
-			// for land whose region has no code of a country.
+			// Beyond the distance of borders only places tell the country. Within it, they
+			// do for land whose region has no country code.
 			reach = max(radius, ShoreReach)
 		}
 	}
@@ -91,8 +91,8 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 	return PointCountry{}, err
 }
 
-// Snap adds the nearest region of a type to the regions at a point, if they have none of the type
-// and it is at most radius metres away, and returns how far it is.
+// Snap adds the nearest region of a type to the regions at a point, if these have none of the
+// type and it is at most radius metres away. It returns the distance.
 func (v *View) Snap(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
 	if radius <= 0 || !v.published(typ) || index(at, typ) >= 0 {
 		return at, 0, nil
@@ -133,7 +133,7 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	if at, d.DistanceM, err = v.Snap(ctx, lat, lon, radius, State, Around(at)); err != nil {
 		return d, err
 	}
-	// Of layers that disagree about the country that of countries is right.
+	// If layers disagree about the country, the layer of countries is right.
 	at = slices.DeleteFunc(slices.Clone(at), func(p names.Parent) bool {
 		of := v.CountryOf(&p)
 		return p.Type == State && of != "" && !slices.Contains(v.Wide([]string{country}), of) && !strings.EqualFold(p.ID, of+"-"+country)
@@ -224,8 +224,8 @@ func (v *View) ofPlaces(ctx context.Context, d *PointDivision, near []places.Hit
 	return name, nil
 }
 
-// rename gives the division the name that it has in the gazetteer. The code in ISO 3166-2 of a
-// region that is called otherwise is not that of the division.
+// rename gives the division the name that it has in the gazetteer. If the region has another
+// name, its ISO 3166-2 code is not that of the division.
 func (d *PointDivision) rename(name string) {
 	iso, _ := places.ISODivision(d.Country.Code, d.Code)
 	switch {
@@ -241,9 +241,9 @@ func (d *PointDivision) rename(name string) {
 	d.ISO = cmp.Or(d.ISO, iso)
 }
 
-// Below returns the codes of the divisions of levels 2 to 5 at the point, and the name of the
-// second: those of the nearest place in the county that holds the point, or else in the division,
-// where no counties are drawn.
+// Below returns the codes of the divisions of levels 2 to 5 at the point, and the name of that of
+// level 2. It takes them from the nearest place in the county that holds the point, or in the
+// division if no counties are drawn.
 func (v *View) Below(ctx context.Context, d *PointDivision) (codes [4]string, second string, err error) {
 	var p places.Record
 	if d.place != 0 {
@@ -263,10 +263,10 @@ func (v *View) Below(ctx context.Context, d *PointDivision) (codes [4]string, se
 	return [...]string{p.Admin2, p.Admin3, p.Admin4, p.Admin5}, p.Admin2Name, nil
 }
 
-// ISODivision returns the ISO 3166-2 code, without the country, of a place's first-level division:
-// GeoNames' own code where that is one, else that of the region of type state that is called as the
-// division is. Of one that holds the place the name may have words around it: Santiago and Santiago
-// Rodríguez are neighbours.
+// ISODivision returns the ISO 3166-2 code, without the country, of a place's first-level
+// division. This is GeoNames' own code if that is one, or else the code of the region of type
+// state with the division's name. In a region that holds the place, the name may have words
+// around it; elsewhere not: Santiago and Santiago Rodríguez are neighbours.
 func (v *View) ISODivision(ctx context.Context, p *places.Hit) (string, error) {
 	if iso, known := places.ISODivision(p.Country, p.Admin1); known || p.Admin1 == "" || p.Admin1Name == "" || !v.published(State) {
 		return iso, nil

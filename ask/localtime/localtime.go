@@ -49,8 +49,8 @@ const (
 	antarctica = "AQ"
 )
 
-// View is what a question about local time, or about one point, sees: a generation of each
-// data set. It remembers what it found last, so that each goroutine has its own: a copy.
+// View is a generation of each data set for a question about local time, or about one
+// point. It remembers what it found last, so each goroutine needs a copy of its own.
 type View struct {
 	hierarchy.Pins
 	Airports  ask.Pinned[ask.Airports]
@@ -68,8 +68,8 @@ type nearest struct {
 	known    bool
 }
 
-// Nearest returns the populated places nearest to a point if the search for its time zone
-// has found them, until the next search.
+// Nearest returns the populated places nearest to a point, if the search for its time
+// zone has found them. They are valid until the next search.
 func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
 	n := &v.near
 	return n.hits, n.known && n.lat == lat && n.lon == lon
@@ -109,10 +109,10 @@ type LocalZone struct {
 	// DistanceM is the distance of the place or airport in metres, if Match is MatchNearest.
 	DistanceM float64
 	Offset    zones.Offset
-	// Known says that Offset is; otherwise the zones are not published, or
-	// do not have this one.
+	// Known says that Offset is known. Otherwise the zones are not published, or
+	// lack this one.
 	Known bool
-	// Nautical says that the point is at sea and the zone that of ships' clocks.
+	// Nautical says that the point is at sea and the zone is one of ships' clocks.
 	Nautical bool
 	// Also are the other zones that hold the point. Where people keep two times,
 	// as in Xinjiang, zones overlap.
@@ -126,7 +126,7 @@ const SourceSea = "longitude"
 // of timezone-boundary-builder with oceans.
 const seaZones = "Etc/GMT"
 
-// Zone is ZoneAt of a point whose regions are not known yet, with ZoneReach.
+// Zone is ZoneAt with ZoneReach for a point whose regions are not known yet.
 func (v *View) Zone(ctx context.Context, lat, lon float64, at time.Time) (LocalZone, error) {
 	b, ok, err := v.Boundaries.Have()
 	if err != nil {
@@ -141,7 +141,7 @@ func (v *View) Zone(ctx context.Context, lat, lon float64, at time.Time) (LocalZ
 	return v.ZoneAt(ctx, lat, lon, ZoneReach, at, regions)
 }
 
-// Local is an instant as the clocks of the zone show it. It is for a zone with Known set.
+// Local returns an instant as the clocks of the zone show it. Known must be set.
 func (z *LocalZone) Local(at time.Time) time.Time {
 	return at.In(time.FixedZone(z.Offset.Abbreviation, z.Offset.Seconds))
 }
@@ -263,11 +263,11 @@ func (q *zoneQuery) shore(ctx context.Context) (string, error) {
 }
 
 // onLand finds the zone of a point in a region of type country: the zone of the
-// country where it has only one, else that of the nearest place or airport of
-// the country. That may be at any distance, but in Antarctica it must be within
-// ZoneReach. Where nothing of the country is known there is no zone: what a
-// neighbour's clocks or the sun say would look like knowledge. Land of no country
-// is left to what is near.
+// country if it has a single one, else that of the nearest place or airport of
+// the country. Its distance does not matter, except in Antarctica, where it must
+// be within ZoneReach. If nothing of the country is known, there is no zone: what
+// a neighbour's clocks or the sun say would look like knowledge. On land of no
+// country, near places tell the zone.
 func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error) {
 	near, err := q.hierarchy.PlacesNear(ctx, q.lat, q.lon, anywhere, "")
 	if err != nil {
@@ -293,7 +293,7 @@ func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error
 	}
 	tells := func(p places.Hit) bool { return p.TimeZone != "" }
 	if len(near) == hierarchy.NearPlaces && len(home) < hierarchy.NearPlaces && !slices.ContainsFunc(home, tells) {
-		home = nil // those farther away may have what these lack
+		home = nil // farther places may have zones that these lack
 	}
 	reach := anywhere
 	if country == antarctica {
@@ -318,7 +318,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 			of := []names.Parent{{Type: CountryType, ID: region}}
 			is, err := h.Relate(ctx, p, of)
 			in := !is.Apart()
-			if in && err == nil && p.DistanceM > hierarchy.PlaceReach { // what lies off all coasts is at home only close by
+			if in && err == nil && p.DistanceM > hierarchy.PlaceReach { // off all coasts only a place close by counts as home
 				in, err = h.In(ctx, p, of)
 			}
 			if err != nil {
@@ -331,7 +331,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 		if country == "" {
 			country = p.Country
 		}
-		// A neighbour of another code lends its zone only close by.
+		// A neighbour with another code lends its zone only if it is close by.
 		if p.Country == country || p.DistanceM <= hierarchy.PlaceReach {
 			home = append(home, *p)
 		}
@@ -339,7 +339,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 	return cmp.Or(country, code), home, nil
 }
 
-// countryZone returns the time zone of a country that has one only, else "".
+// countryZone returns the time zone of a country with a single one, else "".
 func countryZone(ctx context.Context, p *ask.Pinned[ask.TimeZones], country string) (string, error) {
 	r, ok, err := p.Have()
 	if !ok {
@@ -348,9 +348,10 @@ func countryZone(ctx context.Context, p *ask.Pinned[ask.TimeZones], country stri
 	return r.CountryZone(ctx, country)
 }
 
-// nearest is the zone of the nearest populated place or airport within reach, in
-// metres, of a country if one is named, that has a zone there is. Places are
-// looked for unless they are given, nearest first.
+// nearest returns the zone of the nearest populated place or airport within
+// reach, in metres, that has an existing zone, of one country if it is named.
+// near are the places, nearest first; if they are not given, they are looked
+// for.
 func (q *zoneQuery) nearest(ctx context.Context, reach float64, country string, near []places.Hit) (place LocalZone, err error) {
 	v := q.view
 	if near == nil {
@@ -433,9 +434,10 @@ func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bo
 	return z.Known, err
 }
 
-// ZoneOf returns the zone of a place whose record has none, and how it was found:
-// that of its country where it has only one, else that of the nearest airport,
-// in its country if that is known. Not every gazetteer tells zones.
+// ZoneOf returns the zone of a place whose record has none, and how it was found.
+// It is the zone of its country if that has a single one, else that of the
+// nearest airport, in its country if that is known. Not every gazetteer has
+// zones.
 func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
 	if zone, err = countryZone(ctx, &v.TimeZones, p.Country); zone != "" || err != nil {
 		return zone, "country", err
@@ -448,12 +450,12 @@ func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, 
 	return zone, MatchNearest, err
 }
 
-// ErrUnknown is matched where no time zone is known to ask for.
+// ErrUnknown is matched if no time zone is known whose offset could be asked for.
 var ErrUnknown = errors.New("time zone is not known")
 
 // Offset returns what clocks in a zone show at an instant. The error matches ErrUnknown if zone
-// is "", zones.ErrNotFound if the published zones do not have it, and zones.ErrRange if the
-// instant is not among the years that they know.
+// is "", zones.ErrNotFound if the published zones lack it, and zones.ErrRange if the instant is
+// outside the years they know.
 func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
 	if zone == "" {
 		return zones.Offset{}, ErrUnknown

@@ -17,9 +17,9 @@ import (
 	"quadrille/tiles"
 )
 
-// outsideZones reports whether a point in the regions given lies in no zone of a
-// layer that reaches around the world and to the South Pole, which zones of a part
-// of the world do not.
+// outsideZones reports whether a point lies in no zone of a layer of zones of the
+// whole world, given its regions. Such a layer reaches around the world and to the
+// South Pole; zones of a part of the world do not.
 func outsideZones(b ask.Boundaries, at []tiles.Region) bool {
 	if slices.ContainsFunc(at, func(r tiles.Region) bool { return r.Type == TimeZoneType }) {
 		return false
@@ -65,7 +65,7 @@ func (v *View) zoneOfRegions(ctx context.Context, at time.Time, regions []tiles.
 	return exact, rough, nil
 }
 
-// zoneRecord is what counts of the record of a region of type timezone.
+// zoneRecord is the part of the record of a region of type timezone that is used.
 type zoneRecord struct {
 	exact bool    // a zone and not an area of one offset
 	size  float64 // of its box, in square degrees
@@ -80,9 +80,9 @@ type zoneRecords struct {
 
 var newestZones atomic.Pointer[zoneRecords]
 
-// exactZone reports whether a region of type timezone is a zone and not an
-// area of one offset, whose record says which, and the size of its box in square
-// degrees.
+// exactZone reports whether a region of type timezone is a zone, and not an area
+// of one offset. Its record says which. It also returns the size of its box in
+// square degrees.
 func (v *View) exactZone(ctx context.Context, id string) (exact bool, size float64, err error) {
 	known := newestZones.Load()
 	if known == nil || known.generation != v.Boundaries.Handle {

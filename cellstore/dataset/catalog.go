@@ -19,8 +19,8 @@ const (
 	storeDir        = "store"
 	buildLockName   = "BUILD.lock"
 	pointerLockName = "CURRENT.lock"
-	// unfinishedSuffix ends the name of a generation's directory while that is built
-	// or removed. Nobody needs one that is left with it.
+	// unfinishedSuffix ends the name of a generation's directory while it is built
+	// or removed. A directory that still has the suffix afterwards is waste.
 	unfinishedSuffix = ".unfinished"
 )
 
@@ -187,8 +187,8 @@ func (c *Catalog) watched(dataset string) []string {
 	return []string{filepath.Join(c.dir, dataset), c.dir}
 }
 
-// stored lists the directories that are named as generations. Those that are being
-// built or removed are named so.
+// stored lists the directories of generations, including those that are being
+// built or removed.
 func (c *Catalog) stored(_ context.Context, dataset string) ([]storedGeneration, error) {
 	dirs, err := os.ReadDir(filepath.Join(c.dir, dataset))
 	if os.IsNotExist(err) {
@@ -269,8 +269,8 @@ func (c *Catalog) claim(ctx context.Context, dataset string) (context.Context, f
 	return ctx, func() { lock.Close() }, nil
 }
 
-// lockBuild takes the build lock of a data set, whose directory exists, to have
-// it built or pruned.
+// lockBuild takes the build lock of a data set, whose directory exists. doing
+// says what for: to have it built or pruned.
 func (c *Catalog) lockBuild(dataset, purpose string) (*os.File, error) {
 	path := filepath.Join(c.dir, dataset, buildLockName)
 	f, err := filelock.Open(path)

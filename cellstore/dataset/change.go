@@ -280,8 +280,8 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 		}); err != nil {
 			return pruned, err
 		}
-		// One without a pointer was never published, by a build that was killed, or has
-		// lost it: what is there stays.
+		// A data set without a pointer belongs to a build that was killed and never
+		// published, or has lost its pointer: what is there stays.
 		for _, name := range without {
 			switch err := g.unpublished(ctx, name, nil); {
 			case errors.Is(err, ErrBadPointer):
@@ -366,8 +366,9 @@ func (c *lateClaim) release() {
 	}
 }
 
-// unlist removes from the pointer all but the keep newest generations, which then may be
-// removed until release is called. Those inUse stay listed. It claims a dropped data set.
+// unlist removes all but the keep newest generations from the pointer. Those in unlisted
+// may be deleted until release is called; those in inUse stay listed. A dropped data set
+// is claimed first.
 func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlisted, inUse []Info, release func(), err error) {
 	var releases []func()
 	release = func() {
@@ -419,8 +420,9 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 	return unlisted, inUse, release, err
 }
 
-// sweep removes what is left of generations that are not listed, and of a data set
-// without generations the pointer. The caller has claimed the data set.
+// sweep removes what is left of generations that are not listed. If a data set has
+// no generations left, it removes the pointer too. The caller has claimed the data
+// set.
 func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned) error {
 	stored, err := g.back.stored(ctx, dataset)
 	if err != nil {

@@ -258,7 +258,7 @@ func tablePrefix(dataset string, generation uint64) string {
 }
 
 // retryable reports whether a call that failed with err may succeed if sent
-// again. All calls it is asked about may be sent twice.
+// again. It is only asked about calls that may be sent twice.
 func retryable(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome) ||
 		errors.Is(err, context.DeadlineExceeded))

@@ -106,9 +106,9 @@ func (l *lease) renew(ctx context.Context) error {
 	return fmt.Errorf("renew the lease of %s in %s: %w", l.dataset, l.d.opts.Name, cellstore.ErrUnknownOutcome)
 }
 
-// write replaces the stored lease by b. When an earlier renewal of this program
-// is stored, whose answer was lost, write remembers that one and returns false;
-// it ends sooner than b does.
+// write replaces the stored lease by b. If an earlier renewal of this program
+// is stored, since its answer was lost, write remembers that one and returns
+// false; it ends sooner than b does.
 func (l *lease) write(ctx context.Context, b []byte) (bool, error) {
 	done, err := checkAndPut(ctx, l.t, l.dataset, columnLease, l.content, b)
 	if errors.Is(err, cellstore.ErrUnknownOutcome) || err == nil && !done {

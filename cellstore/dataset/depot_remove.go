@@ -8,9 +8,9 @@ import (
 	"quadrille/cellstore"
 )
 
-// retire makes sure that an unlisted generation is never listed, before it is
-// removed: a push that was taken for dead may be about to publish it. listed
-// reports that it has done so.
+// retire makes sure that an unlisted generation is never listed, before the
+// generation is removed: a push that seemed dead may be about to publish it.
+// listed reports that the push has done so.
 func (d *Depot) retire(ctx context.Context, dataset string, generation uint64) (listed bool, err error) {
 	_, err = d.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
 		if p == nil || err != nil {

@@ -123,10 +123,10 @@ func (g *Generation) checkSizes() error {
 
 // Verify reads every file and compares it with the checksum recorded when the
 // generation was published. It returns all differences, each matching
-// cellstore.ErrCorrupt. A file the manifest does not list is one only where it is
-// named like those of the generation, and so may be read as one of them; for others
-// see Foreign. Of a generation from a Depot it compares the files beside the store;
-// [Generations.Verify] reads the tables.
+// cellstore.ErrCorrupt. A file that the manifest does not list is a difference only
+// if it is named like a file of the generation, and so may be read as one; for
+// others see Foreign. Of a generation from a Depot it compares the files beside the
+// store; [Generations.Verify] reads the tables.
 func (g *Generation) Verify(ctx context.Context) error { return g.verify(ctx, nil) }
 
 func (g *Generation) verify(ctx context.Context, progress func(done, total int64)) error {

@@ -133,8 +133,8 @@ func (g *Generations) Datasets(ctx context.Context) ([]string, error) {
 	})
 }
 
-// datasets lists those that want says yes to, given the pointer, nil for none, or the
-// reason why it cannot be decoded.
+// datasets lists the data sets for which want returns true. want gets the pointer,
+// nil for none, or the reason why it cannot be decoded.
 func (g *Generations) datasets(ctx context.Context, want func(dataset string, p *pointer, err error) bool) ([]string, error) {
 	all, err := g.back.datasets(ctx)
 	if err != nil {
@@ -246,10 +246,10 @@ func (g *Generations) open(ctx context.Context, dataset string, generation uint6
 }
 
 // Verify reads every byte of a generation, 0 meaning the published one, and
-// compares it with the checksums in its manifest: of a Catalog all files, of a
-// Depot the rows of all tables. It returns all differences; each matches
+// compares it with the checksums in its manifest: all files in a Catalog, the
+// rows of all tables in a Depot. It returns all differences; each matches
 // cellstore.ErrCorrupt. It changes nothing, and readers go on. progress, unless
-// nil, is told how much has been read.
+// nil, is called with how much has been read.
 func (g *Generations) Verify(ctx context.Context, dataset string, generation uint64, progress func(PushProgress)) error {
 	e, err := g.listed(ctx, dataset, generation)
 	if err != nil {

@@ -294,7 +294,7 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 		}
 	}
 	if p == nil || p.Current == 0 {
-		p = new(pointer) // none of its generations is to be had
+		p = new(pointer) // no generation of it can be opened
 	}
 	l.older.keepListed(p)
 	e, _ := p.find(p.Current)
@@ -305,8 +305,8 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 // the pointer, where there was none.
 const firstPublish = 500 * time.Millisecond
 
-// lost returns an error where generations are left, so that only their pointer is lost,
-// and the pointer if one has come meanwhile.
+// lost returns an error if generations exist, so that only their pointer is lost. If a
+// pointer has appeared meanwhile, it returns that.
 func (l *Live[T]) lost(ctx context.Context) (p *pointer, err error) {
 	for looked := false; ; looked = true {
 		if err = l.from.unpublished(ctx, l.dataset, nil); errors.Is(err, ErrNoGeneration) {

@@ -33,7 +33,7 @@ type older[T any] struct {
 
 	mu      sync.Mutex
 	open    []olderGeneration[T]
-	failed  uint64 // the last one that did not open, and
+	failed  uint64 // the last generation that did not open, and
 	failErr error  // why
 	retryAt time.Time
 	lookErr error // why the last read of the pointer got no answer

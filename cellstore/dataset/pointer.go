@@ -30,8 +30,9 @@ type pointer struct {
 	// cached under one stays true, until Drop and Prune have removed the pointer too.
 	Last        uint64  `json:"last"`
 	Generations []entry `json:"generations"` // ascending; those that exist
-	// Unread are numbers up to Last that were stored when Last passed them, and could
-	// not be decoded. They have never been listed, and are once they can be read.
+	// Unread are numbers up to Last whose generations were stored when Last passed
+	// them, and could not be decoded. They have never been listed, and will be once
+	// they can be read.
 	Unread []uint64 `json:"unread,omitempty"`
 	// Superseded holds, in a Depot, the time since which each other listed
 	// generation has not been the published one.
@@ -89,9 +90,9 @@ func (p *pointer) dropped() uint64 {
 	return p.Generations[len(p.Generations)-1].Generation
 }
 
-// supersede notes that since now the generation was is no longer published,
-// unless it still is. A time in the future comes from a clock that was ahead,
-// and is set back.
+// supersede notes that the generation was is not the published one any more
+// since now, unless it still is. A time in the future comes from a clock that
+// was ahead, and is set back.
 func (p *pointer) supersede(was uint64, now time.Time) {
 	since := map[uint64]time.Time{}
 	now = now.UTC().Truncate(time.Second)

@@ -7,13 +7,12 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Run follows the pointer until ctx or the Live ends, and then returns nil.
-//
-// Of a Catalog, notifications of the file system make it react within
+// Run follows the pointer until ctx or the Live ends, and then returns nil. For
+// a Catalog, notifications of the file system make it react within
 // milliseconds. Not every file system has them, they are lost when queues
 // overflow, and they stop when a directory is replaced. So Run also reads the
-// pointer every two seconds; of a Depot that is all it does. It stores failures
-// in Err and tries again, at growing intervals of up to a minute.
+// pointer every two seconds; for a Depot that is all it does. It stores
+// failures in Err and tries again, at growing intervals of up to a minute.
 func (l *Live[T]) Run(ctx context.Context) error {
 	if l.from == nil {
 		select {

@@ -197,7 +197,7 @@ var answers = []struct {
 // same scanner; a new try opens another one.
 var scannerErrors = []string{"OutOfOrderScannerNextException", "ScannerResetException", "UnknownScannerException", "LeaseException"}
 
-// answered tells what an error that the gateway answers means.
+// answered returns what an error in the gateway's answer means.
 func answered(io *thrift2.IOError) diagnosis {
 	message, _, _ := batchReason(io.Message)
 	// A failed try at a server that has gone is wrapped in exceptions of the

@@ -10,8 +10,8 @@ import (
 )
 
 // plan is a selection, once as the cluster is asked and once as its answer is
-// gone through. The cluster is asked for as little as it can be trusted to
-// choose as the contract has it; the rest is chosen here.
+// filtered. The cluster is only asked to choose where it can be trusted to
+// choose as the contract says; the rest is chosen here.
 type plan struct {
 	v   *view
 	sel *cellstore.Selection
@@ -208,7 +208,7 @@ func (p *plan) inTimeRange(vs []thrift2.Value) []thrift2.Value {
 }
 
 // selects reports whether a column that has a visible cell is selected. A column
-// that is named is, whatever the filter says.
+// that is asked for by name is selected whatever the filter says.
 func (p *plan) selects(family string, qualifier []byte, passed *int) bool {
 	s := p.sel
 	asked := slices.ContainsFunc(s.Columns, func(c cellstore.Column) bool {

@@ -179,8 +179,8 @@ func (w *walk) next(ctx context.Context, row *cellstore.Row) (bool, error) {
 	}
 }
 
-// inside reports whether a row is within the end of a reverse walk. The cluster
-// is told an end that may lie a little lower.
+// inside reports whether a row is within the end of a reverse walk. The end
+// that the cluster is given may be a little lower.
 func (w *walk) inside(key []byte) bool {
 	if !w.reverse || len(w.low) == 0 {
 		return true
@@ -228,8 +228,8 @@ func (w *walk) fetch(ctx context.Context) error {
 	return nil
 }
 
-// ordered reports whether rows follow in order from where the batch began. With
-// others a walk might never end.
+// ordered reports whether rows follow in order from where the batch began.
+// Without that a walk might never end.
 func (w *walk) ordered(rs []thrift2.Result) bool {
 	for i := range rs {
 		d := 1
@@ -278,8 +278,8 @@ func (w *walk) measure(rs []thrift2.Result) {
 }
 
 // advance sets where the batch after the row last begins. A reverse walk begins
-// with that row again, which is short to send, unless an answer was short: one of
-// that row alone would say nothing of those before it.
+// with that row again, which is short to send. It does not after a short answer:
+// an answer of that row alone would tell nothing about the rows before it.
 func (w *walk) advance(last []byte, short bool) {
 	switch {
 	case !w.reverse:

@@ -63,7 +63,7 @@ type family struct {
 	// most is the number of versions of a column that are read, 0 for all. The
 	// cluster may store more: spare ones, or those of an earlier limit.
 	most int
-	// spare says that the cluster is told of a higher limit.
+	// spare says that the cluster is given a higher limit.
 	spare bool
 	// minVersionsTTL is the TTL in milliseconds of a family with MinVersions,
 	// else 0. When HBase deletes a version that MinVersions spares, an older

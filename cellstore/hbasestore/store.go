@@ -17,8 +17,8 @@ import (
 // contract; the package documentation says why it lacks the others.
 var Capabilities = cellstore.Capabilities{}
 
-// limits are the contract's, made lower where HBase is: by default it takes a cell
-// of 10 MiB, key and value together.
+// limits are the contract's, lowered to HBase's: by default it takes a cell of 10
+// MiB, key and value together.
 var limits = func() cellstore.Limits {
 	l := cellstore.DefaultLimits
 	l.Row = maxRow
@@ -26,9 +26,9 @@ var limits = func() cellstore.Limits {
 	return l
 }()
 
-// maxTablePath is what maxRow leaves of HBase's own limit for
-// "namespace:prefixtable" in the names of regions, which have a time and a hash
-// too.
+// maxTablePath bounds "namespace:prefixtable". It is what maxRow leaves of
+// HBase's own limit for the names of regions, which also have a time and a
+// hash.
 const maxTablePath = 32_767 - maxRow - 64
 
 // schemaTimeFactor is how many times longer than a read a change of schema may

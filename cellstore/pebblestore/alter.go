@@ -38,8 +38,8 @@ func (s *Store) alterTable(ctx context.Context, schema cellstore.Schema) error {
 	}
 	t.altering.Lock()
 	defer t.altering.Unlock()
-	// Between writes: those before it are of the old declaration, those after
-	// it of the new one.
+	// Between writes: those before it have the old declaration, those after it the
+	// new one.
 	t.gate.Lock()
 	defer t.gate.Unlock()
 	if err := cmp.Or(t.ended(), t.disk.failure()); err != nil {

@@ -43,7 +43,7 @@ func (t *table) checkAndMutate(ctx context.Context, check *cellstore.Check, m *c
 	}
 	if err != nil || !applied {
 		t.rows.unlock(&row)
-		// What the condition was decided by may not be on the disk.
+		// The rows that decided the condition may not be on the disk yet.
 		return false, cmp.Or(err, t.disk.failure())
 	}
 	return true, w.commit(m.Durability, func() { t.rows.unlock(&row) })

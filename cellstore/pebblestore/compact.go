@@ -100,7 +100,7 @@ func (s *Store) copyTables(ctx context.Context, names []string, dir string) erro
 			return err
 		}
 	}
-	// It says that this has been a store, should its tables be lost.
+	// It marks the directory as a store, also if its tables are lost.
 	return errors.Join(syncDir(s.fs, s.fs.PathJoin(dir, "tables")), writeFile(s.fs, s.fs.PathJoin(dir, "LOCK"), nil))
 }
 

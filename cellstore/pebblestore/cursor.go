@@ -288,8 +288,8 @@ func (c *cursor) pastColumn() (in bool, err error) {
 	return err == nil && c.inRow(), err
 }
 
-// skipNewer moves to the next older version after one above the time range.
-// Where versions are not counted it may go straight to the range.
+// skipNewer moves from a version above the time range to the next older one. If
+// versions are not counted, it may go straight to the range.
 func (c *cursor) skipNewer(seen int) (in bool, err error) {
 	c.keepColumn()
 	if seen > nearby && c.fam.uncounted() {

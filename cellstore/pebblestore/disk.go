@@ -16,11 +16,11 @@ import (
 )
 
 // disk is the file system of a table's database. The engine ends the process when it
-// cannot write its log or its list of files, and tries for ever what it cannot write
-// otherwise. So a disk takes failures upon itself: from the first one on nothing that
-// the engine does reaches the files any more, which are then as after a crash at that
-// moment. What the engine writes afterwards goes to memory, and is forgotten with it. A
-// commit is acknowledged only after a look at failure.
+// cannot write its log or its list of files, and tries other writes for ever. So a disk
+// takes failures upon itself: after the first one nothing that the engine does reaches
+// the files any more. They are then as after a crash at that moment. What the engine
+// writes afterwards goes to memory, and is forgotten with it. A commit is acknowledged
+// only after a look at failure.
 type disk struct {
 	vfs.FS
 	dir    string      // of the database
@@ -38,7 +38,7 @@ func newDisk(fsys vfs.FS, dir string) (*disk, error) {
 	return d, d.after.MkdirAll(dir, 0o755)
 }
 
-// errRefused is matched by what writes answer after the disk has refused one.
+// errRefused is matched by the errors of writes after the disk has refused one.
 var errRefused = errors.New("the disk has refused a write: this table takes no writes until it is recovered")
 
 func (d *disk) failure() error {
@@ -53,7 +53,7 @@ func (d *disk) fail(err error) {
 	d.failed.CompareAndSwap(nil, &err)
 }
 
-// noSpace marks an error that says that there is no room.
+// noSpace marks an error which says that there is no room.
 func noSpace(err error) error {
 	if !errors.Is(err, cellstore.ErrNoSpace) && (cellstore.IsNoSpace(err) || vfs.IsNoSpaceError(err)) {
 		return fmt.Errorf("%w: %w", cellstore.ErrNoSpace, err)
@@ -61,8 +61,8 @@ func noSpace(err error) error {
 	return err
 }
 
-// own reports whether a file is the database's. Others, such as those of a copy, are not
-// the disk's concern.
+// own reports whether a file belongs to the database. Others, such as files of a copy,
+// do not concern the disk.
 func (d *disk) own(name string) bool { return d.FS.PathDir(name) == d.dir }
 
 // sorted reports whether a file is one of the sorted files of a database, or of their values.
@@ -70,10 +70,10 @@ func sorted(name string) bool {
 	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
 }
 
-// see notes the size of a sorted file, and returns an error if it had another. The engine
-// compares sizes when it opens a database, and files when it needs them. One that was put
-// there meanwhile is whole in itself: its rows, or their lack, would be taken for those of
-// the database.
+// see notes the size of a sorted file, and returns an error if the size was another
+// before. The engine compares sizes when it opens a database, and opens files when it
+// needs them. A file that was put there meanwhile is whole in itself: its rows, or their
+// lack, would be taken for those of the database.
 func (d *disk) see(name string, info vfs.FileInfo) error {
 	if was, seen := d.sizes.LoadOrStore(name, info.Size()); seen && was != info.Size() {
 		return fmt.Errorf("%w: %s has %d bytes, and had %d when the table was opened", cellstore.ErrCorrupt, name, info.Size(), was)
@@ -90,8 +90,8 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if d.failure() == nil {
 		var err error
 		if strings.HasPrefix(d.FS.PathBase(name), "marker.") {
-			// It names the list of files that is in force, whose own name must not
-			// come to the disk after it.
+			// This file names the list of files that is in force. It must reach the disk
+			// before that list does.
 			err = syncDir(d, d.dir)
 		}
 		var f vfs.File
@@ -126,7 +126,7 @@ func (d *disk) wrap(name string, f vfs.File) vfs.File {
 	return w
 }
 
-// ReuseForWrite implements vfs.FS. A log costs what it holds, so none is used again.
+// ReuseForWrite implements vfs.FS. A log costs what it holds, so no log is used again.
 func (d *disk) ReuseForWrite(oldName, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := d.Remove(oldName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

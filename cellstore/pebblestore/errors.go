@@ -49,8 +49,8 @@ func newerEngine(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "unknown format major version") // as the engine calls it
 }
 
-// damage is classify for the opening of a table that is known to exist: whatever the
-// engine says then is damage, unless the operating system refused something.
+// damage classifies an error from opening a table that is known to exist. Whatever
+// the engine reports then is damage, unless the operating system refused something.
 func damage(err error) error {
 	var errno syscall.Errno
 	if cellstore.IsShortage(err) {

@@ -57,8 +57,8 @@ func syncDir(fsys vfs.FS, dir string) error {
 	return errors.Join(directory{d}.Sync(), d.Close())
 }
 
-// directory is one of a file system that need not be able to make it durable, as some that
-// are reached over a network.
+// directory is a directory of a file system that may be unable to make it durable, as some
+// network file systems are.
 type directory struct{ vfs.File }
 
 func (d directory) Sync() error {

@@ -143,8 +143,8 @@ func (l *ledger) writeBoth() error {
 	return l.keep()
 }
 
-// keep writes the ledger anew where another file, such as one of a backup, has taken its
-// place since it was opened: what is written into the file that is open reaches nobody.
+// keep writes the ledger anew if another file, such as one of a backup, has replaced it
+// since it was opened: nobody would read what is written into the file that is open.
 func (l *ledger) keep() error {
 	b, err := readFile(l.fs, l.path)
 	if cellstore.IsShortage(err) {
@@ -218,9 +218,9 @@ func (l *ledger) remove(name string) error {
 	return l.writeBoth()
 }
 
-// opened takes out of the ledger what was there before and is not needed any more: once the
-// database is open, all of its logs is in sorted files. The list of files stays unless
-// there is a new one, which the engine makes only where it had something to write.
+// opened takes out of the ledger the files that were there before and are no longer needed:
+// once the database is open, all of its logs are in sorted files. The list of files stays
+// unless there is a new one, which the engine makes only if it had something to write.
 func (l *ledger) opened() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -297,7 +297,7 @@ func (l *ledger) list(files []*entry) error {
 	return l.write()
 }
 
-// close ends the ledger. Sealed it says that the files end where it says.
+// close ends the ledger. If sealed, the ledger says that the files end where it says.
 func (l *ledger) close(seal bool) error {
 	if l == nil {
 		return nil
@@ -336,7 +336,7 @@ func readLedger(fsys vfs.FS, path string) (clean bool, entries map[string]extent
 	return clean, entries, sequence, nil
 }
 
-// openLedger makes the ledger of a table that is opened for writing, of entries.
+// openLedger makes the ledger of a table that is opened for writing, with these entries.
 func openLedger(fsys vfs.FS, path string, entries map[string]extent, sequence uint64) (*ledger, error) {
 	file, err := fsys.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -353,7 +353,7 @@ func openLedger(fsys vfs.FS, path string, entries map[string]extent, sequence ui
 	return l, nil
 }
 
-// makeLedger writes the ledger of a database that nobody has open, as its files are.
+// makeLedger writes the ledger of a database that nobody has open, from its files as they are.
 func makeLedger(fsys vfs.FS, path, db string) error {
 	names, err := fsys.List(db)
 	if err != nil {

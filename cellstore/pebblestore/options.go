@@ -115,7 +115,7 @@ func (l engineLog) Fatalf(format string, args ...any) {
 	panic("pebblestore: " + fmt.Sprintf(format, args...))
 }
 
-// said remembers what the log has been told. The engine tries at once again what has met a
+// said remembers what has been logged. The engine at once repeats work that has met a
 // damaged file, and reports that each time.
 type said struct {
 	mu   sync.Mutex
@@ -127,7 +127,8 @@ const (
 	maxSaid  = 1000
 )
 
-// lately reports whether something has been said within the last minute. It is said now.
+// lately reports whether something has been logged within the last minute, and notes that it is
+// logged now.
 func (s *said) lately(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

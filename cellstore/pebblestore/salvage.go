@@ -24,9 +24,9 @@ import (
 // Salvaged is what Salvage has found.
 type Salvaged struct {
 	Rows, Cells int64
-	// Lost are sentences on what could not be read, one for each place of damage; behind
-	// the first hundred, one says how many more there are. What has been lost there is not
-	// known: if it were deletions, cells have come back.
+	// Lost describes what could not be read, a sentence for each place of damage. After
+	// the first hundred, one says how many more there are. Nobody knows what has been lost
+	// there: if it was deletions, cells have come back.
 	Lost []string
 }
 
@@ -222,7 +222,7 @@ func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 		err = checkFiles(fsys, t.dbDir(), false, lists)
 	}
 	if err == nil {
-		// Opened without logs, it tells what it lists.
+		// Opened without its logs, the database says which files it lists.
 		o := t.engineOptions(t.opened, true)
 		o.FS = withoutLogs{o.FS}
 		o.ErrorIfNotExists, o.DisableConsistencyCheck = true, true

@@ -18,7 +18,7 @@ func (t *source) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cells
 	return func(yield func(*cellstore.Row, error) bool) { t.Each(ctx, &scan, yield) }
 }
 
-// Each is Scan as cellstore.Each asks for it.
+// Each implements cellstore.Each without copying the scan.
 func (t *source) Each(ctx context.Context, scan *cellstore.Scan, yield func(*cellstore.Row, error) bool) {
 	row := rows.Get().(*cellstore.Row)
 	defer rows.Put(row)

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// layout is what a table was declared as at one time. It never changes: an
+// layout is the declaration of a table at one time. It never changes: an
 // alteration makes a new one.
 type layout struct {
 	cellstore.Validator // its Schema is the one in force, hints included
@@ -50,11 +50,11 @@ type source struct {
 	// failed is called with the error of a read that the engine could not make.
 	failed func(error)
 
-	// begun and done count the commits to the database. A commit becomes
-	// visible between the two. Once a read has shown it, every later read must,
-	// so an iterator is used again only if no commit can have become visible
-	// since it was made: if begun is still what done was before that. In a
-	// read-only store or a snapshot neither moves, and iterators live on.
+	// begun and done count the commits to the database. A commit becomes visible
+	// between the two counts. Once a read has shown it, every later read must. So
+	// an iterator may be used again only if no commit can have become visible since
+	// it was made, that is, if begun still equals the value that done had before.
+	// In a read-only store or a snapshot neither moves, and iterators live on.
 	begun, done atomic.Uint64
 
 	idle sync.Pool // of *reader; may lose some, readers has them all

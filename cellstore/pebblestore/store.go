@@ -93,8 +93,8 @@ func (s *Store) prepare() error {
 	return nil
 }
 
-// foreign names something in the directory if there are no tables in it. What the system
-// puts into a new disk, and hidden files, are nothing.
+// foreign names something in the directory, if there are no tables in it. It ignores
+// hidden files and what systems put on a new disk.
 func (s *Store) foreign() (found string, err error) {
 	names, err := s.fs.List(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -144,7 +144,7 @@ func (s *Store) path(elem ...string) string {
 // exists reports whether there is a table. It is one as long as it has a directory,
 // whatever is missing there.
 func (s *Store) exists(table string) (bool, error) {
-	// The name becomes a path: nothing but a valid one may.
+	// The name becomes a path, so it must be a valid one.
 	probe := cellstore.Schema{Table: table, Families: []cellstore.Family{{Name: "f"}}}
 	if _, err := probe.Normalize(); err != nil {
 		return false, nil //nolint:nilerr // nothing has such a name

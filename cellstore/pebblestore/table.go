@@ -175,11 +175,12 @@ func refused(err error) bool {
 	return errors.Is(err, errRefused) || errors.Is(noSpace(err), cellstore.ErrNoSpace)
 }
 
-// check compares the files of the table with its ledger, and tells what a crash left behind
-// that, unless the table is opened again.
+// check compares the files of the table with its ledger. Unless the table is opened again,
+// it logs what a crash has left behind that.
 func (t *table) check(stored storedTable, again bool) error {
 	fsys, path := t.store.fs, t.ledgerPath()
-	// One of a newer engine is left as it is: openForWriting would take the seal from its ledger.
+	// The table of a newer engine is left as it is: openForWriting would take the seal from its
+	// ledger.
 	if _, err := pebble.Peek(t.dbDir(), fsys); newerEngine(err) {
 		return err
 	}
@@ -247,8 +248,8 @@ func (t *table) openForWriting(stored storedTable) error {
 	return errors.Join(cmp.Or(t.disk.failure(), damage(err)), t.disk.ledger.close(false))
 }
 
-// tellUnfinished tells what a crash has left at the end of the logs: nobody was told that
-// it is kept.
+// tellUnfinished logs what a crash has left at the end of the logs: nobody was promised
+// that it is kept.
 func (t *table) tellUnfinished(entries map[string]extent) {
 	fsys := t.store.fs
 	logs, err := wal.Scan(wal.Dir{FS: fsys, Dirname: t.dbDir()})

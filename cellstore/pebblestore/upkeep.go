@@ -74,8 +74,8 @@ func (u *upkeep) flushed(info pebble.FlushInfo) {
 	u.unflushed.Store(&err)
 }
 
-// emptyFlush is what the engine reports, for an error, of a flush that found
-// nothing to write.
+// emptyFlush is the error that the engine reports for a flush with nothing to
+// write.
 const emptyFlush = "pebble: empty table"
 
 func (u *upkeep) trouble() error {

@@ -207,8 +207,8 @@ func (s *selected) start(v *view, f *family) (qualifier []byte, inverted uint64)
 // begin starts a row.
 func (s *selected) begin() { s.next, s.admitted, s.named, s.passes = 0, 0, false, false }
 
-// want decides on a new column. When it is not wanted, target is the smallest
-// qualifier that may be; more is false when none can be any more.
+// want decides about a new column. If it is not wanted, target is the smallest
+// qualifier that may be wanted; more is false if none can.
 func (s *selected) want(v *view, q []byte) (want bool, target []byte, more bool) {
 	for s.next < len(s.cols) && bytes.Compare(s.cols[s.next], q) < 0 {
 		s.next++

@@ -89,8 +89,8 @@ type writer struct {
 	now     int64
 }
 
-// writer returns one with an empty batch. One whose deletes are to see what
-// the batch holds already must be indexed.
+// writer returns a writer with an empty batch. The batch must be indexed if
+// deletes are to see what it holds already.
 func (t *table) writer(lay *layout, indexed bool) *writer {
 	w, _ := t.stock.Get().(*writer)
 	if w == nil {
@@ -130,10 +130,10 @@ func (w *writer) closeIterator() {
 	}
 }
 
-// commit makes the batch visible, releases the row locks and then, when it is
-// to be durable, waits for the log: others may go on with the rows meanwhile,
-// and what they commit stands behind this in the log. An error
-// matches ErrUnknownOutcome.
+// commit makes the batch visible, releases the row locks and then, if it is to
+// be durable, waits for the log. Meanwhile others may go on with the rows, and
+// their commits stand behind this one in the log. An error matches
+// ErrUnknownOutcome.
 func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 	w.closeIterator()
 	t := w.t

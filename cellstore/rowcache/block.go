@@ -143,7 +143,7 @@ func (w *builder) block(from, upto []byte) *block {
 	return b
 }
 
-// cut returns the part of the block within an interval that lies in its own.
+// cut returns the part of the block within an interval inside its own.
 func (b *block) cut(from, upto []byte) *block {
 	i, _ := b.seek(from)
 	n := b.len()

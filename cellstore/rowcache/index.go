@@ -11,7 +11,7 @@ import (
 const chunkBlocks = 128
 
 // index is a set of disjoint blocks in order. Readers take no lock: they may see
-// the set as it was a moment ago, and what its blocks say is still true. Changes
+// the set as it was a moment ago, and its blocks still tell the truth. Changes
 // are made under the view's lock, on a copy of the chunk that they concern.
 type index struct{ top atomic.Pointer[[]*chunk] }
 

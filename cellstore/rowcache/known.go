@@ -31,7 +31,7 @@ type known struct {
 	dead bool
 }
 
-// bypassing is the known of a table that is being changed, and of one with a TTL.
+// bypassing is the known of a table that is being changed, or has a TTL.
 var bypassing = &known{bypass: true}
 
 func newKnown(c *Cache, v cellstore.Validator) *known {

@@ -7,7 +7,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// answer is what is known in memory about a question.
+// answer is the answer to a question as far as memory knows it.
 type answer uint8
 
 const (

@@ -18,7 +18,7 @@ type view struct {
 	size     rowSize
 	used     atomic.Bool // since views had to make room
 
-	mu      sync.Mutex // of the index's changes, and of what follows
+	mu      sync.Mutex // guards changes of the index, and the fields below
 	dead    bool
 	flights map[question]*flight
 }
@@ -120,7 +120,7 @@ func endsBy(upto, other []byte) bool {
 	return len(other) == 0 || len(upto) > 0 && bytes.Compare(upto, other) <= 0
 }
 
-// question is what concurrent reads may have in common.
+// question identifies what concurrent reads may share.
 type question struct {
 	kind     byte
 	from, to string

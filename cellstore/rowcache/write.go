@@ -7,11 +7,11 @@ import (
 	"quadrille/cellstore"
 )
 
-// Writes are passed on, and make what is known of the table forgotten.
+// Writes are passed on. They make the cache forget what it knows about the table.
 
-// write runs a write. A write whose outcome is unknown may be applied later, after
-// the old rows have been read again. After one nothing of the table is kept any
-// more.
+// write runs a write. If its outcome is unknown, it may be applied later, after
+// the old rows have been read again. Nothing of the table is kept any more after
+// such a write.
 func (sh *shared) write(f func() error) error {
 	done := sh.change()
 	err := f()

@@ -10,7 +10,7 @@ import "sync/atomic"
 // Entry is a value's place in a [List]. Its zero value is in none.
 type Entry[T any] struct {
 	Value T
-	Size  int64 // in what the cache counts; it may not change while the entry is in a list
+	Size  int64 // in the unit of the cache; it may not change while the entry is in a list
 
 	used         atomic.Bool // since the hand passed
 	listed       bool

@@ -7,7 +7,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// checkRules are A8. The columns that are checked hold no empty values: HBase
+// checkRules test A8. The columns that are checked hold no empty values: HBase
 // reads those as absent, and callers avoid them.
 var checkRules = []rule{
 	{id: "A8", name: "absent and present", script: `

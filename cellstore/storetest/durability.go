@@ -297,9 +297,9 @@ func testFullDisk(e *env) {
 	}
 }
 
-// testRefusedWrite: a write that the disk refuses is nothing, or a batch of unknown
-// outcomes; a store that recovers tables does so without being opened again, and then
-// shows one and the same.
+// testRefusedWrite: a write that the disk refuses has no effect, or is a batch of
+// unknown outcomes. A store that recovers tables does so without being opened again,
+// and then always shows the same.
 func testRefusedWrite(e *env) {
 	e.must("create t f g")
 	e.must("put t r f:q@1=before g:q@1=before")

@@ -113,7 +113,7 @@ func (g *generator) value() string {
 	return quote(g.someBytes(1, 3))
 }
 
-// timestamp returns one near the clock, where ages matter, or one of a few others.
+// timestamp returns a timestamp near the clock, where ages matter, or one of a few others.
 func (g *generator) timestamp() int64 {
 	switch g.pick(12) {
 	case 0:
@@ -175,8 +175,8 @@ func (t *genTable) spec() string {
 	return spec
 }
 
-// alter adds or drops a family or makes its options tighter. It makes none looser:
-// what that brings back is left open (S5).
+// alter adds or drops a family or makes its options tighter. It never makes them
+// looser: what that brings back is left open (S5).
 func (g *generator) alter(t *genTable) string {
 	g.snaps = nil // snapshots do not outlive the change
 	f := &t.families[g.pick(len(t.families))]
@@ -255,7 +255,7 @@ func (g *generator) check(t *genTable) string {
 	row, at, value := g.row(), formatTime(g.timestamp()), g.oneOf([]string{"a", "b", "c"})
 	more := g.ops(t, 2)
 	if !g.caps.MixedMutation || !g.caps.CellTimestamps {
-		more = "" // it would not be one step in parts
+		more = "" // in parts it would not be one step
 	}
 	return fmt.Sprintf("check %s %s %s:guard %s ; %s:guard@%s=%s%s%s", t.name, row, f, operator, f, at, value, more, g.async())
 }

@@ -59,7 +59,7 @@ func (m *machine) prev(ctx context.Context, p *parser) (string, error) {
 	return m.answer(found, err, &o)
 }
 
-// selection is nil for a read without options, so that nil is tried as well.
+// selection returns nil for a read without options, so that nil is tried as well.
 func selection(o *readOptions) *cellstore.Selection {
 	s := &o.scan.Selection
 	_, _, timed := s.Time.Bounds()

@@ -261,8 +261,9 @@ func testDamage(e *env) {
 	}
 }
 
-// testLost opens a store that has lost something, to be read and to be written: it has all
-// rows, or says that they are damaged. It is no empty or shorter store.
+// testLost opens a store that has lost something, for reading and for writing. It must
+// have all rows, or say that they are damaged. It must not appear as an empty or shorter
+// store.
 func testLost(lose func(e *env) error) func(e *env) {
 	return func(e *env) {
 		e.must("create t f g")

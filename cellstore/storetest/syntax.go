@@ -271,7 +271,7 @@ func (p *parser) check() cellstore.Check {
 	return c
 }
 
-// readOptions are what may follow the name of a table in a read.
+// readOptions are the options that may follow the name of a table in a read.
 type readOptions struct {
 	scan     cellstore.Scan
 	from, to []byte

@@ -191,7 +191,7 @@ get t r versions=all
 `},
 }
 
-// testOneTime is what can be said of a clock that is only read.
+// testOneTime tests what can be said about a clock that is only read.
 func testOneTime(e *env) {
 	e.must("create t f{versions=all} g")
 	last := int64(0)
@@ -240,8 +240,8 @@ func testClockBack(e *env) {
 	}
 }
 
-// testClockAhead: what a clock that was far ahead has dated stays, and what is written
-// once it is right is dated and expires as if it had always been.
+// testClockAhead: what a clock far ahead has dated stays. What is written once the
+// clock is right is dated, and expires, as if it had always been right.
 func testClockAhead(e *env) {
 	const ahead = 48 * 60 * 60 * 1000
 	e.must("create t f{versions=all} g{ttl=1h}")

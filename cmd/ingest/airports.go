@@ -65,7 +65,7 @@ func (c *timezonesCmd) left(s *session) string {
 }
 
 func (c *timezonesCmd) Run(s *session) error {
-	// The offsets need no file, so that one which is broken does not hold them up.
+	// The offsets need no file, so a broken file does not hold them up.
 	_, err := timezones.Ingest(s.ctx, s.catalog, c.options(s))
 	if c.File == "" {
 		return err

@@ -43,7 +43,7 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 	)
 }
 
-// configured parses a command as it is without a command line: from the
+// configured parses a command as if there were no command line: from the
 // environment and the file at path. The cli it returns is its own.
 func configured(path, command string) (*cli, *kong.Context, error) {
 	c := &cli{}

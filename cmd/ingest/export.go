@@ -83,8 +83,8 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 	return nil
 }
 
-// openBoundaries opens a generation of the boundaries, 0 being the published
-// one. The caller closes it.
+// openBoundaries opens a generation of the boundaries; 0 stands for the
+// published one. The caller closes it.
 func openBoundaries(s *session, generation uint64) (*dataset.Generation, tiles.Meta, error) {
 	gen, err := openGeneration(s, catalogue.Boundaries.Name, generation)
 	if err != nil {
@@ -98,7 +98,7 @@ func openBoundaries(s *session, generation uint64) (*dataset.Generation, tiles.M
 	return gen, meta, nil
 }
 
-// openGeneration opens a generation of a data set; 0 is the published one.
+// openGeneration opens a generation of a data set; 0 stands for the published one.
 func openGeneration(s *session, name string, generation uint64) (*dataset.Generation, error) {
 	if generation == 0 {
 		return s.catalog.OpenCurrent(s.ctx, name)

@@ -33,7 +33,7 @@ func (exportIPCmd) Help() string {
 func (c *exportIPCmd) Run(s *session) (err error) {
 	options := export.AddressOptions{
 		Fields: c.Fields, DatabaseType: c.DatabaseType, RecordSize: c.RecordSize,
-		// A quarter is left for what is not the export's own, as everywhere.
+		// A quarter is left for memory that does not belong to the export, as everywhere.
 		Memory: int64(s.cli.Memory) / 4 * 3,
 		Progress: func(done, total int64) {
 			s.reporter.Progress(job.Progress{Stage: "exporting ip", Done: done, Total: total})

@@ -29,8 +29,8 @@ func (e *interruptedError) Error() string {
 
 func (e *interruptedError) Unwrap() error { return context.Canceled }
 
-// interrupted makes of the error of a command that was stopped one that tells
-// what is as it was.
+// interrupted adds to the error of a command that was stopped which data sets
+// are unchanged.
 func (s *session) interrupted(command *kong.Context, err error) error {
 	var usage *usageError
 	if err == nil || s.ctx.Err() == nil || errors.As(err, &usage) {
@@ -40,7 +40,7 @@ func (s *session) interrupted(command *kong.Context, err error) error {
 	if c, ok := target(command).(interface{ left(*session) string }); ok {
 		left = c.left(s)
 	} else if node := command.Selected(); node != nil {
-		if d, ok := catalogue.Find(node.Name); ok { // the command is called like what it publishes
+		if d, ok := catalogue.Find(node.Name); ok { // the command has the name of what it publishes
 			left = s.unpublished(d.Name)
 		}
 	}
@@ -50,8 +50,8 @@ func (s *session) interrupted(command *kong.Context, err error) error {
 	return &interruptedError{left, err}
 }
 
-// unpublished says which of the data sets a command was about to publish are as
-// they were.
+// unpublished names those of the data sets a command was about to publish that
+// are unchanged.
 func (s *session) unpublished(names ...string) string {
 	var published, before []string
 	for _, m := range s.reporter.publishedBefore() {
@@ -78,7 +78,7 @@ func (s *session) unpublished(names ...string) string {
 	return text
 }
 
-// unpushed says what is published in --data and not in --store.
+// unpushed names what is published in --data and not in --store.
 func (s *session) unpushed() string {
 	names := slices.DeleteFunc(slices.Clone(s.toPush), func(name string) bool { return slices.Contains(s.pushed, name) })
 	if len(names) == 0 {

@@ -21,7 +21,7 @@ import (
 	"quadrille/cmd/internal/variables"
 )
 
-// minMemory is what a build takes however little it holds at once.
+// minMemory is the memory of a build that holds hardly anything at once.
 const minMemory = 256 << 20
 
 // limitMemory checks --memory and makes the garbage collector work harder near
@@ -92,8 +92,7 @@ func (e *usageError) Unwrap() error { return e.err }
 // exited carries an exit the parser wants, after --help, up to run.
 type exited int
 
-// run is the program. What it found or did goes to stdout, how it is getting on
-// to stderr.
+// run runs the program. Results go to stdout, progress goes to stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// peakMemory is the most memory in bytes that the program has had resident, 0
-// where that cannot be told.
+// peakMemory returns the most memory in bytes that the program has had
+// resident, or 0 if the system does not tell.
 func peakMemory() int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

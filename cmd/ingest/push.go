@@ -69,7 +69,7 @@ func (s *session) closeDepot() error {
 	return s.depot.Close()
 }
 
-// published notes what jobs publish, for what is to be done once the command has done.
+// published remembers what jobs publish, for the work to be done after the command.
 type published struct {
 	job.Reporter
 	session *session
@@ -101,8 +101,8 @@ func (s *session) pushPublished(command *kong.Context) error {
 	return errors.Join(errs...)
 }
 
-// push pushes data sets one after the other. One that fails does not keep the
-// others back.
+// push pushes data sets one after the other. A failure does not stop the
+// others.
 func (s *session) push(names []string, o dataset.PushOptions) error {
 	var errs []error
 	for _, name := range names {

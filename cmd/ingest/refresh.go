@@ -83,9 +83,9 @@ func (c *stationsCmd) reads() []string { return []string{c.File} }
 func (c *weatherCmd) reads() []string  { return c.Files }
 func (c *worldCmd) reads() []string    { return c.IPFile }
 
-// refreshed are the commands that a refresh knows, in its order: those of the data
-// sets, world after boundaries and places, so that the others look at what it
-// publishes, and points.
+// refreshed are the commands that a refresh runs, in its order: those of the data
+// sets, with world after boundaries and places so that the others use what it
+// publishes, and then points.
 var refreshed = append(slices.Insert(catalogue.Names(slices.DeleteFunc(slices.Clone(catalogue.All), func(d catalogue.Dataset) bool {
 	return d.Name == catalogue.NameIndex.Name // made of the others
 })), 2, "world"), "points")
@@ -97,7 +97,7 @@ type step struct {
 	ctx  *kong.Context
 }
 
-// dataset is the data set that the command publishes. It is not for world.
+// dataset returns the data set that the command publishes. It must not be called for world.
 func (st *step) dataset() string {
 	if st.name == "points" {
 		return st.cli.Points.dataset()
@@ -186,7 +186,7 @@ func (c *refreshCmd) Run(s *session) error {
 	return renew.NotRenewed(failed, errs)
 }
 
-// run runs the command, unless what is published was made of the same.
+// run runs the command, unless what is published was made of the same basis.
 func (st step) run(s *session, force bool) error {
 	if st.name == "world" { // which knows by itself what has changed
 		st.cli.World.Force = st.cli.World.Force || force
@@ -203,7 +203,7 @@ func (st step) run(s *session, force bool) error {
 	return basis.Renew(s.ctx, s.catalog, st.dataset(), refreshRecord(s, st.dataset()), force, s.reporter, func() error { return st.ctx.Run(s) })
 }
 
-// refreshRecord is the path of the record of what a refresh has made a data set of.
+// refreshRecord returns the path of the record of what a refresh made a data set from.
 func refreshRecord(s *session, name string) string {
 	return filepath.Join(s.catalog.Dir(), name, "REFRESHED")
 }

@@ -29,7 +29,7 @@ type reporter struct {
 
 	mu     sync.Mutex
 	stage  *stage    // nil: none is at work
-	phases []phase   // the stages that ended, of what Published ends
+	phases []phase   // the stages that have ended, of the job that Published ends
 	job    time.Time // begin of that
 
 	published []dataset.Manifest
@@ -152,8 +152,8 @@ func (r *reporter) publishedBefore() []dataset.Manifest {
 	return slices.Clone(r.published)
 }
 
-// abandon forgets the stages of a job that failed, which are not those of the
-// next.
+// abandon forgets the stages of a job that failed, so that they do not count
+// for the next.
 func (r *reporter) abandon() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +161,7 @@ func (r *reporter) abandon() {
 	r.phases, r.job = nil, time.Now()
 }
 
-// failed tells a machine what the message on standard error tells a person.
+// failed gives programs the message that people get on standard error.
 func (r *reporter) failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +201,7 @@ func grouped(n int64) string {
 	return s
 }
 
-// byteCount is a size in the unit that suits it, of powers of a thousand.
+// byteCount returns a size in the unit that suits it; units are powers of a thousand.
 func byteCount(n int64) string {
 	f, unit := float64(n), 0
 	for f >= 1000 && unit < 4 {

@@ -11,8 +11,9 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 )
 
-// How often progress is told of: on a terminal, and otherwise. A stage that
-// reports no progress is told of as often, so that nothing is silent longer.
+// How often progress is reported: on a terminal, and otherwise. A stage that
+// reports no progress itself is reported as often, so that nothing stays silent
+// longer.
 const (
 	barEvery  = 100 * time.Millisecond
 	tellEvery = 2 * time.Second
@@ -72,8 +73,8 @@ func (r *reporter) beginStage() {
 	}
 }
 
-// tell writes how far the stage has come, unless it has been told lately. It is
-// called with the lock held.
+// tell writes how far the stage has come, unless that was written just now. The
+// lock is held.
 func (r *reporter) tell(now time.Time) {
 	s := r.stage
 	if now.Sub(s.printed) < tellEvery {

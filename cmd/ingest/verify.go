@@ -12,8 +12,8 @@ import (
 	"quadrille/tiles/verify"
 )
 
-// verifyTiles checks the tiles of a generation of boundaries and tells what it
-// found. The error says that there was something.
+// verifyTiles checks the tiles of a generation of boundaries and prints the
+// findings. The error says that there were findings.
 func verifyTiles(s *session, generation uint64) (err error) {
 	gen, meta, err := openBoundaries(s, generation)
 	if err != nil {
@@ -86,8 +86,8 @@ func verifyPoints(s *session, name string, generation uint64) (err error) {
 	return nil
 }
 
-// printReport writes a report as two tables: what was counted by type, and what
-// was found.
+// printReport writes a report as two tables: the counts by type, and the
+// findings.
 func printReport(out io.Writer, r verify.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "TYPE\tREGIONS\tINTERIOR ROWS\tMIXED ROWS\tBORDER EDGES\tSHARED\tLABELS\tSOURCE POINTS\t")

@@ -19,8 +19,8 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// unfinished begins the name of a copy that is not a backup yet, and removing the name of
-// one that is being removed.
+// unfinished begins the name of a copy that is not a backup yet. removing begins that of
+// a backup which is being removed.
 const (
 	unfinished = ".unfinished-"
 	removing   = ".unfinished." // no copy has it
@@ -35,8 +35,8 @@ func realPath(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// placeOf returns the path of a backup without symbolic links, whose parent must be there.
-// It refuses one inside a store: what is in there has a meaning to the next start.
+// placeOf returns the path of a backup without symbolic links. Its parent must exist. It
+// refuses a path inside a store: the next start would give a meaning to it.
 func placeOf(to string) (string, error) {
 	to, err := filepath.Abs(to)
 	if err != nil {
@@ -117,9 +117,9 @@ func removeAllUnfinished(dir string) error {
 }
 
 // backup copies the live collections of a store into a directory that does not exist yet,
-// each as it is at one moment, and reads the copy to its end. The directory is there
-// once that is done, whole, and not before. Errors match fs.ErrExist where it is there,
-// and cellstore.ErrNoSpace.
+// each as it is at one moment, and reads the copy to its end. The directory appears once
+// that is done, complete. Errors match fs.ErrExist if the directory exists, and
+// cellstore.ErrNoSpace.
 func backup(ctx context.Context, store cellstore.Store, to string, report io.Writer) (err error) {
 	if to, err = placeOf(to); err != nil {
 		return err
@@ -288,7 +288,7 @@ func (c *backupCommand) run(ctx context.Context, admin string, stdout io.Writer)
 // adminClient asks a server of ours, which is behind no proxy.
 var adminClient = &http.Client{Transport: &http.Transport{}}
 
-// askBackup returns what the server says it has made.
+// askBackup asks for a backup, and returns its path as the server tells it.
 func askBackup(ctx context.Context, admin, name string, stdout io.Writer) (made madeBackup, err error) {
 	if admin == "" {
 		return made, &usageError{errors.New("a server has the directory open: name its admin listener by --admin-listen ADDR, such as 127.0.0.1:6060")}

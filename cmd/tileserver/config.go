@@ -138,8 +138,8 @@ var flagGroups = []kong.Group{
 // maxHeader bounds the header of a request in bytes, its first line included.
 const maxHeader = 16 << 10
 
-// errDone means that the command line asked for something that has been done,
-// such as its own help.
+// errDone means that the command line asked for something, such as its own
+// help, that has been done.
 var errDone = errors.New("done")
 
 // maxClockSkew is the largest --clock-skew.
@@ -190,7 +190,7 @@ func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	return cfg, nil
 }
 
-// serverFlags are the flags of the server that commands with arguments of their own take.
+// serverFlags are the server's flags that commands with arguments of their own take too.
 var serverFlags = map[string][]string{"keys": {"help", "config", "keys"}, "live": {"help", "config", "admin-listen", "collection", "out"}}
 
 // printHelp leaves the other flags of the server out of the help of keys and live.

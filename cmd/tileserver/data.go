@@ -34,8 +34,8 @@ type source struct {
 	close    func() error
 }
 
-// blockCacheBytes is what is left of --cache for blocks of local stores. With
-// --store it is for rows of the remote one instead.
+// blockCacheBytes is the rest of --cache, for blocks of local stores. With
+// --store that rest is for rows of the remote store.
 func (c *config) blockCacheBytes() int64 {
 	if c.Store != "" {
 		return 1 << 20
@@ -136,7 +136,7 @@ func (c *config) sets(s *followed) ask.Sets {
 	return sets
 }
 
-// notify logs what has become of a data set.
+// notify logs a change of a data set's state.
 func (s *followed) notify(st dataset.Status) {
 	if st.Damage != nil {
 		s.log.Error("data set in service is damaged", "dataset", st.Dataset, "error", st.Damage)
@@ -154,10 +154,10 @@ func (s *followed) notify(st dataset.Status) {
 	}
 }
 
-// follow takes the published generations into service, of all data sets at once,
-// and then every one published while ctx lasts. It returns how many data sets are
-// served by then. One that is missing or broken does not keep the others back:
-// patience bounds the time until then.
+// follow takes the published generations of all data sets into service, all at
+// once, and then every one that is published while ctx lasts. It returns how many
+// data sets are served at first. A missing or broken data set does not keep the
+// others back: patience bounds the time until follow returns.
 func (s *followed) follow(ctx context.Context) int {
 	first, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
@@ -181,8 +181,8 @@ func (s *followed) follow(ctx context.Context) int {
 	return int(serving.Load())
 }
 
-// lookInterval is the time between two looks for new collections, as it is between two
-// looks for new generations.
+// lookInterval is the time between two looks for new collections, the same as between
+// two looks for new generations.
 const lookInterval = 2 * time.Second
 
 // lookAgain takes collections into service that are published while ctx lasts.
@@ -206,7 +206,7 @@ func (s *followed) lookAgain(ctx context.Context) {
 func (s *followed) look(ctx context.Context, begin func(live)) {
 	names, err := s.from.Datasets(ctx)
 	if err != nil {
-		// The store does not answer, which the data sets that are followed report.
+		// The store does not answer. The data sets that are followed report that.
 		s.log.Debug("collections of points cannot be listed", "error", err)
 		return
 	}
@@ -262,7 +262,7 @@ func (c *config) newClock(log *slog.Logger) *cellstore.Clock {
 	}})
 }
 
-// writesClient takes processors for commits. No key has such a name.
+// writesClient is the client for which commits take processors. No key has such a name.
 const writesClient = "\x00writes"
 
 // openLive opens the live collections of --live. stop ends them, and with them the
@@ -300,7 +300,7 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, process
 	return live, store, func() error { return errors.Join(live.Close(), store.Close()) }, nil
 }
 
-// logTrouble logs what has become of a live collection.
+// logTrouble logs a change of a live collection's state.
 func logTrouble(log *slog.Logger, t points.Trouble) {
 	log = log.With("collection", t.Name)
 	switch {
@@ -319,5 +319,5 @@ func logTrouble(log *slog.Logger, t points.Trouble) {
 	}
 }
 
-// liveName is what metrics call the store of live collections.
+// liveName is the name of the store of live collections in metrics.
 const liveName = "live"

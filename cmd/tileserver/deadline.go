@@ -72,7 +72,7 @@ func (c *lazyConn) SetDeadline(t time.Time) error {
 // CloseWrite lets net/http end a connection in an orderly way.
 func (c *lazyConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// NetConn is the connection beneath, which streams that are cut off reset.
+// NetConn returns the connection beneath. Streams that are cut off reset it.
 func (c *lazyConn) NetConn() net.Conn { return c.Conn }
 
 // lazyDeadline is one direction's deadline.
@@ -80,8 +80,8 @@ type lazyDeadline struct {
 	set func(time.Time) error // of the connection
 
 	mu      sync.Mutex
-	wanted  time.Time // as the user of the connection sees it; zero for none
-	timer   time.Time // what the connection has: never later than wanted, unless that is at once and no call is running
+	wanted  time.Time // as set by the user of the connection; zero for none
+	timer   time.Time // as set on the connection below: never later than wanted, unless wanted is at once and no call is running
 	running int       // calls that may wait in the connection
 }
 
@@ -140,14 +140,14 @@ func (d *lazyDeadline) start() error {
 	return d.set(d.timer)
 }
 
-// distantPast is later than any time that means "at once", and earlier than
-// any other.
+// distantPast is later than all times that mean "at once", and earlier than all
+// others.
 var distantPast = time.Unix(1_000_000, 0)
 
-// atOnce reports whether a deadline is one that ends calls at once.
+// atOnce reports whether a deadline ends calls at once.
 func atOnce(t time.Time) bool { return !t.IsZero() && t.Before(distantPast) }
 
-// early reports whether err is a timeout before the wanted time, and if so has
+// early reports whether err is a timeout before the wanted time. If so, it has
 // started the timer again.
 func (d *lazyDeadline) early(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {

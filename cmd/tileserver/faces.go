@@ -9,7 +9,7 @@ import (
 )
 
 // openFaces opens the files that the flags of faces name, for the server of a configuration.
-// begin is called once its data is there, closing in any case.
+// Call begin once the server's data is there. Call closing in any case.
 func (c *config) openFaces(ctx context.Context, api *httpapi.Config, log *slog.Logger) (begin func(), closing func() error, err error) {
 	in := &httpapi.Process{Config: api, Log: log, Cache: int64(c.Cache), Grace: c.DrainTimeout}
 	in.Reloaded = func(flag string, load func() (any, error), files ...string) (func() any, error) {

@@ -22,8 +22,8 @@ const (
 	collectionFiles = 10
 )
 
-// openFiles returns how many files this process may have open, and has. ok is false where
-// the system does not tell.
+// openFiles returns how many files this process may have open, and how many it has. ok is
+// false if the system does not tell.
 func openFiles() (limit, open int64, ok bool) {
 	var l syscall.Rlimit
 	list, err := os.ReadDir("/proc/self/fd")
@@ -47,9 +47,9 @@ func checkFiles(limit, open, collections int64) error {
 	return nil
 }
 
-// fitFiles lowers --max-connections and --max-collections to what the system's limit of
-// open files leaves, and refuses where that is next to nothing. A connection or a collection
-// that takes the last one would make reads fail.
+// fitFiles lowers --max-connections and --max-collections to what the system's limit of open
+// files leaves, and refuses if that is next to nothing. A connection or a collection that
+// took the last file would make reads fail.
 func (c *config) fitFiles(live *points.Live, log *slog.Logger) error {
 	collections := int64(0)
 	if live != nil {
@@ -70,8 +70,8 @@ func (c *config) fitFiles(live *points.Live, log *slog.Logger) error {
 	return nil
 }
 
-// fitWithin is fitFiles where so many files may be open, and are, those of so many live
-// collections among them. live says that more can be made.
+// fitWithin is fitFiles for a process that may have limit files open and has open,
+// including those of its live collections. live says that more collections can be made.
 func (c *config) fitWithin(limit, open, collections int64, live bool, log *slog.Logger) error {
 	left := limit - open - spareFiles
 	few := int64(fewConnections)
@@ -83,7 +83,7 @@ func (c *config) fitWithin(limit, open, collections int64, live bool, log *slog.
 	}
 	const raise = ": raise the limit of open files, such as by ulimit -n or LimitNOFILE="
 	if live {
-		// Connections have a half, or all that they may be, and collections what is left.
+		// Connections get a half, or all that they may be; collections get the rest.
 		files := (left - fewConnections) / 2
 		if most := int64(c.MaxConnections); most > 0 {
 			files = max(files, left-most)

@@ -118,7 +118,7 @@ func (c *guardConfig) openKeys(log *slog.Logger) (*reloaded[*quota.Keys], error)
 	return newReloaded(log, "--keys", func() (*quota.Keys, error) {
 		keys, err := c.readKeys()
 		if first && errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0 {
-			// Later the keys of the file before stay in use; now there are none.
+			// Later, the keys of the file before stay in use. At the start there are none yet.
 			log.Warn("the last key is not used, the others are", "flag", "--keys", "error", err)
 			err = nil
 		}
@@ -131,7 +131,7 @@ func (c *guardConfig) openKeys(log *slog.Logger) (*reloaded[*quota.Keys], error)
 }
 
 // openUsage opens the store of --usage and goes on counting from it. If the store is
-// damaged, meter is nil: what is left of the counts is nobody's to overwrite.
+// damaged, meter is nil: nobody may overwrite what is left of the counts.
 func (c *guardConfig) openUsage(ctx context.Context, log *slog.Logger, opts quota.Options) (meter *quota.Meter, closeStore func() error, err error) {
 	u := &usage{log: log.With("flag", "--usage"), openStore: func() (*pebblestore.Store, error) {
 		return pebblestore.Open(c.Usage, &pebblestore.Options{Logger: log, Clock: c.clock, CacheBytes: usageCache})

@@ -26,7 +26,7 @@ func (c *config) inspect(log *slog.Logger, stdout io.Writer) error {
 	return err
 }
 
-// check reads what the settings name, as serving does when it starts.
+// check reads what the settings name, as a server does when it starts.
 func (c *config) check(log *slog.Logger) error {
 	_, terr := c.tlsConfig(log)
 	derr := error(nil)

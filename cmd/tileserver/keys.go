@@ -64,9 +64,10 @@ func (c *newKeyCommand) line(key string) string {
 }
 
 // addKey appends a key to a file and returns once it is on the disk. Only the
-// owner may read a file it makes: names and limits are nobody else's business.
-// Programs that add keys at once wait for each other. Servers read without
-// waiting, see quota.ErrUnfinished. Notes are for a person.
+// owner may read a file that it makes: names and limits are nobody else's
+// business. Programs that add keys at the same time wait for each other.
+// Servers read without waiting, see quota.ErrUnfinished. Notes are for a
+// person.
 func (c *newKeyCommand) addKey(ctx context.Context, file, key string, notes io.Writer) (err error) {
 	f, err := lockKeys(ctx, file)
 	if err != nil {
@@ -80,8 +81,8 @@ func (c *newKeyCommand) addKey(ctx context.Context, file, key string, notes io.W
 	whole, added := old, c.line(key)
 	switch keys, err := quota.ReadKeys(bytes.NewReader(old)); {
 	case errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0:
-		// A program that was killed left it, before it printed the key. It
-		// stays to be seen, where it does no harm.
+		// A program that was killed left it before it printed the key. It stays, so
+		// that people see it; it does no harm.
 		whole = old[:bytes.LastIndexByte(old, '\n')+1]
 		added = "# unfinished: " + string(old[len(whole):]) + "\n" + added
 		fmt.Fprintf(notes, "%s ended within a line, which is a comment now: the key it was to be has never been printed\n", file)
@@ -108,8 +109,8 @@ func (c *newKeyCommand) addKey(ctx context.Context, file, key string, notes io.W
 		}
 	}
 	if err != nil {
-		// Half a line must not stay. Where even that fails, the next one to
-		// add a key meets it.
+		// Half a line must not stay. If removing it fails too, the next program to add
+		// a key meets it.
 		return fmt.Errorf("no key was added: %w", errors.Join(err, f.Truncate(int64(len(whole)))))
 	}
 	return nil

@@ -13,9 +13,10 @@ import (
 	"quadrille/internal/bom"
 )
 
-// behindProxies lets the peers in from say by the PROXY protocol, version 1 or
-// 2, on whose behalf they connect. They must do so: one that only passes bytes on
-// would let its clients say it. What anybody else sends is not looked at.
+// behindProxies lets the peers in from say for whom they connect, by the PROXY
+// protocol, version 1 or 2. These peers must always say it: a peer that merely
+// passed bytes on would let its clients say it. From other peers the protocol is
+// not read.
 func behindProxies(l net.Listener, from []prefix, cfg *config) net.Listener {
 	if len(from) == 0 {
 		return l

@@ -30,7 +30,7 @@ type liveCommand struct {
 	Backup backupCommand     `cmd:"" help:"Copy the live collections, also while a server has them open: it is asked at --admin-listen then, and allows copies in its --backup-dir."`
 }
 
-// checkLive refuses a directory that is not one of live collections.
+// checkLive refuses a directory that does not hold live collections.
 func checkLive(dir string) error {
 	if st, err := os.Stat(filepath.Join(dir, "tables")); err != nil || !st.IsDir() {
 		return fmt.Errorf("%s holds no live collections: name the directory that tileserver --live has", dir)
@@ -56,8 +56,8 @@ func openStopped(dir string) (*pebblestore.Store, error) {
 	return store, nil
 }
 
-// onlyLive returns the names of the live collections in a store. It refuses one that has
-// other tables too: it belongs to something else, or to a newer program.
+// onlyLive returns the names of the live collections in a store. It refuses a store that
+// has other tables too: it belongs to something else, or to a newer program.
 func onlyLive(ctx context.Context, store cellstore.Store, dir string) (names []string, err error) {
 	tables, err := store.Tables(ctx)
 	if err != nil {
@@ -267,7 +267,7 @@ func (x *exporter) note(ctx context.Context, err error) error {
 	return nil
 }
 
-// collection writes the points among the rows of a collection, and says how many there are.
+// collection writes the points among the rows of a collection, and notes how many there are.
 func (x *exporter) collection(name string, rows func(func(*cellstore.Row) error) (lost string, err error)) error {
 	x.n = 0
 	lost, err := rows(func(row *cellstore.Row) error { return x.write(name, row) })
@@ -344,7 +344,7 @@ func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) (err erro
 	return nil
 }
 
-// tableState is what the files of a collection are, by their names, sizes and times. It
+// tableState describes the files of a collection by their names, sizes and times. It
 // changes when a server opens the collection.
 func tableState(dir, name string) (string, error) {
 	var state strings.Builder
@@ -435,9 +435,9 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 	return made, lost, nil
 }
 
-// replace sets damaged collections aside and puts the whole ones in their places. It holds
-// the lock of the directory meanwhile, so that no server has open what it moves. states are
-// what made of prepare is, nil if an earlier run has compared them.
+// replace sets damaged collections aside and puts the whole ones in their places. Meanwhile
+// it holds the lock of the directory, so that no server has open what it moves. states is
+// the result made of prepare, or nil if an earlier run has compared the states.
 func (c *repairLiveCommand) replace(states map[string]string, ready string, stdout io.Writer) (err error) {
 	lock, err := openStopped(c.Dir)
 	if err != nil {

@@ -30,7 +30,7 @@ type logQueue struct {
 	mu      sync.Mutex
 	waiting []byte // whole lines
 	spare   []byte // the memory of the lines before
-	untold  int64  // lines dropped that the log has not told
+	untold  int64  // dropped lines that have not been logged yet
 	closed  bool
 	dropped atomic.Int64 // in all
 	torn    bool         // part of a line is out; of run
@@ -39,7 +39,7 @@ type logQueue struct {
 	done chan struct{}
 }
 
-// newLogQueue begins to write what is logged to a writer.
+// newLogQueue begins to write log lines to a writer.
 func newLogQueue(to io.Writer, form func(io.Writer) slog.Handler) *logQueue {
 	q := &logQueue{to: to, form: form, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go q.run()
@@ -108,8 +108,8 @@ func (q *logQueue) run() {
 	}
 }
 
-// turn writes what waits and reports whether there may be more. After a failure it is for
-// the next line to find out whether somebody reads again.
+// turn writes the waiting lines and reports whether there may be more. After a failure
+// the next line finds out whether somebody reads again.
 func (q *logQueue) turn() (more bool) {
 	q.mu.Lock()
 	lines, untold := q.waiting, q.untold

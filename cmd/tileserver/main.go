@@ -25,8 +25,8 @@ import (
 func main() {
 	configfile.UnsetEmpty(variables.Prefix)
 	if runtime.GOMAXPROCS(0) == 1 && os.Getenv("GOMAXPROCS") == "" {
-		// With one alone nobody looks at connections for 10 ms while anything is worked on,
-		// or while a write waits for the disk.
+		// With one processor alone nobody looks at connections for 10 ms while anything is
+		// computed, or while a write waits for the disk.
 		runtime.GOMAXPROCS(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

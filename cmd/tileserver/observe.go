@@ -50,8 +50,8 @@ func (o *observer) handler(log *slog.Logger) http.Handler {
 	})
 }
 
-// storeStats counts reads of stores by table, those of stores closed since
-// included, and tells the state of the cache they share.
+// storeStats counts the reads of stores by table, including stores that have
+// been closed, and reports the state of the cache they share.
 type storeStats struct {
 	cache *pebblestore.Cache
 

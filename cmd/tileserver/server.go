@@ -26,14 +26,14 @@ import (
 // runServer is tileserver serve: it logs without waiting for whoever reads the log, and
 // serves until ctx ends.
 func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
-	// Whoever reads what it says may stop reading or end; then it serves on.
+	// The reader of its output may stop reading or end; the server goes on.
 	signal.Ignore(syscall.SIGPIPE)
 	lines := newLogQueue(stderr, cfg.handler)
 	defer lines.Close(logTimeout)
 	address := newLogQueue(stdout, cfg.handler)
 	defer address.Close(logTimeout)
 	log := slog.New(cfg.handler(lines))
-	slog.SetDefault(log) // for the lines of packages that know no other
+	slog.SetDefault(log) // for the lines of packages that use the default logger
 	for _, err := range variables.Unknown(os.Environ()) {
 		log.Warn(err.Error())
 	}
@@ -222,17 +222,17 @@ func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, s
 	drain, cancel := context.WithTimeout(context.Background(), cfg.DrainTimeout)
 	defer cancel()
 	if err := server.Shutdown(drain); err != nil {
-		// What is still running is cut off, so that the stores can be closed.
+		// Requests that still run are cut off, so that the stores can be closed.
 		err = fmt.Errorf("requests were still running after --drain-timeout: %w", err)
 		return errors.Join(err, server.Close())
 	}
 	return nil
 }
 
-// tuneMemory trades memory that is free anyway for fewer garbage collections:
+// tuneMemory spends memory that is free anyway on fewer garbage collections:
 // with a small heap they would run hundreds of times a second under load. Above
 // the caches and workingMemory the collector becomes as eager as it has to be.
-// What the environment says wins.
+// Settings in the environment win.
 func tuneMemory(cache int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
@@ -242,8 +242,8 @@ func tuneMemory(cache int64) {
 	}
 }
 
-// workingMemory is what the server may use in bytes apart from its caches
-// before memory gets more important than speed. What the store has outside the
-// heap, some 10 MiB, comes on top: together they are below the 100 MiB that
-// `httpbench start` measures against.
+// workingMemory is the number of bytes that the server may use apart from its
+// caches before memory becomes more important than speed. The store's memory
+// outside the heap, some 10 MiB, comes on top: together they are below the 100
+// MiB that `httpbench start` measures against.
 const workingMemory = 84 << 20

@@ -15,8 +15,8 @@ import (
 
 const (
 	unixPrefix = "unix:"
-	// inherited is the --listen of a socket that systemd has opened, and firstFD
-	// where it is.
+	// inherited is the value of --listen for a socket that systemd has opened;
+	// firstFD is the number of that file.
 	inherited = "systemd"
 	firstFD   = 3
 )

@@ -68,7 +68,7 @@ func (u *usage) close() error {
 	return u.store.Close()
 }
 
-// why says why counts are not kept on the disk, nil if they are.
+// why returns why counts are not kept on the disk, nil if they are.
 func (u *usage) why() error {
 	if err := u.trouble.Load(); err != nil {
 		return *err

@@ -40,7 +40,7 @@ type Options struct {
 const maxLate = 4096
 
 // Test judges a layer whose features do not change meanwhile. It should have a thousand
-// features or fewer. What a layer does not support at all is passed over.
+// features or fewer. Test passes over what a layer does not support at all.
 func Test(t TB, l feature.Layer, o Options) {
 	t.Helper()
 	j := &judge{TB: t, l: l, about: l.Info(), r: rand.New(rand.NewPCG(o.Seed, 7)), rounds: cmp.Or(o.Rounds, 20)}
@@ -145,7 +145,7 @@ func (j *judge) feature(f *feature.Feature) {
 	}
 }
 
-// fits reports whether a value can be that of a property.
+// fits reports whether a property may have a value.
 func fits(of, value feature.Kind) bool {
 	switch value {
 	case feature.Null:
@@ -160,7 +160,7 @@ func fits(of, value feature.Kind) bool {
 	return of == feature.Texts || of == feature.Any
 }
 
-// twice asks from several goroutines at once, which must get the same.
+// twice asks from several goroutines at once, which must get the same answer.
 func (j *judge) twice() {
 	var wg sync.WaitGroup
 	got := make([][]feature.Feature, 3)
@@ -173,7 +173,7 @@ func (j *judge) twice() {
 	}
 }
 
-// get asks for features by their ids, and for such as there are not.
+// get asks for features by their ids, and for ids that do not exist.
 func (j *judge) get() {
 	for range min(j.rounds, len(j.all)) {
 		want := &j.all[j.r.IntN(len(j.all))]
@@ -222,8 +222,8 @@ func (j *judge) ends() {
 	}
 }
 
-// marks asks with such as no answer can have had. They are refused, or mean a place in the
-// order.
+// marks asks with marks that no answer can have had. They must be refused, or mean a place
+// in the order.
 func (j *judge) marks() {
 	strange := []string{"x", "\x00", strings.Repeat("\x00", 8), strings.Repeat("\xff", 12), strings.Repeat("a", 500), "us-ks", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12"}
 	for _, m := range strange {
@@ -260,9 +260,9 @@ func (j *judge) area() feature.Area {
 	return feature.Box{West: wrapped(f.Lon - size), South: max(f.Lat-size/2, -90), East: wrapped(f.Lon + size*j.r.Float64()), North: min(f.Lat+size/3, 90)}
 }
 
-// stripes is an area that nobody has in an index: every other degree of longitude in the
-// eastern half of the world, and the whole of its north west. Its parts end with the call, as
-// those of regions do.
+// stripes is an area that no index has: every other degree of longitude in the eastern half
+// of the world, and all of its north west. Its parts end with the call, as those of regions
+// do.
 type stripes struct{}
 
 func (stripes) String() string { return "stripes" }
@@ -342,7 +342,7 @@ func (j *judge) filter() feature.Filter {
 	return made
 }
 
-// odd lets pass whose ids it likes, of those that pass another filter.
+// odd passes features whose ids it likes, of those that pass another filter.
 type odd struct {
 	salt uint64
 	also feature.Filter
@@ -443,8 +443,8 @@ func (j *judge) describe(q *feature.Query) string {
 	return text
 }
 
-// expect is what a query must find among all, the nearest in the order of their distance. It
-// is exact where it is enough to know positions.
+// expect returns the answer that a query must have among all features, the nearest in the
+// order of their distance. It is exact if positions decide.
 func (j *judge) expect(q *feature.Query) (want []feature.Feature, exact bool) {
 	for i := range j.all {
 		f := j.all[i]
@@ -474,8 +474,8 @@ func (j *judge) expect(q *feature.Query) (want []feature.Feature, exact bool) {
 	return want, q.In == nil || j.about.Points
 }
 
-// bounded judges features with borders: they are in the order of all, those that lie in a box
-// as a whole are there, and those beside it are not.
+// bounded judges features with borders. They must be in the order of all; those wholly in a
+// box must be there, and those beside it must not.
 func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 	i := 0
 	box, _ := q.In.(feature.Box)
@@ -501,7 +501,7 @@ func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 	}
 }
 
-// nearest judges distances. Of several at one distance the layer says which is first.
+// nearest judges distances. The layer decides which of several at one distance is first.
 func (j *judge) nearest(what string, q *feature.Query, got, want []feature.Feature) {
 	if len(got) != len(want) {
 		j.Errorf("%s: %d features, want %d", what, len(got), len(want))
@@ -516,7 +516,7 @@ func (j *judge) nearest(what string, q *feature.Query, got, want []feature.Featu
 	j.each(what, got)
 }
 
-// sorted judges an order by a property, or by what only the layer knows.
+// sorted judges an order by a property, or by something that only the layer knows.
 func (j *judge) sorted(what string, q *feature.Query, got, want []feature.Feature) {
 	if n := min(len(want), q.Limit); len(got) != n {
 		j.Errorf("%s: %d features, want %d", what, len(got), n)

@@ -14,8 +14,8 @@ var mark = []byte("\ufeff")
 // Trim returns a text without the mark it may begin with.
 func Trim(text []byte) []byte { return bytes.TrimPrefix(text, mark) }
 
-// Skip passes over the mark that what is read may begin with. What goes wrong is told by the
-// next read.
+// Skip passes over the mark at the beginning of what is read. The next read returns an
+// error, if there is one.
 func Skip(r *bufio.Reader) *bufio.Reader {
 	if begin, _ := r.Peek(len(mark)); bytes.Equal(begin, mark) {
 		_, _ = r.Discard(len(mark)) // just peeked

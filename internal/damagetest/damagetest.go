@@ -20,9 +20,9 @@ import (
 // Image has the files below a directory by their paths, without files named LOCK.
 type Image map[string][]byte
 
-// Of reads the files below a directory. One that is open is read as it would be after its
-// process was killed. Work in the background may still change files, so they are read until
-// they are twice the same.
+// Of reads the files below a directory. An open one is read as it would be after its
+// process was killed. Background work may still change files, so they are read until two
+// readings are the same.
 func Of(fsys vfs.FS, dir string) (Image, error) {
 	if _, err := fsys.Stat(dir); err != nil {
 		return nil, err
@@ -148,8 +148,8 @@ func (m Image) Differ(other Image) (names []string) {
 	return names
 }
 
-// Write makes the named files of the operating system what they are in the image. Those that
-// are there are written in place, so that a process that has them open sees it, or anew.
+// Write makes the named files of the operating system equal to the image. Existing files are
+// written in place, so that a process that has them open sees the change.
 func (m Image) Write(anew bool, names ...string) error {
 	for _, name := range names {
 		data, is := m[name]

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Judge knows of each of many things, by its id, what was acknowledged: its value, or that
-// it is gone, and what was tried since and may have been done.
+// Judge knows about each of many things, by its id, what was acknowledged: its value, or
+// that it is gone. It also knows what was tried since and may have been done.
 type Judge struct {
 	acked map[string]string   // "" is gone
 	maybe map[string][]string // tried without an answer since
@@ -34,7 +34,7 @@ func (j *Judge) Unsure(id string) bool { return len(j.maybe[id]) > 0 }
 // Acked returns how many things were acknowledged, including those that are gone.
 func (j *Judge) Acked() int { return len(j.acked) }
 
-// Check compares what is there with what must be, and takes it for the truth.
+// Check compares what is there with what must be. From then on, what is there is the truth.
 func (j *Judge) Check(t testing.TB, when string, there map[string]string) {
 	t.Helper()
 	ids := maps.Clone(there)

@@ -59,8 +59,8 @@ func Parse[T string | []byte](text T) (t time.Time, ok bool) {
 	return t, t.Year() >= 0 && t.Year() <= 9999 // RFC 3339 writes no other year
 }
 
-// ParseSpan reads what Parse does, and returns the first and the last instant that is meant:
-// a date is its whole day.
+// ParseSpan reads what Parse reads, and returns the first and the last instant of it: a date
+// is its whole day.
 func ParseSpan[T string | []byte](text T) (first, last time.Time, ok bool) {
 	first, ok = Parse(text)
 	if last = first; ok && IsDate(text) {

@@ -68,7 +68,7 @@ func AppendString(dst []byte, s string) []byte {
 const unitsPerDegree = 1e7
 
 // AppendDegrees appends a coordinate given in 1e-7 degrees, in degrees and as
-// short as it can be.
+// short as possible.
 func AppendDegrees(dst []byte, units int32) []byte {
 	v := int64(units)
 	if v < 0 {

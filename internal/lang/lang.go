@@ -107,7 +107,7 @@ var spokenIn = sync.OnceValue(func() map[string]string {
 	return list
 })
 
-// same are codes that sources use for one another.
+// same has codes that sources use for the same language.
 var same = map[string]string{"nb": "no", "no": "nb"}
 
 // usualCase returns a code in the case that codes are written in: zh-Hant-TW.

@@ -17,8 +17,8 @@ const (
 	least  = 64 // looking up goes on while at least one in so many comes again
 )
 
-// Look reports whether to look for the next thing. If that is found, Found must be
-// called.
+// Look reports whether to look for the next thing. If it is found, the caller
+// calls Found.
 func (w *Watch) Look() bool {
 	if w.asked == window {
 		*w = Watch{idle: w.found*least < w.looked}

@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	_ "time/tzdata" // machines without a zone database have one too
+	_ "time/tzdata" // for machines without a zone database
 
 	"github.com/paulmach/orb"
 

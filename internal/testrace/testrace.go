@@ -4,11 +4,11 @@ package testrace
 
 import "testing"
 
-// Plain skips a test under the race detector, and says why: it makes pools forget and
-// allocates by itself, or it makes the test ten times as slow and has nothing to find,
-// where much data goes through code that smaller tests try under it.
-// `make test` runs such tests once more without it, with those of files that are built
-// only then.
+// Plain skips a test under the race detector. why is the reason: either the detector
+// makes pools forget and allocates by itself, or it makes the test ten times as slow
+// and has nothing to find, where much data goes through code that smaller tests try
+// under it. `make test` runs such tests once more without the detector, with the tests
+// of files that are built only then.
 func Plain(t testing.TB, why string) {
 	t.Helper()
 	if Enabled {

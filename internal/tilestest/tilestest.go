@@ -19,7 +19,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// Full says that the tests which take minutes are asked for.
+// Full says that the tests that take minutes are asked for.
 var Full = os.Getenv("QUADRILLE_FULL") != ""
 
 // OpenStore opens an empty store that is closed with the test.

@@ -176,8 +176,8 @@ func weightOf(typ string, scheduled, hasIATA bool) uint64 {
 }
 
 // Rank orders airports by importance: 0 for large ones with scheduled service, and
-// greater for others in inverse proportion to their importance, which is about
-// what their places in a list of all would be. iata is "" for none.
+// more for less important ones. It is about the position of such an airport in a
+// list of all by importance. iata is "" for none.
 func Rank(typ string, scheduled bool, iata string) int {
 	if kindOf(typ) < 0 {
 		return math.MaxInt32
@@ -219,7 +219,7 @@ func (a *Airport) place() (places.Place, error) {
 	}, nil
 }
 
-// value is what the rows of the airport's codes hold.
+// value is the content of the rows of the airport's codes.
 func (a *Airport) value() ([]byte, error) {
 	lat, lon := roundUnits(a.Lat), roundUnits(a.Lon)
 	record := *a

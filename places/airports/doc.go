@@ -44,7 +44,7 @@ import (
 var (
 	// ErrNotFound: no airport has this code.
 	ErrNotFound = feature.NotFound("no such airport")
-	// ErrBadCode: what is no code of an airport.
+	// ErrBadCode: the text cannot be the code of an airport.
 	ErrBadCode = errors.New("airport code is not valid")
 	// ErrInvalidAirport: an Airport that cannot be stored.
 	ErrInvalidAirport = errors.New("airport is not valid")

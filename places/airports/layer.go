@@ -94,8 +94,8 @@ type prepared struct {
 	places feature.Filter
 }
 
-// coded is the filter of a query for airports as one for places, whose index has the type and
-// the service of an airport as its kind.
+// coded translates the filter of a query for airports into one for places, whose index has
+// the type and the service of an airport as its kind.
 type coded struct {
 	feature.Filter
 	terms []feature.Term

@@ -45,8 +45,8 @@ type Meta struct {
 	// in it. They are codes of territories without a region of their own, and of other
 	// countries that claim the places.
 	Drawn map[string][]string `json:"drawn,omitempty"`
-	// Divisions are, by the id of a region of type state, the code that the source of places
-	// has for the division that it is or is a part of: FR.76.
+	// Divisions has, by the id of a region of type state, the source's code of the division
+	// that the region is or is a part of: FR.76.
 	Divisions map[string]string `json:"divisions,omitempty"`
 }
 

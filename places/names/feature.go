@@ -44,7 +44,7 @@ type Feature struct {
 	// zone's region, an airport, a station or a point.
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Title is what people call it where that is more than the name: "Rice County".
+	// Title is the name that people use if it is more than Name: "Rice County".
 	Title string `json:"title,omitempty"`
 	// Country is an ISO 3166-1 alpha-2 code, Code an ISO 3166-2 code or that of an airport.
 	Country string `json:"country,omitempty"`
@@ -56,7 +56,7 @@ type Feature struct {
 	// may leave out parts that lie far from its main part. A region that no layer draws has
 	// none: what is in it is known by the rows of places.
 	Bounds [4]float64 `json:"bbox,omitzero"`
-	// Population is what a source says. It is 0 where none does.
+	// Population is what a source says, 0 if none does.
 	Population uint64 `json:"inhabitants,omitempty"`
 	// People counts the people of the places in a region, as far as they are known. It tells
 	// how much the region counts in searches, not how many live there. Its name in the tables
@@ -67,8 +67,8 @@ type Feature struct {
 	Parents []Parent `json:"parents,omitempty"`
 	// Level is 0 for the coarsest layer of regions, and greater for finer ones.
 	Level int `json:"level,omitempty"`
-	// Names are others that it is found by. Those of a region in languages are what
-	// Reader.NameIn returns.
+	// Names are further names by which it is found. Those of a region in languages
+	// are what Reader.NameIn returns.
 	Names []search.Name `json:"-"`
 }
 
@@ -91,8 +91,8 @@ func (f *Feature) check() error {
 	return nil
 }
 
-// airportPeople says how many people a city would have that counts as much as an airport
-// of a type. A closed one comes last.
+// airportPeople is the number of people of a city that counts as much as an airport of a
+// type. A closed airport comes last.
 var airportPeople = map[string]uint64{"large_airport": 300_000, "medium_airport": 20_000, "closed": 0}
 
 const (

@@ -15,8 +15,8 @@ import (
 	"quadrille/places/search"
 )
 
-// maxLocal bounds a type, an id and a language in bytes. What has a longer one has no
-// name by language.
+// maxLocal bounds a type, an id and a language in bytes. A region with a longer one
+// has no names by language.
 const maxLocal = 255
 
 // appendLocalKey appends the row of a feature's name in a language. Types, ids and

@@ -56,12 +56,12 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 // country of the map: see Meta. The list is shared and must not be changed.
 func (r *Reader) Drawn(country string) []string { return r.meta.Drawn[country] }
 
-// Division returns the code that the source of places has for the division that a region of
-// type state is, or is a part of, "" if that is unknown: see Meta.
+// Division returns the source's code of the division that a region of type state is, or is
+// a part of, "" if that is unknown: see Meta.
 func (r *Reader) Division(state string) string { return r.meta.Divisions[state] }
 
-// State returns the id of the only region of type state with a code of Division, "" if several are
-// parts of that division; known is false where none has it.
+// State returns the id of the only region of type state with a code of Division, "" if several
+// are parts of that division. known is false if none has it.
 func (r *Reader) State(code string) (id string, known bool) {
 	id, known = r.states[code]
 	return id, known

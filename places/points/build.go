@@ -20,12 +20,12 @@ import (
 // BuildOptions say how a collection is built.
 type BuildOptions struct {
 	Name string // of the collection
-	// Schema are the types of properties that are declared; those of others are found
-	// from the points.
+	// Schema has the declared types of properties; the types of others are found from
+	// the points.
 	Schema feature.Schema
-	// Text says that all properties are texts, as those of tables are. Those that look
-	// like numbers, booleans or times in 99 of 100 points then become such, and other values of
-	// theirs are left out; [feature.Learner.Odd] tells them.
+	// Text says that all properties are texts, as in tables. Properties that look like numbers,
+	// booleans or times in 99 of 100 points become such. Their other values are left out;
+	// [feature.Learner.Odd] reports them.
 	Text bool
 	// Memory bounds what sorting holds, in bytes, and TempDir is where it puts the rest.
 	Memory  int64
@@ -36,10 +36,11 @@ type BuildOptions struct {
 	// Duplicate is called with a point that is left out because an earlier one has the
 	// same id. Its error ends the build. If it is nil, duplicates are left out silently.
 	Duplicate func(id string, line int64) error
-	// Learned, if set, is told what was found of the properties, when all points have
-	// been read.
+	// Learned, if set, is called with what was found about the properties, when all
+	// points have been read.
 	Learned func(*feature.Learner)
-	// Progress, if set, is told how many ids or points have been written, of all.
+	// Progress, if set, is called with how many ids or points have been written, and how many
+	// there are.
 	Progress func(stage string, done, total int64)
 }
 
@@ -104,7 +105,7 @@ type builder struct {
 	planter     *planter
 	summary     *summary
 	meta        Meta
-	// dropped are the sort keys of points whose id another one has.
+	// dropped are the sort keys of points whose id another point has.
 	dropped map[string]bool
 
 	taken uint64 // points
@@ -113,8 +114,8 @@ type builder struct {
 	record                 record
 }
 
-// sortKey is the key of the row of a point and its number, so that each can be told from
-// others of its id and position.
+// sortKey is the key of the row of a point and its number, so that points with the same
+// id and position can be told apart.
 func (b *builder) sortKey(p position, id string, number uint64) []byte {
 	b.key = appendPointKey(b.key[:0], p.key, id)
 	return binary.BigEndian.AppendUint64(append(b.key, 0), number)
@@ -155,7 +156,8 @@ func (b *builder) add(p *Point) error {
 	return b.ids.Add([]byte(p.ID), b.value)
 }
 
-// progress tells now and then how much of a stage is done, and whether to stop.
+// progress reports now and then how much of a stage is done, and returns an error if the build
+// has to stop.
 func (b *builder) progress(ctx context.Context, stage string, done int64) error {
 	if done%4096 != 0 {
 		return nil
@@ -166,7 +168,7 @@ func (b *builder) progress(ctx context.Context, stage string, done int64) error 
 	return ctx.Err()
 }
 
-// writeIDs writes the rows of ids, and finds those that several points have.
+// writeIDs writes the rows of ids, and finds the ids that several points have.
 func (b *builder) writeIDs(ctx context.Context, l *bulkload.Load) error {
 	var last []byte
 	var done int64
@@ -211,7 +213,7 @@ func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
 		b.meta.Points++
 		key = key[:len(key)-sortTail]
 		convert := b.meta.Schema.Convert
-		if b.opts.Text { // of which a few values may have another type
+		if b.opts.Text { // at most a few values are of another type
 			convert = b.meta.Schema.ConvertMost
 		}
 		var err error

@@ -37,7 +37,7 @@ type Meta struct {
 	// Search says that the names of a published collection are to be found by searches of
 	// all names.
 	Search bool `json:"search,omitempty"`
-	// History is for how long a live collection remembers where points were.
+	// History is how long a live collection remembers where points were.
 	History Duration `json:"history,omitzero"`
 	// Since is when the memory of a live collection begins, if its history began or
 	// became longer after the collection was made: milliseconds since 1970. See
@@ -208,7 +208,7 @@ func (c *Collection) Get(ctx context.Context, id string, at time.Time, f *featur
 	return nil
 }
 
-// Now is what the clock tells that points are dated and expire by.
+// Now returns the time of the clock by which points are dated and expire.
 func (c *Collection) Now() time.Time { return c.clock.Time() }
 
 // now returns the instant for which answers as of at are true, in milliseconds.
@@ -219,8 +219,8 @@ func (c *Collection) now(at time.Time) int64 {
 	return at.UnixMilli()
 }
 
-// clockOf returns the clock of a store, so that what the store dates is not judged by
-// another one.
+// clockOf returns the clock of a store, so that dates of the store are not judged by
+// another clock.
 func clockOf(store cellstore.Store) *cellstore.Clock {
 	if t, ok := store.(cellstore.Timekeeper); ok {
 		return t.Clock()

@@ -78,7 +78,7 @@ func (k *commit) count(object []byte, by int64) {
 func newCommit(c *LiveCollection) *commit {
 	k := &commit{c: c, now: c.clock.Now(), states: map[string]state{}, seq: c.last, floor: c.floor}
 	if k.ahead(k.floor) {
-		// A clock was wrong. New points must not have its time until that comes.
+		// A clock was wrong. New points must not be dated by it before that time comes.
 		k.floor = k.now
 	}
 	return k
@@ -87,7 +87,7 @@ func newCommit(c *LiveCollection) *commit {
 // ahead reports whether a time, in milliseconds, can only be that of a clock that was wrong.
 func (k *commit) ahead(at int64) bool { return at > k.c.clock.Limit() }
 
-// state reads a point as it is after the writes of this step, all but its properties.
+// state reads a point as it is after the writes of this step, without its properties.
 func (k *commit) state(id string) (s state, err error) {
 	if s, known := k.states[id]; known {
 		return s, nil
@@ -95,7 +95,7 @@ func (k *commit) state(id string) (s state, err error) {
 	return k.read(id)
 }
 
-// read reads a point as it is stored, all but its properties.
+// read reads a point as it is stored, without its properties.
 func (k *commit) read(id string) (s state, err error) {
 	found, err := k.c.table.Get(context.Background(), appendIDKey(nil, id), selectID, &k.c.row)
 	if err != nil || !found {
@@ -144,8 +144,9 @@ func (k *commit) write(w *Write, given *ready, o *Outcome) {
 	k.outcomes = append(k.outcomes, o)
 }
 
-// expire adds to the step that a point has gone when it expired, and returns its state. So
-// it is told whatever comes first, a write of the id or the search for what has expired.
+// expire adds to the step that a point was gone from the time it expired, and returns its
+// state. The event so comes whichever is first, a write of the id or the search for
+// expired points.
 func (k *commit) expire(id string, old *state) state {
 	gone := record{version: max(old.expires, old.last+1)}
 	k.change(&Write{Kind: expire, ID: id}, &old.record, &gone, false)
@@ -224,8 +225,8 @@ func (k *commit) properties(id string, old *record) ([]byte, error) {
 	return old.properties, nil
 }
 
-// change adds the rows of a change to the step: from old, whose version is 0 if there
-// was no point, to next, or to none.
+// change adds the rows of a change to the step. It leads from old, whose version is 0
+// if there was no point, to next, or to no point.
 func (k *commit) change(w *Write, old, next *record, stays bool) {
 	id := w.ID
 	history := k.c.meta.Load().History > 0
@@ -332,8 +333,8 @@ func (k *commit) end() error {
 	return err
 }
 
-// apply writes the step, and makes the collection know what it has changed. It returns
-// the tiles of leaves that are full.
+// apply writes the step, and tells the collection what it has changed. It returns the
+// tiles of full leaves.
 func (k *commit) apply() (full []quadkey.Tile, err error) {
 	c := k.c
 	c.views.agree.Lock()
@@ -354,15 +355,16 @@ func (k *commit) apply() (full []quadkey.Tile, err error) {
 	return nil, err
 }
 
-// visible reports whether a step that failed is seen all the same: it may only not be on
-// the disk. The tree must know the points then, though the writers are told the error.
+// visible reports whether a step that failed is visible all the same: it may only be
+// missing on the disk. The tree must then know the points, although the writers get the
+// error.
 func (k *commit) visible() bool {
 	c := k.c
 	found, err := c.table.Get(context.Background(), sequenceRow, &cellstore.Selection{Families: []string{famMeta}}, &c.row)
 	return err == nil && found && len(c.row.Cells[0].Value) == sequenceValue && binary.BigEndian.Uint64(c.row.Cells[0].Value[16:]) == c.step
 }
 
-// settle makes the collection know what the step has changed.
+// settle tells the collection what the step has changed.
 func (k *commit) settle() (full []quadkey.Tile) {
 	c := k.c
 	if k.meta != nil {
@@ -392,7 +394,7 @@ func (c *LiveCollection) divide(tiles []quadkey.Tile) {
 			}
 			return true, nil
 		})
-		if err == nil { // the leaf stays as it is otherwise, which is only slower
+		if err == nil { // otherwise the leaf stays as it is, which is only slower
 			c.views.divide(&b, list)
 		}
 	}

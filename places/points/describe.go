@@ -64,7 +64,7 @@ func (k *commit) describe(r *request) {
 	k.outcomes = append(k.outcomes, &r.outcomes[0])
 }
 
-// succeed checks a description that comes after another one.
+// succeed checks a description that is to replace another one.
 func (m *liveMeta) succeed(was *liveMeta, l *feature.Learner, now int64) error {
 	if m.Name != was.Name || m.SchemaVersion != was.SchemaVersion {
 		return fmt.Errorf("%w: a collection keeps its name: make another one, and write the points there", ErrPoint)
@@ -91,8 +91,9 @@ func (m *liveMeta) succeed(was *liveMeta, l *feature.Learner, now int64) error {
 	return nil
 }
 
-// ready makes the table hold what two descriptions say. What only the first one wants goes
-// when the collection is opened again: answers that have begun still look for it.
+// ready makes the table hold what either of two descriptions needs. What only the first
+// needs is removed when the collection is opened again: answers that have begun still look
+// for it.
 func (k *commit) ready(was, next *liveMeta) error {
 	c, ctx, both := k.c, context.Background(), *next
 	both.History = max(was.History, next.History)
@@ -111,7 +112,7 @@ func (k *commit) ready(was, next *liveMeta) error {
 	if err != nil {
 		return c.refused(err)
 	}
-	// Versions may be ahead of the clock. Of what was before them nothing is known.
+	// Versions may be ahead of the clock. Nothing is known about the time before them.
 	for _, version := range [...]int64{newest, k.floor} {
 		if !k.ahead(version) {
 			next.Since = max(next.Since, version)
@@ -180,7 +181,7 @@ func tidy(ctx context.Context, store cellstore.Store, table cellstore.Table, m *
 	}
 }
 
-// prune removes what need not be remembered any more, until the collection is closed.
+// prune removes what is no longer remembered, until the collection is closed.
 func (c *LiveCollection) prune() {
 	c.prunes.Do(func() { c.pruning.Go((&pruner{c: c}).run) })
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Event is a move of a point: From is where it was, nil if it was not there, and To where
+// Event is a move of a point. From is where it was, nil if it did not exist; To is where
 // it is, nil if it is gone. Positions are longitude and latitude in degrees.
 type Event struct {
 	Seq     uint64      `json:"-"`      // rises with every event
@@ -53,7 +53,7 @@ func (c *LiveCollection) announce() {
 	c.waiting.Unlock()
 }
 
-// ErrEventsGone is matched when events that were asked for are not kept any more.
+// ErrEventsGone is matched if events that were asked for are no longer kept.
 var ErrEventsGone = errors.New("events are not kept that long")
 
 // EventsGoneError says which events are missing; it matches ErrEventsGone. A Follower
@@ -81,7 +81,7 @@ const followed = 32
 type Follower struct {
 	c       *LiveCollection
 	after   uint64
-	all     bool // what is not kept is not asked for
+	all     bool // events that are not kept are not asked for
 	changed <-chan struct{}
 }
 
@@ -104,10 +104,11 @@ func (f *Follower) Changed() <-chan struct{} { return f.changed }
 // Behind reports whether Next may return events that are there already.
 func (f *Follower) Behind() bool { return f.changed == atOnce }
 
-// Next returns some of the next events, which are the caller's, or none if there are none
-// yet. Errors match ErrEventsGone or ErrClosed, or come from the context or the store.
+// Next returns some of the next events, or none if there are none yet. The events belong
+// to the caller. Errors match ErrEventsGone or ErrClosed, or come from the context or the
+// store.
 //
-// Every event names the one before, so that one which is missing is noticed.
+// Every event names the one before it, so a missing event is noticed.
 func (f *Follower) Next(ctx context.Context) ([]Event, error) {
 	f.c.waiting.Lock()
 	f.changed = f.c.changed
@@ -126,7 +127,7 @@ func (f *Follower) Next(ctx context.Context) ([]Event, error) {
 			if i == 0 {
 				return nil, f.c.eventsGone(e.Before)
 			}
-			f.changed = atOnce // to say so after those before the gap
+			f.changed = atOnce // to be returned after the events before the gap
 			return events[:i], nil
 		}
 		f.after = e.Seq
@@ -142,11 +143,11 @@ func (f *Follower) Next(ctx context.Context) ([]Event, error) {
 	return events, nil
 }
 
-// follows reports whether there has been no event between one and e.
+// follows reports whether there was no event between one and e.
 func (e *Event) follows(after uint64) bool { return e.Before == after || e.Seq == after+1 }
 
-// CheckEvents returns what a Follower would at once: an error that matches ErrEventsGone
-// unless all events after one are kept.
+// CheckEvents returns the error that a Follower would get at once. It matches
+// ErrEventsGone unless all events after a given one are kept.
 func (c *LiveCollection) CheckEvents(ctx context.Context, after uint64) error {
 	last, err := c.LastEvent(ctx)
 	if err != nil || after == 0 || after == last {
@@ -164,7 +165,7 @@ func (c *LiveCollection) CheckEvents(ctx context.Context, after uint64) error {
 	return nil
 }
 
-// events returns the events after one up to another one, at most so many.
+// events returns the events after one up to another, at most so many.
 func (c *Collection) events(ctx context.Context, after, last uint64, most int) (list []Event, err error) {
 	scan := cellstore.Scan{
 		Ranges: []cellstore.Range{{

@@ -52,7 +52,7 @@ func (c *Collection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*
 	return feature.Answer(func(fn func(*feature.Feature) error) error { return c.each(ctx, q, fn) })
 }
 
-// each calls fn with the points that a query asks for.
+// each calls fn with the points that answer a query.
 func (c *Collection) each(ctx context.Context, q *feature.Query, fn func(*feature.Feature) error) error {
 	after, err := parseMark(q.After)
 	if err != nil {

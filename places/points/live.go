@@ -24,7 +24,7 @@ var (
 	ErrTooMany = errors.New("there are as many collections as there may be")
 	// ErrNoCollection is matched when no collection has the name.
 	ErrNoCollection = errors.New("no such collection")
-	// ErrChanged is matched when a point is not of the version that was asked for.
+	// ErrChanged is matched if a point has not the version that was asked for.
 	ErrChanged = errors.New("the point has changed")
 	// ErrClosed is matched once a collection is closed or dropped.
 	ErrClosed = errors.New("collection is closed")
@@ -37,7 +37,7 @@ var (
 	// takes what is there, which holds no rows.
 	ErrUnfinished = errors.New("collection has not been made to the end")
 	// ErrRefused is matched while the disk refuses writes, together with cellstore.ErrNoSpace
-	// if it has no room.
+	// if the disk is full.
 	ErrRefused = errors.New("the disk refuses writes")
 )
 
@@ -71,15 +71,15 @@ type LiveOptions struct {
 	// Notify is called with every collection that gets into trouble, into a different
 	// trouble, or out of it. It must not wait, nor call the Live. It may be nil.
 	Notify func(Trouble)
-	// Turn makes what commits take processors by. Nil has them work at once.
+	// Turn returns what commits take processors by. If it is nil, they work at once.
 	Turn func() Turn
 
 	pause time.Duration // mendPause
 }
 
-// Turn shares processors with others. Step may wait for one, and is called before each
-// step of the work. Pause is called before something else is waited for. A Turn is for one
-// goroutine.
+// Turn shares processors with others. Step may wait for a processor, and is called before
+// each step of the work. Pause is called before waiting for anything else. A Turn belongs
+// to one goroutine.
 type Turn interface {
 	Step()
 	Pause()
@@ -140,8 +140,8 @@ func LiveNames(ctx context.Context, store cellstore.Store) (names []string, err 
 	return names, nil
 }
 
-// take takes a collection into service that has a table, or notes why it cannot be read.
-// The error matches ErrUnfinished where nothing was ever in the table. again says that it
+// take takes a collection that has a table into service, or notes why it cannot be read.
+// The error matches ErrUnfinished if nothing was ever in the table. again says that it
 // could not be read before.
 func (l *Live) take(ctx context.Context, name string, again bool) error {
 	c, m, err := l.open(ctx, name)
@@ -223,8 +223,9 @@ func (l *Live) open(ctx context.Context, name string) (*LiveCollection, *liveMet
 	return c, m, err
 }
 
-// readMeta reads how a collection is described. Making one begins with this row, which
-// stays for as long as the collection: without it a table that has other rows is damaged.
+// readMeta reads the description of a collection. Making a collection begins with this
+// row, which stays for as long as the collection: a table without it that has other rows
+// is damaged.
 func readMeta(ctx context.Context, table cellstore.Table) (*liveMeta, error) {
 	var row cellstore.Row
 	found, err := table.Get(ctx, []byte{rowMeta}, &cellstore.Selection{Families: []string{famMeta}}, &row)
@@ -247,9 +248,9 @@ func readMeta(ctx context.Context, table cellstore.Table) (*liveMeta, error) {
 	return m, m.checkLayout("")
 }
 
-// Create makes a collection. Of meta, Name must be set, and Schema are the types that are
-// declared: points whose properties are of others are refused. Errors match ErrName,
-// ErrExists, ErrTooMany, ErrDamaged or ErrPoint, or come from the store.
+// Create makes a collection. meta must have a Name. Its Schema has the declared types:
+// points with properties of other types are refused. Errors match ErrName, ErrExists,
+// ErrTooMany, ErrDamaged or ErrPoint, or come from the store.
 func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 	if err := CheckName(meta.Name); err != nil {
 		return nil, err
@@ -281,7 +282,7 @@ func (l *Live) Create(ctx context.Context, meta Meta) (*LiveCollection, error) {
 			return c, l.add(c)
 		}
 	}
-	// Another one of the name can be made. Should the table stay, it is looked at then.
+	// Another collection of the name can be made. If the table stays, it is looked at then.
 	return nil, errors.Join(err, wrap(l.store.DropTable(context.WithoutCancel(ctx), tablePrefix+m.Name)))
 }
 
@@ -366,7 +367,7 @@ func (m *liveMeta) tableSchema() cellstore.Schema {
 const (
 	maxTitle   = 1000 // bytes of each text
 	maxHistory = Duration(400 * 24 * time.Hour)
-	// DefaultEvents is for how long a collection keeps its events unless it says otherwise.
+	// DefaultEvents is how long a collection keeps its events unless it says otherwise.
 	DefaultEvents = Duration(24 * time.Hour)
 )
 
@@ -432,7 +433,7 @@ func (l *Live) Drop(ctx context.Context, name string) error {
 	return err
 }
 
-// leave keeps the name of a collection that is to be dropped from others.
+// leave reserves the name of a collection that is about to be dropped.
 func (l *Live) leave(name string) (*LiveCollection, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -484,7 +485,7 @@ func (l *Live) Collections() []*LiveCollection {
 	return list
 }
 
-// Len returns how many collections there are, with those that cannot be opened.
+// Len returns the number of collections, including those that cannot be opened.
 func (l *Live) Len() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -493,8 +494,8 @@ func (l *Live) Len() int {
 
 func (l *Live) count() int { return len(l.collections) + len(l.damaged) }
 
-// SetMaxCollections bounds how many collections there may be for Create to make another
-// one. 0, as at first, is for any number. Those that are there stay.
+// SetMaxCollections bounds the number of collections up to which Create makes another
+// one. 0, the initial value, means any number. Existing collections stay.
 func (l *Live) SetMaxCollections(most int) {
 	l.mu.Lock()
 	l.most = most

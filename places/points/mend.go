@@ -21,8 +21,8 @@ import (
 // Trouble is what keeps a live collection from being read or written.
 type Trouble struct {
 	Name string
-	// Private is set unless the collection is known to be public: what cannot be read may be
-	// private.
+	// Private is set unless the collection is known to be public: a collection that cannot
+	// be read may be private.
 	Private bool
 	// Err matches ErrDamaged, cellstore.ErrLayout or ErrUnreadable if the collection cannot be
 	// read, see DamagedError, and ErrRefused if it takes no writes. In a notice it may match ErrUnfinished, and is nil once the trouble is over.
@@ -30,16 +30,16 @@ type Trouble struct {
 }
 
 // DamagedError says why a collection cannot be read. It matches one of ErrDamaged,
-// cellstore.ErrNewer, cellstore.ErrOlder and ErrUnreadable, and of what else its cause matches
-// only cellstore.ErrShortage.
+// cellstore.ErrNewer, cellstore.ErrOlder and ErrUnreadable. Of its cause's other matches it
+// only has cellstore.ErrShortage.
 type DamagedError struct {
 	Name    string
 	Private bool // the collection is known to be private
 	Cause   error
 }
 
-// unopened are the kinds of a DamagedError that are recognized by an error, with what is to
-// be done unless the cause says so. All others are ErrUnreadable.
+// unopened are the kinds of a DamagedError that an error tells, each with what to do unless
+// the cause says that. All others are ErrUnreadable.
 var unopened = [...]struct {
 	cause, kind error
 	todo        string
@@ -108,8 +108,8 @@ func (c *LiveCollection) show(now *Collection, err error) {
 	}
 }
 
-// read calls fn with the current state, and again where the table was closed under it: to
-// be opened again, or to be dropped, which may be refused.
+// read calls fn with the current state. It calls fn again if the table was closed
+// meanwhile: to be opened again, or to be dropped, which may be refused.
 func (c *LiveCollection) read(ctx context.Context, fn func(now *Collection) error) error {
 	for {
 		now := c.now.Load()
@@ -133,7 +133,7 @@ func (c *LiveCollection) read(ctx context.Context, fn func(now *Collection) erro
 	}
 }
 
-// take makes what is stored the state of the collection.
+// take makes the stored state the state of the collection.
 func (c *LiveCollection) take(s *stored) {
 	c.summary, c.learner, c.learned = s.summary, s.learner, s.learner.Changes()
 	if found := s.learner.Schema(); !slices.Equal(found, s.meta.Schema) { // values have gone since it was written
@@ -194,9 +194,9 @@ const (
 	damagedPauses = 60
 )
 
-// mend opens the table again: at once, so that nothing is shown that is not on the disk,
-// and then until it takes writes. known says that the state is that on the disk. It
-// returns false when the collection is closed.
+// mend opens the table again: first at once, so that only what is on the disk is shown,
+// and then until the table takes writes. known says that the state is that on the disk.
+// mend returns false when the collection is closed.
 func (c *LiveCollection) mend(known bool) bool {
 	defer c.answer()
 	pause := c.live.pause
@@ -263,8 +263,8 @@ func (c *LiveCollection) report(err error) {
 	}
 }
 
-// reopen makes the state on the disk that of the collection. The error is why it takes no
-// writes.
+// reopen makes the state on the disk that of the collection. The error is the reason why
+// it takes no writes.
 func (c *LiveCollection) reopen(known bool) error {
 	select {
 	case c.live.mending <- struct{}{}:
@@ -345,8 +345,8 @@ func (c *LiveCollection) wait(pause time.Duration) bool {
 	}
 }
 
-// Trouble says why the collection takes no writes, nil while it does: it matches
-// ErrRefused, or ErrDamaged if it cannot be read either.
+// Trouble returns why the collection takes no writes, nil while it does. It
+// matches ErrRefused, or ErrDamaged if the collection cannot be read either.
 func (c *LiveCollection) Trouble() error {
 	if t := c.trouble.Load(); t != nil {
 		return t.Err
@@ -378,7 +378,8 @@ func (c *LiveCollection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*fe
 	return c.answers(ctx, func(now *Collection, fn func(*feature.Feature) error) error { return now.showTile(ctx, t, fn) })
 }
 
-// answers is read for what comes bit by bit. Once something has come it is not begun again.
+// answers is read for an answer that comes bit by bit. Once some of it has come, it does not
+// begin again.
 func (c *LiveCollection) answers(ctx context.Context, ask func(*Collection, func(*feature.Feature) error) error) iter.Seq2[*feature.Feature, error] {
 	return feature.Answer(func(fn func(*feature.Feature) error) error {
 		var begun bool

@@ -16,9 +16,9 @@ const MaxNote = 200
 const rowNote = 'n'
 
 // SetNote keeps a document of the program's own with the collection, under a name of 1 to
-// MaxNote bytes, in the place of one that is there; nil removes it. Notes go with their
-// collection, and mean nothing to it. An Async one may be lost for about a second. Errors
-// match ErrClosed or ErrRefused, or come from the store.
+// MaxNote bytes. It replaces a note of the name; nil removes it. Notes are removed with
+// their collection, and mean nothing to it. An Async note may be lost for about a second.
+// Errors match ErrClosed or ErrRefused, or come from the store.
 func (c *LiveCollection) SetNote(ctx context.Context, name string, value []byte, d cellstore.Durability) error {
 	if name == "" || len(name) > MaxNote {
 		return fmt.Errorf("points: the name of a note has %d bytes: give 1 to %d", len(name), MaxNote)

@@ -15,8 +15,8 @@ var (
 	ErrNotFound = feature.NotFound("no such point")
 	// ErrPoint is matched when a point cannot be kept as it is.
 	ErrPoint = errors.New("point is not valid")
-	// ErrQuery is matched when a query makes no sense, ErrCursor when its cursor is not
-	// one of this query, ErrTooMuchWork when it would read too many points.
+	// ErrQuery is matched if a query makes no sense, ErrCursor if its cursor does not
+	// belong to this query, and ErrTooMuchWork if it would read too many points.
 	ErrQuery       = feature.ErrQuery
 	ErrCursor      = feature.ErrCursor
 	ErrTooMuchWork = feature.ErrTooMuchWork
@@ -52,7 +52,7 @@ type position struct {
 	lat, lon int32 // units
 }
 
-// positionAt returns the position of valid degrees, rounded to what is kept.
+// positionAt returns the position of valid degrees, rounded to the precision that is stored.
 func positionAt(lat, lon float64) (position, error) {
 	if err := quadkey.CheckCoordinate(lon, lat); err != nil {
 		return position{}, err

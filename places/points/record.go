@@ -36,8 +36,8 @@ const (
 	rowEnd   = 'x'
 )
 
-// metaTime is the timestamp of all cells of the family meta. The later put stands then,
-// whatever a clock that was set back says.
+// metaTime is the timestamp of all cells of the family meta. The later put so counts,
+// whatever a clock that was set back tells.
 const metaTime = 1
 
 // Lengths of parts of rows, in bytes.
@@ -58,7 +58,7 @@ func expiresOf(t time.Time) int64 {
 	return max(min(t.UnixMilli(), latest.UnixMilli()), 1)
 }
 
-// CheckID returns an error that matches ErrPoint unless an id can be one.
+// CheckID returns an error that matches ErrPoint unless a point may have the id.
 func CheckID(id string) error {
 	switch {
 	case id == "":
@@ -135,14 +135,14 @@ func (r *record) parse(row *cellstore.Row) (gone bool, err error) {
 	return false, nil
 }
 
-// parseHead reads what the values of both rows begin with.
+// parseHead reads the common beginning of the values of both rows.
 func (r *record) parseHead(v []byte) bool {
 	r.expires = int64(binary.BigEndian.Uint64(v))
 	r.lat, r.lon = int32(binary.BigEndian.Uint32(v[8:])), int32(binary.BigEndian.Uint32(v[12:]))
 	return -90*unitsPerDegree <= r.lat && r.lat <= 90*unitsPerDegree && -180*unitsPerDegree <= r.lon && r.lon <= 180*unitsPerDegree
 }
 
-// parseID reads the row of an id, all but the id and the properties.
+// parseID reads the row of an id, except the id and the properties.
 func (r *record) parseID(row *cellstore.Row) error {
 	if len(row.Cells) == 0 || len(row.Cells[0].Value) != idValue || !r.parseHead(row.Cells[0].Value) {
 		return damaged(row)

@@ -15,8 +15,8 @@ import (
 type LiveReport struct {
 	Points int64 // that are there
 	Rows   int64 // of all kinds
-	// Faults are the first rows that are not as a live collection writes them, as a text
-	// each; Faulty is how many there are.
+	// Faults describes the first rows that are not as a live collection writes them.
+	// Faulty is the number of all such rows.
 	Faults []string
 	Faulty int64
 }
@@ -30,10 +30,10 @@ func (r *LiveReport) fault(row *cellstore.Row, format string, args ...any) {
 	}
 }
 
-// VerifyLive reads every row of a live collection, which nobody writes meanwhile: whether
-// each can be read, each point has its id and each id its point, and both say the same. The
-// error is why it cannot be read to the end; it matches cellstore.ErrCorrupt where the
-// description is missing.
+// VerifyLive reads every row of a live collection, which nobody writes meanwhile. It checks
+// that each row can be read, each point has its id and each id its point, and both agree.
+// The error is the reason why the collection cannot be read to the end; it matches
+// cellstore.ErrCorrupt if the description is missing.
 func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r LiveReport, err error) {
 	table, err := store.Table(ctx, tablePrefix+name)
 	if err != nil {
@@ -118,8 +118,8 @@ func (r *LiveReport) point(ctx context.Context, table cellstore.Reader, row *cel
 // LiveTable is the table of a live collection.
 func LiveTable(name string) string { return tablePrefix + name }
 
-// LiveSchema declares a table for all that a live collection may hold: any number of
-// versions, and events for as long as one may keep them.
+// LiveSchema declares a table for everything that a live collection may hold: any
+// number of versions, and events for as long as they may be kept.
 func LiveSchema(name string) cellstore.Schema {
 	m := &liveMeta{Meta: Meta{Name: name, History: maxHistory, Events: maxHistory}}
 	return m.tableSchema()
@@ -142,7 +142,7 @@ func isIDValue(v []byte) bool {
 	return len(v) == 0 || len(v) == idValue && new(record).parseHead(v)
 }
 
-// stored is parse of a row that may hold anything, and reports whether it holds a point.
+// stored is parse for a row that may hold anything. It reports whether the row holds a point.
 func (r *record) stored(row *cellstore.Row) bool {
 	gone, err := r.parse(row)
 	return err == nil && !gone && positionOf(r.lat, r.lon).key == r.key && json.Valid(r.properties)
@@ -154,12 +154,13 @@ type RescueReport struct {
 	// Earlier counts points whose newest row is lost, so that they are as they were before.
 	// Lost counts ids whose points are lost. Skipped counts rows that hold nothing sound.
 	Earlier, Lost, Skipped int64
-	// Description says that how the collection was described is lost. It is private then.
+	// Description says that the description of the collection is lost. The collection is private
+	// then.
 	Description bool
 }
 
-// Rescuer makes a live collection of rows that could be read of a damaged one. Add every
-// row, each once with all its versions, and call Finish.
+// Rescuer makes a live collection from the rows that could be read of a damaged one. Add
+// every row, each once with all its versions, and call Finish.
 type Rescuer struct {
 	store cellstore.Store
 	name  string
@@ -275,8 +276,9 @@ func (r *Rescuer) flush(ctx context.Context) error {
 	return wrap(err)
 }
 
-// Finish makes points and ids agree and describes the collection, which is there and on
-// the disk then. Of what the damage took the newest state that is left is kept.
+// Finish makes points and ids agree and writes the description. The collection then
+// exists and is on the disk. Where damage took the newest state of a point, the newest
+// remaining one is kept.
 func (r *Rescuer) Finish(ctx context.Context) (RescueReport, error) {
 	if err := r.flush(ctx); err != nil {
 		return r.report, err

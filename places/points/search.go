@@ -56,7 +56,7 @@ type search struct {
 	from   reading
 	step   func() error // of the query; nil for none
 	filter *feature.Conjunction
-	// foreign is a filter that knows no rows; nil for none.
+	// foreign is a filter that does not read rows; nil for none.
 	foreign func(*feature.Feature) (bool, error)
 	masks   []uint64
 	now     int64
@@ -86,7 +86,7 @@ type search struct {
 	record record
 	key    []byte
 	until  []byte
-	rest   []byte // where to go on after a visit; s.key belongs to the scan until that ends
+	rest   []byte // where to go on after a visit; s.key belongs to the scan until the scan ends
 	scan   cellstore.Scan
 	ranges [1]cellstore.Range
 }
@@ -125,7 +125,7 @@ func (s *search) blind() bool {
 // tie returns the key by which the current record comes among those of its rank.
 func (s *search) tie() tie { return tie{s.record.key, s.record.id} }
 
-// keep keeps the record at hand, which is wanted.
+// keep keeps the current record, which is wanted.
 func (s *search) keep(rank uint64) {
 	slot := s.Slot()
 	if slot == len(s.kept) {
@@ -136,7 +136,7 @@ func (s *search) keep(rank uint64) {
 	s.Keep(rank, tie{k.key, k.id})
 }
 
-// found yields what was kept, the first first.
+// found yields the kept points in order.
 func (s *search) found(fn func(*feature.Feature) error) error {
 	found := s.Sorted()
 	s.key = s.key[:0]
@@ -187,8 +187,9 @@ func (s *search) mayHold(b *branch) bool {
 	return true
 }
 
-// rows calls fn with the points of a range of keys, which fn finds in s.record, until it
-// returns false or an error. limit bounds the rows, 0 is for none. fn must not call rows.
+// rows calls fn with the points of a range of keys, which fn finds in s.record, until fn
+// returns false or an error. limit bounds the rows; 0 means any number. fn must not call
+// rows.
 func (s *search) rows(ctx context.Context, from, to []byte, limit int, fn func() (bool, error)) error {
 	from[0], to[0] = s.kind, s.kind
 	if len(to) == 1 {
@@ -308,7 +309,7 @@ type visit struct {
 	most   int
 	seen   int
 	before quadkey.PointKey // of the point before
-	// repeats says that some points may have been looked at in the tile around this one.
+	// repeats says that some points of the tile may have been looked at in the tile around it.
 	repeats bool
 	again   bool // the rest is read from s.rest on
 	full    bool
@@ -354,8 +355,8 @@ func (s *search) count() (more bool, err error) {
 	return true, nil
 }
 
-// has reports whether the record at hand is kept already. A blind search may look at it
-// twice.
+// has reports whether the current record is kept already. A blind search may look at a
+// record twice.
 func (s *search) has() bool {
 	return slices.ContainsFunc(s.Kept(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }

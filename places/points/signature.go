@@ -12,7 +12,7 @@ import (
 // properties of many values see summary.
 
 // maxSignedValue bounds the values that set a bit, in bytes of compact JSON.
-// Longer ones are descriptions, which nobody filters by.
+// Longer ones are descriptions, by which nobody filters.
 const maxSignedValue = 42
 
 // valueHash is the hash of a value. It is kept in stores. Name and value are in

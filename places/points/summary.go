@@ -9,8 +9,8 @@ import (
 	"quadrille/feature"
 )
 
-// summary knows which members have few different texts. Of those, the nodes of a tree
-// have a bit for each value; the texts of others would only set them all.
+// summary knows which members have few different texts. For those, the nodes of a
+// tree have a bit for each value; other members' texts would only set all bits.
 type summary struct {
 	mu      sync.RWMutex // one goroutine adds, others ask
 	members map[string]*values

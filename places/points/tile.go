@@ -62,7 +62,7 @@ func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feat
 	})
 }
 
-// cluster is the feature that stands for points, of whose positions the sums are given.
+// cluster is the feature that stands for points, given the sums of their positions.
 func (s *search) cluster(points, lat, lon int64) *feature.Feature {
 	middle := position{lat: int32(lat / points), lon: int32(lon / points)}
 	s.shown = feature.Feature{Position: middle.degrees(), Members: points}
@@ -98,7 +98,7 @@ func (t *tree) clusters(dst []cluster, b branch, zoom uint8) []cluster {
 func (s *search) parts(ctx context.Context, leaf quadkey.Tile, zoom uint8, fn func(*feature.Feature) error) error {
 	var tile quadkey.Tile
 	var n, lat, lon int64
-	var first kept // of the part, whose row is gone when it is told
+	var first kept // of the part; its row is gone when the point is shown
 	emit := func() error {
 		switch n {
 		case 0:

@@ -48,8 +48,8 @@ func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, m
 	} else if end = first; !over {
 		return nil, next, ErrNotFound
 	}
-	// The store tells the newest versions of a time, and the oldest are wanted: the time is
-	// halved until all of its versions are told.
+	// The store returns the newest versions of a time span, but the oldest are wanted: the
+	// span is halved until all of its versions are returned.
 	for span := end - first; first < end; {
 		cells, err := t.versions(ctx, first, min(first+span, end), maxVersions+1)
 		if err != nil {
@@ -101,8 +101,8 @@ func (t *trackReader) versions(ctx context.Context, first, end int64, most int) 
 	return t.row.Cells, nil
 }
 
-// expiry returns the stop that no version tells yet: that a point whose newest version
-// is given has expired before an instant.
+// expiry returns the stop of a point whose newest version says that it expired
+// before an instant. No version records that stop yet.
 func (t *trackReader) expiry(newest []cellstore.Cell, before int64) (s feature.Stop, err error) {
 	if len(newest) == 0 || len(newest[0].Value) == 0 {
 		return s, nil
@@ -147,14 +147,14 @@ func (c *Collection) checkAt(at time.Time) error {
 	return nil
 }
 
-// grace is for how much longer than the history versions are kept, for questions that have
+// grace is how much longer than the history versions are kept, for questions that have
 // begun.
 const grace = time.Minute
 
 // prunedRows is the number of rows that prune looks at in one go.
 const prunedRows = 2000
 
-// pruner removes what a collection need not remember any more.
+// pruner removes what a collection no longer has to remember.
 type pruner struct {
 	c      *LiveCollection
 	family int    // that is being pruned, of prunedFamilies
@@ -163,8 +163,8 @@ type pruner struct {
 
 var prunedFamilies = [2]string{famID, famPast}
 
-// run prunes until the collection is closed: a few rows every second, and on and on where
-// there is much to remove.
+// run prunes until the collection is closed: a few rows every second, or without a pause
+// if there is much to remove.
 func (p *pruner) run() {
 	pause := time.NewTimer(time.Second)
 	defer pause.Stop()
@@ -184,9 +184,9 @@ func (p *pruner) run() {
 	}
 }
 
-// step removes versions that no question may ask for any more, from some rows: those
-// before the newest one that was there at the end of the history, and that one too if it
-// says that the point had gone. It may run beside writes, which are newer.
+// step removes versions for which no question can ask any more, from some rows. These
+// are the versions before the newest one at the end of the history, and that one too if
+// it says that the point was gone. step may run beside writes, which are newer.
 func (p *pruner) step() (removed int, err error) {
 	now := p.c.now.Load()
 	if now.err != nil || !now.clock.Settled() {

@@ -20,7 +20,7 @@ type counted struct {
 type node struct {
 	child uint32 // the first of its four children, which are neighbours; 0 for a leaf
 	count uint32 // points
-	// held are points that have left, while answers that still see them are made.
+	// held counts points that have left, while answers are made that still see them.
 	held     uint32
 	lat, lon int64  // sums over the points, in units
 	bits     uint64 // of all that have ever been in it
@@ -140,7 +140,7 @@ func (t *tree) shift(moved [][2]position) {
 }
 
 // drop says that no answer sees the points any more that have left. Tiles with few
-// points left become leaves. The nodes below them are returned, by the first of
+// points left become leaves. It returns the nodes below them, by the first of
 // four: give them back by reuse once no search can know them.
 func (t *tree) drop(left []counted) (unlinked []uint32) {
 	t.mu.Lock()

@@ -13,11 +13,11 @@ import (
 
 // Verify reads every row of a published collection and reports the first thing that is
 // not as Build writes it: a point without its id or an id without its point, a row that
-// is not where its position says, properties that are not compact or have not their
-// types, a count or signature of the tree that is not that of the points below. Meta is
-// what Build returned. Progress, if set, is told of rows read, of all. Errors match
-// cellstore.ErrLayout or cellstore.ErrCorrupt, or come from the store. What it holds in
-// memory is the tree, twice.
+// is not where its position says, properties that are not compact or not of their
+// types, a count or signature of the tree that does not fit the points below. meta is
+// what Build returned. progress, if set, is called with the rows read and their total.
+// Errors match cellstore.ErrLayout or cellstore.ErrCorrupt, or come from the store. It
+// holds the tree in memory twice.
 func Verify(ctx context.Context, store cellstore.Store, meta Meta, progress func(done, total int64)) error {
 	if err := checkPublished(&meta); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (v *verifier) point(ctx context.Context, row *cellstore.Row) error {
 	return nil
 }
 
-// totals compares what was counted with what is stored.
+// totals compares the counts with the stored ones.
 func (v *verifier) totals(t *tree, stored *summary, treeRows int64) error {
 	if v.ids != v.points {
 		return fmt.Errorf("%w: there are %d points and %d ids", cellstore.ErrCorrupt, v.points, v.ids)

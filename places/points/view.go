@@ -24,8 +24,8 @@ type views struct {
 	tree   *tree
 	behind uint64 // maxBehind
 
-	// agree is held to change rows and tree. Who holds it for reading finds both in the
-	// same state.
+	// agree is held while rows and tree change. A goroutine that holds it for reading
+	// finds both in the same state.
 	agree sync.RWMutex
 
 	// Only the writer has these, so that no reader waits while they are gone through.
@@ -45,11 +45,11 @@ type views struct {
 type view struct {
 	snapshot cellstore.Snapshot
 	users    int
-	since    uint64 // gone when it was made: it may show the points that have left from then on
+	since    uint64 // number of points gone when it was made: the view may show points that have left since
 	blind    atomic.Bool
 }
 
-// unlinked are nodes that only searches of views can know which were made before.
+// unlinked are nodes that only searches of earlier views can know.
 type unlinked struct {
 	gone  uint64
 	nodes []uint32

@@ -95,8 +95,8 @@ func pointKeys(r quadkey.Range) (first, last quadkey.PointKey) {
 // keyRange is a run of keys, both ends included.
 type keyRange struct{ first, last quadkey.PointKey }
 
-// run returns the first run of keys from first to last that can have points that the
-// filter lets pass, and where to go on.
+// run returns the first run of keys from first to last that may have points that
+// pass the filter, and where to go on.
 func (s *search) run(first, last quadkey.PointKey) (run keyRange, rest quadkey.PointKey, found bool) {
 	if !s.blind() {
 		run, rest, found = s.c.tree.run(first, last, s.masks)
@@ -196,7 +196,7 @@ func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err 
 	if q.Filter != nil || c.tree == nil || !q.At.IsZero() || c.Meta().Expiring {
 		return n, c.ask(ctx, &all, func(s *search) error { return s.walk(ctx, q.In, 0, count) })
 	}
-	// The tree counts what is whole. What is not is read, in the same state.
+	// The tree counts whole tiles. Other points are read, in the same state.
 	var whole, parts []keyRange
 	err = eachPart(ctx, q.In, 0, func(p *feature.Part) error {
 		first, last := pointKeys(p.Cells)
@@ -236,7 +236,7 @@ func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err 
 	})
 }
 
-// eachPart calls fn with the parts of an area from a cell on; nil is the world.
+// eachPart calls fn with the parts of an area from a cell on; a nil area is the world.
 func eachPart(ctx context.Context, a feature.Area, from quadkey.Cell, fn func(p *feature.Part) error) error {
 	if a == nil {
 		return fn(&feature.Part{Cells: quadkey.Range{Last: math.MaxUint32}})

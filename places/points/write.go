@@ -46,7 +46,7 @@ type Write struct {
 	IfPresent, IfAbsent bool
 }
 
-// Outcome is what has become of a Write.
+// Outcome is the result of a Write.
 type Outcome struct {
 	Version int64
 	Created bool  // by a Put
@@ -55,8 +55,8 @@ type Outcome struct {
 
 // LiveCollection is a collection that takes writes.
 type LiveCollection struct {
-	// The state that writes change, with what it knows of values. The goroutine that makes
-	// them has it; all others take that of now.
+	// The state that writes change, with what is known about values. Only the goroutine
+	// that makes the writes has it; all others use that of now.
 	*writing
 	summary *summary
 	learner *feature.Learner
@@ -112,8 +112,8 @@ func newRequest(writes []Write, outcomes []Outcome) *request {
 // take reports whether nobody else has taken the request.
 func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
 
-// ready is what can be said of a write without a look at the collection. Callers do so
-// side by side.
+// ready checks a write as far as that is possible without the collection. Callers do
+// so side by side.
 type ready struct {
 	at         position
 	properties []byte         // of a Put
@@ -187,7 +187,7 @@ func (l *Live) start(ctx context.Context, table cellstore.Table, m *liveMeta) (*
 	return c, nil
 }
 
-// stored is what a collection is made of, as it is on the disk.
+// stored is the state of a collection as it is on the disk.
 type stored struct {
 	table   cellstore.Table
 	meta    *liveMeta
@@ -304,8 +304,8 @@ func (c *LiveCollection) submit(ctx context.Context, r *request) error {
 	}
 }
 
-// run makes writes until the collection is closed, through troubles of the disk. It is the
-// only one that changes the collection.
+// run makes writes until the collection is closed, also through troubles of the disk. Only
+// run changes the collection.
 func (c *LiveCollection) run() {
 	defer close(c.ended)
 	// A table that is opened while the disk is full has taken no write yet.
@@ -323,8 +323,8 @@ func (c *LiveCollection) run() {
 	}
 }
 
-// session makes writes until the collection is closed, or until its table is to be opened
-// again: then it returns true.
+// session makes writes until the collection is closed, or until its table has to be
+// opened again: then it returns true.
 func (c *LiveCollection) session(e *expirer) (torn bool) {
 	c.committed = make(chan committed, maxUnsynced)
 	done := make(chan struct{})
@@ -352,7 +352,7 @@ func (c *LiveCollection) write(e *expirer) (torn bool) {
 			return true
 		case <-expiry.C:
 			c.views.sweep()          // answers may have ended
-			if c.refusing() != nil { // what the store does by itself may have failed
+			if c.refusing() != nil { // background work of the store may have failed
 				return true
 			}
 			if r := e.expired(); r != nil {
@@ -399,8 +399,8 @@ type committed struct {
 }
 
 // acknowledge brings commits to the disk, as many at once as there are, and answers their
-// requests. Meanwhile write makes others. What the disk refuses is answered once the
-// collection shows what is on it.
+// requests. Meanwhile write makes others. Requests that the disk refuses are answered
+// once the collection shows what is on it.
 func (c *LiveCollection) acknowledge() {
 	var batch []committed
 	for first := range c.committed {
@@ -444,9 +444,9 @@ func (c *LiveCollection) acknowledge() {
 	}
 }
 
-// fail gives an error to all writes except those that are wrong by themselves or were
-// refused before. A result that depended on points which may not stay, such as that there
-// is none, is not known either.
+// fail gives an error to all writes, except those that are invalid in themselves or were
+// refused before. The error also replaces a result that depended on points which may not
+// stay, for example that there is no such point.
 func (r *request) fail(err error) {
 	for i := range r.outcomes {
 		if o := &r.outcomes[i]; r.ready[i].err == nil && !errors.Is(o.Err, ErrRefused) {

@@ -120,8 +120,8 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 	return nil
 }
 
-// take considers the candidates of a list, and returns an upper bound of those
-// that it lacks, unless it is complete.
+// take considers the candidates of a list. Unless the list is complete, it
+// returns an upper bound of those that it lacks.
 func (s *search) take(p *pattern, prefix, list []byte, rows *uint64) (bound int32, complete bool, err error) {
 	d := decoder{list, true}
 	*rows, complete = d.listHead()

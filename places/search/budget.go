@@ -7,8 +7,8 @@ package search
 type Budget struct {
 	Seeks int // in the store: gets, and beginnings of scans
 	Names int // that are looked at
-	// Dropped is set where a filter dropped a whole name: nothing with a wrong letter is
-	// meant then.
+	// Dropped is set if a filter dropped a whole name: then nothing with a wrong letter
+	// is meant.
 	Dropped bool
 }
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// gaps remembers between which keys there are none, so that a search for wrong
-// letters, which asks for many beginnings that are near each other, need not
-// seek for what an earlier seek has told.
+// gaps remembers ranges without keys. A search for wrong letters asks for many
+// beginnings near each other, and need not seek again in a range that an
+// earlier seek found empty.
 type gaps struct {
 	text []byte // of all gaps, end to end
 	list []gap  // as they were learnt
@@ -16,8 +16,8 @@ type gaps struct {
 	order []int32
 }
 
-// gap says that key is the first one at or after from: text[from:key], and the
-// key to end. Without a key there is none after from.
+// gap says that key, which is text[key:end], is the first key at or after from,
+// which is text[from:key]. If key is empty, there is no key after from.
 type gap struct{ from, key, end int }
 
 // most gaps are remembered, to bound memory and the time to sort them in.

@@ -30,7 +30,7 @@ type Match struct {
 	// own name. They count UTF-16 code units, like JavaScript.
 	Start, End int
 	Kind       Kind
-	// Code is set if a code of the place is what was typed, whatever else matched.
+	// Code is set if the text is a code of the place, whatever else matched.
 	Code bool
 	// Historic is set if the name that matched is not to be displayed.
 	Historic bool

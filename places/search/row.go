@@ -225,9 +225,10 @@ func (c *candidate) score() int32 {
 	return score
 }
 
-// begunCost is what the beginning of a name that is no main one costs a text
-// with a fold, and whether it hides such names as long as there are main ones.
-// A text in other letters than Latin asks for the languages that have them.
+// begunCost returns what a text with a fold loses for the beginning of a name
+// that is not a main one. It also reports whether such names are hidden as long
+// as there are main ones. A text in letters other than Latin ones asks for the
+// languages that have them.
 func begunCost(fold []byte) (cost int32, hides bool) {
 	if !isASCII(fold) {
 		return 0, false

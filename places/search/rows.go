@@ -196,10 +196,10 @@ func (m *rowMaker) words(at int, r nameRow) {
 	}
 }
 
-// dedupe keeps the best row of each fold, and that of a code apart from that of
-// a name: a whole name before a word inside one, then a main name, then the
-// greatest base. Of equal rows it prefers a name with accents, which says more,
-// and then the first given.
+// dedupe keeps the best row of each fold. Codes and names are kept apart. A
+// whole name beats a word inside one, then a main name beats others, then the
+// greater base wins. Of equal rows dedupe keeps a name with accents, which says
+// more, or else the first.
 func (m *rowMaker) dedupe() {
 	slices.SortStableFunc(m.rows, func(a, b nameRow) int {
 		if c := bytes.Compare(m.folds[a.from:a.to], m.folds[b.from:b.to]); c != 0 {

@@ -75,18 +75,18 @@ type search struct {
 	q      *Query
 	filter filter
 	fold   []byte
-	// initials is the fold of a text that is nothing else, with the blanks that s.fold lacks.
+	// the fold of a text that consists of initials only, with the blanks that s.fold lacks
 	initials []byte
 	accent   []byte // the text as typed, when its accents matter
 	latin    []byte // the text in Latin letters, when it is in others and finds nothing
-	need     int    // places after which less important ones do not matter
-	extra    int32  // what accents and language may add to a stored score
+	need     int    // places after which less important ones can no longer change the answer
+	extra    int32  // points that accents and language may add to a stored score
 
 	found    []foundPlace
 	byID     map[uint32]int
 	exact    bool   // a whole name was found, though a filter may have dropped it
-	others   bool   // beginnings of names that are no main ones are found, however short
-	respaced bool   // the text was found with other blanks, so its words are not those of a name
+	others   bool   // also find beginnings of names that are not main ones, however short
+	respaced bool   // the text was found with other blanks, so its words are not the words of a name
 	coded    bool   // a code was found
 	arena    []byte // of values
 	most     int    // the most that may be examined
@@ -108,7 +108,7 @@ type foundPlace struct {
 	points   int32
 	n        int // bytes of the fold that matched
 	kind     Kind
-	unknown  bool // the beginning of a name that is no main one
+	unknown  bool // the text is the beginning of a name that is not a main one
 	code     bool // a code matched, this time or before
 	lat, lon int32
 	weight   uint64
@@ -174,7 +174,7 @@ type pattern struct {
 
 func (s *search) run() error {
 	if err := s.match(&pattern{fold: s.fold, whole: s.q.Whole, typed: true}); err != nil || s.coded {
-		return err // what is a code is not spelled in another way
+		return err // codes are not spelled in other ways
 	}
 	if err := s.withInitials(); err != nil {
 		return err
@@ -296,8 +296,9 @@ func (s *search) drop(p *pattern, c *candidate) {
 	}
 }
 
-// typed reports whether a text begins with a code, but for the case of letters. The fold of
-// the code is that of a whole text already, or of its words before a context.
+// typed reports whether a text begins with a code, whatever the case of its letters. The
+// caller has already matched the fold of the code with that of the whole text, or of its
+// words before a context.
 func (s *search) typed(code []byte) bool {
 	text := strings.TrimSpace(s.q.Text)
 	if len(s.initials) > 0 {
@@ -306,7 +307,7 @@ func (s *search) typed(code []byte) bool {
 	return len(text) >= len(code) && strings.EqualFold(text[:len(code)], string(code))
 }
 
-// accentPoints are what accents that were typed add.
+// accentPoints returns the points for accents that were typed.
 func (s *search) accentPoints(r *record) (points int32) {
 	if len(s.accent) > 0 && r.flags&flagPlain == 0 {
 		s.text = accentFold(s.text[:0], string(r.name[r.start:]))

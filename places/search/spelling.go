@@ -14,7 +14,8 @@ import (
 const (
 	// leastContracted is the least number of letters in a text with ä for ae.
 	leastContracted = 3
-	// mostSplit is the most characters of a text that is read with one more blank.
+	// mostSplit is the length in characters of the longest text that is tried with one more
+	// blank.
 	mostSplit = 24
 	// leastHalf is the least number of letters on each side of such a blank.
 	leastHalf = 2
@@ -76,8 +77,8 @@ func (s *search) together() error {
 	return err
 }
 
-// joined returns a fold whose single letters are one word with the word behind them, and the
-// last one and an s with the word before.
+// joined returns a fold in which each single letter is joined to the word that follows. A
+// last single letter, and a single s, is joined to the word before.
 func joined(fold []byte) []byte {
 	dst, glued := make([]byte, 0, len(fold)), true
 	for len(fold) > 0 {
@@ -118,8 +119,8 @@ func (s *search) oneBlank() error {
 	return nil
 }
 
-// splits reports whether a blank may have been left out: a word goes on for some letters on
-// both sides, of a script that has blanks between words.
+// splits reports whether a blank may be missing here: on both sides a word of several
+// letters continues, in a script that has blanks between words.
 func splits(left, right []byte) bool {
 	for range leastHalf {
 		l, n := utf8.DecodeLastRune(left)
@@ -138,7 +139,7 @@ const divisionSigns = "市 縣 県 县 省 都 府 區 区 郡 町 村 鎮 镇 �
 
 var foldedSigns = sync.OnceValue(func() [][]byte { return bytes.Split(Fold(nil, divisionSigns), []byte(" ")) })
 
-// withoutSign tries a text that finds nothing without such a sign at its end.
+// withoutSign tries a text that finds nothing without the division sign at its end.
 func (s *search) withoutSign() error {
 	if len(s.found) > 0 {
 		return nil

@@ -128,8 +128,8 @@ func (t *tree) add(fold []byte, c candidate) error {
 	c.exact = len(t.path) == len(fold) && c.value[0]&flagSuffix == 0
 	switch of := n.of(&c); {
 	case c.exact:
-		// Those of one kind come best first. Each kind has its own share, so that
-		// the node above gets as many names as it may show.
+		// The names of one kind are sorted best first. Each kind has a share of its
+		// own, so the node above gets as many names as it may show.
 		share := &n.share[shareOf(&c)]
 		if *share == t.list {
 			n.main.truncated, n.other.truncated = true, true
@@ -321,8 +321,8 @@ func (t *tree) encode(rows uint64, list []candidate, truncated bool) (value []by
 	return value
 }
 
-// answers reports whether a candidate is in the finished answer of a prefix. That is for
-// texts that are their own fold, which no code with a hyphen is.
+// answers reports whether a candidate is in the finished answer of a prefix. It is for
+// texts that equal their fold, so not for codes with a hyphen.
 func answers(c *candidate, prefix []byte) bool {
 	if c.value[0]&flagCode == 0 {
 		return true

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// Words of so many letters may have one wrong letter, or two.
+	// The least numbers of letters of a word that may have one wrong letter, or two.
 	oneTypoLetters, twoTypoLetters = 4, 8
 	// maxTypos bounds the wrong letters of a text.
 	maxTypos = 4
@@ -95,9 +95,10 @@ func forgivable(text []rune) (word, allowed []int) {
 	return word, allowed
 }
 
-// walk tries the text from at on, with so many wrong letters, after right. Some
-// name begins with right. The last letters come first: fewer names agree with
-// the text there, so they take few seeks, and users know how names begin.
+// walk tries the text from position at on, with a number of wrong letters,
+// after right, which begins some name. It tries the last letters first: fewer
+// names agree with the text there, so they take few seeks, and users usually
+// know how a name begins.
 func (sp *speller) walk(right []byte, at, typos int) error {
 	if typos == 0 {
 		return sp.try(right, at)

@@ -10,18 +10,19 @@ const (
 	// exactBonus is for a whole name: "york" means York rather than New York.
 	exactBonus = 5 * octave
 	// mainBonus is for a whole main name of a place that people may know, and for a
-	// code: "spa" means the town rather than Spain. notable is the least base of one.
+	// code: "spa" means the town rather than Spain. notable is the least base of such
+	// a place.
 	mainBonus = 9 * octave
 	// otherBonus is for other whole names of such a place: "cologne" is Köln.
 	otherBonus = 4 * octave
 	notable    = floor + 13*octave
-	// wordPenalty is for a match that begins inside the name, and insidePenalty
-	// what it costs more than the base says.
+	// wordPenalty is for a match that begins inside the name. insidePenalty is the
+	// cost of such a match beyond what the base already contains.
 	wordPenalty   = 3 * octave
 	insidePenalty = 3 * octave
-	// otherPenalty is for the beginning of a name that is no main one, in Latin
-	// letters. Beginnings of less than otherLetters letters find such names only
-	// where they find no others.
+	// otherPenalty is for the beginning of a name in Latin letters that is not a
+	// main one. Texts shorter than otherLetters find such names only if they find
+	// no others.
 	otherPenalty = 4 * octave
 	otherLetters = 4
 	// variantPenalty is for names that fold to the text in the second way, and

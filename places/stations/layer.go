@@ -102,8 +102,8 @@ func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) 
 	return f, rest, possible
 }
 
-// use takes a term in, if the index knows what it is about. possible is false where no station
-// fulfils it.
+// use adds a term, if the index knows its property. possible is false if no station fulfils
+// the term.
 func (f *filter) use(t *feature.Term) (used, possible bool) {
 	least, most := t.Op == feature.OpGreaterOrEqual, t.Op == feature.OpLessOrEqual
 	d := &f.end
@@ -157,7 +157,8 @@ func (f *Finder) appendMark(dst feature.Mark, i int) feature.Mark {
 	return append(f.cells[i].AppendKey(dst), f.entries[i].id[:]...)
 }
 
-// after returns the number of the first station behind a mark, whether its own is there or not.
+// after returns the number of the first station after a mark. The mark's own station need not
+// exist any more.
 func (f *Finder) after(m feature.Mark) (int, error) {
 	var id ID
 	cell, err := quadkey.CellFromKey(m)
@@ -240,8 +241,8 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 	}
 }
 
-// list yields the stations of an area in the layer's own order, of those that pass what the
-// index knows of the filter.
+// list yields the stations of an area in the layer's own order, without those that the
+// index knows to fail the filter.
 func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Seq2[*feature.Feature, error] {
 	first := 0
 	if len(q.After) > 0 {
@@ -265,8 +266,8 @@ func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Se
 	})
 }
 
-// each calls fn with the numbers of the stations in the cells of an area, from one on, and
-// whether they are in the area and pass a filter.
+// each calls fn with the numbers of the stations in the cells of an area, starting at a
+// number, and whether each is in the area and passes a filter.
 func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filter, fn func(i int, in bool) error) error {
 	if first >= len(f.entries) {
 		return nil

@@ -53,8 +53,8 @@ type ObservationQuery struct {
 	Station  ID
 	From, To time.Time // both included; zero: no bound
 	Limit    int       // observations per page, as in NearbyQuery
-	// Cursor continues after the page that returned it. All other fields but
-	// Limit must be unchanged.
+	// Cursor continues after the page that returned it. All other fields, except
+	// Limit, must be unchanged.
 	Cursor string
 }
 

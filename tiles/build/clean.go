@@ -74,8 +74,8 @@ func cleanRings(g orb.Geometry, rule LongEdges, seen *assumed) ([][]ring, error)
 	return out, nil
 }
 
-// EnclosesNothing reports whether all rings of a geometry are points and lines. Of one that cannot be
-// used the build says why.
+// EnclosesNothing reports whether all rings of a geometry are points and lines. It returns false
+// for a geometry that cannot be used: the build then says why.
 func EnclosesNothing(g orb.Geometry, rule LongEdges) bool {
 	polygons, err := cleanRings(g, rule, &assumed{})
 	return err == nil && len(polygons) == 0

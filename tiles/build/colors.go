@@ -119,8 +119,8 @@ func (c *coloring) run() {
 	for i := range c.color {
 		c.color[i] = none
 	}
-	// At first borders alone count. If those near it counted too, a region that is gone would change
-	// twice as many colours.
+	// At first, consider shared borders only. If nearby regions counted too, removing one region
+	// would change the colours of twice as many others.
 	near := c.near
 	c.near = make([][]int32, len(near))
 	for _, r := range slices.Backward(smallestFirst(c.borders)) {

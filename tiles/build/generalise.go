@@ -248,7 +248,7 @@ func (g *generaliser) findDrawn(lines []grid.Line) {
 	}
 }
 
-// refuse names what a zoom cannot be brought within.
+// refuse returns the error for a zoom that cannot be brought within a limit.
 func (g *generaliser) refuse(z int, over []tileSize) error {
 	if t, ok := g.tooLarge(over); ok {
 		layer, value := t.value()
@@ -272,8 +272,9 @@ type target struct {
 // others follow at the next try.
 const worstTiles = 24
 
-// refine takes more away, by the sizes of the tiles over the budget: detail from
-// all borders of the zoom while that helps, and else regions.
+// refine takes more away from a zoom, depending on the sizes of the tiles over
+// the budget. It simplifies all borders of the zoom as long as that helps, and
+// then merges regions.
 func (t *target) refine(z int, over []tileSize) error {
 	over = over[:min(len(over), worstTiles)]
 	worst := map[int]layerSize{}
@@ -312,8 +313,8 @@ func (t *target) eachTooLarge(over []tileSize, fn func(layer int, s *layerSize, 
 }
 
 // simplifies reports whether simpler borders may make a layer of a tile small
-// enough. Once they are simpler by more than fewCoarse, the last step has to
-// have helped.
+// enough. After more than fewCoarse simplifications the last step must have
+// helped.
 func (t *target) simplifies(layer int, s *layerSize) bool {
 	switch {
 	case t.coarse < fewCoarse:
@@ -476,8 +477,8 @@ func (g *generaliser) merged(z int, typ string, in []*region) *region {
 	return m
 }
 
-// relabel gives lines to the regions that stand for theirs. Lines inside a
-// merged region vanish.
+// relabel replaces each region of a line by the region that stands for it.
+// Lines inside a merged region vanish.
 func (g *generaliser) relabel(lines []grid.Line, to []int32) []grid.Line {
 	reg := g.lv.reg
 	sets := map[int32]int32{}

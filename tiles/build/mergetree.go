@@ -47,8 +47,8 @@ func (g *groups) of(r int32) int32 {
 	return r
 }
 
-// step takes the next step of a tree. It returns the groups that it joined. The
-// second stands for both.
+// step takes the next step of a tree and returns the groups that it joined. The
+// second now stands for both.
 func (g *groups) step(t mergeTree) (gone, kept int32) {
 	s := t[g.done]
 	g.done++
@@ -61,7 +61,7 @@ func (g *groups) step(t mergeTree) (gone, kept int32) {
 type tie struct {
 	to     int32
 	length float64 // of their common border
-	gap    float64 // between them, in degrees squared, if they have none
+	gap    float64 // between them in squared degrees, if they have no common border
 }
 
 // merger computes merge trees.
@@ -186,9 +186,9 @@ func joined(ties []tie, of func(int32) int32) []tie {
 // curve, that are compared to find one near it.
 const islandWindow = 12
 
-// linkIslands ties regions that need not touch, so that the whole layer hangs
-// together: those that follow each other on a space-filling curve, and islands
-// with the nearest region of a few before and after them.
+// linkIslands links regions that need not touch, so that the whole layer is
+// connected. It links regions that follow each other on a space-filling curve,
+// and islands with the nearest of the few regions before and after them.
 func (m *merger) linkIslands(regions []*region) {
 	type spot struct {
 		r        *region

@@ -117,7 +117,7 @@ const flatDegrees = 1e-12
 
 // isFlat reports whether the ring lies on one straight line.
 func (r ring) isFlat() bool {
-	way, length := orb.Point{}, 0.0 // from the first point to the farthest: beside a near one all lie on a line
+	way, length := orb.Point{}, 0.0 // from the first point to the farthest one; from a near point, all would seem to lie on a line
 	for _, p := range r {
 		p[0], p[1] = p[0]-r[0][0], p[1]-r[0][1]
 		if l := math.Hypot(p[0], p[1]); l > length {

@@ -39,7 +39,7 @@ type tileSize struct {
 
 // layerSize is the size of a layer in a tile.
 type layerSize struct {
-	bytes int // compressed, of the larger of its two forms
+	bytes int // compressed size of the larger of the two forms
 	value int // the largest value to be stored
 	edges int
 	heads []int32 // the regions that its polygons are called after
@@ -88,7 +88,7 @@ type meter struct {
 	label  layout.LayerWriter
 }
 
-// placed is a region with the tile of the view that its label is about in.
+// placed is a region with the tile of the view that holds its label, approximately.
 type placed struct {
 	tile  quadkey.Tile
 	key   quadkey.Key
@@ -350,8 +350,8 @@ func (m *meter) weigh(n *node) tileSize {
 	return size
 }
 
-// addLabel adds a label of a region, at some place: what it takes hardly depends
-// on where.
+// addLabel adds a label of a region at any place, because its size hardly
+// depends on the place.
 func (m *meter) addLabel(r *region, at int) {
 	m.label.BeginRegion(mvt.Point, r.tag, r.id, r.name)
 	m.label.TagInt(layout.TagRank, int64(r.number))

@@ -88,9 +88,8 @@ func appendWitnesses(dst []byte, polygons [][]ring, flat []flatRing, regions int
 }
 
 // somewhere returns a point near a ring: in a box half as large again as the
-// ring's, or in the triangle of three of its vertices, which need not be
-// neighbours, because lobes differ. Rings with many vertices are chosen more
-// often, and small ones too.
+// ring's, or in the triangle of any three of its vertices. It chooses more
+// often from rings with many vertices, and from small ones.
 func somewhere(rings []sourceRing, vertices int, rnd *rand.Rand) orb.Point {
 	r := &rings[rnd.IntN(len(rings))]
 	if rnd.IntN(2) == 0 {

@@ -23,8 +23,8 @@ func (c *column) reset(name []byte) {
 	c.name, c.at, c.values = name, c.at[:0], c.values[:0]
 }
 
-// set gives feature i, the last one so far, its value. If it has the attribute twice, the
-// last value counts, as in an object.
+// set gives the newest feature, number i, its value. If a feature has the attribute
+// twice, the last value counts, as in a JSON object.
 func (c *column) set(i int, value []byte) {
 	if n := len(c.at); n > 0 && c.at[n-1] == uint32(i) {
 		c.values[n-1] = value
@@ -79,7 +79,7 @@ func (c *column) choose() {
 	}
 }
 
-// appendColumn appends the streams of a column that all or some of the features have.
+// appendColumn appends the streams of a column. Some features may lack the column.
 func (e *Encoder) appendColumn(b []byte, c *column, features int) []byte {
 	if c.kind == columnString {
 		return e.appendTexts(b, c, features)
@@ -109,7 +109,8 @@ func (e *Encoder) appendColumn(b []byte, c *column, features int) []byte {
 	return e.ints.append(b, streamData, e.numbers, signed, plain|delta|runs)
 }
 
-// appendPresent appends which features have a value, where some have none.
+// appendPresent appends a bit for each feature, which says whether the feature has a value. It
+// appends nothing if all have one.
 func (e *Encoder) appendPresent(b []byte, c *column, features int) []byte {
 	if len(c.at) == features {
 		return b

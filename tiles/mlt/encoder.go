@@ -33,8 +33,8 @@ const (
 
 const tableTag = 1 // of a feature table in version 1
 
-// Encoder writes feature tables. Its zero value is ready; one that is used again
-// allocates little. It belongs to one goroutine.
+// Encoder writes feature tables. Its zero value is ready for use, and a reused
+// Encoder allocates little. It belongs to one goroutine.
 type Encoder struct {
 	view mvt.View
 	geometry
@@ -110,7 +110,8 @@ func (e *Encoder) read() error {
 	return nil
 }
 
-// column is the column of a key, which most features have at the same place.
+// column returns the column of a key. Most features have a key at the same place, so it looks
+// there first.
 func (e *Encoder) column(key []byte, at int) *column {
 	if at < len(e.columns) && string(e.columns[at].name) == string(key) {
 		return &e.columns[at]

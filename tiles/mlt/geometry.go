@@ -75,8 +75,8 @@ func (g *geometry) add(f mvt.Feature) error {
 	return nil
 }
 
-// clockwise reports whether a ring is an outer one: its area is positive by the
-// surveyor's formula with y to the south.
+// clockwise reports whether a ring is an outer one, that is whether its area is
+// positive by the surveyor's formula with y to the south.
 func clockwise(ring []mvt.XY) bool {
 	var area int64
 	prev := ring[len(ring)-1]
@@ -130,7 +130,8 @@ func (g *geometry) share() bool {
 	clear(g.slots)
 	g.dict, g.offsets = g.dict[:0], g.offsets[:0]
 	for _, p := range g.vertices {
-		// Fibonacci hashing: the golden ratio spreads what lies close together.
+		// Fibonacci hashing: multiplying by the golden ratio spreads values that are close
+		// together.
 		at := (uint64(uint32(p.X))<<32 | uint64(uint32(p.Y))) * 0x9E3779B97F4A7C15
 		at = (at ^ at>>32) * 0x9E3779B97F4A7C15 >> shift
 		for g.slots[at] != 0 && g.dict[g.slots[at]-1] != p {

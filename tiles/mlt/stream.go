@@ -21,8 +21,8 @@ const (
 	streamDictLengths   = 0x36
 )
 
-// The encodings of streams, numbered as on the wire: a logical technique, a second one
-// behind it, and how the integers are written.
+// The encodings of streams, numbered as on the wire. A stream has a first and a second
+// logical technique, and a way to write the integers.
 const (
 	encodingBytes            = 0
 	encodingVarint           = 2
@@ -48,9 +48,9 @@ type ints struct {
 	packed []uint64
 }
 
-// append appends a stream of integers in the shortest of some encodings, the simplest
-// one among equals. Signed ones are zigzag-coded by the caller already. The deltas of
-// unsigned ones are zigzag-coded, as the specification has it.
+// append appends a stream of integers in the shortest of several encodings, or the
+// simplest of equally short ones. The caller has zigzag-coded signed integers. The
+// deltas of unsigned integers are zigzag-coded here, as the specification requires.
 func (s *ints) append(b []byte, stream byte, values []uint64, signed bool, may ways) []byte {
 	best, encoding, size := values, byte(encodingVarint), varints(values)
 	if may&runs != 0 {
@@ -147,9 +147,10 @@ func appendRuns(dst, values []uint64, count int) []uint64 {
 	return dst[:2*count]
 }
 
-// appendBools appends a stream of bits, the first one lowest, whose bytes are coded by
-// run lengths: as in ORC, a byte below 128 is a run of 3 more, one above that many
-// literals less than 256. Each bit is asked for once, in order.
+// appendBools appends a stream of bits, the first bit lowest in its byte. The bytes
+// are run-length coded as in ORC: a head n below 128 means that the next byte is
+// repeated n+3 times, a greater head that 256−n bytes follow as they are. Each bit is
+// asked for once, in order.
 func (e *Encoder) appendBools(b []byte, stream byte, n int, bit func(i int) bool) []byte {
 	packed := e.bits[:0]
 	for i := range n {

@@ -29,8 +29,8 @@ type name struct {
 	box     image.Rectangle // empty if nothing can be written
 }
 
-// A capital of so many people counts as a city of so many more: it wins against
-// its neighbours, but not against the great cities of the world.
+// A capital counts as a city of this many people more. It then wins against its
+// neighbours, but not against the world's great cities.
 const (
 	greatCapital = 200_000
 	capitalBonus = 2_000_000
@@ -43,8 +43,8 @@ const maxNames = 256
 // maxDots bounds the points of a tile that have dots. A dot costs less than a name.
 const maxDots = 4096
 
-// discOf is the radius of the dot of a point that stands for a number of points. The
-// largest discs touch their neighbours where 16 fit side by side in a tile.
+// discOf returns the radius of the dot for a point that stands for a number of
+// points. The largest discs touch when 16 stand side by side in a tile.
 func discOf(radius float64, count float64) float64 {
 	if count <= 1 {
 		return radius
@@ -96,8 +96,9 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	return nil
 }
 
-// stepAside moves the name of a dot below it where a region's name of higher priority is
-// in the way above. Names of regions do not move, so that every tile nearby decides alike.
+// stepAside moves the name of a dot from above the dot to below it, if a region's name of
+// higher priority is in the way. Names of regions do not move, so all tiles nearby decide
+// alike.
 func (c *canvas) stepAside(i int) {
 	n := &c.names[i]
 	if n.label || n.box.Empty() || c.clear(i, n.box) {
@@ -213,8 +214,9 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 	}
 }
 
-// read reads a name's attributes. Points without a rank are ranked by
-// population, largest first, and great capitals as if they had two million people more. Those that stand for many points come before all others.
+// read reads the attributes of a name. Points without a rank are ranked by population, largest
+// first, where a great capital counts as two million people more. Points that stand for many come
+// before all others.
 func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	n.rank = math.MaxFloat64
 	err := v.EachTag(f, func(key, value []byte) bool {

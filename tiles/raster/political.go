@@ -6,21 +6,21 @@ import "image/color"
 type Palette struct {
 	Water color.NRGBA // transparent for a map over another one
 	Land  []color.NRGBA
-	// Shades tell parts of the land apart, laid over it with a strength of 0 to
-	// 1.
+	// Shades are laid over the land to distinguish its parts, with a strength of 0
+	// to 1.
 	Shades        []color.NRGBA
 	ShadeStrength float64
 	Lake, Urban   color.NRGBA
-	// Borders by what they part, coasts and shores.
+	// Lines: coasts, and borders by the type of the regions that they separate.
 	Coast, Country, State, County, Other color.NRGBA
 	// Names by what they name.
 	CountryName, StateName, CountyName, CapitalName, PlaceName, WaterName, Halo color.NRGBA
 	Dot, Rim, Airport, Point                                                    color.NRGBA
 }
 
-// PoliticalStyle is a quiet political map: land in muted colours, coasts stronger
-// than borders, those of countries stronger than those within them. States shade
-// what lies beneath them.
+// PoliticalStyle is a quiet political map. Land has muted colours. Coasts are
+// stronger than borders, and borders of countries are stronger than borders
+// within them. States shade the land beneath them.
 func PoliticalStyle(p *Palette) Style {
 	casing := p.Halo
 	casing.A /= 3

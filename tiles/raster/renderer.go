@@ -33,10 +33,10 @@ type Tile struct {
 	Zoom int
 	// Scale is 1 for 256 pixels, 2 for 512.
 	Scale int
-	// Land is the region type that is drawn as the land beneath all others, in the
-	// style's colours for it; empty for each type's own look.
+	// Land is the region type that is drawn beneath all others as the land, in the
+	// style's colours for land. If it is empty, every type has its own look.
 	Land string
-	// Sea says that water lies where nothing else does, in the style's colour.
+	// Sea fills every place without a region with water, in the style's colour.
 	Sea bool
 	// Vector is the vector tile: polygons and lines with their buffer. Its
 	// points are not drawn.
@@ -100,9 +100,10 @@ func (r *Renderer) look(name string) *look {
 	return r.other
 }
 
-// AppendPNG draws a tile and appends it to dst as a PNG file, with a palette if
-// 256 colours are enough. Without a sea it is transparent where nothing is. Errors match
-// ErrScale, ErrTooComplex or mvt.ErrMalformed; dst is then returned unchanged.
+// AppendPNG draws a tile and appends it to dst as a PNG file, with a palette if 256
+// colours are enough. Unless Sea is set, places where nothing is drawn are transparent.
+// Errors match ErrScale, ErrTooComplex or mvt.ErrMalformed; dst is then returned
+// unchanged.
 func (r *Renderer) AppendPNG(dst []byte, t *Tile) ([]byte, error) {
 	if t.Scale != 1 && t.Scale != 2 {
 		return dst, fmt.Errorf("%w, not %d", ErrScale, t.Scale)
@@ -149,7 +150,7 @@ type layer struct {
 	fill   Fill
 	colors palette
 	land   bool
-	inland bool // parts other land, whose coast is the shore
+	inland bool // another type is the land, and its coast is the shore
 }
 
 // listLayers lists the layers of a tile from bottom to top.

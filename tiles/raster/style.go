@@ -39,20 +39,20 @@ type Type struct {
 	// Lands says that the type has its fill, coast and names only where it is the
 	// land. Elsewhere only its borders are drawn.
 	Lands bool
-	// Parts says that the type has no coast where a tile has other land: sources
-	// that draw the shore another way would give it a second line.
+	// Parts says that the type has no coast where another type is the tile's land.
+	// Sources that draw the shore differently would otherwise show it twice.
 	Parts bool
-	// First is the first zoom with the type's borders, where it is not the land.
+	// First is the first zoom that draws the type's borders, unless the type is the land.
 	First int
-	// Least is, by zoom, the weight that points need to be shown. Points are
-	// weighed by their population, great capitals by two millions more; from the last
-	// zoom on all are shown, and always those that have a rank.
+	// Least is, by zoom, the least weight of a point that is shown. The weight is the
+	// population, and two million more for great capitals. From the last zoom of the
+	// list on, all points are shown. Points that have a rank are always shown.
 	Least []float64
 	Great Great
 }
 
-// Great gives the names of points from a weight on another order: great cities come
-// before states. A Weight of 0 gives it to none.
+// Great is the order of the names of points that have at least a weight: great
+// cities come before states. A Weight of 0 gives it to no point.
 type Great struct {
 	Weight float64
 	Order  int
@@ -93,7 +93,7 @@ type Dot struct {
 	Radius float64 // 0 draws none
 	Color  color.NRGBA
 	Rim    color.NRGBA
-	// Share is like that of Text. Points whose rank is not below it have
+	// Share means the same as in Text. Points whose rank is Share or more have
 	// neither a dot nor a name.
 	Share float64
 }
@@ -135,8 +135,8 @@ func (t *Type) check() error {
 	)
 }
 
-// typeOf returns the region type of a layer and whether the layer holds its
-// labels. Of a name with a colon, such as points:shops, the type is what is before it.
+// typeOf returns the region type of a layer, and whether the layer holds the type's
+// labels. The type of points:shops is points, the part before the colon.
 func typeOf(layer []byte) (name string, label bool) {
 	s := string(layer)
 	if group, _, ok := strings.Cut(s, ":"); ok {

@@ -149,8 +149,8 @@ type textLine struct {
 }
 
 // breakLines lays out a name at size pixels at scale 1. It returns the width
-// and height of the block in ems. If the block has no lines, nothing of the
-// name can be written.
+// and height of the block in ems. A block without lines means that no character
+// of the name can be written.
 func (t *layout) breakLines(f *face, name []byte, size float64) (width, height float64) {
 	t.lines = t.lines[:0]
 	t.glyphs = f.appendGlyphs(t.glyphs[:0], name)

@@ -223,7 +223,7 @@ func (p *checkPart) coverage(typ int, t quadkey.Tile) {
 			}
 		}
 		e := &c.edges[q]
-		var own, all [2]int // the count west of the edge, and what coinciding edges add
+		var own, all [2]int // the count west of the edge, and the sum of the edges that coincide with it
 		keep := c.active[:0]
 		for _, j := range c.active {
 			f := &c.edges[j]

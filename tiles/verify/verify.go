@@ -185,7 +185,7 @@ type verifier struct {
 // checkType is a type with its regions, numbered in the order of their ids.
 type checkType struct {
 	tiles.TypeMeta
-	ids   []string         // where small regions are merged, also those of merged polygons, behind the others
+	ids   []string         // with the regions of merged polygons, where small regions are merged, at the end
 	byTag map[string]int32 // by id
 	area  []regionArea
 

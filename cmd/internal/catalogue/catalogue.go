@@ -26,12 +26,12 @@ import (
 type Dataset struct {
 	Name   string // as ingest publishes it
 	Schema int    // version of the row layout: the one written, and the newest read
-	// Uses are the data sets that its ingest looks at where they are published.
-	// They come before it in All.
+	// Uses are the data sets that its ingest uses if they are published. They come
+	// before it in All.
 	Uses []string
 }
 
-// Of is a data set whose generations R answers.
+// Of is a data set whose generations are read by an R.
 type Of[R any] struct {
 	Dataset
 	// Open makes the reader of a generation.
@@ -48,12 +48,12 @@ var (
 	NameIndex  = of("names", names.SchemaVersion, names.OpenPublished, "boundaries", "places", "airports", "stations")
 	Weather    = of("weather", stations.SchemaVersion, stations.OpenPublishedWeather, "stations")
 	IPTable    = of("ip", ipgeo.Layout, ipgeo.OpenPublished, zoned...)
-	// IP is the data set of IPTable, answered from its index where it has one,
+	// IP is the data set of IPTable, but answered from its index if it has one,
 	// which is faster.
 	IP = Of[Addresses]{IPTable.Dataset, openIP}
 )
 
-// zoned are what gives a point its time zone.
+// zoned are the data sets that give a point its time zone.
 var zoned = []string{"boundaries", "places", "timezones"}
 
 // All lists the data sets in the order in which they are ingested.
@@ -64,8 +64,8 @@ var All = []Dataset{
 // PointsPrefix begins the data sets that are collections of points.
 const PointsPrefix = "points-"
 
-// Points is the collection of a name. Collections are data sets of their own, which
-// users name, so they are not in All.
+// Points returns the collection of a name. Collections are data sets of their own,
+// which users name, so they are not in All.
 func Points(name string) Of[*points.Collection] {
 	return of(PointsPrefix+name, points.SchemaVersion, points.OpenPublished)
 }
@@ -114,7 +114,7 @@ func Live[I, R any](from *dataset.Generations, d Of[R]) *dataset.Live[I] {
 const (
 	Serving = "serving" // the published generation
 	Stale   = "stale"   // an older one, because the published one does not open
-	Damaged = "damaged" // one whose files turned out damaged, as far as they are whole
+	Damaged = "damaged" // one whose files turned out damaged; what is whole of it is served
 	Failed  = "failed"  // nothing, although one is published
 	Missing = "missing" // nothing is published
 )

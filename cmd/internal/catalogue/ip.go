@@ -15,7 +15,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Addresses is what IP opens: lookups as fast as they can be had, and all ranges.
+// Addresses is the reader that IP opens: lookups as fast as possible, and all ranges.
 type Addresses interface {
 	ipgeo.Lookuper
 	All(ctx context.Context) iter.Seq2[*ipgeo.Result, error]
@@ -41,9 +41,9 @@ func openIP(g *dataset.Generation) (Addresses, error) {
 	return w, nil
 }
 
-// checkedIndex answers from an index once that has turned out to be as it was written,
-// and from the table, which finds out at each read, until then and if it is not. Damage
-// of the index is told to its generation.
+// checkedIndex answers from an index once that has been found to be as it was written.
+// Until then, and if it is not, it answers from the table, which checks each read.
+// Damage of the index is reported to its generation.
 type checkedIndex struct {
 	index   *ipgeo.Index
 	table   *ipgeo.Reader

@@ -7,10 +7,10 @@ import (
 	"quadrille/cellstore/dataset"
 )
 
-// Outdated says that a generation is made of something that is too old to be right, and what
-// to do, "" if nothing is known of that. Governments change clocks several times a year: the
+// Outdated returns a note that something a generation is made of is too old to be right, and
+// what to do; "" if it knows of nothing. Governments change clocks several times a year: the
 // offsets of a zone database that was released more than a year ago are wrong somewhere. Its
-// version tells the year, so it is called old once even the end of that year is a year ago.
+// version tells only the year, so it counts as old once the end of that year is a year ago.
 func Outdated(m *dataset.Manifest, now time.Time) string {
 	if m.Dataset != TimeZones.Name {
 		return ""

@@ -13,7 +13,7 @@ import (
 // More do not fail by chance.
 const most = 10
 
-// retry is the most time that a test has which is tried again.
+// retry bounds the time of a test that is tried again.
 const retry = 5 * time.Minute
 
 // slowest is the number of packages that are listed with their times.
@@ -22,7 +22,7 @@ const slowest = 15
 // ci is a run of tests.
 type ci struct {
 	args   []string // of go test
-	budget string   // a time limit in place of that of args, which is no failure
+	budget string   // a time limit that replaces the one in args; reaching it is no failure
 	goTest func(args []string, read func(io.Reader) error) error
 	out    io.Writer
 	file   notes
@@ -70,8 +70,8 @@ func (c *ci) test(args []string) (*results, error) {
 	return r, c.goTest(args, r.read)
 }
 
-// unjudged says in the file, in case this program is ended before it can judge it,
-// that a test has failed.
+// unjudged notes in the file that a test has failed, in case this program is ended
+// before it can judge it.
 func (c *ci) unjudged(pkg, test string) {
 	line := unjudged(pkg, test)
 	if slices.Contains(c.open, line) {
@@ -108,7 +108,7 @@ func (c *ci) suspects(p *pkg) []string {
 	return p.whole(failed, running)
 }
 
-// judge tries again what failed in a package, of so many suspects in all.
+// judge tries again what failed in a package. There are so many suspects in all.
 func (c *ci) judge(p *pkg, suspects int) {
 	names := c.suspects(p)
 	refuse := func(why string) { c.broken = append(c.broken, fmt.Sprintf("%s: %s", p.name, why)) }
@@ -160,7 +160,7 @@ func (c *ci) judge(p *pkg, suspects int) {
 	}
 }
 
-// again runs some tests of a package once more, alone. It says why they failed.
+// again runs some tests of a package once more, alone. It returns why they failed.
 func (c *ci) again(p *pkg, flag string, tests ...string) string {
 	pattern := "^(" + strings.Join(tests, "|") + ")$"
 	if flag == "-run" {
@@ -194,8 +194,9 @@ func (c *ci) again(p *pkg, flag string, tests ...string) string {
 	return ""
 }
 
-// parts is what a pattern of -run asks of the parts of tests, from the slash on. One
-// of alternatives with parts of their own asks nothing: more is run then, not less.
+// parts returns what a pattern of -run says about the parts of tests, from the slash
+// on. If alternatives have parts of their own, it returns nothing: more is run then,
+// not less.
 func parts(run string) string {
 	depth, at := 0, -1
 	for i, r := range run {

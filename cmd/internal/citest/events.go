@@ -35,7 +35,7 @@ type test struct {
 	output []string
 }
 
-// pkg is what is known of the run of a package.
+// pkg is what is known about the run of a package.
 type pkg struct {
 	name    string
 	tests   map[string]*test
@@ -154,11 +154,11 @@ func (r *results) output(p *pkg, e *event) {
 	case e.Test == "":
 		p.output = append(p.output, e.Output)
 	}
-	// The line of all tests together. One that is cut off prints none.
+	// The line of all tests together. A run that is cut off prints none.
 	p.ended = p.ended || e.Test == "" && (e.Output == "PASS\n" || e.Output == "FAIL\n")
 }
 
-// certain are signs of what is broken for certain, and what they say.
+// certain are signs that something is certainly broken, with their meanings.
 var certain = map[string]string{
 	"WARNING: DATA RACE":             "a data race",
 	"fatal error: concurrent map":    "a map used by several goroutines at once",

@@ -93,7 +93,7 @@ func Parse(path string, data []byte) (*File, error) {
 	return file, nil
 }
 
-// parse keeps a fault of the parser from becoming one of the program.
+// parse prevents a fault of the parser from becoming one of the program.
 func parse(data []byte) (doc *ast.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -140,7 +140,7 @@ func (f *File) read(body ast.Node) error {
 	return nil
 }
 
-// mapping are the entries of a mapping, in either of the forms it is parsed to.
+// mapping returns the entries of a mapping, whichever form the parser gives it.
 func mapping(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -151,10 +151,10 @@ func mapping(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	return nil, false
 }
 
-// normal is a name with dashes for underscores, which mean the same.
+// normal returns a name with dashes for underscores, which mean the same.
 func normal(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
-// set keeps what an entry says; name is for messages.
+// set keeps the value of an entry; name is for messages.
 func (f *File) set(k key, name string, e *ast.MappingValueNode) error {
 	if before, twice := f.values[k]; twice {
 		return f.wrong(line(e.Key), "%s is set in line %d already: remove one", name, before.line)
@@ -184,8 +184,8 @@ func (f *File) set(k key, name string, e *ast.MappingValueNode) error {
 	return nil
 }
 
-// scalar is the text of a single value as it would be given on the command line,
-// so that 0755 and 1e3 are not turned into other numbers on the way.
+// scalar returns a single value as it would be written on the command line, so
+// that 0755 and 1e3 do not become other numbers.
 func scalar(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -215,8 +215,8 @@ func (f *File) wrong(line int, format string, args ...any) error {
 }
 
 // Resolver gives a parser the values of the file. It refuses a file with names
-// that are not among the flags of the application and its commands, or are in
-// except: those that make no sense in a file.
+// that are not flags of the application or its commands, or that are in except:
+// flags that make no sense in a file.
 func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver, error) {
 	except = append(except, "help")
 	known := map[string]map[string]*kong.Value{"": {}}
@@ -284,7 +284,7 @@ func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver,
 	}), nil
 }
 
-// arguments are those of a command that a file may hold.
+// arguments returns the positional arguments of a command that a configuration file may set.
 func arguments(command *kong.Node) []*kong.Value {
 	var list []*kong.Value
 	for _, a := range command.Positional {
@@ -323,9 +323,9 @@ func (f *File) Argument(command, name string) []string {
 // Flags are the flags of an application itself, without those of its commands.
 func Flags(app *kong.Application) []*kong.Flag { return app.Flags }
 
-// UnsetEmpty removes the empty ones of the environment variables that set flags:
-// compose files produce them, and mean none. A program calls it before anything
-// else.
+// UnsetEmpty removes environment variables that set flags and are empty: compose
+// files produce them without meaning anything. A program calls it before
+// anything else.
 func UnsetEmpty(prefix string) {
 	for _, v := range os.Environ() {
 		if name, value, _ := strings.Cut(v, "="); value == "" && strings.HasPrefix(name, prefix+"_") {
@@ -344,7 +344,7 @@ func environment(flag *kong.Flag) (string, bool) {
 	return "", false
 }
 
-// suggest says which name may have been meant.
+// suggest returns the name that may have been meant.
 func suggest[T any](name string, known map[string]T) string {
 	if meant, ok := nearest.Name(strings.TrimLeft(name, "-_"), slices.Collect(maps.Keys(known))); ok {
 		return ": did you mean " + meant + "?"
@@ -352,10 +352,10 @@ func suggest[T any](name string, known map[string]T) string {
 	return ": --help lists them, write them without the dashes"
 }
 
-// Resolve reads the file that the flag --config of a program names, if it does,
-// and has its values used for what neither the command line nor the environment
-// sets. Those named have no place in a file. Without --config there is no file
-// and no error.
+// Resolve reads the file that the flag --config of a program names, if there is
+// one. Its values are used for what neither the command line nor the
+// environment sets. except are flags that make no sense in a file. Without
+// --config there is no file and no error.
 func Resolve(ctx *kong.Context, onlyFlags ...string) (*File, error) {
 	path := ""
 	for _, flag := range ctx.Model.Flags {

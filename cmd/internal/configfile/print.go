@@ -15,7 +15,7 @@ import (
 // A Setting is the value of a flag and where it comes from.
 type Setting struct {
 	Name   string
-	Values []string // none when it is not set, more than one only of a list
+	Values []string // empty if it is not set; several only for a list
 	List   bool     // it may have several values
 	Secret bool     // Values must not be shown
 	Source string   // "default", "command line", "environment NAME", "FILE:LINE"
@@ -23,7 +23,7 @@ type Setting struct {
 
 // Settings lists the flags of an application as a parser has left them, in the
 // order of its help. file may be nil. The value of a flag tagged secret:"" must
-// not be shown, nor user and password in one that is an address.
+// not be shown, nor may the user and password in an address.
 func Settings(ctx *kong.Context, file *File, except ...string) []Setting {
 	return settings(ctx, file, "", nil, Flags(ctx.Model), append(except, "help"))
 }

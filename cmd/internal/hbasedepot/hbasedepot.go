@@ -14,8 +14,8 @@ import (
 
 // Options say how a program uses the depot.
 type Options struct {
-	// Data is the program's --data, in which the files that lie beside stores
-	// are kept.
+	// Data is the program's --data. The files that lie beside stores are kept in
+	// it.
 	Data     string
 	ReadOnly bool
 	// Skip names files that are not wanted on this machine.
@@ -56,8 +56,8 @@ func Open(address string, o Options) (*dataset.Depot, error) {
 	})
 }
 
-// Check reports what is wrong with an address, without connecting; an empty one
-// is right.
+// Check reports what is wrong with an address, without connecting. An empty
+// address is valid.
 func Check(address string) error {
 	if address == "" {
 		return nil

@@ -3,8 +3,8 @@ package nearest
 
 import "strings"
 
-// maxLength bounds the names that are compared, in bytes: what is longer is no
-// typo of a flag, a command or a parameter.
+// maxLength bounds the names that are compared, in bytes: a longer one is not a
+// misspelt flag, command or parameter.
 const maxLength = 64
 
 // Name returns the one of the known names that is fewest edits from got: letters

@@ -60,8 +60,8 @@ type Section struct{ Offset, Length uint64 }
 // Within reports whether the section lies in a file of so many bytes.
 func (s Section) Within(size uint64) bool { return s.Offset <= size && s.Length <= size-s.Offset }
 
-// Header is what the first bytes of an archive tell. Numbers of tiles are 0 where they are
-// not known. Positions are degrees; those of a center are longitude and latitude.
+// Header is the content of the first bytes of an archive. Numbers of tiles are 0 if they
+// are unknown. Positions are degrees; those of a center are longitude and latitude.
 type Header struct {
 	Root, Metadata, Leaves, Tiles Section
 	Addressed, Entries, Contents  uint64
@@ -73,7 +73,7 @@ type Header struct {
 	Center                        [2]float64
 }
 
-// Places of the fields that are no 64-bit numbers.
+// Offsets of the fields that are not 64-bit numbers.
 const (
 	atClustered  = 96
 	atBounds     = 102
@@ -111,7 +111,8 @@ func (h *Header) Append(dst []byte) []byte {
 	return dst
 }
 
-// ErrFormat is matched by errors about bytes that are no archive, or none of this version.
+// ErrFormat is matched by errors about bytes that are not an archive, or not one of this
+// version.
 var ErrFormat = errors.New("not a PMTiles archive of version 3")
 
 // ParseHeader reads the first HeaderSize bytes of an archive. It checks only the magic.
@@ -136,12 +137,12 @@ func ParseHeader(b []byte) (h Header, err error) {
 	return h, nil
 }
 
-// TileID is the number the specification gives a tile: those of lower zooms first, then its
-// place on the Hilbert curve.
+// TileID returns the specification's number of a tile. Tiles of lower zooms come first,
+// then the Hilbert curve decides.
 func TileID(t quadkey.Tile) uint64 { return ZoomStart(t.Z) + t.Hilbert() }
 
 // ZoomStart is the id of the first tile of a zoom.
 func ZoomStart(z uint8) uint64 { return (uint64(1)<<(2*z) - 1) / 3 }
 
-// tileIDs is the number of ids there are: zoom 32 would begin with it.
+// tileIDs is the number of ids: the id with this number would begin zoom 32.
 const tileIDs = math.MaxUint64 / 3

@@ -48,9 +48,9 @@ func Build(ctx context.Context, dir string, names []string, flags ...string) err
 	return nil
 }
 
-// Start starts a tile server that listens on a free port, and returns its address when
+// Start starts a tile server that listens on a free port, and returns its address once
 // it says that it serves. The command must not have a standard output of its own yet.
-// A server that ends before has no address; it is to be waited for all the same.
+// A server that ends before that has no address; the caller waits for it all the same.
 func Start(server *exec.Cmd) (url string, err error) {
 	out, err := server.StdoutPipe()
 	if err != nil {
@@ -74,8 +74,9 @@ var built struct {
 	err map[string]error
 }
 
-// Main runs the tests of a package that uses Path, Ingest or Serve, removes what was
-// built for them and what the package itself has to end, and ends the process.
+// Main runs the tests of a package that uses Path, Ingest or Serve. Then it removes
+// what was built for them, calls what the package itself has to end, and ends the
+// process.
 func Main(m *testing.M, ends ...func()) {
 	code := m.Run()
 	for _, end := range ends {
@@ -121,7 +122,7 @@ func Path(t testing.TB, name string) string {
 	return filepath.Join(built.dir, name)
 }
 
-// Command prepares a run of a program in an environment without settings of it.
+// Command prepares a run of a program in an environment without any of its settings.
 func Command(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(Path(t, name), args...)
@@ -133,7 +134,7 @@ func Command(t testing.TB, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run runs a program to its end and returns all that it says. A run that fails fails
+// Run runs a program to its end and returns all its output. A run that fails fails
 // the test.
 func Run(t testing.TB, name string, args ...string) string {
 	t.Helper()
@@ -144,7 +145,7 @@ func Run(t testing.TB, name string, args ...string) string {
 	return string(out)
 }
 
-// Ingester returns what runs ingest for a test and returns what it says.
+// Ingester returns a function that runs ingest for a test and returns its output.
 func Ingester(t testing.TB) func(args ...string) string {
 	return func(args ...string) string {
 		t.Helper()
@@ -179,8 +180,8 @@ func Serve(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// Stop tells the server to stop and waits until it has, once. An end other than an
-// orderly one fails the test, a race that was detected among them.
+// Stop tells the server to stop and waits until it has, once. If it does not end
+// in an orderly way, or has detected a race, the test fails.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	s.stopped.Do(func() {

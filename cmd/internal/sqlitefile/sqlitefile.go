@@ -18,10 +18,10 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Magic is what the first bytes of any SQLite database are.
+// Magic is the first bytes of any SQLite database.
 const Magic = "SQLite format 3\x00"
 
-// Bounds are what a database may ask for.
+// Bounds limit what a database may make this program do.
 type Bounds struct {
 	Value   int // bytes of any value
 	Columns int // of a table, or of a result
@@ -30,8 +30,8 @@ type Bounds struct {
 // ErrNot is matched by the error about a file that is no SQLite database.
 var ErrNot = errors.New("not an SQLite database")
 
-// Open opens a database for as many connections at once as given. Whoever opens it closes
-// the database, and the connections with it.
+// Open opens a database for so many connections at once. The caller closes it, which
+// closes the connections.
 func Open(ctx context.Context, name string, connections int, most Bounds) (_ *sql.DB, all []*sql.Conn, err error) {
 	if err := check(name); err != nil {
 		return nil, nil, err
@@ -70,8 +70,8 @@ func Open(ctx context.Context, name string, connections int, most Bounds) (_ *sq
 	return db, all, nil
 }
 
-// check looks at the file without the help of SQLite. One that has changes beside it would
-// be read without them.
+// check looks at the file without the help of SQLite. A database with changes beside it
+// would be read without them.
 func check(name string) error {
 	file, err := os.Open(name)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	_ "time/tzdata" // machines without a zone database have one too
+	_ "time/tzdata" // for machines without a zone database
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"

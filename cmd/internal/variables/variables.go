@@ -55,8 +55,8 @@ var tests = []string{
 	"QUADRILLE_SEARCH_PLACES", "QUADRILLE_SMOOTH", "QUADRILLE_SMOOTH_TASKS", "QUADRILLE_TEST_INHERITED",
 }
 
-// serviceLink matches the variables, without the prefix, that Kubernetes sets in
-// every container for a service whose name begins with quadrille. Nobody meant a
+// serviceLink matches variables, without the prefix, that Kubernetes sets in
+// every container for a service whose name begins with quadrille. Nobody means a
 // flag by them.
 var serviceLink = regexp.MustCompile(`^([A-Z0-9_]+_)?(PORT=[a-z]+://.*|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=.*|SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)=.*)$`)
 
@@ -65,7 +65,7 @@ var serviceLink = regexp.MustCompile(`^([A-Z0-9_]+_)?(PORT=[a-z]+://.*|PORT_[0-9
 // suggests the name that was probably meant.
 func Unknown(environ []string) []error {
 	known := slices.Concat(Tileserver, Ingest, tests)
-	short := make([]string, len(known)) // the prefix is no part of what is compared
+	short := make([]string, len(known)) // the comparison leaves out the prefix
 	for i, name := range known {
 		short[i] = strings.TrimPrefix(name, Prefix+"_")
 	}

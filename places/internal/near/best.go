@@ -18,13 +18,13 @@ import (
 // ByDistance is the rank of a point at a distance in metres.
 func ByDistance(metres float64) uint64 { return math.Float64bits(max(metres, 0)) }
 
-// Key orders points of one rank. The zero value comes before all that points have.
+// Key orders points of one rank. The zero value comes before the keys of all points.
 type Key[K any] interface {
 	// Compare returns a negative number if the key comes before another, 0 if it is the same.
 	Compare(other K) int
 }
 
-// ID is a key that is a number; those of points start at 1.
+// ID is a key that is a number; the ids of points start at 1.
 type ID uint64
 
 // Compare implements Key.
@@ -64,8 +64,8 @@ func (a *Found[K]) Distance() float64 { return math.Float64frombits(a.Rank) }
 // Best keeps the first points of a ranking.
 type Best[K Key[K]] struct {
 	Want int
-	// Limit is the last rank that is wanted. It shrinks to that of the last point
-	// kept once there are as many as wanted.
+	// Limit is the last rank that is wanted. Once as many points as wanted are
+	// kept, it shrinks to the rank of the last one.
 	Limit uint64
 	// After is the last point of the page before.
 	After Ranked[K]

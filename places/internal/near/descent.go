@@ -7,8 +7,8 @@ type Tree[N any] interface {
 	// Bound returns a rank that no point of a node comes before, and false if
 	// none of them is wanted.
 	Bound(n *N) (rank uint64, ok bool)
-	// Visit takes the node that comes next. It looks at the points of a small one, and
-	// offers the children of others to the search. An error ends that.
+	// Visit takes the node that comes next. It looks at the points of a small node,
+	// and offers the children of others to the search. An error ends the search.
 	Visit(ctx context.Context, n *N) error
 }
 
@@ -21,9 +21,9 @@ type waiting[N any] struct {
 // Above keeps the node with the least bound on top of a heap.
 func (w *waiting[N]) Above(o *waiting[N]) bool { return w.bound < o.bound }
 
-// Search is one search, best-first. It always visits the node that could hold
-// the first point. It ends when that cannot hold any point that comes before the last of as
-// many as are wanted. Its memory is used again.
+// Search is one best-first search. It always visits the node that could hold the first
+// point. It ends when that node cannot hold any point before the last one wanted. Its
+// memory is used again.
 type Search[N any, K Key[K]] struct {
 	Best[K]
 	frontier []waiting[N] // heap

@@ -41,8 +41,8 @@ const (
 	// around is the number of cells, for each point that is wanted, in the tile
 	// that is looked at first.
 	around = 2
-	// many is from how many cells in the whole circle, for each point, a smaller
-	// one is worth its expense.
+	// many is the number of cells in the whole circle, for each point, from which a
+	// smaller circle is worth its expense.
 	many = 1_000
 )
 
@@ -85,9 +85,9 @@ func (s *Lists) cells(lists [][]quadkey.Cell) (n int) {
 	return n
 }
 
-// guess returns the rank of a distance within which there probably are as many
-// points as are wanted: the width of the smallest tile around the point in which
-// the lists have several times as many cells.
+// guess returns the rank of a distance within which there are probably as many
+// points as wanted. It is the width of the smallest tile around the point in
+// which the lists have several times as many cells.
 func (s *Lists) guess(lon, lat float64, lists [][]quadkey.Cell) uint64 {
 	cell, err := quadkey.CellOf(lon, lat)
 	if err != nil {
@@ -109,8 +109,8 @@ func (s *Lists) guess(lon, lat float64, lists [][]quadkey.Cell) uint64 {
 	return math.MaxUint64
 }
 
-// Reach returns the least rank by distance that a tile can have a point of, in a
-// search by RunFrom, and false if it lies outside the circle.
+// Reach returns the least rank by distance that a point in a tile can have, in a
+// search by RunFrom. It returns false if the tile lies outside the circle.
 func (s *Lists) Reach(t quadkey.Tile) (uint64, bool) {
 	if !s.circle.Meets(t) {
 		return 0, false

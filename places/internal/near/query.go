@@ -77,7 +77,7 @@ func CheckCountries(codes []string) (list Countries, err error) {
 // Pass reports whether a country passes.
 func (l Countries) Pass(c Country) bool { return len(l) == 0 || slices.Contains(l, c) }
 
-// AppendTo appends what tells the filter from others.
+// AppendTo appends what distinguishes the filter from others.
 func (l Countries) AppendTo(b []byte) []byte {
 	b = append(b, byte(len(l)))
 	for _, c := range l {
@@ -102,7 +102,7 @@ func CheckBox(b quadkey.Box) error {
 	return nil
 }
 
-// Bounds is the box of bounds as a manifest has them, or the world of none.
+// Bounds returns the box of a manifest's bounds, or the world if it has none.
 func Bounds(b []float64) quadkey.Box {
 	if len(b) != 4 {
 		return quadkey.World

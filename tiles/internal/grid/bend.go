@@ -55,9 +55,9 @@ func (c *Clipper) bend() {
 	}
 }
 
-// between returns the vertices around which part, a rounded piece of whole, has
-// to be led, in order. They are those of the hull, towards whole, of what lies
-// between the two.
+// between returns the vertices, in order, around which part, a rounded piece of
+// whole, must be bent. They are the hull, towards whole, of the vertices
+// between part and whole.
 func (c *Clipper) between(whole, part Edge) (via []Point) {
 	box := boundsOf(part)
 	from, _ := slices.BinarySearchFunc(c.corners, box.X0, func(p Point, x int32) int { return cmp.Compare(p.X, x) })
@@ -80,7 +80,7 @@ func (c *Clipper) between(whole, part Edge) (via []Point) {
 	}
 	slices.SortFunc(via, func(p, q Point) int { return cmp.Or(cmp.Compare(along(p), along(q)), ComparePoints(p, q)) })
 	via = slices.Compact(via)
-	// A vertex that was passed by may be on the wrong side of what follows, where
+	// A vertex that has been passed may lie on the wrong side of a later piece if
 	// others lie on the other side of whole. It is then kept for good.
 	kept := make([]bool, len(via))
 	for {

@@ -27,17 +27,17 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("borders have %d vertices where they bend and cross tiles: build fewer or smaller layers at once", e.Vertices)
 }
 
-// usualMost is Noder.Most if that is not given. maxMost is the most that it may
-// be: vertices are numbered in 32 bits.
+// usualMost is the default of Noder.Most. maxMost is its greatest value,
+// because vertices are numbered in 32 bits.
 const (
 	usualMost = 1 << 26
 	maxMost   = 1 << 29
 )
 
 // maxBeyond bounds the crossings in excess of four for each line. maxCompared
-// bounds the pairs of lines that are compared, of which borders of millions of
-// vertices need a few thousand million: lines that all pass through one place
-// cannot be kept apart.
+// bounds the pairs of lines that are compared. Borders of millions of vertices
+// need a few thousand million pairs. More pairs mean that very many lines pass
+// through one place, where no index can keep them apart.
 const (
 	maxBeyond   = 1 << 20
 	maxCompared = 1 << 35

@@ -49,7 +49,7 @@ func newVertexTree(at []Point) *vertexTree {
 	return t
 }
 
-// members returns the vertices of the l-th leaf.
+// members returns the vertices of leaf l.
 func (t *vertexTree) members(l int) []int32 {
 	return t.order[l*leafSize : min((l+1)*leafSize, len(t.order))]
 }

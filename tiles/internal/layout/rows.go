@@ -86,8 +86,8 @@ func Schemas(types []string) []cellstore.Schema {
 	bounds := cellstore.Schema{Table: TableBounds}
 	for _, t := range types {
 		for _, f := range [3]string{t, t + FamilyMVT, t + FamilyLabel} {
-			// Rows are found by Next, never by their exact key, which needs no
-			// filter; but those of labels are, and most tiles have none.
+			// Most rows are found by Next, never by an exact key, so they need no filter.
+			// Rows of labels are looked up by their key, and most tiles have none.
 			bloom := cellstore.BloomNone
 			if f == t+FamilyLabel {
 				bloom = cellstore.BloomRow

@@ -29,7 +29,8 @@ const MapColors = 6
 // none of them. No region has an id like it.
 const MergedMark = '~'
 
-// MergedID is the id of a polygon of several regions, by that of the largest.
+// MergedID returns the id of the polygon that stands for several regions, made of the id of the
+// largest.
 func MergedID(largest string) string { return string(MergedMark) + largest }
 
 // TileBuffer is how far the shapes of a vector tile reach beyond the tile.

@@ -9,8 +9,8 @@ import (
 // witnessDegrees is the number of steps in a degree of a witness's coordinates.
 const witnessDegrees = 1e7
 
-// Witness is a point with the source's answer whether it lies in a region. Its
-// coordinates are in steps.
+// Witness is a point, and whether it lies in a region according to the source.
+// Its coordinates are in steps.
 type Witness struct {
 	lon, lat int32
 	Inside   bool

@@ -17,8 +17,8 @@ type Layer struct {
 	Features []Feature
 }
 
-// Feature is a row of a table. Geometry is points, lines or rings, each a path, of a type
-// as the specification numbers them; rings do not repeat their first point.
+// Feature is a row of a table. Geometry lists paths: points, lines or rings, depending on
+// the type, whose numbers are the specification's. Rings do not repeat their first point.
 type Feature struct {
 	ID         uint64 // 0 for none
 	Type       uint64
@@ -136,7 +136,7 @@ func (r *reader) stream() stream {
 	return s
 }
 
-// ints are the integers of a stream of unsigned ones.
+// ints decodes a stream of unsigned integers.
 func (s *stream) ints() (values []uint64) {
 	if s.encoding&3 != 2 {
 		panic(fmt.Errorf("encoding %#x of integers", s.encoding))
@@ -172,7 +172,7 @@ func (s *stream) ints() (values []uint64) {
 
 func signed(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// bits are those of a stream of bits.
+// bits decodes a stream of bits.
 func (s *stream) bits() (bits []bool) {
 	var packed []byte
 	for r := (reader{s.data}); len(r.b) > 0; {
@@ -191,7 +191,7 @@ func (s *stream) bits() (bits []bool) {
 	return bits
 }
 
-// nullable reads values that a stream before may say are absent of some features.
+// nullable reads values. A stream before them may say that some features have none.
 func (r *reader) nullable(kind uint64, read func() []any) (all []any) {
 	if kind&1 == 0 {
 		return read()

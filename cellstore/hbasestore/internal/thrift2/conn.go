@@ -152,9 +152,9 @@ func (c *Conn) Usable() bool {
 // again. It costs nothing; Usable asks the system.
 func (c *Conn) Ended() bool { return c.dead }
 
-// call sends a call and reads its answer: success reads field 0 of the result,
-// when there is one, and reports whether it is of the type expected. After a
-// TransportError the connection cannot be used again.
+// call sends a call and reads its answer. success reads field 0 of the result,
+// if the result has one, and reports whether the field is of the expected type.
+// After a TransportError the connection cannot be used again.
 func (c *Conn) call(ctx context.Context, method string, args func(*encoder), success func(*decoder, thrift.TType) bool) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -15,9 +15,9 @@ type decoder struct {
 	p   thrift.TProtocol
 	err error
 
-	// raw is where the bytes of the binary protocol come from: thrift's own
-	// way to read them allocates and copies several times for each. It is nil
-	// for the compact protocol.
+	// raw gives the bytes of the binary protocol. Reading them through thrift would
+	// allocate and copy each value several times. raw is nil for the compact
+	// protocol.
 	raw   io.Reader
 	max   int    // bytes of one field
 	most  int    // bytes of all fields together, 0 for any number

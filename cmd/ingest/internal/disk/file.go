@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 )
 
-// CreateBeside creates an empty file beside path, which Publish gives that name.
-// Unlike a temporary file it may be read by whom the umask of the process lets.
+// CreateBeside creates an empty file beside path. Publish gives it that name.
+// Unlike a temporary file, it has the permissions that the umask of the process
+// allows.
 func CreateBeside(path string) (*os.File, error) {
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.tmp-%d", filepath.Base(path), rand.Uint64()))
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)

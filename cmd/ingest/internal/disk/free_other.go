@@ -2,5 +2,5 @@
 
 package disk
 
-// Free knows nothing where systems are not asked.
+// Free returns nothing on systems that it does not know.
 func Free(string) (uint64, bool) { return 0, false }

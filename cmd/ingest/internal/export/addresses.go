@@ -17,7 +17,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// AddressOptions say what of the published IP ranges is exported.
+// AddressOptions say which part of the published IP ranges is exported.
 type AddressOptions struct {
 	// Fields are as in /ip?fields=; the empty string stands for all of a record, and
 	// for a CSV file for DefaultColumns.
@@ -49,7 +49,7 @@ const DefaultColumns = "continent.code,country.iso_code,country.names.en,subdivi
 // ErrNoNetwork is matched when an export would be empty.
 var ErrNoNetwork = mmdb.ErrEmpty
 
-// CheckAddresses says whether addresses can be exported to a file by these
+// CheckAddresses says whether addresses can be exported to a file with these
 // options: whether its name tells the format, whether it can be made or replaced,
 // and whether the fields fit the format.
 func CheckAddresses(path string, o AddressOptions) error {
@@ -90,9 +90,9 @@ func chosen(list string) (ipgeo.Fields, error) {
 	return f, nil
 }
 
-// WriteAddresses exports the ranges of a generation to a file, whose name tells
-// the format. It appears when it is complete. ErrNoNetwork when there is nothing in
-// these fields.
+// WriteAddresses exports the ranges of a generation to a file, whose name tells the
+// format. The file appears when it is complete. The error is ErrNoNetwork if no
+// range has any of the fields.
 func WriteAddresses(ctx context.Context, r *ipgeo.Reader, m *dataset.Manifest, path string, o AddressOptions) (AddressStats, error) {
 	if err := CheckAddresses(path, o); err != nil {
 		return AddressStats{}, err
@@ -281,9 +281,9 @@ func (k *kind) name() string {
 // members are the members of a record of GeoIP2. A source's own fields do not replace them.
 var members = strings.Split(recordFields, ",")
 
-// shape makes the object of a MaxMind DB file of a record: the fields of a source's
-// own stand beside the others, as they do in the databases of publishers, unless one
-// is called like another.
+// shape makes the object of a MaxMind DB file from a record. A source's own fields
+// stand beside the others, as they do in the databases of publishers, unless one has
+// the name of another.
 func (k *kind) shape(record []byte) ([]byte, error) {
 	if !k.flat && !bytes.Contains(record, []byte(`"extra":`)) {
 		return record, nil

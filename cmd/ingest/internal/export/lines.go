@@ -157,8 +157,8 @@ func (a *addresses) writeCSV(ctx context.Context, path string, o AddressOptions)
 	return a.stats, out.finish(err)
 }
 
-// cell is the text of a JSON value. Lists and objects, which only fields of a
-// source's own may turn out to be, stay JSON.
+// cell returns the text of a JSON value. Lists and objects stay JSON; only a
+// source's own fields can be such.
 func cell(v []byte) (string, error) {
 	if len(v) < 2 || v[0] != '"' {
 		return string(v), nil

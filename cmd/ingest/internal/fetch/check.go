@@ -29,9 +29,10 @@ const (
 	Text Kind = "text" // UTF-8, with at least one line feed, and no markup
 )
 
-// What a file may unpack to: so many times its size, but always a little and never
-// more than all. The publishers' files unpack to ten times their size at most, a
-// bomb to a thousand times and, of archives whose members share bytes, any number.
+// Bounds of what a file may unpack to: so many times its size, but always a little
+// and never more than a maximum. The publishers' files unpack to ten times their
+// size at most, a bomb to a thousand times and, of archives whose members share
+// bytes, any number.
 const (
 	maxRatio      = 100
 	alwaysUnpacks = 4 << 20

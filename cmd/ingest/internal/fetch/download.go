@@ -28,8 +28,8 @@ type state struct {
 	open bool
 }
 
-// Names beside the file NAME: what is there of its next version, and what is
-// remembered of either.
+// Names beside the file NAME: the part of its next version that has been
+// downloaded, and the state of either.
 const (
 	partSuffix  = ".part"
 	stateSuffix = ".state"
@@ -213,7 +213,7 @@ func contentRange(text string) (first, total int64, err error) {
 	return a, total, nil
 }
 
-// receive appends the body to the part, which has offset bytes that count.
+// receive appends the body to the part, whose first offset bytes are valid.
 func (d *download) receive(ctx context.Context, alive func(), body io.Reader, offset int64, s state) (err error) {
 	if s.Bytes > d.file.MaxBytes {
 		return permanent(fmt.Errorf("%w: %d bytes, of this file at most %d are; check the address", ErrTooLarge, s.Bytes, d.file.MaxBytes))
@@ -290,8 +290,8 @@ func (d *download) finish(ctx context.Context, s state) (Result, error) {
 		}
 	}
 	unchanged := same(d.path, d.part())
-	// Without a state in between, whatever stops the program here, the file is
-	// asked for without a condition.
+	// There is no state in between, so wherever the program stops here, the file is
+	// next asked for without a condition.
 	if err := remove(d.path + stateSuffix); err != nil {
 		return Result{}, permanent(err)
 	}
@@ -329,7 +329,7 @@ func same(a, b string) bool {
 
 func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// load reads what is remembered of a file; nothing when that is missing,
+// load reads the state of a file. It returns nothing if that is missing,
 // unreadable or of another address.
 func (d *download) load(path string) state {
 	b, err := os.ReadFile(path + stateSuffix)

@@ -133,7 +133,7 @@ func New(dir string, o Options) (*Client, error) {
 	case errors.Is(err, filelock.ErrLocked):
 		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it is done, or choose another --downloads", dir, ErrLocked), lock.Close())
 	case errors.Is(err, errors.ErrUnsupported):
-		// What two downloads make of one file does not pass its check.
+		// Two downloads into one file would not pass its check.
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("%s: %w; choose another --downloads", dir, err), lock.Close())
 	}
@@ -230,7 +230,7 @@ func (c *Client) Get(ctx context.Context, f File) (Result, error) {
 	}
 }
 
-// permanentError is one that trying again would not change.
+// permanentError is an error that another try would not change.
 type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }

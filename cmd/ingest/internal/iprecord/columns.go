@@ -108,7 +108,7 @@ func regionCell(d *draft, path string, v any) error {
 func (c *Columns) Record(fields [][]byte) (ipgeo.Record, error) {
 	c.draft = draft{}
 	for i, set := range c.set {
-		// "-" is the word of some lists for nothing.
+		// "-" means nothing in some lists.
 		if set == nil || len(fields[i]) == 0 || len(fields[i]) == 1 && fields[i][0] == '-' {
 			continue
 		}

@@ -157,7 +157,7 @@ func yesNo(s string) (yes, ok bool) {
 	return false, false
 }
 
-// decimal reads a number; sources without types of their own write it as text.
+// decimal reads a number. Sources without types write it as text.
 func decimal(path string, v any) (float64, error) {
 	var s string
 	switch v := v.(type) {
@@ -229,7 +229,7 @@ func names(of func(*draft) *ipgeo.Names) setter {
 	}
 }
 
-// english reads the name of a thing where a source has no other.
+// english reads the name of a thing if a source has a single one.
 func english(of func(*draft) *ipgeo.Names) setter {
 	return func(d *draft, path string, v any) error {
 		var s string
@@ -292,7 +292,7 @@ func isZoneName(s string) bool {
 	return !slash
 }
 
-// country is what a code alone says. Records share it.
+// country is what follows from a code alone. Records share it.
 type country struct {
 	iso3166.Country
 	ok               bool
@@ -312,7 +312,7 @@ var countries = sync.OnceValue(func() *[26 * 26]country {
 	return &all
 })
 
-// countryOf returns what is known of a code, in either case of letters, or nil.
+// countryOf returns what is known about a code, in either case of letters, or nil.
 func countryOf(code string) *country {
 	if len(code) != 2 {
 		return nil
@@ -385,8 +385,8 @@ func addCountry(r *ipgeo.Record) {
 	if c == nil {
 		return
 	}
-	// A source with names of its own says all it means to, and one with an id more than
-	// the code.
+	// A source with names of its own means to say no more, and an id says more than the
+	// code.
 	from, to := 1, 1 // of implied
 	if len(r.Country.Names) == 0 {
 		if r.Country.GeoNameID == 0 {
@@ -404,7 +404,7 @@ func addCountry(r *ipgeo.Record) {
 	}
 }
 
-// implied are the fields that the code of a country tells. Records share it.
+// implied are the fields that follow from the code of a country. Records share it.
 var implied = []string{"country", "continent"}
 
 // SetCountry gives a record that has none a country, by its code, and reports
@@ -434,7 +434,7 @@ func (d *draft) place() error {
 	return nil
 }
 
-// keep keeps a value that no field takes, unless it is no text at all.
+// keep keeps a value for which there is no field, unless it is no text at all.
 func (d *draft) keep(name string, v any) {
 	if v == "" {
 		return

@@ -110,8 +110,8 @@ func countryNames(d *draft) *ipgeo.Names   { return &d.Country.Names }
 func cityNames(d *draft) *ipgeo.Names      { return &d.City.Names }
 func asOrganization(d *draft) *string      { return &d.Traits.AutonomousSystemOrganization }
 
-// named reads whose name the others tell, which come before it in the order of
-// names: that of a company beside its system, of a system, or of a mobile carrier.
+// named reads a name whose owner the fields before it tell, in the order of names:
+// a company beside its system, a system, or a mobile carrier.
 func named(d *draft, path string, v any) error {
 	switch {
 	case d.Traits.AutonomousSystemOrganization != "":
@@ -196,10 +196,10 @@ func (e *ErrSchema) Error() string {
 		e.Type, strings.Join(e.Fields, ", "))
 }
 
-// Detect chooses the schema of a database by its type and by its first
-// records. A type of the publisher's own names decides, even where all fields
-// are new; else the schema that knows most of the fields does. The error is an
-// *ErrSchema.
+// Detect chooses the schema of a database by its type and its first records. If
+// the type is one of a publisher's own names, it decides, even if all fields
+// are new. Otherwise the schema that knows most of the fields does. The error
+// is an *ErrSchema.
 func Detect(databaseType string, sample []map[string]any) (*Schema, error) {
 	lower := strings.ToLower(databaseType)
 	for prefix, s := range map[string]*Schema{"geoip": &geoip2, "geolite": &geoip2, "dbip": &geoip2, "quadrille": &geoip2, "ipinfo": &ipinfo} {
@@ -262,8 +262,8 @@ func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
 }
 
 // take puts the members of a map into the record and returns those it does not
-// know, nil for none. They are taken in order, so that of several mistakes the
-// same is always reported.
+// know, nil for none. It takes them in order, so that of several mistakes it
+// always reports the same.
 func (s *Schema) take(d *draft, prefix string, m map[string]any) (extra map[string]any, err error) {
 	keep := func(name string, v any) {
 		if extra == nil {

@@ -49,7 +49,7 @@ func Ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 					return
 				}
 			}
-			clear(batch) // lets go of what the records refer to
+			clear(batch) // releases the memory that the records refer to
 			free <- batch[:0]
 		}
 	}

@@ -27,8 +27,8 @@ var zoneFile = regexp.MustCompile(`^(timezones(-with-oceans)?(-1970|-now)?\.(geo
 
 var censusFile = regexp.MustCompile(`^(us_census_)?(cb|tl)_[0-9]{4}_`)
 
-// KnownCredit recognises a file by the name its publisher gives it; of others
-// nothing is known.
+// KnownCredit recognises a file by the name its publisher gives it. It returns
+// nothing for other names.
 func KnownCredit(path string) Credit {
 	base := strings.ToLower(filepath.Base(path))
 	switch {

@@ -10,7 +10,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Content is what a job wants of a file.
+// Content is what a job wants from a file.
 type Content int
 
 const (
@@ -18,8 +18,9 @@ const (
 	OfShapes                   // polygons or points
 )
 
-// foreigners are kinds of files that nobody here reads, by how they begin. The advice is for
-// addresses and for shapes; where it is "", such a file may have what is wanted.
+// foreigners are kinds of files that nothing here reads, by their beginnings. Each has
+// advice for jobs of addresses and of shapes; "" means that such a file may have what the
+// job wants.
 var foreigners = []struct {
 	begin, is string
 	advice    [2]string
@@ -39,7 +40,7 @@ const (
 	browser = "open the address that it was fetched from in a browser"
 )
 
-// RefuseForeign refuses a file that has nothing of what is wanted, or cannot be read.
+// RefuseForeign refuses a file that has nothing that is wanted, or cannot be read.
 func RefuseForeign(f *source.File, want Content) error {
 	head, err := f.Reader().Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -51,8 +52,8 @@ func RefuseForeign(f *source.File, want Content) error {
 	return nil
 }
 
-// foreigner says what a file is that begins so and has nothing of what is wanted; "" if it may
-// have.
+// foreigner returns what a file with this beginning is if it has nothing that is wanted, and
+// "" if it may.
 func foreigner(head []byte, want Content) string {
 	if len(head) == 0 && want == OfAddresses { // readers of shapes say what they expect
 		return "the file is empty; fetch it again"
@@ -69,8 +70,8 @@ func foreigner(head []byte, want Content) string {
 	return ""
 }
 
-// isUTF16 reports whether bytes are text in UTF-16 without a mark: of each pair one and
-// the same is 0, as for letters and digits. A search tree begins with two zeros.
+// isUTF16 reports whether bytes are text in UTF-16 without a mark: in each pair the
+// same one is 0, as for letters and digits. A search tree begins with two zeros.
 func isUTF16(head []byte) bool {
 	const pairs = 8
 	if len(head) < 4 { // one pair tells nothing

@@ -64,19 +64,20 @@ type Options struct {
 	// means 2 GiB. A job sorts on disk what does not fit, or refuses it before
 	// it writes anything.
 	Memory int64
-	// TileBudget is the most bytes that a tile of boundaries may have after
-	// gzip: build.Options.TileBudget. Nil means that of the published
-	// generation if layers of it are kept, else build.DefaultTileBudget.
+	// TileBudget is the most bytes that a tile of boundaries may have after gzip:
+	// build.Options.TileBudget. If it is nil, the budget of the published
+	// generation holds when layers of that generation are kept, else
+	// build.DefaultTileBudget.
 	TileBudget *int64
 	// DryRun does all but publish: it builds, compares with what is published, tells the
 	// reporter by Rehearsed, and leaves nothing on the disk.
 	DryRun bool
 }
 
-// ReporterOrSilent is Reporter, or one that says nothing.
+// ReporterOrSilent returns Reporter, or one that reports nothing.
 func (o Options) ReporterOrSilent() Reporter { return cmp.Or[Reporter](o.Reporter, Silent{}) }
 
-// defaultMemory is what a build takes at most unless told otherwise.
+// defaultMemory bounds the memory of a build that is given no bound.
 const defaultMemory = 2 << 30
 
 // MemoryLimit is Memory or its default.
@@ -115,8 +116,8 @@ func (in Input) Open(match func(name string) bool) (*source.File, error) {
 	return f, nil
 }
 
-// Describe closes the account of a file that has been read: what the manifest
-// keeps of it.
+// Describe returns what the manifest keeps of a file that has been read to its
+// end.
 func (in Input) Describe(f *source.File) (dataset.Source, error) {
 	sum, err := f.SHA256()
 	if err != nil {
@@ -126,7 +127,7 @@ func (in Input) Describe(f *source.File) (dataset.Source, error) {
 	return in.Complete(dataset.Source{Name: base, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified}), nil
 }
 
-// Complete adds to the description of a file what only the input knows.
+// Complete adds what only the input knows to the description of a file.
 func (in Input) Complete(src dataset.Source) dataset.Source {
 	if in.Name != "" {
 		src.Name = in.Name
@@ -184,8 +185,8 @@ func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, o Opt
 	return m, nil
 }
 
-// OpenCurrent opens what is published of a data set that a job makes use of. Without any, the
-// generation is nil.
+// OpenCurrent opens the published generation of a data set for a job that uses it. It returns
+// nil if none is published.
 func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[R]) (r R, g *dataset.Generation, err error) {
 	if g, err = c.OpenCurrent(ctx, d.Name); errors.Is(err, dataset.ErrNoGeneration) {
 		return r, nil, nil
@@ -205,12 +206,12 @@ func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[
 const (
 	maxReasons  = 50 // distinct reasons counted by name
 	maxExamples = 3  // records kept per reason
-	// After earlyCheck records a job whose records are mostly bad stops: it is
-	// reading the wrong file.
+	// After earlyCheck records a job stops if most of them are bad: it is reading
+	// the wrong file.
 	earlyCheck = 10000
 )
 
-// Tally counts the records of a job, good and bad. It is used by one goroutine.
+// Tally counts the records of a job, good and bad. It belongs to one goroutine.
 type Tally struct {
 	good, bad, excused int64
 	apart              int64 // see isApart
@@ -285,8 +286,8 @@ func (t *Tally) Bad(err error) error {
 // is a label or a line among polygons. Such records are counted apart, as neither good nor bad.
 func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
 
-// IsOther reports whether more records are counted apart than were taken: then the file is
-// another than was meant, and those apart are bad.
+// IsOther reports whether more records are counted apart than were taken. The file is then
+// not the one that was meant, and the records counted apart are bad.
 func (t *Tally) IsOther() bool { return t.apart > t.good }
 
 func (t *Tally) excuses(r *source.BadRecord) bool { return t.Excuse != nil && t.Excuse(r) }

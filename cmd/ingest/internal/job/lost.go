@@ -6,8 +6,8 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// NoteFew passes on at most so many of texts, and with more how many others
-// there are.
+// NoteFew passes on at most so many of texts. If there are more, it notes how
+// many others there are.
 func NoteFew(rep Reporter, most int, more string, texts []string) {
 	for i, text := range texts {
 		if i == most {

@@ -13,7 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/disk"
 )
 
-// Need is what a job takes, as far as its input tells before the work begins.
+// Need is what a job needs, as far as its input tells before the work begins.
 type Need struct {
 	Time   time.Duration // on two processors
 	Memory int64         // bytes
@@ -21,8 +21,8 @@ type Need struct {
 	Room   int64         // bytes of disk that it takes at the very least
 }
 
-// Costs are what a job takes for each unit of its input: bytes of the unpacked
-// files, vertices or tiles. They are of runs of cmd/bench/checkbig, and rough.
+// Costs are what a job needs for each unit of its input: bytes of the unpacked
+// files, vertices or tiles. They are rough, and measured in runs of cmd/bench/checkbig.
 type Costs struct {
 	Nanoseconds  float64
 	Memory, Disk float64 // bytes
@@ -37,9 +37,8 @@ func (k Costs) Of(units int64) Need {
 // shortJob is the length of a job for which nobody has to plan.
 const shortJob = 10 * time.Second
 
-// Announce says what a long job will take. It refuses one that has not the room
-// on the disk that it takes at the very least: a full disk would end it much
-// later.
+// Announce says what a long job will need. It refuses a job for which the disk
+// lacks the least room that it needs: a full disk would end it much later.
 func (o Options) Announce(c *dataset.Catalog, n Need) error {
 	if n.Time < shortJob {
 		return nil
@@ -58,7 +57,7 @@ func (o Options) Announce(c *dataset.Catalog, n Need) error {
 	return nil
 }
 
-// roughly rounds to what an estimate can tell.
+// roughly rounds to the precision of an estimate.
 func roughly(d time.Duration) string {
 	if d < 2*time.Minute {
 		return d.Round(10 * time.Second).String()

@@ -41,7 +41,7 @@ func ReadRecords[T any](ctx context.Context, records iter.Seq2[T, error], tally 
 	return nil
 }
 
-// Sequence yields what read hands over, and then its error.
+// Sequence yields what read passes on, and then its error.
 func Sequence[T any](read func(take func(T) error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := read(func(v T) error {

@@ -77,8 +77,8 @@ func New(to Target) *Client {
 	return c
 }
 
-// Exists reports whether the collection is there. Its error says why it cannot be
-// written.
+// Exists reports whether there is such a collection. The error says why it cannot
+// be written.
 func (c *Client) Exists(ctx context.Context) (bool, error) {
 	err := c.repeat(ctx, func() (int, error) {
 		res, cancel, err := c.do(ctx, http.MethodPost, nil)
@@ -142,8 +142,9 @@ func (c *Client) Create(ctx context.Context, m *points.Meta) error {
 	})
 }
 
-// Write writes lines, in several requests if the server takes fewer at once. It calls answered for each, in their order, with why the server has
-// refused it, or with "". The error of answered ends it.
+// Write writes lines, in several requests if the server takes fewer at once. It calls answered
+// for each line in order, with the reason why the server has refused the line, or with "". An
+// error of answered ends it.
 func (c *Client) Write(ctx context.Context, lines []Line, answered func(l *Line, refusal string) error) error {
 	return c.repeat(ctx, func() (done int, err error) {
 		for len(lines) > 0 {
@@ -171,8 +172,8 @@ func (c *Client) Write(ctx context.Context, lines []Line, answered func(l *Line,
 	})
 }
 
-// post sends a request and returns what was answered to its first lines. Without an error
-// these are all.
+// post sends a request and returns the answers to its first lines. Without an error these
+// are answers to all lines.
 func (c *Client) post(ctx context.Context, lines []Line) (refusals []string, err error) {
 	var body bytes.Buffer
 	for i := range lines {
@@ -210,8 +211,8 @@ func (c *Client) post(ctx context.Context, lines []Line) (refusals []string, err
 	return refusals, nil
 }
 
-// do sends a request. An answer that is no success is a *RefusedError. The caller calls
-// cancel once the answer has been read.
+// do sends a request. If the answer is not a success, the error is a *RefusedError. The
+// caller calls cancel once it has read the answer.
 func (c *Client) do(ctx context.Context, method string, body []byte) (res *http.Response, cancel context.CancelFunc, err error) {
 	ctx, cancel = context.WithTimeout(ctx, longestAnswer)
 	req, err := http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader(body))
@@ -236,8 +237,8 @@ func (c *Client) do(ctx context.Context, method string, body []byte) (res *http.
 	return res, cancel, nil
 }
 
-// repeat calls send until it has no error that may pass. One that has done something
-// begins anew to count.
+// repeat calls send until its error is none that may pass. An attempt that has done
+// something resets the count.
 func (c *Client) repeat(ctx context.Context, send func() (done int, err error)) error {
 	failures := 0
 	for {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// RefusedError is an answer that is no success.
+// RefusedError is an answer that is not a success.
 type RefusedError struct {
 	URL    string
 	Status int

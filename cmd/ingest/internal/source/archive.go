@@ -70,8 +70,8 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 	return a, nil
 }
 
-// plainName is a relative path without tricks. A member named otherwise was
-// not packed by a publisher of data.
+// plainName reports whether a name is a relative path without tricks. No
+// publisher of data packs a member with any other name.
 func plainName(name string) bool {
 	if name == "" || strings.HasPrefix(name, "/") || strings.ContainsAny(name, "\\:\x00\r\n") {
 		return false

@@ -26,8 +26,8 @@ const (
 	maxZipMembers = 10000
 )
 
-// ErrTooLarge is matched by the error for a file that unpacks to more than a
-// real source of its size could.
+// ErrTooLarge is matched by the error for a file that unpacks to more than any
+// real source of its size.
 var ErrTooLarge = errors.New("unpacks to too many bytes")
 
 // File is an opened source. Reading it gives the unpacked text, without a
@@ -52,8 +52,8 @@ type File struct {
 	zip   io.Closer
 }
 
-// Open opens a plain or gzip-compressed file; which one it is shows in its
-// first bytes, not in its name.
+// Open opens a plain or gzip-compressed file. Its first bytes tell which, not
+// its name.
 func Open(path string) (*File, error) { return OpenMember(path, nil) }
 
 // OpenMember is Open for zip archives too: it reads the one member whose name

@@ -42,8 +42,8 @@ const (
 	NoID           = "id is missing"
 )
 
-// AddRepair adds a sentence about one more thing a reader made up to those
-// already said of a feature.
+// AddRepair adds one more thing that a reader made up about a feature to the
+// sentences about it.
 func AddRepair(repair *string, what string) {
 	switch {
 	case *repair == "":
@@ -57,7 +57,8 @@ func AddRepair(repair *string, what string) {
 // enough points to enclose something.
 func IsOpen(r orb.Ring) bool { return len(r) > 2 && r[0] != r[len(r)-1] }
 
-// OnePoint tells why a multipoint of so many positions is no point; "" for one.
+// OnePoint returns why a multipoint of so many positions is not a point, or "" for one
+// position.
 func OnePoint(positions int) (reason, detail string) {
 	switch positions {
 	case 0:
@@ -88,12 +89,12 @@ func Position(g orb.Geometry) (p orb.Point, reason, detail string) {
 	return p, reason, detail
 }
 
-// Polygons is a geometry as an orb.Polygon or an orb.MultiPolygon: every longitude and
-// latitude finite and within ±360° and ±90°, rings closed and of four points or more, which
-// repair tells. Nothing else is repaired: rings may cross themselves and wind either way, and
-// cross the antimeridian by leaving ±180° or by a step of more than 180°. Of a collection what is no
-// polygon is left out, and so is what is empty. Reason says why no polygon is left. The
-// points of g are changed.
+// Polygons returns a geometry as an orb.Polygon or an orb.MultiPolygon. Every longitude and
+// latitude in it is finite and within ±360° and ±90°. Rings are closed and have four points or
+// more; repair says if they had to be changed for that. Nothing else is repaired: rings may cross
+// themselves, wind either way, and cross the antimeridian by leaving ±180° or by a step of more
+// than 180°. Members of a collection that are empty or not polygons are left out. Reason says why
+// no polygon is left. The points of g are changed.
 func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) {
 	var all []orb.Polygon
 	var other string // kind of something that is no polygon
@@ -193,9 +194,9 @@ func pair(x, y float64) string {
 	return "[" + show(x) + ", " + show(y) + "]"
 }
 
-// CloseRing closes a ring left open. One that has no area whatever its shape,
-// being of fewer than four points, gives nil: quantised sources hold islands
-// that have shrunk to such.
+// CloseRing closes a ring that is open. It returns nil for a ring of fewer than
+// four points, which has no area: quantised sources hold islands that have
+// shrunk to such rings.
 func CloseRing(r orb.Ring) orb.Ring {
 	if n := len(r); n > 0 && r[0] != r[n-1] {
 		r = append(r, r[0])
@@ -206,8 +207,8 @@ func CloseRing(r orb.Ring) orb.Ring {
 	return r
 }
 
-// AddPolygon closes the rings and appends them as a polygon, without those
-// that have no area; without its outer ring there is no polygon.
+// AddPolygon closes the rings and appends them as a polygon. It leaves out
+// rings without an area, and the whole polygon if its outer ring is one.
 func AddPolygon(polygons []orb.Polygon, rings []orb.Ring) []orb.Polygon {
 	kept := make(orb.Polygon, 0, len(rings))
 	for i, r := range rings {

@@ -37,7 +37,7 @@ type Feature struct {
 	// Line is the 1-based line of the file where the feature starts, or its
 	// 1-based number among the features where the format has no lines.
 	Line int
-	// Repair says what the reader had to make up, "" when nothing.
+	// Repair says what the reader had to make up, "" if nothing.
 	Repair string
 }
 
@@ -62,8 +62,9 @@ func (l *Lost) Add(name, why string) {
 	l.Count++
 }
 
-// Point is one row of a table of points, or what is made of a feature that is one. It is no
-// Feature, since a table writes Properties at once and has nothing that tells them apart.
+// Point is one row of a table of points, or is made of a feature with the geometry of a
+// point. It is not a Feature, since a table writes Properties at once and has nothing that
+// tells them apart.
 type Point struct {
 	// ID is the point's own id as text, or "" when the file gives none.
 	ID string
@@ -84,7 +85,7 @@ type Point struct {
 const (
 	// Closed: a ring did not end where it began.
 	Closed = "ring left open, closed by a straight line"
-	// Astray: a hole lies in no ring for its half.
+	// Astray: less than half of the hole lies in any ring.
 	Astray = "a hole that is mostly outside, cut out of the ring that holds most of it"
 	// Rewound: a ring that winds like a hole lies in no other.
 	Rewound = "rings whose directions contradict each other, read by which lies in which"

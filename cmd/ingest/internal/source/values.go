@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Decimal parses a number of at most ±most in decimal notation, with an exponent or
-// without. ParseFloat alone would also take hexadecimal, underscores, "nan" and
+// Decimal parses a number of at most ±most in decimal notation, with or without an
+// exponent. ParseFloat alone would also take hexadecimal, underscores, "nan" and
 // "infinity", which no table means.
 func Decimal[T ~string | ~[]byte](s T, most float64) (float64, bool) {
 	for i := range len(s) {

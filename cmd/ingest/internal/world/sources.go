@@ -13,8 +13,8 @@ import (
 	"quadrille/cmd/internal/catalogue"
 )
 
-// Datasets are the data sets that Run ingests, in that order: those that builders
-// knows.
+// Datasets are the data sets that Run ingests, in that order. builders has a
+// function for each.
 var Datasets = slices.DeleteFunc(catalogue.Names(catalogue.All), func(name string) bool { return builders[name] == nil })
 
 // Source is a file of a publisher.
@@ -95,8 +95,8 @@ func (s Selection) Wants(dataset string) bool {
 	return len(s.Only) == 0 || slices.Contains(s.Only, dataset)
 }
 
-// fileOf is a file under the name its publisher gives it. Four times the size
-// it has today is room to grow for years.
+// fileOf returns a file under the name its publisher gives it. Its bound is
+// four times its present size, which is room to grow for years.
 func fileOf(dataset string, credit job.Credit, address string, kind fetch.Kind, about int64) Source {
 	return Source{
 		Dataset: dataset, Credit: credit, About: about,

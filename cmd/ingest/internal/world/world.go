@@ -29,9 +29,9 @@ type Plan struct {
 	// IPFiles are the user's own sources of address ranges, best first. They
 	// come before those downloaded.
 	IPFiles []string
-	// Force ingests data sets whose files have not changed, too.
+	// Force also ingests data sets whose files have not changed.
 	Force bool
-	// Program names the version that ingests: another one ingests all anew.
+	// Program names the version that ingests. Another version ingests everything anew.
 	Program string
 	Fetch   fetch.Options
 	Job     job.Options
@@ -71,7 +71,7 @@ func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
 	return r.summary()
 }
 
-// ready finds out before hours of downloads what cannot work after them.
+// ready finds out, before hours of downloads, what could not work after them.
 func (p Plan) ready() error {
 	if len(p.IPFiles) > 0 && !p.Wants(catalogue.IP.Name) {
 		return errors.New("--ip-file is given, but --only leaves ip out; name it there too")
@@ -136,7 +136,7 @@ func (r *run) download(sources []Source) error {
 	return client.Close()
 }
 
-// ingest publishes one data set, unless it was made of the same.
+// ingest publishes one data set, unless it was made of the same files.
 func (r *run) ingest(name string, sources []Source) error {
 	var files []Source
 	for _, s := range sources {

@@ -20,7 +20,7 @@ import (
 	"quadrille/places/airports"
 )
 
-// Room answers with airports by code, and which are near or within.
+// Room answers with airports: by code, near a point and within an area.
 type Room struct {
 	*web.Kit
 	*hierarchy.Sets
@@ -39,10 +39,9 @@ var Kinds = []web.Kind{
 var airportRecords = sync.Pool{New: func() any { return new(airports.Record) }}
 
 // getAirport answers GET /airports/{code}: the record of the airport with an
-// IATA, ICAO or local code.
-//
-// With local=true it says what clocks there show now, and may not be kept.
-// /airports/{code}/offset?at= says it for any instant.
+// IATA, ICAO or local code. With local=true the answer has what clocks there
+// show now, and may not be kept. /airports/{code}/offset?at= answers that for
+// any instant.
 func (s *Room) getAirport(c echo.Context, q *endpoint.Params) error {
 	code, err := pathCode(c)
 	if err != nil {
@@ -82,8 +81,8 @@ func (s *Room) getAirport(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// pathCode is the first parameter of the path, the code of an airport. Whether
-// it can be one is for the airports to say.
+// pathCode returns the first parameter of the path, the code of an airport.
+// Package airports decides whether it can be one.
 func pathCode(c echo.Context) (string, error) {
 	if endpoint.RunsOn(c) {
 		return "", endpoint.ErrNoRoute
@@ -103,8 +102,8 @@ func badCode(err error) error {
 	return err
 }
 
-// airportTypes are the values of the parameter type. The last word of a type
-// of two may be left out.
+// airportTypes are the values of the parameter type. A type of two words may
+// lack the last one.
 var airportTypes = func() map[string]string {
 	m := map[string]string{}
 	for _, t := range airports.Types() {
@@ -115,7 +114,7 @@ var airportTypes = func() map[string]string {
 	return m
 }()
 
-// shortTypes are the values of the parameter type that are no types themselves.
+// shortTypes are the values of the parameter type that are not types themselves.
 func shortTypes() (list []string) {
 	for word, t := range airportTypes {
 		if word != t {

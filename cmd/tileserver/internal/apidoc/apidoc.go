@@ -30,7 +30,7 @@ import (
 //go:embed head.json components.json examples.json
 var files embed.FS
 
-// Options are what the description takes from the server it describes.
+// Options are what the description needs to know about the server.
 type Options struct {
 	// Version is that of the server.
 	Version string
@@ -42,12 +42,12 @@ type Options struct {
 	Script string
 	// Guide are the documents that the page leads to.
 	Guide []Link
-	// Endpoints are all that are described, and may be others that are hidden.
+	// Endpoints are all endpoints that are described; hidden ones may be among them.
 	Endpoints []endpoint.Endpoint
 	// Problem is a value of the type that errors are marshalled from.
 	Problem any
-	// Problems are the errors that answers of type application/problem+json
-	// have, by their type. Paths name the types they may answer with.
+	// Problems are the errors in answers of type application/problem+json, by their
+	// type. Endpoints name the types they may answer with.
 	Problems []Problem
 }
 
@@ -69,17 +69,18 @@ type Document struct {
 	html []byte
 }
 
-// AppendJSON appends the OpenAPI 3.1 document of a server that is reached at an address
-// without a final slash: a URL, or a path of the host that the document was fetched from.
-// Empty means the root of that.
+// AppendJSON appends the OpenAPI 3.1 document of a server. server is its address without
+// a final slash: a URL, or a path of the host from which the document was fetched; empty
+// for the root of that host.
 func (d *Document) AppendJSON(b []byte, server string) []byte {
 	b = append(b, `{"servers":[{"url":`...)
 	b = jsontext.AppendString(b, cmp.Or(server, "/"))
 	return append(append(b, `}],`...), d.json[1:]...)
 }
 
-// HTML is the page to read. It links to the style sheet of package look, and to
-// the server's paths, relative to its own address: it belongs at /docs.
+// HTML returns the page to read. Its links to the style sheet of package look,
+// and to the server's paths, are relative to its own address: it belongs at
+// /docs.
 func (d *Document) HTML() []byte { return d.html }
 
 // object is a JSON object.
@@ -145,7 +146,7 @@ type builder struct {
 	failed     error                  // the first
 }
 
-// fail remembers what contradicts itself, with the endpoint that says it.
+// fail remembers a contradiction, with the endpoint that has it.
 func (b *builder) fail(format string, args ...any) {
 	if b.failed == nil {
 		b.failed = bad("%s %s (%s): %s", b.at.Method(), b.at.Path, b.at.ID, fmt.Sprintf(format, args...))
@@ -247,7 +248,7 @@ func (b *builder) document() object {
 	}
 }
 
-// described are the methods that have operations: HEAD and OPTIONS are told of in words.
+// described are the methods that have operations. HEAD and OPTIONS are described in words.
 func described(e *endpoint.Endpoint) (methods []string) {
 	for _, m := range e.Offered() {
 		if m != http.MethodHead {

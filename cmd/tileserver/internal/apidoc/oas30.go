@@ -10,7 +10,7 @@ import (
 
 // Below describes the paths below a prefix in OpenAPI 3.0, for standards that ask for that
 // version: GET alone, paths without the prefix, and server as the address of the prefix.
-// What the newer version says in other words is put into the older ones.
+// What has other words in the newer version is translated.
 func (d *Document) Below(prefix, server string) ([]byte, error) {
 	var whole object
 	if err := json.Unmarshal(d.json, &whole); err != nil {
@@ -26,7 +26,7 @@ func (d *Document) Below(prefix, server string) ([]byte, error) {
 		if rest == "" {
 			rest = "/"
 		}
-		if !ok || !described || paths[rest] != nil { // the prefix is there with a slash at its end, too
+		if !ok || !described || paths[rest] != nil { // the prefix also exists with a slash at its end
 			continue
 		}
 		for _, t := range get["tags"].([]any) {
@@ -58,7 +58,7 @@ func (d *Document) Below(prefix, server string) ([]byte, error) {
 	return json.Marshal(doc)
 }
 
-// older writes what OpenAPI 3.1 says in the words of 3.0.
+// older translates OpenAPI 3.1 into 3.0.
 type older struct {
 	whole      object
 	components object // those that are referred to
@@ -139,8 +139,8 @@ func typeOfValue(v any) string {
 	return ""
 }
 
-// refer keeps a reference to a component, and takes that along. A reference to a part of
-// a path is replaced by the part.
+// refer keeps a reference to a component, and adds the component. It replaces a
+// reference to a part of a path by that part.
 func (o *older) refer(address string) any {
 	parts := strings.Split(strings.TrimPrefix(address, "#/"), "/")
 	for i := range parts {

@@ -16,8 +16,8 @@ import (
 
 func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
 
-// share makes a component of what is used, and refers to it. Another of the same name takes
-// a longer one.
+// share makes a component of a thing that is used, and refers to it. A different thing of
+// the same name gets a longer name.
 func (b *builder) share(kind, name string, v object) object {
 	all := b.shared[kind]
 	for n := 2; ; n++ {
@@ -48,7 +48,7 @@ func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 		op["externalDocs"] = object{"url": e.Elsewhere}
 	}
 	var params []object
-	for _, p := range e.Params { // not named as answers are: generators give both kinds one name space
+	for _, p := range e.Params { // not named as answers are: generators have one name space for both
 		if s := p.Is(); s.In != endpoint.InPath || strings.Contains(path, "{"+s.Name+"}") {
 			if p := parameter(s); b.uses[s] > 1 {
 				params = append(params, b.share("parameters", s.Name+"-parameter", p))
@@ -94,8 +94,8 @@ func parameter(s *endpoint.Spec) object {
 	return o
 }
 
-// mediaTypes are described by their names. The main one comes first when they are marshalled:
-// makers of clients take the first for the answer's type.
+// mediaTypes are described by their names. The main one is marshalled first: generators of
+// clients take the first for the answer's type.
 type mediaTypes object
 
 func (m mediaTypes) MarshalJSON() ([]byte, error) {
@@ -194,7 +194,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 	return all
 }
 
-// other describes an answer that is declared with its status.
+// other describes an answer whose status is declared.
 func (b *builder) other(e *endpoint.Endpoint, o *endpoint.Other) object {
 	r := object{"description": o.Text}
 	names := slices.Clone(o.Headers)
@@ -234,7 +234,7 @@ func security(e *endpoint.Endpoint) []object {
 // keySchemes are the ways of most endpoints.
 var keySchemes = schemes("key", "bearer", "password", "parameter")
 
-// schemes are ways to send a key, and first none.
+// schemes are the ways to send a key; the first is to send none.
 func schemes(names ...string) []object {
 	list := []object{{}}
 	for _, name := range names {
@@ -257,8 +257,8 @@ func mainMedia[T any](answers map[string]T) string {
 	return slices.Min(slices.Collect(maps.Keys(answers)))
 }
 
-// answerHeaders are names of components. The origins that may read answers are said once, in
-// words.
+// answerHeaders are names of components. The origins that may read answers are not among
+// them: words describe those once.
 func answerHeaders(e *endpoint.Endpoint) []string {
 	var names []string
 	switch e.Keeps {
@@ -293,7 +293,7 @@ func (b *builder) headers(names ...string) object {
 	return headers
 }
 
-// What else an endpoint may answer with when it declares certain problems.
+// Further answers that an endpoint may give if it declares certain problems.
 var (
 	ofDataset = []string{"dataset-unavailable", "timeout", "data-corrupt"}
 	ofAll     = []string{"too-busy", "body-too-large", "internal"}

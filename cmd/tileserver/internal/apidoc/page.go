@@ -18,7 +18,7 @@ import (
 //go:embed docs.html
 var pageText string
 
-// localURL stands for the server in commands where its address is not known.
+// localURL stands for the server in commands if its address is not known.
 const localURL = "http://127.0.0.1:8080"
 
 type pageDoc struct {
@@ -241,7 +241,7 @@ func (e *example) text() string {
 	return fold(flat.Bytes(), "")
 }
 
-// fold writes JSON with what fits on a line on one line.
+// fold writes JSON and puts on one line whatever fits there.
 func fold(raw []byte, indent string) string {
 	const width = 78
 	if len(raw)+len(indent) <= width || raw[0] != '{' && raw[0] != '[' {

@@ -34,7 +34,7 @@ func spans(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // every part is escaped
 }
 
-// bounds says what a parameter may be, in few words.
+// bounds describes in few words what a parameter may be.
 func bounds(schema object) string {
 	if items, ok := schema["items"].(object); ok {
 		n := ""
@@ -118,7 +118,7 @@ func members(schema object) []pageMember {
 	return list
 }
 
-// kindOf says what a schema is, with links to those it refers to.
+// kindOf describes a schema, with links to the schemas it refers to.
 func kindOf(schema object) template.HTML {
 	esc := func(s string) template.HTML { return template.HTML(template.HTMLEscapeString(s)) } //nolint:gosec // escaped
 	if r, ok := schema["$ref"].(string); ok {

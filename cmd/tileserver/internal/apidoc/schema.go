@@ -29,7 +29,7 @@ type schemas struct {
 	err   error                   // the first
 }
 
-// check returns what is wrong with the types, once all are described.
+// check returns what is wrong with the types, once all have been described.
 func (s *schemas) check() error {
 	for name, t := range s.refs {
 		if s.types[name] == nil {
@@ -83,7 +83,7 @@ func (s *schemas) component(t reflect.Type) object {
 		return s.members(t)
 	}
 	if was := s.types[name]; was == nil {
-		s.types[name] = t // before its members, which may have it in turn
+		s.types[name] = t // before its members, which may refer to it
 		s.all[name] = s.members(t)
 	} else if was != t {
 		s.fail(t, "%s is called %s, too", was, name)
@@ -91,8 +91,8 @@ func (s *schemas) component(t reflect.Type) object {
 	return ref("schemas", name)
 }
 
-// members is the schema of a struct, written out. Members of structs that are embedded give way
-// to others of the same name, as they do in what is marshalled.
+// members returns the schema of a struct, written out. Members of embedded structs give way to
+// others of the same name, as they do when they are marshalled.
 func (s *schemas) members(t reflect.Type) object {
 	properties, required := object{}, []string{}
 	about, embedded := reflect.StructField{}, []reflect.Type{}
@@ -223,8 +223,8 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 	return o
 }
 
-// constraints yields the keys of a tag with what follows their =. A pattern is all that is
-// left of the tag.
+// constraints yields the keys of a tag with the text behind their =. A pattern extends to
+// the end of the tag.
 func constraints(tag string) iter.Seq2[string, string] {
 	return func(yield func(key, text string) bool) {
 		for tag != "" {
@@ -240,9 +240,9 @@ func constraints(tag string) iter.Seq2[string, string] {
 	}
 }
 
-// eitherType is of several types. Makers of clients know lists of types only of one and null.
-// OpenAPI Generator's client for Java does not compile where an array is one of several types, so
-// those are named in the description alone.
+// eitherType returns a schema of several types. Generators of clients understand a list of types
+// only if it is one type and null. OpenAPI Generator's client for Java does not compile if an
+// array is one of several types, so those are named in the description alone.
 func eitherType(words []string) object {
 	if len(words) == 1 {
 		return object{"type": words[0]}

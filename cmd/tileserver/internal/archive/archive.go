@@ -31,7 +31,7 @@ import (
 
 // What an archive may hold, in bytes.
 const (
-	// MaxTile bounds a tile, as it is stored and again as it is unpacked.
+	// MaxTile bounds a tile in bytes, both as it is stored and as it is unpacked.
 	MaxTile = 16 << 20
 	// maxMetadata bounds what describes the archive, unpacked.
 	maxMetadata = 8 << 20
@@ -39,7 +39,7 @@ const (
 
 // Errors of reading.
 var (
-	// ErrDamaged is matched by errors about bytes that are not as they should be.
+	// ErrDamaged is matched by errors about bytes that are wrong.
 	ErrDamaged = errors.New("the archive is damaged")
 	// ErrChanged is matched by the error of an archive whose file was written to after it
 	// was opened. Nothing read from it can be trusted.
@@ -87,7 +87,7 @@ type Info struct {
 // Archive is an opened archive.
 type Archive struct {
 	Info
-	// ID stands for the file and its content. It is the same in every process.
+	// ID identifies the file and its content. It is the same in every process.
 	ID       uint64
 	Size     int64     // bytes
 	Modified time.Time // of the file
@@ -100,7 +100,7 @@ type Archive struct {
 
 // reader reads the tiles of one sort of archive.
 type reader interface {
-	// tile returns a tile and how it is packed, false where the archive has none.
+	// tile returns a tile and its coding, or false if the archive has no such tile.
 	tile(ctx context.Context, t quadkey.Tile) ([]byte, Coding, bool, error)
 	// sample returns any tile.
 	sample(ctx context.Context) ([]byte, Coding, error)
@@ -154,7 +154,7 @@ func identity(name string, info os.FileInfo, head []byte) uint64 {
 	return h.Sum64()
 }
 
-// examine looks at a tile: what it is, and of a picture how large.
+// examine finds out the format of a tile, and the size of a picture.
 func (a *Archive) examine(ctx context.Context) error {
 	if a.MinZoom > a.MaxZoom || a.MaxZoom > pmtiles.MaxZoom {
 		return fmt.Errorf("%w: its zooms are %d to %d", ErrDamaged, a.MinZoom, a.MaxZoom)
@@ -195,8 +195,8 @@ func (a *Archive) examine(ctx context.Context) error {
 // usualSize is the side in pixels of a picture that does not tell it.
 const usualSize = 256
 
-// sniff tells the format of a tile by its first bytes, 0 where they tell none, as those of
-// MapLibre Tiles do.
+// sniff returns the format that the first bytes of a tile tell, 0 if they tell none. Those
+// of MapLibre Tiles do not.
 func sniff(b []byte) Format {
 	switch {
 	case bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")):
@@ -238,7 +238,7 @@ func (a *Archive) Tile(ctx context.Context, t quadkey.Tile) (data []byte, coding
 		return nil, Plain, false, nil
 	}
 	data, coding, ok, err = a.reader.tile(ctx, t)
-	// A file that is written to meanwhile may look like anything, a hole too.
+	// A file that is being written to may look like anything, also like a hole.
 	if cerr := a.file.unchanged(); cerr != nil {
 		return nil, Plain, false, cerr
 	}
@@ -256,7 +256,7 @@ func (a *Archive) Close() error {
 	return errors.Join(a.reader.close(), a.file.Close())
 }
 
-// file is a file that is read by position, and that others may write to.
+// file is a file that is read by position and that others may write to.
 type file struct {
 	*os.File
 	info os.FileInfo // when it was opened

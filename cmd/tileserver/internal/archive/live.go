@@ -63,7 +63,7 @@ type Status struct {
 	Since   time.Time // when it was taken into service
 	// State is Serving, Stale or Damaged of package catalogue.
 	State string
-	// Err says why, of the last two. It may name files.
+	// Err is the reason for the last two states. It may name files.
 	Err error
 	// ReadFailures counts the reads that failed since the start.
 	ReadFailures int64
@@ -161,8 +161,8 @@ const MaxMaps = 32
 // lookInterval is the time between two looks at the files.
 const lookInterval = 2 * time.Second
 
-// Serve opens archives and follows their files until Close. Directories take up to about the
-// given number of bytes. An archive that cannot be opened is an error.
+// Serve opens archives and follows their files until Close. Directories take up to about so
+// many bytes in memory. The error is that of an archive that cannot be opened.
 func Serve(ctx context.Context, names []Name, directoryBytes int64, log *slog.Logger) (_ *Set, err error) {
 	if len(names) > MaxMaps {
 		return nil, fmt.Errorf("%d base maps, and a server has at most %d", len(names), MaxMaps)

@@ -21,7 +21,7 @@ import (
 const (
 	maxConnections = 4
 	maxRows        = 200              // of metadata
-	queryTime      = 2 * time.Second  // a tile, which an index finds in microseconds
+	queryTime      = 2 * time.Second  // reading a tile, which takes microseconds with an index
 	openTime       = 10 * time.Second // all of opening
 	// smallFile is the largest file, in bytes, whose tiles may be found without an index.
 	smallFile = 8 << 20
@@ -76,7 +76,8 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 	if err := r.describe(ctx, all[0], a); err != nil {
 		return nil, r.meaning(ctx, err)
 	}
-	// SQLite has opened what is at the path, which may not be what we have opened.
+	// SQLite has opened the file that is at the path now, which may not be the one that we have
+	// opened.
 	now, err := openFile(f.Name())
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 	return r, nil
 }
 
-// checkPages finds a database that has been cut: its first page tells how many there are.
+// checkPages detects a database that was cut off: its first page tells the number of pages.
 func checkPages(head []byte, size int64) error {
 	if len(head) < 100 {
 		return fmt.Errorf("%w: it ends within its first page; fetch it again", ErrDamaged)
@@ -211,8 +212,8 @@ func readMetadata(ctx context.Context, conn *sql.Conn) (map[string]string, error
 	return texts, rows.Err()
 }
 
-// meaning names what an error of SQLite means here. asked is the context of the caller: when
-// that goes on, it was our own limit that has ended the query.
+// meaning gives an error of SQLite its meaning here. asked is the context of the caller: if
+// that has not ended, our own limit has ended the query.
 func (r *mbReader) meaning(asked context.Context, err error) error {
 	switch {
 	case err == nil || asked.Err() != nil:

@@ -23,7 +23,7 @@ type Metadata struct {
 	Description string
 	// Credit is the attribution as text, with the addresses of its links after their texts.
 	Credit string
-	// CreditHTML is the same as HTML, which has links and nothing else.
+	// CreditHTML is the same as HTML that has links and nothing else.
 	CreditHTML string
 	Layers     []Layer // of vector tiles
 	Overlay    bool    // it is meant to lie over another map
@@ -45,8 +45,8 @@ const (
 	maxFields = 200 // of a layer
 )
 
-// described is the JSON of PMTiles, and the row json of MBTiles. Members of other types than
-// they should be are left out.
+// described is the JSON of PMTiles, and of the row json of MBTiles. Members of a wrong type
+// are left out.
 type described map[string]json.RawMessage
 
 func describe(b []byte) (described, error) {
@@ -74,7 +74,7 @@ func (m *Metadata) set(text func(name string) string) {
 	m.Overlay = text("type") == "overlay"
 }
 
-// layers reads vector_layers. deepest is the zoom of a layer that tells none.
+// layers reads vector_layers. deepest is the zoom of a layer that does not tell its own.
 func (d described) layers(deepest uint8) (all []Layer) {
 	var list []struct {
 		ID          any `json:"id"`
@@ -94,7 +94,7 @@ func (d described) layers(deepest uint8) (all []Layer) {
 	}
 	for _, l := range list[:min(len(list), maxLayers)] {
 		id, _ := l.ID.(string)
-		// An id is the name in the tiles, so it is taken as it is or not at all.
+		// An id is the layer's name in the tiles, so it is taken unchanged or not at all.
 		if id == "" || clean(id, maxTitle) != id {
 			continue
 		}
@@ -113,7 +113,7 @@ func (d described) layers(deepest uint8) (all []Layer) {
 	return all
 }
 
-// clean makes a text of others fit to be shown: one line without control characters.
+// clean makes other people's text fit to be shown: one line without control characters.
 func clean(s string, most int) string {
 	s = strings.TrimSpace(printable(s))
 	if len(s) <= most {
@@ -125,7 +125,7 @@ func clean(s string, most int) string {
 	return s[:most]
 }
 
-// printable leaves out what does not show, and what turns around the text beside it.
+// printable leaves out characters that do not show, or that turn the text beside them around.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -138,8 +138,8 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// credit makes of an attribution, which is HTML of anybody, HTML that has links and nothing
-// else, and text.
+// credit turns an attribution, which is untrusted HTML, into HTML that has links and
+// nothing else, and into text.
 func credit(s string) (asHTML, asText string) {
 	s = clean(s, maxText)
 	var rich, plain strings.Builder
@@ -210,7 +210,8 @@ func numbers(s string, n int) []float64 {
 	return list
 }
 
-// place sets where the archive is, of what it says: the world where that cannot be.
+// place sets the bounds and center of the archive as it gives them. If they are impossible, it
+// sets the whole world.
 func (i *Info) place(bounds []float64, center []float64) {
 	i.Bounds = [4]float64{-180, -quadkey.MaxLatitude, 180, quadkey.MaxLatitude}
 	if len(bounds) == 4 && bounds[0] < bounds[2] && bounds[1] < bounds[3] {

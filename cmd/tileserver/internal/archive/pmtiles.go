@@ -40,7 +40,7 @@ func (directoryKey) Extra() int { return 0 }
 // directory is a directory that has been read.
 type directory struct{ entries []pmtiles.Entry }
 
-// entrySize is what an entry takes in memory.
+// entrySize is the size of an entry in memory.
 const entrySize = 24
 
 // Bytes is what the directory takes.
@@ -158,7 +158,7 @@ func (r *pmReader) decode(packed []byte) (*directory, error) {
 	return &directory{slices.Clip(entries)}, nil
 }
 
-// inside checks that what an entry names lies in its section.
+// inside checks that the bytes of an entry lie in their section.
 func (r *pmReader) inside(e pmtiles.Entry) error {
 	section, most := r.header.Tiles, uint32(MaxTile)
 	if e.Run == 0 {

@@ -26,7 +26,7 @@ const (
 	Zlib // of old MBTiles
 )
 
-// codingOf is the coding that a PMTiles header names; false for one that it does not tell.
+// codingOf returns the coding that a PMTiles header names, or false if it names none.
 func codingOf(c pmtiles.Compression) (Coding, bool) {
 	switch c {
 	case pmtiles.NoCompression:
@@ -41,8 +41,8 @@ func codingOf(c pmtiles.Compression) (Coding, bool) {
 	return Plain, false
 }
 
-// packing tells by its first bytes how a tile is packed. Brotli has no mark, and no vector
-// tile begins like the others.
+// packing returns the coding that the first bytes of a tile tell. Brotli has no mark, and
+// no vector tile begins like the marks of the others.
 func packing(b []byte) Coding {
 	switch {
 	case bytes.HasPrefix(b, []byte{0x1f, 0x8b}):

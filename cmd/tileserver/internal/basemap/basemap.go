@@ -20,8 +20,9 @@ import (
 // Config says how base maps are served.
 type Config struct {
 	Maps *archive.Set
-	// EmptyTile is the status of a tile that an archive does not have: 204, 200 with no
-	// bytes, which for a picture is 204, or 404.
+	// EmptyTile is the status of a tile that an archive does not have: 204, 404, or 200
+	// with no bytes. A picture without bytes is no picture, so for pictures 200 counts
+	// as 204.
 	EmptyTile int
 	// CacheBytes bounds the cache of tiles. 0 keeps none.
 	CacheBytes int64
@@ -107,7 +108,7 @@ func (s *Room) getTile(c echo.Context, _ *endpoint.Params) error {
 	if live == nil {
 		return s.unknown()
 	}
-	for range 3 { // another archive may come while one is read
+	for range 3 { // another archive may replace it while one is read
 		if err = s.sendTile(c, live, values); !errors.Is(err, archive.ErrClosed) {
 			break
 		}

@@ -2,7 +2,8 @@ package collection
 
 import "quadrille/cmd/tileserver/internal/webhook"
 
-// Types of answers. Of what is written as bytes they are for the description of the interface.
+// Types of answers. For answers that are written as bytes, they serve only the description of
+// the interface.
 
 // CollectionName answers a write of a collection itself.
 type CollectionName struct {

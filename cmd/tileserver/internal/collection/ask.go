@@ -36,7 +36,7 @@ func (s *Room) hold(c echo.Context, name string) (a asked, from []uint64, err er
 		a.pin.Release()
 		return a, nil, fmt.Errorf("%w: %.60q", points.ErrNoCollection, name)
 	}
-	if from = a.pin.From(); a.meta.Private { // what is shown of private ones depends on the key
+	if from = a.pin.From(); a.meta.Private { // the key decides what is shown of private ones
 		from = nil
 	}
 	return a, from, nil

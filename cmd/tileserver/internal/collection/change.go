@@ -12,7 +12,7 @@ import (
 	"quadrille/places/points"
 )
 
-// form is what the JSON of a write may be.
+// form says what the JSON of a write may be.
 type form uint8
 
 const (
@@ -83,7 +83,7 @@ func (r *changeReader) object(text []byte, f form) error {
 		member := members[string(name)]
 		switch {
 		case member == 0 || member >= memberDelete && f != formLine:
-			// Features may have members of others; a patch is ours alone.
+			// Features may have foreign members; a patch is our own format.
 			if f == formPatch || f == formMerge {
 				return refusePoint("Unknown member " + strconv.Quote(shorten(name)) + ": a change has geometry, properties, expires or ttl.")
 			}
@@ -259,11 +259,11 @@ func (r *changeReader) check(f form) error {
 	return nil
 }
 
-// errGeometry is for what is no GeoJSON Point.
+// errGeometry refuses a geometry that is not a GeoJSON Point.
 var errGeometry = refusePoint(`Set geometry to a Point, such as {"type":"Point","coordinates":[2.35,48.85]}: longitude, then latitude, in degrees.`)
 
-// readPosition reads a GeoJSON Point, or the members of one that a merge patch changes, and
-// whether there is a position. Altitudes are passed over.
+// readPosition reads a GeoJSON Point, or the members of one that a merge patch changes. It
+// reports whether there is a position. Altitudes are ignored.
 func readPosition(value []byte, lat, lon *float64, merge bool) (there bool, err error) {
 	var seen uint
 	if value[0] != '{' {

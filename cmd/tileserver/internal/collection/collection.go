@@ -30,13 +30,13 @@ type Config struct {
 	// Batch bounds a body of many writes.
 	Batch web.BatchLimits
 	// Draining is closed when the server is about to stop, which ends streams of events.
-	// Nil never is.
+	// It may be nil.
 	Draining <-chan struct{}
 	// Hooks are the webhooks of live collections.
 	Hooks Hooks
 }
 
-// Room answers what is in collections of points.
+// Room answers questions about collections of points.
 type Room struct {
 	*web.Kit
 	Config
@@ -56,7 +56,7 @@ func (s *Room) mayRead(c echo.Context, name string, m *points.Meta) bool {
 // Kinds are the errors of writes and of hooks.
 var Kinds = slices.Concat(writeKinds, hookKinds)
 
-// Collection is what is told of a collection.
+// Collection is the description of a collection.
 type Collection struct {
 	_           struct{}        `doc:"A collection of points."`
 	Name        string          `json:"name"`
@@ -111,7 +111,7 @@ func (s *Room) getCollections(c echo.Context, _ *endpoint.Params) error {
 			all[i].pin.Release()
 		}
 	}()
-	// One that cannot be read, or is not there any more, must not hide the others.
+	// A collection that cannot be read, or has been removed, must not hide the others.
 	for _, name := range s.Collections.Names() {
 		a, ids, err := s.hold(c, name)
 		if err != nil {
@@ -141,7 +141,7 @@ func (s *Room) getCollections(c echo.Context, _ *endpoint.Params) error {
 	})
 }
 
-// getCollection answers GET /points/{collection}: what is known of one.
+// getCollection answers GET /points/{collection}: the description of one.
 func (s *Room) getCollection(c echo.Context, _ *endpoint.Params) error {
 	name, err := collectionOf(c)
 	if err != nil {

@@ -32,7 +32,7 @@ func (s *Room) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.readEndpoints(), s.collectionEndpoints(), s.pointEndpoints(), s.hookEndpoints())...)
 }
 
-// readEndpoints tell what collections there are and follow their moves.
+// readEndpoints describe collections and follow their moves.
 func (s *Room) readEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

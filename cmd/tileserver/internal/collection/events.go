@@ -101,9 +101,9 @@ func (e *eventStream) begin(resumed bool) error {
 	return e.live.CheckEvents(e.c.Request().Context(), e.last.After())
 }
 
-// run sends events until the client or the collection is gone, the client's key loses the
-// right to read it, or the server stops. What else goes wrong ends the stream, too: the
-// client connects again and is told then.
+// run sends events until the client or the collection is gone, the client's key may no
+// longer read the collection, or the server stops. Any other failure also ends the
+// stream: the client connects again and then learns why.
 func (e *eventStream) run() error {
 	ctx := e.s.As(e.c.Request().Context(), e.c)
 	e.rc = http.NewResponseController(e.c.Response().Writer)
@@ -143,8 +143,8 @@ func (e *eventStream) run() error {
 	}
 }
 
-// beat tells the client where the stream is. Without it a client that hears of no crossing
-// for long would ask for events that are gone.
+// beat tells the client how far the stream has come. A client for which no crossing
+// happens for long would otherwise ask for events that are gone.
 func (e *eventStream) beat() error {
 	e.out = append(e.out, ":\n"...)
 	if e.last.Seq != 0 {

@@ -113,8 +113,8 @@ func (o *objectReader) value() []byte {
 	return nil
 }
 
-// textOf returns the text of a JSON string that is valid UTF-8. ok is false where the value
-// is no string.
+// textOf returns the text of a JSON string. ok is false if the value is not a string of
+// valid UTF-8.
 func textOf(value []byte) (text []byte, ok bool) {
 	n := len(value) - 1
 	if n < 1 || value[0] != '"' || value[n] != '"' {

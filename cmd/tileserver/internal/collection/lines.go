@@ -33,8 +33,8 @@ func (s *Room) postLines(c echo.Context, _ *endpoint.Params) error {
 	b := &batch{
 		Batch: s.NewBatch(c, s.Batch), s: s, live: l, chunk: new(chunk),
 		queue: make(chan *chunk, 1),
-		// The context of the request ends when its client has closed its half of the
-		// connection, and may do so because everything is sent.
+		// The context of the request ends when its client closes its half of the
+		// connection, which it may do because it has sent everything.
 		ctx:  context.WithoutCancel(c.Request().Context()),
 		turn: s.Processors.Turn(s.ClientOf(c)),
 	}
@@ -126,8 +126,8 @@ func (b *batch) add(l line) {
 	c.lines = append(c.lines, l)
 }
 
-// filling returns the chunk that lines are added to: the last one that was queued, if it
-// has not been begun.
+// filling returns the chunk to which lines are added: the last one in the queue, if its
+// writing has not begun.
 func (b *batch) filling() *chunk {
 	if b.waiting {
 		b.waiting = false
@@ -155,7 +155,7 @@ func (b *batch) enqueue() error {
 }
 
 // wait is called before the client is waited for. Its lines must be answered now, since it
-// may send more only then; but until a chunk is begun, it can grow.
+// may send more only after that. But a chunk can grow until its writing begins.
 func (b *batch) wait() error {
 	b.turn.Pause()
 	select {
@@ -243,7 +243,7 @@ func statusOf(w *points.Write, o *points.Outcome) int {
 	return http.StatusOK
 }
 
-// refuse ends the answer with why the rest of the lines is not written.
+// refuse ends the answer with the reason why the rest of the lines is not written.
 func (b *batch) refuse(err error) {
 	at := b.Line
 	if b.err != nil {
@@ -264,9 +264,9 @@ func (b *batch) appendRefusal(number int64, id string, err error) {
 	b.Body = append(b.Body, "}\n"...)
 }
 
-// beside runs fn in a goroutine of a request. What it panics with is what wait panics with,
-// in the goroutine that calls it: the server outlives what a handler panics with, and must
-// this as well. Wait may be called once done is closed, or waits.
+// beside runs fn in a goroutine of a request. If fn panics, wait panics with the same value
+// in the goroutine that calls it: the server survives panics of handlers, and must survive
+// this one too. wait may be called once done is closed; before that, it waits.
 func beside(fn func()) (done <-chan struct{}, wait func()) {
 	ended := make(chan struct{})
 	var panicked any

@@ -68,7 +68,7 @@ var writeKinds = []web.Kind{
 		Detail: "Read the points again, and follow events without a last event id."},
 }
 
-// refusal turns why a point or collection was not written into words for the client.
+// refusal turns the reason why a point or collection was not written into words for the client.
 func refusal(err error) error {
 	if errors.Is(err, points.ErrRefused) && errors.Is(err, cellstore.ErrUnknownOutcome) {
 		cause := cellstore.ErrNoSpace
@@ -100,8 +100,8 @@ func pathOf(c echo.Context) ([]string, error) {
 	if endpoint.RunsOn(c) {
 		return nil, endpoint.ErrNoRoute
 	}
-	// The paths that a collection has of its own reach the handler of points for methods
-	// that they do not take. Only the encoded word is a point's id.
+	// The paths that a collection has of its own reach the handler of points with
+	// methods that they do not take. Only the encoded word is the id of a point.
 	if at := strings.LastIndexByte(c.Request().URL.EscapedPath(), '/'); slices.Contains(ownPaths, c.Request().URL.EscapedPath()[at+1:]) && c.Path() == pointPath {
 		c.Response().Header()["Allow"] = []string{readMethods}
 		return nil, endpoint.Refuse(errReadOnly, "", "This is an address of the collection. A point of this id is written with one letter encoded, such as %63ount.")
@@ -143,7 +143,7 @@ func (s *Room) toWrite(c echo.Context, name string) (*points.LiveCollection, err
 // maxBody bounds the body of one write, packed or not, in bytes.
 const maxBody = 1 << 20
 
-// readBody reads the body of a write, and tells its media type.
+// readBody reads the body of a write, and returns its media type.
 func readBody(c echo.Context) (body []byte, mediaType string, err error) {
 	return web.ReadBody(c, maxBody, errTooLarge)
 }
@@ -161,7 +161,7 @@ type creation struct {
 
 var descriptionMembers = []string{"title", "attribution", "licence", "private", "history", "events", "schema"}
 
-// describing is the description that makes a collection such as one is.
+// describing returns the description that would make a collection like a given one.
 func describing(m *points.Meta) *creation {
 	d := &creation{m.Title, m.Attribution, m.Licence, m.Private, m.History, m.Events, map[string]string{}}
 	for _, f := range m.Schema {
@@ -199,9 +199,9 @@ func readCreation(name string, body []byte) (m points.Meta, err error) {
 	return m, refusal(err)
 }
 
-// checkMembers refuses an object that has a member twice, one that is not known, or
-// anything behind it; encoding/json would take names in any case and the last of two. Of
-// the object schema any name is known.
+// checkMembers refuses an object with a repeated or unknown member, or with anything
+// behind it; encoding/json would take names in any case, and the last of two. In the
+// object schema any name is known.
 func checkMembers(text []byte, known ...string) error {
 	seen := map[string]bool{}
 	for o := (objectReader{in: text}); ; {
@@ -259,8 +259,9 @@ func (s *Room) putCollection(c echo.Context, _ *endpoint.Params) error {
 	return s.sendDescribed(c, status, m.Name, nil)
 }
 
-// patchCollection answers PATCH /points/{collection}: changes the members of its description
-// that the body has, as RFC 7396 says. A null is what a new collection has.
+// patchCollection answers PATCH /points/{collection}. It changes the members of the
+// description that the body has, as RFC 7396 says. A null stands for the value in a new
+// collection.
 func (s *Room) patchCollection(c echo.Context, _ *endpoint.Params) error {
 	path, err := pathOf(c)
 	if err != nil {
@@ -323,7 +324,7 @@ func mergePatch(to, patch map[string]any) map[string]any {
 	return to
 }
 
-// undescribed turns why a collection is not described so into words for the client.
+// undescribed turns the reason why a description was refused into words for the client.
 func undescribed(err error) error {
 	if errors.Is(err, points.ErrPoint) { // of a description
 		_, detail, _ := strings.Cut(err.Error(), points.ErrPoint.Error()+": ")
@@ -332,8 +333,8 @@ func undescribed(err error) error {
 	return refusal(err)
 }
 
-// sendDescribed answers that a collection is described as asked. others are the values that
-// have not the type that is declared for their property.
+// sendDescribed answers that a collection has the description asked for. others counts the
+// values that are not of the type declared for their property.
 func (s *Room) sendDescribed(c echo.Context, status int, name string, others map[string]int64) error {
 	return s.sendDocument(c, status, CollectionName{Name: name, Others: others})
 }
@@ -486,7 +487,7 @@ func readConditions(h http.Header, kind points.WriteKind, w *points.Write) error
 	return nil
 }
 
-// unconditional refuses conditions where there is no ETag that they could be about.
+// unconditional refuses conditions on requests for which there is no ETag.
 func unconditional(h endpoint.Handler) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		for _, name := range [...]string{"If-Match", "If-None-Match"} {

@@ -83,8 +83,8 @@ func Parse(text string) (*Filter, error) {
 	return newFilter(root), nil
 }
 
-// And returns the filter that features pass which pass all. Filters that are nil are left
-// out, and without any every feature passes.
+// And returns a filter that passes features which pass all of the given filters. Nil
+// filters are left out; without any filter every feature passes.
 func And(all ...*Filter) *Filter {
 	var kids []node
 	for _, f := range all {
@@ -211,7 +211,7 @@ type node struct {
 	box     quadkey.Box
 }
 
-// join makes one node of several. What is of the same operator is dissolved in it.
+// join makes one node of several. It dissolves nodes of the same operator.
 func join(o op, kids []node) node {
 	if len(kids) == 1 {
 		return kids[0]

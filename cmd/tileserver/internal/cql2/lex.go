@@ -22,7 +22,7 @@ func refuse(offset int, format string, args ...any) *SyntaxError {
 	return &SyntaxError{offset, fmt.Sprintf(format, args...)}
 }
 
-// short bounds what messages repeat of a filter.
+// short bounds how much of a filter messages repeat.
 func short(s string) string {
 	const most = 40
 	if len(s) <= most {

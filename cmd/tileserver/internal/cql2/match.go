@@ -7,8 +7,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// truth is a value of three-valued logic. NOT is yes − t, AND is the least and OR the
-// greatest of its children.
+// truth is a value of three-valued logic. NOT t is yes − t. AND is the least and OR
+// the greatest of its children.
 type truth int8
 
 const (

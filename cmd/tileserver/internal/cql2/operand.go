@@ -223,7 +223,7 @@ func (p *parser) sequence(v []float64, count int, between string) ([]float64, er
 	return v, nil
 }
 
-// rectangle reads the rings of a polygon, which is refused if it is no box.
+// rectangle reads the rings of a polygon, and refuses one that is not a box.
 func (p *parser) rectangle(offset int) (b quadkey.Box, err error) {
 	noBox := refuse(offset, "the POLYGON is no rectangle with sides along meridians and parallels, closed, without holes; %s", boxAdvice)
 	for range 2 {
@@ -258,7 +258,8 @@ func (p *parser) rectangle(offset int) (b quadkey.Box, err error) {
 	if len(v) != 10 || v[0] != v[8] || v[1] != v[9] {
 		return b, noBox
 	}
-	// The third corner is opposite to the first; the others lie between, on either way round.
+	// The third corner is opposite to the first; the other two lie between them, in either
+	// direction.
 	x0, y0, x2, y2 := v[0], v[1], v[4], v[5]
 	one := v[2] == x2 && v[3] == y0 && v[6] == x0 && v[7] == y2
 	other := v[2] == x0 && v[3] == y2 && v[6] == x2 && v[7] == y0

@@ -20,7 +20,7 @@ const (
 
 var comparisons = [...]string{equal: "=", different: "<>", less: "<", lessOrEqual: "<=", greater: ">", greaterOrEqual: ">="}
 
-// mirrored is the operator that says the same with the sides exchanged.
+// mirrored has, for each operator, the one that means the same with the sides exchanged.
 var mirrored = [...]comparison{equal: equal, different: different, less: greater, lessOrEqual: greaterOrEqual, greater: less, greaterOrEqual: lessOrEqual}
 
 // reserved are the words that name a property in double quotes only.
@@ -177,7 +177,7 @@ func (p *parser) primary() (node, error) {
 	return p.predicate(left)
 }
 
-// predicate reads what stands after a property, other than a sign.
+// predicate reads what stands after a property, except a sign.
 func (p *parser) predicate(left operand) (node, error) {
 	n := node{name: left.property, fold: left.fold}
 	not := p.is("NOT")

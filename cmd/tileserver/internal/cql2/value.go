@@ -48,7 +48,7 @@ func (v *value) order(property any, fold bool) (order int, ok bool) {
 			return t.Compare(v.time), ok
 		}
 	case float64:
-		// cmp.Compare gives NaN a place, and it has none.
+		// cmp.Compare orders NaN, but NaN has no order here.
 		return cmp.Compare(p, v.number), v.kind == kindNumber && p == p
 	case bool:
 		if p != v.truth {
@@ -77,8 +77,8 @@ func foldRune(r rune) rune {
 
 func foldText(s string) string { return strings.Map(foldRune, s) }
 
-// compareFolded compares the fold of s, which is not made, with text that is one. It
-// orders as [strings.Compare] does, because UTF-8 orders as code points do.
+// compareFolded compares the fold of s with a folded text, without storing the fold
+// of s. It orders as [strings.Compare] does, because UTF-8 orders as code points do.
 func compareFolded(s, folded string) int {
 	for _, r := range s {
 		if folded == "" {
@@ -96,7 +96,7 @@ func compareFolded(s, folded string) int {
 	return 0
 }
 
-// Wildcards of a pattern. They are no runes of a text.
+// Wildcards of a pattern. They do not occur as runes of a text.
 const (
 	anyRunes rune = -1
 	anyRune  rune = -2
@@ -150,7 +150,7 @@ func like(s string, pattern []rune, fold bool) bool {
 				continue
 			}
 		} else {
-			return false // what % takes more, the rest has less
+			return false // if % takes one rune more, the rest has one less
 		}
 		if last < 0 {
 			return false

@@ -19,65 +19,68 @@ import (
 
 // Endpoint declares an endpoint. It is not changed once it is served.
 type Endpoint struct {
-	// Path has its parameters in braces; {path} at its end is all the rest. Also are further paths that answer the same.
+	// Path has its parameters in braces; {path} at its end takes all the rest. Also are further
+	// paths with the same answers.
 	Path string
 	Also []string
 	// Route is the router's pattern if it differs from Path. A part of a path that holds
 	// several parameters is one parameter to the router.
 	Route string
-	// Methods are GET, which brings HEAD with it, unless others are listed. Any means every
-	// method there is, known to the router or not.
+	// Methods default to GET, which includes HEAD. Any means every method, also those that
+	// the router does not know.
 	Methods []string
 	Any     bool
 
-	// ID is the operationId: letters, digits, _ and -. Tag is one of the groups of the
-	// description, and Rank the place in it, lower first; then by path.
+	// ID is the operationId: letters, digits, _ and -. Tag is a group of the
+	// description. Rank is the order in it, lower first; equal ranks are ordered by
+	// path.
 	ID, Tag string
 	Rank    int
 	Summary string
 	// Doc is Markdown. Only its empty lines and backquotes have a meaning.
 	Doc string
-	// Elsewhere is the address of the documentation of a service that is stood in for.
+	// Elsewhere is the address of the documentation of the service that the endpoint imitates.
 	Elsewhere string
-	// Hidden endpoints are not described: they answer at the root as a described one does
-	// below it, or are part of a page.
+	// Hidden endpoints are not described: they answer at the root like a described
+	// endpoint below it, or are part of a page.
 	Hidden bool
 	// Admin says that the endpoint is on the operator's own listener alone.
 	Admin bool
 
-	// Params are what requests may have, those of the path first.
+	// Params are the parameters that requests may have, those of the path first.
 	Params []Param
-	// Loose says that other parameters are ignored, Filters that they are for the handler to
-	// judge, by [Params.Others].
+	// Loose says that other parameters are ignored. Filters says that the handler judges
+	// them, by [Params.Others].
 	Loose, Filters bool
 	// Lines are the parameters that a line of the body may have.
 	Lines []Param
 
-	// Handle answers a request. It is nil where another endpoint of the same Route answers.
+	// Handle answers a request. It is nil if another endpoint of the same Route answers.
 	Handle Handler
 	Cost   Cost
 	Keys   KeyRule
-	// Scoped says that GET checks the scope of the key, as other methods may anyway.
+	// Scoped says that GET checks the scope of the key. Other methods always may.
 	Scoped bool
-	// Body says that the endpoint reads a body, or bears one, and bounds it itself. Takes are
-	// its media types and what they hold, and Needed says that it must be there.
+	// Body says that the endpoint reads a body, or tolerates one, and bounds it itself. Takes
+	// has its media types with their content. Needed says that there must be a body.
 	Body   bool
 	Takes  Content
 	Needed bool
-	// Label names the endpoint in metrics; "" is by its route.
+	// Label names the endpoint in metrics; "" means by its route.
 	Label string
 	// Refuse answers a request that is turned away before it is handled, in the words of the
-	// service that the endpoint stands in for; nil is ours.
+	// service that the endpoint imitates. Nil means our own words.
 	Refuse func(c echo.Context, err error)
 
-	// Answers are what 200 may have. Empty says when there is a 204 instead; "", never.
+	// Answers are the possible contents of a 200. Empty says when the answer is a 204 instead;
+	// "" means never.
 	Answers Content
 	Empty   string
 	Keeps   Keeping
 	// Headers are further headers of a 200, by their names in package apidoc.
 	Headers []string
-	// Problems are the types of errors. With dataset-missing come those of a data set that
-	// cannot be read, and with any those of every request.
+	// Problems are the types of errors. dataset-missing includes those of a data set that
+	// cannot be read, and any type includes those of every request.
 	Problems []string
 	// Others are further answers.
 	Others []Other
@@ -87,12 +90,12 @@ type Endpoint struct {
 	// query is Query, once the endpoint is served.
 	query *Query
 
-	// Dearest are the requests that take the most work, of those that the tests' world of
-	// TestCosts can answer. Names in braces are what that world has.
+	// Dearest are the requests that take the most work among those that the test world of
+	// TestCosts can answer. Names in braces stand for ids of that world.
 	Dearest []string
 
-	// Example is a request, relative to the server, that the demo's data and those of
-	// TestExamples have a good answer to.
+	// Example is a request, relative to the server, with a good answer from the
+	// demo's data and from those of TestExamples.
 	Example Example
 }
 
@@ -107,7 +110,7 @@ func (a *Added[R]) Add(declare func(R) Endpoint) bool {
 	return true
 }
 
-// To are endpoints of a room, and then those that were added.
+// To returns the endpoints of a room followed by those that were added.
 func (a Added[R]) To(room R, list ...Endpoint) []Endpoint {
 	for _, declare := range a {
 		list = append(list, declare(room))
@@ -118,8 +121,8 @@ func (a Added[R]) To(room R, list ...Endpoint) []Endpoint {
 // Handler answers a request. Its parameters are read by the endpoint's own declarations.
 type Handler func(c echo.Context, q *Params) error
 
-// Content is what bodies hold, by media type: a value whose type is described, a Schema, or
-// nil for what is not JSON.
+// Content is the content of bodies by media type: a value whose type is described, a
+// Schema, or nil if it is not JSON.
 type Content map[string]any
 
 // Other is an answer with a status of its own.
@@ -141,8 +144,9 @@ func Refused(content Content, texts map[int]string) (list []Other) {
 // Example is a request and, for a POST, its body. Note explains it.
 type Example struct{ Request, Body, Note string }
 
-// Cost is the class of an endpoint by what its dearest question takes, which TestCosts of
-// package httpapi finds out. The places of --max-concurrent are given out by it.
+// Cost is the class of an endpoint, by the work of its dearest question; TestCosts of
+// package httpapi measures that. It decides which of the places of --max-concurrent
+// requests take.
 type Cost uint8
 
 const (
@@ -171,17 +175,17 @@ const (
 	// KeysAsked admits requests with a key, if the server asks for keys, and counts
 	// them against a limit.
 	KeysAsked KeyRule = iota
-	// KeysUnasked: everybody, and no limit is used up. It is for what watches the
-	// service, and for what belongs to its page.
+	// KeysUnasked admits everybody and uses up no limit. It is for endpoints that
+	// watch the service, and for what belongs to its page.
 	KeysUnasked
 	// KeysInside: the handler asks for a key, and no limit is used up.
 	KeysInside
 	// KeysByUsername: the parameter username is taken for a key.
 	KeysByUsername
-	// KeysOfProxy: the other credentials of a request are for somebody else's
-	// service, so only the header that is ours alone is looked at.
+	// KeysOfProxy looks only at the header that is ours alone: the other
+	// credentials of the request are for another service.
 	KeysOfProxy
-	// KeysOfOthers: the endpoint asks for keys of its own.
+	// KeysOfOthers leaves it to the endpoint, which asks for keys of its own.
 	KeysOfOthers
 )
 
@@ -191,15 +195,15 @@ type Keeping string
 // The ways of keeping.
 const (
 	Tagged  Keeping = "tagged"  // with an entity tag
-	Instant Keeping = "instant" // with one if the parameter at is given, and else not at all
-	Varies  Keeping = "varies"  // with one, but for errors and what depends on the time
+	Instant Keeping = "instant" // with a tag if the parameter at is given, and else not at all
+	Varies  Keeping = "varies"  // with a tag, except errors and answers that depend on the time
 	Plain   Keeping = "plain"   // without one
 	File    Keeping = "file"    // as files of the map page are
 	Never   Keeping = "never"
-	Admins  Keeping = "admin" // never, and by pages of no other origin
+	Admins  Keeping = "admin" // never, and not to be read by pages of other origins
 )
 
-// Revalidated reports whether clients may be told that they have the answer already.
+// Revalidated reports whether a client may be told that it has the answer already.
 func (k Keeping) Revalidated() bool {
 	return slices.Contains([]Keeping{Tagged, Instant, Varies, File}, k)
 }
@@ -235,8 +239,8 @@ var (
 	ids    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 )
 
-// AtRoot are endpoints as they are without the start of their paths, which are not described
-// twice.
+// AtRoot returns endpoints without the beginning of their paths. They are hidden, since they
+// are described already.
 func AtRoot(list []Endpoint, below string) []Endpoint {
 	list = slices.Clone(list)
 	for i := range list {
@@ -249,8 +253,8 @@ func AtRoot(list []Endpoint, below string) []Endpoint {
 	return list
 }
 
-// Without are endpoints that do not answer where others do. Those that others answer for in
-// part stay described, and answer at the rest of their paths.
+// Without returns endpoints that leave to others the paths at which those answer. Endpoints
+// that others replace at some of their paths stay described, and answer at the rest.
 func Without(list, others []Endpoint) []Endpoint {
 	taken := map[string]bool{}
 	for i := range others {
@@ -283,10 +287,11 @@ func (e *Endpoint) In(where string) (list []*Spec) {
 	return list
 }
 
-// Ready prepares what every request asks the endpoint for. It is called before it is served.
+// Ready prepares what every request needs of the endpoint. It is called before the endpoint is
+// served.
 func (e *Endpoint) Ready() { e.query = e.Query() }
 
-// Query is what a query may have, not to be changed.
+// Query returns the parameters that a query may have. It must not be changed.
 func (e *Endpoint) Query() *Query {
 	if e.query != nil {
 		return e.query
@@ -294,7 +299,7 @@ func (e *Endpoint) Query() *Query {
 	return &Query{Names: names(e.In(InQuery)), Any: e.Loose, Others: e.Filters}
 }
 
-// LineQuery is what a line of the body may have.
+// LineQuery returns the parameters that a line of the body may have.
 func (e *Endpoint) LineQuery() *Query {
 	lines := Endpoint{Params: e.Lines}
 	return lines.Query()
@@ -313,7 +318,7 @@ func names(list []*Spec) (all []string) {
 var ErrDeclaration = errors.New("declaration of an endpoint is not valid")
 
 // Check finds declarations that contradict themselves or each other. known reports whether
-// there is a problem of a type. The error names the endpoint.
+// a type of problem exists. The error names the endpoint.
 func Check(all []Endpoint, known func(problem string) bool) error {
 	taken := map[string]string{}
 	for i := range all {

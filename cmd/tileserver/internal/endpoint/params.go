@@ -19,8 +19,8 @@ func notWhole(name string) error {
 	return Refuse(ErrParameter, name, "Set "+name+" to a whole number, as in /tiles/all/3/4/2.mvt.")
 }
 
-// Whole reads a decimal whole number. One too large for any tile comes back
-// as a number outside every grid.
+// Whole reads a decimal whole number. A number too large for any tile comes
+// back as one that is outside every grid.
 func Whole(s string) (int, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" {
@@ -40,8 +40,8 @@ func Whole(s string) (int, bool) {
 	return n, true
 }
 
-// GridNumber is Whole for a number of a tile. Another spelling of one, such as 00 or -0, is
-// outside every grid: a tile has one address, so that it is kept once.
+// GridNumber is Whole for a number of a tile. Other spellings, such as 00 or -0, give a
+// number outside every grid: a tile has one address, so that it is kept once.
 func GridNumber(s string) (int, bool) {
 	n, ok := Whole(s)
 	if digits := strings.TrimPrefix(s, "-"); ok && (len(digits) > 1 && digits[0] == '0' || n == 0 && s != digits) {
@@ -80,9 +80,9 @@ const (
 	MaxRadius = 20_037_508
 )
 
-// Params reads the parameters of one request strictly: a value that cannot be used is
-// refused by name instead of being replaced by a default. The first refusal sticks as Err.
-// Names that are not known or given twice have been refused before; see [Query].
+// Params reads the parameters of one request strictly: it refuses a value that cannot be
+// used, by its name, instead of replacing it by a default. The first refusal stays in Err.
+// Names that are unknown or repeated have been refused before; see [Query].
 type Params struct {
 	of     *Endpoint // whose declarations are asked for; nil is none
 	query  string    // not decoded yet, "" if it is
@@ -91,12 +91,12 @@ type Params struct {
 	pairs [maxPairs][2]string
 	n     int
 	Err   error
-	// Asked is called with the name of each parameter that is asked for. Nil but in tests.
+	// Asked is called with the name of each parameter that is read. It is nil except in tests.
 	Asked func(name string)
 }
 
-// ParamsOf returns the parameters of a query to an endpoint, which is decoded when one is
-// asked for.
+// ParamsOf returns the parameters of a query to an endpoint. The query is decoded when a
+// parameter is first read.
 func ParamsOf(of *Endpoint, query string) (p Params) {
 	p.of, p.query = of, query
 	if strings.IndexByte(query, '%') >= 0 || strings.IndexByte(query, '+') >= 0 || strings.IndexByte(query, ';') >= 0 {
@@ -117,7 +117,7 @@ func ParamsOf(of *Endpoint, query string) (p Params) {
 // maxPairs is the number of parameters up to which they are found without a map.
 const maxPairs = 16
 
-// Line returns the parameters of a line, or of whatever else is no query.
+// Line returns the parameters of a line, or of anything else that is not a query.
 func (p *Params) Line(values url.Values) Params {
 	return Params{of: p.of, values: values, Asked: p.Asked}
 }
@@ -144,7 +144,7 @@ func (p *Params) ask(name string) {
 	}
 }
 
-// Refuse refuses a parameter, saying what to change.
+// Refuse refuses a parameter. The text says what to change.
 func (p *Params) Refuse(name, detail string) {
 	if p.Err == nil {
 		p.Err = Refuse(ErrParameter, name, detail)
@@ -189,7 +189,7 @@ func (p *Params) text(name, v string, max int) string {
 	return v
 }
 
-// Typed is Text of what people type or paste: tabs and ends of lines are blanks.
+// Typed is Text for what people type or paste: tabs and line ends become blanks.
 func (p *Params) Typed(name string, max int) string {
 	v, _ := p.value(name)
 	return p.text(name, blanks.Replace(v), max)
@@ -274,7 +274,7 @@ func IsCode(s string, min, max int, digits bool) bool {
 func (p *Params) cursor() string {
 	cursor := p.Text("cursor", MaxCursor)
 	if cursor == "" && p.Has("cursor") {
-		// A client that lost its cursor must not read page one for ever.
+		// A client whose cursor got lost must not read the first page for ever.
 		p.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
 	}
 	return cursor
@@ -316,8 +316,8 @@ func (p *Params) List(name string, max int) []string {
 // Extra is a parameter that the endpoint does not name.
 type Extra struct{ Name, Value string }
 
-// Others returns the parameters that an endpoint with Filters does not name, by name. What
-// is free for every endpoint is not among them.
+// Others returns the parameters that an endpoint with Filters does not declare, by name.
+// Names that are free at every endpoint are not among them.
 func (p *Params) Others() (list []Extra) {
 	q := p.of.Query()
 	for name, values := range p.Values() {
@@ -444,9 +444,9 @@ func (p *Params) countries(name string) []string {
 	return entries
 }
 
-// CountryCode reads the code of a country, in either case of letters, as ingest reads those
-// of its sources: UK is GB. It reports whether the code is one. A code that stands for
-// nothing is no filter: all that it would find is nothing, which passes for an answer.
+// CountryCode reads the code of a country, in either case of letters, as ingest reads the
+// codes of its sources: UK is GB. It reports whether the code is one. A code that stands
+// for no country must not filter: the empty result would look like an answer.
 func CountryCode(s string) (code string, ok bool) {
 	c, ok := iso3166.Lookup(s)
 	if !ok || c.Name == "" {

@@ -11,14 +11,13 @@ import (
 	"quadrille/cmd/internal/nearest"
 )
 
-// Query says which parameters an endpoint takes. A request with another one is
-// refused: a filter that is misspelt must not answer with something else. Names
-// that begin with _ are free, for clients that want an address of its own for each
-// request.
+// Query says which parameters an endpoint takes. A request with any other is
+// refused: a misspelt filter must not give another answer. Names that begin with _
+// are free, for clients that want a different address for each request.
 type Query struct {
 	Names []string
 	Any   bool // others are ignored
-	// Others says that further names are for the handler to judge, by [Params.Others].
+	// Others says that the handler judges further names, by [Params.Others].
 	Others bool
 }
 
@@ -90,7 +89,7 @@ func isHex(c byte) bool {
 // errTwice refuses a parameter that is given again: nobody can know which of the two was meant.
 func errTwice(name string) error { return Refuse(ErrParameter, name, "Give "+name+" once.") }
 
-// unknown refuses a parameter by its name, and names the nearest one there is.
+// unknown refuses a parameter by its name, and suggests the nearest one.
 func (q *Query) unknown(name string) error {
 	told := "This endpoint takes no parameters"
 	if len(q.Names) > 0 {

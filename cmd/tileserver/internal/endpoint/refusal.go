@@ -2,13 +2,13 @@ package endpoint
 
 import "errors"
 
-// What requests are refused for when they are read. The table of kinds of package web gives
+// Reasons for refusing a request while it is read. The table of kinds in package web has
 // their answers.
 var (
 	ErrNoRoute     = errors.New("no such resource")
 	ErrParameter   = errors.New("parameter is not valid")
 	ErrTileOutside = errors.New("tile is outside the grid")
-	// ErrLine is matched when a line of a batch is no question.
+	// ErrLine is matched if a line of a batch is not a question.
 	ErrLine = errors.New("line is not a question")
 )
 
@@ -25,13 +25,13 @@ func Refuse(cause error, parameter, detail string) error {
 	return &Refusal{cause: cause, Parameter: parameter, Detail: detail}
 }
 
-// Error is the error's text with the words for the client.
+// Error returns the error's text with the words for the client.
 func (r *Refusal) Error() string { return r.cause.Error() + ": " + r.Detail }
 
-// Unwrap is what the table of kinds knows.
+// Unwrap returns the error in the table of kinds.
 func (r *Refusal) Unwrap() error { return r.cause }
 
-// DetailOf is what a refusal tells the client, "" for other errors.
+// DetailOf returns the words of a refusal for the client, "" for other errors.
 func DetailOf(err error) string {
 	if own := (*Refusal)(nil); errors.As(err, &own) {
 		return own.Detail

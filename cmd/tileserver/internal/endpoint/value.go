@@ -17,12 +17,12 @@ type Schema map[string]any
 
 // Param is a parameter that is declared: a [Value] of some type.
 type Param interface {
-	// Is returns what is declared, not to be changed.
+	// Is returns the declaration, which must not be changed.
 	Is() *Spec
 	try(q *Params)
 }
 
-// Spec is what is declared of a parameter.
+// Spec is the declaration of a parameter.
 type Spec struct {
 	Name     string
 	In       string // InQuery, InPath or InHeader
@@ -50,15 +50,16 @@ func (s *Spec) absentText() (string, bool) {
 	return "", false
 }
 
-// Value is a parameter whose value is a T. The zero T stands for one that is absent, unless
-// another is declared.
+// Value is a parameter with a value of type T. The zero T stands for an absent one, unless
+// another default is declared.
 type Value[T any] struct {
 	Spec
 	absent T
 	given  func(q *Params, name string) T // reads one that is given
 }
 
-// New declares a parameter that read reads when it is given; it refuses by [Params.Refuse].
+// New declares a parameter. read reads its value if it is given, and refuses by
+// [Params.Refuse].
 func New[T any](name, doc string, schema Schema, read func(q *Params, name string) T) *Value[T] {
 	return &Value[T]{Spec: Spec{Name: name, Doc: doc, Schema: schema}, given: read}
 }
@@ -106,13 +107,13 @@ func (v *Value[T]) Like(example any) *Value[T] {
 // As gives other words.
 func (v *Value[T]) As(doc string) *Value[T] { return v.with(func(w *Value[T]) { w.Doc = doc }) }
 
-// Bounded adds to the schema what the reader holds to already.
+// Bounded adds to the schema a bound that the reader enforces already.
 func (v *Value[T]) Bounded(key string, bound any) *Value[T] {
 	return v.with(func(w *Value[T]) { w.Schema[key] = bound })
 }
 
-// Described declares a parameter that is read elsewhere: one of the path, which the router
-// takes apart, of the header, or of a service that is stood in for.
+// Described declares a parameter that is read elsewhere: in the path, which the router
+// takes apart, in a header, or by a service that is imitated.
 func Described(in, name, doc string, schema Schema, example any) Param {
 	return &described{Spec{Name: name, In: in, Doc: doc, Required: in == InPath, Schema: schema, Example: example}}
 }
@@ -121,8 +122,8 @@ type described struct{ Spec }
 
 func (*described) try(*Params) {}
 
-// Foreign declares parameters of a service that is stood in for, and whose documentation
-// describes them.
+// Foreign declares parameters of a service that is imitated. The documentation of that
+// service describes them.
 func Foreign(service string, names ...string) []Param {
 	list := make([]Param, len(names))
 	for i, name := range names {
@@ -168,7 +169,7 @@ func Flag(name, doc string) *Value[bool] {
 	})
 }
 
-// Text declares a text of at most max bytes. Whoever asks refuses an empty one.
+// Text declares a text of at most max bytes. The handler refuses an empty one.
 func Text(name string, max int, doc string) *Value[string] {
 	return New(name, doc, Schema{"type": "string", "minLength": 1, "maxLength": max}, func(q *Params, name string) string {
 		return q.Text(name, max)
@@ -223,7 +224,7 @@ var (
 	Cursor    = New("cursor", "`next` of the page before, with the same parameters.", Schema{"type": "string", "minLength": 1, "maxLength": MaxCursor},
 		func(q *Params, _ string) string { return q.cursor() })
 
-	// At is an instant that time zones are known for, zero if it is absent.
+	// At is an instant for which time zones are known, zero if it is absent.
 	At = New("at", "An instant of the years 1900 to 2100, RFC 3339, or a day, whose beginning in UTC it is; without it, now.",
 		moment, func(q *Params, name string) time.Time {
 			at, _ := q.instant(name)

@@ -107,13 +107,13 @@ func CheckRegions(ctx context.Context, set *fence.Set, boundaries *dataset.Live[
 	return problems.UnknownType(b, unknown.Of)
 }
 
-// Reader reads the events of a collection in turns of a processor. It is for one goroutine.
+// Reader reads the events of a collection in turns of a processor. It belongs to one goroutine.
 type Reader struct {
 	*fence.Reader
 	processors *web.Processors
 }
 
-// Begin reads what a set tells after an event.
+// Begin reads the events of a set after a given one.
 func Begin(set *fence.Set, live *points.LiveCollection, after fence.ID, boundaries *dataset.Live[ask.Boundaries], from *web.Processors) *Reader {
 	r := &Reader{set.Follow(live, after, boundaries), from}
 	r.Step = web.Step

@@ -157,7 +157,7 @@ func readReverse(q *endpoint.Params) geocoder.ReverseQuery {
 	return query
 }
 
-// languages returns the language of the answer, none for own names.
+// languages returns the language of the answer, or none for own names.
 func languages(q *endpoint.Params) []string {
 	if lang := endpoint.Lang.Of(q); lang != "" {
 		return []string{lang}
@@ -178,7 +178,7 @@ func readText(p *endpoint.Params, name string) string {
 	return v
 }
 
-// kindsOf declares the kinds of results that are wanted, of those that are known.
+// kindsOf declares the parameter that chooses kinds of results among the known ones.
 func kindsOf(known []names.Kind) *endpoint.Value[[]names.Kind] {
 	of := endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string", "enum": known}, "minItems": 1, "maxItems": endpoint.MaxList}
 	return endpoint.New("kinds", "Only results of these kinds.", of, func(p *endpoint.Params, _ string) []names.Kind {
@@ -186,7 +186,7 @@ func kindsOf(known []names.Kind) *endpoint.Value[[]names.Kind] {
 	}).Like([]names.Kind{names.Region})
 }
 
-// readKinds returns the kinds of results that are wanted, of those that are known.
+// readKinds returns the wanted kinds of results among the known ones.
 func readKinds(p *endpoint.Params, known []names.Kind) (kinds []names.Kind) {
 	for _, text := range p.List("kinds", endpoint.MaxList) {
 		kind := names.Kind(text)

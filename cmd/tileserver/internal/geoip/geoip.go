@@ -28,8 +28,8 @@ import (
 type Room struct {
 	*web.Kit
 	addresses *dataset.Live[ask.Addresses]
-	// accounts returns those that may ask; nil, or a nil answer, lets everybody. It
-	// is called for every request.
+	// accounts returns the accounts that may ask. If it is nil, or returns nil,
+	// everybody may. It is called for every request.
 	accounts  func() *Accounts
 	databases ipdatabase.Newest
 }
@@ -43,7 +43,7 @@ func New(k *web.Kit, addresses *dataset.Live[ask.Addresses], accounts func() *Ac
 type service struct {
 	name   string
 	form   web.Form
-	fields *ipgeo.Fields // those it has; nil where there is no data of that kind
+	fields *ipgeo.Fields // the fields it has; nil if there is no data of that kind
 }
 
 // What the services have of a record. Nothing that only Insights has is here.
@@ -233,8 +233,8 @@ func accepts(r *http.Request, service string) error {
 	return nil
 }
 
-// takes reports whether one of the items of a header's values is taken with
-// any weight but zero.
+// takes reports whether a header's values accept one of the items with a weight
+// other than zero.
 func takes(values []string, good func(name, params string) bool) bool {
 	for _, v := range values {
 		for more := true; more; {

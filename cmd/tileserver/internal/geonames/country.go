@@ -44,8 +44,8 @@ func (g *request) countryMembers(ctx context.Context, at *hierarchy.PointCountry
 	return country, nil
 }
 
-// countryCode answers /countryCodeJSON and /countryCode, which without a type
-// answers two letters.
+// countryCode answers /countryCodeJSON and /countryCode. Without the parameter
+// type the latter answers two letters.
 func (g *request) countryCode(ctx context.Context) error {
 	lat, lng, radius, err := g.params.around(0)
 	if err != nil {
@@ -74,7 +74,7 @@ func (g *request) countryCode(ctx context.Context) error {
 	return nil
 }
 
-// nothing says that there is no answer, or that nothing is published that could
+// nothing answers that there is no result, or that no published data set could
 // tell one.
 func (g *request) nothing(message string) error {
 	b, ok, err := g.view.Boundaries.Have()

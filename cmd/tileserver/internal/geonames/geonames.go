@@ -86,7 +86,7 @@ func refusalOf(err error) *refusal {
 	return &refusal{otherFault, "the server failed; its operator will find the reason in the log"}
 }
 
-// request is one request in GeoNames' manner and the answer being written.
+// request is one request in GeoNames' manner, with the answer that is being written.
 type request struct {
 	params params
 	view   localtime.View
@@ -95,8 +95,8 @@ type request struct {
 	object
 }
 
-// question is what an endpoint answers. Its path has JSON at the end, or not, and then the
-// parameter type says what to answer.
+// question describes what an endpoint answers. If its path does not end with JSON, the
+// parameter type chooses the form of the answer.
 type question struct {
 	write  func(g *request, ctx context.Context) error
 	moment bool // the answer depends on the time of day
@@ -156,8 +156,8 @@ func (g *request) formOf(a *web.Answer, text, isJSON bool) (callback string, err
 		return "", refuse(badParameter, "invalid callback; give the name of a JavaScript function")
 	}
 	a.Form = web.FormScript
-	// The comment keeps what the caller chose from being the first bytes of
-	// the answer, which other programs than browsers might run.
+	// The comment keeps the caller's own text from being the first bytes of the
+	// answer, which programs other than browsers might run.
 	return "/**/" + callback + "(", nil
 }
 
@@ -201,8 +201,8 @@ func (s *Room) fail(c echo.Context, g *request, a web.Answer, callback string, e
 	return s.Send(c, a, out)
 }
 
-// params are query parameters as GeoNames reads them: of one that may not be
-// repeated the first counts, and what is not known is ignored.
+// params are query parameters as GeoNames reads them: the first of several
+// counts unless the parameter may be repeated, and unknown ones are ignored.
 type params struct{ values url.Values }
 
 func readParams(r *http.Request) params {
@@ -220,8 +220,9 @@ func (p params) flag(name string) bool { return strings.EqualFold(p.text(name), 
 // maxRepeated bounds how often a parameter may be repeated.
 const maxRepeated = places.MaxFilter
 
-// codes returns a parameter that may be repeated, or list its values with
-// commas between them, in upper case. Values that cannot be a code are refused.
+// codes returns the values of a parameter in upper case. The parameter may be
+// repeated, or have several values with commas between them. Values that cannot
+// be a code are refused.
 func (p params) codes(name string, min, max int, digits bool) ([]string, error) {
 	var codes []string
 	for _, v := range p.values[name] {
@@ -380,8 +381,7 @@ func (p params) minPopulation() (int64, error) {
 // clip shortens a text that is repeated in a message.
 func clip(s string, n int) string { return s[:min(len(s), n)] }
 
-// object writes JSON objects: it sets the commas and leaves out what is
-// unknown.
+// object writes JSON objects: it sets the commas and leaves out unknown values.
 type object struct{ b []byte }
 
 func (o *object) open()  { o.b = append(o.b, '{') }
@@ -422,11 +422,11 @@ func (o *object) quoted(name string, value float64) {
 // hours writes seconds as hours.
 func (o *object) hours(name string, seconds int) { o.float(name, float64(seconds)/3600) }
 
-// isJSON reports whether a request is for JSON by its path.
+// isJSON reports whether the path of a request asks for JSON.
 func isJSON(c echo.Context) bool { return strings.HasSuffix(c.Path(), "JSON") }
 
-// refusing makes what turns requests away. text says that the endpoint answers with plain text
-// where no type is asked for.
+// refusing returns the function that turns requests away. text says that the endpoint answers
+// with plain text if no type is asked for.
 func (s *Room) refusing(text bool) func(c echo.Context, err error) {
 	return func(c echo.Context, err error) { s.refuse(c, text, err) }
 }

@@ -258,14 +258,15 @@ func (g *request) findByName(ctx context.Context, finder ask.Places, q placeSear
 	return docs, total, nil
 }
 
-// candidates reads the places that a search finds and that meet the conditions,
-// and says how many it finds at least, whether they meet them or not.
+// candidates reads the places that a search finds and that meet the conditions.
+// It also returns the least number of places that the search finds, whether
+// they meet the conditions or not.
 func (g *request) candidates(ctx context.Context, finder ask.Places, query search.Query, q *placeSearch) ([]places.Record, int, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
 	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
 	if errors.Is(err, places.ErrQuery) && !strings.ContainsFunc(query.Text, isWordRune) {
-		return nil, 0, nil // no place has such a name, which is no error
+		return nil, 0, nil // no place has such a name; that is not an error
 	}
 	if err != nil {
 		return nil, 0, err
@@ -295,7 +296,7 @@ func (g *request) candidates(ctx context.Context, finder ask.Places, query searc
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// ask is the query for the places that pass a filter, the most important first, that meet the
+// ask returns the query for the most important places that pass a filter and meet the
 // conditions on continent and first-level division.
 func (q *placeSearch) ask(finder ask.Places, f places.Filter) (query feature.Query, err error) {
 	query = feature.Query{Order: feature.Order{Importance: true}, Examine: maxExamined}
@@ -308,8 +309,8 @@ func (q *placeSearch) ask(finder ask.Places, f places.Filter) (query feature.Que
 	return query, err
 }
 
-// conditions is a filter of a continent, a first-level division and what another filter lets
-// pass. "" lets all pass. It is for one search.
+// conditions is a filter by continent, first-level division and another filter. "" lets all
+// pass. It is for one search.
 type conditions struct {
 	of                feature.Filter // nil lets all pass
 	finder            ask.Places
@@ -416,7 +417,7 @@ func (g *request) within(ctx context.Context, finder ask.Places, f places.Filter
 	for looked := 0; seen < to && (!recorded || looked < maxRecords); {
 		limit := min(to-seen, places.MaxLimit)
 		if q.conditional() {
-			limit = places.MaxLimit // a count that is exact where few meet them
+			limit = places.MaxLimit // a count that is exact if few places meet them
 		}
 		hits, more, err := page(ctx, finder, &query, limit, (*memory)[:0])
 		if err != nil {
@@ -459,8 +460,8 @@ func (g *request) within(ctx context.Context, finder ask.Places, f places.Filter
 	return docs, seen + 1, nil
 }
 
-// page reads the next page of a query over dst, and says whether another one follows. When the
-// work is done, that is what has been found.
+// page reads the next page of a query over dst, and reports whether another one follows. If
+// the work is used up, the answer is what has been found.
 func page(ctx context.Context, l feature.Layer, q *feature.Query, limit int, dst []places.Hit) (hits []places.Hit, more bool, err error) {
 	q.Limit = limit + 1
 	var last feature.Mark
@@ -483,7 +484,7 @@ func page(ctx context.Context, l feature.Layer, q *feature.Query, limit int, dst
 	return dst, false, nil
 }
 
-// errTooWide refuses a search whose work was done before anything was found.
+// errTooWide refuses a search that used up its work before it found anything.
 var errTooWide = &refusal{value: 14, message: "too many places to look at for these conditions: add country and adminCode1, or a smaller box."}
 
 // choose orders the places found, which all meet the conditions, and takes the

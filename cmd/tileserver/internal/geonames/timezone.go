@@ -83,8 +83,8 @@ func (g *request) timezone(ctx context.Context) error {
 	return nil
 }
 
-// zoneAt asks for the zone of a point, within reach metres where no region has one. The
-// country, if there is one, counts as a region that holds the point.
+// zoneAt returns the zone of a point. If no region has one, it looks for one within
+// reach metres. The country, if there is one, counts as a region that holds the point.
 func (g *request) zoneAt(ctx context.Context, lat, lon, reach float64, country string) (z localtime.LocalZone, err error) {
 	regions, err := g.timeZoneRegions(ctx, lat, lon)
 	if err != nil {
@@ -106,8 +106,8 @@ func (g *request) offshore(z *localtime.LocalZone, country string) bool {
 	return strings.HasPrefix(z.ID, "Etc/") || z.Match == localtime.MatchDerived && ok && ask.HasType(b, localtime.CountryType)
 }
 
-// yearOffsets returns the offsets of a zone on 1 January and 1 July of this year
-// and its standard one, in seconds; not ok when they are not known.
+// yearOffsets returns the offsets of a zone on 1 January and 1 July of this
+// year, and its standard offset, in seconds. ok is false if they are unknown.
 func (g *request) yearOffsets(ctx context.Context, zone string) (jan, jul, raw int, ok bool, err error) {
 	r, ok, err := g.view.TimeZones.Have()
 	if !ok {

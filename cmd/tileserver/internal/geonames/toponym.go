@@ -45,8 +45,8 @@ func appendKilometres(dst []byte, metres float64) []byte {
 	return dst
 }
 
-// toponym writes a place as an object. Coordinates are strings: a client takes
-// a zero that is a number for none.
+// toponym writes a place as an object. Coordinates are strings, because clients
+// take the number zero for a missing value.
 func (g *request) toponym(ctx context.Context, finder ask.Places, t *toponym) error {
 	g.open()
 	if err := g.toponymMembers(ctx, finder, t); err != nil {
@@ -121,8 +121,8 @@ func (g *request) toponymMembers(ctx context.Context, finder ask.Places, t *topo
 	return g.toponymDetails(ctx, finder, t, &country)
 }
 
-// toponymDetails writes what the styles LONG and FULL have beyond MEDIUM. The
-// place was read from its record.
+// toponymDetails writes what the styles LONG and FULL have in addition to
+// MEDIUM. The place was read from its record.
 func (g *request) toponymDetails(ctx context.Context, finder ask.Places, t *toponym, country *places.Country) error {
 	g.text("asciiName", t.ASCIIName)
 	g.text("continentCode", country.Continent)
@@ -185,8 +185,8 @@ func (g *request) toponymZone(ctx context.Context, zone string) error {
 	return nil
 }
 
-// alternateNames writes the names a place has in languages or, where only
-// those are known, without.
+// alternateNames writes the names of a place with their languages. If no
+// languages are known, it writes them without.
 func (g *request) alternateNames(d *places.Record) {
 	if len(d.Alternates) == 0 && len(d.AlternateNames) == 0 {
 		return
@@ -223,8 +223,8 @@ func (g *request) alternate(name, lang string, preferred, short, colloquial, his
 	g.close()
 }
 
-// nameIn returns a place's name in a language, own when it has none or no
-// language is asked for.
+// nameIn returns a place's name in a language. It returns own if the place has
+// no such name, or no language is asked for.
 func nameIn(ctx context.Context, finder ask.Places, id uint32, lang, own string) (string, error) {
 	if lang == "" || id == 0 {
 		return own, nil
@@ -239,7 +239,7 @@ func nameIn(ctx context.Context, finder ask.Places, id uint32, lang, own string)
 	return name, nil
 }
 
-// countryInfo returns what is known of a country; nothing is not an error.
+// countryInfo returns what is known about a country; knowing nothing is not an error.
 func countryInfo(ctx context.Context, finder ask.Places, code string) (places.Country, error) {
 	if code == "" {
 		return places.Country{}, nil

@@ -15,23 +15,24 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Face is one interface of the server. It is registered by one file, face_NAME.go, and is gone
-// when that file and its room are deleted.
+// Face is one interface of the server. One file, face_NAME.go, registers it. Deleting that
+// file and the room removes the interface.
 type Face struct {
 	Name string
-	// At is its place among the faces, from the least on. No two have the same.
+	// At is its place among the faces, in ascending order. No two have the same.
 	At int
 	// Kinds are the errors that it alone meets.
 	Kinds []web.Kind
-	// List describes the layer of this face that the face layers lists; nil if there is none.
+	// List describes the layer of this face in the list of the face layers; nil if it has none
+	// there.
 	List *listing.Set
 	// Metrics are those that its room collects.
 	Metrics []*prometheus.Desc
 	// Settings returns the defaults of what the operator can set for this face; nil for nothing.
 	Settings func() Settings
-	// Root says that its room is a rooted one.
+	// Root says that its room implements rooted.
 	Root bool
-	// New makes its room. Nil is for errors alone, which several faces meet.
+	// New makes its room. It is nil if the face only has errors, which several faces share.
 	New func(*Parts) Room
 }
 
@@ -51,8 +52,8 @@ type Parts struct {
 	Lists []listing.Set
 	// Rooms are those of the faces before.
 	Rooms []Room
-	// DescribeBelow returns an OpenAPI 3.0 document of the paths below one, for the address
-	// that this is at.
+	// DescribeBelow returns an OpenAPI 3.0 document of the paths below a given one, which
+	// has the address at.
 	DescribeBelow func(path, server string) ([]byte, error)
 }
 
@@ -80,8 +81,8 @@ func RootGeocoders() (names []string) {
 // fields are flags, by their tags. The parser of flags calls the method Validate if there is
 // one.
 type Settings interface {
-	// Open opens the files that the flags name. It may change the configuration, which says
-	// what other faces are to know.
+	// Open opens the files that the flags name. It may change the configuration, so that
+	// other faces know about them.
 	Open(ctx context.Context, in *Process) error
 }
 
@@ -91,8 +92,8 @@ type Process struct {
 	Log    *slog.Logger
 	Cache  int64         // bytes that there are for caches
 	Grace  time.Duration // in which to end what runs
-	// Reloaded returns what load makes of files, and makes anew when they have changed. flag
-	// is for the log.
+	// Reloaded returns a function that returns what load makes of files, and makes it anew
+	// when they have changed. flag is for the log.
 	Reloaded func(flag string, load func() (any, error), files ...string) (get func() any, err error)
 
 	Looks  []func()       // look at files again
@@ -100,7 +101,7 @@ type Process struct {
 	Closes []func() error // end what was begun, whether Open has failed or not
 }
 
-// NewSettings returns the settings of all faces, before anything is said.
+// NewSettings returns the settings of all faces with their defaults.
 func NewSettings() (all []Settings) {
 	for _, f := range faces() {
 		if f.Settings != nil {

@@ -54,7 +54,7 @@ func (s *baseMaps) Open(ctx context.Context, in *Process) (err error) {
 	return nil
 }
 
-// shown are the maps as other rooms know them.
+// shown returns the maps in the form that other rooms use.
 func (s *baseMaps) shown() (all []under.Map) {
 	for _, l := range s.set.Maps() {
 		st := l.Status()

@@ -25,8 +25,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Config says what a handler serves and how. A data set left nil answers as
-// one that is not published; other zero fields mean the defaults named.
+// Config says what a handler serves and how. A nil data set counts as not
+// published. Other zero fields mean the defaults named.
 type Config struct {
 	// Config says how requests are served. New sets its Kinds, Meaning and Generations.
 	web.Config
@@ -40,26 +40,25 @@ type Config struct {
 	// Settings are what the operator sets for each face.
 	Settings []Settings
 
-	// Store says in /status what the data comes from: "local" or "hbase".
+	// Store is the kind of store that /status tells: "local" or "hbase".
 	Store string
-	// Remote says that others may remove generations that are being read here.
+	// Remote says that others may remove generations while they are read here.
 	Remote bool
 
 	// Page holds the built map page with index.html at its root; nil serves a
 	// page that says how to build it.
 	Page fs.FS
 
-	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
-	// with no bytes, or 404: clients differ. 204.
+	// EmptyTile is the status of a vector tile that has nothing in it, since
+	// clients differ: 204, which is the default, 200 with no bytes, or 404.
 	EmptyTile int
 
 	// RootGeocoder names the face whose paths are also answered at the root, instead of what
 	// is there otherwise: one of RootGeocoders. Any other name stands for no face.
 	RootGeocoder string
 
-	// Glyphs is the address of the glyphs that names on maps are drawn with,
-	// with {fontstack} and {range}, for /style.json. Empty means fonts that the
-	// client has.
+	// Glyphs is the address of the glyphs for names on maps, with {fontstack} and
+	// {range}, for /style.json. Empty means fonts of the client.
 	Glyphs string
 
 	// PinTiles makes TileJSON name tiles by addresses that never change; see
@@ -83,11 +82,11 @@ type Config struct {
 	NoData  func() error
 
 	// Draining is closed when the server is about to stop: /readyz says so, and
-	// everything else goes on. Nil never is.
+	// everything else goes on. It may be nil.
 	Draining <-chan struct{}
 
-	// Usage says why the counts of clients are not kept on the disk. Servers with --usage
-	// have it.
+	// Usage returns why the counts of clients are not kept on the disk. It is nil without
+	// --usage.
 	Usage func() error
 
 	// MetricsHandler answers /metrics. If it is nil, the path is not found.
@@ -104,7 +103,7 @@ type server struct {
 }
 
 func init() {
-	// Errors that several faces meet, in the places among the others that documents give them.
+	// Errors that several faces share, at their places among the others in documents.
 	for at, kinds := range map[int][]web.Kind{
 		25: problems.Regions, 42: problems.Layers, 45: problems.Places, 65: problems.Airports, 75: timezone.Kinds, 78: problems.Points, 85: problems.Stations,
 	} {
@@ -118,7 +117,7 @@ func New(cfg Config) http.Handler { return newServer(&cfg).handler() }
 
 func newServer(cfg *Config) *server { return compose(cfg, faces()) }
 
-// compose makes a server of some faces, and of what operators are told.
+// compose makes a server of some faces, and of what only operators see.
 func compose(cfg *Config, faces []Face) *server {
 	http := cfg.Config
 	http.Kinds = slices.Concat(problems.Kinds, ogcapi.Kinds)
@@ -159,7 +158,7 @@ func compose(cfg *Config, faces []Face) *server {
 	return s
 }
 
-// baseMapBytes is the share of the caches that tiles of base maps get, where there are some.
+// baseMapBytes is the share of the caches for tiles of base maps, if there are any.
 func (cfg *Config) baseMapBytes() int64 {
 	if len(cfg.BaseMaps.All()) == 0 {
 		return 0
@@ -167,7 +166,7 @@ func (cfg *Config) baseMapBytes() int64 {
 	return cfg.ResponseCacheBytes / 4
 }
 
-// tileBytes is what searches, pages of features and base maps leave.
+// tileBytes is the share that searches, pages of features and base maps leave.
 func (cfg *Config) tileBytes() int64 {
 	cache := cfg.ResponseCacheBytes
 	return cache - cache/8 - cache/4 - cfg.baseMapBytes()
@@ -183,8 +182,8 @@ func (cfg *Config) generations() (all []web.Generation) {
 	return all
 }
 
-// endpoints are all that are declared. Those of the service at the root replace others of the
-// same path and method.
+// endpoints returns all declared endpoints. Those of the service at the root replace others
+// of the same path and method.
 func (s *server) endpoints() (all []endpoint.Endpoint) {
 	for _, room := range append(slices.Clip(s.rooms), s.ops) {
 		all = append(all, room.Endpoints()...)

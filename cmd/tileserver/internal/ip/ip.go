@@ -59,8 +59,8 @@ var Kinds = []web.Kind{
 		Detail: `Write one address per line: 1.2.3.4, "1.2.3.4" or {"ip":"1.2.3.4","fields":"country.iso_code"}.`},
 }
 
-// addressQuery is what requests about addresses begin with: which part of the
-// answer is wanted, and the generation it is read from.
+// addressQuery is what every request about addresses begins with: the part of
+// the answer that is wanted, and the generation to read.
 type addressQuery struct {
 	ask.Pinned[ask.Addresses]
 	part   *ipPart // nil for all
@@ -83,9 +83,9 @@ func (s *Room) askAddresses(p *endpoint.Params) (q addressQuery, err error) {
 	return q, nil
 }
 
-// getAddress answers GET /ip/{addr}. Answers are not kept: with the index, those
-// made anew reach 0.92 of the bare handler's rate and those from a cache 0.89. From
-// the table, a cache would save 4 µs of 34.
+// getAddress answers GET /ip/{addr}. Answers are not kept: with the index, answers
+// made anew reach 0.92 of the bare handler's rate, and answers from a cache 0.89.
+// For the table, a cache would save 4 µs of 34.
 func (s *Room) getAddress(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Room) getOwnAddress(c echo.Context, q *endpoint.Params) error {
 	if !addr.IsValid() {
 		return ipdatabase.ErrNoPeer
 	}
-	// The answer is the caller's alone: the next one's is another.
+	// The answer belongs to this caller: the next caller's is another.
 	err := s.sendAddress(c, q, addr, web.PrivateNoStore)
 	if peer, header, ok := s.Disbelieved(c.Request()); ok && errors.Is(err, ipgeo.ErrReserved) {
 		return endpoint.Refuse(ipgeo.ErrReserved, "addr", "The request came from a proxy at "+peer.String()+", whose "+header+
@@ -162,7 +162,7 @@ func explainAddress(err error, addr netip.Addr) error {
 // ipPart says which part of an answer a client wants; nil stands for all of it.
 type ipPart struct {
 	fields ipgeo.Fields // ip and source may be among them; ip is in every answer
-	lang   string       // of names, "" for every one there is
+	lang   string       // language of names, "" for all languages
 }
 
 // maxFieldsText bounds a list of fields in bytes.

@@ -28,9 +28,9 @@ func (s *Room) postBatch(c echo.Context, p *endpoint.Params) error {
 	defer b.Release()
 	b.Text = true
 	c.Response().Header()[ipdatabase.Header] = q.now.Header
-	// The context of the request ends when its client has closed its half of the
-	// connection, and may do so because everything is sent. One that is gone
-	// shows in what is written to it.
+	// The context of the request ends when its client closes its half of the
+	// connection, which it may do because it has sent everything. Writing to a
+	// client that is gone fails.
 	ctx := context.WithoutCancel(r.Context())
 	b.Answer = func() error {
 		return b.Each(errBatchLine, func(line []byte, refused error) (err error) {
@@ -63,8 +63,7 @@ type batch struct {
 	members url.Values       // of a line
 }
 
-// locate answers a line. Its error is the store's and says nothing about the
-// line.
+// locate answers a line. Its error is the store's, not the line's.
 func (b *batch) locate(ctx context.Context, line []byte) error {
 	addr, part, err := b.read(line)
 	if err != nil {
@@ -95,8 +94,8 @@ func (b *batch) read(line []byte) (addr netip.Addr, part *ipPart, err error) {
 }
 
 // parse reads a line: an address, as it is or as a JSON string, or an object
-// that may say which fields are wanted. What it leaves out is as the address of
-// the request says.
+// that may say which fields are wanted. For what it leaves out, the query of
+// the request counts.
 func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 	switch line[0] {
 	case '"':

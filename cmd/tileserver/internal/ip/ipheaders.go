@@ -33,7 +33,7 @@ var (
 
 var geoEmpty = []string{""}
 
-// geoHeaders are the headers of what is known, each with the field it holds.
+// geoHeaders are the headers of the answer, each with the field it holds.
 var geoHeaders = []struct{ name, field string }{
 	{"X-Geo-Continent", "continent.code"},
 	{"X-Geo-Country", "country.iso_code"},
@@ -44,9 +44,9 @@ var geoHeaders = []struct{ name, field string }{
 	{"X-Geo-Longitude", "location.longitude"},
 }
 
-// getHeaders answers requests of any method to /ip/headers and everything below
-// it: some proxies keep the method and append the path of the request they ask
-// about.
+// getHeaders answers requests of any method to /ip/headers and to all paths
+// below it: some proxies keep the method and append the path of the request
+// they ask about.
 func (s *Room) getHeaders(c echo.Context, _ *endpoint.Params) error {
 	s.locateHeaders(c, c.Request(), s.beginHeaders(c))
 	c.Response().WriteHeader(http.StatusOK)
@@ -121,8 +121,8 @@ func (s *Room) locateHeaders(c echo.Context, r *http.Request, h http.Header) {
 	}
 }
 
-// headerValue makes the value of a header of one of JSON: of a string its text,
-// of names the English one or else the first there is, of a number its digits.
+// headerValue makes the value of a header from JSON: the text of a string, the
+// digits of a number, and from names the English one, or else the first.
 func headerValue(raw []byte) string {
 	switch raw[0] {
 	case '"':

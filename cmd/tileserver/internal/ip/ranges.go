@@ -130,7 +130,7 @@ type rangesWriter struct {
 	q    *rangesQuery
 	span ipgeo.Span // not yet written
 	some bool       // network is written, since the set began
-	sets string     // versions of IP whose sets have not begun
+	sets string     // versions of IP whose sets have not begun yet
 	open bool       // a set of nftables is
 }
 
@@ -197,8 +197,8 @@ func (w *rangesWriter) flush() error {
 	return nil
 }
 
-// begin begins the sets up to that of a version. One without networks is there
-// too, so that rules about it hold.
+// begin begins the sets of all versions up to the given one. A version without
+// networks has a set too, so that rules about it hold.
 func (w *rangesWriter) begin(version string) {
 	for w.sets != "" && w.sets[:1] <= version {
 		v := w.sets[:1]

@@ -39,8 +39,8 @@ type Database struct {
 // value is ready.
 type Newest struct{ atomic.Pointer[Database] }
 
-// Of returns what the pinned generation's answers share. It is made
-// once per generation.
+// Of returns what the answers from the pinned generation share. It is made once
+// per generation.
 func (d *Newest) Of(p *ask.Pinned[ask.Addresses]) *Database {
 	now := d.Load()
 	if now == nil || now.id != p.ID {

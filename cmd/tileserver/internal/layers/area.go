@@ -16,7 +16,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// area is ground that features are asked for in. Release it.
+// area is the ground for which features are queried. Release it.
 type area struct {
 	feature.Area
 	regions ask.Pinned[ask.Boundaries]
@@ -24,8 +24,8 @@ type area struct {
 
 func (a *area) release() { a.regions.Release() }
 
-// inTurns is an area that takes its turns between parts: a large region without a feature in
-// it has many.
+// inTurns is an area that takes turns of a processor between its parts: a large region
+// without a feature in it has many.
 type inTurns struct{ feature.Area }
 
 // Cover implements feature.Area.
@@ -59,7 +59,7 @@ func inBox(b quadkey.Box) area { return area{Area: feature.Box(b)} }
 // inTile is the area of a tile.
 func inTile(t quadkey.Tile) area { return area{Area: feature.Tile(t)} }
 
-// dependOn adds the regions to what answers depend on.
+// dependOn adds the regions to the generations that answers depend on.
 func (q *question) dependOn(where *area) {
 	q.turns = where.regions.Handle != nil
 	if q.turns && q.from != nil {

@@ -49,7 +49,8 @@ func readInstant(q *endpoint.Params, name string) time.Time {
 	return at
 }
 
-// formats is the parameter of the forms of a list: those of pages or, of an area, all.
+// formats declares the parameter of the forms of a list: forms of pages or, for an area, all
+// forms.
 func formats(all bool) *endpoint.Value[string] {
 	var names []string
 	doc := "Form of the answer; without it the Accept header decides."
@@ -93,8 +94,8 @@ func (l *list) answers(all bool) endpoint.Content {
 	return c
 }
 
-// endpoint is what the endpoints of a list have in common. end is the rest of the path, id
-// that of the operation, and rank the place behind the first.
+// endpoint returns what the endpoints of a list have in common. end is the rest of the
+// path, id the rest of the operation's id, and rank the place behind the first.
 func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoint {
 	e := endpoint.Endpoint{
 		Path: l.Path + end, ID: "get" + l.Words.IDs + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,
@@ -116,7 +117,8 @@ func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoin
 	return e
 }
 
-// filtered adds the filters, and with shown what changes what is shown of features.
+// filtered adds the parameters of filters. With shown it also adds those that change what is
+// shown of features.
 func (l *list) filtered(e *endpoint.Endpoint, shown bool, before, behind []endpoint.Param) {
 	e.Params = append(e.Params, before...)
 	if shown {
@@ -170,7 +172,7 @@ func (l *list) withinRegion() endpoint.Endpoint {
 	return e
 }
 
-// regionPath has the parameters of a region. Layers may have a filter of the name type.
+// regionPath declares the parameters of a region. Layers may have a filter named type.
 func (l *list) regionPath() string {
 	if l.named {
 		return "{type}/{id}"

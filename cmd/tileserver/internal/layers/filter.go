@@ -47,7 +47,7 @@ func (q *question) readOpen(p *endpoint.Params) error {
 	return nil
 }
 
-// filter makes the filter of a layer. Each parameter is tried alone first, so that the refusal
+// filter makes the filter of a layer. It tries each parameter alone first, so that a refusal
 // names it.
 func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Extra) error {
 	schema := a.About.Schema
@@ -78,7 +78,7 @@ func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Ext
 	return err
 }
 
-// reason is the text of an error without that of its kind.
+// reason returns the text of an error without the text of its kind.
 func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), feature.ErrFilter.Error()+": ")
 }

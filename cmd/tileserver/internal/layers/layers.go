@@ -20,8 +20,8 @@ import (
 // Config says what the room serves.
 type Config struct {
 	ask.Sets
-	// Lists are the layers that have paths of their own. Those of ask.Sets.More that are not
-	// among them have paths by their names.
+	// Lists are the layers that have paths of their own. The others of ask.Sets.More have
+	// paths by their names.
 	Lists []listing.Set
 	// StreamTimeout bounds how long a client may take over an answer of lines. The default is 5
 	// minutes.
@@ -31,12 +31,12 @@ type Config struct {
 	MayRead func(c echo.Context, name string) bool
 }
 
-// Room answers what is asked of every layer of points.
+// Room answers the questions that every layer of points can be asked.
 type Room struct {
 	*web.Kit
 	Config
 	lists []*list
-	// pageFormat and anyFormat are the forms of pages, and those of what is within an area.
+	// pageFormat is for the forms of pages, anyFormat for the forms of answers within an area.
 	pageFormat, anyFormat *endpoint.Value[string]
 }
 
@@ -72,7 +72,7 @@ func (s *Room) add(set listing.Set) {
 // ownNames begin paths, or names of operations, of other rooms, so that no layer has them.
 var ownNames = []string{"points", "regions", "tiles", "basemap", "ip", "geoip", "ogc", "places", "airports", "stations", "collection"}
 
-// byName is the set of a layer that nobody has described.
+// byName describes a layer for which there is no description.
 func byName(name string) listing.Set {
 	things := strings.NewReplacer("_", " ", "-", " ").Replace(name)
 	var id string

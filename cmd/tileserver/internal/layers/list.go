@@ -67,7 +67,7 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	})
 }
 
-// ask is begin for a list, whose form it reads.
+// ask is begin for a list. It also reads the form.
 func (l *list) ask(c echo.Context, p *endpoint.Params, format *endpoint.Value[string], several bool) (*question, error) {
 	a := asking{several: several, at: l.past(p), form: listing.FormOf(c.Request(), format.Of(p))}
 	if a.writer = l.readWriter(p, a.form.GeoJSON); l.Show != nil {
@@ -127,8 +127,8 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 	return nil
 }
 
-// send answers with a list, which fill writes, and returns the cursor of the next page. head
-// is what an object begins with, and more, if set, adds members to it.
+// send answers with a list. fill writes the list and returns the cursor of the next page.
+// head begins a list that is an object. more, if set, adds members to it.
 func (q *question) send(head string, fill func(ctx context.Context, p *page) (next string, err error), more func(ctx context.Context, dst []byte) ([]byte, error)) error {
 	return q.reply(web.Answer{Form: q.form.Form, ByAccept: true}, func(ctx context.Context, out *web.Scratch) error {
 		p := page{question: q, list: q.newList(head), body: out.Body}
@@ -237,10 +237,10 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, e
 // streamPage is the part of an answer that is found at once, in bytes.
 const streamPage = 1 << 20
 
-// stream answers with all that a query asks for, as it is found. A layer that takes writes is
-// read as it is at one moment, which is held until the client has all. A published one does not
-// change while its generation is held, so it is asked for one part after the other, and no read
-// of the store is open while the client is written to.
+// stream answers with everything that a query asks for, as it is found. A layer that takes
+// writes is read as it is at one moment, which is held until the client has everything. A
+// published layer does not change while its generation is held, so it is asked for one part
+// after the other, and no read of the store is open while the client is written to.
 func (q *question) stream(query feature.Query) error {
 	from := q.from
 	if q.named { // most of them are live

@@ -45,8 +45,9 @@ func (q *question) appendOne(ctx context.Context, id string, out *web.Scratch) (
 	return f, err
 }
 
-// sendVersion answers with a feature of a layer that takes writes, whole and as it is now, under
-// the entity tag that writes take. Tags name bytes, so these are not compressed.
+// sendVersion answers with a feature of a layer that takes writes, whole and as it is now. Its
+// entity tag is the one that writes take. Tags stand for bytes, so these answers are not
+// compressed.
 func (q *question) sendVersion(id string) error {
 	s, c := q.room, q.context
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)

@@ -38,7 +38,7 @@ type question struct {
 	*list
 	context echo.Context
 	asked   []asked
-	from    []uint64 // what answers depend on; nil if they may not be kept
+	from    []uint64 // the generations that answers depend on; nil if answers may not be kept
 	turns   bool     // answers take a processor by turns
 	// filtered is the filter of a layer that is not open.
 	filtered feature.Filter
@@ -54,7 +54,8 @@ type asking struct {
 	show    func(ctx context.Context, l feature.Layer, f *feature.Feature) error
 }
 
-// begin takes the layers that a path names, and makes their filters. Release what it returns.
+// begin takes the layers that a path names, and makes their filters. The caller releases the
+// result.
 func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, error) {
 	q := &question{list: l, context: c, from: []uint64{}, asking: a}
 	var err error
@@ -132,7 +133,7 @@ func (q *question) hold(layer, name string) error {
 	case !q.mayRead(name):
 		return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
 	}
-	if l.IDs == nil || l.About.Private { // what is shown of private ones depends on the key
+	if l.IDs == nil || l.About.Private { // the key decides what is shown of private ones
 		q.from = nil
 	} else if q.from != nil {
 		q.from = append(q.from, l.IDs...)
@@ -161,7 +162,7 @@ func (q *question) release() {
 	}
 }
 
-// read checks what can be checked only against the layers, and makes their filters.
+// read checks what can only be checked against the layers, and makes their filters.
 func (q *question) read(p *endpoint.Params) error {
 	for i := range q.asked {
 		if a := &q.asked[i]; !q.at.IsZero() && !a.About.History {
@@ -178,8 +179,8 @@ func (q *question) read(p *endpoint.Params) error {
 // layer returns the layer of a question about a single one.
 func (q *question) layer() *asked { return &q.asked[0] }
 
-// explain gives an error the words it has here. A layer that was removed in the meantime is one
-// that is not there.
+// explain gives an error the words it has here. A layer that was removed in the meantime does
+// not exist.
 func (q *question) explain(err error) error {
 	if err == nil {
 		return nil
@@ -200,7 +201,7 @@ func (q *question) explain(err error) error {
 	return err
 }
 
-// sentence is the text of an error without that of its kind, as words for the client.
+// sentence returns the text of an error without the text of its kind, as words for the client.
 func sentence(err, kind error) string {
 	_, text, found := strings.Cut(err.Error(), kind.Error()+": ")
 	if !found || text == "" {

@@ -10,8 +10,8 @@ import (
 
 // Form is a form of lists of features. Those of Forms are in every list.
 type Form struct {
-	// Name is the word for it in the parameter format, and Form its media type. Content
-	// describes it; nil is not JSON.
+	// Name is the value of the parameter format, and Form the media type. Content
+	// describes the form; nil if it is not JSON.
 	Name    string
 	Form    web.Form
 	Content func(s *Set) any
@@ -22,9 +22,9 @@ type Form struct {
 	// GeoJSON says that features are written as GeoJSON, and Object that a list is a JSON
 	// object, which may have further members.
 	GeoJSON, Object bool
-	// Head, Item and Tail write a list. members are finished ones of the feature, each with
-	// a comma behind it, and next is the cursor of the next page. Head and Tail are nil where
-	// there is nothing to write.
+	// Head, Item and Tail write a list. members are finished members of the feature, each
+	// with a comma behind it. next is the cursor of the next page. Head and Tail are nil if
+	// they would write nothing.
 	Head func(dst []byte, l *List) []byte
 	Item func(dst []byte, l *List, f *feature.Feature, members string) ([]byte, error)
 	Tail func(dst []byte, l *List, next string) []byte
@@ -36,7 +36,7 @@ type List struct {
 	Form *Form
 	// Writer writes its features.
 	Writer feature.Writer
-	// First are members that a JSON object begins with, with a comma behind them.
+	// First are the first members of a JSON object, with a comma behind them.
 	First string
 	some  bool // features have been written
 }
@@ -109,8 +109,8 @@ func endObject(dst []byte, _ *List, next string) []byte {
 	return append(dst, '}')
 }
 
-// FormOf is the form that the parameter format names or, where it is "", that the client
-// prefers.
+// FormOf returns the form that the parameter format names. If it is "", it returns the
+// form that the client prefers.
 func FormOf(r *http.Request, format string) *Form {
 	for _, f := range Forms {
 		if f.Name == format {

@@ -10,16 +10,16 @@ import (
 // Set describes how a layer of points is listed at paths of its own: package layers
 // answers at Path/nearby, Path/within, Path/within/{type}/{id} and Path/count.
 type Set struct {
-	// Layer is the name of the layer. Where the path has a parameter, which names one or
-	// several layers, it is what their names begin with.
+	// Layer is the name of the layer. If the path has a parameter that names one or
+	// several layers, Layer is the beginning of their names.
 	Layer string
 	// Path is the path of the layer, such as /airports. Name is the member of a list that has
 	// the features.
 	Path, Name string
 	Words      Words
-	// Open layers have properties that nobody knows before. They are filters, fields and
-	// orders of lists, and are written apart from what the layer knows. Such layers are asked
-	// for as they were, and for single features at Path/{id}.
+	// Open says that the layer has properties that are not known beforehand. They are
+	// filters, fields and orders of lists, and are written apart from what the layer knows.
+	// Such layers can be asked as of a past instant, and for single features at Path/{id}.
 	Open bool
 	// Numbers says that ids of GeoJSON are numbers.
 	Numbers bool
@@ -27,7 +27,7 @@ type Set struct {
 	// filter of them. Open layers have none.
 	Params []endpoint.Param
 	Filter func(q *endpoint.Params) (feature.Filter, error)
-	// Dear reports whether a list of the nearest may take long; nil is never.
+	// Dear reports whether a list of the nearest may take long. Nil means that it never does.
 	Dear func(q *endpoint.Params, limit int) bool
 	// Order is the order of features within an area. Bounds says that lists of a box have it
 	// too.
@@ -37,25 +37,26 @@ type Set struct {
 	// changes what is shown of a feature, or nil for no change.
 	Shown []endpoint.Param
 	Show  func(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error
-	// More adds members to the first page of an area. Nil adds none.
+	// More adds members to the first page of an area. It may be nil.
 	More func(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error)
-	// NoLayer and NoFeature are the types of the problems that there is no such layer, and no
-	// such feature.
+	// NoLayer and NoFeature are the types of the problems for a missing layer and a missing
+	// feature.
 	NoLayer, NoFeature string
 
-	// Requests are examples, and requests that take the most work, by the end of their path.
+	// Requests are examples, and the requests that take the most work, by the ends of their
+	// paths.
 	Requests map[string]Requests
 	// List and Features describe lists, and One a feature of an open layer.
 	List, Features, One any
 }
 
-// Words are what an interface is described with.
+// Words describe an interface.
 type Words struct {
 	// Tag is the group of the description, and Rank the place of the first path in it.
 	Tag  string
 	Rank int
-	// IDs is the end of get… of the operations, such as Airports, and Things what the layer
-	// has, such as airports.
+	// IDs is the rest of get… in the operations' ids, such as Airports. Things are the
+	// features of the layer, such as airports.
 	IDs, Things string
 	// Ordered describes the order of lists of an area, such as ", the most important first".
 	Ordered string

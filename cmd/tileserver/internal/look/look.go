@@ -36,12 +36,12 @@ type Theme struct {
 	UI    map[string]any `json:"ui"`
 }
 
-// Map are the colours of what a map draws, but for its names.
+// Map holds the colours of a map, except those of its names.
 type Map struct {
 	Water Color   `json:"water"`
 	Land  []Color `json:"land"`
-	// Shade tells the parts of a country apart: greys by the same numbers as
-	// Land, laid over it with a strength of 0 to 1.
+	// Shade tells the parts of a country apart. It has greys with the same numbers
+	// as Land, which are laid over it with a strength of 0 to 1.
 	Shade         []Color `json:"shade"`
 	ShadeStrength float64 `json:"shade-strength"`
 	Lake          Color   `json:"lake"`
@@ -59,7 +59,7 @@ type Map struct {
 	PointsCount   Color   `json:"points-count"`
 }
 
-// Border are the colours of borders by the level of what they part.
+// Border has the colours of borders by the level of the regions they divide.
 type Border struct {
 	Country  Color `json:"country"`
 	State    Color `json:"state"`

@@ -72,7 +72,7 @@ var shapes = map[string]shape{
 	"city": {16, 0.16}, "town": {18, 0.04}, "village": {19, 0.02}, "hamlet": {20, 0.02}, "suburb": {20, 0.02}, "aerodrome": {geocoder.RankMost, 0.02}, "heliport": {geocoder.RankMost, 0.02},
 }
 
-// pointDegrees is from the middle of anything else to the edge of its box.
+// pointDegrees is the distance from the middle of anything else to the edge of its box.
 const pointDegrees = 0.001
 
 // layerOf is the layer that Nominatim counts tags to.
@@ -137,8 +137,8 @@ func importance(r *geocoder.Result) float64 {
 	return math.Round((0.1+0.085*math.Log10(1+float64(people)))*1e6) / 1e6
 }
 
-// boundsOf is the box of a result as Nominatim has it: it does not go around the back of
-// the world, but all around it.
+// boundsOf returns the box of a result as Nominatim has it: a box that would cross ±180°
+// goes all around the world.
 func boundsOf(r *geocoder.Result, width float64) [4]float64 {
 	b := r.Bounds
 	if b == [4]float64{} {

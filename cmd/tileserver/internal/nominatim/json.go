@@ -8,13 +8,13 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// attribution names where what is found comes from. A server may have other sources; it
-// names them in its data sets' attributions.
+// attribution names the sources of results. A server may have other sources; the
+// attributions of its data sets name them.
 const attribution = "Data of this server's sources: GeoNames (CC BY 4.0), OurAirports and its boundary layers"
 
 const unable = `{"error":"Unable to geocode"}`
 
-// appendAnswer writes what was found in the format that was asked for.
+// appendAnswer writes the results in the format that was asked for.
 func (q *request) appendAnswer(dst []byte) []byte {
 	w := writer{dst}
 	switch {
@@ -232,8 +232,8 @@ func (w *writer) geocoding(q *request, e *entry) {
 	w.b = append(w.b, "}}"...)
 }
 
-// admin writes the address of an entry, its own section included, and the regions around
-// it by their level.
+// admin writes the address of an entry, with its own section, and the regions around it
+// by their level.
 func (w *writer) admin(e *entry) {
 	a := geocoder.SectionsOf(e.Parents)
 	if geocoder.SectionOf(e.rank) != geocoder.House {

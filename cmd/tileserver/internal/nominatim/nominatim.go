@@ -34,12 +34,12 @@ func New(k *web.Kit, sets *hierarchy.Sets) *Room {
 	return &Room{k, geocoder.Sources{Sets: sets}}
 }
 
-// question is what an endpoint answers. It is reached with .php at the end, too.
+// question describes what an endpoint answers. Its path may also end with .php.
 type question struct {
 	name   string
 	format format // where none is asked for
 	simple bool   // the answer is one result
-	// details says that the address is part of the answer where nothing is said.
+	// details says that the address is part of the answer by default.
 	details bool
 	fresh   bool // the answer is not kept
 	find    func(q *request, ctx context.Context) error
@@ -52,8 +52,8 @@ var (
 	statusQuestion  = question{name: "/status", format: formatText, fresh: true, find: (*request).status}
 )
 
-// RootEndpoints are the endpoints for a server that is Nominatim's at its root. The page of
-// states at /status stays what it is: monitoring reads it.
+// RootEndpoints are the endpoints of a server that is Nominatim at its root. The page at
+// /status stays this server's own: monitoring reads it.
 func (s *Room) RootEndpoints() []endpoint.Endpoint {
 	list := endpoint.AtRoot(s.Endpoints(), "/nominatim")
 	last := &list[len(list)-1]
@@ -61,7 +61,7 @@ func (s *Room) RootEndpoints() []endpoint.Endpoint {
 	return list
 }
 
-// request is one request in Nominatim's manner, and what was found for it.
+// request is one request in Nominatim's manner, with its results.
 type request struct {
 	params
 	*geocoder.Session
@@ -77,7 +77,7 @@ type request struct {
 	threshold             float64 // degrees, of outlines
 	budget                int     // bytes of outlines that may still be read
 	found                 []entry
-	body                  []byte // the whole answer, where it is no list of results
+	body                  []byte // the whole answer, if it is not a list of results
 }
 
 // handle makes the handler of an endpoint.
@@ -113,8 +113,8 @@ func (s *Room) handle(e *question) endpoint.Handler {
 				return err
 			}
 			if q.callback != "" {
-				// The comment keeps what the caller chose from being the first bytes of
-				// the answer, which other programs than browsers might run.
+				// The comment keeps the caller's own text from being the first bytes of the
+				// answer, which programs other than browsers might run.
 				out.Body = append(append(append(out.Body, "/**/"...), q.callback...), '(')
 			}
 			out.Body = q.appendAnswer(out.Body)
@@ -164,7 +164,7 @@ func failureOf(err error) *failure {
 	return &failure{http.StatusInternalServerError, "The server failed; its operator will find the reason in the log."}
 }
 
-// unreadable reports whether the data cannot be read, which passes.
+// unreadable reports whether the data cannot be read for the moment.
 func unreadable(err error) bool {
 	return errors.Is(err, ask.ErrFailed) || errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome)
 }

@@ -10,8 +10,7 @@ import (
 	"quadrille/feature"
 )
 
-// simplified returns the geometry of a region, whose lines may be so far in degrees from where
-// they were.
+// simplified returns the geometry of a region with lines that may be moved by so many degrees.
 func simplified(region *feature.Feature, tolerance float64) ([]byte, error) {
 	g, err := region.Orb()
 	if err != nil {
@@ -32,8 +31,8 @@ func simplified(region *feature.Feature, tolerance float64) ([]byte, error) {
 const ringPoints = 4
 
 // simplifyRings leaves out points of rings that are nearer than the tolerance to the line
-// without them. A ring that would vanish stays as it is, so that every part keeps its
-// place, as with Nominatim.
+// without them. A ring that would vanish stays unchanged, so that every part keeps its
+// place, as in Nominatim.
 func simplifyRings(p orb.Polygon, tolerance float64) {
 	s := simplify.DouglasPeucker(tolerance)
 	for i, ring := range p {

@@ -31,8 +31,8 @@ const (
 // formats are the names of formats.
 var formats = [...]string{formatJSON: "json", formatJSONV2: "jsonv2", formatGeoJSON: "geojson", formatGeocodeJSON: "geocodejson", formatXML: "xml", formatText: "text"}
 
-// params are query parameters as Nominatim reads them: of one that is repeated the first
-// counts, and what is not known is ignored.
+// params are query parameters as Nominatim reads them: the first of several counts, and
+// unknown ones are ignored.
 type params struct{ values url.Values }
 
 func readParams(r *http.Request) params {

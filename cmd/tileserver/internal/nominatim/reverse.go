@@ -77,7 +77,7 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 	if !ok || best.Kind == geocoder.Place {
 		return best, ok, nil
 	}
-	// The regions at a point are told by their names alone.
+	// The answer has only the names of the regions at a point.
 	whole, known, err := q.Feature(ctx, geocoder.NumberOf(&best))
 	if err != nil || !known {
 		return best, ok, err
@@ -86,7 +86,7 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 	return whole, true, nil
 }
 
-// lookup answers /lookup: what has the ids of a list.
+// lookup answers /lookup: the things that have the ids of a list.
 func (q *request) lookup(ctx context.Context) error {
 	var ids []string
 	for id := range strings.SplitSeq(q.get("osm_ids"), ",") {
@@ -157,8 +157,8 @@ func (q *request) status(ctx context.Context) error {
 // version is the version of Nominatim that these answers imitate.
 const version = "5.1.0-0"
 
-// timestamp is the time in XML: of the data, so that the answer is the same for as long
-// as they are.
+// timestamp is the time in XML. It is that of the data, so that the answer stays the
+// same as long as they do.
 func (q *request) timestamp() string {
 	return q.Built().UTC().Format(time.RFC1123[:len(time.RFC1123)-3] + "-07:00")
 }

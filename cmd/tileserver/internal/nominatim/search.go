@@ -235,7 +235,7 @@ func (f *filter) passes(e *entry) bool {
 	return !slices.ContainsFunc(f.excluded, func(x string) bool { return x == id || strings.EqualFold(x, string(e.object)+id) })
 }
 
-// namesakesM is from how far on two places of one name are not the same one, in metres.
+// namesakesM is the distance from which two places of one name are different places, in metres.
 const namesakesM = 20_000
 
 // looksLike reports whether two results are the same to a reader. Two regions are the same

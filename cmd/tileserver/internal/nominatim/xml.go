@@ -9,8 +9,8 @@ import (
 
 const xmlHead = "<?xml version=\"1.0\" encoding=\"UTF-8\" ?>\n"
 
-// appendXML appends a text with what means something in XML escaped. Characters that XML
-// cannot have are replaced.
+// appendXML appends a text. It escapes characters that mean something in XML, and
+// replaces those that XML cannot have.
 func appendXML(dst []byte, text string) []byte {
 	var b bytes.Buffer
 	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes everything
@@ -59,8 +59,9 @@ func (q *request) appendXML(dst []byte) []byte {
 	return append(m.b, '\n')
 }
 
-// moreURL is the address, relative to this one, of what comes after these results: the
-// same request without them. It has no key: package web takes the key off the address.
+// moreURL returns the address, relative to this one, of the results after these: the
+// same request, excluding them. It has no key, since package web takes the key off the
+// address.
 func (q *request) moreURL() string {
 	values := maps.Clone(q.values)
 	ids := q.get(excludedIDs)
@@ -76,8 +77,8 @@ func (q *request) moreURL() string {
 	return "search?" + values.Encode()
 }
 
-// entry writes a place. The one of a reverse query has its text inside and its details
-// beside it, those of a list have them within.
+// entry writes a place. In a reverse query its text is inside the element and its
+// details are beside it. In a list the details are inside.
 func (m *markup) entry(q *request, e *entry) {
 	name := "place"
 	if q.question.simple {

@@ -7,7 +7,8 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
-// Types of answers. Of what is written as bytes they are for the description of the interface.
+// Types of answers. For answers that are written as bytes, they serve only the description of
+// the interface.
 
 // Landing is the landing page.
 type Landing struct {

@@ -12,10 +12,10 @@ import (
 // collection is a layer that is held for a request. Release it.
 type collection struct {
 	ask.Layer
-	first, last string // the properties that say when a feature is; "" where nothing does
+	first, last string // the properties that say when a feature exists; "" if none do
 }
 
-// open takes a collection. The error of one that is not there lists those that are.
+// open takes a collection. If there is no such collection, the error lists those there are.
 func (s *Room) open(name string) (*collection, error) {
 	l, err := s.Layer(name)
 	switch {
@@ -62,7 +62,8 @@ func (c *collection) fields() (all []field) {
 
 func rank(name string) int { return slices.Index([]string{"name", "id"}, name) }
 
-// schemaTypes are the types of properties in JSON schemas; one that is absent is any.
+// schemaTypes are the types of properties in JSON schemas. A kind that is missing here may have
+// any type.
 var schemaTypes = map[feature.Kind]string{
 	feature.Text: "string", feature.Number: "number", feature.Integer: "integer", feature.Boolean: "boolean", feature.Time: "string", feature.Texts: "array",
 }

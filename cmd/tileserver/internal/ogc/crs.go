@@ -14,7 +14,8 @@ import (
 type crs struct {
 	uri string
 	// project turns degrees into coordinates in the order of the system's axes, and
-	// degrees turns them back. digits is how many they have behind the point.
+	// degrees turns them back. digits is the number of digits behind the decimal
+	// point.
 	project func(lon, lat float64) (a, b float64)
 	degrees func(a, b float64) (lon, lat float64)
 	digits  int
@@ -48,21 +49,22 @@ var (
 // earthRadius is that of the sphere of EPSG:3857, in metres.
 const earthRadius = 6378137
 
-// toMercator is the projection of EPSG:3857. Latitudes beyond the square of web maps, the
-// poles among them, become its edge.
+// toMercator is the projection of EPSG:3857. Latitudes beyond the square of web maps, up
+// to the poles, are moved to its edge.
 func toMercator(lon, lat float64) (x, y float64) {
 	lat = min(max(lat, -quadkey.MaxLatitude), quadkey.MaxLatitude) * math.Pi / 180
 	return earthRadius * lon * math.Pi / 180, earthRadius * math.Asinh(math.Tan(lat))
 }
 
-// fromMercator is to the 1e-7 degrees that points are kept to: the metres of a client are
-// rounded, and must not leave out what is on the edge of its box.
+// fromMercator rounds to 1e-7 degrees, the precision of points: a client's metres are
+// rounded, and its box must not leave out what is on its edge.
 func fromMercator(x, y float64) (lon, lat float64) {
 	degrees := func(radians float64) float64 { return math.Round(radians*180/math.Pi*1e7) / 1e7 }
 	return degrees(x / earthRadius), degrees(math.Atan(math.Sinh(y / earthRadius)))
 }
 
-// systemParam declares a parameter that names a system, the default where it is absent.
+// systemParam declares a parameter that names a system. If it is absent, the system is the
+// default.
 func systemParam(name, doc string, uris []string) *endpoint.Value[*crs] {
 	return endpoint.New(name, doc, endpoint.Schema{"type": "string", "format": "uri", "enum": uris}, system).Or(crs84).Bounded("default", crs84.uri)
 }
@@ -142,7 +144,8 @@ func (s *crs) appendPosition(dst []byte, p quadkey.Position) []byte {
 	return append(dst, ']')
 }
 
-// writer writes features in the system. Bounds are degrees, so only the default has them.
+// writer writes features in the system. Bounds are in degrees, so only the default system has
+// them.
 func (s *crs) writer() *feature.Writer {
 	w := &feature.Writer{GeoJSON: true, Nested: true, Bounds: s == crs84}
 	if s != crs84 {

@@ -45,7 +45,7 @@ func datetime(q *endpoint.Params) (span interval, ok bool) {
 	return span, true
 }
 
-// bound reads one end of an interval. A day as the last is meant to its end.
+// bound reads one end of an interval. A day as the last end extends to the end of the day.
 func bound(text string, open, last bool) (time.Time, bool) {
 	if open && (text == "" || text == "..") {
 		return time.Time{}, true

@@ -33,7 +33,8 @@ const (
 	// maxBoxes bounds the boxes of a filter of regions besides the box of the search. Each
 	// takes a search of its own, which finds the regions that meet it.
 	maxBoxes = 8
-	// maxOffset bounds what is read to be left out. Links use cursors, which leave out nothing.
+	// maxOffset bounds the features that are read only to be left out. Links use cursors, which
+	// leave out nothing.
 	maxOffset = 10_000
 	// maxPageBytes ends a page of large features.
 	maxPageBytes = 16 << 20
@@ -150,8 +151,8 @@ func readFilters(q *endpoint.Params, c *collection) (filters []*cql2.Filter) {
 	return filters
 }
 
-// upperCountries are collections whose countries are codes, which clients write in either
-// case.
+// upperCountries are collections with country codes in capital letters. Clients write the
+// codes in either case.
 var upperCountries = []string{ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer}
 
 // has reports whether features have a property.
@@ -188,8 +189,9 @@ func (c *collection) meets() cql2.Meets {
 	}
 }
 
-// page calls fn with a page of features; size is how long the answer has become by then. It
-// returns the cursor of the next page, and how many were left out before the first.
+// page calls fn with a page of features; size returns the length of the answer so far. page
+// returns the cursor of the next page, and how many features were left out before the
+// first.
 func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.Feature) (size int, err error)) (next string, left int, err error) {
 	a.Limit = a.offset + a.limit + 1 // to tell whether another page follows
 	var last feature.Mark

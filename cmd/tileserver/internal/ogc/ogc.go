@@ -31,8 +31,8 @@ type Config struct {
 	ask.Sets
 	// Parts are what other rooms add.
 	Parts []ogcapi.Part
-	// Describe returns an OpenAPI 3.0 document of the paths below /ogc, for the address
-	// that they are below.
+	// Describe returns an OpenAPI 3.0 document of the paths below /ogc; at is the
+	// address of /ogc.
 	Describe func(server string) ([]byte, error)
 	// CacheBytes bounds the cache of finished pages.
 	CacheBytes int64
@@ -231,7 +231,8 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// saidOf is a hash of what may change in a description while the generation stays.
+// saidOf returns a hash of those parts of a description that may change while the generation
+// stays.
 func saidOf(about *feature.Info) uint64 {
 	h := web.HashStart
 	for _, text := range []string{about.Name, about.Title, about.Description, about.Attribution} {

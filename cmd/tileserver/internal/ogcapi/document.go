@@ -13,7 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Document is what people get as a page and programs as JSON.
+// Document is a document that people get as a page and programs as JSON.
 type Document struct {
 	Title string
 	JSON  any

@@ -17,7 +17,7 @@ import (
 // ErrNoCollection is matched when a collection is not there.
 var ErrNoCollection = errors.New("no such collection")
 
-// Kinds are what requests for collections are refused for.
+// Kinds are the problems of requests for collections.
 var Kinds = []web.Kind{
 	{Err: ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 		Detail: "Use one of /ogc/collections."},
@@ -48,7 +48,7 @@ const (
 	TypeSchema  = "application/schema+json"
 )
 
-// Format is one that a resource may have: its name in the parameter f and its media type.
+// Format is a format of a resource: its name in the parameter f and its media type.
 type Format struct {
 	Name, Type string
 	Form       web.Form
@@ -87,8 +87,8 @@ func Choose(q *endpoint.Params, r *http.Request, formats []Format) (f Format, by
 	return Accepted(r, formats), true, nil
 }
 
-// Accepted is the format that the Accept header prefers, the first one where it prefers
-// none.
+// Accepted returns the format that the Accept header prefers, or the first one if it
+// prefers none.
 func Accepted(r *http.Request, formats []Format) Format {
 	types := make([]string, len(formats))
 	for i, f := range formats {
@@ -105,8 +105,8 @@ func Collection(base, id string) string { return base + "/ogc/collections/" + ur
 type Part struct {
 	// Conformance lists the URIs of the conformance classes it meets.
 	Conformance []string
-	// Landing returns links of the landing page, Collection those of a collection that it
-	// has something of. base is the server's address.
+	// Landing returns links for the landing page. Collection returns links for a
+	// collection, if the room has something of it. base is the server's address.
 	Landing    func(base string) []Link
 	Collection func(base, id string) []Link
 }

@@ -123,7 +123,7 @@ func (s *Room) makeDescription() (*apidoc.Document, error) {
 	return apidoc.New(options)
 }
 
-// problems are the types of errors, each once, as most of its errors look.
+// problems are the types of errors, each once, in the form that most of its errors have.
 func (s *Room) problems() []apidoc.Problem {
 	var all []apidoc.Problem
 	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {

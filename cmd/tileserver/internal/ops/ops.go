@@ -29,18 +29,18 @@ import (
 	"quadrille/tiles"
 )
 
-// Config says what operators and browsers are told.
+// Config says what operators and browsers are shown.
 type Config struct {
-	// Sets are told of in /status, /readyz and /metrics.
+	// Sets are shown in /status, /readyz and /metrics.
 	ask.Sets
 	// BaseMaps are told of in /status.
 	BaseMaps under.Maps
 	// Version is reported by /status.
 	Version string
-	// Store says in /status what the data comes from: "local" or "hbase".
+	// Store is the kind of store that /status tells: "local" or "hbase".
 	Store string
-	// Usage says why the counts of clients are not kept on the disk, nil if they are. Nil is
-	// never asked.
+	// Usage returns why the counts of clients are not kept on the disk, or nil if they are.
+	// Usage itself may be nil.
 	Usage func() error
 	// Require names the data sets without which the server is not ready.
 	Require []string
@@ -48,7 +48,7 @@ type Config struct {
 	// or nil if there may be data. If NoData is nil, nobody asks.
 	NoData func() error
 	// Draining is closed when the server is about to stop: /readyz says so, and
-	// everything else goes on. Nil never is.
+	// everything else goes on. It may be nil.
 	Draining <-chan struct{}
 	// MetricsHandler answers /metrics; nil makes it a page there is not.
 	MetricsHandler http.Handler
@@ -57,7 +57,7 @@ type Config struct {
 	Page fs.FS
 }
 
-// Room answers how the service is, and with its page and documents.
+// Room answers with the state of the service, its page and its documents.
 type Room struct {
 	*web.Kit
 	Config
@@ -144,8 +144,8 @@ func (s *Room) getReady(c echo.Context, _ *endpoint.Params) error {
 			return endpoint.Refuse(errNotReady, "", "The data directory of the server is missing: mount or make it, or correct --data.")
 		}
 	}
-	// A collection of users' points has no say in whether all else is served, nor has the
-	// disk that writes go to.
+	// Collections of users' points do not decide whether everything else can be served,
+	// nor does the disk for writes.
 	doc := Health{Status: "ready", Trouble: s.troubles(c)}
 	body, err := json.Marshal(&doc)
 	if err != nil {
@@ -161,7 +161,7 @@ type Health struct {
 	Trouble []problems.Trouble `json:"trouble,omitempty" doc:"What the server writes and cannot read or write now; the rest is served. Private collections are named by the admin listener only."`
 }
 
-// troubles are those that the sender of a request may know about.
+// troubles returns the troubles that the sender of a request may see.
 func (s *Room) troubles(c echo.Context) []problems.Trouble {
 	private := isOperator(c)
 	all := problems.Troubles(s.Collections, private)

@@ -58,7 +58,7 @@ func newPage(fsys fs.FS) *page {
 		return web.NewAsset(file, assetTypes[".html"], []byte(unbuilt))
 	}
 	p.assets["/"], p.assets[embedPath] = html("index.html"), html("embed.html").Framed()
-	delete(p.assets, "/embed.html") // one address, whose headers let it be framed
+	delete(p.assets, "/embed.html") // it has one address, with headers that let it be framed
 	return p
 }
 
@@ -80,8 +80,8 @@ var assetTypes = map[string]string{
 	".txt":         "text/plain; charset=utf-8",
 }
 
-// switchedOff says how to have what is documented, and was not asked for when
-// this server was started.
+// switchedOff says how to switch on something that is documented but was not
+// asked for when this server was started.
 var switchedOff = map[string]string{
 	"/usage":     "This server asks for no keys, so there is no use of one to tell: the operator can start it with --keys FILE.",
 	"/usage/top": "The busiest clients are told on the operator's listener alone: start the server with --admin-listen, and --keys or --address-limit.",

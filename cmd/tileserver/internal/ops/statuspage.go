@@ -120,8 +120,8 @@ func newSetCard(d *datasetStatus, now time.Time) setCard {
 	return card
 }
 
-// extentsOf is the box [west, south, east, north] in degrees, in two where it crosses
-// ±180°.
+// extentsOf returns the box [west, south, east, north] in degrees as one extent, or
+// as two if it crosses ±180°.
 func extentsOf(bounds []float64) []extent {
 	if len(bounds) != 4 {
 		return nil

@@ -36,7 +36,7 @@ type UsageLimit struct {
 	Reset     int64 `json:"reset_s" doc:"Seconds until the window ends." schema:"min=0"`
 }
 
-// getUsage answers GET /usage: what the key it is asked with was used for. It
+// getUsage answers GET /usage: what the key of the request was used for. It
 // uses up nothing.
 func (s *Room) getUsage(c echo.Context, _ *endpoint.Params) error {
 	k, err := s.KeyOf(c)

@@ -49,7 +49,7 @@ func featureOf(r *geocoder.Result) feature {
 	return f
 }
 
-// layerOf is the layer that Photon counts tags to.
+// layerOf returns Photon's layer for tags.
 func layerOf(t geocoder.Tags) string {
 	switch {
 	case t.Key == "highway":
@@ -65,8 +65,8 @@ func layerOf(t geocoder.Tags) string {
 // sameKM is the greatest distance between two records of one airport.
 const sameKM = 20
 
-// doubles reports whether two features are one that two sources have: a division, or an
-// airport. Settlements of one name are different ones.
+// doubles reports whether two features are the same thing from two sources: a division,
+// or an airport. Settlements of one name are different things.
 func (f *feature) doubles(o *feature) bool {
 	if f.layer != o.layer || f.name != o.name || f.countryCode != o.countryCode {
 		return false

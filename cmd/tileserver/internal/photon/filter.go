@@ -21,17 +21,17 @@ const (
 
 var layers = []string{layerHouse, layerStreet, layerLocality, layerDistrict, layerCity, layerCounty, layerState, layerCountry, layerOther}
 
-// filter is what osm_tag, layer, include and exclude ask for.
+// filter is made of osm_tag, layer, include and exclude.
 type filter struct {
 	layers           []string
 	tags, noTags     []tagFilter // one must fit, none may
-	include, exclude [][]string  // categories: one of each list must fit; not all of a list may
+	include, exclude [][]string  // categories: a feature must have one of each list in include, and not all of any list in exclude
 }
 
 // tagFilter fits a key, a value or both.
 type tagFilter struct {
 	key, value string
-	// other says that the value must be another one.
+	// other says that the value must be a different one.
 	other bool
 }
 

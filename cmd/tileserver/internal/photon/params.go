@@ -98,7 +98,7 @@ func (p *params) whole(name string, least, most, absent int) int {
 	return max(least, min(int(v), most))
 }
 
-// flag returns a truth value, which is false if it is not one of Photon's words for true.
+// flag returns a truth value. It is true only for Photon's words for true.
 func (p *params) flag(name string, absent bool) bool {
 	if !p.has(name) {
 		return absent
@@ -123,7 +123,7 @@ type common struct {
 	byHeader bool     // Accept-Language chose them, or would have
 	limit    int
 	dedupe   bool
-	around   bool // what is answered is around a point, and told the city there
+	around   bool // the answer is around a point, so it has the city there
 	filter
 }
 
@@ -161,7 +161,7 @@ func (p *params) languages() (langs []string, byHeader bool) {
 type searchRequest struct {
 	common
 	query geocoder.Query
-	// nowhere says that no country of those asked for has a code.
+	// nowhere says that none of the countries asked for has a code.
 	nowhere bool
 }
 
@@ -195,7 +195,7 @@ func (p *params) search() (q searchRequest) {
 	return q
 }
 
-// text returns q as it can be searched for.
+// text returns q in a form that can be searched for.
 func (p *params) text() string {
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -106,7 +106,7 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 		}
 		taken = append(taken, f)
 	}
-	countries := map[string]string{} // by code: regions around may have them in short forms
+	countries := map[string]string{} // by code: the names of surrounding regions may be short forms
 	for i := range taken {
 		f := &taken[i]
 		name, known := countries[f.countryCode]
@@ -136,8 +136,9 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 	return append(dst, "]}"...), nil
 }
 
-// fail answers with Photon's error: a message. What has no counterpart there, such as a
-// data set that is not published, keeps the status and the sentence it has elsewhere.
+// fail answers with Photon's error: a message. Errors that Photon does not have, such
+// as that of a data set that is not published, keep the status and the sentence that
+// they have elsewhere.
 func (s *Room) fail(c echo.Context, err error) error {
 	var own *refusal
 	var status int

@@ -25,7 +25,7 @@ type Config struct {
 	CacheBytes int64
 }
 
-// Room answers which places are near, within or called, and with one place.
+// Room answers with places: near a point, within an area, by name and by id.
 type Room struct {
 	*web.Kit
 	Config
@@ -37,8 +37,8 @@ func New(k *web.Kit, cfg Config) *Room {
 	return &Room{Kit: k, Config: cfg, kept: web.NewKept[searchKey](k, "searches", cfg.CacheBytes)}
 }
 
-// getPlace answers GET /places/{id}: the record of a GeoNames id, with lang
-// called as in that language.
+// getPlace answers GET /places/{id}: the record of a GeoNames id. With lang its
+// name is that in the language.
 func (s *Room) getPlace(c echo.Context, q *endpoint.Params) error {
 	id, err := placeID(c)
 	if err != nil {

@@ -126,8 +126,8 @@ func (s *Room) sendCompletion(c echo.Context, text string) error {
 // storedHead and storedTail are around the places of a stored answer.
 const storedHead, storedTail = `{"places":[`, "]}"
 
-// complete appends the answer to a text: the stored one, if there is one, else what
-// a search finds.
+// complete appends the answer to a text: the stored one if there is one, or else
+// the result of a search.
 func complete(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirport, q search.Query) ([]byte, error) {
 	out, found, err := finder.Complete(ctx, q.Text, dst)
 	if err != nil {
@@ -245,8 +245,8 @@ func (l *placeList) end() []byte {
 // degrees turns the 1e-7 degrees of a hit into degrees.
 func degrees(units int32) float64 { return float64(units) / 1e7 }
 
-// matchOf is a match as it is told beside the name a place is shown by, which may
-// not be its own: the name that matched is told where it is another one.
+// matchOf returns a match for display beside the name of a place. It has the name
+// that matched only if that is another one.
 func matchOf(m *search.Match, own, shown string) *search.Match {
 	if shown == "" || m.Historic {
 		return m

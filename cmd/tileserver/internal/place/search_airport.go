@@ -14,9 +14,9 @@ import (
 	"quadrille/places/search"
 )
 
-// airportWeights says how many inhabitants a city would have that counts as
-// much as an airport of the type when its code is searched for. A closed one
-// comes last.
+// airportWeights are the inhabitants of a city that counts as much as an
+// airport of the type when its code is searched for. A closed airport comes
+// last.
 var airportWeights = map[string]int64{
 	airports.Large:  1_500_000,
 	airports.Medium: 150_000,
@@ -25,7 +25,7 @@ var airportWeights = map[string]int64{
 
 const otherAirport = 5_000
 
-// airportClass and airportCode are what GeoNames calls airports.
+// airportClass and airportCode are GeoNames' class and code of airports.
 const (
 	airportClass = "S"
 	airportCode  = "AIRP"
@@ -48,8 +48,8 @@ func isAirportCode(text string) bool {
 	return letters > 0
 }
 
-// pinAirports pins the airports for a search that may be for a code, and
-// nothing for another one, whose answer does not depend on them.
+// pinAirports pins the airports for a search that may be for a code. For any
+// other search, whose answer does not depend on them, it pins nothing.
 func (s *Room) pinAirports(text string) ask.Pinned[ask.Airports] {
 	if !isAirportCode(strings.TrimSpace(text)) {
 		return ask.Pinned[ask.Airports]{Err: ask.ErrMissing}
@@ -58,8 +58,8 @@ func (s *Room) pinAirports(text string) ask.Pinned[ask.Airports] {
 }
 
 // foundAirport is the airport whose code was searched for. It is put before the
-// first place that is less important. Airports have no part in the limit of the
-// stored answers, so the last place gives way.
+// first place that is less important. The limit of stored answers does not
+// count airports, so the last place gives way.
 type foundAirport struct {
 	airports.Airport
 	code   string // upper case
@@ -106,8 +106,8 @@ func airportPasses(d *airports.Airport, q *search.Query) bool {
 		(q.Box == nil || q.Box.Contains(d.Lon, d.Lat))
 }
 
-// append writes an airport as an item of a list of places. It has no id: that of
-// its own source is no GeoNames id.
+// append writes an airport as an item of a list of places. It has no id: the id
+// of its own source is not a GeoNames id.
 func (d *foundAirport) append(p *listing.Page) {
 	p.Open(nil, d.Lon, d.Lat)
 	dst := jsontext.AppendString(append(p.Body, `"kind":"airport","name":`...), d.Name)

@@ -38,7 +38,7 @@ func New(k *web.Kit, sets *hierarchy.Sets, batch web.BatchLimits) *Room {
 	return &Room{Kit: k, sets: sets, batch: batch}
 }
 
-// read reads the question about a point. fixed says that it names the instant.
+// read reads the question about a point. fixed reports whether the question names the instant.
 func (s *Room) read(q *endpoint.Params) (p about.Query, fixed bool) {
 	p.Lat, p.Lon = endpoint.Position(q)
 	p.Types = listing.Types.Of(q)
@@ -54,7 +54,7 @@ func (s *Room) read(q *endpoint.Params) (p about.Query, fixed bool) {
 func (s *Room) postAt(c echo.Context, q *endpoint.Params) error {
 	v := localtime.Pin(s.sets)
 	defer v.Release()
-	// A view remembers what it found last, so that each goroutine has one of its own.
+	// A view remembers what it found last, so each goroutine has its own.
 	views := sync.Pool{New: func() any { own := v; return &own }}
 	return s.AnswerLines(c, q, &web.Questions{
 		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { s.read(q) },

@@ -13,7 +13,7 @@ import (
 	"quadrille/tiles"
 )
 
-// What questions to each data set are refused for. Several rooms answer from each.
+// Problems of questions to each data set. Several rooms answer from each.
 var (
 	Regions = []web.Kind{
 		{Err: tiles.ErrUnknownType, Status: http.StatusNotFound, Type: "unknown-layer", Title: "There is no such layer",
@@ -23,7 +23,7 @@ var (
 		{Err: tiles.ErrTooLarge, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 			Detail: "Ask for the region in a smaller bbox: its border in this one is too much for one answer."},
 	}
-	// Layers has what any layer of features is asked in vain.
+	// Layers are the problems of questions that a layer of features cannot answer.
 	Layers = []web.Kind{
 		{Err: ask.ErrNoLayer, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 			Detail: "Use one of the collections that /points lists."},

@@ -16,9 +16,9 @@ import (
 	"quadrille/tiles"
 )
 
-// Kinds are what reading data fails with. A store that does not answer never means that
-// something is not there, so that comes before all others. A room may know better what its
-// damage means, so that comes last.
+// Kinds are the ways in which reading data fails. A store that does not answer never means
+// that something does not exist, so that kind comes first. A room may know better what its
+// damage means, so damage comes last.
 var Kinds = []web.Kind{
 	{Order: -1, Err: cellstore.ErrShortage, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server has too many files open, or too little memory",
 		Detail: "Wait for the time that Retry-After gives, then send the request again.", Retry: true},

@@ -26,7 +26,7 @@ const (
 // TroubleStates are all of them.
 var TroubleStates = []string{TroubleDamaged, TroubleFull, TroubleFailing}
 
-// NewTrouble says what an error of a store means to the operator.
+// NewTrouble translates an error of a store for the operator.
 func NewTrouble(store, collection string, err error) Trouble {
 	t := Trouble{Store: store, Collection: collection, State: TroubleFailing,
 		Detail: "The disk refuses writes; the log says why. Writes are taken again by themselves once it takes them."}

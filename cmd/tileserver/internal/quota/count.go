@@ -1,6 +1,6 @@
 package quota
 
-// count is what one client did, in the windows that run. Its owner locks it.
+// count is what one client did in the current windows. Its owner locks it.
 type count struct {
 	turns   [windows]turn  // of the windows counted in
 	n       [windows]int64 // requests that passed
@@ -18,8 +18,8 @@ type late struct {
 	n, refused int64
 }
 
-// advance begins the windows of a time. What was not written of those that
-// end goes to ended.
+// advance begins the windows of a time. Counts of windows that end, as far as
+// they were not written, go to ended.
 func (c *count) advance(r *running, ended func(w Window, number uint32, n, refused int64)) {
 	for w := range windows {
 		if c.turns[w] == r.turns[w] {
@@ -33,8 +33,8 @@ func (c *count) advance(r *running, ended func(w Window, number uint32, n, refus
 	}
 }
 
-// take counts a request and says whether it may pass. One that may not uses up
-// nothing.
+// take counts a request and reports whether it may pass. A refused request uses
+// up nothing.
 func (c *count) take(at moment, limits *Limits) Verdict {
 	v := c.look(at, limits)
 	for w := range windows {

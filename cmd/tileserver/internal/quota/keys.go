@@ -13,22 +13,22 @@ import (
 	"quadrille/internal/bom"
 )
 
-// Hash is what is kept of a key. It is a fast one, since it is made for every
-// request: it hides keys made at random, with 128 bits or more that nobody can
-// try, and would not hide words somebody thought up.
+// Hash is what is stored of a key. It is a fast hash, since it is made for
+// every request: it hides keys made at random, with 128 bits or more that
+// nobody can try, and would not hide words that somebody made up.
 type Hash [sha256.Size]byte
 
-// HashOf is the hash of a key, as by: printf %s KEY | sha256sum.
+// HashOf returns the hash of a key, as printed by: printf %s KEY | sha256sum.
 func HashOf(key string) Hash { return sha256.Sum256([]byte(key)) }
 
 // Key is a client that is known by name.
 type Key struct {
 	Name   string
-	Limits Limits // none of its own means those for all keys
+	Limits Limits // empty means the limits for all keys
 	Scopes []Scope
 }
 
-// Has reports whether the key has a scope, be it by a wider one.
+// Has reports whether the key has a scope, perhaps by a wider one.
 func (k *Key) Has(s Scope) bool {
 	for _, own := range k.Scopes {
 		if (own.Write || !s.Write) && (own.Collection == AnyCollection || own.Collection == s.Collection) {
@@ -177,9 +177,10 @@ func readKey(line string) (*hashedKey, error) {
 // Len is the number of keys.
 func (k *Keys) Len() int { return len(k.byHash) }
 
-// Find returns the client that a key belongs to, nil for nobody. The time it
-// takes tells nothing about keys: it looks up a hash, of which a client cannot
-// choose a part without trying keys, and compares it in constant time.
+// Find returns the client that a key belongs to, or nil if the key is not
+// known. The time it takes tells nothing about keys. It looks up a hash, no
+// part of which a client can choose without trying keys, and compares it in
+// constant time.
 func (k *Keys) Find(key string) *Key {
 	if len(key) > maxKey {
 		return nil

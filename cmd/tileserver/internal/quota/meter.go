@@ -28,8 +28,8 @@ type Options struct {
 	Clients int
 	// Now tells the time. time.Now.
 	Now func() time.Time
-	// Steady tells how long this process has run, by a clock that nobody sets.
-	// The monotonic reading of Now.
+	// Steady returns how long this process has run, by a clock that nobody sets.
+	// The default is the monotonic reading of Now.
 	Steady func() time.Duration
 	// Log receives failures to write. Nil discards them.
 	Log *slog.Logger
@@ -114,8 +114,8 @@ func (m *Meter) Address(c Client, limits *Limits) Verdict {
 	return m.withAddress(c, func(t *count, at moment) Verdict { return t.take(at, limits) })
 }
 
-// ChargeAddress counts n more requests of an address, which have been answered
-// whatever its limits are.
+// ChargeAddress counts n more requests of an address that have been answered
+// regardless of its limits.
 func (m *Meter) ChargeAddress(c Client, n int64) {
 	m.withAddress(c, func(t *count, _ moment) Verdict { return t.charge(n) })
 }
@@ -185,13 +185,13 @@ func (m *Meter) Key(name string, limits *Limits) Verdict {
 	return m.withKey(name, func(k *keyCount, at moment) Verdict { return k.take(at, limits) })
 }
 
-// ChargeKey counts n more requests made with a key, which have been answered
-// whatever its limits are.
+// ChargeKey counts n more requests made with a key that have been answered
+// regardless of its limits.
 func (m *Meter) ChargeKey(name string, n int64) {
 	m.withKey(name, func(k *keyCount, _ moment) Verdict { return k.charge(n) })
 }
 
-// Look is what Key would say, without counting.
+// Look returns what Key would return, without counting.
 func (m *Meter) Look(name string, limits *Limits) Verdict {
 	return m.withKey(name, func(k *keyCount, at moment) Verdict { return k.look(at, limits) })
 }
@@ -224,8 +224,8 @@ func (m *Meter) key(name string) *keyCount {
 	return k
 }
 
-// advance begins the windows that run and keeps what was not written of those
-// before.
+// advance begins the current windows, and keeps unwritten counts of earlier
+// ones.
 func (m *Meter) advance(c *count, ended *[]late, r *running, id string) {
 	c.advance(r, func(w Window, number uint32, n, refused int64) {
 		m.keep(ended, late{id, w, number, n, refused})
@@ -242,17 +242,17 @@ func (m *Meter) retire(c *count, ended *[]late, id string) {
 	}
 }
 
-// maxEnded bounds what a shard keeps for writing of windows and clients that
-// are gone.
+// maxEnded bounds what a shard keeps of windows and clients that are gone,
+// until it is written.
 const maxEnded = 1 << 10
 
-// keep stores what a flush will write. A flood of clients that come once does
+// keep stores counts for the next flush. A flood of clients that come once does
 // not fit, and is not worth it.
 func (m *Meter) keep(ended *[]late, l late) {
 	if m.opts.Table == nil {
 		return
 	}
-	// What fails to be written again and again stays one entry.
+	// Counts that repeatedly fail to be written stay one entry.
 	for i := max(len(*ended)-int(windows), 0); i < len(*ended); i++ {
 		if e := &(*ended)[i]; e.client == l.client && e.window == l.window && e.number == l.number {
 			e.n += l.n
@@ -267,8 +267,8 @@ func (m *Meter) keep(ended *[]late, l late) {
 	*ended = append(*ended, l)
 }
 
-// Busy is what an address, or the owner of a key, did in the hour that runs and
-// on the day.
+// Busy is what an address, or the owner of a key, did in the current hour and
+// day.
 type Busy struct {
 	_            struct{} `name:"BusyClient" doc:"What one client asked."`
 	Client       string   `json:"client" doc:"The address, of IPv6 its /64, or the name of the key."`
@@ -317,7 +317,7 @@ func (m *Meter) TopKeys(n int) []Busy {
 	return busiest(all, n)
 }
 
-// busy is what is counted of the hour and the day that run, without a name.
+// busy returns the counts of the current hour and day, without a name.
 func (c *count) busy(r *running) (b Busy) {
 	if c.turns[Hour] == r.turns[Hour] {
 		b.Hour, b.HourRefused = c.n[Hour], c.refused[Hour]

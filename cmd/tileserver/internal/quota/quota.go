@@ -39,8 +39,8 @@ var windowSeconds = [windows]int64{60, 3600, 86400}
 // Duration is how long the window lasts.
 func (w Window) Duration() time.Duration { return time.Duration(windowSeconds[w]) * time.Second }
 
-// of numbers the window that a time, in Unix seconds, falls into. All before
-// 1970 are in the first one.
+// of returns the number of the window that holds a time, in Unix seconds. All
+// times before 1970 are in the first one.
 func (w Window) of(now int64) uint32 { return uint32(max(now, 0) / windowSeconds[w]) }
 
 // start returns when a window of this number begins.
@@ -85,7 +85,7 @@ func ParseLimit(s string) (Limit, error) {
 	return l, nil
 }
 
-// Add includes a limit. A window has one.
+// Add includes a limit. A window can have a single one.
 func (l *Limits) Add(one Limit) error {
 	if l[one.Window] != 0 {
 		return fmt.Errorf("%s is a second limit of one window: keep one of them", one)
@@ -112,8 +112,8 @@ type Verdict struct {
 // the /64 of an IPv6 address, which is the least that a single subscriber gets.
 type Client struct{ addr netip.Addr }
 
-// ClientOf returns the client of an address. The zero Addr is a client too:
-// all whose address is not known.
+// ClientOf returns the client of an address. The zero Addr is a client too: it
+// stands for all unknown addresses.
 func ClientOf(a netip.Addr) Client {
 	a = a.Unmap().WithZone("")
 	if a.Is6() {

@@ -28,11 +28,11 @@ type running struct {
 	steady time.Duration // by the steady clock
 }
 
-// tolerance of a window's length is how much longer it may last, for clocks that
-// do not run alike or are set by a little.
+// tolerance is the share of its length by which a window may last longer, for
+// clocks that run differently or are set by a little.
 const tolerance = 60
 
-// after returns the windows that run at a time, given those that ran.
+// after returns the windows at a time, given the windows before.
 func (r *running) after(now time.Time, steady time.Duration) *running {
 	next := &running{second: math.MaxInt64, steady: math.MaxInt64}
 	if r != nil {
@@ -68,8 +68,9 @@ func (at moment) wait(w Window) time.Duration {
 	return max((d + time.Second - 1).Truncate(time.Second), time.Second)
 }
 
-// moment is now. Who then waits for the lock of a count takes the windows that
-// run by then, so that those of a count never go back.
+// moment returns the present. A caller that then waits for the lock of a count
+// takes the windows that are current by then, so that those of a count never go
+// back.
 func (m *Meter) moment() moment {
 	at := moment{m.running.Load(), m.opts.Now(), 0}
 	if m.opts.Steady != nil {

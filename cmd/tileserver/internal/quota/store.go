@@ -79,8 +79,8 @@ func clientOf(id string) (Client, bool) {
 	return Client{}, id == "?"
 }
 
-// Open returns a Meter that goes on from the counts of the windows that run.
-// Run writes behind what it counts.
+// Open returns a Meter that goes on from the counts of the current windows. Run
+// writes its counts later, in the background.
 func Open(ctx context.Context, o Options) (*Meter, error) {
 	m := newMeter(o)
 	if o.Table == nil {
@@ -131,8 +131,8 @@ func (m *Meter) restore(w Window, client string, n, refused int64, r *running) {
 // flushEvery bounds how much usage a crash may lose.
 const flushEvery = time.Second
 
-// Run writes behind until ctx ends, and then what is left. It returns why that
-// failed; failures before are logged and tried again.
+// Run writes counts in the background until ctx ends, and then the rest. It
+// returns why that failed; earlier failures are logged and tried again.
 func (m *Meter) Run(ctx context.Context) error {
 	if m.opts.Table == nil {
 		<-ctx.Done()
@@ -162,8 +162,9 @@ func (m *Meter) Run(ctx context.Context) error {
 // addresses does not become a flood of writes. The others wait.
 const maxFlush = 4096
 
-// Flush writes what was counted since the last: of all keys, and of at most so
-// many addresses, 0 meaning all. What could not be written is tried again.
+// Flush writes what was counted since the last flush: of all keys, and of at
+// most so many addresses, 0 meaning all. What could not be written is tried
+// again.
 func (m *Meter) Flush(ctx context.Context, addresses int) error {
 	if m.opts.Table == nil {
 		return nil
@@ -210,7 +211,7 @@ func (m *Meter) Flush(ctx context.Context, addresses int) error {
 	return errors.Join(errs...)
 }
 
-// collect takes from a shard what is to be written. The lock is held.
+// collect takes from a shard what has to be written. The lock is held.
 func (m *Meter) collect(s *shard, most int) []late {
 	n := len(s.dirty)
 	if most > 0 {
@@ -238,9 +239,9 @@ func (m *Meter) back(ended *[]late, rest []late) {
 	}
 }
 
-// write adds to the counters of the table. It returns what is to be tried again:
-// all that it did not come to, but not what may have been written, so that nobody
-// is charged twice.
+// write adds to the counters of the table. It returns what to try again:
+// everything that it did not reach, but not what may have been written, so that
+// nobody is charged twice.
 func (m *Meter) write(ctx context.Context, batch []late) (rest []late, err error) {
 	var key []byte
 	var deltas [2]cellstore.Delta
@@ -265,7 +266,7 @@ func (m *Meter) write(ctx context.Context, batch []late) (rest []late, err error
 	return nil, nil
 }
 
-// Bucket is what was asked for in one window.
+// Bucket is the number of requests in one window.
 type Bucket struct {
 	_        struct{}  `name:"UsageBucket" doc:"What was asked in one hour or day."`
 	Start    time.Time `json:"start" doc:"When it began, UTC."`
@@ -280,8 +281,8 @@ type Usage struct {
 	Days  []Bucket `json:"days" doc:"Days of the last month, oldest first."`
 }
 
-// Usage reads what a key was used for. Without a table that is the hour and the
-// day that run.
+// Usage reads what a key was used for. Without a table it returns the current
+// hour and day.
 func (m *Meter) Usage(ctx context.Context, name string) (u Usage, err error) {
 	if u.Hours, err = m.buckets(ctx, name, Hour, hoursKept); err != nil {
 		return Usage{}, err

@@ -19,7 +19,7 @@ var (
 	limitParam      = endpoint.Integer("limit", 1, maxLimit, "Most entries of a page.").Or(defaultLimit)
 	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
-	// cursorParam is read last, so that what goes with id is said first.
+	// cursorParam is read last, so that errors about the parameters beside id come first.
 	cursorParam   = endpoint.Text("cursor", endpoint.MaxCursor, endpoint.Cursor.Doc)
 	geometryParam = endpoint.Flag("geometry", "With its border.")
 )

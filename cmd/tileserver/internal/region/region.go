@@ -19,7 +19,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Room answers which regions hold a point or meet a box, and with one region.
+// Room answers with regions: those that hold a point or meet a box, and a single one.
 type Room struct {
 	*web.Kit
 	boundaries *dataset.Live[ask.Boundaries]

@@ -12,8 +12,8 @@ import (
 	"quadrille/feature"
 )
 
-// several is the regions of several types as one layer: of one type after the other. The mark
-// of a region has its type before that of its own layer.
+// several makes one layer of the regions of several types, one type after the other. The mark
+// of a region begins with its type, and the mark of its own layer follows.
 type several struct {
 	about feature.Info
 	of    []feature.Layer
@@ -22,8 +22,8 @@ type several struct {
 // layersOf returns the layers of types in the order of the data set. No types means all of
 // them.
 func layersOf(b ask.Boundaries, types []string) (*several, error) {
-	// Cursors are of the types that are asked for, and not of those that there are: they stay
-	// valid for a data set that has another one.
+	// Cursors depend on the types that are asked for, not on the types there are: they stay
+	// valid for a data set with another type.
 	names := slices.Compact(slices.Sorted(slices.Values(types)))
 	// A layer of one type has cursors of its own.
 	s := &several{about: feature.Info{Name: "regions of " + strings.Join(names, ",")}}
@@ -77,7 +77,7 @@ func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 				if err := fn(f); err != nil {
 					return err
 				}
-				if left--; left == 0 { // it was not 0, which is any number, before
+				if left--; left == 0 { // before, it was not 0, which means any number
 					return nil
 				}
 			}

@@ -34,10 +34,10 @@ const (
 	century   = 36525
 )
 
-// Times returns sunrise and sunset on a calendar day as clocks that are offset
-// seconds ahead of UTC count it: those before and after the noon of the sun
-// that is nearest to their twelve o'clock. Latitude and longitude are degrees,
-// the times UTC. They are zero unless the state is RisesAndSets.
+// Times returns sunrise and sunset on a calendar day of clocks that are offset
+// seconds ahead of UTC. They are the ones before and after the noon of the sun
+// that is nearest to twelve o'clock on these clocks. Latitude and longitude are
+// degrees, the times UTC. They are zero unless the state is RisesAndSets.
 func Times(lat, lon float64, day time.Time, offset int) (rise, set time.Time, state State) {
 	midday := time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, time.UTC).Add(-time.Duration(offset) * time.Second)
 	noon := noonNear(midday, lon)

@@ -16,6 +16,6 @@ var (
 // formPNG2x is a picture of double density.
 var formPNG2x = web.NewForm(15, "image/png")
 
-// mltFile is what addresses of MapLibre Tiles end with, and mltEncoding how MapLibre calls
+// mltFile is the end of addresses of MapLibre Tiles, and mltEncoding MapLibre's name for
 // them.
 const mltFile, mltEncoding = ".mlt", "mlt"

@@ -77,16 +77,16 @@ func writeAirports(ctx context.Context, from feature.Tiler, l *pointLayer) error
 	return nil
 }
 
-// pointsZoom is the deepest zoom of tiles of layers that are not known. Their clusters
-// dissolve zoom by zoom, so that clients must ask for deep tiles and not enlarge others.
+// pointsZoom is the deepest zoom of tiles of layers without a knownLayer. Their clusters
+// dissolve zoom by zoom, so clients must ask for deep tiles and not enlarge others.
 const pointsZoom = 22
 
-// dataZoom is the deepest zoom that is stored. Clients enlarge its tiles
-// beyond, although the server would cut them to size as well.
+// dataZoom is the deepest zoom that is stored. Beyond it clients enlarge its
+// tiles, although the server would cut them too.
 const dataZoom = 13
 
-// deepest is the deepest zoom of a tileset. Clients enlarge vector tiles of what is stored,
-// as TileJSON has them do too, but pictures are drawn anew with their names.
+// deepest is the deepest zoom of a tileset. Clients enlarge vector tiles of stored data, as
+// TileJSON tells them too. Pictures are drawn anew with their names.
 func (set *layerSet) deepest(drawn bool) int {
 	if drawn {
 		return quadkey.MaxZoom

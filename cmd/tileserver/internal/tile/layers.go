@@ -11,8 +11,8 @@ import (
 	"quadrille/tiles"
 )
 
-// resolveLayers returns the set that a list of layers names, from memory when
-// it has been asked for before.
+// resolveLayers returns the set that a list of layers names, from memory if it
+// has been asked for before.
 func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
 	key := layerKey{list: list, boundaries: v.boundaries.ID, points: web.HashStart}
 	for i := range v.points[:v.singles] {
@@ -23,7 +23,7 @@ func (s *Room) resolveLayers(ctx context.Context, v *view, list string) (*layerS
 		key.list = strings.Clone(list) // a part of the request's path otherwise
 		var err error
 		if set, err = s.layerSets.Do(ctx, key, func() (*layerSet, error) {
-			// Others may wait for it, so that it goes on when this client leaves.
+			// Others may wait for it, so it goes on when this client leaves.
 			read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 			defer cancel()
 			set, err := s.parseLayers(read, v, list)

@@ -8,13 +8,13 @@ import (
 	"quadrille/tiles"
 )
 
-// layerSet is a list of layers that has been checked against the generations
-// it is for.
+// layerSet is a list of layers that has been checked against certain
+// generations.
 type layerSet struct {
 	// canonical is the same for every spelling of the same set: regions, then points.
 	canonical string
 	hash      web.Hash // of canonical
-	// regions are types in their published order, regions of a type by id.
+	// regions are types in their published order, and the regions of a type by id.
 	regions   []string
 	selectors []tiles.Selector // of regions
 	types     []string         // the region types in selectors, each once
@@ -22,7 +22,7 @@ type layerSet struct {
 	points []string
 }
 
-// with is the set with other layers of points.
+// with returns the set with other layers of points.
 func (set *layerSet) with(points []string) *layerSet {
 	part := *set
 	part.points = points
@@ -34,9 +34,9 @@ func (set *layerSet) with(points []string) *layerSet {
 // landOrder are the region types that lie beneath others, from the lowest.
 var landOrder = []string{"continent", "country", "timezone", "state", "county"}
 
-// ground is the region type that is the land of a map of the set, if it has one,
-// and whether water is all around it: not around a few regions or points, which
-// are to be laid over another map.
+// ground returns the region type that is the land of a map of the set, if there
+// is one. sea reports whether water is all around it. That is not so around a
+// few regions or points, which are meant to be laid over another map.
 func (set *layerSet) ground() (land string, sea bool) {
 	for _, typ := range landOrder {
 		if slices.Contains(set.types, typ) {
@@ -53,14 +53,14 @@ func (set *layerSet) Bytes() int64 {
 	return int64(2*len(set.canonical) + each*(len(set.selectors)+len(set.types)+len(set.points)))
 }
 
-// layerKey is what the meaning of a list of layers depends on.
+// layerKey is all that the meaning of a list of layers depends on.
 type layerKey struct {
 	list       string
 	boundaries uint64
 	points     web.Hash // of the states of all layers of points, which "all" depends on
 }
 
-// Spread chooses no lock: all sets have one.
+// Spread has nothing to choose: one lock guards all sets.
 func (layerKey) Spread() uint64 { return 0 }
 
 // Extra is what the list takes.

@@ -81,8 +81,8 @@ func (v *view) isTiled(collection string) (err error) {
 	return err
 }
 
-// whole are the layers of the tilesets of all data: "all", or if there is nothing else the
-// collections of points.
+// whole are the layers of the tilesets of all data: "all" or, if there is nothing else,
+// the collections of points.
 func (v *view) whole() string {
 	if _, _, err := v.all(); errors.Is(err, ask.ErrMissing) {
 		if names := v.pinPublic(); names != nil {
@@ -109,7 +109,7 @@ func parseMatrixTile(values []string) (quadkey.Tile, error) {
 	return t, nil
 }
 
-// choose is ogcapi.Choose of the tiles. The templates of tilesets have f alone, which need
+// choose is ogcapi.Choose for tiles. The templates of tilesets have f alone, which need
 // not be decoded.
 func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Format, byAccept bool, err error) {
 	if name, ok := strings.CutPrefix(r.URL.RawQuery, "f="); ok {
@@ -152,7 +152,7 @@ var tilesetsText string
 
 var tilesetsTemplates = template.Must(template.New("").Funcs(template.FuncMap{"text": html.UnescapeString}).Parse(tilesetsText))
 
-// document is one that people get as a page by a part of tilesets.html.
+// document is a document that people get as a page by a part of tilesets.html.
 func document(part, title string, json, data any) *ogcapi.Document {
 	return &ogcapi.Document{Title: title, JSON: json, Form: web.FormJSON, Templates: tilesetsTemplates, Template: part, Data: data}
 }
@@ -164,8 +164,8 @@ type Tilesets struct {
 	Tilesets []*Tileset    `json:"tilesets"`
 }
 
-// getTilesets answers GET …/tiles with the list of tilesets, which is of one: there is one
-// tile matrix set.
+// getTilesets answers GET …/tiles with the list of tilesets. It has a single one, since
+// there is one tile matrix set.
 func (s *Room) getTilesets(k *tilesetKind) endpoint.Handler {
 	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {
 		t.Layers = nil // the tileset itself has them

@@ -16,8 +16,8 @@ import (
 	"quadrille/tiles/raster"
 )
 
-// renderers draw the tiles of every handler, one for each of look.Themes. Their
-// styles are known to be drawable: a test sees to that.
+// renderers draw the tiles of every handler, one for each of look.Themes. A
+// test makes sure that their styles can be drawn.
 var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	for _, name := range look.Themes {
 		r, err := raster.New(raster.PoliticalStyle(pictureColors(look.Get().Themes[name])))

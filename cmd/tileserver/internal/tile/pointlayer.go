@@ -47,9 +47,9 @@ func (l *pointLayer) text(key, value string) {
 	}
 }
 
-// unit turns a fraction of a tile into its integer coordinate. Points belong
-// to one tile only, so the coordinate never reaches the far edge, not even for
-// those beyond the edge of the grid, which live in its last row.
+// unit turns a fraction of a tile into its integer coordinate. A point belongs
+// to one tile only, so the coordinate never reaches the far edge. That holds
+// also for points beyond the edge of the grid, which are in its last row.
 func unit(f float64) int32 {
 	return int32(min(max(math.Floor(f*mvt.Extent), 0), mvt.Extent-1))
 }
@@ -118,7 +118,7 @@ func shorten(text string) string {
 	return text[:end] + "…"
 }
 
-// appendLayer appends a layer of points, which write writes.
+// appendLayer appends a layer of points, whose features write writes.
 func appendLayer(dst []byte, name string, t quadkey.Tile, write func(*pointLayer) error) ([]byte, error) {
 	l := pointLayers.Get().(*pointLayer)
 	defer pointLayers.Put(l)

@@ -14,23 +14,22 @@ import (
 // Config says how tiles are served. Zero fields mean the defaults named.
 type Config struct {
 	ask.Sets
-	// EmptyTile is the status of a vector tile that has nothing in it, 204, 200
-	// with no bytes, or 404: clients differ. 204.
+	// EmptyTile is the status of a vector tile that has nothing in it, since
+	// clients differ: 204, which is the default, 200 with no bytes, or 404.
 	EmptyTile int
-	// Glyphs is the address of the glyphs that names on maps are drawn with,
-	// with {fontstack} and {range}, for /style.json. Empty means fonts that the
-	// client has.
+	// Glyphs is the address of the glyphs for names on maps, with {fontstack} and
+	// {range}, for /style.json. Empty means fonts of the client.
 	Glyphs string
 	// PinTiles makes TileJSON name tiles by addresses that never change; see
 	// getPinnedTile. Clients choose by pinned=.
 	PinTiles bool
-	// CacheBytes bounds the cache of finished tiles. 0 keeps none.
+	// CacheBytes bounds the cache of finished tiles. With 0 nothing is kept.
 	CacheBytes int64
 	// BaseMaps lie under the layers in styles.
 	BaseMaps under.Maps
 }
 
-// Room answers with tiles, and with what describes them.
+// Room answers with tiles and with documents that describe them.
 type Room struct {
 	*web.Kit
 	Config

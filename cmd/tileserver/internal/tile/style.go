@@ -141,8 +141,8 @@ func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, maps []und
 	return style, nil
 }
 
-// fonts are the faces names are set in: one that the source of glyphs must
-// have, or else those of the client, the first that it has.
+// fonts are the faces of names: one that the source of glyphs must have, or
+// else those of the client, which takes the first that it has.
 func (s *Room) fonts() []string {
 	if s.Glyphs != "" {
 		return []string{"Noto Sans Regular"}

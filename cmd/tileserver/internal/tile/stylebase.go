@@ -9,8 +9,8 @@ import (
 	"quadrille/cmd/tileserver/internal/under"
 )
 
-// askedMaps are the base maps that the parameter basemap names, the first lowest: all where
-// it is left out, and none by none.
+// askedMaps returns the base maps that the parameter basemap names, the lowest first: all
+// if it is left out, and no map for "none".
 func (s *Room) askedMaps(q *endpoint.Params) (maps []under.Map) {
 	list := basemapParam.Of(q)
 	if basemapParam.Given(q) && list == "" {
@@ -40,8 +40,8 @@ const mostLayers = 24
 // baseMapPrefix begins the sources of base maps.
 const baseMapPrefix = "basemap:"
 
-// under adds the sources of base maps, and returns layers that draw them: of vector tiles
-// the areas and lines of their layers, in the colours of the theme.
+// under adds the sources of base maps, and returns the layers that draw them. From vector
+// tiles it draws the areas and lines of their layers, in the colours of the theme.
 func (p *palette) under(sources map[string]styleSource, maps []under.Map, base string) (all []styleLayer) {
 	for _, m := range maps {
 		id := baseMapPrefix + m.Name
@@ -60,7 +60,7 @@ func (p *palette) under(sources map[string]styleSource, maps []under.Map, base s
 	return all
 }
 
-// A kind is what a layer seems to show, by its name.
+// A kind is what a layer seems to show, judging by its name.
 type kind uint8
 
 const (
@@ -94,7 +94,7 @@ func kindOf(id string) kind {
 	return ground
 }
 
-// generic draws layers that nobody here knows: areas from the ground up, then lines.
+// generic draws layers whose names mean nothing here: areas from the ground up, then lines.
 func (p *palette) generic(source string, layers []under.Layer) (all []styleLayer) {
 	layers = slices.Clone(layers[:min(len(layers), mostLayers)])
 	slices.SortStableFunc(layers, func(a, b under.Layer) int { return int(kindOf(a.ID)) - int(kindOf(b.ID)) })

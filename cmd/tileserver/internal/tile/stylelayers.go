@@ -33,7 +33,7 @@ func (p *palette) fill(typ string) styleLayer {
 	return p.shown(l, typ)
 }
 
-// shown hides what covers the land and is seldom wanted: clients can show it.
+// shown hides layers that cover the land and are seldom wanted: clients can show them.
 func (p *palette) shown(l styleLayer, typ string) styleLayer {
 	if typ == "timezone" && typ != p.land {
 		if l.Layout == nil {
@@ -84,7 +84,7 @@ var (
 	weight = []any{"+", population, []any{"case", []any{"all", capital, []any{">=", population, 200000}}, 2000000, 0}}
 	// major are the places that come before the names of states.
 	major = []any{">=", weight, 1000000}
-	// worthShowing leaves the many small places out where the map shows half the
+	// worthShowing leaves out the many small places while the map shows half the
 	// world: the tiles fill empty stretches with whatever is there.
 	worthShowing = []any{">=", weight, []any{"step", []any{"zoom"}, 500000, 2, 150000, 3, 50000, 4, 5000, 5, 0}}
 )
@@ -139,7 +139,7 @@ func (p *palette) text(layer, id, rank string) styleLayer {
 	return l
 }
 
-// names writes the names of regions, those of large ones first.
+// names writes the names of regions, beginning with large regions.
 func (p *palette) names(typ string) styleLayer {
 	rank := map[string]string{"continent": "country-large", "country": "country", "state": "state", "lake": "water"}[typ]
 	if rank == "" {
@@ -169,8 +169,8 @@ func (p *palette) names(typ string) styleLayer {
 	return p.shown(l, typ)
 }
 
-// placeNames writes the names of some places below their dots, larger ones of
-// large cities.
+// placeNames writes the names of some places below their dots. Those of large
+// cities are larger.
 func (p *palette) placeNames(ending string, which []any) styleLayer {
 	l := p.text(ask.PlacesLayer, ask.PlacesLayer+ending, "city")
 	ranks := look.Get().Type.Labels

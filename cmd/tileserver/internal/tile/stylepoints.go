@@ -48,8 +48,8 @@ func sources(set *layerSet, base string) map[string]styleSource {
 // clustered tells clusters from points.
 var clustered = []any{"==", []any{"get", "cluster"}, true}
 
-// ofPoints is a layer of a style that draws the points of a layer, or its clusters. Its id
-// ends in what the name of a layer cannot have.
+// ofPoints returns a layer of a style that draws the points of a layer, or its clusters.
+// Its id has an end that the name of a layer cannot have.
 func ofPoints(name, ending, kind string, clusters bool) styleLayer {
 	l := of(name, name+ending, kind)
 	l.Source = name

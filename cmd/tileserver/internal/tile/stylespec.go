@@ -36,14 +36,15 @@ type styleLayer struct {
 // own.
 const styleSourceName = "quadrille"
 
-// palette is the colours of a theme, for a map whose land is a region type.
+// palette has the colours of a theme, for a map whose land is a region type.
 type palette struct {
 	*look.Theme
 	land string
 }
 
-// byNumber is an expression that chooses a colour by the number of a region, or in
-// older data sets by the id of the feature, which is the same in every tile.
+// byNumber is an expression that chooses a colour by the number of a region. Older
+// data sets have no number; there the id of the feature chooses, which is the same
+// in every tile.
 func byNumber(colors []look.Color) []any {
 	number := []any{"coalesce", []any{"get", "map_color"}, []any{"%", []any{"to-number", []any{"id"}}, len(colors)}}
 	e := []any{"match", []any{"to-number", number}}

@@ -93,13 +93,13 @@ func (s *Room) empty(f web.Form, how manner) int {
 	return s.EmptyTile
 }
 
-// keyOf is the key of a tile as it is, what it is from, appended to ids, and whether it must
-// not be kept.
+// keyOf returns the key of a tile as it is now, appends to ids the generations it is from,
+// and reports whether the tile must not be kept.
 func (s *Room) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
 	h := s.TagStart
-	// A vector tile that is 404 if it is empty must not have the tag that an empty tile has in
-	// the other modes, or that tag would be answered 304 for 404.
+	// A vector tile that is 404 when it is empty must not have the tag of an empty tile in the
+	// other modes: that tag would be answered with 304 instead of 404.
 	if vectors(f) && s.EmptyTile == http.StatusNotFound {
 		h = h.Number(http.StatusNotFound)
 	}
@@ -117,8 +117,8 @@ var errCompressionBusy = errors.New("no place to compress a large tile")
 // vectors reports whether a form is one of vector tiles, which concatenate.
 func vectors(f web.Form) bool { return f == web.FormMVT || f == web.FormMLT }
 
-// acceptable are the forms that an Accept header chooses among, the first one where it
-// prefers none. MapLibre Tiles had another name before.
+// acceptable are the forms among which an Accept header chooses. If it prefers none,
+// the first one is taken. MapLibre Tiles have an older name, too.
 var acceptable = []ogcapi.Format{mvtFormat, mltFormat, {Type: "application/vnd.maplibre-vector-tile", Form: web.FormMLT}, geojsonFormat, pngFormat}
 
 // parseTile reads the part of a tile's address after the layers: z, x and y, with the
@@ -189,7 +189,7 @@ func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSe
 	return appendGeoJSON(ctx, dst, v, set, t)
 }
 
-// sendLive answers with a tile of this moment, which nobody may keep.
+// sendLive answers with a tile that holds for this moment only, so that nobody may keep it.
 func (s *Room) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey, how manner) error {
 	r, f := c.Request(), key.form
 	ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
@@ -257,8 +257,8 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 	return appendPointFeatures(ctx, dst, start, v, set, t)
 }
 
-// appendPointFeatures appends the features of the layers of points, after those since start,
-// and the end of the FeatureCollection.
+// appendPointFeatures appends the features of the layers of points behind those that begin
+// at start, and the end of the FeatureCollection.
 func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	for _, p := range v.of(set) {
 		l, err := p.Get()

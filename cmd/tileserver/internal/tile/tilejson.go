@@ -90,7 +90,7 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	h, from, live := s.describedBy(v, set, base)
-	// Addresses of generations do not name those of collections.
+	// Addresses with generations do not name those of collections.
 	pinned = pinned && from == 0
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
 	if pinned {
@@ -143,11 +143,12 @@ func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, fro
 	return h.Number(from), from, live
 }
 
-// vectorFile is what addresses of vector tiles end with.
+// vectorFile is the end of addresses of vector tiles.
 const vectorFile = ".mvt"
 
-// pictureFile is what addresses of pictures end with, by the parameters scale and
-// theme. A theme that is not asked for is not named: caches then share its tiles.
+// pictureFile returns the end of addresses of pictures, by the parameters scale
+// and theme. The address names a theme only if one is asked for: caches then
+// share the tiles.
 func pictureFile(q *endpoint.Params) string {
 	file := ".png"
 	if scaleParam.Of(q) == "2" {
@@ -262,7 +263,8 @@ func escapeLayers(list string) string {
 	return b.String()
 }
 
-// fieldTypes are kinds of properties as TileJSON names them. Others are not in vector tiles.
+// fieldTypes are TileJSON's names of kinds of properties. Properties of other kinds are not in
+// vector tiles.
 var fieldTypes = map[feature.Kind]string{
 	feature.Text: "String", feature.Time: "String", feature.Number: "Number", feature.Integer: "Number", feature.Boolean: "Boolean", feature.Any: "Mixed",
 }

@@ -49,7 +49,7 @@ const matrixPixels = 256
 // halfEquator is half the length of the equator of EPSG:3857, in metres.
 const halfEquator = math.Pi * 6_378_137
 
-// standardPixel is the edge of a pixel that scale denominators are told for, in metres.
+// standardPixel is the edge of the pixel to which scale denominators refer, in metres.
 const standardPixel = 0.28e-3
 
 // webMercator is WebMercatorQuad with the tile matrices that have tiles here.
@@ -79,7 +79,7 @@ type matrixLimits struct {
 	MaxTileCol int    `json:"maxTileCol"`
 }
 
-// limitsTo are the limits of a tileset with all tiles down to a zoom.
+// limitsTo returns the limits of a tileset that has all tiles down to a zoom.
 func limitsTo(zoom int) (all []matrixLimits) {
 	for z := range zoom + 1 {
 		last := 1<<z - 1

@@ -25,8 +25,8 @@ type Tileset struct {
 	DataType         string   `json:"dataType" schema:"enum=vector|map"`
 	CRS              string   `json:"crs" schema:"format=uri"`
 	TileMatrixSetURI string   `json:"tileMatrixSetURI" schema:"format=uri"`
-	// TileMatrixSetID is no part of that standard, but lists of tilesets have it in the
-	// drafts, and clients and the OGC's own tests read it.
+	// TileMatrixSetID is not part of that standard. But in the drafts lists of tilesets
+	// have it, and clients and the OGC's own tests read it.
 	TileMatrixSetID     string         `json:"tileMatrixSetId" schema:"const=WebMercatorQuad"`
 	Attribution         string         `json:"attribution,omitempty" doc:"HTML."`
 	Version             string         `json:"version,omitempty"`
@@ -68,7 +68,8 @@ type propertyType struct {
 // jsonTypes are the types of JSON Schema by those of TileJSON.
 var jsonTypes = map[string]string{"String": "string", "Number": "number", "Boolean": "boolean"}
 
-// newTileset describes the tiles of what is tiled, whose layers are in the set.
+// newTileset describes the tiles of a collection or of the whole data; their layers are in the
+// set.
 func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*Tileset, error) {
 	doc, err := describe(ctx, v, set, base)
 	if err != nil {
@@ -181,7 +182,7 @@ var (
 type tiled struct {
 	// collection is "" for the data as a whole.
 	collection string
-	// selection is what the parameter collections says, "" for all.
+	// selection is the parameter collections, "" for all.
 	selection string
 	layers    string // as sendTile takes them
 	// rest are the values of the path behind the tileset's.
@@ -196,7 +197,7 @@ func (of *tiled) address(base string, k *tilesetKind) string {
 	return base + "/ogc/" + k.path
 }
 
-// ask is a query for a form of what is tiled.
+// ask returns the query for a form of the tiled layers.
 func (of *tiled) ask(form string) string {
 	q := "?f=" + form
 	if of.selection != "" {

@@ -11,8 +11,8 @@ import (
 	"quadrille/tiles/mlt"
 )
 
-// appendLayers appends the layers of a vector tile, which are joined by being
-// written one after another. boundaries appends those of boundaries, or of their
+// appendLayers appends the layers of a vector tile; writing them one after
+// another joins them. boundaries appends the layers of boundaries, or of their
 // labels.
 func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
 	boundaries func(ask.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector) ([]byte, error),
@@ -31,8 +31,8 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 
 var encoders = sync.Pool{New: func() any { return new(mlt.Encoder) }}
 
-// appendMLT appends vector layers as MapLibre Tiles have them, which are joined by being
-// written one after another too.
+// appendMLT appends vector layers as MapLibre Tiles; writing them one after another
+// joins them too.
 func appendMLT(dst []byte, layers func([]byte) ([]byte, error)) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()

@@ -12,8 +12,8 @@ import (
 	"quadrille/tiles"
 )
 
-// view is what a request for tiles sees: one generation of each data set they
-// are made from.
+// view is one generation of each data set that the tiles of a request are made
+// from.
 type view struct {
 	boundaries ask.Pinned[ask.Boundaries]
 	// points are layers of points: all singles, which are one data set each, in the order of
@@ -24,11 +24,11 @@ type view struct {
 	collections *ask.Collections
 }
 
-// views keep their memory, so that a tile that is kept is sent without any.
+// views are reused memory, so that sending a tile that is kept allocates no view.
 var views = sync.Pool{New: func() any { return new(view) }}
 
-// pinTiles pins all but collections, since a list of layers may name any. Whoever calls it
-// releases the view.
+// pinTiles pins all data sets except collections, since a list of layers may name any
+// collection. The caller releases the view.
 func (s *Room) pinTiles() *view {
 	v := views.Get().(*view)
 	v.boundaries, v.collections = ask.Pin(s.Boundaries), s.Collections
@@ -57,7 +57,7 @@ func (v *view) single(name string) *ask.Tiled {
 	return nil
 }
 
-// types are the names of the region types, none where boundaries cannot be read.
+// types returns the names of the region types, none if boundaries cannot be read.
 func (v *view) types() (names []string) {
 	if b, err := v.boundaries.Get(); err == nil {
 		for _, t := range b.Types() {
@@ -86,8 +86,8 @@ func (v *view) all() (types, points []string, err error) {
 	return v.types(), points, err
 }
 
-// pinCollections takes the collections among the layers of points of a set. The error of one
-// that is not there, or is private, lists the layers.
+// pinCollections takes the collections among the layers of points of a set. If one does not
+// exist, or is private, the error lists the layers.
 func (v *view) pinCollections(points []string) error {
 	for _, name := range points {
 		name, ok := strings.CutPrefix(name, ask.PointsPrefix)
@@ -107,7 +107,7 @@ func (v *view) pinCollections(points []string) error {
 }
 
 // pinPublic takes the collections that all may see, at most as many as a list may name.
-// One that cannot be read, or is not there any more, must not hide the others.
+// A collection that cannot be read, or has been removed, must not hide the others.
 func (v *view) pinPublic() (names []string) {
 	for _, name := range v.collections.Names() {
 		if c, err := v.collections.PinTiled(name); err == nil {
@@ -121,7 +121,7 @@ func (v *view) pinPublic() (names []string) {
 	return names
 }
 
-// of are the layers of points of a set, which are in the order of the view.
+// of returns the layers of points of a set, in the order of the view.
 func (v *view) of(set *layerSet) (list []ask.Tiled) {
 	for i := range v.points {
 		if p := &v.points[i]; len(list) < len(set.points) && p.Name == set.points[len(list)] {
@@ -131,9 +131,9 @@ func (v *view) of(set *layerSet) (list []ask.Tiled) {
 	return list
 }
 
-// from appends what the tiles of a set depend on, each 0 where it plays no part: the
-// generations of boundaries and of each single, and a number of those of all collections.
-// Tiles of live ones may not be kept.
+// from appends the generations that the tiles of a set depend on, 0 for each that plays
+// no part: those of boundaries and of each single, and a number for those of all
+// collections. Tiles of live collections may not be kept.
 func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 	first := len(ids)
 	ids = append(ids, 0)
@@ -185,5 +185,5 @@ func (v *view) unknownLayer() error {
 		"; add :id to a type for a single region.")
 }
 
-// allLayers stands for all layers but the collections of points.
+// allLayers stands for all layers except the collections of points.
 const allLayers = "all"

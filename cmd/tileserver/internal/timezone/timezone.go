@@ -18,7 +18,7 @@ import (
 	"quadrille/places/zones"
 )
 
-// Kinds are what requests for local time are refused for.
+// Kinds are the problems of requests for local time.
 var Kinds = []web.Kind{
 	{Err: localtime.ErrUnknown, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
 		Detail: "There is no time zone on record here, so no offset can be told."},
@@ -68,8 +68,8 @@ func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.Vie
 }
 
 // AppendClock writes the members of an offset: hours and minutes, the same in
-// seconds, whether daylight saving time is in force, the abbreviation, since
-// when it is so, and the local time.
+// seconds, whether daylight saving time is in force, the abbreviation, the time
+// from which it holds, and the local time.
 func AppendClock(dst []byte, at time.Time, o zones.Offset) []byte {
 	dst = zones.AppendOffset(append(dst, `"offset":"`...), o.Seconds)
 	dst = strconv.AppendInt(append(dst, `","offset_s":`...), int64(o.Seconds), 10)

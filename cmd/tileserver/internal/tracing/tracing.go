@@ -36,7 +36,7 @@ const (
 	quiet = time.Minute
 )
 
-// Options say where traces go and what they are of.
+// Options say where traces go and what they are about.
 type Options struct {
 	// Endpoint is the collector's address, such as http://127.0.0.1:4318. The
 	// path of traces, /v1/traces, is added unless it is there.
@@ -107,8 +107,8 @@ func describe(ctx context.Context, o Options) (*resource.Resource, error) {
 	return resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attrs...), resource.WithFromEnv())
 }
 
-// clean is a text as it can be sent: one that is no UTF-8 would take a whole
-// batch with it.
+// clean returns a text that can be sent: invalid UTF-8 would make a whole batch
+// fail.
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // Tracer makes spans. All it starts are recorded and sent.
@@ -117,8 +117,8 @@ func (t *Traces) Tracer() trace.Tracer { return t.provider.Tracer("quadrille/til
 // Close sends what waits, for as long as ctx lasts, and stops.
 func (t *Traces) Close(ctx context.Context) error {
 	err := t.provider.Shutdown(ctx)
-	// The provider leaves this to be done once all is sent, which may be never:
-	// it ends a request that runs.
+	// The provider does this only once all is sent, which may be never. Doing it
+	// here ends a request that runs.
 	stopped := t.exporter.Shutdown(ctx)
 	if ctx.Err() != nil {
 		return errors.New("the collector of traces did not take the last ones in time")
@@ -126,7 +126,7 @@ func (t *Traces) Close(ctx context.Context) error {
 	return errors.Join(err, stopped)
 }
 
-// reported tells the log of failures, at most once in a while, and nobody else.
+// reported logs failures, at most once in a while, and tells nobody else.
 type reported struct {
 	sdk.SpanExporter
 	log *slog.Logger
@@ -134,7 +134,7 @@ type reported struct {
 
 	mu      sync.Mutex
 	said    time.Time // when the log was last told of a failure
-	failing bool      // and that it has not been told of a recovery
+	failing bool      // a failure has been logged, and no recovery yet
 	lost    int       // spans since
 }
 

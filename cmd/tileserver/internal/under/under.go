@@ -4,7 +4,7 @@ package under
 
 import "time"
 
-// Maps returns the maps in service, the lowest first. Nil has none.
+// Maps returns the maps in service, the lowest first. A nil Maps stands for no maps.
 type Maps func() []Map
 
 // All returns the maps in service.

@@ -8,8 +8,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Weight is the value of q among the parameters of an Accept item, 1 when it
-// has none or one that is no number.
+// Weight returns q of an item of an Accept header, or 1 if there is no q or it
+// is not a number.
 func Weight(params string) float64 {
 	for len(params) > 0 {
 		var p string
@@ -31,8 +31,8 @@ func PrefersHTML(r *http.Request) bool {
 	return html > 0 && html > max(weightOf(r, "application/json"), weightOf(r, problemType))
 }
 
-// weightOf is the weight that the Accept header gives a media type by its name, 0
-// where it does not name it.
+// weightOf returns the weight that the Accept header gives a media type by its
+// name, or 0 if it does not name it.
 func weightOf(r *http.Request, mediaType string) (weight float64) {
 	for name, w := range accepted(r) {
 		if strings.EqualFold(name, mediaType) {
@@ -58,8 +58,8 @@ func accepted(r *http.Request) iter.Seq2[string, float64] {
 	}
 }
 
-// FormOf is the form of a list: what the parameter format says, or else what the client
-// prefers.
+// FormOf returns the form of a list: the one that the parameter format names, or else
+// the one that the client prefers.
 func FormOf(r *http.Request, format string) Form {
 	switch format {
 	case "ndjson":

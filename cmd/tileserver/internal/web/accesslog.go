@@ -80,8 +80,8 @@ func (s *journal) logAccess(c echo.Context, start time.Time) {
 	s.access.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 }
 
-// LogFailure records why a request failed. This is the only place where the
-// cause goes; the client gets a problem that does not tell.
+// LogFailure logs why a request failed. The cause goes nowhere else; the client
+// gets a problem that does not tell it.
 func (s *journal) LogFailure(c echo.Context, err error) {
 	if errors.Is(err, errPanic) {
 		return
@@ -101,9 +101,9 @@ func (s *journal) LogFailure(c echo.Context, err error) {
 	s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", attrs...)
 }
 
-// redacted is a query as it may be logged: routes that ask for no key, and
-// requests that no route is for, do not take it out.
-// What others call their secrets is hidden too: clients send them by mistake.
+// redacted returns a query that may be logged. Routes that ask for no key, and
+// requests without a route, leave a key in it. It also hides what other
+// services call their secrets: clients send them by mistake.
 func redacted(query string) string {
 	b := make([]byte, 0, maxLogged+len("…"))
 	for rest := query; rest != ""; {
@@ -121,8 +121,8 @@ func redacted(query string) string {
 	return string(b)
 }
 
-// secret reports whether a parameter of this name is one that nobody else may know, however
-// its words are joined.
+// secret reports whether a parameter of this name is a secret, however its words are
+// joined.
 func secret(name string) bool {
 	switch strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == '.' {

@@ -18,12 +18,12 @@ type admission struct {
 	lines bool
 	// scoped is Endpoint.Scoped.
 	scoped bool
-	// light requests with a key that can only ask are not remembered as such, which would
-	// cost memory.
+	// light requests with a key that has no scopes are not remembered with their key,
+	// which would cost memory.
 	light bool
 }
 
-// admitted lets requests through to h that have a key, where one is needed, and
+// admitted passes requests on to h if they have a key, where one is needed, and
 // are within their limits.
 func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFunc {
 	if r.Keys == endpoint.KeysUnasked || r.Keys == endpoint.KeysInside {
@@ -148,9 +148,9 @@ func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 // chargeName is the context key of the function that counts the lines of a request.
 const chargeName = "charge"
 
-// charge counts the lines of a batch as requests, its first one being counted
-// already. It does so afterwards, when their number is known: a batch that has
-// begun is finished, and the next one waits.
+// charge counts the lines of a batch as requests; the first is counted already.
+// It does so afterwards, when their number is known: a batch that has begun is
+// finished, and the next one waits.
 func (s *Kit) charge(c echo.Context, lines int64) {
 	if s.Guarding == nil || lines < 2 {
 		return

@@ -25,7 +25,7 @@ const (
 	maxAnswerers = 4
 )
 
-// questions is the state of a batch of questions. Lines that have come are answered
+// questions is the state of a batch of questions. The lines that have come are answered
 // together, by as many goroutines as there are processors; the answers keep their order.
 type questions struct {
 	*Batch
@@ -36,7 +36,7 @@ type questions struct {
 	text      []byte           // of the lines that wait
 	waiting   []question
 	answerers []*answerer
-	failed    error // what ended the batch, at the line failedAt
+	failed    error // the error that ended the batch, at the line failedAt
 	failedAt  int64
 }
 
@@ -73,15 +73,15 @@ func (b *questions) run() error {
 		}
 		return b.Spill()
 	})
-	// What ended the batch is about the line after those that wait.
+	// The error that ended the batch is about the line after the waiting ones.
 	if failed := b.answer(); failed != nil {
 		return failed
 	}
 	return ended
 }
 
-// answer answers the lines that wait. An error ends the batch with the line it is about,
-// however far it has been read.
+// answer answers the waiting lines. An error ends the batch at its line, however far the
+// batch has been read.
 func (b *questions) answer() error {
 	if b.failed != nil {
 		b.Line = b.failedAt // reading on has counted
@@ -134,7 +134,7 @@ func (b *questions) find() {
 	}
 	for _, a := range b.answerers[1:n] {
 		all.Go(func() {
-			// The server outlives what a handler panics with, and must this as well.
+			// The server survives panics of handlers, and must survive this one too.
 			defer func() {
 				if p := recover(); p != nil {
 					panicked.Store(&p)
@@ -144,7 +144,7 @@ func (b *questions) find() {
 		})
 	}
 	func() {
-		defer all.Wait() // whatever happens, nobody works on for a request that is over
+		defer all.Wait() // nothing may go on working for a request that is over
 		work(b.answerers[0])
 	}()
 	if p := panicked.Load(); p != nil {
@@ -208,17 +208,17 @@ type Questions struct {
 	BatchLimits
 	// Points says that a line may also be a latitude and a longitude with a comma between.
 	Points bool
-	// Check reads the parameters of a line, for those of the address to be refused before
-	// any line is read.
+	// Check reads the parameters of a line. It is first called with those of the address,
+	// so that they are refused before any line is read.
 	Check func(p *endpoint.Params)
 	// Answer appends the answer to the parameters of a line, in one line. It is called by
 	// several goroutines at once.
 	Answer func(ctx context.Context, p *endpoint.Params, dst []byte) ([]byte, error)
 }
 
-// AnswerLines answers a batch of questions, whose lines have the parameters that the endpoint
-// declares for them. What a question is refused for is the answer to its line; a failure of
-// the server's ends the batch.
+// AnswerLines answers a batch of questions. A line has the parameters that the endpoint
+// declares for lines. If a question is refused, that is the answer to its line; a failure of
+// the server ends the batch.
 func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions) error {
 	r := c.Request()
 	values := url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}} // which only lines have
@@ -230,8 +230,8 @@ func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions)
 	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Of().LineQuery()}
 	defer b.Release()
 	b.Text = q.Points
-	// The context of the request ends when its client has closed its half of the
-	// connection, and may do so because everything is sent.
+	// The context of the request ends when its client closes its half of the
+	// connection, which it may do because it has sent everything.
 	b.ctx = context.WithoutCancel(r.Context())
 	b.Answer = b.run
 	b.Wait = func() error {

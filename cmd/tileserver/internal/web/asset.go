@@ -22,7 +22,7 @@ type Asset struct {
 	framed      bool // other pages may hold it in a frame
 }
 
-// codedAsset is an asset in a coding; the body is nil where that does not pay.
+// codedAsset is an asset in a coding; the body is nil if the coding does not pay.
 type codedAsset struct {
 	body   []byte
 	etag   Tag
@@ -58,8 +58,8 @@ func (a *Asset) Framed() *Asset {
 	return a
 }
 
-// NewAsset makes an asset. It may be kept for good if its name has a hash of its
-// content.
+// NewAsset makes an asset. Clients may keep it for good if its name contains a
+// hash of its content.
 func NewAsset(name, contentType string, body []byte) *Asset {
 	a := &Asset{contentType: []string{contentType}, cache: noCache, html: strings.HasPrefix(contentType, "text/html")}
 	if hashed.MatchString(name) && !a.html {
@@ -68,7 +68,7 @@ func NewAsset(name, contentType string, body []byte) *Asset {
 	sum := sha256.Sum256(body)
 	h := Hash(binary.BigEndian.Uint64(sum[:]))
 	for c := range codingCount {
-		// Compressing all of the page takes longer than everything else at the start does.
+		// At the start, compressing the whole page takes longer than everything else.
 		a.coded[c] = sync.OnceValue(func() *codedAsset {
 			coded := body
 			if c != Identity {
@@ -92,8 +92,8 @@ func compressed(body []byte, c Coding) []byte {
 	return bytes.Clone(packed.Bytes())
 }
 
-// SendPage answers with a page made for this request alone, where the Accept header
-// asked for one. base is the server's address where the page has links to it.
+// SendPage answers with a page made for this request alone, if the Accept header
+// asked for one. base is the server's address in the links of the page.
 func (s *Kit) SendPage(c echo.Context, base string, html []byte) error {
 	html = carryKey(c, FormText, base, html)
 	h := c.Response().Header()

@@ -48,14 +48,14 @@ type BatchLimits struct {
 type Batch struct {
 	Stream // of the answers
 	BatchLimits
-	// LineBytes is the longest line that is read, in bytes; of a longer one only the end
-	// is looked for. maxBatchLine.
+	// LineBytes bounds the lines that are read, in bytes; the default is maxBatchLine.
+	// Only the end of a longer line is looked for.
 	LineBytes int
-	// Text says that lines may be something else than JSON objects.
+	// Text says that lines need not be JSON objects.
 	Text bool
 	// Answer answers the lines that Each gives, until that fails.
 	Answer func() error
-	// Wait is called before the batch waits for more of the body. Nil is Flush.
+	// Wait is called before the batch waits for more of the body. Nil means Flush.
 	Wait func() error
 	// Refuse appends to Body why the batch ends with the line Line.
 	Refuse func(err error)
@@ -140,7 +140,7 @@ func (b *Batch) Run() error {
 // its end. Otherwise the rest of the body would be taken for the next request: a
 // server that answers while it reads does not look at the rest.
 func (b *Batch) hangUp() {
-	// Reading beyond the limit of such a reader is how a handler says so.
+	// A handler tells this by reading beyond the limit of such a reader.
 	beyond := http.MaxBytesReader(b.c.Response().Writer, io.NopCloser(strings.NewReader("x")), 0)
 	_, _ = io.Copy(io.Discard, beyond)
 }
@@ -152,8 +152,7 @@ func (b *Batch) linger() {
 	_, _ = io.CopyN(io.Discard, b.body.r, maxLinger)
 }
 
-// open prepares the body for being read and the answer for being written while
-// it is.
+// open prepares the body to be read while the answer is written.
 func (b *Batch) open(cd Coding) error {
 	r := b.c.Request()
 	if b.Wait == nil {
@@ -216,8 +215,8 @@ var (
 	array = regexp.MustCompile(`^\[\s*["{[]`)
 )
 
-// foreign says what to do if the first line shows that the body is something else than
-// lines, "" if it does not.
+// foreign returns what to do if the first line shows that the body is not made of
+// lines, and "" otherwise.
 func (b *Batch) foreign(line []byte) string {
 	var object struct{ Type string }
 	first, open := line[0], bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) >= 0
@@ -234,7 +233,7 @@ func (b *Batch) foreign(line []byte) string {
 	return ""
 }
 
-// read returns the next line, of one that is too long only as much as shows that.
+// read returns the next line. If it is too long, it returns only enough to show that.
 func (b *Batch) read() (line []byte, err error) {
 	line, err = b.lines.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -252,8 +251,8 @@ func (b *Batch) read() (line []byte, err error) {
 	}
 }
 
-// Spill writes the answers if they are many. Much may be answered between two reads,
-// of a body that is packed.
+// Spill writes the answers if they are many. There may be many between two reads if
+// the body is compressed.
 func (b *Batch) Spill() error {
 	if !b.Full() {
 		return nil
@@ -267,7 +266,7 @@ func (b *Batch) Spill() error {
 	return nil
 }
 
-// explain turns what went wrong in reading the body into what to tell.
+// explain turns an error of reading the body into one for the client.
 func (b *Batch) explain(err error) error {
 	switch {
 	case b.body.failed != nil:
@@ -280,15 +279,15 @@ func (b *Batch) explain(err error) error {
 	return errBodyCorrupt
 }
 
-// batchBody reads the body as it comes. Before it waits for more, it sends
-// what has been answered: nothing is held back from a client that sends slowly,
-// and answers to one that sends fast travel together.
+// batchBody reads the body as it comes. Before it waits for more, it sends the
+// answers there are: a client that sends slowly gets each at once, and answers
+// to a client that sends fast travel together.
 type batchBody struct {
 	b      *Batch
 	r      io.Reader
 	left   int64 // bytes that may still come, and one
 	end    time.Time
-	err    error // of the last read, which what unpacks may not tell
+	err    error // of the last read; the decompressor may hide it
 	failed error // why the batch ends, other than err
 }
 

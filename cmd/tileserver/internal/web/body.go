@@ -63,8 +63,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadBody reads a body of JSON, packed or not, and tells its media type, "" where the
-// request says none. One of more than most bytes is refused as tooLarge.
+// ReadBody reads a body of JSON, compressed or not, and returns its media type, "" if
+// the request names none. It refuses a body of more than most bytes with tooLarge.
 func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaType string, err error) {
 	r := c.Request()
 	if mediaType, err = bodyType(r, false, false); err != nil {

@@ -137,7 +137,7 @@ func parseHop(s string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// obfuscated reports whether a port may follow the underscore of one that is obfuscated.
+// obfuscated reports whether a text may follow the underscore of an obfuscated port.
 func obfuscated(port string) bool {
 	for i := range len(port) {
 		c := port[i]
@@ -184,7 +184,7 @@ func (s *proxies) scheme(r *http.Request) string {
 	return "http"
 }
 
-// validHost accepts what may stand in the authority of a URL we hand out:
+// validHost accepts what may stand in the authority of a URL in our answers:
 // letters, digits, dots, hyphens, underscores, an optional port, and IPv6
 // addresses in brackets.
 func validHost(h string) bool {
@@ -259,8 +259,8 @@ func ValidBasePath(p string) bool {
 // RootPath is the path under which the client reached the server, without a final slash.
 func (s *proxies) RootPath(r *http.Request) string { return s.forwardedPrefix(r) + s.basePath }
 
-// forwardedPrefix is the path that trusted proxies have removed before they handed a
-// request on. RFC 7239 has none.
+// forwardedPrefix is the path that trusted proxies removed before they passed a
+// request on. RFC 7239 has no parameter for it.
 func (s *proxies) forwardedPrefix(r *http.Request) string {
 	prefix := strings.TrimRight(s.told(r, "prefix"), "/")
 	if !ValidBasePath(prefix) {
@@ -269,8 +269,8 @@ func (s *proxies) forwardedPrefix(r *http.Request) string {
 	return prefix
 }
 
-// CheckOrigins tells what is wrong with a list of origins: browsers compare them with their
-// own byte by byte. "*" and "none" stand alone.
+// CheckOrigins returns what is wrong with a list of origins. Browsers compare an entry with
+// their own origin byte by byte. "*" and "none" stand alone.
 func CheckOrigins(list string) error {
 	if list == "" || list == "*" || list == "none" {
 		return nil

@@ -56,7 +56,8 @@ type preference struct {
 var (
 	preferKept = preference{[]Coding{brotlied, zstded, gzipped}, brotlied, brotlied}
 	preferOnce = preference{[]Coding{zstded, gzipped, brotlied}, zstded, gzipped}
-	// preferStream is for answers written bit by bit while the request comes in.
+	// preferStream is the preference for answers that are written bit by bit while the request
+	// comes in.
 	preferStream = preference{[]Coding{gzipped}, gzipped, gzipped}
 )
 
@@ -76,9 +77,9 @@ var takes = [codingCount]preference{
 	brotlied: {[]Coding{brotlied}, brotlied, brotlied},
 }
 
-// Of is the coding with the greatest weight in Accept-Encoding, the preferred
-// one among equals. A client that takes nothing we have gets identity all the
-// same: an answer it may not read is better than none.
+// Of returns the coding with the greatest weight in Accept-Encoding, and among
+// equals the preferred one. A client that takes nothing we have gets identity
+// all the same: an answer that it may not be able to read is better than none.
 func (p *preference) Of(r *http.Request) Coding {
 	values := r.Header["Accept-Encoding"]
 	if len(values) == 0 {
@@ -177,8 +178,8 @@ func brotliPool(quality int) *sync.Pool {
 	}}
 }
 
-// zstdEncoder makes an encoder when it is first needed. It has as many coders as
-// there are processors, and requests wait for a free one.
+// zstdEncoder makes an encoder when it is first needed. The encoder has as many
+// coders as there are processors, and requests wait for a free one.
 func zstdEncoder(level zstd.EncoderLevel) func() *zstd.Encoder {
 	return sync.OnceValue(func() *zstd.Encoder {
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(zstdWindow),

@@ -30,7 +30,7 @@ func (h Hash) Number(v uint64) Hash {
 	return Hash(x^x>>31)*1099511628211 + 1
 }
 
-// Tag is an entity tag, quotes included. Its zero value is none.
+// Tag is an entity tag, quotes included. The zero Tag means that there is no tag.
 type Tag struct {
 	text [23]byte
 	n    uint8
@@ -42,10 +42,10 @@ func TagOf(text string) (t Tag) {
 	return t
 }
 
-// VersionTag is the entity tag of a version of what is written to, for TagOf.
+// VersionTag returns the entity tag of a version of a thing that can be written, for TagOf.
 func VersionTag(version int64) string { return `"v` + strconv.FormatInt(version, 10) + `"` }
 
-// Tag is the entity tag of what has been mixed in.
+// Tag returns the entity tag of everything that has been mixed in.
 func (h Hash) Tag() (t Tag) {
 	const digits = "0123456789abcdef"
 	var b [8]byte
@@ -58,7 +58,7 @@ func (h Hash) Tag() (t Tag) {
 	return t
 }
 
-// header is the tag as a header has it, nil for none.
+// header returns the tag as a value of a header, nil for none.
 func (t *Tag) header() []string {
 	if t.n == 0 {
 		return nil

@@ -34,8 +34,9 @@ var contentTypes = [mostForms][]string{
 	FormPNG:     {"image/png"},
 }
 
-// NewForm makes a form of a room's own while the program starts. Its number is told, since
-// tags must be the same in every process; images are from FormPNG on.
+// NewForm makes a form of a room's own while the program starts. The caller chooses its
+// number, since tags must be the same in every process; images have numbers from FormPNG
+// on.
 func NewForm(number Form, contentType string) Form {
 	if contentTypes[number] != nil {
 		panic(fmt.Sprintf("web: %s and %s are both form %d", contentTypes[number][0], contentType, number))
@@ -73,7 +74,8 @@ var (
 )
 
 // lengths are the values of Content-Length of small bodies. Most answers about
-// addresses are, and are so quick to make that these would be felt.
+// addresses are small, and made so quickly that making these values would
+// matter.
 var lengths = func() (all [2 << 10][]string) {
 	for i := range all {
 		all[i] = []string{strconv.Itoa(i)}
@@ -94,6 +96,6 @@ const (
 	exposeHeadersHeader = "Access-Control-Expose-Headers"
 )
 
-// exposed lets pages of other origins read every header, such as ETag and Retry-After,
-// which browsers do not show them otherwise.
+// exposed lets pages of other origins read every header. Without it browsers do not
+// show them headers such as ETag and Retry-After.
 var exposed = []string{"*"}

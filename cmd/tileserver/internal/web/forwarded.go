@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ForwardedHeader names the header in which trusted proxies say whom they were
-// called by. Only one is ever believed: a proxy that writes one of them hands
-// on whatever the client put into the other.
+// ForwardedHeader names the header in which trusted proxies say for whom they
+// forward a request. Only one header is ever believed: a proxy that writes one
+// of them passes on whatever the client put into the other.
 type ForwardedHeader uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	Forwarded
 )
 
-// xForwarded are the customary headers, by the parameters that RFC 7239 has for the same.
+// xForwarded are the customary headers, by the names of the same parameters in RFC 7239.
 var xForwarded = map[string]string{"for": "X-Forwarded-For", "proto": "X-Forwarded-Proto", "host": "X-Forwarded-Host", "prefix": "X-Forwarded-Prefix"}
 
 // header is the header that has a parameter, "" for none.
@@ -32,7 +32,7 @@ func (f ForwardedHeader) header(parameter string) string {
 	return "Forwarded"
 }
 
-// parameter returns the value that an element has of a parameter, if it has one.
+// parameter returns the value of a parameter in an element, if it has one.
 func (f ForwardedHeader) parameter(element, name string) (string, bool) {
 	if f == Forwarded {
 		return elementParameter(element, name)
@@ -131,6 +131,6 @@ func elementParameter(element, name string) (string, bool) {
 	return value, found
 }
 
-// maxHops bounds how much of a forwarding header is looked at; no honest chain
-// of proxies is longer.
+// maxHops bounds the hops of a forwarding header that are looked at; no honest
+// chain of proxies is longer.
 const maxHops = 32

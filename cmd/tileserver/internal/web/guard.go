@@ -19,8 +19,8 @@ import (
 type Guard struct {
 	// Meter counts requests. It is required.
 	Meter *quota.Meter
-	// Keys returns the keys that are accepted; nil asks nobody for one. It is
-	// called for every request.
+	// Keys returns the keys that are accepted. If it is nil, nobody needs a key. It
+	// is called for every request.
 	Keys func() *quota.Keys
 	// Anonymous lets requests without a key pass, within AddressLimits. Without
 	// Keys it has no effect.
@@ -38,13 +38,13 @@ func (g *Guard) Limits(k *quota.Key) *quota.Limits {
 	return &k.Limits
 }
 
-// refuseUnkeyed says how to send a key with a refusal for the lack of one.
+// refuseUnkeyed refuses a request without a key, and says how to send one.
 func refuseUnkeyed(c echo.Context, err error) error {
 	c.Response().Header()["Www-Authenticate"] = []string{`Bearer realm="Quadrille"`}
 	return err
 }
 
-// verdict tells the client what is left, and refuses when nothing is.
+// verdict tells the client what is left of its limit, and refuses if nothing is.
 func verdict(c echo.Context, v quota.Verdict) error {
 	if v.Limit.Requests == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// ClientOf tells whom a request is from. A light one by a key without scopes counts as its
-// address: to remember the key would cost memory.
+// ClientOf returns the client of a request. A light request with a key without scopes
+// counts for its address: to remember the key would cost memory.
 func (s *Kit) ClientOf(c echo.Context) Client {
 	if k, ok := c.Get(clientKey).(keyed); ok {
 		return Client{Key: k.name}
@@ -40,8 +40,8 @@ func (s *Kit) guard(r *endpoint.Endpoint, p *places, h echo.HandlerFunc) echo.Ha
 	}
 }
 
-// Under these a request's context says that its heavy place has been given back, and whose
-// it is if it was not among the few.
+// Context keys: the first says that a request has given back its heavy place, the second
+// whose place it was if it was not among the few.
 const (
 	heavyGiven  = "heavy"
 	heavyClient = "heavyClient"

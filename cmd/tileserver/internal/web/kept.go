@@ -25,12 +25,12 @@ type Finished struct {
 // Bytes is what keeping the response takes.
 func (f *Finished) Bytes() int64 { return int64(len(f.Body)) }
 
-// maxKeptEffort is the largest body, in bytes, that is worth the effort of kept answers: of
-// a page of 12 MB it took more than a second.
+// maxKeptEffort is the largest body, in bytes, for which the effort of kept answers is
+// worth it: a page of 12 MB took more than a second.
 const maxKeptEffort = 1 << 20
 
 // Finish makes a response that can be kept: the body compressed once if that
-// pays, and copied to its own memory.
+// pays, or else copied to memory of its own.
 func Finish(a *Answer, body []byte) *Finished {
 	res := &Finished{large: len(body) >= compressFrom && !a.Form.Picture(), etag: a.Tag.header()}
 	if len(body) == 0 {
@@ -52,7 +52,8 @@ func Finish(a *Answer, body []byte) *Finished {
 	return res
 }
 
-// FinishStored is Finish of a body that is in the coding already. The body is kept as it is.
+// FinishStored is Finish for a body that is in the coding already. It keeps the body without a
+// copy.
 func FinishStored(a *Answer, body []byte) *Finished {
 	return &Finished{
 		Body: body, large: !a.Form.Picture(), encoding: contentEncodings[a.Coding],
@@ -60,16 +61,17 @@ func FinishStored(a *Answer, body []byte) *Finished {
 	}
 }
 
-// fillFunc makes the answer to a key, by [Finish] in the end. The memory of out is for its body.
+// fillFunc makes the answer to a key, and ends with [Finish]. It may use the memory of out for
+// the body.
 type fillFunc func(ctx context.Context, out *Scratch) (*Finished, error)
 
-// Kept answers with what it keeps, by keys that have everything the bytes depend on: an
-// entry can never be wrong, only unused.
+// Kept answers with what it keeps. Its keys have everything that the bytes depend on:
+// an entry can never be wrong, only unused.
 type Kept[K bytecache.Key] struct {
 	// Foreign says that the bytes are other people's. No browser may guess what they are.
 	Foreign bool
-	// Total says that every key has an answer, unless one without bytes is 404. "*", which
-	// asks whether there is any, then costs no read either.
+	// Total says that every key has an answer, except that one without bytes is 404. A
+	// condition "*", which asks whether there is any, then costs no read.
 	Total bool
 
 	kit   *Kit
@@ -82,7 +84,7 @@ func NewKept[K bytecache.Key](s *Kit, name string, bytes int64) *Kept[K] {
 	return keptIn(s, name, bytecache.New[K, *Finished](bytes))
 }
 
-// NewKeptLarge is NewKept of answers that may take a good part of the bytes.
+// NewKeptLarge is NewKept for answers that may take a good part of the bytes.
 func NewKeptLarge[K bytecache.Key](s *Kit, name string, bytes int64) *Kept[K] {
 	return keptIn(s, name, bytecache.NewOfLarge[K, *Finished](bytes))
 }
@@ -144,7 +146,7 @@ func (k *Kept[K]) Get(ctx context.Context, key K, fill fillFunc) (*Finished, err
 	return k.make(ctx, key, fill)
 }
 
-// make makes the answer to a key and keeps it. Requests for the same one share the work, so
+// make makes the answer to a key and keeps it. Requests for the same key share the work, so
 // it goes on when the client that caused it leaves.
 func (k *Kept[K]) make(ctx context.Context, key K, fill fillFunc) (*Finished, error) {
 	wait, cancel := context.WithTimeout(ctx, k.kit.Timeout)

@@ -40,11 +40,11 @@ type Config struct {
 	// Version is part of every entity tag, since another version may write other
 	// bytes.
 	Version string
-	// PublicURL is the absolute URL the server is reached under, without a
-	// final slash. Empty means what each request says.
+	// PublicURL is the absolute URL of the server, without a final slash. If it is
+	// empty, each request tells the URL.
 	PublicURL string
-	// BasePath is the path everything is beneath, such as "/maps"; see
-	// ValidBasePath. PublicURL has it too. "", none.
+	// BasePath is the path below which everything is, such as "/maps"; see
+	// ValidBasePath. It is a part of PublicURL too. The default is "", no path.
 	BasePath string
 	// TrustedProxies are the peers whose forwarding headers are believed.
 	// ForwardedHeader is the one header that is; the default is XForwardedFor.
@@ -54,8 +54,9 @@ type Config struct {
 	// CacheControl is the header of everything that depends only on the
 	// address and the published data. "public, max-age=300".
 	CacheControl string
-	// CORSOrigin is the web origins whose pages may read the answers, joined by
-	// commas, "none" for no such header; see CheckOrigins. "*", every origin.
+	// CORSOrigin lists the web origins whose pages may read the answers, joined by
+	// commas; see CheckOrigins. The default "*" means every origin, and "none" that
+	// there is no such header.
 	CORSOrigin string
 
 	// MaxConcurrent bounds the requests that run at once, 512 by default. More are
@@ -68,29 +69,30 @@ type Config struct {
 	Log *slog.Logger
 	// AccessLog receives a record per request. Nil logs none.
 	AccessLog *slog.Logger
-	// AccessLogSample is one of how many requests is recorded, 1. Those that
-	// fail with 500 or more, or take SlowRequest or longer, all are; 1 s.
+	// AccessLogSample says that one of so many requests is logged; the default is
+	// 1. Requests that fail with 500 or more, or take SlowRequest or longer, are
+	// always logged. The default of SlowRequest is 1 s.
 	AccessLogSample int
 	SlowRequest     time.Duration
 
-	// Processors are taken by dear answers by turns, together with what else uses them.
-	// If it is nil, requests alone share all that the machine has.
+	// Processors lets dear answers take turns on the processors, also with other work
+	// that uses them. If it is nil, requests share the whole machine among themselves.
 	Processors *Processors
 	// Guard asks for keys and keeps to limits. Nil asks nobody, at no cost.
 	Guard *Guard
 	// Metrics counts what the handlers do. Nil counts nothing, at no cost.
 	Metrics *Metrics
 	// Tracer makes spans of the share TraceSample, from 0 to 1, of the requests,
-	// and of those that trusted proxies trace. It must record every span it is
-	// asked for. Nil traces nothing, at no cost.
+	// and of all requests that trusted proxies trace. It must record every span
+	// that it is asked for. Nil traces nothing, at no cost.
 	Tracer      trace.Tracer
 	TraceSample float64
 
 	// Kinds are the errors of the rooms, and of what they stand on. Errors of requests to
 	// any endpoint need not be among them.
 	Kinds []Kind
-	// Meaning gives an error of the store the meaning it has here, before anything
-	// else looks at it. Nil changes none.
+	// Meaning gives an error of the store its meaning here, before anything else
+	// looks at it. It may be nil.
 	Meaning func(error) error
 
 	// Generations returns the generations in service, for traces. If it is nil, traces have
@@ -125,7 +127,7 @@ type Kit struct {
 
 	metrics  *Metrics // nil for none
 	Guarding *Guard   // nil for none
-	// Asked is called for each parameter that a handler asks for. Nil but in tests.
+	// Asked is called for each parameter that a handler reads. It is nil except in tests.
 	Asked func(e *endpoint.Endpoint, name string)
 }
 
@@ -200,11 +202,11 @@ func New(cfg *Config) *Kit {
 	return s
 }
 
-// Clock is the instant of a request that names none.
+// Clock returns the instant for a request that names none.
 func (s *Kit) Clock() time.Time { return s.Now().UTC().Truncate(time.Second) }
 
-// Collect has the metrics of a room collected with the kit's own. It is called while
-// the server is made, not by requests.
+// Collect adds the metrics of a room to the kit's own. It is called while the server
+// is made, not by requests.
 func (s *Kit) Collect(room func(ch chan<- prometheus.Metric)) {
 	if s.metrics != nil {
 		s.metrics.others = append(s.metrics.others, room)

@@ -30,7 +30,7 @@ func (b *Batch) Each(tooLong error, fn func(line []byte, refused error) error) e
 	}
 }
 
-// LineError says how RefuseLine writes, for the description of the interface.
+// LineError is what RefuseLine writes, for the description of the interface.
 type LineError struct {
 	Line  int `json:"line" schema:"min=1"`
 	Error struct {

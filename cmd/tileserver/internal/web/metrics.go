@@ -11,12 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics counts what a handler does and tells it to Prometheus. Make it with
-// NewMetrics, give it to one Config, and register it; its methods may be called
-// concurrently.
-//
-// Labels come from the table of routes and from what is published, never from
-// a request, so their number does not grow with what clients ask for.
+// Metrics counts what a handler does, for Prometheus. Make it with NewMetrics,
+// give it to one Config, and register it; its methods may be called
+// concurrently. Labels come from the table of routes and from published data
+// sets, never from a request, so their number does not grow with what clients
+// ask for.
 type Metrics struct {
 	routes    []*routeCount
 	unmatched *routeCount // requests that no route is for
@@ -28,17 +27,17 @@ type Metrics struct {
 	others    []func(ch chan<- prometheus.Metric)
 }
 
-// NewMetrics returns counters at zero. Rooms add what else they collect by collect;
-// described lists the metrics that rooms collect.
+// NewMetrics returns counters at zero. Rooms add their own metrics by collect;
+// described lists those metrics.
 func NewMetrics(described ...*prometheus.Desc) *Metrics {
 	m := &Metrics{problems: make(map[string]*atomic.Int64), described: described}
 	m.unmatched = m.route("unmatched")
 	return m
 }
 
-// latencyBounds are upper bounds in seconds. What is kept is answered within
-// the first, a cold read within the tenth of a second, a large batch may take
-// minutes. Each is a series of every route.
+// latencyBounds are upper bounds in seconds. Answers that are kept take less
+// than the first, a cold read less than a tenth of a second, and a large batch
+// may take minutes. Every route has a series for each.
 var latencyBounds = [...]float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 10}
 
 // stripes is the number of copies of a route's counters, so that processors
@@ -190,16 +189,17 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collect tells what a route has done, and nothing of one that was never asked
-// for: most servers are asked for a few, and every route has many series.
+// collect reports what a route has done, and nothing for a route that was never
+// asked for: most servers are asked for a few routes, and every route has many
+// series.
 func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	var started, done, nanos, bytes int64
 	var classes [statusClasses]int64
 	var latency [len(latencyBounds) + 1]int64
 	for i := range r.stripes {
 		p := &r.stripes[i]
-		// What is done is read before what was started, so that the difference
-		// is never negative.
+		// Finished requests are read before started ones, so that the difference is
+		// never negative.
 		for j := range latency {
 			n := p.latency[j].Load()
 			latency[j] += n

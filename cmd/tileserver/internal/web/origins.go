@@ -29,7 +29,7 @@ func (s *Kit) allowOrigin(c echo.Context) {
 	}
 }
 
-// preflight answers the question browsers ask before a cross-origin request
+// preflight answers the question that browsers ask before a cross-origin request
 // with headers of its own. Pages of any origin may ask: writes need a key, which no
 // browser sends by itself.
 func (s *Kit) preflight(methods string) endpoint.Handler {

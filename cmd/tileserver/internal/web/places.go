@@ -11,8 +11,8 @@ import (
 	"quadrille/feature"
 )
 
-// Client is whom places are given to: the key of a request, or the address it is from, an
-// IPv6 one as its /64.
+// Client is the one that places are given to: the key of a request, or its address, an
+// IPv6 address as its /64.
 type Client struct {
 	Key  string // its name
 	Addr quota.Client
@@ -33,7 +33,8 @@ const (
 	streamShare = 8 // fewer: they run longer than others
 
 	clientShare = 4 // of the places of a class
-	// lightClientShare is of all places. Behind a proxy that is not trusted all clients are one.
+	// lightClientShare is a share of all places. Behind a proxy that is not trusted all clients
+	// count as one.
 	lightClientShare = 2
 	keyShare         = 4 // of the places of a class, for requests with a key
 )
@@ -104,10 +105,10 @@ func (p *places) end(who Client) {
 // Taken returns how many places are taken.
 func (p *places) Taken() int64 { return p.all.Load() }
 
-// Processors gives processors to clients by turns: each that waits has one before another
-// has its second, and none has more than its share. Where all are taken they rest between
-// turns: what does not take one, as most requests do, would wait for 10 ms otherwise, since
-// nobody looks at connections while each processor of Go's is busy. Its methods may be
+// Processors gives processors to clients by turns: each client that waits gets one before
+// another gets its second, and none gets more than its share. While all are taken, they
+// rest between turns. Most requests take none, and would otherwise wait for 10 ms, since
+// nobody looks at connections while each of Go's processors is busy. Its methods may be
 // called concurrently.
 type Processors struct {
 	share int
@@ -116,7 +117,7 @@ type Processors struct {
 	mu     sync.Mutex
 	free   int
 	of     map[Client]int
-	queue  []*waiting    // one for each client that waits; the next turn is the first's
+	queue  []*waiting    // one for each waiting client; the next turn belongs to the first
 	worked time.Duration // since the last rest
 	seen   int64         // requests that had begun by then
 }
@@ -193,7 +194,7 @@ func (t *Turn) step(ctx context.Context) error {
 	return t.begin(ctx)
 }
 
-// Turn takes processors for a client whose work nothing calls off. At first it has none.
+// Turn takes processors for a client's work that is never cancelled. At first it has none.
 func (p *Processors) Turn(who Client) *Turn { return &Turn{of: p, who: who} }
 
 // Step waits for a processor if it has none, or if its turn is over.
@@ -272,7 +273,7 @@ func (p *Processors) give(who Client, worked time.Duration) {
 	p.next()
 }
 
-// tired reports whether a processor is to rest, which then begins. The lock is held.
+// tired reports whether a processor has to rest. If so, the rest begins. The lock is held.
 func (p *Processors) tired() bool {
 	if p.worked < turnTime {
 		return false

@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/look"
 )
 
-// RetryAfter is what a client told to come back is told to wait, in seconds.
+// RetryAfter is the number of seconds after which the client should try again.
 const RetryAfter = "1"
 
 // Fail answers a request with the problem an error maps to. It is the
@@ -24,7 +24,7 @@ const RetryAfter = "1"
 func (s *Kit) Fail(err error, c echo.Context) {
 	err = s.Replaced(err)
 	if errors.Is(err, context.Canceled) && c.Request().Context().Err() == nil {
-		// Somebody else's cancellation, which must not pass for the client's.
+		// Another request was cancelled; that must not pass for this client's doing.
 		err = fmt.Errorf("reading was cancelled, but not by the client: %v", err) //nolint:errorlint // what it is, is lost on purpose
 	}
 	k, p := s.judge(c, err)
@@ -55,7 +55,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		for name, values := range pageHeaders {
 			h[name] = values
 		}
-		h["Vary"] = varyAccept // nobody keeps problems, so that those for programs need not say it
+		h["Vary"] = varyAccept // nobody keeps problems, so problems for programs need not say so
 		h["Content-Type"] = htmlTypes
 	}
 	h["X-Content-Type-Options"] = noSniff
@@ -69,8 +69,8 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	}
 }
 
-// Judge finds what an error looks like from outside, for services that answer in words of
-// their own, and logs it if the server has failed.
+// Judge returns what an error looks like from outside, for services that answer in words
+// of their own. It logs the error if the server has failed.
 func (s *Kit) Judge(c echo.Context, err error) (*Kind, Problem) { return s.judge(c, s.Replaced(err)) }
 
 // judge is Judge of an error that has its meaning.
@@ -82,9 +82,9 @@ func (s *Kit) judge(c echo.Context, err error) (*Kind, Problem) {
 	return k, p
 }
 
-// encode writes the problem for a program or, where a browser asks for a page to
-// show, as one. Every field is a string or a number, so that no writing fails; the
-// status alone would be the answer if it ever did.
+// encode writes the problem for a program or, if a browser asks for a page, as a
+// page. Every field is a string or a number, so writing cannot fail; if it ever
+// did, the status alone would be the answer.
 func (p *Problem) encode(html bool, root string) []byte {
 	if !html {
 		body, _ := json.Marshal(p) //nolint:errchkjson // as said above
@@ -112,8 +112,8 @@ var problemPage = template.Must(template.New("problem").Parse(`<main id="main" c
 </main>
 `))
 
-// survives reports whether a failure keeps a header that was set before: all
-// others are of the answer that has failed.
+// survives reports whether a failure keeps a header that was set before. All
+// other headers belong to the answer that has failed.
 func survives(name string) bool {
 	switch name {
 	case "Allow", "Connection", "Www-Authenticate", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",

@@ -17,19 +17,19 @@ import (
 type Answer struct {
 	Form  Form
 	Tag   Tag      // none for answers that must not be revalidated
-	Cache []string // Cache-Control; Reply and Stream say the usual one for nil
+	Cache []string // Cache-Control; Reply and Stream set the usual one if it is nil
 	// ByAccept says that the Accept header chose the form, ByLanguage that Accept-Language
 	// chose the language.
 	ByAccept, ByLanguage bool
-	// Coding is what the client takes; small bodies stay uncompressed, and
+	// Coding is a coding that the client takes. Small bodies stay uncompressed, and
 	// then do not vary with it.
 	Coding Coding
-	// Base is the server's address where the body has links to it; see carryKey.
+	// Base is the server's address in the links of the body, if it has any; see carryKey.
 	Base string
 	// Status is the status of the answer; 0 means 200.
 	Status int
-	// Empty is the status of an answer whose body has no bytes: 204, 200, which for a picture
-	// is 204, or 404. 0 is for answers that always have some.
+	// Empty is the status of an answer whose body has no bytes: 204, 200, which becomes 204
+	// for a picture, or 404. 0 is for answers that always have some.
 	Empty int
 }
 
@@ -51,7 +51,7 @@ var scratches = sync.Pool{New: func() any { return new(Scratch) }}
 // maxScratch is the largest buffer worth keeping between requests.
 const maxScratch = 1 << 20
 
-// GetScratch returns empty memory. Whoever takes it releases it.
+// GetScratch returns empty memory. The caller releases it.
 func GetScratch() *Scratch { return scratches.Get().(*Scratch) }
 
 // Release gives the memory back, unless it has grown too large.
@@ -170,7 +170,7 @@ func (s *Kit) notModified(c echo.Context, a *Answer) error {
 	return nil
 }
 
-// headers sets what every answer has; large says whether its body is, or
+// headers sets the headers of every answer; large says whether its body is, or
 // may be, large enough to be compressed.
 func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	h["Cache-Control"] = s.cacheOf(h, a.Cache)
@@ -212,8 +212,8 @@ const (
 	stallLimit = 10 * time.Second
 )
 
-// write sends a body unless only the header was asked for. Its error means
-// that the client is gone, which nothing can be done about.
+// write sends a body unless only the header was asked for. An error means that
+// the client is gone, so nobody can be told.
 func write(c echo.Context, body []byte) error {
 	if c.Request().Method == http.MethodHead {
 		return nil
@@ -233,10 +233,10 @@ func write(c echo.Context, body []byte) error {
 	return nil
 }
 
-// cacheOf is the Cache-Control of an answer with the headers h. What is left of a
-// limit is for its caller alone, so answers that tell it are kept out of caches
-// that many callers share. What never changes is made for those: it stays public
-// and does not tell.
+// cacheOf returns the Cache-Control of an answer with the headers h. What is left
+// of a limit concerns its caller alone, so answers that tell it are kept out of
+// shared caches. Answers that never change are meant for those: they stay public
+// and do not tell it.
 func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	if s.Guarding == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
 		return cache
@@ -250,8 +250,8 @@ func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	return cache
 }
 
-// requestTag is the entity tag of an answer made from a whole address and
-// generations of data sets, or whatever else it depends on.
+// requestTag returns the entity tag of an answer that is made from a whole
+// address and from generations, or whatever else it depends on.
 func (s *Kit) requestTag(r *http.Request, a *Answer, from []uint64) Tag {
 	h := s.TagStart.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
 	for _, id := range from {

@@ -27,8 +27,8 @@ func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connection{}, c)
 }
 
-// resettableOf returns the connection of a request, beneath TLS and whatever else wraps it,
-// after which to close it is to reset it. It is nil where there is no such thing.
+// resettableOf returns the connection of a request, beneath TLS and other wrappers, in a
+// state in which closing it resets it. It returns nil if there is no such connection.
 func resettableOf(r *http.Request) resettable {
 	c, _ := r.Context().Value(connection{}).(net.Conn)
 	for c != nil {

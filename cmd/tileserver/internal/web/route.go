@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// asking gives a handler the parameters that its endpoint declares, and refuses queries that
-// have others.
+// asking gives a handler the parameters that its endpoint declares, and refuses queries with
+// other parameters.
 func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
 	query := of.Query()
 	return func(c echo.Context) error {
@@ -54,9 +54,9 @@ func bodiless(h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// LeaveBody answers without waiting for a body that nobody reads: proxies announce those of
-// the requests they ask about, and do not send them. What would follow on the connection
-// could be the body or the next request, so it ends with the answer.
+// LeaveBody answers without waiting for a body that nobody reads: proxies announce the
+// bodies of the requests they ask about, and do not send them. The next bytes on the
+// connection could be the body or the next request, so the connection ends with the answer.
 func LeaveBody(c echo.Context) {
 	if r := c.Request(); r.ContentLength != 0 && r.ProtoMajor == 1 {
 		c.Response().Header()["Connection"] = []string{"close"}

@@ -56,8 +56,8 @@ func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
 	return e
 }
 
-// watch wraps the handler of a route in what is done for every request to it,
-// and only in what is configured.
+// watch adds to the handler of a route what is done for every request, as far
+// as it is configured.
 func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo.HandlerFunc {
 	if s.tracer != nil {
 		h = s.traced(routeLabel(route), h)
@@ -69,8 +69,8 @@ func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo
 }
 
 // beneath serves everything beneath a path, for a server that shares its host
-// with others. Requests are seen as without it, so what is kept and tagged does
-// not depend on it.
+// with others. Handlers see requests without the path, so kept answers and tags
+// do not depend on it.
 type beneath struct {
 	s    *proxies
 	e    *echo.Echo
@@ -112,9 +112,9 @@ func cutBase(path, base string) (string, bool) {
 	return rest, ok && (rest == "" || rest[0] == '/')
 }
 
-// traced makes a span of each request to a route that is to be traced. Its name
-// and attributes come from the table of routes and from what is published; of
-// what the client sent there are its method, address and path, bounded.
+// traced makes a span of each request to a route that is traced. Its name and
+// attributes come from the table of routes and from published data sets. From
+// the client it has the method, address and path, bounded.
 func (s *Kit) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		span := s.beginSpan(c, route)
@@ -166,9 +166,9 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 	}
 }
 
-// addAllowed makes the routes that follow from what the others allow: the answers to
-// OPTIONS, and refusals of what would otherwise be taken for a path of another route,
-// such as /ip/batch for an address.
+// addAllowed makes the routes that follow from the methods of others: the answers to
+// OPTIONS, and refusals of requests that would otherwise match another route, such as
+// /ip/batch as an address.
 func (s *Kit) addAllowed(e *echo.Echo, allow map[string]string) {
 	for path, list := range allow {
 		s.add(e, &endpoint.Endpoint{Methods: []string{http.MethodOptions}, Handle: s.preflight(list),

@@ -12,8 +12,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// What the handlers refuse on their own account. Errors of the domain packages
-// keep their own sentinels; the table below gives both their answer.
+// Errors of the handlers themselves. Errors of the domain packages keep their
+// own sentinels. The table below has the answers to both.
 var (
 	errMethod = errors.New("method not offered here")
 	errHost   = errors.New("host is not valid")
@@ -32,7 +32,7 @@ var (
 	ErrKeyMissing  = errors.New("no key was sent")
 	ErrKeyUnknown  = errors.New("key is not known")
 	ErrRateLimited = errors.New("limit of requests is used up")
-	// errScopeMissing is matched when a key lacks the right to what was asked.
+	// errScopeMissing is matched if a key lacks the right to do what was asked.
 	errScopeMissing = errors.New("key lacks the scope")
 )
 
@@ -60,10 +60,10 @@ type Kind struct {
 	Status int
 	Type   string // stable: clients branch on it
 	Title  string
-	Detail string // used when the error brings none of its own
+	Detail string // used if the error has no detail of its own
 	Retry  bool   // the same request may succeed a little later
-	// Order is for errors that match several kinds: those of the least are tried first. It is
-	// 0 for nearly all.
+	// Order decides for errors that match several kinds: kinds with the least are tried
+	// first. It is 0 for nearly all.
 	Order int
 	// Expected failures are part of normal operation and not logged as errors.
 	Expected bool
@@ -72,7 +72,7 @@ type Kind struct {
 // Unsent reports whether no client sees the kind, since it has left.
 func (k *Kind) Unsent() bool { return k.Status == statusClientClosed }
 
-// kinds are what requests to any endpoint are refused for.
+// kinds are the problems of requests to any endpoint.
 var kinds = []Kind{
 	{Err: ErrRateLimited, Status: http.StatusTooManyRequests, Type: "rate-limited", Title: "The limit of requests is used up",
 		Detail: "Ask again when Retry-After says, in seconds."},
@@ -113,7 +113,7 @@ var kinds = []Kind{
 	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
 		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 
-	// What interrupted a read matters less than what the read said.
+	// The error of a read matters more than what interrupted the read.
 	{Err: context.DeadlineExceeded, Order: 1, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
 		Detail: "Ask for less, or try again in a moment.", Retry: true},
 	{Err: context.Canceled, Order: 1, Status: statusClientClosed, Type: "client-closed", Title: "The client closed the request",
@@ -166,7 +166,7 @@ type Problem struct {
 	RequestID string   `json:"request_id,omitempty" doc:"Names the request in the server's log, of failures that are in it."`
 }
 
-// Classify finds what an error looks like from outside.
+// Classify returns what an error looks like from outside.
 func (s *table) Classify(err error) (*Kind, Problem) {
 	var he *echo.HTTPError
 	if errors.As(err, &he) {

@@ -20,7 +20,7 @@ const (
 // Stream is an answer of lines whose number is not known beforehand. Its memory does
 // not depend on how many they are.
 type Stream struct {
-	// Body is what has not been written. Lines are appended to it.
+	// Body is the part of the answer that has not been written yet. Lines are appended to it.
 	Body []byte
 
 	kit    *Kit
@@ -29,9 +29,9 @@ type Stream struct {
 	answer Answer
 	zip    *gzip.Writer // nil for lines as they are
 	begun  bool         // the header is out
-	reset  resettable   // the connection, of an answer that ends with it; nil for others
-	// turn is the processor that the answer is made by, nil for none. It is given back while
-	// lines are written, for a client may take long.
+	reset  resettable   // the connection, if the answer ends with it; nil otherwise
+	// turn is the processor by which the answer is made, nil for none. It is given back
+	// while lines are written, since a client may take long.
 	turn *Turn
 	wait context.Context // for the next turn
 }
@@ -79,7 +79,7 @@ func (o *Stream) writeHeader() {
 	}
 }
 
-// write writes what there is, at least the header. Its error is ErrGone.
+// write writes Body, and at least the header. The error is ErrGone.
 func (o *Stream) write() error {
 	if !o.begun {
 		o.writeHeader()
@@ -100,7 +100,7 @@ func (o *Stream) write() error {
 	return nil
 }
 
-// Flush writes what there is, and has it sent.
+// Flush writes Body and makes the server send it.
 func (o *Stream) Flush() error {
 	if len(o.Body) == 0 {
 		return nil
@@ -141,7 +141,7 @@ func (o *Stream) Line() error {
 	return nil
 }
 
-// Send has what there is sent, without the processor that it was made by.
+// Send sends Body. Meanwhile it gives back the processor by which it was made.
 func (o *Stream) Send() error {
 	if o.turn != nil {
 		o.turn.end()
@@ -153,10 +153,10 @@ func (o *Stream) Send() error {
 	return err
 }
 
-// Stream answers with the lines that fill writes, calling Line after each, within a
-// time. from are as for Reply. An error before the first write is answered as any
-// other. One after it cuts the connection, so that the client knows that lines are
-// missing.
+// Stream answers with the lines that fill writes, within a time. fill calls Line
+// after each. from is as in Reply. An error before the first write is answered like
+// any other. A later one cuts the connection, so that the client knows that lines
+// are missing.
 func (s *Kit) Stream(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
 	a.Coding = preferStream.Of(c.Request())
 	if s.isFrom(c, &a, from); a.has(c.Request(), true) {

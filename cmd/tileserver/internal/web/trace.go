@@ -109,14 +109,14 @@ func (s *tracing) traceID(ctx context.Context) (id string, ok bool) {
 	return span.SpanContext().TraceID().String(), true
 }
 
-// traceCache tells the span of a request whether its answer was finished.
+// traceCache notes in the span of a request whether its answer was finished already.
 func (s *tracing) traceCache(ctx context.Context, hit bool) {
 	if span := s.spanOf(ctx); span != nil {
 		span.SetAttributes(attribute.Bool("quadrille.cache.hit", hit))
 	}
 }
 
-// traceProblem tells the span of a request what it failed with.
+// traceProblem notes in the span of a request the problem with which it failed.
 func (s *tracing) traceProblem(ctx context.Context, k *Kind) {
 	if span := s.spanOf(ctx); span != nil {
 		span.SetAttributes(attribute.String("error.type", k.Type))
@@ -130,8 +130,8 @@ type Generation struct {
 	ID      uint64 // its identity, as keys and tags have it
 }
 
-// TraceFrom tells the span of a request which generations it is answered from,
-// by their identities. One that was replaced this moment is left out.
+// TraceFrom notes in the span of a request the generations from which it is
+// answered, by their identities. It leaves out one that was replaced just now.
 func (s *tracing) TraceFrom(ctx context.Context, ids ...uint64) {
 	span := s.spanOf(ctx)
 	if span == nil {
@@ -165,8 +165,8 @@ const traceparentLength = 55
 // to it.
 const maxTraceparent = 256
 
-// parentOf reads the header traceparent of W3C's Trace Context. What is not as it
-// should be counts as not sent. What tracestate has is nothing to us.
+// parentOf reads the header traceparent of W3C's Trace Context. An invalid header
+// counts as not sent. tracestate is ignored.
 func parentOf(h http.Header) (parent trace.SpanContext, ok bool) {
 	values := h["Traceparent"]
 	if len(values) != 1 {

@@ -26,7 +26,7 @@ import (
 
 const (
 	maxEvents = 100 // of one request
-	// gatherTime bounds how long events wait for others to go with.
+	// gatherTime bounds how long events wait for others to be sent with them.
 	gatherTime = time.Second
 	// saveInterval is the time between two saves while nothing is to be delivered.
 	saveInterval = time.Second
@@ -37,7 +37,7 @@ const (
 // batch is the events of one request.
 type batch struct {
 	events []fence.Event
-	upTo   fence.ID // the last event that is done with after it
+	upTo   fence.ID // the id of the last event that has been dealt with once this one has
 }
 
 // run sends events until the hook is stopped.
@@ -49,7 +49,7 @@ func (h *hook) run() {
 		var gone *points.EventsGoneError
 		b, err := h.gather()
 		switch {
-		case len(b.events) > 0: // what went wrong behind them goes wrong again
+		case len(b.events) > 0: // an error behind these events will come again
 			if !h.deliver(&b) {
 				h.settle()
 				return
@@ -68,7 +68,7 @@ func (h *hook) run() {
 	}
 }
 
-// gather waits for events and returns those there are, at most maxEvents.
+// gather waits for events and returns those that have come, at most maxEvents.
 func (h *hook) gather() (b batch, err error) {
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
@@ -136,8 +136,8 @@ func (h *hook) forgets(seq uint64) bool {
 	return seq < uint64(max(oldest.UnixMilli(), 0))*1000
 }
 
-// lose goes on behind events that are not kept any more: after one, or "" for the oldest
-// that is kept. It tells a loss once, until something is delivered.
+// lose goes on behind events that are no longer kept: after a given one, or before the
+// oldest one that is kept for "". It reports a loss once, until something is delivered.
 func (h *hook) lose(next string) {
 	if h.stored.Position == next && h.stored.Lost != nil {
 		return
@@ -195,8 +195,8 @@ func (h *hook) deliver(b *batch) bool {
 	return false
 }
 
-// failed notes a failure and waits for the next attempt, at least for the time given. It
-// reports whether there is one.
+// failed notes a failure and waits for the next attempt, at least for the given time. It
+// reports whether there will be one.
 func (h *hook) failed(err error, atLeast time.Duration) bool {
 	wait := h.s.LastRetry
 	if n := h.failures; n < 30 {
@@ -220,7 +220,7 @@ func (h *hook) failed(err error, atLeast time.Duration) bool {
 	}
 }
 
-// shorten bounds what is shown of an error.
+// shorten bounds the part of an error that is shown.
 func shorten(text string) string { return text[:min(len(text), 200)] }
 
 // body is the JSON of a request.
@@ -240,8 +240,8 @@ func (h *hook) body(events []fence.Event) []byte {
 	return append(b, "]}"...)
 }
 
-// messageID is the same for the same events, also after a restart, so that receivers can
-// drop what they have.
+// messageID returns the same id for the same events, also after a restart, so that
+// receivers can drop what they have already.
 func (h *hook) messageID(body []byte) string {
 	sum := sha256.Sum256(body)
 	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])

@@ -32,19 +32,19 @@ const (
 	maxEarlier = 4
 )
 
-// Definition is what the owner of a hook says. Without fences it is told of every move.
+// Definition is what the owner of a hook sets. Without fences the hook gets every move.
 type Definition struct {
 	URL    string   `json:"url"`
 	Enter  []string `json:"enter,omitempty"`
 	Leave  []string `json:"leave,omitempty"`
 	Within []string `json:"within,omitempty"`
 	BBox   []string `json:"bbox,omitempty"`
-	// Overlap is for how long the secret of a hook that is replaced signs beside the new one,
-	// nil for a day. It is of one Put, and not kept.
+	// Overlap is for how long the secret of a replaced hook signs beside the new one; nil
+	// means a day. It concerns one Put, and is not kept.
 	Overlap *points.Duration `json:"overlap,omitempty" doc:"For how long the earlier secret signs, too, such as 24h; at most 720h."`
 }
 
-// Loss says that events were passed over since they were not kept any more.
+// Loss says that events were passed over because they were no longer kept.
 type Loss struct {
 	After string    `json:"after,omitempty" doc:"Id of the last event before."`
 	At    time.Time `json:"at"`
@@ -73,7 +73,7 @@ type stored struct {
 	Secret    []byte    `json:"secret"`
 	Earlier   []earlier `json:"earlier,omitempty"` // the newest first
 	Created   time.Time `json:"created"`
-	Position  string    `json:"position,omitempty"` // of the last event that is done with; "" is before all that are kept
+	Position  string    `json:"position,omitempty"` // of the last event that has been dealt with; "" is before all that are kept
 	Delivered string    `json:"delivered,omitempty"`
 	Disabled  bool      `json:"disabled,omitempty"`
 	Lost      *Loss     `json:"lost,omitempty"`
@@ -85,7 +85,8 @@ type earlier struct {
 	Until  time.Time `json:"until"`
 }
 
-// rotate gives the hook a new secret. Those of the hook that it replaces sign for some time.
+// rotate gives the hook a new secret. The secrets of the hook that it replaces go on signing
+// for some time.
 func (s *stored) rotate(was *stored, now time.Time, overlap points.Duration) {
 	s.Secret = make([]byte, secretBytes)
 	_, _ = rand.Read(s.Secret) // never fails
@@ -113,7 +114,7 @@ type hook struct {
 
 	ctx   context.Context // ends when no new request may begin
 	end   context.CancelFunc
-	hard  context.Context // ends when one that runs is cut off
+	hard  context.Context // ends when a running request is cut off
 	cut   context.CancelFunc
 	ended chan struct{}
 	saved time.Time
@@ -126,7 +127,7 @@ type hook struct {
 	next     time.Time
 }
 
-// stop ends a hook, and the request that runs, which may be sent again by its successor.
+// stop ends a hook and its running request, which its successor may send again.
 func (h *hook) stop() {
 	h.end()
 	h.cut()

@@ -35,8 +35,8 @@ var (
 	ErrBad     = errors.New("hook is not valid")
 	ErrNone    = errors.New("no such hook")
 	ErrTooMany = errors.New("too many hooks")
-	// errUnread is matched, with what kept them from being read, while it is not known which
-	// hooks a collection has.
+	// errUnread is matched while the hooks of a collection could not be read; it is joined
+	// with the reason.
 	errUnread = errors.New("the hooks of the collection are not read yet: try again in a while")
 )
 
@@ -67,7 +67,7 @@ type Sender struct {
 
 	ctx  context.Context // ends when no new request may begin
 	end  context.CancelFunc
-	hard context.Context // ends when those that run are cut off
+	hard context.Context // ends when running requests are cut off
 	runs sync.WaitGroup
 
 	changing sync.Mutex // held by whoever loads, makes, replaces or removes hooks
@@ -266,7 +266,7 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	case old != nil && old.stored.Secret != nil: // it could be read
 		was := &old.stored
 		h.stored.rotate(was, l.Now(), overlap)
-		// The fences may be others, so a move that was told in part is told again.
+		// The fences may have changed, so a move that was told in part is told again.
 		h.stored.Position = fence.ID{Seq: was.position().After()}.String()
 		h.stored.Created, h.stored.Delivered, h.stored.Lost = was.Created, was.Delivered, was.Lost
 	case old == nil && all >= MaxHooks:
@@ -291,8 +291,8 @@ func (s *Sender) Put(ctx context.Context, l *points.LiveCollection, name string,
 	return st, old == nil, nil
 }
 
-// List returns the hooks of a collection by their names. The error is why they cannot be
-// read.
+// List returns the hooks of a collection by their names. The error is the reason why
+// they cannot be read.
 func (s *Sender) List(l *points.LiveCollection) ([]State, error) {
 	if err := s.load(l); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"quadrille/internal/repeats"
 )
 
-// section writes the data section. What is in it already is pointed to: whole
-// records, and the maps, lists, texts and numbers in them.
+// section writes the data section. Values that are in it already are pointed
+// to: whole records, and the maps, lists, texts and numbers in them.
 type section struct {
 	out  *bufio.Writer
 	size int64

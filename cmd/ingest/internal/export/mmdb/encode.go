@@ -92,8 +92,7 @@ func (e *encoder) value(dst []byte) ([]byte, error) {
 	return nil, e.broken()
 }
 
-// literals are the words of JSON, with the sizes that say what they mean; the format
-// has no null.
+// literals are the words of JSON, with their type and size; the format has no null.
 var literals = [...]struct {
 	text []byte
 	size int

@@ -120,8 +120,8 @@ func Create(path string, o Options) (_ *Writer, err error) {
 }
 
 // Put stores a record, a JSON object without white space, and returns what to give
-// to Add. Equal ones are stored once. Its error for a value that no type of the
-// format fits is a *TypeError.
+// to Add. Equal records are stored once. The error is a *TypeError if no type of
+// the format fits a value.
 func (w *Writer) Put(object []byte) (Data, error) {
 	at, err := w.section.put(object)
 	return Data{at}, err

@@ -14,15 +14,15 @@ type record uint32
 
 const (
 	nothing record = 0
-	// ofData marks the offset of data. The others are numbers of nodes, from 1.
+	// ofData marks the offset of data. All other values are numbers of nodes, from 1.
 	ofData record = 1 << 31
 
 	maxNodes = 1<<31 - 1
 	maxData  = 1<<31 - 1
 )
 
-// treeBits is the depth of the tree: all databases are of IP version 6, so that
-// clients can ask one of IPv4 addresses for any.
+// treeBits is the depth of the tree: every database is written for IP version
+// 6, which clients can also ask about IPv4 addresses.
 const treeBits = 128
 
 // number is an address as the tree has it: IPv4 addresses are the first of IPv6.
@@ -136,8 +136,8 @@ func (t *tree) join(a, b record) (record, error) {
 	return t.nodes.add(a, b)
 }
 
-// subtree closes the network of a length that is at hand, and returns what is in it.
-// Nothing can be added to it any more.
+// subtree closes the current network of a length, and returns its content. Nothing
+// can be added to it any more.
 func (t *tree) subtree(length int) (record, error) {
 	if !t.some {
 		return nothing, nil
@@ -147,8 +147,8 @@ func (t *tree) subtree(length int) (record, error) {
 	return t.at, err
 }
 
-// root closes the tree. There is a node for the root even where one record holds for
-// all addresses, because the format knows nothing less.
+// root closes the tree. Even if one record holds for all addresses there is a node
+// for the root, because the format cannot do without.
 func (t *tree) root() (record, error) {
 	r, err := t.subtree(0)
 	if err == nil && (r == nothing || r&ofData != 0) {
@@ -221,8 +221,8 @@ func (s *nodes) value(number uint32) uint64 {
 	return s.pages[i/pageNodes][i%pageNodes]
 }
 
-// grow makes room for more nodes to be recognised, or forgets those that are where
-// there is no memory for more: the tree is correct without, and larger.
+// grow makes room to recognise more nodes. If there is no memory for more, it
+// forgets the present ones: the tree is then larger, and still correct.
 func (s *nodes) grow() {
 	const slotBytes = 4
 	size := max(2*len(s.known), 1<<12)

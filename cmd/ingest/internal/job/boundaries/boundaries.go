@@ -124,7 +124,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 			},
 			Assumed: func(typ, id, name, what string) {
 				if slices.ContainsFunc(layers, func(l *layer) bool { return l.typ == typ && l.kept }) {
-					return // it was told when the layer was ingested
+					return // it was noted when the layer was ingested
 				}
 				assumed = append(assumed, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
@@ -288,7 +288,7 @@ func bounds(types []tiles.TypeMeta) []float64 {
 	b := types[0].Bounds
 	for _, t := range types[1:] {
 		if b[0] > b[2] || t.Bounds[0] > t.Bounds[2] {
-			b[0], b[2] = -180, 180 // one crosses ±180°, and the others lie somewhere
+			b[0], b[2] = -180, 180 // one crosses ±180°, and the other lies somewhere
 		} else {
 			b[0], b[2] = min(b[0], t.Bounds[0]), max(b[2], t.Bounds[2])
 		}
@@ -307,7 +307,7 @@ type layer struct {
 	kept     bool
 }
 
-// read reads an input into the layer. all gets its bad records, vertices its vertices.
+// read reads an input into the layer. It adds bad records to all, and vertices to vertices.
 func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *vertexCount, rep job.Reporter) (src []dataset.Source, err error) {
 	if in.kept {
 		return l.readKept(ctx, in, vertices, rep)
@@ -493,7 +493,7 @@ func (l *layer) finish() (out build.Layer, shared []string) {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(areas[b], areas[a]))
 	})
 	out = build.Layer{Type: l.typ, Features: make([]build.Feature, len(order))}
-	called := map[string]string{} // ids by their first name, until another is told
+	called := map[string]string{} // the first name of each id, "" once a second one has been noted
 	for to, from := range order {
 		f := &l.features[from]
 		out.Features[to] = *f

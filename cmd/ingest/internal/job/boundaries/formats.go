@@ -56,13 +56,13 @@ func readPolygons(ctx context.Context, in Input, objects []string, rep job.Repor
 	return r.json(objects)
 }
 
-// isJSON tells GeoJSON and TopoJSON from what else is in an archive.
+// isJSON tells GeoJSON and TopoJSON from other files in an archive.
 func isJSON(name string) bool {
 	return slices.Contains(job.JSONExtensions, strings.ToLower(path.Ext(name)))
 }
 
-// holdsJSON reports whether an archive holds GeoJSON or TopoJSON and no shapefile,
-// whose archives may have descriptions in JSON.
+// holdsJSON reports whether an archive holds GeoJSON or TopoJSON, and no
+// shapefile: archives of shapefiles may hold descriptions in JSON.
 func holdsJSON(name string) (bool, error) {
 	a, err := source.OpenArchive(name)
 	if err != nil {

@@ -33,9 +33,9 @@ type claim struct {
 	fallback   string
 }
 
-// spot tells features apart that have no code and no name of their own, by
-// where they are: near is short and stays when a border is drawn more exactly,
-// exact differs whenever the geometry does.
+// spot tells features without a code or a name of their own apart by where they
+// are. near is short and stays when a border is drawn more exactly. exact
+// differs whenever the geometry does.
 type spot struct{ near, exact string }
 
 // assignIDs gives every claim the id made of its first candidate that is good:

@@ -128,9 +128,10 @@ func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Op
 	return Ingest(ctx, c, inputs, o)
 }
 
-// KeepZones puts the published layer timezone in the place of one of the inputs,
-// or of none, if its zones are those of [IngestZones]: a routine ingest of other
-// sources does not replace what a person has added.
+// KeepZones keeps the published layer timezone if its zones are those of
+// [IngestZones]. It puts the layer in the place of the input that would replace
+// it, or adds it if no input would. A routine ingest of other sources thus does
+// not replace what a person has added.
 func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, error) {
 	m, err := c.Current(ctx, catalogue.Boundaries.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) || err == nil && !hasZones(m.Sources) {

@@ -107,8 +107,8 @@ func newColumns(f *source.Feature) *columns {
 	return c
 }
 
-// text is the first of the named columns that is known. Natural Earth writes
-// -99, -1 and -099 where it knows nothing.
+// text returns the first of the named columns that is known. Natural Earth
+// writes -99, -1 and -099 for unknown values.
 func (c *columns) text(names ...string) string {
 	for _, name := range names {
 		switch s := c.written(name); s {
@@ -144,7 +144,8 @@ var (
 	levelled = regexp.MustCompile(`^name_?[0-9]$`)
 )
 
-// likelyName is the text of the property that is a name by what it is called, and which that is.
+// likelyName returns the text of the property that is probably the name, judging by what it is
+// called, and the property's own name.
 func (c *columns) likelyName() (text, column string) {
 	best := ""
 	for key := range c.folded {
@@ -152,7 +153,7 @@ func (c *columns) likelyName() (text, column string) {
 		if _, is := c.folded[key].(string); !is || !level && !word || c.text(key) == "" {
 			continue
 		}
-		// The deepest level, or else the shortest, which has fewest words before it.
+		// The deepest level, or else the shortest name, which has the fewest words before it.
 		if last := levelled.MatchString(best); best == "" || level && (!last || key > best) || !level && !last && cmp.Or(cmp.Compare(len(key), len(best)), strings.Compare(key, best)) < 0 {
 			best = key
 		}
@@ -173,8 +174,8 @@ func (c *columns) code(re *regexp.Regexp, names ...string) string {
 	return ""
 }
 
-// number is a column that is a known number, as int64 where it is whole; nil
-// when it is not.
+// number returns a column that is a known number, as int64 if it is whole, and
+// else nil.
 func (c *columns) number(name string) any {
 	var f float64
 	switch v := c.folded[name].(type) {
@@ -379,8 +380,8 @@ func county(c *columns) (d described) {
 	return d
 }
 
-// continent makes one region of all countries of a continent, of the same files
-// as country.
+// continent makes one region of all countries of a continent, from the same
+// files as country.
 func continent(c *columns) (d described) {
 	d.name = c.text("continent")
 	if d.name == "" {
@@ -478,7 +479,7 @@ func custom(c *columns) (d described) {
 		case "name":
 			continue
 		case "id", "type", "bbox", "geometry":
-			name = "source_" + name // the plain one says which region this is
+			name = "source_" + name // the one without a suffix says which region this is
 		}
 		long := 0
 		switch t := v.(type) {

@@ -73,11 +73,11 @@ func (c *columns) view(view string) (v viewed) {
 	return v
 }
 
-// hasViews reports whether a feature has what only version 5 of Natural Earth
-// has.
+// hasViews reports whether a feature has the columns that only version 5 of
+// Natural Earth has.
 func (c *columns) hasViews() bool { return c.names[classColumn+"iso"] != "" }
 
-// views are those a feature has codes for.
+// views returns the views for which a feature has codes.
 func (c *columns) views() (views []string) {
 	if !c.hasViews() {
 		return nil
@@ -94,8 +94,8 @@ func (c *columns) views() (views []string) {
 	return views
 }
 
-// merge gives the features that a view counts to others the ids of those. It
-// returns the features that were merged.
+// merge handles features that a view counts to other features: it gives them
+// the ids of those. It returns the features that were merged.
 func (l *layer) merge(ids []string) []bool {
 	merged := make([]bool, len(ids))
 	at := make(map[string]int, len(ids))
@@ -105,7 +105,7 @@ func (l *layer) merge(ids []string) []bool {
 		}
 	}
 	for i := range l.viewed {
-		// An owner may itself be counted to another, but never in a circle.
+		// An owner may itself be counted to another feature, but never in a circle.
 		const furthest = 8
 		to := i
 		for range furthest {

@@ -16,7 +16,7 @@ type conversion struct {
 	record ipgeo.Prepared
 	err    error             // why it was refused, or errNothing
 	lost   *iprecord.Refusal // a field that the record is without; may be nil
-	blank  bool              // the record says that nothing is to be said
+	blank  bool              // the record has nothing to say
 }
 
 // size is about how many bytes v takes besides its slot.
@@ -35,7 +35,7 @@ func (v *conversion) size() int64 {
 	return size
 }
 
-// errNothing marks a record that says nothing, which is no fault.
+// errNothing marks a record that has nothing to say, which is no fault.
 var errNothing = errors.New("the record says nothing")
 
 // ipRange is a range of a source with what its record was turned into.
@@ -56,7 +56,7 @@ func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ip
 type converter struct {
 	fill   func(*ipgeo.Record) error // completes each record, on any goroutine; may be nil
 	memory int64                     // bytes for the conversions kept in case their raw records come again
-	feed   bool                      // of a geofeed, where a row without information says that its addresses have no place
+	feed   bool                      // for a geofeed, where a row without information says that its addresses have no place
 }
 
 // convert completes a record, or keeps the error that refused it.
@@ -99,15 +99,15 @@ func (c *converter) keeper() *keeper {
 	}
 }
 
-// rawKey tells raw records apart: by their place in a file, or by two hashes
-// with separate seeds, 128 bits that nobody can aim at.
+// rawKey identifies a raw record: by its place in a file, or by two hashes with
+// separate seeds, 128 bits that nobody can aim at.
 type rawKey [2]uint64
 
-// keeper keeps conversions in case their raw records come again. It is a table
-// of pairs of slots: a new conversion takes the place of the older of its pair.
-// While hardly any record comes again, most are not looked for: a look into so
-// large a table costs as much as a quarter of a conversion. keep follows the find
-// that found nothing.
+// keeper keeps conversions in case their raw records come again. It is a table of
+// pairs of slots: a new conversion takes the place of the older one of its pair.
+// While hardly any record comes again, it looks up few of them: a look into so
+// large a table costs as much as a quarter of a conversion. Call keep after a
+// find that found nothing.
 type keeper struct {
 	again   repeats.Watch
 	looked  bool       // for the record at hand
@@ -188,8 +188,8 @@ func (k *keeper) keep(key rawKey, v conversion) *conversion {
 	return &p[0].conversion
 }
 
-// used corrects the memory held after the build has seen a conversion, whose
-// record took so many bytes before: it may have taken them.
+// used corrects the memory held after the build has seen a conversion. Its
+// record took so many bytes before, which the build may have taken over.
 func (k *keeper) used(v *conversion, before int) {
 	if v != &k.passing {
 		k.held += int64(v.record.Size() - before)

@@ -44,8 +44,8 @@ type filler struct {
 	mu    sync.Mutex // guards what follows, and the finder
 	known map[point]derived
 	hits  []places.Hit
-	// How many conversions of records got each. A record that comes again after
-	// its conversion was forgotten counts again.
+	// Numbers of conversions of records that got each field. A record that comes
+	// again after its conversion was forgotten counts again.
 	countries, subdivisions, timeZones int64
 }
 
@@ -55,7 +55,7 @@ type point struct {
 	zone     bool   // the time zone is asked for
 }
 
-// derived is what is known of a point.
+// derived is what is known about a point.
 type derived struct {
 	country, code, name, zone string
 }
@@ -101,7 +101,7 @@ func (f *filler) record(ctx context.Context, r *ipgeo.Record) error {
 	return nil
 }
 
-// apply puts what is known of a point into the fields of r that are empty.
+// apply fills the empty fields of r with what is known about a point.
 func (f *filler) apply(r *ipgeo.Record, d derived) {
 	mark := func(field string, count *int64) {
 		r.Derived = append(slices.Clip(r.Derived), field)
@@ -193,7 +193,7 @@ func (f *filler) divisionCode(ctx context.Context, p point, country, name string
 	return "", nil
 }
 
-// credits are the sources of what was derived.
+// credits returns the sources from which fields were derived.
 func (f *filler) credits() (list []dataset.Source) {
 	if f.countries+f.subdivisions > 0 {
 		f.zones.Inside++ // boundaries were used, though not for time zones

@@ -33,7 +33,7 @@ type Options struct {
 	// Derive fills subdivision, time zone and country of records that have
 	// coordinates from the boundaries and places that are published.
 	Derive bool
-	// KeepPrivate lets lists, which are no databases, locate private networks.
+	// KeepPrivate lets lists locate private networks, although they are not databases.
 	KeepPrivate bool
 	// Check compares what was built with what is published.
 	Check bool
@@ -41,12 +41,12 @@ type Options struct {
 	// may differ from the published ones; above it nothing is published and
 	// the error is a *ChangeError.
 	MaxChange float64
-	// Compared is told what Check found; may be nil.
+	// Compared, if set, receives the result of Check.
 	Compared func(Change)
 }
 
-// costs are for each byte of the sources. Databases and lists of networks are
-// about as large for each range.
+// costs are for each byte of the sources. A database and a list of networks
+// have about as many bytes for each range.
 var costs = job.Costs{Nanoseconds: 250, Memory: 8, Disk: 4}
 
 // maxSources is how many sources one data set may have: ranks are 16 bits.
@@ -197,7 +197,7 @@ func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, di
 			err = errors.Join(err, in.close())
 		}
 	}()
-	in.tally.Floor = 1 // of a small list one row is more than any share
+	in.tally.Floor = 1 // in a small list one row is more than any share
 	in.tally.Excuse = func(b *source.BadRecord) bool { return b.Reason == iprecord.ReasonRegion || b.Reason == reasonAgain }
 	if in.temp, err = os.MkdirTemp(dir, "unpacked-"); err != nil {
 		return nil, err

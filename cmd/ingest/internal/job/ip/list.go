@@ -139,14 +139,14 @@ func listRows(t *ipcsv.Table) iter.Seq2[listRow, error] {
 }
 
 const (
-	// reasonAgain is the loss of a row of a geofeed whose addresses an earlier one has.
-	// Only so many rows are remembered.
+	// reasonAgain is the loss of a row of a geofeed because an earlier row has its
+	// addresses. Only so many rows are remembered.
 	reasonAgain = "the same addresses as an earlier row, which counts"
 	maxAgain    = 1 << 17
 )
 
-// listRanges yields the ranges of a list. It is read ahead, and while records
-// hardly come again they are made ahead too, by another goroutine.
+// listRanges yields the ranges of a list. Another goroutine reads ahead, and
+// also makes the records ahead while they hardly come again.
 func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *converter) iter.Seq2[ipRange, error] {
 	return func(yield func(ipRange, error) bool) {
 		var eager atomic.Bool

@@ -23,15 +23,15 @@ import (
 // ipSource is a source of ranges, whatever its format.
 type ipSource interface {
 	path() string
-	// kind says what it was recognised as, for people.
+	// kind returns what the source was recognised as, for people.
 	kind() string
 	size() int64 // bytes on disk
 	done() int64 // of them, read so far; ranges may be running
 	modified() time.Time
-	// ranges yields the ranges once, with records that the converter made. An
-	// error that is a *source.BadRecord is of one range.
+	// ranges yields the ranges once, with records that the converter made. A
+	// *source.BadRecord concerns one range alone.
 	ranges(c *converter) iter.Seq2[ipRange, error]
-	// describe is called after ranges; it gives one source at least.
+	// describe is called after ranges. It returns at least one source.
 	describe(ctx context.Context) ([]dataset.Source, error)
 	close() error
 }
@@ -76,8 +76,8 @@ func openSource(in Input, temp string, memory int64) (ipSource, error) {
 	return openListSource(in, f)
 }
 
-// lookIntoZip looks which member of a zip archive is the source: match is true
-// for its name. For files that are no zip archives match is nil.
+// lookIntoZip finds the member of a zip archive that is the source: match is
+// true for its name. For a file that is not a zip archive match is nil.
 func lookIntoZip(name string) (set bool, match func(string) bool, err error) {
 	head, err := job.FirstBytes(name)
 	if err != nil || !strings.HasPrefix(head, "PK\x03\x04") {
@@ -116,7 +116,7 @@ func isListName(name string) bool {
 	return false
 }
 
-// badRecord places a refusal; other errors stay what they are.
+// badRecord adds the place to a refusal. It leaves other errors as they are.
 func badRecord(err error, label string, line int) error {
 	var r *iprecord.Refusal
 	if errors.As(err, &r) {

@@ -139,8 +139,8 @@ func Collect(features ...string) string {
 	return `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
 }
 
-// ZoneSquares are a square of Natural Earth's kind, named for one of its zones, and one of a
-// zone of its own.
+// ZoneSquares are two squares: one like Natural Earth's, named after one of its zones, and
+// one that is a zone.
 const ZoneSquares = `{"type":"FeatureCollection","features":[
 {"type":"Feature","properties":{"time_zone":"UTC+01:00","zone":1,"tz_name1st":"Africa/Algiers"},"geometry":{"type":"Polygon","coordinates":[[[0,30],[20,30],[20,60],[0,60],[0,30]]]}},
 {"type":"Feature","properties":{"tzid":"Pacific/Fiji"},"geometry":{"type":"Polygon","coordinates":[[[170,-30],[180,-30],[180,0],[170,0],[170,-30]]]}}]}`

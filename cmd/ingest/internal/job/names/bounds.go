@@ -7,13 +7,13 @@ import (
 	"github.com/paulmach/orb/planar"
 )
 
-// These say which parts of a country are its main part.
+// These decide which parts of a country are its main part.
 const (
-	mainShare = 0.75 // of the area, at least: else there is no main part
+	mainShare = 0.75 // the least share of the area; with less there is no main part
 	largeArea = 0.25 // of the largest polygon: belongs to it wherever it lies
 	nearShare = 0.08 // of the largest polygon's extent: not farther than that
 	nearLeast = 2.0  // degrees
-	muchWider = 2    // times: what the bounds of everything must be
+	muchWider = 2    // how many times larger the bounds of everything must be
 )
 
 // mainBounds returns the bounds of the main part of a country, from its geometry: the France

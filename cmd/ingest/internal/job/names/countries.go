@@ -47,8 +47,9 @@ func (n *namer) readCountries(take func(names.Feature) error) error {
 	return nil
 }
 
-// locate gives a country that is not drawn a position: that of its own row, else of its
-// capital or most important place or airport. It reports whether there is one.
+// locate gives a country that is not drawn a position: that of its own row, or else of
+// its capital, or of its most important place or airport. It reports whether it found
+// one.
 func (n *namer) locate(f *names.Feature, id uint32) (known bool, err error) {
 	var h places.Hit
 	if id != 0 {
@@ -77,8 +78,8 @@ func (n *namer) locate(f *names.Feature, id uint32) (known bool, err error) {
 	return n.locateBy(f, n.airports, filter)
 }
 
-// locateBy gives a feature the position of the most important one of a layer that passes a
-// filter, if there is one.
+// locateBy gives a feature the position of the most important feature of a layer that
+// passes a filter, if there is one.
 func (n *namer) locateBy(f *names.Feature, l feature.Layer, filter feature.Filter) (known bool, err error) {
 	hits, err := places.Hits(nil, l.Features(n.ctx, &feature.Query{Filter: filter, Order: feature.Order{Importance: true}, Limit: 1}))
 	if len(hits) == 0 {

@@ -19,8 +19,8 @@ import (
 	"quadrille/places/search"
 )
 
-// formProperties hold other forms of a name. Of a region's own language they are, or of
-// none in particular.
+// formProperties hold other forms of a name, in the region's own language or in none in
+// particular.
 var formProperties = map[string]search.Name{
 	"name_long": {}, "formal_name": {}, "formal_en": {}, "name_local": {}, "name_alt": {}, "alt_name": {}, "official_name": {},
 	"int_name": {}, "namelsad": {}, "abbrev": {Short: true}, "short_name": {Short: true}, "old_name": {Historic: true},
@@ -38,7 +38,7 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 	}
 	add := func(name search.Name) {
 		name.Text = strings.TrimSpace(name.Text)
-		// The own name is kept once more where it is said to be that of a language.
+		// The own name is kept once more if the source gives it a language.
 		if name.Text == "" || name.Text == f.Name && name.Lang == "" || slices.Contains(f.Names, name) || len(f.Names) == maxOtherNames {
 			return
 		}
@@ -76,7 +76,7 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 			continue
 		}
 		if form, ok := formProperties[strings.ToLower(property)]; ok {
-			// OpenStreetMap separates several by semicolons, Natural Earth by bars.
+			// OpenStreetMap separates several names by semicolons, Natural Earth by bars.
 			for _, form.Text = range strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ';' }) {
 				add(form)
 			}

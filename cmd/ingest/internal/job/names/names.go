@@ -156,8 +156,8 @@ func (n *namer) close() {
 	}
 }
 
-// coarsestFirst orders layers by how large their regions are, without those that are no
-// divisions of land for people.
+// coarsestFirst orders layers by the size of their regions. It leaves out layers that
+// do not divide land for people.
 func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
 	var list []tiles.TypeMeta
 	for _, t := range types {
@@ -171,7 +171,7 @@ func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
 	return list
 }
 
-// layerRank puts countries before all layers, though another one may have larger regions.
+// layerRank puts countries before all layers, also before layers with larger regions.
 func layerRank(name string) int {
 	if name == countryType {
 		return 0
@@ -286,7 +286,8 @@ func (n *namer) drawnIn() map[string][]string {
 	return in
 }
 
-// divisions is what names.Meta has: of each state the code that four fifths of its places have.
+// divisions returns what names.Meta has: for each state, the code that four fifths of its
+// places have.
 func (n *namer) divisions() map[string]string {
 	codes := map[string]string{}
 	for state, of := range n.rows {
@@ -330,7 +331,7 @@ func (n *namer) read(keep func(names.Feature) error) error {
 	return nil
 }
 
-// regionRecord is what names take from the record of a region.
+// regionRecord is the part of a region's record from which names are taken.
 type regionRecord struct {
 	Name    string `json:"name"`
 	ISOA2   code   `json:"iso_a2"`
@@ -355,7 +356,8 @@ func (c *code) UnmarshalJSON(value []byte) error {
 	return json.Unmarshal(value, (*string)(c))
 }
 
-// count is a member that is a whole number, or a text that is one, and 0 for anything else.
+// count is a member that should be a whole number, or a text that is one. Any other member is
+// read as 0.
 type count uint64
 
 func (c *count) UnmarshalJSON(value []byte) error {
@@ -366,7 +368,7 @@ func (c *count) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
-// eachRegion calls fn with what a query asks a layer for.
+// eachRegion calls fn with the answer of a layer to a query.
 func (n *namer) eachRegion(typ string, q feature.Query, fn func(*feature.Feature) error) error {
 	l, err := n.regions.Layer(typ)
 	if err != nil {
@@ -418,7 +420,7 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all()[:level], f.Country); err != nil {
 			return err
 		}
-		// Codes of what is around a region are not its own.
+		// Codes of the regions around a region are not its own.
 		if slices.Contains(n.all()[:level], countryType) {
 			r.ISOA2 = ""
 		}
@@ -482,7 +484,7 @@ func addCodes(f *names.Feature, codes ...string) {
 	}
 }
 
-// airportRecord is what the record of an airport is found by.
+// airportRecord is the part of an airport's record by which people find it.
 type airportRecord struct {
 	id                       uint32
 	ident, iata, icao, local string

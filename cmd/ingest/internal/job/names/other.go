@@ -49,8 +49,8 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 	return nil
 }
 
-// Searched reports whether a published collection is to be in the index of names, or the
-// index has points, which may be those that it had before.
+// Searched reports whether a published collection is to be in the index of names. It
+// also does if the index has points, which may be those that the collection had before.
 func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
 	of, g, err := job.OpenCurrent(ctx, c, catalogue.Points(strings.TrimPrefix(collection, catalogue.PointsPrefix)))
 	if err != nil || g == nil {
@@ -137,8 +137,8 @@ func (n *namer) readPoints(take func(names.Feature) error) error {
 	return nil
 }
 
-// nameOf is the name of a point, which sources write as Name or NAME, too. What is no text is
-// not searched.
+// nameOf returns the name of a point, which some sources write as Name or NAME. A name that
+// is not a text is not searched.
 func nameOf(f *feature.Feature) string {
 	name := f.Name()
 	for key, v := range f.Properties.All() {
@@ -208,7 +208,7 @@ func airportNames(name, city, iata string) (list []search.Name) {
 			short = short[:i]
 		}
 	}
-	if short != city { // which is the city's name, and an airport's only with the word
+	if short != city { // this is the city's name; as the airport's it needs the word
 		add(short)
 	}
 	if iata == "" {
@@ -233,11 +233,11 @@ func airportNames(name, city, iata string) (list []search.Name) {
 	return list
 }
 
-// addRecord adds what only the record of an airport has: the GPS code, and the keywords that
-// people look for it by, which are names of before and codes.
+// addRecord adds what only the record of an airport has: the GPS code, and the keywords by
+// which people look for it, such as former names and codes.
 func (n *namer) addRecord(f *names.Feature, r *airportRecord) error {
 	var record airports.Record
-	// A code may be that of a more important airport too, whose record it finds then.
+	// A more important airport may have a code too; the code then finds its record.
 	for _, by := range [...]struct {
 		kind airports.Kind
 		code string

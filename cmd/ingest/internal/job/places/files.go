@@ -67,7 +67,7 @@ func (j *placesJob) describe(f *placesFile, file *source.File, tally *job.Tally)
 	case !newest.IsZero():
 		f.src.Modified = newest
 	case f.Released.IsZero():
-		// When the file was fetched says nothing of what is in it.
+		// The time when the file was fetched says nothing about its content.
 		f.src.Modified = file.Packed
 	}
 	text := fmt.Sprintf("%s: %d %s", filepath.Base(f.Path), tally.Taken(), kindWords[f.Kind])
@@ -108,8 +108,9 @@ func (j *placesJob) source() places.Source {
 	}
 }
 
-// converted yields what convert makes of the records of all files of a kind,
-// and keeps. What it keeps it may call bad as well. It is nil without such files.
+// converted yields what convert makes of the records of all files of a kind, and
+// does not drop. convert may also call a record bad. The sequence is nil if there
+// are no such files.
 func converted[T, U any](j *placesJob, files []*placesFile, read tableReader[T], convert func(*placesFile, T) (U, bool, error)) iter.Seq2[U, error] {
 	if len(files) == 0 {
 		return nil

@@ -141,7 +141,7 @@ func (j *placesJob) recognise(inputs []Input) error {
 	return nil
 }
 
-// note tells what came of the files together.
+// note reports on all files together.
 func (j *placesJob) note(stats *places.Stats) {
 	for _, n := range []struct {
 		count int64

@@ -12,7 +12,7 @@ import (
 )
 
 // smallRows counts what is kept in memory of all small files, and bounds it. Texts are
-// cloned, since a record's keep the whole of its line, white space included.
+// cloned, since those of a record keep its whole line in memory, white space included.
 type smallRows struct{ rows, bytes int }
 
 const (
@@ -35,8 +35,8 @@ func (h *smallRows) add(texts ...string) error {
 	return nil
 }
 
-// readSmall reads the files that are kept in memory, all but those of places
-// and of what is joined with them.
+// readSmall reads the files that are kept in memory: all except those of places
+// and of what is joined with places.
 func (j *placesJob) readSmall() error {
 	j.given, j.deleted, j.languages = map[string]bool{}, map[uint32]int64{}, map[string]string{}
 	for _, f := range j.files {
@@ -147,8 +147,8 @@ func (j *placesJob) readDeletions(f *placesFile) error {
 	})
 }
 
-// keepLanguage remembers the short form of codes that have one, since the same
-// language goes by either in the alternate names.
+// keepLanguage remembers the short form of codes that have one, since the
+// alternate names use both forms for one language.
 func (j *placesJob) keepLanguage(l geonames.Language) error {
 	if l.ISO1 == "" {
 		return nil
@@ -161,7 +161,7 @@ func (j *placesJob) keepLanguage(l geonames.Language) error {
 	return j.small.add(l.ISO3, l.ISO1)
 }
 
-// language is the short form of a code: "de" of "deu", "zh-Hant" of
+// language returns the short form of a code: "de" for "deu", "zh-Hant" for
 // "zho-Hant".
 func (j *placesJob) language(code string) string {
 	base, variant, _ := strings.Cut(code, "-")

@@ -31,8 +31,9 @@ import (
 	"quadrille/places/points"
 )
 
-// Where a point stands is one number: of its file, of its line or record in it, and of the
-// feature in the line. What is beyond their bits is told as the last.
+// The place of a point is one number, made of the number of its file, of its line or
+// record in the file, and of the feature in the line. A number too large for its bits
+// becomes the largest that fits.
 const (
 	pointFileShift = 49
 	pointLineShift = 19
@@ -53,7 +54,7 @@ const (
 type pointFile struct {
 	job.Input        // as it is named
 	index     int    // among the files
-	read      string // the path that is read: a copy where the file is packed or no file
+	read      string // the path that is read: a copy if the file is packed or is not a file
 	gdal      string // what GDAL reads; "" of standard input
 	layer     string // of a GeoPackage or an archive
 	match     func(name string) bool
@@ -61,7 +62,7 @@ type pointFile struct {
 	modified  time.Time
 	line      int                 // of the record at hand
 	number    int64               // of the record in it
-	columns   *pointtable.Columns // that are taken, nil of GeoJSON; of a table known with its first record
+	columns   *pointtable.Columns // that are taken, nil for GeoJSON; those of a table are known with its first record
 	table     *pointtable.Table
 	key       string           // of the rows of a GeoPackage
 	src       []dataset.Source // once it has been read
@@ -85,7 +86,7 @@ func (j *pointsJob) open(paths []string) error {
 	if len(paths) > maxPointFiles {
 		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
 	}
-	// A killed run has left its copies. No other runs now.
+	// A killed run has left its copies. No other run is active now.
 	left, err := fs.Glob(os.DirFS(j.dir), copies)
 	if err != nil {
 		return err
@@ -242,8 +243,8 @@ func (f *pointFile) stat() error {
 // pointExtensions tell files of points from other files in an archive.
 var pointExtensions = append([]string{".csv", ".tsv", ".tab", ".txt", ".gpkg"}, job.JSONExtensions...)
 
-// lookInto tells whether an archive holds a shapefile, and otherwise which member is
-// read: the only one, or the only one with a known extension.
+// lookInto reports whether an archive holds a shapefile. If not, it notes which
+// member is read: the only one, or the only one with a known extension.
 func (f *pointFile) lookInto() (shape bool, err error) {
 	a, err := source.OpenArchive(f.read)
 	if err != nil {
@@ -304,7 +305,7 @@ func (j *pointsJob) readFormat(f *pointFile, read takeRecords) error {
 	return err
 }
 
-// stage is what progress calls the reading of the file.
+// stage is the name of the reading of the file in reports of progress.
 func (f *pointFile) stage() string { return "reading " + filepath.Base(f.Path) }
 
 func (j *pointsJob) readGeoPackage(f *pointFile, read takeRecords) error {
@@ -384,7 +385,7 @@ func (j *pointsJob) noteOf(note string, err error) {
 	}
 }
 
-// word is what stands for the file in a command that converts it.
+// word returns the word for the file in a command that converts it.
 func (f *pointFile) word() string {
 	if f.Path == stdinName {
 		return "FILE"

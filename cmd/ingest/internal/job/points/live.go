@@ -25,8 +25,8 @@ import (
 const reasonRefused = "the server refuses it"
 
 // IntoLive reads files of points as Ingest does and writes them into a live
-// collection, which it makes if it is not there. Nothing is written unless all files
-// could be read. Points that the files lack stay.
+// collection, which it makes if there is none. It writes nothing unless all files
+// could be read. Points that are not in the files stay.
 func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o job.Options) (err error) {
 	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), near: func(*points.Point) string { return "" }}
 	to.Note = j.rep.Note
@@ -89,8 +89,8 @@ func typesThere(ctx context.Context, client *liveclient.Client, told feature.Sch
 	return feature.NewSchema(append(types, told...))
 }
 
-// spooled is a file of the features that are to be written, each behind where it stands
-// and its length.
+// spooled is a file of the features to be written. Before each stand its place in the
+// input and its length.
 type spooled struct {
 	file  *os.File
 	count int64
@@ -131,7 +131,7 @@ func appendFeature(dst []byte, id string, sorted, properties []byte) []byte {
 	return append(dst, '}')
 }
 
-// spool reads all files. Types are known only then, so what is sent waits on disk.
+// spool reads all files. Only then are types known, so what is to be sent waits on disk.
 func (j *pointsJob) spool(o job.Options) (s *spooled, err error) {
 	sorter := extsort.NewBytes(j.dir, o.MemoryLimit()/4)
 	defer func() { err = errors.Join(err, sorter.Close()) }()

@@ -31,7 +31,7 @@ import (
 // counted with what is built.
 var costs = job.Costs{Nanoseconds: 60, Memory: 6, Disk: 3}
 
-// Collection says what is published from files of points.
+// Collection describes what is published from files of points.
 type Collection struct {
 	Name    string
 	Columns pointtable.Columns // of tables; of other files the id and the name
@@ -45,7 +45,7 @@ type Collection struct {
 	Private bool
 	Search  bool
 	Credit  job.Credit
-	// Stdin is what an input of the path "-" is.
+	// Stdin is read for an input with the path "-".
 	Stdin io.Reader
 }
 
@@ -167,7 +167,7 @@ const swappedCheck = 100
 
 var errSwapped = errors.New("latitudes and longitudes are swapped")
 
-// explain adds to the error for too many bad records what is wrong with most.
+// explain adds to the error for too many bad records what is wrong with most of them.
 func (j *pointsJob) explain(f *pointFile, err error) error {
 	var many *job.TooManyBadError
 	if !errors.Is(err, errSwapped) && (!errors.As(err, &many) || 2*j.swapped < many.Bad) {
@@ -189,8 +189,8 @@ func (j *pointsJob) explain(f *pointFile, err error) error {
 	return fmt.Errorf("%w; in %d of them latitude and longitude seem to be swapped: %s", err, j.swapped, advice)
 }
 
-// checked makes points of what a reader yields. What a collection cannot have is a bad
-// record.
+// checked makes points of what a reader yields. A point that a collection cannot have
+// is a bad record.
 func (j *pointsJob) checked(f *pointFile, records func(func(source.Point, error) bool)) func(func(points.Point, error) bool) {
 	return func(yield func(points.Point, error) bool) {
 		for rec, err := range records {
@@ -260,7 +260,7 @@ func (j *pointsJob) point(f *pointFile, rec *source.Point, at int64) (points.Poi
 	return p, nil
 }
 
-// expiresOf reads the JSON of when a point expires; what is missing is never.
+// expiresOf reads the JSON of when a point expires. If there is none, the point never does.
 func expiresOf(value []byte) (time.Time, error) {
 	if len(value) == 0 {
 		return time.Time{}, nil
@@ -279,7 +279,7 @@ func orNull(object []byte) []byte {
 	return object
 }
 
-// duplicate counts a point as bad whose id another had before.
+// duplicate counts a point as bad because an earlier one has its id.
 func (j *pointsJob) duplicate(id string, at int64) error {
 	if err := j.leaveOut(at, reasonRepeated, source.Excerpt(id)); err != nil {
 		return fmt.Errorf("%w; if another property tells the points apart, name it by --id", err)
@@ -287,8 +287,8 @@ func (j *pointsJob) duplicate(id string, at int64) error {
 	return nil
 }
 
-// place is the file and the line, or record, that a pointFile.place is of, and the number of
-// the feature in the line.
+// place returns what a pointFile.place stands for: the file, the line or record in it, and
+// the number of the feature in the line.
 func (j *pointsJob) place(at int64) (f *pointFile, line, number int) {
 	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1) >> pointLineShift), int(at & (1<<pointLineShift - 1))
 }
@@ -306,8 +306,9 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 	return j.tally.Err()
 }
 
-// learned warns of properties that are not what one would take them for, and refuses
-// types of properties that no point has. Of tables, the headers have told.
+// learned warns of properties whose types are not as one would expect, and refuses
+// types for properties that no point has. For tables the headers have told that
+// already.
 func (j *pointsJob) learned(l *feature.Learner) error {
 	unseen := slices.DeleteFunc(l.Unseen(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
 	if !j.tables() && len(unseen) > 0 {
@@ -335,7 +336,7 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 	return nil
 }
 
-// note tells what was made of the files.
+// note reports what was made of the files.
 func (j *pointsJob) note(meta *points.Meta) {
 	for _, f := range j.files {
 		var taken []string
@@ -388,8 +389,8 @@ func idText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// idOf is the value of a member as an id: the text of a string, or a number as it is written.
-// Of any other value it is empty.
+// idOf returns the value of a member as an id: the text of a string, or a number as it is
+// written. For any other value it returns "".
 func idOf(value []byte) (id string) {
 	switch c := value[0]; {
 	case c == '"' && len(value) <= 1<<10:
@@ -400,7 +401,7 @@ func idOf(value []byte) (id string) {
 	return id
 }
 
-// checkColumns refuses names that are not those of columns.
+// checkColumns refuses names for which there is no column.
 func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
 	for _, told := range []struct{ flag, column string }{{"id", j.of.Columns.ID}, {"name", j.of.Columns.Name}} {
 		if told.column != "" && !slices.Contains(columns, told.column) {

@@ -27,9 +27,9 @@ type Basis struct {
 	Of         []string `json:"of"`
 }
 
-// BasisOf lists what the result of a job depends on: what the caller says, such as
-// the program and its settings, the content of the files, and what is published
-// of the data sets that the job looks at.
+// BasisOf lists what the result of a job depends on: what the caller names, such
+// as the program and its settings; the content of the files; and the published
+// generations of the data sets that the job uses.
 func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []string) (Basis, error) {
 	of = slices.Clone(of)
 	for _, path := range files {
@@ -95,9 +95,10 @@ func fingerprint(ctx context.Context, path string) (string, error) {
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// Renew runs build, unless the record tells that what is published of the data set
-// was made of the same, in the layout of today, or has been rolled back; and replaces the record,
-// which is named by its path. A build that publishes nothing, as a dry run does, is not recorded.
+// Renew runs build and replaces the record, whose path is given. It does not run build if the
+// record says that the published generation was made of the same basis in today's layout, or that
+// such a generation was rolled back. A build that publishes nothing, as a dry run does, is not
+// recorded.
 func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep job.Reporter, build func() error) error {
 	before, err := c.Current(ctx, name)
 	if err == nil && !force {
@@ -155,8 +156,8 @@ func (b Basis) same(record, dataset string, published uint64, otherLayout bool) 
 }
 
 // CarryForward lets the record of a generation stand for a later one, which holds
-// all of the earlier and what a command has added to it. A record of another
-// generation stays as it is, as does none.
+// all of the earlier and what a command has added to it. If the record is of
+// another generation, or there is none, it changes nothing.
 func CarryForward(record string, from, to uint64) error {
 	text, err := os.ReadFile(record)
 	if errors.Is(err, fs.ErrNotExist) {

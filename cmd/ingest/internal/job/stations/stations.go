@@ -67,7 +67,7 @@ type stationReader struct {
 	src     dataset.Source
 	tally   *job.Tally
 	foreign int64 // stations whose country code stands for none
-	misread int64 // stations whose country code is not what the list says it is
+	misread int64 // stations whose country code is not of the standard that the list names
 	zones   *zonefinder.Finder
 	hits    []places.Hit
 }
@@ -99,7 +99,7 @@ func (r *stationReader) read(take func(stations.Station) error) error {
 		return err
 	}
 	if !newest.IsZero() {
-		// When the file was fetched says nothing of what is in it.
+		// The time when the file was fetched says nothing about its content.
 		r.src.Modified = newest
 	}
 	return r.tally.Err()

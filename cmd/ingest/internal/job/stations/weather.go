@@ -78,7 +78,7 @@ const (
 	reasonImpossible     = "value is not possible on Earth"
 )
 
-// readAll hands over what the good lines of all files say.
+// readAll passes on the content of the good lines of all files.
 func (r *weatherReader) readAll(take func(stations.Observation) error) error {
 	defer r.tally.Report(r.rep)
 	report := func(i int) {
@@ -165,8 +165,9 @@ func fill(o *stations.Observation, rec *isd.Observation, path string) error {
 	return nil
 }
 
-// sourceList describes the files of a job: each of a few, but thousands as one,
-// whose checksum is made of theirs and their names.
+// sourceList describes the files of a job. A few are listed one by one;
+// thousands are listed as one, whose checksum is made of their checksums and
+// names.
 type sourceList struct {
 	few   []dataset.Source
 	all   dataset.Source

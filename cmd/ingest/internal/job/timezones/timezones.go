@@ -68,12 +68,12 @@ func zoneDirs() []string {
 // versionLine begins tzdata.zi; +VERSION holds the version alone.
 var versionLine = regexp.MustCompile(`^(?:# version )?([0-9]{4}[a-z]{1,2})\s`)
 
-// Version is the version of the database Ingest would publish, "" where
+// Version returns the version of the database that Ingest would publish, "" if
 // it does not say.
 func Version() string { return zoneVersion(zoneDirs()) }
 
-// zoneDir is the first of the directories that holds a zone database, "" when
-// none does.
+// zoneDir returns the first of the directories that holds a zone database, ""
+// if none does.
 func zoneDir(dirs []string) string {
 	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, "Europe", "London")); err == nil {
@@ -87,8 +87,9 @@ func zoneDir(dirs []string) string {
 // zone1970.tab, names Oslo's clocks after Berlin.
 const countryFile = "zone.tab"
 
-// countryZones reads from the database in the directories which countries have
-// one zone only, and which that is. It is empty where no database says it.
+// countryZones reads which countries have a single zone, and which zone it is,
+// from the database in the directories. It returns nothing if no database says
+// so.
 func countryZones(dirs []string) (map[string]string, error) {
 	dir := zoneDir(dirs)
 	if dir == "" {
@@ -133,9 +134,9 @@ func countryZones(dirs []string) (map[string]string, error) {
 // maxZoneLine bounds the bytes of a line of countryFile.
 const maxZoneLine = 64 << 10
 
-// zoneVersion is the version of the database in the first of the directories
-// that holds one, "" when it does not say, and that of Go itself where none
-// does.
+// zoneVersion returns the version of the database in the first of the
+// directories that holds one, "" if that does not say. If none holds one, it
+// returns the version of Go itself.
 func zoneVersion(dirs []string) string {
 	dir := zoneDir(dirs)
 	if dir == "" {

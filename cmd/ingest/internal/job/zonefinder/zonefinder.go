@@ -49,8 +49,8 @@ const (
 //     of the zones in it, as Natural Earth's are: Lima lies in the one named
 //     for New York.
 //
-// Farther places are not asked: what is kept here is taken for knowledge of the
-// point, and its distance is lost.
+// Farther places are not asked: the zone is stored as a fact about the point, without
+// the distance of the place that it comes from.
 type Finder struct {
 	Regions *tiles.Reader  // nil without boundaries
 	Types   []string       // of the regions
@@ -60,8 +60,9 @@ type Finder struct {
 
 	known map[string]region // by region id
 	hits  []places.Hit
-	// How many were found each way: by the nearest place, inside a region, and as the only zone of a
-	// country. Whoever asks Places or Regions for more counts that too, for the credits.
+	// Numbers of zones found in each way: by the nearest place, inside a region, and as the only
+	// zone of a country. A caller that asks Places or Regions for more counts that here too, for the
+	// credits.
 	Nearest, Inside, Only int64
 }
 
@@ -72,7 +73,7 @@ type region struct {
 	size  float64 // of its box, in square degrees
 }
 
-// Open opens what is published that tells the time zone at a point.
+// Open opens the published data sets that tell the time zone at a point.
 func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
 	z := &Finder{known: map[string]region{}}
 	defer func() {
@@ -97,7 +98,8 @@ func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
 	return z, nil
 }
 
-// openFor opens what is published of a data set, nil if nothing is, until z is closed.
+// openFor opens the published generation of a data set, nil if there is none, until z is
+// closed.
 func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d catalogue.Of[R]) (R, error) {
 	r, g, err := job.OpenCurrent(ctx, c, d)
 	if g != nil {
@@ -116,7 +118,7 @@ func (z *Finder) Close() {
 	}
 }
 
-// Credits are the sources of what time zones were taken from.
+// Credits returns the sources from which time zones were taken.
 func (z *Finder) Credits() (list []dataset.Source) {
 	for _, g := range z.open {
 		used := g.Manifest.Dataset == catalogue.Places.Name && z.Nearest > 0 || g.Manifest.Dataset == catalogue.Boundaries.Name && z.Inside > 0
@@ -215,8 +217,8 @@ func (z *Finder) record(ctx context.Context, id string) (region, error) {
 	return found, nil
 }
 
-// near is the zone of the nearest place that has one. One across the border counts
-// only where the country has no places.
+// near returns the zone of the nearest place that has one. A place across the
+// border counts only if the country has no places.
 func (z *Finder) near(ctx context.Context, lat, lon float64, country string) (string, error) {
 	if z.Places == nil {
 		return "", nil

@@ -16,14 +16,14 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Kind is what coordinates of a system are to us.
+// Kind says how the coordinates of a system can be used here.
 type Kind int
 
 const (
 	WGS84   Kind = iota // that system itself
 	Near                // degrees on its ellipsoid or on GRS80 that differ by a few metres at most: NAD83, ETRS89, GDA94
 	Other               // has to be converted
-	Unknown             // is no system, so that nothing can convert from it
+	Unknown             // no system is named, so nothing can convert from it
 )
 
 // System is a coordinate system.
@@ -32,12 +32,12 @@ type System struct {
 	Name string // for messages
 }
 
-// Error is of a file whose coordinates have to be converted first, and says how.
+// Error says that the coordinates of a file have to be converted first, and how.
 type Error struct {
 	System
 	File string   // what the message is about
 	Out  string   // a file of the same format
-	In   []string // what ogr2ogr should read; empty: what is no file
+	In   []string // what ogr2ogr should read; empty if it is not a file
 }
 
 func (e *Error) Error() string {
@@ -63,9 +63,9 @@ func Quoted(word string) string {
 	return word
 }
 
-// Take returns what the user should know if coordinates of the system are taken as WGS84's, or
-// an *Error. file is what messages are about, out names a file of the same format, and in is
-// what ogr2ogr should read, none or "" where that is the file.
+// Take returns a note for the user if coordinates of the system are taken as WGS84's, or an
+// *Error. file is the subject of messages, and out names a file of the same format. in is what
+// ogr2ogr should read; without it, or with "", that is the file.
 func (s System) Take(file, out string, in ...string) (note string, err error) {
 	if len(in) == 0 || in[0] == "" {
 		in = []string{map[string]string{".zip": "/vsizip/", ".gz": "/vsigzip/"}[strings.ToLower(path.Ext(file))] + file}
@@ -108,7 +108,8 @@ func Code(code int64) System {
 // epsg finds the code in 4326, EPSG:4326, urn:ogc:def:crs:EPSG::4326 and .../def/crs/EPSG/0/4326.
 var epsg = regexp.MustCompile(`(?i)(?:^|EPSG(?:\.XML|\.IO)?[:/#]+(?:[0-9.]*[:/])?)([0-9]{4,9})(?:$|[^0-9])`)
 
-// Named is the system of a name, a URN or an address, or of well-known text.
+// Named returns the system with a name, a URN or an address, or the one that well-known text
+// describes.
 func Named(name string) System {
 	if strings.ContainsRune(name, '[') {
 		return WellKnownText(name)
@@ -218,7 +219,7 @@ func (n *node) number(i int) float64 {
 	return math.NaN()
 }
 
-// find is the first node below with one of the keys.
+// find returns the first node below that has one of the keys.
 func (n *node) find(keys ...string) *node {
 	for _, c := range n.children {
 		if slices.Contains(keys, c.key) {

@@ -21,15 +21,15 @@ import (
 
 // Format says how a table is written.
 type Format struct {
-	// Separator is a comma or a semicolon, and then fields may be quoted (RFC 4180),
-	// or a tab, and then a quote is part of the text unless rows are Quoted. A first
-	// line sep=; is no row and names another.
+	// Separator is a comma, a semicolon or a tab. With a comma or a semicolon fields
+	// may be quoted (RFC 4180). With a tab a quote is part of the text unless rows
+	// are Quoted. A first line sep=; is not a row; it names another separator.
 	Separator byte
 	Quoted    bool
 	// MaxBytes bounds a row, its line ends included.
 	MaxBytes int
-	// MaxLines bounds the lines of a row with line ends in quotes. At 0 a row is
-	// a line.
+	// MaxLines bounds the lines of a row with line ends in quotes. 0 means that
+	// every line is a row.
 	MaxLines int
 	// Lax rows may have blanks around themselves and their fields, which are
 	// dropped, and a quote within a field that is not quoted. Where the quotes of a
@@ -40,9 +40,9 @@ type Format struct {
 	// Columns are the numbers of columns that a row may have; none: any number.
 	Columns []int
 	// Header takes the names in the first row, valid until it returns, or the error
-	// of reading them, which is io.EOF in an empty table. Other rows must have as
-	// many columns. An error from it ends the reading. Nil: the first row is a row
-	// like others.
+	// of reading them, which is io.EOF for an empty table. Other rows must have as
+	// many columns. An error of Header ends the reading. If Header is nil, the
+	// first row is a row like others.
 	Header func(names [][]byte, err error) error
 }
 
@@ -54,7 +54,7 @@ const (
 	ReasonHeader = "not as many columns as the header"
 )
 
-// ReasonColumns is the reason of a row whose columns are not one of the numbers.
+// ReasonColumns refuses a row with a number of columns that is not allowed.
 func ReasonColumns(columns ...int) string {
 	allowed := make([]string, len(columns))
 	for i, n := range columns {
@@ -74,7 +74,7 @@ type Reader struct {
 	header bool // the number of columns is the header's
 	in     *bufio.Reader
 	lines  int    // consumed
-	apart  int    // before this line no quotes are looked for that close open ones
+	apart  int    // before this line no quote closes open ones, so none is looked for
 	text   []byte // of the row
 	first  []byte // line of a row that may have several
 	// unquoted is the text of the fields of a row that has quotes.
@@ -186,16 +186,16 @@ func (r *Reader) Bad(reason, detail string) error {
 	return &source.BadRecord{Source: r.name, Line: r.Line, Reason: reason, Detail: detail}
 }
 
-// Index finds the first column that bears one of the names by its Key. It is -1 where
-// none does.
+// Index returns the first column with one of the names, compared by Key, or -1.
 func Index(header [][]byte, names ...string) int {
 	return slices.IndexFunc(header, func(field []byte) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return Key(field) == Key(name) })
 	})
 }
 
-// Key is what the name of a column means: its letters and digits, in lower case. That
-// values are degrees of WGS84, behind it in brackets, says nothing new. Any other unit does.
+// Key returns the name of a column without what does not matter: only letters and digits, in
+// lower case. A unit in brackets behind the name is left out if it only says that values are
+// degrees of WGS84; any other unit stays.
 func Key[T ~string | ~[]byte](name T) string {
 	text := string(name)
 	if i := strings.IndexAny(text, "(["); i > 0 {
@@ -216,11 +216,11 @@ func plain(text string) string {
 	}, text)
 }
 
-// Fields returns the fields of the row that Next returned, which are valid until
-// the next call. A row whose quotes stay open, or that has not the right number of
-// columns, is a *source.BadRecord of its first line, and the next line is a row:
-// only the first may be at fault. The lines that quotes join are rows by themselves if
-// the first and most others have the header's columns.
+// Fields returns the fields of the row that Next returned. They are valid until the
+// next call. A row whose quotes stay open, or that has a wrong number of columns, is a
+// *source.BadRecord of its first line. The next line is then a row again: only the
+// first may be at fault. Lines that quotes join count as rows by themselves if the
+// first and most others have the header's columns.
 func (r *Reader) Fields() ([][]byte, error) {
 	text := r.text
 	r.fields = r.fields[:0]
@@ -250,8 +250,8 @@ func (r *Reader) Fields() ([][]byte, error) {
 	return r.fields, r.count(len(r.fields), text)
 }
 
-// isRow reports whether a line has the header's columns by itself. Quotes that do not
-// fit in it are text.
+// isRow reports whether a line alone has the header's columns. Quotes that do not fit
+// in it count as text.
 func (r *Reader) isRow(line []byte) bool {
 	s := splitter{format: &r.format}
 	s.feed(line)
@@ -325,7 +325,7 @@ func (r *Reader) count(columns int, text []byte) error {
 // quotes reports whether a quote may be more than text.
 func (f *Format) quotes() bool { return f.Separator != '\t' || f.Quoted }
 
-// unindented is text without the blanks that may be before the fields of lax rows.
+// unindented returns text without the blanks that may stand before the fields of lax rows.
 func (f *Format) unindented(text []byte) []byte {
 	for f.Lax && len(text) > 0 && (text[0] == ' ' || text[0] == '\t' && f.Separator != '\t') {
 		text = text[1:]
@@ -384,8 +384,8 @@ func (s *splitter) feed(row []byte) {
 	}
 }
 
-// unquote takes in a quoted field, given from behind its first quote, and returns what
-// follows it.
+// unquote takes in a quoted field, given from behind its first quote, and returns the
+// text behind the field.
 func (s *splitter) unquote(text []byte) (rest []byte) {
 	for {
 		end := bytes.IndexByte(text, '"')

@@ -19,16 +19,16 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// ErrTopology is returned for a file that turns out to be TopoJSON, which
-// package topojson reads.
+// ErrTopology is returned for a file that is TopoJSON, which package topojson
+// reads.
 var ErrTopology = errors.New("is TopoJSON, not GeoJSON")
 
 // errStop ends the scan when the caller leaves the loop.
 var errStop = errors.New("stop")
 
 const (
-	// maxParts bounds the arrays of positions, the arrays of those and the members of
-	// collections that one feature may have: a file can name many with little.
+	// maxParts bounds the arrays of positions of a feature, the arrays of such
+	// arrays, and the members of collections: a small file can have many.
 	maxParts = 1 << 20
 	// maxExpires bounds the member that says when a point expires, in bytes.
 	maxExpires = 256
@@ -341,7 +341,7 @@ type coords struct {
 	parts  []coords    // of what is deeper
 }
 
-// empty is the depth of an array without positions, which nobody can tell.
+// empty is the depth of an array without positions, which is unknown.
 const empty = -1
 
 func (c coords) polygon() orb.Polygon {

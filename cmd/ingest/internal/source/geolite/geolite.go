@@ -27,7 +27,7 @@ import (
 // Set is an opened set.
 type Set struct {
 	Path string
-	// Product is what the files' names begin with: "GeoLite2-City".
+	// Product is the beginning of the files' names: "GeoLite2-City".
 	Product string
 	// Released is the date in the name of the folder, zero where it has none.
 	Released time.Time
@@ -177,9 +177,9 @@ func (m *Member) Size() int64 {
 	return info.Size()
 }
 
-// PlacesMemory is about how many bytes of memory the places of the set take,
-// once Places has read them: twice what their files have. Files compressed by
-// gzip are taken as they are.
+// PlacesMemory returns about how many bytes of memory the places of the set
+// take once Places has read them: twice the size of their files. For files
+// compressed by gzip it uses the compressed size.
 func (s *Set) PlacesMemory() (n int64) {
 	for _, m := range s.Locations {
 		if m.file != nil {

@@ -11,8 +11,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// Place is a city, or where only that is known its subdivision, country or
-// continent.
+// Place is a city. If only its subdivision, country or continent is known, it
+// is that.
 type Place struct {
 	ID           uint32 // GeoNames id of the smallest of them
 	Continent    Part   // its code
@@ -24,7 +24,7 @@ type Place struct {
 	TimeZone     string
 }
 
-// Part is a place or one that it lies in.
+// Part is a place, or a larger one that it lies in.
 type Part struct {
 	Code  string
 	ID    uint32 // GeoNames id; 0 where the set does not tell
@@ -38,7 +38,7 @@ type Places struct {
 	byID map[uint32]*Place
 	rows int
 	text map[string]string // each text once
-	// names are the names of what many places share, by the part's own key,
+	// names are the names of parts that many places share, by the part's own key,
 	// so that they are kept once.
 	names map[string]map[string]string
 	ids   map[string]uint32
@@ -81,7 +81,7 @@ func columnsOf(header [][]byte) (c columns, ok bool) {
 	return c, c.id >= 0 && c.lang >= 0
 }
 
-// Read adds the places of a file of one language. Bad is told of each row
+// Read adds the places of a file in one language. bad is called with each row
 // that is left out; an error from it, or of r, ends the reading.
 func (p *Places) Read(r io.Reader, name string, bad func(*source.BadRecord) error) error {
 	const check = "check that it is a Locations file of a GeoLite2 CSV set"
@@ -142,8 +142,8 @@ func (p *Places) add(c columns, fields [][]byte) (reason string, detail []byte) 
 		}
 		p.byID[uint32(id)] = place
 	}
-	// What a part is called is kept under what it is: the country CH, the
-	// subdivision CH/ZH; a city under its own id.
+	// The names of a part are kept under its own key: the country CH, the
+	// subdivision CH/ZH, or a city's id.
 	continent, country := field(c.continent), field(c.country)
 	p.part(&place.Continent, "continent "+continent, continent, lang, field(c.continentName))
 	p.part(&place.Country, "country "+country, country, lang, field(c.countryName))
@@ -205,8 +205,8 @@ func (p *Places) intern(b []byte) string {
 	return s
 }
 
-// Resolve gives the parts of places the ids that other rows told. It is called
-// once, after all files.
+// Resolve gives the parts of places the ids that other rows have for them. It
+// is called once, after all files.
 func (p *Places) Resolve() {
 	for _, place := range p.byID {
 		set := func(part *Part, key string) {

@@ -18,9 +18,9 @@ import (
 type AlternateName struct {
 	ID      uint32 // of the name, not 0
 	PlaceID uint32 // not 0
-	// Language is an ISO 639 code such as "de" or "zh-Hant", or what the name
-	// is instead of one: "post", "link", "iata", "wkdt" and so on. Empty: not
-	// known.
+	// Language is an ISO 639 code such as "de" or "zh-Hant". For a text that is not
+	// a name it says what it is: "post", "link", "iata", "wkdt" and so on. It is
+	// empty if unknown.
 	Language string
 	Name     string // not empty, up to 1000 bytes
 

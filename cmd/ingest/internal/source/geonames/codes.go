@@ -94,7 +94,7 @@ func (rec *Division) parse(r row, level int) (reason, detail string) {
 	return "", ""
 }
 
-// checkName says what is wrong with the name of what has a code.
+// checkName returns what is wrong with the name for a code.
 func checkName(name, code string) (reason, detail string) {
 	switch {
 	case name == "":

@@ -54,9 +54,9 @@ type Record struct {
 	Line           int       // 1-based
 }
 
-// Repeated returns a *source.BadRecord for a row whose id occurred before in the file, which
-// several days of modifications in one file bring about, and nil for others. The row itself is
-// good: which of the rows counts is known only after the last.
+// Repeated returns a *source.BadRecord for a row whose id occurred before in the file, and nil
+// for others. Ids repeat in files that hold the modifications of several days. The row itself
+// is good: only after the last row is known which of them counts.
 func (rec *Record) Repeated(name string) error {
 	if !rec.Again {
 		return nil
@@ -64,7 +64,8 @@ func (rec *Record) Repeated(name string) error {
 	return &source.BadRecord{Source: name, Line: rec.Line, Reason: reasonRepeated, Detail: strconv.FormatUint(uint64(rec.ID), 10)}
 }
 
-// IsRepeated reports whether a bad record is one of Repeated. It says nothing against a file.
+// IsRepeated reports whether a bad record is one of Repeated, which says nothing against a
+// file.
 func IsRepeated(b *source.BadRecord) bool { return b.Reason == reasonRepeated }
 
 const columns = 19
@@ -103,7 +104,7 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	})
 }
 
-// parse fills the record from a line without its end, or says why not.
+// parse fills the record from a line without its end, or returns why it cannot.
 func (rec *Record) parse(r row) (reason, detail string) {
 	c := r.next()
 	var ok bool
@@ -188,7 +189,7 @@ func isFeatureCode(s string) bool {
 	return true
 }
 
-// unknownHeight is what GeoNames writes where its elevation model has no data.
+// unknownHeight is GeoNames' value where its elevation model has no data.
 const unknownHeight = "-9999"
 
 // heights are the values that pointers to usual heights point to.

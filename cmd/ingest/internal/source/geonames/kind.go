@@ -56,9 +56,9 @@ func KindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// named are the names of files that say what is in them, in lower case and
-// without .txt, .zip and .gz. That of a country does not: its alternate names
-// and its postal codes have the same.
+// named are the names of files that tell their kind, in lower case and without
+// .txt, .zip and .gz. The name of a country's file does not: its alternate
+// names and its postal codes have the same.
 var named = []struct {
 	kind Kind
 	name *regexp.Regexp
@@ -96,8 +96,8 @@ func stem(name string) string {
 	return s
 }
 
-// kindByName is "" for a name that says nothing. The error is for a file that
-// is known and not read.
+// kindByName returns the kind that a name tells, "" for other names. The error
+// is for a file that is known and not read here.
 func kindByName(name string) (Kind, error) {
 	s := stem(name)
 	for _, f := range foreign {
@@ -122,9 +122,9 @@ func DeletedOn(name string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s: the day of the deletions is not known, which decides what they apply to; name the file deletes-YYYY-MM-DD.txt, as GeoNames does", name)
 }
 
-// Member reports whether a file of a zip archive is a table by its name.
-// Archives of GeoNames may hold descriptions and the codes of languages beside
-// it.
+// Member reports whether a file of a zip archive is a table, judging by its
+// name. Archives of GeoNames may also hold descriptions and the codes of
+// languages.
 func Member(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	return strings.HasSuffix(base, ".txt") && base != "readme.txt" && base != "iso-languagecodes.txt" && !strings.HasPrefix(base, ".")

@@ -24,7 +24,7 @@ func format(columns ...int) delimited.Format {
 	return delimited.Format{Separator: '\t', MaxBytes: MaxLine, UTF8: true, Columns: columns}
 }
 
-// rows yields the records of r; see Read for what else.
+// rows yields the records of r; see Read for the rest.
 func rows[T any](r io.Reader, name string, f delimited.Format, parse parser[T]) iter.Seq2[T, error] {
 	in := delimited.New(r, name, f)
 	return delimited.Records(in, func(rec *T) error {
@@ -62,7 +62,7 @@ func parseID(s string) (uint32, bool) {
 	return id, ok && id != 0
 }
 
-// parseAnyID is parseID for a column that may be empty or 0, for none.
+// parseAnyID is parseID for a column that may be empty or 0, which means no id.
 func parseAnyID(s string) (uint32, bool) {
 	if s == "" {
 		return 0, true

@@ -11,8 +11,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// How much of a file is looked at to tell what it is: so many rows that are
-// not comments, and so many bytes in all.
+// The part of a file that is looked at to tell what it is: so many rows that
+// are not comments, and so many bytes in all.
 const (
 	sampleRows  = 100
 	sampleBytes = sampleRows * MaxLine
@@ -98,8 +98,8 @@ func (s *sample) vote(line []byte) {
 	}
 }
 
-// shape is the kind a row may be of; "" for none and for two columns, which
-// say too little.
+// shape returns the kind that a row may be of. It returns "" for no kind, and
+// for rows of two columns, which say too little.
 func shape(c [][]byte) Kind {
 	switch len(c) {
 	case 3:
@@ -144,7 +144,7 @@ func shape(c [][]byte) Kind {
 	return ""
 }
 
-// best is the kind with the most votes, of equal ones the first of kinds.
+// best returns the kind with the most votes, and of kinds with equally many the first.
 func (s *sample) best() (best Kind, votes int) {
 	for _, k := range kinds {
 		if n := s.votes[k.kind]; n > votes {

@@ -28,8 +28,9 @@ type Deletion struct {
 type TimeZone struct {
 	Country string // two letters; empty: none
 	Name    string // "Europe/Zurich"
-	// January and July are what its clocks add to UTC on the first of these
-	// months of the file's year, Raw without daylight saving, in hours.
+	// January and July are the hours by which the zone's clocks are ahead of UTC on
+	// the first of these months in the file's year. Raw is the same without
+	// daylight saving.
 	January, July, Raw float64
 	Line               int // 1-based
 }
@@ -38,7 +39,7 @@ type TimeZone struct {
 // a language does not have are empty.
 type Language struct {
 	ISO3 string   // of ISO 639-3, three letters
-	ISO2 []string // of ISO 639-2: some have two, for terms and for libraries
+	ISO2 []string // of ISO 639-2: some languages have two, for terms and for libraries
 	ISO1 string   // of ISO 639-1, two letters
 	Name string
 	Line int // 1-based

@@ -23,7 +23,7 @@ import (
 	"quadrille/cmd/internal/sqlitefile"
 )
 
-// Bounds on what a database may ask for.
+// Bounds on what is taken from a database.
 const (
 	maxValue   = wkb.Most // bytes of a geometry, and of any other value
 	maxText    = 64 << 10 // bytes of a text that is taken as a property
@@ -55,7 +55,7 @@ type File struct {
 	count   atomic.Int64
 }
 
-// declared are the geometry types that a layer declares which may have what is wanted.
+// declared are the geometry types a layer may declare that can have what is wanted.
 var declared = map[source.Want][]string{
 	source.WantPolygons: {"POLYGON", "MULTIPOLYGON", "GEOMETRY", "GEOMETRYCOLLECTION", "SURFACE", "MULTISURFACE"},
 	source.WantPoints:   {"POINT", "MULTIPOINT", "GEOMETRY"},
@@ -151,7 +151,7 @@ func (f *File) find(ctx context.Context) error {
 	return f.isTable(ctx, f.Layer)
 }
 
-// isTable refuses what is no plain table: a view could run for ever.
+// isTable refuses what is not a plain table: a view could run for ever.
 func (f *File) isTable(ctx context.Context, name string) error {
 	var kind, create string
 	err := f.conn.QueryRowContext(ctx, `SELECT type, coalesce(sql, '') FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')`, name).Scan(&kind, &create)
@@ -275,7 +275,7 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 	var query strings.Builder
 	query.WriteString("SELECT " + quote(f.geom))
 	for _, c := range f.columns {
-		// Long texts are not properties, and are not even loaded. A blob is in place of what is lost.
+		// Long texts are not properties, and are not even loaded. A blob stands for such a text.
 		fmt.Fprintf(&query, ", CASE WHEN %[1]s IS NULL OR octet_length(%[1]s) <= %[2]d AND typeof(%[1]s) <> 'blob' THEN %[1]s ELSE x'00' END", quote(c.name), maxText)
 	}
 	query.WriteString(" FROM " + quote(f.Layer) + " ORDER BY rowid")

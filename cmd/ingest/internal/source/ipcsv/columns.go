@@ -151,7 +151,7 @@ func ParseColumns(list string) ([]Column, error) {
 	return columns, nil
 }
 
-// fix sets the columns, those with values behind the others.
+// fix sets the columns. Those with values come behind the others.
 func (t *Table) fix(columns []Column) {
 	var names []Column
 	for _, c := range columns {
@@ -205,7 +205,7 @@ func columnName(s string) string {
 	return wordBreaks.Replace(s)
 }
 
-// leftOver says which of a header's columns are no fields that we know.
+// leftOver returns the columns of a header that are not known fields, as a sentence.
 func leftOver(header [][]byte, columns []Column) string {
 	var kept, left []string
 	for i, c := range columns {
@@ -225,8 +225,9 @@ func leftOver(header [][]byte, columns []Column) string {
 	return strings.Join(says, "; ")
 }
 
-// isHeader reports whether a line names columns: its first field, which would be
-// an address, is a word. No address is, for an IPv6 address has colons.
+// isHeader reports whether a line names columns: its first field is a word where
+// an address would be. An address is never a word, since IPv6 addresses have
+// colons.
 func isHeader(fields [][]byte) bool {
 	f := fields[0]
 	return len(f) > 0 && !bytes.ContainsAny(f, ".:/") && ('a' <= f[0]|0x20 && f[0]|0x20 <= 'z' || f[0] == '_')
@@ -246,7 +247,7 @@ func named(header [][]byte) []Column {
 		switch {
 		case ok && (c == Skip || !slices.Contains(columns[:i], c)):
 			columns[i] = c
-		case strings.HasPrefix(name, Extra) && len(name) > len(Extra) && len(name) <= maxName && !slices.Contains(columns[:i], Column(name)): // as export writes what is called like a field
+		case strings.HasPrefix(name, Extra) && len(name) > len(Extra) && len(name) <= maxName && !slices.Contains(columns[:i], Column(name)): // as export writes names that are also those of fields
 			columns[i] = Column(name)
 		case name == "" || len(name) > maxName || slices.Contains(columns[:i], Extra+Column(name)):
 			columns[i] = Skip

@@ -47,8 +47,8 @@ type Record struct {
 // cities and organisations stay below 1 KiB.
 const MaxLine = 16 << 10
 
-// How much of a list is looked at to recognise the columns: so many rows, and so
-// many bytes.
+// The part of a list that is looked at to recognise the columns: so many rows,
+// and so many bytes.
 const (
 	sampled     = 200
 	sampleBytes = sampled * MaxLine
@@ -90,11 +90,9 @@ type Table struct {
 }
 
 // Open reads the first lines of r and learns from them what the columns hold,
-// unless columns says so. Name is what errors and bad records are reported
-// under. Unpacking is left to source.Open.
-//
-// The error matches ErrColumns when the columns are not recognised; a file
-// without a single address is such.
+// unless columns says so. name is the name in errors and bad records. Unpacking
+// is left to source.Open. The error matches ErrColumns if the columns are not
+// recognised, also for a file without a single address.
 func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	head, err := io.ReadAll(io.LimitReader(r, sampleBytes))
 	whole := head
@@ -133,14 +131,14 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	return t, nil
 }
 
-// Columns says what the fields of the records are.
+// Columns returns what the fields of the records hold.
 func (t *Table) Columns() []Column { return t.columns }
 
 // Layout names the kind of list, for people.
 func (t *Table) Layout() string { return t.layout }
 
-// Guess says what was inferred of the columns and not stated, and which columns
-// are not read, for people; "" when nothing was.
+// Guess returns, for people, what was inferred about the columns, and which
+// columns are not read; "" if nothing was.
 func (t *Table) Guess() string { return t.guess }
 
 // IsGeofeed reports whether the list has what a geofeed has, and nothing else.
@@ -150,8 +148,8 @@ func (t *Table) IsGeofeed() bool {
 	})
 }
 
-// sample tells by the first lines of a list how it is written, and returns the
-// fields of its first rows.
+// sample finds out from the first lines of a list how it is written, and
+// returns the fields of its first rows.
 func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
 	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: true, UTF8: true}
 	in := delimited.New(bytes.NewReader(lines), "", format)
@@ -186,9 +184,9 @@ func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
 
 var inQuotes = regexp.MustCompile(`"[^"]*"`)
 
-// separator is what separates the columns of a line: the first comma or tab outside
-// quotes, for lists with either have the other in names, and without them the first
-// semicolon or vertical bar.
+// separator returns what separates the columns of a line: the first comma or tab
+// outside quotes, or else the first semicolon or vertical bar. Commas and tabs come
+// first because lists that use one of them have the other characters in names.
 func separator(line []byte) byte {
 	line = inQuotes.ReplaceAll(line, nil)
 	i := bytes.IndexAny(line, ",\t")
@@ -275,8 +273,8 @@ func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []by
 	if first < 0 {
 		first, network = slices.Index(t.columns, Network), true
 	}
-	// A network may also stand in the column of first addresses, the last left
-	// empty.
+	// A network may also stand in the column of first addresses, with the last
+	// address left empty.
 	last := slices.Index(t.columns, Last)
 	if last >= 0 && len(fields[last]) == 0 && isWhole(fields[first]) {
 		network = true
@@ -317,7 +315,7 @@ func parse(fields [][]byte, first, last int, network bool, rec *Record) (reason 
 	if reason != "" {
 		return reason, fields[last]
 	}
-	// A number is of the version its size says; two are of the same.
+	// The size of a number tells its version; two numbers are of the same version.
 	if aNumber && bNumber && a.Is4() != b.Is4() {
 		a, b = widen(a), widen(b)
 	}

@@ -56,7 +56,8 @@ func (e *entry) rows(line int) (rows []Record, nameless bool) {
 	return rows, nameless
 }
 
-// IsJSON reports whether a list is JSON, behind white space that its reader holds.
+// IsJSON reports whether a list is JSON, after any white space. Its reader has that text
+// buffered.
 func IsJSON(r *bufio.Reader) bool { return bytes.HasPrefix(begin(r), []byte{'{'}) }
 
 // begin is how the text begins behind white space; reading it tells the error.
@@ -65,9 +66,9 @@ func begin(r *bufio.Reader) []byte {
 	return bytes.TrimSpace(head)
 }
 
-// OpenJSON reads the list of a provider's networks, whole: AWS, Azure or Google. Of the
-// entries of one network that counts which fills the most columns, and of equals the
-// last. The error matches ErrColumns for other JSON.
+// OpenJSON reads the whole list of a provider's networks: AWS, Azure or Google. Of
+// several entries of one network the one that fills the most columns counts, and of
+// equals the last. The error matches ErrColumns for other JSON.
 func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	t := &Table{name: name, layout: "list of a provider's networks", least: 1,
 		columns: []Column{Network, "traits.organization", "traits.is_hosting_provider", Extra + "region", Extra + "service"}}

@@ -12,14 +12,14 @@ import (
 	"unicode"
 )
 
-// layout is a kind of list without column names, known by what its columns
+// layout is a kind of list without column names, recognised by what its columns
 // look like. The addresses come first: two, or one network. It accounts for every
-// column that holds something: a list with more is another list.
+// column that holds anything; a list with more columns is another kind.
 type layout struct {
 	name    string
 	network bool // a network, or an address alone, and never two addresses
 	least   int  // columns after the addresses that a row must have
-	open    bool // more columns may follow, of no numbers; they are not read, and that is told
+	open    bool // further columns may follow that are not numbers; they are not read, and the job says so
 	columns []shaped
 }
 
@@ -73,7 +73,8 @@ func (l *layout) fits(values [][]byte, network bool) bool {
 		return false
 	}
 	for i, v := range values[:min(len(values), len(l.columns))] {
-		// A name after a code may be that of a region: it has to be the country's.
+		// A name after a code may be the name of a region, so it must be checked that it is the
+		// country's.
 		if c := l.columns[i]; !c.fits(v) || c.column == CountryName && !isNameOf(v, values[i-1]) {
 			return false
 		}
@@ -89,11 +90,11 @@ func trimEmpty(fields [][]byte) [][]byte {
 	return fields
 }
 
-// recognise returns the layout that most rows have, the more telling one of
-// equals, and what it takes their columns for, with the first example of each; nil
-// when fewer than half have it, or they are addresses alone. Rows without
-// addresses tell nothing: where all are such, the plainest layout lets each be
-// refused for what is wrong with it.
+// recognise returns the layout that most rows have. Of equally frequent layouts it
+// returns the one that says more. It also returns what the columns are taken for,
+// with the first example of each. It returns nil if fewer than half of the rows
+// have a layout, or they hold addresses alone. Rows without addresses say nothing:
+// if all are such, the plainest layout lets each be refused for its own fault.
 func recognise(rows [][][]byte) (best *layout, guess string) {
 	most, of, bare := 0, 0, 0
 	counts := make([]int, len(layouts))
@@ -104,8 +105,8 @@ func recognise(rows [][][]byte) (best *layout, guess string) {
 		}
 		fits := false
 		for i := range layouts {
-			// An address alone is a network in geofeeds. Elsewhere its
-			// second address is bad, and the row tells nothing.
+			// An address alone is a network in geofeeds. In other lists its second address
+			// is bad, and the row says nothing.
 			if (!alone || layouts[i].network) && layouts[i].fits(values, network) {
 				counts[i]++
 				fits = true
@@ -146,7 +147,7 @@ func areContinents(rows [][][]byte) bool {
 	return seen["EU"] && len(seen) > 1
 }
 
-// guess says what the columns of rows are taken for.
+// guess returns what the columns of rows are taken for.
 func (l *layout) guess(rows [][][]byte) string {
 	var taken []string
 	examples := make([]string, len(l.columns)+1)
@@ -209,8 +210,8 @@ func isCountry(s []byte) bool {
 	return IsUnknown(string(s))
 }
 
-// IsUnknown reports whether s is empty, or a word that sources write where they know
-// nothing.
+// IsUnknown reports whether s is empty, or a word that sources write for an unknown
+// value.
 func IsUnknown(s string) bool {
 	switch s {
 	case "", "-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`:
@@ -326,11 +327,11 @@ func isDelegation(f [][]byte) bool {
 // the version of the format.
 func isVersion(f [][]byte) bool { return len(f[0]) > 0 && source.IsDigits(f[0][:1]) }
 
-// isSummary reports whether a line of a registry's file says how many others there are.
+// isSummary reports whether a line of a registry's file tells the number of other lines.
 func isSummary(f [][]byte) bool { return string(f[len(f)-1]) == "summary" }
 
-// areDelegations reports whether most rows are delegations, but for those of which a file
-// of them has others.
+// areDelegations reports whether most rows are delegations. Other lines that such files
+// have are not counted.
 func areDelegations(rows [][][]byte) bool {
 	are, of := 0, 0
 	for i, f := range rows {
@@ -344,8 +345,8 @@ func areDelegations(rows [][][]byte) bool {
 	return are*2 > of
 }
 
-// delegation gives the first address, the last and the country of a line, or nil for a
-// line of no addresses. What is available or reserved is in no country.
+// delegation returns the first address, the last address and the country of a line, or
+// nil for a line without addresses. Available and reserved ranges are in no country.
 func (t *Table) delegation(f [][]byte) [][]byte {
 	first, last, country := f[3], []byte("+"), f[1] // no address
 	switch string(f[2]) {
@@ -355,7 +356,7 @@ func (t *Table) delegation(f [][]byte) [][]byte {
 	case "ipv6":
 		first, last = slices.Concat(first, []byte("/"), f[4]), nil
 	default:
-		// A number beyond 32 bits, or of less addresses than one, ends no range of IPv4.
+		// A number beyond 32 bits, or of fewer addresses than one, ends no range of IPv4.
 		a, _, _ := parseAddr(first)
 		if n, err := strconv.ParseUint(string(f[4]), 10, 32); err == nil && a.Is4() {
 			last = strconv.AppendUint(nil, uint64(binary.BigEndian.Uint32(a.AsSlice()))+n-1, 10)

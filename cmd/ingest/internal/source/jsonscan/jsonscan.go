@@ -31,7 +31,7 @@ const (
 	maxDigits = 512 // bytes of one number
 )
 
-// Kind is what a value is, told by its first byte.
+// Kind is the kind of a value. The first byte of the value tells it.
 type Kind byte
 
 // The kinds of values; End is the end of the input.
@@ -259,7 +259,7 @@ func (s *Scanner) open(k Kind) error {
 	return nil
 }
 
-// more reads what stands between elements: true means that another follows.
+// more reads what stands between elements. It returns true if another one follows.
 func (s *Scanner) more(first bool, closing byte) (bool, error) {
 	c, ok := s.space()
 	switch {
@@ -329,7 +329,7 @@ func (s *Scanner) Object(member func(name []byte) error) error {
 }
 
 // stop makes an error of a callback the scanner's own, so that no caller reads
-// on from the middle of a value.
+// on in the middle of a value.
 func (s *Scanner) stop(err error) error {
 	if s.err == nil {
 		s.err = err

@@ -29,9 +29,9 @@ const (
 	notJSON    = "a value in it is no JSON"
 )
 
-// Members reads the members of an object, each as it is spelt. Those that are too many or too
-// long are lost. Any other value has none. They are valid until the next call, or for good
-// after KeepMembers.
+// Members reads the members of an object, each as it is spelt. Members that are too many or
+// too long are lost. A value that is not an object has no members. The members are valid
+// until the next call, or for good after KeepMembers.
 func (s *Scanner) Members() (members []source.Member, lost source.Lost, err error) {
 	if k, err := s.Kind(); err != nil {
 		return nil, lost, err
@@ -70,10 +70,10 @@ func (s *Scanner) Members() (members []source.Member, lost source.Lost, err erro
 // KeepMembers leaves the last Members valid whatever is read further.
 func (s *Scanner) KeepMembers() { s.members, s.values = nil, nil }
 
-// Decode returns the values of members: string, int64 for a number written without fraction
-// or exponent that fits, float64 for other numbers, bool, and as json.RawMessage lists, objects and whole
-// numbers that do not fit. Nulls are left out. Whatever else cannot be kept is lost. The
-// Scanner reads nothing else meanwhile.
+// Decode returns the values of members: string, bool, int64 for a number that is written without
+// fraction or exponent and fits, float64 for other numbers, and json.RawMessage for lists,
+// objects and whole numbers that do not fit. Nulls are left out. Other values that cannot be kept
+// are lost. The Scanner must read nothing else meanwhile.
 func (s *Scanner) Decode(members []source.Member, lost *source.Lost) map[string]any {
 	m := make(map[string]any, len(members))
 	var r bytes.Reader
@@ -106,7 +106,8 @@ func (s *Scanner) Properties() (m map[string]any, lost source.Lost, err error) {
 	return s.decoder.Decode(members, &lost), lost, nil
 }
 
-// Property reads any value; nil is one that is null, or cannot be kept for the reason why.
+// Property reads any value. It returns nil for null, and for a value that cannot be kept, with
+// the reason.
 func (s *Scanner) Property() (v any, why string, err error) {
 	k, err := s.Kind()
 	if err != nil {

@@ -3,7 +3,7 @@ package jsonscan
 // raw collects the bytes of one value.
 type raw struct {
 	bytes []byte
-	from  int // where what is not kept yet begins in the scanner's buffer
+	from  int // where the part that is not kept yet begins in the scanner's buffer
 	left  int // bytes that may still be kept; negative: there were more
 }
 
@@ -13,8 +13,8 @@ func (r *raw) keep(b []byte) {
 	}
 }
 
-// Raw reads a value of any kind and appends its bytes as they are. Whole is false,
-// and dst is returned, where they are more than most.
+// Raw reads a value of any kind and appends its bytes as they are. If they are
+// more than most, whole is false and dst is returned unchanged.
 func (s *Scanner) Raw(dst []byte, most int) (out []byte, whole bool, err error) {
 	if _, err := s.Kind(); err != nil {
 		return dst, false, err

@@ -37,7 +37,7 @@ type File struct {
 }
 
 // ErrDamaged is matched by the errors for a file that breaks the rules of the
-// format. What it says is not to be trusted.
+// format. Nothing in it is to be trusted.
 var ErrDamaged = errors.New("damaged MaxMind DB file")
 
 func damaged(path string, err error) error {
@@ -49,7 +49,7 @@ func damaged(path string, err error) error {
 
 const maxMessage = 300
 
-// ReasonRecord is the reason of a bad record that is no map.
+// ReasonRecord refuses a record that is not a map.
 const ReasonRecord = "record is not a map"
 
 // Open opens a database, alone, compressed by gzip, or as the one member
@@ -93,8 +93,7 @@ func Open(path, temp string) (_ *File, err error) {
 		}
 	}
 	m := f.db.Metadata
-	// A date that cannot be is a sign of damage, and would become the age of
-	// the data.
+	// An impossible date is a sign of damage, and would become the age of the data.
 	const latest = 1 << 33 // in the year 2242
 	if uint64(m.BuildEpoch) > latest {
 		return nil, damaged(path, fmt.Errorf("its build date, %d s after 1970, cannot be", m.BuildEpoch))
@@ -106,8 +105,8 @@ func Open(path, temp string) (_ *File, err error) {
 	return f, nil
 }
 
-// open keeps the mistakes of a damaged file from ending the program, should
-// the library make one. Where whole is false, records are yet to be looked at.
+// open protects the program from mistakes that the library may make with a
+// damaged file. If whole is false, records have yet to be looked at.
 func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -126,7 +125,7 @@ func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole b
 		err = fmt.Errorf("its record size is %d bits", m.RecordSize)
 	}
 	if err == nil {
-		// A description is asked for by the check below, but by nobody else.
+		// Only the check below asks for a description.
 		if len(m.Description) == 0 {
 			db.Metadata.Description = map[string]string{"en": m.DatabaseType}
 		}
@@ -143,12 +142,14 @@ func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole b
 	return db, true, nil
 }
 
-// unused ends the error of the library's check for data that no network has. It is no
-// fault of the format: Python's mmdb_writer writes each value of a record apart and
-// lets the records point to them. The check ends there, after metadata and tree.
+// unused ends the error of the library's check for data that no network has. Such
+// data do not break the format: Python's mmdb_writer writes each value of a record
+// separately and lets the records point to them. The check ends there, after metadata
+// and tree.
 const unused = "that the search tree does not point to"
 
-// readable reads every record once: of those read it remembers a bit for each byte of the data.
+// readable reads every record once. It remembers the ones read by a bit for each byte of the
+// data.
 func (f *File) readable() error {
 	var seen []uint64
 	for r, err := range f.Networks() {
@@ -180,10 +181,10 @@ func IsTar(f *source.File) bool {
 	return len(head) == at+5 && string(head[at:]) == "ustar"
 }
 
-// IsDatabase reports whether the unpacked bytes of a file look like a
-// database, or at least not like text in any character set: a search tree, or none,
-// comes first, and the numbers of its first nodes are small. Text may have a stray
-// control character.
+// IsDatabase reports whether the unpacked bytes of a file look like a database, or
+// at least unlike text in any character set. A database begins with a search tree,
+// if it has one, and the numbers of the first nodes are small. Text may have a
+// stray control character.
 func IsDatabase(f *source.File) bool {
 	head, _ := f.Reader().Peek(512)
 	control := 0
@@ -273,7 +274,7 @@ func (f *File) Networks() iter.Seq2[Record, error] {
 	}
 }
 
-// leavesPerNode is far above what databases of countries reach, which share most: 3.
+// leavesPerNode is far above the 3 that databases of countries reach, which share most.
 const leavesPerNode = 64
 
 var all4 = netip.MustParsePrefix("0.0.0.0/0")
@@ -337,7 +338,7 @@ func (r *Record) Fields() (_ map[string]any, err error) {
 	return m, nil
 }
 
-// plain makes the values of a map those that Fields promises.
+// plain turns the values of a map into those that Fields promises.
 func plain(m map[string]any) error {
 	for k, v := range m {
 		if !utf8.ValidString(k) {

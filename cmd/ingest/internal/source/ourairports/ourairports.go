@@ -91,8 +91,8 @@ const (
 	reasonScheduled = "scheduled_service is not yes or no"
 )
 
-// Member reports whether a file of a zip archive is a table of airports by its
-// name.
+// Member reports whether a file of a zip archive is a table of airports,
+// judging by its name.
 func Member(name string) bool {
 	base := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	return strings.HasSuffix(base, ".csv") && strings.Contains(base, "airports") && !strings.HasPrefix(base, ".")
@@ -148,7 +148,7 @@ func unused(rec *Record, ids map[uint32]struct{}, idents map[string]struct{}) bo
 	return true
 }
 
-// columns says where in a record each field is, -1 for a column that is
+// columns are the positions of the fields in a record, -1 for a column that is
 // missing.
 type columns struct {
 	id, ident, typ, name, lat, lon, elevation        int
@@ -156,8 +156,8 @@ type columns struct {
 	icao, iata, gps, local, home, wiki, keywords, tz int
 }
 
-// find finds the columns by the names in the first row, or by the error of reading
-// it says why it is no header.
+// find finds the columns by the names in the first row. Given the error of reading
+// that row, it says why it is not a header.
 func (c *columns) find(names [][]byte, err error) error {
 	var bad *source.BadRecord
 	switch {
@@ -248,8 +248,8 @@ func (c *columns) record(fields [][]byte, rec *Record) (reason, detail string) {
 	return "", ""
 }
 
-// optional fills what a record can do without; what is not of its kind is
-// ignored.
+// optional fills fields that a record can do without. It ignores values that
+// are not of their kind.
 func (rec *Record) optional(c *columns, field func(int) string) {
 	codeIn := func(at, shortest, longest int) string {
 		s, ok := code(field(at), shortest, longest)

@@ -37,13 +37,14 @@ const (
 // Columns are the names of the columns that have a meaning.
 type Columns struct {
 	ID       string // is the id of the point
-	Name     string // becomes the property name, in place of one called so
+	Name     string // becomes the property name, instead of a column of that name
 	Lat, Lon string // both the same column where it has positions
 	// Order is the order of two numbers in one column, LatLon or LonLat. If it is
 	// empty, the brackets around them tell the order, and then the first row once it is
 	// read.
 	Order string
-	// Certain columns alone are ids without being told, not those that may be by their names.
+	// Certain says that only columns that are certainly ids count as ids unless one is named,
+	// not those that may be by their names.
 	Certain bool
 }
 
@@ -60,7 +61,7 @@ var (
 		{[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}},
 		{[]string{"y"}, []string{"x"}},
 	}
-	// affixes are before or behind these, and alike in a pair.
+	// affixes may stand before or after these names. Both names of a pair have the same affix.
 	affixes = []string{"", "deg", "geo", "gps", "stop", "decimal", "wgs84", "coord", "point"}
 )
 
@@ -90,8 +91,8 @@ func guess(columns, names []string) string {
 	return ""
 }
 
-// findAxes finds the columns of latitudes and longitudes that are not told: a pair of one
-// family and affix, or else the first two of one family.
+// findAxes finds the columns of latitudes and longitudes that are not named: a pair of
+// one family and affix, or else the first two of one family.
 func (c *Columns) findAxes(columns []string) {
 	told := *c
 	for _, family := range axisNames {
@@ -140,14 +141,14 @@ type Table struct {
 	told     string     // Order
 	srid     int64      // the last that a position had
 	system   crs.System // of srid
-	// geometries reads those of GeoJSON in a column.
+	// geometries reads geometries of GeoJSON in a column.
 	geometries geojson.Geometries
 	size       int    // of the properties of the row before
-	systemNote string // on the first that is not WGS84 itself
+	systemNote string // about the first system that is not WGS84 itself
 }
 
-// New returns a reader of the table in r. Errors and bad rows bear the name. Columns
-// that are not told are found by their names.
+// New returns a reader of the table in r. name is the name in errors and bad rows.
+// Columns that are not named are found by their headers.
 func New(r *bufio.Reader, name string, told Columns) *Table {
 	t := &Table{Columns: told, told: told.Order, name: name}
 	head, _ := bom.Skip(r).Peek(64 << 10) // reading tells the error
@@ -223,7 +224,7 @@ func (t *Table) header(fields [][]byte, err error) error {
 // isBreak tells the line breaks that a name in quotes may have.
 func isBreak(r rune) bool { return r == '\n' || r == '\r' }
 
-// Notes tell what was guessed of the rows read so far.
+// Notes returns what was guessed about the rows read so far.
 func (t *Table) Notes() (notes []string) {
 	for _, seen := range []struct {
 		delimited.Seen

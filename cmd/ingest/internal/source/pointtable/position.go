@@ -105,7 +105,7 @@ func (t *Table) wellKnownText(text []byte, p *source.Point) (err error) {
 }
 
 // pair reads two numbers, which may have words before them and brackets around them:
-// "lat,lon", or "[lon, lat]" as JSON has it, unless the order is told.
+// "lat,lon", or "[lon, lat]" as in JSON, unless the order is given.
 func (t *Table) pair(text []byte, p *source.Point) error {
 	order, most := LatLon, 2
 	switch text[len(text)-1] {

@@ -43,7 +43,7 @@ var languages = map[byte]string{
 	0x88: "857", 0xC8: "1250", 0xC9: "1251", 0xCA: "1254", 0xCB: "1253", 0xCC: "1257",
 }
 
-// texts is what the texts of a table look like that are not ASCII.
+// texts describes the texts of a table that are not ASCII.
 type texts struct {
 	count, other int    // of them, and of those that are not UTF-8
 	first, wrong string // of them, with their rows

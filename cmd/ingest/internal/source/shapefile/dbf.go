@@ -49,8 +49,8 @@ type field struct {
 	width  int
 }
 
-// newTable reads the head. page is what the .cpg file says, "" for none. seen are the
-// texts.
+// newTable reads the head. page is the content of the .cpg file, "" if there is none.
+// seen describes the texts.
 func newTable(r *bufio.Reader, size int64, page string, seen texts) (*table, error) {
 	truncated := func(err error) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -123,7 +123,7 @@ func (t *table) readFields(b []byte) error {
 		if f.name == "" || seen[f.name] {
 			continue
 		}
-		// A field that is not read does not stand in the way of one of its name that is.
+		// A field that is not read does not hide one of the same name that is.
 		seen[f.name] = f.kind != lostKind
 		t.fields = append(t.fields, f)
 	}
@@ -141,8 +141,8 @@ func width(b []byte, long bool) int {
 // lostKind is the kind of fields that are not read.
 const lostKind = 0
 
-// next reads a row: the properties that are known, those that are lost, or that it is
-// deleted. Behind the last row it returns io.EOF.
+// next reads a row: its known properties and the lost ones, or that it is deleted.
+// Behind the last row it returns io.EOF.
 func (t *table) next() (properties map[string]any, lost source.Lost, deleted bool, err error) {
 	if t.count == t.rows {
 		return nil, lost, false, io.EOF
@@ -213,7 +213,7 @@ func (t *table) value(f *field, b []byte) any {
 	return nil
 }
 
-// decode is text of a field of some width, which may have cut it off.
+// decode returns the text of a field, whose width may have cut it off.
 func (t *table) decode(b []byte, width int) string {
 	if t.text == nil {
 		if len(b) == width {
@@ -228,7 +228,7 @@ func (t *table) decode(b []byte, width int) string {
 	return string(s)
 }
 
-// whole is text of UTF-8 without the letter within which it may have been cut off.
+// whole returns UTF-8 text without a last letter that was cut off.
 func whole(b []byte) []byte {
 	for cut := 1; cut < 4 && cut <= len(b); cut++ {
 		if c := b[len(b)-cut]; c >= 0xC0 {

@@ -57,7 +57,7 @@ func (g *shape) assemble(starts []uint32, points []orb.Point) {
 const sliver = 1. / 8
 
 // nest groups the rings into polygons, in the order of their outer rings. It
-// returns false when that takes more tests than given.
+// returns false if that takes more tests than allowed.
 func (g *shape) nest(rings []ring, tests int) bool {
 	holes := make([][]ring, len(rings)) // by outer ring
 	var outer []int
@@ -67,7 +67,8 @@ func (g *shape) nest(rings []ring, tests int) bool {
 		in, most := -1, sliver
 		for j := 0; j < len(rings) && r.area <= 0; j++ {
 			s := &rings[j]
-			// A ring of no area, as an even bow-tie is, runs in no direction: what is around it tells.
+			// A ring without area, such as an even bow-tie, has no direction: the rings around it
+			// decide.
 			if tests--; s.area <= -r.area && (r.area < 0 || s.area == 0) {
 				continue
 			}
@@ -92,7 +93,7 @@ func (g *shape) nest(rings []ring, tests int) bool {
 			outer = append(outer, i)
 		}
 	}
-	if len(odd) > 0 && len(outer) > 0 { // otherwise all are the wrong way, which is a custom
+	if len(odd) > 0 && len(outer) > 0 { // otherwise all run the wrong way, which is a custom
 		source.AddRepair(&g.repair, source.Rewound)
 	}
 	astray := len(odd)
@@ -111,7 +112,7 @@ func (g *shape) nest(rings []ring, tests int) bool {
 	return g.nestByDepth(odd, &tests)
 }
 
-// nestByDepth tells outer rings from holes by how many rings they lie in.
+// nestByDepth tells outer rings from holes by the number of rings around them.
 func (g *shape) nestByDepth(rings []ring, tests *int) bool {
 	for i := range rings {
 		rings[i].area = math.Abs(rings[i].area)
@@ -208,9 +209,9 @@ func (r *ring) share(o *ring, tests *int) float64 {
 	return both / max(all, math.SmallestNonzeroFloat64)
 }
 
-// index sorts the edges by their lower ends, and notes of every range a binary
-// search passes the highest upper end in it: edges at a latitude are then found
-// without looking at the others.
+// index sorts the edges by their lower ends. For every range that a binary
+// search passes it notes the highest upper end: edges at a latitude are then
+// found without looking at the others.
 func (r *ring) index() {
 	if r.edges != nil {
 		return

@@ -40,12 +40,12 @@ type File struct {
 	Paths []string
 	// Size is the size of the shapes in bytes, the measure of Progress.
 	Size int64
-	// Note is a sentence for the user about what had to be assumed; "" when
-	// nothing had.
+	// Note is a sentence for the user about what had to be assumed; "" if nothing
+	// had to be.
 	Note string
-	// Unroll, if set, returns a ring whose longitudes run on where it crosses
-	// ±180°, the ring itself where it does not, to find which ring lies in
-	// which.
+	// Unroll, if set, returns a ring with longitudes that run on where it crosses
+	// ±180°. It returns the ring itself if it does not cross. It is used to find
+	// out which ring lies in which.
 	Unroll func(orb.Ring) orb.Ring
 
 	name    string // for messages
@@ -56,8 +56,8 @@ type File struct {
 	closers []io.Closer
 }
 
-// Open opens a .shp file or a zip archive, which must have what is wanted. Of an archive that
-// holds several shapefiles, layer says which: its name without folder and .shp.
+// Open opens a .shp file or a zip archive, which must have what is wanted. layer chooses one
+// of several shapefiles in an archive, by its name without folder and .shp.
 func Open(name, layer string, want source.Want) (_ *File, err error) {
 	f := &File{name: name, want: want}
 	defer func() {
@@ -93,8 +93,8 @@ func firstBytes(name string) (string, error) {
 	return string(magic[:n]), nil
 }
 
-// parts opens what a shapefile is made of, by extension: ".shp". The second
-// result is false when there is no such part.
+// parts opens a part of the shapefile by its extension, such as ".shp". The
+// second result is false if there is no such part.
 type parts struct {
 	gdal string // what GDAL calls the .shp
 	open func(ext string) (r io.ReadCloser, size int64, ok bool, err error)

@@ -38,11 +38,11 @@ const (
 	typeMultiPoint = 8
 	typeSurfaces   = 31
 
-	// noData is what coordinates are below that are not known.
+	// noData is a bound: coordinates below it are unknown.
 	noData = -1e38
 )
 
-// plain is the type of shape that one is when its Z and M are left out.
+// plain returns a type of shape without its Z and M.
 func plain(t int32) int32 {
 	if z := t % 10; 0 < t && t < typeSurfaces && z > 0 { // 10 is no null
 		return z
@@ -55,7 +55,7 @@ var typeNames = map[int32]string{
 	typeLines: "lines", typeSurfaces: "surfaces in space",
 }
 
-// needs is what to do with a file that has not what is wanted.
+// needs says what to do with a file that does not have what is wanted.
 var needs = map[source.Want]string{
 	source.WantPolygons: "regions need polygons",
 	source.WantPoints:   "a collection needs points: ingest boundaries takes polygons",
@@ -96,8 +96,8 @@ func newShapes(r *bufio.Reader, seeker io.ReadSeeker, size int64, want source.Wa
 	return s, nil
 }
 
-// readHead reads the head of a .shp or .shx file, and how long it says the file
-// is.
+// readHead reads the head of a .shp or .shx file. It returns the length of the
+// file that the head claims.
 func readHead(r *bufio.Reader, size int64) (head [headSize]byte, end int64, err error) {
 	if _, err := io.ReadFull(r, head[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return head, 0, fmt.Errorf("not a shapefile: %w", errTruncated)
@@ -117,8 +117,9 @@ func readHead(r *bufio.Reader, size int64) (head [headSize]byte, end int64, err 
 	return head, end, nil
 }
 
-// withIndex has the records found by a .shx file: between those of a file that
-// has been edited in place lie the remains of others, or they are out of order.
+// withIndex finds the records by a .shx file. In a file that has been edited in
+// place, the remains of other records lie between them, or they are out of
+// order.
 func (s *shapes) withIndex(r *bufio.Reader, size int64) error {
 	_, end, err := readHead(r, size)
 	if err != nil {
@@ -129,7 +130,7 @@ func (s *shapes) withIndex(r *bufio.Reader, size int64) error {
 }
 
 // find goes to the next record and returns the length of its content, or false
-// behind the last. A length of 0 is a record that is not there.
+// behind the last. A length of 0 means that the record is missing.
 func (s *shapes) find() (length int64, more bool, err error) {
 	if s.index == nil {
 		return -1, s.offset < s.end, nil
@@ -190,7 +191,7 @@ func (s *shapes) skip(n int64) error {
 	return nil
 }
 
-// shape is what a record holds, or the reason why nothing.
+// shape is the content of a record, or the reason why it has none.
 type shape struct {
 	geometry       orb.Geometry
 	polygons       []orb.Polygon // while rings are sorted
@@ -335,7 +336,7 @@ func (g *shape) holds(parts, points, size, length int64) bool {
 }
 
 // readStarts reads where each ring begins, and adds the end of the last. It
-// returns false when that cannot be.
+// returns false if that is impossible.
 func (s *shapes) readStarts(rings int, points uint32) (bool, error) {
 	s.starts = s.starts[:0]
 	var b [4]byte
@@ -354,8 +355,8 @@ func (s *shapes) readStarts(rings int, points uint32) (bool, error) {
 	return ok, nil
 }
 
-// readPoints grows with what is there, not with what the record says there is:
-// the length of a file in an archive is a claim.
+// readPoints grows its slice as points are read, and not by the number that the
+// record claims: the length of a file in an archive is a claim too.
 func (s *shapes) readPoints(n int) ([]orb.Point, error) {
 	all := make([]orb.Point, 0, min(n, len(s.buf)))
 	for len(all) < n {

@@ -30,8 +30,8 @@ const (
 	maxObjects   = 1000
 	maxRefs      = 32 << 20 // arc references of one object
 	maxMembers   = 1 << 20  // geometries of one object
-	// maxExpanded bounds what the references unfold to, over all features.
-	// Each arc of a layer is used twice at most, unless regions overlap.
+	// maxExpanded bounds the vertices to which references expand, over all
+	// features. Each arc of a layer is used at most twice, unless regions overlap.
 	maxExpanded = 128 << 20
 )
 
@@ -39,8 +39,8 @@ const (
 // the one wanted.
 var ErrObject = errors.New("does not hold the object wanted")
 
-// Read yields the features of one object of the topology: of the first of
-// wanted that there is, or the only object. A feature that cannot be used is a
+// Read yields the features of one object of the topology: the first of wanted
+// that exists, or the only object. A feature that cannot be used is a
 // *source.BadRecord and reading goes on; any other error ends it. A feature's
 // Line is its number in the object.
 func Read(r io.Reader, name string, wanted ...string) iter.Seq2[source.Feature, error] {
@@ -119,7 +119,7 @@ type refs struct {
 	detail string
 }
 
-// empty is the height of an array without references, which nobody can tell.
+// empty is the height of an array without references, which is unknown.
 const empty = -1
 
 func (t *topology) read() error {
@@ -396,7 +396,7 @@ func (r *refs) read(t *topology, o *object) (height int, err error) {
 	case err != nil || r.reason != "":
 	case empties && height == 1:
 		r.refuse(source.WrongNesting, "arrays of different depth")
-	case first && height == 2: // what is empty adds nothing, but others would be no holes
+	case first && height == 2: // an empty ring adds nothing, but a hole must not become an outer ring
 		r.refuse(source.NoArea, "outer ring without arcs")
 	case height == 1:
 		r.rings = append(r.rings, len(r.arcs))

@@ -67,7 +67,7 @@ func (d *decoder) refuse(reason, format string, args ...any) {
 
 func (d *decoder) cutOff() { d.refuse(source.Damaged, "well-known binary cut off") }
 
-// read reads one geometry with whatever is in it.
+// read reads one geometry with all its parts.
 func (d *decoder) read(depth int) orb.Geometry {
 	if d.parts++; depth > maxDepth || d.parts > maxParts {
 		d.refuse(source.TooManyPoints, "geometries nested more than %d deep, or more than %d of them", maxDepth, maxParts)
@@ -103,8 +103,8 @@ func (d *decoder) read(depth int) orb.Geometry {
 	return nil
 }
 
-// head reads how a geometry begins: its byte order, its kind and how many numbers a
-// position has.
+// head reads the beginning of a geometry: its byte order, its kind, and how many
+// numbers a position has.
 func (d *decoder) head(depth int) (kind uint32, dimensions int) {
 	if len(d.rest) < 5 {
 		d.cutOff()
@@ -216,7 +216,7 @@ func (d *decoder) members(kind uint32, depth int) orb.Geometry {
 	return all
 }
 
-// ofOneKind makes a geometry of its parts. Where one is of another kind they stay as they are.
+// ofOneKind makes a geometry of its parts. If one is of another kind, they stay as they are.
 func ofOneKind[M interface {
 	~[]E
 	orb.Geometry

@@ -226,7 +226,7 @@ const MBTilesSchema = `CREATE TABLE metadata (name text, value text);
 CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob);
 CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row);`
 
-// Write writes a file into a directory of the test by renaming, as one that is in use must be
+// Write writes a file into a directory of the test by renaming it, as a file in use must be
 // replaced.
 func Write(t testing.TB, path string, b []byte) string {
 	t.Helper()
@@ -240,7 +240,7 @@ func Write(t testing.TB, path string, b []byte) string {
 	return path
 }
 
-// Vector is a vector tile with one layer of a name, which makes it differ from others.
+// Vector returns a vector tile with one layer. The layer's name makes it differ from others.
 func Vector(name string) []byte {
 	layer := append([]byte{0x0a, byte(len(name))}, name...)
 	layer = append(layer, 0x78, 0x02) // version 2

@@ -27,8 +27,9 @@ type Database struct {
 	RecordSize int    // 24, 28 or 32; 0 means 32
 	Epoch      uint64 // seconds since 1970
 	Entries    []Entry
-	// Nodes, if set, changes the search tree before it is written: two
-	// records per node, below len(nodes) a node, equal to it nothing.
+	// Nodes, if set, changes the search tree before it is written. A node is two
+	// records. A record below len(nodes) is a node, and one equal to it stands for
+	// nothing.
 	Nodes func(nodes [][2]uint32) [][2]uint32
 }
 
@@ -96,7 +97,7 @@ func (t *searchTree) add(network netip.Prefix, in6 bool, offset uint32) {
 	}
 }
 
-// records are the nodes as the format has them, for a tree that is complete.
+// records returns the nodes in the form of the format, for a tree that is complete.
 func (t searchTree) records() [][2]uint32 {
 	count := uint32(len(t))
 	for i := range t {
