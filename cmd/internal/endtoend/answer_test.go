@@ -57,19 +57,19 @@ func matchText(want, got string) bool {
 }
 
 // matchList compares lists of which some elements stand for any number of elements.
-func matchList[W, G any](want []W, got []G, any func(W) bool, same func(W, G) bool) bool {
+func matchList[W, G any](want []W, got []G, rest func(W) bool, same func(W, G) bool) bool {
 	switch {
 	case len(want) == 0:
 		return len(got) == 0
-	case any(want[0]):
+	case rest(want[0]):
 		for i := range len(got) + 1 {
-			if matchList(want[1:], got[i:], any, same) {
+			if matchList(want[1:], got[i:], rest, same) {
 				return true
 			}
 		}
 		return false
 	}
-	return len(got) > 0 && same(want[0], got[0]) && matchList(want[1:], got[1:], any, same)
+	return len(got) > 0 && same(want[0], got[0]) && matchList(want[1:], got[1:], rest, same)
 }
 
 // differsJSON compares JSON, of one value or of several one after another.

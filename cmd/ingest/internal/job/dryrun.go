@@ -108,7 +108,7 @@ func compareTable(ctx context.Context, before, after cellstore.Store, name strin
 			return change, err
 		}
 		step()
-		order := 0
+		var order int
 		switch {
 		case !hasOld:
 			order = 1
