@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"quadrille/cellstore"
 )
 
@@ -271,15 +273,12 @@ const patience = 5 * time.Minute
 // patiently calls f until it succeeds, fails for good, or patience is over. f
 // may take effect twice.
 func (d *Depot) patiently(ctx context.Context, f func() error) error {
-	wait, until := 100*time.Millisecond, time.Now().Add(d.patience)
-	for {
-		err := f()
-		if err == nil || !retryable(ctx, err) || time.Now().After(until) {
-			return err
+	pauses := &backoff.ExponentialBackOff{InitialInterval: 100 * time.Millisecond, MaxInterval: 5 * time.Second, Multiplier: 2}
+	_, err := backoff.Retry(ctx, func() (none struct{}, err error) {
+		if err = f(); err != nil && !retryable(ctx, err) {
+			err = backoff.Permanent(err)
 		}
-		if perr := pause(ctx, wait); perr != nil {
-			return perr
-		}
-		wait = min(2*wait, 5*time.Second)
-	}
+		return none, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(max(d.patience, 1))) // 0 would be without end
+	return err
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
@@ -22,11 +23,6 @@ const (
 	readCall       callKind = iota // it changes nothing
 	idempotentCall                 // it writes the same thing again
 	oneShotCall                    // it may be repeated only if it was certainly not applied
-)
-
-const (
-	firstPause = 20 * time.Millisecond
-	maxPause   = 500 * time.Millisecond
 )
 
 // call sends a call, again where that may help, until it is answered or its
@@ -45,6 +41,8 @@ func (s *Store) callWithin(ctx context.Context, total, each time.Duration, kind 
 		defer cancel()
 	}
 	var last *gateway
+	// Pauses are random so that many clients do not come back together.
+	pauses := backoff.ExponentialBackOff{InitialInterval: 20 * time.Millisecond, MaxInterval: 500 * time.Millisecond, Multiplier: 2, RandomizationFactor: 0.5}
 	maybeApplied := false // a try that failed may have been carried out all the same
 	for try := 1; ; try++ {
 		g, err := s.try(ctx, each, last, f)
@@ -55,7 +53,7 @@ func (s *Store) callWithin(ctx context.Context, total, each time.Duration, kind 
 		v := diagnose(err)
 		maybeApplied = maybeApplied || kind != readCall && !v.notApplied
 		retryable := v.retryable && (v.notApplied || kind != oneShotCall)
-		if !retryable || try >= s.opts.Tries || !pause(ctx, try) {
+		if !retryable || try >= s.opts.Tries || !pause(ctx, pauses.NextBackOff()) {
 			return s.final(ctx, v, kind, maybeApplied, try)
 		}
 	}
@@ -97,11 +95,8 @@ func (s *Store) try(ctx context.Context, each time.Duration, avoid *gateway, f f
 	return l.g, err
 }
 
-// pause waits before try n+1, longer each time and for a random part of it, so
-// that many clients do not come back together. It is false when time is over.
-func pause(ctx context.Context, n int) bool {
-	d := min(firstPause<<min(n-1, 10), maxPause)
-	d = d/2 + rand.N(d)
+// pause waits before another try. It is false when time is over.
+func pause(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
 	}

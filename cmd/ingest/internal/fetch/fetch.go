@@ -12,12 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"quadrille/cellstore/filelock"
 	"quadrille/cmd/ingest/internal/disk"
@@ -197,7 +198,8 @@ func (c *Client) Get(ctx context.Context, f File) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %q is not a web address", f.Name, f.URL)
 	}
 	d := &download{Client: c, file: f, path: filepath.Join(c.dir, f.Name)}
-	pause := firstPause
+	// Pauses are random so that many machines do not come back together.
+	pauses := backoff.ExponentialBackOff{InitialInterval: firstPause, MaxInterval: longestPause, Multiplier: 2, RandomizationFactor: 0.5}
 	for failed := 0; ; {
 		before := d.partSize()
 		res, err := d.attempt(ctx)
@@ -212,12 +214,13 @@ func (c *Client) Get(ctx context.Context, f File) (Result, error) {
 			return Result{}, fmt.Errorf("%s from %s: %w", f.Name, u.Redacted(), err)
 		}
 		if d.partSize()-before >= forward {
-			failed, pause = 0, firstPause
+			failed = 0
+			pauses.Reset()
 		}
 		if failed++; failed >= c.o.Attempts {
 			return Result{}, fmt.Errorf("%s from %s: %w; given up after %d attempts, run it again later: it goes on where it stopped", f.Name, u.Redacted(), err, failed)
 		}
-		delay := pause/2 + rand.N(pause) // many machines must not come back together
+		delay := pauses.NextBackOff()
 		var told *retryAfterError
 		if errors.As(err, &told) && told.after > 0 {
 			delay = told.after
@@ -226,7 +229,6 @@ func (c *Client) Get(ctx context.Context, f File) (Result, error) {
 		if err := c.o.Wait(ctx, delay); err != nil {
 			return Result{}, fmt.Errorf("%s: %w", f.Name, err)
 		}
-		pause = min(2*pause, longestPause)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -158,60 +159,20 @@ func (s *tracing) TraceRead(ctx context.Context) (_ context.Context, end func())
 
 func untraced() {}
 
-// traceparentLength is that of the header's version 00.
-const traceparentLength = 55
-
-// maxTraceparent is the longest header that is looked at: later versions may add
-// to it.
+// maxTraceparent is the longest header that is looked at: later versions of W3C's Trace
+// Context may add to it.
 const maxTraceparent = 256
 
 // parentOf reads the header traceparent of W3C's Trace Context. An invalid header
 // counts as not sent. tracestate is ignored.
 func parentOf(h http.Header) (parent trace.SpanContext, ok bool) {
 	values := h["Traceparent"]
-	if len(values) != 1 {
+	if len(values) != 1 || len(values[0]) > maxTraceparent {
 		return parent, false
 	}
-	v := values[0]
-	if len(v) < traceparentLength || len(v) > maxTraceparent || v[2] != '-' || v[35] != '-' || v[52] != '-' {
-		return parent, false
-	}
-	version, known := hexByte(v[0:2])
-	flags, flagged := hexByte(v[53:55])
-	switch {
-	case !known || !flagged || version == 0xFF:
-		return parent, false
-	case version == 0 && len(v) != traceparentLength, len(v) > traceparentLength && v[55] != '-':
-		return parent, false
-	}
-	// These refuse capitals, and zeros alone.
-	id, err := trace.TraceIDFromHex(v[3:35])
-	if err != nil {
-		return parent, false
-	}
-	span, err := trace.SpanIDFromHex(v[36:52])
-	if err != nil {
-		return parent, false
-	}
-	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: id, SpanID: span, TraceFlags: trace.TraceFlags(flags) & trace.FlagsSampled, Remote: true,
-	}), true
-}
-
-func hexByte(s string) (b byte, ok bool) {
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		default:
-			return 0, false
-		}
-		b = b<<4 | c
-	}
-	return b, true
+	sent := propagation.MapCarrier{"traceparent": values[0]}
+	parent = trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), sent))
+	return parent, parent.IsValid()
 }
 
 // maxLogged bounds how much of a path is logged.
