@@ -325,6 +325,7 @@ func failing[T any](err error) iter.Seq2[T, error] {
 
 // A place with very many names is kept within bounds.
 func TestBoundsOfOnePlace(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	var names []AlternateName
 	for i := range maxAlternatesOf + 10 {
 		names = append(names, AlternateName{PlaceID: 1, Lang: "de", Name: fmt.Sprint("n", i)}, AlternateName{PlaceID: 2, Name: strings.Repeat("\x01", maxAlternate)})

@@ -228,6 +228,7 @@ func TestDecodeDamaged(t *testing.T) {
 // A tile whose stored features or points are cut short is damage, and never one with fewer
 // places.
 func TestCutRollupIsReported(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	store := newStore(t)
 	far := bern
 	far.ID, far.Lon = far.ID+1, -100

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quadrille/feature"
+	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
 
@@ -27,6 +28,7 @@ func (f *ofKinds) String() string { return f.ids }
 
 // The index knows points by their kinds, and nothing shows them.
 func TestKind(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	list := []Place{
 		{ID: 1, Name: "Zurich", Lat: 47.458, Lon: 8.548, Kind: "large_airport/scheduled", Country: "CH", Weight: 500_000, Extra: []byte(`,"type":"large_airport"`)},
 		{ID: 2, Name: "Sion", Lat: 46.219, Lon: 7.326, Kind: "airport", Country: "CH"},

@@ -157,6 +157,7 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 
 // A term compares as a filter does: case counts, and what no place can have finds none.
 func TestTermsCompareExactly(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	f := build(t, scatter(13, 400, clustered))
 	rng := rand.New(rand.NewPCG(1, 8))
 	values := map[string][]string{
@@ -202,6 +203,7 @@ func TestTermsCompareExactly(t *testing.T) {
 // Classes, codes, countries and having people are counted without a read, and a list counts
 // what no index knows.
 func TestCountOfFilters(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	list := scatter(13, 400, clustered)
 	f, cancelled := build(t, list), ended(t)
 	for name, c := range map[string]struct {

@@ -9,14 +9,24 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 	"quadrille/cellstore/storetest"
+	"quadrille/internal/testrace"
 )
 
 // TestSuiteOnFake runs the conformance suite through gateways of this process
 // that answer from the suite's model: what fails here is the driver's doing,
 // and needs no HBase to be seen. TestSuite shows that HBase does its part.
 func TestSuiteOnFake(t *testing.T) {
+	testrace.Plain(t, "most of it is scripts; TestSuiteForRaces runs the rest under it")
 	t.Parallel() // much of it waits
 	storetest.Run(t, openFake(thrift2.Config{}), Capabilities)
+}
+
+func TestSuiteForRaces(t *testing.T) {
+	if !testrace.Enabled {
+		t.Skip("TestSuiteOnFake runs all of it")
+	}
+	t.Parallel() // much of it waits
+	storetest.RunForRaces(t, openFake(thrift2.Config{}), Capabilities)
 }
 
 // openFake is an Opener of stores behind a gateway that speaks as cfg says.

@@ -48,7 +48,7 @@ func (s *short) serve(method string, args object) (object, error) {
 
 // TestSuiteOnShortAnswers: how many rows a gateway gives at once changes no answer.
 func TestSuiteOnShortAnswers(t *testing.T) {
-	testrace.Plain(t, "TestSuiteOnFake asks the same of whole answers under it")
+	testrace.Plain(t, "TestSuiteForRaces asks for whole answers under it")
 	t.Parallel() // much of it waits
 	storetest.Run(t, openFakeOf(thrift2.Config{}, func(h *modelHBase) backend { return newShort(h, nil) }), Capabilities)
 }

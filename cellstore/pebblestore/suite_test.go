@@ -9,13 +9,22 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/storetest"
+	"quadrille/internal/testrace"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
 func TestSuite(t *testing.T) {
+	testrace.Plain(t, "most of it is scripts; TestSuiteForRaces runs the rest under it")
 	storetest.Run(t, openBackend, capabilities)
+}
+
+func TestSuiteForRaces(t *testing.T) {
+	if !testrace.Enabled {
+		t.Skip("TestSuite runs all of it")
+	}
+	storetest.RunForRaces(t, openBackend, capabilities)
 }
 
 // FuzzOperations looks for operations that this driver and the suite's model

@@ -14,6 +14,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cellstore/storetest"
+	"quadrille/internal/testrace"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -171,6 +172,18 @@ func key(i int) []byte { return fmt.Appendf(nil, "k%06d", i) }
 var onlyF = &cellstore.Selection{Families: []string{"f"}}
 
 func TestSuite(t *testing.T) {
+	testrace.Plain(t, "most of it is scripts; TestSuiteForRaces runs the rest under it")
+	runSuite(t, storetest.Run)
+}
+
+func TestSuiteForRaces(t *testing.T) {
+	if !testrace.Enabled {
+		t.Skip("TestSuite runs all of it")
+	}
+	runSuite(t, storetest.RunForRaces)
+}
+
+func runSuite(t *testing.T, run func(*testing.T, storetest.Opener, cellstore.Capabilities)) {
 	sizes := []int64{20 << 10}
 	if os.Getenv("QUADRILLE_FULL") != "" {
 		sizes = append(sizes, 0, 1<<20)
@@ -199,7 +212,7 @@ func TestSuite(t *testing.T) {
 			s := must(open(t).Open(storetest.OpenOptions{}))
 			capabilities = s.Capabilities()
 			s.Close()
-			storetest.Run(t, open, capabilities)
+			run(t, open, capabilities)
 		})
 	}
 }

@@ -17,14 +17,23 @@ import (
 
 // TestModel: the judge passes the suite.
 func TestModel(t *testing.T) {
+	testrace.Plain(t, "most of it is scripts; TestModelForRaces runs the rest under it")
 	t.Parallel()
 	Run(t, ModelBackend, NewModel().Capabilities())
+}
+
+func TestModelForRaces(t *testing.T) {
+	if !testrace.Enabled {
+		t.Skip("TestModel runs all of it")
+	}
+	t.Parallel()
+	RunForRaces(t, ModelBackend, NewModel().Capabilities())
 }
 
 // TestModelWithoutHooks: what a remote store runs. It waits where it cannot
 // set the clock, and says what it skips.
 func TestModelWithoutHooks(t *testing.T) {
-	testrace.Plain(t, "TestModel asks the same under it, of a store with hooks")
+	testrace.Plain(t, "most of it is scripts; TestModelForRaces runs the rest under it")
 	t.Parallel()
 	Run(t, func(t testing.TB) Backend {
 		b := ModelBackend(t)

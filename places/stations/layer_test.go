@@ -123,6 +123,7 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 
 // Days compare as a filter compares them, whether the index knows them or not.
 func TestDaysCompareExactly(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	f := build(t, scatter(16, 400, shapes["even"]))
 	rng := rand.New(rand.NewPCG(2, 8))
 	values := []string{"1970-03-02", "1965-06-07T00:00:00Z", "1965-06-07T00:00:00.000000001Z", "1980-01-01T23:00:00-03:00", "0001-01-01", "0000-01-01", "9999-12-31T23:59:59Z", "1950-01-01"}
@@ -184,6 +185,7 @@ func TestFeaturesErrors(t *testing.T) {
 
 // A list goes on where it was in other data, whatever has come and gone before.
 func TestMarksOutliveData(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
 		stations := scatter(8, 60, shape)
 		ids := func(f *Finder, cursor string, limit int) (ids []string, next string) {

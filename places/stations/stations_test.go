@@ -133,6 +133,7 @@ func sameHits(t *testing.T, got, want []Hit) {
 }
 
 func TestNearbyAgainstBruteForce(t *testing.T) {
+	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			list := scatter(11, rounds(700), shape)

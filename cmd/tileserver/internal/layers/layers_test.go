@@ -41,7 +41,7 @@ func (l *faulty) Get(ctx context.Context, _ string, _ time.Time, _ *feature.Feat
 func (l *faulty) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	return func(yield func(*feature.Feature, error) bool) {
 		for f, err := range l.Memory.Features(ctx, q) {
-			if f.ID == fmt.Sprint("t-", l.before) {
+			if err == nil && f.ID == fmt.Sprint("t-", l.before) {
 				yield(nil, l.Get(ctx, "", time.Time{}, nil))
 				return
 			}
