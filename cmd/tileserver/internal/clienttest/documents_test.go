@@ -175,6 +175,7 @@ func TestPagesAreAccessible(t *testing.T) {
 		"card":      {"/#5/46.5/6.5/at=46.5,6.5", `document.querySelector('#card .nearest') !== null`},
 		"inspector": {"/#5/46.5/6.5/tiles=1", `document.querySelector('.tile-figures dl') !== null`},
 		"docs":      {"/docs", `document.querySelectorAll('.desk').length > 50`},
+		"guide":     {"/docs/points", `document.querySelector('h1') !== null`},
 		"operation": {"/docs#getRegionsAt", `document.querySelector('article.shown .desk') !== null`},
 		"schemas":   {"/docs#schemas", `document.querySelector('section.shown') !== null`},
 		"status":    {"/status", `document.querySelector('.sets') !== null`},
