@@ -121,7 +121,7 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 				if err != nil {
 					return is, err
 				}
-				if name == "" && known == no { // it may be drawn as a part of this one
+				if name == "" && known == no { // a map may draw it as a part of this one
 					known, is = unknown, Near
 				} else if name != "" && known == unknown { // which may be a part of its country
 					is = Near

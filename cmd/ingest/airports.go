@@ -74,8 +74,8 @@ func (c *timezonesCmd) Run(s *session) error {
 	return errors.Join(err, addZones(s, job.Input{Path: c.File, Credit: credit}))
 }
 
-// addZones publishes the polygons. The other layers are as a refresh has made them,
-// so that the next one need not make them anew.
+// addZones publishes the polygons. It keeps the other layers as a refresh makes
+// them, so that the next refresh need not build them again.
 func addZones(s *session, in job.Input) error {
 	before, err := s.catalog.Current(s.ctx, catalogue.Boundaries.Name)
 	if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {

@@ -92,8 +92,7 @@ func (e *usageError) Unwrap() error { return e.err }
 // exited carries an exit the parser wants, after --help, up to run.
 type exited int
 
-// run is the program. What it found or did goes to stdout, how it is getting on
-// to stderr.
+// run runs the program. Results go to stdout, progress goes to stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -101,8 +101,8 @@ func (s *session) pushPublished(command *kong.Context) error {
 	return errors.Join(errs...)
 }
 
-// push pushes data sets one after the other. One that fails does not keep the
-// others back.
+// push pushes data sets one after the other. A failure does not stop the
+// others.
 func (s *session) push(names []string, o dataset.PushOptions) error {
 	var errs []error
 	for _, name := range names {

@@ -62,9 +62,10 @@ type Options struct {
 	// means 2 GiB. A job sorts on disk what does not fit, or refuses it before
 	// it writes anything.
 	Memory int64
-	// TileBudget is the most bytes that a tile of boundaries may have after
-	// gzip: build.Options.TileBudget. Nil means that of the published
-	// generation if layers of it are kept, else build.DefaultTileBudget.
+	// TileBudget is the most bytes that a tile of boundaries may have after gzip:
+	// build.Options.TileBudget. If it is nil, the budget of the published
+	// generation holds when layers of that generation are kept, else
+	// build.DefaultTileBudget.
 	TileBudget *int64
 }
 
@@ -110,8 +111,8 @@ func (in Input) Open(match func(name string) bool) (*source.File, error) {
 	return f, nil
 }
 
-// Describe closes the account of a file that has been read: what the manifest
-// keeps of it.
+// Describe returns what the manifest keeps of a file that has been read to its
+// end.
 func (in Input) Describe(f *source.File) (dataset.Source, error) {
 	sum, err := f.SHA256()
 	if err != nil {
@@ -193,7 +194,7 @@ const (
 	earlyCheck = 10000
 )
 
-// Tally counts the records of a job, good and bad. It is used by one goroutine.
+// Tally counts the records of a job, good and bad. It belongs to one goroutine.
 type Tally struct {
 	good, bad, excused int64
 	apart              int64 // see isApart

@@ -194,7 +194,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 	return all
 }
 
-// other describes an answer that is declared with its status.
+// other describes an answer whose status is declared.
 func (b *builder) other(e *endpoint.Endpoint, o *endpoint.Other) object {
 	r := object{"description": o.Text}
 	names := slices.Clone(o.Headers)

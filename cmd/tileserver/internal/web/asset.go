@@ -19,7 +19,7 @@ type Asset struct {
 	cache       []string
 	coded       [codingCount]func() *codedAsset
 	html        bool
-	framed      bool // other pages may hold it in a frame
+	framed      bool // other pages may show it in a frame
 }
 
 // codedAsset is an asset in a coding; the body is nil if the coding does not pay.
@@ -58,8 +58,8 @@ func (a *Asset) Framed() *Asset {
 	return a
 }
 
-// NewAsset makes an asset. It may be kept for good if its name has a hash of its
-// content.
+// NewAsset makes an asset. Clients may keep it for good if its name contains a
+// hash of its content.
 func NewAsset(name, contentType string, body []byte) *Asset {
 	a := &Asset{contentType: []string{contentType}, cache: noCache, html: strings.HasPrefix(contentType, "text/html")}
 	if hashed.MatchString(name) && !a.html {

@@ -30,7 +30,7 @@ func (h Hash) Number(v uint64) Hash {
 	return Hash(x^x>>31)*1099511628211 + 1
 }
 
-// Tag is an entity tag, quotes included. Its zero value is none.
+// Tag is an entity tag, quotes included. The zero Tag means that there is no tag.
 type Tag struct {
 	text [23]byte
 	n    uint8

@@ -203,7 +203,7 @@ func (t *Turn) step(ctx context.Context) error {
 	return t.begin(ctx)
 }
 
-// Turn takes processors for a client whose work nothing calls off. At first it has none.
+// Turn takes processors for a client's work that is never cancelled. At first it has none.
 func (p *Processors) Turn(who Client) *Turn { return &Turn{of: p, who: who} }
 
 // Step waits for a processor if it has none, or if its turn is over.

@@ -16,7 +16,7 @@ import (
 // Answer describes a response.
 type Answer struct {
 	Form  Form
-	Tag   Tag      // none for answers that must not be revalidated
+	Tag   Tag      // empty for answers that must not be revalidated
 	Cache []string // Cache-Control; Reply and Stream set the usual one if it is nil
 	// ByAccept says that the Accept header chose the form, ByLanguage that Accept-Language
 	// chose the language.
@@ -51,7 +51,7 @@ var scratches = sync.Pool{New: func() any { return new(Scratch) }}
 // maxScratch is the largest buffer worth keeping between requests.
 const maxScratch = 1 << 20
 
-// GetScratch returns empty memory. Whoever takes it releases it.
+// GetScratch returns empty memory. The caller releases it.
 func GetScratch() *Scratch { return scratches.Get().(*Scratch) }
 
 // Release gives the memory back, unless it has grown too large.

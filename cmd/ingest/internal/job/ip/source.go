@@ -26,7 +26,7 @@ type ipSource interface {
 	// kind returns what the source was recognised as, for people.
 	kind() string
 	size() int64 // bytes on disk
-	done() int64 // of them, read so far; ranges may be running
+	done() int64 // bytes read so far; may be called while ranges runs
 	modified() time.Time
 	// ranges yields the ranges once, with records that the converter made. A
 	// *source.BadRecord concerns one range alone.

@@ -23,7 +23,8 @@ var costs = job.Costs{Nanoseconds: 60, Memory: 2, Disk: 5}
 // Input is a file of GeoNames.
 type Input struct {
 	job.Input
-	// Kind is what the file holds; empty: what its name or its rows show.
+	// Kind is the kind of content. If it is empty, the name of the file or its rows show the
+	// kind.
 	Kind geonames.Kind
 }
 
