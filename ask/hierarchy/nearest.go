@@ -90,8 +90,8 @@ const (
 // Apart reports whether the place is in another country, state or county.
 func (r Relation) Apart() bool { return r > Near }
 
-// Same reports whether the place is in the point's own region of a type, and in all around that
-// region, as far as is known.
+// Same reports, as far as is known, whether the place is in the point's own region of a type,
+// and in all regions that hold that region.
 func (r Relation) Same(typ string) bool { return r < apart(typ) }
 
 // Relate tells how a place is related to a point with some regions: by its row, or by the

@@ -140,8 +140,8 @@ func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 	if w.b.Empty() {
 		unlock()
 		if d == cellstore.Sync {
-			// Earlier commits on the same rows must be as durable as this one,
-			// though it changes nothing.
+			// This call changes nothing. Earlier commits on the same rows must still be
+			// made durable.
 			return unknown(t.syncLog())
 		}
 		return t.disk.failure()
