@@ -100,8 +100,8 @@ func (p *Pinned[T]) Get() (v T, err error) {
 	return p.Handle.Value(), nil
 }
 
-// Have returns the reader of the generation, or false when the data set is not published. One
-// that cannot be read is an error: it may hold the answer.
+// Have returns the reader of the generation, or false when the data set is not published. A
+// data set that cannot be read is an error, because it may hold the answer.
 func (p *Pinned[T]) Have() (v T, ok bool, err error) {
 	v, err = p.Get()
 	if errors.Is(err, ErrMissing) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Timekeeper is a Store that tells the clock which it dates and expires cells by. What
-// is built on the store goes by the same one.
+// Timekeeper is a Store that exposes the clock by which it dates and expires cells.
+// Whatever is built on the store uses the same clock.
 type Timekeeper interface {
 	Store
 	Clock() *Clock
@@ -49,9 +49,9 @@ type ClockOptions struct {
 	// Skew is how far ahead the machine's clock may be, and for how long it may be
 	// further off, before it is followed.
 	Skew time.Duration
-	// Wall and Steady take the place of the machine's clocks: the one that may be set, in
-	// milliseconds since 1970, and the one that nobody sets. A Wall without Steady is
-	// believed at once, whatever it says.
+	// Wall and Steady replace the machine's clocks: Wall the one that may be set, in
+	// milliseconds since 1970, and Steady the one that nobody sets. A Wall without Steady
+	// is believed at once, whatever it says.
 	Wall   func() int64
 	Steady func() time.Duration
 	// Stepped, unless nil, is called with steps by more than the skew. A step ahead is

@@ -48,12 +48,12 @@ const (
 	OpDeleteRow                         // versions of all columns of all families up to Timestamp
 )
 
-// Op is one put or delete. Make it with one of the functions below; fields a
-// kind does not name are ignored.
+// Op is one put or delete. Make it with one of the functions below. Fields that
+// a kind does not name are ignored.
 //
-// A delete affects only cells committed before it, and earlier operations of
-// its own Mutation: a put after it shows at once, whatever its timestamp.
-// Deleting nothing succeeds.
+// A delete affects only cells that were committed before it, and earlier
+// operations of its own Mutation. A put after a delete shows at once, whatever
+// its timestamp. Deleting nothing succeeds.
 type Op struct {
 	Kind      OpKind
 	Family    string

@@ -4,7 +4,7 @@ import "context"
 
 // Published is a store that was filled once and is only read since, together
 // with the description that its builder left. A generation of package dataset is
-// one. The domain packages open their readers from it, so that they need not
+// one. The domain packages open their readers from a Published, so they need not
 // know how data is published.
 type Published interface {
 	// Contents returns the store and decodes its description, as JSON, into

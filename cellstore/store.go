@@ -56,10 +56,10 @@ type Reader interface {
 	Next(ctx context.Context, from, to []byte, sel *Selection, row *Row) (bool, error)
 	// Prev reads the last row with downTo < key ≤ from.
 	Prev(ctx context.Context, from, downTo []byte, sel *Selection, row *Row) (bool, error)
-	// NextEach reads, for each named family on its own, the first row with
-	// from ≤ key < to that has a visible cell of that family, into the Row
-	// of the same index; a family without one leaves its Row empty. It costs
-	// one seek per family, and one round of requests on a remote store.
+	// NextEach reads a row for each named family: the first row with from ≤ key <
+	// to that has a visible cell of that family. It reads into the Row of the same
+	// index, which stays empty if there is no such row. It costs one seek per
+	// family, and one round of requests on a remote store.
 	NextEach(ctx context.Context, from, to []byte, families []string, rows []Row) error
 	// MultiGet reads many rows, yielded in the order asked; a key asked twice
 	// is yielded twice. A row without a selected visible cell is yielded with
@@ -84,11 +84,11 @@ type Table interface {
 
 	Reader
 
-	// Apply commits mutations: each atomically, those of one row in the order
-	// given, and nothing across rows unless the backend has AtomicBatch. When
-	// mutations fail the error is a *BatchError with the index of each, also
-	// for a single one; the others have been applied. Any other error means
-	// that nothing was applied.
+	// Apply commits mutations. Each mutation is atomic. Mutations of one row are
+	// committed in the given order. Nothing is promised across rows unless the
+	// backend has AtomicBatch. When mutations fail, also a single one, the error is
+	// a *BatchError with the index of each, and the others have been applied. Any
+	// other error means that nothing was applied.
 	Apply(ctx context.Context, mutations ...Mutation) error
 	// CheckAndMutate applies the mutation if the condition holds for a column
 	// of its row, as one atomic step, and reports whether it did.
@@ -114,11 +114,11 @@ type Table interface {
 	Splits(ctx context.Context, n int) ([]Range, error)
 }
 
-// Snapshot reads a table as it was at one moment, which is also the moment
-// that ages are reckoned from, until it is closed. Any number of goroutines
-// may read it. After Close it answers ErrClosed; a second Close does nothing.
-// An open Snapshot keeps the disk space of what it shows. It does not outlive
-// a change of its table's declaration: what it answers then is undefined.
+// Snapshot reads a table as it was at one moment, until it is closed. Ages of
+// cells are reckoned from that moment, too. Any number of goroutines may read
+// it. After Close it answers ErrClosed; a second Close does nothing. An open
+// Snapshot keeps the disk space of what it shows. A Snapshot must not be used
+// after the declaration of its table changes: its answers are then undefined.
 type Snapshot interface {
 	Reader
 	Close() error
@@ -130,8 +130,9 @@ type Snapshot interface {
 // not acknowledged. A table that is opened without enough room on the disk begins in
 // this state.
 type Recoverer interface {
-	// Trouble says why a table takes no writes, nil while it does. It matches
-	// ErrNoSpace where there was no room. It costs no access to the disk.
+	// Trouble says why a table takes no writes, or returns nil while it does. The
+	// error matches ErrNoSpace if there was no room. It costs no access to the
+	// disk.
 	Trouble(table string) error
 	// Recover opens such a table again from what is on the disk: all acknowledged
 	// writes, and nothing that the disk lacks. A Table got before answers ErrClosed

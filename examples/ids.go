@@ -47,8 +47,8 @@ func (u *ids) nameOf(ctx context.Context, kind, id string) (string, error) {
 	return value(ctx, u.table, id, "name", kind)
 }
 
-// create returns the id of a name and gives it one when it has none. It may be
-// repeated after a failure.
+// create returns the id of a name, and gives the name an id if it has none. It
+// may be repeated after a failure.
 func (u *ids) create(ctx context.Context, kind, name string) (string, error) {
 	if name == idCounters {
 		return "", fmt.Errorf("name %q is the row of the counters: choose another", name)

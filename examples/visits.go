@@ -41,8 +41,8 @@ type session struct {
 	pages map[string][]string // by family, sorted by name
 }
 
-// latest reads the latest n sessions of a visitor, the newest first. With
-// families, it reads only those and passes over sessions that have none.
+// latest reads the latest n sessions of a visitor, newest first. If families
+// are given, it reads only these, and skips sessions that have none of them.
 func (v visitLog) latest(ctx context.Context, cookie string, n int, families ...string) ([]session, error) {
 	var found []session
 	for row, err := range v.visits.Scan(ctx, cellstore.Scan{
@@ -64,9 +64,10 @@ func (v visitLog) latest(ctx context.Context, cookie string, n int, families ...
 }
 
 // countCoVisits adds a finished session to the similarity of its products:
-// every two of them were visited together once more. One increment per product
-// covers all its partners. Call it once per session: an increment may not be
-// repeated, and after a failure some of the products may have been counted.
+// every two of them have been visited together once more. One increment per
+// product covers all its partners. Call it only once per session: an increment
+// must not be repeated, and after a failure some products may have been
+// counted.
 func (v visitLog) countCoVisits(ctx context.Context, cookie string, start int64) error {
 	products, err := qualifiers(ctx, v.visits, cookie+newestFirst(start), "product")
 	if err != nil {

@@ -54,7 +54,7 @@ type operand struct {
 	number  decimal // for numbers, and values of any type that could be numbers
 	numeric bool
 	time    time.Time
-	compact []byte // tells it from other operands of the condition
+	compact []byte // distinguishes it from other operands of the condition
 }
 
 // ParseFilter makes a filter of terms that must all hold: a *Conjunction, or nil for no

@@ -374,8 +374,8 @@ func typeOfKinds(k kinds) Kind {
 	return Any
 }
 
-// Commas reports whether the column of that name has decimal commas, and
-// nothing but numbers otherwise: its type is text, which its owner may not
+// Commas reports whether all values of a column are numbers and some have a
+// decimal comma. The type of such a column is text, which its owner may not
 // expect.
 func (l *Learner) Commas(name string) bool {
 	i, ok := l.index[string(jsontext.AppendString(nil, name))]

@@ -23,9 +23,9 @@ func badFilter(format string, args ...any) error {
 
 // Operators of terms.
 const (
-	OpEquals         = ""       // the value is one of Values; a list has one of them
+	OpEquals         = ""       // the value equals one of Values; if it is a list, it contains one of them
 	OpFlagless       = "not"    // the member is absent, null, false, empty text or an empty list
-	OpDiffers        = "ne"     // the member is present and none of Values; a list has none of them
+	OpDiffers        = "ne"     // the member is present and equals none of Values; if it is a list, it contains none of them
 	OpLess           = "lt"     // the value is less than the one of Values
 	OpLessOrEqual    = "lte"    //
 	OpGreater        = "gt"     //

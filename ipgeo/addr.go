@@ -27,8 +27,9 @@ func ParseAddr(s string) (netip.Addr, error) {
 	return a.WithZone(""), nil
 }
 
-// resolve returns the address to look up for a: the IPv4 address inside an IPv6
-// one that only carries it, otherwise a itself.
+// resolve returns the address to look up for a. If a is an IPv6 address that
+// only carries an IPv4 address, that is the IPv4 address; otherwise it is a
+// itself.
 func resolve(a netip.Addr) netip.Addr {
 	if a.Is4() {
 		return a

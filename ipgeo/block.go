@@ -171,7 +171,7 @@ func readU128(b []byte) u128 {
 	return u128{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
 }
 
-// block is a decoded block. It points into its bytes.
+// block is a decoded block. It points into the bytes it was decoded from.
 type block struct {
 	v4             bool
 	n              int // ranges

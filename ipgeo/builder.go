@@ -267,7 +267,7 @@ func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
 	rows := startLoader(load, b.opts.Timestamp)
 	defer func() {
 		if err != nil {
-			_ = rows.stop() // err is already its error, or caused it
+			_ = rows.stop() // err already is that failure, or caused it
 			err = errors.Join(err, load.Abort())
 		}
 	}()

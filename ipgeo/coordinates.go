@@ -75,7 +75,7 @@ func (p *point) setRaw(lat, lon float64) {
 	binary.LittleEndian.PutUint64(p.b[8:], math.Float64bits(lon))
 }
 
-// degrees returns the coordinates. It refuses those out of range, NaN too.
+// degrees returns the coordinates. It refuses coordinates out of range, and NaN.
 func (p *point) degrees() (lat, lon float64, ok bool) {
 	switch p.kind {
 	case pointDecimal:

@@ -35,8 +35,8 @@ func (d *dedup) key(b []byte) hashKey {
 	return key
 }
 
-// find returns the number of the string of a key. If the string is new or
-// forgotten, it remembers next for it and returns that.
+// find returns the number of the string with a key. If the string is new or
+// forgotten, find remembers next as its number and returns next.
 func (d *dedup) find(key hashKey, next uint64) (n uint64, known bool) {
 	slot := d.now.find(key)
 	if slot != nil && slot.key == key {

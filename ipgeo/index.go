@@ -58,8 +58,8 @@ const (
 	// them in 4 bytes.
 	maxIndexBlocks = 1<<32 - 2
 
-	// Blocks and records begin at multiples of these, so that 4 bytes address
-	// more of them.
+	// Blocks and records begin at multiples of these, so that 4 bytes can address
+	// more data.
 	blockAlign, recordAlign = 8, 4
 )
 
@@ -379,7 +379,7 @@ func (ix *Index) Bounds(addr netip.Addr) (first, last netip.Addr, record uint32,
 	var err error
 	defer guard(debug.SetPanicOnFault(true), &err)
 	addr = resolve(addr)
-	v4 := addr.Is4() // the table has no reserved addresses but those that are answered, so they need no check
+	v4 := addr.Is4() // the table has only such reserved addresses as are answered, so they need no check
 	f, l, number, found, err := ix.find(v4, numberOf(addr))
 	if !found || err != nil {
 		return first, last, 0, false

@@ -131,8 +131,8 @@ func (r *Reader) results(ctx context.Context, from, to []byte, since u128, until
 	}
 }
 
-// resolvePrefix returns the network to look up for p: that of the IPv4
-// addresses that p's carry, otherwise p itself.
+// resolvePrefix returns the network to look up for p. If p's addresses only
+// carry IPv4 addresses, that is the network of these; otherwise it is p itself.
 func resolvePrefix(p netip.Prefix) netip.Prefix {
 	p = p.Masked()
 	a, bits := p.Addr(), p.Bits()

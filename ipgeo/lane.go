@@ -86,9 +86,9 @@ func (l *lane) pop() error {
 	return nil
 }
 
-// compact drops the spans that will never answer: those that end before at, and
-// those that a better one outlives. What is left is in the order of wins. Each
-// span then ends after the ones before it.
+// compact drops the spans that can no longer answer: those that end before at,
+// and those that end before a better one does. The remaining spans are in the
+// order of wins. Each then ends after the ones before it.
 func (l *lane) compact(at u128) {
 	slices.SortFunc(l.heap, func(a, b span) int {
 		if c := a.last.sub(a.first).compare(b.last.sub(b.first)); c != 0 {

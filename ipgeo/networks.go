@@ -15,15 +15,15 @@ func Networks(first, last netip.Addr) iter.Seq[netip.Prefix] {
 			return
 		}
 		from, to := numberOf(first), numberOf(last)
-		// The largest network that begins where the one before ended is the best:
-		// one that is part of it would only need more after it.
+		// The largest network that begins where the one before ended is the best
+		// choice: any smaller one would only need more after it.
 		for from.compare(to) <= 0 {
 			p := network(v4, from, from, to)
 			if !yield(p) {
 				return
 			}
 			_, end := prefixBounds(p)
-			if end == to { // the last address may have none after it
+			if end == to { // the last address of all has no next one
 				return
 			}
 			from = end.inc()

@@ -25,9 +25,9 @@ type Record struct {
 	// empty, or comes from another source when sources are merged.
 	Derived []string `json:"derived,omitempty" doc:"Fields that no source had: they follow from others."`
 
-	// Implied names the fields, as Derived does, that follow from the code of the
-	// country alone: its names and its continent. A field that another source
-	// states counts before them. Answers do not name them.
+	// Implied names the fields that follow from the code of the country alone: its
+	// names and its continent. The names are written as in Derived. A field that
+	// another source states has precedence. Answers do not name these fields.
 	Implied []string `json:"-"`
 }
 
@@ -89,7 +89,7 @@ type Postal struct {
 	Confidence uint8  `json:"confidence,omitempty"` // percent
 }
 
-// Traits says what kind of address it is and who has it.
+// Traits says what kind of address it is, and who uses it.
 type Traits struct {
 	AutonomousSystemNumber       uint32  `json:"autonomous_system_number,omitempty"`
 	AutonomousSystemOrganization string  `json:"autonomous_system_organization,omitempty"`

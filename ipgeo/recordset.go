@@ -13,8 +13,8 @@ type recordRef struct {
 	inline string // no record is empty
 }
 
-// recordSet holds distinct encoded records in bounded memory. What is in it
-// stays: a full set takes no new records, but still finds the old ones. Its
+// recordSet holds distinct encoded records in bounded memory. It never forgets
+// a record: a full set takes no new records, but still finds the old ones. Its
 // memory has no pointers for the garbage collector to follow.
 type recordSet struct {
 	left   int64 // bytes of memory not yet used

@@ -17,8 +17,7 @@ type span struct {
 
 const privateCut = 1
 
-// wins orders the overlapping spans of one source. The one that answers comes
-// first.
+// wins orders the overlapping spans of one source. The first one answers.
 func (s *span) wins(t *span) bool {
 	if c := s.last.sub(s.first).compare(t.last.sub(t.first)); c != 0 {
 		return c < 0

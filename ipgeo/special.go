@@ -28,9 +28,9 @@ type SpecialBlock struct {
 	Prefix netip.Prefix
 	Name   string
 	RFC    string // what defines it: "RFC 1918"
-	// Global blocks are reachable from anywhere, so they are looked up like any
-	// other address. All others answer a ReservedError, except for what a source that
-	// may locate private networks says of them.
+	// Global blocks are reachable from anywhere, so they are looked up like any other
+	// address. All other blocks answer a ReservedError, unless a source that may
+	// locate private networks says something about them.
 	Global bool
 }
 

@@ -131,8 +131,8 @@ func (s *sweep) count(n *span) {
 	}
 }
 
-// unreachable returns the cuts, sorted and disjoint: reserved addresses, and those
-// that resolve to others.
+// unreachable returns the cuts, sorted and disjoint: the reserved addresses, and
+// the addresses that resolve to others.
 func unreachable(v4 bool) []span {
 	var edges []u128 // where special blocks begin, and the address after each
 	add := func(p netip.Prefix) {

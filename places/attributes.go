@@ -54,13 +54,13 @@ var notNames = map[string]bool{
 	"post": true, "link": true, "wkdt": true, "abbr": true, "phon": true, "piny": true,
 }
 
-// codeKinds are those that make the member codes.
+// codeKinds are the kinds of codes in the member codes.
 var codeKinds = [...]string{"faac", "iata", "icao", "unlc"}
 
-// chooseNames picks the names to display: of each language the preferred one, never
-// one that is historic or colloquial, else the first given. Of areas the short
-// name is the better one, "Germany"; of all else it is an abbreviation, "NYC",
-// unless it is preferred.
+// chooseNames picks the names to display, one for each language: the preferred
+// name, or else the first given, but never a historic or colloquial one. Of areas
+// it prefers the short name, such as "Germany". Of everything else it avoids short
+// names, which are abbreviations such as "NYC", unless they are preferred.
 func (a *attributes) chooseNames(class string) {
 	a.shown = a.shown[:0]
 	for i := range a.names {

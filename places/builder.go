@@ -71,7 +71,7 @@ type Meta struct {
 	// Bounds is west, south, east, north in degrees of what the places span,
 	// without regard to ±180°; absent without places.
 	Bounds []float64 `json:"bounds,omitempty"`
-	// Modified is the newest modification date; absent when none has one.
+	// Modified is the newest modification date. It is absent if no place has one.
 	Modified time.Time `json:"modified,omitzero"`
 	// Fingerprint identifies the content: the same places have the same. Page
 	// cursors are bound to it.

@@ -42,8 +42,8 @@ func (b *builder) collect(src *Source) error {
 	})
 }
 
-// gather takes one sequence, which may be nil. record appends an entry's record
-// and returns the place it is about.
+// gather takes one sequence, which may be nil. record appends the record of an
+// entry and returns the id of its place.
 func gather[T any](b *builder, seq iter.Seq2[T, error], kind uint64, record func(dst []byte, entry *T) (uint32, []byte, error)) error {
 	if seq == nil {
 		return nil

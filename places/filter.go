@@ -43,7 +43,7 @@ type filter struct {
 	codes         []string // or kinds
 	countries     near.Countries
 	minPopulation uint64
-	key           string // what appendTo appends, "" where it has not been asked yet
+	key           string // the result of appendTo, "" until it is asked for
 }
 
 // classSet is a set of feature classes: bit 0 is A.
@@ -69,7 +69,7 @@ func (f *filter) use(t *feature.Term) (used, possible bool) {
 		if err != nil {
 			return false, true // as 1e6, or no number at all
 		}
-		// Where it is not known, it is not 0 or more either.
+		// An unknown population is not 0 or more either.
 		f.minPopulation = max(f.minPopulation, uint64(max(least, 1)))
 		return true, true
 	case t.Op != feature.OpEquals:

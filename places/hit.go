@@ -76,8 +76,8 @@ func Hits(dst []Hit, answer iter.Seq2[*feature.Feature, error]) ([]Hit, error) {
 	return r.hits, nil
 }
 
-// hitReader makes hits of features. A loop in its place would allocate its body, and what that
-// refers to, anew for each answer.
+// hitReader makes hits of features. It is a type because a loop with a function literal would
+// allocate the literal, and what it refers to, for each answer.
 type hitReader struct {
 	common texts
 	hits   []Hit

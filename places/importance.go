@@ -29,7 +29,7 @@ var weights = map[string]struct {
 	"P.PPLA2": {5_000, 105, true},
 	"P.PPLA3": {500, 102, false},
 	"P.PPLA4": {200, 101, false},
-	"P.PPLX":  {0, 40, false}, // part of a town that is listed itself
+	"P.PPLX":  {0, 40, false}, // a part of a town that the gazetteer lists as a place of its own
 	"P.PPLL":  {0, 80, false},
 	"P.PPLQ":  {0, 10, false},
 	"P.PPLH":  {0, 10, false},

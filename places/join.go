@@ -10,8 +10,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// joiner takes the first sort's records, those of one place after the other,
-// and writes the place when the next one begins.
+// joiner takes the records of the first sort, in which the records of one place
+// follow each other, and writes each place when the next one begins.
 type joiner struct {
 	b    *builder
 	info *bulkload.Load

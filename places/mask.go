@@ -30,8 +30,8 @@ type mask struct {
 // masks are those of a filter.
 type masks [tiers]mask
 
-// bound bounds an importance in the blocks first to last by that of the places
-// that pass.
+// bound lowers the bound of an importance: no place of the blocks first to last
+// that passes is more important than the result.
 func (m *mask) bound(rank uint64, first, last int32) uint64 {
 	switch {
 	case m.all || rank <= m.least:
@@ -125,8 +125,9 @@ func (x *index) mask(f *filter) (m mask) {
 	return m
 }
 
-// limit takes in how important the places of a group can be, and reports
-// whether they may differ in that.
+// limit raises the bounds of m to the greatest importance that places of a
+// group can have. peopled reports whether that importance depends on the
+// population.
 func (m *mask) limit(x *index, g *group) (peopled bool) {
 	rank := uint64(math.MaxUint64)
 	if x.unweighted && g.code != anyCode {

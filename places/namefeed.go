@@ -36,8 +36,8 @@ func newNameFeed(sink nameSink) *nameFeed {
 	return f
 }
 
-// run hands batches over until there are no more. After a failure it only gives
-// them back, so that Add never waits in vain.
+// run hands batches over until there are no more. After a failure it only
+// returns the empty batches, so that Add never waits in vain.
 func (f *nameFeed) run() {
 	defer close(f.done)
 	for batch := range f.full {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// nameTables are the countries and divisions that codes stand for, while a
-// data set is built: those of the Gazetteer, and for codes it lacks the places
-// of class A that stand for them.
+// nameTables holds the countries and divisions that codes stand for, while a
+// data set is built. They come from the Gazetteer. For codes that it lacks,
+// they are the places of class A that stand for them.
 type nameTables struct {
 	countries map[country]*standIn[Country]
 	divisions [2]map[string]*standIn[Division] // first and second level, by code
@@ -69,8 +69,8 @@ func newNameTables(g *Gazetteer) (*nameTables, error) {
 	return t, nil
 }
 
-// politicalRank says which place stands for a country best: 0 for one that
-// stands for none, such as a former country.
+// politicalRank says how well a place stands for a country. It is 0 for a place
+// that stands for none, such as a former country.
 func politicalRank(code string) int {
 	switch code {
 	case "PCLI":

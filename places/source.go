@@ -9,11 +9,11 @@ import (
 	"quadrille/places/internal/near"
 )
 
-// Source is what Build reads. Only Places is required; each of the others adds
-// to the records of the places it names, and what it says of a place that is
-// not among Places is dropped and counted. The sequences are read one after
-// another, each once, from the goroutine that runs Build. An error that one
-// yields ends the build.
+// Source is what Build reads. Only Places is required. Each other sequence adds
+// to the records of the places it names. An entry about a place that is not
+// among Places is dropped and counted. The sequences are read one after
+// another, each once, from the goroutine that runs Build. An error that a
+// sequence yields ends the build.
 type Source struct {
 	Places  iter.Seq2[Place, error]         // in any order
 	Names   iter.Seq2[AlternateName, error] // in any order

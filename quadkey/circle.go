@@ -38,7 +38,7 @@ func CircleAround(lon, lat, metres float64) Circle {
 		c.south = min(y>>out+1, cellsAcross-1)
 	}
 	if north >= 90 || south <= -90 {
-		return c // it has a pole, where all meridians are
+		return c // it contains a pole, where all meridians meet
 	}
 	// The meridians that touch the circle are farther away than its width at
 	// the point's latitude.

@@ -2,14 +2,14 @@ package quadkey
 
 import "math"
 
-// Extent joins boxes into one that holds them, which may cross ±180°: each is joined with those
-// before it on the nearer side of the world. The zero value holds nothing.
+// Extent joins boxes into one box that holds them all and may cross ±180°. Each new box is
+// joined on the nearer side of the world. The zero value holds nothing.
 type Extent struct {
 	box Box
 	any bool
 }
 
-// Add makes the extent hold a box. One that is not valid is passed over.
+// Add makes the extent hold a box. An invalid box is ignored.
 func (e *Extent) Add(b Box) {
 	switch {
 	case !b.Valid():

@@ -295,7 +295,7 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 	return record, nil
 }
 
-// regionRow reads the row of a region: its record and, if it is asked for, its geometry.
+// regionRow reads the row of a region: the record and, if asked, the geometry.
 func (r *Reader) regionRow(ctx context.Context, rt *readerType, id string, geometry bool) (*cellstore.Row, error) {
 	sel, row := regionSelection(geometry), new(cellstore.Row)
 	ok, err := r.regions.Get(ctx, layout.RegionKey(rt.Byte, id), &sel, row)

@@ -50,7 +50,7 @@ func RankOf(layer string, around []names.Parent) int {
 	return orderRanks[min(layers, len(orderRanks)-1)]
 }
 
-// Section is a part of an address. Its values are what GeocodeJSON and Photon call it.
+// Section is a part of an address. Its values are the names that GeocodeJSON and Photon use.
 type Section string
 
 // The sections of an address, the largest first.
@@ -141,10 +141,10 @@ func (a *Sections) set(s Section, name string) {
 	}
 }
 
-// CountryOf is the ISO 3166-1 alpha-2 code of the country that a result is in, in upper
-// case, and "" if it is unknown. The code is that of the region whose name the address
-// has. The gazetteer's counts where no such region has one: the two may disagree about a
-// territory.
+// CountryOf returns the ISO 3166-1 alpha-2 code, in upper case, of the country in which
+// a result lies, or "" if it is unknown. It prefers the code of the region whose name
+// the address has. If no such region has a code, it uses the gazetteer's. The two may
+// disagree about a territory.
 func CountryOf(r *Result) string {
 	if r.Kind == names.Region && r.Type == hierarchy.Country {
 		return alpha2(r.Country, r.Code, r.ID)

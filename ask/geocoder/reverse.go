@@ -95,7 +95,7 @@ func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i
 	p := &parents[i]
 	r.Feature = names.Feature{Kind: names.Region, Type: p.Type, ID: p.ID, Name: p.Name, Lat: q.Lat, Lon: q.Lon}
 	rest := parents[i+1:]
-	for len(rest) > 0 && rest[0].Type == p.Type { // it is not in others of its kind
+	for len(rest) > 0 && rest[0].Type == p.Type { // it does not lie in others of its kind
 		rest = rest[1:]
 	}
 	around := slices.Clip(hierarchy.Around(rest))

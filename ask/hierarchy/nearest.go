@@ -90,8 +90,8 @@ const (
 // Apart reports whether the place is in another country, state or county.
 func (r Relation) Apart() bool { return r > Near }
 
-// Same reports whether the place is in the point's own region of a type, and in all around that
-// region, as far as is known.
+// Same reports, as far as is known, whether the place is in the point's own region of a type,
+// and in all regions that hold that region.
 func (r Relation) Same(typ string) bool { return r < apart(typ) }
 
 // Relate tells how a place is related to a point with some regions: by its row, or by the
@@ -121,7 +121,7 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 				if err != nil {
 					return is, err
 				}
-				if name == "" && known == no { // it may be drawn as a part of this one
+				if name == "" && known == no { // a map may draw it as a part of this one
 					known, is = unknown, Near
 				} else if name != "" && known == unknown { // which may be a part of its country
 					is = Near

@@ -49,8 +49,8 @@ type PointCountry struct {
 }
 
 // CountryAt finds the country that holds a point in degrees, or whose border is at most radius
-// metres away: a buffer for points off the coast. Where no countries are published it is that of
-// the nearest place.
+// metres away: a buffer for points off the coast. If no countries are published, it returns the
+// country of the nearest place.
 func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c PointCountry, err error) {
 	all, err := v.At(ctx, lat, lon)
 	if err != nil {

@@ -2,7 +2,8 @@
 // regions, places and airports.
 //
 // Positions are degrees and distances metres. A data set that is not published tells
-// nothing, and is no error; one that cannot be read is, since it may hold the answer.
+// nothing, and is no error. A data set that cannot be read is an error, because it
+// may hold the answer.
 package localtime
 
 import (
@@ -28,7 +29,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Region types that say more than that they are there.
+// The region types that tell the country and the time zone.
 const (
 	CountryType  = hierarchy.Country
 	TimeZoneType = "timezone"
@@ -96,7 +97,7 @@ func (v *View) IDs() []uint64 {
 // How a part of an answer about a point was found.
 const (
 	MatchInside  = "inside"  // a region holds the point
-	MatchNearest = "nearest" // it is the nearest one to the point
+	MatchNearest = "nearest" // it is nearest to the point
 	MatchDerived = "derived" // it follows from something else
 )
 

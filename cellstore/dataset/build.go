@@ -13,8 +13,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// Build is a generation being built. It belongs to one goroutine, its Store
-// may be used by many.
+// Build is a generation being built. It belongs to one goroutine, but many may
+// use its Store.
 type Build struct {
 	// Progress, if set before Publish, is called with how many bytes of all
 	// files have been made durable. It must be quick.
@@ -205,7 +205,8 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 }
 
 // complete writes the manifest and gives the directory the name of a generation. After
-// that nobody takes it for waste. Until CURRENT lists it, it is found by its name.
+// that, nobody takes the directory for waste. Until CURRENT lists the generation, it
+// is found by its name.
 func (b *Build) complete(manifest []byte) error {
 	if _, err := replaceFile(filepath.Join(b.dir, manifestName), manifest, func(at string) error { return b.c.step("manifest " + at) }); err != nil {
 		return err
@@ -234,10 +235,11 @@ func (b *Build) tryOpen() error {
 	return s.Close()
 }
 
-// Abort closes the store and removes everything built. After Publish, or a
-// second time, it does nothing. A complete generation that Publish could not list
-// stays where the pointer is missing or cannot be read: another program may be
-// writing one that lists it. The next publish lists it if none does.
+// Abort closes the store and removes everything built. After Publish, or a second
+// time, it does nothing. One thing may stay: a complete generation that Publish
+// could not list, if the pointer is missing or cannot be read. Another program
+// may then be writing a pointer that lists it. If none does, the next publish
+// lists it.
 func (b *Build) Abort() error {
 	if b.done {
 		return nil

@@ -31,8 +31,8 @@ const (
 type Opener func(dataset, dir string, readOnly bool) (cellstore.Store, error)
 
 // Catalog is the directory that holds the data sets. It keeps nothing open and
-// nothing in memory: every call reads the files, so that programs see each
-// other's changes. It may be used by any number of goroutines.
+// nothing in memory. Every call reads the files, so programs see each other's
+// changes. Any number of goroutines may use it.
 type Catalog struct {
 	*Generations
 
@@ -151,7 +151,7 @@ func (c *Catalog) removePointer(ctx context.Context, dataset string, before []by
 			return err
 		}
 	}
-	_ = os.Remove(dir) // fails when files of others are in it, which stay
+	_ = os.Remove(dir) // fails if the directory holds files of others, and these stay
 	return syncDir(c.dir)
 }
 
@@ -308,8 +308,8 @@ func (c *Catalog) withhold(dataset string, generation uint64) (release func(), e
 	return func() { f.Close() }, nil
 }
 
-// withholdDir locks the manifest in a directory against readers. It opens it for
-// writing, which is more than a lock should need, but NFS needs it.
+// withholdDir locks the manifest in a directory against readers. It opens the
+// manifest for writing. A lock should not need that, but on NFS it does.
 func withholdDir(dir string) (*os.File, error) {
 	path := filepath.Join(dir, manifestName)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -198,9 +198,10 @@ func (g *Generations) rebuildPointer(ctx context.Context, dataset string) (*poin
 	return p, nil
 }
 
-// adopt lists the complete generations with numbers that the pointer, nil for none,
-// has never listed, and reports whether it has changed. Those with lower numbers were
-// pruned. It notes what it cannot decode, which may be complete all the same.
+// adopt lists complete generations that the pointer (nil for none) has never listed.
+// It reports whether it has changed the pointer. It skips generations with lower
+// numbers than listed ones, which were pruned. It notes generations that it cannot
+// decode, because they may be complete all the same.
 func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, changed bool) {
 	all := new(pointer)
 	if p != nil {
@@ -499,10 +500,10 @@ func (g *Generations) withhold(dataset string, p *pointer, e entry, grace time.D
 	return g.back.withhold(dataset, e.Generation)
 }
 
-// removeWaste removes the stored generations that p does not list and that say of
-// themselves that they are unfinished, except one. The caller has claimed the data
-// set, so nobody is adding to them. What looks complete stays, whatever p says: p may
-// have been lost, or restored from a backup.
+// removeWaste removes stored generations that p does not list and that are marked as
+// unfinished, except one. The caller has claimed the data set, so nobody is adding to
+// them. Generations that look complete stay, whatever p says: p may have been lost,
+// or restored from a backup.
 func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointer, stored []storedGeneration, except uint64) (removed []uint64, _ error) {
 	for _, s := range stored {
 		if ctx.Err() != nil {

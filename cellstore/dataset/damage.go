@@ -90,8 +90,8 @@ func (l *Live[T]) watchReads(g *Generation) {
 	}
 }
 
-// examine looks for the reason of a failed read. It returns no error but that of
-// ctx. The caller holds l.mu.
+// examine looks for the reason of a failed read. The only error it returns is
+// that of ctx. The caller holds l.mu.
 func (l *Live[T]) examine(ctx context.Context) error {
 	h, cur := &l.health, l.cur.Load()
 	s := h.suspicion.Load()

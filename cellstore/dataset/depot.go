@@ -153,7 +153,7 @@ func (d *Depot) store(ctx context.Context) (cellstore.Store, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
-		if ctx.Err() == nil { // else only this caller ran out of time
+		if ctx.Err() == nil { // otherwise only this caller ran out of time
 			d.failed, d.failedAt = err, time.Now()
 		}
 		return nil, err

@@ -83,7 +83,7 @@ func (d *Depot) renewed(ctx context.Context, dataset string, old []byte) (bool, 
 	return !bytes.Equal(now, old), err
 }
 
-// renew extends the lease, provided that it is as this program left it.
+// renew extends the lease, provided that the stored lease is as this program last wrote it.
 func (l *lease) renew(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *lease) keep(ctx context.Context) {
 	}
 }
 
-// release gives the lease back, also when the context it was taken with has
+// release gives the lease back, even if the context it was taken with has
 // ended. If that fails, the lease expires by itself.
 func (l *lease) release(ctx context.Context) {
 	close(l.stop)

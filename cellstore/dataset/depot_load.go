@@ -195,10 +195,10 @@ func (c *copier) add(ctx context.Context, row *cellstore.Row) error {
 	return c.send(ctx)
 }
 
-// mutations adds the mutations that write a row to the batch and returns their
-// size. A row is one mutation. Where a mutation has one timestamp, it is one for
-// each timestamp, the oldest first. A row that is too large is several; nobody
-// reads it before all are written.
+// mutations adds the mutations that write a row to the batch, and returns their
+// size. A row is one mutation. If a mutation can have only one timestamp, the
+// row is one mutation for each timestamp, oldest first. A row that is too large
+// is several mutations: nobody reads the row before all are written.
 func (c *copier) mutations(row *cellstore.Row) (size int) {
 	times := []int64{row.Cells[0].Timestamp}
 	if c.oneTime {

@@ -41,7 +41,7 @@ type PushOptions struct {
 // PushProgress is how far a push is.
 type PushProgress struct {
 	Stage       string // "loading", "copying files", "checking"
-	Table       string // the one at work, or one of several
+	Table       string // the table at work, or one of several
 	Parts, Done int    // the parts of all tables, and how many are loaded
 	// Rows and Bytes count what was loaded, or read by the check, in this stage,
 	// without the work of an interrupted push.
@@ -140,7 +140,7 @@ func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushe
 		return Pushed{}, err
 	}
 	if p.o.OnlyNew {
-		// Before the lease, so that looking disturbs nobody.
+		// This comes before the lease, so that looking disturbs nobody.
 		if m, ok, err := p.present(ctx); ok || err != nil {
 			return Pushed{Manifest: m, Already: true}, err
 		}
@@ -237,8 +237,8 @@ func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	// The number of the local one where that is free, so that people see which
-	// is which. Numbers are used again only after Drop and Prune.
+	// Use the number of the local generation if it is free, so that people
+	// recognise the generation. Numbers are used again only after Drop and Prune.
 	number := p.g.Manifest.Generation
 	if ptr != nil {
 		number = max(number, ptr.Last+1)
@@ -422,8 +422,8 @@ func (p *push) publish(ctx context.Context, m *Manifest) error {
 	if err := p.d.step("manifest written"); err != nil {
 		return err
 	}
-	// If another program took over meanwhile, renewing the lease fails. If it
-	// succeeds, the tables are those that this push has loaded.
+	// If another program took over meanwhile, renewing the lease fails. Otherwise
+	// the tables are the ones that this push has loaded.
 	if err := p.d.patiently(ctx, func() error { return p.lease.renew(ctx) }); err != nil {
 		return err
 	}

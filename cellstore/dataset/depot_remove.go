@@ -33,8 +33,8 @@ func (d *Depot) mark(ctx context.Context, t cellstore.Table, dataset string, gen
 	})
 }
 
-// remove removes a generation: its tables, its files, and last its row, by which
-// an interrupted removal is found again.
+// remove removes a generation: its tables, its files, and last its row. The row
+// lets a later call find an interrupted removal.
 func (d *Depot) remove(ctx context.Context, dataset string, s storedGeneration) error {
 	if s.manifest != nil {
 		if listed, err := d.retire(ctx, dataset, s.number); listed || err != nil {

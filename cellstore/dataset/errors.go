@@ -12,7 +12,7 @@ import (
 // use after Close matches cellstore.ErrClosed.
 var (
 	// ErrNoGeneration: nothing is published, or the data set has never had the
-	// generation. One that is listed but gone is damage instead.
+	// generation. A generation that is listed but missing is damage instead.
 	ErrNoGeneration = errors.New("no such generation")
 	// ErrPruned: the generation existed and has been removed.
 	ErrPruned = errors.New("generation has been removed")

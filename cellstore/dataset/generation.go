@@ -26,7 +26,7 @@ type Generation struct {
 	root    os.FileInfo // the directory of the Catalog; nil in a Depot
 	lock    *os.File
 	entry   entry
-	files   []File // those of the manifest that are in Dir
+	files   []File // the manifest's files that are in Dir
 	close   func() error
 	suspect func(error) // nil where nobody wants to know
 }
@@ -177,9 +177,9 @@ func (g *Generation) Foreign(ctx context.Context) ([]string, error) {
 	return harmless, err
 }
 
-// foreign lists what is in Dir and not in the manifest. A file poses as one of the
-// generation when its name differs from one of theirs in numbers only: a store finds
-// its files by such names.
+// foreign lists the files in Dir that are not in the manifest. A file poses as one
+// of the generation if its name differs from one of the generation's names in
+// numbers only: a store finds its files by such names.
 func (g *Generation) foreign(ctx context.Context) (harmless, posing []string, err error) {
 	listed := map[string]bool{manifestName: true}
 	names := map[string]bool{}

@@ -30,9 +30,9 @@ type Generations struct {
 	onStep func(step string) error
 }
 
-// backing keeps the pointers and the data of generations. The pointer is bytes
-// to it, which it replaces by compare-and-set; what they say is decided by
-// Generations.
+// backing stores the pointers and the data of generations. To it the pointer is
+// just bytes, which it replaces by compare-and-set. Only Generations knows
+// their meaning.
 type backing interface {
 	// datasets lists, by name, the data sets that may have a pointer. It may also
 	// list data sets without a pointer if finding them costs nothing.
@@ -69,8 +69,8 @@ type backing interface {
 	// when another program has it. The context it returns ends when the right
 	// is lost.
 	claim(ctx context.Context, dataset string) (_ context.Context, release func(), err error)
-	// withhold keeps readers from opening a generation until release: errInUse
-	// when one has it open.
+	// withhold keeps readers from opening a generation until release is called. It
+	// returns errInUse if a reader has the generation open.
 	withhold(dataset string, generation uint64) (release func(), err error)
 	// remove deletes a generation that is not listed.
 	remove(ctx context.Context, dataset string, s storedGeneration) error
@@ -299,7 +299,7 @@ func (g *Generations) pointerBytes(ctx context.Context, dataset string) (*pointe
 	return p, b, nil
 }
 
-// requirePointer is pointer for callers that need one.
+// requirePointer is pointer for callers that cannot do without one.
 func (g *Generations) requirePointer(ctx context.Context, dataset string) (*pointer, error) {
 	if err := checkName(dataset); err != nil {
 		return nil, err

@@ -324,10 +324,10 @@ func (l *Live[T]) lost(ctx context.Context) (p *pointer, err error) {
 	}
 }
 
-// load opens a generation. With check, it first reads all of it and compares the
-// checksums: while a good generation is in service, no damaged one replaces it.
-// The first generation is loaded without check, so that starting takes no time;
-// damage in it is an error of the read that meets it.
+// load opens a generation. With check, it first reads the whole generation and
+// compares checksums: a damaged generation must not replace a good one that is
+// in service. The first generation is loaded without check, so that starting
+// takes no time. Damage in it is an error of the read that meets it.
 func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], err error) {
 	// A panic over bytes that no check has caught must not end the process, which
 	// serves a good generation.

@@ -32,7 +32,7 @@ type Source struct {
 	File        string    `json:"file,omitempty"`        // base name of the file read
 	SHA256      string    `json:"sha256,omitempty"`      // of that file's bytes, hexadecimal
 	Bytes       int64     `json:"bytes,omitempty"`       // its size
-	Records     int64     `json:"records,omitempty"`     // good ones in it, where that is counted
+	Records     int64     `json:"records,omitempty"`     // good records in the file, where that is counted
 	Modified    time.Time `json:"modified,omitzero"`     // modification or release date
 	Version     string    `json:"version,omitempty"`     // as the publisher counts
 	License     string    `json:"license,omitempty"`     // SPDX identifier where there is one
@@ -94,8 +94,8 @@ type TableSum struct {
 	Digest string `json:"digest"`
 }
 
-// Size is the space that the generation takes on the disk, in bytes. Where that
-// is not known, it is the size of its files and of its tables in a Depot.
+// Size is the space that the generation takes on the disk, in bytes. If that is
+// not known, it is the total size of its files, and of its tables in a Depot.
 func (m *Manifest) Size() (n int64) {
 	if m.Disk > 0 {
 		return m.Disk

@@ -37,8 +37,7 @@ type pointer struct {
 	// Superseded holds, in a Depot, the time since which each other listed
 	// generation has not been the published one.
 	Superseded map[uint64]time.Time `json:"superseded,omitempty"`
-	// Checksum is the CRC-32C of the text before it. Programs that did not know it leave
-	// it out.
+	// Checksum is the CRC-32C of the text before it. Older programs do not write it.
 	Checksum string `json:"crc32c,omitempty"`
 }
 

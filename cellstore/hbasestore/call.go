@@ -25,8 +25,8 @@ const (
 	oneShotCall                    // it may be repeated only if it was certainly not applied
 )
 
-// call sends a call, again where that may help, until it is answered or its
-// time is over.
+// call sends a call, and repeats it where that may help, until it is answered
+// or its time is over.
 func (s *Store) call(ctx context.Context, kind callKind, f func(context.Context, *thrift2.Conn) error) error {
 	return s.callWithin(ctx, s.opts.Timeout, s.opts.TryTimeout, kind, f)
 }
@@ -227,9 +227,9 @@ var (
 	batchFailure = regexp.MustCompile(`(?s)^Failed (\d+) actions?: (.*): (\d+) times?, servers with issues: `)
 )
 
-// batchReason takes apart the gateway's message about an operation that it sends
-// as a batch, even one of a single row: that n rows failed, all for one reason.
-// Any other message is returned as it is.
+// batchReason analyses the gateway's message about a failed batch, which says
+// that n rows failed, all for one reason. The gateway sends some operations as a
+// batch even for a single row. batchReason returns any other message unchanged.
 func batchReason(message string) (reason string, n int, ok bool) {
 	m := batchFailure.FindStringSubmatch(message)
 	if m == nil || m[1] != m[3] {

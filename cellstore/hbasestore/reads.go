@@ -24,8 +24,8 @@ func after(key []byte) []byte {
 	return cellstore.PrefixEnd(key[:maxRow])
 }
 
-// bound cuts an end of a range to what HBase takes: the smallest possible key
-// that is not below it. none says that no key is.
+// bound changes an end of a range to one that HBase accepts: the smallest
+// possible key that is not below it. none says that no key is.
 func bound(key []byte) (cut []byte, none bool) {
 	if len(key) <= maxRow {
 		return key, false

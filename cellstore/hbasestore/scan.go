@@ -10,9 +10,10 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// Scan implements cellstore.Reader. Every batch is a call of its own that goes
-// on where the last one ended: no scanner is kept open on a gateway, so none
-// expires while the caller thinks, and any gateway can serve the next batch.
+// Scan implements cellstore.Reader. Every batch is a separate call that
+// continues where the last one ended. No scanner is kept open on a gateway, so
+// none expires while the caller works, and any gateway can serve the next
+// batch.
 func (t *Table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellstore.Row, error] {
 	scan = scan.Clone()
 	if len(scan.Ranges) == 0 {

@@ -65,9 +65,9 @@ type family struct {
 	most int
 	// spare says that the cluster is given a higher limit.
 	spare bool
-	// minVersionsTTL is the TTL in milliseconds of a family with MinVersions,
-	// else 0. When HBase deletes a version that MinVersions spares, an older
-	// one that no compaction has removed takes its place.
+	// minVersionsTTL is the TTL in milliseconds of a family with MinVersions, else
+	// 0. When a version is deleted that HBase keeps for MinVersions, an older
+	// version takes its place if no compaction has removed it yet.
 	minVersionsTTL int64
 	min            int
 }

@@ -126,7 +126,7 @@ func (s *Store) name(table string) thrift2.TableName {
 func (s *Store) path(table string) string { return s.opts.Namespace + ":" + s.opts.Prefix + table }
 
 // change runs a change of schema, which may take the cluster seconds. The master
-// checks all of it before it begins, so a change that it refuses is not applied
+// checks the whole change before it begins, so a refused change is not applied
 // in part.
 func (s *Store) change(ctx context.Context, kind callKind, f func(context.Context, *thrift2.Conn) error) error {
 	long := s.opts.Timeout * schemaTimeFactor

@@ -208,8 +208,8 @@ func (t *Table) putAll(ctx context.Context, ms []cellstore.Mutation, which []int
 	})
 }
 
-// repeatable reports whether a mutation does the same when it is sent again:
-// all its timestamps are its own.
+// repeatable reports whether a mutation has the same effect when it is sent
+// again: all its timestamps are given.
 func repeatable(m *cellstore.Mutation) callKind {
 	for i := range m.Ops {
 		if m.Ops[i].Timestamp == cellstore.Now {

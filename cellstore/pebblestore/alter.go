@@ -161,7 +161,7 @@ func (s *Store) putAway(name string) (gone string, err error) {
 	}
 	if t := s.tables[name]; t != nil {
 		s.forget(name)
-		_ = t.close(cellstore.ErrTableNotFound) // what it could not write is dropped too
+		_ = t.close(cellstore.ErrTableNotFound) // what it could not write is discarded too
 	}
 	if err := s.fs.Rename(s.path("tables", name), gone); err != nil {
 		return "", noSpace(err)

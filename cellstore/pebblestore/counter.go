@@ -55,7 +55,7 @@ func (w *writer) increment(inc *cellstore.Increment, values []int64) ([]int64, e
 		n := d.By
 		ts := w.now
 		if last := before.find(i); last >= 0 {
-			// An earlier delta of this increment has written it at its time.
+			// An earlier delta of this increment has written a cell at that time.
 			n += values[first+last]
 			ts = before.times[last]
 		} else {

@@ -7,12 +7,13 @@ import (
 	"quadrille/cellstore"
 )
 
-// Deletes find the cells they remove under the row's lock and remove exactly
-// those, so that they affect no put that comes after them.
+// Under the row's lock, a delete finds the cells that it removes and removes
+// exactly these. It therefore does not affect puts that come after it.
 //
 // Versions over MaxVersions and expired ones may still be stored. They are the
 // oldest of their column, so a delete up to a timestamp leaves none of them
-// visible. A delete of single versions could: it removes them as well.
+// visible. A delete of single versions could make them visible again, so it
+// removes them as well.
 
 // wide is the number of cells from which a delete of everything removes the
 // rest of the range at once.
@@ -115,8 +116,8 @@ func (w *writer) deleteFamily(fam *family, row []byte, upTo int64) error {
 	return err
 }
 
-// deleteFamilyVersion removes version ts of all columns of a family's row, and
-// of those where it was visible, all that is hidden.
+// deleteFamilyVersion removes version ts of all columns of a family's row. In
+// columns where that version was visible, it also removes all hidden versions.
 func (w *writer) deleteFamilyVersion(fam *family, row []byte, ts int64) error {
 	expiry := fam.expiry(w.now)
 	started, found := false, false

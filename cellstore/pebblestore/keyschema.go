@@ -62,9 +62,9 @@ func newKeySchema(blocks *atomic.Int64) *pebble.KeySchema {
 	}
 }
 
-// seekerIn is the seeker in the space the engine reserves for it with every
-// block in the cache. It holds pointers into that block only, which lives as
-// long as it does.
+// seekerIn returns the seeker in the space that the engine reserves for it
+// beside every block in the cache. The seeker holds pointers into that block
+// only, and both live equally long.
 func seekerIn(m *colblk.KeySeekerMetadata) *keySeeker { return (*keySeeker)(unsafe.Pointer(m)) }
 
 // The seeker must fit into that space.
@@ -89,7 +89,7 @@ func (w *keyWriter) ComparePrev(key []byte) colblk.KeyComparison {
 	common := commonPrefix(prev, key[:n])
 	c.CommonPrefixLen = int32(common)
 	switch {
-	case common == n: // prefixes come sorted, so this is the same one
+	case common == n: // prefixes come sorted, so this is the prefix of the row before
 		c.UserKeyComparison = int32(compareSuffixes(key[n:], w.last))
 	case common < len(prev):
 		c.UserKeyComparison = int32(cmp.Compare(key[common], prev[common]))

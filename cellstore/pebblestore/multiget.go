@@ -7,8 +7,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// MultiGet implements cellstore.Reader. It shows one state of the table, that
-// when the loop begins.
+// MultiGet implements cellstore.Reader. It shows the state of the table when
+// the loop begins.
 func (t *source) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Selection) iter.Seq2[*cellstore.Row, error] {
 	keys, sel = cellstore.CloneKeys(keys), sel.Clone()
 	return func(yield func(*cellstore.Row, error) bool) {

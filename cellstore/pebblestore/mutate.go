@@ -102,7 +102,7 @@ func grow(size int, m *cellstore.Mutation) (int, error) {
 	return n, nil
 }
 
-// deletes reports whether a mutation has deletes, which read what they remove.
+// deletes reports whether a mutation contains deletes. Deletes read what they remove.
 func deletes(m *cellstore.Mutation) bool {
 	for i := range m.Ops {
 		if m.Ops[i].Kind != cellstore.OpPut {

@@ -80,8 +80,9 @@ func NewCache(bytes int64) *Cache {
 	}
 }
 
-// Close gives up the caller's hold on the cache. Stores that use it keep it
-// until they are closed. Close it once, and open no store with it afterwards.
+// Close releases the caller's hold on the cache. Stores that use the cache keep
+// it until they are closed. Call Close once, and open no store with the cache
+// afterwards.
 func (c *Cache) Close() {
 	c.files.Unref()
 	c.blocks.Unref()

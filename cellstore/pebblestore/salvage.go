@@ -203,8 +203,8 @@ func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 	}
 	if err == nil {
 		lists := map[string]extent{}
-		// Numbers go up: without a log that was synchronised, those that count come after the
-		// list of files.
+		// Numbers only go up. So without a log that was synchronised, the logs that count
+		// have numbers after that of the list of files.
 		for name, x := range entries {
 			if isList(name) {
 				lists[name], oldestLog = x, max(oldestLog, numberOf(name))

@@ -108,8 +108,8 @@ func (r *reader) enter(rg *cellstore.Range, reverse bool) (to []byte, err error)
 	return to, r.seek(rg.From)
 }
 
-// beginScan returns a reader for a scan. One with a time range gets iterators
-// of its own that skip blocks by it.
+// beginScan returns a reader for a scan. A scan with a time range gets its own
+// iterators, which skip blocks outside that range.
 func (t *source) beginScan(ctx context.Context, scan *cellstore.Scan) (*reader, error) {
 	if _, _, timed := scan.Time.Bounds(); !timed {
 		return t.begin(ctx, &scan.Selection)

@@ -38,7 +38,7 @@ type storedTable struct {
 	Families []storedFamily `json:"families"`
 	NextByte byte           `json:"next_byte"`
 
-	format int // of the file that it was read from
+	format int // of the file from which the schema was read
 }
 
 type storedFamily struct {

@@ -67,8 +67,8 @@ type source struct {
 	retired retiredStats
 }
 
-// change runs a commit to the database. Everything that changes what reads show
-// goes through it.
+// change runs a commit to the database. Everything that changes the results of
+// reads goes through it.
 func (t *source) change(commit func() error) error {
 	t.begun.Add(1)
 	defer t.done.Add(1)

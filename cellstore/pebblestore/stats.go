@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// retiredStats sums the work of iterators closed. It has its own lock because
-// iterators are closed under others.
+// retiredStats sums the work of closed iterators. It has its own lock because
+// iterators are closed while other locks are held.
 type retiredStats struct {
 	mu  sync.Mutex
 	sum cellstore.IOStats

@@ -42,11 +42,11 @@ var (
 	_ cellstore.Recoverer   = (*Store)(nil)
 )
 
-// Open opens the store in dir, creating it unless it is read-only. A second
-// writable opener, in this process or another, gets cellstore.ErrLocked.
-// What interrupted loads, creations and removals of tables left behind is removed: it has
-// a name that says so. A table whose files are damaged or missing is left as it is, and
-// answers cellstore.ErrCorrupt; the others are not affected.
+// Open opens the store in dir, creating it unless it is read-only. A second writable
+// opener, in this process or another, gets cellstore.ErrLocked. Open removes what
+// interrupted loads, creations and removals of tables left behind, which it recognises by
+// name. A table whose files are damaged or missing is left as it is, and answers
+// cellstore.ErrCorrupt. The other tables are not affected.
 func Open(dir string, opts *Options) (*Store, error) {
 	o := opts.withDefaults()
 	s := &Store{dir: dir, opts: o, fs: o.FS, tables: map[string]*table{}}

@@ -152,7 +152,7 @@ func (t *table) clean(lay *layout, fam *family, rows [][]byte) (err error) {
 	return w.flush()
 }
 
-// flush commits what is in the batch and begins another. The iterator stays:
+// flush commits the batch and begins another. The iterator stays valid, because
 // under the locks nothing else changes its rows.
 func (w *writer) flush() error {
 	if w.b.Empty() {
@@ -197,8 +197,8 @@ func (w *writer) cleanRow(fam *family, row []byte) error {
 	return err
 }
 
-// removeRest removes the cell the walk stands on and all older ones of its
-// column, which is w.col, and returns a walk that goes on with the next one.
+// removeRest removes the current cell of the walk and all older cells of its
+// column, which is w.col. It returns a walk that goes on with the next column.
 func (w *writer) removeRest(fam *family, row []byte, c *walk) (walk, error) {
 	w.key = append(w.key[:0], c.key...)
 	w.seek = append(append(appendPrefix(w.seek[:0], fam.byte, row), w.col...), 0)

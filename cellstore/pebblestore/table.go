@@ -118,8 +118,8 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 		},
 	}
 	stored.setLevels(o)
-	// Writers wait in beginWrite: those that the engine lets wait would do so for ever on a
-	// disk that is full.
+	// Writers wait in beginWrite. If the engine made them wait, they would do so for ever
+	// on a full disk.
 	o.L0StopWritesThreshold = 1 << 20
 	o.Experimental.ReadSamplingMultiplier = -1 // reads start no compactions
 	// The engine sets the values of all but the first key of a prefix apart,
@@ -134,8 +134,9 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 	return o
 }
 
-// openTable opens a table that exists. Where the disk has no room for what opening
-// writes, it is opened to be read; see Recover. again says that this process had it open.
+// openTable opens an existing table. If the disk has no room for what opening writes, it
+// opens the table for reading only; see Recover. again says that this process had the
+// table open before.
 func openTable(s *Store, stored storedTable, again bool) (*table, error) {
 	t, err := newTable(s, s.path("tables", stored.Name), stored)
 	if err != nil {

@@ -26,16 +26,16 @@ func (timeMapper) MapRangeKeys(sstable.Span) (sstable.BlockInterval, error) {
 	return sstable.BlockInterval{Lower: 0, Upper: math.MaxUint64}, nil
 }
 
-// blockFilters lets an iterator of a family skip blocks by the view's time
-// range. Blocks of cells too old never matter. Blocks of cells too new do
-// where versions are counted: they decide which of the older ones are
-// visible.
+// blockFilters lets an iterator of a family skip blocks outside the view's time
+// range. Blocks of cells that are too old never matter. Blocks of cells that
+// are too new matter where versions are counted, because they decide which
+// older versions are visible.
 func (v *view) blockFilters(f *family) []pebble.BlockPropertyFilter {
 	lower, upper := uint64(max(v.min, 0)), uint64(math.MaxUint64)
 	if f.uncounted() {
 		upper = uint64(v.max)
 	}
-	// One more for the engine's own filter, which it appends.
+	// One more than needed, for the engine's own filter, which it appends.
 	filters := make([]pebble.BlockPropertyFilter, 1, 2)
 	filters[0] = sstable.NewBlockIntervalFilter(timeProperty, lower, upper, nil)
 	return filters

@@ -74,14 +74,14 @@ func (t *table) beginWrite(ctx context.Context) (*layout, error) {
 	return t.lay.Load(), nil
 }
 
-// writer gathers what one call commits. The caller holds the locks of the
-// rows it touches.
+// writer gathers what one call commits. The caller holds the locks of the rows
+// that the call touches.
 type writer struct {
 	t       *table
 	lay     *layout
 	b       *pebble.Batch
 	indexed bool
-	it      *pebble.Iterator // over the batch and what is below it
+	it      *pebble.Iterator // over the batch and the database below it
 	key     []byte           // of puts and deletes
 	seek    []byte
 	col     []byte
@@ -140,8 +140,8 @@ func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 	if w.b.Empty() {
 		unlock()
 		if d == cellstore.Sync {
-			// Earlier commits on the same rows must be as durable as this one,
-			// though it changes nothing.
+			// This call changes nothing. Earlier commits on the same rows must still be
+			// made durable.
 			return unknown(t.syncLog())
 		}
 		return t.disk.failure()
@@ -263,8 +263,8 @@ func (f *family) expiry(now int64) int64 {
 	return now - f.ttl
 }
 
-// hides reports whether a version is invisible, given how many newer ones its
-// column has. If it is, all older ones are too.
+// hides reports whether a version is invisible, given the number of newer
+// versions in its column. If it is, all older versions are too.
 func (f *family) hides(newer int, ts, expiry int64) bool {
 	return newer >= f.maxVersions || ts < expiry && newer >= f.minVersions
 }

@@ -28,8 +28,8 @@ type block struct {
 	dropped bool
 }
 
-// rowAt is where a row begins. It ends where the next one begins; after a block's
-// last row stands one more rowAt as its end.
+// rowAt is where a row begins. The row ends where the next one begins. After a
+// block's last row, one more rowAt marks its end.
 type rowAt struct{ mem, cell, key uint32 }
 
 type cellAt struct {

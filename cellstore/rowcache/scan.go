@@ -134,8 +134,8 @@ type piece struct {
 	from, to int
 }
 
-// find collects the blocks that hold all rows of ranges, or those up to the
-// limit. As blocks never change they show one moment.
+// find collects the blocks that hold all rows of ranges, or the rows up to the
+// limit. Blocks never change, so together they show one moment.
 func (w *scanning) find(out []piece, ranges []cellstore.Range) (_ []piece, ok bool) {
 	n := 0
 	for _, r := range ranges {

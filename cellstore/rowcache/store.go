@@ -117,7 +117,7 @@ func (s *store) DropTable(ctx context.Context, name string) error {
 	sh, done := s.change(name)
 	err := s.Store.DropTable(ctx, name)
 	if err == nil {
-		// A table of that name that is made later is another one.
+		// A table that is created later with the same name is another table.
 		s.mu.Lock()
 		now := s.tables[name]
 		delete(s.tables, name)

@@ -74,8 +74,9 @@ func (v *view) remove(b *block) {
 	v.mu.Unlock()
 }
 
-// put inserts the part of a block that lies between the present ones. Blocks that
-// lie wholly in it are replaced, so that runs of small blocks become large ones.
+// put inserts the part of a block that lies between the blocks already there. It
+// replaces blocks that lie wholly in the new one, so that runs of small blocks
+// become large ones.
 func (v *view) put(b *block) (kept *block, covered []*block) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

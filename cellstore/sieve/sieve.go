@@ -7,7 +7,7 @@ package sieve
 
 import "sync/atomic"
 
-// Entry is a value's place in a [List]. Its zero value is in none.
+// Entry is a value's place in a [List]. The zero Entry is in no list.
 type Entry[T any] struct {
 	Value T
 	Size  int64 // in the unit of the cache; it may not change while the entry is in a list

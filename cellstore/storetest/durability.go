@@ -273,8 +273,8 @@ func testCrashBesideWriters(e *env) {
 	}
 }
 
-// testFullDisk: a write that fails says so, and what was acknowledged before
-// it is read afterwards.
+// testFullDisk checks that a write on a full disk fails with an error, and that
+// earlier acknowledged writes can be read afterwards.
 func testFullDisk(e *env) {
 	e.must("create t f g")
 	e.must("put t r f:q@1=before g:q@1=before")

@@ -61,8 +61,8 @@ func testRacingCreators(e *env) {
 	}
 }
 
-// testMissReadsNothing asks for prefixes that do not exist, between those that
-// do.
+// testMissReadsNothing asks for prefixes that do not exist but lie between
+// existing ones.
 func testMissReadsNothing(e *env) {
 	e.must("create title_autocomp j{bloom=row,block=4096}")
 	const rows, asked = 2000, 1000

@@ -14,9 +14,9 @@ import (
 	"quadrille/cellstore"
 )
 
-// Model is a cellstore.Store in memory that judges the others. It follows every
-// rule in the plainest way, and nothing of it is fast: one lock guards it all, and
-// reads copy what they return.
+// Model is a cellstore.Store in memory. Tests compare other stores with it. It
+// follows every rule in the plainest way and is not fast: one lock guards
+// everything, and reads copy what they return.
 //
 // It has every capability and passes the suite itself. Programs may use it as a
 // small store for examples and tests.
@@ -347,7 +347,7 @@ func (m *Model) Capabilities() cellstore.Capabilities {
 // Limits implements cellstore.Store.
 func (m *Model) Limits() cellstore.Limits { return cellstore.DefaultLimits }
 
-// Close implements cellstore.Store. What it holds is durable then.
+// Close implements cellstore.Store. It makes the content durable.
 func (m *Model) Close() error {
 	if m.end() {
 		m.disk.mu.Lock()
@@ -377,7 +377,7 @@ func (m *Model) crash(lose func(commits int) int) {
 	defer m.disk.mu.Unlock()
 	m.disk.locked = false
 	for _, t := range m.disk.tables {
-		for _, key := range slices.Sorted(maps.Keys(t.undo)) { // in order, so that a seed repeats what lose answers
+		for _, key := range slices.Sorted(maps.Keys(t.undo)) { // in order, so that the same seed makes lose give the same answers
 			young := slices.DeleteFunc(t.undo[key], func(e undoEntry) bool { return time.Since(e.at) > time.Second })
 			if n := lose(len(young)); n > 0 {
 				t.rows[key] = young[len(young)-n].before

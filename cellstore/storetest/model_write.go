@@ -58,7 +58,7 @@ func (t *modelTable) apply(m *cellstore.Mutation, now int64) {
 			t.rows[key] = modelRow{}
 		}
 		t.applyOp(t.rows[key], &m.Ops[i], now)
-		t.settle(key, now) // every operation sees what the one before left
+		t.settle(key, now) // every operation sees the result of the one before
 	}
 	row := t.rows[key]
 	t.rows[key] = old

@@ -478,9 +478,9 @@ func testReadYourWrites(e *env) {
 	}
 }
 
-// testReadsNeverGoBack: what one read has shown was committed, so every read
-// that begins afterwards shows it too, whichever goroutine makes it and by
-// whatever method.
+// testReadsNeverGoBack checks that reads never go back in time. What one read
+// has shown was committed, so every later read shows it too, from any goroutine
+// and by any method.
 func testReadsNeverGoBack(e *env) {
 	e.must("create t f")
 	t := e.table("t")

@@ -26,8 +26,8 @@ type Backend struct {
 	ReadOnly bool
 	// Exclusive says that a store admits one writable opener at a time.
 	Exclusive bool
-	// RealTime says that Open cannot take a clock. Tests that wait some
-	// seconds then do so, and those that count milliseconds are skipped.
+	// RealTime says that Open cannot take a clock. Tests that wait for some seconds
+	// then really wait, and tests that count milliseconds are skipped.
 	RealTime bool
 
 	// Crash ends an open store as a loss of power would: what is not durable
@@ -160,7 +160,7 @@ type suite struct {
 	skipped []string
 }
 
-// report lists what was skipped, so that a reader sees what a pass means.
+// report lists the skipped tests, so that a reader sees what a pass means.
 func (s *suite) report(t *testing.T) {
 	if len(s.skipped) == 0 {
 		t.Log("storetest: no rule was skipped")

@@ -356,7 +356,7 @@ func (p *parser) option(o *readOptions, key string) {
 	}
 }
 
-// quote writes bytes so that word reads them; a quoted string holds no blank.
+// quote writes bytes in the form that word reads. A quoted string holds no blank.
 func quote(b []byte) string {
 	for _, c := range b {
 		if !bare(c) {

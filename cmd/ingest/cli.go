@@ -98,7 +98,7 @@ type session struct {
 	stdout   io.Writer
 	options  job.Options
 	toPush   []string // data sets published by this command
-	pushed   []string // those of them that are in --store by now
+	pushed   []string // those of them that --store already has
 	json     bool
 	quiet    bool
 

@@ -265,8 +265,8 @@ func (c *config) newClock(log *slog.Logger) *cellstore.Clock {
 // writesClient is the client for which commits take processors. No key has such a name.
 const writesClient = "\x00writes"
 
-// openLive opens the live collections of --live. stop ends them, and with them the
-// writes that have begun.
+// openLive opens the live collections of --live. stop closes them after the writes
+// that have begun.
 func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, processors *web.Processors, observed *observer, log *slog.Logger) (live *points.Live, store cellstore.Store, stop func() error, err error) {
 	none := func() error { return nil }
 	if c.Live == "" {

@@ -79,8 +79,8 @@ func (q *logQueue) metric() prometheus.Collector {
 	}, func() float64 { return float64(q.dropped.Load()) })
 }
 
-// Close writes what waits, for as long as that takes but no longer than most. Lines that
-// come later are dropped.
+// Close writes the waiting lines, but takes no longer than most. It drops lines that
+// come later.
 func (q *logQueue) Close(most time.Duration) {
 	q.mu.Lock()
 	q.closed = true

@@ -141,9 +141,9 @@ func (s *socketFile) Close() error {
 	return s.Listener.Close()
 }
 
-// localPeers gives the peers of a socket file an address, that of this machine,
-// so that a reverse proxy among them can be trusted like one that connects by
-// TCP: with --trusted-proxy 127.0.0.1.
+// localPeers gives the peers of a socket file the address of this machine, so
+// that a reverse proxy among them can be trusted like one that connects by TCP:
+// with --trusted-proxy 127.0.0.1.
 type localPeers struct{ net.Listener }
 
 func (l localPeers) Accept() (net.Conn, error) {

@@ -1,6 +1,6 @@
-// Package layertest judges a feature.Layer: whether it answers as package feature says,
-// whatever it is made of. It lists all features first, and then compares every other answer
-// with what it finds among those by itself.
+// Package layertest checks that a feature.Layer answers as package feature says, whatever
+// the layer is made of. It lists all features first. Then it compares every other answer
+// with the one that it computes from that list.
 package layertest
 
 import (

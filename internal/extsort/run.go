@@ -36,8 +36,8 @@ func (r *run) add(e entry, rest, value []byte, limit int) {
 	r.data = append(append(r.data, rest...), value...)
 }
 
-// sort puts the entries in order. It returns the scratch it was given, or what
-// it took instead.
+// sort sorts the entries. It returns the scratch memory that it was given, or
+// larger memory that it allocated instead.
 func (r *run) sort(scratch []entry) []entry {
 	r.sortFrom(r.entries, 0, &scratch)
 	return scratch

@@ -2,6 +2,6 @@
 
 package testrace
 
-// Enabled says that this is built with the race detector, which makes pools forget and
-// allocates by itself.
+// Enabled says whether this build has the race detector, which makes pools drop their
+// content and allocates by itself.
 const Enabled = false

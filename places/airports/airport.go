@@ -50,8 +50,8 @@ func Types() []string {
 	return list
 }
 
-// Airport is what is known of an airport. Unknown values are empty or nil. Its
-// JSON is the record that is stored.
+// Airport describes an airport. Unknown values are empty or nil. Its JSON is
+// the stored record.
 type Airport struct {
 	ID           uint32   `json:"id"`                                   // never 0
 	Ident        string   `json:"ident" doc:"OurAirports' identifier."` // required

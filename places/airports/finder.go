@@ -83,10 +83,11 @@ func (r *Record) Airport() (Airport, error) {
 	return a, nil
 }
 
-// Lookup finds an airport by a code in either case of letters: three letters
-// are an IATA code first, four an ICAO code, and all may be an ident, GPS or
-// local code. The record is written over r, whose memory is used again. A code
-// that no airport has is ErrNotFound, one that cannot be a code ErrBadCode.
+// Lookup finds an airport by a code in either case of letters. Three letters
+// are first taken as an IATA code, and four as an ICAO code. Any code may also
+// be an ident, a GPS code or a local code. The record overwrites r, whose
+// memory is reused. If no airport has the code the error is ErrNotFound, and if
+// it cannot be a code ErrBadCode.
 func (f *Finder) Lookup(ctx context.Context, code string, r *Record) error {
 	m := f.reads.Get().(*read)
 	defer f.reads.Put(m)

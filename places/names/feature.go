@@ -52,9 +52,9 @@ type Feature struct {
 	// Lat and Lon are degrees: of a region, a point inside.
 	Lat float64 `json:"lat"`
 	Lon float64 `json:"lon"`
-	// Bounds of a region are west, south, east and north in degrees. Those of a country
-	// may leave out parts that lie far from its main part. A region that no layer draws has
-	// none: what is in it is known by the rows of places.
+	// Bounds of a region are west, south, east and north in degrees. Those of a country may
+	// leave out parts that lie far from its main part. A region that no layer draws has
+	// none: the rows of places alone tell which places are in it.
 	Bounds [4]float64 `json:"bbox,omitzero"`
 	// Population is what a source says, 0 if none does.
 	Population uint64 `json:"inhabitants,omitempty"`

@@ -25,8 +25,8 @@ func appendLocalKey(dst []byte, typ, id, lang string) []byte {
 	return append(append(append(append(append(dst, typ...), 0), id...), 0), lang...)
 }
 
-// sortLocal hands the names of a region to a sorter, one for each language: an official
-// one, else one of no special kind, else a short one.
+// sortLocal hands one name for each language of a region to a sorter: preferably an
+// official name, then one of no special kind, then a short one.
 func (f *Feature) sortLocal(s *extsort.ByteSorter) error {
 	if f.Kind != Region || len(f.Type) > maxLocal || len(f.ID) > maxLocal || strings.ContainsRune(f.Type+f.ID, 0) {
 		return nil

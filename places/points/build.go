@@ -27,7 +27,8 @@ type BuildOptions struct {
 	// booleans or times in 99 of 100 points become such. Their other values are left out;
 	// [feature.Learner.Odd] reports them.
 	Text bool
-	// Memory bounds what sorting holds, in bytes, and TempDir is where it puts the rest.
+	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for what does not
+	// fit.
 	Memory  int64
 	TempDir string
 	// Timestamp is the version of all points: when their source was changed, in

@@ -150,8 +150,8 @@ func (c *LiveCollection) remember(ctx context.Context) (newest int64, err error)
 	return newest, flush()
 }
 
-// forget removes what is left of the past of a collection that has no history, so that a
-// later one does not find it.
+// forget removes what is left of the past of a collection without a history, so that a
+// later collection does not find it.
 func forget(ctx context.Context, store cellstore.Store, table cellstore.Table, m *liveMeta) error {
 	past := cellstore.Scan{Selection: cellstore.Selection{Families: []string{famPast}}, Limit: 1}
 	for _, err := range table.Scan(ctx, past) {

@@ -19,7 +19,7 @@ type Event struct {
 	From    *[2]float64 `json:"from,omitempty"`
 	To      *[2]float64 `json:"to,omitempty"`
 	Version int64       `json:"version"`           // of the point: milliseconds since 1970
-	Expired bool        `json:"expired,omitempty"` // it is gone because its time was over
+	Expired bool        `json:"expired,omitempty"` // the point is gone because its time was over
 }
 
 // event adds the row of an event to the step if the point has moved.

@@ -44,8 +44,8 @@ var (
 // tablePrefix begins the tables of live collections.
 const tablePrefix = "points_"
 
-// Live is a store of live collections. Any number of goroutines may use it; one process
-// has it open.
+// Live is a store of live collections. Any number of goroutines may use it, but only
+// one process may have it open.
 type Live struct {
 	store     cellstore.Store
 	recoverer cellstore.Recoverer // nil where the store is none

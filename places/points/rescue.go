@@ -236,7 +236,7 @@ func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
 	return r.write(ctx, m)
 }
 
-// addMeta takes what describes the collection. It refuses one of another layout: that is not
+// addMeta takes the description of the collection. It refuses another layout, which is not
 // damage.
 func (r *Rescuer) addMeta(row *cellstore.Row) error {
 	value := row.Cells[0].Value

@@ -249,8 +249,8 @@ func (t *tree) four() uint32 {
 	return uint32(len(t.nodes) - 4)
 }
 
-// planter makes a tree of points in the order of their keys. The points of the leaf
-// that grows are the last ones, so no others are kept.
+// planter makes a tree of points, which come in the order of their keys. Only the
+// points of the growing leaf, which are the last ones, are kept.
 type planter struct {
 	tree  *tree
 	leaf  []counted

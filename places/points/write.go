@@ -160,9 +160,9 @@ const (
 	maxUnsynced = 16   // commits that are not on the disk yet
 )
 
-// sequenceRow has the sequence of the last event, which stays when events have expired,
-// and the floor of versions. Every step writes it, so that what makes this row durable
-// makes all steps durable.
+// sequenceRow holds the floor of versions and the sequence of the last event, which
+// stays when events expire. Every step writes this row, so making the row durable makes
+// all steps durable.
 var sequenceRow = []byte{rowMeta, 's'}
 
 const sequenceValue = 24 // sequence, floor, step

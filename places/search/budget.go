@@ -12,8 +12,8 @@ type Budget struct {
 	Dropped bool
 }
 
-// Take takes seeks that the caller makes itself. It returns false, and takes
-// none, if fewer are left.
+// Take takes a number of seeks, which the caller makes itself, from the budget.
+// If fewer are left, it takes none and returns false.
 func (b *Budget) Take(seeks int) bool {
 	if b == nil {
 		return true

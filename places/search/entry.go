@@ -39,8 +39,8 @@ type Name struct {
 	Text string
 	Lang string // ISO 639 code, a kind as above, or ""
 	// Main marks a name that people there use, such as one in the language of the
-	// country. It is found by its beginning like the place's own, where others need
-	// more letters.
+	// country. Like the place's own name, it is found by its beginning. Other names
+	// need more letters.
 	Main bool
 	// Preferred marks an official name. Short, Historic and Colloquial mark
 	// names of these kinds. Historic names are found but never displayed.

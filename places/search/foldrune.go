@@ -35,7 +35,7 @@ var letters = map[rune]string{
 	'ƒ': "f", 'ʋ': "v", 'ŀ': "l",
 	// These are letters of their own, though they decompose.
 	'й': "й", 'ў': "ў", 'ї': "ї",
-	// These are forms of one letter that spellings mix.
+	// These are forms of one letter that writers mix.
 	'ة': "ه", 'ى': "ي", 'ی': "ي", 'ک': "ك", 'ہ': "ه", 'ٱ': "ا",
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// members holds the JSON members of the places in finished answers. They are
-// looked up in the order of ids, which is the order of their table, and used in
-// the order of names. Places of one prefix lie all over that table, so one pass
-// over it is much quicker than single reads.
+// members holds the JSON members of the places in finished answers. It looks
+// them up in the order of ids, which is the order of their table. They are used
+// in the order of names. Places of one prefix lie all over the table, so one
+// pass over the table is much quicker than single reads.
 type members struct {
 	dir    string
 	memory int64

@@ -140,7 +140,7 @@ func (m *rowMaker) name(weight uint16, level int, flags byte, name, lang string)
 	}
 	text := normalize(name)
 	if text != name && level == levelOwn {
-		level = levelOther // positions are those of the composed form, so that is displayed
+		level = levelOther // positions refer to the composed form, so display that
 	}
 	base := weight - levelPenalty[level]
 	if flags&flagCode != 0 {

@@ -169,7 +169,7 @@ type pattern struct {
 	within       []division // if any, the place lies in one of them
 	penalty      int32
 	kind         Kind // instead of Exact and Prefix
-	typed        bool // the fold is that of what was typed, so that codes match
+	typed        bool // the fold is that of the typed text, so codes may match
 }
 
 func (s *search) run() error {

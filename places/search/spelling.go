@@ -133,8 +133,8 @@ func splits(left, right []byte) bool {
 	return true
 }
 
-// divisionSigns are what names of cities, districts and provinces end with in East Asia. They
-// are often left out, and written where a name has none.
+// divisionSigns are the ends of names of cities, districts and provinces in East Asia. People
+// often leave them out, or add them to names that have none.
 const divisionSigns = "市 縣 県 县 省 都 府 區 区 郡 町 村 鎮 镇 시 군 구 도"
 
 var foldedSigns = sync.OnceValue(func() [][]byte { return bytes.Split(Fold(nil, divisionSigns), []byte(" ")) })

@@ -130,8 +130,8 @@ func (sp *speller) walk(right []byte, at, typos int) error {
 	return nil
 }
 
-// wrongAt tries the alternatives to the letter at i, after right. So many
-// letters after it are wrong too.
+// wrongAt tries other letters in place of the one at i, after right. typos of
+// the letters after it are wrong too.
 func (sp *speller) wrongAt(right []byte, i, typos int) error {
 	r := sp.text[i]
 	// Try the text without r.

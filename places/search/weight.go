@@ -50,19 +50,18 @@ const (
 	levelAlternate
 	levelShort // or colloquial
 	levelHistoric
-	// Those of languages that are not the place's, or that are unknown.
+	// Names in languages that are not spoken at the place, or are unknown.
 	levelOtherPreferred
 	levelOtherAlternate
 	levels
 )
 
-// isMain reports whether a name with these flags is one that people may be
-// expected to know of the place: its own, or one in a language that is spoken
-// there. Data that were written before schema 3 have all names in languages as
-// such.
+// isMain reports whether a name with these flags is one that many people there
+// know: the place's own, or one in a language that is spoken there. Data
+// written before schema 3 mark all names in languages as main.
 func isMain(flags byte) bool { return flags&flagLevel <= levelAlternate }
 
-// foldPenalty is what a place loses for the way in which its name was folded.
+// foldPenalty is what a place loses in score, depending on how its name was folded.
 var foldPenalty = [folds]uint16{0, variantPenalty, variantPenalty, latinPenalty}
 
 var levelPenalty = [levels]uint16{0, 0, octave / 2, octave * 3 / 2, octave * 2, octave * 5 / 2, octave / 2, octave * 3 / 2}

@@ -81,7 +81,7 @@ type Stats struct {
 
 // Build writes the tables of stations into a store that has none of them.
 // Stations come in any order. Of several records with one id, Build keeps the
-// one that ends last, and of those that end on the same day the first given. An
+// one that ends last, or the first of those that end on the same last day. An
 // error of the sequence, an invalid station, or more than MaxStations end the
 // build. Discard the store after a failed build.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Station, error], opts BuildOptions) (Meta, Stats, error) {

@@ -61,7 +61,7 @@ func (s *Sums) add(o *Observation) {
 	speed, ok := o.Value(WindSpeed)
 	from, known := o.Value(WindDirection)
 	if ok && known {
-		// Towards where it comes from, in 0.01 m/s.
+		// The vector points to where the wind comes from, in 0.01 m/s.
 		sin, cos := math.Sincos(float64(from) * radians)
 		s.wind.add(int32(math.Round(float64(speed) * 10 * sin)))
 		s.north += int64(math.Round(float64(speed) * 10 * cos))

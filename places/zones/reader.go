@@ -139,9 +139,9 @@ func (r *Reader) abbreviation(b []byte) string {
 	return s
 }
 
-// CountryZone returns the zone of a country with only one zone, by its ISO
-// 3166-1 code in capital letters. It returns "" for countries with several
-// zones, and for those where that is unknown.
+// CountryZone returns the zone of a country that has only one, by its ISO
+// 3166-1 code in capital letters. It returns "" for countries that have several
+// zones, or an unknown number.
 func (r *Reader) CountryZone(ctx context.Context, code string) (string, error) {
 	if r.countries == nil || code == "" {
 		return "", nil

@@ -306,7 +306,7 @@ func (b *build) meta() tiles.Meta {
 		for _, r := range l.regions {
 			rb := r.bounds
 			if r.empty {
-				continue // it encloses nothing, so it has no place
+				continue // the region encloses nothing, so it has no place
 			}
 			if empty {
 				t.Bounds, empty = rb, false

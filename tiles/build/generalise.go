@@ -35,11 +35,11 @@ const (
 	// are measured with approximate places, so the stored tile may be larger.
 	accepted = 0.99
 
-	// Where a tile has more edges than manyEdges for each of its polygons, the
-	// borders of its zoom are simplified before regions are merged, by up to
-	// fewCoarse: as for a zoom lower by so many. One with more than mostEdges is
-	// a coast with its islands, which merging hardly makes smaller: borders are
-	// simplified by up to mostCoarse as long as that helps.
+	// Where a tile has more than manyEdges edges for each polygon, the borders of
+	// its zoom are simplified before regions are merged, by up to fewCoarse: as if
+	// for a zoom that many lower. A tile with more than mostEdges edges for each
+	// polygon is a coast with islands, which merging hardly makes smaller. Borders
+	// are then simplified by up to mostCoarse, as long as that helps.
 	manyEdges, mostEdges  = 24, 1000
 	fewCoarse, mostCoarse = 2, 6
 
@@ -124,8 +124,9 @@ func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) erro
 	return nil
 }
 
-// measureAll returns the tiles over the budget at every zoom as it is. It leaves
-// out zooms lower than one that is over the budget: they are made anew.
+// measureAll returns the tiles over the budget at every zoom, before any change.
+// It leaves out the zooms that are coarser than one over the budget, because
+// these are built anew.
 func (g *generaliser) measureAll(ctx context.Context) (over [grid.MaxZoom + 1][]tileSize, err error) {
 	g.b.progress.begin("measuring tiles", int64(len(over)), unitLevels)
 	var shown [][]*region
@@ -402,8 +403,8 @@ func (g *generaliser) arrange(z int, t *target) (*view, error) {
 }
 
 // join returns the regions of a layer that a zoom shows, in the order of their
-// cells. Those that are merged have numbers of their own. It sets the numbers
-// that replace those of the regions, of this zoom and of the one below it.
+// cells. Merged regions have numbers of their own. join sets the numbers that
+// replace those of the regions, both of this zoom and of the zoom below it.
 func (g *generaliser) join(v *view, t *target, layer int, to []int32) []*region {
 	l := &g.b.layers[layer]
 	members := make(map[int32][]*region)

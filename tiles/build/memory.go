@@ -59,8 +59,8 @@ func (o *Options) checkShared(lines []grid.Line, reg *grid.Registry) error {
 
 // MemoryError refuses layers that need more memory than Options.Memory.
 type MemoryError struct {
-	// Vertices of all layers, with those where their borders cross tiles if
-	// these are too many.
+	// Vertices counts the vertices of all layers. If only the places where borders
+	// cross tiles make them too many, it includes these.
 	Vertices int64
 	// Need is about how many bytes the build takes.
 	Need int64

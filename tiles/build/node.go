@@ -74,8 +74,8 @@ func (n *node) weight() int {
 	return w
 }
 
-// clone copies a node out of an arena. A deep clone has all its levels,
-// otherwise only the first, which is all that its own row needs.
+// clone copies a node out of an arena. A deep clone has all levels. Any other
+// has only the first, which is all that the node's own row needs.
 func (n *node) clone(deep bool) node {
 	c := node{n.tile, make([]layerNode, len(n.layers))}
 	for i, ln := range n.layers {

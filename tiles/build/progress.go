@@ -46,7 +46,7 @@ func (p *progress) run() (stop func()) {
 // begin begins a phase, which ends the one before.
 func (p *progress) begin(phase string, total int64, unit string) {
 	p.mu.Lock()
-	p.done = p.total // estimated, so it need not have been reached
+	p.done = p.total // only an estimate, so it need not have been reached
 	p.mu.Unlock()
 	p.tell()
 	p.mu.Lock()

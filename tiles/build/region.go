@@ -52,7 +52,7 @@ type region struct {
 	number   int32 // through all layers
 	layer    int   // its number
 	vertices int   // of its source
-	head     int32 // number of the region it is called after: its own, unless it is merged
+	head     int32 // number of the region whose name it has: its own, unless it is merged
 	merged   int   // how many regions it stands for at one zoom; 0 for a region of the source
 	shown    uint8 // the first zoom that shows it with its id
 	color    uint8 // its number among layout.MapColors

@@ -42,7 +42,7 @@ type layerSize struct {
 	bytes int // compressed size of the larger of the two forms
 	value int // the largest value to be stored
 	edges int
-	heads []int32 // the regions that its polygons are called after
+	heads []int32 // the regions whose names its polygons have
 }
 
 // bytes is the compressed size of all layers together, from above: together

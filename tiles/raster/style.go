@@ -58,8 +58,8 @@ type Great struct {
 	Order  int
 }
 
-// Fill is a set of colours. A feature's attribute map_color chooses one of them,
-// or without it its id.
+// Fill is a set of colours. A feature's attribute map_color chooses one of them.
+// Without that attribute the feature's id does.
 type Fill struct {
 	Colors  []color.NRGBA // opaque; none for a type that is not filled
 	Opacity float64       // 0, not drawn, to 1
@@ -82,9 +82,9 @@ type Text struct {
 	Bold  bool
 	Color color.NRGBA
 	Halo  color.NRGBA
-	// Share is how many names of regions a one-tile map of the world may show:
-	// those whose rank is below it. Each zoom shows three times as many. 0 is
-	// no limit.
+	// Share bounds how many names of regions a map of the world in one tile shows:
+	// only those whose rank is below Share. Each further zoom shows three times as
+	// many. 0 is no limit.
 	Share float64
 }
 

@@ -9,8 +9,8 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// checkSide is a region's use of an edge: along it, from its lesser end to its
-// greater, or against it.
+// checkSide is a region's use of an edge. It says whether the border runs along
+// the edge, from the lesser end to the greater, or against it.
 type checkSide struct {
 	key    uint64
 	region int32

@@ -25,8 +25,8 @@ type Options struct {
 	Call time.Duration
 	// Patience bounds the start; 5 minutes by default.
 	Patience time.Duration
-	// Dir holds configuration, logs and data. By default Start creates a
-	// directory and Close removes it; one that is given is kept.
+	// Dir holds configuration, logs and data. By default Start creates a directory
+	// and Close removes it. A given directory is kept.
 	Dir string
 }
 

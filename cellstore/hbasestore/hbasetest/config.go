@@ -102,9 +102,9 @@ func ofGateway(call time.Duration) []property {
 	}
 }
 
-// freePort returns a port nobody listens on. It lies below those the system
-// gives to outgoing connections, so that it is still free when a process that
-// was killed listens on it again.
+// freePort returns a port on which nobody listens. It lies below the ports that
+// the system gives to outgoing connections. So it is still free when a killed
+// process is started again and listens on it.
 func freePort() (int, error) {
 	for range 200 {
 		port := 15000 + rand.IntN(17000)

@@ -59,7 +59,7 @@ type Gateway struct {
 	Framed  bool
 	Compact bool
 	HTTP    bool // on every path
-	Older   bool // the older Thrift service, which has other calls
+	Older   bool // the older Thrift service, whose calls are different
 }
 
 func (c *Cluster) newGateway(g Gateway) (*Process, error) {

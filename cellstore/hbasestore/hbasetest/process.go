@@ -41,7 +41,7 @@ func (s *spawner) end() { s.done.Do(func() { close(s.work) }) }
 
 // Process is a process of a cluster. It can be killed and started again.
 type Process struct {
-	// Name is unique within its cluster, Addr where it listens.
+	// Name is unique within its cluster; Addr is the address on which it listens.
 	Name, Addr string
 	// Log is the file of its output.
 	Log string

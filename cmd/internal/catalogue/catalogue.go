@@ -98,8 +98,8 @@ func Names(list []Dataset) []string {
 	return names
 }
 
-// Live serves the published generation of a data set through I, which is R or an
-// interface that R implements: the part of it that the caller asks.
+// Live serves the published generation of a data set as an I. I is R, or an
+// interface that R implements with the methods that the caller uses.
 func Live[I, R any](from *dataset.Generations, d Of[R]) *dataset.Live[I] {
 	return dataset.NewLive(from, d.Name, func(g *dataset.Generation) (i I, err error) {
 		r, err := d.Open(g)
@@ -134,8 +134,8 @@ func State(st dataset.Status) string {
 	return Serving
 }
 
-// AppendCredits adds the attributions that a generation's sources ask for, each
-// once. They are HTML, which is how maps show them.
+// AppendCredits adds the attributions that the sources of a generation ask for,
+// each once. They are HTML, because maps show HTML.
 func AppendCredits(credits []string, m *dataset.Manifest) []string {
 	for _, src := range m.Sources {
 		if c := html.EscapeString(src.Attribution); c != "" && !slices.Contains(credits, c) {

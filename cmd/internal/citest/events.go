@@ -197,8 +197,8 @@ func (p *pkg) cutOff(line string) {
 	}
 }
 
-// hung are the tests that ran at the time limit, held most of that time, and waited
-// for nothing but each other.
+// hung returns the tests that were running at the time limit, had run for most of
+// the time, and waited for nothing but each other.
 func (p *pkg) hung(limit time.Duration) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(p.held)) {
 		parted := false // into parts that run

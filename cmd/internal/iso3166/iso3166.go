@@ -13,7 +13,7 @@ import (
 // Country is what is known about a code.
 type Country struct {
 	Code string // two capital letters
-	Name string // in English, as CLDR gives it; "" when it has none
+	Name string // in English, as in CLDR; "" if the code has none
 	// Continent is AF, AN, AS, EU, NA, OC or SA; "" when unknown.
 	Continent string
 	// EU is whether the place belongs to the European Union.

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// A cut edge ends at a rounded place. So it runs up to half a step beside the
-// edge it was cut from, and may pass vertices of its region on their wrong side,
-// or lead through them. It is bent around those, as a taut string would be. The
-// same edge of a neighbour is not, so the two may differ by that half step.
+// A cut edge ends at a rounded place. It therefore runs up to half a step beside
+// the original edge, and may pass vertices of its region on the wrong side or
+// run through them. It is bent around such vertices, as a taut string would be.
+// The same edge of a neighbour is not bent, so the two may differ by that half
+// step.
 
 // cut is an edge that Clip has cut, with the place of its part in inside.
 type cut struct {

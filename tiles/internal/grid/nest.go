@@ -73,7 +73,7 @@ func (s *assembler) nest() []Polygon {
 // sweep finds the parents of the rings.
 func (n *nester) sweep(rings [][]Point) {
 	// around is the box around all holes. Most tiles have many islands and few
-	// holes, and what is apart from these holds none.
+	// holes. A shell outside the box holds none.
 	around := Box{math.MaxInt32, math.MaxInt32, math.MinInt32, math.MinInt32}
 	for _, r := range n.rings {
 		if r.shell == 0 {
@@ -135,8 +135,9 @@ func (n *nester) vertex(v Point, ends int, starting []nestEdge) {
 }
 
 // southward orders edges with a common start from north to south. Where two
-// rings run along each other in one sense, one holds the other: the inner is
-// left before the outer and entered after it.
+// rings run along each other in the same direction, one holds the other. The
+// sweep then leaves the inner ring before the outer, and enters it after the
+// outer.
 func (n *nester) southward(f, g nestEdge) int {
 	if c := southward(f.e, g.e); c != 0 {
 		return c

@@ -362,9 +362,9 @@ func scaled(d int32, num, den int64, nearest bool) int32 {
 	return int32(q)
 }
 
-// Attach adds a vertex to a line wherever a vertex of another lies within one
-// unit of it. This joins a border with a neighbour's that has more points.
-// Without it, rounding leaves slivers along such borders.
+// Attach adds a vertex to a line wherever a vertex of another line lies within
+// one unit of it. This joins a border with a neighbour's border that has more
+// points. Without it, rounding leaves slivers along such borders.
 func Attach(lines []Line, reg *Registry) []Line {
 	vertices := make([]Point, 0, 2*len(lines))
 	for _, l := range lines {

@@ -87,8 +87,8 @@ func (s *Simplifier) mayGo(p, step, n int32) bool {
 	if vp == vn || s.is(s.next[n], vp) || s.is(s.prev[p], vn) {
 		return false
 	}
-	// If two arcs between the same vertices both became one line, the area
-	// between them would be gone, so only one may.
+	// If two arcs between the same vertices both became one straight line, the area
+	// between them would be gone. So only one may.
 	if s.prev[p] == noStep && s.next[n] == noStep && s.joined[s.pair(p, n)] > 0 {
 		return false
 	}

@@ -46,7 +46,7 @@ func (s *sweepLine[T]) reset() {
 }
 
 // begin finds the place of a vertex at which the given number of lines end. It
-// returns what the line north of it has noted.
+// returns what the line north of the vertex has noted.
 func (s *sweepLine[T]) begin(v Point, ends int) (north T) {
 	s.at = s.find(v)
 	s.ending = 0
@@ -164,7 +164,7 @@ func (s *sweepLine[T]) newChunk() []passing[T] {
 	return make([]passing[T], 0, chunkSize)
 }
 
-// remove takes a line out and returns the place of the one that followed it.
+// remove removes a line and returns the place of the line that followed it.
 func (s *sweepLine[T]) remove(p place) place {
 	c := slices.Delete(s.chunks[p.chunk], p.index, p.index+1)
 	s.chunks[p.chunk] = c
@@ -179,8 +179,9 @@ func (s *sweepLine[T]) remove(p place) place {
 	return p
 }
 
-// removeStray removes the lines that end at a vertex but are elsewhere, because
-// lines have crossed. Without that they would mislead the sweep to its end.
+// removeStray removes the lines that end at a vertex but are stored elsewhere
+// in the sweep line, because lines have crossed. They would otherwise mislead
+// the sweep to its end.
 func (s *sweepLine[T]) removeStray(v Point) {
 	for c := len(s.chunks) - 1; c >= 0; c-- {
 		for i := len(s.chunks[c]) - 1; i >= 0; i-- {

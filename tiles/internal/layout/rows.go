@@ -111,9 +111,9 @@ func RegionKey(typeByte uint8, id string) []byte {
 	return append([]byte{typeByte}, id...)
 }
 
-// FeatureID is the id of a region's vector-tile feature: 53 bits, so that it
-// is exact in JavaScript, hashed from type and id, so that it is the same in
-// every tile, zoom and build.
+// FeatureID returns the id of a region's vector-tile feature. It has 53 bits,
+// so it is exact in JavaScript. It is hashed from type and id, so it is the
+// same in every tile, zoom and build.
 func FeatureID(typ, id string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s", typ, id)

@@ -136,7 +136,7 @@ func (d *decoder) long(n int) []byte {
 	return b
 }
 
-// shared reads the name of a family. Those that follow one another share it.
+// shared reads the name of a family. Equal names that follow each other share their memory.
 func (d *decoder) shared() []byte {
 	before := d.arena
 	b := d.bytes()

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// Free is how many bytes may still be written below a directory, or below the
-// nearest one above it if it is still to be made. ok is false where that is not
-// known.
+// Free returns how many bytes may still be written below a directory. If the
+// directory does not exist yet, the nearest existing one above it counts. ok is
+// false if the number is not known.
 func Free(dir string) (n uint64, ok bool) {
 	var s syscall.Statfs_t
 	err := syscall.Statfs(dir, &s)

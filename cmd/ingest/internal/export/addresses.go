@@ -22,8 +22,8 @@ type AddressOptions struct {
 	// Fields are as in /ip?fields=; the empty string stands for all of a record, and
 	// for a CSV file for DefaultColumns.
 	Fields string
-	// DatabaseType and RecordSize are those of a MaxMind DB file; zero values choose
-	// by what is in it.
+	// DatabaseType and RecordSize are fields of a MaxMind DB file. Zero values are
+	// chosen by the content.
 	DatabaseType string
 	RecordSize   int
 	Memory       int64 // about how many bytes the export may take; 0 is mmdb's

@@ -104,8 +104,9 @@ func Layers(ctx context.Context, r *tiles.Reader, list string) ([]tiles.Selector
 	return slices.Compact(selectors), nil
 }
 
-// Write exports layers of a generation of boundaries to a file, whose name
-// tells the format. It appears when it is complete. Layers that show nothing are an error.
+// Write exports layers of a generation of boundaries to a file, whose name tells the
+// format. The file appears when it is complete. Layers without anything to show are an
+// error.
 func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path string, o Options) (Stats, error) {
 	if err := Check(path); err != nil {
 		return Stats{}, err
@@ -163,8 +164,8 @@ type job[C any] struct {
 	done    chan error // when gzipped is filled
 }
 
-// content is a tile's bytes in the archive. The writer fills in where they are
-// before it meets the second tile that has them.
+// content is the bytes of a tile in the archive. The writer notes their place
+// before it meets a second tile with the same bytes.
 type content[C any] struct{ at C }
 
 // ahead bounds the tiles between the walk and the archive, and so their memory.

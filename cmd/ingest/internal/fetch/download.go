@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// state is what is remembered of a file beside it: where it came from and what
+// state is stored beside a downloaded file: where the file came from, and what
 // the server calls this version of it.
 type state struct {
 	URL      string    `json:"url"`

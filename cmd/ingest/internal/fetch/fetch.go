@@ -95,8 +95,8 @@ const (
 	checksumBytes = 4 << 10
 )
 
-// Client downloads files into one directory, one after the other: a publisher
-// sees one connection at a time. It is not for use by several goroutines.
+// Client downloads files into one directory, one after the other, so that a
+// publisher sees one connection at a time. It belongs to one goroutine.
 type Client struct {
 	dir   string
 	o     Options

@@ -17,8 +17,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Refusal says why a record cannot be made. Callers that know where it is from
-// report it with that place.
+// Refusal says why a record cannot be made. Callers that know where the record
+// comes from add the place to the report.
 type Refusal struct {
 	Reason string // one of a small fixed set
 	Detail string
@@ -407,8 +407,8 @@ func addCountry(r *ipgeo.Record) {
 // implied are the fields that follow from the code of a country. Records share it.
 var implied = []string{"country", "continent"}
 
-// SetCountry gives a record that has none a country, by its code, and reports
-// whether it is one.
+// SetCountry gives a record without a country one, by its code. It reports
+// whether the code is a country's.
 func SetCountry(r *ipgeo.Record, code string) bool {
 	c := countryOf(code)
 	if c != nil {

@@ -22,9 +22,9 @@ type Schema struct {
 	division map[string]func(*ipgeo.Subdivision) setter
 }
 
-// geoip2 is the schema of GeoIP2, GeoLite2 and DB-IP databases, of those that ingest
-// export ip writes, and of many that follow them. The fields of ISP, ASN, Domain, Connection-Type and
-// Anonymous-IP databases, which are traits, stand alone there.
+// geoip2 is the schema of GeoIP2, GeoLite2 and DB-IP databases, of the databases that ingest
+// export ip writes, and of many that follow them. In ISP, ASN, Domain, Connection-Type and
+// Anonymous-IP databases, the fields of traits stand at the top level.
 var geoip2 = Schema{
 	Name: "GeoIP2",
 	fields: join(

@@ -51,7 +51,7 @@ type Line struct {
 	Text []byte
 }
 
-// Client writes a collection. It is for one goroutine.
+// Client writes a collection. It belongs to one goroutine.
 type Client struct {
 	to    Target
 	http  http.Client

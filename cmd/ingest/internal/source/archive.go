@@ -92,8 +92,8 @@ func (a *Archive) Open(m *zip.File) (io.ReadCloser, error) {
 	if m.Flags&encrypted != 0 {
 		return nil, fail(errors.New("is encrypted; unpack it with its password and name the file inside"))
 	}
-	// What the directory says is a claim, but one that cannot help an attacker:
-	// a member that unpacks to more than this is cut off there.
+	// The size in the directory is only a claim, but a false one does not help an
+	// attacker: a member that unpacks to more is cut off there.
 	packed := int64(min(m.CompressedSize64, uint64(a.Size)))
 	most := max(ratioFloor, packed*maxRatio)
 	if m.UncompressedSize64 > uint64(most) {

@@ -83,7 +83,7 @@ type Point struct {
 
 // Repairs of the readers; a feature's Repair may name several.
 const (
-	// Closed: a ring did not end where it began.
+	// Closed: a ring did not end where it began, and was closed.
 	Closed = "ring left open, closed by a straight line"
 	// Astray: less than half of the hole lies in any ring.
 	Astray = "a hole that is mostly outside, cut out of the ring that holds most of it"

@@ -21,7 +21,7 @@ var Datasets = slices.DeleteFunc(catalogue.Names(catalogue.All), func(name strin
 type Source struct {
 	Dataset string
 	File    fetch.File
-	About   int64      // bytes it had when it was entered here
+	About   int64      // size in bytes when the file was added to this list
 	Credit  job.Credit // whose it is, and on what terms
 	Layer   string     // type of region, of boundaries
 	Terms   string     // where the terms of use are, when they have to be accepted

@@ -26,8 +26,8 @@ type Plan struct {
 	Selection
 	// Cache is the directory that keeps the files.
 	Cache string
-	// IPFiles are the user's own sources of address ranges, best first. They
-	// come before those downloaded.
+	// IPFiles are the user's own sources of address ranges, best first. They come
+	// before the downloaded sources.
 	IPFiles []string
 	// Force also ingests data sets whose files have not changed.
 	Force bool
@@ -39,9 +39,10 @@ type Plan struct {
 	IP ip.Options
 }
 
-// Run downloads what has changed and ingests the data sets it belongs to. A data
-// set whose files are not all there is left as it is published, and the others
-// are ingested all the same; the error then names every one that failed.
+// Run downloads what has changed and ingests the data sets to which it belongs.
+// A data set whose files are not all there keeps its published generation. The
+// others are ingested all the same. The error then names every data set that
+// failed.
 func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
 	sources, err := Sources(p.Selection)
 	if err != nil {

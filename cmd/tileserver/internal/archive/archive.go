@@ -195,8 +195,8 @@ func (a *Archive) examine(ctx context.Context) error {
 // usualSize is the side in pixels of a picture that does not tell it.
 const usualSize = 256
 
-// sniff returns the format that the first bytes of a tile tell, 0 if they tell none. Those
-// of MapLibre Tiles do not.
+// sniff returns the format that the first bytes of a tile show, 0 if they show none. The
+// first bytes of MapLibre Tiles do not show it.
 func sniff(b []byte) Format {
 	switch {
 	case bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")):

@@ -79,7 +79,7 @@ func (l *Live) Status() Status {
 	return s
 }
 
-// ReadFailed counts a failed read of an archive. Damage is looked after.
+// ReadFailed counts a failed read of an archive, and has the archive checked for damage.
 func (l *Live) ReadFailed(a *Archive, err error) {
 	l.failed.Add(1)
 	if errors.Is(err, ErrDamaged) {

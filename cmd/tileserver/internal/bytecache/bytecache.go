@@ -20,7 +20,7 @@ type Key interface {
 	Extra() int
 }
 
-// Value is what a Cache needs of its values, which are shared and never changed.
+// Value is what a Cache needs to know of its values. Values are shared and never changed.
 type Value interface {
 	comparable
 	// Bytes returns the number of bytes that the value takes.
@@ -78,8 +78,8 @@ func New[K Key, V Value](bytes int64) *Cache[K, V] {
 	return c
 }
 
-// NewOfLarge is New for values that may take a good part of the bytes. They share one lock,
-// which they hold for as long as small ones.
+// NewOfLarge is New for values that may take a good part of the bytes. All values share one
+// lock. It is held no longer than for small values.
 func NewOfLarge[K Key, V Value](bytes int64) *Cache[K, V] {
 	c := New[K, V](bytes)
 	c.shift = 64 // all keys to the first
@@ -127,7 +127,7 @@ func (c *Cache[K, V]) Stats() (sum Stats) {
 	return sum
 }
 
-// ErrAbandoned answers those that waited for one whose build panicked.
+// ErrAbandoned is returned to the callers that waited for a value whose build panicked.
 var ErrAbandoned = errors.New("the request that was making this failed")
 
 // Do returns the value of a key, making it if it is not there. Calls for the same key share

@@ -1,5 +1,5 @@
-// Package collection answers which collections of points users have. It takes writes of live
-// ones, tells their events, and keeps the hooks that these are sent to.
+// Package collection tells which collections of points users have. It takes writes of live
+// collections, sends their events, and keeps the hooks to which events are sent.
 package collection
 
 import (

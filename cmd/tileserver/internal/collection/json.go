@@ -9,8 +9,8 @@ import (
 )
 
 // objectReader reads the members of a JSON object one after the other, each in one pass
-// over its bytes. encoding/json would read most of them twice, takes names in any case and
-// keeps the last of two members of one name.
+// over its bytes. encoding/json would read most members twice, accept names in any case,
+// and keep the last of two members with one name.
 type objectReader struct {
 	in     []byte
 	i      int

@@ -44,7 +44,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Bounds of a filter. They keep what one request can cost small.
+// Bounds of a filter. They keep the cost of one request small.
 const (
 	MaxBytes   = 10_000 // of text
 	MaxDepth   = 100    // of parentheses and NOTs within each other
@@ -198,8 +198,8 @@ const (
 	opIntersects
 )
 
-// node is a node of the tree of a filter. A node that is an AND or an OR has no child of
-// its own operator, so that one tree has one text.
+// node is a node of the tree of a filter. An AND has no child that is an AND, and an OR
+// none that is an OR, so that one tree has one text.
 type node struct {
 	op      op
 	kids    []node

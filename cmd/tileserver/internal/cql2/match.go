@@ -54,7 +54,7 @@ func (f *Filter) Match(ctx context.Context, of *feature.Feature) (pass bool, err
 	return pass && err == nil, err
 }
 
-// Terms implements feature.Filter: texts that a property must be one of.
+// Terms implements feature.Filter. It returns the properties that must equal one of some texts.
 func (f *Filter) Terms() (terms []feature.Term, all bool) {
 	parts := []node{f.root}
 	if f.root.op == opAnd {

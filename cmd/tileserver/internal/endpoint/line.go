@@ -18,7 +18,7 @@ func (q *Query) ReadLine(line []byte, set func(name, value string)) error {
 	if begin, err := members.Token(); err != nil || begin != json.Delim('{') || !utf8.Valid(line) {
 		return ErrLine
 	}
-	var refusal error // which a line that is no object has none of
+	var refusal error // a line that is not an object has none
 	var seen []string
 	for members.More() {
 		key, err := members.Token()

@@ -110,7 +110,7 @@ func (s *Room) geoIP(c echo.Context, v *service) error {
 			if err := keys.check(r); err != nil {
 				return s.fail(c, err)
 			}
-			cache = web.PrivateNoStore // shared caches must not answer others with it
+			cache = web.PrivateNoStore // shared caches must not give it to others
 		}
 	}
 	if err := accepts(r, v.name); err != nil {

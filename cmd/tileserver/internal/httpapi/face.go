@@ -21,7 +21,7 @@ type Face struct {
 	Name string
 	// At is its place among the faces, in ascending order. No two have the same.
 	At int
-	// Kinds are the errors that it alone meets.
+	// Kinds are the kinds of errors that only this face has.
 	Kinds []web.Kind
 	// List describes the layer of this face in the list of the face layers; nil if it has none
 	// there.

@@ -126,5 +126,5 @@ func appendHeaderText(b []byte, text string, max int) []byte {
 // which terms it may be used.
 const Header = "X-Geo-Database"
 
-// ErrNoPeer says that it is not known whom a request is from.
+// ErrNoPeer says that the sender of a request is not known.
 var ErrNoPeer = errors.New("the connection has no peer address")

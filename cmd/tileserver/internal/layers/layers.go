@@ -69,7 +69,8 @@ func (s *Room) add(set listing.Set) {
 	s.lists = append(s.lists, &list{Set: set, room: s, named: strings.Contains(set.Path, "{")})
 }
 
-// ownNames begin paths, or names of operations, of other rooms, so that no layer has them.
+// ownNames are the first words of paths, or of names of operations, of other rooms. No layer
+// may have them.
 var ownNames = []string{"points", "regions", "tiles", "basemap", "ip", "geoip", "ogc", "places", "airports", "stations", "collection"}
 
 // byName describes a layer for which there is no description.

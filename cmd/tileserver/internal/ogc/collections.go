@@ -48,7 +48,7 @@ func newCollection(l ask.Layer) *collection {
 	return c
 }
 
-// field is a property that features have, with its type as JSON schemas name it.
+// field is a property of features, with its type in the words of JSON Schema.
 type field struct{ Name, Type string }
 
 // fields are the properties, the most usual first.

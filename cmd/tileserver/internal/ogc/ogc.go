@@ -53,7 +53,7 @@ func New(k *web.Kit, cfg Config) *Room {
 	return &Room{Kit: k, Sets: cfg.Sets, describe: cfg.Describe, parts: cfg.Parts, kept: kept}
 }
 
-// conformance are the classes that this room meets.
+// conformance lists the conformance classes that this room meets.
 var conformance = []string{
 	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/core",
 	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/landing-page",
@@ -212,7 +212,7 @@ func (s *Room) getCollections(c echo.Context, q *endpoint.Params) error {
 	for _, name := range s.LayerNames() {
 		l, err := s.Layer(name)
 		if err != nil {
-			continue // gone since, or not readable now: that must not hide the others
+			continue // removed meanwhile, or not readable now: that must not hide the others
 		}
 		if about := &l.About; !about.Private { // it may have become so since
 			all = append(all, s.describeCollection(base, newCollection(l)))
@@ -310,7 +310,7 @@ type row struct {
 // sendItemsPage answers with a page of features for people.
 func (s *Room) sendItemsPage(ctx context.Context, c echo.Context, base string, of *collection, a *question) error {
 	const mostColumns = 8
-	var columns []string // in the order in which features have them
+	var columns []string // in the order of the features' members
 	var found []map[string]string
 	var rows []row
 	var next string

@@ -233,8 +233,8 @@ type typeStatus struct {
 	OverBudget  int                 `json:"over_budget,omitempty" doc:"Tiles of zoom 13, which is exact, that are larger than the budget of tiles."`
 }
 
-// getStatus answers GET /status. Why a generation does not open is in the log:
-// it may name files, which are nobody else's business.
+// getStatus answers GET /status. The reason why a generation does not open is
+// only in the log, because it may name files, which concern nobody else.
 func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
 	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}, BaseMaps: s.BaseMaps.All(), Trouble: s.troubles(c)}
 	for _, st := range s.states(c) {

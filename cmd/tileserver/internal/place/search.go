@@ -173,7 +173,7 @@ func find(ctx context.Context, dst []byte, finder ask.Places, airport *foundAirp
 	defer listing.SearchHits.Put(memory)
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])
 	if errors.Is(err, places.ErrQuery) {
-		// All else was checked when it was read.
+		// Everything else was checked when it was read.
 		return dst, endpoint.Refuse(err, "q", "Set q to a text with letters or digits.")
 	}
 	if err != nil {

@@ -81,7 +81,8 @@ func appendWithin(ctx context.Context, dst []byte, b ask.Boundaries, types []str
 }
 
 // appendCutout writes a FeatureCollection of at most one region. Its foreign
-// member zoom says whose border it is: the exact one of 13 or a simpler one.
+// member zoom says which border it has: the exact one, of zoom 13, or a simpler
+// one.
 func (s *Room) appendCutout(ctx context.Context, dst []byte, b ask.Boundaries, typ, id string, box quadkey.Box) ([]byte, error) {
 	var zoom int
 	err := s.InTurn(ctx, func(context.Context) (err error) {

@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Traces, error) {
 		exporter: exporter,
 		provider: sdk.NewTracerProvider(
 			sdk.WithResource(of),
-			// Who starts a span has decided that it is wanted.
+			// Whoever starts a span has decided that it is wanted.
 			sdk.WithSampler(sdk.AlwaysSample()),
 			sdk.WithRawSpanLimits(sdk.SpanLimits{
 				AttributeValueLengthLimit: maxValue, AttributeCountLimit: 32, EventCountLimit: 16, LinkCountLimit: 4,

@@ -1,5 +1,5 @@
-// Package under is what rooms are told of other people's maps, which lie under the layers.
-// Whoever serves these tells it, and nobody else knows what they are made of.
+// Package under describes to the rooms the base maps of other people, which lie under the
+// layers. The server of these maps fills it in: nothing else knows what they are made of.
 package under
 
 import "time"

@@ -19,7 +19,7 @@ type Asset struct {
 	cache       []string
 	coded       [codingCount]func() *codedAsset
 	html        bool
-	framed      bool // other pages may hold it in a frame
+	framed      bool // other pages may show it in a frame
 }
 
 // codedAsset is an asset in a coding; the body is nil if the coding does not pay.

@@ -16,7 +16,7 @@ import (
 // header map without being copied. It is shared and never changed.
 type Finished struct {
 	Body     []byte   // nil for an empty tile
-	large    bool     // enough to be compressed for those who take that
+	large    bool     // enough to be compressed for clients that accept that
 	encoding []string // Content-Encoding, nil for identity
 	length   []string // Content-Length
 	etag     []string

@@ -112,7 +112,7 @@ type Kit struct {
 
 	TagStart     Hash // version, mixed into every tag
 	CacheControl []string
-	PinnedCache  []string // Cache-Control of what its address names for good
+	PinnedCache  []string // Cache-Control of content that never changes at its address
 	origins      []string // whose pages may read the answers, nil for none
 
 	Processors *Processors // for InTurn

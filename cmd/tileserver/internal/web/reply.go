@@ -16,7 +16,7 @@ import (
 // Answer describes a response.
 type Answer struct {
 	Form  Form
-	Tag   Tag      // none for answers that must not be revalidated
+	Tag   Tag      // empty for answers that must not be revalidated
 	Cache []string // Cache-Control; Reply and Stream set the usual one if it is nil
 	// ByAccept says that the Accept header chose the form, ByLanguage that Accept-Language
 	// chose the language.

@@ -128,7 +128,7 @@ func (s *tracing) traceProblem(ctx context.Context, k *Kind) {
 type Generation struct {
 	Dataset string
 	Number  uint64
-	ID      uint64 // its identity, as keys and tags have it
+	ID      uint64 // the identity of the generation, as in keys and tags
 }
 
 // TraceFrom notes in the span of a request the generations from which it is

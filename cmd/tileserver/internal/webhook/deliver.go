@@ -120,7 +120,7 @@ func (h *hook) pass(to fence.ID) error {
 	return h.save(cellstore.Async)
 }
 
-// settle saves where a hook that ends is.
+// settle saves the position of a hook that ends.
 func (h *hook) settle() {
 	if !h.dirty {
 		return

@@ -44,8 +44,8 @@ var (
 type Config struct {
 	Live       *points.Live
 	Boundaries *dataset.Live[ask.Boundaries]
-	// Processors are taken by fences by turns with requests, with all hooks as one client.
-	// Nil means all processors of the machine.
+	// Processors lets fences take turns on the processors with requests. All hooks count
+	// as one client. Nil means all processors of the machine.
 	Processors *web.Processors
 	// Private lets hooks go to private addresses, and over http.
 	Private bool

@@ -71,8 +71,8 @@ func (n number) end(length int) number {
 func (n number) less(m number) bool { return n.hi < m.hi || n.hi == m.hi && n.lo < m.lo }
 
 // tree builds a search tree of networks that come in ascending order. Only the
-// nodes on the path to the network at hand are open; one is closed when all below
-// it is known, so that equal ones are found and stored once.
+// nodes on the path to the current network are open. A node is closed when
+// everything below it is known, so that equal nodes are found and stored once.
 type tree struct {
 	nodes *nodes
 
@@ -84,8 +84,8 @@ type tree struct {
 	some  bool
 }
 
-// add puts a record at a network. Its error says that the network is not after
-// those before, or that there are too many nodes.
+// add stores a record at a network. The error says that the network does not
+// follow the earlier ones, or that there are too many nodes.
 func (t *tree) add(first number, length int, r record) error {
 	if t.some && !t.end.less(first) {
 		return fmt.Errorf("network %x/%d is not after those before", first, length)

@@ -208,8 +208,9 @@ func (w *Writer) Finish(info Info) (err error) {
 	return disk.Publish(w.file, w.path)
 }
 
-// finishDirectories returns the root directory, encoded: of the tiles when it
-// has room for them, else of leaf directories, made larger until it has.
+// finishDirectories returns the encoded root directory. It lists the tiles if
+// it has room for them, else leaf directories, which are made larger until they
+// fit.
 func (w *Writer) finishDirectories() ([]byte, error) {
 	if len(w.root) == 0 {
 		if len(w.pending) == 0 {

@@ -46,17 +46,17 @@ func moreMemory(err error) error {
 	return err
 }
 
-// Input is a file of polygons and the type of region they are. Several
-// inputs of one type make one layer.
+// Input is a file of polygons with the region type of its features. Several
+// inputs of one type form one layer.
 type Input struct {
 	Type string
 	job.Input
 	// IDProperty names the property that holds the region's id, in any case
 	// of letters; empty: what the type's preset knows, or the feature's own.
 	IDProperty string
-	// Worldview is whose view of disputed areas to take, as two letters or
-	// "ISO"; empty: the source's own, which is mostly who holds them. Only
-	// layers of countries have such views.
+	// Worldview says whose view of disputed areas to take, as two letters or "ISO".
+	// If it is empty, the source's own view is taken, which mostly shows who
+	// controls an area. Only layers of countries have such views.
 	Worldview string
 	// LongEdges is how edges wider than 180° are meant.
 	LongEdges build.LongEdges
@@ -255,7 +255,7 @@ func checkLayers(inputs []Input) error {
 	return nil
 }
 
-// readLayers reads the inputs. Those of one type are one layer.
+// readLayers reads the inputs. All inputs of one type form one layer.
 func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory int64, rep job.Reporter) (layers []*layer, sources []dataset.Source, err error) {
 	vertices := vertexCount{memory: memory}
 	for _, in := range inputs {
@@ -447,10 +447,10 @@ func (file *layerFile) check(some bool) error {
 	return nil
 }
 
-// finish gives the features their ids. The first of several that are one region
-// gives it its name, so those come last that are part of it by a worldview, and
-// of the others the largest comes first: Ashmore and Cartier Islands have
-// Australia's code in world-atlas. It tells which features of different names are one region.
+// finish gives the features their ids. If several features are one region, the first gives
+// the region its name. So features that are part of a region only by a worldview come last,
+// and of the others the largest comes first: Ashmore and Cartier Islands have Australia's
+// code in world-atlas. finish reports which features of different names are one region.
 func (l *layer) finish() (out build.Layer, shared []string) {
 	if l.kept {
 		return build.Layer{Type: l.typ, Features: l.features}, nil

@@ -20,8 +20,8 @@ const maxID = 80
 // candidate is a value that a region's id may be made of.
 type candidate struct {
 	value string // as in the source; empty when there is none
-	// shared says that features with this value are one region. A candidate
-	// that is not shared is good only if a single feature claims it.
+	// shared says that features with the same value are one region. A candidate
+	// that is not shared is good only if a single feature has it.
 	shared bool
 }
 

@@ -20,10 +20,10 @@ import (
 	"quadrille/tiles/build"
 )
 
-// preset knows the columns of the layers that many people publish in the same
-// few ways: Natural Earth's GeoJSON and the npm packages world-atlas and
-// us-atlas. What it makes of a feature is its name, the codes its id may be
-// made of, and the properties of its record.
+// preset knows the columns of layers that many people publish in the same few
+// forms: Natural Earth's GeoJSON and the npm packages world-atlas and us-atlas.
+// From a feature it makes a name, the codes from which the id may be made, and
+// the properties of the record.
 type preset struct {
 	// objects are the names the layer has within a topology.
 	objects  []string

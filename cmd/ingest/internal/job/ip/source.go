@@ -26,7 +26,7 @@ type ipSource interface {
 	// kind returns what the source was recognised as, for people.
 	kind() string
 	size() int64 // bytes on disk
-	done() int64 // of them, read so far; ranges may be running
+	done() int64 // bytes read so far; may be called while ranges runs
 	modified() time.Time
 	// ranges yields the ranges once, with records that the converter made. A
 	// *source.BadRecord concerns one range alone.
@@ -43,8 +43,8 @@ type ipSource interface {
 //   - a list of ranges in columns, or of a provider's networks in JSON, alone,
 //     compressed by gzip, or in a zip archive.
 //
-// What has to be unpacked to be read goes into the directory temp. A source that
-// memory, that of the whole program, is too little for is refused.
+// What has to be unpacked to be read goes into the directory temp. A source that needs
+// more than memory, the bytes for the whole program, is refused.
 func openSource(in Input, temp string, memory int64) (ipSource, error) {
 	info, err := os.Stat(in.Path)
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 )
 
 // mainBounds returns the bounds of the main part of a country, from its geometry: the France
-// that a map of France shows, without Réunion. Bounds that are not much larger than that stay
-// as they are, and so do those of countries of scattered islands.
+// that a map of France shows, without Réunion. Bounds that are not much larger than those of
+// the main part stay as they are, and so do the bounds of countries of scattered islands.
 func mainBounds(geometry orb.Geometry, whole [4]float64) [4]float64 {
 	polygons, ok := geometry.(orb.MultiPolygon)
 	if !ok {

@@ -206,7 +206,7 @@ func (n *namer) countPeople() error {
 			n.rep.Progress(job.Progress{Stage: "counting people of regions", Done: done, Unit: "places"})
 		}
 		if h.Code == "PPLX" {
-			return nil // its people are those of the town that it is part of
+			return nil // its people are counted with the town that it is part of
 		}
 		n.countDivision(h)
 		if n.regions == nil {

@@ -23,21 +23,21 @@ var costs = job.Costs{Nanoseconds: 60, Memory: 2, Disk: 5}
 // Input is a file of GeoNames.
 type Input struct {
 	job.Input
-	// Kind is what the file holds; empty: what its name or its rows show.
+	// Kind is the kind of content. If it is empty, the name of the file or its rows show the
+	// kind.
 	Kind geonames.Kind
 }
 
-// Ingest reads files of GeoNames and publishes a generation of their places,
-// with what the other files say of those. Of several rows of a place, in one file
-// or in several, the one with the latest modification date is taken, and where dates
-// are equal the last of the file named first; a place that a file of deletions names is left out
-// unless its row is from a later day. Of what else is given twice the first is
-// taken.
+// Ingest reads files of GeoNames and publishes a generation of their places, with what the other
+// files add to these. A place may have several rows, in one file or in several. The row with the
+// latest modification date is taken. Of rows with equal dates it is the last row of the file
+// that was named first. A place that a file of deletions names is left out, unless its row is
+// from a later day. Anything else that occurs twice is taken where it occurs first.
 //
-// The share of bad records that o tolerates is that of each file: a small file
-// that is all wrong does not hide behind a large one. The manifest dates each
-// file by its newest row or, where rows have no dates, by what its name or its
-// archive says, and otherwise not at all.
+// The share of bad records that o tolerates applies to each file, so that a small file of errors
+// does not hide behind a large one. The manifest dates each file by its newest row. Files whose
+// rows have no dates are dated by their name or their archive, if these say a date, and
+// otherwise not at all.
 func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Options) (dataset.Manifest, error) {
 	j := &placesJob{ctx: ctx, rep: o.ReporterOrSilent(), maxBad: o.MaxBad, tally: job.NewTally(o.MaxBad)}
 	if err := j.recognise(inputs); err != nil {

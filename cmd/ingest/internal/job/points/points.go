@@ -129,7 +129,7 @@ type pointsJob struct {
 
 	near    func(*points.Point) string // names the place at a point
 	first   *points.Point              // that is good
-	number  int64                      // of records so far, bad ones among them
+	number  int64                      // of the records so far, including bad ones
 	unnamed int64                      // points that got their number as id
 	lost    job.LostProperties
 	swapped int64

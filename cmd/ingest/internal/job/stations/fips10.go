@@ -2,10 +2,10 @@ package stations
 
 import "strings"
 
-// isoByFIPS10 gives the ISO 3166-1 code of a FIPS 10-4 country code, which
-// NOAA's lists use. Islands that only FIPS counts by themselves have the code
-// of what they belong to; the West Bank and Gaza are both PS, and Kosovo has
-// the XK that is in general use for it.
+// isoByFIPS10 gives the ISO 3166-1 code for a FIPS 10-4 country code, which
+// NOAA's lists use. Islands that have a code only in FIPS get the code of the
+// country they belong to. The West Bank and Gaza are both PS. Kosovo has the
+// usual XK.
 var isoByFIPS10 = func() map[string]string {
 	m := map[string]string{}
 	for pair := range strings.FieldsSeq(fips10ToISO) {

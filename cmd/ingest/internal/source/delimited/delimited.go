@@ -140,7 +140,7 @@ func (r *Reader) Next() (text []byte, err error) {
 			continue
 		}
 		if !r.format.quotes() && len(r.format.Columns) > 0 {
-			// Counted here, so that callers that walk the text need no Fields.
+			// Lines are counted here, so that callers that walk the text need no Fields.
 			if err := r.count(bytes.Count(r.text, []byte{'\t'})+1, r.text); err != nil {
 				return nil, err
 			}

@@ -156,8 +156,8 @@ func (m *Member) Open() (io.ReadCloser, error) {
 	return source.Open(m.Path)
 }
 
-// Label names the file in messages: its path, or that of its archive and its
-// name in it.
+// Label names the file in messages: its path, or the path of its archive and
+// its name in the archive.
 func (m *Member) Label() string {
 	if m.file != nil {
 		return m.set.Path + "#" + m.Name

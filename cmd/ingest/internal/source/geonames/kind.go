@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Kind is what a file of GeoNames holds. Its text is what users call it.
+// Kind is the kind of content of a GeoNames file. Its text is the word that users write.
 type Kind string
 
 // The files known.

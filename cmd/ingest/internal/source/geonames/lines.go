@@ -36,8 +36,8 @@ func rows[T any](r io.Reader, name string, f delimited.Format, parse parser[T]) 
 	})
 }
 
-// row is a line whose columns are taken one after another. They are parts of it, so
-// that it is copied once.
+// row is a line whose columns are taken one after another. The columns are parts of
+// the line, so the line is copied only once.
 type row struct {
 	line int // 1-based
 	rest string

@@ -18,9 +18,9 @@ const (
 	sampleBytes = sampleRows * MaxLine
 )
 
-// Recognise says what a file holds, by its name, and failing that by its rows.
-// A name that the rows contradict is an error, and so are rows that no table
-// has.
+// Recognise returns the kind of a file by its name or, if the name says
+// nothing, by its rows. It is an error if the rows contradict the name, or if
+// no kind has such rows.
 func Recognise(file string) (Kind, error) {
 	byName, err := kindByName(file)
 	if err != nil {

@@ -34,11 +34,11 @@ const (
 // Magic is the first bytes of a GeoPackage, and of every SQLite database.
 const Magic = sqlitefile.Magic
 
-// File is an opened layer of a GeoPackage. It is used by one goroutine.
+// File is an open layer of a GeoPackage. It belongs to one goroutine.
 type File struct {
 	// Layer is the name of its table.
 	Layer string
-	// Key is the column that is its primary key, "" without one.
+	// Key is the column of its primary key, or "".
 	Key string
 	// Size is the number of rows, the measure of Progress.
 	Size int64

@@ -98,12 +98,12 @@ func Member(name string) bool {
 	return strings.HasSuffix(base, ".csv") && strings.Contains(base, "airports") && !strings.HasPrefix(base, ".")
 }
 
-// Read yields the records of r in order, and name is what bad ones are reported
-// under. The second value is nil, a *source.BadRecord, after which reading goes
-// on, or an error, which is the last thing yielded: that of r, or of a header
-// that is none. Unpacking is left to source.OpenMember.
+// Read yields the records of r in order. name names the source of bad records.
+// The error is nil, a *source.BadRecord, after which reading goes on, or the
+// last thing yielded: an error of r, or of a header that is not one. Unpacking
+// is left to source.OpenMember.
 //
-// A quote that is not closed costs the line it is in, not what follows.
+// A quote that is not closed costs only its own line.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	var cols columns
 	f := format

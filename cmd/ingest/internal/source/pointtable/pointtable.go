@@ -38,7 +38,7 @@ const (
 type Columns struct {
 	ID       string // is the id of the point
 	Name     string // becomes the property name, instead of a column of that name
-	Lat, Lon string // both the same column where it has positions
+	Lat, Lon string // both name the same column if it holds whole positions
 	// Order is the order of two numbers in one column, LatLon or LonLat. If it is
 	// empty, the brackets around them tell the order, and then the first row once it is
 	// read.

@@ -33,7 +33,7 @@ import (
 // maxText bounds the two small text files beside a shapefile.
 const maxText = 64 << 10
 
-// File is an opened shapefile. It is used by one goroutine.
+// File is an open shapefile. It belongs to one goroutine.
 type File struct {
 	// Paths are the files on disk it is read from: the archive, or the .shp
 	// and what lies beside it.

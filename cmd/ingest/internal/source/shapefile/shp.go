@@ -55,7 +55,7 @@ var typeNames = map[int32]string{
 	typeLines: "lines", typeSurfaces: "surfaces in space",
 }
 
-// needs says what to do with a file that does not have what is wanted.
+// needs has the advice for a file that lacks the wanted shapes.
 var needs = map[source.Want]string{
 	source.WantPolygons: "regions need polygons",
 	source.WantPoints:   "a collection needs points: ingest boundaries takes polygons",

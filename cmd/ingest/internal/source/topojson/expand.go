@@ -30,9 +30,9 @@ func (t *topology) feature(g *geometry) (source.Feature, *source.BadRecord) {
 	return f, nil
 }
 
-// box stands for a shape that quantisation has flattened: Vatican City is two
-// points in world-atlas. Each point means the cell around it, so the box
-// around those cells is what the file still knows of the shape.
+// box stands for a shape that quantisation has flattened, such as Vatican City,
+// which is two points in world-atlas. Each point stands for the cell around it,
+// so the box around these cells is all that the file still knows of the shape.
 func (t *topology) box(flat orb.Ring) orb.Polygon {
 	near := flat.Clone() // it is small, across ±180° too
 	for i, p := range near {
@@ -130,8 +130,8 @@ func (t *topology) near(p, q orb.Point) bool {
 	return t.quantised && math.Abs(p[0]-q[0]) <= steps*math.Abs(t.scale[0]) && math.Abs(p[1]-q[1]) <= steps*math.Abs(t.scale[1])
 }
 
-// ring joins arcs end to end; ~i is arc i reversed. Where two meet they share
-// a point, which is kept once.
+// ring joins arcs end to end; ~i is arc i reversed. Two arcs that meet share a
+// point, which is kept once.
 func (x *expansion) ring(refs []int32) orb.Ring {
 	n := 0
 	for _, ref := range refs {

@@ -260,7 +260,7 @@ func (t *topology) settle() {
 // all are kept until it is known which there are.
 func (t *topology) object(name string) error {
 	if len(t.wanted) > 0 && !slices.Contains(t.wanted, name) && len(t.objects) > 0 {
-		// Only its name is needed, for the error that lists them.
+		// Only the name of the object is needed, for the error that lists all objects.
 		t.objects[name] = nil
 		return t.s.Skip()
 	}
