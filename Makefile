@@ -222,7 +222,7 @@ check-big-tenth: build bench-programs
 lint: $(GOLANGCI) ## gofmt and golangci-lint
 	@unformatted=$$($(GO_FILES) | xargs -r gofmt -s -l); \
 	if [ -n "$$unformatted" ]; then printf 'not formatted, run gofmt -s -w on:\n%s\n' "$$unformatted"; exit 1; fi
-	@for module in . $(MODULES); do (set -x; cd $$module; $(abspath $(GOLANGCI)) run); done
+	@for module in . $(MODULES); do (set -x; cd $$module; $(abspath $(GOLANGCI)) run --allow-parallel-runners); done
 
 # What `make ready` compares with: all that differs from it counts as changed.
 BASE ?= HEAD
