@@ -4,12 +4,14 @@ package guide
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io/fs"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -29,7 +31,7 @@ var page = template.Must(template.New("guide").Parse(pageText))
 
 // Guide is the documents of a folder.
 type Guide struct {
-	// Documents are in the order of their names.
+	// Documents begin with the first ones of Read. The others are in the order of their names.
 	Documents []*Document
 	// Pictures are the files that documents show, by name.
 	Pictures map[string][]byte
@@ -45,14 +47,15 @@ type Document struct {
 // Section is a heading of the second level.
 type Section struct{ ID, Title string }
 
-// Read reads the Markdown files of a folder. A link to a document leads to its page, and
+// Read reads the Markdown files of a folder, those that are named first before the others. A link to a document leads to its page, and
 // one to a file that is not served, such as an example of a configuration, becomes plain
 // text: it says where in the source that is. HTML in a document is left out.
-func Read(folder fs.FS) (*Guide, error) {
+func Read(folder fs.FS, first ...string) (*Guide, error) {
 	names, err := fs.Glob(folder, "*.md")
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(first, a), place(first, b)) })
 	g := &Guide{Pictures: map[string][]byte{}}
 	for _, file := range names {
 		source, err := fs.ReadFile(folder, file)
@@ -188,4 +191,12 @@ func plain(n ast.Node, source []byte) string {
 		}
 	}
 	return b.String()
+}
+
+// place is where a name is in a list, or the end if it is not in it.
+func place(list []string, name string) int {
+	if i := slices.Index(list, name); i >= 0 {
+		return i
+	}
+	return len(list)
 }

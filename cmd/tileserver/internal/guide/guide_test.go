@@ -59,9 +59,14 @@ func TestLinks(t *testing.T) {
 
 // The documents of today are read, each with a title of its own.
 func TestDocuments(t *testing.T) {
-	g, err := guide.Read(docs.FS)
+	g, err := guide.Read(docs.FS, docs.First...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i, name := range docs.First {
+		if g.Documents[i].Name+".md" != name {
+			t.Errorf("document %d is %s.md, not %s", i, g.Documents[i].Name, name)
+		}
 	}
 	titles := map[string]bool{}
 	for _, d := range g.Documents {

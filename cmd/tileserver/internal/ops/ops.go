@@ -75,7 +75,7 @@ type Room struct {
 // when it is first asked for.
 func New(k *web.Kit, cfg Config) *Room {
 	s := &Room{Kit: k, Config: cfg, page: newPage(cfg.Page)}
-	s.guide = sync.OnceValues(func() (*guide.Guide, error) { return guide.Read(docs.FS) })
+	s.guide = sync.OnceValues(func() (*guide.Guide, error) { return guide.Read(docs.FS, docs.First...) })
 	s.description, s.pages = sync.OnceValues(s.makeDescription), sync.OnceValues(s.documents)
 	k.Collect(s.collectDatasets)
 	return s
