@@ -283,7 +283,7 @@ func TestEveryTimeRange(t *testing.T) {
 		must(0, load.Commit(ctx))
 		m.load(cells)
 		var row cellstore.Row
-		for min := int64(0); min < 23; min++ {
+		for min := range int64(23) {
 			for max := min; max < 23; max++ {
 				for _, versions := range []int{1, 8, cellstore.Unlimited} {
 					sel := cellstore.Selection{Time: cellstore.Between(min, max), Versions: versions}
