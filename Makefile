@@ -67,14 +67,15 @@ build: bin/ingest bin/tileserver ## both programs, in bin/
 	@test -f $(PAGE) || echo "Built without the map page; the API is complete. For the page: make page build (needs Node.js)."
 
 # Where goroutines can meet: code or tests start some, guard something against others, or
-# use what does. Packages of which no file has any of these have nothing for the race
-# detector to find.
-AT_ONCE := \bgo [A-Za-z_.]+\(|\.(Go|Parallel)\(|sync\.(RWMutex|Mutex|Map|Pool|WaitGroup|Cond)\b|"sync/atomic"|"net/http|"quadrille/(tiles/build|cmd/internal/programs)"
-# PACKAGES is all packages of the module, and RACED those of them that the detector can judge.
-PACKAGES := go list -f '{{.Dir}}' ./... | sed "s|^$$(pwd -P)|.|" | sort
-RACED := comm -12 <($(PACKAGES)) <(grep -rlE '$(AT_ONCE)' --include='*.go' --exclude-dir=node_modules --exclude-dir=testdata . | sed 's|/[^/]*$$||' | sort -u)
-# IN_MODULES makes a target in the folder of each module.
-IN_MODULES = for module in . $(MODULES); do $(MAKE) --no-print-directory -C $$module -f $(abspath Makefile) GO_TEST='$(GO_TEST)'
+# use what does so while they wait. In packages of which no file has any of these the race
+# detector is not tried.
+AT_ONCE := \bgo [A-Za-z_.]+\(|\.(Go|Parallel)\(|sync\.(RWMutex|Mutex|Map|Pool|WaitGroup|Cond)\b|"sync/atomic"|"net/http|"quadrille/(tiles/build|places|cmd/internal/programs)"|\bjob\.Ahead\(
+# PACKAGES lists all packages of the module, and RACED those of $$all that the detector can
+# judge. A list that fails inside of <(…) would be an empty one, so that it is made before.
+PACKAGES := go list -f '{{.Dir}}' ./... | sed "s|^$$(go list -m -f '{{.Dir}}')|.|" | sort
+RACED := comm -12 <(echo "$$all") <(grep -rlE '$(AT_ONCE)' --include='*.go' --exclude-dir=node_modules --exclude-dir=testdata . | sed 's|/[^/]*$$||' | sort -u)
+# IN_MODULES makes a target in the folder of each module. One that fails stops no other.
+IN_MODULES = status=0; for module in . $(MODULES); do $(MAKE) --no-print-directory -C $$module -f $(abspath Makefile) GO_TEST='$(GO_TEST)' $(1) || status=1; done; exit $$status
 SHORT := $(GO_TEST) -short -vet=off -timeout 20m
 
 # The race detector makes everything some ten times as slow, so that tests that
@@ -82,16 +83,16 @@ SHORT := $(GO_TEST) -short -vet=off -timeout 20m
 # program that it is built into would wait a second at its end for races of what is
 # still running, and tests start hundreds. The checks of go vet are for `make lint`.
 test: ## all tests that need no server, with the race detector where goroutines can meet
-	@$(IN_MODULES) test-of-module; done
+	@$(call IN_MODULES,test-of-module)
 
 test-plain:
-	@$(IN_MODULES) test-plain-of-module; done
+	@$(call IN_MODULES,test-plain-of-module)
 
 test-of-module:
 ifeq ($(RACE),)
 	$(SHORT) ./...
 else
-	@packages=$$($(RACED)); [ -z "$$packages" ] || GORACE=atexit_sleep_ms=20 $(SHORT) $(RACE) $$packages
+	@all=$$($(PACKAGES)); packages=$$($(RACED)); [ -z "$$packages" ] || GORACE=atexit_sleep_ms=20 $(SHORT) $(RACE) $$packages
 	@$(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) test-plain-of-module
 endif
 
@@ -99,8 +100,8 @@ endif
 # call testrace.Plain themselves, and those of files that are built only without it. A call
 # that is in no test would be skipped for good, so it is refused.
 test-plain-of-module:
-	@packages=$$(comm -23 <($(PACKAGES)) <($(RACED))); [ -z "$$packages" ] || $(SHORT) $$packages
-	@files=$$($(RACED) | xargs -I{} find {} -maxdepth 1 -name '*_test.go' | xargs -r grep -lE '^//go:build !race|testrace[.]Plain[(]' || true); [ -n "$$files" ] || exit 0; \
+	@all=$$($(PACKAGES)); packages=$$(comm -23 <(echo "$$all") <($(RACED))); [ -z "$$packages" ] || $(SHORT) $$packages
+	@all=$$($(PACKAGES)); files=$$($(RACED) | xargs -I{} find {} -maxdepth 1 -name '*_test.go' | xargs -r grep -lE '^//go:build !race|testrace[.]Plain[(]' || true); [ -n "$$files" ] || exit 0; \
 	names=$$(awk 'FNR == 1 { all = 0 } /^\/\/go:build !race/ { all = 1 } \
 	  /^func / { name = ""; if ($$2 ~ /^(Test|Fuzz|Example)/) { split($$2, f, "("); name = f[1] } } \
 	  /testrace[.]Plain[(]/ && !name { print FILENAME ": call testrace.Plain in the test itself" >"/dev/stderr"; exit 1 } \
@@ -232,7 +233,7 @@ ready: ## make a change ready: format, lint, and test the packages that differ f
 	$(GO_FILES) | xargs -r gofmt -s -w
 	$(MAKE) --no-print-directory lint
 	@changed=$$({ git diff --name-only --relative $(BASE); git ls-files --others --exclude-standard; }); \
-	packages=$$(echo cmd/internal/archtest; while read -r file; do dir=$$(dirname "$$file"); \
+	packages=$$(echo cmd/internal/archtest; while read -r file; do dir=$$(dirname "$$file"); dir=$${dir%%/testdata/*}; \
 	  while [ "$$dir" != . ] && ! ls "$$dir"/*.go >/dev/null 2>&1; do dir=$$(dirname "$$dir"); done; echo "$$dir"; done <<<"$$changed" | grep -v '^\.$$' || true); \
 	for package in $$(sort -u <<<"$$packages"); do (cd "$$package" && $(GO_TEST) -short .); done; \
 	if grep -q '^static/leaflet/' <<<"$$changed"; then $(MAKE) --no-print-directory test-page; fi
@@ -317,7 +318,7 @@ bench-points: build bench-programs ## measure collections of points, beside Tile
 	  go test -run '^$$' -bench '^Benchmark(Build|Read|Write|Fence)$$' -benchmem -count $(BENCHCOUNT) -timeout 60m ./places/points ./ask/fence
 
 clean: ## remove what was built and installed, but not data/
-	rm -rf bin/ingest bin/tileserver sample/build sample/node_modules static/leaflet/node_modules
+	rm -rf bin/ingest bin/tileserver bin/bench sample/build sample/node_modules static/leaflet/node_modules
 	find static/leaflet/dist -mindepth 1 ! -name README.md -delete
 
 ifneq ($(NPM),)

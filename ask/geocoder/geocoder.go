@@ -297,8 +297,8 @@ func (f *finding) share(seeks int, fn func() error) error {
 // name only begins with it. It puts airports before the cities that have their codes among their
 // names, and drops what is spelled differently. If the text is also the whole name of something,
 // and is not in capitals as codes are, the name is meant: "oss" is a town. If a large city's own
-// name begins with the text, the city is meant and the airport too: "maa" is an airport, "ist" is
-// Istanbul.
+// name begins with the text, the city is meant: "ist" is Istanbul. If none does, the airport is
+// meant: "maa".
 func (f *finding) preferCodes() {
 	isCode := func(r Result) bool { return r.Match.Code }
 	if !slices.ContainsFunc(f.found, isCode) {

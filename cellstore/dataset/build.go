@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,10 +121,27 @@ func (c *Catalog) Rehearse(ctx context.Context, dataset string) (*Build, error) 
 	}
 	b, err := r.Begin(ctx, dataset)
 	if err != nil {
+		if !errors.Is(err, ErrBuilding) { // whose directory it is
+			err = errors.Join(err, removeRehearsal(filepath.Join(r.dir, dataset), made))
+		}
 		return nil, err
 	}
 	b.rehearsal = made
 	return b, nil
+}
+
+// removeRehearsal removes what a rehearsal made besides its build: its lock, and the empty
+// directories up to last. A directory that holds something else stays, such as another
+// rehearsal.
+func removeRehearsal(dir, last string) error {
+	err := os.Remove(filepath.Join(dir, buildLockName))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	for os.Remove(dir) == nil && dir != last {
+		dir = filepath.Dir(dir)
+	}
+	return err
 }
 
 // Store is the store being filled. It is closed by Publish and Abort.
@@ -263,12 +281,7 @@ func (b *Build) Abort() error {
 	}
 	err = errors.Join(err, b.c.remove(context.Background(), b.dataset, storedGeneration{number: b.generation, removing: unfinished}))
 	if b.rehearsal != "" {
-		dir := filepath.Join(b.c.dir, b.dataset)
-		err = errors.Join(err, os.Remove(filepath.Join(dir, buildLockName)))
-		// What holds something else stays, such as another rehearsal.
-		for parent := dir; os.Remove(parent) == nil && parent != b.rehearsal; {
-			parent = filepath.Dir(parent)
-		}
+		err = errors.Join(err, removeRehearsal(filepath.Join(b.c.dir, b.dataset), b.rehearsal))
 	}
 	return err
 }

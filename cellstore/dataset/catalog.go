@@ -269,8 +269,8 @@ func (c *Catalog) claim(ctx context.Context, dataset string) (context.Context, f
 	return ctx, func() { lock.Close() }, nil
 }
 
-// lockBuild takes the build lock of a data set, whose directory exists. doing
-// says what for: to have it built or pruned.
+// lockBuild takes the build lock of a data set, whose directory exists. purpose
+// is what others are told that the data set is being: built or pruned.
 func (c *Catalog) lockBuild(dataset, purpose string) (*os.File, error) {
 	path := filepath.Join(c.dir, dataset, buildLockName)
 	f, err := filelock.Open(path)

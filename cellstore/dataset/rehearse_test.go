@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"quadrille/cellstore"
 )
 
 // A rehearsal is apart from builds, cannot be published, and leaves nothing, not even of one
@@ -68,4 +70,18 @@ func TestRehearse(t *testing.T) {
 		t.Errorf("something is left: %v", err)
 	}
 	wantContent(t, c, "places", "meanwhile")
+}
+
+// A rehearsal whose store cannot be opened leaves nothing either.
+func TestRehearseThatCannotBegin(t *testing.T) {
+	c, _ := newCatalog(t)
+	mustIngest(t, c, "places", "published")
+	full := errors.New("the disk is full")
+	c.open = func(string, string, bool) (cellstore.Store, error) { return nil, full }
+	if _, err := c.Rehearse(t.Context(), "places"); !errors.Is(err, full) {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, rehearsalDir)); !os.IsNotExist(err) {
+		t.Errorf("something is left: %v", err)
+	}
 }

@@ -90,8 +90,8 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if d.failure() == nil {
 		var err error
 		if strings.HasPrefix(d.FS.PathBase(name), "marker.") {
-			// This file names the list of files that is in force. It must reach the disk
-			// before that list does.
+			// This file names the list of files that is in force. That list must be on the
+			// disk before it.
 			err = syncDir(d, d.dir)
 		}
 		var f vfs.File

@@ -57,7 +57,7 @@ func (c *LiveCollection) announce() {
 var ErrEventsGone = errors.New("events are not kept that long")
 
 // EventsGoneError says which events are missing; it matches ErrEventsGone. A Follower
-// that goes on behind After passes over what is missing.
+// that begins after Next passes over what is missing.
 type EventsGoneError struct {
 	Next uint64
 	kept Duration
