@@ -89,7 +89,7 @@ func values(t *testing.T, tab cellstore.Table, writer int) int64 {
 func TestRecover(t *testing.T) {
 	rounds := 40
 	if testing.Short() {
-		rounds = 4 // in the last of which it is restarted while the disk is full
+		rounds = 8
 	}
 	r := testseed.Rand(t)
 	var logged bytes.Buffer

@@ -292,14 +292,10 @@ func TestBuildRefuses(t *testing.T) {
 // budget that merges regions too.
 func TestDeterminism(t *testing.T) {
 	t.Parallel() // it takes long, and one build does not keep two processors busy
-	number := 20
-	if testing.Short() {
-		number = 6
-	}
 	dump := func(workers int, budget int64) []string {
 		rnd := rand.New(rand.NewPCG(11, 12))
 		var features []Feature
-		for i := range number {
+		for i := range 20 {
 			lon, lat := rnd.Float64()*300-150, rnd.Float64()*120-60
 			var ring orb.Ring
 			for a := 0.0; a < 2*math.Pi; a += 0.1 {
