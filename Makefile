@@ -66,16 +66,24 @@ FORCE:
 build: bin/ingest bin/tileserver ## both programs, in bin/
 	@test -f $(PAGE) || echo "Built without the map page; the API is complete. For the page: make page build (needs Node.js)."
 
-# Where goroutines can meet: code or tests start some, guard something against others, or
-# use what does so while they wait. In packages of which no file has any of these the race
-# detector is not tried.
-AT_ONCE := \bgo [A-Za-z_.]+\(|\.(Go|Parallel)\(|sync\.(RWMutex|Mutex|Map|Pool|WaitGroup|Cond)\b|"sync/atomic"|"net/http|"quadrille/(tiles/build|places|cmd/internal/programs)"|\bjob\.Ahead\(
+# What starts goroutines. The race detector is tried in packages whose code or tests have any
+# of it. In others it has nothing to find: what they guard meets others in the rooms above.
+AT_ONCE := \bgo (func|[A-Za-z_.]+)\(|\.(Go|Parallel)\(|httptest\.New(Unstarted|TLS)?Server|\.(Serve|ListenAndServe)\(|"quadrille/cmd/internal/programs"|\bjob\.Ahead\(
+# Code that hands functions to this package is called by its goroutines.
+CALLED_AT_ONCE := "quadrille/tiles/build"
+GO_SOURCES := --include='*.go' --exclude-dir=node_modules --exclude-dir=testdata
 # PACKAGES lists all packages of the module, and RACED those of $$all that the detector can
 # judge. A list that fails inside of <(…) would be an empty one, so that it is made before.
 PACKAGES := go list -f '{{.Dir}}' ./... | sed "s|^$$(go list -m -f '{{.Dir}}')|.|" | sort
-RACED := comm -12 <(echo "$$all") <(grep -rlE '$(AT_ONCE)' --include='*.go' --exclude-dir=node_modules --exclude-dir=testdata . | sed 's|/[^/]*$$||' | sort -u)
+RACED := comm -12 <(echo "$$all") <({ grep -rlE '$(AT_ONCE)' $(GO_SOURCES) .; grep -rlF '$(CALLED_AT_ONCE)' --exclude='*_test.go' $(GO_SOURCES) .; } | sed 's|/[^/]*$$||' | sort -u)
 # IN_MODULES makes a target in the folder of each module. One that fails stops no other.
-IN_MODULES = status=0; for module in . $(MODULES); do $(MAKE) --no-print-directory -C $$module -f $(abspath Makefile) GO_TEST='$(GO_TEST)' $(1) || status=1; done; exit $$status
+# Browsers wait more than they compute: their module is tested beside the others, and its
+# output follows theirs.
+IN = $(MAKE) --no-print-directory -C $$module -f $(abspath Makefile) GO_TEST='$(GO_TEST)' $(1)
+IN_MODULES = status=0; out=$$(mktemp); module=$(CLIENTTEST); $(call IN,$(1)) >$$out 2>&1 & \
+  trap 'rm -f $$out' EXIT; \
+  for module in $(filter-out $(CLIENTTEST),. $(MODULES)); do $(call IN,$(1)) || status=1; done; \
+  wait $$! || status=1; cat $$out; exit $$status
 SHORT := $(GO_TEST) -short -vet=off -timeout 20m
 
 # The race detector makes everything some ten times as slow, so that tests that
@@ -98,7 +106,9 @@ endif
 
 # What the race detector cannot judge or makes too slow: the other packages, the tests that
 # call testrace.Plain themselves, and those of files that are built only without it. A call
-# that is in no test would be skipped for good, so it is refused.
+# that is in no test would be skipped for good, so it is refused. Like the programs that
+# `make build` builds, they are compiled without cgo, so that nothing is compiled for both.
+test-plain-of-module: export CGO_ENABLED := 0
 test-plain-of-module:
 	@all=$$($(PACKAGES)); packages=$$(comm -23 <(echo "$$all") <($(RACED))); [ -z "$$packages" ] || $(SHORT) $$packages
 	@all=$$($(PACKAGES)); files=$$($(RACED) | xargs -I{} find {} -maxdepth 1 -name '*_test.go' | xargs -r grep -lE '^//go:build !race|testrace[.]Plain[(]' || true); [ -n "$$files" ] || exit 0; \

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -184,6 +185,32 @@ func TestHung(t *testing.T) {
 				t.Errorf("it does not name the test: %s", said)
 			}
 		})
+	}
+}
+
+// TestNotesAtOnce: programs that write to one file of notes lose no line of each other.
+func TestNotesAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "notes")
+	var writers sync.WaitGroup
+	for w := range 4 {
+		writers.Go(func() {
+			n := notes(file)
+			for i := range 50 {
+				err := errors.Join(n.add(fmt.Sprintf("stays %d %d", w, i), "goes"), n.takeBack("goes"))
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.Sorted(strings.Lines(string(b)))
+	if len(slices.Compact(slices.Clone(lines))) != 200 || len(lines) != 200 || strings.Contains(string(b), "goes") {
+		t.Errorf("%d lines are left, want 200 different ones, none of those taken back:\n%s", len(lines), b)
 	}
 }
 

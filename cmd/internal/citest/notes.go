@@ -1,44 +1,71 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
+	"time"
+
+	"quadrille/cellstore/filelock"
 )
 
-// notes names the file of the lines that CI prints at its end; "" means no file.
+// notes names the file of the lines that CI prints at its end; "" means no file. Several
+// programs may write to it at once.
 type notes string
 
 func (n notes) add(lines ...string) error {
-	if n == "" || len(lines) == 0 {
+	if len(lines) == 0 {
 		return nil
 	}
-	f, err := os.OpenFile(string(n), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return n.change(func(list []string) []string { return append(list, lines...) })
 }
 
 // takeBack removes the last of the lines that read so.
 func (n notes) takeBack(line string) error {
+	return n.change(func(list []string) []string {
+		for i, l := range slices.Backward(list) {
+			if l == line {
+				return slices.Delete(list, i, i+1)
+			}
+		}
+		return list
+	})
+}
+
+// change reads the lines and writes what edit makes of them, while no other program does.
+func (n notes) change(edit func([]string) []string) (err error) {
 	if n == "" {
 		return nil
 	}
-	b, err := os.ReadFile(string(n))
+	f, err := os.OpenFile(string(n), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return err
 	}
-	lines := strings.SplitAfter(string(b), "\n")
-	for i, l := range slices.Backward(lines) {
-		if l == line+"\n" {
-			lines = slices.Delete(lines, i, i+1)
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for {
+		if err = filelock.Exclusive(f); !errors.Is(err, filelock.ErrLocked) {
 			break
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
-	return os.WriteFile(string(n), []byte(strings.Join(lines, "")), 0o644)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	old, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, line := range edit(strings.Split(strings.TrimSuffix(string(old), "\n"), "\n")) {
+		if line != "" {
+			text.WriteString(line + "\n")
+		}
+	}
+	// The end is cut off last, so that whoever reads meanwhile meets no empty file.
+	if _, err := f.WriteAt([]byte(text.String()), 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(text.Len()))
 }

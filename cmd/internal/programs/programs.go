@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,7 +43,11 @@ func Build(ctx context.Context, dir string, names []string, flags ...string) err
 	for _, name := range names {
 		args = append(args, "quadrille/cmd/"+name)
 	}
-	if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", args...)
+	if !slices.Contains(flags, "-race") {
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does, from the same cache
+	}
+	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, out)
 	}
 	return nil

@@ -19,6 +19,7 @@ var featuresSkipped = map[string]string{
 
 // The OGC's suite for OGC API – Features finds nothing to say.
 func TestCITEFeatures(t *testing.T) {
+	foreign(t)
 	data := t.TempDir()
 	publishFeatures(t, data)
 	site := programs.Serve(t, "--data", data).URL

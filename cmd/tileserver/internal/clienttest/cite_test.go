@@ -26,7 +26,6 @@ type citeRun struct {
 // runCITE runs a suite with its arguments.
 func runCITE(t *testing.T, jar string, arguments map[string]string) citeRun {
 	t.Helper()
-	foreign(t)
 	java, err := exec.LookPath("java")
 	if err != nil {
 		t.Skip("java is not installed; a JDK of version 17 runs the suites")

@@ -9,6 +9,7 @@ import (
 
 // The OGC's suite for OGC API – Tiles finds nothing to say.
 func TestCITETiles(t *testing.T) {
+	foreign(t)
 	data := t.TempDir()
 	if err := toyworld.Publish(t.Context(), data); err != nil {
 		t.Fatal(err)
