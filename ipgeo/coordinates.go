@@ -170,8 +170,9 @@ func within(over, unit uint64, k uint, rest, half uint64) bool {
 	return over<<k+rest <= half || (unit-over)<<k-rest <= half
 }
 
-// above is 1 if a number that is over, and some rest, above a multiple is
-// nearer to the next one, otherwise 0. The multiple is the digits-th.
+// above returns 1 if a number is to be rounded up to the next multiple, otherwise 0. The
+// number lies over, and rest where that is not zero, above multiple number digits. In the
+// middle between two multiples the even one wins.
 func above(over, middle, digits, rest uint64) uint64 {
 	if over > middle || over == middle && (rest > 0 || digits&1 == 1) {
 		return 1

@@ -175,7 +175,8 @@ func numbers(v any) any {
 }
 
 // begin empties the result for a lookup of addr and returns the address to look
-// up, or the error that answers already. Private addresses may be ones to look up.
+// up, or an error if nothing need be looked up. private says whether private
+// addresses are looked up.
 func (r *Result) begin(addr netip.Addr, private bool) (netip.Addr, error) {
 	r.clear()
 	if !addr.IsValid() {

@@ -20,8 +20,7 @@ func populated() feature.Filter {
 	return Prepare(f)
 }
 
-// Prepare makes what the index needs of a filter once, for filters that are used again and
-// again. It returns the same filter, and never nil.
+// Prepare makes, once, what the index needs of a filter that is used again and again. It returns the same filter, and never nil.
 func Prepare(of feature.Filter) feature.Filter {
 	p := &prepared{Filter: of}
 	p.filter, p.rest, p.possible = filterOf(of)

@@ -179,7 +179,7 @@ func (x *index) readGrid(value []byte) bool {
 
 func (x *index) readGroup(rest string, value []byte) bool {
 	code, tail, ok := strings.Cut(rest, "\x00")
-	// Zero bytes of an unknown country are after the first, which ends the code.
+	// The first zero byte ends the code. Those of an unknown country come after it.
 	if !ok || len(tail) != 3 || tail[2] > 1 || len(value) < 17 {
 		return false
 	}

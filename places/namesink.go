@@ -17,9 +17,8 @@ type nameSink interface {
 	Close() error
 }
 
-// newNameSink begins the tables of name search. Answers read what they say
-// about a place back from place_info, which is complete by the time they are
-// made.
+// newNameSink begins the tables of name search. What answers say about a place is read
+// back from place_info, which is complete by the time they are made.
 var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, memory int64) (nameSink, error) {
 	var row cellstore.Row
 	var key [4]byte

@@ -36,7 +36,7 @@ func (rt *readerType) limits(zoom int) (rows, edges int) {
 // A cutout has a plane of its own, 2²⁹ steps across the world. A step is 1/16
 // of a grid unit, so the cut at the box is within 4 cm. The square of the tiles
 // is in the middle. The polar caps continue it above and below in plate carrée,
-// so pieces also melt together across that line.
+// so that pieces melt together across its upper and lower sides too.
 const (
 	fineBits = 29
 	fineSize = 1 << fineBits

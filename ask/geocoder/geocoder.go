@@ -25,7 +25,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Kinds of results besides those of package names.
+// Kinds of results that package [names] does not have.
 const (
 	Place    names.Kind = "place"
 	Position names.Kind = "position"

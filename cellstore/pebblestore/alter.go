@@ -38,8 +38,8 @@ func (s *Store) alterTable(ctx context.Context, schema cellstore.Schema) error {
 	}
 	t.altering.Lock()
 	defer t.altering.Unlock()
-	// Between writes: those before it have the old declaration, those after it the
-	// new one.
+	// No write is under way meanwhile: those before this change have the old declaration,
+	// those after it the new one.
 	t.gate.Lock()
 	defer t.gate.Unlock()
 	if err := cmp.Or(t.ended(), t.disk.failure()); err != nil {

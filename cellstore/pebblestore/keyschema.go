@@ -197,7 +197,7 @@ func (s *keySeeker) SeekGE(key []byte, _ int, _ int8) (row int, equalPrefix bool
 	if s.compare(row, q, inverted) >= 0 {
 		return row, true
 	}
-	// Among the others of the prefix, the first not before the suffix.
+	// Search the other rows of the prefix for the first that is not before the suffix.
 	low, high := row+1, s.changed.SeekSetBitGE(row+1)
 	for low < high {
 		if mid := int(uint(low+high) >> 1); s.compare(mid, q, inverted) >= 0 {

@@ -196,7 +196,8 @@ func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err 
 	if q.Filter != nil || c.tree == nil || !q.At.IsZero() || c.Meta().Expiring {
 		return n, c.ask(ctx, &all, func(s *search) error { return s.walk(ctx, q.In, 0, count) })
 	}
-	// The tree counts whole tiles. Other points are read, in the same state.
+	// The tree counts the tiles that lie inside as a whole. The points of other tiles are
+	// read, from the same state of the collection.
 	var whole, parts []keyRange
 	err = eachPart(ctx, q.In, 0, func(p *feature.Part) error {
 		first, last := pointKeys(p.Cells)

@@ -52,24 +52,34 @@
 //
 // A score is a whole number, 256 for each doubling of the people that count for
 // a place. Fewer people count than live there for districts and parts of towns,
-// more for capitals, and some for features where nobody lives. A name that is
-// matched in full adds 1280, and 2304 more if it is a code, or a main name of a
-// place of 8192 people, 1024 more if it is another name of one. Main names are a
-// place's own, those with [Name.Main], those in other letters than Latin ones,
-// and those in the language of the query. Deductions are 128 for another
-// official name, 384 for other names, 512 for short and colloquial names, 640
-// for historic names; 128 for the second fold; 512 for a transliterated one;
-// 1536 for a word inside the name; 1024 for the beginning of a name that is no
-// main one, in Latin letters; 256 for words read as a country or division. A
-// text that is spelled in the second way or transliterated loses as much as such
-// a name. A whole name therefore comes before the beginning of a name, that
-// before a word inside one, and that before the beginning of a name that few
-// know, unless the latter place is much more important. Texts of up to three
-// Latin letters find the beginnings of such names only if they find nothing
-// else. Each wrong letter deducts 24576, so every match with fewer of them comes
-// first. Equal scores are in the order of ids. Of names of one place with equal
-// scores, one that people know is shown: not the beginning of one that is no
-// main one.
+// more for capitals, and some for features where nobody lives.
+//
+// To this is added what the name that matched is worth:
+//
+//   - 1280 for a name that is matched in full;
+//   - 2304 more if that name is a code, or a main name of a place of at least
+//     8192 people;
+//   - 1024 more if it is another name of such a place.
+//
+// Main names are a place's own, those with [Name.Main], those in other letters
+// than Latin ones, and those in the language of the query. Deducted are:
+//
+//   - 128 for another official name, 384 for other names, 512 for short and
+//     colloquial names, 640 for historic names;
+//   - 128 for the second fold, 512 for a transliteration, of the name and of the
+//     text alike;
+//   - 1536 for a word inside the name;
+//   - 1024 for the beginning of a name in Latin letters that is no main one;
+//   - 256 for words read as a country or division;
+//   - 24576 for each wrong letter, so that every match with fewer of them comes
+//     first.
+//
+// Unless one place is much more important, a whole name therefore comes first,
+// then the beginning of a main name, then a word inside a name, and last the
+// beginning of a name that few know. Texts of up to three Latin letters find the
+// last kind only if they find nothing else. Equal scores are in the order of ids.
+// Of names of one place with equal scores, one that people know is shown: not
+// the beginning of one that is no main one.
 //
 // # Concurrency and memory
 //

@@ -25,8 +25,8 @@ const maxGaps = 4_096
 
 func (g *gaps) forget() { g.text, g.list, g.order = g.text[:0], g.list[:0], g.order[:0] }
 
-// next returns the first key at or after from, empty if there is none, and
-// whether that is known.
+// next returns the first key at or after from, empty if there is none. known is false
+// where the gaps do not tell.
 func (g *gaps) next(from []byte) (key []byte, known bool) {
 	i, found := g.find(from)
 	if !found {

@@ -25,8 +25,8 @@ const (
 	// no others.
 	otherPenalty = 4 * octave
 	otherLetters = 4
-	// variantPenalty is for names that fold to the text in the second way, and
-	// for texts that do.
+	// variantPenalty is for names that match by their second fold, and for texts that
+	// are spelled in that way.
 	variantPenalty = octave / 2
 	// latinPenalty is for transliterated names, and for transliterated texts.
 	latinPenalty = 2 * octave

@@ -246,8 +246,7 @@ func (s *soakCmd) table(w io.Writer, res soakResult) error {
 	return err
 }
 
-// swapper activates the generations of data sets in turn, of which each has two,
-// with the same data.
+// swapper publishes two generations of each data set by turns. Both have the same data.
 type swapper struct {
 	catalog    *dataset.Catalog
 	url        string

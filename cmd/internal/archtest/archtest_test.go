@@ -18,7 +18,7 @@ type rule struct {
 	// means x and everything beneath it.
 	of []string
 	// ours, when not nil, is all of our own packages that they may import
-	// directly. What lies in the same entry of of is always allowed.
+	// directly. What lies below the same entry of that list is always allowed.
 	ours []string
 	// never are packages they must not import, be it through others.
 	never []string

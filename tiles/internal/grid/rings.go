@@ -177,8 +177,8 @@ func (s *assembler) emit(at int) {
 	s.rings = append(s.rings, s.arena[n:len(s.arena):len(s.arena)])
 }
 
-// turnsSooner reports whether a turn from the way back along e through the
-// interior, which lies on the right, meets edge f before g.
+// turnsSooner reports whether edge f is met before g on a turn that begins at the
+// reverse of e and goes through the interior, which lies on the right.
 func turnsSooner(e, f, g Edge) bool {
 	back := Point{e.A.X - e.B.X, e.A.Y - e.B.Y}
 	return turn(back, f) < turn(back, g) ||

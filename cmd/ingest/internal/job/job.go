@@ -206,8 +206,8 @@ func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d catalogue.Of[
 const (
 	maxReasons  = 50 // distinct reasons counted by name
 	maxExamples = 3  // records kept per reason
-	// After earlyCheck records a job stops if most of them are bad: it is reading
-	// the wrong file.
+	// A job stops if most of its first earlyCheck records are bad: it is reading the
+	// wrong file.
 	earlyCheck = 10000
 )
 

@@ -46,7 +46,7 @@ type service struct {
 	fields *ipgeo.Fields // the fields it has; nil if there is no data of that kind
 }
 
-// What the services have of a record. Nothing that only Insights has is here.
+// What the services have of a record. What only Insights has is left out.
 const (
 	countryFields = "continent," +
 		"country.geoname_id,country.is_in_european_union,country.iso_code,country.names," +

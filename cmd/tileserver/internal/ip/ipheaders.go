@@ -17,9 +17,8 @@ import (
 
 // Where the caller is, as headers of an empty answer: for reverse proxies that
 // ask about each request before they pass it on, and copy the headers into it
-// (docs/ip.md). The answer is 200 whatever is known, and whether
-// anything works, because a proxy refuses the request otherwise; X-Geo-Status
-// says which it is. Every header is in every answer, empty where nothing is
+// (docs/ip.md). The answer is always 200, even if nothing is known or nothing works,
+// because a proxy refuses the request otherwise. X-Geo-Status says what happened. Every header is in every answer, empty where nothing is
 // known, so that it replaces one that the client made up.
 
 // What X-Geo-Status says.

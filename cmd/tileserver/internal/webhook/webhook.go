@@ -35,8 +35,8 @@ var (
 	ErrBad     = errors.New("hook is not valid")
 	ErrNone    = errors.New("no such hook")
 	ErrTooMany = errors.New("too many hooks")
-	// errUnread is matched while the hooks of a collection could not be read; it is joined
-	// with the reason.
+	// errUnread matches errors for as long as the hooks of a collection cannot be read. It
+	// is joined with the reason.
 	errUnread = errors.New("the hooks of the collection are not read yet: try again in a while")
 )
 

@@ -153,7 +153,7 @@ func WellKnownText(text string) System {
 	}
 	moved := root.key != "COMPD_CS" && root.key != "COMPOUNDCRS" && root.moved() // of heights it does not matter
 	for slices.Contains([]string{"COMPD_CS", "COMPOUNDCRS", "BOUNDCRS"}, root.key) {
-		// The horizontal system is the first within.
+		// The horizontal system is the first one inside the compound.
 		g := root.find(append([]string{"BOUNDCRS", "PROJCS", "PROJCRS"}, geographic...)...)
 		if g == nil {
 			break

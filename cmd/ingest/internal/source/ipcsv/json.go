@@ -56,8 +56,8 @@ func (e *entry) rows(line int) (rows []Record, nameless bool) {
 	return rows, nameless
 }
 
-// IsJSON reports whether a list is JSON, after any white space. Its reader has that text
-// buffered.
+// IsJSON reports whether a list is JSON, after any white space, which r must have in its
+// buffer.
 func IsJSON(r *bufio.Reader) bool { return bytes.HasPrefix(begin(r), []byte{'{'}) }
 
 // begin is how the text begins behind white space; reading it tells the error.
