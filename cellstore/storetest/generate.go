@@ -403,6 +403,8 @@ func (g *generator) line() string {
 	switch n := g.pick(100); {
 	case n < 40:
 		return g.read(t)
+	case n < 62 && g.caps.Bulk && g.chance(4):
+		return g.bulk(t)
 	case n < 62:
 		return fmt.Sprintf("put %s %s%s%s", t.name, g.row(), g.ops(t, 5), g.async())
 	case n < 66:
