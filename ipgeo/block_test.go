@@ -135,9 +135,7 @@ func TestAnswerRoundTrip(t *testing.T) {
 	} {
 		var e encoder
 		b, err := e.encode(&r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		m := merger{records: newRecordSet(0)}
 		check([]byte(m.answer([]recordRef{{inline: string(b)}})))
 	}
@@ -160,9 +158,7 @@ func TestLongPart(t *testing.T) {
 			t.Errorf("%d over: %q", over, wrong)
 		}
 		rows := newRowBuilder(func(_, _ []byte) error { return nil })
-		if err := rows.put(true, u128{lo: 1}, u128{lo: 2}, string(appendSection(nil, sectionCity, part))); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, rows.put(true, u128{lo: 1}, u128{lo: 2}, string(appendSection(nil, sectionCity, part))))
 		if err := rows.flush(); (err != nil) != (over > 0) {
 			t.Errorf("%d over: %v", over, err)
 		}
@@ -184,13 +180,9 @@ func TestIndexMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	small, err := OpenIndex(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer small.Close()
-	if err := CheckIndex(t.Context(), r, small, nil); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, CheckIndex(t.Context(), r, small, nil))
 	if len(small.heap) <= len(large.heap) {
 		t.Errorf("%d bytes without memory, %d with", len(small.heap), len(large.heap))
 	}
@@ -210,9 +202,7 @@ func FuzzRow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		s := &fakeStore{schema: store.schema, keys: [][]byte{key}, values: [][]byte{value}, timestamps: []int64{0}}
 		r, err := Open(t.Context(), s, Meta{Layout: Layout, Rows4: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		var res Result
 		for _, a := range append(probes(manySources()), netip.MustParseAddr("80.1.0.7")) {
 			err := r.Lookup(t.Context(), a, &res)

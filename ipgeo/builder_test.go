@@ -182,9 +182,7 @@ func TestBuildFails(t *testing.T) {
 	if err := built(cancelled, &fakeStore{}, seqOf(good), BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if err := exists.CreateTable(t.Context(), schema()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, exists.CreateTable(t.Context(), schema()))
 	if err := built(t.Context(), exists, seqOf(good), BuildOptions{}); !errors.Is(err, cellstore.ErrTableExists) {
 		t.Errorf("table exists: %v", err)
 	}
@@ -202,9 +200,7 @@ func openBuilt(t testing.TB, f *fakeStore) *Reader {
 		}
 	}
 	r, err := Open(t.Context(), f, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return r
 }
 
@@ -225,24 +221,16 @@ func TestRowsGolden(t *testing.T) {
 	}
 	ix, path := indexed(t, openBuilt(t, f))
 	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	// Its half megabyte of jump tables is not for a golden file.
 	fmt.Fprintf(&b, "index of %d bytes, SHA-256 %x, blocks %q, heap %q\n", len(file), sha256.Sum256(file), ix.blocks, ix.heap)
 	golden := filepath.Join("testdata", "rows.golden")
 	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.MkdirAll("testdata", 0o755))
+		noErr(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if d := cmp.Diff(string(want), b.String()); d != "" {
 		t.Errorf("the layout changed: raise Layout, or undo it\n%s", d)
 	}
@@ -317,9 +305,7 @@ func TestLoaderBytes(t *testing.T) {
 		answer := strings.Repeat("x", size)
 		want := max(1, min(loadBatch, loadBatchBytes/size))
 		for range 3 * want {
-			if err := l.add(loadRow{answer: answer}); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, l.add(loadRow{answer: answer}))
 		}
 		for range 3 {
 			if batch := <-l.full; len(batch) != want {

@@ -69,9 +69,7 @@ func openCities(t testing.TB) (*maxminddb.Reader, []Range) {
 	var ranges []Range
 	for n := range db.Networks() {
 		var rec cityRecord
-		if err := n.Decode(&rec); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, n.Decode(&rec))
 		first, last := prefixBounds(n.Prefix())
 		v4 := n.Prefix().Addr().Is4()
 		r := Range{First: addrOf(v4, first), Last: addrOf(v4, last), Record: rec.record()}
@@ -94,13 +92,9 @@ func TestRealCities(t *testing.T) {
 	}
 	s := openStore(t)
 	meta, stats, err := Build(t.Context(), s, seqOf(ranges), BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	r, err := Open(t.Context(), s, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	ix, _ := indexed(t, r)
 	t.Logf("%+v %+v", meta, stats)
 	step := 8
@@ -115,9 +109,7 @@ func TestRealCities(t *testing.T) {
 				continue
 			}
 			got, err := x.Record()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			if d := cmp.Diff(ranges[i].Record, got, equal); d != "" {
 				t.Fatalf("%s: %s", a, d)
 			}

@@ -18,21 +18,13 @@ func TestIndexLosesPages(t *testing.T) {
 	f := &fakeStore{}
 	ranges := []Range{{First: netip.MustParseAddr("20.0.0.0"), Last: netip.MustParseAddr("20.0.0.255"), Source: 0, Record: Record{Country: Country{ISOCode: "CH"}}}}
 	meta, _, err := Build(context.Background(), f, seqOf(ranges), BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	r, err := Open(context.Background(), f, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	ix, path := indexed(t, r)
 	var res Result
-	if err := ix.Lookup(t.Context(), ranges[0].First, &res); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, ix.Lookup(t.Context(), ranges[0].First, &res))
+	noErr(t, os.Truncate(path, 0))
 	for range 3 {
 		if err := ix.Lookup(t.Context(), ranges[0].First, &res); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Fatalf("got %v", err)

@@ -23,24 +23,16 @@ func indexed(t testing.TB, r *Reader) (*Index, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), IndexName)
 	stats, err := BuildIndex(t.Context(), r, path, IndexOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	st, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if stats.Rows4 != r.meta.Rows4 || stats.Rows6 != r.meta.Rows6 || stats.Bytes != st.Size() {
 		t.Fatalf("%+v of %+v, the file has %d bytes", stats, r.meta, st.Size())
 	}
 	ix, err := OpenIndex(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { ix.Close() })
-	if err := CheckIndex(t.Context(), r, ix, nil); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, CheckIndex(t.Context(), r, ix, nil))
 	return ix, path
 }
 
@@ -128,13 +120,9 @@ func TestIndexDeterministic(t *testing.T) {
 	_, a := indexed(t, r)
 	_, b := indexed(t, r)
 	x, err := os.ReadFile(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	y, err := os.ReadFile(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if !bytes.Equal(x, y) {
 		t.Error("two builds differ")
 	}
@@ -198,9 +186,7 @@ func TestIndexClosed(t *testing.T) {
 	ix, _ := indexed(t, r)
 	var res Result
 	a := netip.MustParseAddr("80.0.1.9")
-	if err := ix.Lookup(t.Context(), a, &res); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, ix.Lookup(t.Context(), a, &res))
 	for range 2 {
 		if err := ix.Close(); err != nil {
 			t.Error(err)
@@ -225,14 +211,10 @@ func TestIndexDamage(t *testing.T) {
 	f, r, _, _ := built(t, manySources(), BuildOptions{})
 	_, path := indexed(t, r)
 	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	write := func(b []byte) string {
 		p := filepath.Join(t.TempDir(), IndexName)
-		if err := os.WriteFile(p, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.WriteFile(p, b, 0o600))
 		return p
 	}
 	for name, b := range map[string][]byte{
@@ -254,9 +236,7 @@ func TestIndexDamage(t *testing.T) {
 		b := slices.Clone(good)
 		b[at] ^= 0x55
 		ix, err := parseIndex(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if err := ix.Verify(t.Context()); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Errorf("byte %d: Verify %v", at, err)
 		}
@@ -307,13 +287,9 @@ func TestIndexDirectoryDamage(t *testing.T) {
 	_, r, _, _ := built(t, ranges, BuildOptions{})
 	_, path := indexed(t, r)
 	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	whole, err := parseIndex(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if whole.v4.n < 5 || whole.v6.n < 5 {
 		t.Fatalf("%d and %d blocks", whole.v4.n, whole.v6.n)
 	}
@@ -339,9 +315,7 @@ func TestIndexDirectoryDamage(t *testing.T) {
 		b := slices.Clone(good)
 		b[at] ^= byte(1 << (at % 8))
 		ix, err := parseIndex(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		for _, a := range as {
 			want, got := whole.Lookup(t.Context(), a, &x), ix.Lookup(t.Context(), a, &y)
 			switch {

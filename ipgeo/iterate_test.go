@@ -95,9 +95,7 @@ func TestResolvePrefixProperty(t *testing.T) {
 			b[i] = rapid.Byte().Draw(t, "byte")
 		}
 		p, err := netip.AddrFrom16(b).Prefix(rapid.IntRange(c.skip, 128).Draw(t, "bits"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if p.Bits() < c.prefix.Bits() {
 			return
 		}

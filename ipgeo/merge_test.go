@@ -230,9 +230,7 @@ func TestMergeProperty(t *testing.T) {
 		}
 		want := mergeRecords(records)
 		got, err := merged(t, records...).Record()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if d := cmp.Diff(want, got, equal); d != "" {
 			t.Fatal(d)
 		}
@@ -325,9 +323,7 @@ func TestMergeForgets(t *testing.T) {
 		e := encoder{}
 		r := country(codes[2*i : 2*i+2])
 		s, err := e.encode(&r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		m.answer([]recordRef{refOf(m.records, s)})
 		if len(m.kept) != 1 {
 			t.Errorf("%d answers kept", len(m.kept))
@@ -374,13 +370,9 @@ func TestSourcesAgainstReference(t *testing.T) {
 		keep := func(source uint16) bool { return kept[source] }
 		f := &fakeStore{}
 		meta, _, err := build(context.Background(), f, seqOf(ranges), BuildOptions{TempDir: dir, KeepPrivate: keep}, drawBudget(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		r, err := Open(context.Background(), f, meta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		reserved := func(a netip.Addr) bool {
 			b, ok := Special(a)
 			return !a.IsValid() || resolve(a) != a || ok && !b.Global && !b.private()
@@ -403,9 +395,7 @@ func TestSourcesAgainstReference(t *testing.T) {
 			}
 			want := mergeRecords(all)
 			got, err := res.Record()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			if d := cmp.Diff(want, got, equal); d != "" {
 				t.Fatalf("%s: %s", a, d)
 			}

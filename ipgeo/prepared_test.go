@@ -19,9 +19,7 @@ func TestPrepared(t *testing.T) {
 		for _, code := range []string{"CH", "DE", "FR"} {
 			r := country(code)
 			p, err := Prepare(&r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			records, shared = append(records, r), append(shared, &p)
 		}
 		n := rapid.IntRange(1, 30).Draw(t, "n")
@@ -61,9 +59,7 @@ func TestPrepared(t *testing.T) {
 	}
 	r := country("AA")
 	p, err := Prepare(&r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	before := p.Size()
 	p.ref(newRecordSet(0))
 	if p.Size() != before {

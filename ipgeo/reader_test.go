@@ -28,9 +28,7 @@ func TestLookup(t *testing.T) {
 		{First: netip.MustParseAddr("2a00::"), Last: netip.MustParseAddr("2a00::ffff"), Record: Record{Continent: Continent{Code: "AS"}}},
 	}, BuildOptions{})
 	var res Result
-	if err := r.Lookup(t.Context(), netip.MustParseAddr("::ffff:80.0.1.7"), &res); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.Lookup(t.Context(), netip.MustParseAddr("::ffff:80.0.1.7"), &res))
 	if want := `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"FR","names":{"en":"France"}},"traits":{"network":"80.0.1.0/24"}`; string(res.JSON) != want {
 		t.Errorf("JSON is\n%s, want\n%s", res.JSON, want)
 	}
@@ -135,9 +133,7 @@ func TestOpenRefuses(t *testing.T) {
 func openStore(t testing.TB) *pebblestore.Store {
 	t.Helper()
 	s, err := pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -147,13 +143,9 @@ func openStore(t testing.TB) *pebblestore.Store {
 func TestLookupCost(t *testing.T) {
 	s := openStore(t)
 	meta, _, err := Build(t.Context(), s, seqOf(rngs("80.0.0.0-80.0.0.255 AA", "2a00::-2a00::ff BB", "2a01::-2a01::ff BB")), BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	r, err := Open(t.Context(), s, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var res Result
 	for _, tc := range []struct {
 		addr  string
@@ -185,13 +177,9 @@ func TestLookupCost(t *testing.T) {
 func TestLookupConcurrent(t *testing.T) {
 	s := openStore(t)
 	meta, _, err := Build(t.Context(), s, seqOf(rngs("80.0.0.0-80.0.0.255 AA", "80.0.1.0-80.0.1.255 BB")), BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	r, err := Open(t.Context(), s, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {

@@ -34,9 +34,7 @@ func readRanges(t testing.TB, name string) []Range {
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	addr := func(s string) netip.Addr {
 		if a, err := netip.ParseAddr(s); err == nil {
 			return a
@@ -62,9 +60,7 @@ func readRanges(t testing.TB, name string) []Range {
 		}
 		out = append(out, Range{First: addr(col[0]), Last: addr(col[1]), Record: rec})
 	}
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.Err())
 	return out
 }
 
@@ -194,21 +190,15 @@ func TestRealAgainstMMDB(t *testing.T) {
 	ranges := append(readRanges(t, "geo-asn-country-ipv4-20201219.csv.gz"), readRanges(t, "geo-asn-country-ipv6-20201219.csv.gz")...)
 	s := openStore(t)
 	meta, _, err := Build(t.Context(), s, seqOf(ranges), BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	r, err := Open(t.Context(), s, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var res Result
 	check := func(a netip.Addr) {
 		t.Helper()
 		// The file leaves 6to4 and Teredo to the reader of IPv4 it lacks.
 		got, want := db.Lookup(resolve(a)), ""
-		if err := got.DecodePath(&want, "country_code"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, got.DecodePath(&want, "country_code"))
 		err := r.Lookup(t.Context(), a, &res)
 		switch {
 		case errors.Is(err, ErrReserved):

@@ -23,15 +23,16 @@ func country(code string) Record {
 func at(lat, lon float64) Location { return Location{Latitude: &lat, Longitude: &lon} }
 
 // merged is the answer the builder makes of records of several sources.
-func merged(t interface{ Fatal(...any) }, records ...Record) *Result {
+func merged(t interface {
+	Helper()
+	Fatal(...any)
+}, records ...Record) *Result {
 	var e encoder
 	m := merger{records: newRecordSet(1 << 30), limit: 1 << 20}
 	var tuple []recordRef
 	for i := range records {
 		b, err := e.encode(&records[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		tuple = append(tuple, refOf(m.records, b))
 	}
 	var p splitter
@@ -294,9 +295,7 @@ func TestFieldProperty(t *testing.T) {
 		}
 		res := merged(t, rec)
 		var all map[string]json.RawMessage
-		if err := json.Unmarshal([]byte("{"+string(res.JSON)+"}"), &all); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, json.Unmarshal([]byte("{"+string(res.JSON)+"}"), &all))
 		for k, want := range all {
 			if got := res.Field(k); string(got) != string(want) {
 				t.Fatalf("%s is %s, want %s", k, got, want)
@@ -314,9 +313,7 @@ func TestFieldProperty(t *testing.T) {
 		// One at a time, and then all of them, the fields make up the answer.
 		names := slices.Sorted(maps.Keys(known))
 		f, err := ParseFields(strings.Join(names, ","))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if got := string(res.AppendFields(nil, f, "")); got != string(res.JSON) {
 			t.Fatalf("%s\n%s", got, res.JSON)
 		}
@@ -349,9 +346,7 @@ func TestZeroHasNoSign(t *testing.T) {
 	a.Record.Location, b.Record.Location = at(0, 0), at(math.Copysign(0, -1), math.Copysign(0, -1))
 	_, r, meta, _ := built(t, []Range{a, b}, BuildOptions{})
 	var res Result
-	if err := r.Lookup(t.Context(), b.First, &res); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.Lookup(t.Context(), b.First, &res))
 	if lat, lon, ok := res.Location(); meta.Rows4 != 1 || res.Network.String() != "8.0.0.0/24" || !ok || math.Signbit(lat) || math.Signbit(lon) {
 		t.Errorf("%d rows, %s, %v %v", meta.Rows4, res.Network, lat, lon)
 	}
@@ -393,9 +388,7 @@ func TestAppendNumberProperty(t *testing.T) {
 			return
 		}
 		want, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if got := appendNumber(nil, v); string(got) != string(want) {
 			t.Fatalf("%s, want %s", got, want)
 		}

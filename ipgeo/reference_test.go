@@ -167,16 +167,12 @@ func TestLookupAgainstReference(t *testing.T) {
 		ranges := drawRanges(t)
 		f := &fakeStore{}
 		meta, stats, err := build(context.Background(), f, seqOf(ranges), BuildOptions{TempDir: dir}, drawBudget(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if stats.Ranges != int64(len(ranges)) || stats.Bad != 0 {
 			t.Fatalf("%+v of %d ranges", stats, len(ranges))
 		}
 		r, err := Open(context.Background(), f, meta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		probes := []netip.Addr{
 			drawAddr(t, true, "any"), drawAddr(t, false, "any"),
 			netip.MustParseAddr("0.0.0.0"), netip.MustParseAddr("255.255.255.255"), netip.MustParseAddr("1.0.0.0"),
@@ -190,13 +186,9 @@ func TestLookupAgainstReference(t *testing.T) {
 			if !a.IsValid() {
 				continue
 			}
-			if err := compare(context.Background(), r, reference(ranges).at, a, &res); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, compare(context.Background(), r, reference(ranges).at, a, &res))
 			if res.Network.IsValid() {
-				if err := maximal(reference(ranges).at, &res); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, maximal(reference(ranges).at, &res))
 			}
 			// The same through every address that carries it.
 			if a.Is4() {
@@ -206,9 +198,7 @@ func TestLookupAgainstReference(t *testing.T) {
 					netip.AddrFrom16([16]byte{0x20, 0x02, b[0], b[1], b[2], b[3], 9, 9}),
 					netip.AddrFrom16([16]byte{0x20, 0x01, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, ^b[0], ^b[1], ^b[2], ^b[3]}),
 				} {
-					if err := compare(context.Background(), r, reference(ranges).at, carrier, &res); err != nil {
-						t.Fatal(err)
-					}
+					noErr(t, compare(context.Background(), r, reference(ranges).at, carrier, &res))
 				}
 			}
 		}

@@ -34,13 +34,9 @@ func sameRows(t *testing.T, ranges []Range) (*fakeStore, Stats) {
 	var ample, little fakeStore
 	dir := t.TempDir()
 	want, wantStats, err := Build(t.Context(), &ample, seqOf(ranges), BuildOptions{Memory: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	got, gotStats, err := build(t.Context(), &little, seqOf(ranges), BuildOptions{TempDir: dir}, scarce)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	empty(t, dir)
 	if want != got || wantStats != gotStats {
 		t.Errorf("%+v %+v, want %+v %+v", got, gotStats, want, wantStats)
@@ -119,9 +115,7 @@ func TestBuildNestedDeep(t *testing.T) {
 			var res Result
 			for i := int64(-2); i < 4*deep+3; i += 7 {
 				a := addrOf(true, addSaturated(true, base, i))
-				if err := compare(t.Context(), r, reference(in).at, a, &res); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, compare(t.Context(), r, reference(in).at, a, &res))
 			}
 		})
 	}
@@ -137,9 +131,7 @@ func TestLanesBounded(t *testing.T) {
 			first: u128{lo: uint64(i)}, last: u128{lo: 1<<32 - uint64(i)}, order: uint64(i), rank: uint32(i%3 + 1),
 			record: recordRef{inline: fmt.Sprintf("%0*d", i%500+1, i)},
 		}
-		if err := l.push(&s, s.first); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, l.push(&s, s.first))
 		if i%100 != 0 {
 			continue
 		}

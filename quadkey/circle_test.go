@@ -39,9 +39,7 @@ func TestCircle(t *testing.T) {
 		}
 		tried++
 		tile, err := TileAt(along, to*degrees, uint8(r.IntN(MaxZoom+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if !c.Meets(tile) {
 			t.Fatalf("%v m around %v,%v: %v,%v is in tile %v, which is not met", radius, lon, lat, along, to*degrees, tile)
 		}

@@ -118,9 +118,7 @@ func TestCoverBoxExactly(t *testing.T) {
 		}
 		for limit := 1; limit <= min(len(want), 6); limit++ {
 			got, err := CoverBox(box, limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			if err := checkRanges(got, limit); err != nil {
 				t.Fatalf("%v in %d: %v", box, limit, err)
 			}
@@ -168,9 +166,7 @@ func TestCoverBoxCoarsely(t *testing.T) {
 		}
 		limit := 1 + r.IntN(64)
 		got, err := CoverBox(box, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if err := checkRanges(got, limit); err != nil {
 			t.Fatalf("%v: %v", box, err)
 		}
@@ -262,9 +258,7 @@ func TestCoverPolarCap(t *testing.T) {
 		t.Errorf("%d ranges of %d cells, %v", len(got), size(got), err)
 	}
 	got, err = CoverBox(polar, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if err := checkRanges(got, 4); err != nil {
 		t.Error(err)
 	}
@@ -278,9 +272,7 @@ func TestCoverPolarCap(t *testing.T) {
 func cellAt(t *testing.T, x, y int) Cell {
 	t.Helper()
 	tile, err := NewTile(CellZoom, x, y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return Cell(tile.Packed())
 }
 
@@ -336,21 +328,15 @@ func TestCoverCircleEdges(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := CoverCircle(tt.lon, tt.lat, tt.radius, tt.limit)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := checkRanges(got, tt.limit); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
+			noErr(t, checkRanges(got, tt.limit))
 			if tt.want != nil && !slices.Equal(got, tt.want) {
 				t.Errorf("%v, want %v", got, tt.want)
 			}
 			for i, points := range [][][2]float64{tt.lacks, tt.holds} {
 				for _, p := range points {
 					c, err := CellOf(p[0], p[1])
-					if err != nil {
-						t.Fatal(err)
-					}
+					noErr(t, err)
 					if covers(got, c) != (i == 1) {
 						t.Errorf("%v covered: %v", p, i != 1)
 					}
@@ -376,9 +362,7 @@ func TestCoverCircleHoldsItsPoints(t *testing.T) {
 		lon, lat, radius := randCircle(r)
 		limit := 1 + r.IntN(40)
 		got, err := CoverCircle(lon, lat, radius, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if err := checkRanges(got, limit); err != nil {
 			t.Fatalf("(%v, %v), %v m: %v", lon, lat, radius, err)
 		}
@@ -416,13 +400,9 @@ func TestCoverCircleExactly(t *testing.T) {
 		width := 2 * math.Pi * EarthRadius * math.Cos(lat*radians) / (mask + 1)
 		radius := width * 4 * r.Float64()
 		got, err := CoverCircle(lon, lat, radius, math.MaxInt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		centre, err := TileAt(lon, lat, CellZoom)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		var must, may []Cell
 		for dx := range uint32(13) {
 			for dy := range uint32(13) {
@@ -453,9 +433,7 @@ func TestCoverCircleCoarsely(t *testing.T) {
 		radius := math.Pi * EarthRadius * r.Float64()
 		limit := 1 + r.IntN(64)
 		got, err := CoverCircle(lon, lat, radius, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if err := checkRanges(got, limit); err != nil {
 			t.Fatalf("(%v, %v), %v m: %v", lon, lat, radius, err)
 		}
@@ -495,9 +473,7 @@ func TestCoverBounded(t *testing.T) {
 		}
 	}
 	got, err := CoverBox(Box{-170, -80, 170, 80}, math.MaxInt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if err := checkRanges(got, 1<<18); err != nil {
 		t.Error(err)
 	}

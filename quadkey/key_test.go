@@ -236,9 +236,7 @@ func TestNextAnswersOnlyItsTile(t *testing.T) {
 		for z := range uint8(6) {
 			for p := range uint64(1) << (2 * z) {
 				tile, err := FromPacked(z, p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, err)
 				check(tile)
 			}
 		}

@@ -89,9 +89,7 @@ func TestParseQuadkey(t *testing.T) {
 
 func TestPacked(t *testing.T) {
 	tile, err := ParseQuadkey("12301230")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if p := tile.Packed(); p != 27756 {
 		t.Errorf("12301230 packs to %d, want 27756", p)
 	}

@@ -24,15 +24,11 @@ func TestPublish(t *testing.T) {
 	wantErr(t, err, ErrNoGeneration)
 
 	b, err := c.Begin(t.Context(), "places")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if b.Generation() != 1 {
 		t.Errorf("the first generation is %d", b.Generation())
 	}
-	if err := b.Store().(*fileStore).put("one"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.Store().(*fileStore).put("one"))
 	_, err = c.Current(t.Context(), "places")
 	wantErr(t, err, ErrNoGeneration) // not before Publish
 	m, err := b.Publish(t.Context(), Manifest{
@@ -64,9 +60,7 @@ func TestPublish(t *testing.T) {
 		t.Errorf("data sets %v, %v", names, err)
 	}
 	g, err := c.OpenGeneration(t.Context(), "places", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if got, err := g.Store.(*fileStore).get(); got != "one" || err != nil {
 		t.Errorf("generation 1 holds %q, %v", got, err)
 	}
@@ -85,13 +79,9 @@ func TestAbortLeavesNothing(t *testing.T) {
 	c, stats := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
 	b, err := c.Begin(t.Context(), "ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	for range 2 {
-		if err := b.Abort(); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, b.Abort())
 	}
 	if _, err := os.Stat(b.Dir()); !os.IsNotExist(err) {
 		t.Errorf("the directory is still there: %v", err)
@@ -124,9 +114,7 @@ func TestNames(t *testing.T) {
 		t.Error("a catalogue without directory and opener was accepted")
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(file, nil, 0o644))
 	if _, err := Open(file, new(fileStats).opener); err == nil {
 		t.Error("a file was accepted as the directory")
 	}
@@ -135,13 +123,9 @@ func TestNames(t *testing.T) {
 func TestBuildLock(t *testing.T) {
 	c, _ := newCatalog(t)
 	b, err := c.Begin(t.Context(), "places")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	other, err := Open(c.Dir(), c.open) // as another program would
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	_, err = other.Begin(t.Context(), "places")
 	wantErr(t, err, ErrBuilding)
 	if !strings.Contains(err.Error(), "process ") {
@@ -149,17 +133,13 @@ func TestBuildLock(t *testing.T) {
 	}
 	// Another data set is free, and so is the pointer of this one.
 	mustIngest(t, other, "ip", "x")
-	if err := b.Store().(*fileStore).put("one"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.Store().(*fileStore).put("one"))
 	if _, err := b.Publish(t.Context(), Manifest{}); err != nil {
 		t.Fatal(err)
 	}
 	mustIngest(t, other, "places", "two")
 	b, err = c.Begin(t.Context(), "places")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer b.Abort()
 	if _, err := other.Rollback(t.Context(), "places"); err != nil {
 		t.Errorf("a rollback had to wait for a build: %v", err)
@@ -190,12 +170,8 @@ func TestRefusedBuildsAreNotPublished(t *testing.T) {
 			c, stats := newCatalog(t)
 			mustIngest(t, c, "ip", "one")
 			b, err := c.Begin(t.Context(), "ip")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := b.Store().(*fileStore).put(tc.text); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
+			noErr(t, b.Store().(*fileStore).put(tc.text))
 			if tc.do != nil {
 				tc.do(t, b)
 			}
@@ -221,14 +197,10 @@ func TestCancel(t *testing.T) {
 	_, err := c.Begin(gone, "ip")
 	wantErr(t, err, context.Canceled)
 	b, err := c.Begin(t.Context(), "ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	_, err = b.Publish(gone, Manifest{})
 	wantErr(t, err, context.Canceled)
-	if err := b.Abort(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.Abort())
 	mustIngest(t, c, "ip", "one")
 	mustIngest(t, c, "ip", "two")
 	_, err = c.Rollback(gone, "ip")
@@ -238,9 +210,7 @@ func TestCancel(t *testing.T) {
 
 	// One that waits for the pointer lock stops waiting.
 	lock, err := filelock.Open(filepath.Join(c.Dir(), "ip", pointerLockName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	_, err = c.Rollback(short, "ip")
@@ -279,9 +249,7 @@ func TestRollback(t *testing.T) {
 		t.Errorf("generations %q", got)
 	}
 	// One that does not open is not published.
-	if err := os.Truncate(filepath.Join(c.generationDir("ip", 3), "store", "cells"), 1); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Truncate(filepath.Join(c.generationDir("ip", 3), "store", "cells"), 1))
 	_, err = c.Rollback(t.Context(), "ip")
 	wantErr(t, err, cellstore.ErrCorrupt)
 	wantContent(t, c, "ip", "four")
@@ -299,13 +267,9 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader, err := c.OpenGeneration(t.Context(), "ip", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	done, err := c.Prune(t.Context(), 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if len(done.Removed) != 2 || done.Removed[0].Generation != 3 || done.Removed[1].Generation != 4 ||
 		len(done.InUse) != 1 || done.InUse[0].Generation != 1 {
 		t.Errorf("pruned %+v", done)
@@ -373,9 +337,7 @@ func TestDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, stats := newCatalog(t)
 			mustIngest(t, c, "ip", "one")
-			if err := tc.do(c.generationDir("ip", 1)); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, tc.do(c.generationDir("ip", 1)))
 			g, err := c.OpenCurrent(t.Context(), "ip")
 			if err == nil {
 				g.Close()
@@ -401,20 +363,14 @@ func TestForeignFiles(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	l := NewLive(c, "ip", func(*Generation) (int, error) { return 1, nil })
 	defer l.Close()
-	if err := l.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, l.Poll(t.Context()))
 	m := mustIngest(t, c, "ip", "two")
 	dir := c.generationDir("ip", 2)
 	put := func(name string) string {
 		t.Helper()
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		noErr(t, os.WriteFile(path, []byte("x"), 0o600))
 		return path
 	}
 	var sst string
@@ -437,9 +393,7 @@ func TestForeignFiles(t *testing.T) {
 		t.Error(err)
 	}
 	g, err := c.OpenCurrent(t.Context(), "ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer g.Close()
 	got, err := g.Foreign(t.Context())
 	slices.Sort(got)
@@ -482,9 +436,7 @@ func TestLostPointer(t *testing.T) {
 			mustIngest(t, c, "ip", "one")
 			mustIngest(t, c, "ip", "two")
 			path := filepath.Join(c.Dir(), "ip", pointerName)
-			if err := spoil(path); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, spoil(path))
 			if _, err := c.OpenCurrent(t.Context(), "ip"); err == nil {
 				t.Fatal("opened without a pointer")
 			}
@@ -503,9 +455,7 @@ func TestLostPointer(t *testing.T) {
 				if b.Generation() != 3 {
 					t.Errorf("generation %d", b.Generation())
 				}
-				if err := b.Abort(); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, b.Abort())
 			}
 			if _, err := c.Activate(t.Context(), "ip", 1); err != nil {
 				t.Fatal(err)
@@ -523,15 +473,9 @@ func TestListShowsDamage(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	mustIngest(t, c, "places", "one")
 	mustIngest(t, c, "stations", "one")
-	if err := os.WriteFile(filepath.Join(c.Dir(), "ip", pointerName), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(c.generationDir("places", 1), manifestName)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(c.Dir(), "notes"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(filepath.Join(c.Dir(), "ip", pointerName), []byte("{"), 0o644))
+	noErr(t, os.Remove(filepath.Join(c.generationDir("places", 1), manifestName)))
+	noErr(t, os.WriteFile(filepath.Join(c.Dir(), "notes"), nil, 0o644))
 	list, err := c.List(t.Context())
 	if err != nil || len(list) != 3 {
 		t.Fatalf("listed %+v, %v", list, err)

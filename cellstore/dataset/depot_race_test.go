@@ -94,42 +94,24 @@ func TestDepotStrays(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	d := depotAt(t, r)
 	tab, err := d.create(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	b, err := json.Marshal(partRecord{Load: "another", Done: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	err = tab.Apply(t.Context(), cellstore.Mutation{Row: []byte(generationRow("ip", 1)), Ops: []cellstore.Op{cellstore.Put(familyManifest, partColumn("t", 0), b)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	s, err := r.open(t.Context(), tablePrefix("ip", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	g, err := c.OpenCurrent(t.Context(), "ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer g.Close()
 	local, err := g.Store.Table(t.Context(), "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	schema := local.Schema()
-	if err := s.CreateTable(t.Context(), schema); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.CreateTable(t.Context(), schema))
 	stray, err := s.Table(t.Context(), "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	err = stray.Apply(t.Context(), cellstore.Mutation{Row: []byte("stray"), Ops: []cellstore.Op{cellstore.Put(schema.Families[0].Name, []byte("q"), []byte("v"))}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if p, err := d.Push(t.Context(), g, PushOptions{NoCheck: true}); err != nil || p.Manifest.Generation != 1 {
 		t.Fatal(p, err)
 	}
@@ -143,30 +125,18 @@ func TestDepotStrays(t *testing.T) {
 func TestDepotLeaseRenewed(t *testing.T) {
 	d := depotAt(t, newRemote(t))
 	tab, err := d.create(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	_, l, err := d.lease(t.Context(), tab, "ip", "me")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer l.release(t.Context())
 	earlier := l.record
 	earlier.Expires = time.Now().Add(time.Second).UTC()
 	b, err := json.Marshal(earlier)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{cellstore.Put(familyPointer, columnLease, b)}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.renew(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{cellstore.Put(familyPointer, columnLease, b)}}))
+	noErr(t, l.renew(t.Context()))
 	b, err = d.get(t.Context(), "ip", familyPointer, columnLease)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var stored leaseRecord
 	if err := json.Unmarshal(b, &stored); err != nil || stored.Token != earlier.Token || stored.Expires.Before(earlier.Expires.Add(d.leaseFor/2)) {
 		t.Errorf("stored %s, %v", b, err)
@@ -182,9 +152,7 @@ func TestDepotOlderAway(t *testing.T) {
 		pushed(t, depotAt(t, r), c, "ip")
 	}
 	l := liveDepot(t, depotAt(t, r))
-	if err := l.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, l.Poll(t.Context()))
 	r.fail(errDown)
 	_, err := l.AcquireGeneration(1)
 	wantErr(t, err, cellstore.ErrUnavailable)
@@ -199,9 +167,7 @@ func TestDepotOlderAway(t *testing.T) {
 	l.older.lookAt = time.Time{}
 	l.older.mu.Unlock()
 	h, err := l.AcquireGeneration(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	h.Release()
 }
 

@@ -13,9 +13,7 @@ func TestFixed(t *testing.T) {
 	l := Fixed("value", Manifest{Dataset: "places", Digest: "d"})
 	for range 2 {
 		h, err := l.Acquire()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if h.Value() != "value" || h.Manifest().Digest != "d" {
 			t.Error(h.Value(), h.Manifest())
 		}

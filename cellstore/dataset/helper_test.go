@@ -103,9 +103,7 @@ func tempDir(t tester) string {
 		tmp = ""
 	}
 	dir, err := os.MkdirTemp(tmp, "dataset")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -114,9 +112,7 @@ func newCatalog(t testing.TB) (*Catalog, *fileStats) {
 	t.Helper()
 	stats := new(fileStats)
 	c, err := Open(filepath.Join(tempDir(t), "data"), stats.opener)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return c, stats
 }
 
@@ -143,9 +139,7 @@ func ingest(c *Catalog, dataset, text string) (m Manifest, err error) {
 func mustIngest(t testing.TB, c *Catalog, dataset, text string) Manifest {
 	t.Helper()
 	m, err := ingest(c, dataset, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return m
 }
 
@@ -166,6 +160,14 @@ func wantContent(t testing.TB, c *Catalog, dataset, want string) {
 	}
 }
 
+// noErr ends a test on an error.
+func noErr(t tester, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func wantErr(t tester, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -177,9 +179,7 @@ func wantErr(t tester, err, want error) {
 func numbers(t testing.TB, c *Catalog, dataset string) string {
 	t.Helper()
 	list, err := c.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var s []string
 	for _, in := range list {
 		if in.Dataset != dataset {
@@ -203,9 +203,7 @@ const pruneGrace = 10 * time.Minute
 // storedNumbers lists the generations that exist, listed or not.
 func storedNumbers(t tester, g *Generations, dataset string) []uint64 {
 	stored, err := g.back.stored(t.Context(), dataset)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var list []uint64
 	for _, s := range stored {
 		list = append(list, s.number)

@@ -31,13 +31,9 @@ func newLive(t testing.TB, c *Catalog) (l *Live[*text], closed *atomic.Int64) {
 func serving(t testing.TB, l *Live[*text]) string {
 	t.Helper()
 	h, err := l.Acquire()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer h.Release()
-	if err := h.Value().check(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, h.Value().check())
 	if st := l.Status(); st.Serving != h.Manifest() {
 		t.Errorf("status shows %+v, served is %+v", st.Serving, h.Manifest())
 	}
@@ -57,9 +53,7 @@ func TestLive(t *testing.T) {
 	}
 	poll := func() {
 		t.Helper()
-		if err := l.Poll(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, l.Poll(t.Context()))
 	}
 	poll() // nothing published is no failure
 	_, err := l.Acquire()
@@ -79,9 +73,7 @@ func TestLive(t *testing.T) {
 
 	// A reader keeps its generation across a swap, the next one gets the new.
 	old, err := l.Acquire()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	mustIngest(t, c, "ip", "two")
 	poll()
 	if got := serving(t, l); got != "two" {
@@ -111,9 +103,7 @@ func TestLive(t *testing.T) {
 	}
 
 	h, err := l.Acquire()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	shut := make(chan error)
 	go func() { shut <- l.Close() }()
 	eventually(t, "acquire is refused", func() bool { h, err := l.Acquire(); release(h, err); return err != nil })
@@ -145,17 +135,11 @@ func TestReleaseTooMuch(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
 	l := NewLive(c, "ip", binder(new(atomic.Int64)))
-	if err := l.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, l.Poll(t.Context()))
 	h, err := l.Acquire()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	h.Release()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, l.Close())
 	defer func() {
 		if recover() == nil {
 			t.Error("a release without acquire went unnoticed")
@@ -209,13 +193,9 @@ func TestBadGeneration(t *testing.T) {
 			c, stats := newCatalog(t)
 			l, closed := newLive(t, c)
 			mustIngest(t, c, "ip", "one")
-			if err := l.Poll(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, l.Poll(t.Context()))
 			mustIngest(t, c, "ip", tc.text)
-			if err := tc.spoil(c, stats); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, tc.spoil(c, stats))
 			for range 3 { // again and again, without leaving anything open
 				err := l.Poll(t.Context())
 				checkKind(t, "poll", err, tc.want)
@@ -272,20 +252,14 @@ func TestUnpublished(t *testing.T) {
 			l, closed := newLive(t, c)
 			mustIngest(t, c, "ip", "one")
 			mustIngest(t, c, "ip", "two")
-			if err := l.Poll(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, l.Poll(t.Context()))
 			h, err := l.AcquireGeneration(1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			h.Release()
 			if h, err = l.Acquire(); err != nil {
 				t.Fatal(err)
 			}
-			if err := tc.take(c); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, tc.take(c))
 			if err := l.Poll(t.Context()); err != nil {
 				t.Errorf("nothing is published: %v", err)
 			}
@@ -306,24 +280,16 @@ func TestUnpublished(t *testing.T) {
 			if names, err := c.Datasets(t.Context()); err != nil || len(names) > 0 {
 				t.Errorf("published are %v, %v", names, err)
 			}
-			if err := tc.back(c); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Poll(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, tc.back(c))
+			noErr(t, l.Poll(t.Context()))
 			serving(t, l)
 		})
 	}
 	c, _ := newCatalog(t)
 	l, _ := newLive(t, c)
 	mustIngest(t, c, "ip", "one")
-	if err := l.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(c.Dir()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, l.Poll(t.Context()))
+	noErr(t, os.RemoveAll(c.Dir()))
 	wantErr(t, l.Poll(t.Context()), os.ErrNotExist)
 	if h, err := l.Acquire(); err != nil {
 		t.Error(err)
@@ -347,9 +313,7 @@ func TestFirstGenerationBad(t *testing.T) {
 		t.Errorf("status %+v", st)
 	}
 	stats.fail(nil)
-	if err := l.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, l.Poll(t.Context()))
 }
 
 // TestRetriesWaitLonger: an unforced poll leaves a generation that failed
@@ -397,9 +361,7 @@ func TestPrunedWhileOpening(t *testing.T) {
 		return open(dataset, dir, readOnly)
 	}
 	l, _ := newLive(t, c)
-	if err := l.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, l.Poll(t.Context()))
 	if got := serving(t, l); got != "two" {
 		t.Errorf("serving %q", got)
 	}
@@ -411,9 +373,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, closed := newLive(t, c)
 	mustIngest(t, c, "ip", "text 0")
-	if err := l.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, l.Poll(t.Context()))
 	var stop atomic.Bool
 	var requests atomic.Int64
 	var wg sync.WaitGroup
@@ -452,9 +412,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 		default:
 			mustIngest(t, c, "ip", fmt.Sprint("text ", i))
 		}
-		if err := l.Poll(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, l.Poll(t.Context()))
 		if _, err := c.Prune(t.Context(), 2, 0, "ip"); err != nil {
 			t.Fatal(err)
 		}
@@ -477,9 +435,7 @@ func TestRunFollows(t *testing.T) {
 			case "by notification":
 				// The fallback never comes; but events need the directory.
 				l.interval = time.Hour
-				if err := os.MkdirAll(c.dir, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, os.MkdirAll(c.dir, 0o755))
 			case "by polling":
 				l.interval = time.Millisecond
 			}
@@ -538,9 +494,7 @@ func TestRunSurvivesReplacedDirectory(t *testing.T) {
 	l, _ := newLive(t, c)
 	go l.Run(t.Context())
 	eventually(t, "the first", func() bool { return l.Status().Serving != nil })
-	if err := os.Rename(c.Dir(), c.Dir()+".old"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Rename(c.Dir(), c.Dir()+".old"))
 	eventually(t, "the loss is reported", func() bool { return errors.Is(l.Err(), os.ErrNotExist) })
 	if got := serving(t, l); got != "one" {
 		t.Errorf("serving %q", got)
@@ -554,14 +508,10 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
 	l, _ := newLive(t, c)
-	if err := l.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, l.Poll(t.Context()))
 	if n := testing.AllocsPerRun(1000, func() {
 		h, err := l.Acquire()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if h.Value() == nil || h.Manifest().Generation != 1 {
 			t.Error("wrong generation")
 		}

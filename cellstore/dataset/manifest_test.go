@@ -40,26 +40,18 @@ func sample() *Manifest {
 
 func TestManifestGolden(t *testing.T) {
 	got, err := encodeManifest(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	golden := filepath.Join("testdata", "manifest.json")
 	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.WriteFile(golden, got, 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("the format has changed (-golden +now):\n%s", cmp.Diff(string(want), string(got)))
 	}
 	m, err := decodeManifest(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	wrote := sample()
 	wrote.Digest = digestBytes(want)
 	if d := cmp.Diff(wrote, m); d != "" {
@@ -93,9 +85,7 @@ func TestManifestRefusals(t *testing.T) {
 			m := sample()
 			tc.edit(m)
 			b, err := json.Marshal(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			_, err = decodeManifest(b)
 			wantErr(t, err, tc.want)
 			if errors.Is(tc.want, cellstore.ErrCorrupt) {
@@ -144,12 +134,8 @@ func TestTimestamp(t *testing.T) {
 
 func TestFileSource(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "empty.csv")
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, when, when); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(path, nil, 0o644))
+	noErr(t, os.Chtimes(path, when, when))
 	got, err := FileSource(t.Context(), path)
 	want := Source{Name: "empty.csv", File: "empty.csv", SHA256: sum0, Modified: when}
 	if err != nil || got != want {

@@ -27,9 +27,7 @@ func pebbleOpener(_, dir string, readOnly bool) (cellstore.Store, error) {
 func newPebbleCatalog(t testing.TB) *Catalog {
 	t.Helper()
 	c, err := Open(filepath.Join(tempDir(t), "data"), pebbleOpener)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return c
 }
 
@@ -108,14 +106,10 @@ func TestPebble(t *testing.T) {
 
 	// Two readers at a time, and reading leaves no trace in the directory.
 	a, err := c.OpenCurrent(t.Context(), "ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer a.Close()
 	b, err := c.OpenCurrent(t.Context(), "ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer b.Close()
 	for _, g := range []*Generation{a, b} {
 		if got, err := read(t.Context(), g.Store); got != "two" || err != nil {
@@ -152,15 +146,11 @@ func TestPebbleDamage(t *testing.T) {
 		}
 		path := filepath.Join(c.generationDir("ip", m.Generation), filepath.FromSlash(f.Path))
 		good, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		flipped := bytes.Clone(good)
 		flipped[len(flipped)/2] ^= 0x10
 		for what, bad := range map[string][]byte{"flipped": flipped, "cut": good[:len(good)-1]} {
-			if err := os.WriteFile(path, bad, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.WriteFile(path, bad, 0o644))
 			if err := c.Verify(t.Context(), "ip", 0, nil); err == nil {
 				t.Errorf("%s %s went unnoticed", f.Path, what)
 			}
@@ -168,9 +158,7 @@ func TestPebbleDamage(t *testing.T) {
 				t.Errorf("%s %s: read %q", f.Path, what, got)
 			}
 		}
-		if err := os.WriteFile(path, good, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.WriteFile(path, good, 0o644))
 	}
 	if err := c.Verify(t.Context(), "ip", 0, nil); err != nil {
 		t.Error(err)
@@ -197,9 +185,7 @@ func TestPebbleSwapsUnderLoad(t *testing.T) {
 		return reader{g.Store, text}, err
 	})
 	mustIngest(t, c, "ip", "text 0")
-	if err := l.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, l.Poll(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { l.Run(ctx) })

@@ -13,18 +13,12 @@ import (
 // that was killed.
 func TestRehearse(t *testing.T) {
 	c, _ := newCatalog(t)
-	if err := os.RemoveAll(c.dir); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.RemoveAll(c.dir))
 	rehearse := func() *Build {
 		t.Helper()
 		b, err := c.Rehearse(t.Context(), "places")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Store().(*fileStore).put("one"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
+		noErr(t, b.Store().(*fileStore).put("one"))
 		return b
 	}
 	b := rehearse()
@@ -41,9 +35,7 @@ func TestRehearse(t *testing.T) {
 		t.Errorf("two at once: %v", err)
 	}
 	other, err := c.Rehearse(t.Context(), "ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	mustIngest(t, c, "places", "meanwhile")
 	if _, err := b.Publish(t.Context(), Manifest{}); err == nil {
 		t.Error("published")
@@ -60,9 +52,7 @@ func TestRehearse(t *testing.T) {
 	// A killed one drops its lock and leaves its files.
 	other.lock.Close()
 	b, err = c.Rehearse(t.Context(), "ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if err := b.Abort(); err != nil {
 		t.Error(err)
 	}

@@ -22,9 +22,7 @@ func TestShortageIsNoDamage(t *testing.T) {
 			l := NewLive(c, "ip", func(g *Generation) (string, error) { return read(t.Context(), g.Store) })
 			if serving {
 				mustIngest(t, c, "ip", "one")
-				if err := l.Poll(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, l.Poll(t.Context()))
 			}
 			mustIngest(t, c, "ip", "two")
 			lift := damagetest.LimitFiles(t, more)
@@ -43,17 +41,13 @@ func TestShortageIsNoDamage(t *testing.T) {
 				}
 			}
 			l.retryAt = time.Time{}
-			if err := l.poll(t.Context(), false); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, l.poll(t.Context(), false))
 			if h, err := l.Acquire(); err != nil || h.Value() != "two" {
 				t.Fatal(h, err)
 			} else {
 				h.Release()
 			}
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, l.Close())
 			if st := l.Status(); st.Damage != nil || st.Err != nil {
 				t.Fatalf("%+v", st)
 			}

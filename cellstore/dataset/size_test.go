@@ -17,9 +17,7 @@ func du(t *testing.T, dir string) int64 {
 		t.Skipf("no du to compare with: %v", err)
 	}
 	n, err := strconv.ParseInt(strings.Fields(string(out))[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return n << 10
 }
 
@@ -27,9 +25,7 @@ func du(t *testing.T, dir string) int64 {
 // what du says, in every list and as long as it is served.
 func TestSize(t *testing.T) {
 	c, err := Open(filepath.Join(t.TempDir(), "data"), pebbleOpener) // on a disk if there is one
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	m := mustIngest(t, c, "ip", strings.Repeat("text", 500))
 	dir := c.generationDir("ip", 1)
 	const slack = 256 << 10 // blocks are not full
@@ -46,9 +42,7 @@ func TestSize(t *testing.T) {
 	}
 	check("published", m)
 	current, err := c.Current(t.Context(), "ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	check("current", current)
 	list, err := c.List(t.Context())
 	if err != nil || len(list) != 1 {
@@ -56,9 +50,7 @@ func TestSize(t *testing.T) {
 	}
 	check("list", list[0].Manifest)
 	g, err := c.OpenCurrent(t.Context(), "ip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if _, err := read(t.Context(), g.Store); err != nil {
 		t.Error(err)
 	}
@@ -68,9 +60,7 @@ func TestSize(t *testing.T) {
 	}
 	check("after it was read", m)
 	// Whatever lies there counts, as in generations of programs that left more.
-	if err := os.WriteFile(filepath.Join(dir, "more"), make([]byte, 4<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(filepath.Join(dir, "more"), make([]byte, 4<<20), 0o600))
 	if list, err = c.List(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,7 @@ func TestCalls(t *testing.T) {
 	ctx := context.Background()
 	relay := newRelay(t, strings.Split(addr, ",")[0])
 	s, err := Open(ctx, Options{Gateways: []string{relay.addr}, Namespace: "storetest", Prefix: fmt.Sprintf("calls%d.%d.", os.Getpid(), stores.Add(1)), NoCompression: true, Timeout: time.Minute, TryTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer s.Close()
 	if err := s.createNamespace(ctx); err != nil && !strings.Contains(err.Error(), "already exists") {
 		t.Fatal(err)
@@ -38,18 +36,12 @@ func TestCalls(t *testing.T) {
 	for _, f := range families {
 		schema.Families = append(schema.Families, cellstore.Family{Name: f})
 	}
-	if err := s.CreateTable(ctx, schema); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, s.CreateTable(ctx, schema))
 	defer func() { _ = s.DropTable(ctx, "t") }()
 	plain, err := s.Table(ctx, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	cached, err := rowcache.New(s, rowcache.Options{Cache: rowcache.NewCache(8 << 20)}).Table(ctx, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var ms []cellstore.Mutation
 	for i := range 300 {
 		m := cellstore.Mutation{Row: fmt.Appendf(nil, "k%04d", i)}
@@ -58,9 +50,7 @@ func TestCalls(t *testing.T) {
 		}
 		ms = append(ms, m)
 	}
-	if err := plain.Apply(ctx, ms...); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, plain.Apply(ctx, ms...))
 	var row cellstore.Row
 	rows := make([]cellstore.Row, len(families))
 	onlyA := &cellstore.Selection{Families: families[:1]}
@@ -140,9 +130,7 @@ func newRelay(t *testing.T, to string) *relay {
 // gateway.
 func between(t *testing.T, to string, pass func(in, out net.Conn)) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {

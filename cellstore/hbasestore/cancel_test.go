@@ -261,9 +261,7 @@ func TestGivingUpCostsOne(t *testing.T) {
 				}
 				arrived.Wait()
 				for range many {
-					if err := <-errs; err != nil {
-						t.Fatal(err)
-					}
+					noErr(t, <-errs)
 				}
 				had := f.connections()
 				for range 3 {
@@ -311,9 +309,7 @@ func TestOneRequestPerConnection(t *testing.T) {
 	defer closing.Close()
 	addr := closing.Listener.Addr().String()
 	c, err := thrift2.Dial(t.Context(), addr, thrift2.Config{HTTP: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer c.Close()
 	if _, err := c.ServerType(t.Context()); err != nil {
 		t.Fatal(err)

@@ -78,9 +78,7 @@ type fake struct {
 // newFake starts a gateway that speaks as cfg says.
 func newFake(t testing.TB, cfg thrift2.Config, b backend) *fake {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	f := &fake{t: t, cfg: cfg, backend: b, addr: l.Addr().String(), conns: map[net.Conn]bool{}}
 	f.listen(l)
 	t.Cleanup(f.stop)

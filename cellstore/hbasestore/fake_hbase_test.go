@@ -35,9 +35,7 @@ type modelHBase struct {
 // system's.
 func newModelHBase(t testing.TB, namespace string, clock func() int64) *modelHBase {
 	s, err := storetest.ModelBackend(t).Open(storetest.OpenOptions{Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return &modelHBase{namespace: namespace, store: s, tables: map[string]object{}, disabled: map[string]bool{}, made: true}
 }
 

@@ -61,7 +61,7 @@ func openFakeOf(cfg thrift2.Config, of func(*modelHBase) backend) storetest.Open
 				return Open(context.Background(), o)
 			},
 			ReadOnly: true,
-			RealTime: true,
+			RealTime: true, NamesCalls: true,
 		}
 	}
 }

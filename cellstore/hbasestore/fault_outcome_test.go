@@ -62,9 +62,7 @@ func TestFaultsOutcome(t *testing.T) {
 	s := openFaulty(t, c.GatewayAddrs())
 	table := makeTable(t, s, []byte("b"), []byte("o")) // of three regions, as one does not do some of many
 	path := faultNamespace + ":t"
-	if err := c.Fail(ctx, path); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, c.Fail(ctx, path))
 	escaped := func(row []byte, family string) string {
 		t.Helper()
 		var r cellstore.Row

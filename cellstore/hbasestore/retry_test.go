@@ -12,6 +12,14 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
+// noErr ends a test on an error.
+func noErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // rig is a store on fake gateways of one cluster, with a table t of the family
 // f.
 type rig struct {
@@ -40,9 +48,7 @@ func newRig(t *testing.T, n int, change func(*Options)) *rig {
 func (r *rig) open(t *testing.T, o Options) {
 	t.Helper()
 	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { s.Close() })
 	if err := s.CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}}); err != nil && (!o.Framed || !errors.Is(err, errors.ErrUnsupported)) {
 		t.Fatal(err)
@@ -263,18 +269,12 @@ func TestDeletesBeneath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
 	r.answers()
-	if err := r.CreateTable(t.Context(), cellstore.Schema{Table: "two", Families: []cellstore.Family{{Name: "f", MaxVersions: 2}}}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, r.CreateTable(t.Context(), cellstore.Schema{Table: "two", Families: []cellstore.Family{{Name: "f", MaxVersions: 2}}}))
 	table, err := r.Store.Table(t.Context(), "two")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	row, q := []byte("r"), []byte("q")
 	for ts := range int64(4) {
-		if err := table.Apply(t.Context(), cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.PutAt("f", q, ts+1, nil)}}); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, table.Apply(t.Context(), cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.PutAt("f", q, ts+1, nil)}}))
 	}
 	newest := cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.DeleteVersion("f", q, cellstore.Now)}}
 	r.decide("mutateRow", doHangUp, 1)
@@ -338,9 +338,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
 	for range 100 {
-		if err := operations[0].run(t.Context(), r.table); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, operations[0].run(t.Context(), r.table))
 	}
 	f := r.fakes[0]
 	f.mu.Lock()
@@ -358,9 +356,7 @@ func TestOtherGateway(t *testing.T) {
 	r.fakes[0].stop()
 	r.fakes[1].decide(func(int, call) verdict { return hangUp })
 	for range 50 {
-		if err := operations[0].run(t.Context(), r.table); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, operations[0].run(t.Context(), r.table))
 	}
 	// Those that hang up are asked ever more seldom.
 	if n := r.fakes[1].seen("get"); n > 25 {
@@ -500,12 +496,8 @@ func TestCloseHTTP(t *testing.T) {
 	f := newFake(t, cfg, newModelHBase(t, "test", nil))
 	r := &rig{fakes: []*fake{f}}
 	r.open(t, Options{Gateways: []string{f.addr}, Namespace: "test", HTTP: cfg.HTTP, NoCompression: true})
-	if err := operations[0].run(t.Context(), r.table); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, operations[0].run(t.Context(), r.table))
+	noErr(t, r.Close())
 	open := func() int {
 		f.mu.Lock()
 		defer f.mu.Unlock()

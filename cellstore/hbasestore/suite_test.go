@@ -44,7 +44,7 @@ func openBackend(t testing.TB) storetest.Backend {
 			return Open(context.Background(), o)
 		},
 		ReadOnly: true,
-		RealTime: true,
+		RealTime: true, NamesCalls: true,
 	}
 }
 

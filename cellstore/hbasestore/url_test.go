@@ -95,14 +95,10 @@ func TestParseURLRefuses(t *testing.T) {
 func TestMarkedCertificate(t *testing.T) {
 	own, _ := testCertificate(t)
 	secret, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	file := func(typ string, der []byte) string {
 		name := filepath.Join(t.TempDir(), "pem")
-		if err := os.WriteFile(name, append([]byte("\ufeff"), pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der})...), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.WriteFile(name, append([]byte("\ufeff"), pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der})...), 0o600))
 		return url.QueryEscape(name)
 	}
 	cert := file("CERTIFICATE", own.Certificate[0])

@@ -26,9 +26,7 @@ func damaged(t testing.TB, mem *vfs.MemFS, file string, offset int) *vfs.MemFS {
 	}
 	data := must(readFile(out, file))
 	data[offset] ^= 0x10
-	f := must(out.Create(file, vfs.WriteCategoryUnspecified))
-	must(f.Write(data))
-	must(0, f.Close())
+	must(0, writeFile(out, file, data))
 	return out
 }
 
@@ -130,43 +128,31 @@ func TestReadsAroundDamage(t *testing.T) {
 	}
 }
 
-// A table whose files are gone is damaged, not missing.
+// A table whose files are gone, or cut short, is damaged, not missing.
 func TestMissingFile(t *testing.T) {
-	for _, suffix := range []string{".sst", "MANIFEST", "ledger", "schema.json"} {
+	for _, tt := range []struct {
+		suffix string
+		keep   int // bytes of it
+	}{{".sst", -1}, {"MANIFEST", -1}, {"ledger", -1}, {"schema.json", -1}, {".sst", 0}, {".sst", 100}} {
 		mem := vfs.NewMem()
 		s, _ := fixture(t, "s", &Options{FS: mem})
 		must(0, s.Close())
+		suffix := tt.suffix
 		if suffix == "MANIFEST" {
 			suffix = currentManifest(mem)
 		}
 		for _, name := range files(mem, "s") {
-			if strings.HasSuffix(name, suffix) {
-				must(0, mem.Remove(name))
+			if !strings.HasSuffix(name, suffix) {
+				continue
 			}
-		}
-		_, err := readAll(mem)
-		if !errors.Is(err, cellstore.ErrCorrupt) {
-			t.Errorf("without %s: %v", suffix, err)
-		}
-	}
-}
-
-// So is one with a file that was cut short.
-func TestTruncatedFile(t *testing.T) {
-	for _, keep := range []int{0, 100} {
-		mem := vfs.NewMem()
-		s, _ := fixture(t, "s", &Options{FS: mem})
-		must(0, s.Close())
-		for _, name := range files(mem, "s") {
-			if strings.HasSuffix(name, ".sst") {
-				data := must(readFile(mem, name))
-				f := must(mem.Create(name, vfs.WriteCategoryUnspecified))
-				must(f.Write(data[:keep]))
-				must(0, f.Close())
+			if tt.keep < 0 {
+				must(0, mem.Remove(name))
+			} else {
+				must(0, writeFile(mem, name, must(readFile(mem, name))[:tt.keep]))
 			}
 		}
 		if _, err := readAll(mem); !errors.Is(err, cellstore.ErrCorrupt) {
-			t.Errorf("cut to %d bytes: %v", keep, err)
+			t.Errorf("with %d bytes of %s: %v, want ErrCorrupt", tt.keep, suffix, err)
 		}
 	}
 }

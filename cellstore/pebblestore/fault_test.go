@@ -68,15 +68,8 @@ func fillDisk(t *testing.T, d cellstore.Durability, space int64) {
 	defer s.Close()
 	tab = must(s.Table(ctx, "t"))
 	for w, n := range acked {
-		var row cellstore.Row
-		must(tab.Get(ctx, fmt.Append(nil, w), &cellstore.Selection{Versions: cellstore.Unlimited}, &row))
-		if d == cellstore.Sync && int64(len(row.Cells)) < n {
-			t.Errorf("writer %d: %d of %d acknowledged values are left", w, len(row.Cells), n)
-		}
-		for i, c := range row.Cells {
-			if c.Timestamp != int64(len(row.Cells)-i) {
-				t.Fatalf("writer %d: value %d is missing of %d", w, i, len(row.Cells))
-			}
+		if left := values(t, tab, w); d == cellstore.Sync && left < n {
+			t.Errorf("writer %d: %d of %d acknowledged values are left", w, left, n)
 		}
 	}
 	must(0, tab.Apply(ctx, cellstore.Mutation{Row: []byte("new"), Ops: []cellstore.Op{cellstore.Put("f", nil, nil)}}))

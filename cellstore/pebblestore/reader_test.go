@@ -7,7 +7,36 @@ import (
 	"quadrille/cellstore"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
+
+// Readers are kept for the next call, no more than there may be, whether a scan is left, ends by
+// a panic in its loop, or is one of many at once. One that was in use during a commit shows what
+// was committed once it is used again.
+func TestReadersAreKept(t *testing.T) {
+	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
+	func() {
+		defer func() { recover() }()
+		for range tab.Scan(ctx, cellstore.Scan{}) {
+			panic("in the loop")
+		}
+	}()
+	for range tab.Scan(ctx, cellstore.Scan{}) {
+		fill(t, tab, 2, "new ")
+		break
+	}
+	if n := tab.count.Load(); n != 1 {
+		t.Errorf("%d readers are kept of one that was used, want 1", n)
+	}
+	var row cellstore.Row
+	if _, err := tab.Get(ctx, []byte("007"), nil, &row); err != nil || string(row.Cells[0].Value) != "new 007" {
+		t.Error(err, format([]cellstore.Row{row}))
+	}
+	nested(t, tab, 3*int(maxReaders))
+	if n := tab.count.Load(); n > maxReaders {
+		t.Errorf("%d readers are kept, want at most %d", n, maxReaders)
+	}
+}
 
 // nested reads row r by n readers at once, each from within the scan of the one
 // before, so that none is used twice.

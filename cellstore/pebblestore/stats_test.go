@@ -176,23 +176,3 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
-
-// More calls at once than readers are kept for leave no more than those.
-func TestReadersAreBounded(t *testing.T) {
-	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
-	var nest func(depth int)
-	nest = func(depth int) {
-		if depth == 0 {
-			return
-		}
-		for _, err := range tab.Scan(ctx, cellstore.Scan{Limit: 2}) {
-			must(0, err)
-			nest(depth - 1)
-			break
-		}
-	}
-	nest(3 * int(maxReaders))
-	if n := tab.count.Load(); n > maxReaders {
-		t.Errorf("%d readers are kept, want at most %d", n, maxReaders)
-	}
-}

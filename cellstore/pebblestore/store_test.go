@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -65,6 +64,25 @@ func all(tab cellstore.Table, s cellstore.Scan) (string, error) {
 	return format(rows), nil
 }
 
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func format(rows []cellstore.Row) string {
+	var b strings.Builder
+	for _, r := range rows {
+		fmt.Fprintf(&b, "[%x:", r.Key)
+		for _, c := range r.Cells {
+			fmt.Fprintf(&b, " %s:%x@%d=%x", c.Family, c.Qualifier, c.Timestamp, c.Value)
+		}
+		b.WriteString("] ")
+	}
+	return b.String()
+}
+
 func wantErr(t testing.TB, what string, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
@@ -73,42 +91,6 @@ func wantErr(t testing.TB, what string, got, want error) {
 	var e *cellstore.Error
 	if !errors.As(got, &e) || e.Op == "" {
 		t.Errorf("%s: %v has no context", what, got)
-	}
-}
-
-func TestTables(t *testing.T) {
-	dir := t.TempDir()
-	s := must(Open(dir, nil))
-	if names := must(s.Tables(ctx)); len(names) != 0 {
-		t.Errorf("new store has tables %v", names)
-	}
-	fam := []cellstore.Family{{Name: "f"}}
-	for _, name := range []string{"z", "a", "LOCK"} {
-		must(0, s.CreateTable(ctx, cellstore.Schema{Table: name, Families: fam}))
-	}
-	wantErr(t, "again", s.CreateTable(ctx, cellstore.Schema{Table: "a", Families: fam}), cellstore.ErrTableExists)
-	for _, bad := range []cellstore.Schema{
-		{Table: "../a", Families: fam},
-		{Table: "a/b", Families: fam},
-		{Table: "c"},
-		{Table: "c", Families: []cellstore.Family{{Name: "f"}, {Name: "f"}}},
-	} {
-		wantErr(t, bad.Table, s.CreateTable(ctx, bad), cellstore.ErrBadSchema)
-	}
-	for _, name := range []string{"b", "", "..", "../tables/a", "a/", "."} {
-		_, err := s.Table(ctx, name)
-		wantErr(t, name, err, cellstore.ErrTableNotFound)
-	}
-	must(0, s.Close())
-
-	s = must(Open(dir, nil))
-	defer s.Close()
-	if got, want := must(s.Tables(ctx)), []string{"LOCK", "a", "z"}; !slices.Equal(got, want) {
-		t.Errorf("tables %v, want %v", got, want)
-	}
-	_, err := s.Table(ctx, "z")
-	if err != nil {
-		t.Error(err)
 	}
 }
 
@@ -235,107 +217,6 @@ func TestReadOnlyFS(t *testing.T) {
 	}
 }
 
-func TestClosed(t *testing.T) {
-	s, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
-	load := must(tab.Bulk(ctx))
-	must(0, load.Add([]byte("x"), cell("a", "q", 1, "v")))
-	rows := 0
-	for row, err := range tab.Scan(ctx, cellstore.Scan{}) {
-		if rows++; rows == 1 {
-			must(0, err)
-			must(0, s.Close()) // does not wait for this loop
-			if string(row.Key) != "000" {
-				t.Errorf("row %q", row.Key)
-			}
-			continue
-		}
-		wantErr(t, "scan in progress", err, cellstore.ErrClosed)
-	}
-	if rows != 2 {
-		t.Errorf("scan yielded %d times", rows)
-	}
-	must(0, s.Close())
-
-	var row cellstore.Row
-	_, err := tab.Get(ctx, []byte("000"), nil, &row)
-	wantErr(t, "Get", err, cellstore.ErrClosed)
-	_, err = tab.Next(ctx, nil, nil, nil, &row)
-	wantErr(t, "Next", err, cellstore.ErrClosed)
-	_, err = tab.Prev(ctx, nil, nil, nil, &row)
-	wantErr(t, "Prev", err, cellstore.ErrClosed)
-	wantErr(t, "NextEach", tab.NextEach(ctx, nil, nil, []string{"a"}, make([]cellstore.Row, 1)), cellstore.ErrClosed)
-	_, err = all(tab, cellstore.Scan{})
-	wantErr(t, "Scan", err, cellstore.ErrClosed)
-	_, err = all(tab, cellstore.Scan{Selection: cellstore.Selection{Time: cellstore.AsOf(1)}})
-	wantErr(t, "Scan of a time range", err, cellstore.ErrClosed)
-	_, err = tab.Bulk(ctx)
-	wantErr(t, "Bulk", err, cellstore.ErrClosed)
-	wantErr(t, "Add", load.Add([]byte("y"), cell("a", "q", 1, "v")), cellstore.ErrClosed)
-	wantErr(t, "Commit", load.Commit(ctx), cellstore.ErrClosed)
-	must(0, load.Abort())
-	_, err = s.Table(ctx, "t")
-	wantErr(t, "Table", err, cellstore.ErrClosed)
-	_, err = s.Tables(ctx)
-	wantErr(t, "Tables", err, cellstore.ErrClosed)
-	wantErr(t, "CreateTable", s.CreateTable(ctx, cellstore.Schema{Table: "u", Families: []cellstore.Family{{Name: "f"}}}), cellstore.ErrClosed)
-}
-
-// A panic in the loop body gives the scan's reader back.
-func TestScanPanic(t *testing.T) {
-	s, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
-	func() {
-		defer func() { recover() }()
-		for range tab.Scan(ctx, cellstore.Scan{}) {
-			panic("in the loop")
-		}
-	}()
-	for range tab.Scan(ctx, cellstore.Scan{}) {
-		break
-	}
-	if n := tab.count.Load(); n != 1 {
-		t.Errorf("%d readers", n)
-	}
-	must(0, s.Close())
-}
-
-func TestCancelled(t *testing.T) {
-	s, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
-	gone, cancel := context.WithCancel(ctx)
-	defer cancel()
-	load := must(tab.Bulk(ctx))
-	rows := 0
-	for _, err := range tab.Scan(gone, cellstore.Scan{}) {
-		if rows++; rows == 1 {
-			cancel()
-			continue
-		}
-		wantErr(t, "scan", err, context.Canceled)
-	}
-	if rows != 2 {
-		t.Errorf("scan yielded %d times", rows)
-	}
-	var row cellstore.Row
-	_, err := tab.Get(gone, []byte("000"), nil, &row)
-	wantErr(t, "Get", err, context.Canceled)
-	_, err = tab.Next(gone, nil, nil, nil, &row)
-	wantErr(t, "Next", err, context.Canceled)
-	_, err = tab.Prev(gone, nil, nil, nil, &row)
-	wantErr(t, "Prev", err, context.Canceled)
-	wantErr(t, "NextEach", tab.NextEach(gone, nil, nil, []string{"a"}, make([]cellstore.Row, 1)), context.Canceled)
-	for _, err := range tab.Scan(gone, cellstore.Scan{Selection: cellstore.Selection{Time: cellstore.AsOf(1)}}) {
-		wantErr(t, "timed scan", err, context.Canceled)
-	}
-	_, err = tab.Bulk(gone)
-	wantErr(t, "Bulk", err, context.Canceled)
-	wantErr(t, "Commit", load.Commit(gone), context.Canceled)
-	_, err = s.Table(gone, "t")
-	wantErr(t, "Table", err, context.Canceled)
-	_, err = s.Tables(gone)
-	wantErr(t, "Tables", err, context.Canceled)
-	wantErr(t, "CreateTable", s.CreateTable(gone, cellstore.Schema{Table: "u", Families: []cellstore.Family{{Name: "f"}}}), context.Canceled)
-	must(0, load.Commit(ctx)) // a refused commit may be tried again
-}
-
 // countdown is a context that is cancelled after so many looks at it.
 type countdown struct {
 	context.Context
@@ -362,85 +243,6 @@ func TestCancelledBetweenInvisibleRows(t *testing.T) {
 	wantErr(t, "Next", err, context.Canceled)
 	_, err = tab.Prev(&countdown{ctx, 10}, nil, nil, none, &row)
 	wantErr(t, "Prev", err, context.Canceled)
-}
-
-func TestBadArguments(t *testing.T) {
-	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
-	var row cellstore.Row
-	long := make([]byte, 32768)
-	get := func(key []byte, sel *cellstore.Selection) error {
-		_, err := tab.Get(ctx, key, sel, &row)
-		return err
-	}
-	key := []byte("000")
-	wantErr(t, "empty row", get(nil, nil), cellstore.ErrEmptyRow)
-	wantErr(t, "long row", get(long, nil), cellstore.ErrTooLarge)
-	wantErr(t, "unknown family", get(key, &cellstore.Selection{Families: []string{"c"}}), cellstore.ErrFamilyNotFound)
-	wantErr(t, "unknown family of a column", get(key, &cellstore.Selection{Columns: []cellstore.Column{{Family: "c"}}}), cellstore.ErrFamilyNotFound)
-	wantErr(t, "long qualifier", get(key, &cellstore.Selection{Columns: []cellstore.Column{{Family: "a", Qualifier: long[:16385]}}}), cellstore.ErrTooLarge)
-	wantErr(t, "reversed time", get(key, &cellstore.Selection{Time: cellstore.Between(2, 1)}), cellstore.ErrBadRange)
-	wantErr(t, "versions", get(key, &cellstore.Selection{Versions: -2}), cellstore.ErrBadRange)
-	wantErr(t, "column limit", get(key, &cellstore.Selection{Filter: cellstore.ColumnFilter{Limit: -1}}), cellstore.ErrBadRange)
-	wantErr(t, "NextEach", tab.NextEach(ctx, nil, nil, []string{"a", "c"}, make([]cellstore.Row, 2)), cellstore.ErrFamilyNotFound)
-	if err := tab.NextEach(ctx, nil, nil, []string{"a", "b"}, make([]cellstore.Row, 1)); err == nil {
-		t.Error("NextEach with too few rows")
-	}
-	_, err := all(tab, cellstore.Scan{Limit: -1})
-	wantErr(t, "limit", err, cellstore.ErrBadRange)
-
-	err = get(key, &cellstore.Selection{Families: []string{"c"}})
-	var e *cellstore.Error
-	if !errors.As(err, &e) || e.Op != "Get" || e.Table != "t" || string(e.Row) != "000" {
-		t.Errorf("context %+v", e)
-	}
-	// Ends of ranges may be longer than any row.
-	found, err := tab.Next(ctx, bytes.Repeat([]byte{'0'}, 1<<20), nil, nil, &row)
-	if err != nil || !found || string(row.Key) != "001" {
-		t.Errorf("Next from a long key: %v %v %q", found, err, row.Key)
-	}
-	found, err = tab.Prev(ctx, bytes.Repeat([]byte{'1'}, 1<<20), nil, nil, &row)
-	if err != nil || !found || string(row.Key) != "049" {
-		t.Errorf("Prev from a long key: %v %v %q", found, err, row.Key)
-	}
-}
-
-// The row of a failed or empty read is empty, whatever it held.
-func TestRowIsReset(t *testing.T) {
-	s, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
-	var row cellstore.Row
-	full := func() *cellstore.Row {
-		if found, err := tab.Get(ctx, []byte("000"), nil, &row); !found || err != nil {
-			t.Fatal(found, err)
-		}
-		return &row
-	}
-	check := func(what string, found bool, _ error) {
-		t.Helper()
-		if found || !row.Empty() || row.Key != nil {
-			t.Errorf("%s left %q with %d cells", what, row.Key, len(row.Cells))
-		}
-	}
-	found, err := tab.Get(ctx, []byte("absent"), nil, full())
-	check("Get", found, err)
-	found, err = tab.Get(ctx, nil, nil, full())
-	check("bad Get", found, err)
-	found, err = tab.Get(ctx, []byte("000"), &cellstore.Selection{Time: cellstore.Between(7, 9)}, full())
-	check("Get outside the time", found, err)
-	found, err = tab.Get(ctx, []byte("000"), &cellstore.Selection{Time: cellstore.Between(1, 1)}, full())
-	check("Get of no time", found, err)
-	found, err = tab.Next(ctx, []byte("x"), nil, nil, full())
-	check("Next", found, err)
-	found, err = tab.Prev(ctx, []byte("0"), nil, nil, full())
-	check("Prev", found, err)
-	each := []cellstore.Row{*full().Clone()}
-	must(0, tab.NextEach(ctx, []byte("x"), nil, []string{"a"}, each))
-	if !each[0].Empty() {
-		t.Error("NextEach left cells")
-	}
-	full()
-	must(0, s.Close())
-	found, err = tab.Get(ctx, []byte("000"), nil, &row)
-	check("closed Get", found, err)
 }
 
 func TestLogger(t *testing.T) {

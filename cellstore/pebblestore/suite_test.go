@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"errors"
-	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,12 +47,14 @@ func openBackend(testing.TB) storetest.Backend {
 			ReadOnly:   o.ReadOnly,
 			Clock:      cellstore.ClockOf(o.Clock),
 			CacheBytes: 1 << 20,
+			FileBytes:  200, // loads of a few rows are several files
 		})
 	}
 	return storetest.Backend{
-		Open:      func(o storetest.OpenOptions) (cellstore.Store, error) { return open("store", o) },
-		ReadOnly:  true,
-		Exclusive: true,
+		Open:       func(o storetest.OpenOptions) (cellstore.Store, error) { return open("store", o) },
+		ReadOnly:   true,
+		Exclusive:  true,
+		NamesCalls: true,
 		Crash: func(s cellstore.Store) error {
 			after := disk.CrashClone(vfs.CrashCloneCfg{})
 			err := s.Close() // to what will not be seen again
@@ -110,13 +111,6 @@ func damageLargest(fsys vfs.FS, dir, kind string) error {
 	if largest == "" {
 		return errors.New("there is no " + kind)
 	}
-	f, err := fsys.Create(largest, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
 	data[len(data)/3] ^= 0x40
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), closeFile(f))
+	return writeFile(fsys, largest, data)
 }
-
-func closeFile(c io.Closer) error { return c.Close() }

@@ -389,6 +389,9 @@ func testBulkVisibility(e *env) {
 	e.must("put t 0006 f:p@9=beside")
 	e.ok(l.Commit(e.ctx))
 	e.ok(l.Abort()) // does nothing now
+	if l.Add([]byte("x"), cellstore.Cell{Family: "f"}) == nil || l.Commit(e.ctx) == nil {
+		e.Error("a load went on after its commit")
+	}
 	if n := len(e.keys(t.Scan(e.ctx, cellstore.Scan{}))); n != 500 {
 		e.Errorf("%d rows after commit, want 500", n)
 	}
@@ -410,9 +413,8 @@ get t zzz
 	e.ok(err)
 	e.ok(l.Add([]byte("y"), cellstore.Cell{Family: "f"}))
 	e.wantErr("Add", l.Add([]byte("x"), cellstore.Cell{Family: "f"}), cellstore.ErrUnsorted)
-	if err := l.Commit(e.ctx); err == nil {
-		e.Error("a load out of order was committed")
-	}
+	e.wantErr("Add", l.Add([]byte("z"), cellstore.Cell{Family: "f"}), cellstore.ErrUnsorted)
+	e.wantErr("Commit", l.Commit(e.ctx), cellstore.ErrUnsorted)
 	e.ok(l.Abort())
 	if got := e.ask("get t y"); got != "none" {
 		e.Errorf("a load out of order left %s", got)

@@ -45,11 +45,14 @@ func (e *env) ok(err error) {
 	}
 }
 
-// wantErr checks the error of a call.
+// wantErr checks the error of a call, and that it says what was called where that is promised.
 func (e *env) wantErr(call string, got, want error) {
 	e.Helper()
+	var where *cellstore.Error
 	if !errors.Is(got, want) {
 		e.Errorf("%s: %v, want %v", call, got, want)
+	} else if e.b.NamesCalls && (!errors.As(got, &where) || where.Op == "") {
+		e.Errorf("%s: %v does not say what was called", call, got)
 	}
 }
 

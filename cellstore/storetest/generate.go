@@ -44,6 +44,9 @@ func newGenerator(pick func(int) int, caps cellstore.Capabilities, b *Backend) *
 	for range 3 {
 		g.quals = append(g.quals, quote(g.someBytes(0, 2)))
 	}
+	if g.chance(2) {
+		g.quals = append(g.quals, strings.Repeat("q", 250)) // longer than a byte tells
+	}
 	return g
 }
 
@@ -322,12 +325,13 @@ func (g *generator) selection(t *genTable) string {
 		}
 		add("time=[%s,%s)", formatTime(a), formatTime(b))
 	}
-	switch g.pick(6) {
-	case 0:
+	if g.chance(4) {
 		add("qprefix=%s", g.qualifier())
-	case 1:
+	}
+	if g.chance(4) {
 		add("qrange=[%s,%s)", g.qualifier(), g.qualifier())
-	case 2:
+	}
+	if g.chance(4) {
 		add("qlimit=%d", 1+g.pick(3))
 		add("qoffset=%d", g.pick(3))
 	}
@@ -399,6 +403,8 @@ func (g *generator) line() string {
 	switch n := g.pick(100); {
 	case n < 40:
 		return g.read(t)
+	case n < 62 && g.caps.Bulk && g.chance(4):
+		return g.bulk(t)
 	case n < 62:
 		return fmt.Sprintf("put %s %s%s%s", t.name, g.row(), g.ops(t, 5), g.async())
 	case n < 66:

@@ -41,9 +41,6 @@ func (s *suite) runRandom(t *testing.T) {
 		return
 	}
 	runs := randomRuns
-	if testing.Short() {
-		runs /= 4
-	}
 	if os.Getenv(fullVariable) != "" {
 		runs *= 25
 	}

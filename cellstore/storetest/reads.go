@@ -93,6 +93,7 @@ scan t time=[0,9)
 next t time=[3,6) versions=3
   none
 `},
+	{id: "G4", name: "every time range", needs: []need{eager, clock}, run: testEveryTimeRange},
 	{id: "G5", name: "as of a moment", script: `
 create t f{versions=all} g
 put t r f:q@10=a f:q@20=b f:q@30=c f:p@25=p g:q@20=g
@@ -334,5 +335,45 @@ func testTimeSkips(e *env) {
 	}
 	if someBlocks > allBlocks/4 {
 		e.Errorf("20 of %d days took %d of %d blocks", rows, someBlocks, allBlocks)
+	}
+}
+
+// testEveryTimeRange reads columns of twenty versions in every time range, as the model
+// does: a range never brings back what the number of versions or their age hides.
+func testEveryTimeRange(e *env) {
+	oracle, err := newMachine(ModelBackend(e.T), e.caps)
+	e.ok(err)
+	both := func(line string) {
+		e.Helper()
+		want, err := oracle.exec(line)
+		e.ok(err)
+		if got := e.ask(line); got != want {
+			e.Fatalf("%s: %s, want %s", line, got, want)
+		}
+	}
+	const ago = 990 // of the oldest version, in ms: half of the twenty are older than a second when they are read
+	for i, options := range []string{
+		"versions=1", "versions=9", "versions=all", "versions=9,ttl=1s", "versions=all,ttl=1s", "versions=all,ttl=1s,min=14",
+	} {
+		table := fmt.Sprint("t", i)
+		both("create " + table + " f{" + options + "}")
+		start := e.now.Load() - ago
+		write := "put"
+		if e.caps.Bulk { // each version may be in a file that its time tells of
+			write = "bulk"
+		}
+		for n := int64(20); n > 0; n-- {
+			both(fmt.Sprintf(write+" %s row f:p@%[2]d=%[3]d f:q@%[2]d=%[3]d f:r@%[2]d=%[3]d", table, start+n, n))
+		}
+		both("clock 20ms")
+		for from := range int64(23) {
+			for to := from; to < 23; to++ {
+				for _, versions := range []string{"1", "8", "all"} {
+					rest := fmt.Sprintf(" time=[%d,%d) versions=%s", start+from, start+to, versions)
+					both("scan " + table + rest)
+					both("get " + table + " row f:q" + rest)
+				}
+			}
+		}
 	}
 }

@@ -447,6 +447,9 @@ func testSnapshotScan(e *env) {
 				e.must("put " + table + " 0011 -*<=all")
 				e.must("put " + table + " 0012x f:q@9=added")
 				e.must("compact " + table)
+				if e.caps.Bulk {
+					e.must("bulk " + table + " 0013 f:q@9=loaded")
+				}
 			}
 		}
 		if len(got) != 20 {

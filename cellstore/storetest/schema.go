@@ -230,8 +230,8 @@ get t s versions=all
 }
 
 func testNames(e *env) {
-	ok := []string{"t", "T_1", "_", "0", "a.b-c", "z" + strings.Repeat("x", 63)}
-	bad := []string{"", ".t", "-t", "t/u", "t u", "t\x00", "ü", "..", strings.Repeat("x", 65), "t\n"}
+	ok := []string{"t", "T_1", "_", "0", "a.b-c", "z" + strings.Repeat("x", 63), "LOCK"}
+	bad := []string{"", ".t", "-t", "t/u", "t u", "t\x00", "ü", ".", "..", "t/", "../tables/t", strings.Repeat("x", 65), "t\n"}
 	fam := []cellstore.Family{{Name: "f"}}
 	for i, name := range ok {
 		if err := e.store.CreateTable(e.ctx, cellstore.Schema{Table: name, Families: fam}); err != nil {

@@ -100,6 +100,7 @@ func (e *env) everyCall(s cellstore.Store, t cellstore.Table, report func(ctx co
 		report(ctx, "NextEach", t.NextEach(ctx, nil, nil, []string{"f"}, make([]cellstore.Row, 1)))
 		report(ctx, "MultiGet", e.yieldErr(t.MultiGet(ctx, [][]byte{r}, nil)))
 		report(ctx, "Scan", e.yieldErr(t.Scan(ctx, cellstore.Scan{})))
+		report(ctx, "Scan of a time", e.yieldErr(t.Scan(ctx, cellstore.Scan{Selection: cellstore.Selection{Time: cellstore.AsOf(1)}})))
 		report(ctx, "Apply", t.Apply(ctx, put("r", "f", "q", "x")))
 		_, err = t.CheckAndMutate(ctx, cellstore.Check{Family: "f"}, put("r", "f", "q", "x"))
 		report(ctx, "CheckAndMutate", err)
@@ -136,6 +137,13 @@ func testContextOver(e *env) {
 	}
 	if got := e.ask("tables"); got != "t" {
 		e.Errorf("calls whose context was over left the tables %s", got)
+	}
+	if e.caps.Bulk { // a commit that was refused may be tried again
+		load, err := e.table("t").Bulk(e.ctx)
+		e.ok(err)
+		e.ok(load.Add([]byte("t"), cellstore.Cell{Family: "f"}))
+		e.wantErr("Commit", load.Commit(cancelled), context.Canceled)
+		e.ok(load.Commit(e.ctx))
 	}
 }
 

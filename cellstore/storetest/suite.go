@@ -29,6 +29,8 @@ type Backend struct {
 	// RealTime says that Open cannot take a clock. Tests that wait for some seconds
 	// then really wait, and tests that count milliseconds are skipped.
 	RealTime bool
+	// NamesCalls says that errors are, or hold, a *cellstore.Error that tells the call.
+	NamesCalls bool
 
 	// Crash ends an open store as a loss of power would: what is not durable
 	// is lost. Open opens what survived.
