@@ -13,6 +13,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
@@ -54,9 +55,7 @@ func (unindexed) Terms() ([]feature.Term, bool) { return nil, false }
 func pagesOf(t *testing.T, l feature.Layer, q feature.Query, limit int) (all []feature.Feature) {
 	t.Helper()
 	for cursor := ""; ; {
-		if err := q.Continue(l.Info(), cursor); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, q.Continue(l.Info(), cursor))
 		var err error
 		cursor, err = feature.Page(t.Context(), l, q, limit, func(f *feature.Feature) error {
 			all = append(all, f.Clone())
@@ -98,18 +97,12 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 			rng := rand.New(rand.NewPCG(6, 1))
 			for i := range 60 {
 				near := queryNear(rng, list, shape)
-				filter, err := feature.ParseFilter(f.Info().Schema, termsOf(near.Classes, near.Codes, near.Countries, near.MinPopulation))
-				if err != nil {
-					t.Fatal(err)
-				}
+				filter := must.Get(feature.ParseFilter(f.Info().Schema, termsOf(near.Classes, near.Codes, near.Countries, near.MinPopulation))).In(t)
 				if i%2 == 1 && filter != nil {
 					filter = unindexed{filter}
 				}
 				near.Limit = MaxLimit
-				want, _, err := f.Nearby(t.Context(), near, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				want, _ := must.Two(f.Nearby(t.Context(), near, nil)).In(t)
 				ring := feature.Near{Position: quadkey.Position{Lat: near.Lat, Lon: near.Lon}, MaxM: near.RadiusM}
 				if i%3 == 0 && len(want) > 2 {
 					ring.MinM = want[len(want)/3].DistanceM
@@ -121,15 +114,10 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 				q := feature.Query{In: feature.Box(box.Box), Filter: filter, Order: feature.Order{Importance: true}}
 				if i%4 == 0 {
 					p := list[rng.IntN(len(list))]
-					tile, err := quadkey.TileAt(p.Lon, p.Lat, uint8(rng.IntN(quadkey.MaxZoom+1)))
-					if err != nil {
-						t.Fatal(err)
-					}
+					tile := must.Get(quadkey.TileAt(p.Lon, p.Lat, uint8(rng.IntN(quadkey.MaxZoom+1)))).In(t)
 					box.Tile, q.In = &tile, feature.Tile(tile)
 				}
-				if want, _, err = f.Within(t.Context(), box, want); err != nil {
-					t.Fatal(err)
-				}
+				want, _ = must.Two(f.Within(t.Context(), box, want)).In(t)
 				sameAsHits(t, pagesOf(t, f, q, 1+rng.IntN(200)), want)
 
 				if box.Tile != nil || filter != nil {
@@ -139,14 +127,12 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 				for _, p := range list {
 					if p = settled(p); box.Box.Contains(p.Lon, p.Lat) {
 						var h Hit
-						if err := f.Hit(t.Context(), p.ID, &h); err != nil {
-							t.Fatal(err)
-						}
+						must.Do(t, f.Hit(t.Context(), p.ID, &h))
 						want = append(want, h)
 					}
 				}
 				slices.SortFunc(want, func(a, b Hit) int {
-					return cmp.Or(cmp.Compare(must(quadkey.CellOf(a.Lon, a.Lat)), must(quadkey.CellOf(b.Lon, b.Lat))), cmp.Compare(a.ID, b.ID))
+					return cmp.Or(cmp.Compare(must.Get(quadkey.CellOf(a.Lon, a.Lat)).In(t), must.Get(quadkey.CellOf(b.Lon, b.Lat)).In(t)), cmp.Compare(a.ID, b.ID))
 				})
 				q.Order = feature.Order{}
 				sameAsHits(t, pagesOf(t, f, q, 1+rng.IntN(200)), want)
@@ -177,10 +163,7 @@ func TestTermsCompareExactly(t *testing.T) {
 			}
 			terms = append(terms, term)
 		}
-		filter, err := feature.ParseFilter(f.Info().Schema, terms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		filter := must.Get(feature.ParseFilter(f.Info().Schema, terms)).In(t)
 		for _, q := range []feature.Query{{}, {Near: &feature.Near{}}, {Order: feature.Order{Importance: true}}} {
 			q.Filter = filter
 			got := pagesOf(t, f, q, MaxLimit)
@@ -219,7 +202,7 @@ func TestCountOfFilters(t *testing.T) {
 		"too many":     {Filter{MinPopulation: 1 << 40}, true},
 		"nothing such": {Filter{Countries: []string{"ch"}}, true},
 	} {
-		filter := must(c.Filter.Feature())
+		filter := must.Get(c.Filter.Feature()).In(t)
 		want := int64(0)
 		for _, p := range list {
 			if p = settled(p); (c.Countries == nil || c.Countries[0] == p.Country) && bruteFilter(&p, c.Classes, c.Codes, nil, c.MinPopulation) {
@@ -250,7 +233,7 @@ func TestFeaturesErrors(t *testing.T) {
 	f := build(t, scatter(1, 500, clustered))
 	near, important := &feature.Near{}, feature.Order{Importance: true}
 	stop := errors.New("stop")
-	none := unindexed{must(feature.ParseFilter(f.Info().Schema, []feature.Term{{Name: "name", Values: []string{"Nowhere"}}}))}
+	none := unindexed{must.Get(feature.ParseFilter(f.Info().Schema, []feature.Term{{Name: "name", Values: []string{"Nowhere"}}})).In(t)}
 	for name, tc := range map[string]struct {
 		q    feature.Query
 		want error
@@ -280,23 +263,13 @@ func TestFeaturesErrors(t *testing.T) {
 	}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // A tile shows as features what is stored of it.
 func TestTileFeatures(t *testing.T) {
 	list := scatter(14, 600, clustered)
 	f := build(t, list)
 	for i := range 300 {
 		p := list[i]
-		tile, err := quadkey.TileAt(p.Lon, p.Lat, uint8(i%(quadkey.MaxZoom+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tile := must.Get(quadkey.TileAt(p.Lon, p.Lat, uint8(i%(quadkey.MaxZoom+1)))).In(t)
 		got := tileGeoJSON(t, f, tile)
 		var want []byte
 		if tile.Z <= rollupZoom {
@@ -307,9 +280,7 @@ func TestTileFeatures(t *testing.T) {
 			want = row.Cells[0].Value
 		} else {
 			var p picker
-			if err := p.pick(t.Context(), f, tile); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.pick(t.Context(), f, tile))
 			for i := range p.picked {
 				if want = appendFeature(want, &p.picked[i].place); i < len(p.picked)-1 {
 					want = append(want, ',')

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/quadkey"
@@ -79,25 +80,17 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 			fl.Countries = []string{"US", "DE"}
 			terms = append(terms, feature.Term{Name: "country", Values: fl.Countries})
 		}
-		filter, err := feature.ParseFilter(f.Info().Schema, terms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		filter := must.Get(feature.ParseFilter(f.Info().Schema, terms)).In(t)
 		if i%2 == 1 && filter != nil {
 			filter = unindexed{filter}
 		}
 		near := NearbyQuery{Lat: rng.Float64()*180 - 90, Lon: rng.Float64()*360 - 180, Limit: 1 + rng.IntN(300), Filter: fl}
-		hits, _, err := f.Nearby(t.Context(), near, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits, _ := must.Two(f.Nearby(t.Context(), near, nil)).In(t)
 		q := feature.Query{Near: &feature.Near{Position: quadkey.Position{Lat: near.Lat, Lon: near.Lon}}, Limit: near.Limit, Filter: filter}
 		sameAsHits(t, near, listOf(t, f, q), hits)
 
 		box := WithinQuery{Box: quadkey.Box{West: near.Lon, South: -60, East: rng.Float64()*360 - 180, North: 60}, Limit: near.Limit, Filter: fl}
-		if hits, _, err = f.Within(t.Context(), box, hits); err != nil {
-			t.Fatal(err)
-		}
+		hits, _ = must.Two(f.Within(t.Context(), box, hits)).In(t)
 		q = feature.Query{In: feature.Box(box.Box), Order: feature.Order{Importance: true}, Limit: box.Limit, Filter: filter}
 		sameAsHits(t, box, listOf(t, f, q), hits)
 	}
@@ -107,10 +100,7 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 		{{Name: "type", Op: feature.OpDiffers, Values: []string{Closed}}, {Name: "scheduled", Values: []string{"false", "true"}}},
 		{{Name: "country", Values: []string{"us"}}}, {{Name: "country", Values: []string{"US"}}, {Name: "country", Values: []string{"DE", "US"}}},
 	} {
-		filter, err := feature.ParseFilter(f.Info().Schema, terms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		filter := must.Get(feature.ParseFilter(f.Info().Schema, terms)).In(t)
 		for _, q := range []feature.Query{{}, {Near: &feature.Near{}, Limit: 501}} {
 			q.Filter = filter
 			got := listOf(t, f, q)

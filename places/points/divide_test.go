@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -65,9 +66,7 @@ func TestDivideWhileSearched(t *testing.T) {
 					do := func(writes ...Write) {
 						t.Helper()
 						outcomes := make([]Outcome, len(writes))
-						if err := c.Write(t.Context(), writes, outcomes); err != nil {
-							t.Fatal(err)
-						}
+						must.Do(t, c.Write(t.Context(), writes, outcomes))
 						for _, o := range outcomes {
 							if o.Err != nil {
 								t.Fatal(o.Err)
@@ -87,14 +86,8 @@ func TestDivideWhileSearched(t *testing.T) {
 						}
 					}
 					do(writes...)
-					f, err := feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "kind", Values: []string{"zoo"}}})
-					if err != nil {
-						t.Fatal(err)
-					}
-					r, err := c.begin(t.Context(), time.Time{})
-					if err != nil {
-						t.Fatal(err)
-					}
+					f := must.Get(feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "kind", Values: []string{"zoo"}}})).In(t)
+					r := must.Get(c.begin(t.Context(), time.Time{})).In(t)
 					defer c.end(r)
 					var s search
 					s.begin(t.Context(), c.writing, reading{&pausing{r.Reader, func() {

@@ -9,9 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
@@ -27,25 +31,11 @@ func liveAt(t *testing.T, meta Meta) (*LiveCollection, *atomic.Int64) {
 // liveBy returns a live collection that goes by a clock.
 func liveBy(t *testing.T, meta Meta, clock *cellstore.Clock) *LiveCollection {
 	t.Helper()
-	store, err := pebblestore.Open(t.TempDir(), &pebblestore.Options{Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := OpenLive(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(l.Close(), store.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	store := buildtest.Open(t, "live", &pebblestore.Options{FS: vfs.NewMem(), Clock: clock})
+	l := must.Get(OpenLive(t.Context(), store)).In(t)
+	must.Close(t, l)
 	meta.Name = "test"
-	c, err := l.Create(t.Context(), meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(l.Create(t.Context(), meta)).In(t)
 }
 
 // then is what the collection was from an instant on.
@@ -125,9 +115,7 @@ func TestHistory(t *testing.T) {
 	prune := func() {
 		t.Helper()
 		for range 2 {
-			if _, err := pruning.step(); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(pruning.step()).In(t)
 		}
 	}
 	prune()
@@ -147,10 +135,7 @@ func TestHistory(t *testing.T) {
 
 func versions(t *testing.T, c *LiveCollection, family string) (n int) {
 	t.Helper()
-	for row, err := range c.table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{family}, Versions: cellstore.Unlimited}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for row := range must.All(t, c.table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{family}, Versions: cellstore.Unlimited}})) {
 		n += len(row.Cells)
 	}
 	return n
@@ -204,9 +189,7 @@ func TestExpiry(t *testing.T) {
 	// One is kept on, another one goes sooner.
 	writes = append(writes, Write{Kind: Patch, ID: "0", Expire: true}, Write{Kind: Patch, ID: "1", Expire: true, Expires: time.UnixMilli(now.Load() + 1)})
 	outcomes := make([]Outcome, len(writes))
-	if err := c.Write(t.Context(), writes, outcomes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Write(t.Context(), writes, outcomes))
 	count := func(ids ...string) (n int) {
 		for i := range 100 {
 			var h Hit
@@ -262,9 +245,7 @@ func TestTreeAgreesWithRows(t *testing.T) {
 			}
 		}
 		outcomes := make([]Outcome, len(writes))
-		if err := c.Write(t.Context(), writes, outcomes); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Write(t.Context(), writes, outcomes))
 		want := map[quadkey.Tile]uint32{}
 		for row, err := range c.table.Scan(t.Context(), cellstore.Scan{Selection: *selectPoint}) {
 			var rec record
@@ -315,9 +296,7 @@ func TestLongTrack(t *testing.T) {
 			writes[i].Lat /= 1000
 		}
 		outcomes := make([]Outcome, len(writes))
-		if err := c.Write(t.Context(), writes, outcomes); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Write(t.Context(), writes, outcomes))
 		for i, o := range outcomes {
 			if o.Err != nil {
 				t.Fatal(o.Err)
@@ -422,17 +401,12 @@ func TestNearbyAtOnePosition(t *testing.T) {
 	for i := range writes {
 		writes[i] = Write{Kind: Put, ID: fmt.Sprint(i), Lat: 47, Lon: 8}
 	}
-	if err := c.Write(t.Context(), writes, make([]Outcome, len(writes))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Write(t.Context(), writes, make([]Outcome, len(writes))))
 	at := time.UnixMilli(now.Add(1000))
 	ids := map[string]bool{}
 	q := NearbyQuery{Lat: 47, Lon: 8, Limit: 400, At: at}
 	for {
-		hits, next, err := c.Nearby(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits, next := must.Two(c.Nearby(t.Context(), q, nil)).In(t)
 		for _, h := range hits {
 			if ids[h.ID] {
 				t.Fatalf("%s is there twice", h.ID)
@@ -456,16 +430,11 @@ func TestSortedCursor(t *testing.T) {
 		writes[i] = Write{Kind: Put, ID: fmt.Sprintf("p%02d", i), Lat: 1, Lon: 1, Properties: fmt.Appendf(nil, `{"open":%t}`, i%2 == 1)}
 	}
 	outcomes := make([]Outcome, len(writes))
-	if err := c.Write(t.Context(), writes, outcomes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Write(t.Context(), writes, outcomes))
 	q := WithinQuery{Area: feature.Box(quadkey.World), Limit: 3, Sort: feature.Sort{Field: feature.Field{Name: "open", Kind: feature.Boolean}}}
 	var ids []string
 	for {
-		hits, next, err := c.Within(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits, next := must.Two(c.Within(t.Context(), q, nil)).In(t)
 		for _, h := range hits {
 			ids = append(ids, h.ID)
 		}

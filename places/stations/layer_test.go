@@ -11,6 +11,7 @@ import (
 
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
@@ -39,20 +40,14 @@ func (unindexed) Terms() ([]feature.Term, bool) { return nil, false }
 
 func filterFor(t *testing.T, terms ...feature.Term) feature.Filter {
 	t.Helper()
-	f, err := feature.ParseFilter(schema, terms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return must.Get(feature.ParseFilter(schema, terms)).In(t)
 }
 
 // pagesOf collects an answer page by page.
 func pagesOf(t *testing.T, l feature.Layer, q feature.Query, limit int) (all []feature.Feature) {
 	t.Helper()
 	for cursor := ""; ; {
-		if err := q.Continue(l.Info(), cursor); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, q.Continue(l.Info(), cursor))
 		var err error
 		cursor, err = feature.Page(t.Context(), l, q, limit, func(f *feature.Feature) error {
 			all = append(all, f.Clone())
@@ -111,10 +106,7 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 				sameAsHits(t, pagesOf(t, f, feature.Query{Near: &ring, Filter: filter}, 1+rng.IntN(90)), want)
 
 				box := WithinQuery{Box: quadkey.Box{West: q.Lon, South: -70, East: rng.Float64()*360 - 180, North: 80}, Limit: near.MaxLimit, Country: q.Country}
-				hits, _, err := f.Within(t.Context(), box, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				hits, _ := must.Two(f.Within(t.Context(), box, nil)).In(t)
 				sameAsHits(t, pagesOf(t, f, feature.Query{In: feature.Box(box.Box), Filter: filter}, 1+rng.IntN(90)), hits)
 			}
 		})
@@ -136,10 +128,7 @@ func TestDaysCompareExactly(t *testing.T) {
 			})
 		}
 		filter := filterFor(t, terms...)
-		n, err := feature.Count(t.Context(), f, &feature.Query{Filter: filter})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(feature.Count(t.Context(), f, &feature.Query{Filter: filter})).In(t)
 		for _, q := range []feature.Query{{}, {Near: &feature.Near{}}} {
 			q.Filter = filter
 			got := pagesOf(t, f, q, near.MaxLimit)
@@ -190,16 +179,11 @@ func TestMarksOutliveData(t *testing.T) {
 		stations := scatter(8, 60, shape)
 		ids := func(f *Finder, cursor string, limit int) (ids []string, next string) {
 			q := feature.Query{}
-			if err := q.Continue(f.Info(), cursor); err != nil {
-				t.Fatal(err)
-			}
-			next, err := feature.Page(t.Context(), f, q, limit, func(s *feature.Feature) error {
+			must.Do(t, q.Continue(f.Info(), cursor))
+			next = must.Get(feature.Page(t.Context(), f, q, limit, func(s *feature.Feature) error {
 				ids = append(ids, s.ID)
 				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			})).In(t)
 			return ids, next
 		}
 		f := build(t, stations)
