@@ -2,7 +2,6 @@ package places
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -252,22 +251,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// dump is a checksum of every cell of a store.
-func dump(t testing.TB, store cellstore.Store) string {
-	t.Helper()
-	sum := sha256.New()
-	names := must.Get(store.Tables(t.Context())).In(t)
-	for _, name := range names {
-		table := must.Get(store.Table(t.Context(), name)).In(t)
-		for row := range must.All(t, table.Scan(t.Context(), cellstore.Scan{})) {
-			for _, c := range row.Cells {
-				fmt.Fprintf(sum, "%s %x %s %q %d %q\n", name, row.Key, c.Family, c.Qualifier, c.Timestamp, c.Value)
-			}
-		}
-	}
-	return fmt.Sprintf("%x", sum.Sum(nil))
-}
-
 // The same places give the same cells, in whatever order they come and however
 // little memory there is; and no temporary file stays.
 func TestBuildIsDeterministic(t *testing.T) {
@@ -287,7 +270,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
-		return dump(t, store), meta
+		return buildtest.Sum(t, store), meta
 	}
 	want, wantMeta := build(list, true)
 	rand.New(rand.NewPCG(8, 8)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

@@ -3,11 +3,14 @@
 package buildtest
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"iter"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/must"
 )
@@ -35,4 +38,19 @@ func Each[T any](list []T) iter.Seq2[T, error] {
 			}
 		}
 	}
+}
+
+// Sum is a checksum of every cell of a store.
+func Sum(t testing.TB, store cellstore.Store) string {
+	t.Helper()
+	sum := sha256.New()
+	for _, name := range must.Get(store.Tables(t.Context())).In(t) {
+		table := must.Get(store.Table(t.Context(), name)).In(t)
+		for row := range must.All(t, table.Scan(t.Context(), cellstore.Scan{})) {
+			for _, c := range row.Cells {
+				fmt.Fprintf(sum, "%s %x %s %x %d %x\n", name, row.Key, c.Family, c.Qualifier, c.Timestamp, c.Value)
+			}
+		}
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil))
 }

@@ -2,7 +2,6 @@ package names_test
 
 import (
 	"errors"
-	"iter"
 	"testing"
 
 	"quadrille/cellstore"
@@ -12,29 +11,19 @@ import (
 	"quadrille/places/search"
 )
 
-func features(list ...names.Feature) iter.Seq2[names.Feature, error] {
-	return func(yield func(names.Feature, error) bool) {
-		for _, f := range list {
-			if !yield(f, nil) {
-				return
-			}
-		}
-	}
-}
-
 func TestSearch(t *testing.T) {
 	store := buildtest.Store(t)
 	us := names.Parent{Type: "country", ID: "us", Name: "United States"}
-	meta := must.Get(names.Build(t.Context(), store, features(
-		names.Feature{Kind: names.Region, Type: "country", ID: "us", Name: "United States", Country: "US", Population: 300e6, Lat: 40, Lon: -100,
+	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{
+		{Kind: names.Region, Type: "country", ID: "us", Name: "United States", Country: "US", Population: 300e6, Lat: 40, Lon: -100,
 			Names: []search.Name{{Text: "US", Lang: search.Code}, {Text: "Vereinigte Staaten", Lang: "de"}}},
-		names.Feature{Kind: names.Region, Type: "country", ID: "fr", Name: "France", Country: "FR", Population: 66e6, Lat: 47, Lon: 2},
-		names.Feature{Kind: names.Region, Type: "state", ID: "us-ks", Name: "Kansas", Country: "US", Population: 3e6, Lat: 38, Lon: -98, Level: 1,
+		{Kind: names.Region, Type: "country", ID: "fr", Name: "France", Country: "FR", Population: 66e6, Lat: 47, Lon: 2},
+		{Kind: names.Region, Type: "state", ID: "us-ks", Name: "Kansas", Country: "US", Population: 3e6, Lat: 38, Lon: -98, Level: 1,
 			Parents: []names.Parent{us}, Names: []search.Name{{Text: "KS", Lang: search.Code}}},
-		names.Feature{Kind: names.Region, Type: "county", ID: "1", Name: "Arkansas", Country: "US", Population: 1e4, Lat: 34, Lon: -91, Level: 2, Parents: []names.Parent{us}},
-		names.Feature{Kind: names.Airport, Type: "large_airport", ID: "LFPG", Name: "Charles de Gaulle International Airport", Country: "FR", Code: "CDG", Lat: 49, Lon: 2.5,
+		{Kind: names.Region, Type: "county", ID: "1", Name: "Arkansas", Country: "US", Population: 1e4, Lat: 34, Lon: -91, Level: 2, Parents: []names.Parent{us}},
+		{Kind: names.Airport, Type: "large_airport", ID: "LFPG", Name: "Charles de Gaulle International Airport", Country: "FR", Code: "CDG", Lat: 49, Lon: 2.5,
 			Names: []search.Name{{Text: "CDG", Lang: search.Code}}},
-	), names.Options{TempDir: t.TempDir()})).In(t)
+	}), names.Options{TempDir: t.TempDir()})).In(t)
 	if meta.Features[names.Region] != 4 || meta.Features[names.Airport] != 1 {
 		t.Errorf("%+v", meta)
 	}
@@ -66,15 +55,15 @@ func TestSearch(t *testing.T) {
 
 func TestNameIn(t *testing.T) {
 	store := buildtest.Store(t)
-	meta := must.Get(names.Build(t.Context(), store, features(
-		names.Feature{Kind: names.Region, Type: "state", ID: "de", Name: "Delaware", Names: []search.Name{{Text: "Délaware", Lang: "fr"}}},
-		names.Feature{Kind: names.Region, Type: "country", ID: "de", Name: "Germany", Names: []search.Name{
+	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{
+		{Kind: names.Region, Type: "state", ID: "de", Name: "Delaware", Names: []search.Name{{Text: "Délaware", Lang: "fr"}}},
+		{Kind: names.Region, Type: "country", ID: "de", Name: "Germany", Names: []search.Name{
 			{Text: "BRD", Lang: "de", Short: true}, {Text: "Bundesrepublik", Lang: "de"}, {Text: "Deutschland", Lang: "de", Preferred: true},
 			{Text: "Deutsches Reich", Lang: "la", Historic: true}, {Text: "DE", Lang: search.Code}, {Text: "RFA", Lang: "fr", Short: true},
 			{Text: "德国", Lang: "zh"}, {Text: "德國", Lang: "zh-hant"}, {Text: "Schland", Lang: "gsw", Colloquial: true},
 		}},
-		names.Feature{Kind: names.Airport, Type: "large_airport", ID: "EDDM", Name: "Munich", Names: []search.Name{{Text: "München", Lang: "de"}}},
-	), names.Options{TempDir: t.TempDir()})).In(t)
+		{Kind: names.Airport, Type: "large_airport", ID: "EDDM", Name: "Munich", Names: []search.Name{{Text: "München", Lang: "de"}}},
+	}), names.Options{TempDir: t.TempDir()})).In(t)
 	r := must.Get(names.Open(t.Context(), store, meta)).In(t)
 	for _, tc := range []struct{ typ, id, lang, want string }{
 		{"country", "de", "de", "Deutschland"},
@@ -108,7 +97,7 @@ func TestNameIn(t *testing.T) {
 
 func TestBuildRefuses(t *testing.T) {
 	for _, f := range []names.Feature{{}, {Kind: "town", ID: "1", Name: "x"}, {Kind: names.Region, Name: "x"}, {Kind: names.Region, ID: "x"}} {
-		if _, err := names.Build(t.Context(), buildtest.Store(t), features(f), names.Options{TempDir: t.TempDir()}); !errors.Is(err, names.ErrFeature) {
+		if _, err := names.Build(t.Context(), buildtest.Store(t), buildtest.Each([]names.Feature{f}), names.Options{TempDir: t.TempDir()}); !errors.Is(err, names.ErrFeature) {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}

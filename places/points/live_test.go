@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
-	"quadrille/cellstore"
 	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
 	"quadrille/internal/testrace"

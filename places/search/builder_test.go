@@ -18,20 +18,6 @@ import (
 	"quadrille/places/internal/near"
 )
 
-func dump(t testing.TB, store cellstore.Store) string {
-	t.Helper()
-	var b strings.Builder
-	for _, name := range []string{tableNames, tablePrefix, tableContext} {
-		table := must.Get(store.Table(t.Context(), name)).In(t)
-		for row := range must.All(t, table.Scan(t.Context(), cellstore.Scan{})) {
-			for _, c := range row.Cells {
-				fmt.Fprintf(&b, "%s %q %s %d %q\n", name, row.Key, c.Family, c.Timestamp, c.Value)
-			}
-		}
-	}
-	return b.String()
-}
-
 // What spills gives the same bytes as what fits, and leaves no files.
 func TestSpillingChangesNothing(t *testing.T) {
 	testrace.Plain(t, "many questions")
@@ -60,12 +46,12 @@ func TestSpillingChangesNothing(t *testing.T) {
 		if err := b.Close(); err != nil {
 			t.Fatal("second Close:", err)
 		}
-		return dump(t, store), meta
+		return buildtest.Sum(t, store), meta
 	}
 	a, metaA := one(false)
 	b, metaB := one(true)
 	if a != b || metaA != metaB {
-		t.Errorf("%d bytes and %+v, spilled %d bytes and %+v", len(a), metaA, len(b), metaB)
+		t.Errorf("%s and %+v, spilled %s and %+v", a, metaA, b, metaB)
 	}
 	if metaA.Places != 8_000 || metaA.Names < 12_000 || metaA.Prefixes < 500 || metaA.Contexts != 4 || metaA.Skipped != 0 {
 		t.Errorf("%+v", metaA) // here, there, aa and x

@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// schema1 is what a builder of version 1 wrote, as dump prints it.
+// schema1 is what a builder of version 1 wrote; each line is a cell: its table, key, family, timestamp and value.
 //
 //go:embed testdata/schema1.txt
 var schema1 string

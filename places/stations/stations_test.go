@@ -2,10 +2,8 @@ package stations
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -280,22 +278,6 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// dump is everything in a store.
-func dump(t testing.TB, store cellstore.Store) string {
-	t.Helper()
-	names := must.Get(store.Tables(t.Context())).In(t)
-	sum := sha256.New()
-	for _, name := range names {
-		table := must.Get(store.Table(t.Context(), name)).In(t)
-		for row := range must.All(t, table.Scan(t.Context(), cellstore.Scan{})) {
-			for _, c := range row.Cells {
-				fmt.Fprintf(sum, "%s %x %s %x %d %x\n", name, row.Key, c.Family, c.Qualifier, c.Timestamp, c.Value)
-			}
-		}
-	}
-	return fmt.Sprintf("%x", sum.Sum(nil))
-}
-
 // The same stations in any order, and with any memory, give the same bytes.
 func TestBuildIsDeterministic(t *testing.T) {
 	list := scatter(5, 400, shapes["clustered"])
@@ -306,7 +288,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 	if _, again := buildIn(t, second, list); !cmp.Equal(meta, again) {
 		t.Errorf("%+v, then %+v", meta, again)
 	}
-	if dump(t, first) != dump(t, second) {
+	if buildtest.Sum(t, first) != buildtest.Sum(t, second) {
 		t.Error("other bytes")
 	}
 	list[7].Name = "another"
