@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"log"
 	"net/netip"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -129,6 +131,12 @@ func serve(t *testing.T, sets ...set) *Sources {
 func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []names.Feature, sets ...set) *Sources {
 	t.Helper()
 	c := must.Get(dataset.Open(t.TempDir(), open)).In(t)
+	publishSets(t, c, towns, more, sets...)
+	return follow(t, c)
+}
+
+func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []names.Feature, sets ...set) {
+	t.Helper()
 	for _, d := range sets {
 		switch d {
 		case placesSet:
@@ -173,14 +181,41 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 			})
 		}
 	}
+}
+
+// follow opens what is published.
+func follow(t *testing.T, c *dataset.Catalog) *Sources {
+	t.Helper()
 	s := ask.Published(c.Generations)
 	must.Do(t, s.Poll(t.Context()))
 	must.Close(t, &s)
 	return &Sources{Sets: &hierarchy.Sets{Sets: s}, Addresses: s.Addresses}
 }
 
+// wholeWorld is where the first test that asks for it publishes all data sets for the others.
+var wholeWorld struct {
+	dir       string
+	published bool
+}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "geocoder")
+	if err != nil {
+		log.Fatal(err)
+	}
+	wholeWorld.dir = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
 func whole(t *testing.T) *Session {
-	s := serve(t, boundarySet, placesSet, nameSet, addressSet).Begin()
+	c := must.Get(dataset.Open(wholeWorld.dir, openStore)).In(t)
+	if !wholeWorld.published {
+		publishSets(t, c, towns, airportsOf, boundarySet, placesSet, nameSet, addressSet)
+		wholeWorld.published = true
+	}
+	s := follow(t, c).Begin()
 	t.Cleanup(s.Release)
 	return s
 }

@@ -8,6 +8,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
@@ -25,7 +26,7 @@ func world(t *testing.T, list ...places.Place) *View {
 	region := func(id, name string, w, s, e, n float64) build.Feature {
 		return build.Feature{ID: id, Name: name, Geometry: tilestest.Square(w, s, e, n)}
 	}
-	store := tilestest.OpenStore(t)
+	store := buildtest.Store(t)
 	meta, _ := must.Two(build.Run(t.Context(), store, []build.Layer{
 		{Type: "country", Features: []build.Feature{region("us", "United States", -95, 42, -83, 48), region("ca", "Canada", -83, 42, -75, 48), region("va", "Vatican", -90, 44, -89.9, 44.1)}},
 		{Type: "state", Features: []build.Feature{region("us-mi", "Michigan", -88, 42, -83, 48), region("us-wi", "Wisconsin", -95, 42, -88, 48), region("ca-on", "Ontario", -83, 42, -79, 48), region("ca-qc", "Québec", -79, 42, -75, 48)}},
@@ -40,21 +41,12 @@ func world(t *testing.T, list ...places.Place) *View {
 			list[i].Code = "PPL"
 		}
 	}
-	placesStore := tilestest.OpenStore(t)
+	placesStore := buildtest.Store(t)
 	divisions := places.Gazetteer{
 		Admin1: []places.Division{{Code: "CA.08", Name: "Province of Ontario"}, {Code: "US.MI", Name: "Michigan"}, {Code: "US.WI", Name: "Wisconsin"}},
 		Admin2: []places.Division{{Code: "US.MI.163", Name: "Wayne County"}, {Code: "US.WI.037", Name: "Florence County"}},
 	}
-	info, _, err := places.Build(t.Context(), placesStore, places.Source{Gazetteer: divisions, Places: func(yield func(places.Place, error) bool) {
-		for _, p := range list {
-			if !yield(p, nil) {
-				return
-			}
-		}
-	}}, places.BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	info, _ := must.Two(places.Build(t.Context(), placesStore, places.Source{Gazetteer: divisions, Places: buildtest.Each(list)}, places.BuildOptions{})).In(t)
 	f := must.Get(places.Open(t.Context(), placesStore, info)).In(t)
 	return &View{Places: f, Boundaries: r, Generations: Generations{1, 0, 1}, Layers: new(Layers)}
 }
