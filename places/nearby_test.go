@@ -19,6 +19,7 @@ import (
 	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
+	"quadrille/quadkey"
 )
 
 // drawFilter makes a list of mostly none, sometimes one or several elements.
@@ -259,16 +260,22 @@ func TestEmpty(t *testing.T) {
 }
 
 // A store that fails is not a store without places.
-func TestNearbyReportsFailure(t *testing.T) {
+func TestFailuresAreReported(t *testing.T) {
 	store := buildtest.Store(t)
 	meta, _ := must.Two(Build(t.Context(), store, source(scatter(1, 50, shapes["uniform"])), BuildOptions{})).In(t)
 	f := must.Get(Open(t.Context(), store, meta)).In(t)
 	store.Close()
-	if _, _, err := f.Nearby(t.Context(), NearbyQuery{}, nil); !errors.Is(err, cellstore.ErrClosed) {
-		t.Error(err)
-	}
-	if _, err := f.Place(t.Context(), 1); !errors.Is(err, cellstore.ErrClosed) || errors.Is(err, ErrNotFound) {
-		t.Error(err)
+	for name, ask := range map[string]func() error{
+		"Nearby":   func() error { _, _, err := f.Nearby(t.Context(), NearbyQuery{}, nil); return err },
+		"Within":   func() error { _, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.World}, nil); return err },
+		"Place":    func() error { _, err := f.Place(t.Context(), 1); return err },
+		"Hit":      func() error { return f.Hit(t.Context(), 1, &Hit{}) },
+		"NameIn":   func() error { _, _, err := f.NameIn(t.Context(), 1, "de"); return err },
+		"Division": func() error { _, err := f.Division(t.Context(), "US.CA.001"); return err },
+	} {
+		if err := ask(); !errors.Is(err, cellstore.ErrClosed) || errors.Is(err, ErrNotFound) {
+			t.Errorf("%s of a closed store: %v", name, err)
+		}
 	}
 }
 

@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"testing"
 
-	"quadrille/cellstore"
-	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
@@ -221,25 +219,6 @@ func TestWithinRefuses(t *testing.T) {
 	cancel()
 	if _, _, err := f.Within(cancelled, WithinQuery{Box: quadkey.World}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
-	}
-}
-
-func TestWithinReportsFailure(t *testing.T) {
-	store := buildtest.Store(t)
-	meta, _ := must.Two(Build(t.Context(), store, source(scatter(1, 50, shapes["uniform"])), BuildOptions{})).In(t)
-	f := must.Get(Open(t.Context(), store, meta)).In(t)
-	store.Close()
-	if _, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.World}, nil); !errors.Is(err, cellstore.ErrClosed) {
-		t.Error(err)
-	}
-	if err := f.Hit(t.Context(), 1, &Hit{}); !errors.Is(err, cellstore.ErrClosed) {
-		t.Error(err)
-	}
-	if _, _, err := f.NameIn(t.Context(), 1, "de"); !errors.Is(err, cellstore.ErrClosed) {
-		t.Error(err)
-	}
-	if _, err := f.Division(t.Context(), "US.CA.001"); !errors.Is(err, cellstore.ErrClosed) {
-		t.Error(err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"quadrille/feature"
-	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -50,7 +49,7 @@ func TestCountOfPartsIsOfOneMoment(t *testing.T) {
 					for i := range writes {
 						writes[i] = Write{Kind: Put, ID: fmt.Sprint(i), Lat: lat, Lon: float64(i)}
 					}
-					must.Do(t, c.Write(t.Context(), writes, make([]Outcome, n)))
+					mustWrite(t, c, writes...)
 				}
 				put(from)
 				got, err := c.CountIn(t.Context(), &halves{func() { put(-from) }, contains}, nil, time.Time{})
@@ -66,12 +65,12 @@ func TestCountOfPartsIsOfOneMoment(t *testing.T) {
 func TestMeanOfPointsThatKeepTheirKey(t *testing.T) {
 	c, _ := liveAt(t, Meta{})
 	for _, lat := range []float64{86, 89.5, 87} {
-		must.Do(t, c.Write(t.Context(), []Write{{Kind: Put, ID: "a", Lat: lat, Lon: 10}}, make([]Outcome, 1)))
+		mustWrite(t, c, Write{Kind: Put, ID: "a", Lat: lat, Lon: 10})
 		if got, want := c.tree.root().lat, int64(toUnits(lat)); got != want {
 			t.Errorf("the sum of latitudes is %d, want %d", got, want)
 		}
 	}
-	must.Do(t, c.Write(t.Context(), []Write{{Kind: Delete, ID: "a"}}, make([]Outcome, 1)))
+	mustWrite(t, c, Write{Kind: Delete, ID: "a"})
 	if b := c.tree.root(); b.count != 0 || b.lat != 0 || b.lon != 0 {
 		t.Errorf("of no points: %+v", b)
 	}
@@ -90,7 +89,7 @@ func TestClustersAreOfOneMoment(t *testing.T) {
 				writes[i].Lon -= west
 			}
 		}
-		must.Do(t, c.Write(t.Context(), writes, make([]Outcome, n)))
+		mustWrite(t, c, writes...)
 	}
 	put(90)
 	shown, moved := int64(0), false

@@ -63,16 +63,6 @@ func TestDivideWhileSearched(t *testing.T) {
 				t.Run(fmt.Sprint(question, " ", change, " ", behind), func(t *testing.T) {
 					c, _ := liveAt(t, Meta{})
 					c.views.behind = behind
-					do := func(writes ...Write) {
-						t.Helper()
-						outcomes := make([]Outcome, len(writes))
-						must.Do(t, c.Write(t.Context(), writes, outcomes))
-						for _, o := range outcomes {
-							if o.Err != nil {
-								t.Fatal(o.Err)
-							}
-						}
-					}
 					// Four leaves. The second one has other values, so that what is within is read in
 					// two runs.
 					var writes []Write
@@ -85,7 +75,7 @@ func TestDivideWhileSearched(t *testing.T) {
 							})
 						}
 					}
-					do(writes...)
+					mustWrite(t, c, writes...)
 					f := must.Get(feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "kind", Values: []string{"zoo"}}})).In(t)
 					r := must.Get(c.begin(t.Context(), time.Time{})).In(t)
 					defer c.end(r)
@@ -95,14 +85,14 @@ func TestDivideWhileSearched(t *testing.T) {
 						for i := range writes {
 							others = append(others, changed(writes[i].ID, i))
 						}
-						do(others...)
+						mustWrite(t, c, others...)
 						for round := range 3 { // each divides what the one before made
 							for i := range writes {
 								w := writes[i]
 								w.ID, w.Properties = fmt.Sprint(round, " ", w.ID), []byte(`{"kind":"cafe"}`)
 								others[i] = w
 							}
-							do(others...)
+							mustWrite(t, c, others...)
 						}
 					}}, r.view}, &feature.Query{Filter: f, Examine: MaxExamined})
 					found := 0

@@ -258,9 +258,15 @@ func writeOne(t testing.TB, c *LiveCollection, w Write) error {
 	return o[0].Err
 }
 
-func mustWrite(t testing.TB, c *LiveCollection, w Write) {
+// mustWrite writes all in one call, in which none may fail.
+func mustWrite(t testing.TB, c *LiveCollection, writes ...Write) []Outcome {
 	t.Helper()
-	must.Do(t, writeOne(t, c, w))
+	outcomes := make([]Outcome, len(writes))
+	must.Do(t, c.Write(t.Context(), writes, outcomes))
+	for i := range outcomes {
+		must.Do(t, outcomes[i].Err)
+	}
+	return outcomes
 }
 
 // get returns why a point is not to be read.

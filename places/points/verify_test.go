@@ -88,31 +88,21 @@ func TestVerify(t *testing.T) {
 	drop(p)
 	check("point dropped", "there are 299 points and 300 ids", p)
 
-	moved := cellstore.Row{Key: append(appendPointKey(nil, 12345, ""), p.Key[keyHead:]...), Cells: p.Cells}
-	drop(p)
-	set(&moved, p.Cells[0].Value)
-	err = Verify(t.Context(), store, meta, nil)
-	if err == nil || !strings.Contains(err.Error(), "which has another key") {
-		t.Error(err)
+	for want, row := range map[string]cellstore.Row{
+		"which has another key":         {Key: append(appendPointKey(nil, 12345, ""), p.Key[keyHead:]...), Cells: p.Cells},
+		"its id has no row":             {Key: append(slices.Clone(p.Key), 'x'), Cells: p.Cells},
+		"it is of no point, id or tree": {Key: []byte("zz"), Cells: p.Cells},
+	} {
+		if want == "which has another key" {
+			drop(p)
+		}
+		set(&row, p.Cells[0].Value)
+		if err := Verify(t.Context(), store, meta, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		drop(&row)
+		set(p, p.Cells[0].Value)
 	}
-	drop(&moved)
-	set(p, p.Cells[0].Value)
-
-	renamed := cellstore.Row{Key: append(slices.Clone(p.Key), 'x'), Cells: p.Cells}
-	set(&renamed, p.Cells[0].Value)
-	err = Verify(t.Context(), store, meta, nil)
-	if err == nil || !strings.Contains(err.Error(), "its id has no row") {
-		t.Error(err)
-	}
-	drop(&renamed)
-
-	stray := cellstore.Row{Key: []byte("zz"), Cells: p.Cells}
-	set(&stray, nil)
-	err = Verify(t.Context(), store, meta, nil)
-	if err == nil || !strings.Contains(err.Error(), "it is of no point, id or tree") {
-		t.Error(err)
-	}
-	drop(&stray)
 
 	set(p, nil)
 	check("point emptied", "holds no point", p)
