@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -59,11 +60,7 @@ func TestCursorIsOfOneQuery(t *testing.T) {
 
 func mustFilter(t *testing.T, name, value string) Filter {
 	t.Helper()
-	f, err := ParseFilter(Schema{{Name: name, Kind: Text}}, []Term{{Name: name, Values: []string{value}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return must.Get(ParseFilter(Schema{{Name: name, Kind: Text}}, []Term{{Name: name, Values: []string{value}}})).In(t)
 }
 
 // Whatever text comes, it is refused or the one that was handed out.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"quadrille/internal/must"
 )
 
 var filterSchema = Schema{{"a.lt", Text}, {"any", Any}, {"category", Text}, {"closed", Boolean}, {"open", Time}, {"price", Number}, {"tags", Texts}}
@@ -111,14 +113,8 @@ func TestMatch(t *testing.T) {
 		"p.a.lt=x": false, "a.lt.ne=x": false, "-a.lt=": true, "has=a.lt": false, "lacks=a.lt": true, "has=tags,any": true, "has=tags,a.lt": false, "-tags=": false, "-any=": false,
 	} {
 		key, values, _ := strings.Cut(query, "=")
-		term, err := filterSchema.ParseTerm(key, values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := newConjunction(filterSchema, []Term{term})
-		if err != nil {
-			t.Fatal(err)
-		}
+		term := must.Get(filterSchema.ParseTerm(key, values)).In(t)
+		f := must.Get(newConjunction(filterSchema, []Term{term})).In(t)
 		if got := f.MatchCompact(compact(t, object)); got != want {
 			t.Errorf("%s: %v", query, got)
 		}
@@ -226,11 +222,7 @@ func schemas(t *rapid.T) Schema {
 	for _, name := range []string{"a", "b", "c", "open", "a.lt", "has", "-a", "<é>", ",\":", ":", "a\\"} {
 		fields = append(fields, Field{name, rapid.SampledFrom([]Kind{Text, Number, Boolean, Time, Texts, Any}).Draw(t, "type of "+name)})
 	}
-	s, err := NewSchema(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(NewSchema(fields)).In(t)
 }
 
 func drawTerms(t *rapid.T) []Term {
@@ -300,10 +292,7 @@ func TestMatchAsTheReference(t *testing.T) {
 
 func TestFiltersAreTold(t *testing.T) {
 	tag := func(terms ...Term) string {
-		f, err := newConjunction(filterSchema, terms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(newConjunction(filterSchema, terms)).In(t)
 		return string(f.AppendTo([]byte("x")))
 	}
 	a, b := Term{"category", "", []string{"x", "y"}}, Term{"price", OpLess, []string{"1"}}

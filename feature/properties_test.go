@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -279,10 +280,7 @@ func names() *rapid.Generator[string] {
 }
 
 func encode(t *rapid.T, object map[string]any) []byte {
-	raw, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(object)).In(t)
 	out, err := AppendProperties(nil, raw)
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
@@ -308,10 +306,7 @@ func TestMemberAndFieldsAndPatch(t *testing.T) {
 		}
 		fields := rapid.SliceOfN(names(), 0, 4).Draw(t, "fields")
 		some := decode(t, append(Compact(object[1:len(object)-1]).appendSome([]byte{'{'}, fields), '}'))
-		patched, err := PatchProperties([]byte("x"), object, encode(t, changes))
-		if err != nil {
-			t.Fatal(err)
-		}
+		patched := must.Get(PatchProperties([]byte("x"), object, encode(t, changes))).In(t)
 		chosen := map[string]any{}
 		for _, name := range fields {
 			if v, ok := reference[name]; ok {
@@ -361,14 +356,11 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	testrace.Plain(t, "it allocates")
 	object := compact(t, cafe)
 	s := Schema{{"category", Text}, {"cuisine", Texts}, {"name", Text}, {"open", Time}, {"price", Number}, {"website", Any}, {"wheelchair", Boolean}}
-	filter, err := newConjunction(s, []Term{
+	filter := must.Get(newConjunction(s, []Term{
 		{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "cuisine", Values: []string{"vegan"}}, {Name: "name", Op: OpPrefix, Values: []string{"Caf"}},
 		{Name: "open", Op: OpGreater, Values: []string{"2020-01-01"}}, {Name: "open", Values: []string{"2021-03-01"}}, {Name: "price", Op: OpLess, Values: []string{"20"}},
 		{Name: "wheelchair", Values: []string{"true"}}, {Name: "website", Op: OpDiffers, Values: []string{"1"}}, {Op: OpHas, Values: []string{"name"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	})).In(t)
 	if !filter.MatchCompact(object) {
 		t.Fatal("no match")
 	}
@@ -491,22 +483,10 @@ func TestMergeModel(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		old, changes := object(4).Draw(t, "object"), object(4).Draw(t, "changes")
-		text, err := json.Marshal(old)
-		if err != nil {
-			t.Fatal(err)
-		}
-		compact, err := AppendProperties(nil, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		patch, err := json.Marshal(changes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := MergeProperties(nil, compact, patch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(old)).In(t)
+		compact := must.Get(AppendProperties(nil, text)).In(t)
+		patch := must.Get(json.Marshal(changes)).In(t)
+		got := must.Get(MergeProperties(nil, compact, patch)).In(t)
 		var merged any
 		if err := json.Unmarshal(got, &merged); err != nil || !reflect.DeepEqual(merged, mergePatch(old, changes)) {
 			t.Fatalf("%s with %s is %s, %v", compact, patch, got, err)

@@ -4,6 +4,8 @@ package places
 
 import (
 	"testing"
+
+	"quadrille/internal/must"
 )
 
 // The race detector makes pools forget, so this says nothing under it.
@@ -11,11 +13,8 @@ func TestNearbyAllocatesLittle(t *testing.T) {
 	f := build(t, scatter(2, 5000, clustered))
 	q := NearbyQuery{Lat: 10, Lon: 10}
 	var dst []Hit
-	var err error
 	run := func() {
-		if dst, _, err = f.Nearby(t.Context(), q, dst); err != nil {
-			t.Fatal(err)
-		}
+		dst, _ = must.Two(f.Nearby(t.Context(), q, dst)).In(t)
 	}
 	run()
 	if n := testing.AllocsPerRun(100, run); n > 60 {

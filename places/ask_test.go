@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -58,10 +59,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 // known is a filter as the index knows it, which is all of it.
 func known(t testing.TB, of Filter) filter {
 	t.Helper()
-	terms, err := of.Feature()
-	if err != nil {
-		t.Fatal(err)
-	}
+	terms := must.Get(of.Feature()).In(t)
 	f, rest, possible := filterOf(terms)
 	if rest != nil || !possible {
 		t.Fatalf("the index knows not all of %+v", of)

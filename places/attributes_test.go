@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 
@@ -27,7 +29,7 @@ var zurich = Place{
 
 func fullSource() Source {
 	return Source{
-		Places: sequence([]Place{
+		Places: buildtest.Each([]Place{
 			zurich,
 			{ID: 2658434, Name: "Schweiz", Class: "A", Code: "PCLI", Country: "CH", Lat: 47, Lon: 8, Population: 8484130},
 			{ID: 9, Name: "Old Confederacy", Class: "A", Code: "PCLH", Country: "CH", Lat: 47, Lon: 8},
@@ -36,7 +38,7 @@ func fullSource() Source {
 			{ID: 12, Name: "Vaduz", Class: "P", Code: "PPLC", Country: "LI", Lat: 47.1, Lon: 9.5},
 			{ID: 13, Name: "Nowhere", Country: "QQ"},
 		}),
-		Names: sequence([]AlternateName{
+		Names: buildtest.Each([]AlternateName{
 			{PlaceID: 2657896, Lang: "de", Name: "Zürich"},
 			{PlaceID: 2657896, Lang: "fr", Name: "Zurich"},
 			{PlaceID: 2657896, Lang: "fr", Name: "Zurich sur Limmat", Preferred: true},
@@ -55,8 +57,8 @@ func fullSource() Source {
 			{PlaceID: 2658434, Lang: "en", Name: "Switzerland", Preferred: true, Short: true},
 			{PlaceID: 77, Lang: "en", Name: "Atlantis"},
 		}),
-		Parents: sequence([]Parent{{2658434, 2657896, "ADM"}, {10, 2657896, ""}, {10, 2657896, "tourism"}, {1, 77, ""}}),
-		Admin5:  sequence([]Admin5{{2657896, "261"}, {77, "x"}}),
+		Parents: buildtest.Each([]Parent{{2658434, 2657896, "ADM"}, {10, 2657896, ""}, {10, 2657896, "tourism"}, {1, 77, ""}}),
+		Admin5:  buildtest.Each([]Admin5{{2657896, "261"}, {77, "x"}}),
 		Gazetteer: Gazetteer{
 			Countries: []Country{{Code: "LI", Name: "Liechtenstein", ISO3: "LIE", AreaKM2: 160.5, Languages: []string{"de-LI"}, Neighbours: []string{"CH", "AT"}}},
 			Admin1:    []Division{{Code: "CH.ZH", Name: "Zurich", ASCIIName: "Zurich", ID: 2657895}},
@@ -68,24 +70,15 @@ func fullSource() Source {
 
 func buildSource(t testing.TB, src Source, opts BuildOptions) (*Finder, Stats, cellstore.Store) {
 	t.Helper()
-	store := newStore(t)
-	meta, stats, err := Build(t.Context(), store, src, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := buildtest.Store(t)
+	meta, stats := must.Two(Build(t.Context(), store, src, opts)).In(t)
+	f := must.Get(Open(t.Context(), store, meta)).In(t)
 	return f, stats, store
 }
 
 func TestFullRecord(t *testing.T) {
 	f, stats, _ := buildSource(t, fullSource(), BuildOptions{})
-	got, err := f.Place(t.Context(), zurich.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(f.Place(t.Context(), zurich.ID)).In(t)
 	const members = `"id":2657896,"name":"Zürich","country":"CH","class":"P","code":"PPLA","population":341730,"admin1":"ZH",` +
 		`"admin1_name":"Zurich","timezone":"Europe/Zurich","sister":"Kunming","lat":47.36667,"lon":8.55`
 	const want = `{` + members + `,"ascii_name":"Zuerich","alternate_names":["Turicum","Zurich"],"country_name":"Schweiz","admin2":"112",` +
@@ -141,7 +134,7 @@ func TestDivisions(t *testing.T) {
 		p := Place{ID: 1, Name: "P" + odd.Draw(rt, "name"), AlternateNames: odd.Draw(rt, "names"), Country: "US",
 			Admin2: text.Draw(rt, "admin2"), Admin3: text.Draw(rt, "admin3"), TimeZone: odd.Draw(rt, "zone")}
 		name := AlternateName{PlaceID: 1, Lang: rapid.SampledFrom([]string{"de", "admin2", "admin3"}).Draw(rt, "lang"), Name: "N"}
-		f, _, _ := buildSource(t, Source{Places: sequence([]Place{p}), Names: sequence([]AlternateName{{PlaceID: 1, Lang: "aa", Name: "A"}, name})}, BuildOptions{NoNames: true})
+		f, _, _ := buildSource(t, Source{Places: buildtest.Each([]Place{p}), Names: buildtest.Each([]AlternateName{{PlaceID: 1, Lang: "aa", Name: "A"}, name})}, BuildOptions{NoNames: true})
 		var record Record
 		admin2, admin3, err := f.DivisionCodes(t.Context(), 1)
 		if err != nil || f.Record(t.Context(), 1, &record) != nil || admin2 != record.Admin2 || admin3 != record.Admin3 {
@@ -274,16 +267,16 @@ func TestOtherSequencesAreChecked(t *testing.T) {
 	broken := errors.New("broken")
 	for name, change := range map[string]func(*Source){
 		"no places":            func(s *Source) { s.Places = nil },
-		"name of place 0":      func(s *Source) { s.Names = sequence([]AlternateName{{Name: "x"}}) },
-		"empty name":           func(s *Source) { s.Names = sequence([]AlternateName{{PlaceID: 1}}) },
-		"long name":            func(s *Source) { s.Names = sequence([]AlternateName{{PlaceID: 1, Name: long}}) },
-		"name not UTF-8":       func(s *Source) { s.Names = sequence([]AlternateName{{PlaceID: 1, Name: "\xff"}}) },
-		"language":             func(s *Source) { s.Names = sequence([]AlternateName{{PlaceID: 1, Name: "x", Lang: "d\"e"}}) },
-		"parent 0":             func(s *Source) { s.Parents = sequence([]Parent{{0, 1, ""}}) },
-		"child 0":              func(s *Source) { s.Parents = sequence([]Parent{{1, 0, ""}}) },
-		"its own parent":       func(s *Source) { s.Parents = sequence([]Parent{{1, 1, ""}}) },
-		"admin5 of place 0":    func(s *Source) { s.Admin5 = sequence([]Admin5{{0, "x"}}) },
-		"empty admin5":         func(s *Source) { s.Admin5 = sequence([]Admin5{{1, ""}}) },
+		"name of place 0":      func(s *Source) { s.Names = buildtest.Each([]AlternateName{{Name: "x"}}) },
+		"empty name":           func(s *Source) { s.Names = buildtest.Each([]AlternateName{{PlaceID: 1}}) },
+		"long name":            func(s *Source) { s.Names = buildtest.Each([]AlternateName{{PlaceID: 1, Name: long}}) },
+		"name not UTF-8":       func(s *Source) { s.Names = buildtest.Each([]AlternateName{{PlaceID: 1, Name: "\xff"}}) },
+		"language":             func(s *Source) { s.Names = buildtest.Each([]AlternateName{{PlaceID: 1, Name: "x", Lang: "d\"e"}}) },
+		"parent 0":             func(s *Source) { s.Parents = buildtest.Each([]Parent{{0, 1, ""}}) },
+		"child 0":              func(s *Source) { s.Parents = buildtest.Each([]Parent{{1, 0, ""}}) },
+		"its own parent":       func(s *Source) { s.Parents = buildtest.Each([]Parent{{1, 1, ""}}) },
+		"admin5 of place 0":    func(s *Source) { s.Admin5 = buildtest.Each([]Admin5{{0, "x"}}) },
+		"empty admin5":         func(s *Source) { s.Admin5 = buildtest.Each([]Admin5{{1, ""}}) },
 		"country code":         func(s *Source) { s.Gazetteer.Countries = []Country{{Code: "CHE", Name: "x"}} },
 		"country without name": func(s *Source) { s.Gazetteer.Countries = []Country{{Code: "CH"}} },
 		"country area":         func(s *Source) { s.Gazetteer.Countries = []Country{{Code: "CH", Name: "x", AreaKM2: -1}} },
@@ -297,19 +290,23 @@ func TestOtherSequencesAreChecked(t *testing.T) {
 		"division of other level": func(s *Source) { s.Gazetteer.Admin1 = []Division{{Code: "CH.ZH.112", Name: "x"}} },
 		"feature code":            func(s *Source) { s.Gazetteer.Features = []Feature{{Code: "PPLC"}} },
 		"feature text":            func(s *Source) { s.Gazetteer.Features = []Feature{{Code: "P.PPLC", Name: "\xff"}} },
-		"extra without comma":     func(s *Source) { s.Places = sequence([]Place{{ID: 1, Name: "x", Extra: []byte(`"a":1`)}}) },
-		"extra that breaks out":   func(s *Source) { s.Places = sequence([]Place{{ID: 1, Name: "x", Extra: []byte(`,"a":1},{"b":2`)}}) },
-		"extra not UTF-8":         func(s *Source) { s.Places = sequence([]Place{{ID: 1, Name: "x", Extra: []byte(",\"a\":\"\xff\"")}}) },
+		"extra without comma":     func(s *Source) { s.Places = buildtest.Each([]Place{{ID: 1, Name: "x", Extra: []byte(`"a":1`)}}) },
+		"extra that breaks out": func(s *Source) {
+			s.Places = buildtest.Each([]Place{{ID: 1, Name: "x", Extra: []byte(`,"a":1},{"b":2`)}})
+		},
+		"extra not UTF-8": func(s *Source) {
+			s.Places = buildtest.Each([]Place{{ID: 1, Name: "x", Extra: []byte(",\"a\":\"\xff\"")}})
+		},
 		"long extra": func(s *Source) {
-			s.Places = sequence([]Place{{ID: 1, Name: "x", Extra: []byte(`,"a":"` + long + `"`)}})
+			s.Places = buildtest.Each([]Place{{ID: 1, Name: "x", Extra: []byte(`,"a":"` + long + `"`)}})
 		},
 		"error of names":   func(s *Source) { s.Names = failing[AlternateName](broken) },
 		"error of parents": func(s *Source) { s.Parents = failing[Parent](broken) },
 		"error of admin5":  func(s *Source) { s.Admin5 = failing[Admin5](broken) },
 	} {
-		src := Source{Places: sequence([]Place{{ID: 1, Name: "x"}})}
+		src := Source{Places: buildtest.Each([]Place{{ID: 1, Name: "x"}})}
 		change(&src)
-		_, _, err := Build(t.Context(), newStore(t), src, BuildOptions{})
+		_, _, err := Build(t.Context(), buildtest.Store(t), src, BuildOptions{})
 		if want := map[bool]error{false: ErrInvalidPlace, true: broken}[strings.HasPrefix(name, "error")]; !errors.Is(err, want) && name != "no places" || err == nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -335,8 +332,8 @@ func TestBoundsOfOnePlace(t *testing.T) {
 		parents = append(parents, Parent{uint32(i + 10), 1, ""})
 	}
 	f, stats, _ := buildSource(t, Source{
-		Places: sequence([]Place{{ID: 1, Name: "x"}, {ID: 2, Name: "y", AlternateNames: strings.Repeat("\x01", maxAlternates)}}),
-		Names:  sequence(names), Parents: sequence(parents),
+		Places: buildtest.Each([]Place{{ID: 1, Name: "x"}, {ID: 2, Name: "y", AlternateNames: strings.Repeat("\x01", maxAlternates)}}),
+		Names:  buildtest.Each(names), Parents: buildtest.Each(parents),
 	}, BuildOptions{})
 	if stats.Names != maxAlternatesOf+maxAlternateBytes/maxAlternate || stats.Names+stats.NamesDropped != int64(len(names)) ||
 		stats.Parents != maxParentsOf || stats.ParentsDropped != 10 {
@@ -376,7 +373,7 @@ func TestJoinAgainstMaps(t *testing.T) {
 	rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	rng.Shuffle(len(parents), func(i, j int) { parents[i], parents[j] = parents[j], parents[i] })
 	dir := t.TempDir()
-	f, stats, _ := buildSource(t, Source{Places: sequence(list), Names: sequence(names), Parents: sequence(parents)}, BuildOptions{TempDir: dir, Memory: 1})
+	f, stats, _ := buildSource(t, Source{Places: buildtest.Each(list), Names: buildtest.Each(names), Parents: buildtest.Each(parents)}, BuildOptions{TempDir: dir, Memory: 1})
 	if stats.Spilled == 0 {
 		t.Error("all fitted in memory: this tests nothing")
 	}
@@ -384,17 +381,12 @@ func TestJoinAgainstMaps(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	for _, p := range list {
-		record, err := f.Place(t.Context(), p.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := must.Get(f.Place(t.Context(), p.ID)).In(t)
 		var got struct {
 			Alternates []struct{ Name string }
 			Parents    []uint32
 		}
-		if err := json.Unmarshal(record, &got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(record, &got))
 		if len(got.Alternates) != wantNames[p.ID] || len(got.Parents) != wantParents[p.ID] {
 			t.Fatalf("place %d has %d names and %d parents, want %d and %d", p.ID, len(got.Alternates), len(got.Parents), wantNames[p.ID], wantParents[p.ID])
 		}
@@ -420,9 +412,7 @@ func TestSaidRoundTrip(t *testing.T) {
 				rt.Skip()
 			}
 			var n alternate
-			if err := n.parse(string(appendAlternate(nil, &a))); err != nil {
-				rt.Fatal(err)
-			}
+			must.Do(rt, n.parse(string(appendAlternate(nil, &a))))
 			s.addName(n)
 			m := map[string]any{"name": a.Name}
 			if a.Lang != "" {
@@ -462,33 +452,22 @@ func TestSaidRoundTrip(t *testing.T) {
 // A second kind of places lives beside the first one, with tables, members and
 // weights of its own.
 func TestPrefix(t *testing.T) {
-	store := newStore(t)
-	if _, _, err := Build(t.Context(), store, source([]Place{bern}), BuildOptions{NoNames: true}); err != nil {
-		t.Fatal(err)
-	}
+	store := buildtest.Store(t)
+	must.Two(Build(t.Context(), store, source([]Place{bern}), BuildOptions{NoNames: true})).In(t)
 	list := []Place{
 		{ID: 1, Name: "Zurich", Lat: 47.458, Lon: 8.548, Class: "S", Code: "LARGE", Country: "CH", Weight: 500_000, Extra: []byte(`,"iata":"ZRH"`)},
 		{ID: 2, Name: "Sion", Lat: 46.219, Lon: 7.326, Class: "S", Code: "MEDIUM", Country: "CH", Weight: 6000},
 		{ID: 3, Name: "a field", Lat: 46.5, Lon: 7.5, Class: "S", Code: "SMALL", Country: "CH", Weight: 1},
 	}
-	meta, _, err := Build(t.Context(), store, source(list), BuildOptions{Prefix: "airport_", NoNames: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := store.Tables(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta, _ := must.Two(Build(t.Context(), store, source(list), BuildOptions{Prefix: "airport_", NoNames: true})).In(t)
+	names := must.Get(store.Tables(t.Context())).In(t)
 	if got := fmt.Sprint(names); !strings.HasPrefix(got, "[airport_codes airport_index airport_info airport_rollup airport_tiles gazetteer place_index place_info") {
 		t.Error(got)
 	}
 	if d := cmp.Diff(map[string]int64{"high": 1, "medium": 1, "low": 1}, meta.Tiers); d != "" {
 		t.Error(d)
 	}
-	f, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Open(t.Context(), store, meta)).In(t)
 	hits, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.World}, nil)
 	if err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" {
 		t.Error(hitIDs(hits), err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -123,10 +125,7 @@ func BenchmarkTile(b *testing.B) {
 		b.Run(quadkey.Tile{Z: z}.String()[:2], func(b *testing.B) {
 			tiles := make([]quadkey.Tile, 1024)
 			for i := range tiles {
-				t, err := quadkey.TileAt(list[i].Lon, list[i].Lat, z)
-				if err != nil {
-					b.Fatal(err)
-				}
+				t := must.Get(quadkey.TileAt(list[i].Lon, list[i].Lat, z)).In(b)
 				tiles[i] = t
 			}
 			b.Run("shown", func(b *testing.B) {
@@ -194,7 +193,7 @@ func BenchmarkBuild(b *testing.B) {
 	rows := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		_, stats, err := Build(b.Context(), newStore(b), source(list), BuildOptions{TempDir: b.TempDir()})
+		_, stats, err := Build(b.Context(), buildtest.Store(b), source(list), BuildOptions{TempDir: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}

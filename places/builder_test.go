@@ -2,7 +2,6 @@ package places
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"quadrille/cellstore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 
@@ -65,9 +66,7 @@ func TestPlaceRecord(t *testing.T) {
 func columnsOf(t *testing.T, p *Place) *columns {
 	t.Helper()
 	c := &columns{id: p.ID}
-	if err := c.parse(string(appendColumns(nil, p))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.parse(string(appendColumns(nil, p))))
 	return c
 }
 
@@ -119,9 +118,7 @@ func TestPlaceRoundTrip(t *testing.T) {
 			rt.Fatalf("%q became %q", names, got.AlternateNames)
 		}
 		var fields map[string]any
-		if err := json.Unmarshal(record, &fields); err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, json.Unmarshal(record, &fields))
 		for k, v := range fields {
 			if v == nil || v == "" {
 				rt.Fatalf("%s is %v in %s", k, v, record)
@@ -131,10 +128,7 @@ func TestPlaceRoundTrip(t *testing.T) {
 		row := cellstore.Row{}
 		row.SetKey(appendTileKey(nil, 7, p.ID))
 		row.AppendCell("low", []byte("P.PPL"), 0, value)
-		x, err := parsePlace(&row)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		x := must.Get(parsePlace(&row)).In(rt)
 		if name, err := nameOf(x.properties); err != nil || name != p.Name {
 			rt.Fatalf("name %q is read as %q, %v", p.Name, name, err)
 		}
@@ -160,10 +154,7 @@ func TestDuplicates(t *testing.T) {
 		at(4, "undated4", ""), at(4, "dated", "1970-01-02"),
 	})
 	for id, want := range map[uint32]string{1: "newest", 2: "second given", 3: "before 1970", 4: "dated"} {
-		record, err := f.Place(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := must.Get(f.Place(t.Context(), id)).In(t)
 		if got := object(t, record[1:len(record)-1])["name"]; got != want {
 			t.Errorf("place %d is %v, want %s", id, got, want)
 		}
@@ -197,7 +188,7 @@ func TestInvalidPlacesAreRefused(t *testing.T) {
 		if err := p.Validate(); !errors.Is(err, ErrInvalidPlace) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, _, err := Build(t.Context(), newStore(t), source([]Place{bern, p}), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+		if _, _, err := Build(t.Context(), buildtest.Store(t), source([]Place{bern, p}), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 			t.Errorf("%s: Build: %v", name, err)
 		}
 	}
@@ -208,22 +199,20 @@ func TestBuildFails(t *testing.T) {
 	failing := iter.Seq2[Place, error](func(yield func(Place, error) bool) {
 		_ = yield(bern, nil) && yield(Place{}, broken)
 	})
-	if _, _, err := Build(t.Context(), newStore(t), Source{Places: failing}, BuildOptions{}); !errors.Is(err, broken) {
+	if _, _, err := Build(t.Context(), buildtest.Store(t), Source{Places: failing}, BuildOptions{}); !errors.Is(err, broken) {
 		t.Errorf("error of the sequence: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Build(ctx, newStore(t), source([]Place{bern}), BuildOptions{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := Build(ctx, buildtest.Store(t), source([]Place{bern}), BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	store := newStore(t)
+	store := buildtest.Store(t)
 	build := func() error {
 		_, _, err := Build(t.Context(), store, source([]Place{bern}), BuildOptions{})
 		return err
 	}
-	if err := build(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, build())
 	if err := build(); !errors.Is(err, cellstore.ErrTableExists) {
 		t.Errorf("twice into one store: %v", err)
 	}
@@ -234,20 +223,17 @@ func TestTooManyCodes(t *testing.T) {
 	for i := range list {
 		list[i] = Place{ID: uint32(i + 1), Name: "x", Code: fmt.Sprint(i)}
 	}
-	if _, _, err := Build(t.Context(), newStore(t), source(list), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+	if _, _, err := Build(t.Context(), buildtest.Store(t), source(list), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 		t.Error(err)
 	}
 }
 
 func TestOpenRefuses(t *testing.T) {
-	store := newStore(t)
+	store := buildtest.Store(t)
 	if _, err := Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Errorf("empty store: %v", err)
 	}
-	meta, _, err := Build(t.Context(), store, source([]Place{bern}), BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta, _ := must.Two(Build(t.Context(), store, source([]Place{bern}), BuildOptions{})).In(t)
 	newer := meta
 	newer.SchemaVersion++
 	if _, err := Open(t.Context(), store, newer); !errors.Is(err, cellstore.ErrNewer) {
@@ -265,31 +251,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// dump is a checksum of every cell of a store.
-func dump(t testing.TB, store cellstore.Store) string {
-	t.Helper()
-	sum := sha256.New()
-	names, err := store.Tables(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		table, err := store.Table(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range row.Cells {
-				fmt.Fprintf(sum, "%s %x %s %q %d %q\n", name, row.Key, c.Family, c.Qualifier, c.Timestamp, c.Value)
-			}
-		}
-	}
-	return fmt.Sprintf("%x", sum.Sum(nil))
-}
-
 // The same places give the same cells, in whatever order they come and however
 // little memory there is; and no temporary file stays.
 func TestBuildIsDeterministic(t *testing.T) {
@@ -301,18 +262,15 @@ func TestBuildIsDeterministic(t *testing.T) {
 	}
 	build := func(list []Place, spills bool) (string, Meta) {
 		dir := t.TempDir()
-		store := newStore(t)
-		meta, stats, err := Build(t.Context(), store, source(list), BuildOptions{TempDir: dir, Memory: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := buildtest.Store(t)
+		meta, stats := must.Two(Build(t.Context(), store, source(list), BuildOptions{TempDir: dir, Memory: 1})).In(t)
 		if spills != (stats.Spilled > 0) {
 			t.Errorf("%d places: %d bytes spilled", len(list), stats.Spilled)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
-		return dump(t, store), meta
+		return buildtest.Sum(t, store), meta
 	}
 	want, wantMeta := build(list, true)
 	rand.New(rand.NewPCG(8, 8)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -328,15 +286,12 @@ func TestBuildIsDeterministic(t *testing.T) {
 
 func TestMeta(t *testing.T) {
 	list := scatter(4, 500, shapes["uniform"])
-	store := newStore(t)
+	store := buildtest.Store(t)
 	var stages []string
-	meta, stats, err := Build(t.Context(), store, source(append(list, list[:20]...)), BuildOptions{
+	meta, stats := must.Two(Build(t.Context(), store, source(append(list, list[:20]...)), BuildOptions{
 		NoNames:  true,
 		Progress: func(stage string, done, total int64) { stages = append(stages, fmt.Sprint(stage, done, total)) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	})).In(t)
 	if stats.Read != 520 || stats.Stored != 500 || stats.Duplicates != 20 {
 		t.Errorf("%+v", stats)
 	}
@@ -353,14 +308,9 @@ func TestMeta(t *testing.T) {
 	if diff := cmp.Diff(want, meta); diff != "" {
 		t.Error(diff)
 	}
-	b, err := json.Marshal(meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(meta)).In(t)
 	var back Meta
-	if err := json.Unmarshal(b, &back); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &back))
 	if diff := cmp.Diff(meta, back); diff != "" {
 		t.Error(diff)
 	}
@@ -374,15 +324,9 @@ func TestMeta(t *testing.T) {
 func TestTilePlacesRows(t *testing.T) {
 	f := build(t, []Place{bern})
 	n := 0
-	for row, err := range f.tiles.Scan(t.Context(), cellstore.Scan{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for row := range must.All(t, f.tiles.Scan(t.Context(), cellstore.Scan{})) {
 		n++
-		cell, err := quadkey.CellOf(bern.Lon, bern.Lat)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cell := must.Get(quadkey.CellOf(bern.Lon, bern.Lat)).In(t)
 		c := row.Cells[0]
 		if string(row.Key) != string(appendTileKey(nil, cell, bern.ID)) || c.Family != "high" ||
 			string(c.Qualifier) != "P.PPLC" || c.Timestamp != bern.Modified.UnixMilli() {

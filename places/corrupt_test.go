@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/bulkload"
 	"quadrille/quadkey"
@@ -125,56 +127,36 @@ type indexRow struct {
 // openWithIndex opens tables that have nothing but rows of place_index.
 func openWithIndex(t *testing.T, rows []indexRow, count int64) error {
 	t.Helper()
-	store := newStore(t)
+	store := buildtest.Store(t)
 	for _, s := range schemas("") {
-		if err := store.CreateTable(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, store.CreateTable(t.Context(), s))
 	}
 	l, err := bulkload.New(t.Context(), store, "place_index")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		if err := l.Add([]byte(row.key), cellstore.Cell{Family: famSummary, Value: row.value}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Add([]byte(row.key), cellstore.Cell{Family: famSummary, Value: row.value}))
 	}
-	if err := l.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Commit())
 	_, err = Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion, Places: count})
 	return err
 }
 
 // A place without a name is reported, and no hit is made of it.
 func TestNamelessRowIsReported(t *testing.T) {
-	store := newStore(t)
-	meta, _, err := Build(t.Context(), store, source([]Place{bern}), BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := store.Table(t.Context(), tableName("", tableTiles))
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := buildtest.Store(t)
+	meta, _ := must.Two(Build(t.Context(), store, source([]Place{bern}), BuildOptions{})).In(t)
+	f := must.Get(Open(t.Context(), store, meta)).In(t)
+	table := must.Get(store.Table(t.Context(), tableName("", tableTiles))).In(t)
 	var put cellstore.Mutation
-	for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for row := range must.All(t, table.Scan(t.Context(), cellstore.Scan{})) {
 		c := row.Clone().Cells[0]
 		put = cellstore.Mutation{Row: row.Clone().Key, Ops: []cellstore.Op{
 			cellstore.PutAt(c.Family, c.Qualifier, c.Timestamp+1, bytes.Replace(c.Value, []byte(`"name"`), []byte(`"nema"`), 1)),
 		}}
 	}
-	if err := table.Apply(t.Context(), put); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, table.Apply(t.Context(), put))
 	nearby, _, err := f.Nearby(t.Context(), NearbyQuery{Lat: bern.Lat, Lon: bern.Lon, Limit: 1}, nil)
 	if !errors.Is(err, cellstore.ErrCorrupt) || len(nearby) != 0 {
 		t.Errorf("%v, %v", nearby, err)
@@ -229,21 +211,12 @@ func TestDecodeDamaged(t *testing.T) {
 // places.
 func TestCutRollupIsReported(t *testing.T) {
 	testrace.Plain(t, "many questions")
-	store := newStore(t)
+	store := buildtest.Store(t)
 	far := bern
 	far.ID, far.Lon = far.ID+1, -100
-	meta, _, err := Build(t.Context(), store, source([]Place{bern, far}), BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := store.Table(t.Context(), tableName("", tableRollup))
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta, _ := must.Two(Build(t.Context(), store, source([]Place{bern, far}), BuildOptions{})).In(t)
+	f := must.Get(Open(t.Context(), store, meta)).In(t)
+	table := must.Get(store.Table(t.Context(), tableName("", tableRollup))).In(t)
 	var row cellstore.Row
 	key := quadkey.Tile{}.Key()
 	if found, err := table.Get(t.Context(), key[:], selectShown, &row); err != nil || !found || len(row.Cells) != 2 {
@@ -279,9 +252,7 @@ func TestCutRollupIsReported(t *testing.T) {
 		put(c.Value)
 	}
 	put := cellstore.Mutation{Row: key[:], Ops: []cellstore.Op{cellstore.PutAt(famPoints, nil, stored.Cells[1].Timestamp, stored.Cells[1].Value[:9])}}
-	if err := table.Apply(t.Context(), put); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, table.Apply(t.Context(), put))
 	if err := f.TilePlaces(t.Context(), quadkey.Tile{}, func(Shown) error { return nil }); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("points cut short: %v", err)
 	}

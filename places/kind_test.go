@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
@@ -56,10 +57,7 @@ func TestKind(t *testing.T) {
 		for _, q := range []feature.Query{{}, {Near: feature.NearTo(47.458, 8.548, 0), Limit: 9}, {In: feature.Box(quadkey.World), Order: feature.Order{Importance: true}, Limit: 9}} {
 			q.Filter = &ofKinds{tt.terms, tt.ids}
 			found := map[string]bool{}
-			for of, err := range f.Features(t.Context(), &q) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for of := range must.All(t, f.Features(t.Context(), &q)) {
 				found[of.ID] = true
 			}
 			if len(found) != len(strings.FieldsFunc(tt.ids, func(r rune) bool { return r == ',' })) {

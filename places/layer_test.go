@@ -13,6 +13,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
@@ -28,131 +29,30 @@ func TestLayer(t *testing.T) {
 	t.Run("none", func(t *testing.T) { layertest.Test(t, build(t, nil), layertest.Options{}) })
 }
 
-// termsOf are the filters of a query as terms, in the case that places have.
-func termsOf(classes, codes, countries []string, minPopulation int64) (terms []feature.Term) {
-	for name, values := range map[string][]string{"class": classes, "code": codes, "country": countries} {
-		if len(values) > 0 {
-			upper := make([]string, len(values))
-			for i, v := range values {
-				upper[i] = string(bytes.ToUpper([]byte(v)))
-			}
-			terms = append(terms, feature.Term{Name: name, Values: upper})
-		}
-	}
-	if minPopulation > 0 {
-		terms = append(terms, feature.Term{Name: "population", Op: feature.OpGreaterOrEqual, Values: []string{strconv.FormatInt(minPopulation, 10)}})
-	}
-	return terms
-}
-
-// unindexed is a filter of which the index knows nothing.
-type unindexed struct{ feature.Filter }
-
-func (unindexed) Terms() ([]feature.Term, bool) { return nil, false }
-
-// pagesOf collects an answer page by page.
-func pagesOf(t *testing.T, l feature.Layer, q feature.Query, limit int) (all []feature.Feature) {
-	t.Helper()
-	for cursor := ""; ; {
-		if err := q.Continue(l.Info(), cursor); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		cursor, err = feature.Page(t.Context(), l, q, limit, func(f *feature.Feature) error {
-			all = append(all, f.Clone())
-			return nil
-		})
-		if err != nil {
-			t.Fatalf("%+v: %v", q, err)
-		}
-		if cursor == "" {
-			return all
-		}
-	}
-}
-
-// sameAsHits compares features with what the methods of before find.
-func sameAsHits(t *testing.T, got []feature.Feature, want []Hit) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d features, want %d", len(got), len(want))
-	}
-	for i := range got {
-		g, w := &got[i], &want[i]
-		if g.Number != uint64(w.ID) || g.ID != strconv.Itoa(int(w.ID)) || g.Lat != w.Lat || g.Lon != w.Lon || g.Distance != w.DistanceM ||
-			!bytes.Equal(g.Properties.AppendMembers(nil), w.JSON) {
-			t.Fatalf("feature %d is %+v, want %d at %v,%v in %v m", i, g, w.ID, w.Lat, w.Lon, w.DistanceM)
-		}
-	}
-}
-
-// With terms that the index knows, and with a filter that it does not know, features come as
-// from Nearby and Within, and in the layer's own order by cell and id.
-func TestFeaturesAgainstQueries(t *testing.T) {
+// The layer's own order is that of cells and ids, in which each feature is what Hit says.
+func TestOwnOrder(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	for name, shape := range shapes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			list := scatter(12, 400, shape)
-			f := build(t, list)
-			rng := rand.New(rand.NewPCG(6, 1))
-			for i := range 60 {
-				near := queryNear(rng, list, shape)
-				filter, err := feature.ParseFilter(f.Info().Schema, termsOf(near.Classes, near.Codes, near.Countries, near.MinPopulation))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if i%2 == 1 && filter != nil {
-					filter = unindexed{filter}
-				}
-				near.Limit = MaxLimit
-				want, _, err := f.Nearby(t.Context(), near, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ring := feature.Near{Position: quadkey.Position{Lat: near.Lat, Lon: near.Lon}, MaxM: near.RadiusM}
-				if i%3 == 0 && len(want) > 2 {
-					ring.MinM = want[len(want)/3].DistanceM
-					want = slices.DeleteFunc(want, func(h Hit) bool { return h.DistanceM < ring.MinM })
-				}
-				sameAsHits(t, pagesOf(t, f, feature.Query{Near: &ring, Filter: filter}, 1+rng.IntN(200)), want)
-
-				box := WithinQuery{Box: boxNear(rng, list), Limit: MaxLimit, Classes: near.Classes, Codes: near.Codes, Countries: near.Countries, MinPopulation: near.MinPopulation}
-				q := feature.Query{In: feature.Box(box.Box), Filter: filter, Order: feature.Order{Importance: true}}
-				if i%4 == 0 {
-					p := list[rng.IntN(len(list))]
-					tile, err := quadkey.TileAt(p.Lon, p.Lat, uint8(rng.IntN(quadkey.MaxZoom+1)))
-					if err != nil {
-						t.Fatal(err)
-					}
-					box.Tile, q.In = &tile, feature.Tile(tile)
-				}
-				if want, _, err = f.Within(t.Context(), box, want); err != nil {
-					t.Fatal(err)
-				}
-				sameAsHits(t, pagesOf(t, f, q, 1+rng.IntN(200)), want)
-
-				if box.Tile != nil || filter != nil {
-					continue
-				}
-				want = want[:0]
-				for _, p := range list {
-					if p = settled(p); box.Box.Contains(p.Lon, p.Lat) {
-						var h Hit
-						if err := f.Hit(t.Context(), p.ID, &h); err != nil {
-							t.Fatal(err)
-						}
-						want = append(want, h)
-					}
-				}
-				slices.SortFunc(want, func(a, b Hit) int {
-					return cmp.Or(cmp.Compare(must(quadkey.CellOf(a.Lon, a.Lat)), must(quadkey.CellOf(b.Lon, b.Lat))), cmp.Compare(a.ID, b.ID))
-				})
-				q.Order = feature.Order{}
-				sameAsHits(t, pagesOf(t, f, q, 1+rng.IntN(200)), want)
+		list := scatter(12, 400, shape)
+		f := build(t, list)
+		all := layertest.Pages(t, f, feature.Query{}, 150)
+		if len(all) != len(list) || !slices.IsSortedFunc(all, func(a, b feature.Feature) int {
+			return cmp.Or(cmp.Compare(cellOf(t, &a), cellOf(t, &b)), cmp.Compare(a.Number, b.Number))
+		}) {
+			t.Errorf("%s: %d features of %d, or in another order", name, len(all), len(list))
+		}
+		for i := range all {
+			var h Hit
+			must.Do(t, f.Hit(t.Context(), uint32(all[i].Number), &h))
+			if g := &all[i]; g.ID != strconv.Itoa(int(h.ID)) || g.Lat != h.Lat || g.Lon != h.Lon || !bytes.Equal(g.Properties.AppendMembers(nil), h.JSON) {
+				t.Errorf("%s: %+v, want %+v", name, g, h)
 			}
-		})
+		}
 	}
+}
+
+func cellOf(t *testing.T, f *feature.Feature) quadkey.Cell {
+	return must.Get(quadkey.CellOf(f.Lon, f.Lat)).In(t)
 }
 
 // A term compares as a filter does: case counts, and what no place can have finds none.
@@ -177,25 +77,8 @@ func TestTermsCompareExactly(t *testing.T) {
 			}
 			terms = append(terms, term)
 		}
-		filter, err := feature.ParseFilter(f.Info().Schema, terms)
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, q := range []feature.Query{{}, {Near: &feature.Near{}}, {Order: feature.Order{Importance: true}}} {
-			q.Filter = filter
-			got := pagesOf(t, f, q, MaxLimit)
-			q.Filter = unindexed{filter}
-			want := pagesOf(t, f, q, MaxLimit)
-			if !slices.EqualFunc(got, want, func(a, b feature.Feature) bool { return a.ID == b.ID }) {
-				t.Fatalf("%+v: %d features with the index and %d without", terms, len(got), len(want))
-			}
-			if q.Near != nil {
-				continue
-			}
-			q.Filter = filter
-			if n, err := feature.Count(t.Context(), f, &q); err != nil || n != int64(len(want)) {
-				t.Fatalf("%+v: %d features are counted, want %d, %v", terms, n, len(want), err)
-			}
+			layertest.SameWithoutIndex(t, f, q, MaxLimit, terms...)
 		}
 	}
 }
@@ -219,7 +102,7 @@ func TestCountOfFilters(t *testing.T) {
 		"too many":     {Filter{MinPopulation: 1 << 40}, true},
 		"nothing such": {Filter{Countries: []string{"ch"}}, true},
 	} {
-		filter := must(c.Filter.Feature())
+		filter := must.Get(c.Filter.Feature()).In(t)
 		want := int64(0)
 		for _, p := range list {
 			if p = settled(p); (c.Countries == nil || c.Countries[0] == p.Country) && bruteFilter(&p, c.Classes, c.Codes, nil, c.MinPopulation) {
@@ -233,7 +116,7 @@ func TestCountOfFilters(t *testing.T) {
 		if got, err = feature.Count(t.Context(), f, &feature.Query{Filter: filter}); err != nil || got != want {
 			t.Errorf("%s: %d with a list, want %d, %v", name, got, want, err)
 		}
-		if _, err = f.Count(t.Context(), &feature.Query{Filter: unindexed{filter}}); filter != nil && !feature.IsUnsupported(err) {
+		if _, err = f.Count(t.Context(), &feature.Query{Filter: layertest.Unindexed{Filter: filter}}); filter != nil && !feature.IsUnsupported(err) {
 			t.Errorf("%s, unknown to the index: %v", name, err)
 		}
 	}
@@ -250,7 +133,7 @@ func TestFeaturesErrors(t *testing.T) {
 	f := build(t, scatter(1, 500, clustered))
 	near, important := &feature.Near{}, feature.Order{Importance: true}
 	stop := errors.New("stop")
-	none := unindexed{must(feature.ParseFilter(f.Info().Schema, []feature.Term{{Name: "name", Values: []string{"Nowhere"}}}))}
+	none := layertest.Unindexed{Filter: must.Get(feature.ParseFilter(f.Info().Schema, []feature.Term{{Name: "name", Values: []string{"Nowhere"}}})).In(t)}
 	for name, tc := range map[string]struct {
 		q    feature.Query
 		want error
@@ -280,23 +163,13 @@ func TestFeaturesErrors(t *testing.T) {
 	}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // A tile shows as features what is stored of it.
 func TestTileFeatures(t *testing.T) {
 	list := scatter(14, 600, clustered)
 	f := build(t, list)
 	for i := range 300 {
 		p := list[i]
-		tile, err := quadkey.TileAt(p.Lon, p.Lat, uint8(i%(quadkey.MaxZoom+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tile := must.Get(quadkey.TileAt(p.Lon, p.Lat, uint8(i%(quadkey.MaxZoom+1)))).In(t)
 		got := tileGeoJSON(t, f, tile)
 		var want []byte
 		if tile.Z <= rollupZoom {
@@ -307,9 +180,7 @@ func TestTileFeatures(t *testing.T) {
 			want = row.Cells[0].Value
 		} else {
 			var p picker
-			if err := p.pick(t.Context(), f, tile); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.pick(t.Context(), f, tile))
 			for i := range p.picked {
 				if want = appendFeature(want, &p.picked[i].place); i < len(p.picked)-1 {
 					want = append(want, ',')

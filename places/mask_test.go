@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 
@@ -75,14 +76,8 @@ func TestMaskAgainstPlaces(t *testing.T) {
 	}
 	var tierRows [tiers][]row
 	for tier, family := range tierNames {
-		for r, err := range f.tiles.Scan(t.Context(), scanFamily(family)) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := parsePlace(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for r := range must.All(t, f.tiles.Scan(t.Context(), scanFamily(family))) {
+			p := must.Get(parsePlace(r)).In(t)
 			tierRows[tier] = append(tierRows[tier], row{p, string(p.qualifier)})
 		}
 	}
@@ -134,9 +129,7 @@ func TestTooManyGroups(t *testing.T) {
 	}
 	p := place{id: 1, qualifier: []byte("P.PPL"), country: country{'C', 'H'}}
 	for range 2 {
-		if err := x.add(7, &p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, x.add(7, &p))
 	}
 	g := x.byKey[groupKey{code: anyCode}]
 	if g == nil || g.count != 2 || len(g.list) != 1 {
@@ -145,15 +138,11 @@ func TestTooManyGroups(t *testing.T) {
 	x.byKey = map[groupKey]*growing{{code: anyCode}: g}
 	var rows []indexRow
 	indexes := [tiers]*indexer{newIndexer(high), newIndexer(medium), x}
-	if err := writeIndex(&indexes, 0, func(key []byte, c cellstore.Cell) error {
+	must.Do(t, writeIndex(&indexes, 0, func(key []byte, c cellstore.Cell) error {
 		rows = append(rows, indexRow{string(key), append([]byte(nil), c.Value...)})
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := openWithIndex(t, rows, 2); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	must.Do(t, openWithIndex(t, rows, 2))
 	back := &index{every: sampleEvery[low]}
 	for _, r := range rows {
 		if r.key[0] == kindGroup && !back.readGroup(r.key[2:], r.value) {
@@ -181,9 +170,7 @@ func TestIndexIsSmall(t *testing.T) {
 		if rng.IntN(3) > 0 {
 			p.qualifier = fmt.Appendf(nil, "S.C%d", int(rng.ExpFloat64()*20))
 		}
-		if err := x.add(quadkey.Cell(i), &p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, x.add(quadkey.Cell(i), &p))
 	}
 	size := 4*len(x.samples) + blockSize*len(x.index.blocks)
 	for _, g := range x.byKey {

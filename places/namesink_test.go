@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/places/search"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,9 +63,7 @@ func TestNameSink(t *testing.T) {
 		return r, nil
 	}
 	build := func(src Source, opts BuildOptions) {
-		if _, _, err := Build(t.Context(), newStore(t), src, opts); err != nil {
-			t.Fatal(err)
-		}
+		must.Two(Build(t.Context(), buildtest.Store(t), src, opts)).In(t)
 	}
 	build(fullSource(), BuildOptions{})
 	if !r.finished || !r.closed || len(r.entries) != 7 {
@@ -99,18 +99,18 @@ func TestNameSink(t *testing.T) {
 	}
 
 	// Without alternate names of its own a place is found by those of its row.
-	build(Source{Places: sequence([]Place{zurich})}, BuildOptions{})
+	build(Source{Places: buildtest.Each([]Place{zurich})}, BuildOptions{})
 	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false false} {Zurich  false false false false false}]" {
 		t.Error(got)
 	}
 	// A link is no name.
 	link := AlternateName{PlaceID: zurich.ID, Lang: "link", Name: "https://example.org/Zurich"}
-	build(Source{Places: sequence([]Place{zurich}), Names: sequence([]AlternateName{link})}, BuildOptions{})
+	build(Source{Places: buildtest.Each([]Place{zurich}), Names: buildtest.Each([]AlternateName{link})}, BuildOptions{})
 	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false false} {Zurich  false false false false false}]" {
 		t.Error(got)
 	}
 	r = nil
-	build(Source{Places: sequence([]Place{zurich})}, BuildOptions{NoNames: true})
+	build(Source{Places: buildtest.Each([]Place{zurich})}, BuildOptions{NoNames: true})
 	if r != nil {
 		t.Error("name search is built though it is not wanted")
 	}
@@ -124,7 +124,7 @@ func TestFinishFails(t *testing.T) {
 	newNameSink = func(b *builder, _ cellstore.Store, _ cellstore.Table, _ int64) (nameSink, error) {
 		return failingSink{b, broken}, nil
 	}
-	if _, _, err := Build(t.Context(), newStore(t), source(scatter(1, 100, clustered)), BuildOptions{}); !errors.Is(err, broken) {
+	if _, _, err := Build(t.Context(), buildtest.Store(t), source(scatter(1, 100, clustered)), BuildOptions{}); !errors.Is(err, broken) {
 		t.Errorf("search fails: %v", err)
 	}
 	newNameSink = func(b *builder, _ cellstore.Store, _ cellstore.Table, _ int64) (nameSink, error) {
@@ -134,7 +134,7 @@ func TestFinishFails(t *testing.T) {
 	for i := range tooMany {
 		tooMany[i] = Place{ID: uint32(i + 1), Name: "x", Code: fmt.Sprint(i)}
 	}
-	if _, _, err := Build(t.Context(), newStore(t), source(tooMany), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+	if _, _, err := Build(t.Context(), buildtest.Store(t), source(tooMany), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 		t.Errorf("tiles fail: %v", err)
 	}
 }

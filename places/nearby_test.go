@@ -15,8 +15,11 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
+	"quadrille/quadkey"
 )
 
 // drawFilter makes a list of mostly none, sometimes one or several elements.
@@ -119,10 +122,7 @@ func TestPagesToTheEnd(t *testing.T) {
 	q := NearbyQuery{Lat: 90, Lon: 12, Limit: 1}
 	var all []Hit
 	for {
-		page, next, err := f.Nearby(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page, next := must.Two(f.Nearby(t.Context(), q, nil)).In(t)
 		all = append(all, page...)
 		if q.Cursor = next; next == "" {
 			break
@@ -142,10 +142,7 @@ func TestNearbyAcrossTheAntimeridian(t *testing.T) {
 		{ID: 5, Name: "on it too", Lon: -180, Lat: -17.5},
 	})
 	for _, lon := range []float64{180, -180} {
-		hits, _, err := f.Nearby(t.Context(), NearbyQuery{Lat: -17, Lon: lon}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits, _ := must.Two(f.Nearby(t.Context(), NearbyQuery{Lat: -17, Lon: lon}, nil)).In(t)
 		if got := fmt.Sprint(hitIDs(hits)); got != "[1 2 4 5 3]" || hits[0].DistanceM != hits[1].DistanceM {
 			t.Errorf("from %v: %s, %v m and %v m", lon, got, hits[0].DistanceM, hits[1].DistanceM)
 		}
@@ -192,10 +189,7 @@ func TestCursorIsBound(t *testing.T) {
 		t.Fatal(next, err)
 	}
 	q.Cursor, q.Limit, q.Classes = next, 7, []string{"p", "P"} // neither the limit nor case matter
-	second, _, err := f.Nearby(t.Context(), q, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	second, _ := must.Two(f.Nearby(t.Context(), q, nil)).In(t)
 	want := bruteNearby(list, NearbyQuery{Lat: 10, Lon: 20, Classes: []string{"P"}})
 	sameHits(t, append(first, second...), want[:12])
 
@@ -238,9 +232,7 @@ func TestNearbyReadsLittle(t *testing.T) {
 	s := newNearby()
 	run := func(flt filter) {
 		s.begin(f, flt, 11, near.ByDistance(math.Inf(1)), near.Cursor{})
-		if err := s.Run(t.Context(), s, f.cells...); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Run(t.Context(), s, f.cells...))
 	}
 	total := 0
 	const queries = 200
@@ -268,22 +260,22 @@ func TestEmpty(t *testing.T) {
 }
 
 // A store that fails is not a store without places.
-func TestNearbyReportsFailure(t *testing.T) {
-	store := newStore(t)
-	meta, _, err := Build(t.Context(), store, source(scatter(1, 50, shapes["uniform"])), BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestFailuresAreReported(t *testing.T) {
+	store := buildtest.Store(t)
+	meta, _ := must.Two(Build(t.Context(), store, source(scatter(1, 50, shapes["uniform"])), BuildOptions{})).In(t)
+	f := must.Get(Open(t.Context(), store, meta)).In(t)
 	store.Close()
-	if _, _, err := f.Nearby(t.Context(), NearbyQuery{}, nil); !errors.Is(err, cellstore.ErrClosed) {
-		t.Error(err)
-	}
-	if _, err := f.Place(t.Context(), 1); !errors.Is(err, cellstore.ErrClosed) || errors.Is(err, ErrNotFound) {
-		t.Error(err)
+	for name, ask := range map[string]func() error{
+		"Nearby":   func() error { _, _, err := f.Nearby(t.Context(), NearbyQuery{}, nil); return err },
+		"Within":   func() error { _, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.World}, nil); return err },
+		"Place":    func() error { _, err := f.Place(t.Context(), 1); return err },
+		"Hit":      func() error { return f.Hit(t.Context(), 1, &Hit{}) },
+		"NameIn":   func() error { _, _, err := f.NameIn(t.Context(), 1, "de"); return err },
+		"Division": func() error { _, err := f.Division(t.Context(), "US.CA.001"); return err },
+	} {
+		if err := ask(); !errors.Is(err, cellstore.ErrClosed) || errors.Is(err, ErrNotFound) {
+			t.Errorf("%s of a closed store: %v", name, err)
+		}
 	}
 }
 
@@ -302,16 +294,10 @@ func TestHitFields(t *testing.T) {
 	f := build(t, list)
 	var dst []Hit
 	for _, limit := range []int{300, 10, 300} { // in memory that other hits were in
-		var err error
-		if dst, _, err = f.Nearby(t.Context(), NearbyQuery{Limit: limit}, dst); err != nil {
-			t.Fatal(err)
-		}
+		dst, _ = must.Two(f.Nearby(t.Context(), NearbyQuery{Limit: limit}, dst)).In(t)
 		sameHits(t, dst, bruteNearby(list, NearbyQuery{})[:limit])
 		// Whether properties are values or JSON makes no difference.
-		values, err := Hits(nil, feature.Decoded(f).Features(t.Context(), &feature.Query{Near: feature.NearTo(0, 0, 0), Limit: limit}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := must.Get(Hits(nil, feature.Decoded(f).Features(t.Context(), &feature.Query{Near: feature.NearTo(0, 0, 0), Limit: limit}))).In(t)
 		if len(values) != len(dst) {
 			t.Fatalf("%d hits of values, %d of JSON", len(values), len(dst))
 		}

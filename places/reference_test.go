@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -14,57 +13,24 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cellstore"
-	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // The slow and obvious side of the comparisons, and what all tests share.
 
-func newStore(t testing.TB) cellstore.Store {
-	t.Helper()
-	s, err := pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-func sequence[T any](list []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, x := range list {
-			if !yield(x, nil) {
-				return
-			}
-		}
-	}
-}
-
 // source is only the places.
-func source(list []Place) Source { return Source{Places: sequence(list)} }
+func source(list []Place) Source { return Source{Places: buildtest.Each(list)} }
 
 func build(t testing.TB, list []Place) *Finder {
 	t.Helper()
-	store := newStore(t)
-	meta, stats, err := Build(t.Context(), store, source(list), BuildOptions{TempDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := buildtest.Store(t)
+	meta, stats := must.Two(Build(t.Context(), store, source(list), BuildOptions{TempDir: t.TempDir()})).In(t)
 	if stats.Read != int64(len(list)) || stats.Stored != meta.Places || stats.Stored+stats.Duplicates != stats.Read {
 		t.Fatalf("%d places given: %+v, %+v", len(list), stats, meta)
 	}
-	f, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return must.Get(Open(t.Context(), store, meta)).In(t)
 }
 
 // settled is the place as it is kept: coordinates of 1e-7 degrees.

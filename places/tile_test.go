@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,10 +92,7 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 				inTile := map[quadkey.Tile][]Place{}
 				for _, p := range list {
 					s := settled(p)
-					tile, err := quadkey.TileAt(s.Lon, s.Lat, z)
-					if err != nil {
-						t.Fatal(err)
-					}
+					tile := must.Get(quadkey.TileAt(s.Lon, s.Lat, z)).In(t)
 					inTile[tile] = append(inTile[tile], p)
 				}
 				shown := map[uint32]bool{}
@@ -131,20 +129,14 @@ func TestCountsAgainstBruteForce(t *testing.T) {
 		want := map[quadkey.Tile]map[string]int64{}
 		for _, p := range list {
 			s := settled(p)
-			tile, err := quadkey.TileAt(s.Lon, s.Lat, z)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tile := must.Get(quadkey.TileAt(s.Lon, s.Lat, z)).In(t)
 			if want[tile] == nil {
 				want[tile] = map[string]int64{}
 			}
 			want[tile][p.Class]++
 		}
 		for range 10 { // most of them empty
-			tile, err := quadkey.NewTile(int(z), rng.IntN(1<<z), rng.IntN(1<<z))
-			if err != nil {
-				t.Fatal(err)
-			}
+			tile := must.Get(quadkey.NewTile(int(z), rng.IntN(1<<z), rng.IntN(1<<z))).In(t)
 			if want[tile] == nil {
 				want[tile] = map[string]int64{}
 			}
@@ -173,10 +165,7 @@ func TestCrowdedTile(t *testing.T) {
 	}
 	f := build(t, list)
 	for _, z := range []uint8{14, 15, 16, 20} {
-		tile, err := quadkey.TileAt(10, 10, z)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tile := must.Get(quadkey.TileAt(10, 10, z)).In(t)
 		if got, want := shownIDs(t, f, byID, tile), bruteTile(list, tile); !slices.Equal(got, want) {
 			t.Errorf("zoom %d: %d places, want %d: %.100s…, want %.100s…", z, len(got), len(want), fmt.Sprint(got), fmt.Sprint(want))
 		}
@@ -205,10 +194,7 @@ func TestTilesRefuse(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	for _, z := range []uint8{4, 12} {
-		tile, err := quadkey.TileAt(bern.Lon, bern.Lat, z)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tile := must.Get(quadkey.TileAt(bern.Lon, bern.Lat, z)).In(t)
 		if err := f.TilePlaces(ctx, tile, func(Shown) error { return stop }); err != stop {
 			t.Error(err)
 		}
@@ -285,10 +271,7 @@ func TestGreatCitiesOfOnePart(t *testing.T) {
 	for _, p := range list {
 		byID[p.ID] = p
 	}
-	tile, err := quadkey.TileAt(116.397, 39.907, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tile := must.Get(quadkey.TileAt(116.397, 39.907, 2)).In(t)
 	if got := shownIDs(t, build(t, list), byID, tile); !slices.Equal(got, []uint32{1, 2}) {
 		t.Errorf("%v shows %v, want 1 and 2", tile, got)
 	}

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"testing"
 
-	"quadrille/cellstore"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
@@ -97,10 +97,7 @@ func TestWithinAgainstBruteForce(t *testing.T) {
 				q := WithinQuery{Limit: []int{1, 10, 100, MaxLimit}[rng.IntN(4)]}
 				if rng.IntN(3) == 0 {
 					p := list[rng.IntN(len(list))]
-					tile, err := quadkey.TileAt(p.Lon, p.Lat, uint8(rng.IntN(quadkey.MaxZoom+1)))
-					if err != nil {
-						t.Fatal(err)
-					}
+					tile := must.Get(quadkey.TileAt(p.Lon, p.Lat, uint8(rng.IntN(quadkey.MaxZoom+1)))).In(t)
 					q.Tile = &tile
 				} else {
 					q.Box = boxNear(rng, list)
@@ -174,9 +171,7 @@ func TestWithinReadsTiersInTurn(t *testing.T) {
 	s := newWithin()
 	s.box = quadkey.World
 	s.begin(f, filter{}, 11, ^uint64(0), near.Cursor{})
-	if err := s.Run(t.Context(), s, f.cells...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Run(t.Context(), s, f.cells...))
 	if high := f.indexes[high].count; s.examined > int(high) || s.examined == 0 {
 		t.Errorf("%d places read, %d are of the high tier", s.examined, high)
 	}
@@ -227,31 +222,6 @@ func TestWithinRefuses(t *testing.T) {
 	}
 }
 
-func TestWithinReportsFailure(t *testing.T) {
-	store := newStore(t)
-	meta, _, err := Build(t.Context(), store, source(scatter(1, 50, shapes["uniform"])), BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store.Close()
-	if _, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.World}, nil); !errors.Is(err, cellstore.ErrClosed) {
-		t.Error(err)
-	}
-	if err := f.Hit(t.Context(), 1, &Hit{}); !errors.Is(err, cellstore.ErrClosed) {
-		t.Error(err)
-	}
-	if _, _, err := f.NameIn(t.Context(), 1, "de"); !errors.Is(err, cellstore.ErrClosed) {
-		t.Error(err)
-	}
-	if _, err := f.Division(t.Context(), "US.CA.001"); !errors.Is(err, cellstore.ErrClosed) {
-		t.Error(err)
-	}
-}
-
 // What Keep lets pass is what looking at every place and asking it does, and a
 // search that may not look at all of them answers some of those in their order.
 func TestWithinKeep(t *testing.T) {
@@ -269,10 +239,7 @@ func TestWithinKeep(t *testing.T) {
 	want := slices.DeleteFunc(bruteWithin(list, q), func(h Hit) bool { return h.ID%14 != 3 })
 	var all []Hit
 	for {
-		hits, next, err := f.Within(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits, next := must.Two(f.Within(t.Context(), q, nil)).In(t)
 		all = append(all, hits...)
 		if q.Cursor = next; next == "" {
 			break

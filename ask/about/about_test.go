@@ -10,6 +10,7 @@ import (
 	"quadrille/ask/hierarchy"
 	"quadrille/ask/localtime"
 	"quadrille/cellstore/published"
+	"quadrille/internal/must"
 	"quadrille/internal/smallworld"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -18,22 +19,11 @@ import (
 func TestAsk(t *testing.T) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	dir := t.TempDir()
-	if err := smallworld.Publish(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	c, err := published.Catalog(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, smallworld.Publish(t.Context(), dir))
+	c := must.Get(published.Catalog(dir)).In(t)
 	all := ask.Published(c.Generations)
-	if err := all.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := all.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Do(t, all.Poll(t.Context()))
+	must.Close(t, &all)
 	var a Answer
 	do := func(sets ask.Sets, q Query) error {
 		t.Helper()
@@ -41,16 +31,12 @@ func TestAsk(t *testing.T) {
 		defer v.Release()
 		return a.Ask(t.Context(), &v, q)
 	}
-	if err := do(all, Query{Lat: 47.37, Lon: 8.54, At: at, Types: []string{"state"}, Lang: "de"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, do(all, Query{Lat: 47.37, Lon: 8.54, At: at, Types: []string{"state"}, Lang: "de"}))
 	if len(a.Regions) != 1 || a.Regions[0].ID != "ch-zh" || a.Place == nil || a.Airport == nil || a.Station == nil || len(a.Missing) > 0 {
 		t.Errorf("%+v", a)
 	}
 	// The memory of an answer holds nothing of the last one.
-	if err := do(ask.Sets{TimeZones: all.TimeZones}, Query{At: at}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, do(ask.Sets{TimeZones: all.TimeZones}, Query{At: at}))
 	missing := []string{ask.BoundariesName, ask.PlacesName, ask.AirportsName, ask.StationsName}
 	if a.Regions != nil || a.Zone.ID != "" || a.Place != nil || a.PlaceName != "" || a.Airport != nil || a.Station != nil || !slices.Equal(a.Missing, missing) || !a.Lacks(ask.PlacesName) {
 		t.Errorf("%+v", a)

@@ -11,6 +11,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/manypoints"
+	"quadrille/internal/must"
 	"quadrille/places/points"
 	"quadrille/tiles"
 )
@@ -23,21 +24,12 @@ func BenchmarkFence(b *testing.B) {
 	if dir == "" {
 		b.Skip("set QUADRILLE_DATA to a directory that ingest has published boundaries with states in")
 	}
-	catalog, err := dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
+	catalog := must.Get(dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
 		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly, CacheBytes: 512 << 20})
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	g, err := catalog.OpenCurrent(b.Context(), ask.BoundariesName)
-	if err != nil {
-		b.Fatal(err)
-	}
+	})).In(b)
+	g := must.Get(catalog.OpenCurrent(b.Context(), ask.BoundariesName)).In(b)
 	b.Cleanup(func() { g.Close() })
-	r, err := tiles.OpenPublished(b.Context(), g)
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := must.Get(tiles.OpenPublished(b.Context(), g)).In(b)
 	rnd := rand.New(rand.NewPCG(1, 1))
 	var cities [][2]float64
 	for p := range manypoints.Each(100_000) {
@@ -61,10 +53,7 @@ func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func
 	var moves []points.Event
 	for len(moves) < 20_000 {
 		from := position()
-		at, err := regions(from[0], from[1])
-		if err != nil {
-			b.Fatal(err)
-		}
+		at := must.Get(regions(from[0], from[1])).In(b)
 		if len(at) == 0 {
 			continue // the sea
 		}

@@ -8,6 +8,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
+	"quadrille/internal/must"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -58,10 +59,7 @@ func (land) At(_ context.Context, lat, _ float64, _ ...string) ([]tiles.Region, 
 func TestCheck(t *testing.T) {
 	boundaries := dataset.Fixed[ask.Boundaries](land{}, dataset.Manifest{})
 	check := func(f Fences, boundaries *dataset.Live[ask.Boundaries]) error {
-		set, err := New(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must.Get(New(f)).In(t)
 		return set.Check(t.Context(), boundaries)
 	}
 	if err := errors.Join(check(Fences{}, nil), check(Fences{Enter: []Region{{"state", ""}, {"state", "north"}}}, boundaries)); err != nil {
@@ -83,13 +81,10 @@ func TestCheck(t *testing.T) {
 
 // What appears is entered, and what is gone has left.
 func TestEnds(t *testing.T) {
-	set, err := New(Fences{
+	set := must.Get(New(Fences{
 		Enter: []Region{{"state", ""}}, Leave: []Region{{"state", "north"}},
 		Boxes: []Box{{Name: "box", Box: quadkey.Box{West: 0, South: 0, East: 2, North: 2}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	})).In(t)
 	boundaries := dataset.Fixed[ask.Boundaries](land{}, dataset.Manifest{})
 	north, south := &[2]float64{1, 1}, &[2]float64{1, -1}
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 	"quadrille/ask/hierarchy"
 	"quadrille/cellstore/published"
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/places"
 )
 
@@ -24,17 +25,12 @@ func BenchmarkReverse(b *testing.B) {
 		b.Fatal(err)
 	}
 	sets := ask.Published(c.Generations)
-	if err := sets.Poll(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, sets.Poll(b.Context()))
 	b.Cleanup(func() { _ = sets.Close() })
 	s := Sources{Sets: &hierarchy.Sets{Sets: sets}}
 	session := s.Begin()
 	b.Cleanup(session.Release)
-	finder, err := session.Places.Get()
-	if err != nil {
-		b.Fatal(err)
-	}
+	finder := must.Get(session.Places.Get()).In(b)
 	rng := rand.New(rand.NewPCG(1, 2))
 	points := make([][2]float64, 4096)
 	for i := range points {
@@ -55,10 +51,7 @@ func BenchmarkReverse(b *testing.B) {
 	})
 	b.Run("regions alone", func(b *testing.B) {
 		b.ReportAllocs()
-		regions, err := session.Boundaries.Get()
-		if err != nil {
-			b.Fatal(err)
-		}
+		regions := must.Get(session.Boundaries.Get()).In(b)
 		for i := 0; b.Loop(); i++ {
 			p := points[i%len(points)]
 			if _, err := regions.At(b.Context(), p[0], p[1]); err != nil {

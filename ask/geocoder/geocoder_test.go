@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"iter"
+	"log"
 	"net/netip"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -88,31 +91,10 @@ func openStore(_, dir string, readOnly bool) (cellstore.Store, error) {
 // publish makes a generation of a data set.
 func publish[M any](t *testing.T, c *dataset.Catalog, d set, write func(cellstore.Store) (M, error)) {
 	t.Helper()
-	b, err := c.Begin(t.Context(), d.name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	meta, err := write(b.Store())
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Publish(t.Context(), dataset.Manifest{SchemaVersion: d.schema, Meta: raw, Built: time.Unix(0, 0)}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func each[T any](list []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, v := range list {
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
+	b := must.Get(c.Begin(t.Context(), d.name)).In(t)
+	meta := must.Get(write(b.Store())).In(t)
+	raw := must.Get(json.Marshal(meta)).In(t)
+	must.Get(b.Publish(t.Context(), dataset.Manifest{SchemaVersion: d.schema, Meta: raw, Built: time.Unix(0, 0)})).In(t)
 }
 
 // regionNames makes the features of the boxes.
@@ -148,10 +130,13 @@ func serve(t *testing.T, sets ...set) *Sources {
 // serveFrom is serve of other stores, places and names.
 func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []names.Feature, sets ...set) *Sources {
 	t.Helper()
-	c, err := dataset.Open(t.TempDir(), open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(dataset.Open(t.TempDir(), open)).In(t)
+	publishSets(t, c, towns, more, sets...)
+	return follow(t, c)
+}
+
+func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []names.Feature, sets ...set) {
+	t.Helper()
 	for _, d := range sets {
 		switch d {
 		case placesSet:
@@ -162,7 +147,7 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 						towns[i].Code = "PPL"
 					}
 				}
-				meta, _, err := places.Build(t.Context(), s, places.Source{Places: each(towns)}, places.BuildOptions{})
+				meta, _, err := places.Build(t.Context(), s, places.Source{Places: buildtest.Each(towns)}, places.BuildOptions{})
 				return meta, err
 			})
 		case boundarySet:
@@ -181,7 +166,7 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 			})
 		case nameSet:
 			publish(t, c, d, func(s cellstore.Store) (names.Meta, error) {
-				return names.Build(t.Context(), s, each(append(regionNames(), more...)), names.Options{TempDir: t.TempDir()})
+				return names.Build(t.Context(), s, buildtest.Each(append(regionNames(), more...)), names.Options{TempDir: t.TempDir()})
 			})
 		case addressSet:
 			publish(t, c, d, func(s cellstore.Store) (ipgeo.Meta, error) {
@@ -191,25 +176,46 @@ func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []n
 					{First: netip.MustParseAddr("9.9.9.0"), Last: netip.MustParseAddr("9.9.9.255"), Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "US"},
 						Location: ipgeo.Location{Latitude: &lat, Longitude: &lon}}},
 				}
-				meta, _, err := ipgeo.Build(t.Context(), s, each(ranges), ipgeo.BuildOptions{})
+				meta, _, err := ipgeo.Build(t.Context(), s, buildtest.Each(ranges), ipgeo.BuildOptions{})
 				return meta, err
 			})
 		}
 	}
+}
+
+// follow opens what is published.
+func follow(t *testing.T, c *dataset.Catalog) *Sources {
+	t.Helper()
 	s := ask.Published(c.Generations)
-	if err := s.Poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Do(t, s.Poll(t.Context()))
+	must.Close(t, &s)
 	return &Sources{Sets: &hierarchy.Sets{Sets: s}, Addresses: s.Addresses}
 }
 
+// wholeWorld is where the first test that asks for it publishes all data sets for the others.
+var wholeWorld struct {
+	dir       string
+	published bool
+}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "geocoder")
+	if err != nil {
+		log.Fatal(err)
+	}
+	wholeWorld.dir = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
 func whole(t *testing.T) *Session {
-	s := serve(t, boundarySet, placesSet, nameSet, addressSet).Begin()
+	c := must.Get(dataset.Open(wholeWorld.dir, openStore)).In(t)
+	if !wholeWorld.published {
+		publishSets(t, c, towns, airportsOf, boundarySet, placesSet, nameSet, addressSet)
+		wholeWorld.published = true
+	}
+	s := follow(t, c).Begin()
 	t.Cleanup(s.Release)
 	return s
 }

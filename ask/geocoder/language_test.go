@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quadrille/ask"
+	"quadrille/internal/must"
 	"quadrille/places/names"
 )
 
@@ -38,9 +39,7 @@ func TestLocalize(t *testing.T) {
 	} {
 		r := bavaria()
 		f := &finding{ctx: t.Context(), q: &Query{Langs: strings.Split(langs, ",")}, names: known}
-		if err := f.localize(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.localize(r))
 		if got := []string{r.Name, r.Parents[0].Name, r.Parents[1].Name}; !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", langs, got, want)
 		}

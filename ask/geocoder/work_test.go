@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -150,14 +151,9 @@ func TestWorkIsBounded(t *testing.T) {
 // What is found stays found where the work ends before everything has been looked at.
 func TestSpentBudgetAnswersWhatItFound(t *testing.T) {
 	testrace.Plain(t, "many questions")
-	f, err := whole(t).begin(t.Context(), &Query{Text: "portland", Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(whole(t).begin(t.Context(), &Query{Text: "portland", Limit: 10})).In(t)
 	f.budget.Seeks = 8
-	if err := f.find(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.find())
 	if f.budget.Seeks < 0 || !slices.ContainsFunc(f.found, func(r Result) bool { return r.Name == "Portland" }) {
 		t.Errorf("%d seeks left, found %+v", f.budget.Seeks, f.found)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"quadrille/ask"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/internal/tilestest"
 	"quadrille/places"
@@ -24,46 +26,28 @@ func world(t *testing.T, list ...places.Place) *View {
 	region := func(id, name string, w, s, e, n float64) build.Feature {
 		return build.Feature{ID: id, Name: name, Geometry: tilestest.Square(w, s, e, n)}
 	}
-	store := tilestest.OpenStore(t)
-	meta, _, err := build.Run(t.Context(), store, []build.Layer{
+	store := buildtest.Store(t)
+	meta, _ := must.Two(build.Run(t.Context(), store, []build.Layer{
 		{Type: "country", Features: []build.Feature{region("us", "United States", -95, 42, -83, 48), region("ca", "Canada", -83, 42, -75, 48), region("va", "Vatican", -90, 44, -89.9, 44.1)}},
 		{Type: "state", Features: []build.Feature{region("us-mi", "Michigan", -88, 42, -83, 48), region("us-wi", "Wisconsin", -95, 42, -88, 48), region("ca-on", "Ontario", -83, 42, -79, 48), region("ca-qc", "Québec", -79, 42, -75, 48)}},
 		{Type: "county", Features: []build.Feature{region("26163", "Wayne", -84, 42, -83, 43), region("26115", "Monroe", -85, 42, -84, 43), region("55037", "Florence", -89, 45, -88, 46)}},
 		{Type: "lake", Features: []build.Feature{region("erie", "Lake Erie", -83.5, 42, -82.5, 42.2)}},
 		{Type: "timezone", Features: []build.Feature{region("z", "Z", -95, 42, -75, 48)}},
-	}, build.Options{Timestamp: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := tiles.Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, build.Options{Timestamp: 1})).In(t)
+	r := must.Get(tiles.Open(t.Context(), store, meta)).In(t)
 	for i := range list {
 		list[i].ID, list[i].Class = uint32(i+1), "P"
 		if list[i].Code == "" {
 			list[i].Code = "PPL"
 		}
 	}
-	placesStore := tilestest.OpenStore(t)
+	placesStore := buildtest.Store(t)
 	divisions := places.Gazetteer{
 		Admin1: []places.Division{{Code: "CA.08", Name: "Province of Ontario"}, {Code: "US.MI", Name: "Michigan"}, {Code: "US.WI", Name: "Wisconsin"}},
 		Admin2: []places.Division{{Code: "US.MI.163", Name: "Wayne County"}, {Code: "US.WI.037", Name: "Florence County"}},
 	}
-	info, _, err := places.Build(t.Context(), placesStore, places.Source{Gazetteer: divisions, Places: func(yield func(places.Place, error) bool) {
-		for _, p := range list {
-			if !yield(p, nil) {
-				return
-			}
-		}
-	}}, places.BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := places.Open(t.Context(), placesStore, info)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info, _ := must.Two(places.Build(t.Context(), placesStore, places.Source{Gazetteer: divisions, Places: buildtest.Each(list)}, places.BuildOptions{})).In(t)
+	f := must.Get(places.Open(t.Context(), placesStore, info)).In(t)
 	return &View{Places: f, Boundaries: r, Generations: Generations{1, 0, 1}, Layers: new(Layers)}
 }
 
@@ -93,9 +77,7 @@ func TestOf(t *testing.T) {
 	v := world(t, list...)
 	for i, want := range []string{"26163 us-mi us", "us-mi us", "ca", "us-mi us", "26163 us-mi us", "us-mi", "", "ca", "va", "us-mi us"} {
 		var hit places.Hit
-		if err := v.Places.Hit(t.Context(), list[i].ID, &hit); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.Places.Hit(t.Context(), list[i].ID, &hit))
 		got, err := v.Of(t.Context(), &hit)
 		if err != nil || ids(got) != want {
 			t.Errorf("%s: %q, want %q, %v", list[i].Name, ids(got), want, err)
@@ -125,10 +107,7 @@ func TestNearest(t *testing.T) {
 		{42.5, -83.99, "Wayne Monroe", Near},
 		{42.5, -84.01, "Monroe Wayne", Near},
 	} {
-		at, err := v.At(t.Context(), c.lat, c.lon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(v.At(t.Context(), c.lat, c.lon)).In(t)
 		hits, first, err := v.Nearest(t.Context(), feature.Query{Near: feature.NearTo(c.lat, c.lon, 20_000), Limit: 2}, at)
 		var got []string
 		for i := range hits {
@@ -165,22 +144,14 @@ func TestSameIsInTheSame(t *testing.T) {
 	var hits []places.Hit
 	for i := range list {
 		var hit places.Hit
-		if err := v.Places.Hit(t.Context(), list[i].ID, &hit); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.Places.Hit(t.Context(), list[i].ID, &hit))
 		hits = append(hits, hit)
 	}
 	same := 0
 	for i := range hits {
-		at, err := v.At(t.Context(), hits[i].Lat, hits[i].Lon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(v.At(t.Context(), hits[i].Lat, hits[i].Lon)).In(t)
 		for j := range hits {
-			is, err := v.Relate(t.Context(), &hits[j], at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			is := must.Get(v.Relate(t.Context(), &hits[j], at)).In(t)
 			if is != Same {
 				continue
 			}
@@ -209,9 +180,7 @@ func TestCity(t *testing.T) {
 	v := world(t, list...)
 	for i, want := range []string{"Nijmegen", "", "", "", ""} {
 		var hit places.Hit
-		if err := v.Places.Hit(t.Context(), list[i].ID, &hit); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.Places.Hit(t.Context(), list[i].ID, &hit))
 		city, ok, err := v.City(t.Context(), &hit)
 		if err != nil || city.Name != want || ok != (want != "") {
 			t.Errorf("%s: %q, %v, %v", list[i].Name, city.Name, ok, err)
@@ -265,9 +234,7 @@ func TestFilters(t *testing.T) {
 	}
 	for i, want := range []struct{ us, ca, ontario, quebec bool }{{true, false, false, false}, {false, true, false, false}, {true, true, false, false}, {false, true, false, true}, {}, {}} {
 		var hit places.Hit
-		if err := v.Places.Hit(t.Context(), list[i].ID, &hit); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.Places.Hit(t.Context(), list[i].ID, &hit))
 		for _, c := range []struct {
 			typ, id string
 			want    bool
@@ -287,9 +254,7 @@ func TestFilters(t *testing.T) {
 		}
 	}
 	var claimed places.Hit
-	if err := v.Places.Hit(t.Context(), list[2].ID, &claimed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Places.Hit(t.Context(), list[2].ID, &claimed))
 	for byMap, want := range map[bool]string{false: "us", true: "ca"} {
 		v.ByMap = byMap
 		if of, err := v.Of(t.Context(), &claimed); err != nil || ids(of) != want {

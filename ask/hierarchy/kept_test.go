@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places"
 )
@@ -29,13 +30,8 @@ func TestKeptIsFound(t *testing.T) {
 		fresh.Layers = new(Layers)
 		var hit places.Hit
 		id := rapid.Uint32Range(1, 20).Draw(rt, "id")
-		if err := v.Places.Hit(t.Context(), id, &hit); err != nil {
-			rt.Fatal(err)
-		}
-		want, err := fresh.find(t.Context(), &hit)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, v.Places.Hit(t.Context(), id, &hit))
+		want := must.Get(fresh.find(t.Context(), &hit)).In(rt)
 		for range 2 {
 			got, err := v.Of(t.Context(), &hit)
 			if err != nil || !slices.Equal(got, want) {

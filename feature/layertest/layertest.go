@@ -305,6 +305,9 @@ func (j *judge) near() *feature.Near {
 	if j.r.IntN(2) == 0 {
 		n.MaxM = math.Exp(j.r.Float64() * 17)
 	}
+	if j.r.IntN(3) == 0 {
+		n.MinM = j.r.Float64() * cmp.Or(n.MaxM, 1e7)
+	}
 	return n
 }
 
@@ -332,7 +335,14 @@ func (j *judge) filter() feature.Filter {
 	var terms []feature.Term
 	for name, v := range f.Properties.All() {
 		if of, ok := j.about.Schema.Lookup(name); ok && j.r.IntN(4) == 0 && v.Kind() != feature.Null && of.Kind != feature.Any && of.Kind != feature.Texts {
-			terms = append(terms, feature.Term{Name: name, Values: []string{v.Text()}})
+			term := feature.Term{Name: name, Values: []string{v.Text()}}
+			if of.Kind != feature.Boolean && feature.Sortable(of.Kind) {
+				term.Op = []string{"", "", feature.OpLess, feature.OpGreaterOrEqual}[j.r.IntN(4)]
+			}
+			if other := j.all[j.r.IntN(len(j.all))].Properties.Text(name); term.Op == "" && other != "" && j.r.IntN(2) == 0 {
+				term.Values = append(term.Values, other)
+			}
+			terms = append(terms, term)
 		}
 	}
 	made, err := feature.ParseFilter(j.about.Schema, terms[:min(len(terms), 3)])

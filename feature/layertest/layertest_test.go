@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,5 +209,44 @@ func TestPlantedFaults(t *testing.T) {
 			t.Errorf("a layer that %s: nothing is found", name)
 		}
 		t.Logf("%s: %d, such as %.150s", name, len(found.all), append(found.all, "")[0])
+	}
+}
+
+// stopped is a test that Fatalf has ended.
+type stopped struct{ *findings }
+
+func (s stopped) Fatalf(format string, args ...any) {
+	s.Errorf(format, args...)
+	panic(s)
+}
+
+// Pages and SameWithoutIndex tell of what fails, and of an index that knows better.
+func TestFaultsOfOneFilter(t *testing.T) {
+	kind := feature.Term{Name: "kind", Values: []string{"kind 1"}}
+	wrong := &faulty{Memory: shops(40), question: func(q *feature.Query) {
+		if terms, _ := q.Filter.Terms(); len(terms) > 0 {
+			q.Filter = odd{salt: 1}
+		}
+	}}
+	broken := &faulty{Memory: shops(40), question: func(q *feature.Query) { q.At = time.Unix(1, 0) }}
+	for name, c := range map[string]struct {
+		layer feature.Layer
+		term  feature.Term
+		want  string
+	}{
+		"none":         {shops(40), kind, ""},
+		"index":        {wrong, kind, "features with the index"},
+		"answer":       {broken, kind, "no past"},
+		"no such term": {shops(40), feature.Term{Name: "nothing"}, "nothing"},
+	} {
+		found := stopped{&findings{T: t}}
+		n := 0
+		func() {
+			defer func() { _ = recover() }()
+			n = SameWithoutIndex(found, c.layer, feature.Query{}, 7, c.term)
+		}()
+		if all := fmt.Sprint(found.all); len(found.all) > 1 || c.want == "" != (n == 10 && len(found.all) == 0) || !strings.Contains(all, c.want) {
+			t.Errorf("%s: %d features, %s, want %q", name, n, all, c.want)
+		}
 	}
 }

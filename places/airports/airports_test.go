@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"quadrille/cellstore"
-	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places"
 	"quadrille/quadkey"
@@ -29,53 +28,18 @@ import (
 
 var released = time.Date(2026, 5, 11, 0, 0, 0, 0, time.UTC)
 
-func newStore(t testing.TB) cellstore.Store {
-	t.Helper()
-	s, err := pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-func sequence(list []Airport) iter.Seq2[Airport, error] {
-	return func(yield func(Airport, error) bool) {
-		for _, a := range list {
-			if !yield(a, nil) {
-				return
-			}
-		}
-	}
-}
-
 func newFinder(t testing.TB, list []Airport) (*Finder, Stats) {
 	t.Helper()
-	store := newStore(t)
-	meta, stats, err := Build(t.Context(), store, sequence(list), BuildOptions{TempDir: t.TempDir(), Modified: released})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := buildtest.Store(t)
+	meta, stats := must.Two(Build(t.Context(), store, buildtest.Each(list), BuildOptions{TempDir: t.TempDir(), Modified: released})).In(t)
 	if meta.Airports != int64(len(list)) || meta.Places.Places != meta.Airports || meta.Codes != stats.Codes {
 		t.Fatalf("%+v, %+v of %d", meta, stats, len(list))
 	}
 	// As a manifest carries it.
-	text, err := json.Marshal(meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(meta)).In(t)
 	var read Meta
-	if err := json.Unmarshal(text, &read); err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(t.Context(), store, read)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &read))
+	f := must.Get(Open(t.Context(), store, read)).In(t)
 	return f, stats
 }
 
@@ -192,10 +156,7 @@ func TestSearches(t *testing.T) {
 			if diff := gocmp.Diff(tt.want, ids(hits)); diff != "" {
 				t.Error(diff)
 			}
-			near, _, err := f.Nearby(t.Context(), NearbyQuery{Lat: 40, Lon: -100, Filter: tt.Filter, Limit: 100}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			near, _ := must.Two(f.Nearby(t.Context(), NearbyQuery{Lat: 40, Lon: -100, Filter: tt.Filter, Limit: 100}, nil)).In(t)
 			got := ids(near)
 			slices.Sort(got)
 			want := slices.Sorted(slices.Values(tt.want))
@@ -225,10 +186,7 @@ func TestSearches(t *testing.T) {
 
 func TestHitJSON(t *testing.T) {
 	f, _ := newFinder(t, few)
-	hits, _, err := f.Nearby(t.Context(), NearbyQuery{Lat: 47, Lon: 8, Limit: 1}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hits, _ := must.Two(f.Nearby(t.Context(), NearbyQuery{Lat: 47, Lon: 8, Limit: 1}, nil)).In(t)
 	const want = `"id":1,"name":"Zürich \"Ost\" \u003cb\u003e","country":"CH","timezone":"Europe/Zurich","type":"large_airport","scheduled":true,` +
 		`"ident":"LSZZ","iata":"ZZH","icao":"LSZZ","municipality":"Zürich","region":"CH-ZH","elevation_m":431.6,"lat":47.4647,"lon":8.5492`
 	if got := string(hits[0].JSON); got != want {
@@ -302,9 +260,7 @@ func TestCodesAgainstList(t *testing.T) {
 			disputed++
 		}
 		var r Record
-		if err := f.ByCode(t.Context(), at.kind, at.code, &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.ByCode(t.Context(), at.kind, at.code, &r))
 		found := &list[r.ID-1]
 		if !slices.Contains(all, found) {
 			t.Errorf("%c %s finds %+v", at.kind, at.code, found)
@@ -351,10 +307,7 @@ func TestSearchProperty(t *testing.T) {
 			}
 		}
 		slices.SortFunc(want, func(a, b hit) int { return cmp.Or(cmp.Compare(a.d, b.d), cmp.Compare(a.id, b.id)) })
-		hits, next, err := f.Nearby(context.Background(), q, nil)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		hits, next := must.Two(f.Nearby(context.Background(), q, nil)).In(rt)
 		if len(hits) != min(len(want), q.Limit) || (next != "") != (len(want) > q.Limit) {
 			rt.Fatalf("%d hits, next %q of %d", len(hits), next, len(want))
 		}
@@ -369,10 +322,7 @@ func TestSearchProperty(t *testing.T) {
 		}
 		seen := map[uint32]bool{}
 		for cursor := ""; ; {
-			page, more, err := f.Within(context.Background(), WithinQuery{Box: box, Limit: q.Limit, Filter: fl, Cursor: cursor}, nil)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			page, more := must.Two(f.Within(context.Background(), WithinQuery{Box: box, Limit: q.Limit, Filter: fl, Cursor: cursor}, nil)).In(rt)
 			for _, h := range page {
 				if seen[h.ID] || !passes(&fl, &list[h.ID-1]) || !box.Contains(h.Lon, h.Lat) {
 					rt.Fatalf("%+v is in %v", h, box)
@@ -401,19 +351,13 @@ func TestTiles(t *testing.T) {
 	w := feature.Writer{GeoJSON: true, Numbers: true}
 	for _, tile := range []quadkey.Tile{{}, {Z: 1, X: 1}, {Z: 3, X: 4, Y: 3}, {Z: 6, X: 30, Y: 25}, {Z: 16, X: 3, Y: 7}} {
 		rank, n := 0, 0
-		for of, err := range f.Tile(t.Context(), tile) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for of := range must.All(t, f.Tile(t.Context(), tile)) {
 			n++
 			a := &list[of.Number-1]
 			if a.Type == Closed || of.ID != strconv.Itoa(int(a.ID)) || quadkey.Distance(of.Lon, of.Lat, a.Lon, a.Lat) > 1 {
 				t.Errorf("%v: %+v of %+v", tile, of, a)
 			}
-			object, err := w.Append(nil, of, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			object := must.Get(w.Append(nil, of, "")).In(t)
 			var shown struct{ Properties map[string]any }
 			if err := json.Unmarshal(object, &shown); err != nil {
 				t.Fatalf("%v: %s", err, object)
@@ -477,45 +421,42 @@ func TestBuildRefusals(t *testing.T) {
 		"keyword":   change(func(a *Airport) { a.Keywords = []string{"\xff"} }),
 		"zone":      change(func(a *Airport) { a.TimeZone = strings.Repeat("z", 65) }),
 	} {
-		if _, _, err := Build(t.Context(), newStore(t), sequence([]Airport{a}), BuildOptions{}); !errors.Is(err, ErrInvalidAirport) {
+		if _, _, err := Build(t.Context(), buildtest.Store(t), buildtest.Each([]Airport{a}), BuildOptions{}); !errors.Is(err, ErrInvalidAirport) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, list := range map[string][]Airport{
 		"none": nil, "same id": {good, change(func(a *Airport) { a.Ident = "X" })}, "same ident": {good, change(func(a *Airport) { a.ID = 99 })},
 	} {
-		if _, _, err := Build(t.Context(), newStore(t), sequence(list), BuildOptions{}); err == nil {
+		if _, _, err := Build(t.Context(), buildtest.Store(t), buildtest.Each(list), BuildOptions{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	broken := errors.New("broken")
-	_, _, err := Build(t.Context(), newStore(t), func(yield func(Airport, error) bool) { yield(Airport{}, broken) }, BuildOptions{})
+	_, _, err := Build(t.Context(), buildtest.Store(t), func(yield func(Airport, error) bool) { yield(Airport{}, broken) }, BuildOptions{})
 	if !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Build(cancelled, newStore(t), sequence(few), BuildOptions{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := Build(cancelled, buildtest.Store(t), buildtest.Each(few), BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
+	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion - 1}); !errors.Is(err, cellstore.ErrOlder) || !strings.Contains(err.Error(), "run ingest airports") {
+	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion - 1}); !errors.Is(err, cellstore.ErrOlder) || !strings.Contains(err.Error(), "run ingest airports") {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
+	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Error(err)
 	}
 }
 
 func TestDamaged(t *testing.T) {
 	f, _ := newFinder(t, few)
-	err := f.codes.Apply(t.Context(), cellstore.Mutation{Row: []byte("fBAD"), Ops: []cellstore.Op{cellstore.Put(family, nil, []byte("short"))}},
-		cellstore.Mutation{Row: []byte("fBAD2"), Ops: []cellstore.Op{cellstore.Put(family, nil, append(make([]byte, 12), 200, 'x'))}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.codes.Apply(t.Context(), cellstore.Mutation{Row: []byte("fBAD"), Ops: []cellstore.Op{cellstore.Put(family, nil, []byte("short"))}},
+		cellstore.Mutation{Row: []byte("fBAD2"), Ops: []cellstore.Op{cellstore.Put(family, nil, append(make([]byte, 12), 200, 'x'))}}))
 	for _, code := range []string{"BAD", "BAD2"} {
 		if err := f.Lookup(t.Context(), code, new(Record)); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Errorf("%s: %v", code, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/places"
 )
 
@@ -14,9 +15,7 @@ func TestLookupAllocatesNothing(t *testing.T) {
 	f, _ := newFinder(t, few)
 	var r Record
 	run := func() {
-		if err := f.Lookup(t.Context(), "ZZH", &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Lookup(t.Context(), "ZZH", &r))
 	}
 	run()
 	if n := testing.AllocsPerRun(200, run); n > 0 {

@@ -1,18 +1,17 @@
 package airports
 
 import (
-	"bytes"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
-	"quadrille/places"
 	"quadrille/quadkey"
 )
 
@@ -25,35 +24,6 @@ func TestLayer(t *testing.T) {
 	var into feature.Feature
 	if err := f.Get(t.Context(), "99", time.Time{}, &into); !errors.Is(err, ErrNotFound) || !errors.Is(err, feature.ErrNotFound) {
 		t.Error(err)
-	}
-}
-
-// unindexed is a filter of which the index knows nothing.
-type unindexed struct{ feature.Filter }
-
-func (unindexed) Terms() ([]feature.Term, bool) { return nil, false }
-
-// listOf collects an answer.
-func listOf(t *testing.T, l feature.Layer, q feature.Query) (all []feature.Feature) {
-	t.Helper()
-	for of, err := range l.Features(t.Context(), &q) {
-		if err != nil {
-			t.Fatalf("%+v: %v", q, err)
-		}
-		all = append(all, of.Clone())
-	}
-	return all
-}
-
-func sameAsHits(t *testing.T, what any, got []feature.Feature, want []places.Hit) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%+v: %d features, want %d", what, len(got), len(want))
-	}
-	for i := range got {
-		if got[i].ID != strconv.Itoa(int(want[i].ID)) || got[i].Distance != want[i].DistanceM || !bytes.Equal(got[i].Properties.AppendMembers(nil), want[i].JSON) {
-			t.Fatalf("%+v: feature %d is %+v, want %d", what, i, got[i], want[i].ID)
-		}
 	}
 }
 
@@ -79,27 +49,22 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 			fl.Countries = []string{"US", "DE"}
 			terms = append(terms, feature.Term{Name: "country", Values: fl.Countries})
 		}
-		filter, err := feature.ParseFilter(f.Info().Schema, terms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		filter := must.Get(feature.ParseFilter(f.Info().Schema, terms)).In(t)
 		if i%2 == 1 && filter != nil {
-			filter = unindexed{filter}
+			filter = layertest.Unindexed{Filter: filter}
 		}
-		near := NearbyQuery{Lat: rng.Float64()*180 - 90, Lon: rng.Float64()*360 - 180, Limit: 1 + rng.IntN(300), Filter: fl}
-		hits, _, err := f.Nearby(t.Context(), near, nil)
-		if err != nil {
-			t.Fatal(err)
+		at := quadkey.Position{Lat: rng.Float64()*180 - 90, Lon: rng.Float64()*360 - 180}
+		for _, q := range []feature.Query{
+			{Near: &feature.Near{Position: at}},
+			{In: feature.Box{West: at.Lon, South: -60, East: rng.Float64()*360 - 180, North: 60}, Order: feature.Order{Importance: true}},
+		} {
+			q.Filter = must.Get(fl.Feature()).In(t)
+			want := layertest.Pages(t, f, q, 300)
+			q.Filter = filter
+			if got := layertest.Pages(t, f, q, 300); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%+v: %d features by terms, %d by the filter", fl, len(got), len(want))
+			}
 		}
-		q := feature.Query{Near: &feature.Near{Position: quadkey.Position{Lat: near.Lat, Lon: near.Lon}}, Limit: near.Limit, Filter: filter}
-		sameAsHits(t, near, listOf(t, f, q), hits)
-
-		box := WithinQuery{Box: quadkey.Box{West: near.Lon, South: -60, East: rng.Float64()*360 - 180, North: 60}, Limit: near.Limit, Filter: fl}
-		if hits, _, err = f.Within(t.Context(), box, hits); err != nil {
-			t.Fatal(err)
-		}
-		q = feature.Query{In: feature.Box(box.Box), Order: feature.Order{Importance: true}, Limit: box.Limit, Filter: filter}
-		sameAsHits(t, box, listOf(t, f, q), hits)
 	}
 	for _, terms := range [][]feature.Term{
 		{{Name: "type", Values: []string{"Closed"}}}, {{Name: "type", Values: []string{Closed}}, {Name: "type", Values: []string{Large}}},
@@ -107,17 +72,8 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 		{{Name: "type", Op: feature.OpDiffers, Values: []string{Closed}}, {Name: "scheduled", Values: []string{"false", "true"}}},
 		{{Name: "country", Values: []string{"us"}}}, {{Name: "country", Values: []string{"US"}}, {Name: "country", Values: []string{"DE", "US"}}},
 	} {
-		filter, err := feature.ParseFilter(f.Info().Schema, terms)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, q := range []feature.Query{{}, {Near: &feature.Near{}, Limit: 501}} {
-			q.Filter = filter
-			got := listOf(t, f, q)
-			q.Filter = unindexed{filter}
-			if want := listOf(t, f, q); !slices.EqualFunc(got, want, func(a, b feature.Feature) bool { return a.ID == b.ID }) {
-				t.Errorf("%+v: %d features with the index and %d without", terms, len(got), len(want))
-			}
+		for _, q := range []feature.Query{{}, {Near: &feature.Near{}}} {
+			layertest.SameWithoutIndex(t, f, q, 501, terms...)
 		}
 	}
 }

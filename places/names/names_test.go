@@ -2,62 +2,32 @@ package names_test
 
 import (
 	"errors"
-	"iter"
 	"testing"
 
 	"quadrille/cellstore"
-	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/places/names"
 	"quadrille/places/search"
 )
 
-func features(list ...names.Feature) iter.Seq2[names.Feature, error] {
-	return func(yield func(names.Feature, error) bool) {
-		for _, f := range list {
-			if !yield(f, nil) {
-				return
-			}
-		}
-	}
-}
-
-func openStore(t *testing.T) cellstore.Store {
-	t.Helper()
-	store, err := pebblestore.Open(t.TempDir(), &pebblestore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store
-}
-
 func TestSearch(t *testing.T) {
-	store := openStore(t)
+	store := buildtest.Store(t)
 	us := names.Parent{Type: "country", ID: "us", Name: "United States"}
-	meta, err := names.Build(t.Context(), store, features(
-		names.Feature{Kind: names.Region, Type: "country", ID: "us", Name: "United States", Country: "US", Population: 300e6, Lat: 40, Lon: -100,
+	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{
+		{Kind: names.Region, Type: "country", ID: "us", Name: "United States", Country: "US", Population: 300e6, Lat: 40, Lon: -100,
 			Names: []search.Name{{Text: "US", Lang: search.Code}, {Text: "Vereinigte Staaten", Lang: "de"}}},
-		names.Feature{Kind: names.Region, Type: "country", ID: "fr", Name: "France", Country: "FR", Population: 66e6, Lat: 47, Lon: 2},
-		names.Feature{Kind: names.Region, Type: "state", ID: "us-ks", Name: "Kansas", Country: "US", Population: 3e6, Lat: 38, Lon: -98, Level: 1,
+		{Kind: names.Region, Type: "country", ID: "fr", Name: "France", Country: "FR", Population: 66e6, Lat: 47, Lon: 2},
+		{Kind: names.Region, Type: "state", ID: "us-ks", Name: "Kansas", Country: "US", Population: 3e6, Lat: 38, Lon: -98, Level: 1,
 			Parents: []names.Parent{us}, Names: []search.Name{{Text: "KS", Lang: search.Code}}},
-		names.Feature{Kind: names.Region, Type: "county", ID: "1", Name: "Arkansas", Country: "US", Population: 1e4, Lat: 34, Lon: -91, Level: 2, Parents: []names.Parent{us}},
-		names.Feature{Kind: names.Airport, Type: "large_airport", ID: "LFPG", Name: "Charles de Gaulle International Airport", Country: "FR", Code: "CDG", Lat: 49, Lon: 2.5,
+		{Kind: names.Region, Type: "county", ID: "1", Name: "Arkansas", Country: "US", Population: 1e4, Lat: 34, Lon: -91, Level: 2, Parents: []names.Parent{us}},
+		{Kind: names.Airport, Type: "large_airport", ID: "LFPG", Name: "Charles de Gaulle International Airport", Country: "FR", Code: "CDG", Lat: 49, Lon: 2.5,
 			Names: []search.Name{{Text: "CDG", Lang: search.Code}}},
-	), names.Options{TempDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), names.Options{TempDir: t.TempDir()})).In(t)
 	if meta.Features[names.Region] != 4 || meta.Features[names.Airport] != 1 {
 		t.Errorf("%+v", meta)
 	}
-	r, err := names.Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(names.Open(t.Context(), store, meta)).In(t)
 	for id, number := range map[string]uint64{
 		"us-ks": names.Number(names.Region, "state", "us-ks"), "LFPG": names.Number(names.Airport, "closed", "LFPG"), "": names.Number(names.Region, "county", "us-ks"),
 	} {
@@ -84,23 +54,17 @@ func TestSearch(t *testing.T) {
 }
 
 func TestNameIn(t *testing.T) {
-	store := openStore(t)
-	meta, err := names.Build(t.Context(), store, features(
-		names.Feature{Kind: names.Region, Type: "state", ID: "de", Name: "Delaware", Names: []search.Name{{Text: "Délaware", Lang: "fr"}}},
-		names.Feature{Kind: names.Region, Type: "country", ID: "de", Name: "Germany", Names: []search.Name{
+	store := buildtest.Store(t)
+	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{
+		{Kind: names.Region, Type: "state", ID: "de", Name: "Delaware", Names: []search.Name{{Text: "Délaware", Lang: "fr"}}},
+		{Kind: names.Region, Type: "country", ID: "de", Name: "Germany", Names: []search.Name{
 			{Text: "BRD", Lang: "de", Short: true}, {Text: "Bundesrepublik", Lang: "de"}, {Text: "Deutschland", Lang: "de", Preferred: true},
 			{Text: "Deutsches Reich", Lang: "la", Historic: true}, {Text: "DE", Lang: search.Code}, {Text: "RFA", Lang: "fr", Short: true},
 			{Text: "德国", Lang: "zh"}, {Text: "德國", Lang: "zh-hant"}, {Text: "Schland", Lang: "gsw", Colloquial: true},
 		}},
-		names.Feature{Kind: names.Airport, Type: "large_airport", ID: "EDDM", Name: "Munich", Names: []search.Name{{Text: "München", Lang: "de"}}},
-	), names.Options{TempDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := names.Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+		{Kind: names.Airport, Type: "large_airport", ID: "EDDM", Name: "Munich", Names: []search.Name{{Text: "München", Lang: "de"}}},
+	}), names.Options{TempDir: t.TempDir()})).In(t)
+	r := must.Get(names.Open(t.Context(), store, meta)).In(t)
 	for _, tc := range []struct{ typ, id, lang, want string }{
 		{"country", "de", "de", "Deutschland"},
 		{"country", "de", "DE-at", "Deutschland"},
@@ -133,15 +97,15 @@ func TestNameIn(t *testing.T) {
 
 func TestBuildRefuses(t *testing.T) {
 	for _, f := range []names.Feature{{}, {Kind: "town", ID: "1", Name: "x"}, {Kind: names.Region, Name: "x"}, {Kind: names.Region, ID: "x"}} {
-		if _, err := names.Build(t.Context(), openStore(t), features(f), names.Options{TempDir: t.TempDir()}); !errors.Is(err, names.ErrFeature) {
+		if _, err := names.Build(t.Context(), buildtest.Store(t), buildtest.Each([]names.Feature{f}), names.Options{TempDir: t.TempDir()}); !errors.Is(err, names.ErrFeature) {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}
-	_, err := names.Open(t.Context(), openStore(t), names.Meta{SchemaVersion: names.SchemaVersion + 1})
+	_, err := names.Open(t.Context(), buildtest.Store(t), names.Meta{SchemaVersion: names.SchemaVersion + 1})
 	if !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
-	if _, err = names.Open(t.Context(), openStore(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err, cellstore.ErrOlder) {
+	if _, err = names.Open(t.Context(), buildtest.Store(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err, cellstore.ErrOlder) {
 		t.Error(err)
 	}
 }

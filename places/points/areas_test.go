@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -153,10 +154,7 @@ func TestStep(t *testing.T) {
 		writes[i] = points.Write{Kind: points.Put, ID: strconv.Itoa(i), Lat: float64(i%50) / 10, Lon: float64(i / 50), Properties: []byte(`{"price":1}`)}
 	}
 	write(t, c, writes...)
-	filter, err := feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "price", Op: feature.OpGreater, Values: []string{"7"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	filter := must.Get(feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "price", Op: feature.OpGreater, Values: []string{"7"}}})).In(t)
 	for what, ask := range map[string]func(q feature.Query) error{
 		"list":  func(q feature.Query) error { return first(c.Features(t.Context(), &q)) },
 		"count": func(q feature.Query) error { _, err := c.Count(t.Context(), &q); return err },

@@ -12,7 +12,9 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
 	"quadrille/internal/manypoints"
+	"quadrille/internal/must"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -27,11 +29,7 @@ func buildMany(b *testing.B, store cellstore.Store, n int) points.Meta {
 			}
 		}
 	}
-	meta, err := points.Build(b.Context(), store, seq, points.BuildOptions{Name: "shops", Memory: 512 << 20})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return meta
+	return must.Get(points.Build(b.Context(), store, seq, points.BuildOptions{Name: "shops", Memory: 512 << 20})).In(b)
 }
 
 // BenchmarkBuild builds a million points with ten properties each.
@@ -39,7 +37,7 @@ func BenchmarkBuild(b *testing.B) {
 	const n = 1_000_000
 	b.ReportAllocs()
 	for b.Loop() {
-		buildMany(b, openStore(b), n)
+		buildMany(b, buildtest.Open(b, b.TempDir(), nil), n)
 	}
 	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "points/s")
 }
@@ -58,15 +56,9 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func benchmarkReads(b *testing.B, n int) {
-	store, err := pebblestore.Open(b.TempDir(), &pebblestore.Options{Cache: pebblestore.NewCache(512 << 20)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	store := must.Get(pebblestore.Open(b.TempDir(), &pebblestore.Options{Cache: pebblestore.NewCache(512 << 20)})).In(b)
 	b.Cleanup(func() { store.Close() })
-	c, err := points.Open(b.Context(), store, buildMany(b, store, n))
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := must.Get(points.Open(b.Context(), store, buildMany(b, store, n))).In(b)
 	var at [][2]float64
 	for p := range manypoints.Each(2000) {
 		at = append(at, [2]float64{p.Lat, p.Lon})
@@ -91,10 +83,7 @@ func benchmarkReads(b *testing.B, n int) {
 		// How far the hundredth nearest is tells how wide a box of some 100 points is.
 		areas := make(map[[2]float64]feature.Box, len(at))
 		for _, p := range at {
-			near, _, err := c.Nearby(b.Context(), points.NearbyQuery{Lat: p[0], Lon: p[1], Limit: 100}, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			near, _ := must.Two(c.Nearby(b.Context(), points.NearbyQuery{Lat: p[0], Lon: p[1], Limit: 100}, nil)).In(b)
 			d := min(near[len(near)-1].DistanceM/111_000, 1)
 			areas[p] = feature.Box(quadkey.Box{West: wrapped(p[1] - d), South: max(p[0]-d, -90), East: wrapped(p[1] + d), North: min(p[0]+d, 90)})
 		}
@@ -119,9 +108,7 @@ func benchmarkReads(b *testing.B, n int) {
 func benchmarkAsk(b *testing.B, at [][2]float64, ask func([2]float64) error) {
 	b.Helper()
 	for _, p := range at {
-		if err := ask(p); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, ask(p))
 	}
 	b.ReportAllocs()
 	took := make([]time.Duration, 0, 1<<20)
@@ -144,7 +131,7 @@ func benchmarkAsk(b *testing.B, at [][2]float64, ask func([2]float64) error) {
 func BenchmarkWrite(b *testing.B) {
 	for _, lines := range []int{1, 100} {
 		b.Run(fmt.Sprint(lines), func(b *testing.B) {
-			_, c := openLive(b)
+			_, c := openLiveIn(b, buildtest.Open(b, b.TempDir(), nil))
 			b.SetParallelism(32)
 			var next sync.Mutex
 			n := uint64(0)

@@ -15,6 +15,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
@@ -43,10 +44,7 @@ func newClockRig(t *testing.T, meta Meta) *clockRig {
 	r.open()
 	t.Cleanup(r.shut)
 	meta.Name = "test"
-	var err error
-	if r.c, err = r.live.Create(t.Context(), meta); err != nil {
-		t.Fatal(err)
-	}
+	r.c = must.Get(r.live.Create(t.Context(), meta)).In(t)
 	return r
 }
 
@@ -57,13 +55,8 @@ func (r *clockRig) open() {
 		defer r.mu.Unlock()
 		return time.Duration(r.steady) * time.Millisecond
 	}})
-	var err error
-	if r.store, err = pebblestore.Open("s", &pebblestore.Options{FS: r.fs, Clock: clock}); err != nil {
-		r.Fatal(err)
-	}
-	if r.live, err = OpenLive(context.Background(), r.store); err != nil {
-		r.Fatal(err)
-	}
+	r.store = must.Get(pebblestore.Open("s", &pebblestore.Options{FS: r.fs, Clock: clock})).In(r)
+	r.live = must.Get(OpenLive(context.Background(), r.store)).In(r)
 	r.c = r.live.Collection("test")
 }
 
@@ -97,31 +90,21 @@ func (r *clockRig) pass(d time.Duration) {
 func (r *clockRig) upkeep() {
 	r.Helper()
 	for range 2 {
-		if _, err := (&pruner{c: r.c}).step(); err != nil {
-			r.Fatal(err)
-		}
+		must.Get((&pruner{c: r.c}).step()).In(r)
 	}
-	if err := r.store.Compact(r.Context(), tablePrefix+"test"); err != nil {
-		r.Fatal(err)
-	}
+	must.Do(r, r.store.Compact(r.Context(), tablePrefix+"test"))
 }
 
 func (r *clockRig) write(w Write) (int64, error) {
 	r.Helper()
 	o := make([]Outcome, 1)
-	if err := r.c.Write(r.Context(), []Write{w}, o); err != nil {
-		r.Fatal(err)
-	}
+	must.Do(r, r.c.Write(r.Context(), []Write{w}, o))
 	return o[0].Version, o[0].Err
 }
 
 func (r *clockRig) put(id string, lat float64) int64 {
 	r.Helper()
-	v, err := r.write(Write{Kind: Put, ID: id, Lat: lat})
-	if err != nil {
-		r.Fatal(err)
-	}
-	return v
+	return must.Get(r.write(Write{Kind: Put, ID: id, Lat: lat})).In(r)
 }
 
 // events returns the latitudes that moves are told to have gone to, in order.
@@ -159,10 +142,7 @@ func TestClockIsOffForAMoment(t *testing.T) {
 			var versions []int64
 			put := func() {
 				t.Helper()
-				v, err := r.write(Write{Kind: Put, ID: "van", Lat: float64(len(versions)), Expires: expires})
-				if err != nil {
-					t.Fatal(err)
-				}
+				v := must.Get(r.write(Write{Kind: Put, ID: "van", Lat: float64(len(versions)), Expires: expires})).In(t)
 				versions = append(versions, v)
 			}
 			put()
@@ -174,12 +154,8 @@ func TestClockIsOffForAMoment(t *testing.T) {
 			}
 			r.set(off)
 			put()
-			if _, err := r.write(Write{Kind: Put, ID: "short"}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := r.write(Write{Kind: Delete, ID: "short"}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.write(Write{Kind: Put, ID: "short"})).In(t)
+			must.Get(r.write(Write{Kind: Delete, ID: "short"})).In(t)
 			r.pass(3 * time.Second)
 			if got := x.expired(); got != nil {
 				t.Errorf("points are to be removed while the clock is off: %+v", got.writes)
@@ -232,9 +208,7 @@ func TestClockWasAhead(t *testing.T) {
 				if v := r.put("a", 1); v < r.now() {
 					t.Fatalf("%d, though the clock says %d: nothing is tested", v, r.now())
 				}
-				if _, err := r.write(Write{Kind: Delete, ID: "a"}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(r.write(Write{Kind: Delete, ID: "a"})).In(t)
 				r.set(-oneYear)
 				v := r.put("b", 2)
 				if v > r.now()+clockSkew.Milliseconds() {
@@ -280,9 +254,7 @@ func TestTrackOfExpiry(t *testing.T) {
 			}
 			r.pass(clockSkew)
 			if gone := x.expired(); gone != nil { // else it has been done meanwhile
-				if err := r.c.Write(r.Context(), gone.writes, gone.outcomes); err != nil {
-					r.Fatal(err)
-				}
+				must.Do(r, r.c.Write(r.Context(), gone.writes, gone.outcomes))
 			}
 			return nil
 		},
@@ -294,10 +266,7 @@ func TestTrackOfExpiry(t *testing.T) {
 			r := newClockRig(t, Meta{History: Duration(time.Hour)})
 			r.pass(2 * clockSkew)
 			expires := r.now() + 2000
-			first, err := r.write(Write{Kind: Put, ID: "van", Lat: 1, Expires: time.UnixMilli(expires)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := must.Get(r.write(Write{Kind: Put, ID: "van", Lat: 1, Expires: time.UnixMilli(expires)})).In(t)
 			r.pass(10 * time.Second)
 			after := then(r)
 			want := append([]feature.Stop{{Position: quadkey.Position{Lat: 1}, Version: first}, {Version: expires, Gone: true}}, after...)

@@ -12,6 +12,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/damagetest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 	"quadrille/places/points"
@@ -33,20 +34,11 @@ func TestDamagedAtRandom(t *testing.T) {
 	}
 	r := testseed.Rand(t)
 	mem := vfs.NewMem()
-	store, err := pebblestore.Open("s", &pebblestore.Options{FS: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := points.OpenLive(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(pebblestore.Open("s", &pebblestore.Options{FS: mem})).In(t)
+	l := must.Get(points.OpenLive(t.Context(), store)).In(t)
 	want := map[string]map[string]string{}
 	for _, meta := range []points.Meta{{Name: "cars"}, {Name: "carts", History: points.Duration(time.Hour)}} {
-		c, err := l.Create(t.Context(), meta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(l.Create(t.Context(), meta)).In(t)
 		model := map[string]string{}
 		want[meta.Name] = model
 		for range 150 {
@@ -63,9 +55,7 @@ func TestDamagedAtRandom(t *testing.T) {
 			}
 		}
 		if meta.Name == "cars" { // so that some of it is in sorted files
-			if err := store.Compact(t.Context(), "points_cars"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, store.Compact(t.Context(), "points_cars"))
 		}
 	}
 	killed, err := damagetest.Of(mem, "s")
@@ -75,18 +65,12 @@ func TestDamagedAtRandom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed, err := damagetest.Of(mem, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := must.Get(damagetest.Of(mem, "s")).In(t)
 	told := 0
 	for range cases {
 		whole := []damagetest.Image{killed, closed}[r.IntN(2)]
 		damaged, what := whole.Damage(r)
-		disk, err := damaged.Mount(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		disk := must.Get(damaged.Mount(whole)).In(t)
 		refused := 0
 		for name, model := range readLive(t, disk, what, slices.Collect(maps.Keys(want))) {
 			switch {

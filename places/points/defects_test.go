@@ -49,9 +49,7 @@ func TestCountOfPartsIsOfOneMoment(t *testing.T) {
 					for i := range writes {
 						writes[i] = Write{Kind: Put, ID: fmt.Sprint(i), Lat: lat, Lon: float64(i)}
 					}
-					if err := c.Write(t.Context(), writes, make([]Outcome, n)); err != nil {
-						t.Fatal(err)
-					}
+					mustWrite(t, c, writes...)
 				}
 				put(from)
 				got, err := c.CountIn(t.Context(), &halves{func() { put(-from) }, contains}, nil, time.Time{})
@@ -67,16 +65,12 @@ func TestCountOfPartsIsOfOneMoment(t *testing.T) {
 func TestMeanOfPointsThatKeepTheirKey(t *testing.T) {
 	c, _ := liveAt(t, Meta{})
 	for _, lat := range []float64{86, 89.5, 87} {
-		if err := c.Write(t.Context(), []Write{{Kind: Put, ID: "a", Lat: lat, Lon: 10}}, make([]Outcome, 1)); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, c, Write{Kind: Put, ID: "a", Lat: lat, Lon: 10})
 		if got, want := c.tree.root().lat, int64(toUnits(lat)); got != want {
 			t.Errorf("the sum of latitudes is %d, want %d", got, want)
 		}
 	}
-	if err := c.Write(t.Context(), []Write{{Kind: Delete, ID: "a"}}, make([]Outcome, 1)); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, c, Write{Kind: Delete, ID: "a"})
 	if b := c.tree.root(); b.count != 0 || b.lat != 0 || b.lon != 0 {
 		t.Errorf("of no points: %+v", b)
 	}
@@ -95,9 +89,7 @@ func TestClustersAreOfOneMoment(t *testing.T) {
 				writes[i].Lon -= west
 			}
 		}
-		if err := c.Write(t.Context(), writes, make([]Outcome, n)); err != nil {
-			t.Fatal(err)
-		}
+		mustWrite(t, c, writes...)
 	}
 	put(90)
 	shown, moved := int64(0), false

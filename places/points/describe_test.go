@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -131,22 +132,12 @@ var typeValues = []string{`1`, `2.5`, `"n/a"`, `"7"`, `true`, `"2026-01-01"`, `[
 // Types are those of the values there are, or declared, and what a filter means does not
 // depend on what else is written.
 func TestTypesModel(t *testing.T) {
-	store, err := pebblestore.Open("s", &pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	store := must.Get(pebblestore.Open("s", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
+	must.Close(t, store)
 	names := []string{"price", "price.lt", "has", "-phone", "phone"}
 	n, sorted, mixed, recovered := 0, 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
-		l, err := points.OpenLive(t.Context(), store)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		l := must.Get(points.OpenLive(t.Context(), store)).In(rt)
 		defer func() {
 			if err := l.Drop(t.Context(), "test"); err != nil {
 				rt.Error(err)
@@ -155,10 +146,7 @@ func TestTypesModel(t *testing.T) {
 				rt.Error(err)
 			}
 		}()
-		c, err := l.Create(t.Context(), points.Meta{Name: "test", History: points.Duration(n % 2 * int(time.Hour))})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		c := must.Get(l.Create(t.Context(), points.Meta{Name: "test", History: points.Duration(n % 2 * int(time.Hour))})).In(rt)
 		n++
 		m := &typesModel{points: map[string]map[string]any{}, declared: map[string]feature.Kind{}, last: map[string]feature.Kind{}}
 		was := map[string]feature.Kind{}
@@ -244,12 +232,8 @@ func TestTypesModel(t *testing.T) {
 					rt.Fatalf("others %v, want %v", others, want)
 				}
 			case 7:
-				if err := l.Close(); err != nil {
-					rt.Fatal(err)
-				}
-				if l, err = points.OpenLive(t.Context(), store); err != nil {
-					rt.Fatal(err)
-				}
+				must.Do(rt, l.Close())
+				l = must.Get(points.OpenLive(t.Context(), store)).In(rt)
 				c = l.Collection("test")
 			}
 			m.learn()

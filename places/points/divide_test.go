@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -62,18 +63,6 @@ func TestDivideWhileSearched(t *testing.T) {
 				t.Run(fmt.Sprint(question, " ", change, " ", behind), func(t *testing.T) {
 					c, _ := liveAt(t, Meta{})
 					c.views.behind = behind
-					do := func(writes ...Write) {
-						t.Helper()
-						outcomes := make([]Outcome, len(writes))
-						if err := c.Write(t.Context(), writes, outcomes); err != nil {
-							t.Fatal(err)
-						}
-						for _, o := range outcomes {
-							if o.Err != nil {
-								t.Fatal(o.Err)
-							}
-						}
-					}
 					// Four leaves. The second one has other values, so that what is within is read in
 					// two runs.
 					var writes []Write
@@ -86,15 +75,9 @@ func TestDivideWhileSearched(t *testing.T) {
 							})
 						}
 					}
-					do(writes...)
-					f, err := feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "kind", Values: []string{"zoo"}}})
-					if err != nil {
-						t.Fatal(err)
-					}
-					r, err := c.begin(t.Context(), time.Time{})
-					if err != nil {
-						t.Fatal(err)
-					}
+					mustWrite(t, c, writes...)
+					f := must.Get(feature.ParseFilter(c.Meta().Schema, []feature.Term{{Name: "kind", Values: []string{"zoo"}}})).In(t)
+					r := must.Get(c.begin(t.Context(), time.Time{})).In(t)
 					defer c.end(r)
 					var s search
 					s.begin(t.Context(), c.writing, reading{&pausing{r.Reader, func() {
@@ -102,14 +85,14 @@ func TestDivideWhileSearched(t *testing.T) {
 						for i := range writes {
 							others = append(others, changed(writes[i].ID, i))
 						}
-						do(others...)
+						mustWrite(t, c, others...)
 						for round := range 3 { // each divides what the one before made
 							for i := range writes {
 								w := writes[i]
 								w.ID, w.Properties = fmt.Sprint(round, " ", w.ID), []byte(`{"kind":"cafe"}`)
 								others[i] = w
 							}
-							do(others...)
+							mustWrite(t, c, others...)
 						}
 					}}, r.view}, &feature.Query{Filter: f, Examine: MaxExamined})
 					found := 0

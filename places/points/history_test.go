@@ -3,15 +3,20 @@ package points
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
@@ -27,25 +32,11 @@ func liveAt(t *testing.T, meta Meta) (*LiveCollection, *atomic.Int64) {
 // liveBy returns a live collection that goes by a clock.
 func liveBy(t *testing.T, meta Meta, clock *cellstore.Clock) *LiveCollection {
 	t.Helper()
-	store, err := pebblestore.Open(t.TempDir(), &pebblestore.Options{Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := OpenLive(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(l.Close(), store.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	store := buildtest.Open(t, "live", &pebblestore.Options{FS: vfs.NewMem(), Clock: clock})
+	l := must.Get(OpenLive(t.Context(), store)).In(t)
+	must.Close(t, l)
 	meta.Name = "test"
-	c, err := l.Create(t.Context(), meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(l.Create(t.Context(), meta)).In(t)
 }
 
 // then is what the collection was from an instant on.
@@ -75,15 +66,7 @@ func TestHistory(t *testing.T) {
 		} else {
 			current[id] = [2]float64{w.Lat, w.Lon}
 		}
-		outcomes := make([]Outcome, 1)
-		if err := c.Write(t.Context(), []Write{w}, outcomes); err != nil || outcomes[0].Err != nil {
-			t.Fatal(err, outcomes[0].Err)
-		}
-		copied := map[string][2]float64{}
-		for id, p := range current {
-			copied[id] = p
-		}
-		past = append(past, then{outcomes[0].Version, copied})
+		past = append(past, then{mustWrite(t, c, w)[0].Version, maps.Clone(current)})
 	}
 	check := func() {
 		t.Helper()
@@ -125,9 +108,7 @@ func TestHistory(t *testing.T) {
 	prune := func() {
 		t.Helper()
 		for range 2 {
-			if _, err := pruning.step(); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(pruning.step()).In(t)
 		}
 	}
 	prune()
@@ -147,10 +128,7 @@ func TestHistory(t *testing.T) {
 
 func versions(t *testing.T, c *LiveCollection, family string) (n int) {
 	t.Helper()
-	for row, err := range c.table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{family}, Versions: cellstore.Unlimited}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for row := range must.All(t, c.table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{family}, Versions: cellstore.Unlimited}})) {
 		n += len(row.Cells)
 	}
 	return n
@@ -161,12 +139,8 @@ func TestTrack(t *testing.T) {
 	do := func(w Write) int64 {
 		t.Helper()
 		w.ID = "van"
-		o := make([]Outcome, 1)
-		if err := c.Write(t.Context(), []Write{w}, o); err != nil || o[0].Err != nil {
-			t.Fatal(err, o[0].Err)
-		}
-		now.Add(1000)
-		return o[0].Version
+		defer now.Add(1000)
+		return mustWrite(t, c, w)[0].Version
 	}
 	a := do(Write{Kind: Put, Lat: 1, Lon: 2})
 	b := do(Write{Kind: Patch, Lat: 3, Lon: 4, Move: true})
@@ -203,10 +177,7 @@ func TestExpiry(t *testing.T) {
 	}
 	// One is kept on, another one goes sooner.
 	writes = append(writes, Write{Kind: Patch, ID: "0", Expire: true}, Write{Kind: Patch, ID: "1", Expire: true, Expires: time.UnixMilli(now.Load() + 1)})
-	outcomes := make([]Outcome, len(writes))
-	if err := c.Write(t.Context(), writes, outcomes); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, c, writes...)
 	count := func(ids ...string) (n int) {
 		for i := range 100 {
 			var h Hit
@@ -225,16 +196,10 @@ func TestExpiry(t *testing.T) {
 	if n := count(); n != 50 {
 		t.Fatal(n)
 	}
-	if err := c.Write(t.Context(), []Write{{Kind: Patch, ID: "2"}}, outcomes[:1]); err != nil || !errors.Is(outcomes[0].Err, ErrNotFound) {
-		t.Fatal(err, outcomes[0].Err)
+	if err := writeOne(t, c, Write{Kind: Patch, ID: "2"}); !errors.Is(err, ErrNotFound) {
+		t.Fatal(err)
 	}
-	deadline := time.Now().Add(time.Minute)
-	for c.tree.root().count != 50 {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d points are counted", c.tree.root().count)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	eventually(t, "50 points are counted", func() bool { return c.tree.root().count == 50 })
 	for family, want := range map[string]int{famID: 50, famPoint: 50, famEnd: 0} {
 		if n := versions(t, c, family); n != want {
 			t.Errorf("%d rows of %s, want %d", n, family, want)
@@ -262,9 +227,7 @@ func TestTreeAgreesWithRows(t *testing.T) {
 			}
 		}
 		outcomes := make([]Outcome, len(writes))
-		if err := c.Write(t.Context(), writes, outcomes); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Write(t.Context(), writes, outcomes))
 		want := map[quadkey.Tile]uint32{}
 		for row, err := range c.table.Scan(t.Context(), cellstore.Scan{Selection: *selectPoint}) {
 			var rec record
@@ -314,14 +277,7 @@ func TestLongTrack(t *testing.T) {
 			writes[i] = Write{Kind: Put, ID: "van", Lat: float64(len(want) + i), Lon: 1}
 			writes[i].Lat /= 1000
 		}
-		outcomes := make([]Outcome, len(writes))
-		if err := c.Write(t.Context(), writes, outcomes); err != nil {
-			t.Fatal(err)
-		}
-		for i, o := range outcomes {
-			if o.Err != nil {
-				t.Fatal(o.Err)
-			}
+		for i, o := range mustWrite(t, c, writes...) {
 			want = append(want, feature.Stop{Position: quadkey.Position{Lat: writes[i].Lat, Lon: 1}, Version: o.Version})
 		}
 		now.Add(100_000)
@@ -362,14 +318,11 @@ func TestVersionsRise(t *testing.T) {
 			if i == 10 {
 				now.Add(-5000) // a clock that was set back
 			}
-			outcomes := make([]Outcome, 1)
-			if err := c.Write(t.Context(), []Write{{Kind: kind, ID: "a"}}, outcomes); err != nil || outcomes[0].Err != nil {
-				t.Fatal(err, outcomes[0].Err)
+			version := mustWrite(t, c, Write{Kind: kind, ID: "a"})[0].Version
+			if version <= last {
+				t.Fatalf("version %d after %d", version, last)
 			}
-			if outcomes[0].Version <= last {
-				t.Fatalf("version %d after %d", outcomes[0].Version, last)
-			}
-			last = outcomes[0].Version
+			last = version
 		}
 	}
 }
@@ -380,11 +333,7 @@ func TestSlowReaderKeepsOneState(t *testing.T) {
 	c, now := liveAt(t, Meta{})
 	put := func(i int) {
 		t.Helper()
-		outcomes := make([]Outcome, 1)
-		w := Write{Kind: Put, ID: "a", Lat: float64(i % 80), Lon: float64(i % 170)}
-		if err := c.Write(t.Context(), []Write{w}, outcomes); err != nil || outcomes[0].Err != nil {
-			t.Fatal(err, outcomes[0].Err)
-		}
+		mustWrite(t, c, Write{Kind: Put, ID: "a", Lat: float64(i % 80), Lon: float64(i % 170)})
 		now.Add(10)
 	}
 	put(1)
@@ -422,17 +371,12 @@ func TestNearbyAtOnePosition(t *testing.T) {
 	for i := range writes {
 		writes[i] = Write{Kind: Put, ID: fmt.Sprint(i), Lat: 47, Lon: 8}
 	}
-	if err := c.Write(t.Context(), writes, make([]Outcome, len(writes))); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, c, writes...)
 	at := time.UnixMilli(now.Add(1000))
 	ids := map[string]bool{}
 	q := NearbyQuery{Lat: 47, Lon: 8, Limit: 400, At: at}
 	for {
-		hits, next, err := c.Nearby(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits, next := must.Two(c.Nearby(t.Context(), q, nil)).In(t)
 		for _, h := range hits {
 			if ids[h.ID] {
 				t.Fatalf("%s is there twice", h.ID)
@@ -455,17 +399,11 @@ func TestSortedCursor(t *testing.T) {
 	for i := range writes {
 		writes[i] = Write{Kind: Put, ID: fmt.Sprintf("p%02d", i), Lat: 1, Lon: 1, Properties: fmt.Appendf(nil, `{"open":%t}`, i%2 == 1)}
 	}
-	outcomes := make([]Outcome, len(writes))
-	if err := c.Write(t.Context(), writes, outcomes); err != nil {
-		t.Fatal(err)
-	}
+	mustWrite(t, c, writes...)
 	q := WithinQuery{Area: feature.Box(quadkey.World), Limit: 3, Sort: feature.Sort{Field: feature.Field{Name: "open", Kind: feature.Boolean}}}
 	var ids []string
 	for {
-		hits, next, err := c.Within(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits, next := must.Two(c.Within(t.Context(), q, nil)).In(t)
 		for _, h := range hits {
 			ids = append(ids, h.ID)
 		}

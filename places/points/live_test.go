@@ -12,36 +12,32 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/points"
 )
 
 func openLive(t testing.TB) (*points.Live, *points.LiveCollection) {
 	t.Helper()
-	l, err := points.OpenLive(t.Context(), openStore(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	c, err := l.Create(t.Context(), points.Meta{Name: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return openLiveIn(t, buildtest.Store(t))
+}
+
+func openLiveIn(t testing.TB, store cellstore.Store) (*points.Live, *points.LiveCollection) {
+	t.Helper()
+	l := must.Get(points.OpenLive(t.Context(), store)).In(t)
+	must.Close(t, l)
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "test"})).In(t)
 	return l, c
 }
 
 func write(t testing.TB, c *points.LiveCollection, writes ...points.Write) []points.Outcome {
 	t.Helper()
 	outcomes := make([]points.Outcome, len(writes))
-	if err := c.Write(t.Context(), writes, outcomes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Write(t.Context(), writes, outcomes))
 	return outcomes
 }
 
@@ -117,22 +113,13 @@ func TestLiveAgainstReference(t *testing.T) {
 			var l *points.Live
 			var c *points.LiveCollection
 			open := func() func() {
-				store, err := pebblestore.Open(dir, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if l, err = points.OpenLive(t.Context(), store); err != nil {
-					t.Fatal(err)
-				}
+				store := must.Get(pebblestore.Open(dir, nil)).In(t)
+				l = must.Get(points.OpenLive(t.Context(), store)).In(t)
 				if c = l.Collection("test"); c == nil {
-					if c, err = l.Create(t.Context(), points.Meta{Name: "test"}); err != nil {
-						t.Fatal(err)
-					}
+					c = must.Get(l.Create(t.Context(), points.Meta{Name: "test"})).In(t)
 				}
 				return func() {
-					if err := errors.Join(l.Close(), store.Close()); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, errors.Join(l.Close(), store.Close()))
 				}
 			}
 			model := map[string]points.Point{}
@@ -227,10 +214,7 @@ func TestQuestionsWhilePointsMove(t *testing.T) {
 		switch q % 3 {
 		case 0:
 			lat, lon := distributions["cities"](r)
-			hits, _, err := c.Nearby(t.Context(), points.NearbyQuery{Lat: lat, Lon: lon, Limit: n}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			hits, _ := must.Two(c.Nearby(t.Context(), points.NearbyQuery{Lat: lat, Lon: lon, Limit: n}, nil)).In(t)
 			for i := range hits {
 				take(hits[i].ID)
 				if i > 0 && hits[i].DistanceM < hits[i-1].DistanceM {
@@ -239,15 +223,11 @@ func TestQuestionsWhilePointsMove(t *testing.T) {
 			}
 		case 1:
 			q := points.WithinQuery{Area: feature.Tile{}, Filter: zoo}
-			if err := c.Each(t.Context(), q, func(h *points.Hit) error { take(h.ID); return nil }); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Each(t.Context(), q, func(h *points.Hit) error { take(h.ID); return nil }))
 		case 2:
 			for i := range n {
 				var h points.Hit
-				if err := c.GetAt(t.Context(), fmt.Sprint("p-", i), time.Time{}, &h); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, c.GetAt(t.Context(), fmt.Sprint("p-", i), time.Time{}, &h))
 				take(h.ID)
 			}
 		}
@@ -274,19 +254,13 @@ func (t *turns) Pause() { t.held.Store(false) }
 // Commits take a processor for each write, and keep none while the disk writes.
 func TestCommitsTakeTurns(t *testing.T) {
 	var work turns
-	l, err := points.LiveOptions{Turn: func() points.Turn { return &work }}.Open(t.Context(), openStore(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(points.LiveOptions{Turn: func() points.Turn { return &work }}.Open(t.Context(), buildtest.Store(t))).In(t)
 	defer func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	c, err := l.Create(t.Context(), points.Meta{Name: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "test"})).In(t)
 	for i := range 10 {
 		write(t, c, points.Write{Kind: points.Put, ID: "a", Lat: float64(i)}, points.Write{Kind: points.Put, ID: "b"})
 		if steps := work.steps.Load(); steps != int64(2*(i+1)) || work.held.Load() {
@@ -308,10 +282,7 @@ func TestFollower(t *testing.T) {
 	read := 0
 	for f.Behind() {
 		<-f.Changed()
-		events, err := f.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := must.Get(f.Next(t.Context())).In(t)
 		read += len(events)
 	}
 	if read != 100 {

@@ -14,6 +14,8 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -39,19 +41,12 @@ type disk struct {
 func newDisk(t testing.TB) *disk {
 	d := &disk{t: t, failed: fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC), mem: vfs.NewCrashableMem()}
 	d.open()
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, d)
 	return d
 }
 
 func (d *disk) open() {
-	var err error
-	if d.store, err = pebblestore.Open("live", &pebblestore.Options{FS: d.mem, CacheBytes: 1 << 20}); err != nil {
-		d.t.Fatal(err)
-	}
+	d.store = must.Get(pebblestore.Open("live", &pebblestore.Options{FS: d.mem, CacheBytes: 1 << 20})).In(d.t)
 }
 
 // crash opens the store as a crash would have left it at a moment.
@@ -222,15 +217,8 @@ func (n *noticed) all() []Trouble {
 func openOn(t testing.TB, store cellstore.Store) (*Live, *noticed) {
 	t.Helper()
 	n := &noticed{}
-	l, err := LiveOptions{Notify: n.add, pause: time.Millisecond}.Open(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	l := must.Get(LiveOptions{Notify: n.add, pause: time.Millisecond}.Open(t.Context(), store)).In(t)
+	must.Close(t, l)
 	return l, n
 }
 
@@ -246,7 +234,7 @@ func newMendRig(t testing.TB) *mendRig {
 	t.Helper()
 	r := &mendRig{disk: newDisk(t)}
 	r.l, r.notices = openOn(t, r)
-	r.c = must[*LiveCollection](t)(r.l.Create(t.Context(), Meta{Name: "test"}))
+	r.c = must.Get(r.l.Create(t.Context(), Meta{Name: "test"})).In(t)
 	mustWrite(t, r.c, putNumber(1))
 	return r
 }
@@ -254,19 +242,7 @@ func newMendRig(t testing.TB) *mendRig {
 // shut closes the collections.
 func (r *mendRig) shut() {
 	r.t.Helper()
-	if err := r.l.Close(); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-func must[T any](t testing.TB) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
+	must.Do(r.t, r.l.Close())
 }
 
 func putNumber(n int) Write {
@@ -282,11 +258,15 @@ func writeOne(t testing.TB, c *LiveCollection, w Write) error {
 	return o[0].Err
 }
 
-func mustWrite(t testing.TB, c *LiveCollection, w Write) {
+// mustWrite writes all in one call, in which none may fail.
+func mustWrite(t testing.TB, c *LiveCollection, writes ...Write) []Outcome {
 	t.Helper()
-	if err := writeOne(t, c, w); err != nil {
-		t.Fatal(err)
+	outcomes := make([]Outcome, len(writes))
+	must.Do(t, c.Write(t.Context(), writes, outcomes))
+	for i := range outcomes {
+		must.Do(t, outcomes[i].Err)
 	}
+	return outcomes
 }
 
 // get returns why a point is not to be read.
@@ -297,7 +277,7 @@ func get(t testing.TB, c *LiveCollection, id string) error {
 
 func countOf(t testing.TB, c *LiveCollection) int64 {
 	t.Helper()
-	return must[int64](t)(c.CountIn(t.Context(), feature.Tile{}, nil, time.Time{}))
+	return must.Get(c.CountIn(t.Context(), feature.Tile{}, nil, time.Time{})).In(t)
 }
 
 // eventually waits for what comes by itself.
@@ -394,17 +374,13 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 	absent.IfAbsent = true
 	writes := []Write{{Kind: Delete, ID: "1"}, {Kind: Delete, ID: "1"}, absent, absent, {Kind: Delete, ID: "2", IfVersions: []int64{1}}, {Kind: Delete}}
 	outcomes := make([]Outcome, len(writes))
-	if err := r.c.Write(t.Context(), writes, outcomes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.c.Write(t.Context(), writes, outcomes))
 	for i, o := range outcomes {
 		if own := i == len(outcomes)-1; errors.Is(o.Err, cellstore.ErrUnknownOutcome) == own || errors.Is(o.Err, ErrPoint) != own {
 			t.Errorf("write %d: %v", i, o.Err)
 		}
 	}
-	if err := get(t, r.c, "1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, get(t, r.c, "1"))
 }
 
 // While the disk fills and empties, every question is answered, and in the end all is
@@ -412,7 +388,7 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 func TestDiskFillsAndEmpties(t *testing.T) {
 	d := newDisk(t)
 	l, _ := openOn(t, d)
-	c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test", History: Duration(time.Hour)}))
+	c := must.Get(l.Create(t.Context(), Meta{Name: "test", History: Duration(time.Hour)})).In(t)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	const writers = 4
@@ -488,9 +464,7 @@ func TestDiskFillsAndEmpties(t *testing.T) {
 	wg.Wait()
 	n := 0
 	found := map[string]bool{}
-	if err := c.Each(t.Context(), WithinQuery{Area: feature.Tile{}}, func(h *Hit) error { found[h.ID] = true; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Each(t.Context(), WithinQuery{Area: feature.Tile{}}, func(h *Hit) error { found[h.ID] = true; return nil }))
 	for w := range writers {
 		for i := range acked[w] {
 			if n++; !found[fmt.Sprint(i)] {
@@ -572,9 +546,7 @@ func TestBrokenWhenOpenedAgain(t *testing.T) {
 			r.fill(false)
 			r.refuse(nil)
 			eventually(t, "it is back", func() bool { return writeOne(t, r.c, putNumber(3)) == nil })
-			if err := errors.Join(get(t, r.c, "1"), get(t, r.c, "3")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(get(t, r.c, "1"), get(t, r.c, "3")))
 			list := r.notices.all()
 			if len(list) < 2 || list[len(list)-1].Err != nil || name == "damaged" && (len(list) != 3 || !errors.Is(list[1].Err, ErrDamaged)) {
 				t.Fatalf("notices: %v", list)
@@ -607,9 +579,7 @@ func TestUnreadableAtTheStart(t *testing.T) {
 			t.Fatalf("%d points, troubles %v", n, l.Troubles())
 		}
 		eventually(t, "that is told", func() bool { return len(notices.all()) == 2 })
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Close())
 	}
 }
 
@@ -617,7 +587,7 @@ func TestUnreadableAtTheStart(t *testing.T) {
 func TestTriedAgainWhileOthersAreOpened(t *testing.T) {
 	r := newMendRig(t)
 	for _, name := range []string{"a", "b"} {
-		must[*LiveCollection](t)(r.l.Create(t.Context(), Meta{Name: name}))
+		must.Get(r.l.Create(t.Context(), Meta{Name: name})).In(t)
 	}
 	r.shut()
 	var tries atomic.Int64
@@ -680,10 +650,8 @@ func TestOtherLayout(t *testing.T) {
 		if err := d.CreateTable(t.Context(), m.tableSchema()); err != nil && !errors.Is(err, cellstore.ErrTableExists) {
 			t.Fatal(err)
 		}
-		table := must[cellstore.Table](t)(d.Table(t.Context(), m.tableSchema().Table))
-		if err := table.Apply(t.Context(), m.mutation()); err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(d.Table(t.Context(), m.tableSchema().Table)).In(t)
+		must.Do(t, table.Apply(t.Context(), m.mutation()))
 		l, _ := openOn(t, d)
 		if all := l.Troubles(); len(all) != 1 || !errors.Is(all[0].Err, want) || errors.Is(all[0].Err, ErrDamaged) || !all[0].Private {
 			t.Fatalf("troubles: %v", all)
@@ -744,7 +712,7 @@ func TestRefusedDrop(t *testing.T) {
 		if err := writeOne(t, c, putNumber(1)); !errors.Is(err, ErrClosed) {
 			t.Fatal(err)
 		}
-		must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test"}))
+		must.Get(l.Create(t.Context(), Meta{Name: "test"})).In(t)
 	}
 }
 
@@ -781,20 +749,15 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 // and is taken by the next one of the name.
 func TestMissingDescription(t *testing.T) {
 	ctx := t.Context()
-	store := must[*pebblestore.Store](t)(pebblestore.Open(t.TempDir(), nil))
-	defer store.Close()
-	l := must[*Live](t)(OpenLive(ctx, store))
+	store := buildtest.Store(t)
+	l := must.Get(OpenLive(ctx, store)).In(t)
 	for _, name := range []string{"damaged", "whole"} {
-		mustWrite(t, must[*LiveCollection](t)(l.Create(ctx, Meta{Name: name})), putNumber(1))
+		mustWrite(t, must.Get(l.Create(ctx, Meta{Name: name})).In(t), putNumber(1))
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	table := must[cellstore.Table](t)(store.Table(ctx, tablePrefix+"damaged"))
+	must.Do(t, l.Close())
+	table := must.Get(store.Table(ctx, tablePrefix+"damaged")).In(t)
 	drop(ctx, t, table, []byte{rowMeta}, famMeta)
-	if err := store.CreateTable(ctx, (&liveMeta{Meta: Meta{Name: "unfinished"}}).tableSchema()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.CreateTable(ctx, (&liveMeta{Meta: Meta{Name: "unfinished"}}).tableSchema()))
 	l, notices := openOn(t, store)
 	if list := notices.all(); len(list) != 2 || !errors.Is(list[0].Err, ErrDamaged) || !errors.Is(list[1].Err, ErrUnfinished) {
 		t.Fatalf("notices: %v", list)
@@ -813,7 +776,7 @@ func TestMissingDescription(t *testing.T) {
 	if found, err := table.Get(ctx, appendIDKey(nil, "1"), selectID, &row); err != nil || !found {
 		t.Fatal("rows were removed", err)
 	}
-	c := must[*LiveCollection](t)(l.Create(ctx, Meta{Name: "unfinished", History: Duration(time.Hour)}))
+	c := must.Get(l.Create(ctx, Meta{Name: "unfinished", History: Duration(time.Hour)})).In(t)
 	for range 3 {
 		mustWrite(t, c, putNumber(1))
 	}
@@ -824,23 +787,7 @@ func TestMissingDescription(t *testing.T) {
 
 // A reader that waits for a table pauses before, and goes on with the new state.
 func TestReadPauses(t *testing.T) {
-	store, err := pebblestore.Open(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := OpenLive(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := errors.Join(l.Close(), store.Close()); err != nil {
-			t.Error(err)
-		}
-	}()
-	c, err := l.Create(t.Context(), Meta{Name: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, _ := liveAt(t, Meta{})
 	now := c.now.Load()
 	now.leaving.Store(true)
 	calls, paused := 0, 0
@@ -848,7 +795,7 @@ func TestReadPauses(t *testing.T) {
 		paused++
 		c.show(now.Collection, nil) // it has been opened again
 	})
-	err = c.read(ctx, func(*Collection) error {
+	err := c.read(ctx, func(*Collection) error {
 		if calls++; calls == 1 {
 			return ErrClosed
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/internal/testseed"
 	"quadrille/places/points"
 )
@@ -225,10 +226,7 @@ func testMoments(t *testing.T, at func(*rand.Rand) (float64, float64), behind ui
 	const movers, askers = 2, 2
 	t.Cleanup(decoded.Clear)
 	l, _ := openLive(t)
-	c, err := l.Create(t.Context(), points.Meta{Name: "moving", History: history})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moving", History: history})).In(t)
 	if behind > 0 {
 		c.SetBehind(behind)
 	}

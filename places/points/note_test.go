@@ -9,20 +9,16 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/places/points"
 )
 
 // Notes stay with their collection, and change nothing of it.
 func TestNotes(t *testing.T) {
-	store := openStore(t)
-	l, err := points.OpenLive(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := l.Create(t.Context(), points.Meta{Name: "test", Title: "T"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := buildtest.Store(t)
+	l := must.Get(points.OpenLive(t.Context(), store)).In(t)
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "test", Title: "T"})).In(t)
 	write(t, c, points.Write{ID: "a", Lat: 1, Lon: 2, Properties: []byte("{}")})
 	set := func(name, value string) {
 		t.Helper()
@@ -30,9 +26,7 @@ func TestNotes(t *testing.T) {
 		if value != "" {
 			b = []byte(value)
 		}
-		if err := c.SetNote(t.Context(), name, b, cellstore.Sync); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.SetNote(t.Context(), name, b, cellstore.Sync))
 	}
 	want := func(prefix string, want map[string]string) {
 		t.Helper()
@@ -59,13 +53,9 @@ func TestNotes(t *testing.T) {
 			t.Errorf("a note has the name %q", name)
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 	<-c.Done()
-	if l, err = points.OpenLive(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	l = must.Get(points.OpenLive(t.Context(), store)).In(t)
 	t.Cleanup(func() { l.Close() })
 	c = l.Collection("test")
 	want("", map[string]string{"hook:a": "2", "hook:b": "3", "other": "5"})
@@ -73,18 +63,14 @@ func TestNotes(t *testing.T) {
 	if err := c.GetAt(t.Context(), "a", time.Time{}, &h); err != nil || c.Meta().Title != "T" {
 		t.Errorf("%+v: %v", c.Meta(), err)
 	}
-	if err := l.Drop(t.Context(), "test"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Drop(t.Context(), "test"))
 	if err := c.SetNote(t.Context(), "late", []byte("x"), cellstore.Sync); !errors.Is(err, points.ErrClosed) {
 		t.Errorf("a dropped collection takes a note: %v", err)
 	}
 	if _, err := c.Notes(t.Context(), ""); !errors.Is(err, points.ErrClosed) {
 		t.Errorf("a dropped collection has notes: %v", err)
 	}
-	if c, err = l.Create(t.Context(), points.Meta{Name: "test"}); err != nil {
-		t.Fatal(err)
-	}
+	c = must.Get(l.Create(t.Context(), points.Meta{Name: "test"})).In(t)
 	want("", map[string]string{})
 }
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cellstore"
-	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -90,11 +90,7 @@ func (f *filter) parse(t testing.TB, s feature.Schema) feature.Filter {
 	if f.terms == nil {
 		return nil
 	}
-	parsed, err := feature.ParseFilter(s, f.terms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed
+	return must.Get(feature.ParseFilter(s, f.terms)).In(t)
 }
 
 // decoded are properties that have been decoded.
@@ -184,40 +180,13 @@ func ids(hits []points.Hit) []string {
 	return ids
 }
 
-func openStore(t testing.TB) cellstore.Store {
-	t.Helper()
-	store, err := pebblestore.Open(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store
-}
-
 // build publishes points.
 func build(t testing.TB, list []points.Point, opts points.BuildOptions) *points.Collection {
 	t.Helper()
-	store := openStore(t)
+	store := buildtest.Store(t)
 	opts.Name = "test"
-	meta, err := points.Build(t.Context(), store, func(yield func(points.Point, error) bool) {
-		for _, p := range list {
-			if !yield(p, nil) {
-				return
-			}
-		}
-	}, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := points.Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	meta := must.Get(points.Build(t.Context(), store, buildtest.Each(list), opts)).In(t)
+	return must.Get(points.Open(t.Context(), store, meta)).In(t)
 }
 
 // Published points answer as looking at every one does.
@@ -261,10 +230,7 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 	want := idsOf(ref.nearby(&q, f))
 	var got []string
 	for range 4 {
-		hits, next, err := c.Nearby(t.Context(), q, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hits, next := must.Two(c.Nearby(t.Context(), q, nil)).In(t)
 		got = append(got, ids(hits)...)
 		if q.Cursor = next; next == "" {
 			if len(got) != len(want) {
@@ -297,10 +263,7 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 		q := points.WithinQuery{Area: a.area, Filter: parsed, Limit: 1 + r.IntN(1000), Name: kind, Sort: randomSort(r)}
 		want := idsOf(ref.within(&q, f, a.in))
 		for {
-			hits, next, err := c.Within(t.Context(), q, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			hits, next := must.Two(c.Within(t.Context(), q, nil)).In(t)
 			if len(hits) == 0 && next != "" {
 				t.Fatal("an empty page has a next one")
 			}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/points"
 )
@@ -104,10 +106,7 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 func TestNearbyWherePointsWere(t *testing.T) {
 	testrace.Plain(t, "it asks one question after the other of a collection that other tests use at once")
 	l, _ := openLive(t)
-	c, err := l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})).In(t)
 	r := rand.New(rand.NewPCG(3, 3))
 	model := map[string]points.Point{}
 	for round := range 6 {
@@ -151,10 +150,7 @@ func TestNearbyWherePointsWere(t *testing.T) {
 // the points at it are too far, for one.
 func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 	l, _ := openLive(t)
-	c, err := l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})).In(t)
 	for _, id := range []string{"a", "b", "c", "far 1", "far 2"} {
 		w := points.Write{Kind: points.Put, ID: id, Lat: 1, Lon: 20}
 		if len(id) > 1 {
@@ -208,24 +204,17 @@ func TestFilterByPropertyAfterManyNames(t *testing.T) {
 	}
 	check(build(t, list, points.BuildOptions{Schema: declared}))
 
-	store := openStore(t)
+	store := buildtest.Store(t)
 	for again := range 2 {
-		l, err := points.OpenLive(t.Context(), store)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(points.OpenLive(t.Context(), store)).In(t)
 		c := l.Collection("many")
 		if again == 0 {
-			if c, err = l.Create(t.Context(), points.Meta{Name: "many", Schema: declared}); err != nil {
-				t.Fatal(err)
-			}
+			c = must.Get(l.Create(t.Context(), points.Meta{Name: "many", Schema: declared})).In(t)
 			for _, p := range list { // one by one, so that names come in this order
 				write(t, c, putOf(p))
 			}
 		}
 		check(c.Collection())
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Close())
 	}
 }

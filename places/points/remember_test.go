@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -44,12 +45,10 @@ func TestHistoryIsChanged(t *testing.T) {
 				r.pass(time.Duration(random.IntN(40)) * time.Minute)
 			case 5:
 				next := [...]time.Duration{0, 0, time.Hour, 3 * time.Hour}[random.IntN(4)]
-				if _, err := r.c.Describe(t.Context(), func(m *Meta) error {
+				must.Get(r.c.Describe(t.Context(), func(m *Meta) error {
 					m.History, m.Events = Duration(next), Duration(time.Duration(1+random.IntN(3))*time.Hour)
 					return nil
-				}); err != nil {
-					t.Fatal(err)
-				}
+				})).In(t)
 				if next > history {
 					began = max(began, r.now()-history.Milliseconds())
 					for _, list := range model { // versions may be ahead of the clock

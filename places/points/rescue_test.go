@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"quadrille/cellstore"
-	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -22,10 +23,9 @@ func TestRescue(t *testing.T) {
 	for _, history := range []Duration{0, Duration(time.Hour)} {
 		for _, lose := range []int{0, 3, 30, 100} { // percent
 			t.Run(fmt.Sprint(time.Duration(history), "/", lose), func(t *testing.T) {
-				store := must[*pebblestore.Store](t)(pebblestore.Open(t.TempDir(), nil))
-				defer store.Close()
+				store := buildtest.Store(t)
 				l, _ := openOn(t, store)
-				c := must[*LiveCollection](t)(l.Create(ctx, Meta{Name: "test", Title: "Test", History: history}))
+				c := must.Get(l.Create(ctx, Meta{Name: "test", Title: "Test", History: history})).In(t)
 				r := rand.New(rand.NewPCG(uint64(history), uint64(lose)))
 				var earlier map[string]*cellstore.Row
 				for n := range 400 {
@@ -43,12 +43,11 @@ func TestRescue(t *testing.T) {
 					}
 				}
 				want := countOf(t, c)
-				if report := must[LiveReport](t)(VerifyLive(ctx, store, "test")); report.Points != want || report.Faulty != 0 {
+				if report := must.Get(VerifyLive(ctx, store, "test")).In(t); report.Points != want || report.Faulty != 0 {
 					t.Fatalf("before: %+v", report)
 				}
-				to := must[*pebblestore.Store](t)(pebblestore.Open(t.TempDir(), nil))
-				defer to.Close()
-				rescuer := must[*Rescuer](t)(NewRescuer(ctx, to, "test"))
+				to := buildtest.Store(t)
+				rescuer := must.Get(NewRescuer(ctx, to, "test")).In(t)
 				rows := rowsOf(t, c)
 				if lose%100 == 0 {
 					earlier = nil
@@ -67,12 +66,10 @@ func TestRescue(t *testing.T) {
 					default:
 						continue
 					}
-					if err := rescuer.Add(ctx, row); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, rescuer.Add(ctx, row))
 				}
-				report := must[RescueReport](t)(rescuer.Finish(ctx))
-				found := must[LiveReport](t)(VerifyLive(ctx, to, "test"))
+				report := must.Get(rescuer.Finish(ctx)).In(t)
+				found := must.Get(VerifyLive(ctx, to, "test")).In(t)
 				if found.Points != report.Points || found.Faulty != 0 {
 					t.Fatalf("%+v, verified %+v", report, found)
 				}
@@ -94,10 +91,7 @@ func TestRescue(t *testing.T) {
 func rowsOf(t *testing.T, c *LiveCollection) map[string]*cellstore.Row {
 	t.Helper()
 	rows := map[string]*cellstore.Row{}
-	for row, err := range c.Collection().table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for row := range must.All(t, c.Collection().table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Versions: cellstore.Unlimited}})) {
 		rows[string(row.Key)] = row.Clone()
 	}
 	return rows
@@ -111,9 +105,7 @@ func TestVerifyLive(t *testing.T) {
 			for at := range int64(2*maxVersions + 1) {
 				m.Ops = append(m.Ops, cellstore.PutAt(famID, nil, at, (&record{}).appendIDValue(nil)[:idValue-max(1-int(at), 0)]))
 			}
-			if err := table.Apply(ctx, m); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, table.Apply(ctx, m))
 		},
 		"id": func(ctx context.Context, t *testing.T, table cellstore.Table) {
 			drop(ctx, t, table, appendIDKey(nil, "1"), famID)
@@ -125,13 +117,12 @@ func TestVerifyLive(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := must[*pebblestore.Store](t)(pebblestore.Open(t.TempDir(), nil))
-			defer store.Close()
+			store := buildtest.Store(t)
 			l, _ := openOn(t, store)
-			c := must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: "test", History: maxHistory}))
+			c := must.Get(l.Create(t.Context(), Meta{Name: "test", History: maxHistory})).In(t)
 			mustWrite(t, c, putNumber(1))
 			damage(t.Context(), t, c.table)
-			if report := must[LiveReport](t)(VerifyLive(t.Context(), store, "test")); report.Faulty == 0 {
+			if report := must.Get(VerifyLive(t.Context(), store, "test")).In(t); report.Faulty == 0 {
 				t.Fatalf("%+v", report)
 			}
 		})
@@ -140,7 +131,5 @@ func TestVerifyLive(t *testing.T) {
 
 func drop(ctx context.Context, t *testing.T, table cellstore.Table, key []byte, family string) {
 	t.Helper()
-	if err := table.Apply(ctx, removal(family, key)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, table.Apply(ctx, removal(family, key)))
 }

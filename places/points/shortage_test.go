@@ -11,6 +11,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/internal/damagetest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -33,16 +34,11 @@ func TestTooFewFilesAtTheStart(t *testing.T) {
 	}
 	shut := func(store cellstore.Store, l *Live) {
 		t.Helper()
-		if err := errors.Join(l.Close(), store.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(l.Close(), store.Close()))
 	}
-	store, l, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	store, l := must.Two(open()).In(t)
 	for i := range collections {
-		mustWrite(t, must[*LiveCollection](t)(l.Create(t.Context(), Meta{Name: fmt.Sprint("c", i)})), putNumber(i))
+		mustWrite(t, must.Get(l.Create(t.Context(), Meta{Name: fmt.Sprint("c", i)})).In(t), putNumber(i))
 	}
 	shut(store, l)
 	none, some := 0, 0

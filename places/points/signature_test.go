@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -28,15 +29,10 @@ func TestMasksOfWhatMatches(t *testing.T) {
 	matched := 0
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SampledFrom([]string{"cafe", "bar", "", "a\"b", strings.Repeat("long ", 20)})
-		object, err := json.Marshal(map[string]any{
+		object := must.Get(json.Marshal(map[string]any{
 			"category": texts.Draw(t, "category"), "closed": rapid.Bool().Draw(t, "closed"), "tags": rapid.SliceOfN(texts, 0, 3).Draw(t, "tags"),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if object, err = feature.AppendProperties(nil, object); err != nil {
-			t.Fatal(err)
-		}
+		})).In(t)
+		object = must.Get(feature.AppendProperties(nil, object)).In(t)
 		var terms []feature.Term
 		for _, name := range []string{"category", "tags"} {
 			if values := rapid.SliceOfN(texts, 0, 3).Draw(t, "of "+name); len(values) > 0 {
@@ -46,10 +42,7 @@ func TestMasksOfWhatMatches(t *testing.T) {
 		if rapid.Bool().Draw(t, "by closed") {
 			terms = append(terms, feature.Term{Name: "closed", Values: []string{"true"}})
 		}
-		f, err := feature.ParseFilter(signedSchema, terms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(feature.ParseFilter(signedSchema, terms)).In(t)
 		conjunction, _ := f.(*feature.Conjunction)
 		if !conjunction.MatchCompact(object) {
 			return
@@ -74,14 +67,8 @@ func TestMasks(t *testing.T) {
 		"category=cafe," + strings.Repeat("x", 41): 0, "category=" + strings.Repeat("x", 40): 1,
 	} {
 		key, values, _ := strings.Cut(query, "=")
-		term, err := signedSchema.ParseTerm(key, values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := feature.ParseFilter(signedSchema, []feature.Term{term})
-		if err != nil {
-			t.Fatal(err)
-		}
+		term := must.Get(signedSchema.ParseTerm(key, values)).In(t)
+		f := must.Get(feature.ParseFilter(signedSchema, []feature.Term{term})).In(t)
 		if got := masks(nil, f.(*feature.Conjunction), newSummary().few); len(got) != want {
 			t.Errorf("%s: %x", query, got)
 		}
@@ -97,10 +84,7 @@ const cafe = `{"name":"Café Zentral","category":"cafe","tags":["swiss","vegan"]
 func TestSigningAllocatesNothing(t *testing.T) {
 	testrace.Plain(t, "it allocates")
 	object, set := compact(t, cafe), make([]uint64, 0, 20)
-	f, err := feature.ParseFilter(signedSchema, []feature.Term{{Name: "category", Values: []string{"cafe"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(feature.ParseFilter(signedSchema, []feature.Term{{Name: "category", Values: []string{"cafe"}}})).In(t)
 	sum := newSummary()
 	for name, run := range map[string]func(){
 		"add":   func() { sum.add(object) },

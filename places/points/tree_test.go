@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -129,10 +130,7 @@ func within(points map[int]counted, tile quadkey.Tile) (list []counted) {
 
 // ask begins a search of the newest state.
 func (m *treeModel) ask(t *rapid.T) {
-	v, err := m.views.acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(m.views.acquire(t.Context())).In(t)
 	a := &asked{view: v, state: maps.Clone(m.points), found: map[int]bool{}, frontier: []branch{m.tree.root()}}
 	if rapid.Bool().Draw(t, "filter") {
 		a.mask = 1 << rapid.IntRange(0, 5).Draw(t, "mask")

@@ -10,19 +10,16 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
-	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
 // builtRows builds a collection and returns it with its rows.
 func builtRows(t *testing.T) (cellstore.Store, Meta, []cellstore.Row) {
 	t.Helper()
-	store, err := pebblestore.Open(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	meta, err := Build(t.Context(), store, func(yield func(Point, error) bool) {
+	store := buildtest.Store(t)
+	meta := must.Get(Build(t.Context(), store, func(yield func(Point, error) bool) {
 		for i := range 300 {
 			p := Point{ID: fmt.Sprint("p", i), Lat: float64(i%17)/8 + 46, Lon: float64(i%23)/16 + 7}
 			p.Properties = fmt.Appendf(nil, `{"name":"Line\nÜ %d","price":%d.50,"kind":"k%d","open":%t,"tags":["a","b\u0007"],"more":{"a":[1, null]}}`, i, i, i%5, i%2 == 0)
@@ -30,19 +27,10 @@ func builtRows(t *testing.T) (cellstore.Store, Meta, []cellstore.Row) {
 				return
 			}
 		}
-	}, BuildOptions{Name: "shops", Memory: 64 << 20, TempDir: t.TempDir(), Timestamp: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := store.Table(t.Context(), tableName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, BuildOptions{Name: "shops", Memory: 64 << 20, TempDir: t.TempDir(), Timestamp: 5})).In(t)
+	table := must.Get(store.Table(t.Context(), tableName)).In(t)
 	var rows []cellstore.Row
-	for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for row := range must.All(t, table.Scan(t.Context(), cellstore.Scan{})) {
 		c := row.Cells[0]
 		c.Value = bytes.Clone(c.Value)
 		rows = append(rows, cellstore.Row{Key: bytes.Clone(row.Key), Cells: []cellstore.Cell{c}})
@@ -54,9 +42,7 @@ func TestVerify(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	store, meta, rows := builtRows(t)
 	var last int64
-	if err := Verify(t.Context(), store, meta, func(done, total int64) { last = done }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Verify(t.Context(), store, meta, func(done, total int64) { last = done }))
 	if last != 0 {
 		t.Errorf("progress %d of few rows", last)
 	}
@@ -70,9 +56,7 @@ func TestVerify(t *testing.T) {
 	ids, placed, trees := of(rowID), of(rowPoint), of(rowTree)
 	apply := func(row []byte, ops ...cellstore.Op) {
 		t.Helper()
-		if err := table.Apply(t.Context(), cellstore.Mutation{Row: row, Ops: ops}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Apply(t.Context(), cellstore.Mutation{Row: row, Ops: ops}))
 	}
 	set := func(r *cellstore.Row, value []byte) {
 		t.Helper()
@@ -104,31 +88,21 @@ func TestVerify(t *testing.T) {
 	drop(p)
 	check("point dropped", "there are 299 points and 300 ids", p)
 
-	moved := cellstore.Row{Key: append(appendPointKey(nil, 12345, ""), p.Key[keyHead:]...), Cells: p.Cells}
-	drop(p)
-	set(&moved, p.Cells[0].Value)
-	err = Verify(t.Context(), store, meta, nil)
-	if err == nil || !strings.Contains(err.Error(), "which has another key") {
-		t.Error(err)
+	for want, row := range map[string]cellstore.Row{
+		"which has another key":         {Key: append(appendPointKey(nil, 12345, ""), p.Key[keyHead:]...), Cells: p.Cells},
+		"its id has no row":             {Key: append(slices.Clone(p.Key), 'x'), Cells: p.Cells},
+		"it is of no point, id or tree": {Key: []byte("zz"), Cells: p.Cells},
+	} {
+		if want == "which has another key" {
+			drop(p)
+		}
+		set(&row, p.Cells[0].Value)
+		if err := Verify(t.Context(), store, meta, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		drop(&row)
+		set(p, p.Cells[0].Value)
 	}
-	drop(&moved)
-	set(p, p.Cells[0].Value)
-
-	renamed := cellstore.Row{Key: append(slices.Clone(p.Key), 'x'), Cells: p.Cells}
-	set(&renamed, p.Cells[0].Value)
-	err = Verify(t.Context(), store, meta, nil)
-	if err == nil || !strings.Contains(err.Error(), "its id has no row") {
-		t.Error(err)
-	}
-	drop(&renamed)
-
-	stray := cellstore.Row{Key: []byte("zz"), Cells: p.Cells}
-	set(&stray, nil)
-	err = Verify(t.Context(), store, meta, nil)
-	if err == nil || !strings.Contains(err.Error(), "it is of no point, id or tree") {
-		t.Error(err)
-	}
-	drop(&stray)
 
 	set(p, nil)
 	check("point emptied", "holds no point", p)

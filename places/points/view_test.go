@@ -19,6 +19,7 @@ import (
 
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 	"quadrille/quadkey"
@@ -109,10 +110,7 @@ func (h *held) read(n int) error {
 // memoryCollection is a live collection in memory whose views may be so far behind.
 func memoryCollection(t testing.TB, behind uint64) (c *LiveCollection, end func()) {
 	t.Helper()
-	store, err := pebblestore.Open("live", &pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(pebblestore.Open("live", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
 	l, err := OpenLive(t.Context(), store)
 	if err == nil {
 		c, err = l.Create(t.Context(), Meta{Name: "test"})
@@ -177,17 +175,12 @@ func TestSlowReaderIsBounded(t *testing.T) {
 	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
 	move := func() {
 		t.Helper()
-		if err := m.move(t.Context(), r, moves, 500); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.move(t.Context(), r, moves, 500))
 	}
 	for range 20 {
 		move()
 	}
-	slow, err := m.ask(t.Context(), "0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	slow := must.Get(m.ask(t.Context(), "0")).In(t)
 	most := uint32(0)
 	for range 10 * behind / moves {
 		move()

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore/pebblestore"
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 )
@@ -77,14 +78,12 @@ func TestConditions(t *testing.T) {
 	if n, err := c.CountIn(t.Context(), feature.Tile{}, nil, time.Time{}); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}
-	if err := c.Each(t.Context(), points.WithinQuery{Area: feature.Box(quadkey.World)}, func(h *points.Hit) error {
+	must.Do(t, c.Each(t.Context(), points.WithinQuery{Area: feature.Box(quadkey.World)}, func(h *points.Hit) error {
 		if h.Lat != 5 {
 			return fmt.Errorf("%+v", h)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func many(n int) []byte {
@@ -141,19 +140,14 @@ func TestCreate(t *testing.T) {
 	}
 	c := l.Collection("test")
 	write(t, c, points.Write{Kind: points.Put, ID: "a"})
-	if err := l.Drop(t.Context(), "test"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Drop(t.Context(), "test"))
 	if err := c.Write(t.Context(), []points.Write{{ID: "a"}}, make([]points.Outcome, 1)); !errors.Is(err, points.ErrClosed) {
 		t.Error(err)
 	}
 	if _, _, err := c.Nearby(t.Context(), points.NearbyQuery{}, nil); err == nil {
 		t.Error("a dropped collection answers")
 	}
-	again, err := l.Create(t.Context(), points.Meta{Name: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(l.Create(t.Context(), points.Meta{Name: "test"})).In(t)
 	if n, err := again.CountIn(t.Context(), feature.Tile{}, nil, time.Time{}); n != 0 || err != nil {
 		t.Error(n, err)
 	}
@@ -165,19 +159,11 @@ func TestFollow(t *testing.T) {
 	last := uint64(0)
 	n, seen := 0, 0
 	for range 20 {
-		store, err := pebblestore.Open(dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := points.OpenLive(t.Context(), store)
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := must.Get(pebblestore.Open(dir, nil)).In(t)
+		l := must.Get(points.OpenLive(t.Context(), store)).In(t)
 		c := l.Collection("test")
 		if c == nil {
-			if c, err = l.Create(t.Context(), points.Meta{Name: "test"}); err != nil {
-				t.Fatal(err)
-			}
+			c = must.Get(l.Create(t.Context(), points.Meta{Name: "test"})).In(t)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -202,9 +188,7 @@ func TestFollow(t *testing.T) {
 		}
 		wg.Wait()
 		cancel()
-		if err := errors.Join(l.Close(), store.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(l.Close(), store.Close()))
 		if t.Failed() {
 			return
 		}
@@ -225,10 +209,7 @@ func TestEventsGone(t *testing.T) {
 // One who has heard all there was has missed nothing, however long ago that was.
 func TestFollowAfterQuiet(t *testing.T) {
 	l, _ := openLive(t)
-	c, err := l.Create(t.Context(), points.Meta{Name: "quiet", Events: points.Duration(time.Second)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "quiet", Events: points.Duration(time.Second)})).In(t)
 	write(t, c, points.Write{Kind: points.Put, ID: "a"})
 	last, err := c.LastEvent(t.Context())
 	if err != nil || last == 0 {
@@ -268,12 +249,8 @@ func TestEventsKnowTheOneBefore(t *testing.T) {
 	if !errors.Is(err, stop) || c.CheckEvents(t.Context(), last) != nil {
 		t.Error(err)
 	}
-	if err := l.Drop(t.Context(), meta.Name); err != nil {
-		t.Fatal(err)
-	}
-	if c, err = l.Create(t.Context(), meta); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Drop(t.Context(), meta.Name))
+	c = must.Get(l.Create(t.Context(), meta)).In(t)
 	for range 2 {
 		if err := c.CheckEvents(t.Context(), last); !errors.Is(err, points.ErrEventsGone) {
 			t.Error(err)
@@ -311,10 +288,7 @@ func FuzzCursor(f *testing.F) {
 		writes = append(writes, points.Write{Kind: points.Put, ID: fmt.Sprint(i), Lat: 1, Lon: float64(i % 7)})
 	}
 	write(f, c, writes...)
-	_, next, err := c.Nearby(f.Context(), points.NearbyQuery{}, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	_, next := must.Two(c.Nearby(f.Context(), points.NearbyQuery{}, nil)).In(f)
 	f.Add(next)
 	f.Add(next + "\r\n")
 	f.Add("")

@@ -16,6 +16,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/must"
 )
 
 // synthetic makes places with names of two to four syllables and one to three
@@ -58,10 +59,7 @@ func synthetic(n int) func(i int, e *Entry) {
 
 func benchPlaces(b *testing.B) int {
 	if s := os.Getenv("QUADRILLE_SEARCH_PLACES"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			b.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(s)).In(b)
 		return n
 	}
 	return 200_000
@@ -74,23 +72,15 @@ func longMembers(id uint32, dst []byte) ([]byte, error) {
 
 func buildSynthetic(b *testing.B, dir string, places int) (*pebblestore.Store, Meta) {
 	b.Helper()
-	store, err := pebblestore.Open(dir, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	bl, err := NewBuilder(b.Context(), store, Options{TempDir: b.TempDir(), Lookup: longMembers})
-	if err != nil {
-		b.Fatal(err)
-	}
+	store := must.Get(pebblestore.Open(dir, nil)).In(b)
+	bl := must.Get(NewBuilder(b.Context(), store, Options{TempDir: b.TempDir(), Lookup: longMembers})).In(b)
 	defer bl.Close()
 	next := synthetic(places)
 	var e Entry
 	start := time.Now()
 	for i := range places {
 		next(i, &e)
-		if err := bl.Add(&e); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, bl.Add(&e))
 	}
 	added := time.Now()
 	var stages string
@@ -101,24 +91,18 @@ func buildSynthetic(b *testing.B, dir string, places int) (*pebblestore.Store, M
 			stage = time.Now()
 		}
 	}
-	meta, err := bl.Finish()
-	if err != nil {
-		b.Fatal(err)
-	}
+	meta := must.Get(bl.Finish()).In(b)
 	b.Logf("%d places, %d names, %d answers: adding %v%s", places, meta.Names, meta.Prefixes, added.Sub(start).Round(time.Millisecond), stages)
 	return store, meta
 }
 
 func diskSize(b *testing.B, dir string) (total int64) {
-	err := filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
+	must.Do(b, filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
 		if err == nil && !info.IsDir() {
 			total += info.Size()
 		}
 		return err
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))
 	return total
 }
 
@@ -240,10 +224,7 @@ func BenchmarkQuantiles(b *testing.B) {
 	places := benchPlaces(b)
 	store, meta := buildSynthetic(b, b.TempDir(), places)
 	defer store.Close()
-	r, err := Open(b.Context(), store, meta)
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := must.Get(Open(b.Context(), store, meta)).In(b)
 	// The first beginning of a name, so that kinds have the same names.
 	cut := func(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
 	wrong := func(s string, at int) string { return s[:at] + "q" + s[at+1:] }

@@ -11,42 +11,21 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/buildtest"
 	"quadrille/internal/extsort"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 )
-
-func dump(t testing.TB, store cellstore.Store) string {
-	t.Helper()
-	var b strings.Builder
-	for _, name := range []string{tableNames, tablePrefix, tableContext} {
-		table, err := store.Table(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range row.Cells {
-				fmt.Fprintf(&b, "%s %q %s %d %q\n", name, row.Key, c.Family, c.Timestamp, c.Value)
-			}
-		}
-	}
-	return b.String()
-}
 
 // What spills gives the same bytes as what fits, and leaves no files.
 func TestSpillingChangesNothing(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	dir := t.TempDir()
 	one := func(spill bool) (string, Meta) {
-		store := newStore(t)
-		b, err := NewBuilder(t.Context(), store, Options{TempDir: dir, Lookup: longMembers, Timestamp: func() int64 { return 77 },
-			Context: []Context{{"Here", "AA", ""}, {"There", "AA", "X"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := buildtest.Store(t)
+		b := must.Get(NewBuilder(t.Context(), store, Options{TempDir: dir, Lookup: longMembers, Timestamp: func() int64 { return 77 },
+			Context: []Context{{"Here", "AA", ""}, {"There", "AA", "X"}}})).In(t)
 		defer b.Close()
 		if spill {
 			b.names = extsort.NewBytes(dir, 0)
@@ -57,29 +36,22 @@ func TestSpillingChangesNothing(t *testing.T) {
 		var e Entry
 		for i := range 8_000 {
 			next(i, &e)
-			if err := b.Add(&e); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Add(&e))
 		}
-		meta, err := b.Finish()
-		if err != nil {
-			t.Fatal(err)
-		}
+		meta := must.Get(b.Finish()).In(t)
 		if spilled := b.names.Spilled() > 0 && b.nodes.Spilled() > 0 && b.found.size > 0; spilled != spill {
 			t.Fatalf("spilled: %v, want %v", spilled, spill)
 		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Close())
 		if err := b.Close(); err != nil {
 			t.Fatal("second Close:", err)
 		}
-		return dump(t, store), meta
+		return buildtest.Sum(t, store), meta
 	}
 	a, metaA := one(false)
 	b, metaB := one(true)
 	if a != b || metaA != metaB {
-		t.Errorf("%d bytes and %+v, spilled %d bytes and %+v", len(a), metaA, len(b), metaB)
+		t.Errorf("%s and %+v, spilled %s and %+v", a, metaA, b, metaB)
 	}
 	if metaA.Places != 8_000 || metaA.Names < 12_000 || metaA.Prefixes < 500 || metaA.Contexts != 4 || metaA.Skipped != 0 {
 		t.Errorf("%+v", metaA) // here, there, aa and x
@@ -91,15 +63,10 @@ func TestSpillingChangesNothing(t *testing.T) {
 }
 
 func TestInvalidEntries(t *testing.T) {
-	b, err := NewBuilder(t.Context(), newStore(t), Options{TempDir: t.TempDir(), Lookup: membersOf})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(NewBuilder(t.Context(), buildtest.Store(t), Options{TempDir: t.TempDir(), Lookup: membersOf})).In(t)
 	defer b.Close()
 	good := Entry{ID: 5, Name: "x"}
-	if err := b.Add(&good); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Add(&good))
 	for _, change := range []func(*Entry){
 		func(e *Entry) { e.ID = 0 }, func(e *Entry) { e.ID = 5 }, func(e *Entry) { e.ID = 4 },
 		func(e *Entry) { e.Name = "" }, func(e *Entry) { e.Name = strings.Repeat("x", maxText+1) },
@@ -123,15 +90,12 @@ func TestSkippedNames(t *testing.T) {
 		many.Names = append(many.Names, Name{Text: fmt.Sprintf("n%d", i)})
 	}
 	long := Entry{ID: 3, Name: "Long" + strings.Repeat(" ä", 300)}
-	store := newStore(t)
+	store := buildtest.Store(t)
 	meta := buildIn(t, store, []Entry{e, many, long}, nil)
 	if meta.Skipped != 2+11 {
 		t.Errorf("skipped %d", meta.Skipped)
 	}
-	r, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), store, meta)).In(t)
 	for text, want := range map[string]string{"also": "[1]", "n77": "[2]", "long" + strings.Repeat(" a", 98): "[3]", "a a a": "[3]"} {
 		if got := fmt.Sprint(ids(find(t, r, Query{Text: text}))); got != want {
 			t.Errorf("%q found %v, want %v", text, got, want)
@@ -140,10 +104,10 @@ func TestSkippedNames(t *testing.T) {
 }
 
 func TestBuildFailures(t *testing.T) {
-	if _, err := NewBuilder(t.Context(), newStore(t), Options{}); err == nil {
+	if _, err := NewBuilder(t.Context(), buildtest.Store(t), Options{}); err == nil {
 		t.Error("built without Lookup")
 	}
-	store := newStore(t)
+	store := buildtest.Store(t)
 	buildIn(t, store, few, nil)
 	if _, err := NewBuilder(t.Context(), store, Options{Lookup: membersOf}); !errors.Is(err, cellstore.ErrTableExists) {
 		t.Error(err)
@@ -151,14 +115,14 @@ func TestBuildFailures(t *testing.T) {
 	if _, err := Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), newStore(t), Meta{}); !errors.Is(err, cellstore.ErrTableNotFound) {
+	if _, err := Open(t.Context(), buildtest.Store(t), Meta{}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Error(err)
 	}
 
 	// finish builds places that share a beginning.
 	finish := func(ctx context.Context, opts Options) error {
 		opts.TempDir = t.TempDir()
-		b, err := NewBuilder(t.Context(), newStore(t), opts)
+		b, err := NewBuilder(t.Context(), buildtest.Store(t), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,22 +168,13 @@ func TestDamagedTables(t *testing.T) {
 	contexts := []Context{{"Bern", "CH", "BE"}}
 	queries := []Query{{Text: "bad"}, {Text: "bad ol 1 bern"}, {Text: "ol bad"}, {Text: "badol 3x"}, {Text: "b", Limit: 100}, {Text: "bad", Countries: []string{"DE"}}}
 	for _, name := range []string{tableNames, tablePrefix, tableContext} {
-		store := newStore(t)
-		r, err := Open(t.Context(), store, buildSized(t, t.TempDir(), store, entries, contexts, small))
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := buildtest.Store(t)
+		r := must.Get(Open(t.Context(), store, buildSized(t, t.TempDir(), store, entries, contexts, small))).In(t)
 		r.sizes = small
-		table, err := store.Table(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(store.Table(t.Context(), name)).In(t)
 		rows := 0
 		var damaged int
-		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for row := range must.All(t, table.Scan(t.Context(), cellstore.Scan{})) {
 			if rows++; name == tableNames && rows%17 != 1 || testing.Short() && name != tableContext && rows%5 != 1 {
 				continue
 			}
@@ -227,9 +182,7 @@ func TestDamagedTables(t *testing.T) {
 				for _, cut := range []int{0, 1, len(c.Value) / 2, len(c.Value) - 1} {
 					put := func(value []byte) {
 						m := cellstore.Mutation{Row: row.Key, Ops: []cellstore.Op{cellstore.PutAt(c.Family, c.Qualifier, c.Timestamp, value)}}
-						if err := table.Apply(t.Context(), m); err != nil {
-							t.Fatal(err)
-						}
+						must.Do(t, table.Apply(t.Context(), m))
 					}
 					changed := bytes.Clone(c.Value)
 					changed[min(cut, len(changed)-1)] ^= 0xa5
@@ -256,19 +209,11 @@ func TestDamagedTables(t *testing.T) {
 // Rows that no builder wrote.
 func TestForeignRows(t *testing.T) {
 	for _, key := range []string{"a", "a\x00", "a\x001234567", "\x00123456", "ab\x0112345", "a\xff\xfe\x00123456", "a\x00b\x00123456"} {
-		store := newStore(t)
-		r, err := Open(t.Context(), store, buildIn(t, store, few, fewContexts))
-		if err != nil {
-			t.Fatal(err)
-		}
-		table, err := store.Table(t.Context(), tableNames)
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := buildtest.Store(t)
+		r := must.Get(Open(t.Context(), store, buildIn(t, store, few, fewContexts))).In(t)
+		table := must.Get(store.Table(t.Context(), tableNames)).In(t)
 		m := cellstore.Mutation{Row: []byte(key), Ops: []cellstore.Op{cellstore.PutAt(famName, nil, 0, []byte("value"))}}
-		if err := table.Apply(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Apply(t.Context(), m))
 		for _, text := range []string{"a", "aqqqqqqq", "b a"} {
 			if _, _, err := r.Search(t.Context(), Query{Text: text}, nil); err != nil && !errors.Is(err, cellstore.ErrCorrupt) {
 				t.Errorf("row %q, %q: %v", key, text, err)

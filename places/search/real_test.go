@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -27,17 +28,11 @@ func lines(t testing.TB, file string) (out [][]string) {
 	t.Helper()
 	var r io.Reader
 	if strings.HasSuffix(file, ".zip") {
-		z, err := zip.OpenReader(geonames + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(zip.OpenReader(geonames + file)).In(t)
 		defer z.Close()
 		for _, f := range z.File {
 			if name := filepath.Base(f.Name); name == strings.TrimSuffix(filepath.Base(file), ".zip")+".txt" {
-				m, err := f.Open()
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := must.Get(f.Open()).In(t)
 				defer m.Close()
 				r = m
 			}
@@ -46,10 +41,7 @@ func lines(t testing.TB, file string) (out [][]string) {
 			t.Fatal("no table in ", file)
 		}
 	} else {
-		f, err := os.Open(geonames + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(geonames + file)).In(t)
 		defer f.Close()
 		r = f
 	}
@@ -60,9 +52,7 @@ func lines(t testing.TB, file string) (out [][]string) {
 			out = append(out, strings.Split(line, "\t"))
 		}
 	}
-	if err := in.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, in.Err())
 	return out
 }
 
@@ -70,10 +60,7 @@ func readPlaces(t testing.TB, files ...string) (entries []Entry) {
 	t.Helper()
 	for _, file := range files {
 		for _, c := range lines(t, file) {
-			id, err := strconv.ParseUint(c[0], 10, 32)
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := must.Get(strconv.ParseUint(c[0], 10, 32)).In(t)
 			lat, _ := strconv.ParseFloat(c[4], 64)
 			lon, _ := strconv.ParseFloat(c[5], 64)
 			people, _ := strconv.ParseUint(c[14], 10, 64)
@@ -159,10 +146,7 @@ func realGazetteers(t testing.TB) map[string]gazetteer {
 		for name, entries := range map[string][]Entry{"cities15000": cities, "mix": mix} {
 			store := memoryStore(t)
 			meta := buildIn(t, store, entries, contexts)
-			r, err := Open(t.Context(), store, meta)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(Open(t.Context(), store, meta)).In(t)
 			t.Logf("%s: %+v", name, meta)
 			realOnce.built[name] = gazetteer{entries, r}
 		}
@@ -360,10 +344,7 @@ func TestRealAnswersAgree(t *testing.T) {
 				if err != nil {
 					continue // a letter cut in two
 				}
-				hits, _, err := g.reader.Search(t.Context(), Query{Text: text}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				hits, _ := must.Two(g.reader.Search(t.Context(), Query{Text: text}, nil)).In(t)
 				if !found {
 					break
 				}

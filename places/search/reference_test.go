@@ -12,6 +12,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 
@@ -594,10 +595,7 @@ func TestAgainstReference(t *testing.T) {
 		small := sizes{list: 12, rows: rapid.SampledFrom([]int{11, 30}).Draw(rt, "rows"), scan: rapid.SampledFrom([]int{3, 40}).Draw(rt, "scan"), reads: 1e9, typos: 1e9}
 		store := memoryStore(t)
 		defer store.Close()
-		r, err := Open(context.Background(), store, buildSized(rt, dir, store, entries, contexts, small))
-		if err != nil {
-			rt.Fatal(err)
-		}
+		r := must.Get(Open(context.Background(), store, buildSized(rt, dir, store, entries, contexts, small))).In(rt)
 		r.sizes = small
 		ref := &reference{entries: entries, contexts: contexts}
 		for i := range entries {
@@ -632,10 +630,7 @@ func drawQuery(t *rapid.T, from []string) Query {
 }
 
 func checkQuery(t *rapid.T, r *Reader, ref *reference, q Query, simple bool) {
-	hits, total, err := r.Search(context.Background(), q, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hits, total := must.Two(r.Search(context.Background(), q, nil)).In(t)
 	ref.q = q
 	want, shuffled := ref.search()
 	if shuffled && !simple {
@@ -658,10 +653,7 @@ func checkQuery(t *rapid.T, r *Reader, ref *reference, q Query, simple bool) {
 		}
 		checkHighlight(t, ref, q, h)
 	}
-	out, found, err := r.Complete(context.Background(), q.Text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out, found := must.Two(r.Complete(context.Background(), q.Text, nil)).In(t)
 	if plain := (Query{Text: q.Text}); found {
 		hits, _, err := r.Search(context.Background(), plain, nil)
 		if err != nil || string(out) != answerOf(hits) {

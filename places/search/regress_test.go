@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 )
 
 // A code counts as the whole name it is, though a word of a name is the same.
@@ -28,16 +31,9 @@ func TestWholeNamesAreBounded(t *testing.T) {
 	r := build(t, entries)
 	s := newSearch(r)
 	q := Query{Text: "church", Whole: true}
-	f, err := q.check()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.begin(t.Context(), &q, f); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.run(); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(q.check()).In(t)
+	must.Do(t, s.begin(t.Context(), &q, f))
+	must.Do(t, s.run())
 	if s.examined != maxExamined || len(s.found) != 0 {
 		t.Errorf("%d examined, %d found", s.examined, len(s.found))
 	}
@@ -57,13 +53,10 @@ func TestCodesLeaveRoomForNames(t *testing.T) {
 	for i := range 14 {
 		add(1, Entry{Name: "Abd", Class: 'P', Population: uint64(9000 - 300*i)})
 	}
-	store := newStore(t)
+	store := buildtest.Store(t)
 	small := sizes{list: 12, rows: 2, scan: 2, reads: 100}
 	meta := buildSized(t, t.TempDir(), store, entries, nil, small)
-	r, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), store, meta)).In(t)
 	r.sizes = small
 	got := ids(find(t, r, Query{Text: "ab", Limit: 11}))
 	want := []uint32{11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}

@@ -7,41 +7,31 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 )
 
-// schema1 is what a builder of version 1 wrote, as dump prints it.
+// schema1 is what a builder of version 1 wrote; each line is a cell: its table, key, family, timestamp and value.
 //
 //go:embed testdata/schema1.txt
 var schema1 string
 
 // Tables of version 1 are read with the folds of that version.
 func TestSchema1(t *testing.T) {
-	store := newStore(t)
+	store := buildtest.Store(t)
 	for _, s := range schemas() {
-		if err := store.CreateTable(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, store.CreateTable(t.Context(), s))
 	}
 	for line := range strings.Lines(schema1) {
 		var name, family string
 		var key, value []byte
 		var ts int64
-		if _, err := fmt.Sscanf(line, "%s %q %s %d %q", &name, &key, &family, &ts, &value); err != nil {
-			t.Fatal(err)
-		}
-		table, err := store.Table(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscanf(line, "%s %q %s %d %q", &name, &key, &family, &ts, &value)).In(t)
+		table := must.Get(store.Table(t.Context(), name)).In(t)
 		m := cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.PutAt(family, nil, ts, value)}}
-		if err := table.Apply(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Apply(t.Context(), m))
 	}
-	r, err := Open(t.Context(), store, Meta{SchemaVersion: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), store, Meta{SchemaVersion: 1})).In(t)
 	for text, want := range map[string]string{
 		"zuri": "[1]", "東京": "[10]", "トウ": "[10]", "서울": "[11]", "서": "[11]", "القاهره": "[13]", "frankfurt hesse": "[12]", "main frankfurt": "[12]", "frankfrut": "[12]",
 		"东京": "[]", "とう": "[]", "ㅅ": "[]", // of version 2

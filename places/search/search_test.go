@@ -11,6 +11,8 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
 
@@ -19,18 +21,7 @@ import (
 
 func memoryStore(t testing.TB) *pebblestore.Store {
 	t.Helper()
-	s, err := pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func newStore(t testing.TB) *pebblestore.Store {
-	t.Helper()
-	s := memoryStore(t)
-	t.Cleanup(func() { s.Close() })
-	return s
+	return must.Get(pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
 }
 
 type fataler interface {
@@ -48,35 +39,21 @@ func buildIn(t testing.TB, store cellstore.Store, entries []Entry, contexts []Co
 
 func buildSized(t fataler, dir string, store cellstore.Store, entries []Entry, contexts []Context, sizes sizes) Meta {
 	t.Helper()
-	b, err := NewBuilder(context.Background(), store, Options{TempDir: dir, Lookup: membersOf, Context: contexts})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(NewBuilder(context.Background(), store, Options{TempDir: dir, Lookup: membersOf, Context: contexts})).In(t)
 	b.sizes = sizes
 	defer b.Close()
 	for i := range entries {
-		if err := b.Add(&entries[i]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Add(&entries[i]))
 	}
-	meta, err := b.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	meta := must.Get(b.Finish()).In(t)
+	must.Do(t, b.Close())
 	return meta
 }
 
 func build(t testing.TB, entries []Entry, contexts ...Context) *Reader {
 	t.Helper()
-	store := newStore(t)
-	r, err := Open(t.Context(), store, buildIn(t, store, entries, contexts))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	store := buildtest.Store(t)
+	return must.Get(Open(t.Context(), store, buildIn(t, store, entries, contexts))).In(t)
 }
 
 func find(t testing.TB, r *Reader, q Query) []Hit {

@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"quadrille/cellstore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -135,7 +137,7 @@ func (t *countingTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2
 // Hostile texts take no more seeks than Search states.
 func TestSeeksAreBounded(t *testing.T) {
 	testrace.Plain(t, "many questions")
-	store := newStore(t)
+	store := buildtest.Store(t)
 	entries := make([]Entry, 15_000)
 	next := synthetic(len(entries))
 	for i := range entries {
@@ -143,10 +145,7 @@ func TestSeeksAreBounded(t *testing.T) {
 		entries[i].Names = append([]Name(nil), entries[i].Names...)
 	}
 	counting := &countingStore{Store: store}
-	r, err := Open(t.Context(), counting, buildIn(t, store, entries, fewContexts))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), counting, buildIn(t, store, entries, fewContexts))).In(t)
 	texts := []string{
 		strings.Repeat("\u0301", 100), "a" + strings.Repeat("\u0301", 90), "\u202emoor\u202c", "a\u200db\u200d", "👩\u200d👩\u200d👧", strings.Repeat("a ", 100), strings.Repeat("berl ", 40),
 		"1234567890123", "0", "'; DROP TABLE places; --", "<script>alert(1)</script>", strings.Repeat("x", MaxQuery), strings.Repeat("ба", 50), strings.Repeat("한", 60),

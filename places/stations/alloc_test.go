@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"quadrille/feature"
+	"quadrille/internal/must"
 )
 
 // The race detector makes pools forget, so this says nothing under it.
@@ -27,9 +28,7 @@ func TestQueriesAllocateLittle(t *testing.T) {
 		}},
 	} {
 		run := func() {
-			if err := tc.run(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tc.run())
 		}
 		run()
 		if n := testing.AllocsPerRun(100, run); n > tc.most {

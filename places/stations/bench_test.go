@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -119,16 +121,11 @@ func BenchmarkNearest(b *testing.B) {
 }
 
 func seekAlone(b *testing.B, f *Finder, lat, lon float64) {
-	cell, err := quadkey.CellOf(lon, lat)
-	if err != nil {
-		b.Fatal(err)
-	}
+	cell := must.Get(quadkey.CellOf(lon, lat)).In(b)
 	l := f.lookups.Get().(*lookup)
 	defer f.lookups.Put(l)
 	l.key = cellKey(cell)
-	if _, err := f.tiles.Next(b.Context(), l.key[:], nil, selectNear, &l.row); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(f.tiles.Next(b.Context(), l.key[:], nil, selectNear, &l.row)).In(b)
 }
 
 func BenchmarkNearby(b *testing.B) {
@@ -172,7 +169,7 @@ func BenchmarkNearby(b *testing.B) {
 func BenchmarkBuild(b *testing.B) {
 	list := realStations(b)
 	for b.Loop() {
-		_, meta := buildIn(b, newStore(b), list)
+		_, meta := buildIn(b, buildtest.Store(b), list)
 		b.ReportMetric(float64(meta.Leaves), "leaves")
 		b.ReportMetric(float64(meta.Listed)/float64(meta.Leaves), "positions/leaf")
 	}
@@ -184,7 +181,7 @@ func BenchmarkBuildWeather(b *testing.B) {
 	f := build(b, stations)
 	list := weatherOf(1, 200_000, stations)
 	for b.Loop() {
-		if _, _, err := BuildWeather(b.Context(), newStore(b), f, sequence(list), BuildOptions{TempDir: b.TempDir()}); err != nil {
+		if _, _, err := BuildWeather(b.Context(), buildtest.Store(b), f, buildtest.Each(list), BuildOptions{TempDir: b.TempDir()}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,7 +1,6 @@
 package stations
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -11,6 +10,7 @@ import (
 
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
@@ -32,93 +32,9 @@ func TestLayer(t *testing.T) {
 	}
 }
 
-// unindexed is a filter of which the index knows nothing.
-type unindexed struct{ feature.Filter }
-
-func (unindexed) Terms() ([]feature.Term, bool) { return nil, false }
-
 func filterFor(t *testing.T, terms ...feature.Term) feature.Filter {
 	t.Helper()
-	f, err := feature.ParseFilter(schema, terms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
-// pagesOf collects an answer page by page.
-func pagesOf(t *testing.T, l feature.Layer, q feature.Query, limit int) (all []feature.Feature) {
-	t.Helper()
-	for cursor := ""; ; {
-		if err := q.Continue(l.Info(), cursor); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		cursor, err = feature.Page(t.Context(), l, q, limit, func(f *feature.Feature) error {
-			all = append(all, f.Clone())
-			return nil
-		})
-		if err != nil {
-			t.Fatalf("%+v: %v", q, err)
-		}
-		if cursor == "" {
-			return all
-		}
-	}
-}
-
-func sameAsHits(t *testing.T, got []feature.Feature, want []Hit) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d features, want %d", len(got), len(want))
-	}
-	for i := range got {
-		g, w := &got[i], &want[i]
-		if g.ID != w.ID.String() || g.Lat != w.Lat || g.Lon != w.Lon || g.Distance != w.DistanceM || w.JSON != nil && !bytes.Equal(g.Properties.AppendMembers(nil), w.JSON) {
-			t.Fatalf("feature %d is %+v, want %s at %v,%v in %v m", i, g, w.ID, w.Lat, w.Lon, w.DistanceM)
-		}
-	}
-}
-
-// The nearest, and those of a box, come as from Nearby and Within, page by page.
-func TestFeaturesAgainstQueries(t *testing.T) {
-	testrace.Plain(t, "many questions")
-	for name, shape := range shapes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			list := scatter(15, 300, shape)
-			f := build(t, list)
-			rng := rand.New(rand.NewPCG(8, 1))
-			for i := range rounds(40) {
-				q := NearbyQuery{Limit: near.MaxLimit}
-				q.Lat, q.Lon = points(rng, list)
-				var filter feature.Filter
-				if i%2 == 0 {
-					q.Country = []string{"CH", "US", "DE"}[rng.IntN(3)]
-					if filter = filterFor(t, feature.Term{Name: "country", Values: []string{q.Country}}); i%4 == 0 {
-						filter = unindexed{filter}
-					}
-				}
-				if rng.IntN(3) == 0 {
-					q.RadiusM = rng.Float64() * 3e6
-				}
-				ring := feature.Near{Position: quadkey.Position{Lat: q.Lat, Lon: q.Lon}, MaxM: q.RadiusM}
-				want := bruteNearby(list, q)
-				if i%3 == 0 && len(want) > 2 {
-					ring.MinM = want[len(want)/3].DistanceM
-					want = slices.DeleteFunc(want, func(h Hit) bool { return h.DistanceM < ring.MinM })
-				}
-				sameAsHits(t, pagesOf(t, f, feature.Query{Near: &ring, Filter: filter}, 1+rng.IntN(90)), want)
-
-				box := WithinQuery{Box: quadkey.Box{West: q.Lon, South: -70, East: rng.Float64()*360 - 180, North: 80}, Limit: near.MaxLimit, Country: q.Country}
-				hits, _, err := f.Within(t.Context(), box, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				sameAsHits(t, pagesOf(t, f, feature.Query{In: feature.Box(box.Box), Filter: filter}, 1+rng.IntN(90)), hits)
-			}
-		})
-	}
+	return must.Get(feature.ParseFilter(schema, terms)).In(t)
 }
 
 // Days compare as a filter compares them, whether the index knows them or not.
@@ -135,19 +51,8 @@ func TestDaysCompareExactly(t *testing.T) {
 				Op: []string{feature.OpLessOrEqual, feature.OpLessOrEqual, feature.OpGreaterOrEqual, feature.OpGreaterOrEqual, feature.OpLess, feature.OpEquals}[rng.IntN(6)],
 			})
 		}
-		filter := filterFor(t, terms...)
-		n, err := feature.Count(t.Context(), f, &feature.Query{Filter: filter})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, q := range []feature.Query{{}, {Near: &feature.Near{}}} {
-			q.Filter = filter
-			got := pagesOf(t, f, q, near.MaxLimit)
-			q.Filter = unindexed{filter}
-			want := pagesOf(t, f, q, near.MaxLimit)
-			if !slices.EqualFunc(got, want, func(a, b feature.Feature) bool { return a.ID == b.ID }) || int(n) != len(want) {
-				t.Fatalf("%+v: %d features with the index, %d counted and %d without", terms, len(got), n, len(want))
-			}
+			layertest.SameWithoutIndex(t, f, q, near.MaxLimit, terms...)
 		}
 	}
 }
@@ -190,16 +95,11 @@ func TestMarksOutliveData(t *testing.T) {
 		stations := scatter(8, 60, shape)
 		ids := func(f *Finder, cursor string, limit int) (ids []string, next string) {
 			q := feature.Query{}
-			if err := q.Continue(f.Info(), cursor); err != nil {
-				t.Fatal(err)
-			}
-			next, err := feature.Page(t.Context(), f, q, limit, func(s *feature.Feature) error {
+			must.Do(t, q.Continue(f.Info(), cursor))
+			next = must.Get(feature.Page(t.Context(), f, q, limit, func(s *feature.Feature) error {
 				ids = append(ids, s.ID)
 				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			})).In(t)
 			return ids, next
 		}
 		f := build(t, stations)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
@@ -50,7 +52,7 @@ func TestNearestAgainstBruteForce(t *testing.T) {
 func TestNearestReal(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	list := realStations(t)
-	store := newStore(t)
+	store := buildtest.Store(t)
 	f, meta := buildIn(t, store, list)
 	t.Logf("%d stations at %d positions: %d leaves listing %.2f positions each", meta.Stations, meta.Positions, meta.Leaves, float64(meta.Listed)/float64(meta.Leaves))
 	// The reference measures all stations; a coarse one first, by chords, keeps
@@ -63,10 +65,7 @@ func TestNearestReal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range n {
 		lat, lon := points2(rng, list, brute)
-		got, err := f.Nearest(t.Context(), lat, lon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(f.Nearest(t.Context(), lat, lon)).In(t)
 		id, d := brute.nearest(lat, lon)
 		if got.ID != id || got.DistanceM != d {
 			t.Fatalf("%v, %v: got %s at %v m, want %s at %v m", lat, lon, got.ID, got.DistanceM, id, d)
@@ -160,21 +159,12 @@ func (c *chordScan) find(lat, lon float64) (id ID, d float64, at int) {
 // leaves that list it.
 func checkLeaves(t *testing.T, store cellstore.Store, meta Meta) {
 	t.Helper()
-	table, err := store.Table(t.Context(), tableTiles)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(store.Table(t.Context(), tableTiles)).In(t)
 	next := uint64(0) // cell
 	leaves := int64(0)
 	lists := map[ID][]quadkey.Tile{}
-	for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		tile, err := quadkey.ParseKey(row.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for row := range must.All(t, table.Scan(t.Context(), cellstore.Scan{})) {
+		tile := must.Get(quadkey.ParseKey(row.Key)).In(t)
 		first, last := tile.CellRange()
 		if uint64(first) != next {
 			t.Fatalf("leaf %v begins at cell %d, not %d", tile, first, next)
@@ -193,10 +183,7 @@ func checkLeaves(t *testing.T, store cellstore.Store, meta Meta) {
 	if next != 1<<32 || leaves != meta.Leaves {
 		t.Fatalf("%d leaves up to cell %d; the manifest counts %d", leaves, next, meta.Leaves)
 	}
-	f, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Open(t.Context(), store, meta)).In(t)
 	first := map[position]ID{}
 	for i := range f.entries {
 		e := &f.entries[i]
@@ -209,18 +196,12 @@ func checkLeaves(t *testing.T, store cellstore.Store, meta Meta) {
 			continue
 		}
 		e := &f.entries[i]
-		tiles, err := f.Tiles(t.Context(), e.id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tiles := must.Get(f.Tiles(t.Context(), e.id)).In(t)
 		if want := lists[first[e.at]]; len(want) == 0 || !slices.Equal(tiles, want) {
 			t.Fatalf("%s: %d tiles, %d leaves list it", e.id, len(tiles), len(want))
 		}
 		lon, lat := e.at.degrees()
-		cell, err := quadkey.CellOf(lon, lat)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cell := must.Get(quadkey.CellOf(lon, lat)).In(t)
 		if !slices.ContainsFunc(tiles, func(q quadkey.Tile) bool { return q.Contains(cell.Tile()) }) {
 			t.Fatalf("%s: not in the leaf it stands in", e.id)
 		}
@@ -230,7 +211,7 @@ func checkLeaves(t *testing.T, store cellstore.Store, meta Meta) {
 func TestLeavesTileTheWorld(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
-			store := newStore(t)
+			store := buildtest.Store(t)
 			_, meta := buildIn(t, store, scatter(3, rounds(200), shape))
 			checkLeaves(t, store, meta)
 		})
@@ -302,10 +283,7 @@ func TestSharedPositions(t *testing.T) {
 	if got, err = f.Nearest(t.Context(), 90, 0); err != nil || got.ID != numbered(7) || got.Shared != 2 || got.DistanceM != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	three, err := f.Tiles(t.Context(), numbered(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	three := must.Get(f.Tiles(t.Context(), numbered(3))).In(t)
 	for _, id := range []ID{numbered(4), numbered(5)} {
 		if tiles, err := f.Tiles(t.Context(), id); err != nil || !slices.Equal(tiles, three) {
 			t.Errorf("%s: %v, %v", id, tiles, err)
@@ -327,7 +305,7 @@ func TestCrowds(t *testing.T) {
 		sin, cos := math.Sincos(float64(i) * 6 * radians)
 		list = append(list, Station{ID: numbered(6000 + i), Lat: -40 + cos*0.5, Lon: 100 + sin*0.5})
 	}
-	store := newStore(t)
+	store := buildtest.Store(t)
 	f, meta := buildIn(t, store, list)
 	if meta.Leaves > 30_000 {
 		t.Errorf("%d leaves", meta.Leaves)
@@ -348,7 +326,7 @@ func TestTooDense(t *testing.T) {
 	for i := range 1100 {
 		list = append(list, Station{ID: numbered(i), Lat: 10 + float64(i%34)*1e-7, Lon: 10 + float64(i/34)*1e-7})
 	}
-	_, _, err := Build(t.Context(), newStore(t), sequence(list), BuildOptions{})
+	_, _, err := Build(t.Context(), buildtest.Store(t), buildtest.Each(list), BuildOptions{})
 	if !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "compete") {
 		t.Error(err)
 	}
@@ -364,7 +342,7 @@ func TestTooDense(t *testing.T) {
 	f := build(t, near(12))
 	checkNearest(t, f, near(12), -3, 4)
 	checkNearest(t, f, near(12), 89.9999999, 4e-7)
-	if _, _, err = Build(t.Context(), newStore(t), sequence(near(40)), BuildOptions{}); !errors.Is(err, ErrTooMany) {
+	if _, _, err = Build(t.Context(), buildtest.Store(t), buildtest.Each(near(40)), BuildOptions{}); !errors.Is(err, ErrTooMany) {
 		t.Error(err)
 	}
 }

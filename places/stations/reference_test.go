@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -18,12 +17,11 @@ import (
 	"time"
 
 	"quadrille/cellstore"
-	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 var full = os.Getenv("QUADRILLE_FULL") != ""
@@ -40,46 +38,16 @@ func rounds(n int) int {
 	return n
 }
 
-func newStore(t testing.TB) cellstore.Store {
-	t.Helper()
-	s, err := pebblestore.Open("db", &pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-func sequence[T any](list []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, s := range list {
-			if !yield(s, nil) {
-				return
-			}
-		}
-	}
-}
-
 func build(t testing.TB, list []Station) *Finder {
 	t.Helper()
-	f, _ := buildIn(t, newStore(t), list)
+	f, _ := buildIn(t, buildtest.Store(t), list)
 	return f
 }
 
 func buildIn(t testing.TB, store cellstore.Store, list []Station) (*Finder, Meta) {
 	t.Helper()
-	meta, _, err := Build(t.Context(), store, sequence(list), BuildOptions{TempDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(context.WithoutCancel(t.Context()), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta, _ := must.Two(Build(t.Context(), store, buildtest.Each(list), BuildOptions{TempDir: t.TempDir()})).In(t)
+	f := must.Get(Open(context.WithoutCancel(t.Context()), store, meta)).In(t)
 	return f, meta
 }
 
@@ -199,14 +167,8 @@ func realStations(t testing.TB) []Station {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(z).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(gzip.NewReader(file)).In(t)
+	rows := must.Get(csv.NewReader(z).ReadAll()).In(t)
 	var list []Station
 	for _, row := range rows[1:] {
 		lat, err1 := strconv.ParseFloat(row[6], 64)
@@ -215,15 +177,9 @@ func realStations(t testing.TB) []Station {
 			continue
 		}
 		s := Station{Name: row[2], ICAO: row[5], State: row[4], Lat: lat, Lon: lon}
-		if s.ID, err = MakeID(row[0], row[1]); err != nil {
-			t.Fatal(err)
-		}
-		if s.Begin, err = time.Parse("20060102", row[9]); err != nil {
-			t.Fatal(err)
-		}
-		if s.End, err = time.Parse("20060102", row[10]); err != nil {
-			t.Fatal(err)
-		}
+		s.ID = must.Get(MakeID(row[0], row[1])).In(t)
+		s.Begin = must.Get(time.Parse("20060102", row[9])).In(t)
+		s.End = must.Get(time.Parse("20060102", row[10])).In(t)
 		list = append(list, s)
 	}
 	return list

@@ -2,10 +2,8 @@ package stations
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,6 +13,8 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
@@ -79,18 +79,18 @@ func TestInvalidStationsAreRefused(t *testing.T) {
 	} {
 		s := zurich
 		spoil(&s)
-		if _, _, err := Build(t.Context(), newStore(t), sequence([]Station{s}), BuildOptions{}); !errors.Is(err, ErrInvalid) {
+		if _, _, err := Build(t.Context(), buildtest.Store(t), buildtest.Each([]Station{s}), BuildOptions{}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	failure := errors.New("the file ended")
-	_, _, err := Build(t.Context(), newStore(t), func(yield func(Station, error) bool) { yield(Station{}, failure) }, BuildOptions{})
+	_, _, err := Build(t.Context(), buildtest.Store(t), func(yield func(Station, error) bool) { yield(Station{}, failure) }, BuildOptions{})
 	if !errors.Is(err, failure) {
 		t.Error(err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err = Build(cancelled, newStore(t), sequence([]Station{zurich}), BuildOptions{}); !errors.Is(err, context.Canceled) {
+	if _, _, err = Build(cancelled, buildtest.Store(t), buildtest.Each([]Station{zurich}), BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -105,15 +105,12 @@ func TestDuplicates(t *testing.T) {
 		return s
 	}
 	list := []Station{named("none", ""), named("first", "2000-01-02"), named("second", "2000-01-02"), named("old", "1999-01-01")}
-	store := newStore(t)
-	meta, stats, err := Build(t.Context(), store, sequence(list), BuildOptions{})
+	store := buildtest.Store(t)
+	meta, stats, err := Build(t.Context(), store, buildtest.Each(list), BuildOptions{})
 	if err != nil || meta.Stations != 1 || stats != (Stats{Read: 4, Duplicates: 3}) {
 		t.Fatalf("%+v, %+v, %v", meta, stats, err)
 	}
-	f, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Open(t.Context(), store, meta)).In(t)
 	if got, err := f.Record(t.Context(), numbered(1), nil); err != nil || !strings.Contains(string(got), `"first"`) {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -152,10 +149,7 @@ func TestNearbyAgainstBruteForce(t *testing.T) {
 				if rng.IntN(3) == 0 {
 					q.Country = "CH"
 				}
-				var err error
-				if dst, err = f.Nearby(t.Context(), q, dst); err != nil {
-					t.Fatal(err)
-				}
+				dst = must.Get(f.Nearby(t.Context(), q, dst)).In(t)
 				sameHits(t, dst, bruteNearby(list, q))
 			}
 		})
@@ -192,10 +186,7 @@ func TestWithinAgainstBruteForce(t *testing.T) {
 				}
 				got := map[ID]bool{}
 				for {
-					hits, next, err := f.Within(t.Context(), q, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					hits, next := must.Two(f.Within(t.Context(), q, nil)).In(t)
 					for _, h := range hits {
 						if got[h.ID] {
 							t.Fatalf("%s twice", h.ID)
@@ -287,52 +278,27 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// dump is everything in a store.
-func dump(t testing.TB, store cellstore.Store) string {
-	t.Helper()
-	names, err := store.Tables(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.New()
-	for _, name := range names {
-		table, err := store.Table(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range row.Cells {
-				fmt.Fprintf(sum, "%s %x %s %x %d %x\n", name, row.Key, c.Family, c.Qualifier, c.Timestamp, c.Value)
-			}
-		}
-	}
-	return fmt.Sprintf("%x", sum.Sum(nil))
-}
-
 // The same stations in any order, and with any memory, give the same bytes.
 func TestBuildIsDeterministic(t *testing.T) {
 	list := scatter(5, 400, shapes["clustered"])
-	first := newStore(t)
+	first := buildtest.Store(t)
 	_, meta := buildIn(t, first, list)
 	slices.Reverse(list)
-	second := newStore(t)
+	second := buildtest.Store(t)
 	if _, again := buildIn(t, second, list); !cmp.Equal(meta, again) {
 		t.Errorf("%+v, then %+v", meta, again)
 	}
-	if dump(t, first) != dump(t, second) {
+	if buildtest.Sum(t, first) != buildtest.Sum(t, second) {
 		t.Error("other bytes")
 	}
 	list[7].Name = "another"
-	if _, other := buildIn(t, newStore(t), list); other.Fingerprint == meta.Fingerprint {
+	if _, other := buildIn(t, buildtest.Store(t), list); other.Fingerprint == meta.Fingerprint {
 		t.Error("another name, the same fingerprint")
 	}
 }
 
 func TestOpenRefuses(t *testing.T) {
-	store := newStore(t)
+	store := buildtest.Store(t)
 	_, meta := buildIn(t, store, scatter(5, 40, shapes["even"]))
 	changed := meta
 	changed.SchemaVersion++
@@ -346,10 +312,10 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%d stations: %v", n, err)
 		}
 	}
-	if _, err := Open(t.Context(), newStore(t), meta); !errors.Is(err, cellstore.ErrTableNotFound) {
+	if _, err := Open(t.Context(), buildtest.Store(t), meta); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Error(err)
 	}
-	if _, err := OpenWeather(t.Context(), newStore(t), WeatherMeta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
+	if _, err := OpenWeather(t.Context(), buildtest.Store(t), WeatherMeta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
 }
@@ -359,24 +325,16 @@ func TestDamage(t *testing.T) {
 	list := scatter(5, 40, shapes["even"])
 	overwrite := func(store cellstore.Store, name, family string, spoil func([]byte) []byte) {
 		t.Helper()
-		table, err := store.Table(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(store.Table(t.Context(), name)).In(t)
 		var rows []*cellstore.Row
-		for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for row := range must.All(t, table.Scan(t.Context(), cellstore.Scan{})) {
 			rows = append(rows, row.Clone())
 		}
 		for _, row := range rows {
 			for _, c := range row.Cells {
 				if c.Family == family {
 					m := cellstore.Mutation{Row: row.Key, Ops: []cellstore.Op{cellstore.PutAt(c.Family, c.Qualifier, c.Timestamp, spoil(c.Value))}}
-					if err := table.Apply(t.Context(), m); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, table.Apply(t.Context(), m))
 				}
 			}
 		}
@@ -412,7 +370,7 @@ func TestDamage(t *testing.T) {
 			return err
 		}},
 	} {
-		store := newStore(t)
+		store := buildtest.Store(t)
 		f, meta := buildIn(t, store, list)
 		overwrite(store, tc.table, tc.family, tc.spoil)
 		if err := tc.ask(f, meta, store); !errors.Is(err, cellstore.ErrCorrupt) {

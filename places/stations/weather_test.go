@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
 	"quadrille/quadkey"
@@ -31,9 +33,7 @@ func observed(t testing.TB, id ID, when string, values map[Quantity]int) Observa
 	t.Helper()
 	o := Observation{Station: id, Time: at(when)}
 	for q, v := range values {
-		if err := o.Set(q, v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, o.Set(q, v))
 	}
 	return o
 }
@@ -66,17 +66,11 @@ func weatherOf(seed uint64, n int, list []Station) []Observation {
 
 func buildWeather(t testing.TB, store cellstore.Store, f *Finder, list []Observation, memory int64) (*Weather, WeatherMeta) {
 	t.Helper()
-	meta, stats, err := BuildWeather(t.Context(), store, f, sequence(list), BuildOptions{TempDir: t.TempDir(), Memory: memory})
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta, stats := must.Two(BuildWeather(t.Context(), store, f, buildtest.Each(list), BuildOptions{TempDir: t.TempDir(), Memory: memory})).In(t)
 	if stats.Read != int64(len(list)) || stats.Read-stats.Duplicates != meta.Observations {
 		t.Fatalf("%d given: %+v, %+v", len(list), stats, meta)
 	}
-	w, err := OpenWeather(context.WithoutCancel(t.Context()), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(OpenWeather(context.WithoutCancel(t.Context()), store, meta)).In(t)
 	return w, meta
 }
 
@@ -103,7 +97,7 @@ func TestObservationsAgainstBruteForce(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	stations := scatter(4, 30, shapes["even"])
 	given := weatherOf(1, 4000, stations)
-	w, meta := buildWeather(t, newStore(t), build(t, stations), given, 0)
+	w, meta := buildWeather(t, buildtest.Store(t), build(t, stations), given, 0)
 	list := distinct(given)
 	first, last := w.Span()
 	if meta.Stations != 30 || !first.Equal(slices.MinFunc(list, byTime).Time) || !last.Equal(slices.MaxFunc(list, byTime).Time) {
@@ -181,15 +175,12 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stations := scatter(4, 25, shape)
 			given := weatherOf(2, 1500, stations)
-			w, _ := buildWeather(t, newStore(t), build(t, stations), given, 0)
+			w, _ := buildWeather(t, buildtest.Store(t), build(t, stations), given, 0)
 			list := distinct(given)
 			where := map[ID]quadkey.Tile{}
 			for i := range stations {
 				lon, lat := positionOf(stations[i].Lat, stations[i].Lon).degrees()
-				tile, err := quadkey.TileAt(lon, lat, partZoom)
-				if err != nil {
-					t.Fatal(err)
-				}
+				tile := must.Get(quadkey.TileAt(lon, lat, partZoom)).In(t)
 				where[stations[i].ID] = tile
 			}
 			var got TileWeather
@@ -197,9 +188,7 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 			for range rounds(150) {
 				some := list[rng.IntN(len(list))]
 				tile := where[some.Station].Ancestor(uint8(rng.IntN(MaxWeatherZoom + 1)))
-				if err := w.Tile(t.Context(), tile, some.Time, &got); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.Tile(t.Context(), tile, some.Time, &got))
 				hour := some.Time.Truncate(time.Hour)
 				side := min(4, 1<<(MaxWeatherZoom-tile.Z))
 				want := TileWeather{Hour: hour, Side: side}
@@ -236,16 +225,13 @@ func TestWeatherIsDeterministic(t *testing.T) {
 	stations := scatter(4, 50, shapes["even"])
 	list := distinct(weatherOf(9, 60_000, stations))
 	f := build(t, stations)
-	first, second := newStore(t), newStore(t)
+	first, second := buildtest.Store(t), buildtest.Store(t)
 	_, meta := buildWeather(t, first, f, list, 0)
 	rng := rand.New(rand.NewPCG(1, 1))
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	// The smallest memory spills.
-	again, stats, err := BuildWeather(t.Context(), second, f, sequence(list), BuildOptions{TempDir: t.TempDir(), Memory: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(meta, again); diff != "" || dump(t, first) != dump(t, second) {
+	again, stats := must.Two(BuildWeather(t.Context(), second, f, buildtest.Each(list), BuildOptions{TempDir: t.TempDir(), Memory: 1})).In(t)
+	if diff := cmp.Diff(meta, again); diff != "" || buildtest.Sum(t, first) != buildtest.Sum(t, second) {
 		t.Error(diff)
 	}
 	t.Logf("%d observations, %d tiles, %d bytes spilled", again.Observations, again.Tiles, stats.Spilled)
@@ -263,7 +249,7 @@ func TestWeatherJSON(t *testing.T) {
 		observed(t, id, "2024-01-01T07:00:00Z", nil),
 		observed(t, id, "1931-05-01T07:00:00Z", map[Quantity]int{WindSpeed: 0, WindDirection: 0}),
 	}
-	w, _ := buildWeather(t, newStore(t), build(t, stations), list, 0)
+	w, _ := buildWeather(t, buildtest.Store(t), build(t, stations), list, 0)
 	got, next, err := w.Observations(t.Context(), ObservationQuery{Station: id}, nil)
 	if err != nil || next != "" || len(got) != 3 {
 		t.Fatal(got, next, err)
@@ -294,9 +280,7 @@ func TestWeatherJSON(t *testing.T) {
 		{quadkey.Tile{}, "1931-05-01T07:10:00Z", `"observations":1,"wind_speed_ms":0,"wind_speed_max_ms":0`},
 	} {
 		var tw TileWeather
-		if err := w.Tile(t.Context(), tc.tile, at(tc.when), &tw); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Tile(t.Context(), tc.tile, at(tc.when), &tw))
 		if got := string(tw.Total.AppendMembers(nil)); got != tc.want || !json.Valid([]byte("{"+got+"}")) {
 			t.Errorf("%s: %s", tc.when, got)
 		}
@@ -305,7 +289,7 @@ func TestWeatherJSON(t *testing.T) {
 
 func TestWeatherRefuses(t *testing.T) {
 	f := build(t, []Station{{ID: numbered(1)}})
-	store := newStore(t)
+	store := buildtest.Store(t)
 	w, meta := buildWeather(t, store, f, []Observation{observed(t, numbered(1), "2024-01-01T06:00:00Z", nil)}, 0)
 	if meta.First != meta.Last || meta.First.IsZero() {
 		t.Errorf("%+v", meta)
@@ -334,7 +318,7 @@ func TestWeatherRefuses(t *testing.T) {
 		"unknown": observed(t, numbered(2), "2024-01-01T06:00:00Z", nil),
 		"time":    {Station: numbered(1), Time: far},
 	} {
-		if _, _, err := BuildWeather(t.Context(), newStore(t), f, sequence([]Observation{o}), BuildOptions{}); !errors.Is(err, ErrInvalid) {
+		if _, _, err := BuildWeather(t.Context(), buildtest.Store(t), f, buildtest.Each([]Observation{o}), BuildOptions{}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -357,9 +341,7 @@ func TestValuesRoundTrip(t *testing.T) {
 		for q := range Quantity(quantities) {
 			if rapid.Bool().Draw(t, "there") {
 				v := rapid.IntRange(int(known[q].min), int(known[q].max)).Draw(t, "v")
-				if err := o.Set(q, v); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, o.Set(q, v))
 			}
 		}
 		b := o.appendValue(nil)
@@ -419,9 +401,7 @@ func FuzzParseParts(f *testing.F) {
 	f.Add(appendParts(nil, &parts))
 	o := Observation{}
 	for q, k := range known {
-		if err := o.Set(Quantity(q), int(k.max)); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, o.Set(Quantity(q), int(k.max)))
 	}
 	parts[3].add(&o)
 	parts[15].add(&o)

@@ -11,11 +11,11 @@ import (
 	"time"
 	_ "time/tzdata" // machines without a zone database have one too
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
 	"quadrille/cellstore"
-	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -29,53 +29,25 @@ var some = []string{
 	"Europe/Lisbon", "Europe/London", "Europe/Zurich", "GMT", "Pacific/Apia", "Pacific/Kiritimati", "US/Pacific", "UTC",
 }
 
-func newStore(t testing.TB) cellstore.Store {
-	t.Helper()
-	s, err := pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
 func newReader(t testing.TB, names []string) *Reader {
 	t.Helper()
-	store := newStore(t)
-	meta, stats, err := Build(t.Context(), store, names, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := buildtest.Store(t)
+	meta, stats := must.Two(Build(t.Context(), store, names, nil)).In(t)
 	if meta.Zones != int64(len(names)) || meta.Zones != stats.Zones || meta.Rules != stats.Rules || meta.Rules < meta.Zones || meta.Fingerprint == "" {
 		t.Fatalf("%+v, %+v of %d zones", meta, stats, len(names))
 	}
-	r, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(Open(t.Context(), store, meta)).In(t)
 }
 
 func location(t testing.TB, name string) *time.Location {
 	t.Helper()
-	loc, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return loc
+	return must.Get(time.LoadLocation(name)).In(t)
 }
 
 // check compares an answer with Go's database.
 func check(t testing.TB, r *Reader, name string, loc *time.Location, at time.Time) {
 	t.Helper()
-	o, err := r.Offset(t.Context(), name, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(r.Offset(t.Context(), name, at)).In(t)
 	in := at.In(loc)
 	abbreviation, seconds := in.Zone()
 	if o.Seconds != seconds || o.Abbreviation != abbreviation || o.DST != in.IsDST() {
@@ -226,14 +198,8 @@ func TestKnownOffsets(t *testing.T) {
 		{"UTC", "1900-01-01T00:00:00Z", 0, false, "UTC", ""},
 		{"Europe/Zurich", "2100-07-01T12:00:00Z", 7200, true, "CEST", "2100-03-28T01:00:00Z"},
 	} {
-		at, err := time.Parse(time.RFC3339, tt.at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := r.Offset(t.Context(), tt.zone, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(time.Parse(time.RFC3339, tt.at)).In(t)
+		o := must.Get(r.Offset(t.Context(), tt.zone, at)).In(t)
 		if o.Seconds != tt.seconds || o.DST != tt.dst || o.Abbreviation != tt.abbreviation ||
 			tt.since != "" && o.Since.Format(time.RFC3339) != tt.since {
 			t.Errorf("%s at %s: %+v", tt.zone, tt.at, o)
@@ -270,23 +236,23 @@ func TestRefusals(t *testing.T) {
 	if _, err := r.Offset(cancelled, "UTC", now); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
+	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Errorf("newer: %v", err)
 	}
-	if _, err := Open(t.Context(), newStore(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
+	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Errorf("no table: %v", err)
 	}
 }
 
 func TestBuildRefusals(t *testing.T) {
 	for _, names := range [][]string{{""}, {"Local"}, {"Nowhere/Atall"}, {"../etc/passwd"}, {"UTC", "Europe/Rome", "UTC"}, {strings.Repeat("A", 100)}} {
-		if _, _, err := Build(t.Context(), newStore(t), names, nil); err == nil {
+		if _, _, err := Build(t.Context(), buildtest.Store(t), names, nil); err == nil {
 			t.Errorf("%q: no error", names)
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Build(cancelled, newStore(t), some, nil); !errors.Is(err, context.Canceled) {
+	if _, _, err := Build(cancelled, buildtest.Store(t), some, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -294,10 +260,7 @@ func TestBuildRefusals(t *testing.T) {
 // The order of names changes nothing, a name does.
 func TestFingerprint(t *testing.T) {
 	sum := func(names ...string) string {
-		meta, _, err := Build(t.Context(), newStore(t), names, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		meta, _ := must.Two(Build(t.Context(), buildtest.Store(t), names, nil)).In(t)
 		return meta.Fingerprint
 	}
 	if sum("UTC", "Asia/Tokyo") != sum("Asia/Tokyo", "UTC") {
@@ -353,25 +316,14 @@ func TestYear(t *testing.T) {
 }
 
 func TestDamaged(t *testing.T) {
-	store := newStore(t)
-	if err := store.CreateTable(t.Context(), schema()); err != nil {
-		t.Fatal(err)
-	}
-	table, err := store.Table(t.Context(), table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := buildtest.Store(t)
+	must.Do(t, store.CreateTable(t.Context(), schema()))
+	table := must.Get(store.Table(t.Context(), table)).In(t)
 	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	err = table.Apply(t.Context(),
+	must.Do(t, table.Apply(t.Context(),
 		cellstore.Mutation{Row: []byte("Short"), Ops: []cellstore.Op{cellstore.PutAt(family, nil, bias, []byte{1, 2, 3, 4})}},
-		cellstore.Mutation{Row: []byte("Late"), Ops: []cellstore.Op{cellstore.PutAt(family, nil, timestamp(at), appendValue(nil, &rule{}))}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion})
-	if err != nil {
-		t.Fatal(err)
-	}
+		cellstore.Mutation{Row: []byte("Late"), Ops: []cellstore.Op{cellstore.PutAt(family, nil, timestamp(at), appendValue(nil, &rule{}))}}))
+	r := must.Get(Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion})).In(t)
 	if _, err := r.Offset(t.Context(), "Short", at); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("short value: %v", err)
 	}
@@ -400,28 +352,25 @@ func TestAppend(t *testing.T) {
 
 func TestCountryZone(t *testing.T) {
 	testrace.Plain(t, "many questions")
-	store := newStore(t)
+	store := buildtest.Store(t)
 	countries := map[string]string{"CH": "Europe/Zurich", "NP": "Asia/Kathmandu"}
 	meta, _, err := Build(t.Context(), store, some, countries)
 	if err != nil || meta.Countries != 2 {
 		t.Fatalf("%+v, %v", meta, err)
 	}
-	r, err := Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), store, meta)).In(t)
 	for code, want := range map[string]string{"CH": "Europe/Zurich", "NP": "Asia/Kathmandu", "US": "", "": "", "ch": "", "C": "", "CHE": "", "\x00": ""} {
 		if zone, err := r.CountryZone(t.Context(), code); zone != want || err != nil {
 			t.Errorf("%q: %q, %v", code, zone, err)
 		}
 	}
 	// Other countries are other content.
-	other, _, err := Build(t.Context(), newStore(t), some, map[string]string{"CH": "Europe/Zurich"})
+	other, _, err := Build(t.Context(), buildtest.Store(t), some, map[string]string{"CH": "Europe/Zurich"})
 	if err != nil || other.Fingerprint == meta.Fingerprint {
 		t.Errorf("%+v, %v", other, err)
 	}
 	// A table of before has none.
-	before, _, err := Build(t.Context(), newStore(t), some, nil)
+	before, _, err := Build(t.Context(), buildtest.Store(t), some, nil)
 	if err != nil || before.Countries != 0 || before.Fingerprint == other.Fingerprint {
 		t.Errorf("%+v, %v", before, err)
 	}
@@ -429,13 +378,13 @@ func TestCountryZone(t *testing.T) {
 		t.Errorf("without countries: %q, %v", zone, err)
 	}
 	for code, zone := range map[string]string{"ch": "Europe/Zurich", "CHE": "Europe/Zurich", "": "Europe/Zurich", "CH": "Europe/Nowhere", "DE": ""} {
-		if _, _, err := Build(t.Context(), newStore(t), some, map[string]string{code: zone}); err == nil {
+		if _, _, err := Build(t.Context(), buildtest.Store(t), some, map[string]string{code: zone}); err == nil {
 			t.Errorf("%q with %q was taken", code, zone)
 		}
 	}
 	// The manifest says that there is a table, and there is none.
 	meta.Countries = 1
-	if _, err := Open(t.Context(), newStore(t), meta); err == nil {
+	if _, err := Open(t.Context(), buildtest.Store(t), meta); err == nil {
 		t.Error("opened without its tables")
 	}
 }

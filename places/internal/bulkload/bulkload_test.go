@@ -8,34 +8,23 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/must"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 func open(t *testing.T) cellstore.Store {
 	t.Helper()
-	s, err := pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
 	t.Cleanup(func() { s.Close() })
-	err = s.CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}}))
 	return s
 }
 
 func count(t *testing.T, s cellstore.Store) (n int) {
 	t.Helper()
-	table, err := s.Table(t.Context(), "t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for row, err := range table.Scan(t.Context(), cellstore.Scan{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	table := must.Get(s.Table(t.Context(), "t")).In(t)
+	for row := range must.All(t, table.Scan(t.Context(), cellstore.Scan{})) {
 		if want := fmt.Sprintf("%06d", n); string(row.Key) != want || string(row.Cells[0].Value) != "v"+want {
 			t.Fatalf("row %d is %q = %q", n, row.Key, row.Cells[0].Value)
 		}
@@ -47,23 +36,16 @@ func count(t *testing.T, s cellstore.Store) (n int) {
 // More than a batch, from memory that is used again at once.
 func TestLoad(t *testing.T) {
 	s := open(t)
-	l, err := New(t.Context(), s, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(New(t.Context(), s, "t")).In(t)
 	defer l.Abort()
 	var key, value []byte
 	const rows = 40000
 	for i := range rows {
 		key = fmt.Appendf(key[:0], "%06d", i)
 		value = append(append(value[:0], 'v'), key...)
-		if err := l.Add(key, cellstore.Cell{Family: "f", Value: value}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Add(key, cellstore.Cell{Family: "f", Value: value}))
 	}
-	if err := l.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Commit())
 	if n := count(t, s); n != rows {
 		t.Errorf("%d rows", n)
 	}
@@ -71,13 +53,8 @@ func TestLoad(t *testing.T) {
 
 func TestAbort(t *testing.T) {
 	s := open(t)
-	l, err := New(t.Context(), s, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Add([]byte("000000"), cellstore.Cell{Family: "f"}); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(New(t.Context(), s, "t")).In(t)
+	must.Do(t, l.Add([]byte("000000"), cellstore.Cell{Family: "f"}))
 	l.Abort()
 	l.Abort()
 	if n := count(t, s); n != 0 {
@@ -106,9 +83,7 @@ func TestFailures(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	if l, err = New(ctx, s, "t"); err != nil {
-		t.Fatal(err)
-	}
+	l = must.Get(New(ctx, s, "t")).In(t)
 	defer l.Abort()
 	cancel()
 	if err := l.Add([]byte("a"), cellstore.Cell{Family: "f"}); err != nil {

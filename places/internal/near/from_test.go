@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -69,10 +70,7 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 					p.lon, p.lat = lon, lat
 				}
 				next++
-				var err error
-				if p.cell, err = quadkey.CellOf(p.lon, p.lat); err != nil {
-					t.Fatal(err)
-				}
+				p.cell = must.Get(quadkey.CellOf(p.lon, p.lat)).In(t)
 				s.spots[i] = append(s.spots[i], p)
 				if p.passes {
 					all = append(all, Cursor{ByDistance(quadkey.Distance(lon, lat, p.lon, p.lat)), p.id})
@@ -103,9 +101,7 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 		})
 		all = all[:min(len(all), want)]
 		s.Reset(want, limit, after)
-		if err := s.RunFrom(t.Context(), s, lon, lat, lists...); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.RunFrom(t.Context(), s, lon, lat, lists...))
 		got := s.Sorted()
 		if len(got) != len(all) {
 			t.Fatalf("%v,%v within %v: %d found, want %d", lat, lon, math.Float64frombits(limit), len(got), len(all))

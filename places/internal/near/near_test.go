@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -88,9 +89,7 @@ func TestSearchAgainstSorting(t *testing.T) {
 		slices.Sort(all)
 		want := 1 + rng.IntN(50)
 		e.Reset(want, math.MaxUint64, Cursor{})
-		if err := e.Run(t.Context(), e, e.lists...); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Run(t.Context(), e, e.lists...))
 		all = all[:min(len(all), want)]
 		got := e.Sorted()
 		for i := range got {
@@ -118,10 +117,7 @@ func TestOverlap(t *testing.T) {
 		if rng.IntN(5) == 0 {
 			lat = []float64{-90, 90, 0, 85.0511287, -85.0511288}[rng.IntN(5)]
 		}
-		tile, err := quadkey.TileAt(lon, lat, uint8(rng.IntN(quadkey.CellZoom+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tile := must.Get(quadkey.TileAt(lon, lat, uint8(rng.IntN(quadkey.CellZoom+1)))).In(t)
 		size := math.Exp(rng.Float64()*12 - 9)
 		b := quadkey.Box{West: lon - size*rng.Float64(), East: lon + size*rng.Float64(), South: max(lat-size*rng.Float64(), -90), North: min(lat+size*rng.Float64(), 90)}
 		switch rng.IntN(4) {
