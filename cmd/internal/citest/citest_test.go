@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 // said writes events as go test does, shortly: "p" begins the name of a package,
@@ -195,10 +196,7 @@ func TestUnjudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	had := func() string {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testfile.Read(t, file)
 		return string(b)
 	}
 	run := &ci{args: []string{"./p"}, out: io.Discard, file: notes(file)}
@@ -276,9 +274,7 @@ func TestGo(t *testing.T) {
 		"broken/a_test.go": "package broken\n\nfunc TestNothing() { return 1 }\n",
 	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, text)
 	}
 	t.Chdir(dir)
 	t.Setenv("GOFLAGS", "-mod=mod")

@@ -2,12 +2,9 @@ package isd
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +13,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/internal/testfile"
 )
 
 // The rows here are made by hand after NOAA's descriptions of the two formats
@@ -226,22 +224,8 @@ func TestNames(t *testing.T) {
 
 // A file that ends early or unpacks to too much is an error, never a short list.
 func TestDamagedFiles(t *testing.T) {
-	pack := func(text []byte) []byte {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		if _, err := z.Write(text); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return b.Bytes()
-	}
-	read := func(b []byte) (failure error) {
-		path := filepath.Join(t.TempDir(), "123450-99999-2024.gz")
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	read := func(content string) (failure error) {
+		path := testfile.Temp(t, "123450-99999-2024.gz", content)
 		f, err := source.Open(path)
 		if err != nil {
 			return err
@@ -259,7 +243,7 @@ func TestDamagedFiles(t *testing.T) {
 	for h := range 24 * 28 {
 		text.WriteString(time.Date(2024, 1, 1, h, 0, 0, 0, time.UTC).Format("2006 01 02 15") + "    12    30 10132   250    31     8     0    -1\n")
 	}
-	whole := pack([]byte(text.String()))
+	whole := testfile.Gzip(text.String())
 	if err := read(whole); err != nil {
 		t.Error(err)
 	}
@@ -268,7 +252,7 @@ func TestDamagedFiles(t *testing.T) {
 			t.Errorf("%d of %d bytes are taken for a file", n, len(whole))
 		}
 	}
-	if err := read(pack(bytes.Repeat([]byte("\n"), 64<<20))); !errors.Is(err, source.ErrTooLarge) {
+	if err := read(testfile.Gzip(bytes.Repeat([]byte("\n"), 64<<20))); !errors.Is(err, source.ErrTooLarge) {
 		t.Error(err)
 	}
 }
