@@ -164,7 +164,7 @@ var rules = []rule{
 	},
 	{
 		of:            []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/hbasestore/...", "cellstore/rowcache/...", "cellstore/published", "tiles/...", "places/...", "ipgeo/...", "ask/...", "feature", "static/...", "internal/jsontext", "internal/extsort", "internal/repeats", "cmd/..."},
-		neverDirectly: []string{module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest", module + "/feature/layertest", module + "/internal/smallworld", module + "/cmd/ingest/internal/job/jobtest", module + "/cmd/internal/testfile"},
+		neverDirectly: []string{module + "/internal/tilestest", module + "/internal/testseed", module + "/internal/damagetest", module + "/feature/layertest", module + "/internal/smallworld", module + "/cmd/ingest/internal/job/jobtest", module + "/cmd/ingest/internal/source/sourcetest", module + "/cmd/internal/testfile"},
 		why:           "they are for tests and examples",
 	},
 	{

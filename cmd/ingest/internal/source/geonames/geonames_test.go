@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 	"quadrille/cmd/internal/testfile"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,18 +33,7 @@ func with(row string, columns ...any) string {
 }
 
 func read(text string) (records []Record, bad []*source.BadRecord, err error) {
-	for rec, err := range Read(strings.NewReader(text), "test.txt") {
-		var b *source.BadRecord
-		switch {
-		case errors.As(err, &b):
-			bad = append(bad, b)
-		case err != nil:
-			return records, bad, err
-		default:
-			records = append(records, rec)
-		}
-	}
-	return records, bad, nil
+	return sourcetest.All(Read(strings.NewReader(text), "test.txt"))
 }
 
 func TestRecord(t *testing.T) {

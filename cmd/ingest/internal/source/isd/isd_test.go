@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 	"quadrille/cmd/internal/testfile"
 )
 
@@ -25,22 +26,13 @@ func ptr(v float64) *float64 { return &v }
 
 func stations(t testing.TB, text string) (list []Station, bad map[string]int, failure error) {
 	t.Helper()
-	bad = map[string]int{}
-	for s, err := range ReadStations(strings.NewReader(text), "list.csv") {
-		var b *source.BadRecord
-		switch {
-		case errors.As(err, &b):
-			if b.Source != "list.csv" || b.Line < 1 || len(b.Detail) > 400 {
-				t.Errorf("%+v", b)
-			}
-			bad[b.Reason]++
-		case err != nil:
-			failure = err
-		default:
-			list = append(list, s)
+	list, records, failure := sourcetest.All(ReadStations(strings.NewReader(text), "list.csv"))
+	for _, b := range records {
+		if b.Source != "list.csv" || b.Line < 1 || len(b.Detail) > 400 {
+			t.Errorf("%+v", b)
 		}
 	}
-	return list, bad, failure
+	return list, sourcetest.Reasons(records), failure
 }
 
 func TestStations(t *testing.T) {
@@ -150,19 +142,8 @@ func TestRealStations(t *testing.T) {
 
 func lite(t testing.TB, text string, year int) (list []Observation, bad map[string]int, failure error) {
 	t.Helper()
-	bad = map[string]int{}
-	for o, err := range ReadLite(strings.NewReader(text), "123450-99999-2024", year) {
-		var b *source.BadRecord
-		switch {
-		case errors.As(err, &b):
-			bad[b.Reason]++
-		case err != nil:
-			failure = err
-		default:
-			list = append(list, o)
-		}
-	}
-	return list, bad, failure
+	list, records, failure := sourcetest.All(ReadLite(strings.NewReader(text), "123450-99999-2024", year))
+	return list, sourcetest.Reasons(records), failure
 }
 
 func TestLite(t *testing.T) {

@@ -91,7 +91,7 @@ func FuzzPRJ(f *testing.F) {
 }
 
 func FuzzArchive(f *testing.F) {
-	f.Add(archive(f, "a.shp", shp(5, record(box(0, 0, 1, 1))), "a.dbf", named("x"), "a.prj", []byte(wgs84)))
+	f.Add(archive("a.shp", shp(5, record(box(0, 0, 1, 1))), "a.dbf", named("x"), "a.prj", []byte(wgs84)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if !bytes.HasPrefix(b, []byte("PK")) {
 			return
