@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/internal/testfile"
 )
 
 // contents are the files and folders of a directory, with checksums.
@@ -51,17 +52,12 @@ func contents(t *testing.T, dir string) map[string]string {
 // directory of the data as it is, byte for byte.
 func TestDryRun(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "new", "data")
-	stations, err := os.ReadFile("../../sample/stations.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stations := testfile.Read(t, "../../sample/stations.csv")
 	head, rows, _ := strings.Cut(string(stations), "\n")
 	id := strings.ReplaceAll(strings.Join(strings.SplitN(rows, ",", 3)[:2], "-"), `"`, "")
 	weather := filepath.Join(t.TempDir(), id+"-2024")
-	if err := os.WriteFile(weather, []byte("2024 01 01 00   -70   -80 10130   230    50     0     0     0\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, text string) string { return jobtest.Write(t, name, text) }
+	testfile.Write(t, weather, "2024 01 01 00   -70   -80 10130   230    50     0     0     0\n")
+	write := func(name, text string) string { return testfile.Temp(t, name, text) }
 	for _, tc := range []struct {
 		args, then []string // the command, and the same with other files
 		changed    string   // what a dry run of then says
@@ -121,11 +117,11 @@ func TestDryRun(t *testing.T) {
 // What is refused by --max-change is refused in a dry run, as it would be.
 func TestDryRunRefused(t *testing.T) {
 	data := t.TempDir()
-	if err := run(t.Context(), []string{"ip", jobtest.Write(t, "a.csv", "8.8.8.0/24,US\n"), "--data", data}, io.Discard, io.Discard); err != nil {
+	if err := run(t.Context(), []string{"ip", testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"), "--data", data}, io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	before := contents(t, data)
-	err := run(t.Context(), []string{"ip", jobtest.Write(t, "b.csv", "8.8.8.0/24,CA\n"), "--max-change", "5%", "--dry-run", "--data", data}, io.Discard, io.Discard)
+	err := run(t.Context(), []string{"ip", testfile.Temp(t, "b.csv", "8.8.8.0/24,CA\n"), "--max-change", "5%", "--dry-run", "--data", data}, io.Discard, io.Discard)
 	if exitCode(err) != 3 || !maps.Equal(contents(t, data), before) {
 		t.Errorf("exit code %d, %v", exitCode(err), err)
 	}
@@ -138,10 +134,8 @@ func TestDryRunRefused(t *testing.T) {
 // A dry run of a refresh records nothing, so that the next one does what it has to do.
 func TestDryRefresh(t *testing.T) {
 	data, settings := t.TempDir(), filepath.Join(t.TempDir(), "ingest.yaml")
-	text := fmt.Sprintf("data: %s\nstations:\n  file: ../../sample/stations.csv\nip:\n  file: [%s]\nworld:\n  only: [places]\n", data, jobtest.Write(t, "a.csv", "8.8.8.0/24,US\n"))
-	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := fmt.Sprintf("data: %s\nstations:\n  file: ../../sample/stations.csv\nip:\n  file: [%s]\nworld:\n  only: [places]\n", data, testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"))
+	testfile.Write(t, settings, text)
 	for range 2 {
 		var out bytes.Buffer
 		if err := run(t.Context(), []string{"refresh", "--config", settings, "--dry-run", "--json"}, &out, io.Discard); err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 // TestForeignFile: a file that a file manager left in a generation is told, and
@@ -17,9 +19,7 @@ func TestForeignFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(data, "airports", "g0000000001", "store", ".DS_Store")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, "")
 	var out bytes.Buffer
 	if err := run(t.Context(), []string{"verify", "airports", "--data", data}, &out, io.Discard); err != nil {
 		t.Fatal(err)
@@ -34,9 +34,7 @@ func TestForeignFile(t *testing.T) {
 func TestDrop(t *testing.T) {
 	data := t.TempDir()
 	csv := filepath.Join(t.TempDir(), "p.csv")
-	if err := os.WriteFile(csv, []byte("id,lat,lon,name\n1,48.2,16.4,Wien\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, csv, "id,lat,lon,name\n1,48.2,16.4,Wien\n")
 	ingest := func(want string, args ...string) {
 		t.Helper()
 		var out bytes.Buffer

@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
 	"quadrille/internal/testrace"
@@ -63,9 +64,7 @@ func runScripts(t *testing.T, files []string) {
 func TestReadKey(t *testing.T) {
 	for text, want := range map[string]string{"a1b2\n": "a1b2", "\ufeffa1b2\r\nmore": "a1b2", "\ufeff": "", "a\ufeff": "", "a b": ""} {
 		name := filepath.Join(t.TempDir(), "key")
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, name, text)
 		if key, err := readKey(name); key != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", text, key, err)
 		}
@@ -122,9 +121,7 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := filepath.Join(t.TempDir(), "ingest.yaml")
-	if err := os.WriteFile(settings, []byte("boundaries: {layer: [x=internal/job/boundaries/testdata/squares.geojson]}\ntimezones: {}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, settings, "boundaries: {layer: [x=internal/job/boundaries/testdata/squares.geojson]}\ntimezones: {}\n")
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, tc := range []struct {
@@ -312,9 +309,7 @@ func TestShare(t *testing.T) {
 
 func TestLayerFlag(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("odd:name.json", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, "odd:name.json", "")
 	for text, want := range map[string]layerFlag{
 		"a=b.json":            {"a", "b.json", ""},
 		"a=b.json:CODE":       {"a", "b.json", "CODE"},

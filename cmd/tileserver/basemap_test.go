@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,8 +54,6 @@ func TestBaseMapFlag(t *testing.T) {
 		"neither a PMTiles":      {"config", "check", "--basemap", archivetest.Write(t, filepath.Join(dir, "text.mbtiles"), []byte("text"))},
 		"names no file: give NA": {"--basemap", "x="},
 	} {
-		if err := run(context.Background(), append(args, "--data", dir, "--listen", "127.0.0.1:0"), io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %q", args, err, want)
-		}
+		refused(t, want, append(args, "--data", dir, "--listen", "127.0.0.1:0")...)
 	}
 }

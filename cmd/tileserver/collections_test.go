@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/internal/testrace"
 	"quadrille/places/points"
@@ -36,10 +35,7 @@ func eventually(t *testing.T, url, text string) {
 func TestPublishedCollections(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
-	c, err := dataset.Open(dir, toyworld.Open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalogIn(t, dir)
 	url, _, stop := start(t, "--data", dir)
 	if code, got := fetch(t, url+"/points"); code != http.StatusOK || got != `{"collections":[]}` {
 		t.Errorf("%d %s", code, got)
@@ -54,33 +50,22 @@ func TestPublishedCollections(t *testing.T) {
 	}
 	eventually(t, url+"/status", `"name":"points-shops","state":"serving","generation":2`)
 	eventually(t, url+"/metrics", `dataset="points-shops"`)
-	if code, got := fetch(t, url+"/readyz"); code != http.StatusOK {
-		t.Errorf("%d %s", code, got)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	answers(t, url+"/readyz", http.StatusOK)
+	stop()
 	// It is there from the start the next time. A name that is no collection's is left alone.
 	if err := os.MkdirAll(filepath.Join(dir, "points-"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	url, _, stop = start(t, "--data", dir)
-	if code, got := fetch(t, url+"/points/shops/s-2"); code != http.StatusOK || !strings.Contains(got, `"id":"s-2"`) {
-		t.Errorf("%d %s", code, got)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	answers(t, url+"/points/shops/s-2", http.StatusOK, `"id":"s-2"`)
+	stop()
 }
 
 // A collection that is dropped while the server runs, or whose directory is removed, is
 // like one that has never been, and nothing else suffers.
 func TestDroppedCollections(t *testing.T) {
 	dir := t.TempDir()
-	c, err := dataset.Open(dir, toyworld.Open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalogIn(t, dir)
 	if err := toyworld.PublishShops(t.Context(), c, 20); err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +91,7 @@ func TestDroppedCollections(t *testing.T) {
 		if _, got := fetch(t, url+"/metrics"); strings.Contains(got, `dataset="points-shops",state`) {
 			t.Errorf("%s: still in the metrics", name)
 		}
+		var err error
 		if name == "dropped" {
 			_, err = c.Rollback(t.Context(), "points-shops")
 		} else {
@@ -119,9 +105,7 @@ func TestDroppedCollections(t *testing.T) {
 	if !log.has("out of service") {
 		t.Errorf("nobody is told: %s", log)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 }
 
 // Live collections are those of a directory, which one server has.
@@ -132,13 +116,8 @@ func TestLiveCollections(t *testing.T) {
 	if code, got := fetch(t, url+"/points"); code != http.StatusOK || got != `{"collections":[]}` {
 		t.Errorf("%d %s", code, got)
 	}
-	err := run(t.Context(), append([]string{"--listen", "127.0.0.1:0"}, args...), io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "--live: "+dir+" is in use by another process: stop it") {
-		t.Errorf("the second server: %v", err)
-	}
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	refused(t, "--live: "+dir+" is in use by another process: stop it", append([]string{"--listen", "127.0.0.1:0"}, args...)...)
+	stop()
 	store, err := toyworld.Open("", dir, false)
 	if err != nil {
 		t.Fatal(err)
@@ -160,20 +139,12 @@ func TestLiveCollections(t *testing.T) {
 		}
 	}
 	url, _, stop = start(t, args...)
-	if code, got := fetch(t, url+"/points/drivers/nearby?lat=0&lon=0"); code != http.StatusOK || !strings.Contains(got, `"id":"a","lat":1,"lon":2`) {
-		t.Errorf("%d %s", code, got)
-	}
+	answers(t, url+"/points/drivers/nearby?lat=0&lon=0", http.StatusOK, `"id":"a","lat":1,"lon":2`)
 	eventually(t, url+"/metrics", `{dataset="points",table="points"}`)
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "")
 	for arg, want := range map[string]string{"hbase://host:9090/ns": "--live must be a directory", file: "--live: "} {
-		if err := run(t.Context(), []string{"--data", t.TempDir(), "--live", arg}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", arg, err)
-		}
+		refused(t, want, "--data", t.TempDir(), "--live", arg)
 	}
 }

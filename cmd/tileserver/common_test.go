@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"os"
+	"strings"
 	"testing"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/programs"
+	"quadrille/cmd/internal/toyworld"
 )
 
 func TestMain(m *testing.M) {
@@ -13,4 +18,83 @@ func TestMain(m *testing.M) {
 		return
 	}
 	programs.Main(m)
+}
+
+// publish publishes the toy world in a directory, which it returns.
+func publish(t *testing.T, dir string) string {
+	t.Helper()
+	if err := toyworld.Publish(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func catalogIn(t *testing.T, dir string) *dataset.Catalog {
+	t.Helper()
+	c, err := dataset.Open(dir, toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// answers checks the status of an answer, and that it has the texts in it.
+func answers(t *testing.T, url string, status int, texts ...string) {
+	t.Helper()
+	code, got := fetch(t, url)
+	if code != status {
+		t.Errorf("%s: %d, want %d: %.300s", url, code, status, got)
+	}
+	for _, text := range texts {
+		if !strings.Contains(got, text) {
+			t.Errorf("%s: no %q in %.3000s", url, text, got)
+		}
+	}
+}
+
+// refused runs the program, which must end with an error that says why.
+func refused(t *testing.T, why string, args ...string) {
+	t.Helper()
+	if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("%q: %v, want %q", args, err, why)
+	}
+}
+
+// command runs the program and returns what it prints.
+func command(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := run(t.Context(), args, &out, &out)
+	return out.String(), err
+}
+
+// prints runs the program, which must print the texts and not fail. It returns all it prints.
+func prints(t *testing.T, args []string, texts ...string) string {
+	t.Helper()
+	got, err := command(t, args...)
+	wantText(t, got, err, false, texts...)
+	return got
+}
+
+// fails is prints of a program that must fail. The texts may be in its error.
+func fails(t *testing.T, args []string, texts ...string) string {
+	t.Helper()
+	got, err := command(t, args...)
+	wantText(t, got, err, true, texts...)
+	return got
+}
+
+func wantText(t *testing.T, got string, err error, fails bool, texts ...string) {
+	t.Helper()
+	if err != nil {
+		got += err.Error()
+	}
+	for _, text := range texts {
+		if !strings.Contains(got, text) {
+			t.Errorf("no %q in\n%s", text, got)
+		}
+	}
+	if (err != nil) != fails {
+		t.Errorf("%v\n%s", err, got)
+	}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/internal/damagetest"
@@ -661,9 +662,7 @@ func TestDamagedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "other.bin"), bytes.Repeat([]byte{0xde, 0xad}, 1<<17), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "other.bin"), bytes.Repeat([]byte{0xde, 0xad}, 1<<17))
 	whole, err := damagetest.Of(vfs.Default, dir)
 	if err != nil {
 		t.Fatal(err)

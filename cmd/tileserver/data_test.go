@@ -11,7 +11,6 @@ import (
 
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/programs"
-	"quadrille/cmd/internal/toyworld"
 	"quadrille/internal/testrace"
 )
 
@@ -22,15 +21,10 @@ func TestSizes(t *testing.T) {
 	if _, err := exec.LookPath("du"); err != nil {
 		t.Skip("no du to compare with")
 	}
-	dir := t.TempDir()
-	if err := toyworld.Publish(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := publish(t, t.TempDir())
 	url, _, stop := start(t, "--data="+dir)
 	_, b := fetch(t, url+"/status")
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	type described struct {
 		Name    string `json:"name"`
 		Dataset string `json:"dataset"`

@@ -2,22 +2,18 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/internal/testfile"
 )
 
 func document(t *testing.T, path ...string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, path...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testfile.Read(t, filepath.Join(append([]string{"..", ".."}, path...)...))
 	return string(b)
 }
 
@@ -31,12 +27,8 @@ var (
 // What alerts and the dashboard look at is served: the metrics, their labels, the routes.
 func TestWatched(t *testing.T) {
 	data, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
-	if err := toyworld.Publish(t.Context(), data); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(keys, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, data)
+	testfile.Write(t, keys, "")
 	url, _, _ := start(t, "--data", data, "--keys", keys, "--live", t.TempDir())
 	for _, path := range []string{"/ip/8.8.8.8", "/tiles/country/0/0/0.mvt"} { // refused
 		fetch(t, url+path)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -16,10 +15,7 @@ import (
 // namespace of its own, and reads back what they hold.
 func TestFirewalls(t *testing.T) {
 	data := t.TempDir()
-	c, err := dataset.Open(data, toyworld.Open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalogIn(t, data)
 	if err := toyworld.PublishAddresses(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/ipgeo"
 )
@@ -19,10 +19,7 @@ import (
 func geoIPServer(t *testing.T) (hostPort, authority string) {
 	t.Helper()
 	data := t.TempDir()
-	c, err := dataset.Open(data, toyworld.Open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalogIn(t, data)
 	lat, lon := 47.3682, 8.5671
 	ranges := []ipgeo.Range{
 		{First: netip.MustParseAddr("81.2.69.0"), Last: netip.MustParseAddr("81.2.69.255"), Record: ipgeo.Record{
@@ -53,9 +50,7 @@ func geoIPServer(t *testing.T) (hostPort, authority string) {
 	dir := t.TempDir()
 	cert, key, keys := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "keys")
 	a.issue(t, cert, key)
-	if err := os.WriteFile(keys, []byte("# of a test\n42:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, keys, "# of a test\n42:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n")
 	url, _, _ := start(t, "--data", data, "--tls-cert", cert, "--tls-key", key, "--geoip-keys", keys)
 	_, port, _ := strings.Cut(strings.TrimPrefix(url, "https://"), ":")
 	return "localhost:" + port, a.file

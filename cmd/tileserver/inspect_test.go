@@ -3,20 +3,19 @@ package main
 import (
 	"bytes"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 func TestConfigFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quadrille.yaml")
 	write := func(content string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, content)
 	}
 	write("listen: :1\ncache: 1GiB\nread-timeout: 5s\ntrusted-proxy: [10.0.0.0/8, ::1]\naccess-log: true\n")
 	t.Setenv("QUADRILLE_READ_TIMEOUT", "6s")
@@ -83,9 +82,7 @@ func TestConfigCheck(t *testing.T) {
 		t.Errorf("%v: %s", err, &out)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "x")
 	err := run(t.Context(), []string{"config", "check", "--data", file, "--tls-cert", file, "--tls-key", file, "--geoip-keys", file}, io.Discard, io.Discard)
 	for _, want := range []string{"--data", "--tls-cert", "--geoip-keys"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore/filelock"
-	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/tileserver/internal/quota"
 	"quadrille/internal/testrace"
 )
@@ -171,17 +171,12 @@ func TestKeysHalfLine(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "keys")
-	if err := toyworld.Publish(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, dir)
 	key, _, err := addTo(t, file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testfile.Read(t, file)
 	line := quota.Line("torn", quota.HashOf("nobody has it"), []quota.Limit{{Requests: 600, Window: quota.Minute}, {Requests: 1000, Window: quota.Day}})
 	tails := []string{"\x00\x00\x00\x00", line[:len("torn")], line[:len("torn:")] + "\x00\x00"}
 	for n := 1; n <= len(line); n++ {
@@ -189,9 +184,7 @@ func TestKeysHalfLine(t *testing.T) {
 	}
 	for _, tail := range tails {
 		torn := append(bytes.Clone(before), tail...)
-		if err := os.WriteFile(file, torn, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, torn)
 		next, notes, err := addTo(t, file)
 		if err != nil {
 			t.Fatalf("after %q: %v", tail, err)
@@ -203,10 +196,7 @@ func TestKeysHalfLine(t *testing.T) {
 		if keys.Find(key) == nil || keys.Find(next) == nil {
 			t.Errorf("after %q a key is lost", tail)
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, file)
 		if !bytes.HasPrefix(text, before) || !bytes.Contains(text, []byte(tail)) {
 			t.Errorf("after %q the file is\n%s", tail, text)
 		}
@@ -214,23 +204,15 @@ func TestKeysHalfLine(t *testing.T) {
 			t.Errorf("after %q nobody is told that it is none: %d keys, %s", tail, keys.Len(), notes)
 		}
 	}
-	if err := os.WriteFile(file, append(bytes.Clone(before), line[:40]...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, append(bytes.Clone(before), line[:40]...))
 	url, log, stop := start(t, "--data="+dir, "--keys="+file)
-	if code, b := fetch(t, url+"/regions/at?lat=48&lon=4&key="+key); code != 200 {
-		t.Errorf("a key before the half line: %d %s", code, b)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	answers(t, url+"/regions/at?lat=48&lon=4&key="+key, 200)
+	stop()
 	if !log.has("the last key is not used") || strings.Contains(log.String(), line[:40]) {
 		t.Errorf("the server says of the half line: %s", log.String())
 	}
 	// Where no key is whole, it may be any file.
-	if err := os.WriteFile(file, []byte("machine example.org"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "machine example.org")
 	if _, _, err := addTo(t, file); err == nil || !strings.Contains(err.Error(), "not a file of keys") {
 		t.Errorf("a file of something else: %v", err)
 	}
@@ -264,13 +246,8 @@ func TestKeysReloadHalfLine(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, text[:len(text)-9], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, file)
+	testfile.Write(t, file, text[:len(text)-9])
 	c.again()
 	if keys := g.Keys(); keys.Find(one) == nil || keys.Find(two) == nil {
 		t.Error("a file that is being written takes keys away")
@@ -365,14 +342,9 @@ func TestKeysFullDisk(t *testing.T) {
 		if _, _, err := addTo(t, file); err != nil {
 			t.Fatal(err)
 		}
-		before, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := testfile.Read(t, file)
 		before = append(before, "#"+strings.Repeat("x", filled-len(before)-2)+"\n"...)
-		if err := os.WriteFile(file, before, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, before)
 		cmd := keysNew(t, "acme", file)
 		cmd.Args = append([]string{sh, "-c", `ulimit -f 1 && exec "$0" "$@"`}, cmd.Args...)
 		cmd.Path = sh

@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -82,11 +83,19 @@ func (a *authority) issue(t *testing.T, certFile, keyFile string) int64 {
 	return a.last
 }
 
+// certified is an authority with a certificate for the server, in files.
+func certified(t *testing.T) (a *authority, cert, key string) {
+	t.Helper()
+	a = newAuthority(t)
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	a.issue(t, cert, key)
+	return a, cert, key
+}
+
 func writePEM(t *testing.T, file, typ string, der []byte) {
 	t.Helper()
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der}))
 }
 
 func (a *authority) client(h2 bool) *http.Client {
@@ -97,10 +106,7 @@ func (a *authority) client(h2 bool) *http.Client {
 
 // HTTPS with HTTP/1.1 and HTTP/2, and certificates that are renewed.
 func TestTLS(t *testing.T) {
-	a := newAuthority(t)
-	dir := t.TempDir()
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	a.issue(t, cert, key)
+	a, cert, key := certified(t)
 	url, _, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key)
 	if !strings.HasPrefix(url, "https://") {
 		t.Fatalf("it serves %s", url)
@@ -123,13 +129,8 @@ func TestTLS(t *testing.T) {
 			t.Errorf("http to https: %s", res.Status)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	err := run(t.Context(), []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", filepath.Join(dir, "none.pem")}, io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "--tls-key") {
-		t.Errorf("a key that is not there: %v", err)
-	}
+	stop()
+	refused(t, "--tls-key", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", filepath.Join(t.TempDir(), "none.pem"))
 	if _, err := parse([]string{"--tls-cert", cert}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "go together") {
 		t.Errorf("a certificate without its key: %v", err)
 	}
@@ -152,9 +153,7 @@ func TestByteOrderMarks(t *testing.T) {
 		if err != nil && text == "" {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file(name), []byte("\ufeff"+text+string(was)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file(name), "\ufeff"+text+string(was))
 	}
 	url, _, _ := start(t, "--data", dir, "--config", file("config"))
 	for key, status := range map[string]int{"secret": 404, "other": 401} {
@@ -189,15 +188,9 @@ func TestTLSReload(t *testing.T) {
 		t.Errorf("certificate %d, want %d", n, first)
 	}
 	// Half of a pair is not used, and told once.
-	old, err := os.ReadFile(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := testfile.Read(t, key)
 	second := a.issue(t, cert, key)
-	fresh, err := os.ReadFile(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fresh := testfile.Read(t, key)
 	if err := errors.Join(os.WriteFile(key, append(old, '\n'), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -209,9 +202,7 @@ func TestTLSReload(t *testing.T) {
 	if n := strings.Count(log.String(), "cannot be used"); n != 1 {
 		t.Errorf("told %d times: %s", n, &log)
 	}
-	if err := os.WriteFile(key, append(fresh, '\n', '\n'), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, key, append(fresh, '\n', '\n'))
 	if n := serial(); n != second {
 		t.Errorf("certificate %d of a whole pair, want %d: %s", n, second, &log)
 	}
@@ -288,9 +279,7 @@ func TestProxyProtocol(t *testing.T) {
 				_, _ = io.Copy(io.Discard, res.Body)
 				res.Body.Close()
 			}
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
+			stop()
 			served := err == nil && res.StatusCode == 200
 			if served != (tt.client != refused) {
 				t.Fatalf("served %v (%v): %s", served, err, log)
@@ -304,10 +293,7 @@ func TestProxyProtocol(t *testing.T) {
 
 // The PROXY header comes before the handshake.
 func TestProxyProtocolTLS(t *testing.T) {
-	a := newAuthority(t)
-	dir := t.TempDir()
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	a.issue(t, cert, key)
+	a, cert, key := certified(t)
 	url, log, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key, "--proxy-protocol-from", "127.0.0.1", "--access-log")
 	client := a.client(true)
 	client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -322,9 +308,7 @@ func TestProxyProtocolTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	if res.StatusCode != 200 || res.ProtoMajor != 2 || !log.has("client=8.8.8.8 ") {
 		t.Errorf("%s %s: %s", res.Proto, res.Status, log)
 	}
@@ -345,9 +329,7 @@ func TestForwardedHeader(t *testing.T) {
 			t.Fatal(err)
 		}
 		res.Body.Close()
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 		if !log.has("client=" + want + " ") {
 			t.Errorf("%s: client is not %s: %s", flag, want, log)
 		}
@@ -356,10 +338,7 @@ func TestForwardedHeader(t *testing.T) {
 
 // A batch may take longer than other requests, in both directions.
 func TestBatchOutlivesTimeouts(t *testing.T) {
-	dir := t.TempDir()
-	if err := toyworld.Publish(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := publish(t, t.TempDir())
 	url, _, _ := start(t, "--data", dir, "--read-timeout", "500ms", "--write-timeout", "500ms", "--idle-timeout", "500ms")
 	r, w := io.Pipe()
 	line := toyworld.Address(0).String() + "\n"

@@ -21,6 +21,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/filelock"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
@@ -67,29 +68,6 @@ func inLive(t *testing.T, dir string, do func(*points.Live, cellstore.Store)) {
 	}
 }
 
-// command runs the program and returns what it prints.
-func command(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	var out bytes.Buffer
-	err := run(t.Context(), args, &out, &out)
-	return out.String(), err
-}
-
-func wantText(t *testing.T, got string, err error, fails bool, texts ...string) {
-	t.Helper()
-	if err != nil {
-		got += err.Error()
-	}
-	for _, text := range texts {
-		if !strings.Contains(got, text) {
-			t.Errorf("no %q in\n%s", text, got)
-		}
-	}
-	if (err != nil) != fails {
-		t.Errorf("%v\n%s", err, got)
-	}
-}
-
 // spoil takes the description of a collection, and the row of an id.
 func spoil(t *testing.T, dir, name string) {
 	t.Helper()
@@ -109,44 +87,31 @@ func spoil(t *testing.T, dir, name string) {
 // A damaged collection is found, exported, and made anew; what was damaged is set aside.
 func TestRepairLive(t *testing.T) {
 	dir := makeLive(t, 30, "shops", "whole")
-	got, err := command(t, "live", "verify", dir)
-	wantText(t, got, err, false, "shops: whole, 30 points", "whole: whole, 30 points")
+	prints(t, []string{"live", "verify", dir}, "shops: whole, 30 points", "whole: whole, 30 points")
 	spoil(t, dir, "shops")
-	got, err = command(t, "live", "verify", dir)
-	wantText(t, got, err, true, "shops: damaged", "whole: whole, 30 points", "tileserver live repair")
-	got, err = command(t, "live", "export", dir, "--collection", "shops")
-	wantText(t, got, err, false, `{"type":"Feature","id":"3","geometry":{"type":"Point","coordinates":[8,3]},"properties":{"a":1},"expires":"`, `"collection":"shops"}`)
+	fails(t, []string{"live", "verify", dir}, "shops: damaged", "whole: whole, 30 points", "tileserver live repair")
+	got := prints(t, []string{"live", "export", dir, "--collection", "shops"}, `{"type":"Feature","id":"3","geometry":{"type":"Point","coordinates":[8,3]},"properties":{"a":1},"expires":"`, `"collection":"shops"}`)
 	if n := strings.Count(got, "\n"); n != 31 {
 		t.Errorf("%d lines", n)
 	}
 
 	url, log, stop := start(t, "--data", t.TempDir(), "--live", dir)
-	if code, got := fetch(t, url+"/points/shops/1"); code != 503 || !strings.Contains(got, "data-damaged") {
-		t.Errorf("%d %s", code, got)
-	}
-	if code, got := fetch(t, url+"/points/whole/1"); code != 200 {
-		t.Errorf("%d %s", code, got)
-	}
+	answers(t, url+"/points/shops/1", 503, "data-damaged")
+	answers(t, url+"/points/whole/1", 200)
 	for _, path := range []string{"/readyz", "/status"} {
-		if code, got := fetch(t, url+path); code != 200 || !strings.Contains(got, `"trouble":[{"store":"live","state":"damaged"`) { // it is private
-			t.Errorf("%s: %d %s", path, code, got)
-		}
+		answers(t, url+path, 200, `"trouble":[{"store":"live","state":"damaged"`)
 	}
 	eventually(t, url+"/metrics", `quadrille_store_troubles{state="damaged",store="live"} 1`)
 	if got, err := command(t, "live", "repair", dir); err == nil || !strings.Contains(err.Error(), "stop it first") {
 		t.Errorf("%v %s", err, got)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	if text := log.String(); !strings.Contains(text, "a live collection is damaged") || strings.Contains(text, "goroutine ") {
 		t.Errorf("the log:\n%s", text)
 	}
 
-	got, err = command(t, "live", "repair", dir)
-	wantText(t, got, err, false, "shops: 30 points are rescued", "its description is lost, so it is private", "what was damaged is in "+filepath.Join(dir, "damaged", "points_shops-"))
-	got, err = command(t, "live", "verify", dir)
-	wantText(t, got, err, false, "shops: whole, 30 points", "whole: whole, 30 points")
+	prints(t, []string{"live", "repair", dir}, "shops: 30 points are rescued", "its description is lost, so it is private", "what was damaged is in "+filepath.Join(dir, "damaged", "points_shops-"))
+	prints(t, []string{"live", "verify", dir}, "shops: whole, 30 points", "whole: whole, 30 points")
 	if aside, err := filepath.Glob(filepath.Join(dir, "damaged", "points_shops-*", "db", "*")); err != nil || len(aside) == 0 {
 		t.Error("what was damaged is not there any more", err)
 	}
@@ -164,10 +129,8 @@ func TestRepairOddName(t *testing.T) {
 		t.Fatal(err)
 	}
 	spoil(t, dir, "shops")
-	got, err := command(t, "live", "repair", dir)
-	wantText(t, got, err, false, "shops: 3 points are rescued", "what was damaged is in "+dir)
-	got, err = command(t, "live", "verify", dir)
-	wantText(t, got, err, false, "shops: whole, 3 points")
+	prints(t, []string{"live", "repair", dir}, "shops: 3 points are rescued", "what was damaged is in "+dir)
+	prints(t, []string{"live", "verify", dir}, "shops: whole, 3 points")
 }
 
 // A repair that was interrupted between two renames goes on, and no server starts before.
@@ -184,15 +147,12 @@ func TestInterruptedRepair(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"live", "verify", dir}, {"live", "export", dir}, {"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--live", dir}} {
-		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "was interrupted: run tileserver live repair") {
-			t.Errorf("%q: %v", args, err)
-		}
+		refused(t, "was interrupted: run tileserver live repair", args...)
 	}
 	if got, err := command(t, "live", "repair", dir); err != nil {
 		t.Fatal(err, got)
 	}
-	got, err := command(t, "live", "verify", dir)
-	wantText(t, got, err, false, "shops: whole, 5 points", "others: whole, 10 points")
+	prints(t, []string{"live", "verify", dir}, "shops: whole, 5 points", "others: whole, 10 points")
 }
 
 // A backup is made while a server writes, by asking it, and a server starts on it.
@@ -201,39 +161,27 @@ func TestBackupWhileServing(t *testing.T) {
 	_, log, stop := start(t, "--data", t.TempDir(), "--live", dir, "--admin-listen", "127.0.0.1:0", "--backup-dir", backups)
 	admin := strings.TrimPrefix(adminOf(t, log), "http://")
 	to := filepath.Join(backups, "monday")
-	got, err := command(t, "live", "backup", dir, to, "--admin-listen", admin)
-	wantText(t, got, err, false, "shops: whole, 100 points", "The backup is "+to)
-	got, err = command(t, "live", "backup", dir, to, "--admin-listen", admin)
-	wantText(t, got, err, true, "is there already")
-	got, err = command(t, "live", "backup", dir, filepath.Join(backups, ".hidden"), "--admin-listen", admin)
-	wantText(t, got, err, true, "does not begin with a dot")
-	got, err = command(t, "live", "backup", dir, filepath.Join(backups, "other"))
-	wantText(t, got, err, true, "--admin-listen")
+	prints(t, []string{"live", "backup", dir, to, "--admin-listen", admin}, "shops: whole, 100 points", "The backup is "+to)
+	fails(t, []string{"live", "backup", dir, to, "--admin-listen", admin}, "is there already")
+	fails(t, []string{"live", "backup", dir, filepath.Join(backups, ".hidden"), "--admin-listen", admin}, "does not begin with a dot")
+	fails(t, []string{"live", "backup", dir, filepath.Join(backups, "other")}, "--admin-listen")
 	there := t.TempDir()
 	if err := os.Mkdir(filepath.Join(there, "monday"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	got, err = command(t, "live", "backup", dir, filepath.Join(there, "monday"), "--admin-listen", admin)
-	wantText(t, got, err, true, "is there already")
-	got, err = command(t, "live", "backup", dir, filepath.Join(there, "sunday"), "--admin-listen", admin)
-	wantText(t, got, err, true, "has made the backup "+filepath.Join(backups, "sunday"), "ask the server of")
+	fails(t, []string{"live", "backup", dir, filepath.Join(there, "monday"), "--admin-listen", admin}, "is there already")
+	fails(t, []string{"live", "backup", dir, filepath.Join(there, "sunday"), "--admin-listen", admin}, "has made the backup "+filepath.Join(backups, "sunday"), "ask the server of")
 	other := makeLive(t, 1, "others")
 	inLive(t, other, func(*points.Live, cellstore.Store) {
-		got, err := command(t, "live", "backup", other, filepath.Join(backups, "friday"), "--admin-listen", admin)
-		wantText(t, got, err, true, "of "+dir+", which is not")
+		fails(t, []string{"live", "backup", other, filepath.Join(backups, "friday"), "--admin-listen", admin}, "of "+dir+", which is not")
 	})
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	got, err = command(t, "live", "backup", dir, filepath.Join(backups, "tuesday"))
-	wantText(t, got, err, false, "shops: whole, 100 points")
+	stop()
+	prints(t, []string{"live", "backup", dir, filepath.Join(backups, "tuesday")}, "shops: whole, 100 points")
 	url, _, stop := start(t, "--data", t.TempDir(), "--live", to)
 	if code, got := fetch(t, url+"/points/shops/count"); code != 200 || got != `{"count":100}` {
 		t.Errorf("%d %s", code, got)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 }
 
 // A process that makes backups is killed at random moments: whatever has the name of a
@@ -273,11 +221,9 @@ func TestKillBackup(t *testing.T) {
 		t.Fatal(all, err)
 	}
 	for _, to := range all {
-		got, err := command(t, "live", "verify", to)
-		wantText(t, got, err, false, "taxis: whole, ")
+		prints(t, []string{"live", "verify", to}, "taxis: whole, ")
 	}
-	got, err := command(t, "live", "verify", filepath.Join(dir, "live"))
-	wantText(t, got, err, false, "taxis: whole, ")
+	prints(t, []string{"live", "verify", filepath.Join(dir, "live")}, "taxis: whole, ")
 }
 
 func backUpUntilKilled(dir string) {
@@ -314,9 +260,7 @@ func TestDamagedUsage(t *testing.T) {
 	args := []string{"--data", t.TempDir(), "--address-limit", "1000/1d", "--usage", dir}
 	url, _, stop := start(t, args...)
 	fetch(t, url+"/points")
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	stop()
 	schema := filepath.Join(dir, "tables", "usage", "schema.json")
 	if err := os.Remove(schema); err != nil {
 		t.Fatal(err)
@@ -326,13 +270,9 @@ func TestDamagedUsage(t *testing.T) {
 		t.Error(code)
 	}
 	for _, path := range []string{"/readyz", "/status"} {
-		if code, got := fetch(t, url+path); code != 200 || !strings.Contains(got, `"trouble":[{"store":"usage","state":"damaged"`) {
-			t.Errorf("%s: %d %s", path, code, got)
-		}
+		answers(t, url+path, 200, `"trouble":[{"store":"usage","state":"damaged"`)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	if !log.has("the counts on the disk are damaged and left as they are") {
 		t.Errorf("the log:\n%s", log)
 	}
@@ -357,29 +297,20 @@ func TestRescueOfDamagedLog(t *testing.T) {
 		t.Fatal(logs, err)
 	}
 	for _, log := range logs {
-		b, err := os.ReadFile(log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testfile.Read(t, log)
 		if len(b) > 200 {
 			b[len(b)/2] ^= 1
 		}
-		if err := os.WriteFile(log, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, log, b)
 	}
 	backups := t.TempDir()
-	got, err := command(t, "live", "backup", dir, filepath.Join(backups, "monday"))
-	wantText(t, got, err, true, "points_shops", "see by tileserver live verify")
+	fails(t, []string{"live", "backup", dir, filepath.Join(backups, "monday")}, "points_shops", "see by tileserver live verify")
 	if left, err := os.ReadDir(backups); err != nil || len(left) > 0 {
 		t.Error(left, err)
 	}
-	got, err = command(t, "live", "export", dir)
-	wantText(t, got, err, true, `"id":"29"`, "not all could be read of shops")
-	got, err = command(t, "live", "repair", dir)
-	wantText(t, got, err, false, "shops: damaged", "points are rescued", "not all could be read")
-	got, err = command(t, "live", "verify", dir)
-	wantText(t, got, err, false, "shops: whole", "whole: whole, 30 points")
+	fails(t, []string{"live", "export", dir}, `"id":"29"`, "not all could be read of shops")
+	prints(t, []string{"live", "repair", dir}, "shops: damaged", "points are rescued", "not all could be read")
+	prints(t, []string{"live", "verify", dir}, "shops: whole", "whole: whole, 30 points")
 	inLive(t, dir, func(l *points.Live, _ cellstore.Store) {
 		var h feature.Feature
 		if err := l.Collection("shops").Get(t.Context(), "29", time.Time{}, &h); err != nil {
@@ -417,8 +348,7 @@ func TestRepairBesideServer(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, damagedDir)); err == nil {
 		t.Error("something was set aside")
 	}
-	got, err := command(t, "live", "repair", dir)
-	wantText(t, got, err, false, "points are rescued")
+	prints(t, []string{"live", "repair", dir}, "points are rescued")
 }
 
 // Of two repairs at once the second leaves what the first has made.
@@ -441,8 +371,7 @@ func TestRepairTwice(t *testing.T) {
 	if err != nil || !errors.Is(second, filelock.ErrLocked) {
 		t.Error(err, second)
 	}
-	got, err := command(t, "live", "verify", dir)
-	wantText(t, got, err, false, "shops: whole, 3 points")
+	prints(t, []string{"live", "verify", dir}, "shops: whole, 3 points")
 	if left, err := filepath.Glob(filepath.Join(dir, "repair*")); err != nil || len(left) > 0 {
 		t.Error(left, err)
 	}
@@ -466,17 +395,11 @@ func TestExportBesideDamage(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testfile.Read(t, file)
 		b[len(b)/2] ^= 1
-		if err := os.WriteFile(file, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, b)
 	}
-	got, err := command(t, "live", "export", dir)
-	wantText(t, got, err, true, "whole: 3000 points", "not all could be read of a-shops", `"collection":"a-shops"`)
+	got := fails(t, []string{"live", "export", dir}, "whole: 3000 points", "not all could be read of a-shops", `"collection":"a-shops"`)
 	if n := strings.Count(got, `"collection":"whole"`); n != 3000 {
 		t.Errorf("%d points of the whole one", n)
 	}
@@ -505,8 +428,7 @@ func TestRepairOtherLayout(t *testing.T) {
 			}
 		})
 		for _, do := range []string{"verify", "repair"} {
-			got, err := command(t, "live", do, dir)
-			wantText(t, got, err, true, text)
+			fails(t, []string{"live", do, dir}, text)
 		}
 		if _, err := os.Lstat(filepath.Join(dir, damagedDir)); err == nil {
 			t.Error("it was replaced")
@@ -528,24 +450,15 @@ func TestLiveOfAnotherLayout(t *testing.T) {
 		}
 	})
 	for dir, text := range map[string]string{other: "it has boundaries: name a new or empty directory", strange: "has a table usage, which is of no live collection"} {
-		if err := run(t.Context(), []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--live", dir}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("%v, want %s", err, text)
-		}
+		refused(t, text, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--live", dir)
 	}
-	got, err := command(t, "live", "verify", strange)
-	wantText(t, got, err, true, "has a table usage")
+	fails(t, []string{"live", "verify", strange}, "has a table usage")
 	newer := makeLive(t, 3, "shops")
 	schema := filepath.Join(newer, "tables", points.LiveTable("shops"), "schema.json")
-	text, err := os.ReadFile(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(schema, bytes.Replace(text, []byte(`"format":2`), []byte(`"format":3`), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, schema)
+	testfile.Write(t, schema, bytes.Replace(text, []byte(`"format":2`), []byte(`"format":3`), 1))
 	for _, do := range []string{"verify", "repair"} {
-		got, err := command(t, "live", do, newer)
-		wantText(t, got, err, true, "update the program")
+		fails(t, []string{"live", do, newer}, "update the program")
 	}
 	_, log, _ := start(t, "--data", t.TempDir(), "--live", newer)
 	if text := log.String(); !strings.Contains(text, "of another release") {
@@ -587,8 +500,7 @@ func TestBackupPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, to := range []string{filepath.Join(dir, repairDir), filepath.Join(link, repairDir), filepath.Join(dir, "tables", "x"), filepath.Join(backups, "none", "x")} {
-		got, err := command(t, "live", "backup", dir, to)
-		wantText(t, got, err, true)
+		fails(t, []string{"live", "backup", dir, to})
 		if _, err := os.Lstat(to); err == nil {
 			t.Errorf("%s was made", to)
 		}
@@ -619,10 +531,7 @@ func TestBackupPlaces(t *testing.T) {
 			}
 		}
 	})
-	err := run(t.Context(), []string{"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--live", dir, "--backup-dir", dir}, io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "--backup-dir") {
-		t.Error(err)
-	}
+	refused(t, "--backup-dir", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--live", dir, "--backup-dir", dir)
 	if got := backupStatus(fmt.Errorf("x: %w", cellstore.ErrNoSpace)); got != http.StatusInsufficientStorage {
 		t.Error(got)
 	}

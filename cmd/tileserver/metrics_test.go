@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,7 +14,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/tileserver/internal/archive/archivetest"
 	"quadrille/internal/testrace"
 )
@@ -25,12 +24,8 @@ import (
 func TestMetricsAreDocumented(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
-	if err := toyworld.Publish(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(keys, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, dir)
+	testfile.Write(t, keys, "")
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 1}
 	world := archivetest.Write(t, filepath.Join(t.TempDir(), "world.pmtiles"), p.Bytes([]archivetest.Tile{{Data: archivetest.Vector("sea")}}))
 	url, _, stop := start(t, "--data="+dir, "--basemap="+world, "--keys="+keys, "--live="+t.TempDir(), "--anonymous", "--address-limit=100000/1m")
@@ -47,9 +42,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	if grown := len(text) - len(fresh); grown > (len(routes)+1)*3<<10 {
 		t.Errorf("%d routes tell %d bytes more", len(routes)+1, grown)
 	}
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	stop()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
 	if err != nil {
@@ -77,10 +70,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 			}
 		}
 	}
-	manual, err := os.ReadFile("../../docs/reference.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	manual := testfile.Read(t, "../../docs/reference.md")
 	_, table, _ := bytes.Cut(manual, []byte("| metric | labels | tells |"))
 	table, _, _ = bytes.Cut(table, []byte("\n\n"))
 	listed := map[string]bool{}
@@ -139,12 +129,8 @@ func TestAdminIsDescribed(t *testing.T) {
 			continue
 		}
 		own++
-		if code, b := fetch(t, admin+path); code != 200 {
-			t.Errorf("%s on the operator's listener: %d %s", path, code, b)
-		}
-		if code, b := fetch(t, url+path); code != 404 {
-			t.Errorf("%s on the public listener: %d %s", path, code, b)
-		}
+		answers(t, admin+path, 200)
+		answers(t, url+path, 404)
 	}
 	for _, path := range []string{"/metrics", "/healthz", "/readyz", "/status", "/usage/top"} {
 		if _, described := doc.Paths[path]; !described {
@@ -154,9 +140,7 @@ func TestAdminIsDescribed(t *testing.T) {
 	if own != 1 {
 		t.Errorf("%d paths are described as the operator's, want /usage/top", own)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 }
 
 // Reads are counted under the name of their data set, however the directory is
@@ -164,9 +148,7 @@ func TestAdminIsDescribed(t *testing.T) {
 func TestMetricsNameDatasets(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
-	if err := toyworld.Publish(t.Context(), filepath.Join(dir, "data")); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, filepath.Join(dir, "data"))
 	t.Chdir(dir)
 	for _, data := range []string{"./data", "data/../data", filepath.Join(dir, "data")} {
 		url, _, stop := start(t, "--data="+data)
@@ -179,8 +161,6 @@ func TestMetricsNameDatasets(t *testing.T) {
 		if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, []string{"boundaries", "ip", "places"}) {
 			t.Errorf("--data=%s: reads are counted for the data sets %q", data, got)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 	}
 }

@@ -6,14 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -102,10 +101,7 @@ func TestProxies(t *testing.T) {
 
 func (p proxy) judge(t *testing.T, program, example string) {
 	data := t.TempDir()
-	c, err := dataset.Open(data, toyworld.Open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalogIn(t, data)
 	if err := toyworld.PublishAddresses(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -139,9 +135,7 @@ func (p proxy) judge(t *testing.T, program, example string) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "conf.yaml")
-	if err := os.WriteFile(file, []byte(p.configure(strings.NewReplacer(replace...).Replace(example), front, dir)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, p.configure(strings.NewReplacer(replace...).Replace(example), front, dir))
 	var out syncBuffer
 	cmd := exec.CommandContext(t.Context(), program, p.args(file, dir)...)
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -197,9 +191,7 @@ func (p proxy) judge(t *testing.T, program, example string) {
 			t.Errorf("reserved: %v", h)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	if h := ask("GET", toyworld.Address(0).String()); len(h["X-Geo-Status"]) != 0 || len(h["X-Geo-Country"]) != 0 || len(h["X-Geo-City"]) != 0 {
 		t.Errorf("the server is down: %v", h)
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -53,10 +54,7 @@ func get(t *testing.T, client *http.Client, url string, headers ...string) (*htt
 }
 
 func TestUnixSocket(t *testing.T) {
-	data := t.TempDir()
-	if err := toyworld.Publish(t.Context(), data); err != nil {
-		t.Fatal(err)
-	}
+	data := publish(t, t.TempDir())
 	dir, err := os.MkdirTemp("", "q") //nolint:usetesting // paths of sockets must be short
 	if err != nil {
 		t.Fatal(err)
@@ -82,16 +80,11 @@ func TestUnixSocket(t *testing.T) {
 	}
 
 	// A second server keeps its hands off a socket that is in use.
-	err = run(t.Context(), []string{"--data", data, "--listen", "unix:" + path}, io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "another server listens") {
-		t.Errorf("in use: %v", err)
-	}
+	refused(t, "another server listens", "--data", data, "--listen", "unix:"+path)
 	if res, _ := get(t, client, "http://maps.example/healthz"); res.StatusCode != 200 {
 		t.Errorf("afterwards: %d", res.StatusCode)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -110,30 +103,19 @@ func TestUnixSocket(t *testing.T) {
 	}
 	// Another has taken the place: it stays.
 	other := filepath.Join(dir, "other")
-	if err := os.WriteFile(other, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, other, "precious")
 	if err := os.Rename(other, path); err != nil {
 		t.Fatal(err)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	err = run(t.Context(), []string{"--data", data, "--listen", "unix:" + path}, io.Discard, io.Discard)
 	if b, rerr := os.ReadFile(path); err == nil || !strings.Contains(err.Error(), "not a socket") || string(b) != "precious" {
 		t.Errorf("%v; the file holds %q, %v", err, b, rerr)
 	}
 }
 
-func TestSocketFlags(t *testing.T) {
-	for _, args := range [][]string{{"--listen=unix:"}, {"--listen=nonsense"}, {"--listen=127.0.0.1:"}, {"--socket-mode=999"}, {"--socket-mode=1777"}, {"--socket-mode=rw"}, {"--max-connections=-1"}, {"--drain-delay=-1s"}} {
-		if _, err := parse(args, io.Discard, io.Discard); err == nil {
-			t.Errorf("%v is accepted", args)
-		}
-	}
-	if err := run(t.Context(), []string{"--data", t.TempDir(), "--listen=systemd"}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), ".socket unit") {
-		t.Errorf("no socket was handed over: %v", err)
-	}
+func TestNoSocketHandedOver(t *testing.T) {
+	refused(t, ".socket unit", "--data", t.TempDir(), "--listen=systemd")
 }
 
 // childEnv makes TestInheritedSocket the server that it starts.
@@ -173,9 +155,7 @@ func TestInheritedSocket(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.Contains(line, l.Addr().String()) {
 		t.Errorf("it said %q, %v", line, err)
 	}
-	if code, b := fetch(t, "http://"+l.Addr().String()+"/healthz"); code != 200 {
-		t.Errorf("%d %s", code, b)
-	}
+	answers(t, "http://"+l.Addr().String()+"/healthz", 200)
 }
 
 // Connections beyond the bound wait for others to end.
@@ -214,9 +194,7 @@ func TestMaxConnections(t *testing.T) {
 	if got := status(c); got != "200 OK" {
 		t.Errorf("after its wait: %s", got)
 	}
-	if err := stop(); err != nil { // while none is free
-		t.Error(err)
-	}
+	stop() // while none is free
 }
 
 // Told to stop, the server says so first and serves on.
@@ -234,18 +212,14 @@ func TestDrainDelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := strings.TrimSpace(strings.TrimPrefix(line, "Quadrille serves "))
-	if code, b := fetch(t, url+"/readyz"); code != 200 {
-		t.Errorf("before: %d %s", code, b)
-	}
+	answers(t, url+"/readyz", 200)
 	cancel()
 	waitFor(t, "not ready", func() bool {
 		code, b := fetch(t, url+"/readyz")
 		return code == 503 && strings.Contains(b, `"draining"`)
 	})
 	for _, path := range []string{"/healthz", "/status"} {
-		if code, b := fetch(t, url+path); code != 200 {
-			t.Errorf("%s while draining: %d %s", path, code, b)
-		}
+		answers(t, url+path, 200)
 	}
 	select {
 	case err := <-done:
@@ -257,11 +231,8 @@ func TestDrainDelay(t *testing.T) {
 
 // Changed files are used at once after SIGHUP, which does not end the server.
 func TestHangup(t *testing.T) {
-	a := newAuthority(t)
-	dir := t.TempDir()
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	a.issue(t, cert, key)
-	url, log, stop := start(t, "--data", dir, "--tls-cert", cert, "--tls-key", key)
+	a, cert, key := certified(t)
+	url, log, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key)
 	want := a.issue(t, cert, key)
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
@@ -275,18 +246,13 @@ func TestHangup(t *testing.T) {
 	if got := res.TLS.PeerCertificates[0].SerialNumber.Int64(); got != want {
 		t.Errorf("certificate %d, want %d", got, want)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 }
 
 // Two servers over one directory take the same publications into service and
 // give the same tags, whichever a client asks.
 func TestTwoServers(t *testing.T) {
-	data := t.TempDir()
-	if err := toyworld.Publish(t.Context(), data); err != nil {
-		t.Fatal(err)
-	}
+	data := publish(t, t.TempDir())
 	one, _, _ := start(t, "--data", data)
 	two, _, _ := start(t, "--data", data, "--pin-tiles")
 	paths := []string{"/tiles/country/5/16/11.mvt", "/tiles/country,places/5/16/11.geojson", "/places/nearby?lat=48&lon=6", "/places/search?q=a"}
@@ -329,9 +295,7 @@ func TestTwoServers(t *testing.T) {
 				t.Errorf("%s: one server answers\n%s, the other\n%s", coding, a, b)
 			}
 		}
-		if err := toyworld.Publish(t.Context(), data); err != nil {
-			t.Fatal(err)
-		}
+		publish(t, data)
 		waitFor(t, "the swap of both", func() bool {
 			g := generation(one)
 			return g != before && g == generation(two) && !strings.Contains(g, " 1}")

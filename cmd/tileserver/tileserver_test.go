@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/internal/version"
@@ -65,18 +64,25 @@ func adminOf(t *testing.T, log *syncBuffer) string {
 	return admin
 }
 
-// start runs the program and returns its address, its log, and a function
-// that stops it and returns what run did.
-func start(t *testing.T, args ...string) (url string, log *syncBuffer, stop func() error) {
+// start runs the program and returns its address, its log, and a function that stops it,
+// which the end of the test does at the latest. A server that ends with an error fails the test.
+func start(t *testing.T, args ...string) (url string, log *syncBuffer, stop func()) {
 	t.Helper()
-	url, log, stop = tryStart(t, args...)
+	url, log, end := tryStart(t, args...)
 	if url == "" {
-		t.Fatalf("%v: %s", stop(), log)
+		t.Fatalf("%v: %s", end(), log)
 	}
+	stop = sync.OnceFunc(func() {
+		if err := end(); err != nil {
+			t.Errorf("the server ended with %v: %s", err, log)
+		}
+	})
+	t.Cleanup(stop)
 	return url, log, stop
 }
 
-// tryStart is start of a program that may end at once. It has no address then.
+// tryStart is start of a program that may end at once, without an address. stop returns what
+// it ended with.
 func tryStart(t *testing.T, args ...string) (url string, log *syncBuffer, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -121,18 +127,12 @@ func fetch(t *testing.T, url string) (int, string) {
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	url, log, stop := start(t, "--data", dir, "--access-log")
-	if code, b := fetch(t, url+"/readyz"); code != 200 {
-		t.Errorf("readyz over nothing: %d %s", code, b)
-	}
-	if code, b := fetch(t, url+"/ip/"+toyworld.Address(0).String()); code != 404 || !strings.Contains(b, "dataset-missing") {
-		t.Errorf("nothing published: %d %s", code, b)
-	}
+	answers(t, url+"/readyz", 200)
+	answers(t, url+"/ip/"+toyworld.Address(0).String(), 404, "dataset-missing")
 	if !log.has("nothing is published yet") {
 		t.Errorf("it does not say that nothing is there: %s", log)
 	}
-	if err := toyworld.Publish(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, dir)
 	for _, path := range []string{"/tiles/country/5/16/11.mvt", "/places/nearby?lat=48&lon=6", "/ip/" + toyworld.Address(0).String()} {
 		waitFor(t, path, func() bool { code, _ := fetch(t, url+path); return code == 200 })
 	}
@@ -153,21 +153,14 @@ func TestServe(t *testing.T) {
 	}
 
 	// Another generation, while it serves.
-	c, err := dataset.Open(dir, toyworld.Open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalogIn(t, dir)
 	if err := toyworld.PublishAddresses(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "generation 2", func() bool { _, b := fetch(t, url+"/status"); return strings.Contains(b, `"generation":2`) })
 
-	if code, b := fetch(t, url+"/"); code != 200 || !strings.Contains(b, "<!doctype html>") {
-		t.Errorf("page: %d %s", code, b)
-	}
-	if err := stop(); err != nil {
-		t.Errorf("stopping: %v", err)
-	}
+	answers(t, url+"/", 200, "<!doctype html>")
+	stop()
 	if _, err := net.Dial("tcp", strings.TrimPrefix(url, "http://")); err == nil {
 		t.Error("it still listens")
 	}
@@ -269,17 +262,12 @@ func TestHostileConnections(t *testing.T) {
 			t.Errorf("%.60q: %q, %v; want %s", tt.request, b, err, tt.want)
 		}
 	}
-	if code, _ := fetch(t, url+"/healthz"); code != 200 {
-		t.Errorf("healthz: %d", code)
-	}
+	answers(t, url+"/healthz", 200)
 }
 
 func TestListenTwice(t *testing.T) {
 	url, _, _ := start(t, "--data", t.TempDir())
-	err := run(t.Context(), []string{"--data", t.TempDir(), "--listen", strings.TrimPrefix(url, "http://")}, io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "--listen") {
-		t.Errorf("%v, want one that says what to change", err)
-	}
+	refused(t, "--listen", "--data", t.TempDir(), "--listen", strings.TrimPrefix(url, "http://"))
 }
 
 func TestFlags(t *testing.T) {
@@ -324,6 +312,11 @@ func TestFlags(t *testing.T) {
 		{"--public-url=ftp://a"}, {"--public-url=/maps"}, {"--public-url=https://a?b"}, {"--public-url=https://u:p@a"}, {"--max-concurrent=0"},
 		{"--read-timeout=0s"}, {"--drain-timeout=-1s"}, {"--log-format=xml"}, {"--nonsense"}, {"argument"}, {"--cache-control=a\nb"},
 		{"--cors-origin=https://a.example/"}, {"--cors-origin=*.example"},
+		{"--listen=unix:"}, {"--listen=nonsense"}, {"--listen=127.0.0.1:"}, {"--socket-mode=999"}, {"--socket-mode=1777"}, {"--socket-mode=rw"},
+		{"--max-connections=-1"}, {"--drain-delay=-1s"}, {"--anonymous"}, {"--key-limit=1/1m"}, {"--usage=x"}, {"--address-limit=60"},
+		{"--address-limit=1/1m", "--address-limit=2/1m"}, {"--address-limit=1/1m", "--usage-clients=1"}, {"--access-log-sample=0"}, {"--slow-request=0s"},
+		{"--trace-sample=1.1"}, {"--trace-sample=-0.1"}, {"--trace-sample=NaN"}, {"--trace-sample=x"}, {"--otlp-endpoint=127.0.0.1:4318"},
+		{"--otlp-endpoint=grpc://x:4317"}, {"--otlp-endpoint=http://u:p@x"}, {"--otlp-endpoint=http://x/?a=b"}, {"--otlp-endpoint=/x"},
 	} {
 		if _, err := parse(args, io.Discard, io.Discard); err == nil || errors.Is(err, errDone) {
 			t.Errorf("%v: %v, want a refusal", args, err)

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 const (
@@ -198,9 +200,7 @@ func TestServerWithoutAnyFace(t *testing.T) {
 	}
 	dir := t.TempDir()
 	description := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(description, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, description, overlay)
 	program := filepath.Join(dir, "tileserver")
 	if _, err := goCommand("build", "-overlay", description, "-o", program, module+"/cmd/tileserver"); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 // TestModules: each go.mod says of every module whether a file of ours imports it,
@@ -26,10 +28,7 @@ func TestModules(t *testing.T) {
 		direct = append(direct, directModules(t, dir)...)
 	}
 	dir := dirs[0]
-	text, err := os.ReadFile(filepath.Join(dir, "docs/decisions/dependencies.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join(dir, "docs/decisions/dependencies.md"))
 	_, table, ok := strings.Cut(string(text), "| module | why |\n|---|---|\n")
 	if !ok {
 		t.Fatal("docs/decisions/dependencies.md has no table of modules")

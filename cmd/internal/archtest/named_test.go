@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/variables"
 )
 
@@ -24,10 +25,7 @@ func TestNamedThingsExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := strings.TrimSpace(string(root))
-	makefile, err := os.ReadFile(filepath.Join(dir, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := testfile.Read(t, filepath.Join(dir, "Makefile"))
 	var targets []string
 	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllSubmatch(makefile, -1) {
 		targets = append(targets, string(m[1]))

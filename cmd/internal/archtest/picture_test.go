@@ -2,12 +2,13 @@ package archtest
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 // TestArchitectureNamesFolders: the table of rooms in ARCHITECTURE.md names each folder of Go
@@ -17,10 +18,7 @@ func TestArchitectureNamesFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dirs[0], "ARCHITECTURE.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join(dirs[0], "ARCHITECTURE.md"))
 	_, table, _ := strings.Cut(string(text), "\n## The rooms\n")
 	table, _, ok := strings.Cut(table, "\n## ")
 	if !ok {

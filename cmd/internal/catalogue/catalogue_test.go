@@ -3,7 +3,6 @@ package catalogue_test
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/ipgeo"
 	"quadrille/tiles"
@@ -122,10 +122,7 @@ func TestDamagedIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "ip", "g0000000001", ipgeo.IndexName)
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testfile.Read(t, path)
 	lookup := func(from ipgeo.Lookuper) string {
 		t.Helper()
 		var res ipgeo.Result
@@ -134,9 +131,7 @@ func TestDamagedIndex(t *testing.T) {
 		}
 		return string(res.CountryJSON())
 	}
-	if err := os.WriteFile(path, bytes.ReplaceAll(file, []byte(`"DE"`), []byte(`"EE"`)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, bytes.ReplaceAll(file, []byte(`"DE"`), []byte(`"EE"`)))
 	bare, err := ipgeo.OpenIndex(path)
 	if err != nil {
 		t.Fatal(err)

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 // said writes events as go test does, shortly: "p" begins the name of a package,
@@ -204,10 +205,7 @@ func TestNotesAtOnce(t *testing.T) {
 		})
 	}
 	writers.Wait()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testfile.Read(t, file)
 	lines := slices.Sorted(strings.Lines(string(b)))
 	if len(slices.Compact(slices.Clone(lines))) != 200 || len(lines) != 200 || strings.Contains(string(b), "goes") {
 		t.Errorf("%d lines are left, want 200 different ones, none of those taken back:\n%s", len(lines), b)
@@ -222,10 +220,7 @@ func TestUnjudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	had := func() string {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testfile.Read(t, file)
 		return string(b)
 	}
 	run := &ci{args: []string{"./p"}, out: io.Discard, file: notes(file)}
@@ -303,9 +298,7 @@ func TestGo(t *testing.T) {
 		"broken/a_test.go": "package broken\n\nfunc TestNothing() { return 1 }\n",
 	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, text)
 	}
 	t.Chdir(dir)
 	t.Setenv("GOFLAGS", "-mod=mod")

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cmd/internal/bytesize"
+	"quadrille/cmd/internal/testfile"
 )
 
 // program is a command line with flags of every kind.
@@ -236,9 +237,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("%v, want that it is not there", err)
 	}
 	for _, text := range []string{"name: x\n", "\ufeffname: x\n", "\ufeff{\"name\": \"x\"}"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, text)
 		if f, err := Load(path); err != nil || f.values[key{"", "name"}].text != "x" {
 			t.Errorf("%q: %+v, %v", text, f, err)
 		}

@@ -6,12 +6,13 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 // told are the bounds that pages tell, in their words, and for each number the constant that
@@ -32,10 +33,7 @@ var atMost = regexp.MustCompile(`(?i)\bat most [\d][\d,.]*`)
 // What pages say that there is at most is what the programs allow.
 func TestBoundsOnPages(t *testing.T) {
 	for _, path := range pages(t) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		page := strings.Join(strings.Fields(string(text)), " ") // lines are broken anywhere
 		for _, at := range atMost.FindAllStringIndex(page, -1) {
 			known := false

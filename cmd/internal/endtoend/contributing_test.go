@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 // TestContributedEndpoint: CONTRIBUTING's endpoint is one file. Put into its room, without
@@ -19,26 +21,19 @@ func TestContributedEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join(root, "CONTRIBUTING.md"))
 	found := regexp.MustCompile("(?s)`(cmd/tileserver/internal/place/\\w+\\.go)`, is complete.*?```go\n(package place\n.*?)```").FindSubmatch(text)
 	if found == nil {
 		t.Fatal("CONTRIBUTING.md shows no endpoint, or not where it belongs")
 	}
 	dir := t.TempDir()
 	source, overlay := filepath.Join(dir, "endpoint.go"), filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(source, found[2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, source, found[2])
 	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, string(found[1])): source}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(overlay, replaced, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, overlay, replaced)
 	const held = "EveryRoute|AsDescribed|Structure|AskFor"
 	//nolint:gosec // the arguments are our own
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-short", "-count=1", "-run", held, "./cmd/tileserver/internal/httpapi")

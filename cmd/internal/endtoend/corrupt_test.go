@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 )
 
@@ -125,10 +126,7 @@ func TestDamagedGeneration(t *testing.T) {
 	names := []string{"boundaries", "places", "airports", "stations", "ip"}
 	current := map[string][]byte{}
 	for _, name := range names {
-		b, err := os.ReadFile(filepath.Join(data, name, "CURRENT"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testfile.Read(t, filepath.Join(data, name, "CURRENT"))
 		current[name] = b
 		if _, err := c.Activate(t.Context(), name, 1); err != nil {
 			t.Fatal(err)
@@ -161,16 +159,11 @@ func TestDamagedGeneration(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, name := range names {
 				path := largest(t, data, name, g2, tt.file)
-				whole, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				whole := testfile.Read(t, path)
 				damage(t, path, tt.change)
 				// The commands refuse it; another program publishes it all the same.
 				cmd, out := ingest(t, data, "verify", name)
-				if err := os.WriteFile(filepath.Join(data, name, "CURRENT.x"), current[name], 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testfile.Write(t, filepath.Join(data, name, "CURRENT.x"), current[name])
 				if err := os.Rename(filepath.Join(data, name, "CURRENT.x"), filepath.Join(data, name, "CURRENT")); err != nil {
 					t.Fatal(err)
 				}
@@ -196,9 +189,7 @@ func TestDamagedGeneration(t *testing.T) {
 					t.Errorf("%d questions are refused though an intact generation is there", refused)
 				}
 				// Back to what is whole.
-				if err := os.WriteFile(path, whole, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testfile.Write(t, path, whole)
 				if _, err := c.Activate(t.Context(), name, 1); err != nil {
 					t.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/programs"
+	"quadrille/cmd/internal/testfile"
 )
 
 // block is a shell block of a page.
@@ -85,10 +86,7 @@ func TestDocuments(t *testing.T) {
 	all := map[string][]block{}
 	skipped := 0
 	for _, path := range pages(t) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		page := strings.TrimPrefix(filepath.ToSlash(path), "../../../")
 		for _, b := range shellBlocks(page, string(text)) {
 			switch {
@@ -131,10 +129,7 @@ func TestAddressesOnPages(t *testing.T) {
 	s := serve(t, t.TempDir(), "--live", t.TempDir())
 	tried := 0
 	for _, path := range pages(t) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		base := ""
 		for _, b := range shellBlocks(path, string(text)) {
 			if m := basePath.FindStringSubmatch(b.text); m != nil {

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/programs"
+	"quadrille/cmd/internal/testfile"
 )
 
 // examplesFile has the recorded answers to the examples of the interface, by operationId.
@@ -37,10 +38,7 @@ func TestExamples(t *testing.T) {
 		t.Skip("set QUADRILLE_DEMO_DATA to the demo's data to compare the answers to the examples of the interface")
 	}
 	url, key := exampleServer(t, data)
-	raw, err := os.ReadFile(examplesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testfile.Read(t, examplesFile)
 	var recorded map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &recorded); err != nil {
 		t.Fatal(err)
@@ -64,9 +62,11 @@ func TestExamples(t *testing.T) {
 		}
 		now := []byte(strings.ReplaceAll(got, url, "http://127.0.0.1:8080"))
 		if !json.Valid(now) { // lines
-			if now, err = json.Marshal(string(now)); err != nil {
+			lines, err := json.Marshal(string(now))
+			if err != nil {
 				t.Fatal(err)
 			}
+			now = lines
 		}
 		if *update {
 			if recorded[id] = compact(t, now); len(recorded[id]) > maxRecorded {
@@ -93,9 +93,7 @@ func exampleServer(t *testing.T, demo string) (url, key string) {
 	}
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, text)
 		return path
 	}
 	ingest := programs.Ingester(t)
@@ -169,7 +167,5 @@ func write(t *testing.T, recorded map[string]json.RawMessage) {
 		}
 		text = append(append(strconv.AppendQuote(append(text, "\n "...), id), ": "...), recorded[id]...)
 	}
-	if err := os.WriteFile(examplesFile, append(text, "\n}\n"...), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, examplesFile, append(text, "\n}\n"...))
 }

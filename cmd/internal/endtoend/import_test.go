@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -22,10 +23,7 @@ func TestReadmeProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := testfile.Read(t, filepath.Join(root, "README.md"))
 	program := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(readme)
 	commands := regexp.MustCompile("(?s)```sh\n(go mod init .*?)```").FindSubmatch(readme)
 	if program == nil || commands == nil {
@@ -42,9 +40,7 @@ func TestReadmeProgram(t *testing.T) {
 	}
 	// The toy world lies elsewhere.
 	source := strings.Replace(string(program[1]), "47.37, 8.54", "47, 5", 1)
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "main.go"), source)
 	for command := range strings.Lines(string(commands[1])) {
 		args := strings.Fields(strings.Replace(command, "../quadrille", root, 1))
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)

@@ -2,17 +2,16 @@ package endtoend
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/programs"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -78,9 +77,7 @@ func catalogOf(t *testing.T, data string) *dataset.Catalog {
 
 func writeFile(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, text)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	if err := os.Chtimes(path, at, at); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/programs"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 )
 
@@ -26,9 +26,7 @@ func TestReference(t *testing.T) {
 	if err := toyworld.Publish(t.Context(), data); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(keys, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, keys, "")
 	// A collection of points, since metrics count records; an archive, since they tell of base maps.
 	mustIngest(t, data, "points", "shops", "../../../sample/shops.csv")
 	world := filepath.Join(t.TempDir(), "world.pmtiles")
@@ -50,10 +48,7 @@ func TestReference(t *testing.T) {
 		"tileserver": helpBlock(programs.Run(t, programs.TileServer, "--help")),
 		"ingest":     helpBlock(programs.Run(t, programs.Ingest, "--help")),
 	}
-	b, err := os.ReadFile(referenceDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testfile.Read(t, referenceDoc)
 	page := string(b)
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		first, last := "<!-- generated: "+name+" -->\n", "<!-- end -->"
@@ -67,9 +62,7 @@ func TestReference(t *testing.T) {
 	switch {
 	case page == string(b):
 	case *update:
-		if err := os.WriteFile(referenceDoc, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, referenceDoc, page)
 	default:
 		at := 0
 		for at < min(len(page), len(b)) && page[at] == b[at] {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"quadrille/cmd/internal/programs"
+	"quadrille/cmd/internal/testfile"
 )
 
 var update = flag.Bool("update", false, "rewrite what SECURITY.md and docs/reference.md tell of the programs")
@@ -213,10 +214,7 @@ func flood(t *testing.T, s *programs.Server, host string) {
 
 func compareDoc(t *testing.T, table string) {
 	t.Helper()
-	b, err := os.ReadFile(securityDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testfile.Read(t, securityDoc)
 	const first, last = "<!-- answers -->\n", "<!-- end of answers -->"
 	before, rest, ok := strings.Cut(string(b), first)
 	_, after, ok2 := strings.Cut(rest, last)
@@ -231,7 +229,5 @@ func compareDoc(t *testing.T, table string) {
 		t.Errorf("the answers are not those of SECURITY.md; look at the difference and run go test ./cmd/internal/endtoend -run Attacks -update\n%s", table)
 		return
 	}
-	if err := os.WriteFile(securityDoc, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, securityDoc, want)
 }

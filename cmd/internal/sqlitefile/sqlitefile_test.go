@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/sqlitefile"
+	"quadrille/cmd/internal/testfile"
 )
 
 // made is a database with a table of one row.
@@ -65,9 +66,7 @@ func TestRefused(t *testing.T) {
 		return err
 	}
 	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte("no database"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, text, "no database")
 	if err := open(text); !errors.Is(err, sqlitefile.ErrNot) {
 		t.Errorf("of text: %v", err)
 	}
@@ -79,9 +78,7 @@ func TestRefused(t *testing.T) {
 	}
 	name := made(t)
 	for _, suffix := range []string{"-wal", "-journal"} {
-		if err := os.WriteFile(name+suffix, []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, name+suffix, "x")
 		if err := open(name); err == nil || !strings.Contains(err.Error(), name+suffix) {
 			t.Errorf("with changes beside it: %v", err)
 		}
@@ -94,13 +91,8 @@ func TestRefused(t *testing.T) {
 // What SQLite says of a damaged file tells to fetch it again.
 func TestDamaged(t *testing.T) {
 	name := made(t)
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, b[:len(b)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	b := testfile.Read(t, name)
+	testfile.Write(t, name, b[:len(b)/2])
 	db, all, err := sqlitefile.Open(t.Context(), name, 1, sqlitefile.Bounds{Value: 1 << 20, Columns: 8})
 	if err == nil {
 		defer db.Close()

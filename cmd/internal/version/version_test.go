@@ -1,11 +1,12 @@
 package version
 
 import (
-	"os"
 	"regexp"
 	"runtime/debug"
 	"testing"
 	"time"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 func TestOf(t *testing.T) {
@@ -31,10 +32,7 @@ func TestOf(t *testing.T) {
 
 // TestNumber: the programs name the newest release of the changelog.
 func TestNumber(t *testing.T) {
-	text, err := os.ReadFile("../../../CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "../../../CHANGELOG.md")
 	headings := regexp.MustCompile(`(?m)^## (.*)$`).FindAllSubmatch(text, -1)
 	release := regexp.MustCompile(`^(\d+\.\d+\.\d+) – (\d{4}-\d{2}-\d{2})$`)
 	newest := ""

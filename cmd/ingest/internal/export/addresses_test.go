@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/ip"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/internal/testrace"
 	"quadrille/ipgeo"
@@ -64,9 +65,7 @@ func ranges(t *testing.T, files ...string) (*ipgeo.Reader, *dataset.Manifest) {
 func list(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, text)
 	return path
 }
 

@@ -21,6 +21,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/export"
 	"quadrille/cmd/ingest/internal/export/pmtiles/pmtilestest"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -149,10 +150,7 @@ func TestPMTiles(t *testing.T) {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testfile.Read(t, path)
 	return b
 }
 

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"quadrille/cmd/ingest/internal/export"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/ipgeo"
 )
 
@@ -193,9 +194,7 @@ http {
 }
 `, modules[0], dir, path, front)
 	file := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, conf)
 	nginx := exec.CommandContext(t.Context(), program, "-p", dir, "-c", file)
 	nginx.Stderr = os.Stderr
 	if err := nginx.Start(); err != nil {

@@ -1,9 +1,7 @@
 package fetch
 
 import (
-	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -19,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 var released = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -147,9 +147,7 @@ func TestConditionalRefresh(t *testing.T) {
 	p.etag = `"3"`
 	c.want(t, f, p.content, true)
 	// A file that somebody changed is not asked for conditionally.
-	if err := os.WriteFile(filepath.Join(c.dir, f.Name), []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(c.dir, f.Name), "x")
 	c.want(t, f, p.content, false)
 	// Nor is one of another address.
 	f.URL += "?other"
@@ -355,9 +353,7 @@ func TestRetries(t *testing.T) {
 			})
 			before := []byte("an older version\n")
 			path := filepath.Join(c.dir, "f.txt")
-			if err := os.WriteFile(path, before, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, path, before)
 			if tt.err == "" {
 				c.want(t, fileOf(p), p.content, false)
 			} else if _, err := c.Get(t.Context(), fileOf(p)); err == nil || !strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), "f.txt") {
@@ -407,27 +403,9 @@ func TestSpace(t *testing.T) {
 
 // What unpacks to a thousand times its size is refused at once and not tried again.
 func TestBombs(t *testing.T) {
-	zeros := make([]byte, 1<<20)
-	var z, g bytes.Buffer
-	w := zip.NewWriter(&z)
-	m, err := w.Create("a.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gz := gzip.NewWriter(&g)
-	for range 6 {
-		if _, err := m.Write(zeros); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := gz.Write(zeros); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(w.Close(), gz.Close()); err != nil {
-		t.Fatal(err)
-	}
-	for kind, content := range map[Kind][]byte{Zip: z.Bytes(), Gzip: g.Bytes()} {
-		p := newPublisher(t, content)
+	zeros := make([]byte, 6<<20)
+	for kind, content := range map[Kind]string{Zip: testfile.Zip([2]string{"a.txt", string(zeros)}), Gzip: testfile.Gzip(zeros)} {
+		p := newPublisher(t, []byte(content))
 		c := newClient(t, t.TempDir(), nil)
 		f := fileOf(p)
 		f.Kind = kind
@@ -535,26 +513,7 @@ func TestChecksum(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	var z bytes.Buffer
-	w := zip.NewWriter(&z)
-	m, err := w.Create("a.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Write(text(1, 5000)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var g bytes.Buffer
-	gz := gzip.NewWriter(&g)
-	if _, err := gz.Write(text(1, 5000)); err != nil {
-		t.Fatal(err)
-	}
-	if err := gz.Close(); err != nil {
-		t.Fatal(err)
-	}
+	z, g := []byte(testfile.Zip([2]string{"a.txt", string(text(1, 5000))})), []byte(testfile.Gzip(text(1, 5000)))
 	flipped := func(b []byte, at int) []byte {
 		b = bytes.Clone(b)
 		b[at] ^= 1
@@ -566,13 +525,13 @@ func TestKinds(t *testing.T) {
 		content []byte
 		ok      bool
 	}{
-		{"zip", Zip, z.Bytes(), true},
-		{"zip, flipped", Zip, flipped(z.Bytes(), 500), false},
-		{"zip, truncated", Zip, z.Bytes()[:z.Len()-1], false},
+		{"zip", Zip, z, true},
+		{"zip, flipped", Zip, flipped(z, 500), false},
+		{"zip, truncated", Zip, z[:len(z)-1], false},
 		{"zip, empty", Zip, append([]byte("PK\x05\x06"), make([]byte, 18)...), false},
-		{"gzip", Gzip, g.Bytes(), true},
-		{"gzip, flipped", Gzip, flipped(g.Bytes(), g.Len()-6), false},
-		{"gzip, truncated", Gzip, g.Bytes()[:g.Len()-9], false},
+		{"gzip", Gzip, g, true},
+		{"gzip, flipped", Gzip, flipped(g, len(g)-6), false},
+		{"gzip, truncated", Gzip, g[:len(g)-9], false},
 		{"text", Text, []byte("a,b\r\nü,ß\n"), true},
 		{"text, no end of line at its end", Text, []byte("a\nb"), true},
 		{"text, one line", Text, []byte("Service unavailable"), false},
@@ -584,9 +543,7 @@ func TestKinds(t *testing.T) {
 		{"markup", Text, []byte("\xef\xbb\xbf <?xml version='1.0'?>\n<Error>\n"), false},
 	} {
 		path := filepath.Join(t.TempDir(), "f")
-		if err := os.WriteFile(path, tt.content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, tt.content)
 		if err := check(t.Context(), path, tt.kind, nil, false); (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrContent) {
 			t.Errorf("%s: %v", tt.name, err)
 		}

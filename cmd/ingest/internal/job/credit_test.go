@@ -1,9 +1,10 @@
 package job
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 func TestKnownCredit(t *testing.T) {
@@ -23,9 +24,7 @@ func TestKnownCredit(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "package.json")
-	if err := os.WriteFile(path, []byte(`{"name":"a","version":"1.2.3"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, `{"name":"a","version":"1.2.3"}`)
 	if got := Via(NaturalEarth, path); got.Name != "Natural Earth (a)" || got.Version != "1.2.3" {
 		t.Errorf("%+v", got)
 	}

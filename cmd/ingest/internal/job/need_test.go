@@ -11,6 +11,7 @@ import (
 	"quadrille/cmd/ingest/internal/disk"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/internal/testfile"
 )
 
 func TestAnnounce(t *testing.T) {
@@ -41,16 +42,12 @@ func TestAnnounce(t *testing.T) {
 func TestUnpackedBytes(t *testing.T) {
 	dir := t.TempDir()
 	for name, size := range map[string]int{"a.csv": 7, "b.csv.gz": 10, "set.zip": 100} {
-		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, name), make([]byte, size))
 	}
 	if err := os.Mkdir(filepath.Join(dir, "old"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "old", "huge.csv"), make([]byte, 1000), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "old", "huge.csv"), make([]byte, 1000))
 	if err := os.Symlink(filepath.Join(dir, "old", "huge.csv"), filepath.Join(dir, "latest.csv")); err == nil {
 		if n := job.UnpackedBytes(filepath.Join(dir, "latest.csv")); n != 1000 {
 			t.Errorf("%d bytes behind a link", n)

@@ -1,9 +1,7 @@
 package source_test
 
 import (
-	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -18,60 +16,41 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/testfile"
 )
 
-func gzipped(text string) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	w.Write([]byte(text))
-	w.Close()
-	return b.Bytes()
-}
-
-func zipped(members ...string) []byte {
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
+func zipped(members ...string) string {
+	var list [][2]string
 	for _, name := range members {
-		m, _ := w.Create(name)
-		io.WriteString(m, "text of "+name)
+		list = append(list, [2]string{name, "text of " + name})
 	}
-	w.Close()
-	return b.Bytes()
-}
-
-func write(t *testing.T, content []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testfile.Zip(list...)
 }
 
 func isText(name string) bool { return strings.HasSuffix(name, ".txt") && name != "readme.txt" }
 
 func TestOpen(t *testing.T) {
 	for name, tc := range map[string]struct {
-		content []byte
+		content string
 		want    string
 		err     string
 	}{
-		"empty":               {nil, "", ""},
-		"plain":               {[]byte("hello"), "hello", ""},
-		"byte order mark":     {[]byte("\xef\xbb\xbfhello"), "hello", ""},
-		"only that":           {[]byte("\xef\xbb\xbf"), "", ""},
-		"gzip":                {gzipped("hello"), "hello", ""},
-		"gzip with mark":      {gzipped("\xef\xbb\xbfhello"), "hello", ""},
-		"two gzip members":    {append(gzipped("hello "), gzipped("world")...), "hello world", ""},
-		"truncated gzip":      {gzipped(strings.Repeat("hello", 1000))[:30], "", "truncated"},
-		"not quite gzip":      {[]byte("\x1f\x8bxx"), "", "gzip"},
+		"empty":               {"", "", ""},
+		"plain":               {"hello", "hello", ""},
+		"byte order mark":     {"\xef\xbb\xbfhello", "hello", ""},
+		"only that":           {"\xef\xbb\xbf", "", ""},
+		"gzip":                {testfile.Gzip("hello"), "hello", ""},
+		"gzip with mark":      {testfile.Gzip("\xef\xbb\xbfhello"), "hello", ""},
+		"two gzip members":    {testfile.Gzip("hello ") + testfile.Gzip("world"), "hello world", ""},
+		"truncated gzip":      {testfile.Gzip(strings.Repeat("hello", 1000))[:30], "", "truncated"},
+		"not quite gzip":      {"\x1f\x8bxx", "", "gzip"},
 		"zip":                 {zipped("readme.txt", "cities.txt", "notes.md"), "text of cities.txt", ""},
 		"zip without":         {zipped("readme.txt"), "", "no member of the format"},
 		"zip with two":        {zipped("a.txt", "b.txt"), "", `both "a.txt" and "b.txt"`},
 		"zip without its end": {zipped("a.txt")[:40], "", "zip"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := write(t, tc.content)
+			path := testfile.Temp(t, "file", tc.content)
 			f, err := source.OpenMember(path, isText)
 			var got []byte
 			if err == nil {
@@ -88,7 +67,7 @@ func TestOpen(t *testing.T) {
 				t.Fatalf("%q, %v", got, err)
 			}
 			sum, err := f.SHA256()
-			want := sha256.Sum256(tc.content)
+			want := sha256.Sum256([]byte(tc.content))
 			if err != nil || sum != hex.EncodeToString(want[:]) {
 				t.Errorf("checksum %s, %v", sum, err)
 			}
@@ -102,7 +81,7 @@ func TestOpen(t *testing.T) {
 // The checksum is of the whole file even when only its beginning was read.
 func TestChecksumOfUnreadFile(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789"), 1<<20)
-	f, err := source.Open(write(t, content))
+	f, err := source.Open(testfile.Temp(t, "file", content))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,20 +101,13 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := source.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Error(err)
 	}
-	if _, err := source.Open(write(t, zipped("a.txt"))); err == nil || !strings.Contains(err.Error(), "unpack it") {
+	if _, err := source.Open(testfile.Temp(t, "file", zipped("a.txt"))); err == nil || !strings.Contains(err.Error(), "unpack it") {
 		t.Error(err)
 	}
 }
 
 func TestDecompressionIsBounded(t *testing.T) {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	zeros := make([]byte, 1<<20)
-	for range 24 {
-		w.Write(zeros)
-	}
-	w.Close()
-	f, err := source.Open(write(t, b.Bytes()))
+	f, err := source.Open(testfile.Temp(t, "file", testfile.Gzip(make([]byte, 24<<20))))
 	if err != nil {
 		t.Fatal(err)
 	}

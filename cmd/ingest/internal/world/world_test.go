@@ -1,15 +1,12 @@
 package world
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -24,6 +21,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/ip"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/testfile"
 )
 
 // mirror serves files by name; broken ones as an error page.
@@ -89,31 +87,16 @@ func (c *counted) Write(p []byte) (int, error) {
 	return c.ResponseWriter.Write(p)
 }
 
-func zipped(t *testing.T, name, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	f, err := w.CreateHeader(&zip.FileHeader{Name: name, Modified: released, Method: zip.Deflate})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
+func packed(name, text string) string { return testfile.ZipOf(released, [2]string{name, text}) }
 
 // The rows are made up in the publishers' formats, but for the two capitals.
 func smallWorld(t *testing.T) map[string]string {
 	return map[string]string{
-		"cities15000.zip": zipped(t, "cities15000.txt", "2643743\tLondon\tLondon\t\t51.50853\t-0.12574\tP\tPPLC\tGB\t\tENG\tGLA\t\t\t8961989\t\t10\tEurope/London\t2022-03-09\n"+
+		"cities15000.zip": packed("cities15000.txt", "2643743\tLondon\tLondon\t\t51.50853\t-0.12574\tP\tPPLC\tGB\t\tENG\tGLA\t\t\t8961989\t\t10\tEurope/London\t2022-03-09\n"+
 			"2988507\tParis\tParis\t\t48.85341\t2.3488\tP\tPPLC\tFR\t\t\t\t\t\t2138551\t\t10\tEurope/Paris\t2022-03-10\n"),
-		"alternateNamesV2.zip": zipped(t, "alternateNamesV2.txt", "1\t2643743\tla\tLondinium\t\t\t\t1\t\t\n"),
-		"hierarchy.zip":        zipped(t, "hierarchy.txt", "2643743\t2988507\tADM\n"),
-		"adminCode5.zip":       zipped(t, "adminCode5.txt", "2643743\tX1\n"),
+		"alternateNamesV2.zip": packed("alternateNamesV2.txt", "1\t2643743\tla\tLondinium\t\t\t\t1\t\t\n"),
+		"hierarchy.zip":        packed("hierarchy.txt", "2643743\t2988507\tADM\n"),
+		"adminCode5.zip":       packed("adminCode5.txt", "2643743\tX1\n"),
 		"countryInfo.txt":      "GB\tGBR\t826\tUK\tUnited Kingdom\tLondon\t244820\t66488991\tEU\t.uk\tGBP\tPound\t44\t\t\ten-GB\t2635167\tIE\t\n",
 		"admin1CodesASCII.txt": "GB.ENG\tEngland\tEngland\t6269131\n",
 		"admin2Codes.txt":      "GB.ENG.GLA\tGreater London\tGreater London\t2648110\n",
@@ -221,18 +204,14 @@ func TestWorld(t *testing.T) {
 	}
 	// The user's own ranges come first.
 	own := filepath.Join(t.TempDir(), "own.csv")
-	if err := os.WriteFile(own, []byte("8.8.4.0,8.8.4.127,DE\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, own, "8.8.4.0,8.8.4.127,DE\n")
 	p.Only, p.IPFiles = []string{"ip"}, []string{own}
 	run("", "ip 4")
 	// Or a folder, such as an unpacked GeoLite2 CSV set, noticed when it changes.
 	set := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(set, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(set, name), text)
 	}
 	write("GeoLite2-Country-Blocks-IPv4.csv", "network,geoname_id,registered_country_geoname_id,represented_country_geoname_id,is_anonymous_proxy,is_satellite_provider\n8.8.4.0/25,1,1,,0,0\n")
 	write("GeoLite2-Country-Locations-en.csv", "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,is_in_european_union\n1,en,OC,Oceania,AU,Australia,0\n")

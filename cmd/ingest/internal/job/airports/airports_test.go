@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ourairports"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
 	"quadrille/places"
@@ -53,7 +54,7 @@ func lookup(t *testing.T, f *airports.Finder, code string) map[string]any {
 }
 
 func TestAirports(t *testing.T) {
-	path := jobtest.Write(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+"junk\n"+jobtest.AirportSuva+strings.Replace(jobtest.AirportSuva, "2,FJ-0001", "3,FJ-0002", 1))
+	path := testfile.Temp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+"junk\n"+jobtest.AirportSuva+strings.Replace(jobtest.AirportSuva, "2,FJ-0001", "3,FJ-0002", 1))
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
 	released := time.Date(2026, 5, 11, 0, 0, 0, 0, time.UTC)
@@ -95,7 +96,7 @@ func TestAirportZones(t *testing.T) {
 	row := func(id int, country string, lat, lon float64) string {
 		return fmt.Sprintf("%d,X-%04d,small_airport,Field %d,%v,%v,,%s,,,no,,,,,,,\n", id, id, id, lat, lon, country)
 	}
-	path := jobtest.Write(t, "airports.csv", jobtest.AirportHead+
+	path := testfile.Temp(t, "airports.csv", jobtest.AirportHead+
 		row(1, "CH", 46.9, 7.5)+ // by Bern
 		row(2, "FJ", -18.1, 178.5)+ // in the zone of Fiji, by Suva
 		row(3, "DZ", 31, 2)+ // in the square, far from all places
@@ -103,7 +104,7 @@ func TestAirportZones(t *testing.T) {
 		row(5, "FR", 46.8, 7.5)+ // no place of its country is near
 		row(6, "LI", 47.0, 9.0)) // a place of its country is, but not the nearest
 	c := jobtest.Catalog(t)
-	layer := boundaries.Input{Type: "timezone", Input: jobtest.Input(jobtest.Write(t, "zones.geojson", jobtest.ZoneSquares))}
+	layer := boundaries.Input{Type: "timezone", Input: jobtest.Input(testfile.Temp(t, "zones.geojson", jobtest.ZoneSquares))}
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{layer}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestAirportZones(t *testing.T) {
 	near := strings.Replace(strings.Replace(jobtest.RowThun, "46.75118\t7.62166", "47.0\t9.01", 1), "2658377", "5", 1)
 	wrong := strings.Replace(strings.Replace(jobtest.RowThun, "Europe/Zurich", "Mars/Base", 1), "46.75118\t7.62166", "46.9\t7.5", 1)
 	text := strings.Join([]string{jobtest.RowBern, vaduz, near, wrong, strings.Replace(jobtest.RowSuva, "Pacific/Fiji", "Pacific/Nauru", 1)}, "\n")
-	if _, err := placesjob.Ingest(t.Context(), c, []placesjob.Input{{Input: job.Input{Path: jobtest.Write(t, "places.txt", text), Credit: job.GeoNames}}}, job.Options{}); err != nil {
+	if _, err := placesjob.Ingest(t.Context(), c, []placesjob.Input{{Input: job.Input{Path: testfile.Temp(t, "places.txt", text), Credit: job.GeoNames}}}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	rep := &jobtest.Recorder{}
@@ -141,7 +142,7 @@ func TestAirportZones(t *testing.T) {
 	if _, err := timezones.Ingest(t.Context(), c, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	far := jobtest.Write(t, "far.csv", jobtest.AirportHead+row(1, "CH", 46.9, 7.5)+row(2, "FJ", -18.1, 178.5)+row(3, "DZ", 31, 2)+row(5, "FR", 46.8, 7.5)+
+	far := testfile.Temp(t, "far.csv", jobtest.AirportHead+row(1, "CH", 46.9, 7.5)+row(2, "FJ", -18.1, 178.5)+row(3, "DZ", 31, 2)+row(5, "FR", 46.8, 7.5)+
 		row(7, "CH", 31, 2)+row(8, "US", 46.8, 7.5)+row(9, "DE", 47.5, 21)+row(10, "FJ", -40, 170)+row(11, "JP", 46.9, 7.6))
 	if _, err := Ingest(t.Context(), c, job.Input{Path: far}, job.Options{}); err != nil {
 		t.Fatal(err)
@@ -176,7 +177,7 @@ func TestAirportZones(t *testing.T) {
 
 func TestAirportsFailures(t *testing.T) {
 	c := jobtest.Catalog(t)
-	good := jobtest.Write(t, "good.csv", jobtest.AirportHead+jobtest.AirportBern)
+	good := testfile.Temp(t, "good.csv", jobtest.AirportHead+jobtest.AirportBern)
 	if _, err := Ingest(t.Context(), c, job.Input{Path: good}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -186,14 +187,14 @@ func TestAirportsFailures(t *testing.T) {
 		want string
 	}{
 		"missing":      {filepath.Join(t.TempDir(), "missing.csv"), "no such file"},
-		"empty":        {jobtest.Write(t, "empty.csv", ""), "empty"},
-		"header only":  {jobtest.Write(t, "head.csv", jobtest.AirportHead), "no airports"},
-		"other table":  {jobtest.Write(t, "other.csv", "id,name\n1,2\n"), `no column "ident"`},
-		"too many bad": {jobtest.Write(t, "bad.csv", jobtest.AirportHead+jobtest.AirportBern+"x\n"), "of 2 records are bad"},
-		"tz":           {jobtest.Write(t, "tz.csv", own+"A,closed,B,1,2,Europe/Zürich\n"), "no time zone of the IANA database"},
-		"bad UTF-8":    {jobtest.Write(t, "utf.csv", own+"A,closed,B\xff,1,2,\n"), "not UTF-8"},
-		"latitude":     {jobtest.Write(t, "lat.csv", own+"A,closed,B,91,2,\n"), "latitude"},
-		"not gzip":     {jobtest.Write(t, "cut.csv.gz", "\x1f\x8b\x08"), "gzip"},
+		"empty":        {testfile.Temp(t, "empty.csv", ""), "empty"},
+		"header only":  {testfile.Temp(t, "head.csv", jobtest.AirportHead), "no airports"},
+		"other table":  {testfile.Temp(t, "other.csv", "id,name\n1,2\n"), `no column "ident"`},
+		"too many bad": {testfile.Temp(t, "bad.csv", jobtest.AirportHead+jobtest.AirportBern+"x\n"), "of 2 records are bad"},
+		"tz":           {testfile.Temp(t, "tz.csv", own+"A,closed,B,1,2,Europe/Zürich\n"), "no time zone of the IANA database"},
+		"bad UTF-8":    {testfile.Temp(t, "utf.csv", own+"A,closed,B\xff,1,2,\n"), "not UTF-8"},
+		"latitude":     {testfile.Temp(t, "lat.csv", own+"A,closed,B,91,2,\n"), "latitude"},
+		"not gzip":     {testfile.Temp(t, "cut.csv.gz", "\x1f\x8b\x08"), "gzip"},
 	} {
 		rep := &jobtest.Recorder{}
 		_, err := Ingest(t.Context(), c, job.Input{Path: tt.path}, job.Options{Reporter: rep})
@@ -211,9 +212,7 @@ func TestAirportsFailures(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "CURRENT"), []byte("garbage"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "CURRENT"), "garbage")
 	if _, err := Ingest(t.Context(), c, job.Input{Path: good}, job.Options{}); err == nil || !strings.Contains(err.Error(), "the published places") {
 		t.Errorf("damaged places: %v", err)
 	}
@@ -400,5 +399,5 @@ func scheduledOnly(t *testing.T) string {
 			break
 		}
 	}
-	return jobtest.Write(t, "airports.csv", text.String())
+	return testfile.Temp(t, "airports.csv", text.String())
 }

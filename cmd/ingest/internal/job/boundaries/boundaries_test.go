@@ -14,6 +14,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
 	"quadrille/tiles"
@@ -113,7 +114,7 @@ func TestFilesOfOneTypeAreOneLayer(t *testing.T) {
 	if !strings.Contains(err.Error(), `["counties" "nation"]`) {
 		t.Error(err)
 	}
-	other := jobtest.Write(t, "more.geojson", `{"type":"Feature","properties":{"CODE":"X"},"geometry":{"type":"Polygon","coordinates":[[[50,0],[51,0],[51,1],[50,0]]]}}`)
+	other := testfile.Temp(t, "more.geojson", `{"type":"Feature","properties":{"CODE":"X"},"geometry":{"type":"Polygon","coordinates":[[[50,0],[51,0],[51,1],[50,0]]]}}`)
 	if m, err = Ingest(context.Background(), c, []Input{
 		layerInput("zone", "testdata/squares.geojson", "CODE"),
 		layerInput("zone", other, "CODE"),
@@ -152,14 +153,14 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 		"reserved type":    {ctx, []Input{layerInput("places", "testdata/squares.geojson", "")}, 0, "means something else"},
 		"type of stations": {ctx, []Input{layerInput("stations", "testdata/squares.geojson", "")}, 0, "means something else"},
 		"too many types":   {ctx, many, 0, "more than 16"},
-		"not JSON":         {ctx, []Input{good, layerInput("x", jobtest.Write(t, "a.json", "<html>"), "")}, 0, "it is a page in HTML"},
-		"truncated":        {ctx, []Input{good, layerInput("x", jobtest.Write(t, "a.json", collection(square)[:90]), "")}, 1, "truncated"},
-		"no features":      {ctx, []Input{layerInput("x", jobtest.Write(t, "a.json", collection()), "")}, 1, "no polygon in it"},
-		"only bad":         {ctx, []Input{layerInput("x", jobtest.Write(t, "a.json", collection("null")), "")}, 1, "no polygon in it"},
-		"one bad":          {ctx, []Input{good, layerInput("x", jobtest.Write(t, "a.json", collection(square, "null")), "")}, 0.1, "1 of 6 records are bad (16.7%; --max-bad tolerates 10%), such as"},
-		"bad id property":  {ctx, []Input{layerInput("x", jobtest.Write(t, "a.json", collection(square)), "code")}, 0, `no feature has the id property "code"; the first has ["a"]`},
+		"not JSON":         {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", "<html>"), "")}, 0, "it is a page in HTML"},
+		"truncated":        {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", collection(square)[:90]), "")}, 1, "truncated"},
+		"no features":      {ctx, []Input{layerInput("x", testfile.Temp(t, "a.json", collection()), "")}, 1, "no polygon in it"},
+		"only bad":         {ctx, []Input{layerInput("x", testfile.Temp(t, "a.json", collection("null")), "")}, 1, "no polygon in it"},
+		"one bad":          {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", collection(square, "null")), "")}, 0.1, "1 of 6 records are bad (16.7%; --max-bad tolerates 10%), such as"},
+		"bad id property":  {ctx, []Input{layerInput("x", testfile.Temp(t, "a.json", collection(square)), "code")}, 0, `no feature has the id property "code"; the first has ["a"]`},
 		"asked to stop":    {cancelled, []Input{good}, 0, "context canceled"},
-		"other projection": {ctx, []Input{layerInput("x", jobtest.Write(t, "a.json", `{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"features":[]}`), "")}, 0, "EPSG:4326"},
+		"other projection": {ctx, []Input{layerInput("x", testfile.Temp(t, "a.json", `{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"features":[]}`), "")}, 0, "EPSG:4326"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Ingest(tc.ctx, c, tc.inputs, job.Options{MaxBad: tc.maxBad})
@@ -181,7 +182,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 	}
 	// What was tolerated is counted in the manifest.
 	rep := &jobtest.Recorder{}
-	m, err := Ingest(ctx, c, []Input{layerInput("x", jobtest.Write(t, "a.json", collection(square, "null")), "")}, job.Options{MaxBad: 0.5, Reporter: rep})
+	m, err := Ingest(ctx, c, []Input{layerInput("x", testfile.Temp(t, "a.json", collection(square, "null")), "")}, job.Options{MaxBad: 0.5, Reporter: rep})
 	want := map[string]int64{source.NotAFeature: 1}
 	if err != nil || m.Generation < 2 || !cmp.Equal(m.Bad, want) || !cmp.Equal(rep.Counts, want) {
 		t.Errorf("%+v, %v, %+v", m, err, rep)
@@ -191,7 +192,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 // A region that the file's precision has flattened is kept, and said to be.
 func TestCollapsedRegion(t *testing.T) {
 	rep := &jobtest.Recorder{}
-	file := jobtest.Write(t, "a.json", `{"type":"Topology","transform":{"scale":[0.01,0.01],"translate":[12,41]},"objects":{"countries":{"type":"GeometryCollection","geometries":[
+	file := testfile.Temp(t, "a.json", `{"type":"Topology","transform":{"scale":[0.01,0.01],"translate":[12,41]},"objects":{"countries":{"type":"GeometryCollection","geometries":[
 {"type":"Polygon","id":"336","properties":{"name":"Vatican"},"arcs":[[0]]}]}},"arcs":[[[0,0],[0,1],[0,-1]]]}`)
 	m, err := Ingest(context.Background(), jobtest.Catalog(t), []Input{layerInput("country", file, "")}, job.Options{Reporter: rep})
 	if err != nil || m.Records["country"] != 1 {
@@ -214,7 +215,7 @@ func TestLikelyNames(t *testing.T) {
 		`"code":"7","surname":"A","name":"Usual"`:                                          {"usual", ""},
 		`"code":"7","surname":"A"`:                                                         {"zone", ""},
 	} {
-		path := jobtest.Write(t, "in.geojson", `{"type":"Feature","properties":{`+properties+`},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}}`)
+		path := testfile.Temp(t, "in.geojson", `{"type":"Feature","properties":{`+properties+`},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}}`)
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 		if _, err := Ingest(t.Context(), c, []Input{layerInput("zone", path, "")}, job.Options{Reporter: rep}); err != nil {
 			t.Fatal(err)

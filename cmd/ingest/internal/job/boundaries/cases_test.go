@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 )
 
@@ -85,7 +86,7 @@ func TestBoundariesCountedApart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var inputs []Input
 			for i, text := range tc.texts {
-				path := jobtest.Write(t, "a.json", text)
+				path := testfile.Temp(t, "a.json", text)
 				inputs = append(inputs, layerInput("zone", path, ""))
 				tc.err = strings.ReplaceAll(tc.err, fmt.Sprint("FILE", i), path)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/tiles/build"
 )
@@ -110,9 +111,7 @@ func golden(t *testing.T, path string, got []byte) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, got)
 		return
 	}
 	want, err := os.ReadFile(path)

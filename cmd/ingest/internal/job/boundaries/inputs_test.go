@@ -1,7 +1,6 @@
 package boundaries
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -20,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
@@ -61,21 +61,7 @@ func shapesOf(t *testing.T, file, column string, names ...string) string {
 		dbf = append(dbf, (" " + name + strings.Repeat(" ", 20))[:21]...)
 	}
 	be.PutUint32(shp[24:], uint32(len(shp)/2))
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	for name, content := range map[string][]byte{"in/a.shp": shp, "in/a.dbf": dbf} {
-		m, err := w.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Write(content); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return jobtest.Write(t, file, b.String())
+	return testfile.Temp(t, file, testfile.Zip([2]string{"in/a.shp", string(shp)}, [2]string{"in/a.dbf", string(dbf)}))
 }
 
 func TestShapefileIsPublished(t *testing.T) {
@@ -229,14 +215,9 @@ func TestKeptLayerComesBack(t *testing.T) {
 	if d := cmp.Diff(sources, got) + cmp.Diff(want, kept); d != "" {
 		t.Error(d)
 	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testfile.Read(t, path)
 	for n := 0; n < len(whole); n += 7 {
-		if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, whole[:n])
 		if _, err := (&layer{}).readKept(context.Background(), Input{Type: "ward", Input: job.Input{Path: path}}, &vertices, job.Silent{}); err == nil {
 			t.Errorf("%d of %d bytes are enough", n, len(whole))
 		}

@@ -2,7 +2,6 @@ package boundaries
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/names"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/tiles/build"
 )
 
@@ -55,9 +55,7 @@ func TestPropertiesOfOwnLayers(t *testing.T) {
 "f":1e20,"null":null,"tags":[ "a", 1, null,{"x": 0.10 } ],"more":{"bbox":[1],"a":{"geometry":{"b":"<\ufeff` + "\xff" + `"}}},"nan":NaN,"within":[1e999],
 "long":"` + strings.Repeat("x", 5000) + `","longer":"` + strings.Repeat("x", 80_000) + `","list":[` + strings.Repeat("0,", 3000) + `0],"postal":8001,"country":["CH"]},` + square + `},
 {"type":"Feature","properties":{"name":"B","endless":1e999},` + strings.ReplaceAll(square, "[1,", "[2,") + `}]}`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, text)
 	const record = `{"type":"ward","id":"12345678901234567890123","name":"A","bbox":[0,0,1,1],"map_color":1,"big":12345678901234567890123,"country":["CH"],"exact":9007199254740993,"f":100000000000000000000,"far":-9223372036854775809,` +
 		`"more":{"bbox":[1],"a":{"geometry":{"b":"\u003c\ufeff` + "\ufffd" + `"}}},"postal":8001,"tags":["a",1,null,{"x":0.10}]}`
 	check := func(inputs []Input) *jobtest.Recorder {

@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 )
 
@@ -23,7 +24,7 @@ func area(code, name string, lon, size int, columns string) string {
 }
 
 func TestWorldview(t *testing.T) {
-	file := jobtest.Write(t, "ne_countries.geojson", `{"type":"FeatureCollection","features":[`+strings.Join([]string{
+	file := testfile.Temp(t, "ne_countries.geojson", `{"type":"FeatureCollection","features":[`+strings.Join([]string{
 		area("BIG", "Bigger", 0, 9, `,"FCLASS_XX":"Unrecognized","ADM0_A3_XX":"SML","FCLASS_ISO":"Admin-0 country","ADM0_ISO":"BIG"`),
 		area("SML", "Smaller", 10, 1, `,"FCLASS_XX":null,"ADM0_A3_XX":"SML","FCLASS_ISO":"Admin-0 country","ADM0_ISO":"SML"`),
 		area("PRV", "Province", 20, 1, `,"FCLASS_XX":"Admin-1 states provinces","ADM0_A3_XX":"BIG","FCLASS_ISO":"Unrecognized","ADM0_ISO":"-99"`),

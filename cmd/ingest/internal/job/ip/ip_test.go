@@ -1,8 +1,6 @@
 package ip
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +21,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/ipgeo"
 )
@@ -32,18 +31,10 @@ const ipData = "../../../../../../shared/data/ip/"
 // ipFile writes a source of a fixed age.
 func ipFile(t testing.TB, name, text string) job.Input {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	b := []byte(text)
 	if strings.HasSuffix(name, ".gz") {
-		var z bytes.Buffer
-		w := gzip.NewWriter(&z)
-		w.Write(b)
-		w.Close()
-		b = z.Bytes()
+		text = testfile.Gzip(text)
 	}
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := testfile.Temp(t, name, text)
 	at := time.UnixMilli(1700000000000)
 	if err := os.Chtimes(path, at, at); err != nil {
 		t.Fatal(err)
@@ -253,13 +244,8 @@ func TestIPFailures(t *testing.T) {
 
 func truncated(t *testing.T) job.Input {
 	in := ipFile(t, "cut.csv.gz", strings.Repeat("9.9.9.0,9.9.9.255,FR\n", 1000))
-	b, err := os.ReadFile(in.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(in.Path, b[:len(b)-20], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	b := testfile.Read(t, in.Path)
+	testfile.Write(t, in.Path, b[:len(b)-20])
 	return in
 }
 

@@ -24,6 +24,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/ipgeo"
 )
@@ -102,10 +103,7 @@ func TestIPMaxMindSourceData(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := testfile.Read(t, file)
 			var list []map[string]json.RawMessage
 			if err := json.Unmarshal(b, &list); err != nil {
 				t.Fatal(err)

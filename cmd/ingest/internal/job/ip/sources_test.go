@@ -1,13 +1,10 @@
 package ip
 
 import (
-	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -27,6 +24,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/ingest/internal/source/mmdb"
 	"quadrille/cmd/ingest/internal/source/mmdb/mmdbtest"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/ipgeo"
 )
@@ -93,23 +91,12 @@ func TestIPGeoLiteSet(t *testing.T) {
 	files := map[string]string{"GeoLite2-City-Blocks-IPv4.csv": blocks4, "GeoLite2-City-Blocks-IPv6.csv": blocks6,
 		"GeoLite2-City-Locations-en.csv": locationsEN, "GeoLite2-City-Locations-de.csv": locationsDE, "COPYRIGHT.txt": "x"}
 	dir := filepath.Join(t.TempDir(), "GeoLite2-City-CSV_20260106")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var z bytes.Buffer
-	w := zip.NewWriter(&z)
+	var members [][2]string
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		m, err := w.Create("GeoLite2-City-CSV_20260106/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		io.WriteString(m, text)
+		testfile.Write(t, filepath.Join(dir, name), text)
+		members = append(members, [2]string{"GeoLite2-City-CSV_20260106/" + name, text})
 	}
-	w.Close()
-	for _, in := range []job.Input{{Path: dir}, ipFile(t, "set.zip", z.String())} {
+	for _, in := range []job.Input{{Path: dir}, ipFile(t, "set.zip", testfile.Zip(members...))} {
 		c := jobtest.Catalog(t)
 		m, err := ipJob(t, c, job.Options{MaxBad: 0.5}, in)
 		if err != nil {
@@ -205,22 +192,14 @@ func TestIPSeveralSources(t *testing.T) {
 }
 
 func TestIPSourceErrors(t *testing.T) {
-	var z bytes.Buffer
-	w := zip.NewWriter(&z)
-	w.Create("readme.txt")
-	w.Close()
-	var gz bytes.Buffer
-	pack := gzip.NewWriter(&gz)
-	pack.Write([]byte(strings.Repeat("9.0.0.0/8,CH\n", 9)))
-	pack.Close()
-	packed := gz.String()
+	packed := testfile.Gzip(strings.Repeat("9.0.0.0/8,CH\n", 9))
 	unknown := &mmdbtest.Database{Type: "Mine", IPVersion: 4, Entries: []mmdbtest.Entry{{Network: "9.0.0.0/8", Data: map[string]any{"a": "b"}}}}
 	for name, tc := range map[string]struct {
 		in   job.Input
 		want string
 		is   error
 	}{
-		"zip of nothing":   {ipFile(t, "x.zip", z.String()), "holds no .mmdb, .csv, .tsv or .json", nil},
+		"zip of nothing":   {ipFile(t, "x.zip", testfile.Zip([2]string{"readme.txt"})), "holds no .mmdb, .csv, .tsv or .json", nil},
 		"folder":           {job.Input{Path: t.TempDir()}, "Blocks-IPv4.csv", nil},
 		"binary":           {ipFile(t, "x.bin", "\x00\x01\x02\x03"), "x.bin", mmdb.ErrDamaged},
 		"page of an error": {ipFile(t, "x.mmdb", "\n<!DOCTYPE html>\n<html>\n"), "a page in HTML", nil},
@@ -313,12 +292,12 @@ const (
 func TestIPDerive(t *testing.T) {
 	c := jobtest.Catalog(t)
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "country", Input: jobtest.Input(jobtest.Write(t, "countries.geojson", countrySquares))}, {Type: "state", Input: jobtest.Input(jobtest.Write(t, "states.geojson", stateSquares))},
-		{Type: "timezone", Input: jobtest.Input(jobtest.Write(t, "zones.geojson", fijiSquare))},
+		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "countries.geojson", countrySquares))}, {Type: "state", Input: jobtest.Input(testfile.Temp(t, "states.geojson", stateSquares))},
+		{Type: "timezone", Input: jobtest.Input(testfile.Temp(t, "zones.geojson", fijiSquare))},
 	}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{Path: jobtest.Write(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}}}, job.Options{}); err != nil {
+	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}}}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	list := ipFile(t, "x.csv", "network,country,latitude,longitude,region_name,timezone\n"+
@@ -392,12 +371,12 @@ func TestIPDivisionCode(t *testing.T) {
 		c := jobtest.Catalog(t)
 		states := strings.NewReplacer("CH-BE", "", `"Bern"`, `"`+name+`"`).Replace(stateSquares)
 		if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
-			{Type: "country", Input: jobtest.Input(jobtest.Write(t, "countries.geojson", countrySquares))}, {Type: "state", Input: jobtest.Input(jobtest.Write(t, "states.geojson", states))},
+			{Type: "country", Input: jobtest.Input(testfile.Temp(t, "countries.geojson", countrySquares))}, {Type: "state", Input: jobtest.Input(testfile.Temp(t, "states.geojson", states))},
 		}, job.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := places.Ingest(t.Context(), c, []places.Input{
-			{Input: job.Input{Path: jobtest.Write(t, "places.txt", jobtest.RowBern+"\n"+jobtest.RowSuva)}}, {Input: job.Input{Path: jobtest.Write(t, "admin1CodesASCII.txt", division)}},
+			{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern+"\n"+jobtest.RowSuva)}}, {Input: job.Input{Path: testfile.Temp(t, "admin1CodesASCII.txt", division)}},
 		}, job.Options{}); err != nil {
 			t.Fatal(err)
 		}

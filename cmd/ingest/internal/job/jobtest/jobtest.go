@@ -3,15 +3,10 @@
 package jobtest
 
 import (
-	"archive/zip"
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
@@ -89,39 +84,6 @@ func (r *Recorder) Note(text string) { r.Notes = append(r.Notes, text) }
 
 // Published implements Reporter.
 func (r *Recorder) Published(m dataset.Manifest) { r.Manifests = append(r.Manifests, m) }
-
-// Write writes a file of a name and returns its path.
-func Write(t testing.TB, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// Packed dates what zipped packs.
-var Packed = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
-
-// Zip is a zip archive of members with these names and texts.
-func Zip(t testing.TB, members ...[2]string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for _, m := range members {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: m[0], Method: zip.Deflate, Modified: Packed})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(m[1])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
 
 // Input is a file of a test.
 func Input(path string) job.Input {

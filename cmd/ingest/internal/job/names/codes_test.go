@@ -15,6 +15,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/ingest/internal/source/ourairports"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -33,18 +34,18 @@ func TestNamesOfCodes(t *testing.T) {
 		}
 	}
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "country", Input: jobtest.Input(jobtest.Write(t, "country.geojson", jobtest.Collect(jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10)))), IDProperty: "id"},
+		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "country.geojson", jobtest.Collect(jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10)))), IDProperty: "id"},
 	}, o))
 	country := func(code, three, name, id string) string {
 		return code + "\t" + three + "\t\t\t" + name + "\t\t0\t443000\tNA\t\t\t\t\t\t\t\t" + id + "\t\t\n"
 	}
 	must(places.Ingest(t.Context(), c, []places.Input{
-		{Input: job.Input{Path: jobtest.Write(t, "places.txt", jobtest.RowBern+"\n2\tCapital\tCapital\t\t16\t-61.7\tP\tPPLC\tGP\t\t\t\t\t\t100\t\t\t\t2020-01-01\n"), Credit: job.GeoNames}},
-		{Input: job.Input{Path: jobtest.Write(t, "countryInfo.txt", country("FR", "FRA", "French Republic", "9")+country("GP", "GLP", "Guadeloupe", "8")+country("BV", "BVT", "Bouvet Island", "7")), Credit: job.GeoNames}, Kind: geonames.KindCountries},
+		{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern+"\n2\tCapital\tCapital\t\t16\t-61.7\tP\tPPLC\tGP\t\t\t\t\t\t100\t\t\t\t2020-01-01\n"), Credit: job.GeoNames}},
+		{Input: job.Input{Path: testfile.Temp(t, "countryInfo.txt", country("FR", "FRA", "French Republic", "9")+country("GP", "GLP", "Guadeloupe", "8")+country("BV", "BVT", "Bouvet Island", "7")), Credit: job.GeoNames}, Kind: geonames.KindCountries},
 	}, o))
-	must(airports.Ingest(t.Context(), c, job.Input{Path: jobtest.Write(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+jobtest.AirportSuva+
+	must(airports.Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+jobtest.AirportSuva+
 		`3,GP-0007,heliport,Roof,16,-61,,GP,,,no,,,TFGX,971,,,"TFXX, Old Roof"`+"\n"), Credit: job.OurAirports}, o))
-	must(stations.Ingest(t.Context(), c, job.Input{Path: jobtest.Write(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich), Credit: job.NOAA}, o))
+	must(stations.Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich), Credit: job.NOAA}, o))
 	must(Ingest(t.Context(), c, o))
 	for text, want := range map[string]string{
 		"zzb": "LSZZ", "lszz": "LSZZ", "fj-0001": "FJ-0001", "gp-0007": "GP-0007", "tfgx": "GP-0007", "971": "GP-0007", "tfxx": "GP-0007", "old roof": "GP-0007", "tfgy": "",

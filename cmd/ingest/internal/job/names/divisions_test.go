@@ -9,6 +9,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/source/geonames"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/places/names"
 )
 
@@ -27,7 +28,7 @@ func TestNamesOfDivisions(t *testing.T) {
 		}
 	}
 	file := func(name, text string, kind geonames.Kind) places.Input {
-		return places.Input{Input: job.Input{Path: jobtest.Write(t, name, text)}, Kind: kind}
+		return places.Input{Input: job.Input{Path: testfile.Temp(t, name, text)}, Kind: kind}
 	}
 	must(places.Ingest(t.Context(), c, []places.Input{
 		file("places.txt", row("1", "Munich", "P", "PPLA", "DE", "02", "1260391")+row("2", "Augsburg", "P", "PPL", "DE", "02", "259196")+
@@ -45,9 +46,9 @@ func TestNamesOfDivisions(t *testing.T) {
 		}
 	}
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "country", Input: jobtest.Input(jobtest.Write(t, "country.geojson", jobtest.Collect(jobtest.Square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20)))), IDProperty: "id"},
-		{Type: "state", Input: jobtest.Input(jobtest.Write(t, "state.geojson", jobtest.Collect(jobtest.Square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1)))), IDProperty: "id"},
-		{Type: "county", Input: jobtest.Input(jobtest.Write(t, "county.geojson", jobtest.Collect(jobtest.Square("53033", "King", `,"iso_3166_2":"US-WA"`, 30.2, 40.2, 0.1)))), IDProperty: "id"},
+		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "country.geojson", jobtest.Collect(jobtest.Square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20)))), IDProperty: "id"},
+		{Type: "state", Input: jobtest.Input(testfile.Temp(t, "state.geojson", jobtest.Collect(jobtest.Square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1)))), IDProperty: "id"},
+		{Type: "county", Input: jobtest.Input(testfile.Temp(t, "county.geojson", jobtest.Collect(jobtest.Square("53033", "King", `,"iso_3166_2":"US-WA"`, 30.2, 40.2, 0.1)))), IDProperty: "id"},
 	}, o))
 	must(Ingest(t.Context(), c, o))
 	for text, want := range map[string]string{"bavaria": "DE.02", "oregon": "", "ontario": "", "thuringia": ""} {
@@ -72,7 +73,7 @@ func TestNamesOfPartsAndStates(t *testing.T) {
 		return strings.Join([]string{id, "Town" + id, "", "", "48.5", lon, "P", "PPL", country, "", admin1, "", "", "", "5000", "", "", "", "2020-01-01"}, "\t") + "\n"
 	}
 	input := func(name, text string, kind geonames.Kind) places.Input {
-		return places.Input{Input: job.Input{Path: jobtest.Write(t, name, text)}, Kind: kind}
+		return places.Input{Input: job.Input{Path: testfile.Temp(t, name, text)}, Kind: kind}
 	}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{
 		input("places.txt", town("1", "2.5", "FR", "11")+town("2", "3.5", "FR", "11")+town("3", "4.5", "FR", "44")+town("4", "7.5", "DE", "07"), geonames.KindPlaces),
@@ -81,8 +82,8 @@ func TestNamesOfPartsAndStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "country", Input: jobtest.Input(jobtest.Write(t, "country.geojson", jobtest.Collect(jobtest.Square("th", "Thailand", `,"iso_a2":"TH"`, 30, 40, 1), jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 2, 48, 3)))), IDProperty: "id"},
-		{Type: "state", Input: jobtest.Input(jobtest.Write(t, "state.geojson", jobtest.Collect(jobtest.Square("fra-1", "Essonne", `,"iso_a2":"FR"`, 2, 48, 1), jobtest.Square("fra-2", "Yvelines", `,"iso_a2":"FR"`, 3, 48, 1),
+		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "country.geojson", jobtest.Collect(jobtest.Square("th", "Thailand", `,"iso_a2":"TH"`, 30, 40, 1), jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 2, 48, 3)))), IDProperty: "id"},
+		{Type: "state", Input: jobtest.Input(testfile.Temp(t, "state.geojson", jobtest.Collect(jobtest.Square("fra-1", "Essonne", `,"iso_a2":"FR"`, 2, 48, 1), jobtest.Square("fra-2", "Yvelines", `,"iso_a2":"FR"`, 3, 48, 1),
 			jobtest.Square("fra-3", "Marne", `,"iso_a2":"FR"`, 4, 48, 1), jobtest.Square("deu-1", "Nordrhein-Westfalen", `,"iso_a2":"DE"`, 7, 48, 1), jobtest.Square("cn-15", "Inner Mongol", `,"iso_3166_2":"CN-NM"`, 9, 48, 1)))), IDProperty: "id"},
 	}, job.Options{}); err != nil {
 		t.Fatal(err)

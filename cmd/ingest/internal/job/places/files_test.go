@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 	"quadrille/places"
@@ -56,7 +57,7 @@ func writeAll(t *testing.T, files ...[2]string) (paths []string) {
 		if strings.HasSuffix(name, ".zip") {
 			text = zippedTable(t, strings.TrimSuffix(name, ".zip")+".txt", text)
 		}
-		paths = append(paths, jobtest.Write(t, name, text))
+		paths = append(paths, testfile.Temp(t, name, text))
 	}
 	return paths
 }
@@ -64,7 +65,7 @@ func writeAll(t *testing.T, files ...[2]string) (paths []string) {
 // zippedTable packs a table with the other members that GeoNames packs.
 func zippedTable(t *testing.T, member, text string) string {
 	t.Helper()
-	return jobtest.Zip(t, [2]string{"readme.txt", "columns:\n"}, [2]string{member, text}, [2]string{"iso-languagecodes.txt", languages})
+	return testfile.Zip([2]string{"readme.txt", "columns:\n"}, [2]string{member, text}, [2]string{"iso-languagecodes.txt", languages})
 }
 
 // all takes a sequence that must not fail.
@@ -151,7 +152,7 @@ func TestPlacesSource(t *testing.T) {
 		records  int64
 		modified time.Time
 	}{
-		{3, time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)}, {4, jobtest.Packed}, {2, time.Time{}}, {2, jobtest.Packed}, {1, time.Time{}}, {2, time.Time{}},
+		{3, time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)}, {4, testfile.Zipped}, {2, time.Time{}}, {2, testfile.Zipped}, {1, time.Time{}}, {2, time.Time{}},
 		{1, time.Time{}}, {1, time.Time{}}, {2, time.Time{}}, {2, time.Time{}}, {1, time.Time{}}, {3, time.Time{}},
 	} {
 		if s := m.Sources[i]; s.File != filepath.Base(paths[i]) || s.Records != want.records || !s.Modified.Equal(want.modified) || len(s.SHA256) != 64 {
@@ -326,9 +327,9 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 		{"wrong kind, tolerated", append(placeFiles(good), Input{Input: job.Input{Path: file("x.txt", namesV2)}, Kind: geonames.KindHierarchy}), 1, "none of its rows is one of parents"},
 		{"too many bad divisions", placeFiles(good, file("admin1CodesASCII.txt", admin1+"CH\tx\ty\t1\n")), 0.2, "1 of 3 records are bad"},
 		{"too many bad names", placeFiles(good, file("alternateNamesV2.txt", namesV2+"x\n")), 0.1, "1 of 5 records are bad"},
-		{"truncated", placeFiles(good, jobtest.Write(t, "alternateNamesV2.zip", whole[:len(whole)/2])), 1, "zip"},
-		{"damaged", placeFiles(good, jobtest.Write(t, "alternateNamesV2.zip", damaged(whole))), 1, "alternateNamesV2.zip"},
-		{"two tables", placeFiles(good, jobtest.Write(t, "both.zip", jobtest.Zip(t, [2]string{"NL.txt", jobtest.RowBern}, [2]string{"BE.txt", jobtest.RowBern}))), 0, "holds both"},
+		{"truncated", placeFiles(good, testfile.Temp(t, "alternateNamesV2.zip", whole[:len(whole)/2])), 1, "zip"},
+		{"damaged", placeFiles(good, testfile.Temp(t, "alternateNamesV2.zip", damaged(whole))), 1, "alternateNamesV2.zip"},
+		{"two tables", placeFiles(good, testfile.Temp(t, "both.zip", testfile.Zip([2]string{"NL.txt", jobtest.RowBern}, [2]string{"BE.txt", jobtest.RowBern}))), 0, "holds both"},
 		{"empty", placeFiles(good, file("allCountries.txt", "")), 0, ""},
 		{"no places left", placeFiles(file("places.txt", jobtest.RowBern), file("deletes-2026-01-01.txt", "2661552\tBern\t\n")), 0, "no places"},
 	} {

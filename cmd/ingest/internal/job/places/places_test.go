@@ -24,6 +24,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
 	"quadrille/places"
@@ -47,7 +48,7 @@ func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manif
 func TestPlaces(t *testing.T) {
 	older := strings.Replace(strings.Replace(jobtest.RowBern, "Bern\t", "Old Bern\t", 1), "2019-09-05", "2001-01-01", 1)
 	text1 := jobtest.RowBern + "\nnot a row\n" + jobtest.RowThun + "\n" + strings.Replace(jobtest.RowThun, "46.75118", "NaN", 1) + "\n"
-	first, second := jobtest.Write(t, "first.txt", text1), jobtest.Write(t, "second.txt", older+"\n"+jobtest.RowSuva+"\n")
+	first, second := testfile.Temp(t, "first.txt", text1), testfile.Temp(t, "second.txt", older+"\n"+jobtest.RowSuva+"\n")
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
 	returned, err := Ingest(t.Context(), c, []Input{{Input: job.Input{Path: second, Credit: job.GeoNames}}, {Input: job.Input{Path: first}}}, job.Options{Reporter: rep, MaxBad: 0.5})
@@ -95,7 +96,7 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestPlacesFailures(t *testing.T) {
-	good := jobtest.Write(t, "good.txt", jobtest.RowBern+"\n")
+	good := testfile.Temp(t, "good.txt", jobtest.RowBern+"\n")
 	c := jobtest.Catalog(t)
 	if _, err := Ingest(t.Context(), c, placeFiles(good), job.Options{}); err != nil {
 		t.Fatal(err)
@@ -106,11 +107,11 @@ func TestPlacesFailures(t *testing.T) {
 		check func(error) bool
 	}{
 		{"missing", []string{good, filepath.Join(t.TempDir(), "missing.txt")}, func(err error) bool { return errors.Is(err, os.ErrNotExist) }},
-		{"too many bad", []string{good, jobtest.Write(t, "bad.txt", jobtest.RowBern+"\nx\n")}, func(err error) bool {
+		{"too many bad", []string{good, testfile.Temp(t, "bad.txt", jobtest.RowBern+"\nx\n")}, func(err error) bool {
 			var bad *job.TooManyBadError
 			return errors.As(err, &bad) && bad.Bad == 1
 		}},
-		{"empty", []string{jobtest.Write(t, "empty.txt", "\n")}, func(err error) bool { return err != nil }},
+		{"empty", []string{testfile.Temp(t, "empty.txt", "\n")}, func(err error) bool { return err != nil }},
 	} {
 		rep := &jobtest.Recorder{}
 		_, err := Ingest(t.Context(), c, placeFiles(tc.files...), job.Options{Reporter: rep})
@@ -249,7 +250,7 @@ func TestPlacesAreReproducible(t *testing.T) {
 	var built []dataset.Manifest
 	for i := range 2 {
 		c := jobtest.Catalog(t)
-		path := jobtest.Write(t, "some.txt", jobtest.RowBern+"\n"+jobtest.RowThun+"\n"+jobtest.RowSuva+"\n")
+		path := testfile.Temp(t, "some.txt", jobtest.RowBern+"\n"+jobtest.RowThun+"\n"+jobtest.RowSuva+"\n")
 		at := time.Now().Add(-time.Duration(i) * time.Hour)
 		if err := os.Chtimes(path, at, at); err != nil {
 			t.Fatal(err)

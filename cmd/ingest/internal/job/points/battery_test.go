@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,6 +25,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
 )
@@ -81,13 +81,13 @@ var (
 var batteryFormats = map[string]func(t *testing.T, s *sheet) string{
 	"GeoJSON": func(t *testing.T, s *sheet) string {
 		head := `{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"` + s.system.crs + `"}},"features":[`
-		return jobtest.Write(t, "sheet.geojson", head+strings.Join(geoJSONFeatures(t, s), ",\n")+"]}")
+		return testfile.Temp(t, "sheet.geojson", head+strings.Join(geoJSONFeatures(t, s), ",\n")+"]}")
 	},
 	"GeoJSON, a feature a line": func(t *testing.T, s *sheet) string {
 		if s.system != wgs84 {
 			return ""
 		}
-		return jobtest.Write(t, "sheet.geojsonl", strings.Join(geoJSONFeatures(t, s), "\n")+"\n")
+		return testfile.Temp(t, "sheet.geojsonl", strings.Join(geoJSONFeatures(t, s), "\n")+"\n")
 	},
 	"TopoJSON":   batteryTopoJSON,
 	"GeoPackage": batteryGeoPackage,
@@ -106,7 +106,7 @@ var batteryFormats = map[string]func(t *testing.T, s *sheet) string{
 			}
 			fmt.Fprintf(&b, "%s,%s,%s,%s\n", f.code, quoted(f.name), value, quoted(wkt.MarshalString(f.geometry)))
 		}
-		return jobtest.Write(t, "sheet.csv", b.String())
+		return testfile.Temp(t, "sheet.csv", b.String())
 	},
 }
 
@@ -162,7 +162,7 @@ func batteryTopoJSON(t *testing.T, s *sheet) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return jobtest.Write(t, "sheet.topojson", string(text))
+	return testfile.Temp(t, "sheet.topojson", string(text))
 }
 
 func batteryGeoPackage(t *testing.T, s *sheet) string {
@@ -282,9 +282,7 @@ func batteryShapefile(t *testing.T, s *sheet) string {
 	le.PutUint32(head[32:], kind)
 	dir := t.TempDir()
 	for ext, text := range map[string]string{".shp": string(head) + string(shp), ".dbf": dbaseTable(fields, rows), ".prj": s.system.text} {
-		if err := os.WriteFile(filepath.Join(dir, "sheet"+ext), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, "sheet"+ext), text)
 	}
 	return filepath.Join(dir, "sheet.shp")
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"quadrille/cmd/ingest/internal/job"
-	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/places/points"
 )
 
@@ -13,9 +13,9 @@ func BenchmarkPointsRead(b *testing.B) {
 	const n = 50_000
 	all := shops(n)
 	for name, path := range map[string]string{
-		"GeoJSON":    jobtest.Write(b, "shops.geojson", featureCollection(all)),
-		"GeoPackage": jobtest.Write(b, "shops.gpkg", string(geoPackage(b, all, "shops"))),
-		"shapefile":  jobtest.Write(b, "shops.zip", zipMembers(b, pointShapefile(all))),
+		"GeoJSON":    testfile.Temp(b, "shops.geojson", featureCollection(all)),
+		"GeoPackage": testfile.Temp(b, "shops.gpkg", string(geoPackage(b, all, "shops"))),
+		"shapefile":  testfile.Temp(b, "shops.zip", zipMembers(b, pointShapefile(all))),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -2,12 +2,10 @@ package points
 
 import (
 	"bytes"
-	"compress/gzip"
 	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,7 +13,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/internal/testfile"
 )
 
 // shop is one point of the fixtures.
@@ -128,10 +126,7 @@ CREATE TABLE %[1]s (geom POINT, id TEXT, brand TEXT, price DOUBLE, open BOOLEAN)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testfile.Read(t, path)
 	return b
 }
 
@@ -199,24 +194,11 @@ func dbaseTable(fields []dbaseField, rows [][]string) string {
 	return string(dbf)
 }
 
-func gzipText(t *testing.T, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 func zipMembers(t testing.TB, members map[string]string) string {
 	t.Helper()
 	var list [][2]string
 	for name, text := range members {
 		list = append(list, [2]string{name, text})
 	}
-	return jobtest.Zip(t, list...)
+	return testfile.Zip(list...)
 }

@@ -7,6 +7,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/internal/testfile"
 )
 
 // A file of another kind is refused by what it is, whoever is to read it.
@@ -20,7 +21,7 @@ func TestForeignFiles(t *testing.T) {
 		"{\x00\"\x00t\x00y\x00p\x00e\x00\"\x00:\x00": "it is text in UTF-16; convert it by iconv",
 		"": "is empty",
 	} {
-		path := jobtest.Write(t, "in.geojson", text)
+		path := testfile.Temp(t, "in.geojson", text)
 		_, polygons := boundaries.Ingest(t.Context(), jobtest.Catalog(t), []boundaries.Input{{Type: "zone", Input: jobtest.Input(path)}}, job.Options{})
 		_, points := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine"}, []string{path}, job.Options{})
 		for by, err := range map[string]error{"polygons": polygons, "points": points} {

@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/internal/testfile"
 )
 
 // readPoints reads all of a text as GeoJSON, byte by byte if slow.
@@ -136,7 +137,7 @@ func TestPointsWithoutGeometry(t *testing.T) {
 	broken := []byte(shape["shops.shp"])
 	broken[100+28+8] = 0 // the type of the second shape
 	shape["shops.shp"] = string(broken)
-	keyed := jobtest.Write(t, "shops.gpkg", string(geoPackage(t, all, "shops")))
+	keyed := testfile.Temp(t, "shops.gpkg", string(geoPackage(t, all, "shops")))
 	db, err := sql.Open("sqlite", keyed)
 	if err != nil {
 		t.Fatal(err)
@@ -148,9 +149,9 @@ func TestPointsWithoutGeometry(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, path := range map[string]string{
-		"shapefile":  jobtest.Write(t, "shape.zip", zipMembers(t, shape)),
+		"shapefile":  testfile.Temp(t, "shape.zip", zipMembers(t, shape)),
 		"GeoPackage": keyed,
-		"GeoJSON":    jobtest.Write(t, "lines", strings.Replace(geoFeatures(all, " "), `{"type":"Point","coordinates":[7,46.0625,400]}`, "null", 1)),
+		"GeoJSON":    testfile.Temp(t, "lines", strings.Replace(geoFeatures(all, " "), `{"type":"Point","coordinates":[7,46.0625,400]}`, "null", 1)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep := &jobtest.Recorder{}

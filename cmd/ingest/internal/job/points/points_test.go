@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/internal/testrace"
@@ -90,7 +91,7 @@ func TestPointsOfEveryFormat(t *testing.T) {
 	} {
 		packings := map[string]string{"": tc.content}
 		if !tc.fixed {
-			packings[".gz"] = gzipText(t, tc.content)
+			packings[".gz"] = testfile.Gzip(tc.content)
 			packings[".zip"] = zipMembers(t, map[string]string{tc.name: tc.content, "README.md": "words"})
 			packings[".alone.zip"] = zipMembers(t, map[string]string{"data": tc.content})
 		}
@@ -103,7 +104,7 @@ func TestPointsOfEveryFormat(t *testing.T) {
 					if stdin {
 						of.Stdin = strings.NewReader(content)
 					} else {
-						path = jobtest.Write(t, "file", content) // the name tells nothing
+						path = testfile.Temp(t, "file", content) // the name tells nothing
 					}
 					m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{Reporter: rep})
 					if err != nil {
@@ -149,10 +150,8 @@ func TestPointsOfEveryFormat(t *testing.T) {
 func TestPointsAfterKill(t *testing.T) {
 	c := jobtest.CatalogIn(t, filepath.Join(t.TempDir(), "[data]"))
 	left := filepath.Join(c.Dir(), "points-shops", "copy-1.tmp")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(left), 0o755), os.WriteFile(left, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{jobtest.Write(t, "p.csv", "id,lat,lon\n1,2,3\n")}, job.Options{}); err != nil {
+	testfile.Write(t, left, "")
+	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{testfile.Temp(t, "p.csv", "id,lat,lon\n1,2,3\n")}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !os.IsNotExist(err) {
@@ -164,18 +163,14 @@ func TestPointsAfterKill(t *testing.T) {
 func TestPointsOfShapefile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range pointShapefile(shops(20)) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, name), text)
 	}
 	c := jobtest.Catalog(t)
 	m, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{filepath.Join(dir, "shops.shp")}, job.Options{})
 	if err != nil || m.Records["points"] != 20 || len(m.Sources) != 4 {
 		t.Fatal(err, m)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "shops.prj"), []byte(`PROJCS["CH1903+ / LV95"]`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "shops.prj"), `PROJCS["CH1903+ / LV95"]`)
 	_, err = Ingest(t.Context(), c, Collection{Name: "shops"}, []string{filepath.Join(dir, "shops.shp")}, job.Options{})
 	if err == nil || !strings.Contains(err.Error(), "ogr2ogr -t_srs EPSG:4326 out.shp") {
 		t.Error(err)
@@ -189,9 +184,7 @@ func pointShapefileOf(t *testing.T, fields []dbaseField, rows ...[]string) strin
 	parts := pointShapefile(shops(len(rows)))
 	parts["shops.dbf"] = dbaseTable(fields, rows)
 	for name, text := range parts {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, name), text)
 	}
 	return filepath.Join(dir, "shops.shp")
 }
@@ -297,7 +290,7 @@ func TestPointsColumns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var paths []string
 			for i, text := range tc.files {
-				paths = append(paths, jobtest.Write(t, fmt.Sprint(i), text))
+				paths = append(paths, testfile.Temp(t, fmt.Sprint(i), text))
 			}
 			c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 			tc.of.Name = "mine"
@@ -319,11 +312,11 @@ func TestPointsColumns(t *testing.T) {
 // What a position was taken for shows in the place that it is near.
 func TestPointsNearPlace(t *testing.T) {
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
-	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{Path: jobtest.Write(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}}}, job.Options{}); err != nil {
+	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}}}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	text := "id;location\nx;\na;[7.5, 46.9480]\nb;[8, 47]\n"
-	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{jobtest.Write(t, "file", text)}, job.Options{Reporter: rep, MaxBad: 0.5}); err != nil {
+	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{testfile.Temp(t, "file", text)}, job.Options{Reporter: rep, MaxBad: 0.5}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`file: positions from "location" in the order lon-lat, id from "id"`, "the first position is latitude 46.948, longitude 7.5, 4 km from Bern, CH"} {
@@ -337,7 +330,7 @@ func TestPointsNearPlace(t *testing.T) {
 func TestPointsGuessedID(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	keyed := func(id string) string {
-		path := jobtest.Write(t, "keyed.gpkg", string(geoPackage(t, shops(2), "shops")))
+		path := testfile.Temp(t, "keyed.gpkg", string(geoPackage(t, shops(2), "shops")))
 		db, err := sql.Open("sqlite", path)
 		if err != nil {
 			t.Fatal(err)
@@ -350,10 +343,7 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testfile.Read(t, path)
 		return string(b)
 	}
 	const unkeyed = "2 points have no id and got the number of their record; --id names the property that is the id"
@@ -375,7 +365,7 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 		t.Run(name, func(t *testing.T) {
 			var paths []string
 			for i, text := range tc.files {
-				paths = append(paths, jobtest.Write(t, fmt.Sprint(i), text))
+				paths = append(paths, testfile.Temp(t, fmt.Sprint(i), text))
 				tc.note = strings.ReplaceAll(tc.note, fmt.Sprint("FILE", i), paths[i])
 			}
 			c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
@@ -399,7 +389,7 @@ func TestPointsOddValues(t *testing.T) {
 	for i := range ids {
 		ids[i] = i
 	}
-	path := jobtest.Write(t, "file.csv", fmt.Sprintf(text, ids...))
+	path := testfile.Temp(t, "file.csv", fmt.Sprintf(text, ids...))
 	want := `1 of 100 values of "n" are bad and left out, since the others have the type number; the first is ` + path + ":101; --type n=text keeps all"
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	m, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep})
@@ -546,7 +536,7 @@ func TestPointsBadRecords(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			c, rep := jobtest.Catalog(t), &examples{}
-			path := jobtest.Write(t, "file", tc.text)
+			path := testfile.Temp(t, "file", tc.text)
 			of := Collection{Name: "mine", Types: tc.types}
 			m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{Reporter: rep, MaxBad: 0.67})
 			if err != nil {
@@ -612,10 +602,10 @@ func TestPointsRefusesFiles(t *testing.T) {
 		"projected":     {texts: []string{`{"type":"FeatureCollection","crs":{"properties":{"name":"EPSG:2056"}},"features":[]}`}, want: "ogr2ogr -t_srs EPSG:4326"},
 		"binary":        {texts: []string{"\x00\x01\x02"}, want: "neither a table"},
 		"UTF-16":        {texts: []string{"\xff\xfei\x00d\x00"}, want: "iconv"},
-		"gz of shapes":  {texts: []string{gzipText(t, pointShapefile(nil)["shops.shp"])}, want: "into one .zip"},
+		"gz of shapes":  {texts: []string{testfile.Gzip(pointShapefile(nil)["shops.shp"])}, want: "into one .zip"},
 		"no layer":      {texts: []string{polygon}, want: "no layer of points"},
 		"several":       {texts: []string{string(geoPackage(t, nil, "a", "b"))}, want: `2 layers of points, ["a" "b"]; choose one as `},
-		"packed layers": {texts: []string{gzipText(t, string(geoPackage(t, nil, "a", "b")))}, want: `2 layers of points, ["a" "b"]; choose one as `},
+		"packed layers": {texts: []string{testfile.Gzip(string(geoPackage(t, nil, "a", "b")))}, want: `2 layers of points, ["a" "b"]; choose one as `},
 		"mixed":         {texts: []string{rows("a,1,1\n", 1), featureCollection(shops(1))}, want: "publish them as two collections"},
 		"swapped":       {texts: []string{"id,lat,lon\n" + strings.Repeat("a,151.2,-33.8\n", 200)}, want: `latitudes and longitudes are swapped in 100 of the first 100 records: give --lat "lon" --lon "lat"`},
 		"swapped lists": {texts: []string{"id;p\n" + strings.Repeat("a;[-33.8,151.2]\n", 200)}, of: Collection{Columns: pointtable.Columns{Lat: "p", Lon: "p"}}, want: "swapped in 100 of the first 100 records: give --axis-order lat-lon"},
@@ -630,7 +620,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var paths []string
 			for i, text := range tc.texts {
-				paths = append(paths, jobtest.Write(t, fmt.Sprint("file", i), text))
+				paths = append(paths, testfile.Temp(t, fmt.Sprint("file", i), text))
 			}
 			if tc.of.Name == "" {
 				tc.of.Name = "mine"
@@ -687,22 +677,22 @@ func TestPointsTypeOfNothing(t *testing.T) {
 	of := Collection{Name: "mine", Types: feature.Schema{{Name: "zipp", Kind: feature.Text}}}
 	want := `there is no property "zipp" for --type: the properties are ["n" "name"]`
 	for _, text := range []string{"id,lat,lon,name,n\na,x,y,z\n", line} {
-		_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{jobtest.Write(t, "file", text)}, job.Options{})
+		_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "file", text)}, job.Options{})
 		if err == nil || err.Error() != want {
 			t.Errorf("%v", err)
 		}
 		server := &liveServer{}
-		err = IntoLive(t.Context(), of, []string{jobtest.Write(t, "file", text)}, server.target(t), job.Options{})
+		err = IntoLive(t.Context(), of, []string{testfile.Temp(t, "file", text)}, server.target(t), job.Options{})
 		if err == nil || err.Error() != want || server.there {
 			t.Errorf("%v", err)
 		}
 	}
-	_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{jobtest.Write(t, "file", "id,lat,lon\na,1,1\n")}, job.Options{})
+	_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "file", "id,lat,lon\na,1,1\n")}, job.Options{})
 	if err == nil || err.Error() != `there is no property "zipp" for --type: the properties are []` {
 		t.Error(err)
 	}
 	// One of several files has it, and it may be empty.
-	_, err = Ingest(t.Context(), jobtest.Catalog(t), of, []string{jobtest.Write(t, "a", "id,lat,lon\na,1,1\n"), jobtest.Write(t, "b", "id,lat,lon,zipp\nb,1,1,\n")}, job.Options{})
+	_, err = Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "a", "id,lat,lon\na,1,1\n"), testfile.Temp(t, "b", "id,lat,lon,zipp\nb,1,1,\n")}, job.Options{})
 	if err != nil {
 		t.Error(err)
 	}

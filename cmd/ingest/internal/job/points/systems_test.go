@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 )
 
@@ -59,19 +60,16 @@ func TestSystemCases(t *testing.T) {
 func TestCommandNamesTheFile(t *testing.T) {
 	metres := sheet{batterySystems["Web Mercator"], []batteryFeature{{"a", "A", orb.Point{8, 47}, nil}}}
 	for _, format := range []string{"GeoPackage", "GeoJSON"} {
-		content, err := os.ReadFile(batteryFormats[format](t, &metres))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testfile.Read(t, batteryFormats[format](t, &metres))
 		member := "sheet.geojson"
 		layer := ""
 		if format == "GeoPackage" {
 			member, layer = "sheet.gpkg", " sheet"
 		}
 		for packing, text := range map[string]string{
-			"": string(content), "/vsigzip/": gzipText(t, string(content)), "/vsizip/": zipMembers(t, map[string]string{"in/" + member: string(content)}), "-": string(content),
+			"": string(content), "/vsigzip/": testfile.Gzip(string(content)), "/vsizip/": zipMembers(t, map[string]string{"in/" + member: string(content)}), "-": string(content),
 		} {
-			path, of := jobtest.Write(t, "file", text), Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}} // the name tells nothing
+			path, of := testfile.Temp(t, "file", text), Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}} // the name tells nothing
 			want := " " + packing + path + layer + ")"
 			switch packing {
 			case "/vsizip/":

@@ -1,12 +1,9 @@
 package stations
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +15,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 )
@@ -31,28 +29,16 @@ func liteFile(t *testing.T, name string, hours int, extra string) string {
 			time.Date(2024, 1, 1, h, 0, 0, 0, time.UTC).Format("2006 01 02 15"), 10+h, -9999, 10130, 270, 50, 4, -1, -9999)
 	}
 	text.WriteString(extra)
-	if !strings.HasSuffix(name, ".gz") {
-		return jobtest.Write(t, name, text.String())
+	if strings.HasSuffix(name, ".gz") {
+		return testfile.Temp(t, name, testfile.Gzip(text.String()))
 	}
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := z.Write([]byte(text.String())); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testfile.Temp(t, name, text.String())
 }
 
 func publishedList(t *testing.T) *dataset.Catalog {
 	t.Helper()
 	c := jobtest.Catalog(t)
-	if _, err := Ingest(t.Context(), c, job.Input{Path: jobtest.Write(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich+rowPole)}, job.Options{}); err != nil {
+	if _, err := Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich+rowPole)}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -121,19 +107,14 @@ func TestWeatherFailures(t *testing.T) {
 	if _, err := IngestWeather(t.Context(), c, []job.Input{{Path: good}}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	packed, err := os.ReadFile(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := testfile.Read(t, good)
 	cut := filepath.Join(t.TempDir(), "066600-99999-2024.gz")
-	if err := os.WriteFile(cut, packed[:len(packed)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, cut, packed[:len(packed)/2])
 	for name, files := range map[string][]string{
 		"none":      nil,
-		"name":      {good, jobtest.Write(t, "observations.txt", "")},
+		"name":      {good, testfile.Temp(t, "observations.txt", "")},
 		"truncated": {cut},
-		"stations":  {jobtest.Write(t, "066600-99999-2024", jobtest.StationsHead+jobtest.RowZurich)},
+		"stations":  {testfile.Temp(t, "066600-99999-2024", jobtest.StationsHead+jobtest.RowZurich)},
 		"unknown":   {liteFile(t, "000000-99999-2024.gz", 5, "")},
 		"empty":     {liteFile(t, "066600-99999-2024", 0, "")},
 		"bad":       {liteFile(t, "066600-99999-2024", 5, "x\n")},

@@ -16,6 +16,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 )
 
@@ -62,9 +63,7 @@ func TestZoneVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		for path, text := range map[string]string{"Europe/London": "", name: text} {
-			if err := os.WriteFile(filepath.Join(d, path), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, filepath.Join(d, path), text)
 		}
 		return d
 	}
@@ -100,9 +99,7 @@ func TestCountryZones(t *testing.T) {
 			files[countryFile] = table
 		}
 		for path, text := range files {
-			if err := os.WriteFile(filepath.Join(d, path), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, filepath.Join(d, path), text)
 		}
 		return []string{t.TempDir(), d}
 	}

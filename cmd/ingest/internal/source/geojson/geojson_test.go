@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/jsonscan"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 )
 
 // result is everything a file yields.
@@ -33,17 +34,11 @@ type result struct {
 }
 
 func read(text string) (r result) {
-	for f, err := range polygons(iotest.HalfReader(strings.NewReader(text)), "x.geojson") {
-		var bad *source.BadRecord
-		switch {
-		case errors.As(err, &bad):
-			r.bad = append(r.bad, *bad)
-		case err != nil:
-			r.err = err
-		default:
-			r.features = append(r.features, f)
-		}
+	features, bad, err := sourcetest.All(polygons(iotest.HalfReader(strings.NewReader(text)), "x.geojson"))
+	for _, b := range bad {
+		r.bad = append(r.bad, *b)
 	}
+	r.features, r.err = features, err
 	return r
 }
 

@@ -1,7 +1,6 @@
 package geolite
 
 import (
-	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/internal/testfile"
 )
 
 // Rows in the columns of a GeoLite2 City set, written by hand.
@@ -104,26 +104,12 @@ func TestOpen(t *testing.T) {
 		"GeoLite2-City-Locations-de.csv": de, "GeoLite2-City-Locations-en.csv": en, "GeoLite2-City-Locations-pt-BR.csv": "", "README.txt": "x",
 	}
 	dir := filepath.Join(t.TempDir(), "GeoLite2-City-CSV_20260106")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var z bytes.Buffer
-	w := zip.NewWriter(&z)
+	var members [][2]string
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		m, err := w.Create("GeoLite2-City-CSV_20260106/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		io.WriteString(m, text)
+		testfile.Write(t, filepath.Join(dir, name), text)
+		members = append(members, [2]string{"GeoLite2-City-CSV_20260106/" + name, text})
 	}
-	w.Close()
-	archive := filepath.Join(t.TempDir(), "download.zip")
-	if err := os.WriteFile(archive, z.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	archive := testfile.Temp(t, "download.zip", testfile.Zip(members...))
 	for _, path := range []string{dir, archive} {
 		s, err := Open(path)
 		if err != nil {
@@ -148,9 +134,7 @@ func TestOpen(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "GeoLite2-ASN-Blocks-IPv4.csv"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "GeoLite2-ASN-Blocks-IPv4.csv"), "")
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "folder of its own") {
 		t.Error(err)
 	}
@@ -194,13 +178,9 @@ func TestPlacesMemory(t *testing.T) {
 			fmt.Fprintf(&b, "%d,%s,EU,Europe (%s),FR,France (%s),R%d,Region %d (%s),%d,Department %d (%s),%s,,Europe/Paris,1\n",
 				i+1, lang, lang, lang, i%13, i%13, lang, i%99, i%99, lang, city)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "GeoLite2-City-Locations-"+lang+".csv"), b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, "GeoLite2-City-Locations-"+lang+".csv"), b.Bytes())
 	}
-	if err := os.WriteFile(filepath.Join(dir, "GeoLite2-City-Blocks-IPv4.csv"), []byte("network,geoname_id\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "GeoLite2-City-Blocks-IPv4.csv"), "network,geoname_id\n")
 	set, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package geonames
 
 import (
-	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
+	"quadrille/cmd/internal/testfile"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -32,18 +33,7 @@ func with(row string, columns ...any) string {
 }
 
 func read(text string) (records []Record, bad []*source.BadRecord, err error) {
-	for rec, err := range Read(strings.NewReader(text), "test.txt") {
-		var b *source.BadRecord
-		switch {
-		case errors.As(err, &b):
-			bad = append(bad, b)
-		case err != nil:
-			return records, bad, err
-		default:
-			records = append(records, rec)
-		}
-	}
-	return records, bad, nil
+	return sourcetest.All(Read(strings.NewReader(text), "test.txt"))
 }
 
 func TestRecord(t *testing.T) {
@@ -221,26 +211,9 @@ func TestMember(t *testing.T) {
 
 // A zip archive gives its member, whatever the order.
 func TestArchive(t *testing.T) {
-	for _, order := range [][]string{{"readme.txt", "XX.txt"}, {"XX.txt", "readme.txt"}} {
-		path := filepath.Join(t.TempDir(), "XX.zip")
-		var b bytes.Buffer
-		z := zip.NewWriter(&b)
-		for _, name := range order {
-			w, err := z.Create(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintln(w, bern)
-			if name == "readme.txt" {
-				fmt.Fprintln(w, "The data format is tab-delimited text")
-			}
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	table, readme := [2]string{"XX.txt", bern + "\n"}, [2]string{"readme.txt", bern + "\nThe data format is tab-delimited text\n"}
+	for _, order := range [][][2]string{{readme, table}, {table, readme}} {
+		path := testfile.Temp(t, "XX.zip", testfile.Zip(order...))
 		f, err := source.OpenMember(path, Member)
 		if err != nil {
 			t.Fatal(err)

@@ -1,57 +1,28 @@
 package geonames
 
 import (
-	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"quadrille/cmd/internal/testfile"
 )
 
 // put writes a file into a directory of the test, packed as its name says. The
 // member of an archive is called member.
 func put(t *testing.T, name, member, text string) string {
 	t.Helper()
-	var b bytes.Buffer
 	switch filepath.Ext(name) {
 	case ".zip":
-		z := zip.NewWriter(&b)
-		for _, m := range []struct{ name, text string }{
-			{"readme.txt", "The data format is tab-delimited text\n"}, {member, text}, {"iso-languagecodes.txt", "ISO 639-3\tISO 639-2\tISO 639-1\tLanguage Name\n"},
-		} {
-			w, err := z.Create(m.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.Write([]byte(m.text)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		text = testfile.Zip([2]string{"readme.txt", "The data format is tab-delimited text\n"}, [2]string{member, text},
+			[2]string{"iso-languagecodes.txt", "ISO 639-3\tISO 639-2\tISO 639-1\tLanguage Name\n"})
 	case ".gz":
-		z := gzip.NewWriter(&b)
-		if _, err := z.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		b.WriteString(text)
+		text = testfile.Gzip(text)
 	}
-	file := filepath.Join(t.TempDir(), filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return testfile.Temp(t, filepath.FromSlash(name), text)
 }
 
 const (
@@ -142,14 +113,9 @@ func TestRecogniseRealFiles(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, kind, err)
 		}
 		// The same of a name that says nothing, where two columns do not show.
-		f, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testfile.Read(t, file)
 		unnamed := filepath.Join(t.TempDir(), "x")
-		if err := os.WriteFile(unnamed, f, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, unnamed, f)
 		if kind, err := Recognise(unnamed); want != KindAdmin5 && (kind != want || err != nil) || want == KindAdmin5 && err == nil {
 			t.Errorf("%s by its rows: %q, %v", name, kind, err)
 		}

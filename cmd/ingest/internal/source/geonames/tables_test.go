@@ -17,21 +17,15 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 )
 
 // take reads a text to its end.
 func take[T any](t *testing.T, seq iter.Seq2[T, error]) (records []T, bad []*source.BadRecord) {
 	t.Helper()
-	for rec, err := range seq {
-		var b *source.BadRecord
-		switch {
-		case errors.As(err, &b):
-			bad = append(bad, b)
-		case err != nil:
-			t.Fatal(err)
-		default:
-			records = append(records, rec)
-		}
+	records, bad, err := sourcetest.All(seq)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return records, bad
 }

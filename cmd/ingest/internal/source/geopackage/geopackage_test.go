@@ -19,6 +19,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geopackage"
+	"quadrille/cmd/internal/testfile"
 )
 
 const schema = `
@@ -130,10 +131,7 @@ func TestReadsWhatIsThere(t *testing.T) {
 		}
 	}
 	db.Close()
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testfile.Read(t, path)
 	for _, name := range []string{"", "districts"} {
 		features, bad, err := read(path, name)
 		if err != nil || bad != nil {
@@ -282,9 +280,7 @@ func TestRefusesWholeFiles(t *testing.T) {
 		}
 	}
 	path := database(t, good, blob(1, 4326, nil))
-	if err := os.WriteFile(path+"-wal", []byte("changes"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path+"-wal", "changes")
 	if _, _, err := read(path, ""); err == nil || !strings.Contains(err.Error(), "-wal that are not in it yet") {
 		t.Error(err)
 	}
@@ -352,14 +348,9 @@ func TestTruncated(t *testing.T) {
 	}
 	script := schema + layer("districts", "POLYGON", 4326) + "PRAGMA synchronous=OFF;"
 	path := database(t, script, blobs...)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testfile.Read(t, path)
 	for _, n := range []int{10, 16, 100, 4096, len(whole) / 2, len(whole) - 4096} {
-		if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, whole[:n])
 		features, _, err := read(path, "")
 		if err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%d of %d bytes: %d features, %v", n, len(whole), len(features), err)

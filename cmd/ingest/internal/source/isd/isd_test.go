@@ -2,12 +2,9 @@ package isd
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +13,8 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
+	"quadrille/cmd/internal/testfile"
 )
 
 // The rows here are made by hand after NOAA's descriptions of the two formats
@@ -27,22 +26,13 @@ func ptr(v float64) *float64 { return &v }
 
 func stations(t testing.TB, text string) (list []Station, bad map[string]int, failure error) {
 	t.Helper()
-	bad = map[string]int{}
-	for s, err := range ReadStations(strings.NewReader(text), "list.csv") {
-		var b *source.BadRecord
-		switch {
-		case errors.As(err, &b):
-			if b.Source != "list.csv" || b.Line < 1 || len(b.Detail) > 400 {
-				t.Errorf("%+v", b)
-			}
-			bad[b.Reason]++
-		case err != nil:
-			failure = err
-		default:
-			list = append(list, s)
+	list, records, failure := sourcetest.All(ReadStations(strings.NewReader(text), "list.csv"))
+	for _, b := range records {
+		if b.Source != "list.csv" || b.Line < 1 || len(b.Detail) > 400 {
+			t.Errorf("%+v", b)
 		}
 	}
-	return list, bad, failure
+	return list, sourcetest.Reasons(records), failure
 }
 
 func TestStations(t *testing.T) {
@@ -152,19 +142,8 @@ func TestRealStations(t *testing.T) {
 
 func lite(t testing.TB, text string, year int) (list []Observation, bad map[string]int, failure error) {
 	t.Helper()
-	bad = map[string]int{}
-	for o, err := range ReadLite(strings.NewReader(text), "123450-99999-2024", year) {
-		var b *source.BadRecord
-		switch {
-		case errors.As(err, &b):
-			bad[b.Reason]++
-		case err != nil:
-			failure = err
-		default:
-			list = append(list, o)
-		}
-	}
-	return list, bad, failure
+	list, records, failure := sourcetest.All(ReadLite(strings.NewReader(text), "123450-99999-2024", year))
+	return list, sourcetest.Reasons(records), failure
 }
 
 func TestLite(t *testing.T) {
@@ -226,22 +205,8 @@ func TestNames(t *testing.T) {
 
 // A file that ends early or unpacks to too much is an error, never a short list.
 func TestDamagedFiles(t *testing.T) {
-	pack := func(text []byte) []byte {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		if _, err := z.Write(text); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return b.Bytes()
-	}
-	read := func(b []byte) (failure error) {
-		path := filepath.Join(t.TempDir(), "123450-99999-2024.gz")
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	read := func(content string) (failure error) {
+		path := testfile.Temp(t, "123450-99999-2024.gz", content)
 		f, err := source.Open(path)
 		if err != nil {
 			return err
@@ -259,7 +224,7 @@ func TestDamagedFiles(t *testing.T) {
 	for h := range 24 * 28 {
 		text.WriteString(time.Date(2024, 1, 1, h, 0, 0, 0, time.UTC).Format("2006 01 02 15") + "    12    30 10132   250    31     8     0    -1\n")
 	}
-	whole := pack([]byte(text.String()))
+	whole := testfile.Gzip(text.String())
 	if err := read(whole); err != nil {
 		t.Error(err)
 	}
@@ -268,7 +233,7 @@ func TestDamagedFiles(t *testing.T) {
 			t.Errorf("%d of %d bytes are taken for a file", n, len(whole))
 		}
 	}
-	if err := read(pack(bytes.Repeat([]byte("\n"), 64<<20))); !errors.Is(err, source.ErrTooLarge) {
+	if err := read(testfile.Gzip(bytes.Repeat([]byte("\n"), 64<<20))); !errors.Is(err, source.ErrTooLarge) {
 		t.Error(err)
 	}
 }

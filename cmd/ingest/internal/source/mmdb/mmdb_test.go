@@ -2,11 +2,10 @@ package mmdb
 
 import (
 	"archive/tar"
-	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -20,16 +19,8 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/mmdb/mmdbtest"
+	"quadrille/cmd/internal/testfile"
 )
-
-func write(t testing.TB, name string, b []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // records reads a file, each network as text.
 func records(t testing.TB, path string) (out []string, err error) {
@@ -88,7 +79,7 @@ func TestNetworks(t *testing.T) {
 	for _, size := range []int{24, 28, 32} {
 		d := sample
 		d.RecordSize = size
-		path := write(t, "x.mmdb", d.Bytes())
+		path := testfile.Temp(t, "x.mmdb", d.Bytes())
 		got, err := records(t, path)
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +88,7 @@ func TestNetworks(t *testing.T) {
 			t.Error(size, diff)
 		}
 	}
-	f, err := Open(write(t, "x.mmdb", sample.Bytes()), t.TempDir())
+	f, err := Open(testfile.Temp(t, "x.mmdb", sample.Bytes()), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +122,7 @@ func TestFieldTypes(t *testing.T) {
 		"s": "é", "d": 1.5, "f": float32(0.5), "u16": uint16(7), "u32": uint32(70000), "u64": uint64(1 << 63), "i": int32(-5), "b": true, "bytes": []byte{0, 255},
 		"list": []any{uint16(1), "x"}, "map": map[string]any{"n": uint32(0)},
 	}}}}
-	f, err := Open(write(t, "x.mmdb", d.Bytes()), t.TempDir())
+	f, err := Open(testfile.Temp(t, "x.mmdb", d.Bytes()), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,49 +147,36 @@ func TestFieldTypes(t *testing.T) {
 
 // A database is found in whatever it comes in.
 func TestPacked(t *testing.T) {
-	raw := sample.Bytes()
-	gz := func(b []byte) []byte {
-		var out bytes.Buffer
-		w := gzip.NewWriter(&out)
-		w.Write(b)
-		w.Close()
-		return out.Bytes()
-	}
-	tarred := func(names ...string) []byte {
+	raw := string(sample.Bytes())
+	tarred := func(names ...string) string {
 		var out bytes.Buffer
 		w := tar.NewWriter(&out)
 		for _, name := range names {
 			b := raw
 			if !IsName(name) {
-				b = []byte("text")
+				b = "text"
 			}
 			if err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(b)), Mode: 0o644}); err != nil {
 				t.Fatal(err)
 			}
-			w.Write(b)
+			io.WriteString(w, b)
 		}
 		w.Close()
-		return out.Bytes()
+		return out.String()
 	}
-	zipped := func(names ...string) []byte {
-		var out bytes.Buffer
-		w := zip.NewWriter(&out)
+	zipped := func(names ...string) string {
+		var members [][2]string
 		for _, name := range names {
-			m, err := w.Create(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.Write(raw)
+			members = append(members, [2]string{name, raw})
 		}
-		w.Close()
-		return out.Bytes()
+		return testfile.Zip(members...)
 	}
-	for name, b := range map[string][]byte{
-		"x.mmdb.gz": gz(raw), "x": raw, "x.tar.gz": gz(tarred("GeoLite2-City_20260101/COPYRIGHT.txt", "GeoLite2-City_20260101/GeoLite2-City.mmdb")),
+	for name, b := range map[string]string{
+		"x.mmdb.gz": testfile.Gzip(raw), "x": raw, "x.tar.gz": testfile.Gzip(tarred("GeoLite2-City_20260101/COPYRIGHT.txt", "GeoLite2-City_20260101/GeoLite2-City.mmdb")),
 		"x.tar": tarred("a.mmdb"), "x.zip": zipped("readme.txt", "d/A.MMDB"),
 	} {
 		temp := t.TempDir()
-		f, err := Open(write(t, name, b), temp)
+		f, err := Open(testfile.Temp(t, name, b), temp)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -217,12 +195,12 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%s: %v is left", name, left)
 		}
 	}
-	for name, b := range map[string][]byte{
-		"cut.mmdb.gz": gz(raw)[:200], "none.tar.gz": gz(tarred("a.txt")), "cut.tar.gz": gz(tarred("a.mmdb")[:700]), "two.zip": zipped("a.mmdb", "b.mmdb"), "none.zip": zipped("a.txt"),
-		"cut.mmdb": raw[:len(raw)-100], "empty.mmdb": nil, "text.mmdb": []byte("<html>"), "zeros.gz": gz(make([]byte, 40<<20)),
+	for name, b := range map[string]string{
+		"cut.mmdb.gz": testfile.Gzip(raw)[:200], "none.tar.gz": testfile.Gzip(tarred("a.txt")), "cut.tar.gz": testfile.Gzip(tarred("a.mmdb")[:700]), "two.zip": zipped("a.mmdb", "b.mmdb"), "none.zip": zipped("a.txt"),
+		"cut.mmdb": raw[:len(raw)-100], "empty.mmdb": "", "text.mmdb": "<html>", "zeros.gz": testfile.Gzip(make([]byte, 40<<20)),
 	} {
 		temp := t.TempDir()
-		if f, err := Open(write(t, name, b), temp); err == nil {
+		if f, err := Open(testfile.Temp(t, name, b), temp); err == nil {
 			t.Errorf("%s: opened as %s", name, f.Type)
 		} else if !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: the error does not name it: %v", name, err)
@@ -248,7 +226,7 @@ func TestSharedNodes(t *testing.T) {
 			}
 			return nodes
 		}
-		got, err := records(t, write(t, "x.mmdb", d.Bytes()))
+		got, err := records(t, testfile.Temp(t, "x.mmdb", d.Bytes()))
 		if !errors.Is(err, ErrDamaged) || len(got) > 129*leavesPerNode {
 			t.Errorf("%d records, %v", len(got), err)
 		}
@@ -257,7 +235,7 @@ func TestSharedNodes(t *testing.T) {
 
 func TestNoIPv4Tree(t *testing.T) {
 	d := mmdbtest.Database{Type: "x", IPVersion: 6, Entries: []mmdbtest.Entry{{Network: "::/64", Data: country("AU")}}}
-	got, err := records(t, write(t, "x.mmdb", d.Bytes()))
+	got, err := records(t, testfile.Temp(t, "x.mmdb", d.Bytes()))
 	want := []string{"1 ::-::ffff:ffff:ffff:ffff map[country_code:AU]", "1 0.0.0.0-255.255.255.255 map[country_code:AU]"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v", got, err)
@@ -273,7 +251,7 @@ func TestMetadata(t *testing.T) {
 	} {
 		d := sample
 		change(&d)
-		if _, err := records(t, write(t, "x.mmdb", d.Bytes())); !errors.Is(err, ErrDamaged) {
+		if _, err := records(t, testfile.Temp(t, "x.mmdb", d.Bytes())); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

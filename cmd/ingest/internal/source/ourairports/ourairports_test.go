@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 )
 
 const head = "id,ident,type,name,latitude_deg,longitude_deg,elevation_ft,continent,iso_country,iso_region,municipality,scheduled_service,icao_code,iata_code,gps_code,local_code,home_link,wikipedia_link,keywords\n"
@@ -21,20 +22,8 @@ const head = "id,ident,type,name,latitude_deg,longitude_deg,elevation_ft,contine
 // A made-up airport in the columns of head.
 const row = `7,"XA01","small_airport","Test Field",1.5,-2.25,100,"NA","US","US-CA","Testville","no",,,"XA01","A01",,,`
 
-func collect(t testing.TB, text string) (good []Record, bad []*source.BadRecord, err error) {
-	t.Helper()
-	for rec, e := range Read(strings.NewReader(text), "f.csv") {
-		var b *source.BadRecord
-		switch {
-		case e == nil:
-			good = append(good, rec)
-		case errors.As(e, &b):
-			bad = append(bad, b)
-		default:
-			return good, bad, e
-		}
-	}
-	return good, bad, nil
+func collect(text string) (good []Record, bad []*source.BadRecord, err error) {
+	return sourcetest.All(Read(strings.NewReader(text), "f.csv"))
 }
 
 func feet(v float64) *float64 { return &v }
@@ -45,7 +34,7 @@ func TestRead(t *testing.T) {
 		"\n" +
 		`2,"na-0001","closed","A Field` + "\n" + `on two lines",-90,180,,"AF","NA","NA-KH",,"no",,,,,,,` + "\n" +
 		`3,US-0003,heliport,Pad,1e1,-0.5,-12.5,NA,US,US-U-A,,no,,,K 3,,javascript:alert(1),//x.example/y,`
-	good, bad, err := collect(t, text)
+	good, bad, err := collect(text)
 	if err != nil || len(bad) != 0 {
 		t.Fatalf("%v, bad %v", err, bad)
 	}
@@ -63,7 +52,7 @@ func TestRead(t *testing.T) {
 
 // Files without icao_code, with columns in another order, and of one's own.
 func TestOtherColumns(t *testing.T) {
-	good, bad, err := collect(t, "\"id\",\"ident\",\"type\",\"name\",\"latitude_deg\",\"longitude_deg\",\"gps_code\",\"iata_code\"\n"+
+	good, bad, err := collect("\"id\",\"ident\",\"type\",\"name\",\"latitude_deg\",\"longitude_deg\",\"gps_code\",\"iata_code\"\n" +
 		"1,EGXX,closed_airport,A,1,2,EGXY,\n2,GB-0001,small_airport,B,1,2,EGXZ,\n3,2G7,small_airport,C,1,2,K2G7,\n")
 	if err != nil || len(bad) != 0 || len(good) != 3 {
 		t.Fatalf("%v, %v, %v", good, bad, err)
@@ -76,7 +65,7 @@ func TestOtherColumns(t *testing.T) {
 	if good[0].Type != "closed" {
 		t.Errorf("type %q", good[0].Type)
 	}
-	good, bad, err = collect(t, "Longitude_deg, TZ ,name,type,ident,latitude_deg\n8,Europe/Zurich,A,large_airport,AAAA,47\n")
+	good, bad, err = collect("Longitude_deg, TZ ,name,type,ident,latitude_deg\n8,Europe/Zurich,A,large_airport,AAAA,47\n")
 	want := []Record{{Ident: "AAAA", Type: "large_airport", Name: "A", Lat: 47, Lon: 8, TimeZone: "Europe/Zurich", ICAO: "AAAA", Line: 2}}
 	if diff := cmp.Diff(want, good); diff != "" || len(bad) != 0 || err != nil {
 		t.Errorf("%s, %v, %v", diff, bad, err)
@@ -124,7 +113,7 @@ func TestBadRecords(t *testing.T) {
 		t.Run(shorten(tt.row), func(t *testing.T) {
 			// The rows around it are taken whatever it is like.
 			text := head + row + "\n" + tt.row + "\n" + strings.ReplaceAll(change("7,", "9,"), "XA01", "XA09") + "\n"
-			good, bad, err := collect(t, text)
+			good, bad, err := collect(text)
 			if err != nil || len(good) != 2 || good[0].ID != 7 || good[1].ID != 9 || good[1].Line != 4 {
 				t.Fatalf("%+v, %v, %v", good, bad, err)
 			}
@@ -150,7 +139,7 @@ func TestOpenQuote(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "%d,XB%d,heliport,\"N\",1,1,,,,,,,,,,,,,\n", i+1, i)
 	}
-	good, bad, err := collect(t, b.String())
+	good, bad, err := collect(b.String())
 	if err != nil || len(good) != 5000 || len(bad) != 1 || bad[0].Line != 102 {
 		t.Errorf("%d good, %v, %v", len(good), bad, err)
 	}
@@ -161,7 +150,7 @@ func TestNoTable(t *testing.T) {
 		"", "\n\n", "a,b,c\n1,2,3\n", "\"id\n", "{}", strings.Repeat("x", 3*MaxRecord),
 		"id,ident,type,name,latitude_deg\n1,A,heliport,B,1\n", "\x00\x01\x02", "PK\x03\x04",
 	} {
-		good, bad, err := collect(t, text)
+		good, bad, err := collect(text)
 		if err == nil || len(good)+len(bad) != 0 || !strings.Contains(err.Error(), "airports.csv") {
 			t.Errorf("%.20q: %v, %v, %v", text, good, bad, err)
 		}

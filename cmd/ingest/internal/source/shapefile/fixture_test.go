@@ -1,13 +1,11 @@
 package shapefile_test
 
 import (
-	"archive/zip"
 	"bytes"
 	stdcmp "cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +14,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/cmd/internal/testfile"
 )
 
 const wgs84 = `GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]`
@@ -147,9 +146,7 @@ func files(t testing.TB, content map[string][]byte) string {
 	dir := t.TempDir()
 	var found string
 	for name, b := range content {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, name), b)
 		if strings.HasSuffix(strings.ToLower(name), ".shp") {
 			found = filepath.Join(dir, name)
 		}
@@ -158,32 +155,12 @@ func files(t testing.TB, content map[string][]byte) string {
 }
 
 // archive is a zip of the members, in their order: name, content, …
-func archive(t testing.TB, members ...any) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
+func archive(members ...any) []byte {
+	var list [][2]string
 	for i := 0; i < len(members); i += 2 {
-		m, err := w.Create(members[i].(string))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Write(members[i+1].([]byte)); err != nil {
-			t.Fatal(err)
-		}
+		list = append(list, [2]string{members[i].(string), string(members[i+1].([]byte))})
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func write(t testing.TB, name string, b []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return []byte(testfile.Zip(list...))
 }
 
 // unroll takes steps of more than 300° across ±180°.

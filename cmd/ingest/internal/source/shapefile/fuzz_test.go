@@ -3,7 +3,6 @@ package shapefile_test
 import (
 	"bytes"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/testfile"
 )
 
 // check is what every feature keeps to, whatever the file.
@@ -91,12 +91,12 @@ func FuzzPRJ(f *testing.F) {
 }
 
 func FuzzArchive(f *testing.F) {
-	f.Add(archive(f, "a.shp", shp(5, record(box(0, 0, 1, 1))), "a.dbf", named("x"), "a.prj", []byte(wgs84)))
+	f.Add(archive("a.shp", shp(5, record(box(0, 0, 1, 1))), "a.dbf", named("x"), "a.prj", []byte(wgs84)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if !bytes.HasPrefix(b, []byte("PK")) {
 			return
 		}
-		features, _, _ := read(write(t, "a.zip", b), "")
+		features, _, _ := read(testfile.Temp(t, "a.zip", b), "")
 		for _, feature := range features {
 			check(t, feature)
 		}
@@ -131,9 +131,7 @@ func TestNestingProperty(t *testing.T) {
 				slices.Reverse(perm[i])
 			}
 		}
-		if err := os.WriteFile(path, shp(5, record(perm...)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, shp(5, record(perm...)))
 		features, bad, err := read(path, "")
 		if err != nil || bad != nil || len(features) != 1 {
 			t.Fatal(features, bad, err)

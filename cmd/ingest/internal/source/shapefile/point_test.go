@@ -12,6 +12,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/cmd/internal/testfile"
 )
 
 // pointRecord is the content of a record of that type; several coordinates make a
@@ -58,7 +59,7 @@ func TestPoints(t *testing.T) {
 		pointRecord(8, orb.Point{3, 4}), pointRecord(8, orb.Point{3, 4}, orb.Point{5, 6}), pointRecord(18), []byte{0, 0, 0, 0},
 		pointRecord(1, orb.Point{math.NaN(), 1}), pointRecord(1, orb.Point{-1e39, -1e39}), []byte{1, 0, 0, 0, 0, 0, 0, 0},
 		record(box(0, 0, 1, 1)), pointRecord(1, orb.Point{9, 9}))
-	path := write(t, "p.shp", content)
+	path := testfile.Temp(t, "p.shp", content)
 	found, bad, err := readPoints(path)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func TestPoints(t *testing.T) {
 	if _, _, err := read(path, ""); err == nil || !strings.Contains(err.Error(), "holds points; regions need polygons") {
 		t.Error(err)
 	}
-	if _, _, err := readPoints(write(t, "q.shp", shp(5))); err == nil || !strings.Contains(err.Error(), "holds polygons; a collection needs points") {
+	if _, _, err := readPoints(testfile.Temp(t, "q.shp", shp(5))); err == nil || !strings.Contains(err.Error(), "holds polygons; a collection needs points") {
 		t.Error(err)
 	}
 }
@@ -83,7 +84,7 @@ func FuzzPoints(f *testing.F) {
 	f.Add(shp(1, pointRecord(1, orb.Point{8, 47}), pointRecord(8, orb.Point{8, 47})))
 	f.Add(shp(11, pointRecord(18, orb.Point{8, 47}, orb.Point{1, 1}), []byte{0, 0, 0, 0}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		file, err := shapefile.Open(write(t, "p.shp", b), "", source.WantPoints)
+		file, err := shapefile.Open(testfile.Temp(t, "p.shp", b), "", source.WantPoints)
 		if err != nil {
 			return
 		}

@@ -18,6 +18,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 )
 
@@ -268,7 +269,7 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	check(files(t, map[string][]byte{"a.shp": moved, "a.shx": index}), want...)
-	check(write(t, "a.zip", archive(t, "a.shx", index, "a.shp", moved)), want...)
+	check(testfile.Temp(t, "a.zip", archive("a.shx", index, "a.shp", moved)), want...)
 	if _, _, err := read(files(t, map[string][]byte{"a.shp": moved}), ""); err == nil || !strings.Contains(err.Error(), "put the .shx that belongs to it beside it") {
 		t.Error(err)
 	}
@@ -276,7 +277,7 @@ func TestIndex(t *testing.T) {
 	copy(entry(0), entry(2))
 	copy(entry(2), first)
 	check(files(t, map[string][]byte{"a.shp": moved, "a.shx": index}), want[2], want[1], want[0])
-	if _, _, err := read(write(t, "a.zip", archive(t, "a.shp", moved, "a.shx", index)), ""); err == nil || !strings.Contains(err.Error(), "unpack the archive") {
+	if _, _, err := read(testfile.Temp(t, "a.zip", archive("a.shp", moved, "a.shx", index)), ""); err == nil || !strings.Contains(err.Error(), "unpack the archive") {
 		t.Error(err)
 	}
 	clear(entry(1))
@@ -289,13 +290,13 @@ func TestIndex(t *testing.T) {
 func TestArchives(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	a, b := shp(5, record(box(0, 0, 1, 1))), shp(5, record(box(5, 5, 6, 6)))
-	one := archive(t, "README.html", []byte("hello"), "data/Regions.SHP", a, "data/Regions.dbf", named("Zürich"), "data/Regions.cpg", []byte("utf8"),
+	one := archive("README.html", []byte("hello"), "data/Regions.SHP", a, "data/Regions.dbf", named("Zürich"), "data/Regions.cpg", []byte("utf8"),
 		"data/Regions.shx", shx(a), "__MACOSX/data/._Regions.shp", []byte("shadow"), "other/Regions.dbf", named("wrong", "table"))
-	features, _, err := read(write(t, "a.zip", one), "")
+	features, _, err := read(testfile.Temp(t, "a.zip", one), "")
 	if err != nil || len(features) != 1 || features[0].Properties["NAME"] != "Zürich" {
 		t.Fatal(features, err)
 	}
-	two := write(t, "two.zip", archive(t, "a.shp", a, "b.shp", b))
+	two := testfile.Temp(t, "two.zip", archive("a.shp", a, "b.shp", b))
 	if _, _, err := read(two, ""); err == nil || !strings.Contains(err.Error(), `2 shapefiles, ["a" "b"]; choose one as `+two+`#a`) {
 		t.Error(err)
 	}
@@ -311,26 +312,26 @@ func TestArchives(t *testing.T) {
 		long[i] = record(box(0, 0, 1, 1))
 	}
 	bomb := func() []byte { // far more than a shapefile could be packed
-		members := archive(t, "a.shp", a, "a.dbf", make([]byte, 17<<20))
+		members := archive("a.shp", a, "a.dbf", make([]byte, 17<<20))
 		return members
 	}()
-	sealed := archive(t, "a.shp", a)
+	sealed := archive("a.shp", a)
 	sealed[6] |= 1 // the flag in the member's head, and in the directory
 	sealed[strings.Index(string(sealed), "PK\x01\x02")+8] |= 1
-	method := archive(t, "a.shp", a)
+	method := archive("a.shp", a)
 	method[8] = 99
 	method[strings.Index(string(method), "PK\x01\x02")+10] = 99
-	flipped := archive(t, "a.shp", shp(5, long...))
+	flipped := archive("a.shp", shp(5, long...))
 	flipped[len(flipped)/3] ^= 0xFF
 	for name, tc := range map[string]struct {
 		content []byte
 		want    string
 	}{
-		"nothing":        {archive(t), "without a shapefile"},
-		"other files":    {archive(t, "a.txt", a), "without a shapefile"},
-		"tricks":         {archive(t, "../../a.shp", a, "/etc/b.shp", a, `c:\c.shp`, a), "without a shapefile"},
-		"twice":          {archive(t, "a.shp", a, "a.shp", b), "2 shapefiles"},
-		"table twice":    {archive(t, "a.shp", a, "a.dbf", named("a"), "a.DBF", named("b")), "twice"},
+		"nothing":        {archive(), "without a shapefile"},
+		"other files":    {archive("a.txt", a), "without a shapefile"},
+		"tricks":         {archive("../../a.shp", a, "/etc/b.shp", a, `c:\c.shp`, a), "without a shapefile"},
+		"twice":          {archive("a.shp", a, "a.shp", b), "2 shapefiles"},
+		"table twice":    {archive("a.shp", a, "a.dbf", named("a"), "a.DBF", named("b")), "twice"},
 		"truncated":      {one[:len(one)-40], "truncated"},
 		"only its begin": {one[:30], "truncated"},
 		"bomb":           {bomb, "unpacks to too many bytes"},
@@ -339,7 +340,7 @@ func TestArchives(t *testing.T) {
 		"damaged":        {flipped, "record "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := write(t, "a.zip", tc.content)
+			path := testfile.Temp(t, "a.zip", tc.content)
 			if features, _, err := read(path, ""); err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%d features, %v; want %q", len(features), err, tc.want)
 			}
@@ -351,10 +352,10 @@ func TestArchives(t *testing.T) {
 // no real file could be that well packed.
 func TestLyingArchive(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
-	b := archive(t, "a.shp", append(shp(5, record(box(0, 0, 1, 1))), make([]byte, 17<<20)...))
+	b := archive("a.shp", append(shp(5, record(box(0, 0, 1, 1))), make([]byte, 17<<20)...))
 	at := strings.Index(string(b), "PK\x01\x02")
 	binary.LittleEndian.PutUint32(b[at+24:], 236) // unpacked size
-	features, _, err := read(write(t, "a.zip", b), "")
+	features, _, err := read(testfile.Temp(t, "a.zip", b), "")
 	if len(features) > 1 || err != nil && !strings.Contains(err.Error(), "zip") {
 		t.Error(len(features), err)
 	}

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/sourcetest"
 	"quadrille/cmd/ingest/internal/source/topojson"
 )
 
@@ -24,17 +25,11 @@ type result struct {
 }
 
 func read(text string, wanted ...string) (r result) {
-	for f, err := range topojson.Read(iotest.HalfReader(strings.NewReader(text)), "x.json", wanted...) {
-		var bad *source.BadRecord
-		switch {
-		case errors.As(err, &bad):
-			r.bad = append(r.bad, *bad)
-		case err != nil:
-			r.err = err
-		default:
-			r.features = append(r.features, f)
-		}
+	features, bad, err := sourcetest.All(topojson.Read(iotest.HalfReader(strings.NewReader(text)), "x.json", wanted...))
+	for _, b := range bad {
+		r.bad = append(r.bad, *b)
 	}
+	r.features, r.err = features, err
 	return r
 }
 

@@ -1,0 +1,35 @@
+// Package sourcetest reads what a reader of a format yields, for the tests of all readers.
+package sourcetest
+
+import (
+	"errors"
+	"iter"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// All reads a sequence to its end: its records, the bad ones, and the error that is none of
+// either.
+func All[T any](seq iter.Seq2[T, error]) (records []T, bad []*source.BadRecord, failure error) {
+	for record, err := range seq {
+		var b *source.BadRecord
+		switch {
+		case errors.As(err, &b):
+			bad = append(bad, b)
+		case err != nil:
+			failure = err
+		default:
+			records = append(records, record)
+		}
+	}
+	return records, bad, failure
+}
+
+// Reasons counts bad records by reason.
+func Reasons(bad []*source.BadRecord) map[string]int {
+	counts := map[string]int{}
+	for _, b := range bad {
+		counts[b.Reason]++
+	}
+	return counts
+}
