@@ -27,9 +27,9 @@ func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
 		asked[e.ID][name] = true
 	}
 	for _, f := range worlds.all() {
-		s := newServer(&f.cfg)
+		s := Compose(&f.cfg, Faces())
 		s.Asked = listen
-		f.handler = s.handler()
+		f.handler = s.Handler()
 	}
 	for _, o := range doc.operations() {
 		calls, f := worlds.callsOf(&o)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"image/color"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,7 +20,8 @@ import (
 // baseMapWorld serves base maps beside boundaries.
 type baseMapWorld struct {
 	*fixture
-	dir string
+	dir  string
+	look func() // looks at the files again
 }
 
 // coast is the vector tile that its maps show, large enough to be packed.
@@ -36,9 +36,9 @@ const hostileText = `<img src=x onerror=alert(1)>&<a href='javascript:alert(1)'>
 func newBaseMaps(t testing.TB, change func(*Config)) *baseMapWorld {
 	t.Helper()
 	dir := t.TempDir()
-	var names []archive.Name
+	var names []string
 	add := func(name, file string) {
-		names = append(names, archive.Name{Name: name, Path: filepath.Join(dir, file)})
+		names = append(names, name+"="+filepath.Join(dir, file))
 	}
 	text, err := json.Marshal(hostileText)
 	if err != nil {
@@ -58,22 +58,15 @@ func newBaseMaps(t testing.TB, change func(*Config)) *baseMapWorld {
 	archivetest.WriteMBTiles(t, filepath.Join(dir, "bad.mbtiles"), []archivetest.Tile{{Data: coast}, {Z: 1, Data: bomb}, {Z: 1, X: 1, Data: []byte("\x1f\x8bnot")}},
 		archivetest.MBTilesSchema, `INSERT INTO metadata VALUES ('format', 'pbf')`, `CREATE TRIGGER t AFTER INSERT ON tiles BEGIN SELECT 1; END`)
 	add("bad", "bad.mbtiles")
-	set, err := archive.Serve(t.Context(), names, 1<<20, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := set.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &baseMapWorld{newFixture(t, func(c *Config) {
-		useMaps(c, set)
+	w := &baseMapWorld{dir: dir}
+	w.fixture = newFixture(t, func(c *Config) {
+		w.look = openFlag(t, c, "basemap", names...)
 		measured(c)
 		if change != nil {
 			change(c)
 		}
-	}, all...), dir}
+	}, all...)
+	return w
 }
 
 // A tile is sent as it is stored where the client takes that, and is the same everywhere.
@@ -168,7 +161,7 @@ func TestBaseMapReplaced(t *testing.T) {
 	path := filepath.Join(f.dir, "gzip.pmtiles")
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Gzip, Type: 1}
 	archivetest.Write(t, path, p.Bytes([]archivetest.Tile{{Data: archivetest.Pack(archivetest.Gzip, archivetest.Vector("new"))}}))
-	flags[baseMaps](&f.cfg).set.Look(t.Context())
+	f.look()
 	after := f.get(kept)
 	if body(t, after) != string(archivetest.Vector("new")) || after.Header.Get("Etag") == before.Header.Get("Etag") {
 		t.Errorf("after the file was replaced: %v", after.Header)
@@ -180,7 +173,7 @@ func TestBaseMapReplaced(t *testing.T) {
 		t.Errorf("a tile that is kept: %d", res.StatusCode)
 	}
 	wantProblem(t, f.get(kept, "Accept-Encoding", "br"), http.StatusServiceUnavailable, "basemap-changing")
-	flags[baseMaps](&f.cfg).set.Look(t.Context())
+	f.look()
 	var status struct {
 		BaseMaps []struct{ Name, State string }
 	}
@@ -268,7 +261,7 @@ func TestBaseMapMetrics(t *testing.T) {
 	for range 2 {
 		f.get("/basemap/red/0/0/0.png")
 	}
-	flags[baseMaps](&f.cfg).set.Look(t.Context())
+	f.look()
 	for name, want := range map[string]float64{
 		`quadrille_basemap_read_failures_total{basemap=bad}`: 1, `quadrille_basemap_damaged{basemap=bad}`: 1, `quadrille_basemap_stale{basemap=red}`: 0,
 		`quadrille_response_cache_hits_total{cache=basemaps}`: 1,
@@ -289,14 +282,9 @@ func BenchmarkBaseMapRead(b *testing.B) {
 	benchHandler(b, f.handler, http.Header{"Accept-Encoding": {"gzip"}}, "/basemap/gzip/1/0/0.mvt")
 }
 
-// useMaps has a server serve archives.
-func useMaps(c *Config, set *archive.Set) {
-	s := &baseMaps{set: set}
-	c.BaseMaps, c.Settings = s.shown, append(c.Settings, s)
-}
-
-// dearMaps has a tile that is large however it is packed, and a small one.
-func dearMaps(t testing.TB) *archive.Set {
+// openDearMaps has a server serve a map with a tile that is large however it is packed, and
+// a small one.
+func openDearMaps(t testing.TB, cfg *Config) {
 	large := bytes.Clone(coast)
 	for i := uint64(1); len(large) < 200<<10; i++ {
 		large = binary.LittleEndian.AppendUint64(large, i*0x9E3779B97F4A7C15)
@@ -305,14 +293,5 @@ func dearMaps(t testing.TB) *archive.Set {
 	path := archivetest.Write(t, filepath.Join(t.TempDir(), "dear.pmtiles"), p.Bytes([]archivetest.Tile{
 		{Data: archivetest.Pack(archivetest.Gzip, large)}, {Z: 1, Data: archivetest.Pack(archivetest.Gzip, coast)},
 	}))
-	set, err := archive.Serve(t.Context(), []archive.Name{{Name: "dear", Path: path}}, 1<<20, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := set.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return set
+	openFlag(t, cfg, "basemap", "dear="+path)
 }

@@ -35,7 +35,7 @@ type shopWorld struct {
 	*world
 	shops  *dataset.Live[ask.Collection]
 	live   *points.Live
-	server *server
+	server *Server
 }
 
 // shopNumber is how many points the published collection has.
@@ -81,17 +81,18 @@ func newShopsOf(t testing.TB, number int) *shopWorld {
 	}
 	w.cfg.Collections = &ask.Collections{Live: w.live}
 	w.cfg.Collections.Follow(toyworld.Shops, w.shops)
-	sender := webhook.Start(t.Context(), webhook.Config{Live: w.live, Boundaries: w.cfg.Boundaries})
-	t.Cleanup(sender.Close)
+	// Hooks are kept with their collection: the server finds those of an earlier sender.
+	earlier := webhook.Start(t.Context(), webhook.Config{Live: w.live, Boundaries: w.cfg.Boundaries})
 	for _, name := range []string{"first", "second"} {
 		// No name below invalid leads anywhere.
-		if _, _, err := sender.Put(t.Context(), w.live.Collection("drivers"), name, webhook.Definition{URL: "https://hooks.invalid/"}); err != nil {
+		if _, _, err := earlier.Put(t.Context(), w.live.Collection("drivers"), name, webhook.Definition{URL: "https://hooks.invalid/"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.cfg.Settings = append(w.cfg.Settings, &hooks{sender: sender})
-	w.server = newServer(&w.cfg)
-	w.handler = w.server.handler()
+	earlier.Close()
+	openFlag(t, &w.cfg, "hooks-private")
+	w.server = Compose(&w.cfg, Faces())
+	w.handler = w.server.Handler()
 	return w
 }
 
@@ -527,8 +528,8 @@ func TestCollectionCaching(t *testing.T) {
 	mayRead := func(c echo.Context, name string) bool {
 		return name == "secret" && c.Request().Header.Get("X-Reader") == "yes"
 	}
-	w.server.roomOf("collection").(*collection.Room).MayRead = mayRead
-	w.server.roomOf("layers").(*layers.Room).MayRead = mayRead
+	w.server.Room("collection").(*collection.Room).MayRead = mayRead
+	w.server.Room("layers").(*layers.Room).MayRead = mayRead
 	for _, path := range []string{"/points/secret", "/points/secret/d-1", "/points/secret,shops/nearby?lat=1&lon=2", "/points/secret/count"} {
 		wantProblem(t, w.get(path), http.StatusNotFound, "collection-not-found")
 		if res := w.get(path, "X-Reader", "yes"); res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-store" {

@@ -74,7 +74,7 @@ func newWriters(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	w.cfg.Guard.Keys = func() *quota.Keys { return keys }
-	w.handler = newServer(&w.cfg).handler()
+	w.handler = Compose(&w.cfg, Faces()).Handler()
 	return &w.fixture
 }
 
@@ -126,7 +126,7 @@ func declaredCalls(o *operation) []string {
 }
 
 // declared are the endpoints of a server.
-var declared = sync.OnceValue(func() []endpoint.Endpoint { return newServer(&Config{}).endpoints() })
+var declared = sync.OnceValue(func() []endpoint.Endpoint { return Compose(&Config{}, Faces()).Endpoints() })
 
 // firstCall is the address of the first of contractCalls. A path that has none,
 // which TestAnswersAreAsDescribed reports, is called as it is written.

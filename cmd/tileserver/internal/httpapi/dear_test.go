@@ -132,7 +132,7 @@ const dearPlaces = 24_000
 // dearWorld is a server over every data set, whose reads are counted.
 type dearWorld struct {
 	*fixture
-	server *server
+	server *Server
 	router *echo.Echo
 	work   work
 	fill   *strings.Replacer
@@ -167,7 +167,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 		},
 	}
 	guarded(t, false, quota.Limits{})(&w.cfg)
-	useMaps(&w.cfg, dearMaps(t))
+	openDearMaps(t, &w.cfg)
 	shops := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))
 	w.cfg.Collections.Follow(toyworld.Shops, shops)
 	if made {
@@ -195,8 +195,8 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 			t.Fatal(err)
 		}
 	}
-	w.server = newServer(&w.cfg)
-	w.handler = w.server.handler()
+	w.server = Compose(&w.cfg, Faces())
+	w.handler = w.server.Handler()
 	w.router = w.handler.(*echo.Echo)
 	var tiles struct{ Tiles []string }
 	var found struct{ Places []struct{ ID int } }
@@ -279,7 +279,7 @@ func TestCosts(t *testing.T) {
 // testClasses: every route there is has a class of cost, and while no heavy request
 // may begin, whatever is answered is light.
 func testClasses(t *testing.T, w *dearWorld) {
-	all := w.server.endpoints()
+	all := w.server.Endpoints()
 	for i := range all {
 		e := &all[i]
 		if e.Handle == nil || e.Hidden && e.Tag != "" || e.Method() != http.MethodGet && e.Method() != http.MethodPost {
@@ -334,7 +334,7 @@ func testClasses(t *testing.T, w *dearWorld) {
 
 // gnDearest are searches in GeoNames' manner under each of its conditions.
 func gnDearest(w *dearWorld) []string {
-	all := w.server.endpoints()
+	all := w.server.Endpoints()
 	i := slices.IndexFunc(all, func(e endpoint.Endpoint) bool { return e.Path == "/searchJSON" })
 	return slices.DeleteFunc(slices.Clone(all[i].Dearest), func(q string) bool { return !strings.HasPrefix(q, "/searchJSON") })
 }
@@ -438,7 +438,7 @@ func BenchmarkDearest(b *testing.B) {
 		b.Skip("set QUADRILLE_DATA to a directory that ingest has published data in")
 	}
 	w := newDearWorld(b, dir)
-	for _, e := range w.server.endpoints() {
+	for _, e := range w.server.Endpoints() {
 		for _, q := range e.Dearest {
 			for _, coding := range []string{"identity", "br"} {
 				b.Run(coding+strings.ReplaceAll(q, "/", "|"), func(b *testing.B) {

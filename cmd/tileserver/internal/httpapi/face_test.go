@@ -14,7 +14,7 @@ import (
 // No two faces have the same place, or documents would differ from start to start.
 func TestPlacesOfFaces(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	all := faces()
+	all := Faces()
 	for i := range all[1:] {
 		if all[i].At == all[i+1].At {
 			t.Errorf("%q and %q are both at %d", all[i].Name, all[i+1].Name, all[i].At)
@@ -24,7 +24,7 @@ func TestPlacesOfFaces(t *testing.T) {
 
 // without are the faces but one.
 func without(name string) []Face {
-	return slices.DeleteFunc(faces(), func(f Face) bool { return f.Name == name })
+	return slices.DeleteFunc(Faces(), func(f Face) bool { return f.Name == name })
 }
 
 // described are the operations of the description of a server, such as "GET /at".
@@ -92,25 +92,25 @@ func TestWithoutFace(t *testing.T) {
 		}
 	}
 	documented := worlds.tiles.described()
-	for _, f := range faces() {
+	for _, f := range Faces() {
 		if f.New == nil {
 			continue
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			gone := map[string]bool{}
-			all := newServer(&Config{})
-			for _, o := range operationsOf(all.roomOf(f.Name).Endpoints()) {
+			all := Compose(&Config{}, Faces())
+			for _, o := range operationsOf(all.Room(f.Name).Endpoints()) {
 				gone[o] = true
 			}
 			if f.List != nil { // which another face answers
-				for _, o := range operationsOf(all.roomOf("layers").Endpoints()) {
+				for _, o := range operationsOf(all.Room("layers").Endpoints()) {
 					gone[o] = gone[o] || strings.HasPrefix(o, "GET "+f.List.Path+"/")
 				}
 			}
 			handlers := map[*fixture]*fixture{}
 			for _, w := range worlds.all() {
 				cfg := w.cfg
-				handlers[w] = &fixture{t: t, handler: compose(&cfg, without(f.Name)).handler()}
+				handlers[w] = &fixture{t: t, handler: Compose(&cfg, without(f.Name)).Handler()}
 			}
 			for _, c := range calls {
 				res := handlers[c.world].do(http.MethodGet, c.text, c.headers...)
@@ -133,10 +133,4 @@ func TestWithoutFace(t *testing.T) {
 			}
 		})
 	}
-}
-
-// roomOf is the room of a face.
-func (s *server) roomOf(name string) Room {
-	i := slices.IndexFunc(slices.DeleteFunc(faces(), func(f Face) bool { return f.New == nil }), func(f Face) bool { return f.Name == name })
-	return s.rooms[i]
 }

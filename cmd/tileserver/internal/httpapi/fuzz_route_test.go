@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -140,7 +141,7 @@ func hostileRequest(t *rapid.T, h http.Handler, route *echo.Route) {
 // TestHostileRequests asks every route that is registered with hostile paths,
 // parameters, headers and bodies.
 func TestHostileRequests(t *testing.T) {
-	fix := newFixture(t, func(c *Config) { c.TrustedProxies = append(c.TrustedProxies, mustPrefix("192.0.2.0/24")) }, all...)
+	fix := newFixture(t, func(c *Config) { c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("192.0.2.0/24")) }, all...)
 	for _, h := range []http.Handler{fix.handler, newGlobe(t, nil).handler} {
 		for _, route := range hostileRoutes(t, h) {
 			rapid.Check(t, func(rt *rapid.T) { hostileRequest(rt, h, route) })

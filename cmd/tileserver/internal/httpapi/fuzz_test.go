@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -28,7 +29,7 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add(seed, "gzip", "10.0.0.1, x", "example.com")
 	}
-	fix := newFixture(f, func(c *Config) { c.TrustedProxies = append(c.TrustedProxies, mustPrefix("0.0.0.0/0")) }, all...)
+	fix := newFixture(f, func(c *Config) { c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("0.0.0.0/0")) }, all...)
 	fix.places.tile = []fakePlace{{id: 1, lon: 1, lat: 1, name: "x"}}
 	f.Fuzz(func(t *testing.T, target, encoding, forwarded, host string) {
 		u, err := url.ParseRequestURI(target)

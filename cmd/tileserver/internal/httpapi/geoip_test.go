@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -180,24 +182,18 @@ func TestGeoIPAccept(t *testing.T) {
 }
 
 // testKeys has the key "secret" of account 42, which was "before".
-func testKeys(t testing.TB) *geoip.Accounts {
-	t.Helper()
-	keys, err := geoip.ReadAccounts(strings.NewReader(`
+const testKeys = `
 # sha256sum of secret, and of before
 42:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b
   42 : 6DB7D803E74F1FFA7D8F5ADC0BF95B3E15BF4C8373FFFADF546227CC6C6742CB
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
-}
+`
 
 func TestGeoIPKeys(t *testing.T) {
-	keys := testKeys(t)
-	f := newAddresses(t, func(c *Config) {
-		c.Settings = []Settings{&geoIP{accounts: func() *geoip.Accounts { return keys }}}
-	})
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte(testKeys), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := newAddresses(t, func(c *Config) { openFlag(t, c, "geoip-keys", file) })
 	basic := func(s string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(s)) }
 	for _, tt := range []struct{ auth, code string }{
 		{basic("42:secret"), ""},
@@ -235,8 +231,7 @@ func TestGeoIPKeys(t *testing.T) {
 	if res := f.get("/ip/" + cityIP); res.StatusCode != 200 {
 		t.Errorf("other endpoints need no key: %d", res.StatusCode)
 	}
-	keys = nil
-	if res := f.get("/geoip/v2.1/city/" + cityIP); res.StatusCode != 200 {
+	if res := newAddresses(t, nil).get("/geoip/v2.1/city/" + cityIP); res.StatusCode != 200 {
 		t.Errorf("without keys: %d", res.StatusCode)
 	}
 }

@@ -39,7 +39,7 @@ func hold(in func(fn func() error) error) (free func(), err error) {
 }
 
 // fillHeavy has clients take all heavy places.
-func fillHeavy(s *server) (free func()) {
+func fillHeavy(s *Server) (free func()) {
 	var all []func()
 	for client := 0; ; client++ {
 		free, err := hold(func(fn func() error) error { return s.Heavily(forClient(client), true, fn) })
@@ -56,7 +56,7 @@ func fillHeavy(s *server) (free func()) {
 }
 
 // fillProcessors has clients take all processors.
-func fillProcessors(t *testing.T, s *server) (free func()) {
+func fillProcessors(t *testing.T, s *Server) (free func()) {
 	t.Helper()
 	var all []func()
 	for client := range min(runtime.GOMAXPROCS(0), runtime.NumCPU()) {
@@ -122,8 +122,8 @@ func TestHeavyTile(t *testing.T) {
 	f.bounds.tile = func(_ context.Context, _ uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
 		return make([]byte, 192<<10+1-int(tile.Z)), nil
 	}
-	s := newServer(&f.cfg)
-	f.handler = s.handler()
+	s := Compose(&f.cfg, Faces())
+	f.handler = s.Handler()
 	const large, small, packed = "/tiles/country/0/0/0.mvt", "/tiles/country/1/0/0.mvt", "Accept-Encoding"
 	free := fillHeavy(s)
 	for _, ask := range []struct{ path, coding, sent string }{
@@ -155,8 +155,8 @@ func TestHeavyTile(t *testing.T) {
 func TestPagesAreMadeByTurns(t *testing.T) {
 	w := newShops(t)
 	w.cfg.ResponseCacheBytes = 1 << 20
-	s := newServer(&w.cfg)
-	w.handler = s.handler()
+	s := Compose(&w.cfg, Faces())
+	w.handler = s.Handler()
 	s.Timeout = 20 * time.Millisecond
 	pages := []string{"/ogc/collections/places/items?limit=1", "/ogc/collections/points:drivers/items"}
 	full := func(path string) *http.Response {

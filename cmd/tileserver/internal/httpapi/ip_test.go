@@ -126,7 +126,7 @@ func newAddresses(t testing.TB, change func(*Config)) *fixture {
 		Sets: ask.Sets{
 			Addresses: catalogue.Live[ask.Addresses](c.Generations, catalogue.IP),
 		},
-		Config: web.Config{TrustedProxies: []netip.Prefix{mustPrefix("198.51.100.0/24")}}, ResponseCacheBytes: 1 << 20,
+		Config: web.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}}, ResponseCacheBytes: 1 << 20,
 	}
 	if change != nil {
 		change(&f.cfg)

@@ -78,7 +78,7 @@ func (s *countRoom) get(c echo.Context, _ *endpoint.Params) error {
 func TestNewFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := newWorld(t)
-	w.handler = compose(&w.cfg, append(faces(), countFace)).handler()
+	w.handler = Compose(&w.cfg, append(Faces(), countFace)).Handler()
 	if res := w.get("/count/country"); res.StatusCode != http.StatusOK || res.Header.Get("Etag") == "" {
 		t.Errorf("%d %v", res.StatusCode, res.Header)
 	} else if text := body(t, res); !strings.HasPrefix(text, `{"count":`) || text == `{"count":0}` {

@@ -365,7 +365,7 @@ func TestLogs(t *testing.T) {
 	f := newFixture(t, func(c *Config) {
 		c.AccessLog = slog.New(slog.NewJSONHandler(&access, nil))
 		c.Log = slog.New(slog.NewJSONHandler(&failures, nil))
-		c.TrustedProxies = append(c.TrustedProxies, mustPrefix("198.51.100.0/24"))
+		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("198.51.100.0/24"))
 	}, all...)
 	f.get("/tiles/country/1/0/0.mvt?_=b%0Ac", "X-Forwarded-For", "1.2.3.4")
 	f.get("/nowhere\"x")
@@ -512,7 +512,7 @@ func TestCancelled(t *testing.T) {
 		client context.Context
 		want   int
 	}{{gone, 499}, {t.Context(), http.StatusInternalServerError}} {
-		s := newServer(&Config{})
+		s := Compose(&Config{}, Faces())
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(test.client, http.MethodGet, "/", nil)
 		s.Fail(fmt.Errorf("x: %w", context.Canceled), echo.New().NewContext(r, w))
@@ -525,7 +525,7 @@ func TestCancelled(t *testing.T) {
 // Each type stands for one status, and each row explains itself.
 func TestKinds(t *testing.T) {
 	status := map[string]int{}
-	s := newServer(&Config{})
+	s := Compose(&Config{}, Faces())
 	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {
 		if was, ok := status[k.Type]; ok && was != k.Status {
 			t.Errorf("%s is both %d and %d", k.Type, was, k.Status)
@@ -545,5 +545,3 @@ func TestKinds(t *testing.T) {
 		}
 	}
 }
-
-func mustPrefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }

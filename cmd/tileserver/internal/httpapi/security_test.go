@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -55,7 +56,7 @@ func TestHeadersOfHostileNames(t *testing.T) {
 		Subdivisions: []ipgeo.Subdivision{{ISOCode: "Z\nX-Evil: 1"}},
 		Location:     ipgeo.Location{TimeZone: "Europe/Zürich\r\nX-Evil: 1"},
 	}
-	f := newAddresses(t, func(c *Config) { c.TrustedProxies = append(c.TrustedProxies, mustPrefix("127.0.0.0/8")) })
+	f := newAddresses(t, func(c *Config) { c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.0/8")) })
 	publishIP(t, f.catalog, false, ipRange("81.2.69.0/24", record))
 	if err := f.cfg.Addresses.Poll(t.Context()); err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func TestProblemsAreNoPages(t *testing.T) {
 		}
 	}
 	// One that does repeat it.
-	s := newServer(&Config{})
+	s := Compose(&Config{}, Faces())
 	w := httptest.NewRecorder()
 	s.Fail(endpoint.Refuse(endpoint.ErrParameter, "<a>&\u2028", "</script>\u2029"), echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w))
 	if b := w.Body.String(); strings.ContainsAny(b, "<>&\u2028\u2029") || !strings.Contains(b, `\u003c/script\u003e\u2029`) || w.Header().Get("X-Content-Type-Options") != "nosniff" {
