@@ -142,7 +142,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	for _, o := range doc.Operations() {
 		calls, f := worlds.CallsOf(&o)
 		if len(calls) == 0 {
-			t.Errorf("%s is never called: declare an example, or add requests to contractCalls in contract_calls_test.go", o.Path)
+			t.Errorf("%s is never called: declare an example, or add requests to contractCalls in servertest/calls.go", o.Path)
 			continue
 		}
 		for i, call := range calls {
