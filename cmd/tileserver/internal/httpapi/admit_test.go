@@ -1,7 +1,6 @@
-package httpapi
+package httpapi_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -11,71 +10,52 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/quota"
-	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
 )
 
-const testKey = "qd_this-is-a-key-of-a-test"
-
-// guarded asks for testKey, of acme, whose limits are given with it.
-func guarded(t testing.TB, anonymous bool, addresses quota.Limits, limits ...quota.Limit) func(*Config) {
-	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("acme", quota.HashOf(testKey), limits)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC) }
-	m, err := quota.Open(context.Background(), quota.Options{Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(c *Config) {
-		measured(c)
-		c.Guard = &web.Guard{Meter: m, Keys: func() *quota.Keys { return keys }, Anonymous: anonymous, AddressLimits: addresses}
-	}
-}
-
 func TestKeyNeeded(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	f := newFixture(t, guarded(t, false, quota.Limits{}), all...)
+	f := servertest.New(t, servertest.Guarded(t, false, quota.Limits{}), servertest.All...)
 	const path = "/regions/at?lat=1&lon=2"
 	for name, headers := range map[string][]string{
 		"none":          nil,
 		"empty":         {"X-API-Key", ""},
-		"another":       {"Authorization", "Digest " + testKey},
+		"another":       {"Authorization", "Digest " + servertest.Key},
 		"empty bearer":  {"Authorization", "Bearer "},
 		"forged client": {"X-Forwarded-For", "127.0.0.1"},
 	} {
-		res := f.get(path, headers...)
-		wantProblem(t, res, http.StatusUnauthorized, "key-missing")
+		res := f.Get(path, headers...)
+		servertest.WantProblem(t, res, http.StatusUnauthorized, "key-missing")
 		if !strings.HasPrefix(res.Header.Get("WWW-Authenticate"), "Bearer ") {
 			t.Errorf("%s: WWW-Authenticate is %q", name, res.Header.Get("WWW-Authenticate"))
 		}
 	}
 	basic := httptest.NewRequest(http.MethodGet, "/", nil)
-	basic.SetBasicAuth("42", testKey)
+	basic.SetBasicAuth("42", servertest.Key)
 	for name, headers := range map[string][]string{
-		"header": {"X-API-Key", testKey}, "bearer": {"Authorization", "bearer " + testKey}, "basic": {"Authorization", basic.Header.Get("Authorization")},
+		"header": {"X-API-Key", servertest.Key}, "bearer": {"Authorization", "bearer " + servertest.Key}, "basic": {"Authorization", basic.Header.Get("Authorization")},
 	} {
-		if res := f.get(path, headers...); res.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d %s", name, res.StatusCode, body(t, res))
+		if res := f.Get(path, headers...); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", name, res.StatusCode, servertest.Body(t, res))
 		}
 		headers[1] += "x"
 		if strings.HasPrefix(headers[1], "Basic") {
 			continue
 		}
-		wantProblem(t, f.get(path, headers...), http.StatusUnauthorized, "key-unknown")
+		servertest.WantProblem(t, f.Get(path, headers...), http.StatusUnauthorized, "key-unknown")
 	}
 	for _, p := range []string{"/healthz", "/readyz", "/status", "/metrics", "/openapi.json", "/docs", "/docs.css", "/embed", "/"} {
-		if res := f.get(p); res.StatusCode != http.StatusOK {
+		if res := f.Get(p); res.StatusCode != http.StatusOK {
 			t.Errorf("%s without a key: %d", p, res.StatusCode)
 		}
 	}
-	got := f.scrape()
+	got := f.Scrape()
 	if a, b := got["quadrille_http_refused_total{reason=no_key}"], got["quadrille_http_refused_total{reason=wrong_key}"]; a != 5 || b != 2 {
 		t.Errorf("counted %v without and %v with a wrong key", a, b)
 	}
@@ -85,16 +65,16 @@ func TestKeyNeeded(t *testing.T) {
 // tag, nor of what is logged; and shared caches do not keep it.
 func TestKeyInAddress(t *testing.T) {
 	var log strings.Builder
-	f := newFixture(t, func(c *Config) {
-		guarded(t, false, quota.Limits{})(c)
+	f := servertest.New(t, func(c *httpapi.Config) {
+		servertest.Guarded(t, false, quota.Limits{})(c)
 		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
-	}, all...)
+	}, servertest.All...)
 	for _, path := range []string{"/tiles/country/3/1/2.mvt", "/tiles/country.json", "/regions/at?lat=1&lon=2", "/ip/1.2.3.4"} {
 		join := "?"
 		if strings.Contains(path, "?") {
 			join = "&"
 		}
-		a, b := f.get(path, "X-API-Key", testKey), f.get(path+join+"key="+url.QueryEscape(testKey))
+		a, b := f.Get(path, "X-API-Key", servertest.Key), f.Get(path+join+"key="+url.QueryEscape(servertest.Key))
 		if a.StatusCode/100 != 2 || a.StatusCode != b.StatusCode || a.Header.Get("Etag") != b.Header.Get("Etag") {
 			t.Errorf("%s: %d %s by header, %d %s by address", path, a.StatusCode, a.Header.Get("Etag"), b.StatusCode, b.Header.Get("Etag"))
 		}
@@ -102,24 +82,24 @@ func TestKeyInAddress(t *testing.T) {
 			t.Errorf("%s: Cache-Control is %s", path, cc)
 		}
 		// Only who can be given nothing but addresses gets it there.
-		if text := body(t, b); strings.Contains(text, testKey) != strings.HasSuffix(path, ".json") || strings.Contains(body(t, a), testKey) {
+		if text := servertest.Body(t, b); strings.Contains(text, servertest.Key) != strings.HasSuffix(path, ".json") || strings.Contains(servertest.Body(t, a), servertest.Key) {
 			t.Errorf("%s: the key in the answer: %s", path, text)
 		}
 	}
-	f.get("/?key=" + testKey)
-	f.get("/regions/at?lat=1&lon=2&key=" + testKey + "x")
-	f.get("/nowhere?username=" + testKey)
-	f.get("/regions/at?lat=1&lon=2&k%65y=" + testKey)
+	f.Get("/?key=" + servertest.Key)
+	f.Get("/regions/at?lat=1&lon=2&key=" + servertest.Key + "x")
+	f.Get("/nowhere?username=" + servertest.Key)
+	f.Get("/regions/at?lat=1&lon=2&k%65y=" + servertest.Key)
 	names := []string{"KEY", "access_token", "apikey", "api-key", "subscription-key", "Ocp-Apim-Subscription-Key", "token", "jwt", "client_secret", "X-Amz-Signature", "password", "%zz"}
 	for _, name := range names {
-		f.get("/regions/at?lat=1&lon=2&" + name + "=" + testKey)
-		f.get("/regions/at?lat=1;" + name + "=" + testKey + ";lon=2")
-		f.get("/nowhere?" + name + "=" + testKey + "&quadkey=0123&monkey=")
+		f.Get("/regions/at?lat=1&lon=2&" + name + "=" + servertest.Key)
+		f.Get("/regions/at?lat=1;" + name + "=" + servertest.Key + ";lon=2")
+		f.Get("/nowhere?" + name + "=" + servertest.Key + "&quadkey=0123&monkey=")
 	}
 	if strings.Count(log.String(), "quadkey=0123&monkey=") != len(names) {
 		t.Errorf("the log hides what is no secret:\n%s", log.String())
 	}
-	if strings.Contains(log.String(), testKey) {
+	if strings.Contains(log.String(), servertest.Key) {
 		t.Errorf("the log holds a key:\n%s", log.String())
 	}
 	if strings.Count(log.String(), "key=acme") != 8 {
@@ -133,8 +113,8 @@ var ownAddress = regexp.MustCompile(`"http://example\.com(/[^"]*)"`)
 // it, wherever they lead, and they are the same otherwise.
 func TestKeyInLinks(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	f := newFixture(t, guarded(t, true, quota.Limits{1}), all...)
-	with := "key=" + url.QueryEscape(testKey)
+	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{1}), servertest.All...)
+	with := "key=" + url.QueryEscape(servertest.Key)
 	seen, queue := map[string]bool{}, []string{"/style.json", "/style.json?encoding=mlt", "/tiles/country.png.json?theme=dark", "/tiles/country.mlt.json?pinned=true", "/ogc", "/ogc?f=html"}
 	for ; len(queue) > 0; queue = queue[1:] {
 		path, _, _ := strings.Cut(queue[0], "#")
@@ -150,14 +130,14 @@ func TestKeyInLinks(t *testing.T) {
 			}
 			path += map[bool]string{false: "?", true: "&"}[strings.Contains(path, "?")] + with
 		}
-		keyed, header := f.get(path), f.get(bare, "X-API-Key", testKey)
+		keyed, header := f.Get(path), f.Get(bare, "X-API-Key", servertest.Key)
 		if keyed.StatusCode != header.StatusCode || keyed.StatusCode == http.StatusUnauthorized || keyed.StatusCode == http.StatusTooManyRequests {
 			t.Errorf("%s: %d, by header %d", path, keyed.StatusCode, header.StatusCode)
 		}
 		if !strings.Contains(keyed.Header.Get("Content-Type"), "json") && !strings.Contains(keyed.Header.Get("Content-Type"), "html") {
 			continue
 		}
-		text := body(t, keyed)
+		text := servertest.Body(t, keyed)
 		if !strings.Contains(keyed.Header.Get("Content-Type"), "html") && keyed.StatusCode == 200 && !json.Valid([]byte(text)) {
 			t.Errorf("%s is no JSON: %s", path, text)
 		}
@@ -169,11 +149,11 @@ func TestKeyInLinks(t *testing.T) {
 			t.Errorf("%s: %s", path, cc)
 		}
 		if tag := keyed.Header.Get("Etag"); tag != "" && len(links) > 0 {
-			if again := f.get(path, "If-None-Match", tag); again.StatusCode != 304 || strings.Contains(again.Header.Get("Cache-Control"), "public") {
+			if again := f.Get(path, "If-None-Match", tag); again.StatusCode != 304 || strings.Contains(again.Header.Get("Cache-Control"), "public") {
 				t.Errorf("%s again: %d %s", path, again.StatusCode, again.Header.Get("Cache-Control"))
 			}
 		}
-		if strings.Contains(body(t, header), testKey) {
+		if strings.Contains(servertest.Body(t, header), servertest.Key) {
 			t.Errorf("%s holds a key of a header", bare)
 		}
 		for _, link := range links {
@@ -186,83 +166,67 @@ func TestKeyInLinks(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	f := newFixture(t, guarded(t, true, quota.Limits{2}, quota.Limit{Requests: 3}), all...)
+	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{2}, quota.Limit{Requests: 3}), servertest.All...)
 	const path = "/regions/at?lat=1&lon=2"
 	ask := func(n int, headers ...string) *http.Response {
 		for i := range n {
-			res := f.get(path, headers...)
+			res := f.Get(path, headers...)
 			if want := fmt.Sprint(n - 1 - i); res.StatusCode != http.StatusOK || res.Header.Get("RateLimit-Remaining") != want || res.Header.Get("RateLimit-Limit") != fmt.Sprint(n) {
 				t.Fatalf("request %d: %d, %v", i, res.StatusCode, res.Header)
 			}
 		}
-		return f.get(path, headers...)
+		return f.Get(path, headers...)
 	}
-	for _, headers := range [][]string{nil, {"X-API-Key", testKey}} {
+	for _, headers := range [][]string{nil, {"X-API-Key", servertest.Key}} {
 		res := ask(2+len(headers)/2, headers...)
 		if res.Header.Get("Retry-After") != "30" || res.Header.Get("RateLimit-Reset") != "30" || res.Header.Get("RateLimit-Remaining") != "0" {
 			t.Errorf("headers: %v", res.Header)
 		}
-		if p := wantProblem(t, res, http.StatusTooManyRequests, "rate-limited"); !strings.Contains(p.Detail, "30 seconds") {
+		if p := servertest.WantProblem(t, res, http.StatusTooManyRequests, "rate-limited"); !strings.Contains(p.Detail, "30 seconds") {
 			t.Errorf("detail: %s", p.Detail)
 		}
 	}
 	// Compatible endpoints say it in their own words.
-	if text := body(t, f.get("/timezoneJSON?lat=1&lng=2&callback=f&username="+testKey)); !strings.HasPrefix(text, "/**/f(") || !strings.Contains(text, `"value":19`) {
+	if text := servertest.Body(t, f.Get("/timezoneJSON?lat=1&lng=2&callback=f&username="+servertest.Key)); !strings.HasPrefix(text, "/**/f(") || !strings.Contains(text, `"value":19`) {
 		t.Errorf("GeoNames: %s", text)
 	}
 	basic := httptest.NewRequest(http.MethodGet, "/", nil)
-	basic.SetBasicAuth("42", testKey)
-	res := f.get("/geoip/v2.1/country/1.2.3.4", "Authorization", basic.Header.Get("Authorization"))
-	if text := body(t, res); res.StatusCode != http.StatusPaymentRequired || !strings.Contains(text, "OUT_OF_QUERIES") {
+	basic.SetBasicAuth("42", servertest.Key)
+	res := f.Get("/geoip/v2.1/country/1.2.3.4", "Authorization", basic.Header.Get("Authorization"))
+	if text := servertest.Body(t, res); res.StatusCode != http.StatusPaymentRequired || !strings.Contains(text, "OUT_OF_QUERIES") {
 		t.Errorf("GeoIP2: %d %s", res.StatusCode, text)
 	}
 	var doc ops.Usage
-	if err := json.Unmarshal([]byte(body(t, f.get("/usage", "X-API-Key", testKey))), &doc); err != nil {
+	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/usage", "X-API-Key", servertest.Key))), &doc); err != nil {
 		t.Fatal(err)
 	}
 	if doc.Name != "acme" || len(doc.Limits) != 1 || doc.Limits[0] != (ops.UsageLimit{Requests: 3, Window: 60, Remaining: 0, Reset: 30}) || len(doc.Hours) != 1 || doc.Hours[0].Requests != 3 || doc.Hours[0].Refused != 3 {
 		t.Errorf("usage: %+v", doc)
 	}
-	wantProblem(t, f.get("/usage"), http.StatusUnauthorized, "key-missing")
-	wantProblem(t, f.get("/usage?key=x"), http.StatusUnauthorized, "key-unknown")
+	servertest.WantProblem(t, f.Get("/usage"), http.StatusUnauthorized, "key-missing")
+	servertest.WantProblem(t, f.Get("/usage?key=x"), http.StatusUnauthorized, "key-unknown")
 }
 
 // The lines of a batch count one by one.
 func TestBatchIsCharged(t *testing.T) {
-	for _, headers := range [][]string{{"X-API-Key", testKey}, nil} {
-		f := newFixture(t, guarded(t, true, quota.Limits{5}, quota.Limit{Requests: 5}), all...)
-		res := f.post("/ip/batch", strings.NewReader("1.2.3.4\n1.2.3.5\n1.2.3.6\n1.2.3.7\n1.2.3.8\n1.2.3.9\n"), headers...)
-		if text := body(t, res); res.StatusCode != http.StatusOK || strings.Count(text, "\n") != 6 {
+	for _, headers := range [][]string{{"X-API-Key", servertest.Key}, nil} {
+		f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{5}, quota.Limit{Requests: 5}), servertest.All...)
+		res := f.Post("/ip/batch", strings.NewReader("1.2.3.4\n1.2.3.5\n1.2.3.6\n1.2.3.7\n1.2.3.8\n1.2.3.9\n"), headers...)
+		if text := servertest.Body(t, res); res.StatusCode != http.StatusOK || strings.Count(text, "\n") != 6 {
 			t.Fatalf("%d %s", res.StatusCode, text)
 		}
-		wantProblem(t, f.post("/ip/batch", strings.NewReader("1.2.3.4\n"), headers...), http.StatusTooManyRequests, "rate-limited")
-	}
-}
-
-func TestTopHandler(t *testing.T) {
-	m, err := quota.Open(context.Background(), quota.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Address(quota.Client{}, &quota.Limits{})
-	m.Key("acme", &quota.Limits{})
-	for path, want := range map[string]int{"/usage/top": 200, "/usage/top?limit=1": 200, "/usage/top?limit=0": 400, "/usage/top?limit=x": 400, "/usage/top?limit=1001": 400} {
-		w := httptest.NewRecorder()
-		ops.TopHandler(m).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if w.Code != want || want == 200 && (!strings.Contains(w.Body.String(), `"client":"unknown","hour":1`) || !strings.Contains(w.Body.String(), `"keys":[{"client":"acme","hour":1`)) {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
-		}
+		servertest.WantProblem(t, f.Post("/ip/batch", strings.NewReader("1.2.3.4\n"), headers...), http.StatusTooManyRequests, "rate-limited")
 	}
 }
 
 func TestAccessLogSampling(t *testing.T) {
 	var log strings.Builder
-	f := newFixture(t, func(c *Config) {
+	f := servertest.New(t, func(c *httpapi.Config) {
 		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
 		c.AccessLogSample = 10
 	}, catalogue.Places.Name)
 	for range 100 {
-		f.get("/healthz")
+		f.Get("/healthz")
 	}
 	if n := strings.Count(log.String(), "stands_for=10"); n != 10 {
 		t.Errorf("%d of 100 requests were logged:\n%s", n, log.String())
@@ -273,12 +237,12 @@ func TestAccessLogSampling(t *testing.T) {
 // pages of other origins can read when to come back.
 func TestRefusalIsNamed(t *testing.T) {
 	var log strings.Builder
-	f := newFixture(t, func(c *Config) {
-		guarded(t, false, quota.Limits{})(c)
+	f := servertest.New(t, func(c *httpapi.Config) {
+		servertest.Guarded(t, false, quota.Limits{})(c)
 		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
-	}, all...)
-	res := f.get("/ip/1.2.3.4", "Origin", "https://example.org")
-	wantProblem(t, res, http.StatusUnauthorized, "key-missing")
+	}, servertest.All...)
+	res := f.Get("/ip/1.2.3.4", "Origin", "https://example.org")
+	servertest.WantProblem(t, res, http.StatusUnauthorized, "key-missing")
 	if id := res.Header.Get("X-Request-Id"); id == "" || strings.Count(log.String(), "request_id="+id) != 1 {
 		t.Errorf("the answer is named %q, and the log has\n%s", id, log.String())
 	}
@@ -291,13 +255,13 @@ func TestRefusalIsNamed(t *testing.T) {
 func TestLogInjection(t *testing.T) {
 	for _, handler := range []string{"text", "json"} {
 		var log strings.Builder
-		f := newFixture(t, func(c *Config) {
+		f := servertest.New(t, func(c *httpapi.Config) {
 			c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
 			if handler == "json" {
 				c.AccessLog = slog.New(slog.NewJSONHandler(&log, nil))
 			}
-		}, all...)
-		f.get("/places/x%0Alevel=ERROR%20msg=forged?q=%0d%0a%7f", "X-Request-Id", "a\nb")
+		}, servertest.All...)
+		f.Get("/places/x%0Alevel=ERROR%20msg=forged?q=%0d%0a%7f", "X-Request-Id", "a\nb")
 		if n := strings.Count(log.String(), "\n"); n != 1 {
 			t.Errorf("%s: one request made %d lines:\n%s", handler, n, log.String())
 		}

@@ -1,6 +1,6 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"slices"
@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 // A handler asks for what its endpoint declares, and for nothing else: a parameter that is
 // read and not declared is refused before, and one that is declared and not read is a promise
 // that nobody keeps.
 func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
-	doc := readAPIDoc(t)
-	worlds := newContractWorlds(t)
+	doc := servertest.ReadDescription(t)
+	worlds := servertest.NewWorlds(t)
 	asked := map[string]map[string]bool{}
 	var mu sync.Mutex // the lines of a batch are answered at the same time
 	listen := func(e *endpoint.Endpoint, name string) {
@@ -26,19 +28,19 @@ func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
 		}
 		asked[e.ID][name] = true
 	}
-	for _, f := range worlds.all() {
-		s := newServer(&f.cfg)
+	for _, f := range worlds.Servers() {
+		s := httpapi.Compose(&f.Config, httpapi.Faces())
 		s.Asked = listen
-		f.handler = s.handler()
+		f.Handler = s.Handler()
 	}
-	for _, o := range doc.operations() {
-		calls, f := worlds.callsOf(&o)
+	for _, o := range doc.Operations() {
+		calls, f := worlds.CallsOf(&o)
 		for _, call := range calls {
-			_ = body(t, f.ask(o.method, call))
+			_ = servertest.Body(t, f.Call(o.Method, call))
 		}
 	}
 	judged := 0
-	for _, e := range declared() {
+	for _, e := range servertest.Declared() {
 		if e.Handle == nil || e.Hidden || e.Loose {
 			continue
 		}

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"errors"
@@ -10,38 +10,39 @@ import (
 
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 // All that can be asked is asked at once, by several at a time, while points are swapped. What
 // the answers say is for tests that ask one question after the other; the race detector
 // judges this one.
 func TestEverythingAtOnce(t *testing.T) {
-	doc := readAPIDoc(t)
-	worlds := newContractWorlds(t)
+	doc := servertest.ReadDescription(t)
+	worlds := servertest.NewWorlds(t)
 	type question struct {
-		f    *fixture
-		o    *operation
+		f    *servertest.Server
+		o    *servertest.Operation
 		call string
 	}
 	var questions []question
-	for _, o := range doc.operations() {
-		calls, f := worlds.callsOf(&o)
+	for _, o := range doc.Operations() {
+		calls, f := worlds.CallsOf(&o)
 		switch {
-		case o.method == http.MethodHead:
+		case o.Method == http.MethodHead:
 			calls = calls[:1]
 		case testing.Short():
 			calls = calls[:min(len(calls), 2)]
 		}
 		for _, call := range calls {
 			questions = append(questions, question{f, &o, call})
-			if f == worlds.tiles || f == worlds.globe {
-				questions = append(questions, question{worlds.whole, &o, call})
+			if f == worlds.Tiles || f == worlds.Globe {
+				questions = append(questions, question{worlds.Whole, &o, call})
 			}
 		}
 	}
 	// Every hundredth question the second generations of points take turns with the first.
 	// Regions are swapped under load by TestSwapUnderLoad.
-	c, sets := worlds.whole.catalog, &worlds.whole.cfg.Sets
+	c, sets := worlds.Whole.Catalog, &worlds.Whole.Config.Sets
 	if err := errors.Join(toyworld.PublishPlaces(t.Context(), c), toyworld.PublishAirports(t.Context(), c)); err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +67,9 @@ func TestEverythingAtOnce(t *testing.T) {
 					}
 				}
 				q := questions[i/2] // two ask the same at the same time
-				res := q.f.ask(q.o.method, q.call)
-				if text := body(t, res); q.o.members["responses"].(map[string]any)[strconv.Itoa(res.StatusCode)] == nil {
-					t.Errorf("%s %s: %d is not described: %s", q.o.method, q.call, res.StatusCode, text)
+				res := q.f.Call(q.o.Method, q.call)
+				if text := servertest.Body(t, res); q.o.Members["responses"].(map[string]any)[strconv.Itoa(res.StatusCode)] == nil {
+					t.Errorf("%s %s: %d is not described: %s", q.o.Method, q.call, res.StatusCode, text)
 				}
 			}
 		})

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bufio"
@@ -15,45 +15,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/internal/toyworld"
-)
-
-// The benchmarks below measure the handlers without a network; those named
-// HTTP with one, over a connection that stays open, server and client in one
-// process. For the comparison that counts, with processes of their own, see
-// cmd/bench/httpbench.
-
-func newBenchWorld(b *testing.B) *world {
-	w := newWorld(b)
-	w.cfg.ResponseCacheBytes = 16 << 20
-	w.handler = New(w.cfg)
-	return w
-}
-
-func benchHandler(b *testing.B, h http.Handler, headers http.Header, paths ...string) {
-	b.Helper()
-	requests := make([]*http.Request, len(paths))
-	for i, p := range paths {
-		requests[i] = httptest.NewRequest("GET", p, nil)
-		for name, v := range headers {
-			requests[i].Header[name] = v
-		}
-	}
-	out := &discard{header: http.Header{}}
-	for _, r := range requests {
-		h.ServeHTTP(out, r)
-	}
-	b.ReportAllocs()
-	out.bytes = 0
-	for i := 0; b.Loop(); i++ {
-		clear(out.header)
-		h.ServeHTTP(out, requests[i%len(requests)])
-	}
-	b.ReportMetric(float64(out.bytes)/float64(b.N), "B/answer")
-}
-
-const (
-	hotMVT     = "/tiles/country/6/33/22.mvt"
-	hotGeoJSON = "/tiles/country,state/11/1058/711.geojson"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 func addressPaths() []string {
@@ -64,39 +27,50 @@ func addressPaths() []string {
 	return paths
 }
 
-func BenchmarkTileKept(b *testing.B) { benchHandler(b, newBenchWorld(b).handler, nil, hotMVT) }
+func BenchmarkTileKept(b *testing.B) {
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, servertest.HotMVT)
+}
+
 func BenchmarkTileKeptOGC(b *testing.B) {
-	benchHandler(b, newBenchWorld(b).handler, nil, "/ogc/collections/country/tiles/WebMercatorQuad/6/22/33?f=mvt")
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, "/ogc/collections/country/tiles/WebMercatorQuad/6/22/33?f=mvt")
 }
+
 func BenchmarkTileKeptMLT(b *testing.B) {
-	benchHandler(b, newBenchWorld(b).handler, nil, strings.TrimSuffix(hotMVT, ".mvt")+".mlt")
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, strings.TrimSuffix(servertest.HotMVT, ".mvt")+".mlt")
 }
+
 func BenchmarkTileKeptGzip(b *testing.B) {
-	benchHandler(b, newBenchWorld(b).handler, http.Header{"Accept-Encoding": {"gzip, deflate, br"}}, hotMVT)
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, http.Header{"Accept-Encoding": {"gzip, deflate, br"}}, servertest.HotMVT)
 }
+
 func BenchmarkTileNotModified(b *testing.B) {
-	w := newBenchWorld(b)
-	benchHandler(b, w.handler, http.Header{"If-None-Match": {w.get(hotMVT).Header.Get("Etag")}}, hotMVT)
+	w := servertest.NewBenchWorld(b)
+	servertest.BenchHandler(b, w.Handler, http.Header{"If-None-Match": {w.Get(servertest.HotMVT).Header.Get("Etag")}}, servertest.HotMVT)
 }
 
 // BenchmarkTileRead reads every tile from the store, whose blocks are cached.
 func BenchmarkTileRead(b *testing.B) {
-	w := newBenchWorld(b)
-	w.cfg.ResponseCacheBytes = 0
-	benchHandler(b, New(w.cfg), nil, hotMVT, hotGeoJSON)
+	w := servertest.NewBenchWorld(b)
+	w.Config.ResponseCacheBytes = 0
+	servertest.BenchHandler(b, httpapi.New(w.Config), nil, servertest.HotMVT, servertest.HotGeoJSON)
 }
+
 func BenchmarkRegionsAt(b *testing.B) {
-	benchHandler(b, newBenchWorld(b).handler, nil, "/regions/at?lat=47.123&lon=4.567", "/regions/at?lat=48.5&lon=6.1")
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, "/regions/at?lat=47.123&lon=4.567", "/regions/at?lat=48.5&lon=6.1")
 }
+
 func BenchmarkNearby(b *testing.B) {
-	benchHandler(b, newBenchWorld(b).handler, nil, "/places/nearby?lat=47.123&lon=4.567", "/places/nearby?lat=48&lon=6&class=P&country=EE")
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, "/places/nearby?lat=47.123&lon=4.567", "/places/nearby?lat=48&lon=6&class=P&country=EE")
 }
-func BenchmarkIP(b *testing.B) { benchHandler(b, newBenchWorld(b).handler, nil, addressPaths()...) }
+
+func BenchmarkIP(b *testing.B) {
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, addressPaths()...)
+}
 
 // BenchmarkBareEcho is the comparator of the kept tile: echo writing the same
 // bytes.
 func BenchmarkBareEcho(b *testing.B) {
-	benchHandler(b, bareEcho(body(b, newBenchWorld(b).get(hotMVT))), nil, hotMVT)
+	servertest.BenchHandler(b, bareEcho(servertest.Body(b, servertest.NewBenchWorld(b).Get(servertest.HotMVT))), nil, servertest.HotMVT)
 }
 
 func bareEcho(text string) http.Handler {
@@ -113,45 +87,60 @@ func bareEcho(text string) http.Handler {
 	return e
 }
 
-func BenchmarkHTTPTile(b *testing.B) { benchHTTP(b, newBenchWorld(b).handler, hotMVT) }
-func BenchmarkHTTPTileBare(b *testing.B) {
-	benchHTTP(b, bareEcho(body(b, newBenchWorld(b).get(hotMVT))), hotMVT)
+func BenchmarkHTTPTile(b *testing.B) {
+	benchHTTP(b, servertest.NewBenchWorld(b).Handler, servertest.HotMVT)
 }
-func BenchmarkHTTPIP(b *testing.B) { benchHTTP(b, newBenchWorld(b).handler, addressPaths()...) }
+
+func BenchmarkHTTPTileBare(b *testing.B) {
+	benchHTTP(b, bareEcho(servertest.Body(b, servertest.NewBenchWorld(b).Get(servertest.HotMVT))), servertest.HotMVT)
+}
+
+func BenchmarkHTTPIP(b *testing.B) {
+	benchHTTP(b, servertest.NewBenchWorld(b).Handler, addressPaths()...)
+}
+
 func BenchmarkHTTPIPBare(b *testing.B) {
-	benchHTTP(b, bareEcho(body(b, newBenchWorld(b).get(addressPaths()[0]))), addressPaths()...)
+	benchHTTP(b, bareEcho(servertest.Body(b, servertest.NewBenchWorld(b).Get(addressPaths()[0]))), addressPaths()...)
 }
 
 // benchGlobe keeps a stored answer of ten places for "sant".
-func benchGlobe(b *testing.B) *globe {
-	g := newGlobe(b, func(c *Config) { c.ResponseCacheBytes = 16 << 20 })
+func benchGlobe(b *testing.B) *servertest.Globe {
+	g := servertest.NewGlobe(b, func(c *httpapi.Config) { c.ResponseCacheBytes = 16 << 20 })
 	var list []string
 	for i := range 10 {
-		r := g.places.gazetteer.rows[i]
-		list = append(list, "{"+string(r.members())+`,"match":{"kind":"prefix","highlight":[0,3]}}`)
+		r := g.Places.Gazetteer.Rows[i]
+		list = append(list, "{"+string(r.Members())+`,"match":{"kind":"prefix","highlight":[0,3]}}`)
 	}
-	g.places.completions = map[string]string{"sant": `{"places":[` + strings.Join(list, ",") + "]}"}
+	g.Places.Completions = map[string]string{"sant": `{"places":[` + strings.Join(list, ",") + "]}"}
 	return g
 }
 
 const hotSearch = "/places/search?q=sant"
 
-func BenchmarkSearchKept(b *testing.B) { benchHandler(b, benchGlobe(b).handler, nil, hotSearch) }
+func BenchmarkSearchKept(b *testing.B) {
+	servertest.BenchHandler(b, benchGlobe(b).Handler, nil, hotSearch)
+}
+
 func BenchmarkSearchKeptGzip(b *testing.B) {
-	benchHandler(b, benchGlobe(b).handler, http.Header{"Accept-Encoding": {"gzip, deflate, br"}}, hotSearch)
+	servertest.BenchHandler(b, benchGlobe(b).Handler, http.Header{"Accept-Encoding": {"gzip, deflate, br"}}, hotSearch)
 }
+
 func BenchmarkSearchBare(b *testing.B) {
-	benchHandler(b, bareEcho(body(b, benchGlobe(b).get(hotSearch))), nil, hotSearch)
+	servertest.BenchHandler(b, bareEcho(servertest.Body(b, benchGlobe(b).Get(hotSearch))), nil, hotSearch)
 }
-func BenchmarkHTTPSearch(b *testing.B) { benchHTTP(b, benchGlobe(b).handler, hotSearch) }
+
+func BenchmarkHTTPSearch(b *testing.B) { benchHTTP(b, benchGlobe(b).Handler, hotSearch) }
+
 func BenchmarkHTTPSearchBare(b *testing.B) {
-	benchHTTP(b, bareEcho(body(b, benchGlobe(b).get(hotSearch))), hotSearch)
+	benchHTTP(b, bareEcho(servertest.Body(b, benchGlobe(b).Get(hotSearch))), hotSearch)
 }
+
 func BenchmarkAt(b *testing.B) {
-	benchHandler(b, newBenchWorld(b).handler, nil, "/at?lat=47.123&lon=4.567", "/at?lat=48.5&lon=6.1&at=2026-07-01T12:00:00Z")
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, "/at?lat=47.123&lon=4.567", "/at?lat=48.5&lon=6.1&at=2026-07-01T12:00:00Z")
 }
+
 func BenchmarkGeonamesNearby(b *testing.B) {
-	benchHandler(b, newBenchWorld(b).handler, nil, "/findNearbyPlaceNameJSON?lat=47.123&lng=4.567")
+	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, "/findNearbyPlaceNameJSON?lat=47.123&lng=4.567")
 }
 
 // benchHTTP sends requests one after another over one connection.

@@ -1,21 +1,23 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 // Our own tests of the contract share their notion of OpenAPI with what writes it. So a reader
 // that nobody here wrote judges both documents too: their structure, examples against their
 // schemas, and patterns. More judges are in package clienttest.
 func TestForeignReaderOfContract(t *testing.T) {
-	f := newFixture(t, nil)
+	f := servertest.New(t, nil)
 	for path, version := range map[string]string{"/openapi.json": "3.1", "/ogc/api": "3.0"} {
-		doc, err := openapi3.NewLoader().LoadFromData([]byte(body(t, f.get(path))))
+		doc, err := openapi3.NewLoader().LoadFromData([]byte(servertest.Body(t, f.Get(path))))
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue

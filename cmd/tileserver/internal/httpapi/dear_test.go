@@ -1,6 +1,6 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -28,7 +28,9 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/places"
 )
 
@@ -131,8 +133,8 @@ const dearPlaces = 24_000
 
 // dearWorld is a server over every data set, whose reads are counted.
 type dearWorld struct {
-	*fixture
-	server *server
+	*servertest.Server
+	server *httpapi.Server
 	router *echo.Echo
 	work   work
 	fill   *strings.Replacer
@@ -156,8 +158,8 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.fixture = &fixture{t: t, catalog: c}
-	w.cfg = Config{
+	w.Server = &servertest.Server{T: t, Catalog: c}
+	w.Config = httpapi.Config{
 		Sets: ask.Sets{
 			Boundaries: catalogue.Live[ask.Boundaries](c.Generations, catalogue.Boundaries), Places: catalogue.Live[ask.Places](c.Generations, catalogue.Places),
 			Addresses: catalogue.Live[ask.Addresses](c.Generations, catalogue.IP), Airports: catalogue.Live[ask.Airports](c.Generations, catalogue.Airports),
@@ -166,10 +168,10 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 			Collections: &ask.Collections{},
 		},
 	}
-	guarded(t, false, quota.Limits{})(&w.cfg)
-	useMaps(&w.cfg, dearMaps(t))
+	servertest.Guarded(t, false, quota.Limits{})(&w.Config)
+	servertest.OpenDearMaps(t, &w.Config)
 	shops := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))
-	w.cfg.Collections.Follow(toyworld.Shops, shops)
+	w.Config.Collections.Follow(toyworld.Shops, shops)
 	if made {
 		if err := toyworld.PublishShops(context.Background(), c, dearPlaces); err != nil {
 			t.Fatal(err)
@@ -179,13 +181,13 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 				t.Fatal(err)
 			}
 		}
-		publishToy(t, w.fixture, catalogue.Stations.Name)
-		publishToy(t, w.fixture, catalogue.Weather.Name)
+		servertest.PublishToy(t, w.Server, catalogue.Stations.Name)
+		servertest.PublishToy(t, w.Server, catalogue.Weather.Name)
 	}
 	for _, live := range []interface {
 		Poll(context.Context) error
 		Close() error
-	}{w.cfg.Boundaries, w.cfg.Places, w.cfg.Addresses, w.cfg.Airports, w.cfg.TimeZones, w.cfg.Stations, w.cfg.Weather, shops} {
+	}{w.Config.Boundaries, w.Config.Places, w.Config.Addresses, w.Config.Airports, w.Config.TimeZones, w.Config.Stations, w.Config.Weather, shops} {
 		t.Cleanup(func() {
 			if err := live.Close(); err != nil {
 				t.Error(err)
@@ -195,19 +197,19 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 			t.Fatal(err)
 		}
 	}
-	w.server = newServer(&w.cfg)
-	w.handler = w.server.handler()
-	w.router = w.handler.(*echo.Echo)
+	w.server = httpapi.Compose(&w.Config, httpapi.Faces())
+	w.Handler = w.server.Handler()
+	w.router = w.Handler.(*echo.Echo)
 	var tiles struct{ Tiles []string }
 	var found struct{ Places []struct{ ID int } }
 	for path, into := range map[string]any{"/tiles/all.json?pinned=true": &tiles, "/places/nearby?lat=52&lon=5&limit=1": &found} {
-		if err := json.Unmarshal([]byte(body(t, w.ask(path))), into); err != nil {
+		if err := json.Unmarshal([]byte(servertest.Body(t, w.ask(path))), into); err != nil {
 			t.Fatal(path, err)
 		}
 	}
 	_, rest, _ := strings.Cut(tiles.Tiles[0], "/g/")
 	generations, _, _ := strings.Cut(rest, "/")
-	words := []string{"{key}", testKey, "{pinned}", "/g/" + generations, "{place}", fmt.Sprint(found.Places[0].ID)}
+	words := []string{"{key}", servertest.Key, "{pinned}", "/g/" + generations, "{place}", fmt.Sprint(found.Places[0].ID)}
 	if made {
 		words = append(words, "{region}", "wl", "{airport}", "WLD", "{station}", "066600-99999", "{address}", toyworld.Address(31).String())
 	} else {
@@ -256,7 +258,7 @@ func publishMany(ctx context.Context, c *dataset.Catalog) error {
 	if err != nil {
 		return err
 	}
-	m := dataset.Manifest{SchemaVersion: places.SchemaVersion, Built: built}
+	m := dataset.Manifest{SchemaVersion: places.SchemaVersion, Built: servertest.Built}
 	if m.Meta, err = json.Marshal(meta); err != nil {
 		return err
 	}
@@ -266,7 +268,7 @@ func publishMany(ctx context.Context, c *dataset.Catalog) error {
 
 // ask sends a question with the key that is asked for.
 func (w *dearWorld) ask(path string) *http.Response {
-	return w.get(path, "X-Api-Key", testKey)
+	return w.Get(path, "X-Api-Key", servertest.Key)
 }
 
 func TestCosts(t *testing.T) {
@@ -279,7 +281,7 @@ func TestCosts(t *testing.T) {
 // testClasses: every route there is has a class of cost, and while no heavy request
 // may begin, whatever is answered is light.
 func testClasses(t *testing.T, w *dearWorld) {
-	all := w.server.endpoints()
+	all := w.server.Endpoints()
 	for i := range all {
 		e := &all[i]
 		if e.Handle == nil || e.Hidden && e.Tag != "" || e.Method() != http.MethodGet && e.Method() != http.MethodPost {
@@ -300,7 +302,7 @@ func testClasses(t *testing.T, w *dearWorld) {
 			q = w.fill.Replace(q)
 			w.work.reset()
 			free := w.ask(q)
-			text := body(t, free)
+			text := servertest.Body(t, free)
 			made := len(text)
 			if strings.HasSuffix(q, "/openapi.json") {
 				made = 0 // it is made before the first request
@@ -309,10 +311,10 @@ func testClasses(t *testing.T, w *dearWorld) {
 			if free.StatusCode >= http.StatusInternalServerError || free.StatusCode == http.StatusBadRequest && free.Header.Get("Content-Type") == "application/problem+json" {
 				t.Errorf("%s: %d %.200s", q, free.StatusCode, text)
 			}
-			unfill := fillHeavy(w.server)
+			unfill := servertest.FillHeavy(w.server)
 			w.work.reset()
 			full := w.ask(q)
-			text = body(t, full)
+			text = servertest.Body(t, full)
 			if made > 0 {
 				made = len(text)
 			}
@@ -334,7 +336,7 @@ func testClasses(t *testing.T, w *dearWorld) {
 
 // gnDearest are searches in GeoNames' manner under each of its conditions.
 func gnDearest(w *dearWorld) []string {
-	all := w.server.endpoints()
+	all := w.server.Endpoints()
 	i := slices.IndexFunc(all, func(e endpoint.Endpoint) bool { return e.Path == "/searchJSON" })
 	return slices.DeleteFunc(slices.Clone(all[i].Dearest), func(q string) bool { return !strings.HasPrefix(q, "/searchJSON") })
 }
@@ -364,7 +366,7 @@ func testGeonamesConditions(t *testing.T, w *dearWorld) {
 	}
 	read := func(path string, into any) {
 		t.Helper()
-		if text := body(t, w.ask(path)); json.Unmarshal([]byte(text), into) != nil {
+		if text := servertest.Body(t, w.ask(path)); json.Unmarshal([]byte(text), into) != nil {
 			t.Fatalf("%s: %.200s", path, text)
 		}
 	}
@@ -438,24 +440,24 @@ func BenchmarkDearest(b *testing.B) {
 		b.Skip("set QUADRILLE_DATA to a directory that ingest has published data in")
 	}
 	w := newDearWorld(b, dir)
-	for _, e := range w.server.endpoints() {
+	for _, e := range w.server.Endpoints() {
 		for _, q := range e.Dearest {
 			for _, coding := range []string{"identity", "br"} {
 				b.Run(coding+strings.ReplaceAll(q, "/", "|"), func(b *testing.B) {
 					r := httptest.NewRequest(http.MethodGet, w.fill.Replace(q), nil)
-					r.Header["X-Api-Key"], r.Header["Accept-Encoding"] = []string{testKey}, []string{coding}
-					out := &discard{header: http.Header{}}
+					r.Header["X-Api-Key"], r.Header["Accept-Encoding"] = []string{servertest.Key}, []string{coding}
+					out := &servertest.Discard{Headers: http.Header{}}
 					w.work.reset()
 					start := processorTime(b)
 					for b.Loop() {
-						clear(out.header)
-						w.handler.ServeHTTP(out, r)
+						clear(out.Headers)
+						w.Handler.ServeHTTP(out, r)
 					}
 					n := float64(b.N)
 					b.ReportMetric(float64(processorTime(b)-start)/1e6/n, "cpu-ms/op")
 					b.ReportMetric(float64(w.work.reads.Load())/n, "reads/op")
 					b.ReportMetric(float64(w.work.rows.Load())/n, "rows/op")
-					b.ReportMetric(float64(out.bytes)/n, "B/answer")
+					b.ReportMetric(float64(out.Bytes)/n, "B/answer")
 				})
 			}
 		}

@@ -62,14 +62,14 @@ var registered []Face
 // register adds a face to all servers. It is for init functions.
 func register(f Face) { registered = append(registered, f) }
 
-// faces are the registered faces, in their order.
-func faces() []Face {
+// Faces returns the registered faces, in their order.
+func Faces() []Face {
 	return slices.SortedFunc(slices.Values(registered), func(a, b Face) int { return cmp.Compare(a.At, b.At) })
 }
 
 // RootGeocoders are the names that Config.RootGeocoder may have.
 func RootGeocoders() (names []string) {
-	for _, f := range faces() {
+	for _, f := range Faces() {
 		if f.Root {
 			names = append(names, f.Name)
 		}
@@ -103,7 +103,7 @@ type Process struct {
 
 // NewSettings returns the settings of all faces with their defaults.
 func NewSettings() (all []Settings) {
-	for _, f := range faces() {
+	for _, f := range Faces() {
 		if f.Settings != nil {
 			all = append(all, f.Settings())
 		}

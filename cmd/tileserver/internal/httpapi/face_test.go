@@ -1,20 +1,20 @@
-package httpapi
+package httpapi_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
 )
 
 // No two faces have the same place, or documents would differ from start to start.
 func TestPlacesOfFaces(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	all := faces()
+	all := httpapi.Faces()
 	for i := range all[1:] {
 		if all[i].At == all[i+1].At {
 			t.Errorf("%q and %q are both at %d", all[i].Name, all[i+1].Name, all[i].At)
@@ -22,98 +22,57 @@ func TestPlacesOfFaces(t *testing.T) {
 	}
 }
 
-// without are the faces but one.
-func without(name string) []Face {
-	return slices.DeleteFunc(faces(), func(f Face) bool { return f.Name == name })
-}
-
-// described are the operations of the description of a server, such as "GET /at".
-func (f *fixture) described() (list []string) {
-	f.t.Helper()
-	var doc struct {
-		Paths map[string]map[string]json.RawMessage
-	}
-	res := f.get("/openapi.json")
-	text := body(f.t, res)
-	if err := json.Unmarshal([]byte(text), &doc); err != nil || res.StatusCode != http.StatusOK {
-		f.t.Fatalf("/openapi.json: %d, %v: %.300s", res.StatusCode, err, text)
-	}
-	for path, methods := range doc.Paths {
-		for method := range methods {
-			list = append(list, strings.ToUpper(method)+" "+path)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// operationsOf are those of endpoints.
-func operationsOf(endpoints []endpoint.Endpoint) (list []string) {
-	for _, e := range endpoints {
-		methods := e.Offered()
-		if e.Any {
-			methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
-		}
-		for _, path := range e.Paths() {
-			for _, method := range methods {
-				list = append(list, method+" "+path)
-			}
-		}
-	}
-	return list
-}
-
 // TestWithoutFace: a server that is made without a face has none of its endpoints, and answers
 // all else as it does with it.
 func TestWithoutFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	worlds := newContractWorlds(t)
+	worlds := servertest.NewWorlds(t)
 	type call struct {
 		path, text string
 		headers    []string
-		world      *fixture
+		world      *servertest.Server
 		want       *http.Response
 	}
 	var calls []call
-	for _, o := range readAPIDoc(t).operations() {
-		if o.method != http.MethodGet || o.members["servers"] != nil {
+	for _, o := range servertest.ReadDescription(t).Operations() {
+		if o.Method != http.MethodGet || o.Members["servers"] != nil {
 			continue
 		}
-		list, world := worlds.callsOf(&o)
+		list, world := worlds.CallsOf(&o)
 		if testing.Short() {
 			list = list[:min(len(list), 1)]
 		}
 		for _, text := range list {
-			parts := strings.Split(world.pin(text), " | ")
-			headers, sent := headersOf(parts[1:])
+			parts := strings.Split(world.Pin(text), " | ")
+			headers, sent := servertest.HeadersOf(parts[1:])
 			if sent == nil {
-				calls = append(calls, call{o.path, parts[0], headers, world, world.do(o.method, parts[0], headers...)})
+				calls = append(calls, call{o.Path, parts[0], headers, world, world.Do(o.Method, parts[0], headers...)})
 			}
 		}
 	}
-	documented := worlds.tiles.described()
-	for _, f := range faces() {
+	documented := worlds.Tiles.Described()
+	for _, f := range httpapi.Faces() {
 		if f.New == nil {
 			continue
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			gone := map[string]bool{}
-			all := newServer(&Config{})
-			for _, o := range operationsOf(all.roomOf(f.Name).Endpoints()) {
+			all := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
+			for _, o := range servertest.OperationsOf(all.Room(f.Name).Endpoints()) {
 				gone[o] = true
 			}
 			if f.List != nil { // which another face answers
-				for _, o := range operationsOf(all.roomOf("layers").Endpoints()) {
+				for _, o := range servertest.OperationsOf(all.Room("layers").Endpoints()) {
 					gone[o] = gone[o] || strings.HasPrefix(o, "GET "+f.List.Path+"/")
 				}
 			}
-			handlers := map[*fixture]*fixture{}
-			for _, w := range worlds.all() {
-				cfg := w.cfg
-				handlers[w] = &fixture{t: t, handler: compose(&cfg, without(f.Name)).handler()}
+			handlers := map[*servertest.Server]*servertest.Server{}
+			for _, w := range worlds.Servers() {
+				cfg := w.Config
+				handlers[w] = &servertest.Server{T: t, Handler: httpapi.Compose(&cfg, servertest.Without(f.Name)).Handler()}
 			}
 			for _, c := range calls {
-				res := handlers[c.world].do(http.MethodGet, c.text, c.headers...)
+				res := handlers[c.world].Do(http.MethodGet, c.text, c.headers...)
 				status, kind, want := res.StatusCode, res.Header.Get("Content-Type"), c.want.Header.Get("Content-Type")
 				if gone["GET "+c.path] {
 					// A path that is left may fit: nearby is the id of no place.
@@ -125,18 +84,12 @@ func TestWithoutFace(t *testing.T) {
 				}
 			}
 			left := slices.DeleteFunc(slices.Clone(documented), func(o string) bool { return gone[o] })
-			if got := handlers[worlds.tiles].described(); !slices.Equal(got, left) {
+			if got := handlers[worlds.Tiles].Described(); !slices.Equal(got, left) {
 				t.Errorf("%d operations are described, want %d", len(got), len(left))
 			}
-			if page := handlers[worlds.tiles].get("/docs"); page.StatusCode != http.StatusOK {
+			if page := handlers[worlds.Tiles].Get("/docs"); page.StatusCode != http.StatusOK {
 				t.Errorf("/docs: %d", page.StatusCode)
 			}
 		})
 	}
-}
-
-// roomOf is the room of a face.
-func (s *server) roomOf(name string) Room {
-	i := slices.IndexFunc(slices.DeleteFunc(faces(), func(f Face) bool { return f.New == nil }), func(f Face) bool { return f.Name == name })
-	return s.rooms[i]
 }

@@ -1,12 +1,13 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"pgregory.net/rapid"
+
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 // hostileRoutes are all routes of the router by method and path, so that none
@@ -140,8 +144,10 @@ func hostileRequest(t *rapid.T, h http.Handler, route *echo.Route) {
 // TestHostileRequests asks every route that is registered with hostile paths,
 // parameters, headers and bodies.
 func TestHostileRequests(t *testing.T) {
-	fix := newFixture(t, func(c *Config) { c.TrustedProxies = append(c.TrustedProxies, mustPrefix("192.0.2.0/24")) }, all...)
-	for _, h := range []http.Handler{fix.handler, newGlobe(t, nil).handler} {
+	fix := servertest.New(t, func(c *httpapi.Config) {
+		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("192.0.2.0/24"))
+	}, servertest.All...)
+	for _, h := range []http.Handler{fix.Handler, servertest.NewGlobe(t, nil).Handler} {
 		for _, route := range hostileRoutes(t, h) {
 			rapid.Check(t, func(rt *rapid.T) { hostileRequest(rt, h, route) })
 		}
@@ -150,9 +156,9 @@ func TestHostileRequests(t *testing.T) {
 
 // FuzzRoute does the same, led by what of the program is reached.
 func FuzzRoute(f *testing.F) {
-	g := newGlobe(f, nil)
-	routes := hostileRoutes(f, g.handler)
+	g := servertest.NewGlobe(f, nil)
+	routes := hostileRoutes(f, g.Handler)
 	f.Fuzz(rapid.MakeFuzz(func(rt *rapid.T) {
-		hostileRequest(rt, g.handler, rapid.SampledFrom(routes).Draw(rt, "route"))
+		hostileRequest(rt, g.Handler, rapid.SampledFrom(routes).Draw(rt, "route"))
 	}))
 }

@@ -1,16 +1,20 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 // FuzzRequest sends any path, query and headers: never a panic or a failure,
@@ -28,8 +32,10 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add(seed, "gzip", "10.0.0.1, x", "example.com")
 	}
-	fix := newFixture(f, func(c *Config) { c.TrustedProxies = append(c.TrustedProxies, mustPrefix("0.0.0.0/0")) }, all...)
-	fix.places.tile = []fakePlace{{id: 1, lon: 1, lat: 1, name: "x"}}
+	fix := servertest.New(f, func(c *httpapi.Config) {
+		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("0.0.0.0/0"))
+	}, servertest.All...)
+	fix.Places.Shown = []servertest.ShownPlace{{ID: 1, Lon: 1, Lat: 1, Name: "x"}}
 	f.Fuzz(func(t *testing.T, target, encoding, forwarded, host string) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || !strings.HasPrefix(target, "/") {
@@ -38,7 +44,7 @@ func FuzzRequest(f *testing.F) {
 		r := &http.Request{Method: "GET", URL: u, Host: host, RemoteAddr: "192.0.2.1:1", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody,
 			Header: http.Header{"Accept-Encoding": {encoding}, "X-Forwarded-For": {forwarded}, "X-Forwarded-Host": {host}, "If-None-Match": {encoding}, "Accept": {forwarded}}}
 		w := httptest.NewRecorder()
-		fix.handler.ServeHTTP(w, r)
+		fix.Handler.ServeHTTP(w, r)
 		res := w.Result()
 		b, err := io.ReadAll(res.Body)
 		if err != nil {
@@ -47,7 +53,7 @@ func FuzzRequest(f *testing.F) {
 		ct := res.Header.Get("Content-Type")
 		switch {
 		case strings.HasPrefix(ct, "application/vnd.maxmind.com-"):
-			if !json.Valid(b) || (res.StatusCode >= 400) != (ct == gipErrorType) {
+			if !json.Valid(b) || (res.StatusCode >= 400) != (ct == servertest.GeoIPError) {
 				t.Fatalf("%d %s %s", res.StatusCode, ct, b)
 			}
 		case len(b) == 0 && (res.StatusCode == 415 || res.StatusCode == 406) && strings.HasPrefix(u.Path, "/geoip/"):
@@ -82,7 +88,7 @@ func FuzzGlobe(f *testing.F) {
 	} {
 		f.Add(seed, "gzip", "application/geo+json")
 	}
-	g := newGlobe(f, nil)
+	g := servertest.NewGlobe(f, nil)
 	f.Fuzz(func(t *testing.T, target, encoding, accept string) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || !strings.HasPrefix(target, "/") {
@@ -91,7 +97,7 @@ func FuzzGlobe(f *testing.F) {
 		r := &http.Request{Method: "GET", URL: u, Host: "example.com", RemoteAddr: "192.0.2.1:1", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody,
 			Header: http.Header{"Accept-Encoding": {encoding}, "Accept": {accept}}}
 		w := httptest.NewRecorder()
-		g.handler.ServeHTTP(w, r)
+		g.Handler.ServeHTTP(w, r)
 		res := w.Result()
 		b, err := io.ReadAll(res.Body)
 		if err != nil {

@@ -1,6 +1,6 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"net/http/httptest"
@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 // TestGeopy has an unmodified client judge the GeoNames endpoints. It needs
@@ -33,7 +35,7 @@ func TestGeopy(t *testing.T) {
 	if _, err := run("-c", newEnough); err != nil {
 		t.Skip("python3 finds no geopy 2.4 with pytz; QUADRILLE_GEOPY may say where they are")
 	}
-	server := httptest.NewServer(newGlobe(t, nil).handler)
+	server := httptest.NewServer(servertest.NewGlobe(t, nil).Handler)
 	defer server.Close()
 	out, err := run("testdata/geopy_check.py", strings.TrimPrefix(server.URL, "http://"))
 	if err != nil {

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 var (
@@ -17,14 +20,14 @@ var (
 // the pages leads to something, also where a proxy has put the server below a path.
 func TestGuide(t *testing.T) {
 	for _, base := range []string{"", "/maps"} {
-		f := newFixture(t, func(c *Config) { c.BasePath = base })
+		f := servertest.New(t, func(c *httpapi.Config) { c.BasePath = base })
 		pages, asked := map[string]string{}, map[string]string{} // by address, and who links there
 		todo := []string{base + "/docs"}
 		for len(todo) > 0 {
 			at := todo[0]
 			todo = todo[1:]
-			res := f.get(at)
-			pages[at] = body(t, res)
+			res := f.Get(at)
+			pages[at] = servertest.Body(t, res)
 			if res.StatusCode != http.StatusOK {
 				t.Errorf("%s, a link of %s: %d", at, asked[at], res.StatusCode)
 			}
@@ -78,14 +81,14 @@ func TestGuide(t *testing.T) {
 			if !strings.Contains(page, `href="../docs"`) {
 				t.Errorf("%s has no link to the interface", at)
 			}
-			got, head := f.get(at), f.do(http.MethodHead, at)
-			text := body(t, head)
+			got, head := f.Get(at), f.Do(http.MethodHead, at)
+			text := servertest.Body(t, head)
 			policy := got.Header.Get("Content-Security-Policy")
 			if head.StatusCode != http.StatusOK || text != "" || head.Header.Get("Content-Length") != got.Header.Get("Content-Length") ||
 				!strings.Contains(policy, "default-src 'none'") || got.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: HEAD %d %v, GET %v", at, head.StatusCode, head.Header, got.Header)
 			}
-			if res := f.do(http.MethodGet, at, "If-None-Match", got.Header.Get("Etag")); res.StatusCode != http.StatusNotModified {
+			if res := f.Do(http.MethodGet, at, "If-None-Match", got.Header.Get("Etag")); res.StatusCode != http.StatusNotModified {
 				t.Errorf("%s again: %d", at, res.StatusCode)
 			}
 		}
@@ -94,7 +97,7 @@ func TestGuide(t *testing.T) {
 		}
 		for _, path := range []string{"/docs/", "/docs/none", "/docs/docs.go", "/docs/points.md", "/docs/decisions", "/docs/decisions/store", "/docs/..%2Fgo.mod", "/docs/%2e%2e%2fgo.mod", "/docs/../go.mod",
 			"/docs/..", "/docs/.", "/docs/%00", "/docs/points%00", "/docs//points", "/docs/points/", "/docs/C:%5Cx", "/docs/POINTS", "/docs/" + strings.Repeat("a", 5000)} {
-			if res := f.get(base + path); res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusBadRequest {
+			if res := f.Get(base + path); res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusBadRequest {
 				t.Errorf("%s: %d", path, res.StatusCode)
 			}
 		}

@@ -93,10 +93,11 @@ type Config struct {
 	MetricsHandler http.Handler
 }
 
-// server is the composition of the rooms, which share a kit.
-type server struct {
+// Server is the composition of the rooms, which share a kit.
+type Server struct {
 	*web.Kit
-	rooms []Room // in the order of their faces
+	rooms []Room          // in the order of their faces
+	named map[string]Room // by the names of their faces
 	ops   *ops.Room
 	// atRoot are the endpoints of Config.RootGeocoder.
 	atRoot []endpoint.Endpoint
@@ -113,12 +114,10 @@ func init() {
 
 // New returns the handler of the whole service. It does not close the data
 // sets of the configuration.
-func New(cfg Config) http.Handler { return newServer(&cfg).handler() }
+func New(cfg Config) http.Handler { return Compose(&cfg, Faces()).Handler() }
 
-func newServer(cfg *Config) *server { return compose(cfg, faces()) }
-
-// compose makes a server of some faces, and of what only operators see.
-func compose(cfg *Config, faces []Face) *server {
+// Compose makes a server of some faces, and of what only operators see.
+func Compose(cfg *Config, faces []Face) *Server {
 	http := cfg.Config
 	http.Kinds = slices.Concat(problems.Kinds, ogcapi.Kinds)
 	var lists []listing.Set
@@ -131,12 +130,12 @@ func compose(cfg *Config, faces []Face) *server {
 	http.Kinds = append(http.Kinds, ops.Kinds...)
 	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
-	s := &server{Kit: k, ops: ops.New(k, ops.Config{
+	s := &Server{Kit: k, named: map[string]Room{}, ops: ops.New(k, ops.Config{
 		Sets: cfg.Sets, BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
 		Require: cfg.Require, NoData: cfg.NoData,
 		Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
 	})}
-	s.ops.Described = s.endpoints
+	s.ops.Described = s.Endpoints
 	p := &Parts{
 		Kit: k, Config: cfg, Sets: &hierarchy.Sets{Sets: cfg.Sets}, Lists: lists, DescribeBelow: s.ops.DescribeBelow,
 		Batch: web.BatchLimits{
@@ -152,7 +151,7 @@ func compose(cfg *Config, faces []Face) *server {
 		if f.Root && f.Name == cfg.RootGeocoder {
 			s.atRoot = room.(rooted).RootEndpoints()
 		}
-		p.Rooms = append(p.Rooms, room)
+		s.named[f.Name], p.Rooms = room, append(p.Rooms, room)
 	}
 	s.rooms = p.Rooms
 	return s
@@ -182,21 +181,25 @@ func (cfg *Config) generations() (all []web.Generation) {
 	return all
 }
 
-// endpoints returns all declared endpoints. Those of the service at the root replace others
+// Endpoints returns all declared endpoints. Those of the service at the root replace others
 // of the same path and method.
-func (s *server) endpoints() (all []endpoint.Endpoint) {
+func (s *Server) Endpoints() (all []endpoint.Endpoint) {
 	for _, room := range append(slices.Clip(s.rooms), s.ops) {
 		all = append(all, room.Endpoints()...)
 	}
 	return append(endpoint.Without(all, s.atRoot), s.atRoot...)
 }
 
-func (s *server) handler() http.Handler { return s.Kit.Handler(s.endpoints()) }
+// Room returns the room of a face, nil if the server is made without it.
+func (s *Server) Room(face string) Room { return s.named[face] }
+
+// Handler returns what answers requests.
+func (s *Server) Handler() http.Handler { return s.Kit.Handler(s.Endpoints()) }
 
 // NewMetrics returns counters at zero, to be given to one Config and registered.
 func NewMetrics() *web.Metrics {
 	described := slices.Clone(ops.Described)
-	for _, f := range faces() {
+	for _, f := range Faces() {
 		described = append(described, f.Metrics...)
 	}
 	return web.NewMetrics(described...)

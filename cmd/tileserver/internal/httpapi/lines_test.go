@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
 )
 
 // A body that is no batch is refused as a whole, by its media type or its first line.
 func TestNoBatch(t *testing.T) {
-	f := newGlobe(t, nil).fixture
+	f := servertest.NewGlobe(t, nil).Server
 	const one = `{"lat":47.4,"lon":8.5}`
 	for _, tt := range []struct {
 		path, kind, body string
@@ -47,8 +49,8 @@ func TestNoBatch(t *testing.T) {
 		{"/at", "application/json; charset=utf-8", one, 200},
 		{"/at", "text/csv", "\ufeff47.4,8.5\n", 200},
 	} {
-		res := f.post(tt.path, strings.NewReader(tt.body), "Content-Type", tt.kind)
-		text := body(t, res)
+		res := f.Post(tt.path, strings.NewReader(tt.body), "Content-Type", tt.kind)
+		text := servertest.Body(t, res)
 		if res.StatusCode != tt.status || tt.status == 200 && (strings.Contains(text, `"error"`) || !strings.Contains(text, "{")) {
 			t.Errorf("%s %s %.40q: %d %.300s, want %d", tt.path, tt.kind, tt.body, res.StatusCode, text, tt.status)
 		}
@@ -57,9 +59,9 @@ func TestNoBatch(t *testing.T) {
 
 // A line is answered as the same question is on its own, or by an error of its own.
 func TestQuestionLines(t *testing.T) {
-	f := newGlobe(t, nil).fixture
+	f := servertest.NewGlobe(t, nil).Server
 	const at = "&at=2026-01-15T11:30:00Z"
-	single := func(path string) string { return body(t, f.get(path)) }
+	single := func(path string) string { return servertest.Body(t, f.Get(path)) }
 	bad := func(typ string) string { return `{"line":%d,"error":{"type":"` + typ + `"` }
 	for _, tt := range []struct{ path, line, want string }{
 		{"/reverse", "47.4,8.5", single("/reverse?lat=47.4&lon=8.5")},
@@ -110,7 +112,7 @@ func TestQuestionLines(t *testing.T) {
 		{"/reverse", "<script>alert(1)</script>", bad("bad-line")},
 	} {
 		good := map[byte]string{'a': "1,2", 'r': "1,2", 'g': `{"q":"zur"}`}[tt.path[1]]
-		got := batchLines(t, body(t, f.post(tt.path, strings.NewReader(good+"\n"+tt.line+"\r\n"+good))))
+		got := servertest.BatchLines(t, servertest.Body(t, f.Post(tt.path, strings.NewReader(good+"\n"+tt.line+"\r\n"+good))))
 		if len(got) != 3 {
 			t.Fatalf("%s %.80q: %d lines: %.300q", tt.path, tt.line, len(got), got)
 		}
@@ -130,8 +132,8 @@ func TestQuestionLines(t *testing.T) {
 // Batches of questions are bounded as those of addresses are.
 func TestQuestionLimits(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	f := newGlobe(t, func(c *Config) { c.BatchLines, c.BatchBytes = 10, 64<<10 }).fixture
-	gz := string(packed(t, strings.Repeat("1,2\n", 9)))
+	f := servertest.NewGlobe(t, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 10, 64<<10 }).Server
+	gz := string(servertest.Gzipped(t, strings.Repeat("1,2\n", 9)))
 	for _, tt := range []struct {
 		name      string
 		sent      string
@@ -142,7 +144,7 @@ func TestQuestionLimits(t *testing.T) {
 	}{
 		{"lines", strings.Repeat("1,2\n", 11), false, false, 200, "batch-too-long", 10},
 		{"bytes in one line", strings.Repeat(" ", 100<<10), false, false, 413, "batch-too-long", 0},
-		{"bomb", string(packed(t, strings.Repeat(" ", 4<<20))), true, false, 413, "batch-too-long", 0},
+		{"bomb", string(servertest.Gzipped(t, strings.Repeat(" ", 4<<20))), true, false, 413, "batch-too-long", 0},
 		{"cut off gzip", gz[:len(gz)-5], true, false, 200, "bad-body", 9},
 		{"cut off", "1,2\n1,2\n1,", false, true, 200, "bad-body", 2},
 		{"cut off at once", "1,", false, true, 400, "bad-body", 0},
@@ -151,35 +153,35 @@ func TestQuestionLimits(t *testing.T) {
 			t.Run(path+" "+tt.name, func(t *testing.T) {
 				var sent io.Reader = strings.NewReader(tt.sent)
 				if tt.cut {
-					sent = &cutOff{sent}
+					sent = &servertest.CutOff{R: sent}
 				}
 				var headers []string
 				if tt.gzip {
 					headers = []string{"Content-Encoding", "gzip"}
 				}
-				res := f.post(path, sent, headers...)
+				res := f.Post(path, sent, headers...)
 				if tt.status != 200 {
-					wantProblem(t, res, tt.status, tt.typ)
+					servertest.WantProblem(t, res, tt.status, tt.typ)
 					return
 				}
-				got := batchLines(t, body(t, res))
-				if len(got) != tt.lines+1 || !strings.HasPrefix(got[len(got)-1], batchError(tt.lines+1, "", tt.typ)) {
+				got := servertest.BatchLines(t, servertest.Body(t, res))
+				if len(got) != tt.lines+1 || !strings.HasPrefix(got[len(got)-1], servertest.BatchError(tt.lines+1, "", tt.typ)) {
 					t.Fatalf("%d lines, the last %s", len(got), got[len(got)-1])
 				}
 			})
 		}
 	}
-	wantProblem(t, newFixture(t, nil).post("/reverse", strings.NewReader("1,2")), 404, "dataset-missing")
-	wantProblem(t, f.post("/reverse?radius=-1", strings.NewReader("1,2")), 400, "bad-parameter")
-	wantProblem(t, f.post("/at?lat=1", strings.NewReader("1,2")), 400, "bad-parameter")
-	wantProblem(t, newFixture(t, nil).post("/geocode", strings.NewReader("1,2")), 404, "dataset-missing")
+	servertest.WantProblem(t, servertest.New(t, nil).Post("/reverse", strings.NewReader("1,2")), 404, "dataset-missing")
+	servertest.WantProblem(t, f.Post("/reverse?radius=-1", strings.NewReader("1,2")), 400, "bad-parameter")
+	servertest.WantProblem(t, f.Post("/at?lat=1", strings.NewReader("1,2")), 400, "bad-parameter")
+	servertest.WantProblem(t, servertest.New(t, nil).Post("/geocode", strings.NewReader("1,2")), 404, "dataset-missing")
 }
 
 // BenchmarkLinesAgainstSingle compares what a question costs in a batch with what it costs
 // in a request of its own, both over one connection.
 func BenchmarkLinesAgainstSingle(b *testing.B) {
-	f := newGlobe(b, nil).fixture
-	server := httptest.NewServer(f.handler)
+	f := servertest.NewGlobe(b, nil).Server
+	server := httptest.NewServer(f.Handler)
 	defer server.Close()
 	for _, q := range []struct{ name, path, query, line string }{
 		{"reverse", "/reverse", "lat=47.4&lon=8.5", "47.4,8.5"},
@@ -222,7 +224,7 @@ func BenchmarkLinesAgainstSingle(b *testing.B) {
 // TestQuestionOrder: many lines are answered at once, and each in its place, the bad ones
 // too.
 func TestQuestionOrder(t *testing.T) {
-	f := newGlobe(t, nil).fixture
+	f := servertest.NewGlobe(t, nil).Server
 	var lines, want strings.Builder
 	for i := range 500 {
 		lat := fmt.Sprintf("%.2f", 46.5+float64(i)/250)
@@ -234,14 +236,14 @@ func TestQuestionOrder(t *testing.T) {
 			lines.WriteString(strings.Repeat("x", 9000))
 			fmt.Fprintf(&want, "{\"line\":%d,", i+1)
 		default:
-			want.WriteString(strings.TrimSuffix(body(t, f.get("/at?lon=8.5&at=2026-01-15T11:30:00Z&lat="+lat)), "\n"))
+			want.WriteString(strings.TrimSuffix(servertest.Body(t, f.Get("/at?lon=8.5&at=2026-01-15T11:30:00Z&lat="+lat)), "\n"))
 		}
 		fmt.Fprintf(&lines, "%s,8.5\n", lat)
 		want.WriteByte('\n')
 	}
 	for range 3 {
-		res := f.post("/at?at=2026-01-15T11:30:00Z", strings.NewReader(lines.String()))
-		got, expected := strings.Split(body(t, res), "\n"), strings.Split(want.String(), "\n")
+		res := f.Post("/at?at=2026-01-15T11:30:00Z", strings.NewReader(lines.String()))
+		got, expected := strings.Split(servertest.Body(t, res), "\n"), strings.Split(want.String(), "\n")
 		if len(got) != len(expected) {
 			t.Fatalf("%d lines, want %d", len(got), len(expected))
 		}
@@ -256,11 +258,11 @@ func TestQuestionOrder(t *testing.T) {
 // TestQuestionFailures: a batch whose first line fails has a status, whatever follows it
 // has been read, and one whose later line fails ends with it.
 func TestQuestionFailures(t *testing.T) {
-	g := newGlobe(t, nil)
-	g.bounds.err = cellstore.ErrUnavailable
-	wantProblem(t, g.post("/at", strings.NewReader(strings.Repeat("47.4,8.5\n", 30))), 503, "dataset-unavailable")
-	got := batchLines(t, body(t, g.post("/at", strings.NewReader("x\n"+strings.Repeat("47.4,8.5\n", 30)))))
-	if len(got) != 2 || !strings.HasPrefix(got[1], batchError(2, "", "dataset-unavailable")) {
+	g := servertest.NewGlobe(t, nil)
+	g.Boundaries.Err = cellstore.ErrUnavailable
+	servertest.WantProblem(t, g.Post("/at", strings.NewReader(strings.Repeat("47.4,8.5\n", 30))), 503, "dataset-unavailable")
+	got := servertest.BatchLines(t, servertest.Body(t, g.Post("/at", strings.NewReader("x\n"+strings.Repeat("47.4,8.5\n", 30)))))
+	if len(got) != 2 || !strings.HasPrefix(got[1], servertest.BatchError(2, "", "dataset-unavailable")) {
 		t.Errorf("%q", got)
 	}
 }

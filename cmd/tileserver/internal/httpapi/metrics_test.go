@@ -1,79 +1,29 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
 )
 
-// scrape reads the metrics as a server of Prometheus would, by the text form:
-// samples by "name{label=value,…}".
-func (f *fixture) scrape() map[string]float64 {
-	f.t.Helper()
-	res := f.get("/metrics")
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		f.t.Fatalf("/metrics answered %d", res.StatusCode)
-	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(res.Body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	samples := make(map[string]float64)
-	for name, family := range families {
-		for _, m := range family.GetMetric() {
-			var labels []string
-			for _, l := range m.GetLabel() {
-				labels = append(labels, l.GetName()+"="+l.GetValue())
-			}
-			key := name + "{" + strings.Join(labels, ",") + "}"
-			switch {
-			case m.Counter != nil:
-				samples[key] = m.Counter.GetValue()
-			case m.Gauge != nil:
-				samples[key] = m.Gauge.GetValue()
-			case m.Histogram != nil:
-				samples[key] = float64(m.Histogram.GetSampleCount())
-				last := m.Histogram.Bucket[len(m.Histogram.Bucket)-1]
-				if last.GetCumulativeCount() != m.Histogram.GetSampleCount() {
-					f.t.Errorf("%s: buckets sum up to %d of %d", key, last.GetCumulativeCount(), m.Histogram.GetSampleCount())
-				}
-			}
-		}
-	}
-	return samples
-}
-
-func measured(c *Config) {
-	registry := prometheus.NewPedanticRegistry()
-	c.Metrics = NewMetrics()
-	c.MetricsHandler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
-	registry.MustRegister(c.Metrics)
-}
-
 func TestMetrics(t *testing.T) {
-	f := newFixture(t, measured, all...)
+	f := servertest.New(t, servertest.Measured, servertest.All...)
 	for _, path := range []string{"/regions/at?lat=1&lon=2", "/regions/at?lat=91&lon=2", "/healthz", "/nothing/here/at/all", "/airports/ZRH"} {
-		f.get(path)
+		f.Get(path)
 	}
-	f.do(http.MethodHead, "/healthz")
-	f.do(http.MethodPut, "/healthz")
-	f.publish(catalogue.Places.Name)
-	f.poll()
-	got := f.scrape()
+	f.Do(http.MethodHead, "/healthz")
+	f.Do(http.MethodPut, "/healthz")
+	f.Publish(catalogue.Places.Name)
+	f.Poll()
+	got := f.Scrape()
 	for key, want := range map[string]float64{
 		"quadrille_http_requests_total{class=2xx,route=/regions/at}":      1,
 		"quadrille_http_requests_total{class=4xx,route=/regions/at}":      1,
@@ -102,11 +52,11 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestMetricsOfCaches(t *testing.T) {
-	f := newFixture(t, measured, all...)
+	f := servertest.New(t, servertest.Measured, servertest.All...)
 	for range 3 {
-		f.get("/tiles/country/3/1/2.mvt")
+		f.Get("/tiles/country/3/1/2.mvt")
 	}
-	got := f.scrape()
+	got := f.Scrape()
 	if hits, misses := got["quadrille_response_cache_hits_total{cache=tiles}"], got["quadrille_response_cache_misses_total{cache=tiles}"]; hits != 2 || misses != 1 {
 		t.Errorf("%v hits and %v misses, want 2 and 1", hits, misses)
 	}
@@ -118,39 +68,39 @@ func TestMetricsOfCaches(t *testing.T) {
 // Whatever is asked for, there are no more samples: neither paths nor methods
 // nor headers of requests become labels.
 func TestMetricsStayFew(t *testing.T) {
-	f := newFixture(t, measured, all...)
+	f := servertest.New(t, servertest.Measured, servertest.All...)
 	var before int
 	for i := range 500 {
 		if i == 1 { // each of the routes has its samples by now
-			before = len(f.scrape())
+			before = len(f.Scrape())
 		}
-		f.get(fmt.Sprintf("/tiles/x%d/%d/1/1.mvt", i, i%30))
-		f.get(fmt.Sprintf("/%d/../%%00/%d?a=%d", i, i, i), "User-Agent", fmt.Sprint(i))
-		f.get(fmt.Sprintf("/ip/198.51.100.%d", i), "X-Request-Id", fmt.Sprint(i))
-		f.do(fmt.Sprintf("M%d", i), fmt.Sprintf("/p%d", i))
+		f.Get(fmt.Sprintf("/tiles/x%d/%d/1/1.mvt", i, i%30))
+		f.Get(fmt.Sprintf("/%d/../%%00/%d?a=%d", i, i, i), "User-Agent", fmt.Sprint(i))
+		f.Get(fmt.Sprintf("/ip/198.51.100.%d", i), "X-Request-Id", fmt.Sprint(i))
+		f.Do(fmt.Sprintf("M%d", i), fmt.Sprintf("/p%d", i))
 	}
-	if after := len(f.scrape()); after > before+5 { // the class 1xx at most
+	if after := len(f.Scrape()); after > before+5 { // the class 1xx at most
 		t.Errorf("%d samples became %d", before, after)
 	}
 }
 
 func TestMetricsConcurrent(t *testing.T) {
-	f := newFixture(t, measured, all...)
+	f := servertest.New(t, servertest.Measured, servertest.All...)
 	const workers, each = 8, 200
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			for i := range each {
 				w := httptest.NewRecorder()
-				f.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+				f.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
 				if i%50 == 0 {
-					f.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
+					f.Handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
 				}
 			}
 		})
 	}
 	wg.Wait()
-	got := f.scrape()
+	got := f.Scrape()
 	if n := got["quadrille_http_requests_total{class=2xx,route=/healthz}"]; n != workers*each {
 		t.Errorf("counted %v requests, want %d", n, workers*each)
 	}
@@ -163,8 +113,8 @@ func TestMetricsConcurrent(t *testing.T) {
 }
 
 func TestNoMetrics(t *testing.T) {
-	f := newFixture(t, nil, all...)
-	res := f.get("/metrics")
+	f := servertest.New(t, nil, servertest.All...)
+	res := f.Get("/metrics")
 	defer res.Body.Close()
 	if text, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusNotFound {
 		t.Errorf("/metrics answered %d %s", res.StatusCode, text)
@@ -174,22 +124,22 @@ func TestNoMetrics(t *testing.T) {
 // Counting allocates nothing.
 func TestMetricsAllocs(t *testing.T) {
 	testrace.Plain(t, "it allocates")
-	allocs := func(change func(*Config)) float64 {
-		f := newFixture(t, change, all...)
-		r, w := httptest.NewRequest(http.MethodGet, "/tiles/country/3/1/2.mvt", nil), &discard{header: http.Header{}}
+	allocs := func(change func(*httpapi.Config)) float64 {
+		f := servertest.New(t, change, servertest.All...)
+		r, w := httptest.NewRequest(http.MethodGet, "/tiles/country/3/1/2.mvt", nil), &servertest.Discard{Headers: http.Header{}}
 		return testing.AllocsPerRun(200, func() {
-			clear(w.header)
-			f.handler.ServeHTTP(w, r)
+			clear(w.Headers)
+			f.Handler.ServeHTTP(w, r)
 		})
 	}
-	if without, with := allocs(nil), allocs(measured); with > without {
+	if without, with := allocs(nil), allocs(servertest.Measured); with > without {
 		t.Errorf("%v allocations per request with metrics, %v without", with, without)
 	}
 }
 
 // BenchmarkTileKeptCounted is BenchmarkTileKept with metrics.
 func BenchmarkTileKeptCounted(b *testing.B) {
-	w := newBenchWorld(b)
-	measured(&w.cfg)
-	benchHandler(b, New(w.cfg), nil, hotMVT)
+	w := servertest.NewBenchWorld(b)
+	servertest.Measured(&w.Config)
+	servertest.BenchHandler(b, httpapi.New(w.Config), nil, servertest.HotMVT)
 }

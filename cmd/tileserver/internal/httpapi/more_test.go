@@ -1,6 +1,6 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -16,6 +16,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/feature/layertest"
@@ -24,7 +25,7 @@ import (
 
 // A layer is in every interface of features once the registry has it.
 func TestLayerOfTheCallers(t *testing.T) {
-	w := newWorld(t)
+	w := servertest.NewWorld(t)
 	toys := &layertest.Memory{
 		About: feature.Info{
 			Name: "toys", Title: "Toys", Attribution: "Toy & makers", Points: true, Count: 1, Bounds: quadkey.Box{West: 19, South: 0, East: 21, North: 2},
@@ -36,13 +37,13 @@ func TestLayerOfTheCallers(t *testing.T) {
 		}},
 	}
 	live := dataset.Fixed[feature.Tiler](toys, dataset.Manifest{Dataset: "toys", Generation: 7, Digest: strings.Repeat("7", 64)})
-	w.cfg.More = []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
-	w.handler = New(w.cfg)
+	w.Config.More = []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
+	w.Serve()
 
 	ask := func(path string) string {
 		t.Helper()
-		a := w.get(path)
-		text := body(t, a)
+		a := w.Get(path)
+		text := servertest.Body(t, a)
 		if a.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %d %s", path, a.StatusCode, text)
 		}
@@ -108,14 +109,14 @@ func TestLayerOfTheCallers(t *testing.T) {
 			t.Errorf("%s lacks %s", path, want)
 		}
 	}
-	wantProblem(t, w.get("/ogc/collections/toys/items/none"), 404, "not-found")
-	wantProblem(t, w.get("/toys/none"), 404, "not-found")
-	wantProblem(t, w.get("/toys/within?bbox=0,0,1,1&sort=wheels"), 400, "bad-parameter")
-	wantProblem(t, w.get("/toys/nearby?lat=1&lon=20&color=red"), 400, "bad-parameter")
+	servertest.WantProblem(t, w.Get("/ogc/collections/toys/items/none"), 404, "not-found")
+	servertest.WantProblem(t, w.Get("/toys/none"), 404, "not-found")
+	servertest.WantProblem(t, w.Get("/toys/within?bbox=0,0,1,1&sort=wheels"), 400, "bad-parameter")
+	servertest.WantProblem(t, w.Get("/toys/nearby?lat=1&lon=20&color=red"), 400, "bad-parameter")
 	if !strings.Contains(ask("/openapi.json"), `"/toys/within/{region_type}/{region_id}"`) {
 		t.Error("lists of toys are not described")
 	}
-	if text := body(t, w.get("/tiles/none/0/0/0.mvt")); !strings.Contains(text, "toys") {
+	if text := servertest.Body(t, w.Get("/tiles/none/0/0/0.mvt")); !strings.Contains(text, "toys") {
 		t.Errorf("the layers that there are: %s", text)
 	}
 }
@@ -131,7 +132,7 @@ func TestFormOfTheCallers(t *testing.T) {
 			return fmt.Appendf(dst, "%s,%v,%v,%q\n", f.ID, f.Lat, f.Lon, f.Name()), nil
 		},
 	})
-	w := newWhole(t)
+	w := servertest.NewWhole(t)
 	for path, want := range map[string]string{
 		"/places/within?bbox=-180,-90,180,90":         "id,lat,lon,name\n",
 		"/airports/within/country/wl":                 `,"Westland \"Main\" <intl>"`,
@@ -142,13 +143,13 @@ func TestFormOfTheCallers(t *testing.T) {
 		if strings.Contains(path, "?") {
 			join = "&"
 		}
-		res := w.get(path + join + "format=csv")
-		text := body(t, res)
+		res := w.Get(path + join + "format=csv")
+		text := servertest.Body(t, res)
 		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/csv" || !strings.Contains(text, want) || strings.Count(text, "\n") < 3 {
 			t.Errorf("%s: %d %v %s", path, res.StatusCode, res.Header, text)
 		}
 	}
-	if text := body(t, w.get("/openapi.json")); strings.Count(text, `"text/csv"`) < 8 {
+	if text := servertest.Body(t, w.Get("/openapi.json")); strings.Count(text, `"text/csv"`) < 8 {
 		t.Error("the form is not described")
 	}
 }

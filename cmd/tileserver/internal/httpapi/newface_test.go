@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
@@ -24,16 +26,16 @@ import (
 //
 // From its declaration come its route and OPTIONS, the reading of its parameters, its limits
 // and metrics, the status of its error, and the description.
-var countFace = Face{
+var countFace = httpapi.Face{
 	Name: "count", At: 1000, Kinds: []web.Kind{
 		{Err: errUncounted, Status: http.StatusNotFound, Type: "uncounted", Title: "There is nothing to count", Detail: "Use a layer that /ogc/collections lists."},
 	},
-	New: func(p *Parts) Room { return &countRoom{p} },
+	New: func(p *httpapi.Parts) httpapi.Room { return &countRoom{p} },
 }
 
 var errUncounted = errors.New("nothing to count")
 
-type countRoom struct{ *Parts }
+type countRoom struct{ *httpapi.Parts }
 
 type featureCount struct {
 	_     struct{} `name:"FeatureCount" doc:"How many features a layer has."`
@@ -77,19 +79,19 @@ func (s *countRoom) get(c echo.Context, _ *endpoint.Params) error {
 
 func TestNewFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	w := newWorld(t)
-	w.handler = compose(&w.cfg, append(faces(), countFace)).handler()
-	if res := w.get("/count/country"); res.StatusCode != http.StatusOK || res.Header.Get("Etag") == "" {
+	w := servertest.NewWorld(t)
+	w.Handler = httpapi.Compose(&w.Config, append(httpapi.Faces(), countFace)).Handler()
+	if res := w.Get("/count/country"); res.StatusCode != http.StatusOK || res.Header.Get("Etag") == "" {
 		t.Errorf("%d %v", res.StatusCode, res.Header)
-	} else if text := body(t, res); !strings.HasPrefix(text, `{"count":`) || text == `{"count":0}` {
+	} else if text := servertest.Body(t, res); !strings.HasPrefix(text, `{"count":`) || text == `{"count":0}` {
 		t.Error(text)
 	}
-	wantProblem(t, w.get("/count/planet"), http.StatusNotFound, "uncounted")
-	wantProblem(t, w.get("/count/country?colour=red"), http.StatusBadRequest, "bad-parameter")
-	if allow := w.do(http.MethodOptions, "/count/country").Header.Get("Allow"); !strings.Contains(allow, "GET") {
+	servertest.WantProblem(t, w.Get("/count/planet"), http.StatusNotFound, "uncounted")
+	servertest.WantProblem(t, w.Get("/count/country?colour=red"), http.StatusBadRequest, "bad-parameter")
+	if allow := w.Do(http.MethodOptions, "/count/country").Header.Get("Allow"); !strings.Contains(allow, "GET") {
 		t.Errorf("Allow: %q", allow)
 	}
-	if !slices.Contains(w.described(), "GET /count/{layer}") || !strings.Contains(body(t, w.get("/docs")), "How many features a layer has") {
+	if !slices.Contains(w.Described(), "GET /count/{layer}") || !strings.Contains(servertest.Body(t, w.Get("/docs")), "How many features a layer has") {
 		t.Error("it is not described")
 	}
 }

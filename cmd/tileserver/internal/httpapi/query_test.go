@@ -1,18 +1,19 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+
+	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 // A parameter that an endpoint does not know is refused by its name.
 func TestUnknownParameters(t *testing.T) {
-	f := newFixture(t, nil, all...)
+	f := servertest.New(t, nil, servertest.All...)
 	for _, tt := range []struct{ path, parameter, detail string }{
 		{"/places/nearby?lat=1&lon=2&limt=1", "limt", "Unknown parameter limt: did you mean limit? "},
 		{"/places/nearby?lat=1&lon=2&category=cafe", "category", "Unknown parameter category. This endpoint takes lat, lon, radius, limit,"},
@@ -39,19 +40,19 @@ func TestUnknownParameters(t *testing.T) {
 		{"/ip/1.2.3.4?__proto__=x&lang", "lang", "Set lang"}, // the first begins with _, the second is empty
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			res := f.do(method, tt.path)
+			res := f.Do(method, tt.path)
 			if method == http.MethodHead {
 				if res.StatusCode != http.StatusBadRequest {
 					t.Errorf("HEAD %.60s: %d", tt.path, res.StatusCode)
 				}
 				continue
 			}
-			if p := wantProblem(t, res, http.StatusBadRequest, "bad-parameter"); p.Parameter != tt.parameter || !strings.Contains(p.Detail, tt.detail) || len(p.Detail) > 400 {
+			if p := servertest.WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); p.Parameter != tt.parameter || !strings.Contains(p.Detail, tt.detail) || len(p.Detail) > 400 {
 				t.Errorf("%.60s: %q: %q", tt.path, p.Parameter, p.Detail)
 			}
 		}
 	}
-	if p := wantProblem(t, f.postTo("/ip/batch?filds=ip", strings.NewReader("1.2.3.4\n")), http.StatusBadRequest, "bad-parameter"); p.Parameter != "filds" {
+	if p := servertest.WantProblem(t, f.PostTo("/ip/batch?filds=ip", strings.NewReader("1.2.3.4\n")), http.StatusBadRequest, "bad-parameter"); p.Parameter != "filds" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -60,7 +61,7 @@ func TestUnknownParameters(t *testing.T) {
 // own interface: of the services that are stood in for, of the page and the
 // documents, of probes, and of proxies' requests.
 func TestFreeParameters(t *testing.T) {
-	f := newFixture(t, measured, all...)
+	f := servertest.New(t, servertest.Measured, servertest.All...)
 	for _, path := range []string{
 		"/places/nearby?lat=1&lon=2&_=1&_=2&_cache=x", "/tiles/country/3/1/2.mvt?_t=1700000000", "/tiles/all.json?_", "/ip/1.2.3.4?_=%20",
 		"/regions/at?lat=1&lon=2&key=none-is-asked-for", "/tiles/country/3/1/2.mvt?key=x", "/regions/at?&lat=1&&lon=2&",
@@ -68,11 +69,11 @@ func TestFreeParameters(t *testing.T) {
 		"/ip/headers?limt=1", "/ip/headers/a?b=c&lat=%zz", "/geoip/v2.1/country/1.2.3.4?pretty=1",
 		"/findNearbyJSON?lat=1&lng=2&limt=1&lat=3", "/countryCode?lat=1&lng=2&utm=x", "/searchJSON?q=a&operator=OR&%zz",
 	} {
-		if res := f.get(path); res.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d %s", path, res.StatusCode, body(t, res))
+		if res := f.Get(path); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", path, res.StatusCode, servertest.Body(t, res))
 		}
 	}
-	if res := f.do(http.MethodOptions, "/places/nearby?limt=1"); res.StatusCode != http.StatusNoContent {
+	if res := f.Do(http.MethodOptions, "/places/nearby?limt=1"); res.StatusCode != http.StatusNoContent {
 		t.Errorf("OPTIONS: %d", res.StatusCode)
 	}
 }
@@ -80,25 +81,25 @@ func TestFreeParameters(t *testing.T) {
 // Parameters that are repeated, empty or far too long are refused by their names,
 // all of them and alike.
 func TestHostileParameters(t *testing.T) {
-	doc := readAPIDoc(t)
-	worlds := newContractWorlds(t)
+	doc := servertest.ReadDescription(t)
+	worlds := servertest.NewWorlds(t)
 	long := strings.Repeat("1,", 5000)
 	tried := 0
-	for _, o := range doc.operations() {
-		if o.method == http.MethodHead || o.members["servers"] != nil || doc.refusal(&o) == "" {
+	for _, o := range doc.Operations() {
+		if o.Method == http.MethodHead || o.Members["servers"] != nil || doc.Refusal(&o) == "" {
 			continue
 		}
-		calls, f := worlds.callsOf(&o)
+		calls, f := worlds.CallsOf(&o)
 		if calls == nil {
-			t.Errorf("%s %s is not called", o.method, o.path)
+			t.Errorf("%s %s is not called", o.Method, o.Path)
 			continue
 		}
 		base, _, _ := strings.Cut(calls[0], " | ")
-		base = f.pin(base)
-		send := f.send
-		if f == worlds.writers {
+		base = f.Pin(base)
+		send := f.Send
+		if f == worlds.Writers {
 			send = func(method, path string) *http.Response {
-				return f.sendTo(method, path, strings.NewReader(""), "X-Api-Key", testKey)
+				return f.SendTo(method, path, strings.NewReader(""), "X-Api-Key", servertest.Key)
 			}
 		}
 		sign := "?"
@@ -108,12 +109,12 @@ func TestHostileParameters(t *testing.T) {
 		refused := func(what, path, parameter string) {
 			t.Helper()
 			tried++
-			res := send(o.method, path)
-			if p := wantProblem(t, res, http.StatusBadRequest, "bad-parameter"); p.Parameter != parameter && !(parameter == "lon" && p.Parameter == "lat") || len(p.Detail) > 600 {
+			res := send(o.Method, path)
+			if p := servertest.WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); p.Parameter != parameter && !(parameter == "lon" && p.Parameter == "lat") || len(p.Detail) > 600 {
 				t.Errorf("%s of %s: parameter %.60q, %q", what, path[:min(len(path), 80)], p.Parameter, p.Detail)
 			}
 		}
-		for _, p := range o.parameters {
+		for _, p := range o.Parameters {
 			if p["in"] != "query" {
 				continue
 			}
@@ -130,8 +131,8 @@ func TestHostileParameters(t *testing.T) {
 			}
 			empty, tooLong := "", long
 			if name != "tile" && name != "id" { // which exclude others that are given
-				refused("empty", withQuery(base, name, &empty), name)
-				refused("too long", withQuery(base, name, &tooLong), name)
+				refused("empty", servertest.WithQuery(base, name, &empty), name)
+				refused("too long", servertest.WithQuery(base, name, &tooLong), name)
 			}
 		}
 		refused("an unknown name that is too long", base+sign+long+"=1", long[:40]+"…")
@@ -145,18 +146,3 @@ func TestHostileParameters(t *testing.T) {
 }
 
 func hexOf(c byte) string { return string("0123456789abcdef"[c>>4]) + string("0123456789abcdef"[c&15]) }
-
-// The operator's list is as strict.
-func TestTopParameters(t *testing.T) {
-	f := newAdmin(t)
-	for path, want := range map[string]string{"/usage/top?limt=1": "did you mean limit?", "/usage/top?limit=1&limit=2": "Give limit once.", "/usage/top?limit=": "Set limit to a whole number from 1 to 1000."} {
-		w := httptest.NewRecorder()
-		f.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
-		}
-	}
-	if res := f.get("/usage/top?limit=1&_=2"); res.StatusCode != http.StatusOK {
-		t.Errorf("%d", res.StatusCode)
-	}
-}

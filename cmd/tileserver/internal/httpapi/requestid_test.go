@@ -1,18 +1,19 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
 
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 )
@@ -22,58 +23,45 @@ var requestName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 func TestRequestID(t *testing.T) {
 	var log bytes.Buffer
-	f := newFixture(t, func(c *Config) {
+	f := servertest.New(t, func(c *httpapi.Config) {
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("198.51.100.7/32")}
-	}, all...)
-	f.bounds.tile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
+	}, servertest.All...)
+	f.Boundaries.MakeTile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
 		return nil, errors.New("disk on fire")
 	}
 	const path = "/tiles/country/1/0/0.mvt"
-	p := wantProblem(t, f.get(path, "X-Request-Id", "abc.DEF_1-2"), 500, "internal")
+	p := servertest.WantProblem(t, f.Get(path, "X-Request-Id", "abc.DEF_1-2"), 500, "internal")
 	if p.RequestID != "abc.DEF_1-2" || !strings.Contains(log.String(), "request_id=abc.DEF_1-2") || strings.Contains(p.Detail, "fire") {
 		t.Errorf("%+v; log %s", p, &log)
 	}
 	seen := map[string]bool{}
 	for _, sent := range []string{"", "a b", "a\"b", "é", strings.Repeat("x", 65)} {
 		log.Reset()
-		res := f.get(path, "X-Request-Id", sent)
+		res := f.Get(path, "X-Request-Id", sent)
 		id := res.Header.Get("X-Request-Id")
-		if p := wantProblem(t, res, 500, "internal"); !requestName.MatchString(id) || id == sent || seen[id] || p.RequestID != id || !strings.Contains(log.String(), "request_id="+id+" ") {
+		if p := servertest.WantProblem(t, res, 500, "internal"); !requestName.MatchString(id) || id == sent || seen[id] || p.RequestID != id || !strings.Contains(log.String(), "request_id="+id+" ") {
 			t.Errorf("%q: %q, %+v; log %s", sent, id, p, &log)
 		}
 		seen[id] = true
 	}
 	// A client is not a proxy, whatever it sends.
-	f.cfg.TrustedProxies = nil
-	f.handler = New(f.cfg)
-	if p := wantProblem(t, f.get(path, "X-Request-Id", "mine"), 500, "internal"); p.RequestID == "mine" || p.RequestID == "" {
+	f.Config.TrustedProxies = nil
+	f.Serve()
+	if p := servertest.WantProblem(t, f.Get(path, "X-Request-Id", "mine"), 500, "internal"); p.RequestID == "mine" || p.RequestID == "" {
 		t.Errorf("%+v", p)
 	}
 	// What is in no log needs no name, but in the access log everything has one.
-	if res := f.get("/nowhere"); res.Header.Get("X-Request-Id") != "" {
+	if res := f.Get("/nowhere"); res.Header.Get("X-Request-Id") != "" {
 		t.Errorf("404: %v", res.Header)
 	}
-	f.cfg.AccessLog = f.cfg.Log
-	f.handler = New(f.cfg)
+	f.Config.AccessLog = f.Config.Log
+	f.Serve()
 	for _, path := range []string{"/healthz", "/nowhere", "/tiles/country/0/0/9.mvt"} {
 		log.Reset()
-		res := f.get(path)
+		res := f.Get(path)
 		if id := res.Header.Get("X-Request-Id"); id == "" || strings.Count(log.String(), "request_id="+id+" ") != 1 {
 			t.Errorf("%s: %q in %s", path, id, &log)
 		}
-	}
-}
-
-func TestDraining(t *testing.T) {
-	stop := make(chan struct{})
-	f := newFixture(t, func(c *Config) { c.Draining = stop }, all...)
-	if res := f.get("/readyz"); res.StatusCode != http.StatusOK {
-		t.Errorf("before: %d", res.StatusCode)
-	}
-	close(stop)
-	wantProblem(t, f.get("/readyz"), 503, "draining")
-	if res := f.get("/healthz"); res.StatusCode != http.StatusOK {
-		t.Errorf("healthz: %d", res.StatusCode)
 	}
 }

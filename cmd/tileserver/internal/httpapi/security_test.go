@@ -1,6 +1,6 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -15,16 +16,18 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/ipgeo"
 )
 
 // What a client makes up comes back under no name that a proxy could copy into
 // the request it passes on, however it is spelled.
 func TestForgedGeoHeaders(t *testing.T) {
-	f := newAddresses(t, nil)
+	f := servertest.NewAddresses(t, nil)
 	const forged = "forged-by-the-client"
-	for _, ip := range []string{cityIP, gapIP, "10.1.2.3"} {
+	for _, ip := range []string{servertest.CityIP, servertest.GapIP, "10.1.2.3"} {
 		for _, path := range []string{"/ip/headers", "/ip/headers/x", "/ip/me", "/ip/" + ip} {
 			r := httptest.NewRequest(http.MethodGet, path, nil)
 			r.RemoteAddr = ip + ":1"
@@ -32,7 +35,7 @@ func TestForgedGeoHeaders(t *testing.T) {
 				r.Header[name] = []string{forged, forged}
 			}
 			w := httptest.NewRecorder()
-			f.handler.ServeHTTP(w, r)
+			f.Handler.ServeHTTP(w, r)
 			for name, values := range w.Result().Header {
 				if len(values) != 1 || strings.Contains(values[0], forged) || name == "X-Geo-Other" || name == "X_Geo_City" {
 					t.Errorf("%s of %s: %s: %q", path, ip, name, values)
@@ -55,18 +58,20 @@ func TestHeadersOfHostileNames(t *testing.T) {
 		Subdivisions: []ipgeo.Subdivision{{ISOCode: "Z\nX-Evil: 1"}},
 		Location:     ipgeo.Location{TimeZone: "Europe/Zürich\r\nX-Evil: 1"},
 	}
-	f := newAddresses(t, func(c *Config) { c.TrustedProxies = append(c.TrustedProxies, mustPrefix("127.0.0.0/8")) })
-	publishIP(t, f.catalog, false, ipRange("81.2.69.0/24", record))
-	if err := f.cfg.Addresses.Poll(t.Context()); err != nil {
+	f := servertest.NewAddresses(t, func(c *httpapi.Config) {
+		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.0/8"))
+	})
+	servertest.PublishIP(t, f.Catalog, false, servertest.IPRange("81.2.69.0/24", record))
+	if err := f.Config.Addresses.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(f.handler)
+	server := httptest.NewServer(f.Handler)
 	defer server.Close()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/ip/headers", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("X-Forwarded-For", cityIP)
+	req.Header.Set("X-Forwarded-For", servertest.CityIP)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -93,21 +98,21 @@ func TestHeadersOfHostileNames(t *testing.T) {
 // A problem says what was wrong in the words of a client that may want a browser
 // to take them for a page, or to run what they say in one.
 func TestProblemsAreNoPages(t *testing.T) {
-	f := newFixture(t, nil, all...)
+	f := servertest.New(t, nil, servertest.All...)
 	const markup = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%26%E2%80%A8%E2%80%A9%22%0A"
 	for _, path := range []string{
 		"/nowhere/" + markup, "/ip/" + markup, "/places/" + markup, "/regions/" + markup + "/" + markup, "/tiles/" + markup + "/1/0/0.mvt", "/tiles/" + markup + ".json",
 		"/places/nearby?lat=" + markup + "&lon=1", "/places/nearby?" + markup + "=1", "/places/search?q=x&lang=" + markup, "/airports/" + markup, "/ip/1.2.3.4?fields=" + markup,
 	} {
-		page := f.get(path, "Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
-		if b := body(t, page); page.StatusCode < 400 || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") || page.Header.Get("Vary") != "Accept" ||
+		page := f.Get(path, "Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+		if b := servertest.Body(t, page); page.StatusCode < 400 || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") || page.Header.Get("Vary") != "Accept" ||
 			!strings.Contains(page.Header.Get("Content-Security-Policy"), "default-src 'none'") || page.Header.Get("Cache-Control") != "no-store" ||
 			strings.Contains(b, "<script") || strings.Contains(b, "alert(1)<") || !strings.Contains(b, "<h1>") {
 			t.Errorf("%s: %d %v %s", path, page.StatusCode, page.Header, b)
 		}
 		for _, accept := range []string{"*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0", "text/*"} {
-			res := f.get(path, "Accept", accept)
-			b := body(t, res)
+			res := f.Get(path, "Accept", accept)
+			b := servertest.Body(t, res)
 			if res.StatusCode < 400 || res.Header.Get("Content-Type") != "application/problem+json" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: %d %v", path, res.StatusCode, res.Header)
 			}
@@ -117,7 +122,7 @@ func TestProblemsAreNoPages(t *testing.T) {
 		}
 	}
 	// One that does repeat it.
-	s := newServer(&Config{})
+	s := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
 	w := httptest.NewRecorder()
 	s.Fail(endpoint.Refuse(endpoint.ErrParameter, "<a>&\u2028", "</script>\u2029"), echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w))
 	if b := w.Body.String(); strings.ContainsAny(b, "<>&\u2028\u2029") || !strings.Contains(b, `\u003c/script\u003e\u2029`) || w.Header().Get("X-Content-Type-Options") != "nosniff" {
@@ -128,14 +133,14 @@ func TestProblemsAreNoPages(t *testing.T) {
 // Bodies that are packed in ways not offered are not unpacked at all, under
 // however many headers that is said.
 func TestBatchCodingsNotOffered(t *testing.T) {
-	f := newAddresses(t, nil)
-	gz := packed(t, cityIP+"\n")
+	f := servertest.NewAddresses(t, nil)
+	gz := servertest.Gzipped(t, servertest.CityIP+"\n")
 	var zs bytes.Buffer
 	z, err := zstd.NewWriter(&zs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := z.Write(bytes.Repeat([]byte(cityIP+"\n"), 1<<16)); err != nil {
+	if _, err := z.Write(bytes.Repeat([]byte(servertest.CityIP+"\n"), 1<<16)); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
@@ -151,28 +156,28 @@ func TestBatchCodingsNotOffered(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/ip/batch", bytes.NewReader(c.body))
 		r.Header["Content-Encoding"] = c.coding
 		w := httptest.NewRecorder()
-		f.handler.ServeHTTP(w, r)
-		wantProblem(t, w.Result(), http.StatusUnsupportedMediaType, "unsupported-coding")
+		f.Handler.ServeHTTP(w, r)
+		servertest.WantProblem(t, w.Result(), http.StatusUnsupportedMediaType, "unsupported-coding")
 	}
 }
 
 // What is left of a caller's limit is not kept by caches that others share; tiles
 // that are made for them stay there, and do not tell.
 func TestLimitsAreNotShared(t *testing.T) {
-	f := newFixture(t, guarded(t, true, quota.Limits{1000}, quota.Limit{Requests: 1000}), all...)
+	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{1000}, quota.Limit{Requests: 1000}), servertest.All...)
 	var doc struct{ Tiles []string }
-	if err := json.Unmarshal([]byte(body(t, f.get("/tiles/country.json?pinned=true"))), &doc); err != nil || len(doc.Tiles) != 1 {
+	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/tiles/country.json?pinned=true"))), &doc); err != nil || len(doc.Tiles) != 1 {
 		t.Fatal(doc, err)
 	}
 	_, pinned, _ := strings.Cut(doc.Tiles[0], "/g/")
 	pinned = "/g/" + strings.NewReplacer("{z}", "3", "{x}", "4", "{y}", "2").Replace(pinned)
-	for _, headers := range [][]string{nil, {"X-API-Key", testKey}} {
+	for _, headers := range [][]string{nil, {"X-API-Key", servertest.Key}} {
 		for _, path := range []string{
 			"/tiles/country/3/4/2.mvt", "/tiles/country.json", "/regions/at?lat=1&lon=2", "/ip/1.2.3.4", "/ip/1.2.3.4", "/ip/1.2.3.4", "/ip/me", "/places/search?q=a",
 			"/places/nearby?lat=1&lon=2", "/timezoneJSON?lat=1&lng=2", "/geoip/v2.1/country/1.2.3.4", "/style.json", "/ip/headers", "/nowhere", "/places/x", pinned,
 		} {
-			res := f.get(path, headers...)
-			again := f.get(path, append([]string{"If-None-Match", res.Header.Get("Etag")}, headers...)...)
+			res := f.Get(path, headers...)
+			again := f.Get(path, append([]string{"If-None-Match", res.Header.Get("Etag")}, headers...)...)
 			for _, res := range []*http.Response{res, again} {
 				cache, told := res.Header.Get("Cache-Control"), res.Header.Get("RateLimit-Remaining") != ""
 				if kept := !strings.Contains(cache, "private") && !strings.Contains(cache, "no-store"); kept && told || path == pinned && told == kept {
@@ -185,8 +190,8 @@ func TestLimitsAreNotShared(t *testing.T) {
 		}
 	}
 	// Without limits nothing changes.
-	f = newFixture(t, guarded(t, true, quota.Limits{}), all...)
-	if res := f.get("/regions/at?lat=1&lon=2"); res.Header.Get("Cache-Control") != "public, max-age=300" {
+	f = servertest.New(t, servertest.Guarded(t, true, quota.Limits{}), servertest.All...)
+	if res := f.Get("/regions/at?lat=1&lon=2"); res.Header.Get("Cache-Control") != "public, max-age=300" {
 		t.Errorf("without limits: %v", res.Header)
 	}
 }

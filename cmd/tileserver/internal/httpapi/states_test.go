@@ -1,6 +1,6 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -9,27 +9,28 @@ import (
 	"testing"
 
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/servertest"
 )
 
 // "all" passes over a data set that is not there, but not over one that has
 // failed, even when the list has been resolved while it was not there.
 func TestAllAfterFailure(t *testing.T) {
-	f := newFixture(t, nil, catalogue.Boundaries.Name)
-	if res := f.get("/tiles/all/3/4/3.geojson"); res.StatusCode != 200 {
+	f := servertest.New(t, nil, catalogue.Boundaries.Name)
+	if res := f.Get("/tiles/all/3/4/3.geojson"); res.StatusCode != 200 {
 		t.Fatalf("without places: %d", res.StatusCode)
 	}
-	dir := filepath.Join(f.catalog.Dir(), catalogue.Places.Name)
+	dir := filepath.Join(f.Catalog.Dir(), catalogue.Places.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "CURRENT"), []byte("garbage"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.cfg.Places.Poll(context.Background()); err == nil {
+	if err := f.Config.Places.Poll(context.Background()); err == nil {
 		t.Fatal("garbage was taken for a pointer")
 	}
 	for _, path := range []string{"/tiles/all/3/4/2.geojson", "/tiles/all/3/5/2.mvt", "/tiles/all.json"} {
-		if res := f.get(path); res.StatusCode < 500 {
+		if res := f.Get(path); res.StatusCode < 500 {
 			t.Errorf("%s with failed places: %d", path, res.StatusCode)
 		}
 	}
@@ -37,13 +38,13 @@ func TestAllAfterFailure(t *testing.T) {
 
 // What runs on behind the last parameter of a record's path is no such path.
 func TestTrailingSegments(t *testing.T) {
-	f := newFixture(t, nil, all...)
+	f := servertest.New(t, nil, servertest.All...)
 	for _, path := range []string{"/places/1/2", "/regions/country/fr/x"} {
-		wantProblem(t, f.get(path), 404, "not-found")
+		servertest.WantProblem(t, f.Get(path), 404, "not-found")
 	}
 }
 
 func TestEmptyCursor(t *testing.T) {
-	f := newFixture(t, nil, all...)
-	wantProblem(t, f.get("/places/nearby?lat=1&lon=2&cursor="), 400, "bad-parameter")
+	f := servertest.New(t, nil, servertest.All...)
+	servertest.WantProblem(t, f.Get("/places/nearby?lat=1&lon=2&cursor="), 400, "bad-parameter")
 }

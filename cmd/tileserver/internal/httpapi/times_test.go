@@ -1,6 +1,6 @@
 //go:build !race
 
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -11,15 +11,16 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/instant"
 )
 
 // Whatever takes a time takes the same texts for one.
 func TestTimesAgree(tt *testing.T) {
-	writers, stations, globe := newWriters(tt), stationWorld(tt, catalogue.Stations.Name, catalogue.Weather.Name), newGlobe(tt, nil).fixture
-	get := func(f *fixture, path string) func(text string) *http.Response {
+	writers, stations, globe := servertest.NewWriters(tt), servertest.NewStations(tt, catalogue.Stations.Name, catalogue.Weather.Name), servertest.NewGlobe(tt, nil).Server
+	get := func(f *servertest.Server, path string) func(text string) *http.Response {
 		return func(text string) *http.Response {
-			return f.get(strings.ReplaceAll(path, "{}", url.QueryEscape(text)))
+			return f.Get(strings.ReplaceAll(path, "{}", url.QueryEscape(text)))
 		}
 	}
 	faces := map[string]func(text string) *http.Response{
@@ -32,7 +33,7 @@ func TestTimesAgree(tt *testing.T) {
 		"filter":           get(stations, "/ogc/collections/stations/items?filter=begin%3CTIMESTAMP('{}')"),
 		"filter of points": get(writers, "/ogc/collections/points:drivers/items?filter=name%3CTIMESTAMP('{}')"),
 		"expires": func(text string) *http.Response {
-			return writers.sendTo("PUT", "/points/drivers/d-9", strings.NewReader(`{"type":"Feature","id":"d-9","expires":"`+text+`","geometry":{"type":"Point","coordinates":[8,47]},"properties":{}}`), "X-Api-Key", testKey)
+			return writers.SendTo("PUT", "/points/drivers/d-9", strings.NewReader(`{"type":"Feature","id":"d-9","expires":"`+text+`","geometry":{"type":"Point","coordinates":[8,47]},"properties":{}}`), "X-Api-Key", servertest.Key)
 		},
 	}
 	rapid.Check(tt, func(t *rapid.T) {
@@ -41,7 +42,7 @@ func TestTimesAgree(tt *testing.T) {
 		for name, ask := range faces {
 			res := ask(text)
 			if took := res.StatusCode != http.StatusBadRequest; took != want {
-				t.Errorf("%s: %q: %s, want it taken: %v: %s", name, text, res.Status, want, body(tt, res))
+				t.Errorf("%s: %q: %s, want it taken: %v: %s", name, text, res.Status, want, servertest.Body(tt, res))
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
 )
 
@@ -21,8 +23,8 @@ const (
 )
 
 // tracing records the spans of a share of the requests.
-func tracing(share float64, into sdk.SpanProcessor) func(*Config) {
-	return func(c *Config) {
+func tracing(share float64, into sdk.SpanProcessor) func(*httpapi.Config) {
+	return func(c *httpapi.Config) {
 		c.Tracer = sdk.NewTracerProvider(sdk.WithSpanProcessor(into)).Tracer("test")
 		c.TraceSample = share
 	}
@@ -54,7 +56,7 @@ func TestWhoIsTraced(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spans := tracetest.NewSpanRecorder()
-			f := newFixture(t, func(cfg *Config) {
+			f := servertest.New(t, func(cfg *httpapi.Config) {
 				tracing(c.share, spans)(cfg)
 				if c.trusted {
 					cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("198.51.100.7/32"), netip.MustParsePrefix("192.0.2.1/32")}
@@ -64,7 +66,7 @@ func TestWhoIsTraced(t *testing.T) {
 			for _, p := range c.parent {
 				headers = append(headers, "Traceparent", p)
 			}
-			if res := f.get("/healthz", headers...); res.StatusCode != 200 {
+			if res := f.Get("/healthz", headers...); res.StatusCode != 200 {
 				t.Fatal(res.StatusCode)
 			}
 			got := spans.Ended()
@@ -96,12 +98,12 @@ func TestWhoIsTraced(t *testing.T) {
 // A failure is marked as one, and a panic too; what the client did wrong is not.
 func TestTracesOfFailures(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
-	f := newFixture(t, func(c *Config) {
+	f := servertest.New(t, func(c *httpapi.Config) {
 		tracing(1, spans)(c)
 		c.MetricsHandler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })
 	})
-	f.get("/metrics")
-	f.get("/regions/at?lat=91&lon=1")
+	f.Get("/metrics")
+	f.Get("/regions/at?lat=91&lon=1")
 	got := spans.Ended()
 	if len(got) != 2 || got[0].Status().Code.String() != "Error" || got[1].Status().Code.String() != "Unset" {
 		t.Fatalf("%v", got)
@@ -117,13 +119,13 @@ func TestTracesOfFailures(t *testing.T) {
 
 func TestTracesConcurrent(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
-	f := newFixture(t, tracing(1, spans), all...)
+	f := servertest.New(t, tracing(1, spans), servertest.All...)
 	const workers, each = 8, 50
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			for range each {
-				f.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/tiles/country/3/1/2.mvt", nil))
+				f.Handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/tiles/country/3/1/2.mvt", nil))
 			}
 		})
 	}
@@ -144,12 +146,12 @@ func TestTracesConcurrent(t *testing.T) {
 func TestTracesAllocs(t *testing.T) {
 	testrace.Plain(t, "it allocates")
 	for _, path := range []string{"/tiles/country/3/1/2.mvt", "/ip/1.2.3.4", "/regions/at?lat=1&lon=2"} {
-		allocs := func(change func(*Config)) float64 {
-			f := newFixture(t, change, all...)
-			r, w := httptest.NewRequest(http.MethodGet, path, nil), &discard{header: http.Header{}}
+		allocs := func(change func(*httpapi.Config)) float64 {
+			f := servertest.New(t, change, servertest.All...)
+			r, w := httptest.NewRequest(http.MethodGet, path, nil), &servertest.Discard{Headers: http.Header{}}
 			return testing.AllocsPerRun(200, func() {
-				clear(w.header)
-				f.handler.ServeHTTP(w, r)
+				clear(w.Headers)
+				f.Handler.ServeHTTP(w, r)
 			})
 		}
 		if without, with := allocs(nil), allocs(tracing(0, tracetest.NewSpanRecorder())); with > without {
@@ -161,21 +163,24 @@ func TestTracesAllocs(t *testing.T) {
 // BenchmarkTileKeptNotTraced is BenchmarkTileKept with tracing on, of a request
 // that is not traced, and BenchmarkTileKeptTraced of one that is.
 func BenchmarkTileKeptNotTraced(b *testing.B) {
-	w := newBenchWorld(b)
-	tracing(0, dropped{})(&w.cfg)
-	benchHandler(b, New(w.cfg), nil, hotMVT)
+	w := servertest.NewBenchWorld(b)
+	tracing(0, dropped{})(&w.Config)
+	servertest.BenchHandler(b, httpapi.New(w.Config), nil, servertest.HotMVT)
 }
 
 func BenchmarkTileKeptTraced(b *testing.B) {
-	w := newBenchWorld(b)
-	tracing(1, dropped{})(&w.cfg)
-	benchHandler(b, New(w.cfg), nil, hotMVT)
+	w := servertest.NewBenchWorld(b)
+	tracing(1, dropped{})(&w.Config)
+	servertest.BenchHandler(b, httpapi.New(w.Config), nil, servertest.HotMVT)
 }
 
 // dropped takes spans and keeps none.
 type dropped struct{}
 
 func (dropped) OnStart(context.Context, sdk.ReadWriteSpan) {}
-func (dropped) OnEnd(sdk.ReadOnlySpan)                     {}
-func (dropped) Shutdown(context.Context) error             { return nil }
-func (dropped) ForceFlush(context.Context) error           { return nil }
+
+func (dropped) OnEnd(sdk.ReadOnlySpan) {}
+
+func (dropped) Shutdown(context.Context) error { return nil }
+
+func (dropped) ForceFlush(context.Context) error { return nil }

@@ -1,0 +1,31 @@
+package servertest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/quota"
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+const Key = "qd_this-is-a-key-of-a-test"
+
+// Guarded asks for testKey, of acme, whose limits are given with it.
+func Guarded(t testing.TB, anonymous bool, addresses quota.Limits, limits ...quota.Limit) func(*httpapi.Config) {
+	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("acme", quota.HashOf(Key), limits)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC) }
+	m, err := quota.Open(context.Background(), quota.Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *httpapi.Config) {
+		Measured(c)
+		c.Guard = &web.Guard{Meter: m, Keys: func() *quota.Keys { return keys }, Anonymous: anonymous, AddressLimits: addresses}
+	}
+}

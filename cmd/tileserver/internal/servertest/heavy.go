@@ -1,0 +1,73 @@
+package servertest
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/web"
+)
+
+// forClient is a context for one of many clients with keys.
+func forClient(n int) context.Context {
+	return web.For(context.Background(), web.Client{Key: strconv.Itoa(n)})
+}
+
+// hold is within what in calls its function for, until free.
+func hold(in func(fn func() error) error) (free func(), err error) {
+	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var refused error
+	go func() {
+		defer close(ended)
+		refused = in(func() error {
+			close(begun)
+			<-end
+			return nil
+		})
+	}()
+	select {
+	case <-begun:
+		return func() { close(end); <-ended }, nil
+	case <-ended:
+		return nil, refused
+	}
+}
+
+// FillHeavy has clients take all heavy places.
+func FillHeavy(s *httpapi.Server) (free func()) {
+	var all []func()
+	for client := 0; ; client++ {
+		free, err := hold(func(fn func() error) error { return s.Heavily(forClient(client), true, fn) })
+		if err != nil {
+			break
+		}
+		all = append(all, free)
+	}
+	return func() {
+		for _, free := range all {
+			free()
+		}
+	}
+}
+
+// FillProcessors has clients take all processors.
+func FillProcessors(t *testing.T, s *httpapi.Server) (free func()) {
+	t.Helper()
+	var all []func()
+	for client := range min(runtime.GOMAXPROCS(0), runtime.NumCPU()) {
+		free, err := hold(func(fn func() error) error {
+			return s.InTurn(forClient(client), func(context.Context) error { return fn() })
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, free)
+	}
+	return func() {
+		for _, free := range all {
+			free()
+		}
+	}
+}

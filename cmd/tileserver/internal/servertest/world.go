@@ -1,0 +1,88 @@
+package servertest
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"quadrille/ask"
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/httpapi"
+)
+
+// World is the whole chain over the toy world: real builders, stores and
+// readers.
+type World struct {
+	Server
+	// store is that of the boundaries in service.
+	store atomic.Value
+}
+
+// toyData is where the toy world has been published, once for all tests.
+var toyData = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "httpapi")
+	if err != nil {
+		return "", err
+	}
+	toyDir = dir
+	return dir, toyworld.Publish(context.Background(), dir)
+})
+
+var toyDir string // for TestMain to remove
+
+func NewWorld(t testing.TB) *World {
+	t.Helper()
+	dir, err := toyData()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := dataset.Open(dir, toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &World{Server: Server{T: t, Catalog: c}}
+	w.Config = httpapi.Config{
+		Sets: ask.Sets{
+			Boundaries: dataset.NewLive(c, catalogue.Boundaries.Name, func(g *dataset.Generation) (ask.Boundaries, error) {
+				w.store.Store(g.Store)
+				return catalogue.Boundaries.Open(g)
+			}),
+			Places:    catalogue.Live[ask.Places](c.Generations, catalogue.Places),
+			Addresses: catalogue.Live[ask.Addresses](c.Generations, catalogue.IP),
+		},
+	}
+	w.Poll()
+	w.Serve()
+	t.Cleanup(func() {
+		for _, err := range []error{w.Config.Boundaries.Close(), w.Config.Places.Close(), w.Config.Addresses.Close()} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return w
+}
+
+// Seeks is how often iterators of the boundaries have been positioned.
+func (w *World) Seeks() int64 { return w.store.Load().(cellstore.StatsReader).Stats().Seeks }
+
+// Discard is a ResponseWriter that keeps nothing but the size.
+type Discard struct {
+	Headers http.Header
+	Bytes   int
+}
+
+func (d *Discard) Header() http.Header { return d.Headers }
+
+func (d *Discard) WriteHeader(int) {}
+
+func (d *Discard) Write(b []byte) (int, error) {
+	d.Bytes += len(b)
+	return len(b), nil
+}

@@ -1,0 +1,117 @@
+package servertest
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"quadrille/ask"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/ops"
+	"quadrille/cmd/tileserver/internal/quota"
+)
+
+// What is asked of the description's paths.
+
+// contractWorlds are services that between them have everything.
+type contractWorlds struct {
+	Tiles, Globe, airfield, stations, addresses, shops, Writers, guarded, admin, maps, Whole *Server
+}
+
+func NewWorlds(t *testing.T) *contractWorlds {
+	return &contractWorlds{
+		Tiles: &NewWorld(t).Server, Globe: NewGlobe(t, nil).Server, airfield: NewAirfield(t),
+		stations: NewStations(t, catalogue.Stations.Name, catalogue.Weather.Name), addresses: NewAddresses(t, nil), shops: &NewShops(t).Server, Writers: NewWriters(t),
+		guarded: New(t, Guarded(t, false, quota.Limits{})), admin: NewAdmin(t), maps: NewBaseMaps(t, nil).Server, Whole: NewWhole(t),
+	}
+}
+
+// NewWhole has regions, and layers of points that lie in them.
+func NewWhole(t *testing.T) *Server {
+	ctx := t.Context()
+	c, err := dataset.Open(t.TempDir(), toyworld.Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Server{T: t, Catalog: c}
+	f.Config.Sets = ask.Published(c.Generations)
+	shops := catalogue.Live[ask.Collection](c.Generations, catalogue.Points(toyworld.Shops))
+	f.Config.Collections = &ask.Collections{}
+	f.Config.Collections.Follow(toyworld.Shops, shops)
+	t.Cleanup(func() {
+		if err := errors.Join(f.Config.Sets.Close(), shops.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	PublishToy(t, f, catalogue.Stations.Name)
+	err = errors.Join(toyworld.PublishBoundaries(ctx, c), toyworld.PublishPlaces(ctx, c), toyworld.PublishAirports(ctx, c), toyworld.PublishShops(ctx, c, 300),
+		f.Config.Sets.Poll(ctx), shops.Poll(ctx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Serve()
+	return f
+}
+
+// NewWriters has collections that testKey may write.
+func NewWriters(t *testing.T) *Server {
+	w := NewShops(t)
+	Guarded(t, true, quota.Limits{})(&w.Config)
+	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("acme", quota.HashOf(Key), nil, quota.Scope{Write: true, Collection: quota.AnyCollection})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Config.Guard.Keys = func() *quota.Keys { return keys }
+	w.Handler = httpapi.Compose(&w.Config, httpapi.Faces()).Handler()
+	return &w.Server
+}
+
+// Servers are the worlds that are servers.
+func (w *contractWorlds) Servers() []*Server {
+	return []*Server{w.Tiles, w.Globe, w.airfield, w.stations, w.addresses, w.shops, w.Writers, w.guarded, w.maps, w.Whole}
+}
+
+func (w *contractWorlds) of(path string) *Server {
+	for _, c := range []struct {
+		prefix  string
+		fixture *Server
+	}{
+		{"/basemap/", w.maps}, {"/tiles/", w.Tiles}, {"/g/", w.Tiles}, {"/style", w.Tiles}, {"/ogc/", w.Tiles}, {"/regions/", w.Tiles},
+		{"/places/within/{", w.Tiles}, {"/airports/within/{", w.Whole}, {"/stations/within/{", w.Whole}, {"/airports/", w.airfield},
+		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.Tiles}, {"/points/{collection}/hooks", w.Writers}, {"/points", w.shops},
+		{"/usage/top", w.admin}, {"/usage", w.guarded}, {"/metrics", w.guarded},
+	} {
+		if strings.HasPrefix(path, c.prefix) {
+			return c.fixture
+		}
+	}
+	return w.Globe
+}
+
+// NewAdmin is what the operator's listener has besides.
+func NewAdmin(t *testing.T) *Server {
+	m, err := quota.Open(t.Context(), quota.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Address(quota.ClientOf(netip.MustParseAddr("192.0.2.1")), &quota.Limits{})
+	mux := http.NewServeMux()
+	mux.Handle("GET /usage/top", ops.TopHandler(m))
+	return &Server{T: t, Handler: mux}
+}
+
+// CallsOf are the requests for an operation.
+func (w *contractWorlds) CallsOf(o *Operation) (calls []string, f *Server) {
+	if calls := writeCalls[o.Method+" "+o.Path]; calls != nil {
+		return calls, w.Writers
+	}
+	if calls := contractCalls[o.Method+" "+o.Path]; calls != nil {
+		return calls, w.of(o.Path)
+	}
+	return declaredCalls(o), w.of(o.Path)
+}

@@ -1,0 +1,166 @@
+//go:build !race
+
+package tile_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"quadrille/ask"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/httpapi"
+	"quadrille/cmd/tileserver/internal/servertest"
+	"quadrille/cmd/tileserver/internal/tile"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+)
+
+// pinnedTiles is the address of tiles that a TileJSON gives, without its host.
+func pinnedTiles(f *servertest.Server, path string) string {
+	f.T.Helper()
+	var doc tile.TileJSON
+	if err := json.Unmarshal([]byte(servertest.Body(f.T, f.Get(path))), &doc); err != nil || len(doc.Tiles) != 1 {
+		f.T.Fatalf("%s: %v %v", path, doc, err)
+	}
+	_, address, _ := strings.Cut(doc.Tiles[0], "example.com")
+	return strings.NewReplacer("{z}", "3", "{x}", "4", "{y}", "2").Replace(address)
+}
+
+func TestPinnedTiles(t *testing.T) {
+	f := servertest.New(t, nil, servertest.All...)
+	f.Boundaries.MakeTile = func(_ context.Context, generation uint64, tile quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
+		return fmt.Appendf(nil, "tile %v of generation %d", tile, generation), nil
+	}
+	if plain := pinnedTiles(f, "/tiles/country.json"); strings.Contains(plain, "/g/") {
+		t.Errorf("pinned without being asked: %s", plain)
+	}
+	first := pinnedTiles(f, "/tiles/country,places.json?pinned=true")
+	if !strings.HasPrefix(first, "/g/1.1.0-") || !strings.HasSuffix(first, "/tiles/country,places/3/4/2.mvt") {
+		t.Fatalf("pinned to %s", first)
+	}
+	places := pinnedTiles(f, "/tiles/places.json?pinned=true")
+	if !strings.HasPrefix(places, "/g/0.1.0-") {
+		t.Fatalf("pinned to %s", places)
+	}
+	same, res := f.Get("/tiles/country,places/3/4/2.mvt"), f.Get(first)
+	want := servertest.Body(t, same)
+	if b := servertest.Body(t, res); res.StatusCode != 200 || b != want || res.Header.Get("Etag") != same.Header.Get("Etag") ||
+		res.Header.Get("Cache-Control") != "public, max-age=31536000, immutable" {
+		t.Errorf("%d %v %q", res.StatusCode, res.Header, b)
+	}
+	if res := f.Get(first, "If-None-Match", same.Header.Get("Etag")); res.StatusCode != 304 || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
+		t.Errorf("304: %d %v", res.StatusCode, res.Header)
+	}
+
+	// Another generation of one of them leaves the address as it was.
+	f.Publish(catalogue.Boundaries.Name)
+	f.Poll()
+	second := pinnedTiles(f, "/tiles/country,places.json?pinned=true")
+	if !strings.HasPrefix(second, "/g/2.1.0-") {
+		t.Fatalf("pinned to %s", second)
+	}
+	if pinnedTiles(f, "/tiles/places.json?pinned=true") != places {
+		t.Error("new boundaries changed the address of places")
+	}
+	newest := servertest.Body(t, f.Get("/tiles/country,places/3/4/2.mvt"))
+	if newest == want {
+		t.Fatal("the generations look alike")
+	}
+	for address, want := range map[string]string{first: want, second: newest} {
+		if got := servertest.Body(t, f.Get(address)); got != want {
+			t.Errorf("%s: %q, want %q", address, got, want)
+		}
+	}
+
+	for _, tt := range []struct {
+		path   string
+		status int
+		typ    string
+	}{
+		{strings.Replace(first, "1.1.0", "9.1.0", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "1.1.0", "1.1.1", 1), 404, "generation-unknown"}, // no airports here
+		{strings.Replace(first, "1.1.0", "01.1.0", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "1.1.0-", "1.1-", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "-", "-0", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "1.1.0", "0.0.0", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "1.1.0", "1.0.0", 1), 410, "generation-gone"}, // the mark of others
+		{strings.Replace(first, "1.1.0", "99999999999999999999.1.0", 1), 404, "generation-unknown"},
+		{strings.Replace(first, "country", "nowhere", 1), 404, "unknown-layer"},
+		{strings.Replace(places, "places", "country", 1), 404, "dataset-missing"},
+		{strings.Replace(first, "/3/4/2", "/3/9/2", 1), 404, "tile-outside"},
+		{"/tiles/country.json?pinned=maybe", 400, "bad-parameter"},
+	} {
+		servertest.WantProblem(t, f.Get(tt.path), tt.status, tt.typ)
+	}
+
+	// Removed, while others are in use.
+	f.Publish(catalogue.Boundaries.Name)
+	f.Poll()
+	f.Config.Boundaries.Close()
+	f.Config.Boundaries = dataset.NewLive(f.Catalog, catalogue.Boundaries.Name, func(g *dataset.Generation) (ask.Boundaries, error) {
+		return &servertest.BoundBoundaries{Boundaries: &f.Boundaries, Generation: g.Manifest.Generation}, nil
+	})
+	f.Poll()
+	f.Serve()
+	if _, err := f.Catalog.Prune(t.Context(), 0, 0, catalogue.Boundaries.Name); err != nil {
+		t.Fatal(err)
+	}
+	servertest.WantProblem(t, f.Get(first), 410, "generation-gone")
+	if res := f.Get(places); res.StatusCode >= 400 {
+		t.Errorf("places: %d", res.StatusCode)
+	}
+}
+
+// TestIdentity: two data directories built in the same second, each counting from one,
+// share neither addresses nor entity tags, unless they hold the same.
+func TestIdentity(t *testing.T) {
+	open := func(rows string) *servertest.Server {
+		f := servertest.New(t, func(c *httpapi.Config) { c.PinTiles = true })
+		f.Rows = rows
+		f.Boundaries.MakeTile = func(context.Context, uint64, quadkey.Tile, []tiles.Selector) ([]byte, error) {
+			return []byte(rows), nil
+		}
+		for _, name := range servertest.All {
+			f.Publish(name)
+		}
+		f.Poll()
+		f.Serve()
+		return f
+	}
+	a, b, copied := open("of a"), open("of b"), open("of a")
+	pinned := pinnedTiles(a, "/tiles/country.json")
+	if other := pinnedTiles(b, "/tiles/country.json"); other == pinned {
+		t.Errorf("both are at %s", pinned)
+	}
+	servertest.WantProblem(t, b.Get(pinned), 410, "generation-gone")
+	if got := pinnedTiles(copied, "/tiles/country.json"); got != pinned {
+		t.Errorf("the same data is at %s, and at %s", pinned, got)
+	}
+	for _, path := range []string{"/tiles/country/3/4/2.mvt", "/tiles/country.json", "/places/nearby?lat=1&lon=1"} {
+		tag := a.Get(path).Header.Get("Etag")
+		if res := a.Get(path, "If-None-Match", tag); tag == "" || res.StatusCode != 304 {
+			t.Errorf("%s: tag %q of itself gets %d", path, tag, res.StatusCode)
+		}
+		if res := b.Get(path, "If-None-Match", tag); res.StatusCode != 200 {
+			t.Errorf("%s: the tag of another gets %d", path, res.StatusCode)
+		}
+		if res := copied.Get(path, "If-None-Match", tag); res.StatusCode != 304 {
+			t.Errorf("%s: the tag of the same gets %d", path, res.StatusCode)
+		}
+	}
+}
+
+func TestPinnedByDefault(t *testing.T) {
+	f := servertest.New(t, func(c *httpapi.Config) { c.PinTiles = true }, servertest.All...)
+	if got := pinnedTiles(f, "/tiles/country.json"); !strings.HasPrefix(got, "/g/1.0.0-") {
+		t.Errorf("pinned to %s", got)
+	}
+	plain, pinned := f.Get("/tiles/country.json?pinned=false"), f.Get("/tiles/country.json")
+	if b := servertest.Body(t, plain); strings.Contains(b, "/g/") || plain.Header.Get("Etag") == pinned.Header.Get("Etag") {
+		t.Errorf("%s, tags %s and %s", b, plain.Header.Get("Etag"), pinned.Header.Get("Etag"))
+	}
+}
