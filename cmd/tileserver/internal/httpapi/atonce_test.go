@@ -35,14 +35,14 @@ func TestEverythingAtOnce(t *testing.T) {
 		}
 		for _, call := range calls {
 			questions = append(questions, question{f, &o, call})
-			if f == worlds.Tiles || f == worlds.Globe {
-				questions = append(questions, question{worlds.Whole, &o, call})
+			if f == worlds.Tiles() || f == worlds.Globe() {
+				questions = append(questions, question{worlds.Whole(), &o, call})
 			}
 		}
 	}
 	// Every hundredth question the second generations of points take turns with the first.
 	// Regions are swapped under load by TestSwapUnderLoad.
-	c, sets := worlds.Whole.Catalog, &worlds.Whole.Config.Sets
+	c, sets := worlds.Whole().Catalog, &worlds.Whole().Config.Sets
 	if err := errors.Join(toyworld.PublishPlaces(t.Context(), c), toyworld.PublishAirports(t.Context(), c)); err != nil {
 		t.Fatal(err)
 	}

@@ -133,65 +133,6 @@ func TestDocumentStructure(t *testing.T) {
 	}
 }
 
-// Every path answers as it is described: status, type, headers, and a body in
-// which nothing is missing and nothing is unknown; so do errors, and answers to
-// HEAD and to those who have the answer already.
-func TestAnswersAreAsDescribed(t *testing.T) {
-	doc := servertest.ReadDescription(t)
-	worlds := servertest.NewWorlds(t)
-	for _, o := range doc.Operations() {
-		calls, f := worlds.CallsOf(&o)
-		if len(calls) == 0 {
-			t.Errorf("%s is never called: declare an example, or add requests to contractCalls in servertest/calls.go", o.Path)
-			continue
-		}
-		for i, call := range calls {
-			call = f.Pin(call)
-			parts := strings.Split(call, " | ")
-			headers, sent := servertest.HeadersOf(parts[1:])
-			what := o.Method + " " + call
-			var res *http.Response
-			if sent != nil {
-				res = f.SendTo(o.Method, parts[0], sent, headers...)
-			} else {
-				res = f.Do(o.Method, parts[0], headers...)
-			}
-			if first := res.StatusCode; i == 0 && first/100 != 2 && !strings.Contains(o.Path, "geoip") && !strings.HasSuffix(o.Path, "/events") {
-				t.Errorf("%s: %d, want a good answer first", what, first)
-			}
-			tag := res.Header.Get("Etag")
-			doc.Answered(what, &o, res)
-			if tag != "" && sent == nil {
-				again := f.Do(o.Method, parts[0], append(headers, "If-None-Match", tag)...)
-				if again.StatusCode != http.StatusNotModified {
-					t.Errorf("%s: %d to one who has the answer", what, again.StatusCode)
-				}
-				doc.Answered(what+" again", &o, again)
-			}
-			if o.Method == http.MethodGet || o.Method == http.MethodHead {
-				// RFC 9110, 13.2.1: a condition counts only where there is a good
-				// answer without it.
-				want := res.StatusCode
-				if tag != "" {
-					want = http.StatusNotModified
-				}
-				if again := f.Do(o.Method, parts[0], append(headers, "If-None-Match", "*")...); again.StatusCode != want {
-					t.Errorf("%s: %d to one who has any answer, want %d", what, again.StatusCode, want)
-				}
-			}
-		}
-	}
-	// A server with no data.
-	nothing := servertest.New(t, nil)
-	for _, o := range doc.Operations() {
-		if o.Method == http.MethodGet { // those of the operator's listener too: generated clients ignore the operation's servers
-			call := servertest.FirstCall(&o)
-			call = strings.ReplaceAll(call, "{pinned}", "/g/1.0.0-00000000")
-			doc.Answered("GET "+call+" of an empty server", &o, nothing.Get(call))
-		}
-	}
-}
-
 // Where keys are asked for and limits kept, every path answers as it is
 // described too: without a key, with a wrong one, with one, and beyond a limit.
 func TestRefusalsAreAsDescribed(t *testing.T) {
@@ -261,55 +202,6 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 	}
 	if refused[http.StatusUnauthorized] < 200 || refused[http.StatusTooManyRequests] < 100 || refused[http.StatusPaymentRequired] < 10 {
 		t.Errorf("too few were refused: %v", refused)
-	}
-}
-
-// The bounds that are described are those that are enforced: what lies beyond
-// one is refused by the name of its parameter, and what lies on it is not.
-func TestBoundsAreAsDescribed(t *testing.T) {
-	doc := servertest.ReadDescription(t)
-	worlds := servertest.NewWorlds(t)
-	checked := 0
-	for _, o := range doc.Operations() {
-		if o.Method == http.MethodHead || doc.Refusal(&o) == "" {
-			continue
-		}
-		calls, f := worlds.CallsOf(&o)
-		base := f.Pin(servertest.FirstCall(&o))
-		if f == worlds.Writers {
-			base, _, _ = strings.Cut(calls[0], " | ")
-			base += "?key=" + servertest.Key
-		}
-		for _, p := range o.Parameters {
-			if p["in"] != "query" {
-				continue
-			}
-			name := p["name"].(string)
-			schema := p["schema"].(map[string]any)
-			good, bad := servertest.AtBounds(schema, p["explode"] == false && schema["type"] == "array")
-			for _, value := range append(bad, "a\x01b") {
-				res := f.Send(o.Method, servertest.WithQuery(base, name, &value))
-				checked++
-				if got := servertest.WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); got.Parameter != name && got.Parameter != "lat" && got.Parameter != "tile" {
-					t.Errorf("%s of %s=%q: parameter %q: %s", o.Path, name, value, got.Parameter, got.Detail)
-				}
-			}
-			for _, value := range good {
-				res := f.Send(o.Method, servertest.WithQuery(base, name, &value))
-				checked++
-				if text := servertest.Body(t, res); res.StatusCode == http.StatusBadRequest && !strings.Contains(text, "Add l") && !strings.Contains(text, "either") {
-					t.Errorf("%s of %s=%q: %s", o.Path, name, value, text)
-				}
-			}
-			if p["required"] == true {
-				if got := servertest.WantProblem(t, f.Send(o.Method, servertest.WithQuery(base, name, nil)), http.StatusBadRequest, "bad-parameter"); got.Parameter != name {
-					t.Errorf("%s without %s: parameter %q", o.Path, name, got.Parameter)
-				}
-			}
-		}
-	}
-	if checked < 200 {
-		t.Errorf("only %d values were tried", checked)
 	}
 }
 

@@ -1,11 +1,15 @@
 package httpapi_test
 
 import (
+	"bytes"
+	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"quadrille/cmd/internal/testfile"
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
@@ -18,6 +22,30 @@ func TestPlacesOfFaces(t *testing.T) {
 	for i := range all[1:] {
 		if all[i].At == all[i+1].At {
 			t.Errorf("%q and %q are both at %d", all[i].Name, all[i+1].Name, all[i].At)
+		}
+	}
+}
+
+// TestOfNoFace: what no face answers passes the suite of faces too.
+func TestOfNoFace(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	servertest.OfNoFace(t)
+}
+
+// TestEveryFaceIsJudged: the room of each face runs the suite for it.
+func TestEveryFaceIsJudged(t *testing.T) {
+	testrace.Plain(t, "it only reads files")
+	for _, f := range httpapi.Faces() {
+		if f.New == nil {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join("..", f.Name, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := fmt.Sprintf("servertest.Face(t, %q)", f.Name)
+		if !slices.ContainsFunc(files, func(file string) bool { return bytes.Contains(testfile.Read(t, file), []byte(call)) }) {
+			t.Errorf("no test in cmd/tileserver/internal/%s calls %s: copy face_test.go of another face", f.Name, call)
 		}
 	}
 }
@@ -50,7 +78,7 @@ func TestWithoutFace(t *testing.T) {
 			}
 		}
 	}
-	documented := worlds.Tiles.Described()
+	documented := worlds.Tiles().Described()
 	for _, f := range httpapi.Faces() {
 		if f.New == nil {
 			continue
@@ -84,10 +112,10 @@ func TestWithoutFace(t *testing.T) {
 				}
 			}
 			left := slices.DeleteFunc(slices.Clone(documented), func(o string) bool { return gone[o] })
-			if got := handlers[worlds.Tiles].Described(); !slices.Equal(got, left) {
+			if got := handlers[worlds.Tiles()].Described(); !slices.Equal(got, left) {
 				t.Errorf("%d operations are described, want %d", len(got), len(left))
 			}
-			if page := handlers[worlds.Tiles].Get("/docs"); page.StatusCode != http.StatusOK {
+			if page := handlers[worlds.Tiles()].Get("/docs"); page.StatusCode != http.StatusOK {
 				t.Errorf("/docs: %d", page.StatusCode)
 			}
 		})

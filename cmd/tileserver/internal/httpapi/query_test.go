@@ -4,7 +4,6 @@ package httpapi_test
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -77,72 +76,3 @@ func TestFreeParameters(t *testing.T) {
 		t.Errorf("OPTIONS: %d", res.StatusCode)
 	}
 }
-
-// Parameters that are repeated, empty or far too long are refused by their names,
-// all of them and alike.
-func TestHostileParameters(t *testing.T) {
-	doc := servertest.ReadDescription(t)
-	worlds := servertest.NewWorlds(t)
-	long := strings.Repeat("1,", 5000)
-	tried := 0
-	for _, o := range doc.Operations() {
-		if o.Method == http.MethodHead || o.Members["servers"] != nil || doc.Refusal(&o) == "" {
-			continue
-		}
-		calls, f := worlds.CallsOf(&o)
-		if calls == nil {
-			t.Errorf("%s %s is not called", o.Method, o.Path)
-			continue
-		}
-		base, _, _ := strings.Cut(calls[0], " | ")
-		base = f.Pin(base)
-		send := f.Send
-		if f == worlds.Writers {
-			send = func(method, path string) *http.Response {
-				return f.SendTo(method, path, strings.NewReader(""), "X-Api-Key", servertest.Key)
-			}
-		}
-		sign := "?"
-		if strings.Contains(base, "?") {
-			sign = "&"
-		}
-		refused := func(what, path, parameter string) {
-			t.Helper()
-			tried++
-			res := send(o.Method, path)
-			if p := servertest.WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); p.Parameter != parameter && !(parameter == "lon" && p.Parameter == "lat") || len(p.Detail) > 600 {
-				t.Errorf("%s of %s: parameter %.60q, %q", what, path[:min(len(path), 80)], p.Parameter, p.Detail)
-			}
-		}
-		for _, p := range o.Parameters {
-			if p["in"] != "query" {
-				continue
-			}
-			name := p["name"].(string)
-			value := url.Values{}
-			if _, query, ok := strings.Cut(base, "?"); ok {
-				value, _ = url.ParseQuery(query)
-			}
-			if !value.Has(name) {
-				refused("repeated", base+sign+name+"=1&"+name+"=1", name)
-			} else {
-				refused("repeated", base+"&"+name+"="+url.QueryEscape(value.Get(name)), name)
-				refused("repeated by another spelling", base+"&%"+strings.ToUpper(hexOf(name[0]))+name[1:]+"=1", name)
-			}
-			empty, tooLong := "", long
-			if name != "tile" && name != "id" { // which exclude others that are given
-				refused("empty", servertest.WithQuery(base, name, &empty), name)
-				refused("too long", servertest.WithQuery(base, name, &tooLong), name)
-			}
-		}
-		refused("an unknown name that is too long", base+sign+long+"=1", long[:40]+"…")
-		for _, bad := range []string{"_=%zz", "%zz=1", "_=1;_=2", "a;b", "_=%", "_=%4"} {
-			refused("a query that cannot be read", base+sign+bad, "")
-		}
-	}
-	if tried < 300 {
-		t.Errorf("only %d were tried", tried)
-	}
-}
-
-func hexOf(c byte) string { return string("0123456789abcdef"[c>>4]) + string("0123456789abcdef"[c&15]) }

@@ -18,17 +18,70 @@ import (
 
 // What is asked of the description's paths.
 
-// contractWorlds are services that between them have everything.
+// contractWorlds are servers that between them have everything. Each is made when it is
+// first asked for, by one goroutine.
 type contractWorlds struct {
-	Tiles, Globe, airfield, stations, addresses, shops, Writers, guarded, admin, maps, Whole *Server
+	t    *testing.T
+	made map[string]*Server
 }
 
+// NewWorlds are the worlds of one test.
 func NewWorlds(t *testing.T) *contractWorlds {
-	return &contractWorlds{
-		Tiles: &NewWorld(t).Server, Globe: NewGlobe(t, nil).Server, airfield: NewAirfield(t),
-		stations: NewStations(t, catalogue.Stations.Name, catalogue.Weather.Name), addresses: NewAddresses(t, nil), shops: &NewShops(t).Server, Writers: NewWriters(t),
-		guarded: New(t, Guarded(t, false, quota.Limits{})), admin: NewAdmin(t), maps: NewBaseMaps(t, nil).Server, Whole: NewWhole(t),
+	return &contractWorlds{t, map[string]*Server{}}
+}
+
+func (w *contractWorlds) one(name string, make func() *Server) *Server {
+	if w.made[name] == nil {
+		w.made[name] = make()
 	}
+	return w.made[name]
+}
+
+// Tiles has regions and places.
+func (w *contractWorlds) Tiles() *Server {
+	return w.one("tiles", func() *Server { return &NewWorld(w.t).Server })
+}
+
+// Globe has the gazetteer.
+func (w *contractWorlds) Globe() *Server {
+	return w.one("globe", func() *Server { return NewGlobe(w.t, nil).Server })
+}
+
+// Whole is what NewWhole makes.
+func (w *contractWorlds) Whole() *Server {
+	return w.one("whole", func() *Server { return NewWhole(w.t) })
+}
+
+func (w *contractWorlds) airfield() *Server {
+	return w.one("airfield", func() *Server { return NewAirfield(w.t) })
+}
+
+func (w *contractWorlds) stations() *Server {
+	return w.one("stations", func() *Server { return NewStations(w.t, catalogue.Stations.Name, catalogue.Weather.Name) })
+}
+
+func (w *contractWorlds) addresses() *Server {
+	return w.one("addresses", func() *Server { return NewAddresses(w.t, nil) })
+}
+
+func (w *contractWorlds) shops() *Server {
+	return w.one("shops", func() *Server { return &NewShops(w.t).Server })
+}
+
+func (w *contractWorlds) writers() *Server {
+	return w.one("writers", func() *Server { return NewWriters(w.t) })
+}
+
+func (w *contractWorlds) guarded() *Server {
+	return w.one("guarded", func() *Server { return New(w.t, Guarded(w.t, false, quota.Limits{})) })
+}
+
+func (w *contractWorlds) admin() *Server {
+	return w.one("admin", func() *Server { return NewAdmin(w.t) })
+}
+
+func (w *contractWorlds) maps() *Server {
+	return w.one("maps", func() *Server { return NewBaseMaps(w.t, nil).Server })
 }
 
 // NewWhole has regions, and layers of points that lie in them.
@@ -73,24 +126,24 @@ func NewWriters(t *testing.T) *Server {
 
 // Servers are the worlds that are servers.
 func (w *contractWorlds) Servers() []*Server {
-	return []*Server{w.Tiles, w.Globe, w.airfield, w.stations, w.addresses, w.shops, w.Writers, w.guarded, w.maps, w.Whole}
+	return []*Server{w.Tiles(), w.Globe(), w.airfield(), w.stations(), w.addresses(), w.shops(), w.writers(), w.guarded(), w.maps(), w.Whole()}
 }
 
 func (w *contractWorlds) of(path string) *Server {
 	for _, c := range []struct {
-		prefix  string
-		fixture *Server
+		prefix string
+		world  func() *Server
 	}{
 		{"/basemap/", w.maps}, {"/tiles/", w.Tiles}, {"/g/", w.Tiles}, {"/style", w.Tiles}, {"/ogc/", w.Tiles}, {"/regions/", w.Tiles},
 		{"/places/within/{", w.Tiles}, {"/airports/within/{", w.Whole}, {"/stations/within/{", w.Whole}, {"/airports/", w.airfield},
-		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.Tiles}, {"/points/{collection}/hooks", w.Writers}, {"/points", w.shops},
+		{"/stations/", w.stations}, {"/weather/", w.stations}, {"/ip/", w.addresses}, {"/geoip/", w.addresses}, {"/places/nearby", w.Tiles}, {"/points/{collection}/hooks", w.writers}, {"/points", w.shops},
 		{"/usage/top", w.admin}, {"/usage", w.guarded}, {"/metrics", w.guarded},
 	} {
 		if strings.HasPrefix(path, c.prefix) {
-			return c.fixture
+			return c.world()
 		}
 	}
-	return w.Globe
+	return w.Globe()
 }
 
 // NewAdmin is what the operator's listener has besides.
@@ -108,7 +161,7 @@ func NewAdmin(t *testing.T) *Server {
 // CallsOf are the requests for an operation.
 func (w *contractWorlds) CallsOf(o *Operation) (calls []string, f *Server) {
 	if calls := writeCalls[o.Method+" "+o.Path]; calls != nil {
-		return calls, w.Writers
+		return calls, w.writers()
 	}
 	if calls := contractCalls[o.Method+" "+o.Path]; calls != nil {
 		return calls, w.of(o.Path)

@@ -1,0 +1,10 @@
+package ip_test
+
+import (
+	"testing"
+
+	"quadrille/cmd/tileserver/internal/servertest"
+)
+
+// What every face promises.
+func TestFace(t *testing.T) { servertest.Face(t, "ip") }
