@@ -35,6 +35,7 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Name("ingest"),
 		kong.Description(description),
 		kong.DefaultEnvars(variables.Prefix),
+		configfile.Spellings(),
 		kong.Vars{"version": version.String(), "datasets": strings.Join(catalogue.Names(catalogue.All), ", "), "world": strings.Join(world.Datasets, ", ")},
 		kong.Writers(stdout, stderr),
 		kong.ExplicitGroups(groups),

@@ -243,6 +243,28 @@ func TestEveryDatasetHasACommand(t *testing.T) {
 	}
 }
 
+// Each flag of a licence is called --license, and taken as --licence too.
+func TestLicenseFlag(t *testing.T) {
+	seen := 0
+	for _, command := range commandLine(t).Children {
+		for _, f := range command.Flags {
+			if f.Name == "licence" {
+				t.Errorf("ingest %s has --licence, expected --license", command.Name)
+			}
+			if f.Name != "license" {
+				continue
+			}
+			seen++
+			if !slices.Equal(f.Aliases, []string{"licence"}) {
+				t.Errorf("--license of ingest %s is also taken as %q, expected licence", command.Name, f.Aliases)
+			}
+		}
+	}
+	if seen != 3 {
+		t.Errorf("%d commands have --license, expected boundaries, ip and points", seen)
+	}
+}
+
 // The flags of every command stand beneath a heading of their own, and every
 // command beneath one that says what it is for.
 func TestHelpIsInOrder(t *testing.T) {

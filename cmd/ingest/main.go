@@ -38,7 +38,7 @@ func (c *cli) limitMemory() error {
 }
 
 func main() {
-	configfile.UnsetEmpty(variables.Prefix)
+	configfile.Environment(variables.Prefix)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal stops the job cleanly; a second one, after this, kills.
 	told := make(chan struct{})

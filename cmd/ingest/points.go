@@ -33,7 +33,7 @@ type pointsCmd struct {
 	Layer       string     `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
 	Title       string     `env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
 	Attribution string     `placeholder:"TEXT" help:"What a map must show for using the points."`
-	Licence     string     `aliases:"license" env:"QUADRILLE_LICENSE" placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
+	License     string     `placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
 	Private     bool       `env:"QUADRILLE_POINTS_PRIVATE" help:"Show the collection only to those who may read it."`
 	Search      bool       `env:"QUADRILLE_POINTS_SEARCH" help:"Let searches of all names find the points, by their property name."`
 	IntoLive    string     `env:"-" placeholder:"URL" help:"Publish nothing, and write the points into the live collection of the tileserver at this address, such as http://127.0.0.1:8080. It is made if it is not there."`
@@ -132,7 +132,7 @@ func (c *pointsCmd) Run(s *session) error {
 	of := pointsjob.Collection{
 		Name: c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Search: c.Search, Stdin: os.Stdin,
 		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
-		Credit:  job.Credit{License: c.Licence, Attribution: c.Attribution},
+		Credit:  job.Credit{License: c.License, Attribution: c.Attribution},
 	}
 	if c.IntoLive == "" {
 		if c.KeyFile != "" {

@@ -157,6 +157,7 @@ func newParser(c *config, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Name("tileserver"),
 		kong.Description(description),
 		kong.DefaultEnvars(variables.Prefix),
+		configfile.Spellings(),
 		kong.Vars{"version": version.String(), "root_geocoders": strings.Join(httpapi.RootGeocoders(), ",")},
 		kong.Writers(stdout, stderr),
 		kong.ExplicitGroups(flagGroups),

@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	configfile.UnsetEmpty(variables.Prefix)
+	configfile.Environment(variables.Prefix)
 	if runtime.GOMAXPROCS(0) == 1 && os.Getenv("GOMAXPROCS") == "" {
 		// With one processor alone nobody looks at connections for 10 ms while anything is
 		// computed, or while a write waits for the disk.

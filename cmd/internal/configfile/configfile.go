@@ -151,8 +151,9 @@ func mapping(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	return nil, false
 }
 
-// normal returns a name with dashes for underscores, which mean the same.
-func normal(name string) string { return strings.ReplaceAll(name, "_", "-") }
+// normal returns a name as flags have it: with dashes for underscores, which mean the same,
+// and in the spelling of flags.
+func normal(name string) string { return respelled(strings.ReplaceAll(name, "_", "-"), 0) }
 
 // set keeps the value of an entry; name is for messages.
 func (f *File) set(k key, name string, e *ast.MappingValueNode) error {
@@ -322,17 +323,6 @@ func (f *File) Argument(command, name string) []string {
 
 // Flags are the flags of an application itself, without those of its commands.
 func Flags(app *kong.Application) []*kong.Flag { return app.Flags }
-
-// UnsetEmpty removes environment variables that set flags and are empty: compose
-// files produce them without meaning anything. A program calls it before
-// anything else.
-func UnsetEmpty(prefix string) {
-	for _, v := range os.Environ() {
-		if name, value, _ := strings.Cut(v, "="); value == "" && strings.HasPrefix(name, prefix+"_") {
-			_ = os.Unsetenv(name) // fails for invalid names only, and this one is set
-		}
-	}
-}
 
 // environment is the variable that sets a flag.
 func environment(flag *kong.Flag) (string, bool) {

@@ -1,0 +1,64 @@
+package configfile
+
+import (
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// spellings are the words that English spells in two ways. The name of a flag has the first
+// of a pair, which help and documents show. The second is taken wherever a name is read.
+var spellings = [...][2]string{{"license", "licence"}, {"color", "colour"}, {"center", "centre"}}
+
+// respelled returns a name, its words between dashes, with each word in the other spelling
+// exchanged for the word of that pair at index to.
+func respelled(name string, to int) string {
+	words := strings.Split(name, "-")
+	for i, word := range words {
+		for _, pair := range spellings {
+			if word == pair[1-to] {
+				words[i] = pair[to]
+			}
+		}
+	}
+	return strings.Join(words, "-")
+}
+
+// Spellings lets the command line name each flag of a program and its commands in the other
+// spelling too.
+func Spellings() kong.Option {
+	return kong.PostBuild(func(k *kong.Kong) error {
+		return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
+			if flag, ok := node.(*kong.Flag); ok {
+				if other := respelled(flag.Name, 1); other != flag.Name {
+					flag.Aliases = append(flag.Aliases, other)
+				}
+			}
+			return next(nil)
+		})
+	})
+}
+
+// Environment prepares the environment variables that set flags. A program calls it before
+// anything else. Empty variables are removed: compose files produce them without meaning
+// anything. One in the other spelling gets the name that is read, unless that is set too.
+func Environment(prefix string) {
+	for _, v := range os.Environ() {
+		name, value, _ := strings.Cut(v, "=")
+		if !strings.HasPrefix(name, prefix+"_") {
+			continue
+		}
+		if value == "" {
+			_ = os.Unsetenv(name) // fails for invalid names only, and this one is set
+			continue
+		}
+		read := strings.ToUpper(strings.ReplaceAll(respelled(strings.ToLower(strings.ReplaceAll(name, "_", "-")), 0), "-", "_"))
+		if read == strings.ToUpper(name) || os.Getenv(read) != "" {
+			continue
+		}
+		if os.Setenv(read, value) == nil {
+			_ = os.Unsetenv(name) // else it would be told as one that sets nothing
+		}
+	}
+}
