@@ -72,7 +72,7 @@ func selection(o *readOptions) *cellstore.Selection {
 func (m *machine) answer(found bool, err error, o *readOptions) (string, error) {
 	switch {
 	case err != nil && !m.row.Empty(), !found && m.row.Key != nil:
-		return "", fmt.Errorf("found is %t, error %v, and the row still is %q", found, err, m.row.Key)
+		return "", errors.Join(err, fmt.Errorf("found is %t, and the row still is %q", found, m.row.Key))
 	case err != nil:
 		return "", err
 	case found == m.row.Empty():

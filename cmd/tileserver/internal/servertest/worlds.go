@@ -30,9 +30,9 @@ func NewWorlds(t *testing.T) *contractWorlds {
 	return &contractWorlds{t, map[string]*Server{}}
 }
 
-func (w *contractWorlds) one(name string, make func() *Server) *Server {
+func (w *contractWorlds) one(name string, begin func() *Server) *Server {
 	if w.made[name] == nil {
-		w.made[name] = make()
+		w.made[name] = begin()
 	}
 	return w.made[name]
 }
