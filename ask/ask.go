@@ -145,22 +145,10 @@ func (s *Sets) States() []dataset.Status { return s.states(false) }
 func (s *Sets) AllStates() []dataset.Status { return s.states(true) }
 
 func (s *Sets) states(private bool) (all []dataset.Status) {
-	all = appendState(all, s.Boundaries)
-	all = appendState(all, s.Places)
-	all = appendState(all, s.Addresses)
-	all = appendState(all, s.Airports)
-	all = appendState(all, s.Names)
-	all = appendState(all, s.TimeZones)
-	all = appendState(all, s.Stations)
-	all = appendState(all, s.Weather)
-	return s.Collections.appendStates(all, private)
-}
-
-func appendState[T any](all []dataset.Status, live *dataset.Live[T]) []dataset.Status {
-	if live == nil {
-		return all
+	for _, l := range s.all() {
+		all = append(all, l.Status())
 	}
-	return append(all, live.Status())
+	return s.Collections.appendStates(all, private)
 }
 
 // What the packages of the data sets open answers.

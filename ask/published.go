@@ -57,10 +57,11 @@ func follow[I, R any](from *dataset.Generations, name string, open func(context.
 // polled is a dataset.Live of any kind.
 type polled interface {
 	Poll(ctx context.Context) error
+	Status() dataset.Status
 	io.Closer
 }
 
-// all are the data sets that there are, without collections of points.
+// all are the data sets that there are, in the order of the fields, without collections of points.
 func (s *Sets) all() (list []polled) {
 	list = appendSet(list, s.Boundaries)
 	list = appendSet(list, s.Places)

@@ -69,7 +69,7 @@ func (f *finding) describe(r *Result) error {
 	if err := f.complete(r); err != nil {
 		return err
 	}
-	if err := f.localize(r); err != nil {
+	if err := f.localise(r); err != nil {
 		return err
 	}
 	if err := f.city(r); err != nil {

@@ -16,12 +16,12 @@ func (s *Session) Localize(ctx context.Context, r *Result, langs []string) error
 	if err != nil {
 		return err
 	}
-	return f.localize(r)
+	return f.localise(r)
 }
 
-// localize gives a result and the regions around it their names, each in the best of the
+// localise gives a result and the regions around it their names, each in the best of the
 // asked languages in which it is known. The parents must be the result's own.
-func (f *finding) localize(r *Result) error {
+func (f *finding) localise(r *Result) error {
 	if r.Kind == Place {
 		if err := f.placeName(r); err != nil {
 			return err

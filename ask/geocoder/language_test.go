@@ -39,18 +39,18 @@ func TestLocalize(t *testing.T) {
 	} {
 		r := bavaria()
 		f := &finding{ctx: t.Context(), q: &Query{Langs: strings.Split(langs, ",")}, names: known}
-		must.Do(t, f.localize(r))
+		must.Do(t, f.localise(r))
 		if got := []string{r.Name, r.Parents[0].Name, r.Parents[1].Name}; !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", langs, got, want)
 		}
 	}
 	broken := errors.New("broken")
 	f := &finding{ctx: t.Context(), q: &Query{Langs: []string{"de"}}, names: germanNames{err: broken}}
-	if err := f.localize(bavaria()); !errors.Is(err, broken) {
+	if err := f.localise(bavaria()); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	f.names = nil // no names are published
-	if err := f.localize(bavaria()); err != nil {
+	if err := f.localise(bavaria()); err != nil {
 		t.Error(err)
 	}
 }

@@ -44,7 +44,7 @@
 // # Writing
 //
 // Every write is one engine batch over all families of its rows, made under
-// locks of the rows and released before the log is synchronized, so that any
+// locks of the rows and released before the log is synchronised, so that any
 // number of Sync writers share one write to the disk. Async commits are made
 // durable within half a second. A delete reads the cells it removes and
 // deletes exactly those. MaxVersions and TTL are applied by reads; what they

@@ -49,7 +49,7 @@ func (c *canvas) fillLayer(l *layer) error {
 	return nil
 }
 
-// cover rasterizes a polygon into c.mask and returns the pixels it covers, none
+// cover rasterises a polygon into c.mask and returns the pixels it covers, none
 // if the polygon lies outside the tile.
 func (c *canvas) cover(f mvt.Feature, scale float64) (image.Rectangle, error) {
 	// Compute the bounds first, so that small shapes cost only what they cover.

@@ -151,7 +151,7 @@ func (api *openAPI) errors() string {
 	seen := map[kind]bool{}
 	for name, response := range api.Components.Responses {
 		for _, m := range problem.FindAllStringSubmatch(response.Description, -1) {
-			seen[kind{name[:3], m[1], m[2]}] = true
+			seen[kind{name[:3], m[1], strings.TrimSuffix(m[2], ".")}] = true // a stop ends it in the list of a description, not in answers
 		}
 	}
 	var b strings.Builder

@@ -43,7 +43,7 @@ type Options struct {
 // Stats counts what an export wrote.
 type Stats struct {
 	Tiles    int64 // on the map
-	Contents int64 // different ones, as far as they were recognized
+	Contents int64 // different ones, as far as they were recognised
 }
 
 // Check says whether a file can be exported to: whether its name tells the
@@ -293,7 +293,7 @@ func send[T any](ctx context.Context, ch chan<- T, v T) error {
 	}
 }
 
-// memory recognizes tiles that were seen before: the last quarter of a million
+// memory recognises tiles that were seen before: the last quarter of a million
 // different ones at least, by a hash no two tiles share.
 type memory[C any] struct{ recent, older map[[16]byte]*content[C] }
 

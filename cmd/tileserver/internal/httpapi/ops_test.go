@@ -325,7 +325,7 @@ func TestKinds(t *testing.T) {
 		}
 		status[k.Type] = k.Status
 		if k.Title == "" || !strings.HasSuffix(k.Detail, ".") || strings.HasSuffix(k.Title, ".") {
-			t.Errorf("%s: title %q, detail %q", k.Type, k.Title, k.Detail)
+			t.Errorf("%s: title %q, detail %q: end the detail with a full stop, the title without one", k.Type, k.Title, k.Detail)
 		}
 		// A disk that is full has room again, as a server that is busy has.
 		if k.Retry && k.Status != http.StatusServiceUnavailable && k.Status != http.StatusInsufficientStorage {
