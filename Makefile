@@ -81,9 +81,9 @@ RACED := comm -12 <(echo "$$all") <({ grep -rlE '$(AT_ONCE)' $(GO_SOURCES) .; gr
 # output follows theirs.
 IN = $(MAKE) --no-print-directory -C $$module -f $(abspath Makefile) GO_TEST='$(GO_TEST)' $(1)
 IN_MODULES = status=0; out=$$(mktemp); module=$(CLIENTTEST); $(call IN,$(1)) >$$out 2>&1 & \
-  trap 'rm -f $$out' EXIT; \
+  clients=$$!; trap 'kill $$clients 2>/dev/null || true; rm -f $$out' EXIT; trap 'exit 130' INT TERM; \
   for module in $(filter-out $(CLIENTTEST),. $(MODULES)); do $(call IN,$(1)) || status=1; done; \
-  wait $$! || status=1; cat $$out; exit $$status
+  wait $$clients || status=1; cat $$out; exit $$status
 SHORT := $(GO_TEST) -short -vet=off -timeout 20m
 
 # The race detector makes everything some ten times as slow, so that tests that
