@@ -67,23 +67,24 @@ build: bin/ingest bin/tileserver ## both programs, in bin/
 	@test -f $(PAGE) || echo "Built without the map page; the API is complete. For the page: make page build (needs Node.js)."
 
 # What starts goroutines. The race detector is tried in packages whose code or tests have any
-# of it. In others it has nothing to find: what they guard meets others in the rooms above.
-AT_ONCE := \bgo (func|[A-Za-z_.]+)\(|\.(Go|Parallel)\(|httptest\.New(Unstarted|TLS)?Server|\.(Serve|ListenAndServe)\(|"quadrille/cmd/internal/programs"|\bjob\.Ahead\(
+# of it. In others it has nothing to find: what they guard is used by several goroutines in
+# tests of the packages that import them.
+AT_ONCE := \bgo (func|[A-Za-z_.]+)\(|\.(Go|Parallel)\(|httptest\.New(Unstarted|TLS)?Server|\bhttp\.Serve|\.ListenAndServe|AfterFunc\(|"quadrille/cmd/internal/programs"|\bjob\.Ahead\(
 # Code that hands functions to this package is called by its goroutines.
 CALLED_AT_ONCE := "quadrille/tiles/build"
 GO_SOURCES := --include='*.go' --exclude-dir=node_modules --exclude-dir=testdata
 # PACKAGES lists all packages of the module, and RACED those of $$all that the detector can
 # judge. A list that fails inside of <(…) would be an empty one, so that it is made before.
 PACKAGES := go list -f '{{.Dir}}' ./... | sed "s|^$$(go list -m -f '{{.Dir}}')|.|" | sort
-RACED := comm -12 <(echo "$$all") <({ grep -rlE '$(AT_ONCE)' $(GO_SOURCES) .; grep -rlF '$(CALLED_AT_ONCE)' --exclude='*_test.go' $(GO_SOURCES) .; } | sed 's|/[^/]*$$||' | sort -u)
+RACED := comm -12 <(echo "$$all") <({ grep -rlE '$(AT_ONCE)' $(GO_SOURCES) . || true; grep -rlF '$(CALLED_AT_ONCE)' --exclude='*_test.go' $(GO_SOURCES) . || true; } | sed 's|/[^/]*$$||' | sort -u)
 # IN_MODULES makes a target in the folder of each module. One that fails stops no other.
 # Browsers wait more than they compute: their module is tested beside the others, and its
 # output follows theirs.
 IN = $(MAKE) --no-print-directory -C $$module -f $(abspath Makefile) GO_TEST='$(GO_TEST)' $(1)
-IN_MODULES = status=0; out=$$(mktemp); module=$(CLIENTTEST); $(call IN,$(1)) >$$out 2>&1 & \
-  clients=$$!; trap 'kill $$clients 2>/dev/null || true; rm -f $$out' EXIT; trap 'exit 130' INT TERM; \
+IN_MODULES = status=0; out=$$(mktemp); module=$(CLIENTTEST); $(call IN,$(1)) >"$$out" 2>&1 & \
+  clients=$$!; trap 'kill $$clients 2>/dev/null || true; cat "$$out"; rm -f "$$out"' EXIT; trap 'exit 130' INT TERM; \
   for module in $(filter-out $(CLIENTTEST),. $(MODULES)); do $(call IN,$(1)) || status=1; done; \
-  wait $$clients || status=1; cat $$out; exit $$status
+  wait $$clients || status=1; exit $$status
 SHORT := $(GO_TEST) -short -vet=off -timeout 20m
 
 # The race detector makes everything some ten times as slow, so that tests that

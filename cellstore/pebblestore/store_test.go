@@ -335,3 +335,14 @@ func TestCloseWaits(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 }
+
+// TestErrorNamesCall: an error tells the method, the table and the row.
+func TestErrorNamesCall(t *testing.T) {
+	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
+	var row cellstore.Row
+	_, err := tab.Get(ctx, []byte("000"), &cellstore.Selection{Families: []string{"c"}}, &row)
+	var e *cellstore.Error
+	if !errors.As(err, &e) || e.Op != "Get" || e.Table != "t" || string(e.Row) != "000" {
+		t.Errorf("error %v names %+v, want Get, t and 000", err, e)
+	}
+}

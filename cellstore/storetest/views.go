@@ -339,8 +339,8 @@ func testParallelScanStops(e *env) {
 	t := e.table("t")
 	stop := errors.New("seen enough")
 	err := cellstore.ParallelScan(e.ctx, t, 4, cellstore.Scan{}, func(context.Context, int, *cellstore.Row) error { return stop })
-	if got := fmt.Sprint(err); got != stop.Error() {
-		e.Errorf("an error of fn: %s, want %v", got, stop)
+	if !errors.Is(err, stop) || err.Error() != stop.Error() {
+		e.Errorf("an error of fn: %v, want %v", err, stop)
 	}
 	err = cellstore.ParallelScan(e.ctx, t, 4, cellstore.Scan{Limit: 1}, nil)
 	e.wantErr("a limit", err, cellstore.ErrBadRange)

@@ -44,20 +44,23 @@ func Spellings() kong.Option {
 // anything else. Empty variables are removed: compose files produce them without meaning
 // anything. One in the other spelling gets the name that is read, unless that is set too.
 func Environment(prefix string) {
+	var set []string
 	for _, v := range os.Environ() {
 		name, value, _ := strings.Cut(v, "=")
-		if !strings.HasPrefix(name, prefix+"_") {
-			continue
-		}
-		if value == "" {
+		switch {
+		case !strings.HasPrefix(name, prefix+"_"):
+		case value == "":
 			_ = os.Unsetenv(name) // fails for invalid names only, and this one is set
-			continue
+		default:
+			set = append(set, name)
 		}
+	}
+	for _, name := range set {
 		read := strings.ToUpper(strings.ReplaceAll(respelled(strings.ToLower(strings.ReplaceAll(name, "_", "-")), 0), "-", "_"))
 		if read == strings.ToUpper(name) || os.Getenv(read) != "" {
 			continue
 		}
-		if os.Setenv(read, value) == nil {
+		if os.Setenv(read, os.Getenv(name)) == nil {
 			_ = os.Unsetenv(name) // else it would be told as one that sets nothing
 		}
 	}

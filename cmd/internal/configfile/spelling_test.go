@@ -21,9 +21,13 @@ func TestSpellings(t *testing.T) {
 		"variable is told": {variable: "CONFIGFILE_MAP_LICENSE"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv("CONFIGFILE_MAP_LICENSE", "") // which restores it afterwards
-			if tc.variable != "" {
-				t.Setenv(tc.variable, "x")
+			// An empty one beside it, before or behind, means nothing.
+			for _, name := range []string{"CONFIGFILE_MAP_LICENCE", "CONFIGFILE_MAP_LICENSE"} {
+				value := ""
+				if name == tc.variable {
+					value = "x"
+				}
+				t.Setenv(name, value)
 			}
 			Environment("CONFIGFILE")
 			var p struct{ MapLicense string }

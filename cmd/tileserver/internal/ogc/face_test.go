@@ -4,7 +4,11 @@ import (
 	"testing"
 
 	"quadrille/cmd/tileserver/internal/servertest"
+	"quadrille/internal/testrace"
 )
 
 // What every face promises.
-func TestFace(t *testing.T) { servertest.Face(t, "ogc") }
+func TestFace(t *testing.T) {
+	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	servertest.Face(t, "ogc")
+}

@@ -124,7 +124,6 @@ func (s *suite) answers() {
 // beyond one is refused by the name of its parameter, and what lies on it is not.
 func (s *suite) bounds() {
 	doc, worlds, t := s.doc, s.worlds, s.T
-	parameters, checked := 0, 0
 	for _, o := range s.operations {
 		if o.Method == http.MethodHead || doc.Refusal(&o) == "" {
 			continue
@@ -139,20 +138,21 @@ func (s *suite) bounds() {
 			if p["in"] != "query" {
 				continue
 			}
-			parameters++
 			name := p["name"].(string)
 			schema := p["schema"].(map[string]any)
 			good, bad := AtBounds(schema, p["explode"] == false && schema["type"] == "array")
+			bounded := slices.ContainsFunc([]string{"minimum", "maximum", "enum", "maxLength", "pattern", "maxItems"}, func(k string) bool { return schema[k] != nil })
+			if bounded && len(bad) == 0 {
+				t.Errorf("%s of %s: its schema has a bound, and nothing is known that lies beyond it", o.Path, name)
+			}
 			for _, value := range append(bad, "a\x01b") {
 				res := f.Send(o.Method, WithQuery(base, name, &value))
-				checked++
 				if got := WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); got.Parameter != name && got.Parameter != "lat" && got.Parameter != "tile" {
 					t.Errorf("%s of %s=%q: parameter %q: %s", o.Path, name, value, got.Parameter, got.Detail)
 				}
 			}
 			for _, value := range good {
 				res := f.Send(o.Method, WithQuery(base, name, &value))
-				checked++
 				if text := Body(t, res); res.StatusCode == http.StatusBadRequest && !strings.Contains(text, "Add l") && !strings.Contains(text, "either") {
 					t.Errorf("%s of %s=%q: %s", o.Path, name, value, text)
 				}
@@ -164,9 +164,6 @@ func (s *suite) bounds() {
 			}
 		}
 	}
-	if checked < parameters {
-		t.Errorf("only %d values of %d parameters were tried", checked, parameters)
-	}
 }
 
 // hostile repeats, empties and lengthens parameters, which are refused by their names, all of
@@ -174,7 +171,6 @@ func (s *suite) bounds() {
 func (s *suite) hostile() {
 	doc, worlds, t := s.doc, s.worlds, s.T
 	long := strings.Repeat("1,", 5000)
-	judged, tried := 0, 0
 	for _, o := range s.operations {
 		if o.Method == http.MethodHead || o.Members["servers"] != nil || doc.Refusal(&o) == "" {
 			continue
@@ -184,7 +180,6 @@ func (s *suite) hostile() {
 			t.Errorf("%s %s is not called", o.Method, o.Path)
 			continue
 		}
-		judged++
 		base, _, _ := strings.Cut(calls[0], " | ")
 		base = f.Pin(base)
 		send := f.Send
@@ -199,7 +194,6 @@ func (s *suite) hostile() {
 		}
 		refused := func(what, path, parameter string) {
 			t.Helper()
-			tried++
 			res := send(o.Method, path)
 			if p := WantProblem(t, res, http.StatusBadRequest, "bad-parameter"); p.Parameter != parameter && !(parameter == "lon" && p.Parameter == "lat") || len(p.Detail) > 600 {
 				t.Errorf("%s of %s: parameter %.60q, %q", what, path[:min(len(path), 80)], p.Parameter, p.Detail)
@@ -230,9 +224,6 @@ func (s *suite) hostile() {
 		for _, bad := range []string{"_=%zz", "%zz=1", "_=1;_=2", "a;b", "_=%", "_=%4"} {
 			refused("a query that cannot be read", base+sign+bad, "")
 		}
-	}
-	if tried < 7*judged {
-		t.Errorf("only %d queries were sent to %d operations", tried, judged)
 	}
 }
 

@@ -26,7 +26,7 @@ type World struct {
 
 // toyData is where the toy world has been published, once for all tests.
 var toyData = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "httpapi")
+	dir, err := os.MkdirTemp("", "servertest")
 	if err != nil {
 		return "", err
 	}
