@@ -9,9 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"quadrille/cellstore"
-
 	"pgregory.net/rapid"
+
+	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // drawBlock draws disjoint ranges, near to each other and far apart.
@@ -135,7 +136,7 @@ func TestAnswerRoundTrip(t *testing.T) {
 	} {
 		var e encoder
 		b, err := e.encode(&r)
-		noErr(t, err)
+		must.Do(t, err)
 		m := merger{records: newRecordSet(0)}
 		check([]byte(m.answer([]recordRef{{inline: string(b)}})))
 	}
@@ -158,7 +159,7 @@ func TestLongPart(t *testing.T) {
 			t.Errorf("%d over: %q", over, wrong)
 		}
 		rows := newRowBuilder(func(_, _ []byte) error { return nil })
-		noErr(t, rows.put(true, u128{lo: 1}, u128{lo: 2}, string(appendSection(nil, sectionCity, part))))
+		must.Do(t, rows.put(true, u128{lo: 1}, u128{lo: 2}, string(appendSection(nil, sectionCity, part))))
 		if err := rows.flush(); (err != nil) != (over > 0) {
 			t.Errorf("%d over: %v", over, err)
 		}
@@ -180,9 +181,9 @@ func TestIndexMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	small, err := OpenIndex(path)
-	noErr(t, err)
+	must.Do(t, err)
 	defer small.Close()
-	noErr(t, CheckIndex(t.Context(), r, small, nil))
+	must.Do(t, CheckIndex(t.Context(), r, small, nil))
 	if len(small.heap) <= len(large.heap) {
 		t.Errorf("%d bytes without memory, %d with", len(small.heap), len(large.heap))
 	}
@@ -202,7 +203,7 @@ func FuzzRow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		s := &fakeStore{schema: store.schema, keys: [][]byte{key}, values: [][]byte{value}, timestamps: []int64{0}}
 		r, err := Open(t.Context(), s, Meta{Layout: Layout, Rows4: 1})
-		noErr(t, err)
+		must.Do(t, err)
 		var res Result
 		for _, a := range append(probes(manySources()), netip.MustParseAddr("80.1.0.7")) {
 			err := r.Lookup(t.Context(), a, &res)

@@ -14,10 +14,11 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cellstore"
-	"quadrille/internal/testrace"
-
 	"github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore"
+	"quadrille/internal/must"
+	"quadrille/internal/testrace"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -182,7 +183,7 @@ func TestBuildFails(t *testing.T) {
 	if err := built(cancelled, &fakeStore{}, seqOf(good), BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	noErr(t, exists.CreateTable(t.Context(), schema()))
+	must.Do(t, exists.CreateTable(t.Context(), schema()))
 	if err := built(t.Context(), exists, seqOf(good), BuildOptions{}); !errors.Is(err, cellstore.ErrTableExists) {
 		t.Errorf("table exists: %v", err)
 	}
@@ -200,7 +201,7 @@ func openBuilt(t testing.TB, f *fakeStore) *Reader {
 		}
 	}
 	r, err := Open(t.Context(), f, meta)
-	noErr(t, err)
+	must.Do(t, err)
 	return r
 }
 
@@ -221,16 +222,16 @@ func TestRowsGolden(t *testing.T) {
 	}
 	ix, path := indexed(t, openBuilt(t, f))
 	file, err := os.ReadFile(path)
-	noErr(t, err)
+	must.Do(t, err)
 	// Its half megabyte of jump tables is not for a golden file.
 	fmt.Fprintf(&b, "index of %d bytes, SHA-256 %x, blocks %q, heap %q\n", len(file), sha256.Sum256(file), ix.blocks, ix.heap)
 	golden := filepath.Join("testdata", "rows.golden")
 	if *update {
-		noErr(t, os.MkdirAll("testdata", 0o755))
-		noErr(t, os.WriteFile(golden, []byte(b.String()), 0o644))
+		must.Do(t, os.MkdirAll("testdata", 0o755))
+		must.Do(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	noErr(t, err)
+	must.Do(t, err)
 	if d := cmp.Diff(string(want), b.String()); d != "" {
 		t.Errorf("the layout changed: raise Layout, or undo it\n%s", d)
 	}
@@ -305,7 +306,7 @@ func TestLoaderBytes(t *testing.T) {
 		answer := strings.Repeat("x", size)
 		want := max(1, min(loadBatch, loadBatchBytes/size))
 		for range 3 * want {
-			noErr(t, l.add(loadRow{answer: answer}))
+			must.Do(t, l.add(loadRow{answer: answer}))
 		}
 		for range 3 {
 			if batch := <-l.full; len(batch) != want {

@@ -12,12 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"quadrille/cellstore"
-	"quadrille/cellstore/pebblestore"
-	"quadrille/internal/testrace"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/oschwald/maxminddb-golang/v2"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/must"
+	"quadrille/internal/testrace"
 )
 
 // cityRecord is what the records of city.mmdb hold: as few bytes to decode as
@@ -69,7 +70,7 @@ func openCities(t testing.TB) (*maxminddb.Reader, []Range) {
 	var ranges []Range
 	for n := range db.Networks() {
 		var rec cityRecord
-		noErr(t, n.Decode(&rec))
+		must.Do(t, n.Decode(&rec))
 		first, last := prefixBounds(n.Prefix())
 		v4 := n.Prefix().Addr().Is4()
 		r := Range{First: addrOf(v4, first), Last: addrOf(v4, last), Record: rec.record()}
@@ -92,9 +93,9 @@ func TestRealCities(t *testing.T) {
 	}
 	s := openStore(t)
 	meta, stats, err := Build(t.Context(), s, seqOf(ranges), BuildOptions{})
-	noErr(t, err)
+	must.Do(t, err)
 	r, err := Open(t.Context(), s, meta)
-	noErr(t, err)
+	must.Do(t, err)
 	ix, _ := indexed(t, r)
 	t.Logf("%+v %+v", meta, stats)
 	step := 8
@@ -109,7 +110,7 @@ func TestRealCities(t *testing.T) {
 				continue
 			}
 			got, err := x.Record()
-			noErr(t, err)
+			must.Do(t, err)
 			if d := cmp.Diff(ranges[i].Record, got, equal); d != "" {
 				t.Fatalf("%s: %s", a, d)
 			}

@@ -8,13 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"quadrille/internal/must"
 )
 
 func TestDiff(t *testing.T) {
 	_, a, _, _ := built(t, rngs("8.0.0.0-8.0.0.99 AA", "8.0.1.0-8.0.1.9 BB", "9.0.0.0-9.0.0.3 CC", "2400::-2400:0:0:3:ffff:ffff:ffff:ffff AA"), BuildOptions{})
 	_, b, _, _ := built(t, rngs("8.0.0.50-8.0.0.109 AA", "8.0.1.0-8.0.1.4 BB", "8.0.1.5-8.0.1.9 CC", "2400::-2400::7fff:ffff:ffff:ffff BB"), BuildOptions{})
 	got, err := Diff(t.Context(), a, b, DiffOptions{Examples: 2})
-	noErr(t, err)
+	must.Do(t, err)
 	addr := netip.MustParseAddr
 	country := func(c string) []byte {
 		return []byte(`"country":{"iso_code":"` + c + `","names":{"en":"Land of ` + c + `"}}`)
@@ -73,14 +75,14 @@ func TestDiffProperty(t *testing.T) {
 			}
 			f := &fakeStore{}
 			meta, _, err := Build(context.Background(), f, seqOf(ranges), BuildOptions{})
-			noErr(t, err)
+			must.Do(t, err)
 			r, err := Open(context.Background(), f, meta)
-			noErr(t, err)
+			must.Do(t, err)
 			return r
 		}
 		a, b := build(), build()
 		got, err := Diff(context.Background(), a, b, DiffOptions{})
-		noErr(t, err)
+		must.Do(t, err)
 		var want DiffStats
 		var x, y Result
 		for _, base := range []string{"8.0.0.0", "2400::ffff:ffff:ffff:ff80"} {

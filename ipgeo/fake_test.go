@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // fakeStore is a store of one table in a sorted slice: enough for Build and
@@ -133,17 +134,6 @@ func (l *fakeLoad) Commit(context.Context) error {
 
 func (l *fakeLoad) Abort() error { l.done = true; return nil }
 
-// noErr ends a test, or one case of a property, on an error.
-func noErr(t interface {
-	Helper()
-	Fatal(args ...any)
-}, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // seqOf yields ranges without an error.
 func seqOf(ranges []Range) iter.Seq2[Range, error] {
 	return func(yield func(Range, error) bool) {
@@ -160,9 +150,9 @@ func built(t testing.TB, ranges []Range, opts BuildOptions) (*fakeStore, *Reader
 	t.Helper()
 	f := &fakeStore{}
 	meta, stats, err := Build(t.Context(), f, seqOf(ranges), opts)
-	noErr(t, err)
+	must.Do(t, err)
 	r, err := Open(t.Context(), f, meta)
-	noErr(t, err)
+	must.Do(t, err)
 	if got, want := meta.Rows4+meta.Rows6, len(rows(t, f)); got != int64(want) {
 		t.Fatalf("meta says %d ranges, there are %d", got, want)
 	}

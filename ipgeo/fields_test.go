@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -74,7 +75,7 @@ func TestAppendFields(t *testing.T) {
 	}
 
 	f, err := ParseFields("country.iso_code,city.names.en,subdivisions.names,traits.network,extra.deep")
-	noErr(t, err)
+	must.Do(t, err)
 	dst := make([]byte, 0, 4096)
 	if n := testing.AllocsPerRun(100, func() { res.AppendFields(dst, f, "de"); res.AppendFields(dst, Fields{}, "de") }); n != 0 && !testrace.Enabled {
 		t.Errorf("%v allocations", n)
@@ -210,14 +211,14 @@ func TestAppendRecord(t *testing.T) {
 	} {
 		res := merged(t, r)
 		var all map[string]any
-		noErr(t, json.Unmarshal([]byte("{"+string(res.JSON)+"}"), &all))
+		must.Do(t, json.Unmarshal([]byte("{"+string(res.JSON)+"}"), &all))
 		if traits := all["traits"].(map[string]any); len(traits) == 1 {
 			delete(all, "traits")
 		} else {
 			delete(traits, "network")
 		}
 		want, err := json.Marshal(all)
-		noErr(t, err)
+		must.Do(t, err)
 		var got map[string]any
 		text := "{" + string(res.AppendRecord(nil, Fields{})) + "}"
 		if err := json.Unmarshal([]byte(text), &got); err != nil {
@@ -232,7 +233,7 @@ func TestAppendRecord(t *testing.T) {
 		"country.iso_code,extra": `x"country":{"iso_code":"FR"},"extra":{"own":"x"}`, "traits.network": "x", "city.names.en": `x"city":{"names":{"en":"Paris"}}`,
 	} {
 		f, err := ParseFields(fields)
-		noErr(t, err)
+		must.Do(t, err)
 		if got := string(res.AppendRecord([]byte("x"), f)); got != want {
 			t.Errorf("%s: %s, want %s", fields, got, want)
 		}

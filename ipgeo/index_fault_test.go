@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // A file that is cut off below a running server is an error of the lookups that
@@ -18,13 +19,13 @@ func TestIndexLosesPages(t *testing.T) {
 	f := &fakeStore{}
 	ranges := []Range{{First: netip.MustParseAddr("20.0.0.0"), Last: netip.MustParseAddr("20.0.0.255"), Source: 0, Record: Record{Country: Country{ISOCode: "CH"}}}}
 	meta, _, err := Build(context.Background(), f, seqOf(ranges), BuildOptions{})
-	noErr(t, err)
+	must.Do(t, err)
 	r, err := Open(context.Background(), f, meta)
-	noErr(t, err)
+	must.Do(t, err)
 	ix, path := indexed(t, r)
 	var res Result
-	noErr(t, ix.Lookup(t.Context(), ranges[0].First, &res))
-	noErr(t, os.Truncate(path, 0))
+	must.Do(t, ix.Lookup(t.Context(), ranges[0].First, &res))
+	must.Do(t, os.Truncate(path, 0))
 	for range 3 {
 		if err := ix.Lookup(t.Context(), ranges[0].First, &res); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Fatalf("got %v", err)

@@ -12,10 +12,11 @@ import (
 	"slices"
 	"testing"
 
-	"quadrille/cellstore"
-	"quadrille/internal/testrace"
-
 	"pgregory.net/rapid"
+
+	"quadrille/cellstore"
+	"quadrille/internal/must"
+	"quadrille/internal/testrace"
 )
 
 // indexed builds the index of a table and opens it.
@@ -23,16 +24,16 @@ func indexed(t testing.TB, r *Reader) (*Index, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), IndexName)
 	stats, err := BuildIndex(t.Context(), r, path, IndexOptions{})
-	noErr(t, err)
+	must.Do(t, err)
 	st, err := os.Stat(path)
-	noErr(t, err)
+	must.Do(t, err)
 	if stats.Rows4 != r.meta.Rows4 || stats.Rows6 != r.meta.Rows6 || stats.Bytes != st.Size() {
 		t.Fatalf("%+v of %+v, the file has %d bytes", stats, r.meta, st.Size())
 	}
 	ix, err := OpenIndex(path)
-	noErr(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { ix.Close() })
-	noErr(t, CheckIndex(t.Context(), r, ix, nil))
+	must.Do(t, CheckIndex(t.Context(), r, ix, nil))
 	return ix, path
 }
 
@@ -120,9 +121,9 @@ func TestIndexDeterministic(t *testing.T) {
 	_, a := indexed(t, r)
 	_, b := indexed(t, r)
 	x, err := os.ReadFile(a)
-	noErr(t, err)
+	must.Do(t, err)
 	y, err := os.ReadFile(b)
-	noErr(t, err)
+	must.Do(t, err)
 	if !bytes.Equal(x, y) {
 		t.Error("two builds differ")
 	}
@@ -186,7 +187,7 @@ func TestIndexClosed(t *testing.T) {
 	ix, _ := indexed(t, r)
 	var res Result
 	a := netip.MustParseAddr("80.0.1.9")
-	noErr(t, ix.Lookup(t.Context(), a, &res))
+	must.Do(t, ix.Lookup(t.Context(), a, &res))
 	for range 2 {
 		if err := ix.Close(); err != nil {
 			t.Error(err)
@@ -211,10 +212,10 @@ func TestIndexDamage(t *testing.T) {
 	f, r, _, _ := built(t, manySources(), BuildOptions{})
 	_, path := indexed(t, r)
 	good, err := os.ReadFile(path)
-	noErr(t, err)
+	must.Do(t, err)
 	write := func(b []byte) string {
 		p := filepath.Join(t.TempDir(), IndexName)
-		noErr(t, os.WriteFile(p, b, 0o600))
+		must.Do(t, os.WriteFile(p, b, 0o600))
 		return p
 	}
 	for name, b := range map[string][]byte{
@@ -236,7 +237,7 @@ func TestIndexDamage(t *testing.T) {
 		b := slices.Clone(good)
 		b[at] ^= 0x55
 		ix, err := parseIndex(b)
-		noErr(t, err)
+		must.Do(t, err)
 		if err := ix.Verify(t.Context()); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Errorf("byte %d: Verify %v", at, err)
 		}
@@ -287,9 +288,9 @@ func TestIndexDirectoryDamage(t *testing.T) {
 	_, r, _, _ := built(t, ranges, BuildOptions{})
 	_, path := indexed(t, r)
 	good, err := os.ReadFile(path)
-	noErr(t, err)
+	must.Do(t, err)
 	whole, err := parseIndex(good)
-	noErr(t, err)
+	must.Do(t, err)
 	if whole.v4.n < 5 || whole.v6.n < 5 {
 		t.Fatalf("%d and %d blocks", whole.v4.n, whole.v6.n)
 	}
@@ -315,7 +316,7 @@ func TestIndexDirectoryDamage(t *testing.T) {
 		b := slices.Clone(good)
 		b[at] ^= byte(1 << (at % 8))
 		ix, err := parseIndex(b)
-		noErr(t, err)
+		must.Do(t, err)
 		for _, a := range as {
 			want, got := whole.Lookup(t.Context(), a, &x), ix.Lookup(t.Context(), a, &y)
 			switch {

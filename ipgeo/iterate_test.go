@@ -10,9 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"quadrille/cellstore"
-
 	"pgregory.net/rapid"
+
+	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 func shownRange(r *Result) string { return fmt.Sprintf("%s-%s %s", r.First, r.Last, r.Country) }
@@ -95,7 +96,7 @@ func TestResolvePrefixProperty(t *testing.T) {
 			b[i] = rapid.Byte().Draw(t, "byte")
 		}
 		p, err := netip.AddrFrom16(b).Prefix(rapid.IntRange(c.skip, 128).Draw(t, "bits"))
-		noErr(t, err)
+		must.Do(t, err)
 		if p.Bits() < c.prefix.Bits() {
 			return
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"quadrille/internal/must"
 )
 
 // mergeRecords is the reference of merger: field by field, as documented.
@@ -230,7 +232,7 @@ func TestMergeProperty(t *testing.T) {
 		}
 		want := mergeRecords(records)
 		got, err := merged(t, records...).Record()
-		noErr(t, err)
+		must.Do(t, err)
 		if d := cmp.Diff(want, got, equal); d != "" {
 			t.Fatal(d)
 		}
@@ -323,7 +325,7 @@ func TestMergeForgets(t *testing.T) {
 		e := encoder{}
 		r := country(codes[2*i : 2*i+2])
 		s, err := e.encode(&r)
-		noErr(t, err)
+		must.Do(t, err)
 		m.answer([]recordRef{refOf(m.records, s)})
 		if len(m.kept) != 1 {
 			t.Errorf("%d answers kept", len(m.kept))
@@ -370,9 +372,9 @@ func TestSourcesAgainstReference(t *testing.T) {
 		keep := func(source uint16) bool { return kept[source] }
 		f := &fakeStore{}
 		meta, _, err := build(context.Background(), f, seqOf(ranges), BuildOptions{TempDir: dir, KeepPrivate: keep}, drawBudget(t))
-		noErr(t, err)
+		must.Do(t, err)
 		r, err := Open(context.Background(), f, meta)
-		noErr(t, err)
+		must.Do(t, err)
 		reserved := func(a netip.Addr) bool {
 			b, ok := Special(a)
 			return !a.IsValid() || resolve(a) != a || ok && !b.Global && !b.private()
@@ -395,7 +397,7 @@ func TestSourcesAgainstReference(t *testing.T) {
 			}
 			want := mergeRecords(all)
 			got, err := res.Record()
-			noErr(t, err)
+			must.Do(t, err)
 			if d := cmp.Diff(want, got, equal); d != "" {
 				t.Fatalf("%s: %s", a, d)
 			}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"quadrille/internal/must"
 )
 
 // Ranges with prepared records, shared or not, and taken by one build or by
@@ -19,7 +21,7 @@ func TestPrepared(t *testing.T) {
 		for _, code := range []string{"CH", "DE", "FR"} {
 			r := country(code)
 			p, err := Prepare(&r)
-			noErr(t, err)
+			must.Do(t, err)
 			records, shared = append(records, r), append(shared, &p)
 		}
 		n := rapid.IntRange(1, 30).Draw(t, "n")
@@ -59,7 +61,7 @@ func TestPrepared(t *testing.T) {
 	}
 	r := country("AA")
 	p, err := Prepare(&r)
-	noErr(t, err)
+	must.Do(t, err)
 	before := p.Size()
 	p.ref(newRecordSet(0))
 	if p.Size() != before {

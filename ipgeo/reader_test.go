@@ -9,12 +9,13 @@ import (
 	"sync"
 	"testing"
 
-	"quadrille/cellstore"
-	"quadrille/cellstore/pebblestore"
-	"quadrille/internal/testrace"
-
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
+
+	"quadrille/cellstore"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/must"
+	"quadrille/internal/testrace"
 )
 
 var paris = Record{
@@ -28,7 +29,7 @@ func TestLookup(t *testing.T) {
 		{First: netip.MustParseAddr("2a00::"), Last: netip.MustParseAddr("2a00::ffff"), Record: Record{Continent: Continent{Code: "AS"}}},
 	}, BuildOptions{})
 	var res Result
-	noErr(t, r.Lookup(t.Context(), netip.MustParseAddr("::ffff:80.0.1.7"), &res))
+	must.Do(t, r.Lookup(t.Context(), netip.MustParseAddr("::ffff:80.0.1.7"), &res))
 	if want := `"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"FR","names":{"en":"France"}},"traits":{"network":"80.0.1.0/24"}`; string(res.JSON) != want {
 		t.Errorf("JSON is\n%s, want\n%s", res.JSON, want)
 	}
@@ -133,7 +134,7 @@ func TestOpenRefuses(t *testing.T) {
 func openStore(t testing.TB) *pebblestore.Store {
 	t.Helper()
 	s, err := pebblestore.Open("store", &pebblestore.Options{FS: vfs.NewMem()})
-	noErr(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -143,9 +144,9 @@ func openStore(t testing.TB) *pebblestore.Store {
 func TestLookupCost(t *testing.T) {
 	s := openStore(t)
 	meta, _, err := Build(t.Context(), s, seqOf(rngs("80.0.0.0-80.0.0.255 AA", "2a00::-2a00::ff BB", "2a01::-2a01::ff BB")), BuildOptions{})
-	noErr(t, err)
+	must.Do(t, err)
 	r, err := Open(t.Context(), s, meta)
-	noErr(t, err)
+	must.Do(t, err)
 	var res Result
 	for _, tc := range []struct {
 		addr  string
@@ -177,9 +178,9 @@ func TestLookupCost(t *testing.T) {
 func TestLookupConcurrent(t *testing.T) {
 	s := openStore(t)
 	meta, _, err := Build(t.Context(), s, seqOf(rngs("80.0.0.0-80.0.0.255 AA", "80.0.1.0-80.0.1.255 BB")), BuildOptions{})
-	noErr(t, err)
+	must.Do(t, err)
 	r, err := Open(t.Context(), s, meta)
-	noErr(t, err)
+	must.Do(t, err)
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/oschwald/maxminddb-golang/v2"
 
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -34,7 +35,7 @@ func readRanges(t testing.TB, name string) []Range {
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	noErr(t, err)
+	must.Do(t, err)
 	addr := func(s string) netip.Addr {
 		if a, err := netip.ParseAddr(s); err == nil {
 			return a
@@ -60,7 +61,7 @@ func readRanges(t testing.TB, name string) []Range {
 		}
 		out = append(out, Range{First: addr(col[0]), Last: addr(col[1]), Record: rec})
 	}
-	noErr(t, s.Err())
+	must.Do(t, s.Err())
 	return out
 }
 
@@ -190,15 +191,15 @@ func TestRealAgainstMMDB(t *testing.T) {
 	ranges := append(readRanges(t, "geo-asn-country-ipv4-20201219.csv.gz"), readRanges(t, "geo-asn-country-ipv6-20201219.csv.gz")...)
 	s := openStore(t)
 	meta, _, err := Build(t.Context(), s, seqOf(ranges), BuildOptions{})
-	noErr(t, err)
+	must.Do(t, err)
 	r, err := Open(t.Context(), s, meta)
-	noErr(t, err)
+	must.Do(t, err)
 	var res Result
 	check := func(a netip.Addr) {
 		t.Helper()
 		// The file leaves 6to4 and Teredo to the reader of IPv4 it lacks.
 		got, want := db.Lookup(resolve(a)), ""
-		noErr(t, got.DecodePath(&want, "country_code"))
+		must.Do(t, got.DecodePath(&want, "country_code"))
 		err := r.Lookup(t.Context(), a, &res)
 		switch {
 		case errors.Is(err, ErrReserved):

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"quadrille/internal/must"
 )
 
 // country is a record with a code and a name.
@@ -32,7 +34,7 @@ func merged(t interface {
 	var tuple []recordRef
 	for i := range records {
 		b, err := e.encode(&records[i])
-		noErr(t, err)
+		must.Do(t, err)
 		tuple = append(tuple, refOf(m.records, b))
 	}
 	var p splitter
@@ -295,7 +297,7 @@ func TestFieldProperty(t *testing.T) {
 		}
 		res := merged(t, rec)
 		var all map[string]json.RawMessage
-		noErr(t, json.Unmarshal([]byte("{"+string(res.JSON)+"}"), &all))
+		must.Do(t, json.Unmarshal([]byte("{"+string(res.JSON)+"}"), &all))
 		for k, want := range all {
 			if got := res.Field(k); string(got) != string(want) {
 				t.Fatalf("%s is %s, want %s", k, got, want)
@@ -313,7 +315,7 @@ func TestFieldProperty(t *testing.T) {
 		// One at a time, and then all of them, the fields make up the answer.
 		names := slices.Sorted(maps.Keys(known))
 		f, err := ParseFields(strings.Join(names, ","))
-		noErr(t, err)
+		must.Do(t, err)
 		if got := string(res.AppendFields(nil, f, "")); got != string(res.JSON) {
 			t.Fatalf("%s\n%s", got, res.JSON)
 		}
@@ -346,7 +348,7 @@ func TestZeroHasNoSign(t *testing.T) {
 	a.Record.Location, b.Record.Location = at(0, 0), at(math.Copysign(0, -1), math.Copysign(0, -1))
 	_, r, meta, _ := built(t, []Range{a, b}, BuildOptions{})
 	var res Result
-	noErr(t, r.Lookup(t.Context(), b.First, &res))
+	must.Do(t, r.Lookup(t.Context(), b.First, &res))
 	if lat, lon, ok := res.Location(); meta.Rows4 != 1 || res.Network.String() != "8.0.0.0/24" || !ok || math.Signbit(lat) || math.Signbit(lon) {
 		t.Errorf("%d rows, %s, %v %v", meta.Rows4, res.Network, lat, lon)
 	}
@@ -388,7 +390,7 @@ func TestAppendNumberProperty(t *testing.T) {
 			return
 		}
 		want, err := json.Marshal(v)
-		noErr(t, err)
+		must.Do(t, err)
 		if got := appendNumber(nil, v); string(got) != string(want) {
 			t.Fatalf("%s, want %s", got, want)
 		}

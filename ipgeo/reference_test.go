@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"quadrille/internal/must"
 )
 
 // reference answers by looking at every range: slow, and obviously right.
@@ -167,12 +169,12 @@ func TestLookupAgainstReference(t *testing.T) {
 		ranges := drawRanges(t)
 		f := &fakeStore{}
 		meta, stats, err := build(context.Background(), f, seqOf(ranges), BuildOptions{TempDir: dir}, drawBudget(t))
-		noErr(t, err)
+		must.Do(t, err)
 		if stats.Ranges != int64(len(ranges)) || stats.Bad != 0 {
 			t.Fatalf("%+v of %d ranges", stats, len(ranges))
 		}
 		r, err := Open(context.Background(), f, meta)
-		noErr(t, err)
+		must.Do(t, err)
 		probes := []netip.Addr{
 			drawAddr(t, true, "any"), drawAddr(t, false, "any"),
 			netip.MustParseAddr("0.0.0.0"), netip.MustParseAddr("255.255.255.255"), netip.MustParseAddr("1.0.0.0"),
@@ -186,9 +188,9 @@ func TestLookupAgainstReference(t *testing.T) {
 			if !a.IsValid() {
 				continue
 			}
-			noErr(t, compare(context.Background(), r, reference(ranges).at, a, &res))
+			must.Do(t, compare(context.Background(), r, reference(ranges).at, a, &res))
 			if res.Network.IsValid() {
-				noErr(t, maximal(reference(ranges).at, &res))
+				must.Do(t, maximal(reference(ranges).at, &res))
 			}
 			// The same through every address that carries it.
 			if a.Is4() {
@@ -198,7 +200,7 @@ func TestLookupAgainstReference(t *testing.T) {
 					netip.AddrFrom16([16]byte{0x20, 0x02, b[0], b[1], b[2], b[3], 9, 9}),
 					netip.AddrFrom16([16]byte{0x20, 0x01, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, ^b[0], ^b[1], ^b[2], ^b[3]}),
 				} {
-					noErr(t, compare(context.Background(), r, reference(ranges).at, carrier, &res))
+					must.Do(t, compare(context.Background(), r, reference(ranges).at, carrier, &res))
 				}
 			}
 		}

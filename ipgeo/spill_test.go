@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -34,9 +35,9 @@ func sameRows(t *testing.T, ranges []Range) (*fakeStore, Stats) {
 	var ample, little fakeStore
 	dir := t.TempDir()
 	want, wantStats, err := Build(t.Context(), &ample, seqOf(ranges), BuildOptions{Memory: 1 << 30})
-	noErr(t, err)
+	must.Do(t, err)
 	got, gotStats, err := build(t.Context(), &little, seqOf(ranges), BuildOptions{TempDir: dir}, scarce)
-	noErr(t, err)
+	must.Do(t, err)
 	empty(t, dir)
 	if want != got || wantStats != gotStats {
 		t.Errorf("%+v %+v, want %+v %+v", got, gotStats, want, wantStats)
@@ -115,7 +116,7 @@ func TestBuildNestedDeep(t *testing.T) {
 			var res Result
 			for i := int64(-2); i < 4*deep+3; i += 7 {
 				a := addrOf(true, addSaturated(true, base, i))
-				noErr(t, compare(t.Context(), r, reference(in).at, a, &res))
+				must.Do(t, compare(t.Context(), r, reference(in).at, a, &res))
 			}
 		})
 	}
@@ -131,7 +132,7 @@ func TestLanesBounded(t *testing.T) {
 			first: u128{lo: uint64(i)}, last: u128{lo: 1<<32 - uint64(i)}, order: uint64(i), rank: uint32(i%3 + 1),
 			record: recordRef{inline: fmt.Sprintf("%0*d", i%500+1, i)},
 		}
-		noErr(t, l.push(&s, s.first))
+		must.Do(t, l.push(&s, s.first))
 		if i%100 != 0 {
 			continue
 		}

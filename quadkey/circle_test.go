@@ -3,6 +3,8 @@ package quadkey
 import (
 	"math"
 	"testing"
+
+	"quadrille/internal/must"
 )
 
 // No point of a circle is in a tile that the circle does not meet, nor outside
@@ -39,7 +41,7 @@ func TestCircle(t *testing.T) {
 		}
 		tried++
 		tile, err := TileAt(along, to*degrees, uint8(r.IntN(MaxZoom+1)))
-		noErr(t, err)
+		must.Do(t, err)
 		if !c.Meets(tile) {
 			t.Fatalf("%v m around %v,%v: %v,%v is in tile %v, which is not met", radius, lon, lat, along, to*degrees, tile)
 		}

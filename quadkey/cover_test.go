@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"quadrille/internal/must"
 )
 
 const whole = math.MaxUint32
@@ -118,7 +120,7 @@ func TestCoverBoxExactly(t *testing.T) {
 		}
 		for limit := 1; limit <= min(len(want), 6); limit++ {
 			got, err := CoverBox(box, limit)
-			noErr(t, err)
+			must.Do(t, err)
 			if err := checkRanges(got, limit); err != nil {
 				t.Fatalf("%v in %d: %v", box, limit, err)
 			}
@@ -166,7 +168,7 @@ func TestCoverBoxCoarsely(t *testing.T) {
 		}
 		limit := 1 + r.IntN(64)
 		got, err := CoverBox(box, limit)
-		noErr(t, err)
+		must.Do(t, err)
 		if err := checkRanges(got, limit); err != nil {
 			t.Fatalf("%v: %v", box, err)
 		}
@@ -258,7 +260,7 @@ func TestCoverPolarCap(t *testing.T) {
 		t.Errorf("%d ranges of %d cells, %v", len(got), size(got), err)
 	}
 	got, err = CoverBox(polar, 4)
-	noErr(t, err)
+	must.Do(t, err)
 	if err := checkRanges(got, 4); err != nil {
 		t.Error(err)
 	}
@@ -272,7 +274,7 @@ func TestCoverPolarCap(t *testing.T) {
 func cellAt(t *testing.T, x, y int) Cell {
 	t.Helper()
 	tile, err := NewTile(CellZoom, x, y)
-	noErr(t, err)
+	must.Do(t, err)
 	return Cell(tile.Packed())
 }
 
@@ -328,15 +330,15 @@ func TestCoverCircleEdges(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := CoverCircle(tt.lon, tt.lat, tt.radius, tt.limit)
-			noErr(t, err)
-			noErr(t, checkRanges(got, tt.limit))
+			must.Do(t, err)
+			must.Do(t, checkRanges(got, tt.limit))
 			if tt.want != nil && !slices.Equal(got, tt.want) {
 				t.Errorf("%v, want %v", got, tt.want)
 			}
 			for i, points := range [][][2]float64{tt.lacks, tt.holds} {
 				for _, p := range points {
 					c, err := CellOf(p[0], p[1])
-					noErr(t, err)
+					must.Do(t, err)
 					if covers(got, c) != (i == 1) {
 						t.Errorf("%v covered: %v", p, i != 1)
 					}
@@ -362,7 +364,7 @@ func TestCoverCircleHoldsItsPoints(t *testing.T) {
 		lon, lat, radius := randCircle(r)
 		limit := 1 + r.IntN(40)
 		got, err := CoverCircle(lon, lat, radius, limit)
-		noErr(t, err)
+		must.Do(t, err)
 		if err := checkRanges(got, limit); err != nil {
 			t.Fatalf("(%v, %v), %v m: %v", lon, lat, radius, err)
 		}
@@ -400,9 +402,9 @@ func TestCoverCircleExactly(t *testing.T) {
 		width := 2 * math.Pi * EarthRadius * math.Cos(lat*radians) / (mask + 1)
 		radius := width * 4 * r.Float64()
 		got, err := CoverCircle(lon, lat, radius, math.MaxInt)
-		noErr(t, err)
+		must.Do(t, err)
 		centre, err := TileAt(lon, lat, CellZoom)
-		noErr(t, err)
+		must.Do(t, err)
 		var must, may []Cell
 		for dx := range uint32(13) {
 			for dy := range uint32(13) {
@@ -433,7 +435,7 @@ func TestCoverCircleCoarsely(t *testing.T) {
 		radius := math.Pi * EarthRadius * r.Float64()
 		limit := 1 + r.IntN(64)
 		got, err := CoverCircle(lon, lat, radius, limit)
-		noErr(t, err)
+		must.Do(t, err)
 		if err := checkRanges(got, limit); err != nil {
 			t.Fatalf("(%v, %v), %v m: %v", lon, lat, radius, err)
 		}
@@ -473,7 +475,7 @@ func TestCoverBounded(t *testing.T) {
 		}
 	}
 	got, err := CoverBox(Box{-170, -80, 170, 80}, math.MaxInt)
-	noErr(t, err)
+	must.Do(t, err)
 	if err := checkRanges(got, 1<<18); err != nil {
 		t.Error(err)
 	}

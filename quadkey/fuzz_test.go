@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"quadrille/internal/must"
 )
 
 func FuzzParseQuadkey(f *testing.F) {
@@ -162,7 +164,7 @@ func FuzzCoverCircle(f *testing.F) {
 		}
 		for z := range uint8(MaxZoom + 1) {
 			tile, err := TileAt(x, y, z)
-			noErr(t, err)
+			must.Do(t, err)
 			if bound := tile.MinDistance(lon, lat); !(bound >= 0 && bound <= d) {
 				t.Fatalf("(%v, %v) is %v m from (%v, %v), but %v m or more from %v", lon, lat, d, x, y, bound, tile)
 			}

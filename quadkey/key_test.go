@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"quadrille/internal/must"
 )
 
 func TestKeyBytes(t *testing.T) {
@@ -236,7 +238,7 @@ func TestNextAnswersOnlyItsTile(t *testing.T) {
 		for z := range uint8(6) {
 			for p := range uint64(1) << (2 * z) {
 				tile, err := FromPacked(z, p)
-				noErr(t, err)
+				must.Do(t, err)
 				check(tile)
 			}
 		}

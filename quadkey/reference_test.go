@@ -18,17 +18,6 @@ func init() {
 	}
 }
 
-// noErr ends a test, or one case of a property, on an error.
-func noErr(t interface {
-	Helper()
-	Fatal(args ...any)
-}, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // trials is n, or fewer when there is no time for so many.
 func trials(n int) int {
 	if testing.Short() {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/paulmach/orb/maptile"
 	"pgregory.net/rapid"
+
+	"quadrille/internal/must"
 )
 
 func TestNewTile(t *testing.T) {
@@ -89,7 +91,7 @@ func TestParseQuadkey(t *testing.T) {
 
 func TestPacked(t *testing.T) {
 	tile, err := ParseQuadkey("12301230")
-	noErr(t, err)
+	must.Do(t, err)
 	if p := tile.Packed(); p != 27756 {
 		t.Errorf("12301230 packs to %d, want 27756", p)
 	}

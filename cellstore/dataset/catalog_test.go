@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/filelock"
+	"quadrille/internal/must"
 )
 
 func TestPublish(t *testing.T) {
@@ -24,11 +25,11 @@ func TestPublish(t *testing.T) {
 	wantErr(t, err, ErrNoGeneration)
 
 	b, err := c.Begin(t.Context(), "places")
-	noErr(t, err)
+	must.Do(t, err)
 	if b.Generation() != 1 {
 		t.Errorf("the first generation is %d", b.Generation())
 	}
-	noErr(t, b.Store().(*fileStore).put("one"))
+	must.Do(t, b.Store().(*fileStore).put("one"))
 	_, err = c.Current(t.Context(), "places")
 	wantErr(t, err, ErrNoGeneration) // not before Publish
 	m, err := b.Publish(t.Context(), Manifest{
@@ -60,7 +61,7 @@ func TestPublish(t *testing.T) {
 		t.Errorf("data sets %v, %v", names, err)
 	}
 	g, err := c.OpenGeneration(t.Context(), "places", 1)
-	noErr(t, err)
+	must.Do(t, err)
 	if got, err := g.Store.(*fileStore).get(); got != "one" || err != nil {
 		t.Errorf("generation 1 holds %q, %v", got, err)
 	}
@@ -79,9 +80,9 @@ func TestAbortLeavesNothing(t *testing.T) {
 	c, stats := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
 	b, err := c.Begin(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	for range 2 {
-		noErr(t, b.Abort())
+		must.Do(t, b.Abort())
 	}
 	if _, err := os.Stat(b.Dir()); !os.IsNotExist(err) {
 		t.Errorf("the directory is still there: %v", err)
@@ -114,7 +115,7 @@ func TestNames(t *testing.T) {
 		t.Error("a catalogue without directory and opener was accepted")
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	noErr(t, os.WriteFile(file, nil, 0o644))
+	must.Do(t, os.WriteFile(file, nil, 0o644))
 	if _, err := Open(file, new(fileStats).opener); err == nil {
 		t.Error("a file was accepted as the directory")
 	}
@@ -123,9 +124,9 @@ func TestNames(t *testing.T) {
 func TestBuildLock(t *testing.T) {
 	c, _ := newCatalog(t)
 	b, err := c.Begin(t.Context(), "places")
-	noErr(t, err)
+	must.Do(t, err)
 	other, err := Open(c.Dir(), c.open) // as another program would
-	noErr(t, err)
+	must.Do(t, err)
 	_, err = other.Begin(t.Context(), "places")
 	wantErr(t, err, ErrBuilding)
 	if !strings.Contains(err.Error(), "process ") {
@@ -133,13 +134,13 @@ func TestBuildLock(t *testing.T) {
 	}
 	// Another data set is free, and so is the pointer of this one.
 	mustIngest(t, other, "ip", "x")
-	noErr(t, b.Store().(*fileStore).put("one"))
+	must.Do(t, b.Store().(*fileStore).put("one"))
 	if _, err := b.Publish(t.Context(), Manifest{}); err != nil {
 		t.Fatal(err)
 	}
 	mustIngest(t, other, "places", "two")
 	b, err = c.Begin(t.Context(), "places")
-	noErr(t, err)
+	must.Do(t, err)
 	defer b.Abort()
 	if _, err := other.Rollback(t.Context(), "places"); err != nil {
 		t.Errorf("a rollback had to wait for a build: %v", err)
@@ -170,8 +171,8 @@ func TestRefusedBuildsAreNotPublished(t *testing.T) {
 			c, stats := newCatalog(t)
 			mustIngest(t, c, "ip", "one")
 			b, err := c.Begin(t.Context(), "ip")
-			noErr(t, err)
-			noErr(t, b.Store().(*fileStore).put(tc.text))
+			must.Do(t, err)
+			must.Do(t, b.Store().(*fileStore).put(tc.text))
 			if tc.do != nil {
 				tc.do(t, b)
 			}
@@ -197,10 +198,10 @@ func TestCancel(t *testing.T) {
 	_, err := c.Begin(gone, "ip")
 	wantErr(t, err, context.Canceled)
 	b, err := c.Begin(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	_, err = b.Publish(gone, Manifest{})
 	wantErr(t, err, context.Canceled)
-	noErr(t, b.Abort())
+	must.Do(t, b.Abort())
 	mustIngest(t, c, "ip", "one")
 	mustIngest(t, c, "ip", "two")
 	_, err = c.Rollback(gone, "ip")
@@ -210,7 +211,7 @@ func TestCancel(t *testing.T) {
 
 	// One that waits for the pointer lock stops waiting.
 	lock, err := filelock.Open(filepath.Join(c.Dir(), "ip", pointerLockName))
-	noErr(t, err)
+	must.Do(t, err)
 	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	_, err = c.Rollback(short, "ip")
@@ -249,7 +250,7 @@ func TestRollback(t *testing.T) {
 		t.Errorf("generations %q", got)
 	}
 	// One that does not open is not published.
-	noErr(t, os.Truncate(filepath.Join(c.generationDir("ip", 3), "store", "cells"), 1))
+	must.Do(t, os.Truncate(filepath.Join(c.generationDir("ip", 3), "store", "cells"), 1))
 	_, err = c.Rollback(t.Context(), "ip")
 	wantErr(t, err, cellstore.ErrCorrupt)
 	wantContent(t, c, "ip", "four")
@@ -267,9 +268,9 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader, err := c.OpenGeneration(t.Context(), "ip", 1)
-	noErr(t, err)
+	must.Do(t, err)
 	done, err := c.Prune(t.Context(), 1, 0)
-	noErr(t, err)
+	must.Do(t, err)
 	if len(done.Removed) != 2 || done.Removed[0].Generation != 3 || done.Removed[1].Generation != 4 ||
 		len(done.InUse) != 1 || done.InUse[0].Generation != 1 {
 		t.Errorf("pruned %+v", done)
@@ -337,7 +338,7 @@ func TestDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, stats := newCatalog(t)
 			mustIngest(t, c, "ip", "one")
-			noErr(t, tc.do(c.generationDir("ip", 1)))
+			must.Do(t, tc.do(c.generationDir("ip", 1)))
 			g, err := c.OpenCurrent(t.Context(), "ip")
 			if err == nil {
 				g.Close()
@@ -363,14 +364,14 @@ func TestForeignFiles(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	l := NewLive(c, "ip", func(*Generation) (int, error) { return 1, nil })
 	defer l.Close()
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	m := mustIngest(t, c, "ip", "two")
 	dir := c.generationDir("ip", 2)
 	put := func(name string) string {
 		t.Helper()
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		noErr(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		noErr(t, os.WriteFile(path, []byte("x"), 0o600))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte("x"), 0o600))
 		return path
 	}
 	var sst string
@@ -393,7 +394,7 @@ func TestForeignFiles(t *testing.T) {
 		t.Error(err)
 	}
 	g, err := c.OpenCurrent(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	defer g.Close()
 	got, err := g.Foreign(t.Context())
 	slices.Sort(got)
@@ -436,7 +437,7 @@ func TestLostPointer(t *testing.T) {
 			mustIngest(t, c, "ip", "one")
 			mustIngest(t, c, "ip", "two")
 			path := filepath.Join(c.Dir(), "ip", pointerName)
-			noErr(t, spoil(path))
+			must.Do(t, spoil(path))
 			if _, err := c.OpenCurrent(t.Context(), "ip"); err == nil {
 				t.Fatal("opened without a pointer")
 			}
@@ -455,7 +456,7 @@ func TestLostPointer(t *testing.T) {
 				if b.Generation() != 3 {
 					t.Errorf("generation %d", b.Generation())
 				}
-				noErr(t, b.Abort())
+				must.Do(t, b.Abort())
 			}
 			if _, err := c.Activate(t.Context(), "ip", 1); err != nil {
 				t.Fatal(err)
@@ -473,9 +474,9 @@ func TestListShowsDamage(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	mustIngest(t, c, "places", "one")
 	mustIngest(t, c, "stations", "one")
-	noErr(t, os.WriteFile(filepath.Join(c.Dir(), "ip", pointerName), []byte("{"), 0o644))
-	noErr(t, os.Remove(filepath.Join(c.generationDir("places", 1), manifestName)))
-	noErr(t, os.WriteFile(filepath.Join(c.Dir(), "notes"), nil, 0o644))
+	must.Do(t, os.WriteFile(filepath.Join(c.Dir(), "ip", pointerName), []byte("{"), 0o644))
+	must.Do(t, os.Remove(filepath.Join(c.generationDir("places", 1), manifestName)))
+	must.Do(t, os.WriteFile(filepath.Join(c.Dir(), "notes"), nil, 0o644))
 	list, err := c.List(t.Context())
 	if err != nil || len(list) != 3 {
 		t.Fatalf("listed %+v, %v", list, err)

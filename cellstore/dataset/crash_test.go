@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"quadrille/internal/must"
 	"quadrille/internal/testseed"
 )
 
@@ -80,7 +81,7 @@ func crashingIngest(dir, dieAt string) error {
 func crasher(t *testing.T, dir, step string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	noErr(t, err)
+	must.Do(t, err)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), crashDir+"="+dir, crashStep+"="+step)
 	cmd.Stderr = os.Stderr
@@ -99,7 +100,7 @@ func intact(t *testing.T, c *Catalog, begun map[string]bool) string {
 		t.Fatalf("published %q, which nobody began", got)
 	}
 	list, err := c.List(t.Context())
-	noErr(t, err)
+	must.Do(t, err)
 	for _, in := range list {
 		if err := c.Verify(t.Context(), "ip", in.Generation, nil); err != nil {
 			t.Fatalf("generation %d: %v", in.Generation, err)
@@ -157,8 +158,8 @@ func killAtRandom(t *testing.T, c *Catalog, kills int, within time.Duration) {
 	for range kills {
 		cmd := crasher(t, c.Dir(), "")
 		out, err := cmd.StdoutPipe()
-		noErr(t, err)
-		noErr(t, cmd.Start())
+		must.Do(t, err)
+		must.Do(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		delay := time.Duration(rnd.Int64N(int64(within)))
 		for first := true; lines.Scan(); first = false {
@@ -182,7 +183,7 @@ func killAtRandom(t *testing.T, c *Catalog, kills int, within time.Duration) {
 func lastNumber(t *testing.T, c *Catalog) uint64 {
 	t.Helper()
 	p, err := c.requirePointer(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	return p.Last
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // rewrite changes the one file of cells of a generation, in place, and returns
@@ -20,16 +21,16 @@ func rewrite(t *testing.T, c *Catalog, generation uint64, text string) (restore 
 	t.Helper()
 	path := filepath.Join(c.generationDir("ip", generation), storeDir, "cells")
 	whole, err := os.ReadFile(path)
-	noErr(t, err)
-	noErr(t, os.WriteFile(path, []byte(text), 0o644))
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	return func(anew bool) {
 		t.Helper()
 		to := path
 		if anew {
 			to = path + ".x"
 		}
-		noErr(t, os.WriteFile(to, whole, 0o644))
-		noErr(t, os.Rename(to, path))
+		must.Do(t, os.WriteFile(to, whole, 0o644))
+		must.Do(t, os.Rename(to, path))
 	}
 }
 
@@ -139,7 +140,7 @@ func TestDamageBesideChecksums(t *testing.T) {
 	poll := func() {
 		t.Helper()
 		l.health.checkAt = time.Time{}
-		noErr(t, l.Poll(t.Context()))
+		must.Do(t, l.Poll(t.Context()))
 	}
 	poll()
 	for range 20 { // a disk that stalls now and then is no damage
@@ -175,7 +176,7 @@ func TestDamageOfStale(t *testing.T) {
 	l, _ := newLive(t, c)
 	l.interval = time.Hour
 	mustIngest(t, c, "ip", "one")
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	mustIngest(t, c, "ip", "two")
 	stats.fail(errors.New("no file handles"))
 	_ = l.Poll(t.Context())
@@ -211,12 +212,12 @@ func TestDamageRun(t *testing.T) {
 	eventually(t, "it is served", func() bool { return l.Status().Serving != nil })
 	path := largestTable(t, c.generationDir("ip", 1))
 	whole, err := os.ReadFile(path)
-	noErr(t, err)
+	must.Do(t, err)
 	flipped := bytes.Clone(whole)
 	for i := range len(flipped) / 2 {
 		flipped[i] ^= 0x55
 	}
-	noErr(t, os.WriteFile(path, flipped, 0o644))
+	must.Do(t, os.WriteFile(path, flipped, 0o644))
 	ask := func() error {
 		h, err := l.Acquire()
 		if err != nil {
@@ -229,14 +230,14 @@ func TestDamageRun(t *testing.T) {
 	}
 	wantErr(t, ask(), cellstore.ErrCorrupt)
 	eventually(t, "the damage is found", func() bool { return l.Status().Damage != nil })
-	noErr(t, os.WriteFile(path, whole, 0o644))
+	must.Do(t, os.WriteFile(path, whole, 0o644))
 	eventually(t, "it is whole again", func() bool { return l.Status().Damage == nil && ask() == nil })
 	// What a caller does wrong is no damage.
 	failures := l.Status().ReadFailures
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	h, err := l.Acquire()
-	noErr(t, err)
+	must.Do(t, err)
 	defer h.Release()
 	var row cellstore.Row
 	_, err = h.Value().Get(stopped, rowKey(7), nil, &row)

@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/must"
 )
 
 // remote is a store that several depots share, as if it were far away: a Pebble
@@ -32,7 +33,7 @@ var errDown = fmt.Errorf("test: %w", cellstore.ErrUnavailable)
 func newRemote(t tester) *remote {
 	t.Helper()
 	s, err := pebblestore.Open("remote", &pebblestore.Options{CacheBytes: 1 << 20, FS: vfs.NewMem()})
-	noErr(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { s.Close() })
 	r := &remote{Store: s}
 	r.left.Store(-1)
@@ -153,7 +154,7 @@ func (t *remoteTable) CheckAndMutate(ctx context.Context, c cellstore.Check, m c
 func depotAt(t tester, r *remote) *Depot {
 	t.Helper()
 	d, err := OpenDepot(DepotOptions{Open: r.open, Dir: filepath.Join(tempDir(t), "cache"), Name: "test"})
-	noErr(t, err)
+	must.Do(t, err)
 	d.patience = 0
 	t.Cleanup(func() { d.Close() })
 	return d
@@ -163,7 +164,7 @@ func depotAt(t tester, r *remote) *Depot {
 func pushed(t testing.TB, d *Depot, c *Catalog, dataset string) Pushed {
 	t.Helper()
 	p, err := pushCurrent(t.Context(), d, c, dataset, PushOptions{PartBytes: 1 << 10})
-	noErr(t, err)
+	must.Do(t, err)
 	return p
 }
 
@@ -180,22 +181,22 @@ func pushCurrent(ctx context.Context, d *Depot, c *Catalog, dataset string, o Pu
 func inDepot(t testing.TB, d *Depot, dataset string) string {
 	t.Helper()
 	g, err := d.OpenCurrent(t.Context(), dataset)
-	noErr(t, err)
+	must.Do(t, err)
 	defer g.Close()
 	text, err := read(t.Context(), g.Store)
-	noErr(t, err)
+	must.Do(t, err)
 	b, err := os.ReadFile(filepath.Join(g.Dir, "extra", "index"))
 	if err != nil || string(b) != "index of "+text {
 		t.Fatalf("the file beside %q holds %q, %v", text, b, err)
 	}
-	noErr(t, g.Verify(t.Context()))
+	must.Do(t, g.Verify(t.Context()))
 	return text
 }
 
 func depotNumbers(t testing.TB, d *Depot) string {
 	t.Helper()
 	list, err := d.List(t.Context())
-	noErr(t, err)
+	must.Do(t, err)
 	var s []string
 	for _, in := range list {
 		n := fmt.Sprint(in.Dataset, in.Generation)

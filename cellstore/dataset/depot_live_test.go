@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // depotReader is what a Live binds here: a store and what it must hold.
@@ -49,7 +50,7 @@ func TestDepotSwaps(t *testing.T) {
 	var lives []*Live[depotReader]
 	for range 2 {
 		l := liveDepot(t, depotAt(t, r))
-		noErr(t, l.Poll(ctx))
+		must.Do(t, l.Poll(ctx))
 		lives = append(lives, l)
 		wg.Go(func() { l.Run(ctx) })
 		wg.Go(func() {
@@ -111,7 +112,7 @@ func TestDepotDown(t *testing.T) {
 	r.fail(errDown)
 	eventually(t, "the outage in the status", func() bool { return l.Err() != nil })
 	h, err := l.Acquire()
-	noErr(t, err)
+	must.Do(t, err)
 	h.Release()
 	r.fail(nil)
 	eventually(t, "recovery", func() bool { return l.Err() == nil })
@@ -130,16 +131,16 @@ func TestDepotFiles(t *testing.T) {
 		t.Fatal(path, err)
 	}
 	before, err := os.Stat(path[0])
-	noErr(t, err)
+	must.Do(t, err)
 	inDepot(t, d, "ip")
 	if after, err := os.Stat(path[0]); err != nil || !os.SameFile(before, after) {
 		t.Error("a file that was there was fetched again", err)
 	}
-	noErr(t, os.WriteFile(path[0], []byte("index of two"), 0o644))
+	must.Do(t, os.WriteFile(path[0], []byte("index of two"), 0o644))
 	inDepot(t, d, "ip") // which compares
 	// One that is open stays, though it is listed no more.
 	g, err := d.OpenCurrent(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	d.now = func() time.Time { return time.Now().Add(-time.Hour) }
 	mustIngest(t, c, "ip", "two")
 	pushed(t, d, c, "ip")
@@ -159,7 +160,7 @@ func TestDepotFiles(t *testing.T) {
 
 	// Damage in the store is told, and the files of before are not used for it.
 	t2, err := d.table(t.Context())
-	noErr(t, err)
+	must.Do(t, err)
 	err = t2.Apply(t.Context(), cellstore.Mutation{Row: chunkRow("ip", 2, "extra/index", 0),
 		Ops: []cellstore.Op{cellstore.Put(familyFile, columnChunk, []byte("index of six"))}})
 	if err != nil {
@@ -170,7 +171,7 @@ func TestDepotFiles(t *testing.T) {
 	skips := depotAt(t, r)
 	skips.opts.Skip = []string{"extra/index"}
 	g, err = skips.OpenCurrent(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	defer g.Close()
 	if err := g.Verify(t.Context()); err != nil {
 		t.Error(err)
@@ -185,10 +186,10 @@ func TestDepotDamagedTable(t *testing.T) {
 	d := depotAt(t, r)
 	lose := func() {
 		s, err := r.open(t.Context(), tablePrefix("ip", 1))
-		noErr(t, err)
+		must.Do(t, err)
 		tab, err := s.Table(t.Context(), "t")
-		noErr(t, err)
-		noErr(t, tab.Apply(t.Context(), cellstore.Mutation{Row: rowKey(7), Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.All)}}))
+		must.Do(t, err)
+		must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{Row: rowKey(7), Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.All)}}))
 	}
 	d.onStep = func(step string) error {
 		if step == "loaded" {
@@ -208,7 +209,7 @@ func TestDepotDamagedTable(t *testing.T) {
 	if err := d.Verify(t.Context(), "ip", 0, nil); err != nil {
 		t.Error(err)
 	}
-	noErr(t, r.DropTable(t.Context(), "ip.g0000000002.t"))
+	must.Do(t, r.DropTable(t.Context(), "ip.g0000000002.t"))
 	wantErr(t, d.Verify(t.Context(), "ip", 0, nil), cellstore.ErrCorrupt)
 }
 
@@ -219,9 +220,9 @@ func TestDepotPointer(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	pushed(t, d, c, "ip")
 	tab, err := d.table(t.Context())
-	noErr(t, err)
+	must.Do(t, err)
 	for _, bad := range []string{"{", `{"version":99}`, `{"version":1,"current":5,"last":5}`} {
-		noErr(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{cellstore.Put(familyPointer, columnCurrent, []byte(bad))}}))
+		must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{cellstore.Put(familyPointer, columnCurrent, []byte(bad))}}))
 		if _, err := d.OpenCurrent(t.Context(), "ip"); err == nil {
 			t.Errorf("%s was taken", bad)
 		}

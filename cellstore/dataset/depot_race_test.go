@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // TestDepotPruneWhilePushed: what is published while a prune is at work stays,
@@ -94,24 +95,24 @@ func TestDepotStrays(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	d := depotAt(t, r)
 	tab, err := d.create(t.Context())
-	noErr(t, err)
+	must.Do(t, err)
 	b, err := json.Marshal(partRecord{Load: "another", Done: true})
-	noErr(t, err)
+	must.Do(t, err)
 	err = tab.Apply(t.Context(), cellstore.Mutation{Row: []byte(generationRow("ip", 1)), Ops: []cellstore.Op{cellstore.Put(familyManifest, partColumn("t", 0), b)}})
-	noErr(t, err)
+	must.Do(t, err)
 	s, err := r.open(t.Context(), tablePrefix("ip", 1))
-	noErr(t, err)
+	must.Do(t, err)
 	g, err := c.OpenCurrent(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	defer g.Close()
 	local, err := g.Store.Table(t.Context(), "t")
-	noErr(t, err)
+	must.Do(t, err)
 	schema := local.Schema()
-	noErr(t, s.CreateTable(t.Context(), schema))
+	must.Do(t, s.CreateTable(t.Context(), schema))
 	stray, err := s.Table(t.Context(), "t")
-	noErr(t, err)
+	must.Do(t, err)
 	err = stray.Apply(t.Context(), cellstore.Mutation{Row: []byte("stray"), Ops: []cellstore.Op{cellstore.Put(schema.Families[0].Name, []byte("q"), []byte("v"))}})
-	noErr(t, err)
+	must.Do(t, err)
 	if p, err := d.Push(t.Context(), g, PushOptions{NoCheck: true}); err != nil || p.Manifest.Generation != 1 {
 		t.Fatal(p, err)
 	}
@@ -125,18 +126,18 @@ func TestDepotStrays(t *testing.T) {
 func TestDepotLeaseRenewed(t *testing.T) {
 	d := depotAt(t, newRemote(t))
 	tab, err := d.create(t.Context())
-	noErr(t, err)
+	must.Do(t, err)
 	_, l, err := d.lease(t.Context(), tab, "ip", "me")
-	noErr(t, err)
+	must.Do(t, err)
 	defer l.release(t.Context())
 	earlier := l.record
 	earlier.Expires = time.Now().Add(time.Second).UTC()
 	b, err := json.Marshal(earlier)
-	noErr(t, err)
-	noErr(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{cellstore.Put(familyPointer, columnLease, b)}}))
-	noErr(t, l.renew(t.Context()))
+	must.Do(t, err)
+	must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{cellstore.Put(familyPointer, columnLease, b)}}))
+	must.Do(t, l.renew(t.Context()))
 	b, err = d.get(t.Context(), "ip", familyPointer, columnLease)
-	noErr(t, err)
+	must.Do(t, err)
 	var stored leaseRecord
 	if err := json.Unmarshal(b, &stored); err != nil || stored.Token != earlier.Token || stored.Expires.Before(earlier.Expires.Add(d.leaseFor/2)) {
 		t.Errorf("stored %s, %v", b, err)
@@ -152,7 +153,7 @@ func TestDepotOlderAway(t *testing.T) {
 		pushed(t, depotAt(t, r), c, "ip")
 	}
 	l := liveDepot(t, depotAt(t, r))
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	r.fail(errDown)
 	_, err := l.AcquireGeneration(1)
 	wantErr(t, err, cellstore.ErrUnavailable)
@@ -167,7 +168,7 @@ func TestDepotOlderAway(t *testing.T) {
 	l.older.lookAt = time.Time{}
 	l.older.mu.Unlock()
 	h, err := l.AcquireGeneration(1)
-	noErr(t, err)
+	must.Do(t, err)
 	h.Release()
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 func TestDepot(t *testing.T) {
@@ -112,7 +113,7 @@ func TestDepotCrash(t *testing.T) {
 	c := newPebbleCatalog(t)
 	mustIngest(t, c, "ip", "old")
 	old, err := c.OpenCurrent(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	defer old.Close()
 	mustIngest(t, c, "ip", "new")
 	o := PushOptions{PartBytes: 1 << 10, Workers: 1}
@@ -312,17 +313,17 @@ func TestDepotLeaseAhead(t *testing.T) {
 	ahead.now = func() time.Time { return time.Now().AddDate(1, 0, 0) }
 	ahead.leaseFor, d.leaseFor = 100*time.Millisecond, 2*time.Second // it is renewed often while the other looks
 	tab, err := d.create(t.Context())
-	noErr(t, err)
+	must.Do(t, err)
 	alive, stop := context.WithCancel(t.Context())
 	_, l, err := ahead.lease(alive, tab, "ip", "ahead")
-	noErr(t, err)
+	must.Do(t, err)
 	if _, _, err := d.lease(t.Context(), tab, "ip", "me"); !errors.Is(err, ErrBuilding) {
 		t.Errorf("a lease that is renewed: %v", err)
 	}
 	stop() // it is renewed no more, nor given back
 	l.stopped.Wait()
 	_, mine, err := d.lease(t.Context(), tab, "ip", "me")
-	noErr(t, err)
+	must.Do(t, err)
 	mine.release(t.Context())
 }
 

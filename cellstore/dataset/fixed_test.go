@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 func TestFixed(t *testing.T) {
 	l := Fixed("value", Manifest{Dataset: "places", Digest: "d"})
 	for range 2 {
 		h, err := l.Acquire()
-		noErr(t, err)
+		must.Do(t, err)
 		if h.Value() != "value" || h.Manifest().Digest != "d" {
 			t.Error(h.Value(), h.Manifest())
 		}

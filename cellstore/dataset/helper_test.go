@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // fileStore is the least a store can be: a file. It lets these tests watch
@@ -103,7 +104,7 @@ func tempDir(t tester) string {
 		tmp = ""
 	}
 	dir, err := os.MkdirTemp(tmp, "dataset")
-	noErr(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -112,7 +113,7 @@ func newCatalog(t testing.TB) (*Catalog, *fileStats) {
 	t.Helper()
 	stats := new(fileStats)
 	c, err := Open(filepath.Join(tempDir(t), "data"), stats.opener)
-	noErr(t, err)
+	must.Do(t, err)
 	return c, stats
 }
 
@@ -139,7 +140,7 @@ func ingest(c *Catalog, dataset, text string) (m Manifest, err error) {
 func mustIngest(t testing.TB, c *Catalog, dataset, text string) Manifest {
 	t.Helper()
 	m, err := ingest(c, dataset, text)
-	noErr(t, err)
+	must.Do(t, err)
 	return m
 }
 
@@ -160,14 +161,6 @@ func wantContent(t testing.TB, c *Catalog, dataset, want string) {
 	}
 }
 
-// noErr ends a test on an error.
-func noErr(t tester, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func wantErr(t tester, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -179,7 +172,7 @@ func wantErr(t tester, err, want error) {
 func numbers(t testing.TB, c *Catalog, dataset string) string {
 	t.Helper()
 	list, err := c.List(t.Context())
-	noErr(t, err)
+	must.Do(t, err)
 	var s []string
 	for _, in := range list {
 		if in.Dataset != dataset {
@@ -203,7 +196,7 @@ const pruneGrace = 10 * time.Minute
 // storedNumbers lists the generations that exist, listed or not.
 func storedNumbers(t tester, g *Generations, dataset string) []uint64 {
 	stored, err := g.back.stored(t.Context(), dataset)
-	noErr(t, err)
+	must.Do(t, err)
 	var list []uint64
 	for _, s := range stored {
 		list = append(list, s.number)

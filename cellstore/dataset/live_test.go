@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 func newLive(t testing.TB, c *Catalog) (l *Live[*text], closed *atomic.Int64) {
@@ -31,9 +32,9 @@ func newLive(t testing.TB, c *Catalog) (l *Live[*text], closed *atomic.Int64) {
 func serving(t testing.TB, l *Live[*text]) string {
 	t.Helper()
 	h, err := l.Acquire()
-	noErr(t, err)
+	must.Do(t, err)
 	defer h.Release()
-	noErr(t, h.Value().check())
+	must.Do(t, h.Value().check())
 	if st := l.Status(); st.Serving != h.Manifest() {
 		t.Errorf("status shows %+v, served is %+v", st.Serving, h.Manifest())
 	}
@@ -53,7 +54,7 @@ func TestLive(t *testing.T) {
 	}
 	poll := func() {
 		t.Helper()
-		noErr(t, l.Poll(t.Context()))
+		must.Do(t, l.Poll(t.Context()))
 	}
 	poll() // nothing published is no failure
 	_, err := l.Acquire()
@@ -73,7 +74,7 @@ func TestLive(t *testing.T) {
 
 	// A reader keeps its generation across a swap, the next one gets the new.
 	old, err := l.Acquire()
-	noErr(t, err)
+	must.Do(t, err)
 	mustIngest(t, c, "ip", "two")
 	poll()
 	if got := serving(t, l); got != "two" {
@@ -103,7 +104,7 @@ func TestLive(t *testing.T) {
 	}
 
 	h, err := l.Acquire()
-	noErr(t, err)
+	must.Do(t, err)
 	shut := make(chan error)
 	go func() { shut <- l.Close() }()
 	eventually(t, "acquire is refused", func() bool { h, err := l.Acquire(); release(h, err); return err != nil })
@@ -135,11 +136,11 @@ func TestReleaseTooMuch(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
 	l := NewLive(c, "ip", binder(new(atomic.Int64)))
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	h, err := l.Acquire()
-	noErr(t, err)
+	must.Do(t, err)
 	h.Release()
-	noErr(t, l.Close())
+	must.Do(t, l.Close())
 	defer func() {
 		if recover() == nil {
 			t.Error("a release without acquire went unnoticed")
@@ -193,9 +194,9 @@ func TestBadGeneration(t *testing.T) {
 			c, stats := newCatalog(t)
 			l, closed := newLive(t, c)
 			mustIngest(t, c, "ip", "one")
-			noErr(t, l.Poll(t.Context()))
+			must.Do(t, l.Poll(t.Context()))
 			mustIngest(t, c, "ip", tc.text)
-			noErr(t, tc.spoil(c, stats))
+			must.Do(t, tc.spoil(c, stats))
 			for range 3 { // again and again, without leaving anything open
 				err := l.Poll(t.Context())
 				checkKind(t, "poll", err, tc.want)
@@ -252,14 +253,14 @@ func TestUnpublished(t *testing.T) {
 			l, closed := newLive(t, c)
 			mustIngest(t, c, "ip", "one")
 			mustIngest(t, c, "ip", "two")
-			noErr(t, l.Poll(t.Context()))
+			must.Do(t, l.Poll(t.Context()))
 			h, err := l.AcquireGeneration(1)
-			noErr(t, err)
+			must.Do(t, err)
 			h.Release()
 			if h, err = l.Acquire(); err != nil {
 				t.Fatal(err)
 			}
-			noErr(t, tc.take(c))
+			must.Do(t, tc.take(c))
 			if err := l.Poll(t.Context()); err != nil {
 				t.Errorf("nothing is published: %v", err)
 			}
@@ -280,16 +281,16 @@ func TestUnpublished(t *testing.T) {
 			if names, err := c.Datasets(t.Context()); err != nil || len(names) > 0 {
 				t.Errorf("published are %v, %v", names, err)
 			}
-			noErr(t, tc.back(c))
-			noErr(t, l.Poll(t.Context()))
+			must.Do(t, tc.back(c))
+			must.Do(t, l.Poll(t.Context()))
 			serving(t, l)
 		})
 	}
 	c, _ := newCatalog(t)
 	l, _ := newLive(t, c)
 	mustIngest(t, c, "ip", "one")
-	noErr(t, l.Poll(t.Context()))
-	noErr(t, os.RemoveAll(c.Dir()))
+	must.Do(t, l.Poll(t.Context()))
+	must.Do(t, os.RemoveAll(c.Dir()))
 	wantErr(t, l.Poll(t.Context()), os.ErrNotExist)
 	if h, err := l.Acquire(); err != nil {
 		t.Error(err)
@@ -313,7 +314,7 @@ func TestFirstGenerationBad(t *testing.T) {
 		t.Errorf("status %+v", st)
 	}
 	stats.fail(nil)
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 }
 
 // TestRetriesWaitLonger: an unforced poll leaves a generation that failed
@@ -361,7 +362,7 @@ func TestPrunedWhileOpening(t *testing.T) {
 		return open(dataset, dir, readOnly)
 	}
 	l, _ := newLive(t, c)
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	if got := serving(t, l); got != "two" {
 		t.Errorf("serving %q", got)
 	}
@@ -373,7 +374,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, closed := newLive(t, c)
 	mustIngest(t, c, "ip", "text 0")
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	var stop atomic.Bool
 	var requests atomic.Int64
 	var wg sync.WaitGroup
@@ -412,7 +413,7 @@ func TestSwapsUnderLoad(t *testing.T) {
 		default:
 			mustIngest(t, c, "ip", fmt.Sprint("text ", i))
 		}
-		noErr(t, l.Poll(t.Context()))
+		must.Do(t, l.Poll(t.Context()))
 		if _, err := c.Prune(t.Context(), 2, 0, "ip"); err != nil {
 			t.Fatal(err)
 		}
@@ -435,7 +436,7 @@ func TestRunFollows(t *testing.T) {
 			case "by notification":
 				// The fallback never comes; but events need the directory.
 				l.interval = time.Hour
-				noErr(t, os.MkdirAll(c.dir, 0o755))
+				must.Do(t, os.MkdirAll(c.dir, 0o755))
 			case "by polling":
 				l.interval = time.Millisecond
 			}
@@ -494,7 +495,7 @@ func TestRunSurvivesReplacedDirectory(t *testing.T) {
 	l, _ := newLive(t, c)
 	go l.Run(t.Context())
 	eventually(t, "the first", func() bool { return l.Status().Serving != nil })
-	noErr(t, os.Rename(c.Dir(), c.Dir()+".old"))
+	must.Do(t, os.Rename(c.Dir(), c.Dir()+".old"))
 	eventually(t, "the loss is reported", func() bool { return errors.Is(l.Err(), os.ErrNotExist) })
 	if got := serving(t, l); got != "one" {
 		t.Errorf("serving %q", got)
@@ -508,10 +509,10 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
 	l, _ := newLive(t, c)
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	if n := testing.AllocsPerRun(1000, func() {
 		h, err := l.Acquire()
-		noErr(t, err)
+		must.Do(t, err)
 		if h.Value() == nil || h.Manifest().Generation != 1 {
 			t.Error("wrong generation")
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // place is a catalogue or a depot to which the same is done.
@@ -39,12 +40,12 @@ func places(t *testing.T) map[string]func(*testing.T) place {
 			c, d := newPebbleCatalog(t), depotAt(t, newRemote(t))
 			return place{d.Generations, func(t *testing.T, text string) { mustIngest(t, c, "ip", text); pushed(t, d, c, "ip") }, func(t *testing.T, instead []byte) {
 				tab, err := d.table(t.Context())
-				noErr(t, err)
+				must.Do(t, err)
 				op := cellstore.DeleteColumn(familyPointer, columnCurrent, cellstore.All)
 				if instead != nil {
 					op = cellstore.Put(familyPointer, columnCurrent, instead)
 				}
-				noErr(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{op}}))
+				must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{Row: []byte("ip"), Ops: []cellstore.Op{op}}))
 			}}
 		},
 	}
@@ -53,7 +54,7 @@ func places(t *testing.T) map[string]func(*testing.T) place {
 func (p place) listed(t *testing.T) (all []uint64) {
 	t.Helper()
 	infos, err := p.List(t.Context())
-	noErr(t, err)
+	must.Do(t, err)
 	for _, in := range infos {
 		if in.Err != nil {
 			t.Fatal(in.Err)
@@ -72,7 +73,7 @@ func TestLostPointerLosesNothing(t *testing.T) {
 				p := open(t)
 				p.publish(t, "one")
 				backup, err := p.back.readPointer(t.Context(), "ip")
-				noErr(t, err)
+				must.Do(t, err)
 				p.publish(t, "two")
 				p.publish(t, "three")
 				if !older {
@@ -88,7 +89,7 @@ func TestLostPointerLosesNothing(t *testing.T) {
 					}
 				} else {
 					infos, err := p.List(t.Context())
-					noErr(t, err)
+					must.Do(t, err)
 					if name == "directory" && (len(infos) != 1 || infos[0].Err == nil || !strings.Contains(infos[0].Err.Error(), "3 generations are there")) {
 						t.Errorf("the loss is not told: %+v", infos)
 					}
@@ -153,7 +154,7 @@ func TestOlderLeftovers(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
 	dir := c.generationDir("ip", 2)
-	noErr(t, os.MkdirAll(filepath.Join(dir, storeDir), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Join(dir, storeDir), 0o755))
 	if m := mustIngest(t, c, "ip", "three"); m.Generation != 3 {
 		t.Errorf("generation %d", m.Generation)
 	}
@@ -174,17 +175,17 @@ func TestDamagedManifestStays(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
 	backup, err := os.ReadFile(c.pointerPath("ip"))
-	noErr(t, err)
+	must.Do(t, err)
 	mustIngest(t, c, "ip", "two")
 	mustIngest(t, c, "ip", "three")
 	path := filepath.Join(c.generationDir("ip", 3), manifestName)
 	whole, err := os.ReadFile(path)
-	noErr(t, err)
+	must.Do(t, err)
 	damaged := slices.Clone(whole)
 	damaged[0] ^= 1
 	write := func(path string, b []byte) {
 		t.Helper()
-		noErr(t, os.WriteFile(path, b, 0o644))
+		must.Do(t, os.WriteFile(path, b, 0o644))
 	}
 	write(path, damaged)
 	write(c.pointerPath("ip"), backup)
@@ -211,7 +212,7 @@ func TestDamagedManifestStays(t *testing.T) {
 func TestAbortLeavesPublished(t *testing.T) {
 	c, stats := newCatalog(t)
 	other, err := Open(c.Dir(), stats.opener)
-	noErr(t, err)
+	must.Do(t, err)
 	c.onStep = func(step string) error {
 		if step != "named" {
 			return nil
@@ -231,7 +232,7 @@ func TestAbortLeavesPublished(t *testing.T) {
 func TestPruneBesideOthers(t *testing.T) {
 	c, stats := newCatalog(t)
 	other, err := Open(c.Dir(), stats.opener)
-	noErr(t, err)
+	must.Do(t, err)
 	for _, at := range []string{"unlisted", "directory made"} {
 		mustIngest(t, c, "ip", "one")
 		if _, err := c.Drop(t.Context(), "ip"); err != nil {
@@ -273,7 +274,7 @@ func TestPruneBesideDamage(t *testing.T) {
 			mustIngest(t, c, name, text)
 		}
 	}
-	noErr(t, os.WriteFile(c.pointerPath("airports"), []byte("{"), 0o600))
+	must.Do(t, os.WriteFile(c.pointerPath("airports"), []byte("{"), 0o600))
 	done, err := c.Prune(t.Context(), 1, 0)
 	wantErr(t, err, ErrBadPointer)
 	if len(done.Removed) != 1 || done.Removed[0].Dataset != "ip" {
@@ -327,19 +328,19 @@ func TestLiveKeepsWhatIsLost(t *testing.T) {
 			t.Fatalf("polled %v, in service is %v", err, l.Status().Serving)
 		}
 	}
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	rename := func(from, to string) {
 		t.Helper()
-		noErr(t, os.Rename(from, to))
+		must.Do(t, os.Rename(from, to))
 	}
 	away := c.Dir() + ".away"
 	rename(c.Dir(), away)
-	noErr(t, os.Mkdir(c.Dir(), 0o755))
+	must.Do(t, os.Mkdir(c.Dir(), 0o755))
 	poll(true, nil)
-	noErr(t, os.Remove(c.Dir()))
+	must.Do(t, os.Remove(c.Dir()))
 	rename(away, c.Dir())
-	noErr(t, l.Poll(t.Context()))
-	noErr(t, os.Remove(c.pointerPath("ip")))
+	must.Do(t, l.Poll(t.Context()))
+	must.Do(t, os.Remove(c.pointerPath("ip")))
 	poll(true, ErrBadPointer)
 	// Nor is it nothing to a server that starts.
 	other := NewLive(c, "ip", binder(new(atomic.Int64)))
@@ -355,7 +356,7 @@ func TestLiveKeepsWhatIsLost(t *testing.T) {
 	rename(manifest, manifest+".away")
 	wantErr(t, other.Poll(t.Context()), ErrBadPointer)
 	rename(manifest+".away", manifest)
-	noErr(t, os.RemoveAll(filepath.Join(c.Dir(), "ip")))
+	must.Do(t, os.RemoveAll(filepath.Join(c.Dir(), "ip")))
 	poll(false, nil)
 }
 
@@ -421,7 +422,7 @@ func TestDropInUse(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	mustIngest(t, c, "ip", "two")
 	reader, err := c.OpenGeneration(t.Context(), "ip", 1)
-	noErr(t, err)
+	must.Do(t, err)
 	if _, err := c.Drop(t.Context(), "ip"); err != nil {
 		t.Fatal(err)
 	}
@@ -433,13 +434,13 @@ func TestDropInUse(t *testing.T) {
 	}
 	reader.Close()
 	b, err := c.Begin(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.Removed) != 1 || len(done.Gone) > 0 {
 		t.Errorf("pruned under a build: %+v, %v", done, err)
 	}
-	noErr(t, b.Abort())
+	must.Do(t, b.Abort())
 	other := filepath.Join(c.Dir(), "ip", "notes.txt")
-	noErr(t, os.WriteFile(other, nil, 0o644))
+	must.Do(t, os.WriteFile(other, nil, 0o644))
 	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.Gone) != 1 {
 		t.Errorf("pruned %+v, %v", done, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -40,18 +41,18 @@ func sample() *Manifest {
 
 func TestManifestGolden(t *testing.T) {
 	got, err := encodeManifest(sample())
-	noErr(t, err)
+	must.Do(t, err)
 	golden := filepath.Join("testdata", "manifest.json")
 	if *update {
-		noErr(t, os.WriteFile(golden, got, 0o644))
+		must.Do(t, os.WriteFile(golden, got, 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	noErr(t, err)
+	must.Do(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("the format has changed (-golden +now):\n%s", cmp.Diff(string(want), string(got)))
 	}
 	m, err := decodeManifest(want)
-	noErr(t, err)
+	must.Do(t, err)
 	wrote := sample()
 	wrote.Digest = digestBytes(want)
 	if d := cmp.Diff(wrote, m); d != "" {
@@ -85,7 +86,7 @@ func TestManifestRefusals(t *testing.T) {
 			m := sample()
 			tc.edit(m)
 			b, err := json.Marshal(m)
-			noErr(t, err)
+			must.Do(t, err)
 			_, err = decodeManifest(b)
 			wantErr(t, err, tc.want)
 			if errors.Is(tc.want, cellstore.ErrCorrupt) {
@@ -134,8 +135,8 @@ func TestTimestamp(t *testing.T) {
 
 func TestFileSource(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "empty.csv")
-	noErr(t, os.WriteFile(path, nil, 0o644))
-	noErr(t, os.Chtimes(path, when, when))
+	must.Do(t, os.WriteFile(path, nil, 0o644))
+	must.Do(t, os.Chtimes(path, when, when))
 	got, err := FileSource(t.Context(), path)
 	want := Source{Name: "empty.csv", File: "empty.csv", SHA256: sum0, Modified: when}
 	if err != nil || got != want {

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // model is what the pointer should say after any sequence of calls, failures
@@ -69,7 +70,7 @@ type modelled struct {
 func modelledCatalog(t *rapid.T) *modelled {
 	stats := new(fileStats)
 	c, err := Open(tempDir(t), stats.opener)
-	noErr(t, err)
+	must.Do(t, err)
 	return &modelled{
 		Generations: c.Generations,
 		publish:     func(text string) (Manifest, error) { return ingest(c, "ip", text) },
@@ -84,12 +85,12 @@ func modelledCatalog(t *rapid.T) *modelled {
 				n = max(n, orphan)
 			}
 			dir := c.generationDir("ip", n+1) + unfinishedSuffix
-			noErr(t, os.MkdirAll(filepath.Join(dir, storeDir), 0o755))
+			must.Do(t, os.MkdirAll(filepath.Join(dir, storeDir), 0o755))
 			if len(m.texts) > 0 && rapid.Bool().Draw(t, "manifest") {
-				noErr(t, os.WriteFile(filepath.Join(dir, manifestName), []byte("{"), 0o644))
+				must.Do(t, os.WriteFile(filepath.Join(dir, manifestName), []byte("{"), 0o644))
 			}
 			tmp := filepath.Join(c.Dir(), "ip", pointerName+".tmp")
-			noErr(t, os.WriteFile(tmp, []byte(`{"version":1,"curr`), 0o644))
+			must.Do(t, os.WriteFile(tmp, []byte(`{"version":1,"curr`), 0o644))
 		},
 		check: func(t *rapid.T) {
 			if n := stats.open.Load(); n != 0 {
@@ -132,7 +133,7 @@ func modelledDepot(t *rapid.T, local *Generation) *modelled {
 		published:   []string{"pointer replaced"},
 		leftover: func(t *rapid.T, m *model) {
 			tab, err := d.create(t.Context())
-			noErr(t, err)
+			must.Do(t, err)
 			if err := d.mark(t.Context(), tab, "ip", m.last+1); err != nil { // as a killed prune does
 				t.Fatal(err)
 			}
@@ -180,7 +181,7 @@ func TestModel(t *testing.T) {
 		c := newPebbleCatalog(t)
 		mustIngest(t, c, "ip", "rows")
 		local, err := c.OpenCurrent(t.Context(), "ip")
-		noErr(t, err)
+		must.Do(t, err)
 		defer local.Close()
 		rapid.Check(t, func(t *rapid.T) { runModel(t, modelledDepot(t, local)) })
 	})
@@ -196,7 +197,7 @@ func runModel(t *rapid.T, g *modelled) {
 	published := func(t *rapid.T, n uint64, text string) {
 		if m.last == 0 { // without a pointer, what is complete is listed with the new one
 			p, err := g.requirePointer(ctx, "ip")
-			noErr(t, err)
+			must.Do(t, err)
 			for _, e := range p.Generations {
 				if old, ok := m.orphans[e.Generation]; ok && e.Generation != n {
 					m.texts[e.Generation], m.last = old, max(m.last, e.Generation)
@@ -218,7 +219,7 @@ func runModel(t *rapid.T, g *modelled) {
 			faulty(t)
 			s := text()
 			got, err := g.publish(s)
-			noErr(t, err)
+			must.Do(t, err)
 			published(t, got.Generation, s)
 		},
 		"failed publish": func(t *rapid.T) {
@@ -232,11 +233,11 @@ func runModel(t *rapid.T, g *modelled) {
 			}
 			if visible {
 				p, err := g.requirePointer(ctx, "ip")
-				noErr(t, err)
+				must.Do(t, err)
 				published(t, p.Current, s)
 			} else if m.last == 0 {
 				stored, err := g.back.stored(ctx, "ip")
-				noErr(t, err)
+				must.Do(t, err)
 				orphans := map[uint64]string{}
 				for _, have := range stored {
 					if old, ok := m.orphans[have.number]; ok {
@@ -300,7 +301,7 @@ func runModel(t *rapid.T, g *modelled) {
 			faulty(t)
 			keep := rapid.IntRange(0, 4).Draw(t, "keep")
 			done, err := g.Prune(ctx, keep, 0)
-			noErr(t, err)
+			must.Do(t, err)
 			all := m.listed()
 			removed := 0
 			if m.dropped != 0 {
@@ -325,7 +326,7 @@ func runModel(t *rapid.T, g *modelled) {
 			flaky.fault = ""
 			g.check(t)
 			p, err := g.pointer(ctx, "ip")
-			noErr(t, err)
+			must.Do(t, err)
 			if p == nil {
 				p = new(pointer)
 			}
@@ -362,7 +363,7 @@ func runModel(t *rapid.T, g *modelled) {
 	// A last build or push cleans up all that was left behind.
 	s := text()
 	got, err := g.publish(s)
-	noErr(t, err)
+	must.Do(t, err)
 	published(t, got.Generation, s)
 	if want, got := m.listed(), storedNumbers(t, g.Generations, "ip"); !slices.Equal(got, want) {
 		t.Fatalf("stored are %v; want %v", got, want)
@@ -452,7 +453,7 @@ func TestPointerBytes(t *testing.T) {
 		t.Errorf("the cell is %s, %v; want %s", cell, err, want)
 	}
 	whole, err := decodePointer(cell)
-	noErr(t, err)
+	must.Do(t, err)
 	for i := range 8 * len(cell) {
 		changed := bytes.Clone(cell)
 		changed[i/8] ^= 1 << (i % 8)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // acquired is the text of a generation asked for by its number.
@@ -17,7 +18,7 @@ func acquired(t testing.TB, l *Live[*text], generation uint64) string {
 		t.Fatalf("generation %d: %v", generation, err)
 	}
 	defer h.Release()
-	noErr(t, h.Value().check())
+	must.Do(t, h.Value().check())
 	if h.Manifest().Generation != generation {
 		t.Errorf("generation %d instead of %d", h.Manifest().Generation, generation)
 	}
@@ -32,7 +33,7 @@ func TestAcquireGeneration(t *testing.T) {
 	for _, s := range []string{"one", "two", "three", "four"} {
 		mustIngest(t, c, "ip", s)
 	}
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	before := stats.open.Load()
 	if got := acquired(t, l, 4); got != "four" || stats.open.Load() != before {
 		t.Errorf("in service: %q, %d stores", got, stats.open.Load())
@@ -69,11 +70,11 @@ func TestAcquireGeneration(t *testing.T) {
 
 	// One that goes out of service while it is in use.
 	h, err := l.AcquireGeneration(4)
-	noErr(t, err)
+	must.Do(t, err)
 	if _, err := c.Rollback(t.Context(), "ip"); err != nil {
 		t.Fatal(err)
 	}
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	if got := serving(t, l); got != "three" {
 		t.Errorf("serving %q", got)
 	}
@@ -101,9 +102,9 @@ func TestOlderIdle(t *testing.T) {
 	l.older.idle = time.Millisecond
 	mustIngest(t, c, "ip", "one")
 	mustIngest(t, c, "ip", "two")
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	h, err := l.AcquireGeneration(1)
-	noErr(t, err)
+	must.Do(t, err)
 	eventually(t, "the end of idleness", func() bool {
 		l.older.mu.Lock()
 		defer l.older.mu.Unlock()
@@ -125,7 +126,7 @@ func TestOlderFails(t *testing.T) {
 	l, _ := newLive(t, c)
 	mustIngest(t, c, "ip", "one")
 	mustIngest(t, c, "ip", "two")
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	stats.fail(cellstore.ErrCorrupt)
 	_, err := l.AcquireGeneration(1)
 	wantErr(t, err, cellstore.ErrCorrupt)

@@ -18,6 +18,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/internal/must"
 )
 
 func pebbleOpener(_, dir string, readOnly bool) (cellstore.Store, error) {
@@ -27,7 +28,7 @@ func pebbleOpener(_, dir string, readOnly bool) (cellstore.Store, error) {
 func newPebbleCatalog(t testing.TB) *Catalog {
 	t.Helper()
 	c, err := Open(filepath.Join(tempDir(t), "data"), pebbleOpener)
-	noErr(t, err)
+	must.Do(t, err)
 	return c
 }
 
@@ -106,10 +107,10 @@ func TestPebble(t *testing.T) {
 
 	// Two readers at a time, and reading leaves no trace in the directory.
 	a, err := c.OpenCurrent(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	defer a.Close()
 	b, err := c.OpenCurrent(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	defer b.Close()
 	for _, g := range []*Generation{a, b} {
 		if got, err := read(t.Context(), g.Store); got != "two" || err != nil {
@@ -146,11 +147,11 @@ func TestPebbleDamage(t *testing.T) {
 		}
 		path := filepath.Join(c.generationDir("ip", m.Generation), filepath.FromSlash(f.Path))
 		good, err := os.ReadFile(path)
-		noErr(t, err)
+		must.Do(t, err)
 		flipped := bytes.Clone(good)
 		flipped[len(flipped)/2] ^= 0x10
 		for what, bad := range map[string][]byte{"flipped": flipped, "cut": good[:len(good)-1]} {
-			noErr(t, os.WriteFile(path, bad, 0o644))
+			must.Do(t, os.WriteFile(path, bad, 0o644))
 			if err := c.Verify(t.Context(), "ip", 0, nil); err == nil {
 				t.Errorf("%s %s went unnoticed", f.Path, what)
 			}
@@ -158,7 +159,7 @@ func TestPebbleDamage(t *testing.T) {
 				t.Errorf("%s %s: read %q", f.Path, what, got)
 			}
 		}
-		noErr(t, os.WriteFile(path, good, 0o644))
+		must.Do(t, os.WriteFile(path, good, 0o644))
 	}
 	if err := c.Verify(t.Context(), "ip", 0, nil); err != nil {
 		t.Error(err)
@@ -185,7 +186,7 @@ func TestPebbleSwapsUnderLoad(t *testing.T) {
 		return reader{g.Store, text}, err
 	})
 	mustIngest(t, c, "ip", "text 0")
-	noErr(t, l.Poll(t.Context()))
+	must.Do(t, l.Poll(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { l.Run(ctx) })

@@ -7,18 +7,19 @@ import (
 	"testing"
 
 	"quadrille/cellstore"
+	"quadrille/internal/must"
 )
 
 // A rehearsal is apart from builds, cannot be published, and leaves nothing, not even of one
 // that was killed.
 func TestRehearse(t *testing.T) {
 	c, _ := newCatalog(t)
-	noErr(t, os.RemoveAll(c.dir))
+	must.Do(t, os.RemoveAll(c.dir))
 	rehearse := func() *Build {
 		t.Helper()
 		b, err := c.Rehearse(t.Context(), "places")
-		noErr(t, err)
-		noErr(t, b.Store().(*fileStore).put("one"))
+		must.Do(t, err)
+		must.Do(t, b.Store().(*fileStore).put("one"))
 		return b
 	}
 	b := rehearse()
@@ -35,7 +36,7 @@ func TestRehearse(t *testing.T) {
 		t.Errorf("two at once: %v", err)
 	}
 	other, err := c.Rehearse(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	mustIngest(t, c, "places", "meanwhile")
 	if _, err := b.Publish(t.Context(), Manifest{}); err == nil {
 		t.Error("published")
@@ -52,7 +53,7 @@ func TestRehearse(t *testing.T) {
 	// A killed one drops its lock and leaves its files.
 	other.lock.Close()
 	b, err = c.Rehearse(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	if err := b.Abort(); err != nil {
 		t.Error(err)
 	}

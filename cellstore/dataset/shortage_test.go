@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/internal/damagetest"
+	"quadrille/internal/must"
 )
 
 // A generation that cannot be opened since too many files are open is not damaged: what is
@@ -22,7 +23,7 @@ func TestShortageIsNoDamage(t *testing.T) {
 			l := NewLive(c, "ip", func(g *Generation) (string, error) { return read(t.Context(), g.Store) })
 			if serving {
 				mustIngest(t, c, "ip", "one")
-				noErr(t, l.Poll(t.Context()))
+				must.Do(t, l.Poll(t.Context()))
 			}
 			mustIngest(t, c, "ip", "two")
 			lift := damagetest.LimitFiles(t, more)
@@ -41,13 +42,13 @@ func TestShortageIsNoDamage(t *testing.T) {
 				}
 			}
 			l.retryAt = time.Time{}
-			noErr(t, l.poll(t.Context(), false))
+			must.Do(t, l.poll(t.Context(), false))
 			if h, err := l.Acquire(); err != nil || h.Value() != "two" {
 				t.Fatal(h, err)
 			} else {
 				h.Release()
 			}
-			noErr(t, l.Close())
+			must.Do(t, l.Close())
 			if st := l.Status(); st.Damage != nil || st.Err != nil {
 				t.Fatalf("%+v", st)
 			}

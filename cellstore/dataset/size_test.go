@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"quadrille/internal/must"
 )
 
 // du asks the program of that name what a directory takes, in bytes.
@@ -17,7 +19,7 @@ func du(t *testing.T, dir string) int64 {
 		t.Skipf("no du to compare with: %v", err)
 	}
 	n, err := strconv.ParseInt(strings.Fields(string(out))[0], 10, 64)
-	noErr(t, err)
+	must.Do(t, err)
 	return n << 10
 }
 
@@ -25,7 +27,7 @@ func du(t *testing.T, dir string) int64 {
 // what du says, in every list and as long as it is served.
 func TestSize(t *testing.T) {
 	c, err := Open(filepath.Join(t.TempDir(), "data"), pebbleOpener) // on a disk if there is one
-	noErr(t, err)
+	must.Do(t, err)
 	m := mustIngest(t, c, "ip", strings.Repeat("text", 500))
 	dir := c.generationDir("ip", 1)
 	const slack = 256 << 10 // blocks are not full
@@ -42,7 +44,7 @@ func TestSize(t *testing.T) {
 	}
 	check("published", m)
 	current, err := c.Current(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	check("current", current)
 	list, err := c.List(t.Context())
 	if err != nil || len(list) != 1 {
@@ -50,7 +52,7 @@ func TestSize(t *testing.T) {
 	}
 	check("list", list[0].Manifest)
 	g, err := c.OpenCurrent(t.Context(), "ip")
-	noErr(t, err)
+	must.Do(t, err)
 	if _, err := read(t.Context(), g.Store); err != nil {
 		t.Error(err)
 	}
@@ -60,7 +62,7 @@ func TestSize(t *testing.T) {
 	}
 	check("after it was read", m)
 	// Whatever lies there counts, as in generations of programs that left more.
-	noErr(t, os.WriteFile(filepath.Join(dir, "more"), make([]byte, 4<<20), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "more"), make([]byte, 4<<20), 0o600))
 	if list, err = c.List(t.Context()); err != nil {
 		t.Fatal(err)
 	}

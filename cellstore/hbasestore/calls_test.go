@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/rowcache"
+	"quadrille/internal/must"
 )
 
 // TestCalls counts what questions cost in calls of a gateway, and that those of
@@ -26,7 +27,7 @@ func TestCalls(t *testing.T) {
 	ctx := context.Background()
 	relay := newRelay(t, strings.Split(addr, ",")[0])
 	s, err := Open(ctx, Options{Gateways: []string{relay.addr}, Namespace: "storetest", Prefix: fmt.Sprintf("calls%d.%d.", os.Getpid(), stores.Add(1)), NoCompression: true, Timeout: time.Minute, TryTimeout: time.Minute})
-	noErr(t, err)
+	must.Do(t, err)
 	defer s.Close()
 	if err := s.createNamespace(ctx); err != nil && !strings.Contains(err.Error(), "already exists") {
 		t.Fatal(err)
@@ -36,12 +37,12 @@ func TestCalls(t *testing.T) {
 	for _, f := range families {
 		schema.Families = append(schema.Families, cellstore.Family{Name: f})
 	}
-	noErr(t, s.CreateTable(ctx, schema))
+	must.Do(t, s.CreateTable(ctx, schema))
 	defer func() { _ = s.DropTable(ctx, "t") }()
 	plain, err := s.Table(ctx, "t")
-	noErr(t, err)
+	must.Do(t, err)
 	cached, err := rowcache.New(s, rowcache.Options{Cache: rowcache.NewCache(8 << 20)}).Table(ctx, "t")
-	noErr(t, err)
+	must.Do(t, err)
 	var ms []cellstore.Mutation
 	for i := range 300 {
 		m := cellstore.Mutation{Row: fmt.Appendf(nil, "k%04d", i)}
@@ -50,7 +51,7 @@ func TestCalls(t *testing.T) {
 		}
 		ms = append(ms, m)
 	}
-	noErr(t, plain.Apply(ctx, ms...))
+	must.Do(t, plain.Apply(ctx, ms...))
 	var row cellstore.Row
 	rows := make([]cellstore.Row, len(families))
 	onlyA := &cellstore.Selection{Families: families[:1]}
@@ -130,7 +131,7 @@ func newRelay(t *testing.T, to string) *relay {
 // gateway.
 func between(t *testing.T, to string, pass func(in, out net.Conn)) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	noErr(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {

@@ -13,6 +13,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
+	"quadrille/internal/must"
 )
 
 // slow is a store behind a gateway that keeps whoever connects waiting in the
@@ -261,7 +262,7 @@ func TestGivingUpCostsOne(t *testing.T) {
 				}
 				arrived.Wait()
 				for range many {
-					noErr(t, <-errs)
+					must.Do(t, <-errs)
 				}
 				had := f.connections()
 				for range 3 {
@@ -309,7 +310,7 @@ func TestOneRequestPerConnection(t *testing.T) {
 	defer closing.Close()
 	addr := closing.Listener.Addr().String()
 	c, err := thrift2.Dial(t.Context(), addr, thrift2.Config{HTTP: "/"})
-	noErr(t, err)
+	must.Do(t, err)
 	defer c.Close()
 	if _, err := c.ServerType(t.Context()); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
+	"quadrille/internal/must"
 )
 
 // TestTransports talks to gateways of every kind.
@@ -70,15 +71,15 @@ func TestTransports(t *testing.T) {
 
 func testCertificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	noErr(t, err)
+	must.Do(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	noErr(t, err)
+	must.Do(t, err)
 	c, err := x509.ParseCertificate(der)
-	noErr(t, err)
+	must.Do(t, err)
 	pool := x509.NewCertPool()
 	pool.AddCert(c)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
@@ -160,7 +161,7 @@ func TestEncoding(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 1, nil)
 			r.answers()
-			noErr(t, c.run(t.Context(), r.table))
+			must.Do(t, c.run(t.Context(), r.table))
 			calls := r.fakes[0].calls
 			last := calls[len(calls)-1]
 			if text(last.args, 1) != "test:t" {
@@ -183,7 +184,7 @@ func TestEncodingOfSchemas(t *testing.T) {
 		{Name: "a", MaxVersions: cellstore.Unlimited, Bloom: cellstore.BloomRowCol, Compression: cellstore.CompressionZstd, BlockSize: 1024, InMemory: true},
 		{Name: "b", MaxVersions: 3, MinVersions: 1, TTL: time.Hour, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionNone},
 	}}
-	noErr(t, r.CreateSplit(t.Context(), schema, [][]byte{[]byte("m")}))
+	must.Do(t, r.CreateSplit(t.Context(), schema, [][]byte{[]byte("m")}))
 	calls := r.fakes[0].calls
 	last := calls[len(calls)-1]
 	d := child(last.args, 1)
@@ -223,7 +224,7 @@ func TestAlter(t *testing.T) {
 	} {
 		schema := cellstore.Schema{Table: "alter", Families: []cellstore.Family{{Name: "f", MaxVersions: step.most}}}
 		d, err := s.describe(schema, now)
-		noErr(t, err)
+		must.Do(t, err)
 		f := d.Families[0]
 		if len(d.Families) != 1 || f.MaxVersions != step.versions || f.Attributes[maxVersions] != step.limit {
 			t.Errorf("%d versions: %+v", step.most, d.Families)
@@ -248,7 +249,7 @@ func TestRefusedTables(t *testing.T) {
 		"NEW_VERSION_BEHAVIOR": func(f object) { f[2] = map[any]any{} },
 		"major_compact":        func(f object) { f[5] = int32(2) }, // ROWCOL
 	} {
-		noErr(t, r.CreateTable(t.Context(), cellstore.Schema{Table: name, Families: []cellstore.Family{{Name: "f"}}}))
+		must.Do(t, r.CreateTable(t.Context(), cellstore.Schema{Table: name, Families: []cellstore.Family{{Name: "f"}}}))
 		calls := r.fakes[0].calls
 		spoil(items(child(calls[len(calls)-1].args, 1), 2)[0])
 		if _, err := r.Table(t.Context(), name); err == nil || !strings.Contains(err.Error(), name) || errors.Is(err, cellstore.ErrTableNotFound) {

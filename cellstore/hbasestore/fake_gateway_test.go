@@ -17,6 +17,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"quadrille/cellstore/hbasestore/internal/thrift2"
+	"quadrille/internal/must"
 )
 
 // call is a call that a fake gateway got.
@@ -78,7 +79,7 @@ type fake struct {
 // newFake starts a gateway that speaks as cfg says.
 func newFake(t testing.TB, cfg thrift2.Config, b backend) *fake {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	noErr(t, err)
+	must.Do(t, err)
 	f := &fake{t: t, cfg: cfg, backend: b, addr: l.Addr().String(), conns: map[net.Conn]bool{}}
 	f.listen(l)
 	t.Cleanup(f.stop)

@@ -15,6 +15,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 	"quadrille/cellstore/storetest"
+	"quadrille/internal/must"
 )
 
 // modelHBase answers the calls of a gateway from the suite's model: one
@@ -35,7 +36,7 @@ type modelHBase struct {
 // system's.
 func newModelHBase(t testing.TB, namespace string, clock func() int64) *modelHBase {
 	s, err := storetest.ModelBackend(t).Open(storetest.OpenOptions{Clock: clock})
-	noErr(t, err)
+	must.Do(t, err)
 	return &modelHBase{namespace: namespace, store: s, tables: map[string]object{}, disabled: map[string]bool{}, made: true}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/hbasetest"
+	"quadrille/internal/must"
 )
 
 // onRow are writes of one row, by what they leave in it.
@@ -62,7 +63,7 @@ func TestFaultsOutcome(t *testing.T) {
 	s := openFaulty(t, c.GatewayAddrs())
 	table := makeTable(t, s, []byte("b"), []byte("o")) // of three regions, as one does not do some of many
 	path := faultNamespace + ":t"
-	noErr(t, c.Fail(ctx, path))
+	must.Do(t, c.Fail(ctx, path))
 	escaped := func(row []byte, family string) string {
 		t.Helper()
 		var r cellstore.Row

@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/hbasetest"
+	"quadrille/internal/must"
 )
 
 // The tests of this file break a cluster of their own while it is used. They
@@ -280,7 +281,7 @@ func (l *load) settle(t *testing.T) {
 func openFaulty(t *testing.T, gateways []string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Options{Gateways: gateways, Namespace: faultNamespace, NoCompression: true})
-	noErr(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -300,7 +301,7 @@ func makeTable(t *testing.T, s *Store, splits ...[]byte) cellstore.Table {
 		}
 	}
 	table, err := s.Table(t.Context(), "t")
-	noErr(t, err)
+	must.Do(t, err)
 	return table
 }
 
@@ -388,14 +389,14 @@ func holder(t *testing.T, c *hbasetest.Cluster, table string) *hbasetest.Process
 func TestFaultsWrongGateway(t *testing.T) {
 	c := hbasetest.ForFaults(t)
 	g, err := c.StartGateway(t.Context(), hbasetest.Gateway{Older: true})
-	noErr(t, err)
+	must.Do(t, err)
 	_, err = Open(t.Context(), Options{Gateways: []string{g.Addr}, Namespace: "x"})
 	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "thrift2") {
 		t.Errorf("the older service: %v", err)
 	}
 	for _, g := range []hbasetest.Gateway{{Framed: true}, {Compact: true}, {HTTP: true}} {
 		p, err := c.StartGateway(t.Context(), g)
-		noErr(t, err)
+		must.Do(t, err)
 		o := Options{Gateways: []string{p.Addr}, Namespace: "x", Framed: g.Framed, Compact: g.Compact}
 		if g.HTTP {
 			o.HTTP = "/"

@@ -15,12 +15,13 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
+	"quadrille/internal/must"
 )
 
 // serveBytes is something that listens and is no gateway.
 func serveBytes(t testing.TB, serve func(net.Conn)) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	noErr(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -112,7 +113,7 @@ func TestNoGateway(t *testing.T) {
 	}
 	t.Run("nothing listens", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		noErr(t, err)
+		must.Do(t, err)
 		l.Close()
 		_, err = Open(t.Context(), Options{Gateways: []string{l.Addr().String()}, Namespace: "x", Tries: 2})
 		if !errors.Is(err, ErrUnavailable) {
@@ -291,7 +292,7 @@ func TestSplitsOfReplicas(t *testing.T) {
 	r.open(t, Options{Gateways: []string{f.addr}, Namespace: "test", NoCompression: true})
 	for n, want := range map[int]string{1: "[ )", 2: "[ c)[c )", 3: "[ c)[c m)[m )", 9: "[ c)[c m)[m )"} {
 		parts, err := r.table.Splits(t.Context(), n)
-		noErr(t, err)
+		must.Do(t, err)
 		var got strings.Builder
 		for _, p := range parts {
 			got.WriteString("[" + string(p.From) + " " + string(p.To) + ")")

@@ -10,15 +10,8 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
+	"quadrille/internal/must"
 )
-
-// noErr ends a test on an error.
-func noErr(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // rig is a store on fake gateways of one cluster, with a table t of the family
 // f.
@@ -48,7 +41,7 @@ func newRig(t *testing.T, n int, change func(*Options)) *rig {
 func (r *rig) open(t *testing.T, o Options) {
 	t.Helper()
 	s, err := Open(t.Context(), o)
-	noErr(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { s.Close() })
 	if err := s.CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}}); err != nil && (!o.Framed || !errors.Is(err, errors.ErrUnsupported)) {
 		t.Fatal(err)
@@ -269,12 +262,12 @@ func TestDeletesBeneath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
 	r.answers()
-	noErr(t, r.CreateTable(t.Context(), cellstore.Schema{Table: "two", Families: []cellstore.Family{{Name: "f", MaxVersions: 2}}}))
+	must.Do(t, r.CreateTable(t.Context(), cellstore.Schema{Table: "two", Families: []cellstore.Family{{Name: "f", MaxVersions: 2}}}))
 	table, err := r.Store.Table(t.Context(), "two")
-	noErr(t, err)
+	must.Do(t, err)
 	row, q := []byte("r"), []byte("q")
 	for ts := range int64(4) {
-		noErr(t, table.Apply(t.Context(), cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.PutAt("f", q, ts+1, nil)}}))
+		must.Do(t, table.Apply(t.Context(), cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.PutAt("f", q, ts+1, nil)}}))
 	}
 	newest := cellstore.Mutation{Row: row, Ops: []cellstore.Op{cellstore.DeleteVersion("f", q, cellstore.Now)}}
 	r.decide("mutateRow", doHangUp, 1)
@@ -338,7 +331,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
 	for range 100 {
-		noErr(t, operations[0].run(t.Context(), r.table))
+		must.Do(t, operations[0].run(t.Context(), r.table))
 	}
 	f := r.fakes[0]
 	f.mu.Lock()
@@ -356,7 +349,7 @@ func TestOtherGateway(t *testing.T) {
 	r.fakes[0].stop()
 	r.fakes[1].decide(func(int, call) verdict { return hangUp })
 	for range 50 {
-		noErr(t, operations[0].run(t.Context(), r.table))
+		must.Do(t, operations[0].run(t.Context(), r.table))
 	}
 	// Those that hang up are asked ever more seldom.
 	if n := r.fakes[1].seen("get"); n > 25 {
@@ -496,8 +489,8 @@ func TestCloseHTTP(t *testing.T) {
 	f := newFake(t, cfg, newModelHBase(t, "test", nil))
 	r := &rig{fakes: []*fake{f}}
 	r.open(t, Options{Gateways: []string{f.addr}, Namespace: "test", HTTP: cfg.HTTP, NoCompression: true})
-	noErr(t, operations[0].run(t.Context(), r.table))
-	noErr(t, r.Close())
+	must.Do(t, operations[0].run(t.Context(), r.table))
+	must.Do(t, r.Close())
 	open := func() int {
 		f.mu.Lock()
 		defer f.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 	"quadrille/cellstore/storetest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 )
 
@@ -74,7 +75,7 @@ func TestShortAnswers(t *testing.T) {
 			for _, k := range keys {
 				ms = append(ms, cellstore.Mutation{Row: []byte(k), Ops: []cellstore.Op{cellstore.PutAt("f", []byte("q"), 1, []byte("v"))}})
 			}
-			noErr(t, r.table.Apply(t.Context(), ms...))
+			must.Do(t, r.table.Apply(t.Context(), ms...))
 			rnd := rand.New(rand.NewPCG(3, 4))
 			bound := func() string {
 				if k := rnd.IntN(len(keys) + 5); k < len(keys) {
@@ -118,11 +119,11 @@ func TestShortAnswers(t *testing.T) {
 				}
 			}
 			// The one row with cells of family g lies behind many without.
-			noErr(t, r.CreateTable(t.Context(), cellstore.Schema{Table: "u", Families: []cellstore.Family{{Name: "f"}, {Name: "g"}}}))
+			must.Do(t, r.CreateTable(t.Context(), cellstore.Schema{Table: "u", Families: []cellstore.Family{{Name: "f"}, {Name: "g"}}}))
 			u, err := r.Table(t.Context(), "u")
-			noErr(t, err)
+			must.Do(t, err)
 			ms[len(ms)-1].Ops[0].Family = "g"
-			noErr(t, u.Apply(t.Context(), ms...))
+			must.Do(t, u.Apply(t.Context(), ms...))
 			rows := make([]cellstore.Row, 2)
 			if err := u.NextEach(t.Context(), nil, nil, []string{"f", "g"}, rows); err != nil || string(rows[0].Key) != keys[0] || string(rows[1].Key) != keys[len(keys)-1] {
 				t.Errorf("next of each family: %q, %q, %v", rows[0].Key, rows[1].Key, err)
@@ -178,14 +179,14 @@ func TestNotWhatWasAsked(t *testing.T) {
 			var keys [][]byte
 			for i := range 9 {
 				keys = append(keys, fmt.Appendf(nil, "k%d", i))
-				noErr(t, r.table.Apply(t.Context(), cellstore.Mutation{Row: keys[i], Ops: []cellstore.Op{cellstore.PutAt("f", []byte("q"), 1, []byte("v"))}}))
+				must.Do(t, r.table.Apply(t.Context(), cellstore.Mutation{Row: keys[i], Ops: []cellstore.Op{cellstore.PutAt("f", []byte("q"), 1, []byte("v"))}}))
 			}
 			f := newFake(t, thrift2.Config{}, broken{h, change})
 			s, err := Open(t.Context(), Options{Gateways: []string{f.addr}, Namespace: "test", NoCompression: true, Tries: 1})
-			noErr(t, err)
+			must.Do(t, err)
 			t.Cleanup(func() { s.Close() })
 			table, err := s.Table(t.Context(), "t")
-			noErr(t, err)
+			must.Do(t, err)
 			var last error
 			for _, last = range table.MultiGet(t.Context(), keys, nil) {
 			}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quadrille/internal/must"
 )
 
 func TestParseURL(t *testing.T) {
@@ -95,10 +97,10 @@ func TestParseURLRefuses(t *testing.T) {
 func TestMarkedCertificate(t *testing.T) {
 	own, _ := testCertificate(t)
 	secret, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	noErr(t, err)
+	must.Do(t, err)
 	file := func(typ string, der []byte) string {
 		name := filepath.Join(t.TempDir(), "pem")
-		noErr(t, os.WriteFile(name, append([]byte("\ufeff"), pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der})...), 0o600))
+		must.Do(t, os.WriteFile(name, append([]byte("\ufeff"), pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der})...), 0o600))
 		return url.QueryEscape(name)
 	}
 	cert := file("CERTIFICATE", own.Certificate[0])

@@ -15,7 +15,12 @@ type FatalTB interface {
 // Pages collects an answer page by page, each from the cursor of the one before.
 func Pages(t FatalTB, l feature.Layer, q feature.Query, limit int) (all []feature.Feature) {
 	t.Helper()
+	seen := map[string]bool{}
 	for cursor := ""; ; {
+		if seen[cursor] {
+			t.Fatalf("%+v: the cursor %q comes again after %d features, so that pages never end", q, cursor, len(all))
+		}
+		seen[cursor] = true
 		err := q.Continue(l.Info(), cursor)
 		if err == nil {
 			cursor, err = feature.Page(t.Context(), l, q, limit, func(f *feature.Feature) error {

@@ -14,6 +14,8 @@ func All[T any](seq iter.Seq2[T, error]) (records []T, bad []*source.BadRecord, 
 	for record, err := range seq {
 		var b *source.BadRecord
 		switch {
+		case failure != nil: // it ends the file
+			return records, bad, errors.Join(failure, errors.New("the reader goes on after this error"))
 		case errors.As(err, &b):
 			bad = append(bad, b)
 		case err != nil:
