@@ -81,12 +81,15 @@ function draw(tileJSON, types, hasPlaces, collections) {
     root.classList.remove('bare')
     root.setAttribute('aria-busy', 'false')
   }
-  const names = new NamesLayer({ studio, places: hasPlaces && PLACES.on, regions, panels: () => [large, ...root.querySelectorAll('.leaflet-control')] })
+  const names = new NamesLayer({ studio, places: hasPlaces && PLACES.on, regions, panels: () => [large] })
   regions?.on('asked', () => names.update())
+  onThemeChange(() => names.update())
   names.addTo(map)
   if (collections.length === 0) return
   const points = new PointsLayer({ collections, theme: readTheme() })
   onThemeChange(() => points.setTheme(readTheme()))
+  names.options.points = points
+  points.on('pointsshown', () => names.soon())
   points.addTo(map)
 }
 

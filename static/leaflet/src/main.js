@@ -11,7 +11,7 @@ import { Credits } from './map/credits.js'
 import { createCrossings } from './panels/crossings.js'
 import { Finest } from './map/finest.js'
 import { Graticule, GRATICULE } from './map/graticule.js'
-import { decimals, wrapLongitude } from './hash.js'
+import { decimals, PLACE_ID, regionOf, wrapLongitude } from './hash.js'
 import { createHelp } from './panels/help.js'
 import { createInspector, tileRequests } from './panels/inspector.js'
 import { createLayerSwitch } from './panels/layerswitch.js'
@@ -54,7 +54,9 @@ watchTiles()
 const announce = createAnnouncer(element('announce'))
 const notice = createNotice(element('notice'))
 let selectRegion = () => {}
+let pointAtRegion = () => {}
 let answers = null
+let names = null
 const card = createCard(element('card'), {
   announce,
   onClose(focused) {
@@ -66,14 +68,15 @@ const card = createCard(element('card'), {
 const view = createView(element('map'), { card: card.root, bar, permalink })
 const { map } = view
 
-// What lies over the map.
-const panels = () => [bar, card.root, element('layers'), ...map.getContainer().querySelectorAll('.leaflet-control')]
+// What lies over the map beside its controls.
+const panels = () => [bar, card.root, element('layers')]
 
 // On a narrow screen the card is a sheet at the bottom, and the map's own controls stand above it.
 function layOut() {
   const sheet = card.root.hidden || roomy.matches ? 0 : card.root.offsetHeight
   document.documentElement.style.setProperty('--sheet', `${sheet}px`)
   document.documentElement.classList.toggle('low', innerHeight < LOW || innerHeight - sheet < COLUMN)
+  names?.soon()
 }
 layOut()
 new ResizeObserver(layOut).observe(card.root)
@@ -102,7 +105,7 @@ async function start() {
   const underlay = createUnderlay(map, maps, { maxZoom: MAX_ZOOM })
   underlay.update()
   const regions = addRegions(tileJSON.value, types, underlay)
-  const names = addNames(regions, hasPlaces)
+  names = addNames(regions, hasPlaces)
   const points = addPoints(collections)
   const inspector = addInspector(regions, hasPlaces, points)
   const layers = addLayerSwitch(switches, usual, { regions, names, points, inspector, underlay })
@@ -211,6 +214,7 @@ function addRegions(tileJSON, types, underlay) {
   onThemeChange(() => layer.setTheme(readTheme()))
   onDensityChange(() => layer.repaint())
   selectRegion = selection => layer.select(selection)
+  pointAtRegion = pointed => layer.select(undefined, pointed)
   return layer.addTo(map)
 }
 
@@ -220,6 +224,8 @@ function addNames(regions, hasPlaces) {
   layer.on('placesfailed', failed)
   layer.on('placesshown', () => notice.settle('places'))
   regions?.on('asked', () => layer.update())
+  onThemeChange(() => layer.update())
+  onDensityChange(() => layer.update())
   return layer.addTo(map)
 }
 
@@ -229,7 +235,11 @@ function addPoints(collections) {
   const layer = new PointsLayer({ collections, theme: readTheme() })
   const failed = ({ error }) => notice.show('points', `${t('Some points are missing.')} ${sentence(error)}`, () => layer.update())
   layer.on('pointsfailed', failed)
-  layer.on('pointsshown', () => notice.settle('points'))
+  layer.on('pointsshown', () => {
+    notice.settle('points')
+    names.soon()
+  })
+  names.options.points = layer
   onThemeChange(() => layer.setTheme(readTheme()))
   const crossings = createCrossings(element('crossings'), {
     collections, announce, watch: (...what) => news.watch(...what), show: point => answers.own(point), away: () => map.getContainer().focus(),
@@ -286,6 +296,8 @@ function addTools(inspector, help, use) {
       if (layers.open) layers.querySelector('input')?.focus()
     },
     m: locate,
+    n: () => step(1),
+    N: () => step(-1),
     r: () => { if (inspector.on) inspector.measure() },
     t: theme,
     u: use,
@@ -294,11 +306,34 @@ function addTools(inspector, help, use) {
 }
 
 // A point of a collection that is drawn there answers before what lies beneath, and a cluster by opening.
-function askAt(points, latlng) {
+// So does the place or region whose name stands there.
+function askAt(points, latlng, name = names.at(latlng)) {
   const shown = points?.layer.at(latlng)
-  if (!shown) answers.point(latlng)
+  if (!shown && name && selectionOfName(name)) answers.name(selectionOfName(name))
+  else if (!shown) answers.point(latlng)
   else if (shown.point.count > 0 && view.approach(shown.point)) announce(t('{count} points of {what}. The map goes closer.', { count: shown.point.count, what: shown.layer.label }))
   else answers.own(shown)
+}
+
+// Names are { kind, id } of the map, with the copy of the world they are in.
+function selectionOfName({ kind, id }) {
+  const own = id.replace(/:-?\d+$/, '')
+  const [type, ...rest] = own.split('/')
+  if (kind === 'region') return regionOf(type, rest.join('/'))
+  return PLACE_ID.test(own) ? { kind: 'place', id: own } : null
+}
+
+// Points at a name, and at the region that it is of.
+function aimAt(name) {
+  names.aim(name)
+  const { kind, type, id } = name && selectionOfName(name) || {}
+  pointAtRegion(kind === 'region' ? { type, id } : null)
+}
+
+function step(by) {
+  const name = names.next(by)
+  aimAt(name)
+  if (name) announce(name.text)
 }
 
 function ask(points) {
@@ -310,7 +345,12 @@ function ask(points) {
   })
   map.on('dblclick', () => clearTimeout(pending))
   map.getContainer().addEventListener('keydown', event => {
-    if (event.target === map.getContainer() && event.key === 'Enter') askAt(points, map.getCenter())
+    if (event.target === map.getContainer() && event.key === 'Enter') askAt(points, map.getCenter(), names.aimed ?? undefined)
+  })
+  map.on('mousemove', ({ latlng }) => {
+    const name = map.dragging.moving() ? null : names.at(latlng)
+    map.getContainer().classList.toggle('over-name', name !== null)
+    if (name?.id !== names.aimed?.id) aimAt(name)
   })
   createSuggest({
     form: element('search-form'), input: element('search'), list: element('suggestions'),

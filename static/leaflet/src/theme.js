@@ -4,6 +4,7 @@
 import { themes } from './tokens.js'
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
+const contrast = matchMedia('(prefers-contrast: more)')
 const still = matchMedia('(prefers-reduced-motion: reduce)')
 const sheet = document.querySelector('#dark')
 const KEPT = 'quadrille-theme'
@@ -39,9 +40,11 @@ export function otherTheme() {
   return other === (dark.matches ? 'dark' : 'light') ? '' : other
 }
 
-/** The colours that the page's canvases draw with now: those of the map in tokens.json. */
+/** The colours that the page's canvases draw with now: those of the map in tokens.json, and as `ink` those of its names. */
 export function readTheme() {
-  return themes[shownTheme()].map
+  const { map, label } = themes[shownTheme()]
+  const plain = { quiet: label.city, state: label.city, country: label.city }
+  return { ...map, ink: { ...label, ...contrast.matches && plain } }
 }
 
 /** The theme that is shown now: "light" or "dark". */

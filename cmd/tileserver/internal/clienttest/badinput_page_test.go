@@ -125,7 +125,7 @@ func TestMapPageBadInput(t *testing.T) {
 		programs.Ingester(t)("--data", dir, "places", "testdata/browser/places.tsv")
 		bare := programs.Serve(t, "--data", dir).URL
 		w := open(t, browser, bare+"/#5/45/10", desktop)
-		w.waitFor(`document.querySelectorAll('.place').length > 1 && document.querySelector('#map').ariaBusy === 'false' && document.querySelector('#notice').hidden`)
+		w.waitFor(placesShown + `.length > 1 && document.querySelector('#map').ariaBusy === 'false' && document.querySelector('#notice').hidden`)
 		if got, want := w.texts(".layers label span"), []string{"Places"}; !slices.Equal(got, want) {
 			t.Errorf("layers: %q", got)
 		}
@@ -140,7 +140,7 @@ func TestMapPageBadInput(t *testing.T) {
 		programs.Ingester(t)("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code")
 		bare := programs.Serve(t, "--data", dir).URL
 		w := open(t, browser, bare+"/#5/45/10", desktop)
-		w.waitFor(`document.querySelectorAll('.region').length > 0`)
+		w.waitFor(regionsShown + `.length > 0`)
 		w.settled()
 		w.click(45.5, 5)
 		w.waitFor(title + ` === 'Westland' && document.querySelector('#card .content').textContent.includes('Places are not published')`)
@@ -157,7 +157,7 @@ func TestMapPageBadInput(t *testing.T) {
 		w := open(t, browser, front.url+"/#5/45/15", desktop)
 		w.expect("503")
 		w.waitFor(`!document.querySelector('#notice').hidden && document.querySelector('#map').ariaBusy === 'false'`)
-		w.waitFor(`document.querySelectorAll('.regions .leaflet-tile-loaded canvas').length > 0 && document.querySelectorAll('.place, .region').length > 0`)
+		w.waitFor(`document.querySelectorAll('.regions .leaflet-tile-loaded canvas').length > 0 && ` + namesShown + `.length > 0`)
 		w.keep("bad-half")
 		w.fits("half of the tiles")
 		asked := front.most()

@@ -30,7 +30,7 @@ func TestBaseMapOnPage(t *testing.T) {
 	w := open(t, browser, site+"/#4.5/45/12", screen{width: 1000, height: 700, density: 1})
 	w.waitFor(`document.querySelectorAll('img.leaflet-tile-loaded').length > 3`)
 	w.settled()
-	w.waitFor(`document.querySelectorAll('.region').length > 0`)
+	w.waitFor(regionsShown + `.length > 0`)
 	picture := w.picture("basemap")
 	land, sea := w.at(picture, 43, 8), w.at(picture, 47, 24)
 	if land != sea || land != sand {

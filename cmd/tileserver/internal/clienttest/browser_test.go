@@ -43,10 +43,10 @@ func TestMapPage(t *testing.T) {
 				t.Errorf("%s has the sea's colour %v", what, c)
 			}
 		}
-		if names := w.texts(".place .name"); !slices.Contains(names, sons) {
+		if names := w.namesOf(placesShown); !slices.Contains(names, sons) {
 			t.Errorf("names on the map: %q, want one of them to be %q", names, sons)
 		}
-		if names := w.texts(".region .name"); !slices.Contains(names, "Westland") || !slices.Contains(names, eastland) {
+		if names := w.namesOf(regionsShown); !slices.Contains(names, "Westland") || !slices.Contains(names, eastland) {
 			t.Errorf("names of regions on the map: %q, want Westland and %q among them", names, eastland)
 		}
 		if credits := w.texts(".credits li"); !slices.Contains(credits, `Us <i>& "friends"</i>, example.org`) {
@@ -110,7 +110,7 @@ func TestMapPage(t *testing.T) {
 			w := open(t, browser, site+"/#6/45/15", screen{width: 1000, height: 800, density: density})
 			w.drawn(1)
 			w.press(".layers input[value=places]")
-			w.waitFor(`document.querySelectorAll('.place').length === 0`)
+			w.waitFor(placesShown + `.length === 0`)
 			evaluate[chromedp.Void](w, `{ document.querySelector('.leaflet-names-pane').hidden = true }`) // names of regions
 			w.uniform(w.picture(""), "Eastland", 40.7, 11.5, 49.3, 18)
 
@@ -130,7 +130,7 @@ func TestMapPage(t *testing.T) {
 		w.press(".layers input[value=state]")
 		w.press(".layers input[value=country]")
 		w.settled()
-		w.waitFor(`document.querySelectorAll('.region').length === 0`)
+		w.waitFor(regionsShown + `.length === 0`)
 		if none := w.picture(""); w.at(none, 48, 8) != w.at(none, 45, 11.5) || w.at(none, 48, 8) == w.at(both, 48, 8) {
 			t.Error("layers that are switched off are still drawn")
 		}

@@ -249,8 +249,21 @@ func (w *window) frames() {
 // drawn waits until the tiles in view and at least so many names are drawn.
 func (w *window) drawn(names int) {
 	w.t.Helper()
-	w.waitFor(fmt.Sprintf(`document.querySelectorAll('.regions canvas').length > 0 && document.querySelectorAll('.place').length >= %d`, names))
+	w.waitFor(fmt.Sprintf(`document.querySelectorAll('.regions canvas').length > 0 && %s.length >= %d`, placesShown, names))
 	w.settled()
+}
+
+// These are the names on the map, all or of one kind, as the picture of them tells.
+const (
+	namesShown   = `([...document.querySelectorAll('.names canvas')].at(-1)?.names ?? [])`
+	placesShown  = namesShown + `.filter(({ kind }) => kind === 'place')`
+	regionsShown = namesShown + `.filter(({ kind }) => kind === 'region')`
+)
+
+// namesOf returns the texts of some of them.
+func (w *window) namesOf(which string) []string {
+	w.t.Helper()
+	return evaluate[[]string](w, which+`.map(({ text }) => text)`)
 }
 
 func (w *window) texts(selector string) []string {

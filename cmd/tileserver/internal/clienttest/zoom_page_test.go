@@ -133,11 +133,12 @@ func TestMapPageZooms(t *testing.T) {
 // named checks that the dot of a place stands where the place is.
 func (w *window) named() {
 	w.t.Helper()
-	w.waitFor(`[...document.querySelectorAll('.place')].some(e => e.textContent.endsWith('Sons'))`)
+	w.waitFor(placesShown + `.some(({ text }) => text.endsWith('Sons'))`)
 	w.settled()
 	at := evaluate[[]float64](w, `(() => {
-		const { left, top } = [...document.querySelectorAll('.place')].findLast(e => e.textContent.endsWith('Sons')).getBoundingClientRect()
-		return [left, top]
+		const { left, top } = [...document.querySelectorAll('.names canvas')].at(-1).getBoundingClientRect()
+		const { dot: { x, y } } = `+placesShown+`.findLast(({ text }) => text.endsWith('Sons'))
+		return [left + x, top + y]
 	})()`)
 	if x, y := w.pixel(44, 15); math.Hypot(at[0]-x, at[1]-y) > 6 {
 		w.t.Errorf("at %s a name stands at %.0f, want %.0f, %.0f", w.hash(), at, x, y)

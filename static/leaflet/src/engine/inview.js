@@ -1,5 +1,6 @@
 // Regions that go through the view while the point of their label lies elsewhere: where in the view their names can stand.
-import { TILE_SIZE } from './tilegrid.js'
+import { isNamed, writingOf } from './regionnames.js'
+import { TILE_SIZE, tileZoomOf } from './tilegrid.js'
 
 const STEP = 32 // pixels between two samples
 const MOST = 6 // spots of a region that are offered
@@ -9,7 +10,7 @@ const MARGIN = { x: 32, y: 14 } // pixels from the edge of the view to the middl
 const from = new Map([['continent', 0], ['country', 0], ['state', 6]]) // the zoom from which a type's names are always in view
 
 /** Whether names of a type are to be in view at a zoom wherever its regions are. */
-export const staysInView = ({ type }, zoom) => zoom >= (from.get(type) ?? Infinity)
+export const staysInView = (type, zoom) => zoom >= (from.get(type.type) ?? Infinity) && isNamed(writingOf(type), 0, tileZoomOf(zoom))
 
 /**
  * Whether the middle of a name can stand at a point of a box { minX, minY, maxX, maxY, covered }. covered, if there, is a list
@@ -21,20 +22,19 @@ export function within({ x, y }, { minX, minY, maxX, maxY, covered = [] }) {
 }
 
 /**
- * The regions of the types that stay in view of which some part is in a box of the world's pixels at a zoom, without those
- * whose ids are known: { id, name, type, rank, spots }, the largest first, spots being { x, y, across, down }, the roomiest
+ * The regions of the types that stay in view of which some part is in a box of the world's pixels at a zoom: { id, name, type, rank, spots }, the largest first, spots being { x, y, across, down }, the roomiest
  * first. tiles are as arrangeView has them; inside(path, x, y) says whether a point lies in a Path2D.
  *
  * Points of a grid are asked which region they are in. The grid is fixed to the world, so that names keep their places when
  * the map moves a little.
  */
-export function spotsInView(tiles, zoom, box, known, inside) {
+export function spotsInView(tiles, zoom, box, inside) {
   const found = new Map() // id → { region, cells: Map of "column,row" → [column, row] }
   for (const { names, types = [], area, world } of pieces(tiles, zoom)) {
     for (const type of types.filter(type => staysInView(type, zoom))) {
       const layer = names.get(type.type)
       if (!layer) continue
-      const wanted = layer.regions.filter(({ id, name }) => name !== '' && !known.has(`${type.type}/${id}:${world}`))
+      const wanted = layer.regions.filter(({ name }) => name !== '')
       if (wanted.length > 0) sample({ layer, type, wanted, area, world, box }, found, inside)
     }
   }

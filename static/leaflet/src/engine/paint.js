@@ -12,11 +12,11 @@ export const BLEED = 1
 
 /**
  * Paints a tile. decoded is decode's Map, or null for a tile that could not be had; view is { zoom, scale, offsetX,
- * offsetY } as tilegrid's dataTile gives it; types are the visible region types, coarse first; selection is { type, id }
- * or null; stretch is how much larger than its 256 pixels the map shows the tile, so that lines keep their width; lines leaves
+ * offsetY } as tilegrid's dataTile gives it; types are the visible region types, coarse first; marked are the region that is
+ * chosen and the one that is pointed at, each { type, id } or null; stretch is how much larger than its 256 pixels the map shows the tile, so that lines keep their width; lines leaves
  * out all areas, for a map that lies over another one.
  */
-export function paint(canvas, decoded, { view, types, theme, density, stretch = 1, selection, lines = false }) {
+export function paint(canvas, decoded, { view, types, theme, density, stretch = 1, marked, lines = false }) {
   const size = Math.round((TILE_SIZE + 2 * BLEED) * density * stretch)
   if (canvas.width !== size) canvas.width = canvas.height = size
   const pixel = size / (TILE_SIZE + 2 * BLEED) // device pixels in a pixel of the tile's own, after rounding
@@ -53,10 +53,12 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
   }
   for (const type of types.toReversed()) { // coarse borders over fine ones
     const layer = decoded.get(type.type)
-    if (layer && type.role !== 'built') draw(layer, inner => strokeBorders(context, layer, type, { theme, zoom: view.zoom, inner, shore: type === land }))
+    if (layer && type.role !== 'built' && type.role !== 'names') draw(layer, inner => strokeBorders(context, layer, type, { theme, zoom: view.zoom, inner, shore: type === land }))
   }
-  const chosen = selection && decoded.get(selection.type)
-  if (chosen) draw(chosen, inner => highlight(context, chosen, selection.id, { theme, zoom: view.zoom, inner }))
+  marked.forEach((one, i) => {
+    const layer = one && decoded.get(one.type)
+    if (layer) draw(layer, inner => highlight(context, layer, one.id, { theme, zoom: view.zoom, inner, filled: i === 0 }))
+  })
   if (lines) context.restore()
 
   function areas() {
@@ -74,7 +76,7 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
     context.globalCompositeOperation = 'destination-over'
     flood(theme.water)
     context.globalCompositeOperation = 'source-over'
-    for (const type of types) if (type.role !== 'land') fillType(type, type.role === 'overlay' ? 0.4 : 1, theme.land)
+    for (const type of types) if (!['land', 'names', 'line'].includes(type.role)) fillType(type, type.role === 'overlay' ? 0.4 : 1, theme.land)
   }
 }
 
@@ -90,8 +92,10 @@ function fill(context, { regions }, role, strength, theme, colours) {
 // The shore is that of the coarsest land: what finer types have of it runs beside.
 function strokeBorders(context, { borders, coast, disputed }, { type, role }, { theme, zoom, inner, shore }) {
   context.lineWidth = borderWidth(type, zoom) / inner
-  context.strokeStyle = role === 'water' ? theme.coast : theme.border[type] ?? theme.border.other
+  context.strokeStyle = role === 'water' ? theme.coast : type === 'river' ? theme.lake : theme.border[type] ?? theme.border.other
+  if (type === 'state') context.setLineDash([6, 3].map(part => part / inner))
   context.stroke(borders)
+  context.setLineDash([])
   if (shore || role !== 'land') {
     context.strokeStyle = shore ? theme.coast : context.strokeStyle
     context.lineWidth = (shore ? coastWidth(zoom) : borderWidth(type, zoom)) / inner
@@ -105,13 +109,13 @@ function strokeBorders(context, { borders, coast, disputed }, { type, role }, { 
 }
 
 // Close up the region fills the view, and the outline alone tells enough.
-function highlight(context, { regions }, id, { theme, zoom, inner }) {
+function highlight(context, { regions }, id, { theme, zoom, inner, filled }) {
   context.fillStyle = context.strokeStyle = theme.selection
   context.lineWidth = 2 / inner
   for (const region of regions) {
     if (region.id !== id) continue
     context.globalAlpha = Math.min(0.28, Math.max(0.06, 0.28 - 0.055 * (zoom - 5)))
-    context.fill(region.path, 'evenodd')
+    if (filled) context.fill(region.path, 'evenodd')
     context.globalAlpha = 1
     context.stroke(region.path)
   }

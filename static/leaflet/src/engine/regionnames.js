@@ -1,35 +1,32 @@
 // How the names of regions are written, and whether a region is large enough on the screen for its own.
+import table from '../names.json' with { type: 'json' }
 
-/**
- * Ways of writing a type's names, each the end of a class name of the style sheet, the preferred first. fill: how much of
- * its region's width a name may take, high: how much of its height; a country's may reach over its borders, and the many
- * small regions wait for room to spare. turn: who goes first where names compete (labels.js).
- */
-const writings = {
-  land: {
-    turn: 0,
-    looks: [{ look: 'country-large', fill: 0.6 }, { look: 'country', fill: 1.2 }, { look: 'country-small', fill: 2.4, high: 1.6 }],
-  },
-  part: { turn: 2, looks: [{ look: 'state', fill: 0.9 }] },
-  water: { turn: 4, looks: [{ look: 'water', fill: 0.9 }] },
-  other: { turn: 4, looks: [{ look: 'other', fill: 0.6 }] },
-}
-const kinds = new Map([['continent', 'land'], ['country', 'land'], ['state', 'part']])
+const { regions } = table
 
-/** How names of a region type { type, role } are written: { turn, looks }. */
+// How much of its region's width a name may take, and how much of its height; a country's may reach over its borders, and the
+// many small regions wait for room to spare.
+const fills = { 'country-large': { fill: 0.6 }, country: { fill: 1.2 }, 'country-small': { fill: 2.4, high: 1.6 }, county: { fill: 0.6 } }
+
+/** How names of a region type { type, role } are written: { looks, turn, from, to, ranks }, as names.json has it. */
 export function writingOf({ type, role }) {
-  return writings[kinds.get(type) ?? (role === 'water' ? 'water' : 'other')]
+  return Object.hasOwn(regions, type) ? regions[type] : role === 'water' ? regions.lake : regions.other
+}
+
+/** Whether a zoom names a region of a rank: of a type's regions the first ones far out, all close up. */
+export function isNamed({ from, to, ranks }, rank, zoom) {
+  return zoom >= from && zoom <= to && !(rank >= ranks[zoom])
 }
 
 /**
- * A name's candidates, the best first: { look, text, width, height, rise, out }, out for one that steps out of its region. region is { name, across, down }, the room for
- * the name in CSS pixels; measure(line, look) gives a line's { width, height }; rise is how far up the name moves from the
- * label's point. There is none when the region is too small for the name. Of a region that is cut, by the edge of the view,
- * a name stays inside.
+ * A name's candidates, the best first: { look, lines, width, height, rise, out }, out for one that steps out of its region. region
+ * is { name, across, down }, the room for the name in CSS pixels; measure(line, look) gives a line's { width, height }; rise is
+ * how far up the name moves from the label's point. There is none when the region is too small for the name. Of a region that is
+ * cut, by the edge of the view, a name stays inside.
  */
 export function candidates({ name, across, down, cut = false }, { looks }, measure) {
   const found = []
-  for (const { look, fill, high = 1 } of looks) {
+  for (const look of looks) {
+    const { fill = 0.9, high = 1 } = fills[look] ?? {}
     const one = [name]
     // A name that reaches over its region's borders does so as little as it can.
     const over = measure(name, look).width > across
@@ -42,7 +39,7 @@ export function candidates({ name, across, down, cut = false }, { looks }, measu
       // Past a city's dot. The name of a small country may step out of it, but not with its middle: it would name another.
       const out = high > 1 && !cut && down < 2.5 * height
       const step = out ? Math.min(1.2 * sizes[0].height, down / 2) : Math.min(1.5 * height, (down - height) / 2)
-      for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, text: lines.join('\n'), width, height, rise, out: out && rise !== 0 })
+      for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, lines, width, height, rise, out: out && rise !== 0 })
     }
   }
   return found

@@ -4,7 +4,8 @@ import { title } from '../words/format.js'
 import { t } from '../words/words.js'
 
 // Coarse before fine. role: the coarsest land shown is filled and the next tinted, every land is outlined; water is
-// filled with the water's colour; built with a flat shade; overlay is tinted over the land. from: the zoom a type starts
+// filled with the water's colour; built with a flat shade; line is
+// stroked; names only has names; overlay is tinted over the land. from: the zoom a type starts
 // to help at.
 const presets = [
   { type: 'continent', label: t('Continents'), role: 'land', from: 0, on: false },
@@ -12,7 +13,10 @@ const presets = [
   { type: 'state', label: t('States'), role: 'land', from: 3, on: true },
   { type: 'county', label: t('Counties'), role: 'land', from: 6, on: true },
   { type: 'urban', label: t('Urban areas'), role: 'built', from: 4, on: true },
+  { type: 'river', label: t('Rivers'), role: 'line', from: 3, on: true },
+  { type: 'road', label: t('Roads'), role: 'line', from: 5, on: true },
   { type: 'lake', label: t('Lakes'), role: 'water', from: 2, on: true },
+  { type: 'marine', label: t('Seas'), role: 'names', from: 0, on: true },
   { type: 'timezone', label: t('Time zones'), role: 'overlay', from: 0, on: false },
 ]
 
@@ -54,7 +58,7 @@ export function visibleTypes(types, zoom) {
 
 /** The most specific of the regions at a point that the map draws now, to be highlighted. */
 export function highlighted(regions, types) {
-  const ranks = new Map(types.filter(type => type.role !== 'built').map((type, rank) => [type.type, rank]))
+  const ranks = new Map(types.filter(type => !['built', 'names', 'line'].includes(type.role)).map((type, rank) => [type.type, rank]))
   let best = null
   for (const region of regions) {
     if (ranks.has(region.type) && (!best || ranks.get(region.type) >= ranks.get(best.type))) best = region

@@ -1,24 +1,35 @@
-// Widths of lines of text, each measured once.
+// Lines of text in the looks that names.json has: the fonts that they are written in, and their widths.
+import table from '../names.json' with { type: 'json' }
+
+const { fonts, looks } = table
 
 const MOST = 4000 // lines remembered
+const LINE = 1.15 // the height of a line, in its size
+const families = fonts.map(font => /\s/.test(font) ? `"${font}"` : font).join(', ')
+const fromTheRight = /^\P{L}*[\u0590-\u08FF\uFB1D-\uFEFC]/u
+const joined = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\P{L}]/u // other letters may hang together
 
-/**
- * A function from fonts to a measure as labels.js wants it. looks is { look: { font, height, spacing, capitals } }, all in CSS
- * pixels; context is that of any canvas.
- */
+/** Sets a canvas's context to a look; the answer is the line as it is written in it. */
+export function dress(context, line, look) {
+  const { slant, weight, size, spacing, transform } = looks[look]
+  const font = `${slant} ${weight} ${size}px ${families}`
+  if (context.asked !== font) context.font = context.asked = font
+  context.direction = fromTheRight.test(line) ? 'rtl' : 'ltr'
+  context.letterSpacing = `${joined.test(line) ? 0 : spacing * size}px` // not all browsers know it
+  return transform === 'uppercase' ? line.toUpperCase() : line
+}
+
+/** A function (line, look) → { width, height } in CSS pixels that measures each line once. context is that of any canvas. */
 export function createRuler(context) {
   const widths = new Map()
-  return looks => (line, look) => {
-    const { font, height, spacing, capitals } = looks[look]
-    const key = `${font}\n${line}`
-    const text = capitals ? line.toUpperCase() : line
+  return (line, look) => {
+    const key = `${look}\n${line}`
     let width = widths.get(key)
     if (width === undefined) {
-      if (context.font !== font) context.font = font
-      width = context.measureText(text).width
+      width = context.measureText(dress(context, line, look)).width
       if (widths.size >= MOST) widths.clear()
       widths.set(key, width)
     }
-    return { width: width + spacing * text.length, height }
+    return { width, height: LINE * looks[look].size }
   }
 }

@@ -7,6 +7,7 @@ import { displayText } from '../words/text.js'
 import { placeOf } from './labels.js'
 import { paint } from './paint.js'
 import { createRuler } from './ruler.js'
+import { write } from './write.js'
 
 /**
  * The methods that service.js offers. newCanvas makes a canvas; picture(canvas) turns what is painted on it into an
@@ -15,7 +16,8 @@ import { createRuler } from './ruler.js'
 export function createWorkshop({ newCanvas, picture }) {
   const tiles = new Map() // key → decode's Map, or a list of places
   const canvas = newCanvas()
-  const ruler = createRuler(newCanvas().getContext('2d'))
+  const sheet = newCanvas()
+  const measure = createRuler(newCanvas().getContext('2d'))
   const probe = newCanvas().getContext('2d')
   const inside = (path, x, y) => probe.isPointInPath(path, x, y, 'evenodd')
   let nameOf = namer([])
@@ -51,27 +53,34 @@ export function createWorkshop({ newCanvas, picture }) {
     },
 
     /**
-     * The picture of a tile, { bitmap }, or null when it would be the one there is: `unless` is the selection that one was
+     * The picture of a tile, { bitmap }, or null when it would be the one there is: `unless` are the marked regions that one was
      * painted with. key is null for a tile that could not be had; the rest is as paint has it.
      */
     async draw({ key, unless, ...how }) {
       const decoded = key === null ? null : tiles.get(key) ?? new Map()
-      if (unless !== undefined && ![unless, how.selection].some(selection => has(decoded, selection))) return null
+      if (unless && ![...unless, ...how.marked].some(one => has(decoded, one))) return null
       paint(canvas, decoded, { ...how, theme })
       const bitmap = await picture(canvas)
       return { bitmap, transfer: [bitmap] }
     },
 
-    /** The names of a view, as arrangement.js arranges them. looks are the fonts they are written in, by look. */
-    arrange({ view, looks, tiles: wanted }) {
-      return arrangeView(view, wanted.map(tile => ({
+    /**
+     * The names of a view as arrangement.js arranges them, each { id, text, look, kind, box, dot }, and a picture of
+     * those in `frame`: { names, bitmap, density }. Boxes are in CSS pixels of the picture.
+     */
+    async arrange({ view, frame, density, tiles: wanted }) {
+      const arranged = arrangeView(view, wanted.map(tile => ({
         ...tile, names: tile.names && tiles.get(tile.names), places: tile.places ? tiles.get(tile.places) : [],
-      })), ruler(looks), inside)
+      })), measure, inside)
+      density = write(sheet, arranged, { box: frame, theme, density })
+      const bitmap = await picture(sheet)
+      const names = arranged.map(({ id, look, lines, box, dot, region }) => ({ id, look, text: lines.join(' '), kind: region ? 'region' : 'place', box: { left: box.left - frame.minX, right: box.right - frame.minX, top: box.top - frame.minY, bottom: box.bottom - frame.minY }, dot: dot && { x: dot.x - frame.minX, y: dot.y - frame.minY } }))
+      return { names, bitmap, density, transfer: [bitmap] }
     },
   }
 }
 
-const has = (decoded, selection) => Boolean(selection && decoded?.get(selection.type)?.regions.some(({ id }) => id === selection.id))
+const has = (decoded, marked) => Boolean(marked && decoded?.get(marked.type)?.regions.some(({ id }) => id === marked.id))
 
 // An empty tile has no body.
 function featuresOf(bytes) {

@@ -74,6 +74,15 @@ export const PointsLayer = Layer.extend({
     return best && best.options.shown
   },
 
+  /** Where marks lie, in pixels of the world. */
+  boxes() {
+    return [...this._marks.values()].map(mark => {
+      const { x, y } = this._map.project(mark.getLatLng())
+      const r = mark.getRadius() + 2
+      return { minX: x - r, minY: y - r, maxX: x + r, maxY: y + r }
+    })
+  },
+
   /** Shows what is in view now, after a move, or after a collection was switched or changed. */
   async update() {
     if (!this._map) return

@@ -26,7 +26,7 @@ export const VectorLayer = FineGrid.extend({
   initialize(options) {
     GridLayer.prototype.initialize.call(this, options)
     this._drawn = new Map() // tile element → what is painted on it
-    this._selection = null
+    this._marked = [null, null]
     const { studio, theme, cache } = this.options
     this._cache = cache ?? regionTiles(studio)
     if (!cache) {
@@ -104,11 +104,13 @@ export const VectorLayer = FineGrid.extend({
     return [...this._drawn.values()].some(drawing => drawing.failed)
   },
 
-  /** Highlights one region, { type, id }, or none. */
-  select(selection) {
-    if (this._selection?.type === selection?.type && this._selection?.id === selection?.id) return
-    this._selection = selection
-    for (const drawing of this._drawn.values()) this._paint(drawing, drawing.painted ? { unless: drawing.painted.selection } : {})
+  /** Highlights regions, each { type, id } or null: the one that is chosen and the one that is pointed at. */
+  select(selection = this._marked[0], pointed = null) {
+    const key = marked => String(marked.map(one => one && `${one.type}/${one.id}`))
+    const [old, now] = [this._marked, [selection, pointed]]
+    if (key(old) === key(now)) return
+    this._marked = now
+    for (const drawing of this._drawn.values()) this._paint(drawing, drawing.painted ? { unless: drawing.painted.marked } : {})
   },
 
   setTheme(theme) {
@@ -208,17 +210,17 @@ export const VectorLayer = FineGrid.extend({
   async _picture(drawing, { unless }) {
     const { key, view, types } = drawing.source
     const stretch = this._stretchOf(drawing)
-    const selection = this._selection
+    const marked = this._marked
     drawing.painting.abort()
     drawing.painted = null
     const { signal } = drawing.painting = new AbortController()
     try {
       const picture = await this.options.studio.call('draw', {
         key, view: { ...view, zoom: this._mapZoom }, types: types.map(({ type, role }) => ({ type, role })),
-        density: devicePixelRatio * Math.min(1, SHARPEST / stretch), stretch, selection, unless, lines: this.options.lines,
+        density: devicePixelRatio * Math.min(1, SHARPEST / stretch), stretch, marked, unless, lines: this.options.lines,
       }, { signal })
       if (picture) show(drawing.canvas, picture)
-      drawing.painted = { stretch, selection }
+      drawing.painted = { stretch, marked }
     } catch (error) {
       if (!signal.aborted) throw error
       if (this._drawn.has(drawing.tile)) await drawing.latest

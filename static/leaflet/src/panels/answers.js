@@ -73,6 +73,12 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
       }
     },
 
+    /** What a name on the map is of: a selection as the permalink has it. */
+    name(selection) {
+      step(selection)
+      api.open(selection)
+    },
+
     /** A place of which everything is known. */
     place(place) {
       step(nameOfPlace(place))
