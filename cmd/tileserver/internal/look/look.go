@@ -14,9 +14,10 @@ import (
 	"quadrille/static"
 )
 
-// Themes are the names of the themes, the default one first. Plain has
-// transparent water, for a map laid over another one.
-var Themes = []string{"light", "dark", "plain"}
+// Themes are the names of the themes, the default one first. Light and dark are
+// neutral, for data laid over them. Plain has transparent water, for a map laid
+// over another one.
+var Themes = []string{"political", "political-dark", "light", "dark", "plain"}
 
 // LandColors is the number of colours of land in each theme.
 const LandColors = 6
