@@ -34,3 +34,8 @@ func FS() (fs.FS, bool) {
 //
 //go:embed leaflet/src/tokens.json
 var Tokens []byte
+
+// Names is static/leaflet/src/names.json: which names a map shows at which zoom, and how they look.
+//
+//go:embed leaflet/src/names.json
+var Names []byte

@@ -2,7 +2,7 @@
 // tokens.json, and only there.
 import tokens from './tokens.json' with { type: 'json' }
 
-/** Colours by theme: "light", "dark" and "plain", which has no interface: { map, label, ui }, as #rrggbb or #rrggbbaa. */
+/** Colours by theme: { map, label, ui }, as #rrggbb or #rrggbbaa. Only "light" and "dark" have an interface. */
 export const themes = tokens.themes
 
 /** Fonts, sizes in CSS pixels, weights and the look of each rank of label: its spacing is in em, its ink a label colour. */

@@ -3,10 +3,10 @@
 package look
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"image/color"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,9 +14,10 @@ import (
 	"quadrille/static"
 )
 
-// Themes are the names of the themes, the default one first. Plain has
-// transparent water, for a map laid over another one.
-var Themes = []string{"light", "dark", "plain"}
+// Themes are the names of the themes, the default one first. Light and dark are
+// neutral, for data laid over them. Plain has transparent water, for a map laid
+// over another one.
+var Themes = []string{"political", "political-dark", "light", "dark", "plain"}
 
 // LandColors is the number of colours of land in each theme.
 const LandColors = 6
@@ -93,17 +94,7 @@ type Type struct {
 	Fonts   map[string][]string `json:"fonts"`
 	Sizes   map[string]float64  `json:"sizes"` // CSS pixels
 	Weights map[string]int      `json:"weights"`
-	Labels  map[string]Rank     `json:"labels"`
-}
-
-// Rank is the look of the names of a rank.
-type Rank struct {
-	Size      float64 `json:"size"`      // CSS pixels
-	Weight    int     `json:"weight"`    // 100 to 900
-	Spacing   float64 `json:"spacing"`   // between letters, in em
-	Transform string  `json:"transform"` // none or uppercase
-	Slant     string  `json:"slant"`     // normal or italic
-	Ink       string  `json:"ink"`       // the name of a colour of Label
+	Labels  json.RawMessage     `json:"labels"` // of the page's style sheets alone
 }
 
 // Color is a colour that is written #rrggbb or #rrggbbaa.
@@ -142,10 +133,8 @@ var Get = sync.OnceValue(func() *Tokens {
 })
 
 func parse(text []byte) (*Tokens, error) {
-	d := json.NewDecoder(strings.NewReader(string(text)))
-	d.DisallowUnknownFields()
 	t := new(Tokens)
-	if err := d.Decode(t); err != nil {
+	if err := strictly(text, t); err != nil {
 		return nil, fmt.Errorf("design tokens: %w: what tokens.json has, package look must have too", err)
 	}
 	for _, name := range Themes {
@@ -154,11 +143,12 @@ func parse(text []byte) (*Tokens, error) {
 			return nil, fmt.Errorf("design tokens: give the theme %s %d colours of land, as many shades, and some of points", name, LandColors)
 		}
 	}
-	for name, rank := range t.Type.Labels {
-		if !slices.Contains([]string{"none", "uppercase"}, rank.Transform) || !slices.Contains([]string{"normal", "italic"}, rank.Slant) ||
-			t.Themes[Themes[0]].Label.Ink(rank.Ink) == (Color{}) || rank.Size <= 0 {
-			return nil, fmt.Errorf("design tokens: the label rank %s needs a size, a transform, a slant and the name of an ink", name)
-		}
-	}
 	return t, nil
+}
+
+// strictly reads a JSON text whose keys are all fields of v.
+func strictly(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
 }

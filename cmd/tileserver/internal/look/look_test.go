@@ -35,10 +35,20 @@ func TestTokensAreComplete(t *testing.T) {
 			}
 		}
 	}
-	for _, rank := range strings.Fields("country-large country country-small state county capital city town village water") {
-		if tokens.Type.Labels[rank].Size == 0 {
-			t.Errorf("no label rank %s", rank)
+}
+
+func TestNamesAreComplete(t *testing.T) {
+	names, err := parseNames(static.Names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, typ := range strings.Fields("continent country marine state lake county other") {
+		if _, ok := names.Regions[typ]; !ok {
+			t.Errorf("no regions of the type %s", typ)
 		}
+	}
+	if got, want := names.Region("parish"), names.Regions["other"]; got.Turn != want.Turn || got.From != want.From {
+		t.Errorf("regions of an unknown type are named as %+v, want %+v", got, want)
 	}
 }
 
@@ -58,10 +68,17 @@ func TestColor(t *testing.T) {
 
 func TestBadTokensAreRefused(t *testing.T) {
 	for old, bad := range map[string]string{
-		`"light": {`: `"lite": {`, `"water": "#`: `"wasser": "#`, `"slant": "italic"`: `"slant": "bent"`, `"ink": "quiet"`: `"ink": "loud"`,
-		`"rim": "#`: `"rim": "`,
+		`"light": {`: `"lite": {`, `"water": "#`: `"wasser": "#`, `"rim": "#`: `"rim": "`,
 	} {
 		if _, err := parse(bytes.Replace(static.Tokens, []byte(old), []byte(bad), 1)); err == nil {
+			t.Errorf("%s for %s is accepted", bad, old)
+		}
+	}
+	for old, bad := range map[string]string{
+		`"slant": "italic"`: `"slant": "bent"`, `"ink": "quiet"`: `"ink": "loud"`, `"looks": ["state"]`: `"looks": ["estate"]`, `"turn": 2`: `"turns": 2`,
+		`"other": {`: `"others": {`, `"from": 8`: `"from": 18`, `"fonts": [`: `"fonts": [], "faces": [`, `"capital": 4.5`: `"capital": 0`,
+	} {
+		if _, err := parseNames(bytes.Replace(static.Names, []byte(old), []byte(bad), 1)); err == nil {
 			t.Errorf("%s for %s is accepted", bad, old)
 		}
 	}

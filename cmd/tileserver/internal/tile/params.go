@@ -13,11 +13,11 @@ import (
 // Parameters of this room alone.
 var (
 	formatParam       = endpoint.Described(endpoint.InPath, "format", "mvt and pbf are the same: a Mapbox vector tile of version 2. mlt is a MapLibre Tile of version 1 of the same content.", endpoint.Schema{"type": "string", "enum": []string{"mvt", "pbf", "mlt", "geojson", "png"}}, "geojson")
-	pictureThemeParam = endpoint.Word("theme", "Colours of a png; other formats have none. Light and dark paint the water, unless the layers are only points or single regions; plain leaves it transparent, for a map over another one.", look.Themes...).Bounded("default", look.Themes[0])
+	pictureThemeParam = endpoint.Word("theme", "Colours of a png; other formats have none. Political gives countries colours of their own; light and dark are neutral, for data over them. The water is painted unless the layers are only points or single regions; plain leaves it transparent, for a map over another one.", look.Themes...).Bounded("default", look.Themes[0])
 	pinnedParam       = endpoint.Flag("pinned", "Whether the tiles have addresses that name their generations and may be kept for ever.").Like(true)
 	scaleParam        = endpoint.Word("scale", "Of the document of pictures: how many pixels of a picture stand for one of the map, whose tiles are 256 wide. Vector tiles have none.", "1", "2").Or("1")
 	styleLayersParam  = endpoint.Text("layers", 1024, "As in the paths of tiles. Left out, it stands for `all` and the public collections of points.").Like("country")
-	themeParam        = endpoint.Word("theme", "Colours; plain has no background, for a map over another one.", look.Themes...).Or(look.Themes[0])
+	themeParam        = endpoint.Word("theme", "Colours: political gives countries colours of their own; light and dark are neutral, for data over them; plain has no background, for a map over another one.", look.Themes...).Or(look.Themes[0])
 	namesParam        = endpoint.Flag("names", "Names on the map.").Or(true)
 	basemapParam      = endpoint.Text("basemap", 1024, "Base maps that lie under the layers, joined by commas, or `none`. Left out, it stands for all that the server has. Vector tiles are drawn plainly, by the names of their layers.")
 	encodingParam     = endpoint.Word("encoding", "The format of the vector tiles: Mapbox Vector Tiles, or MapLibre Tiles for MapLibre GL JS since 5.12 and MapLibre Native.", "mvt", mltEncoding).Or("mvt").Like("mlt")

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/toyworld"
+	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
@@ -74,7 +75,7 @@ func TestPicture(t *testing.T) {
 	}
 	// Each theme has a picture and a tag of its own; what has no colours is the same.
 	seen := map[string]string{}
-	for _, theme := range []string{"light", "dark", "plain"} {
+	for _, theme := range look.Themes {
 		res := f.Get("/tiles/country/3/0/2.png?theme=" + theme)
 		for _, key := range []string{res.Header.Get("Etag"), servertest.Body(t, res)} {
 			if other, ok := seen[key]; ok {
@@ -83,13 +84,13 @@ func TestPicture(t *testing.T) {
 			seen[key] = theme
 		}
 	}
-	if seen[one.Header.Get("Etag")] != "" || f.Get("/tiles/country/3/4/2.png?theme=light").Header.Get("Etag") != one.Header.Get("Etag") {
-		t.Error("light is not what there is without a theme")
+	if seen[one.Header.Get("Etag")] != "" || f.Get("/tiles/country/3/4/2.png?theme=political").Header.Get("Etag") != one.Header.Get("Etag") {
+		t.Error("political is not what there is without a theme")
 	}
 	if a, b := f.Get("/tiles/country/3/4/2.mvt"), f.Get("/tiles/country/3/4/2.mvt?theme=dark"); a.Header.Get("Etag") != b.Header.Get("Etag") {
 		t.Error("vector tiles differ by theme")
 	}
-	if p := servertest.WantProblem(t, f.Get("/tiles/country/3/4/2.png?theme=pink"), 400, "bad-parameter"); p.Parameter != "theme" || !strings.Contains(p.Detail, "light, dark, plain") {
+	if p := servertest.WantProblem(t, f.Get("/tiles/country/3/4/2.png?theme=pink"), 400, "bad-parameter"); p.Parameter != "theme" || !strings.Contains(p.Detail, "political, political-dark, light, dark, plain") {
 		t.Errorf("unknown theme: %+v", p)
 	}
 	reads := f.Boundaries.Reads.Load()

@@ -147,7 +147,7 @@ func (s *Room) fonts() []string {
 	if s.Glyphs != "" {
 		return []string{"Noto Sans Regular"}
 	}
-	return []string{"Noto Sans", "Segoe UI", "Helvetica Neue", "sans-serif"}
+	return look.GetNames().Fonts
 }
 
 // allNames writes the names. Names of later layers are placed first: names of

@@ -127,7 +127,7 @@ func (p *palette) airports() styleLayer {
 // text writes names in the look of a rank.
 func (p *palette) text(layer, id, rank string) styleLayer {
 	l := of(layer, id, "symbol")
-	r := look.Get().Type.Labels[rank]
+	r := look.GetNames().Looks[rank]
 	l.Layout = map[string]any{"text-field": []any{"get", "name"}, "text-size": r.Size, "text-max-width": 8}
 	if r.Spacing > 0 {
 		l.Layout["text-letter-spacing"] = r.Spacing
@@ -146,7 +146,7 @@ func (p *palette) names(typ string) styleLayer {
 		rank = "county"
 	}
 	l := p.text(typ+"_label", typ+"_label", rank)
-	ranks := look.Get().Type.Labels
+	ranks := look.GetNames().Looks
 	switch typ {
 	case "country":
 		small, middle, large := ranks["country-small"], ranks["country"], ranks["country-large"]
@@ -172,11 +172,11 @@ func (p *palette) names(typ string) styleLayer {
 // placeNames writes the names of some places below their dots. Those of large
 // cities are larger.
 func (p *palette) placeNames(ending string, which []any) styleLayer {
-	l := p.text(ask.PlacesLayer, ask.PlacesLayer+ending, "city")
-	ranks := look.Get().Type.Labels
+	l := p.text(ask.PlacesLayer, ask.PlacesLayer+ending, "major")
+	ranks := look.GetNames().Looks
 	l.MinZoom = 2
 	l.Filter = []any{"all", which, worthShowing}
-	rise := []any{"step", weight, ranks["village"].Size, 20000, ranks["town"].Size, 500000, ranks["city"].Size, 5000000, ranks["capital"].Size}
+	rise := []any{"step", weight, ranks["town"].Size, 20000, ranks["city"].Size, 500000, ranks["major"].Size, 5000000, ranks["capital"].Size}
 	l.Layout["text-size"] = byZoom(2, []any{"*", rise, 0.85}, 8, rise)
 	l.Paint["text-color"] = []any{"case", capital, p.Label.Capital.CSS(), []any{"<", weight, 20000}, p.Label.Quiet.CSS(), p.Label.City.CSS()}
 	l.Layout["text-variable-anchor"] = []string{"left", "right", "top", "bottom"}
@@ -188,7 +188,7 @@ func (p *palette) placeNames(ending string, which []any) styleLayer {
 
 // airportNames writes the names of airports below their dots.
 func (p *palette) airportNames() styleLayer {
-	l := p.text(ask.AirportsLayer, ask.AirportsLayer+"_label", "village")
+	l := p.text(ask.AirportsLayer, ask.AirportsLayer+"_label", "town")
 	l.MinZoom = 7
 	l.Layout["text-anchor"], l.Layout["text-offset"], l.Layout["text-optional"] = "top", []float64{0, 0.5}, true
 	l.Layout["symbol-sort-key"] = []any{"get", "rank"}

@@ -1,0 +1,102 @@
+package look
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"quadrille/static"
+)
+
+// Names says which names a map shows at which zoom, and how they look. Zooms are
+// those of tiles of 256 pixels. It is shared, and not to be changed.
+type Names struct {
+	Fonts   []string          `json:"fonts"`
+	Looks   map[string]Rank   `json:"looks"`
+	Regions map[string]Naming `json:"regions"` // by type; "other" is for all types without a key
+	Places  PlaceNaming       `json:"places"`
+}
+
+// Rank is the look of the names of a rank.
+type Rank struct {
+	Size      float64 `json:"size"`      // CSS pixels
+	Weight    int     `json:"weight"`    // 100 to 900
+	Spacing   float64 `json:"spacing"`   // between letters, in em
+	Transform string  `json:"transform"` // none or uppercase
+	Slant     string  `json:"slant"`     // normal or italic
+	Ink       string  `json:"ink"`       // the name of a colour of Label
+}
+
+// Naming is how regions of a type are named.
+type Naming struct {
+	Looks []string `json:"looks"` // of Names.Looks, the largest first
+	Turn  int      `json:"turn"`  // names of a lower turn are placed first
+	From  int      `json:"from"`  // the first zoom with names
+	To    int      `json:"to"`    // the last one
+	// Ranks are bounds by zoom: only regions of a lower rank are named. Beyond the
+	// list all are.
+	Ranks []float64 `json:"ranks"`
+}
+
+// PlaceNaming is how places are named.
+type PlaceNaming struct {
+	GreatCapital   float64            `json:"great-capital"` // people that make a capital a great one
+	Bonus          float64            `json:"bonus"`         // people that a great capital counts more
+	Tiers          map[string]float64 `json:"tiers"`         // the least people of each
+	Turns          map[string]int     `json:"turns"`         // by tier, as in Naming
+	Dots           map[string]float64 `json:"dots"`          // radius by tier, CSS pixels
+	Least          []float64          `json:"least"`         // people that a name needs, by zoom; beyond the list none
+	LeastOfCapital []float64          `json:"least-of-capital"`
+	Apart          float64            `json:"apart"`    // CSS pixels between the dots of two cities
+	ApartTo        int                `json:"apart-to"` // the last zoom that keeps them apart
+}
+
+// Region is how regions of a type are named.
+func (n *Names) Region(typ string) Naming {
+	if one, ok := n.Regions[typ]; ok {
+		return one
+	}
+	return n.Regions["other"]
+}
+
+// GetNames returns the table of names that the program holds, read once. It is
+// known to be valid: a test sees to that.
+var GetNames = sync.OnceValue(func() *Names {
+	n, err := parseNames(static.Names)
+	if err != nil {
+		panic(err)
+	}
+	return n
+})
+
+// tiers are the ranks of places. Each has a look, a turn and a dot.
+var tiers = []string{"capital", "major", "city", "town"}
+
+func parseNames(text []byte) (*Names, error) {
+	n := new(Names)
+	if err := strictly(text, n); err != nil {
+		return nil, fmt.Errorf("names: %w: what names.json has, package look must have too", err)
+	}
+	label := &Get().Themes[Themes[0]].Label
+	for name, rank := range n.Looks {
+		if !slices.Contains([]string{"none", "uppercase"}, rank.Transform) || !slices.Contains([]string{"normal", "italic"}, rank.Slant) ||
+			label.Ink(rank.Ink) == (Color{}) || rank.Size <= 0 {
+			return nil, fmt.Errorf("names: the look %s needs a size, a transform, a slant and the name of an ink", name)
+		}
+	}
+	for typ, naming := range n.Regions {
+		if len(naming.Looks) == 0 || naming.From > naming.To || slices.ContainsFunc(naming.Looks, func(name string) bool { return n.Looks[name].Size == 0 }) {
+			return nil, fmt.Errorf("names: regions of the type %s need looks that there are, and zooms from low to high", typ)
+		}
+	}
+	for _, tier := range tiers {
+		_, turn := n.Places.Turns[tier]
+		if n.Looks[tier].Size == 0 || n.Places.Dots[tier] <= 0 || !turn {
+			return nil, fmt.Errorf("names: the tier %s needs a look, a turn and a dot", tier)
+		}
+	}
+	if _, ok := n.Regions["other"]; !ok || len(n.Fonts) == 0 || len(n.Places.Least) == 0 || len(n.Places.LeastOfCapital) == 0 {
+		return nil, fmt.Errorf("names: give fonts, the people that places need by zoom, and how regions of other types are named")
+	}
+	return n, nil
+}
