@@ -61,6 +61,8 @@ func tierOf(qualifier []byte, population, weight uint64) int {
 	return low
 }
 
+func isCapital(p *place) bool { return string(p.qualifier) == "P.PPLC" }
+
 const (
 	weightBits = 48
 	maxWeight  = 1<<weightBits - 1

@@ -195,13 +195,15 @@ func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate
 }
 
 // bruteTile says which places a tile shows, by the rule of the documentation:
-// per part the most important and a great one of another quarter, or all of them.
+// per part the most important, a great one of another quarter and the most
+// important capital, or all of them.
 func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 	better := func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))
 	}
 	byPart := map[quadkey.Tile][]candidate{}
 	quarters := map[uint32]quadkey.Tile{} // of the parts, by id
+	capitals := map[uint32]bool{}
 	for _, p := range list {
 		p = settled(p)
 		in, err := quadkey.TileAt(p.Lon, p.Lat, t.Z)
@@ -222,13 +224,19 @@ func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 				panic(err)
 			}
 		}
+		capitals[p.ID] = p.Class == "P" && p.Code == "PPLC"
 		byPart[part] = append(byPart[part], candidate{bruteImportance(&p), p.ID})
 	}
 	var shown []candidate
 	for _, c := range byPart {
 		slices.SortFunc(c, better)
 		if t.Z < allZoom {
+			all := c
 			c = append(c[:1:1], greatBeside(c, quarters)...)
+			i := slices.IndexFunc(all, func(one candidate) bool { return capitals[one.id] })
+			if i >= 0 && !slices.Contains(c, all[i]) {
+				c = append(c, all[i])
+			}
 		}
 		shown = append(shown, c...)
 	}

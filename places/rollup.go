@@ -15,7 +15,8 @@ const (
 	// rollupZoom is the deepest zoom with a row in place_rollup.
 	rollupZoom = CountedZoom
 	// partZooms is the number of zooms from a tile down to its parts: a tile shows
-	// one place of each of its 4×4 parts, or two great ones.
+	// one place of each of its 4×4 parts, or two great ones, and a capital beside
+	// them: New Delhi beside Delhi.
 	partZooms = 2
 	parts     = 1 << (2 * partZooms)
 	// great is the importance from which a place may be shown beside the best place
@@ -58,6 +59,7 @@ type rollup struct {
 	best    [rollupZoom + partZooms + 1]shown
 	filled  [rollupZoom + partZooms + 1]bool
 	second  [rollupZoom + partZooms + 1]shown // the best of another quarter than that of best; importance 0 for none
+	capital [rollupZoom + partZooms + 1]shown // the best capital; importance 0 for none
 	tiles   [rollupZoom + 1]rollupTile
 
 	key     [5]byte
@@ -67,7 +69,7 @@ type rollup struct {
 
 type rollupTile struct {
 	counts [27]uint64 // by class: 0 unknown, 1 A, …
-	shown  [2 * parts]shown
+	shown  [3 * parts]shown
 	n      int
 }
 
@@ -85,18 +87,28 @@ func (r *rollup) add(c quadkey.Cell, p *place) error {
 	r.tiles[rollupZoom].counts[class]++
 
 	const deepest = rollupZoom + partZooms
-	b, imp := &r.best[deepest], p.importance()
-	if r.filled[deepest] && b.before(imp, p.id) {
+	if isCapital(p) && !r.capital[deepest].before(p.importance(), p.id) {
+		if err := r.capital[deepest].show(p); err != nil {
+			return err
+		}
+	}
+	b := &r.best[deepest]
+	if r.filled[deepest] && b.before(p.importance(), p.id) {
 		return nil
 	}
+	r.filled[deepest] = true
+	return b.show(p)
+}
+
+// show makes s a copy of a place.
+func (a *shown) show(p *place) error {
 	name, err := nameOf(p.properties)
 	if err != nil {
 		return err
 	}
-	r.filled[deepest] = true
-	b.importance, b.id = imp, p.id
-	b.feature = appendFeature(b.feature[:0], p)
-	b.point = appendPoint(b.point[:0], p, name)
+	a.importance, a.id = p.importance(), p.id
+	a.feature = appendFeature(a.feature[:0], p)
+	a.point = appendPoint(a.point[:0], p, name)
 	return nil
 }
 
@@ -133,8 +145,18 @@ func (r *rollup) close(from int) error {
 					t.shown[t.n].set(&r.second[z])
 					t.n++
 				}
+				if c := &r.capital[z]; c.importance > 0 && !slices.ContainsFunc(t.shown[:t.n], func(s shown) bool { return s.id == c.id }) {
+					t.shown[t.n].set(c)
+					t.n++
+				}
 			}
 			r.second[z].importance = 0
+			if c := &r.capital[z]; c.importance > 0 {
+				if z > 0 && !r.capital[z-1].before(c.importance, c.id) {
+					r.capital[z-1].set(c)
+				}
+				c.importance = 0
+			}
 			if z > 0 {
 				r.offer(z-1, b)
 			}

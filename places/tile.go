@@ -73,7 +73,7 @@ func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn func(Shown) 
 // picker chooses what a tile below the rollups shows.
 type picker struct {
 	picked []pick // in the end, the most important first
-	byPart [parts]int
+	byPart [2 * parts]int // the best of each part, then the best capitals
 	best   near.Best[near.ID] // the best of all the places; its slots are the elements of picked
 }
 
@@ -127,32 +127,41 @@ func (p *picker) pick(ctx context.Context, f *Finder, t quadkey.Tile) error {
 		}
 	}
 	slices.SortFunc(p.picked, func(a, b pick) int { return a.compare(&b) })
+	p.picked = slices.CompactFunc(p.picked, func(a, b pick) bool { return a.id == b.id })
 	return nil
 }
 
-// takeBest keeps the most important place of each part of the tile.
+// takeBest keeps the most important place of each part of the tile, and the most
+// important capital.
 func (p *picker) takeBest(t quadkey.Tile, key []byte, x *place) error {
 	cell, err := quadkey.CellFromKey(key)
 	if err != nil {
 		return err
 	}
 	part := uint32(cell) >> (2 * (quadkey.CellZoom - partZooms - uint32(t.Z))) % parts
+	p.offer(part, x)
+	if isCapital(x) {
+		p.offer(parts+part, x)
+	}
+	return nil
+}
+
+func (p *picker) offer(slot uint32, x *place) {
 	imp := x.importance()
-	at := p.byPart[part]
+	at := p.byPart[slot]
 	if at < 0 {
 		at = p.grow()
-		p.byPart[part] = at
+		p.byPart[slot] = at
 	} else if b := &p.picked[at]; b.importance > imp || b.importance == imp && b.id < x.id {
-		return nil
+		return
 	}
 	p.picked[at].set(x, imp)
-	return nil
 }
 
 // complete reports whether every part has a place that outranks all of the
 // tiers that have not been read.
 func (p *picker) complete() bool {
-	for _, at := range p.byPart {
+	for _, at := range p.byPart[:parts] {
 		if at < 0 || p.picked[at].importance < notArea {
 			return false
 		}
