@@ -1,5 +1,5 @@
 // The design tokens as CSS custom properties. A sheet has those of a theme by @import 'tokens:light' or 'tokens:dark', and
-// fonts, sizes and ranks of labels by @import 'tokens:type'.
+// fonts and sizes by @import 'tokens:type'.
 import { themes, type } from './src/tokens.js'
 
 /**
@@ -22,11 +22,9 @@ function colourRules({ map, label: { halo, ...inks }, ui }) {
 function typeRules() {
   const quoted = font => /^[\w-]+$/.test(font) ? font : `'${font}'`
   const px = sizes => Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, `${size}px`]))
-  const labels = Object.entries(type.labels).map(([rank, { size, spacing, ink, ...rest }]) =>
-    [rank, { size: `${size}px`, spacing: `${spacing}em`, ink: `var(--ink-${ink})`, ...rest }])
   return [
     ...Object.entries(type.fonts).map(([name, fonts]) => `--font-${name}: ${fonts.map(quoted).join(', ')}`),
-    ...rules('--size', px(type.sizes)), ...rules('--weight', type.weights), ...rules('--label', Object.fromEntries(labels)),
+    ...rules('--size', px(type.sizes)), ...rules('--weight', type.weights),
   ]
 }
 

@@ -9,9 +9,9 @@ import { formatHash, formatState, NOTHING_OPEN } from './hash.js'
 import { NamesLayer } from './map/nameslayer.js'
 import { createNotice } from './map/notice.js'
 import { PointsLayer } from './map/pointslayer.js'
-import { PLACES, regionTypes } from './engine/regiontypes.js'
+import { NEUTRAL, PLACES, regionTypes } from './engine/regiontypes.js'
 import { createStudio } from './engine/studio.js'
-import { onDensityChange, onThemeChange, readTheme, setTheme } from './theme.js'
+import { onDensityChange, onThemeChange, readTheme, setNeutral, setTheme } from './theme.js'
 import { VectorLayer } from './map/vectorlayer.js'
 import { createView, MAX_ZOOM } from './map/view.js'
 import { direction, t, translate } from './words/words.js'
@@ -43,10 +43,12 @@ async function start() {
   const types = regionTypes(tileJSON.value)
   const hasPlaces = tileJSON.value?.vector_layers?.some(layer => layer?.id === PLACES.type) ?? false
   const collections = collectionLayers(own.value)
-  const all = [...types, ...hasPlaces ? [PLACES] : [], ...collections]
+  const all = [...types, ...hasPlaces ? [PLACES] : [], ...collections, NEUTRAL]
+  NEUTRAL.on = collections.length > 0
   // A list that names nothing this server has is no reason for an empty frame.
-  if (!all.some(({ type }) => asked.layers?.includes(type))) asked.layers = null
+  if (!all.some(one => one !== NEUTRAL && asked.layers?.includes(one.type))) asked.layers = null
   if (asked.layers) for (const one of all) one.on = asked.layers.includes(one.type)
+  setNeutral(NEUTRAL.on)
 
   if (tileJSON.status === 'rejected' && collections.length === 0) tell('server', tileJSON.reason, () => location.reload())
   draw(tileJSON.value, types, hasPlaces, collections)

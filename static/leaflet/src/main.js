@@ -20,12 +20,12 @@ import { createNews } from './server/news.js'
 import { createNotice } from './map/notice.js'
 import { createPermalink } from './permalink.js'
 import { PointsLayer } from './map/pointslayer.js'
-import { PLACES, regionTypes } from './engine/regiontypes.js'
+import { NEUTRAL, PLACES, regionTypes } from './engine/regiontypes.js'
 import { Scale } from './map/scale.js'
 import { listen } from './panels/shortcuts.js'
 import { createStudio } from './engine/studio.js'
 import { createSuggest } from './panels/suggest.js'
-import { keptTheme, onDensityChange, onThemeChange, otherTheme, readTheme, roomy, setTheme, shownTheme } from './theme.js'
+import { keptTheme, onDensityChange, onThemeChange, mapTheme, otherTheme, readTheme, roomy, setNeutral, setTheme } from './theme.js'
 import { watchTiles } from './server/tilelog.js'
 import { Toolbar } from './panels/toolbar.js'
 import { createUnderlay } from './map/underlay.js'
@@ -99,9 +99,11 @@ async function start() {
   const hasPlaces = tileJSON.value?.vector_layers?.some(layer => layer?.id === PLACES.type) ?? false
   const collections = collectionLayers(own.value) // a server without any may not know the question
   const maps = baseMaps(status.value)
-  const switches = [...types, ...hasPlaces ? [PLACES] : [], ...types.length > 0 ? [GRATICULE] : [], ...collections, ...maps]
+  const switches = [...types, ...hasPlaces ? [PLACES] : [], ...types.length > 0 ? [GRATICULE, NEUTRAL] : [], ...collections, ...maps]
+  NEUTRAL.on = collections.length > 0
   const usual = typesOn(switches)
   switchTo(switches, permalink.state.layers)
+  setNeutral(NEUTRAL.on)
   const underlay = createUnderlay(map, maps, { maxZoom: MAX_ZOOM })
   underlay.update()
   const regions = addRegions(tileJSON.value, types, underlay)
@@ -115,11 +117,12 @@ async function start() {
   })
   ask(points)
   const help = createHelp(element('help'), status.value)
-  const use = createUse(element('use'), { announce, shown: () => ({ ...exactCentre(), zoom: map.getZoom(), layers: typesOn(switches.filter(type => type !== GRATICULE && type.role !== 'basemap')), theme: shownTheme() }) })
+  const use = createUse(element('use'), { announce, shown: () => ({ ...exactCentre(), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), theme: mapTheme() }) })
   const tools = addTools(inspector, help, use)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())
     switchTo(switches, state.layers ?? usual)
+    setNeutral(NEUTRAL.on)
     layers.show()
     showGraticule()
     underlay.update()
@@ -174,6 +177,7 @@ function addLayerSwitch(switches, usual, { regions, names, points, inspector, un
   const layers = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
     if (type === PLACES) names.showPlaces(type.on)
     else if (type === GRATICULE) showGraticule()
+    else if (type === NEUTRAL) setNeutral(type.on)
     else if (type.role === 'points') points.switched()
     else if (type.role === 'basemap') {
       underlay.update()

@@ -10,6 +10,7 @@ const sheet = document.querySelector('#dark')
 const KEPT = 'quadrille-theme'
 const listeners = new Set()
 let chosen = ''
+let neutral = false
 
 /** What the reader chose on an earlier visit: "light", "dark" or "" for the system's. */
 export function keptTheme() {
@@ -31,7 +32,23 @@ export function setTheme(theme, { keep = false } = {}) {
       else localStorage.removeItem(KEPT)
     } catch { /* then for this visit only */ }
   }
+  tell()
+}
+
+/** Draws the map in neutral colours, as a ground for a reader's own points, or in those of a political map. */
+export function setNeutral(on) {
+  if (neutral === on) return
+  neutral = on
+  tell()
+}
+
+function tell() {
   for (const listener of listeners) listener()
+}
+
+/** The name of the map's colours now, as tiles and styles are asked for in them. */
+export function mapTheme() {
+  return neutral ? shownTheme() : { light: 'political', dark: 'political-dark' }[shownTheme()]
 }
 
 /** The theme that is not shown now; '' where that is the system's. */
@@ -42,7 +59,7 @@ export function otherTheme() {
 
 /** The colours that the page's canvases draw with now: those of the map in tokens.json, and as `ink` those of its names. */
 export function readTheme() {
-  const { map, label } = themes[shownTheme()]
+  const { map, label } = themes[mapTheme()]
   const plain = { quiet: label.city, state: label.city, country: label.city }
   return { ...map, ink: { ...label, ...contrast.matches && plain } }
 }

@@ -5,5 +5,5 @@ import tokens from './tokens.json' with { type: 'json' }
 /** Colours by theme: { map, label, ui }, as #rrggbb or #rrggbbaa. Only "light" and "dark" have an interface. */
 export const themes = tokens.themes
 
-/** Fonts, sizes in CSS pixels, weights and the look of each rank of label: its spacing is in em, its ink a label colour. */
+/** Fonts, sizes in CSS pixels and weights of the interface. */
 export const type = tokens.type

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import test from 'node:test'
-import { themes, type } from '../src/tokens.js'
+import table from '../src/names.json' with { type: 'json' }
+import { themes } from '../src/tokens.js'
 import { tokensCSS } from '../tokens-css.js'
 
 // [r, g, b, a] from 0 to 1 of #rrggbb or #rrggbbaa.
@@ -63,7 +64,7 @@ for (const [name, { map, label, ui }] of Object.entries(themes)) {
         atLeast(4.5, parse(colour), over(parse(halo), ground), `${ink} on its halo`)
       }
     }
-    for (const rank of Object.values(type.labels)) assert.ok(inks[rank.ink], rank.ink)
+    for (const { ink } of Object.values(table.looks)) assert.ok(inks[ink], ink)
   })
 
   test(`${name}: lands are told apart from each other, from water and from what is missing`, () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { displayText } from '../src/words/text.js'
-import { arrange, dotRadius, importance, placeOf, sides, tier, worthShowing } from '../src/engine/labels.js'
+import { arrange, importance, placeOf, tier, worthShowing } from '../src/engine/labels.js'
 
 const measure = name => ({ width: 7 * name.length, height: 14 })
 const types = [{ type: 'country', role: 'land' }, { type: 'state', role: 'land' }, { type: 'lake', role: 'water' }]
@@ -12,22 +12,6 @@ function random(seed) {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
     return seed / 2 ** 32
   }
-}
-
-function boxOf({ place, tier, side }) {
-  const [across, down] = sides[side]
-  const { width, height } = measure(place.name)
-  const off = dotRadius[tier] + (across && down ? 0 : 4)
-  const left = across > 0 ? place.x + off : across < 0 ? place.x - off - width : place.x - width / 2
-  const top = down > 0 ? place.y + off : down < 0 ? place.y - off - height : place.y - height / 2
-  return { left, top, right: left + width, bottom: top + height }
-}
-
-function regionBox({ text, x, y }) {
-  const lines = text.split('\n')
-  const width = Math.max(...lines.map(line => measure(line).width))
-  const height = 14 * lines.length
-  return { left: x - width / 2, top: y - height / 2, right: x + width / 2, bottom: y + height / 2 }
 }
 
 const shuffle = (list, next) => list.map(item => [next(), item]).sort(([a], [b]) => a - b).map(([, item]) => item)
@@ -43,29 +27,32 @@ test('names never overlap each other nor another place\'s dot, whatever the orde
       id: `r${i}`, name: ['Land', 'United Territories', 'Sea of Something'][i % 3], x: next() * 600, y: next() * 400, rank: i,
       across: next() < 0.1 ? Infinity : next() * 250, down: next() * 100, type: types[Math.floor(next() * 3)],
     }))
-    const arranged = arrange(places, regions, measure)
-    const named = arranged.places.filter(({ side }) => side !== 'none').map(place => ({ place, box: boxOf(place) }))
-    const boxes = [...named.map(({ box }) => box), ...arranged.regions.map(regionBox)]
-    assert.ok(named.length > 10 && arranged.regions.length > 3)
-    boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => {
-      assert.ok(a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top, 'two names overlap')
-    }))
-    for (const { place: dot } of arranged.places) {
-      const others = [...named.filter(({ place }) => place.place !== dot).map(({ box }) => box), ...boxes.slice(named.length)]
-      assert.ok(others.every(box => dot.x < box.left || dot.x > box.right || dot.y < box.top || dot.y > box.bottom), 'a name covers a dot')
+    const obstacles = [{ left: 250, top: 100, right: 330, bottom: 180 }]
+    const arranged = arrange(places, regions, measure, { obstacles })
+    const boxes = arranged.filter(({ lines }) => lines.length > 0).map(({ box }) => box)
+    assert.ok(boxes.length > 13)
+    const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top
+    boxes.forEach((a, i) => [...boxes.slice(i + 1), ...obstacles].forEach(b => assert.ok(apart(a, b), 'two names overlap, or one what lies over the map')))
+    for (const { dot, box: own } of arranged) {
+      if (dot) assert.ok(boxes.every(box => box === own || dot.x < box.left || dot.x > box.right || dot.y < box.top || dot.y > box.bottom), 'a name covers a dot')
     }
-    for (const { region, x, y } of arranged.regions) {
-      assert.ok(x === region.x && Math.abs(y - region.y) <= Math.max(region.down / 2, 40), 'a name left its region')
+    for (const { region, box: { left, right, top, bottom } } of arranged.filter(({ region }) => region)) {
+      assert.ok(Math.abs((left + right) / 2 - region.x) < 1e-9 && Math.abs((top + bottom) / 2 - region.y) <= Math.max(region.down / 2, 40), 'a name left its region')
     }
-    assert.deepEqual(arrange(shuffle(places, next), shuffle(regions, next), measure), arranged)
+    assert.deepEqual(arrange(shuffle(places, next), shuffle(regions, next), measure, { obstacles }), arranged)
   }
 })
 
+const split = arranged => ({
+  places: arranged.filter(({ place }) => place).map(({ place, look, lines, dot, box }) => ({ place, tier: look, side: lines.length === 0 ? 'none' : box.left > dot.x ? 'right' : box.right < dot.x ? 'left' : 'middle' })),
+  regions: arranged.filter(({ region }) => region).map(({ region, look, box: { left, right, top, bottom } }) => ({ region, look, x: (left + right) / 2, y: (top + bottom) / 2 })),
+})
+
 test('the important place wins, and the neighbour steps aside', () => {
-  const { places: [first, second] } = arrange([
+  const { places: [first, second] } = split(arrange([
     { id: 'town', name: 'Smallville', x: 80, y: 112, population: 900 },
     { id: 'seat', name: 'Seat', x: 100, y: 112, code: 'PPLC', population: 200_000 },
-  ], [], measure)
+  ], [], measure))
   assert.deepEqual([first.place.id, first.tier, first.side], ['seat', 'capital', 'right'])
   assert.deepEqual([second.place.id, second.side], ['town', 'left'])
 })
@@ -73,20 +60,20 @@ test('the important place wins, and the neighbour steps aside', () => {
 test('a country\'s name goes first, steps aside for a city, and leaves towns out', () => {
   const country = { id: 'c', name: 'Country', x: 200, y: 100, across: 300, down: 80, rank: 3, type: types[0] }
   const city = { id: 'city', name: 'City', x: 200, y: 100, population: 400_000 }
-  const beside = arrange([city], [country], measure)
+  const beside = split(arrange([city], [country], measure))
   assert.deepEqual(beside.places.map(({ place }) => place.id), ['city'])
   assert.equal(beside.regions[0].y, 79)
-  const over = arrange([{ ...city, population: 20 }], [country], measure)
+  const over = split(arrange([{ ...city, population: 20 }], [country], measure))
   assert.deepEqual([over.places.length, over.regions[0].y], [0, 100])
   const low = { ...country, down: 30 }
-  assert.equal(arrange([city], [low], measure).regions[0].y, 100, 'for a city a small country\'s name stays')
-  assert.equal(arrange([{ ...city, population: 9_000_000 }], [low], measure).regions[0].y, 85, 'for one of the world\'s greatest it steps out')
-  assert.equal(arrange([{ ...city, population: 9_000_000 }], [{ ...country, down: 15 }], measure).regions[0].y, 100, 'but not with its middle')
-  const aside = arrange([{ id: 'l', name: 'Large', x: 100, y: 100, population: 9e6 }, { id: 'p', name: 'P', x: 125, y: 100, population: 4e6 }], [], measure)
+  assert.equal(split(arrange([city], [low], measure)).regions[0].y, 100, 'for a city a small country\'s name stays')
+  assert.equal(split(arrange([{ ...city, population: 9_000_000 }], [low], measure)).regions[0].y, 85, 'for one of the world\'s greatest it steps out')
+  assert.equal(split(arrange([{ ...city, population: 9_000_000 }], [{ ...country, down: 15 }], measure)).regions[0].y, 100, 'but not with its middle')
+  const aside = split(arrange([{ id: 'l', name: 'Large', x: 100, y: 100, population: 9e6 }, { id: 'p', name: 'P', x: 125, y: 100, population: 4e6 }], [], measure))
   assert.deepEqual(aside.places.map(({ side }) => side), ['left', 'right'], 'a city\'s name leaves its neighbour\'s dot free')
   const seat = { id: 'seat', name: 'Seat', x: 200, y: 120, code: 'PPLC', population: 300_000 }
   const lesser = { id: 'lesser', name: 'Lesser', x: 200, y: 79, population: 100_000 }
-  const between = arrange([city, seat, lesser], [country], measure)
+  const between = split(arrange([city, seat, lesser], [country], measure))
   assert.deepEqual([between.places.map(({ place }) => place.id), between.regions[0].y], [['seat', 'city'], 79], 'the least city goes')
 })
 
@@ -94,8 +81,8 @@ test('of two regions in one spot the larger is named, and a country before a sta
   const at = { x: 100, y: 100, across: 90, down: 40 }
   const [state, small, large] = [[types[1], 0], [types[0], 9], [types[0], 2]]
     .map(([type, rank]) => ({ ...at, id: `${type.type}${rank}`, name: 'Somewhere', rank, type }))
-  assert.deepEqual(arrange([], [state, small, large], measure).regions.map(({ region }) => region.id), ['country2'])
-  assert.deepEqual(arrange([], [state, small], measure).regions.map(({ region }) => region.id), ['country9'])
+  assert.deepEqual(split(arrange([], [state, small, large], measure)).regions.map(({ region }) => region.id), ['country2'])
+  assert.deepEqual(split(arrange([], [state, small], measure)).regions.map(({ region }) => region.id), ['country9'])
 })
 
 test('importance and tiers', () => {
@@ -107,10 +94,27 @@ test('importance and tiers', () => {
   assert.equal(tier({}), 'town')
 })
 
-test('a world map shows cities and capitals, a close view everything', () => {
-  assert.deepEqual([0, 3, 4, 5, 18].map(zoom => worthShowing({ population: 60_000 }, zoom)), [false, false, true, true, true])
-  assert.ok(worthShowing({ code: 'PPLC', population: 250_000 }, 0))
-  assert.deepEqual([5, 6].map(zoom => worthShowing({}, zoom)), [false, true])
+test('a world map shows great cities and capitals, a close view everything', () => {
+  assert.deepEqual([0, 3, 5, 6, 18].map(zoom => worthShowing({ population: 60_000 }, zoom)), [false, false, false, true, true])
+  assert.deepEqual([4, 5].map(zoom => worthShowing({ code: 'PPLC', population: 60_000 }, zoom)), [false, true])
+  assert.deepEqual([7, 8].map(zoom => worthShowing({}, zoom)), [false, true])
+})
+
+test('of cities that grew together the dominant one is named, and a capital beside any', () => {
+  const at = (id, x, population, code = 'PPL') => ({ id, name: id, x, y: 0, lat: 28.6, lon: 77 + x / 1000, code, population })
+  const named = (places, zoom) => split(arrange(places, [], measure, { zoom })).places.map(({ place }) => place.id)
+  const cities = [at('Delhi', 0, 1e7, 'PPLA'), at('New Delhi', 2, 3e5, 'PPLC'), at('Noida', 20, 6e5), at('Agra', 60, 1e6)]
+  assert.deepEqual(named(cities, 6), ['New Delhi', 'Agra'], 'the capital stands for the city around it')
+  assert.deepEqual(named(cities, 11), ['New Delhi', 'Agra', 'Noida'])
+  assert.deepEqual(named([at('Kinshasa', 0, 1e7, 'PPLC'), at('Brazzaville', 20, 1e6, 'PPLC')], 6), ['Kinshasa', 'Brazzaville'])
+  const [{ dot }] = arrange([at('Bern', 0, 120_000, 'PPLC')], [], measure, { zoom: 6 })
+  assert.ok(dot.ring, 'small capitals are marked too')
+})
+
+test('far out a dot whose name finds no room is left out, close up it stays', () => {
+  const wall = [{ left: -500, right: 500, top: 6, bottom: 60 }, { left: -500, right: 500, top: -60, bottom: -6 }]
+  const place = { id: 'a', name: 'A long name', x: 0, y: 0, population: 3e5 }
+  assert.deepEqual([8, 9].map(zoom => arrange([place], [], measure, { zoom, obstacles: wall }).map(({ lines }) => lines)), [[], [[]]])
 })
 
 test('features become places; what is no named point does not', () => {
@@ -128,16 +132,15 @@ test('a capital of few people is no capital of the world', () => {
   const capital = population => ({ code: 'PPLC', population })
   assert.deepEqual([46, 150_000, 200_000, 9_000_000].map(people => tier(capital(people))), ['town', 'city', 'capital', 'capital'])
   assert.ok(importance(capital(46)) < importance({ code: 'PPL', population: 1000 }))
-  assert.deepEqual([4, 5].map(zoom => worthShowing(capital(46), zoom)), [false, true])
-  assert.deepEqual([2, 4].map(zoom => worthShowing(capital(20_000), zoom)), [false, true])
+  assert.deepEqual([5, 6].map(zoom => worthShowing(capital(46), zoom)), [false, true])
 })
 
 test('a region in view has its name on the first of its spots that is free', () => {
   const spot = (x, y) => ({ x, y, across: 200, down: 60 })
   const region = { id: 'r', name: 'Country', rank: -9, type: types[0], spots: [spot(100, 100), spot(100, 300)] }
   const blocked = { id: 'b', name: 'Blocked', x: 100, y: 100, across: 300, down: 15, rank: -10, type: types[0] }
-  assert.deepEqual(arrange([], [region], measure).regions.map(({ x, y }) => [x, y]), [[100, 100]])
-  const both = arrange([], [region, { ...blocked, down: 100 }], measure).regions
+  assert.deepEqual(split(arrange([], [region], measure)).regions.map(({ x, y }) => [x, y]), [[100, 100]])
+  const both = split(arrange([], [region, { ...blocked, down: 100 }], measure)).regions
   assert.deepEqual(both.map(({ region: { id } }) => id), ['b', 'r'])
   assert.ok(both[1].y > 120 || both[1].y < 90)
 })

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { broken, candidates, writingOf } from '../src/engine/regionnames.js'
+import { broken, candidates, isNamed, writingOf } from '../src/engine/regionnames.js'
 
 // Large looks are half as wide again.
 const measure = (line, look) => ({ width: line.length * (look.endsWith('large') ? 15 : 10), height: 14 })
 const country = writingOf({ type: 'country', role: 'land' })
-const ways = (region, writing) => candidates(region, writing, measure).map(({ look, text, rise }) => [look, text, rise])
+const ways = (region, writing) => candidates(region, writing, measure).map(({ look, lines, rise }) => [look, lines.join('\n'), rise])
 
 test('types are written by what they are', () => {
-  const looks = (type, role) => writingOf({ type, role }).looks.map(({ look }) => look)
+  const looks = (type, role) => writingOf({ type, role }).looks
   assert.deepEqual(looks('country', 'land'), ['country-large', 'country', 'country-small'])
   assert.deepEqual(looks('state', 'land'), ['state'])
   assert.deepEqual(looks('lake', 'water'), ['water'])
   for (const [type, role] of [['county', 'land'], ['urban', 'built'], ['sales', 'overlay'], ['constructor', 'overlay']]) {
-    assert.deepEqual(looks(type, role), ['other'], type)
+    assert.deepEqual(looks(type, role), ['county'], type)
   }
   const turns = [['country', 'land'], ['state', 'land'], ['county', 'land']].map(([type, role]) => writingOf({ type, role }).turn)
   assert.deepEqual(turns, turns.toSorted((a, b) => a - b))
@@ -44,4 +44,10 @@ test('names break in the middle', () => {
   assert.deepEqual(broken('United States of America'), ['United States', 'of America'])
   assert.deepEqual(broken('Bosnia and Herz.'), ['Bosnia', 'and Herz.'])
   for (const name of ['Liechtenstein', 'New York', '']) assert.equal(broken(name), null)
+})
+
+test('far out only the first of a type are named, close up all, and neither before nor after its zooms', () => {
+  const naming = { from: 1, to: 3, ranks: [0, 2, 5] }
+  const named = [0, 1, 2, 3, 4].map(zoom => [0, 1, 2, 9].filter(rank => isNamed(naming, rank, zoom)))
+  assert.deepEqual(named, [[], [0, 1], [0, 1, 2], [0, 1, 2, 9], []])
 })

@@ -17,7 +17,7 @@ test('snippets have the view, the layers and the address of the service', () => 
   assert.match(all['leaflet-png'], /below\/tiles\/country,points:shops\.png\.json\?theme=dark'/)
   assert.match(all.openlayers, /fromLonLat\(\[8\.5, 47\.4\]\), zoom: 6/)
   assert.match(all.qgis, /^Source URL: https:\/\/maps\.example\/below\/tiles\/country,points:shops\/\{z\}\/\{x\}\/\{y\}\.mvt$/m)
-  assert.match(all.iframe, /embed\?center=47\.4%2C8\.5&amp;zoom=6&amp;layers=country%2Cpoints%3Ashops&amp;theme=dark"/)
+  assert.match(all.iframe, /embed\?center=47\.4%2C8\.5&amp;zoom=6&amp;layers=country%2Cpoints%3Ashops%2Cneutral&amp;theme=dark"/)
 })
 
 test('a map without layers is one of all', () => {

@@ -94,7 +94,6 @@ type Type struct {
 	Fonts   map[string][]string `json:"fonts"`
 	Sizes   map[string]float64  `json:"sizes"` // CSS pixels
 	Weights map[string]int      `json:"weights"`
-	Labels  json.RawMessage     `json:"labels"` // of the page's style sheets alone
 }
 
 // Color is a colour that is written #rrggbb or #rrggbbaa.

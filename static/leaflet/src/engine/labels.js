@@ -17,6 +17,7 @@ export function tier(place) {
 
 const GAP = 4 // between a dot and its name
 const OUTSIDE = 6_000_000 // people of the city for which a country's name leaves its country
+const SEAT = 3_000_000 // people that a capital counts when a region's name would cover it
 const AIR = 3 // kept free around everything
 const MOST = 500 // places looked at: a deep zoom of a dense city has thousands, and names for a tenth
 const MOST_REGIONS = 1000
@@ -60,7 +61,8 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
   for (const item of sorted) {
     item.turn = turns[item.tier]
     item.dot = boxAround(item.place, 2 * (dots[item.tier] + AIR))
-    if (item.tier !== 'town') cities.push(item)
+    item.cost = isCapital(item.place) ? Math.max(item.weight, SEAT) : item.weight
+    if (item.cost >= tiers.city) cities.push(item)
   }
   const named = regions.map(region => ({ region, id: region.id, turn: writingOf(region.type).turn, weight: -region.rank })).sort(byWeight).slice(0, MOST_REGIONS)
   const arranged = []
@@ -84,7 +86,7 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
     let ways = Number.isFinite(region.x) ? waysAt([region], false) : []
     if (ways.length === 0) ways = waysAt(region.spots ?? [], true)
     if (ways.length === 0) return
-    const costs = ways.map(({ box, out }) => cities.reduce((sum, { dot, weight }) => overlap(box, dot) ? sum + weight : sum, out ? OUTSIDE : 0))
+    const costs = ways.map(({ box, out }) => cities.reduce((sum, { dot, cost }) => overlap(box, dot) ? sum + cost : sum, out ? OUTSIDE : 0))
     const { look, lines, box } = ways[costs.indexOf(Math.min(...costs))]
     taken.push(box)
     arranged.push({ id: region.id, region, look, lines, box })
@@ -100,10 +102,10 @@ function weighed(places, zoom) {
   const items = places.map(place => ({ place, id: place.id, tier: tier(place), weight: importance(place), people: place.population ?? 0 }))
   for (const item of items.filter(({ place }) => isCapital(place))) {
     const { lat, lon } = item.place
-    for (const { place, weight, people } of items) {
-      if (Math.abs(place.lat - lat) > AROUND || Math.abs(place.lon - lon) > AROUND) continue
-      item.weight = Math.max(item.weight, weight + (place === item.place ? 0 : 1))
-      item.people = Math.max(item.people, people)
+    for (const { place } of items) {
+      if (isCapital(place) || !(Math.abs(place.lat - lat) <= AROUND && Math.abs(place.lon - lon) <= AROUND)) continue
+      item.weight = Math.max(item.weight, importance(place) + 1)
+      item.people = Math.max(item.people, place.population ?? 0)
     }
   }
   return items.filter(({ place: { code }, people }) => worthShowing({ code, population: people }, zoom))

@@ -23,6 +23,9 @@ const presets = [
 /** The switch's last row; the server decides which places a zoom shows. */
 export const PLACES = { type: 'places', label: t('Places'), role: 'places', from: 0, on: true }
 
+/** And the row of how all of it is coloured. */
+export const NEUTRAL = { type: 'neutral', label: t('Neutral colours'), role: 'style', from: 0, on: false }
+
 // Airports are points for other clients; here the search box and the card of a point show them.
 const AIRPORTS = 'airports'
 

@@ -11,7 +11,7 @@ const OPENLAYERS = `${CDN}/ol@10.11.0`
 
 /**
  * The snippets for a view: [{ id, name, text }]. base is the service's address, lat and lon
- * are degrees, zoom is of tiles of 256 pixels, layers the types that are on, theme "light" or "dark".
+ * are degrees, zoom is of tiles of 256 pixels, layers the types that are on, theme the name of the map's colours.
  */
 export function snippets({ base, lat, lon, zoom, layers, theme }) {
   const list = layers.length > 0 ? layers.map(encodeURIComponent).join(',').replaceAll('%3A', ':') : 'all'
@@ -19,7 +19,7 @@ export function snippets({ base, lat, lon, zoom, layers, theme }) {
     lat, lon, zoom, list, theme,
     style: `${base}style.json?layers=${list}&theme=${theme}`, vector: `${base}tiles/${list}.json`, pictures: `${base}tiles/${list}.png.json?theme=${theme}`,
   }
-  const frame = frameOf({ center: `${lat},${lon}`, zoom: String(zoom), layers: layers.join(','), theme }, base)
+  const frame = frameOf({ center: `${lat},${lon}`, zoom: String(zoom), layers: [...layers, ...theme.startsWith('political') ? [] : ['neutral']].join(','), theme: theme.endsWith('dark') ? 'dark' : 'light' }, base)
   return [
     { id: 'maplibre', name: 'MapLibre GL', text: maplibre(at) },
     { id: 'leaflet-vector', name: 'Leaflet vector', text: leafletVector(at) },
