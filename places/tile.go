@@ -72,8 +72,8 @@ func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn func(Shown) 
 
 // picker chooses what a tile below the rollups shows.
 type picker struct {
-	picked []pick // in the end, the most important first
-	byPart [2 * parts]int // the best of each part, then the best capitals
+	picked []pick             // in the end, the most important first
+	byPart [2 * parts]int     // the best of each part, then the best capitals
 	best   near.Best[near.ID] // the best of all the places; its slots are the elements of picked
 }
 
