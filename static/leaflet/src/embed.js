@@ -68,7 +68,7 @@ function draw(tileJSON, types, hasPlaces, collections) {
   let regions = null
   if (types.length > 0) {
     const maxDataZoom = Number.isInteger(tileJSON.maxzoom) ? tileJSON.maxzoom : 13
-    regions = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM, theme: readTheme() })
+    regions = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM })
     regions.on('bare', ({ bare }) => root.classList.toggle('bare', bare))
     regions.on('loading', () => root.setAttribute('aria-busy', 'true'))
     regions.on('load', () => {
@@ -76,7 +76,7 @@ function draw(tileJSON, types, hasPlaces, collections) {
       if (!regions.incomplete()) notice.settle('regions')
     })
     regions.on('tilefailed', ({ error }) => tell('regions', error, () => regions.retry()))
-    onThemeChange(() => regions.setTheme(readTheme()))
+    onThemeChange(() => regions.repaint())
     onDensityChange(() => regions.repaint())
     regions.addTo(map)
   } else {

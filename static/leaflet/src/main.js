@@ -206,7 +206,7 @@ function addRegions(tileJSON, types, underlay) {
   if (types.length === 0) return null
   const maxDataZoom = Number.isInteger(tileJSON.maxzoom) ? tileJSON.maxzoom : 13
   new Finest(maxDataZoom, { position: `bottom${START}` }).addTo(map)
-  const layer = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM, theme: readTheme(), lines: underlay.shown() })
+  const layer = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM, lines: underlay.shown() })
   layer.on('bare', ({ bare }) => element('map').classList.toggle('bare', bare))
   layer.on('loading', () => element('map').setAttribute('aria-busy', 'true'))
   layer.on('load', () => {
@@ -215,7 +215,7 @@ function addRegions(tileJSON, types, underlay) {
   })
   const failed = ({ error }) => notice.show('regions', `${t('Part of the map is missing.')} ${sentence(error)}`, () => layer.retry())
   layer.on('tilefailed', failed)
-  onThemeChange(() => layer.setTheme(readTheme()))
+  onThemeChange(() => layer.repaint())
   onDensityChange(() => layer.repaint())
   selectRegion = selection => layer.select(selection)
   pointAtRegion = pointed => layer.select(undefined, pointed)

@@ -1,4 +1,5 @@
 // The page's side of the workshop: in a worker, or in the page itself where workers cannot paint.
+import { onThemeChange, readTheme } from '../theme.js'
 import { askedLanguage } from '../words/language.js'
 import { connect, serve } from './service.js'
 import { nameLanguages } from '../words/words.js'
@@ -7,9 +8,12 @@ import { createWorkshop } from './workshop.js'
 // The bundler puts the address here: the worker is a file of its own, with a hash in its name.
 const WORKER = new URL(TILE_WORKER, import.meta.url)
 
-/** Calls to a workshop, as connect of service.js makes them; names come in the reader's language where the data or the browser know them. */
+/** Calls to a workshop, as connect of service.js makes them, in the theme that holds; names come in the reader's language where the data or the browser know them. */
 export function createStudio() {
   const studio = canUseWorker() ? inWorker() : inPage()
+  const dress = () => studio.call('theme', readTheme())
+  dress()
+  onThemeChange(dress)
   if (askedLanguage(nameLanguages)) studio.call('speak', { languages: nameLanguages })
   return studio
 }

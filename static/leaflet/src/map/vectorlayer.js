@@ -13,7 +13,7 @@ const SHARPEST = 3 // canvas pixels of a tile's own pixel that are worth their m
 
 /**
  * Options: studio (studio.js), types (regiontypes' list, whose `on` the layer switch changes), maxDataZoom (deepest zoom asked
- * of the server; deeper views enlarge it, which stays sharp because tiles are drawn from geometry), theme, lines (no areas are
+ * of the server; deeper views enlarge it, which stays sharp because tiles are drawn from geometry), lines (no areas are
  * drawn, so that what lies beneath shows). Besides Leaflet's
  * own events it fires tilefailed with an error whose message is fit for the reader, asked after refresh and retry, and bare
  * with whether some of the map may have nothing to show yet.
@@ -21,16 +21,15 @@ const SHARPEST = 3 // canvas pixels of a tile's own pixel that are worth their m
  * Beneath it lies a grid of much coarser tiles, which are few and so nearly always there: it shows where a tile is not yet.
  */
 export const VectorLayer = FineGrid.extend({
-  options: { studio: null, types: [], maxDataZoom: 13, theme: null, lines: false, className: 'regions', zIndex: 1, keepBuffer: 1, cache: null, coarser: 0 },
+  options: { studio: null, types: [], maxDataZoom: 13, lines: false, className: 'regions', zIndex: 1, keepBuffer: 1, cache: null, coarser: 0 },
 
   initialize(options) {
     GridLayer.prototype.initialize.call(this, options)
     this._drawn = new Map() // tile element → what is painted on it
     this._marked = [null, null]
-    const { studio, theme, cache } = this.options
+    const { studio, cache } = this.options
     this._cache = cache ?? regionTiles(studio)
     if (!cache) {
-      studio.call('theme', theme)
       this._under = new VectorLayer({
         ...options, className: 'regions-under', zIndex: 0, cache: this._cache, coarser: COARSER, minZoom: COARSER + 1,
       })
@@ -111,12 +110,6 @@ export const VectorLayer = FineGrid.extend({
     if (key(old) === key(now)) return
     this._marked = now
     for (const drawing of this._drawn.values()) this._paint(drawing, drawing.painted ? { unless: drawing.painted.marked } : {})
-  },
-
-  setTheme(theme) {
-    this.options.theme = theme
-    this.options.studio.call('theme', theme)
-    this.repaint()
   },
 
   /** Leaves areas out, or draws them again. */
