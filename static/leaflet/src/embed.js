@@ -1,25 +1,20 @@
 // The map in a frame of another page: the land, names and points of the map page, and a link to it.
 import { control } from 'leaflet'
-import { collections as fetchCollections, sentence, status as fetchStatus, tileJSON as fetchTileJSON } from './server/api.js'
+import { sentence } from './server/api.js'
 import { attributions } from './server/attribution.js'
-import { collectionLayers } from './server/collections.js'
 import { Credits } from './map/credits.js'
 import { embedView } from './embedview.js'
 import { formatHash, formatState, NOTHING_OPEN } from './hash.js'
-import { NamesLayer } from './map/nameslayer.js'
+import { drawLayers, whatThereIs } from './map/layers.js'
 import { createNotice } from './map/notice.js'
-import { PointsLayer } from './map/pointslayer.js'
-import { NEUTRAL, PLACES, regionTypes } from './engine/regiontypes.js'
-import { createStudio } from './engine/studio.js'
-import { onDensityChange, onThemeChange, readTheme, setNeutral, setTheme } from './theme.js'
-import { VectorLayer } from './map/vectorlayer.js'
+import { NEUTRAL, PLACES } from './engine/regiontypes.js'
+import { setNeutral, setTheme } from './theme.js'
 import { createView, MAX_ZOOM } from './map/view.js'
 import { direction, t, translate } from './words/words.js'
 
 translate(document.documentElement)
 const END = direction === 'rtl' ? 'left' : 'right'
 
-const studio = createStudio()
 const root = document.querySelector('#map')
 const large = document.querySelector('#large')
 const notice = createNotice(document.querySelector('#notice'))
@@ -35,23 +30,19 @@ start()
 
 async function start() {
   look()
-  const [tileJSON, status, own] = await Promise.allSettled([fetchTileJSON(), fetchStatus(), fetchCollections()])
-  new Credits(attributions(status.value), { position: `bottom${END}` }).addTo(map)
+  const has = await whatThereIs()
+  new Credits(attributions(has.status), { position: `bottom${END}` }).addTo(map)
   control.zoom({ position: `top${END}`, zoomInTitle: t('Zoom in'), zoomOutTitle: t('Zoom out') }).addTo(map)
-  if (!asked.center && !asked.marker && asked.zoom === null) startAt(tileJSON.value?.center)
+  if (!asked.center && !asked.marker && asked.zoom === null) startAt(has.tileJSON?.center)
 
-  const types = regionTypes(tileJSON.value)
-  const hasPlaces = tileJSON.value?.vector_layers?.some(layer => layer?.id === PLACES.type) ?? false
-  const collections = collectionLayers(own.value)
-  const all = [...types, ...hasPlaces ? [PLACES] : [], ...collections, NEUTRAL]
-  NEUTRAL.on = collections.length > 0
+  const all = [...has.types, ...has.hasPlaces ? [PLACES] : [], ...has.collections, NEUTRAL]
   // A list that names nothing this server has is no reason for an empty frame.
   if (!all.some(one => one !== NEUTRAL && asked.layers?.includes(one.type))) asked.layers = null
   if (asked.layers) for (const one of all) one.on = asked.layers.includes(one.type)
   setNeutral(NEUTRAL.on)
 
-  if (tileJSON.status === 'rejected' && collections.length === 0) tell('server', tileJSON.reason, () => location.reload())
-  draw(tileJSON.value, types, hasPlaces, collections)
+  if (has.error) notice.show('server', sentence(has.error), () => location.reload())
+  drawLayers(map, has, { notice, panels: () => [large] })
   map.on('moveend', link)
   link()
 }
@@ -62,41 +53,6 @@ function look() {
   if (at) map.setView([at.lat, at.lon], asked.zoom ?? Math.max(map.getZoom(), asked.marker ? 10 : 4), { animate: false })
   else if (asked.zoom !== null) map.setZoom(asked.zoom, { animate: false })
   if (asked.marker) pin(asked.marker)
-}
-
-function draw(tileJSON, types, hasPlaces, collections) {
-  let regions = null
-  if (types.length > 0) {
-    const maxDataZoom = Number.isInteger(tileJSON.maxzoom) ? tileJSON.maxzoom : 13
-    regions = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM })
-    regions.on('bare', ({ bare }) => root.classList.toggle('bare', bare))
-    regions.on('loading', () => root.setAttribute('aria-busy', 'true'))
-    regions.on('load', () => {
-      root.setAttribute('aria-busy', 'false')
-      if (!regions.incomplete()) notice.settle('regions')
-    })
-    regions.on('tilefailed', ({ error }) => tell('regions', error, () => regions.retry()))
-    onThemeChange(() => regions.repaint())
-    onDensityChange(() => regions.repaint())
-    regions.addTo(map)
-  } else {
-    root.classList.remove('bare')
-    root.setAttribute('aria-busy', 'false')
-  }
-  const names = new NamesLayer({ studio, places: hasPlaces && PLACES.on, regions, panels: () => [large] })
-  regions?.on('asked', () => names.update())
-  onThemeChange(() => names.update())
-  names.addTo(map)
-  if (collections.length === 0) return
-  const points = new PointsLayer({ collections, theme: readTheme() })
-  onThemeChange(() => points.setTheme(readTheme()))
-  names.options.points = points
-  points.on('pointsshown', () => names.soon())
-  points.addTo(map)
-}
-
-function tell(subject, error, again) {
-  notice.show(subject, sentence(error), again)
 }
 
 // The large map opens where this one is.

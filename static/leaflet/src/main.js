@@ -2,11 +2,10 @@
 import { control } from 'leaflet'
 import { createAnnouncer } from './panels/announce.js'
 import { createAnswers } from './panels/answers.js'
-import { collections as fetchCollections, sentence, status as fetchStatus, tileJSON as fetchTileJSON } from './server/api.js'
+import { sentence } from './server/api.js'
 import { attributions } from './server/attribution.js'
 import { baseMaps } from './server/basemaps.js'
 import { createCard } from './panels/card.js'
-import { collectionLayers } from './server/collections.js'
 import { Credits } from './map/credits.js'
 import { createCrossings } from './panels/crossings.js'
 import { Finest } from './map/finest.js'
@@ -15,22 +14,19 @@ import { decimals, PLACE_ID, regionOf, wrapLongitude } from './hash.js'
 import { createHelp } from './panels/help.js'
 import { createInspector, tileRequests } from './panels/inspector.js'
 import { createLayerSwitch } from './panels/layerswitch.js'
-import { NamesLayer } from './map/nameslayer.js'
+import { drawLayers, whatThereIs } from './map/layers.js'
 import { createNews } from './server/news.js'
 import { createNotice } from './map/notice.js'
 import { createPermalink } from './permalink.js'
-import { PointsLayer } from './map/pointslayer.js'
-import { NEUTRAL, PLACES, regionTypes } from './engine/regiontypes.js'
+import { NEUTRAL, PLACES } from './engine/regiontypes.js'
 import { Scale } from './map/scale.js'
 import { listen } from './panels/shortcuts.js'
-import { createStudio } from './engine/studio.js'
 import { createSuggest } from './panels/suggest.js'
-import { keptTheme, onDensityChange, onThemeChange, mapTheme, otherTheme, readTheme, roomy, setNeutral, setTheme } from './theme.js'
+import { keptTheme, mapTheme, otherTheme, roomy, setNeutral, setTheme } from './theme.js'
 import { watchTiles } from './server/tilelog.js'
 import { Toolbar } from './panels/toolbar.js'
 import { createUnderlay } from './map/underlay.js'
 import { createUse } from './panels/use.js'
-import { VectorLayer } from './map/vectorlayer.js'
 import { createView, MAX_ZOOM } from './map/view.js'
 import { direction, t, translate } from './words/words.js'
 
@@ -42,7 +38,6 @@ translate(document.documentElement)
 // In languages that are written from right to left the page is mirrored, but for the map itself.
 const [START, END] = direction === 'rtl' ? ['right', 'left'] : ['left', 'right']
 
-const studio = createStudio()
 const element = id => document.getElementById(id)
 const bar = document.querySelector('.bar')
 
@@ -53,8 +48,7 @@ watchTiles()
 
 const announce = createAnnouncer(element('announce'))
 const notice = createNotice(element('notice'))
-let selectRegion = () => {}
-let pointAtRegion = () => {}
+let regions = null
 let answers = null
 let names = null
 const card = createCard(element('card'), {
@@ -89,34 +83,33 @@ addEventListener('pointerdown', () => document.documentElement.classList.remove(
 start()
 
 async function start() {
-  const [tileJSON, status, own] = await Promise.allSettled([fetchTileJSON(), fetchStatus(), fetchCollections()])
-  new Credits(attributions(status.value), { position: `bottom${END}` }).addTo(map)
+  const has = await whatThereIs()
+  const { types, hasPlaces, collections } = has
+  new Credits(attributions(has.status), { position: `bottom${END}` }).addTo(map)
   control.zoom({ position: `bottom${END}`, zoomInTitle: t('Zoom in'), zoomOutTitle: t('Zoom out') }).addTo(map)
   new Scale({ position: `bottom${START}`, maxWidth: 120 }).addTo(map)
 
-  view.startAt(tileJSON.value?.center)
-  const types = regionTypes(tileJSON.value)
-  const hasPlaces = tileJSON.value?.vector_layers?.some(layer => layer?.id === PLACES.type) ?? false
-  const collections = collectionLayers(own.value) // a server without any may not know the question
-  const maps = baseMaps(status.value)
+  view.startAt(has.tileJSON?.center)
+  const maps = baseMaps(has.status)
   const switches = [...types, ...hasPlaces ? [PLACES] : [], ...types.length > 0 ? [GRATICULE, NEUTRAL] : [], ...collections, ...maps]
-  NEUTRAL.on = collections.length > 0
   const usual = typesOn(switches)
   switchTo(switches, permalink.state.layers)
   setNeutral(NEUTRAL.on)
   const underlay = createUnderlay(map, maps, { maxZoom: MAX_ZOOM })
   underlay.update()
-  const regions = addRegions(tileJSON.value, types, underlay)
-  names = addNames(regions, hasPlaces)
-  const points = addPoints(collections)
-  const inspector = addInspector(regions, hasPlaces, points)
-  const layers = addLayerSwitch(switches, usual, { regions, names, points, inspector, underlay })
+  showGraticule()
+  const drawn = drawLayers(map, has, { notice, panels, lines: underlay.shown() });
+  ({ regions, names } = drawn)
+  if (regions) new Finest(has.maxDataZoom, { position: `bottom${START}` }).addTo(map)
+  const points = drawn.points && addPoints(drawn.points, collections)
+  const inspector = addInspector(hasPlaces, points)
+  const layers = addLayerSwitch(switches, usual, { points, inspector, underlay })
 
   answers = createAnswers({
-    card, view, types, permalink, select: selection => selectRegion(selection), offer: regions => points?.crossings.offer(regions), showType: layers.turnOn, announce,
+    card, view, types, permalink, select: selection => regions?.select(selection), offer: regions => points?.crossings.offer(regions), showType: layers.turnOn, announce,
   })
   ask(points)
-  const help = createHelp(element('help'), status.value)
+  const help = createHelp(element('help'), has.status)
   const use = createUse(element('use'), { announce, shown: () => ({ ...exactCentre(), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), theme: mapTheme() }) })
   const tools = addTools(inspector, help, use)
   permalink.onVisit(state => {
@@ -139,12 +132,8 @@ async function start() {
   if (permalink.state.select) answers.open(permalink.state.select, !view.linked)
   if (asksForUse) use()
 
-  if (!regions) {
-    element('map').classList.remove('bare')
-    element('map').setAttribute('aria-busy', 'false')
-  }
-  if (tileJSON.status === 'rejected' && collections.length === 0) tellMissing(tileJSON.reason)
-  watchConnection(regions, names, points)
+  if (has.error) tellMissing(has.error)
+  watchConnection(points)
 }
 
 // A server without boundaries and places still answers for what it has.
@@ -153,7 +142,7 @@ function tellMissing(error) {
   notice.show('server', words, () => location.reload())
 }
 
-function watchConnection(regions, names, points) {
+function watchConnection(points) {
   const again = () => {
     notice.settle('connection')
     regions?.retry()
@@ -173,7 +162,7 @@ function switchTo(switches, names) {
   for (const type of switches) type.on = names.includes(type.type)
 }
 
-function addLayerSwitch(switches, usual, { regions, names, points, inspector, underlay }) {
+function addLayerSwitch(switches, usual, { points, inspector, underlay }) {
   const layers = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
     if (type === PLACES) names.showPlaces(type.on)
     else if (type === GRATICULE) showGraticule()
@@ -201,57 +190,14 @@ function showGraticule() {
   else graticule.remove()
 }
 
-function addRegions(tileJSON, types, underlay) {
-  showGraticule()
-  if (types.length === 0) return null
-  const maxDataZoom = Number.isInteger(tileJSON.maxzoom) ? tileJSON.maxzoom : 13
-  new Finest(maxDataZoom, { position: `bottom${START}` }).addTo(map)
-  const layer = new VectorLayer({ studio, types, maxDataZoom, maxZoom: MAX_ZOOM, lines: underlay.shown() })
-  layer.on('bare', ({ bare }) => element('map').classList.toggle('bare', bare))
-  layer.on('loading', () => element('map').setAttribute('aria-busy', 'true'))
-  layer.on('load', () => {
-    element('map').setAttribute('aria-busy', 'false')
-    if (!layer.incomplete()) notice.settle('regions')
-  })
-  const failed = ({ error }) => notice.show('regions', `${t('Part of the map is missing.')} ${sentence(error)}`, () => layer.retry())
-  layer.on('tilefailed', failed)
-  onThemeChange(() => layer.repaint())
-  onDensityChange(() => layer.repaint())
-  selectRegion = selection => layer.select(selection)
-  pointAtRegion = pointed => layer.select(undefined, pointed)
-  return layer.addTo(map)
-}
-
-function addNames(regions, hasPlaces) {
-  const layer = new NamesLayer({ studio, places: hasPlaces && PLACES.on, regions, panels })
-  const failed = ({ error }) => notice.show('places', `${t('Some place names are missing.')} ${sentence(error)}`, () => layer.update())
-  layer.on('placesfailed', failed)
-  layer.on('placesshown', () => notice.settle('places'))
-  regions?.on('asked', () => layer.update())
-  onThemeChange(() => layer.update())
-  onDensityChange(() => layer.update())
-  return layer.addTo(map)
-}
-
-// Users' own points; null where the server has none.
-function addPoints(collections) {
-  if (collections.length === 0) return null
-  const layer = new PointsLayer({ collections, theme: readTheme() })
-  const failed = ({ error }) => notice.show('points', `${t('Some points are missing.')} ${sentence(error)}`, () => layer.update())
-  layer.on('pointsfailed', failed)
-  layer.on('pointsshown', () => {
-    notice.settle('points')
-    names.soon()
-  })
-  names.options.points = layer
-  onThemeChange(() => layer.setTheme(readTheme()))
+// Users' own points on the map, and what comes with them.
+function addPoints(layer, collections) {
   const crossings = createCrossings(element('crossings'), {
     collections, announce, watch: (...what) => news.watch(...what), show: point => answers.own(point), away: () => map.getContainer().focus(),
   })
   const news = createNews(collections, { ...crossings, changed: () => layer.update() })
   news.update()
   map.on('mousemove', ({ latlng }) => map.getContainer().classList.toggle('over-point', layer.at(latlng) !== null))
-  layer.addTo(map)
   return {
     layer,
     crossings,
@@ -263,7 +209,7 @@ function addPoints(collections) {
 }
 
 let toolbar = null
-function addInspector(regions, hasPlaces, points) {
+function addInspector(hasPlaces, points) {
   return createInspector(map, element('tile'), {
     announce,
     requests: tile => tileRequests(tile, { regions, places: hasPlaces && PLACES.on, points: points?.layer }),
@@ -331,7 +277,7 @@ function selectionOfName({ kind, id }) {
 function aimAt(name) {
   names.aim(name)
   const { kind, type, id } = name && selectionOfName(name) || {}
-  pointAtRegion(kind === 'region' ? { type, id } : null)
+  regions?.select(undefined, kind === 'region' ? { type, id } : null)
 }
 
 function step(by) {
