@@ -35,7 +35,7 @@ func TestMapPage(t *testing.T) {
 
 	t.Run("here", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45/12", screen{width: 1280, height: 800, density: 1})
-		w.drawn(4)
+		w.drawn(3)
 		picture := w.picture("desktop-light")
 		sea := w.at(picture, 47, 24)
 		for what, point := range map[string][2]float64{"Westland": {44, 8}, "Eastland": {47, 17}} {
