@@ -185,6 +185,7 @@ func TestBaseMapStyle(t *testing.T) {
 		{"background", "background", ""},
 		{"basemap:gzip:water_fill", "fill", "basemap:gzip"}, {"basemap:gzip:water_line", "line", "basemap:gzip"}, {"basemap:gzip:roads_line", "line", "basemap:gzip"},
 		{"basemap:red", "raster", "basemap:red"}, {"country_line", "line", "quadrille"},
+		{"country_disputed", "line", "quadrille"}, {"country_coast", "line", "quadrille"},
 	}
 	if fmt.Sprint(style.Layers) != fmt.Sprint(want) {
 		t.Errorf("layers\n%v, want\n%v", style.Layers, want)

@@ -157,7 +157,7 @@ func TestMapLibraries(t *testing.T) {
 			w.waitFor(`window.drawn`)
 			layers := []string{"country", "country_line", "places"}
 			if tt.theme != "" { // the style of this server: names of countries, capitals and their names
-				layers = append(layers, "country_label", "places_capital", "places_major_label")
+				layers = []string{"country", "country_line", "country_label", "places_major"}
 			}
 			for _, layer := range layers {
 				if n := evaluate[int](w, `window.drawn[`+quote(layer)+`] ?? 0`); n == 0 {

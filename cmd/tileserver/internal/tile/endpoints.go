@@ -121,12 +121,21 @@ func (s *Room) documentEndpoints() []endpoint.Endpoint {
 			ID:   "getStyle", Tag: "tiles", Rank: 5,
 			Summary: "A style for MapLibre",
 			Doc:     "Draws the layers in quiet colours, over base maps only their lines and names: `new maplibregl.Map({container: 'map', style: '/style.json'})`. Unless the operator has given the server a source of glyphs, names are drawn with fonts of the client, which MapLibre GL JS does since 5.11; for clients that cannot, and refuse such a style, add `names=false`.",
-			Params:  []endpoint.Param{styleLayersParam, themeParam, namesParam, basemapParam, encodingParam},
+			Params:  []endpoint.Param{styleLayersParam, themeParam, namesParam, endpoint.Lang, basemapParam, encodingParam},
 			Handle:  s.getStyle, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": MapStyle{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/style.json?layers=country&names=false&basemap=none"},
 			Dearest:  []string{"/style.json?layers=all&theme=dark"},
+		},
+		{
+			Path: spritePath + ".json", Also: []string{spritePath + ".png", spritePath + "@2x.json", spritePath + "@2x.png"},
+			ID: "getSprite", Tag: "tiles", Rank: 6,
+			Summary: "The pictures of the style",
+			Doc:     "A sprite of the MapLibre Style Specification with one picture, a dot in the form of a distance field, which the style draws in its colours and sizes. It is the same for both densities.",
+			Handle:  s.getSprite, Cost: endpoint.Light,
+			Answers: endpoint.Content{"application/json": SpriteIndex{}, "image/png": nil}, Keeps: endpoint.Tagged,
+			Dearest: []string{spritePath + ".png"},
 		},
 	}
 }

@@ -209,7 +209,7 @@ func TestCollectionsInDocuments(t *testing.T) {
 
 	var style tile.MapStyle
 	for path, sources := range map[string][]string{
-		"/style.json":                                  {"points:cars", "points:shops", "points:shops_label", "quadrille"},
+		"/style.json":                                  {"points:cars", "points:shops", "points:shops_label", "quadrille", "quadrille_from_3"},
 		"/style.json?layers=points:shops":              {"points:shops"},
 		"/style.json?layers=country&theme=dark":        {"quadrille"},
 		"/style.json?layers=country,points:cars":       {"points:cars", "quadrille"},

@@ -1,7 +1,10 @@
 package tile
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,13 +12,14 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/under"
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// getStyle answers GET /style.json?layers=&theme=&names=&basemap=&encoding=: a style that
+// getStyle answers GET /style.json?layers=&theme=&names=&lang=&basemap=&encoding=: a style that
 // draws the layers from the tiles they have, as TileJSON tells, over the base maps.
 //
 // Without a source of glyphs the names are for clients that have fonts of their
@@ -23,8 +27,8 @@ import (
 // which refuse a style that has them.
 func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	list, name := styleLayersParam.Of(q), themeParam.Of(q)
-	names, encoding := namesParam.Of(q), encodingParam.Of(q)
+	list := styleLayersParam.Of(q)
+	how := styling{theme: themeParam.Of(q), lang: endpoint.Lang.Of(q), encoding: encodingParam.Of(q), names: namesParam.Of(q)}
 	if styleLayersParam.Given(q) && list == "" {
 		q.Refuse("layers", "List at least one layer in layers, or leave it out for all.")
 	}
@@ -48,18 +52,18 @@ func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
-	a.Tag = s.styleTag(r, a, v, base, name, names, encoding, set, maps)
-	return s.SendJSON(c, a, func() (any, error) {
-		style, err := s.makeStyle(r.Context(), v, set, maps, base, name, names)
-		if err == nil && encoding == mltEncoding {
-			style.inMLT()
-		}
-		return style, err
-	})
+	a.Tag = s.styleTag(r, a, v, base, how, set, maps)
+	return s.SendJSON(c, a, func() (any, error) { return s.makeStyle(r.Context(), v, set, maps, base, how) })
 }
 
-func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme string, names bool, encoding string, set *layerSet, maps []under.Map) web.Tag {
-	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(theme).Bytes(strconv.FormatBool(names)).Bytes(encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.boundaries.ID)
+// styling is how a style is asked for.
+type styling struct {
+	theme, lang, encoding string
+	names                 bool
+}
+
+func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base string, how styling, set *layerSet, maps []under.Map) web.Tag {
+	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names)).Bytes(how.encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.boundaries.ID)
 	for i := range v.points[:v.singles] {
 		h = h.Number(v.points[i].ID)
 	}
@@ -71,38 +75,29 @@ func (s *Room) styleTag(r *http.Request, a web.Answer, v *view, base, theme stri
 	return h.Number(uint64(a.Coding)).Tag()
 }
 
-// inMLT makes the style draw from MapLibre Tiles instead. Base maps have the format of
-// their archives.
-func (style *MapStyle) inMLT() {
-	for id, source := range style.Sources {
-		if strings.HasPrefix(id, baseMapPrefix) {
-			continue
-		}
-		source.URL = strings.TrimSuffix(source.URL, ".json") + mltFile + ".json"
-		source.Encoding = mltEncoding
-		style.Sources[id] = source
-	}
-}
-
 // styleOrder are the region types that have a look of their own, in the order
 // of drawing. All other types are drawn between counties and urban areas.
-var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake"}
+var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake", "road", "river", "marine"}
 
-func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, maps []under.Map, base, theme string, names bool) (*MapStyle, error) {
+func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, maps []under.Map, base string, how styling) (*MapStyle, error) {
 	tiles, err := describe(ctx, v, set, base)
 	if err != nil {
 		return nil, err
 	}
-	p := &palette{Theme: look.Get().Themes[theme]}
+	p := newPalette(how.theme, set)
+	p.glyphs = s.Glyphs != ""
+	if how.lang != "" {
+		p.name = []any{"coalesce", []any{"get", "name:" + how.lang}, p.name}
+	}
 	style := &MapStyle{
 		Version: 8,
-		Name:    "Quadrille " + theme,
+		Name:    "Quadrille " + how.theme,
 		Center:  [2]float64(tiles.Center[:2]),
 		// Zooms of TileJSON are for tiles of 256 pixels, those of a style for
 		// 512.
 		Zoom:    max(tiles.Center[2]-1, 0),
 		Glyphs:  s.Glyphs,
-		Sources: sources(set, base),
+		Sources: p.sources(set, base, how),
 	}
 	if p.Map.Water.A > 0 {
 		style.Layers = append(style.Layers, styleLayer{ID: "background", Type: "background", Paint: map[string]any{"background-color": p.Map.Water.CSS()}})
@@ -116,67 +111,79 @@ func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, maps []und
 		return slices.Index(styleOrder, "")
 	}
 	slices.SortStableFunc(types, func(a, b string) int { return rank(a) - rank(b) })
-	p.land, _ = set.ground()
 	for _, typ := range types {
 		if len(maps) == 0 { // regions would hide what lies under them
-			style.Layers = append(style.Layers, p.fill(typ))
+			style.Layers = append(style.Layers, p.fill(typ)...)
 		}
 	}
 	// Borders of large regions run over those of the small ones in them.
 	for _, typ := range slices.Backward(types) {
-		if typ != "urban" {
-			style.Layers = append(style.Layers, p.line(typ))
-		}
+		style.Layers = append(style.Layers, p.lines(typ)...)
 	}
 	well, others := set.known()
-	for _, name := range well {
-		style.Layers = append(style.Layers, knownLooks[name].dots(p)...)
+	if len(well) > 0 {
+		style.Sprite = base + spritePath
 	}
-	for i, name := range others {
+	style.Layers = append(style.Layers, p.allNames(set, types)...)
+	for i, name := range others { // nothing is written over points and clusters
 		style.Layers = append(style.Layers, p.dots(name, i), p.clusters(name, i))
 	}
-	if names {
-		style.Layers = append(style.Layers, p.allNames(set, types, s.fonts())...)
+	for _, name := range others {
+		style.Layers = append(style.Layers, p.nameOfPoint(name), p.countOfCluster(name))
+	}
+	if !how.names {
+		style.Layers = slices.DeleteFunc(style.Layers, nameless)
 	}
 	return style, nil
 }
 
-// fonts are the faces of names: one that the source of glyphs must have, or
-// else those of the client, which takes the first that it has.
-func (s *Room) fonts() []string {
-	if s.Glyphs != "" {
-		return []string{"Noto Sans Regular"}
-	}
-	return look.GetNames().Fonts
+// nameless takes the text out of a layer, and reports whether nothing is left.
+func nameless(l styleLayer) bool {
+	text := func(key string, _ any) bool { return strings.HasPrefix(key, "text-") }
+	maps.DeleteFunc(l.Layout, text)
+	maps.DeleteFunc(l.Paint, text)
+	return l.Type == "symbol" && l.Layout["icon-image"] == nil
 }
 
-// allNames writes the names. Names of later layers are placed first: names of
-// countries, then the cities everybody knows, then all others.
-func (p *palette) allNames(set *layerSet, types, fonts []string) (layers []styleLayer) {
-	well, others := set.known()
-	for _, name := range slices.Backward(well) {
-		layers = append(layers, knownLooks[name].names(p))
+// allNames are the places with their dots and the names of regions. Those of later layers are
+// placed first, by their turns. But great cities come before most countries, whose names can step
+// aside, and small countries after all cities.
+func (p *palette) allNames(set *layerSet, types []string) (layers []styleLayer) {
+	type turn struct {
+		at float64
+		styleLayer
 	}
-	for _, typ := range slices.Backward(types) {
-		if typ != "country" && typ != "continent" {
-			layers = append(layers, p.names(typ))
+	var all []turn
+	turns := look.GetNames().Places.Turns
+	well, _ := set.known()
+	for _, name := range well {
+		for i, l := range knownLooks[name](p) {
+			at := math.Inf(1)
+			if name == ask.PlacesLayer {
+				at = float64(turns[placeTiers[i]])
+			}
+			all = append(all, turn{at, l})
 		}
 	}
-	for _, name := range others {
-		layers = append(layers, p.nameOfPoint(name), p.countOfCluster(name))
-	}
-	for _, name := range slices.Backward(well) {
-		if major := knownLooks[name].majorNames; major != nil {
-			layers = append(layers, major(p))
+	for _, typ := range types {
+		own := look.GetNames().Region(typ).Turn
+		at := []float64{max(float64(own), float64(turns["major"])+0.5)}
+		if typ == "country" {
+			at = []float64{float64(own), at[0], float64(turns["city"]) + 0.5}
+		}
+		for i, l := range p.names(typ) {
+			all = append(all, turn{at[i], l})
 		}
 	}
-	for _, typ := range slices.Backward(types) {
-		if typ == "country" || typ == "continent" {
-			layers = append(layers, p.names(typ))
-		}
-	}
-	for i := range layers {
-		layers[i].Layout["text-font"] = fonts
+	slices.SortStableFunc(all, func(a, b turn) int { return cmp.Compare(a.at, b.at) })
+	for _, one := range slices.Backward(all) {
+		layers = append(layers, one.styleLayer)
 	}
 	return layers
+}
+
+func newPalette(theme string, set *layerSet) *palette {
+	p := &palette{Theme: look.Get().Themes[theme], name: []any{"get", "name"}}
+	p.land, _ = set.ground()
+	return p
 }

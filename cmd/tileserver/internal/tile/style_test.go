@@ -2,6 +2,7 @@ package tile
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,21 +11,28 @@ import (
 	"quadrille/tiles"
 )
 
+// setOf is a set of regions, some by their ids, and of layers of points.
+func setOf(points []string, regions ...string) *layerSet {
+	set := &layerSet{regions: regions, points: points}
+	for _, region := range regions {
+		typ, id, _ := strings.Cut(region, ":")
+		set.types, set.selectors = append(set.types, typ), append(set.selectors, tiles.Selector{Type: typ, ID: id})
+	}
+	set.types = slices.Compact(set.types)
+	return set
+}
+
 // layersOf are the layers of a map of a theme for some region types.
 func layersOf(theme string, types ...string) map[string]styleLayer {
-	set := &layerSet{types: types, points: []string{"places"}}
-	for _, typ := range types {
-		set.selectors = append(set.selectors, tiles.Selector{Type: typ})
-	}
-	p := &palette{Theme: look.Get().Themes[theme]}
-	p.land, _ = set.ground()
+	set := setOf([]string{"places"}, types...)
+	p := newPalette(theme, set)
 	layers := map[string]styleLayer{}
 	for _, typ := range types {
-		for _, l := range []styleLayer{p.fill(typ), p.line(typ), p.names(typ)} {
+		for _, l := range slices.Concat(p.fill(typ), p.lines(typ)) {
 			layers[l.ID] = l
 		}
 	}
-	for _, l := range p.allNames(set, types, []string{"Noto Sans"}) {
+	for _, l := range p.allNames(set, types) {
 		layers[l.ID] = l
 	}
 	return layers
@@ -51,16 +59,74 @@ func TestStyleLand(t *testing.T) {
 	}
 }
 
-// The names of countries are placed first, then those of large cities, then those of
-// states.
+// The names of the largest countries are placed first, then great cities and most countries, and
+// small countries after cities.
 func TestStyleOrderOfNames(t *testing.T) {
-	set := &layerSet{types: []string{"country", "state"}, points: []string{"places", "airports"}}
-	p := &palette{Theme: look.Get().Themes["dark"]}
+	set := setOf([]string{"places", "airports"}, "country", "state", "lake")
 	var order []string
-	for _, l := range p.allNames(set, set.types, nil) {
+	for _, l := range newPalette("dark", set).allNames(set, set.types) {
 		order = append(order, l.ID)
 	}
-	if got := strings.Join(order, " "); got != "airports_label places_label state_label places_major_label country_label" {
+	if got := strings.Join(order, " "); got != "airports places_town lake_label country_label_small places_city state_label country_label places_major country_label_large" {
 		t.Errorf("names from the last placed to the first: %s", got)
+	}
+}
+
+// What is drawn near by alone has a source of its own, so that far tiles do not carry it.
+func TestStyleSources(t *testing.T) {
+	set := setOf([]string{"places", "airports", "points:shops"}, "country", "state", "county:a", "county:b", "timezone", "marine")
+	got := map[string]string{}
+	for id, source := range newPalette("light", set).sources(set, "http://x", styling{lang: "de", encoding: mltEncoding}) {
+		got[id] = source.URL
+	}
+	want := map[string]string{
+		"quadrille":          "http://x/tiles/country,marine,places.mlt.json?names=de",
+		"quadrille_from_3":   "http://x/tiles/state.mlt.json?names=de",
+		"quadrille_from_5":   "http://x/tiles/county:a,county:b,airports.mlt.json?names=de",
+		"quadrille_timezone": "http://x/tiles/timezone.mlt.json?names=de",
+		"points:shops":       "http://x/tiles/points:shops.mlt.json",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("sources %v, want %v", got, want)
+	}
+	// What is the land is drawn at every zoom.
+	if l := newPalette("light", setOf(nil, "county")).fill("county")[0]; l.MinZoom != 0 || l.Source != styleSourceName {
+		t.Errorf("counties alone are drawn from zoom %v and of the source %s, want 0 and %s", l.MinZoom, l.Source, styleSourceName)
+	}
+}
+
+// Names are there at the zooms of the table, which are one more than those of styles.
+func TestStyleZoomsOfNames(t *testing.T) {
+	for typ, naming := range look.GetNames().Regions {
+		p := newPalette("light", setOf(nil, "country", typ))
+		for _, l := range p.names(typ) {
+			if l.MinZoom != max(float64(naming.From-1), p.first(typ)) || naming.To < deepestNamed && l.MaxZoom != float64(naming.To) {
+				t.Errorf("%s is named from %v to %v, want %d to %d of the table", l.ID, l.MinZoom, l.MaxZoom, naming.From, naming.To)
+			}
+		}
+	}
+	for list, want := range map[string]string{
+		"[]": `9`, "[5]": `9`, "[5,6]": `["step",["zoom"],6,1,9]`, "[5,6,7]": `["step",["zoom"],6,1,7,2,9]`,
+	} {
+		var numbers []float64
+		if err := json.Unmarshal([]byte(list), &numbers); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := json.Marshal(byTable(numbers, 9)); err != nil || string(got) != want {
+			t.Errorf("%s is %s, want %s: %v", list, got, want, err)
+		}
+	}
+}
+
+// The sea has a name and nothing else; rivers and roads are lines.
+func TestStyleTypes(t *testing.T) {
+	layers := layersOf("light", "country", "marine", "river", "road", "urban")
+	for id, want := range map[string]bool{
+		"marine": false, "marine_line": false, "marine_label": true, "river": false, "river_line": true, "road": false, "road_line": true,
+		"urban": true, "urban_line": false, "urban_label": false, "country_disputed": true, "country_coast": true,
+	} {
+		if _, ok := layers[id]; ok != want {
+			t.Errorf("a layer %s: %v, want %v", id, ok, want)
+		}
 	}
 }

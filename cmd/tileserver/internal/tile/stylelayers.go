@@ -1,216 +1,287 @@
 package tile
 
 import (
+	"slices"
+
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/look"
 )
 
 // fill draws the regions of a type: the land in the colours of the map, its parts
-// as shades of it.
-func (p *palette) fill(typ string) styleLayer {
-	l := of(typ, typ, "fill")
+// as shades of it. Seas, roads and rivers are no regions.
+func (p *palette) fill(typ string) []styleLayer {
+	l := p.of(typ, "", "fill")
 	m := &p.Map
 	switch {
+	case typ == "marine", typ == "road", typ == "river":
+		return nil
 	case typ == "lake":
 		l.Paint["fill-color"] = m.Lake.CSS()
 	case typ == "urban":
 		l.Paint["fill-color"], l.Paint["fill-opacity"] = m.Urban.CSS(), 0.6
-		l.MinZoom = 3
 	case typ == p.land || typ == "country":
 		l.Paint["fill-color"] = byNumber(m.Land)
 	case typ == "state":
 		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.Shade), m.ShadeStrength
-		l.MinZoom = 2
 	case typ == "county":
 		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.Shade), m.ShadeStrength/2
-		l.MinZoom = 5
 	default:
 		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.Land), 0.4
 	}
 	// Neighbours meet exactly: smoothing their edges would show the water
 	// between them.
 	l.Paint["fill-antialias"] = false
-	return p.shown(l, typ)
+	return []styleLayer{l}
 }
 
-// shown hides layers that cover the land and are seldom wanted: clients can show them.
-func (p *palette) shown(l styleLayer, typ string) styleLayer {
-	if typ == "timezone" && typ != p.land {
-		if l.Layout == nil {
-			l.Layout = map[string]any{}
-		}
-		l.Layout["visibility"] = "none"
-	}
-	return l
-}
-
-// line draws the borders of a type: borders between two of its regions, and
-// stronger ones where no region of the type lies beyond. There it is mostly a
-// coast.
-func (p *palette) line(typ string) styleLayer {
-	l := of(typ+"_line", typ+"_line", "line")
-	l.Layout = map[string]any{"line-join": "round", "line-cap": "round"}
+// lines draws the borders of a type between two of its regions, dashed those that are disputed and
+// those of states, and stronger lines where no region of the type lies beyond. There it is mostly
+// a coast.
+func (p *palette) lines(typ string) []styleLayer {
 	m := &p.Map
-	color, thin, thick := m.Border.Other, 0.4, 1.2
-	switch typ {
-	case "continent", "country":
-		color, thin, thick = m.Border.Country, 0.6, 1.8
-	case "state":
-		color, thin, thick = m.Border.State, 0.4, 1.3
-		l.MinZoom = 2
-	case "county":
-		color, thin, thick = m.Border.County, 0.3, 1
-		l.MinZoom = 5
-	case "lake":
-		color = m.Coast
+	line := func(ending string, color look.Color, filter []any, width []any) styleLayer {
+		l := p.of(typ, "_line", "line")
+		l.ID, l.Filter = typ+ending, filter
+		l.Layout["line-join"], l.Layout["line-cap"] = "round", "round"
+		l.Paint["line-color"], l.Paint["line-width"] = color.CSS(), width
+		return l
+	}
+	dashed := func(l styleLayer, dashes ...float64) styleLayer {
+		l.Layout["line-cap"], l.Paint["line-dasharray"] = "butt", dashes
+		return l
 	}
 	between := []any{"all", []any{"has", "left"}, []any{"has", "right"}}
-	either := func(border, coast any) []any { return []any{"case", between, border, coast} }
-	if typ != p.land && (typ == "state" || typ == "county") {
-		l.Filter = between // the shore belongs to the land that these divide
+	disputed := []any{"to-boolean", []any{"get", "disputed"}}
+	color, width := m.Border.Other, byZoom(2, 0.4, 10, 1.2)
+	switch typ {
+	case "marine", "urban":
+		return nil
+	case "river":
+		return []styleLayer{line("_line", m.Lake, nil, byZoom(3, 0.5, 10, 2))}
+	case "road":
+		return []styleLayer{line("_line", m.Border.State, nil, byZoom(5, 0.4, 12, 1.6))}
+	case "lake":
+		return []styleLayer{line("_line", m.Coast, nil, byZoom(2, 0.3, 10, 1))}
+	case "continent", "country":
+		color, width = m.Border.Country, byZoom(2, 0.6, 10, 1.8)
+	case "state":
+		color, width = m.Border.State, byZoom(3, 0.5, 10, 1.3)
+	case "county":
+		color, width = m.Border.County, byZoom(5, 0.4, 10, 1)
 	}
-	l.Paint["line-color"] = either(color.CSS(), m.Coast.CSS())
-	l.Paint["line-width"] = byZoom(2, either(thin, thin+0.4), 10, either(thick, thick+0.4))
-	return p.shown(l, typ)
+	border := line("_line", color, []any{"all", between, []any{"!", disputed}}, width)
+	if typ == "state" {
+		border = dashed(border, 4, 2)
+	}
+	all := []styleLayer{border, dashed(line("_disputed", m.Border.Disputed, disputed, width), 3, 2)}
+	if typ == p.land || typ != "state" && typ != "county" { // the shore belongs to the land that these divide
+		// Near by the coast is no more than the edge of the land.
+		all = append(all, line("_coast", m.Coast, []any{"all", []any{"!", between}, []any{"!", disputed}},
+			[]any{"interpolate", []any{"linear"}, []any{"zoom"}, 2, 0.9, 5, 1.5, 6, 0.75, 10, 1.1}))
+	}
+	return all
 }
 
 // These are expressions about a feature of the places layer.
 var (
-	population = []any{"to-number", []any{"get", "population"}, 0}
-	capital    = []any{"==", []any{"get", "code"}, "PPLC"}
-	// weight is how much a place counts beside others. A capital of 200,000 people
-	// counts like a city with two million more, but not like the greatest of the
-	// world.
-	weight = []any{"+", population, []any{"case", []any{"all", capital, []any{">=", population, 200000}}, 2000000, 0}}
-	// major are the places that come before the names of states.
-	major = []any{">=", weight, 1000000}
-	// worthShowing leaves out the many small places while the map shows half the
-	// world: the tiles fill empty stretches with whatever is there.
-	worthShowing = []any{">=", weight, []any{"step", []any{"zoom"}, 500000, 2, 150000, 3, 50000, 4, 5000, 5, 0}}
+	population   = []any{"to-number", []any{"get", "population"}, 0}
+	capital      = []any{"==", []any{"get", "code"}, "PPLC"}
+	greatCapital = []any{"all", capital, []any{">=", population, look.GetNames().Places.GreatCapital}}
+	// importance is how much a place counts beside others: a great capital like a city with
+	// more people, but not like the greatest of the world; a part of a town less than the town.
+	importance = []any{"case", greatCapital, []any{"+", population, look.GetNames().Places.Bonus}, []any{"==", []any{"get", "code"}, "PPLX"}, []any{"/", population, 4}, population}
 )
 
-func (p *palette) places() styleLayer {
-	l := of(ask.PlacesLayer, ask.PlacesLayer, "circle")
-	l.Filter = []any{"all", []any{"!", capital}, worthShowing}
-	// From a village to a city of ten million.
-	size := func(small, large float64) []any {
-		return []any{"interpolate", []any{"linear"}, []any{"log10", []any{"max", population, 1}}, 3, small, 7, large}
+// byTable is an expression that takes its values from a list by zoom, of those of tiles of 256
+// pixels as all tables, and another value beyond the list. Zooms of a style are one less.
+func byTable(list []float64, beyond float64) any {
+	return byStep(len(list), func(zoom int) any { return atZoom(list, zoom, beyond) })
+}
+
+func byStep(last int, at func(zoom int) any) any {
+	e := []any{"step", []any{"zoom"}, at(1)}
+	for zoom := 2; zoom <= last; zoom++ {
+		e = append(e, zoom-1, at(zoom))
 	}
-	l.Paint["circle-radius"] = byZoom(1, size(0.6, 2.2), 9, size(2, 5))
-	l.Paint["circle-color"] = p.Map.Dot.CSS()
-	l.Paint["circle-stroke-color"] = p.Map.Rim.CSS()
-	l.Paint["circle-stroke-width"] = byZoom(2, 0.4, 8, 1)
-	return l
+	if len(e) == 3 {
+		return e[2]
+	}
+	return e
 }
 
-// capitals have a ring.
-func (p *palette) capitals() styleLayer {
-	l := of(ask.PlacesLayer, ask.PlacesLayer+"_capital", "circle")
-	l.Filter = []any{"all", capital, worthShowing}
-	l.Paint["circle-radius"] = byZoom(1, 1.6, 9, 4)
-	l.Paint["circle-color"] = p.Map.Rim.CSS()
-	l.Paint["circle-stroke-color"] = p.Label.Capital.CSS()
-	l.Paint["circle-stroke-width"] = byZoom(1, 1, 9, 2)
-	return l
+func atZoom(list []float64, zoom int, beyond float64) float64 {
+	switch {
+	case zoom < 0:
+		return 0
+	case zoom < len(list):
+		return list[zoom]
+	}
+	return beyond
 }
 
-func (p *palette) airports() styleLayer {
-	l := of(ask.AirportsLayer, ask.AirportsLayer, "circle")
-	l.MinZoom = 5
-	l.Paint["circle-radius"] = byZoom(5, 1.5, 10, 4)
-	l.Paint["circle-color"] = p.Map.Rim.CSS()
-	l.Paint["circle-stroke-color"] = p.Map.Airport.CSS()
-	l.Paint["circle-stroke-width"] = byZoom(5, 1, 10, 2)
-	return l
+// placeTiers are the tiers of places that have layers, the most important first. All but small
+// capitals are in the first.
+var placeTiers = []string{"major", "city", "town"}
+
+// places are the dots of places with their names, of each tier. Both are placed together or
+// left out together, so that no name lies on a dot.
+func (p *palette) places() (all []styleLayer) {
+	table, looks := &look.GetNames().Places, look.GetNames().Looks
+	enough := []any{"case", capital, []any{">=", population, byTable(table.LeastOfCapital, 0)}, []any{">=", population, byTable(table.Least, 0)}}
+	byTier := func(of func(tier string) any) []any {
+		return []any{"case", greatCapital, of("capital"), []any{">=", population, table.Tiers["major"]}, of("major"), []any{">=", population, table.Tiers["city"]}, of("city"), of("town")}
+	}
+	higher := any(false)
+	for _, tier := range placeTiers {
+		l := p.of(ask.PlacesLayer, "", "symbol")
+		l.ID += "_" + tier
+		within := []any{">=", population, table.Tiers[tier]}
+		if tier == "major" {
+			within = []any{"any", within, []any{"all", capital, []any{">=", population, table.Tiers["city"]}}}
+		}
+		l.Filter = []any{"all", within, []any{"!", higher}, enough}
+		higher = within
+		p.write(&l, tier)
+		l.Layout["text-size"] = byTier(func(tier string) any { return looks[tier].Size })
+		l.Layout["text-font"] = byTier(func(tier string) any { return []any{"literal", p.fonts(looks[tier])} })
+		l.Paint["text-color"] = byTier(func(tier string) any { return p.Label.Ink(looks[tier].Ink).CSS() })
+		l.Layout["text-variable-anchor"] = []string{"left", "right", "bottom", "top", "bottom-left", "top-left", "bottom-right", "top-right"}
+		l.Layout["text-radial-offset"] = byTier(func(tier string) any { return (table.Dots[tier] + 3) / looks[tier].Size })
+		l.Layout["text-justify"] = "auto"
+		l.Layout["icon-image"], l.Layout["icon-padding"] = spriteDot, 0
+		l.Layout["icon-size"] = byTier(func(tier string) any { return table.Dots[tier] / spriteRadius })
+		l.Layout["symbol-sort-key"] = []any{"-", importance}
+		// Every capital has a ring.
+		l.Paint["icon-color"] = []any{"case", capital, p.Map.Rim.CSS(), p.Map.Dot.CSS()}
+		l.Paint["icon-halo-color"] = []any{"case", capital, p.Label.Capital.CSS(), p.Map.Rim.CSS()}
+		l.Paint["icon-halo-width"] = []any{"case", capital, 1.5, 1}
+		all = append(all, l)
+	}
+	return all
 }
 
-// text writes names in the look of a rank.
-func (p *palette) text(layer, id, rank string) styleLayer {
-	l := of(layer, id, "symbol")
-	r := look.GetNames().Looks[rank]
-	l.Layout = map[string]any{"text-field": []any{"get", "name"}, "text-size": r.Size, "text-max-width": 8}
+// airports are dots with names, too.
+func (p *palette) airports() []styleLayer {
+	l := p.of(ask.AirportsLayer, "", "symbol")
+	p.write(&l, "town")
+	l.Layout["text-anchor"], l.Layout["text-offset"] = "top", []float64{0, 0.5}
+	l.Layout["symbol-sort-key"] = rank
+	l.Layout["icon-image"], l.Layout["icon-padding"], l.Layout["icon-size"] = spriteDot, 0, 2.5/spriteRadius
+	l.Paint["icon-color"], l.Paint["icon-halo-color"], l.Paint["icon-halo-width"] = p.Map.Rim.CSS(), p.Map.Airport.CSS(), 1.2
+	l.Paint["text-color"] = p.Map.Airport.CSS()
+	return []styleLayer{l}
+}
+
+// write writes names in a look.
+func (p *palette) write(l *styleLayer, name string) {
+	r := look.GetNames().Looks[name]
+	l.Layout["text-field"], l.Layout["text-size"], l.Layout["text-max-width"], l.Layout["text-font"] = p.name, r.Size, 8, p.fonts(r)
 	if r.Spacing > 0 {
 		l.Layout["text-letter-spacing"] = r.Spacing
 	}
 	if r.Transform != "none" {
 		l.Layout["text-transform"] = r.Transform
 	}
-	l.Paint = map[string]any{"text-color": p.Label.Ink(r.Ink).CSS(), "text-halo-color": p.Label.Halo.CSS(), "text-halo-width": 1.4}
-	return l
+	l.Paint["text-color"], l.Paint["text-halo-color"], l.Paint["text-halo-width"] = p.Label.Ink(r.Ink).CSS(), p.Label.Halo.CSS(), 1.4
 }
 
-// names writes the names of regions, beginning with large regions.
-func (p *palette) names(typ string) styleLayer {
-	rank := map[string]string{"continent": "country-large", "country": "country", "state": "state", "lake": "water"}[typ]
-	if rank == "" {
-		rank = "county"
+// fonts are the faces of a look: one that the source of glyphs must have, or else those of the
+// client, which takes the first that it has. MapLibre reads weight and slant from the name of the
+// first, whether the client has it or not.
+func (p *palette) fonts(r look.Rank) []string {
+	all := look.GetNames().Fonts
+	switch {
+	case p.glyphs:
+		return []string{"Noto Sans Regular"}
+	case r.Slant == "italic":
+		return append([]string{all[0] + " Italic"}, all...)
+	case r.Weight > 600:
+		return append([]string{all[0] + " Bold"}, all...)
+	case r.Weight > 500:
+		return append([]string{all[0] + " SemiBold"}, all...)
+	case r.Weight > 400:
+		return append([]string{all[0] + " Medium"}, all...)
 	}
-	l := p.text(typ+"_label", typ+"_label", rank)
-	ranks := look.GetNames().Looks
-	switch typ {
-	case "country":
-		small, middle, large := ranks["country-small"], ranks["country"], ranks["country-large"]
-		// Large countries have large names, and islets none until they are seen.
-		bySize := func(most, least float64) []any { return []any{"step", []any{"get", "rank"}, most, 60, least} }
-		l.Layout["text-size"] = []any{"interpolate", []any{"linear"}, []any{"zoom"},
-			1, bySize(middle.Size, small.Size), 4, bySize(large.Size, middle.Size), 6, large.Size}
-		l.Filter = []any{"<", []any{"get", "rank"}, []any{"step", []any{"zoom"}, 140, 3, 190, 4, 210, 5, 1000000}}
-		l.Layout["text-transform"] = []any{"step", []any{"zoom"}, small.Transform, 3, large.Transform}
-		l.Layout["text-letter-spacing"] = []any{"step", []any{"zoom"}, small.Spacing, 3, middle.Spacing, 5, large.Spacing}
-	case "state":
-		l.MinZoom = 3
-		l.Filter = []any{"<", []any{"get", "rank"}, []any{"step", []any{"zoom"}, 40, 4, 200, 5, 1000000}}
-	case "lake":
-		l.MinZoom = 4
-	case "county", "urban":
-		l.MinZoom = 7
+	return all
+}
+
+// names writes the names of the regions of a type, beginning with large regions. Those of
+// countries are three layers.
+func (p *palette) names(typ string) []styleLayer {
+	names := look.GetNames()
+	naming, named := names.Regions[typ]
+	if !named {
+		if typ == "urban" || typ == "road" || typ == "river" {
+			return nil // names of places say it
+		}
+		naming = names.Region(typ)
 	}
-	l.Layout["symbol-sort-key"] = []any{"get", "rank"}
-	return p.shown(l, typ)
+	l := p.of(typ, "_label", "symbol")
+	p.write(&l, naming.Looks[0])
+	l.MinZoom = max(l.MinZoom, float64(naming.From-1))
+	if naming.To < deepestNamed {
+		l.MaxZoom = float64(naming.To)
+	}
+	l.Filter = []any{"<", rank, byTable(naming.Ranks, allRanks)}
+	l.Layout["symbol-sort-key"] = rank
+	// A name steps aside for the dots and names that are there, not far where countries are small.
+	aside := []any{}
+	for _, by := range [][]float64{{0, 0}, {0.8, 0}, {-0.8, 0}, {0, 0.8}, {0, -0.8}, {0, 1.5}, {0, 2.3}, {0, -1.5}, {0, -2.3}} {
+		aside = append(aside, "center", by)
+	}
+	l.Layout["text-variable-anchor-offset"] = []any{"step", []any{"zoom"}, []any{"literal", aside[:2*5]}, 2, []any{"literal", aside[:2*7]}, 3, []any{"literal", aside}}
+	l.Layout["text-padding"] = 1
+	small := len(naming.Looks) - 1
+	if small == 0 {
+		return []styleLayer{l}
+	}
+	for key, of := range map[string]func(r look.Rank) any{
+		"text-size":           func(r look.Rank) any { return r.Size },
+		"text-letter-spacing": func(r look.Rank) any { return r.Spacing },
+		"text-font":           func(r look.Rank) any { return []any{"literal", p.fonts(r)} },
+	} {
+		l.Layout[key] = byLook(naming, of)
+	}
+	if typ != "country" {
+		return []styleLayer{l}
+	}
+	// The largest come first far out, where their names cover no city in the end, and last those
+	// that the zoom before did not name.
+	largest := byTable(slices.Concat(make([]float64, 3), naming.Ranks[:min(2, len(naming.Ranks))]), 0)
+	before := byTable(slices.Concat(make([]float64, 1), naming.Ranks), allRanks)
+	all := []styleLayer{l, l, l}
+	all[0].ID, all[0].Filter = l.ID+"_large", []any{"<", rank, largest}
+	all[1].Filter = []any{"all", []any{">=", rank, largest}, []any{"<", rank, before}}
+	all[2].ID, all[2].Filter = l.ID+"_small", []any{"all", l.Filter, []any{">=", rank, before}}
+	return all
 }
 
-// placeNames writes the names of some places below their dots. Those of large
-// cities are larger.
-func (p *palette) placeNames(ending string, which []any) styleLayer {
-	l := p.text(ask.PlacesLayer, ask.PlacesLayer+ending, "major")
-	ranks := look.GetNames().Looks
-	l.MinZoom = 2
-	l.Filter = []any{"all", which, worthShowing}
-	rise := []any{"step", weight, ranks["town"].Size, 20000, ranks["city"].Size, 500000, ranks["major"].Size, 5000000, ranks["capital"].Size}
-	l.Layout["text-size"] = byZoom(2, []any{"*", rise, 0.85}, 8, rise)
-	l.Paint["text-color"] = []any{"case", capital, p.Label.Capital.CSS(), []any{"<", weight, 20000}, p.Label.Quiet.CSS(), p.Label.City.CSS()}
-	l.Layout["text-variable-anchor"] = []string{"left", "right", "top", "bottom"}
-	l.Layout["text-radial-offset"] = 0.5
-	l.Layout["text-justify"] = "auto"
-	l.Layout["symbol-sort-key"] = []any{"-", weight}
-	return l
+var rank = []any{"get", "rank"}
+
+// allRanks is above the rank of every region.
+const allRanks = 1e6
+
+// byLook is an expression of the looks of regions: a region has the smallest one at the two zooms
+// that name it first, and a larger one zoom by zoom.
+func byLook(naming look.Naming, of func(r look.Rank) any) any {
+	looks, small := look.GetNames().Looks, len(naming.Looks)-1
+	return byStep(len(naming.Ranks)+small+1, func(zoom int) any {
+		e := []any{"case"}
+		for i, name := range naming.Looks[:small] {
+			if least := atZoom(naming.Ranks, zoom-small-1+i, allRanks); least > 0 {
+				e = append(e, []any{"<", rank, least}, of(looks[name]))
+			}
+		}
+		last := of(looks[naming.Looks[small]])
+		if len(e) == 1 {
+			return last
+		}
+		return append(e, last)
+	})
 }
 
-// airportNames writes the names of airports below their dots.
-func (p *palette) airportNames() styleLayer {
-	l := p.text(ask.AirportsLayer, ask.AirportsLayer+"_label", "town")
-	l.MinZoom = 7
-	l.Layout["text-anchor"], l.Layout["text-offset"], l.Layout["text-optional"] = "top", []float64{0, 0.5}, true
-	l.Layout["symbol-sort-key"] = []any{"get", "rank"}
-	l.Paint["text-color"] = p.Map.Airport.CSS()
-	return l
-}
+// deepestNamed is the last zoom of the table, which stands for all deeper ones.
+const deepestNamed = 18
 
-// A knownLook is how styles draw a knownLayer. Names are placed after those of regions,
-// majorNames before those of small ones.
-type knownLook struct {
-	dots              func(p *palette) []styleLayer
-	names, majorNames func(p *palette) styleLayer
-}
-
-var knownLooks = map[string]*knownLook{
-	ask.PlacesLayer: {
-		dots:       func(p *palette) []styleLayer { return []styleLayer{p.places(), p.capitals()} },
-		names:      func(p *palette) styleLayer { return p.placeNames("_label", []any{"!", major}) },
-		majorNames: func(p *palette) styleLayer { return p.placeNames("_major_label", major) },
-	},
-	ask.AirportsLayer: {
-		dots:  func(p *palette) []styleLayer { return []styleLayer{p.airports()} },
-		names: (*palette).airportNames,
-	},
-}
+// knownLooks are how styles draw the layers of points with a knownLayer.
+var knownLooks = map[string]func(p *palette) []styleLayer{ask.PlacesLayer: (*palette).places, ask.AirportsLayer: (*palette).airports}

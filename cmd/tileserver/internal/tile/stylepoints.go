@@ -31,16 +31,37 @@ func (s *Room) everything(ctx context.Context, v *view) (*layerSet, error) {
 	return both, nil
 }
 
-// sources are the sources of a style. Layers without a knownLayer have their own, since
-// their tiles are deeper than those of others, and may change while those do not.
-func sources(set *layerSet, base string) map[string]styleSource {
-	all := map[string]styleSource{}
-	well, others := set.known()
-	if list := set.with(well).canonical; list != "" {
-		all[styleSourceName] = styleSource{Type: "vector", URL: base + "/tiles/" + escapeLayers(list) + ".json"}
+// sources are the sources of a style: of types and layers with a knownLayer by palette.source, and
+// one for each other layer, since their tiles are deeper than those of others, and may change while
+// those do not.
+func (p *palette) sources(set *layerSet, base string, how styling) map[string]styleSource {
+	lists, query := map[string][]string{}, ""
+	if how.lang != "" {
+		query = "?names=" + how.lang
 	}
-	for _, name := range others {
-		all[name] = styleSource{Type: "vector", URL: base + "/tiles/" + escapeLayers(name) + ".json"}
+	for _, region := range set.regions {
+		typ, _, _ := strings.Cut(region, ":")
+		lists[p.source(typ)] = append(lists[p.source(typ)], region)
+	}
+	for _, name := range set.points {
+		source := name
+		if known[name] != nil {
+			source = p.source(name)
+		}
+		lists[source] = append(lists[source], name)
+	}
+	all := map[string]styleSource{}
+	for id, list := range lists {
+		source := styleSource{Type: "vector"}
+		file := ".json"
+		if how.encoding == mltEncoding {
+			file, source.Encoding = mltFile+file, mltEncoding
+		}
+		if strings.HasPrefix(id, styleSourceName) {
+			file += query
+		}
+		source.URL = base + "/tiles/" + escapeLayers(strings.Join(list, ",")) + file
+		all[id] = source
 	}
 	return all
 }
@@ -51,9 +72,7 @@ var clustered = []any{"==", []any{"get", "cluster"}, true}
 // ofPoints returns a layer of a style that draws the points of a layer, or its clusters.
 // Its id has an end that the name of a layer cannot have.
 func ofPoints(name, ending, kind string, clusters bool) styleLayer {
-	l := of(name, name+ending, kind)
-	l.Source = name
-	l.Filter = clustered
+	l := styleLayer{ID: name + ending, Type: kind, Source: name, SourceLayer: name, Filter: clustered, Layout: map[string]any{}, Paint: map[string]any{}}
 	if !clusters {
 		l.Filter = []any{"!", clustered}
 	}
@@ -88,11 +107,9 @@ func (p *palette) clusters(name string, number int) styleLayer {
 func (p *palette) nameOfPoint(name string) styleLayer {
 	l := ofPoints(name, ":label", "symbol", false)
 	l.MinZoom = 8
-	l.Layout = map[string]any{
-		"text-field": []any{"to-string", []any{"coalesce", []any{"get", "name"}, ""}}, "text-size": 11, "text-max-width": 8,
-		"text-anchor": "top", "text-offset": []float64{0, 0.6}, "text-optional": true,
-	}
-	l.Paint = map[string]any{"text-color": p.Label.City.CSS(), "text-halo-color": p.Label.Halo.CSS(), "text-halo-width": 1.2}
+	p.write(&l, "town")
+	l.Layout["text-field"] = []any{"to-string", []any{"coalesce", p.name, ""}}
+	l.Layout["text-anchor"], l.Layout["text-offset"] = "top", []float64{0, 0.6}
 	return l
 }
 
@@ -100,11 +117,19 @@ func (p *palette) nameOfPoint(name string) styleLayer {
 func (p *palette) countOfCluster(name string) styleLayer {
 	l := ofPoints(name, ":count", "symbol", true)
 	count := []any{"get", "point_count"}
-	short := []any{"concat", []any{"to-string", []any{"round", []any{"/", count, 1000}}}, "k"}
-	l.Layout = map[string]any{
-		"text-field": []any{"case", []any{">=", count, 10000}, short, []any{"to-string", count}},
-		"text-size":  11, "symbol-sort-key": []any{"-", count},
+	text := []any{"case"}
+	for _, unit := range []struct {
+		size   float64
+		letter string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		scaled := []any{"/", count, unit.size}
+		short := []any{"case", []any{"<", scaled, 9.95}, []any{"/", []any{"round", []any{"*", scaled, 10}}, 10}, []any{"round", scaled}}
+		text = append(text, []any{">=", count, unit.size}, []any{"concat", short, unit.letter})
 	}
+	p.write(&l, "town")
+	l.Layout["text-field"] = append(text, []any{"to-string", count})
+	l.Layout["text-size"], l.Layout["symbol-sort-key"] = 11, []any{"-", count}
+	l.Layout["text-padding"] = 8 // other names keep away from the disc
 	l.Paint = map[string]any{"text-color": p.Map.PointsCount.CSS()}
 	return l
 }

@@ -1,6 +1,11 @@
 package tile
 
-import "quadrille/cmd/tileserver/internal/look"
+import (
+	"fmt"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/look"
+)
 
 // MapStyle is a document of the MapLibre Style Specification, version 8.
 type MapStyle struct {
@@ -10,6 +15,7 @@ type MapStyle struct {
 	Center  [2]float64             `json:"center" schema:"ref=Position"`
 	Zoom    float64                `json:"zoom"`
 	Glyphs  string                 `json:"glyphs,omitempty"`
+	Sprite  string                 `json:"sprite,omitempty" schema:"format=uri"`
 	Sources map[string]styleSource `json:"sources"`
 	Layers  []styleLayer           `json:"layers"`
 }
@@ -27,19 +33,22 @@ type styleLayer struct {
 	Source      string         `json:"source,omitempty"`
 	SourceLayer string         `json:"source-layer,omitempty"`
 	MinZoom     float64        `json:"minzoom,omitempty"`
+	MaxZoom     float64        `json:"maxzoom,omitempty"`
 	Filter      []any          `json:"filter,omitempty"`
 	Layout      map[string]any `json:"layout,omitempty"`
 	Paint       map[string]any `json:"paint,omitempty"`
 }
 
-// styleSourceName is the source of a style. Layers without a knownLayer have sources of their
-// own.
+// styleSourceName is the source of a style. Layers that are drawn at near zooms alone have
+// sources of their own, see palette.source, and so do layers without a knownLayer.
 const styleSourceName = "quadrille"
 
 // palette has the colours of a theme, for a map whose land is a region type.
 type palette struct {
 	*look.Theme
-	land string
+	land   string
+	name   []any // the expression of what a feature is called
+	glyphs bool  // whether the client loads glyphs
 }
 
 // byNumber is an expression that chooses a colour by the number of a region. Older
@@ -59,7 +68,41 @@ func byZoom(z1 float64, v1 any, z2 float64, v2 any) []any {
 	return []any{"interpolate", []any{"linear"}, []any{"zoom"}, z1, v1, z2, v2}
 }
 
-// of is a layer of a style that draws a layer of the tiles.
-func of(layer, id, kind string) styleLayer {
-	return styleLayer{ID: id, Type: kind, Source: styleSourceName, SourceLayer: layer, Paint: map[string]any{}}
+// first is the zoom of a style at which a type or a layer of points is drawn first.
+func (p *palette) first(name string) float64 {
+	switch {
+	case name == p.land:
+	case name == "state", name == "river":
+		return 3
+	case name == "county", name == "urban", name == "road":
+		return 5
+	case name == ask.AirportsLayer:
+		return 7
+	}
+	return 0
+}
+
+// source is the source of a type or of a layer of points. Far tiles have nothing in them that is
+// drawn near by alone, and what is hidden is asked for when a client shows it.
+func (p *palette) source(name string) string {
+	if p.hidden(name) {
+		return styleSourceName + "_" + name
+	}
+	if from := min(p.first(name), 5); from > 0 {
+		return fmt.Sprintf("%s_from_%g", styleSourceName, from)
+	}
+	return styleSourceName
+}
+
+// hidden are types that cover the land and are seldom wanted: clients can show them.
+func (p *palette) hidden(typ string) bool { return typ == "timezone" && typ != p.land }
+
+// of is a layer of a style that draws a layer of the tiles: that of a type or of points, with an
+// ending.
+func (p *palette) of(name, ending, kind string) styleLayer {
+	l := styleLayer{ID: name + ending, Type: kind, Source: p.source(name), SourceLayer: name + ending, MinZoom: p.first(name), Layout: map[string]any{}, Paint: map[string]any{}}
+	if p.hidden(name) {
+		l.Layout["visibility"] = "none"
+	}
+	return l
 }
