@@ -74,6 +74,8 @@ func presetFor(typ string) preset {
 		return preset{[]string{"county", "counties"}, county}
 	case "lake":
 		return preset{[]string{"lake", "lakes"}, lake}
+	case "marine":
+		return preset{[]string{"marine", "seas", "geography_marine_polys"}, lake}
 	case "urban":
 		return preset{[]string{"urban", "urban_areas"}, urban}
 	case "continent":
