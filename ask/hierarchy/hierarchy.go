@@ -26,7 +26,7 @@ const (
 )
 
 // waters are layers whose regions hold points, but no places.
-var waters = []string{"lake", "lakes", "water", "waters", "reservoir", "ocean", "sea"}
+var waters = []string{"lake", "lakes", "water", "waters", "reservoir", "ocean", "sea", "marine"}
 
 // municipalities are the names of layers of municipalities.
 var municipalities = []string{"municipality", "municipalities", "commune", "communes", "gemeinde", "gemeinden", "gemeente", "gemeenten", "comune", "comuni", "municipio", "municipios", "lau", "city", "cities", "town", "towns"}

@@ -36,7 +36,7 @@ type Options struct {
 	Workers int
 	// Repaired, if set, is called before anything is written: for regions whose
 	// borders had to be repaired, and for regions or rings that enclose
-	// nothing.
+	// nothing, or whose labels would not stand inside of them.
 	Repaired func(typ, id, name, what string)
 	// Assumed, if set, is called for regions whose border can be read in more
 	// than one way, by LongEdgesAuto and at the poles. It says which reading
@@ -225,6 +225,9 @@ func (b *build) prepare(ctx context.Context) error {
 				b.repaired(l.typ, r.id, r.name, "it encloses nothing")
 			case r.repaired:
 				b.repaired(l.typ, r.id, r.name, "its rings cross or overlap: they were joined")
+			}
+			if r.astray {
+				b.repaired(l.typ, r.id, r.name, "the place of its label is not inside of it: another one was chosen")
 			}
 			if n := len(r.assumed.flat); n > 0 && !empty {
 				b.repaired(l.typ, r.id, r.name, fmt.Sprintf("rings that enclose nothing were left out: %d", n))

@@ -16,14 +16,15 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// label is a region's label. It stands at the pole of inaccessibility of the
-// region's largest part: the point inside that is farthest from the border. The
-// search halves squares, best first, like Mapbox's polylabel.
+// label is a region's label. It stands where the source says, or else at the pole
+// of inaccessibility of the region's largest part: the point inside that is
+// farthest from the border. The search halves squares, best first, like Mapbox's
+// polylabel.
 type label struct {
 	region *region
 	layer  int
 	at     grid.Point
-	rank   int // 0 for the largest region of its type
+	rank   int // 0 for the first region of its type: by the source's rank, then the largest
 }
 
 // labelRow holds the labels of one tile.
@@ -38,6 +39,12 @@ func (b *build) placeLabels(ctx context.Context, borders *[grid.MaxZoom + 1][][]
 	found := make([]*label, len(b.regions))
 	clippers := sync.Pool{New: func() any { return new(grid.Clipper) }}
 	_, err := b.everyRegion(ctx, func(_ *buildLayer, r *region) ([]grid.Line, error) {
+		if p := r.label.At; p != nil {
+			at := layout.Mercator.Point(p[0], p[1])
+			at = grid.Pt(at.X%grid.WorldSize, min(at.Y, grid.WorldSize-1))
+			found[r.number] = &label{region: r, at: at}
+			return nil, nil
+		}
 		c := clippers.Get().(*grid.Clipper)
 		defer clippers.Put(c)
 		if p, ok := labelPoint(c, func(z int) []grid.Edge { return borders[z][r.number] }); ok {
@@ -51,7 +58,9 @@ func (b *build) placeLabels(ctx context.Context, borders *[grid.MaxZoom + 1][][]
 	var labels []label
 	for i, l := range b.layers {
 		bySize := slices.Clone(l.regions)
-		slices.SortStableFunc(bySize, func(r, s *region) int { return cmp.Compare(s.area, r.area) })
+		slices.SortStableFunc(bySize, func(r, s *region) int {
+			return cmp.Or(cmp.Compare(r.label.order(), s.label.order()), cmp.Compare(s.area, r.area))
+		})
 		for rank, r := range bySize {
 			if f := found[r.number]; f != nil {
 				f.layer, f.rank = i, rank
@@ -60,6 +69,14 @@ func (b *build) placeLabels(ctx context.Context, borders *[grid.MaxZoom + 1][][]
 		}
 	}
 	return labels, nil
+}
+
+// order is the rank, which is greater than all others where the source has none.
+func (l Label) order() float64 {
+	if l.Rank == nil {
+		return math.Inf(1)
+	}
+	return *l.Rank
 }
 
 // A border with at least enoughEdges edges shows the region's shape well enough

