@@ -67,10 +67,12 @@ func randomView(chance *rand.Rand) string {
 	return fmt.Sprintf("#%.2f/%.2f/%.2f", between(5, 13), about[0]+between(-1, 1), about[1]+between(-1, 1))
 }
 
-// namesRest tells whether the picture of the names has been the same for a while.
+// namesRest tells whether the picture of the names and the card have been the same
+// for a while.
 const namesRest = `(() => {
 	const canvas = [...document.querySelectorAll('.names canvas')].at(-1)
-	if (canvas !== window.lastNames) [window.lastNames, window.lastAt] = [canvas, performance.now()]
+	const high = document.querySelector('#card').offsetHeight
+	if (canvas !== window.lastNames || high !== window.lastHigh) [window.lastNames, window.lastHigh, window.lastAt] = [canvas, high, performance.now()]
 	return Boolean(canvas) && performance.now() - window.lastAt > 500 && document.querySelector('#map').ariaBusy === 'false'
 })()`
 
