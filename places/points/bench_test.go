@@ -92,6 +92,17 @@ func benchmarkReads(b *testing.B, n int) {
 			return err
 		})
 	})
+	for _, z := range []uint8{0, 2, 4, 6, 8, 10, 12} {
+		b.Run(fmt.Sprint("tile/zoom=", z), func(b *testing.B) {
+			benchmarkAsk(b, at, func(p [2]float64) error {
+				tile, err := quadkey.TileAt(p[1], p[0], z)
+				if err == nil {
+					err = c.ShowTile(b.Context(), tile, func(*points.Shown) error { return nil })
+				}
+				return err
+			})
+		})
+	}
 	b.Run("each", func(b *testing.B) {
 		listed := 0
 		for b.Loop() {

@@ -196,7 +196,12 @@ func (s *search) rows(ctx context.Context, from, to []byte, limit int, fn func()
 		to[0]++ // the end of all keys
 	}
 	s.ranges[0] = cellstore.Range{From: from, To: to}
-	s.scan = cellstore.Scan{Ranges: s.ranges[:], Limit: limit, Selection: s.sel}
+	return s.rowsOf(ctx, s.ranges[:], limit, fn)
+}
+
+// rowsOf is rows of several ranges, of points as of now.
+func (s *search) rowsOf(ctx context.Context, ranges []cellstore.Range, limit int, fn func() (bool, error)) error {
+	s.scan = cellstore.Scan{Ranges: ranges, Limit: limit, Selection: s.sel}
 	if s.onRow == nil {
 		s.onRow = s.take // once: it allocates
 	}

@@ -19,7 +19,8 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, name string, from featur
 			dst = append(dst, ',')
 		}
 		if f.Members > 0 {
-			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{Name: "point_count", Value: feature.IntegerValue(f.Members)})
+			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{Name: "point_count", Value: feature.IntegerValue(f.Members)},
+				feature.Property{Name: "point_count_abbreviated", Value: feature.TextValue([]byte(shortCount(f.Members)))})
 		}
 		if dst, err = w.Append(dst, f, ""); err != nil {
 			return dst, err

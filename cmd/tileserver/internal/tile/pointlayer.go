@@ -4,6 +4,8 @@ import (
 	"context"
 	"hash/fnv"
 	"math"
+	"strconv"
+	"strings"
 	"sync"
 
 	"quadrille/feature"
@@ -61,6 +63,7 @@ func (l *pointLayer) show(f *feature.Feature) {
 		l.place(0, f.Lon, f.Lat)
 		l.TagBool("cluster", true)
 		l.TagInt("point_count", f.Members)
+		l.TagString("point_count_abbreviated", shortCount(f.Members))
 		l.End()
 		return
 	}
@@ -72,7 +75,7 @@ func (l *pointLayer) show(f *feature.Feature) {
 	left := maxTags
 	for name, value := range f.Properties.All() {
 		switch name {
-		case "id", "cluster", "point_count":
+		case "id", "cluster", "point_count", "point_count_abbreviated":
 		case "name":
 			l.scalar("name", value)
 		default:
@@ -82,6 +85,23 @@ func (l *pointLayer) show(f *feature.Feature) {
 		}
 	}
 	l.End()
+}
+
+// shortCount writes a number in as few letters as a disc has room for, such as 1.2k.
+func shortCount(n int64) string {
+	const letters = "kMGTPE"
+	short, letter := float64(n), -1
+	for math.Round(short) >= 1000 {
+		short /= 1000
+		letter++
+	}
+	switch {
+	case letter < 0:
+		return strconv.FormatInt(n, 10)
+	case short < 9.95:
+		return strings.TrimSuffix(strconv.FormatFloat(short, 'f', 1, 64), ".0") + letters[letter:letter+1]
+	}
+	return strconv.FormatFloat(short, 'f', 0, 64) + letters[letter:letter+1]
 }
 
 // scalar adds an attribute if its value is a text, a number or a boolean.

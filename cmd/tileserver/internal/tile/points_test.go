@@ -152,7 +152,7 @@ func TestCollectionsThatAreNoLayers(t *testing.T) {
 func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
-	layers, err := orbmvt.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/points:shops_label/0/0/0.mvt"))))
+	layers, err := orbmvt.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/points:shops_label/9/284/255.mvt"))))
 	if err != nil || len(layers) != 1 || layers[0].Name != "points:shops_label" || len(layers[0].Features) != 2 {
 		t.Fatalf("%v, %v", layers, err)
 	}
@@ -178,7 +178,7 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 			t.Errorf("the number %v of a feature", f.ID)
 		}
 	}
-	fc, err := geojson.UnmarshalFeatureCollection([]byte(servertest.Body(t, w.Get("/tiles/points:shops_label/0/0/0.geojson"))))
+	fc, err := geojson.UnmarshalFeatureCollection([]byte(servertest.Body(t, w.Get("/tiles/points:shops_label/9/284/255.geojson"))))
 	if err != nil || len(fc.Features) != 2 {
 		t.Fatal(fc, err)
 	}
@@ -186,7 +186,7 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	if i < 0 || fc.Features[i].Properties["id"] != "not mine" || fc.Features[i].Properties["name"] != servertest.HostileName {
 		t.Errorf("%v", fc.Features)
 	}
-	if !servertest.Visible(servertest.DecodePNG(t, w.Get("/tiles/points:shops_label/0/0/0.png"))) {
+	if !servertest.Visible(servertest.DecodePNG(t, w.Get("/tiles/points:shops_label/9/284/255.png"))) {
 		t.Error("no dot in the picture")
 	}
 }
@@ -199,7 +199,7 @@ func TestCollectionsInDocuments(t *testing.T) {
 	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/points:shops.json?pinned=true"))), &doc); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number", "name": "String", "open": "Boolean", "stars": "Number"}
+	want := map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number", "point_count_abbreviated": "String", "name": "String", "open": "Boolean", "stars": "Number"}
 	if len(doc.VectorLayers) != 1 || !maps.Equal(doc.VectorLayers[0].Fields, want) || !strings.Contains(doc.VectorLayers[0].Description, "The shops") {
 		t.Errorf("%+v, want the fields %v", doc.VectorLayers, want)
 	}
