@@ -124,7 +124,7 @@ func atZoom(list []float64, zoom int, beyond float64) float64 {
 var placeTiers = []string{"major", "city", "town"}
 
 // places are the dots of places with their names, of each tier. Both are placed together or
-// left out together, so that no name lies on a dot.
+// left out together while the map is small, so that no name lies on a dot.
 func (p *palette) places() (all []styleLayer) {
 	table, looks := &look.GetNames().Places, look.GetNames().Looks
 	enough := []any{"case", capital, []any{">=", population, byTable(table.LeastOfCapital, 0)}, []any{">=", population, byTable(table.Least, 0)}}
@@ -148,7 +148,11 @@ func (p *palette) places() (all []styleLayer) {
 		l.Layout["text-variable-anchor"] = []string{"left", "right", "bottom", "top", "bottom-left", "top-left", "bottom-right", "top-right"}
 		l.Layout["text-radial-offset"] = byTier(func(tier string) any { return (table.Dots[tier] + 3) / looks[tier].Size })
 		l.Layout["text-justify"] = "auto"
-		l.Layout["icon-image"], l.Layout["icon-padding"] = spriteDot, 0
+		l.Layout["text-optional"] = []any{"step", []any{"zoom"}, false, table.DotsFrom - 1, true}
+		// Between two dots stand their paddings and the room of their pictures. Farther out names of
+		// regions need what they would take, and tiles have few cities that are so near.
+		room := table.Dots[tier] / spriteRadius * spriteSide
+		l.Layout["icon-image"], l.Layout["icon-padding"] = spriteDot, []any{"step", []any{"zoom"}, 0, 6, (table.Apart - room) / 2, table.ApartTo, 0}
 		l.Layout["icon-size"] = byTier(func(tier string) any { return table.Dots[tier] / spriteRadius })
 		l.Layout["symbol-sort-key"] = []any{"-", importance}
 		// Every capital has a ring.
