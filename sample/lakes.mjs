@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { feature } from 'topojson-client'
+import { smooth } from './smooth.mjs'
 import { write } from './write.mjs'
 
 const NAMES = [
@@ -40,19 +41,6 @@ const contains = ({ geometry: { coordinates: [ring] } }, x, y) => {
   return inside
 }
 
-// smooth cuts each corner of a ring a quarter of the way to the next corners (Chaikin), and cuts the new ones again.
-const CUTS = 2
-function smooth(ring) {
-  let points = ring.slice(0, -1)
-  for (let cut = 0; cut < CUTS; cut++) {
-    points = points.flatMap(([x, y], i) => {
-      const [x2, y2] = points[(i + 1) % points.length]
-      return [[(3 * x + x2) / 4, (3 * y + y2) / 4], [(x + 3 * x2) / 4, (y + 3 * y2) / 4]]
-    })
-  }
-  return [...points, points[0]]
-}
-
 const english = new Map()
 for (const [name, lon, lat] of NAMES) {
   let lake = lakes.find(one => contains(one, lon, lat))
@@ -65,6 +53,6 @@ for (const [name, lon, lat] of NAMES) {
 const decimals = (key, value) => typeof value === 'number' ? Math.round(value * 1e5) / 1e5 : value
 const features = lakes.map(lake => ({
   type: 'Feature', properties: { name: english.get(lake) ?? lake.properties.name, scalerank: lake.properties.scalerank },
-  geometry: { type: 'Polygon', coordinates: lake.geometry.coordinates.map(smooth) },
+  geometry: { type: 'Polygon', coordinates: lake.geometry.coordinates.map((ring) => smooth(ring, 2)) },
 }))
 write('lakes.json', JSON.stringify({ type: 'FeatureCollection', features }, decimals) + '\n')

@@ -27,8 +27,11 @@ type TypeMeta struct {
 	Byte    uint8      `json:"byte"` // prefix of its keys in region_info
 	Regions int        `json:"regions"`
 	Bounds  [4]float64 `json:"bounds"` // west, south, east, north in degrees; −180 and 180 when it crosses ±180°
-	MinZoom int        `json:"min_zoom"`
-	MaxZoom int        `json:"max_zoom"`
+	// Lines says that the regions are lines and enclose nothing: vector tiles have them in
+	// the layer of lines, with ids and names, and no question finds them at a place.
+	Lines   bool `json:"lines,omitempty"`
+	MinZoom int  `json:"min_zoom"`
+	MaxZoom int  `json:"max_zoom"`
 	// Fields are the attributes of the type's vector-tile features and their
 	// types, in TileJSON form.
 	Fields map[string]string `json:"fields"`

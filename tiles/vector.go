@@ -1,6 +1,7 @@
 package tiles
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -116,7 +117,7 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 	}
 	s.layer.Reset(rt.Name + layout.LayerLabel)
 	scale, ox, oy := placeIn(base, t)
-	_, err = s.eachIn(tile, func(f mvt.Feature) error {
+	_, err = s.eachIn(tile, false, func(f mvt.Feature) error {
 		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, layout.TagID))) {
 			return nil
 		}
@@ -178,11 +179,12 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 		return dst, nil
 	}
 	s.layer.Reset(rt.Name + layout.LayerLine)
-	_, err = s.eachIn(rest, func(f mvt.Feature) error {
-		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, layout.TagRight))) && !slices.Contains(ids, string(s.view.StringTag(f, layout.TagLeft))) {
+	_, err = s.eachIn(rest, false, func(f mvt.Feature) error {
+		of := func(tag string) bool { return slices.Contains(ids, string(s.view.StringTag(f, tag))) }
+		if ids != nil && !of(layout.TagID) && !of(layout.TagRight) && !of(layout.TagLeft) {
 			return nil
 		}
-		s.layer.Begin(0, mvt.LineString)
+		s.layer.Begin(f.ID, mvt.LineString)
 		if err := s.copyTags(f); err != nil {
 			return err
 		}
@@ -239,11 +241,14 @@ func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile) error {
 }
 
 // eachIn calls fn for the features of the first layer, and returns the bytes
-// after that layer.
-func (s *scratch) eachIn(tile []byte, fn func(f mvt.Feature) error) (rest []byte, err error) {
+// after that layer. With polygons set it leaves out a layer of lines.
+func (s *scratch) eachIn(tile []byte, polygons bool, fn func(f mvt.Feature) error) (rest []byte, err error) {
 	rest, ok, err := mvt.NextLayer(tile, &s.view)
 	if err != nil || !ok {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, errors.Join(err, errNoLayer(ok)))
+	}
+	if polygons && bytes.HasSuffix(s.view.Name, []byte(layout.LayerLine)) {
+		return tile, nil // a layer of lines has nothing else
 	}
 	for i := range s.view.Len() {
 		f, err := s.view.Feature(i)
@@ -259,7 +264,7 @@ func (s *scratch) eachIn(tile []byte, fn func(f mvt.Feature) error) (rest []byte
 
 // eachRegion calls fn for the regions of a stored layer: all, or those in ids.
 func (s *scratch) eachRegion(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) (rest []byte, err error) {
-	return s.eachIn(tile, func(f mvt.Feature) error {
+	return s.eachIn(tile, true, func(f mvt.Feature) error {
 		id := s.view.StringTag(f, layout.TagID)
 		if ids != nil && !slices.Contains(ids, string(id)) {
 			return nil

@@ -65,6 +65,8 @@ type build struct {
 	bySize   []*region // the same, those with most vertices first
 	levels   *levels
 	labels   []labelRow // not written yet
+	line     lineRow    // the next one, until nextLine says that there is none
+	nextLine func() (lineRow, error, bool)
 	caps     []capCell
 	label    layout.LayerWriter
 	families []string // sorted
@@ -77,6 +79,7 @@ type build struct {
 type buildLayer struct {
 	typ      string
 	typeByte uint8
+	lines    bool // of lines, whose regions enclose nothing
 	regions  []*region
 	schema   feature.Schema // of the records, but for their bounds
 
@@ -127,6 +130,11 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	if err := b.generalise(ctx, b.levels, limit); err != nil {
 		return tiles.Meta{}, Stats{}, err
 	}
+	stop, err := b.startLines(ctx, limit)
+	defer stop()
+	if err != nil {
+		return tiles.Meta{}, Stats{}, err
+	}
 	if err := b.writeRegions(ctx, store); err != nil {
 		return tiles.Meta{}, Stats{}, err
 	}
@@ -156,6 +164,7 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 		if slices.Contains(types, l.Type) {
 			return nil, fmt.Errorf("%w: type %s is given twice: join its files in one layer", ErrBadLayer, l.Type)
 		}
+		lines := l.isLines()
 		regions, err := newRegions(l, b.repaired)
 		if err != nil {
 			return nil, err
@@ -176,7 +185,7 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 		}
 		types = append(types, l.Type)
 		b.layers = append(b.layers, buildLayer{
-			typ: l.Type, typeByte: uint8(i), regions: regions,
+			typ: l.Type, typeByte: uint8(i), regions: regions, lines: lines,
 			schema: slices.DeleteFunc(learner.Schema(), func(f feature.Field) bool { return f.Name == "bbox" }),
 		})
 		b.families = append(b.families, l.Type, l.Type+layout.FamilyMVT, l.Type+layout.FamilyLabel)
@@ -296,7 +305,7 @@ func (b *build) meta() tiles.Meta {
 	for _, l := range b.layers {
 		t := tiles.TypeMeta{
 			Name: l.typ, Byte: l.typeByte, Regions: len(l.regions),
-			MinZoom: 0, MaxZoom: grid.MaxZoom, Schema: l.schema,
+			MinZoom: 0, MaxZoom: grid.MaxZoom, Schema: l.schema, Lines: l.lines,
 			Fields: map[string]string{layout.TagID: "String", layout.TagName: "String", layout.TagColor: "Number"},
 		}
 		if len(l.generalised) > 0 {

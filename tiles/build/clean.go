@@ -85,20 +85,30 @@ func EnclosesNothing(g orb.Geometry, rule LongEdges) bool {
 // coordinates have room for several times as much.
 const maxWound = 3600
 
-// cleanRing checks one ring and unwraps it across the antimeridian by the rule.
-// turns counts how often it goes around the globe, positive to the east. A ring
-// with turns is left open at its end.
-func cleanRing(src orb.Ring, rule LongEdges, seen *assumed) (r ring, turns float64, err error) {
-	r = make(ring, 0, len(src)+2)
+func isWound(p orb.Point) bool { return math.Abs(p[0]) > maxWound }
+
+// cleanPoints checks the points of a ring or line, and drops those that repeat the one before.
+func cleanPoints(src orb.Ring) (ring, error) {
+	r := make(ring, 0, len(src)+2)
 	for i, p := range src {
 		lon, lat := p[0], p[1]
 		if !(lon >= -540 && lon <= 540 && lat >= -90.000001 && lat <= 90.000001) {
-			return nil, 0, badGeometry("the position %v, %v is outside the world: coordinates must be longitude, latitude in degrees (WGS84)", lon, lat)
+			return nil, badGeometry("the position %v, %v is outside the world: coordinates must be longitude, latitude in degrees (WGS84)", lon, lat)
 		}
 		if i > 0 && src[i-1] == p {
 			continue
 		}
 		r = append(r, orb.Point{lon, max(-90, min(90, lat))})
+	}
+	return r, nil
+}
+
+// cleanRing checks one ring and unwraps it across the antimeridian by the rule.
+// turns counts how often it goes around the globe, positive to the east. A ring
+// with turns is left open at its end.
+func cleanRing(src orb.Ring, rule LongEdges, seen *assumed) (r ring, turns float64, err error) {
+	if r, err = cleanPoints(src); err != nil {
+		return nil, 0, err
 	}
 	if n := len(r); n > 1 && r[0] == r[n-1] {
 		r = r[:n-1]
@@ -116,7 +126,7 @@ func cleanRing(src orb.Ring, rule LongEdges, seen *assumed) (r ring, turns float
 		return r, 0, nil
 	}
 	running := unroll(orb.Ring(r))
-	if slices.ContainsFunc(running, func(p orb.Point) bool { return math.Abs(p[0]) > maxWound }) {
+	if slices.ContainsFunc(running, isWound) {
 		return nil, 0, badGeometry("a ring winds around the world more than ten times: check its longitudes")
 	}
 	first, last := r[0], len(r)-1

@@ -26,9 +26,14 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.progress.begin("arranging zoom levels", grid.MaxZoom+1, unitLevels)
+	return b.simplified(ctx, exact, reg, len(b.regions))
+}
+
+// simplified returns an arrangement at each zoom. regions is how many its registry numbers.
+func (b *build) simplified(ctx context.Context, exact []grid.Line, reg *grid.Registry, regions int) (*levels, error) {
 	lv := &levels{reg: reg}
 	lv.lines[grid.MaxZoom] = exact
-	b.progress.begin("arranging zoom levels", grid.MaxZoom+1, unitLevels)
 	thin := grid.NewSimplifier(exact, reg)
 	b.progress.add(1)
 	g, gctx := errgroup.WithContext(ctx)
@@ -50,7 +55,7 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	lv.dropFlickering(len(b.regions))
+	lv.dropFlickering(regions)
 	return lv, ctx.Err()
 }
 

@@ -24,14 +24,15 @@ type Property struct {
 	Value any
 }
 
-// Feature is one polygon feature of a layer.
+// Feature is one feature of a layer.
 type Feature struct {
 	// ID names the region within its type: lower-case letters, digits, '-' and
 	// '_'. Features with equal ids form one region, and the first supplies its
 	// name and properties.
 	ID, Name   string
 	Properties []Property
-	// Geometry is a Polygon, a MultiPolygon or a Collection of them, longitude
+	// Geometry is a Polygon, a MultiPolygon or a Collection of them, or in a layer
+	// of lines a LineString or MultiLineString, longitude
 	// before latitude, degrees WGS84. Orientation and repeated last points do
 	// not matter. Rings may cross the antimeridian, by leaving ±180° or as
 	// LongEdges says. They may go around a pole: the inside is then the side
@@ -39,6 +40,8 @@ type Feature struct {
 	Geometry  orb.Geometry
 	LongEdges LongEdges
 	Label     Label
+	// FromZoom is the first zoom whose tiles have the lines of a layer of lines.
+	FromZoom int
 }
 
 // Label is what a source says about a region's label.
@@ -58,6 +61,9 @@ type Layer struct {
 	Features []Feature
 }
 
+// isLines reports whether the layer's first feature is made of lines.
+func (l Layer) isLines() bool { return len(l.Features) > 0 && isLines(l.Features[0].Geometry) }
+
 // region is a region being built.
 type region struct {
 	number   int32 // through all layers
@@ -71,6 +77,8 @@ type region struct {
 	props    []Property
 	label    Label
 	polygons [][]ring // as the source has them
+	lines    []ring   // the same of a layer of lines: open, and cut nowhere
+	fromZoom int      // of lines
 	// witnesses are points of the source with the answer whether they lie
 	// inside.
 	witnesses []byte
@@ -102,15 +110,25 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 	}
 	byID := make(map[string]*region, len(l.Features))
 	var regions []*region
+	lines := l.isLines()
 	for i, f := range l.Features {
 		if !layout.IDPattern.MatchString(f.ID) {
 			return nil, fmt.Errorf("%w: %s id %q must match %s", ErrBadLayer, l.Type, f.ID, layout.IDPattern)
 		}
 		r := byID[f.ID]
 		if r == nil {
-			r = &region{id: f.ID, name: f.Name, props: f.Properties, label: f.Label, tag: layout.FeatureID(l.Type, f.ID)}
+			r = &region{id: f.ID, name: f.Name, props: f.Properties, label: f.Label, fromZoom: f.FromZoom, tag: layout.FeatureID(l.Type, f.ID)}
 			byID[f.ID] = r
 			regions = append(regions, r)
+		}
+		if isLines(f.Geometry) != lines {
+			return nil, fmt.Errorf("%w: %s has lines and polygons: give each a type of its own", ErrBadLayer, l.Type)
+		}
+		if lines {
+			if err := r.addLines(f.Geometry, f.LongEdges); err != nil {
+				return nil, badRegion(l.Type, f.ID, f.Name, err)
+			}
+			continue
 		}
 		polygons, err := cleanRings(f.Geometry, f.LongEdges, &r.assumed)
 		l.Features[i].Geometry = nil // one copy of a border is enough
@@ -125,7 +143,7 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 		}
 	}
 	regions = slices.DeleteFunc(regions, func(r *region) bool {
-		if len(r.polygons) > 0 {
+		if len(r.polygons)+len(r.lines) > 0 {
 			return false
 		}
 		repaired(l.Type, r.id, r.name, "it encloses nothing, and was left out")
@@ -152,8 +170,12 @@ func (r *region) prepare(typ string, regions int) (err error) {
 	if r.plate, err = r.plateBorder(); err != nil {
 		return badRegion(typ, r.id, r.name, err)
 	}
-	r.empty = len(r.plate) == 0
-	r.bounds = boundsOf(r.polygons)
+	r.empty = len(r.plate)+len(r.lines) == 0
+	shells := r.polygons
+	for _, l := range r.lines {
+		shells = append(shells, []ring{l})
+	}
+	r.bounds = boundsOf(shells)
 	r.feature = layout.AppendFeatureHead(nil, typ, r.id, r.name, 0)
 	if p := r.label.At; p != nil && !r.holdsLabel(*p) {
 		r.label.At, r.astray = nil, true

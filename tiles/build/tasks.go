@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -199,21 +200,36 @@ func (b *build) load(bulk cellstore.BulkLoader, r *rows) (int64, error) {
 	return bytes, nil
 }
 
-// labelsUpTo writes the label rows before a key and returns the label cells at
-// the key.
+// labelsUpTo writes the rows of labels and lines before a key and returns their
+// cells at the key.
 func (b *build) labelsUpTo(bulk cellstore.BulkLoader, key quadkey.Key) ([]cellstore.Cell, error) {
-	for len(b.labels) > 0 {
-		row := b.labels[0]
-		c := slices.Compare(row.key[:], key[:])
-		if c > 0 {
+	for len(b.labels) > 0 || len(b.line.cells) > 0 {
+		var next quadkey.Key
+		if len(b.labels) > 0 {
+			next = b.labels[0].key
+		}
+		if len(b.line.cells) > 0 && (len(b.labels) == 0 || compareKeys(b.line.key, next) < 0) {
+			next = b.line.key
+		}
+		if compareKeys(next, key) > 0 {
 			break
 		}
-		b.labels = b.labels[1:]
-		cells := b.labelCells(nil, row, &b.label)
-		if c == 0 {
+		var cells []cellstore.Cell
+		if len(b.labels) > 0 && b.labels[0].key == next {
+			cells = b.labelCells(nil, b.labels[0], &b.label)
+			b.labels = b.labels[1:]
+		}
+		if len(b.line.cells) > 0 && b.line.key == next {
+			cells = append(cells, b.line.cells...)
+			slices.SortFunc(cells, func(c, d cellstore.Cell) int { return cmp.Compare(c.Family, d.Family) })
+			if err := b.readLine(); err != nil {
+				return nil, err
+			}
+		}
+		if next == key {
 			return cells, nil
 		}
-		if err := addCells(bulk, row.key, cells); err != nil {
+		if err := addCells(bulk, next, cells); err != nil {
 			return nil, err
 		}
 	}

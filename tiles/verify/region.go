@@ -46,7 +46,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 			if a, err = geometryArea(g, limit); err != nil {
 				v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: fmt.Sprintf("its geometry: %v", err)})
 			}
-		} else {
+		} else if !t.Lines {
 			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: "has a record and no area"})
 		}
 		t.area = append(t.area, a)

@@ -125,6 +125,9 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 	v := &verifier{opts: opts, budget: meta.TileBudget, bordered: meta.SchemaVersion >= 2, families: map[string]checkFamily{}}
 	for i, t := range meta.Types {
 		v.types = append(v.types, &checkType{TypeMeta: t})
+		if t.Lines {
+			continue // lines enclose nothing that could be judged
+		}
 		v.families[t.Name] = checkFamily{i, kindFeature}
 		v.families[t.Name+layout.FamilyMVT] = checkFamily{i, kindTile}
 		v.families[t.Name+layout.FamilyLabel] = checkFamily{i, kindLabel}

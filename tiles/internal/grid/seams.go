@@ -13,24 +13,8 @@ import (
 // part runs south along it, and the eastern part north. Edges of the source
 // along the antimeridian belong to the west.
 func CutAtSeams(edges []Edge) []Edge {
-	out := make([]Edge, 0, len(edges))
 	passes := map[int32][]flux{} // by the seam's x
-	for _, e := range edges {
-		u, d := e, int32(1)
-		if !e.Upward() {
-			u, d = e.Reversed(), -1
-		}
-		at := u.A
-		// u passes the seams with a.x ≤ seam < b.x.
-		for seam := -(-u.A.X &^ (WorldSize - 1)); seam < u.B.X; seam += WorldSize {
-			dx, dy := int64(u.B.X)-int64(u.A.X), int64(u.B.Y)-int64(u.A.Y)
-			p := Point{seam, u.A.Y + int32(divRound(int64(seam-u.A.X)*dy, dx, 0, 0))}
-			passes[seam] = append(passes[seam], flux{at: int64(p.Y), p: p, d: d})
-			out = appendStrip(out, Edge{at, p}, d)
-			at = p
-		}
-		out = appendStrip(out, Edge{at, u.B}, d)
-	}
+	out := cutAt(edges, func(p Point, d int32) { passes[p.X] = append(passes[p.X], flux{at: int64(p.Y), p: p, d: d}) })
 	for _, seam := range slices.Sorted(maps.Keys(passes)) {
 		on := passes[seam]
 		slices.SortFunc(on, func(f, g flux) int { return cmp.Compare(f.at, g.at) })
@@ -43,6 +27,32 @@ func CutAtSeams(edges []Edge) []Edge {
 			}
 			w += f.d
 		}
+	}
+	return out
+}
+
+// CutLines cuts lines at every copy of the antimeridian and shifts the parts to [0, WorldSize].
+func CutLines(edges []Edge) []Edge { return cutAt(edges, func(Point, int32) {}) }
+
+// cutAt cuts edges at the seams, and calls pass for each place where one passes a seam, to the
+// east or with d < 0 to the west.
+func cutAt(edges []Edge, pass func(p Point, d int32)) []Edge {
+	out := make([]Edge, 0, len(edges))
+	for _, e := range edges {
+		u, d := e, int32(1)
+		if !e.Upward() {
+			u, d = e.Reversed(), -1
+		}
+		at := u.A
+		// u passes the seams with a.x ≤ seam < b.x.
+		for seam := -(-u.A.X &^ (WorldSize - 1)); seam < u.B.X; seam += WorldSize {
+			dx, dy := int64(u.B.X)-int64(u.A.X), int64(u.B.Y)-int64(u.A.Y)
+			p := Point{seam, u.A.Y + int32(divRound(int64(seam-u.A.X)*dy, dx, 0, 0))}
+			pass(p, d)
+			out = appendStrip(out, Edge{at, p}, d)
+			at = p
+		}
+		out = appendStrip(out, Edge{at, u.B}, d)
 	}
 	return out
 }

@@ -149,6 +149,30 @@ func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) 
 	return nil, "", reason, detail
 }
 
+// Lines returns the lines of a geometry that is made of nothing else, with places as Polygons
+// has them. Lines of fewer than two points are left out. ok says whether it is made of lines;
+// reason says why none is left.
+func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail string) {
+	lines, ok := g.(orb.MultiLineString)
+	if one, is := g.(orb.LineString); is {
+		lines, ok = orb.MultiLineString{one}, true
+	}
+	for _, l := range lines {
+		for i := range l {
+			if l[i], reason, detail = Place(l[i][0], l[i][1]); reason != "" {
+				return nil, ok, reason, detail
+			}
+		}
+		if len(l) > 1 {
+			out = append(out, l)
+		}
+	}
+	if ok && len(out) == 0 {
+		reason, detail = NoGeometry, "empty"
+	}
+	return out, ok, reason, detail
+}
+
 // CheckFinite refuses a position that is not finite with a reason and detail for a
 // BadRecord.
 func CheckFinite(lon, lat float64) (reason, detail string) {

@@ -12,6 +12,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -46,7 +47,7 @@ func moreMemory(err error) error {
 	return err
 }
 
-// Input is a file of polygons with the region type of its features. Several
+// Input is a file of polygons or lines with the region type of its features. Several
 // inputs of one type form one layer.
 type Input struct {
 	Type string
@@ -305,6 +306,15 @@ type layer struct {
 	features []build.Feature // without ids as yet, unless kept
 	sources  []dataset.Source
 	kept     bool
+	lines    bool // its first feature, and so all, are lines
+}
+
+// kindOf names the type of lines as a file does.
+func kindOf(lines orb.MultiLineString) string {
+	if len(lines) == 1 {
+		return orb.LineString{}.GeoJSONType()
+	}
+	return lines.GeoJSONType()
 }
 
 // read reads an input into the layer. It adds bad records to all, and vertices to vertices.
@@ -353,6 +363,9 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		}
 		rep.Note(fmt.Sprintf("%s: no region has a name: %s", in.Path, has))
 	}
+	if l.lines && len(l.features) > before {
+		rep.Note(fmt.Sprintf("%s: %s is a layer of lines: vector tiles have them in %[2]s_line, and no question finds them", in.Path, in.Type))
+	}
 	for i := range src {
 		if file.view != "" {
 			src[i].Name += ", as seen by " + strings.ToUpper(file.view)
@@ -388,7 +401,16 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	in := &file.in
 	c := newColumns(f)
 	d := file.preset.describe(c)
-	if d.refused == "" && build.EnclosesNothing(f.Geometry, in.LongEdges) {
+	lines, isLines := f.Geometry.(orb.MultiLineString)
+	if len(l.features) == 0 {
+		l.lines = isLines
+	}
+	if isLines != l.lines && l.lines {
+		return fmt.Errorf("%s:%d: a polygon in a layer of lines: give lines and polygons a type each", in.Path, f.Line)
+	} else if isLines != l.lines {
+		return file.tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: source.NotAPolygon, Detail: kindOf(lines)})
+	}
+	if d.refused == "" && !isLines && build.EnclosesNothing(f.Geometry, in.LongEdges) {
 		d.refused = "it encloses nothing"
 	}
 	if d.refused != "" {
@@ -427,9 +449,13 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	if !ok {
 		file.badLabels, file.badLabel = file.badLabels+1, cmp.Or(file.badLabel, f.Line)
 	}
+	fromZoom := 0 // of lines, as Natural Earth's column says
+	if zoom, err := strconv.ParseFloat(c.written("min_zoom"), 64); isLines && err == nil && zoom > 0 {
+		fromZoom = int(min(zoom, 13))
+	}
 	l.claims = append(l.claims, d.claim)
 	l.viewed = append(l.viewed, v)
-	l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges, Label: label})
+	l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges, Label: label, FromZoom: fromZoom})
 	return nil
 }
 

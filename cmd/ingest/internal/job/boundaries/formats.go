@@ -84,7 +84,7 @@ type polygonReader struct {
 	object string // named by the user, which only a topology has
 }
 
-// run takes the features of a sequence that are polygons, and tells of the progress.
+// run takes the features of a sequence that are polygons or lines, and tells of the progress.
 func (r *polygonReader) run(features iter.Seq2[source.Feature, error], progress func() int64, total int64, unit string) error {
 	r.rep.Progress(job.Progress{Stage: r.stage, Total: total, Unit: unit})
 	// One scanner reads all values, because its buffer is large.
@@ -95,7 +95,12 @@ func (r *polygonReader) run(features iter.Seq2[source.Feature, error], progress 
 		}
 		if err == nil {
 			var reason, detail, repair string
-			if f.Geometry, repair, reason, detail = source.Polygons(f.Geometry); reason != "" {
+			if lines, ok, why, what := source.Lines(f.Geometry); ok {
+				f.Geometry, reason, detail = lines, why, what
+			} else {
+				f.Geometry, repair, reason, detail = source.Polygons(f.Geometry)
+			}
+			if reason != "" {
 				err = &source.BadRecord{Source: r.in.Path, Line: f.Line, Reason: reason, Detail: detail}
 			} else if f.Repair = cmp.Or(f.Repair, repair); f.Members != nil {
 				f.Properties = values.Decode(f.Members, &f.Lost)

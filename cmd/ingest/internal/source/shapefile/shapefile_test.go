@@ -193,7 +193,6 @@ func TestRefusesWholeFiles(t *testing.T) {
 		"empty":               {map[string][]byte{"a.shp": nil}, "not a shapefile"},
 		"another format":      {map[string][]byte{"a.shp": []byte(strings.Repeat("<html>", 50))}, "not a shapefile; name a .shp file"},
 		"points":              {map[string][]byte{"a.shp": shp(1)}, "holds points; regions need polygons"},
-		"lines":               {map[string][]byte{"a.shp": shp(13)}, "holds lines"},
 		"patches":             {map[string][]byte{"a.shp": shp(31)}, "surfaces in space"},
 		"unknown shapes":      {map[string][]byte{"a.shp": shp(99)}, "shapes of type 99"},
 		"truncated":           {map[string][]byte{"a.shp": good[:150]}, "should have 236 bytes and has 150: it is truncated"},
@@ -228,6 +227,10 @@ func TestRefusesWholeFiles(t *testing.T) {
 				t.Errorf("%v, %v; want %q", features, err, tc.want)
 			}
 		})
+	}
+	lines := files(t, map[string][]byte{"a.shp": shp(13)})
+	if _, err := shapefile.Open(lines, "", source.WantPoints); err == nil || !strings.Contains(err.Error(), "holds lines; a collection needs points") {
+		t.Errorf("lines as points: %v", err)
 	}
 	if _, err := shapefile.Open(filepath.Join(t.TempDir(), "none.shp"), "", source.WantPolygons); !os.IsNotExist(err) {
 		t.Error(err)
@@ -544,5 +547,25 @@ func TestSystems(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v; want %q", text, err, want)
 		}
+	}
+}
+
+// The parts of a shape of lines are its lines, as they are.
+func TestLines(t *testing.T) {
+	lines := typed(3, orb.Ring{{1, 1}, {2, 2}}, orb.Ring{{3, 3}, {4, 5}, {6, 7}})
+	f, err := shapefile.Open(files(t, map[string][]byte{"a.shp": shp(3, lines)}), "", source.WantPolygons)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got []orb.Geometry
+	for feature, err := range f.Features() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, feature.Geometry)
+	}
+	if d := cmp.Diff([]orb.Geometry{orb.MultiLineString{{{1, 1}, {2, 2}}, {{3, 3}, {4, 5}, {6, 7}}}}, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -57,7 +57,7 @@ var typeNames = map[int32]string{
 
 // needs has the advice for a file that lacks the wanted shapes.
 var needs = map[source.Want]string{
-	source.WantPolygons: "regions need polygons",
+	source.WantPolygons: "regions need polygons or lines",
 	source.WantPoints:   "a collection needs points: ingest boundaries takes polygons",
 }
 
@@ -86,7 +86,7 @@ func newShapes(r *bufio.Reader, seeker io.ReadSeeker, size int64, want source.Wa
 	if head, s.end, err = readHead(r, size); err != nil {
 		return nil, err
 	}
-	if t := int32(binary.LittleEndian.Uint32(head[32:])); t != typeNull && typeNames[plain(t)] != string(want) {
+	if t := int32(binary.LittleEndian.Uint32(head[32:])); t != typeNull && typeNames[plain(t)] != string(want) && (want != source.WantPolygons || plain(t) != typeLines) {
 		what := typeNames[plain(t)]
 		if what == "" {
 			what = fmt.Sprintf("shapes of type %d", t)
@@ -259,14 +259,11 @@ func (s *shapes) content(g *shape, length int64) error {
 	case typeNull:
 		g.refuse(source.NoGeometry, "")
 		return nil
-	case typeLines:
-		g.geometry = orb.MultiLineString{} // nobody takes them
-		return nil
 	case typePoint:
 		size, what = pointSize, "point"
 	case typeMultiPoint:
 		size, what = pointsHead, "multipoint"
-	case typePolygon:
+	case typePolygon, typeLines:
 	default:
 		g.refuse(source.UnknownKind, "shape type %d", t)
 		return nil
@@ -308,6 +305,14 @@ func (s *shapes) content(g *shape, length int64) error {
 	}
 	if plain(t) == typePolygon {
 		g.assemble(s.starts, all)
+		return nil
+	}
+	if plain(t) == typeLines {
+		lines := make(orb.MultiLineString, parts)
+		for i := range lines {
+			lines[i] = orb.LineString(all[s.starts[i]:s.starts[i+1]])
+		}
+		g.geometry = lines
 		return nil
 	}
 	// Unknown positions are left out. POINT EMPTY within a multipoint is such a position.

@@ -1,0 +1,226 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/paulmach/orb"
+
+	"quadrille/cellstore"
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/mvt"
+)
+
+// A layer of lines, such as rivers, has regions that enclose nothing. Its rows hold the layer
+// T_line alone, whose features have the id and name of their region. Lines are arranged and
+// simplified like borders, but apart from these: a river that follows a border on a coarse map
+// crosses it very often.
+
+// isLines reports whether a geometry is made of lines.
+func isLines(g orb.Geometry) bool {
+	switch g.(type) {
+	case orb.LineString, orb.MultiLineString:
+		return true
+	}
+	return false
+}
+
+// addLines adds the lines of a feature to its region.
+func (r *region) addLines(g orb.Geometry, rule LongEdges) error {
+	lines, _ := g.(orb.MultiLineString)
+	if one, ok := g.(orb.LineString); ok {
+		lines = orb.MultiLineString{one}
+	}
+	for _, src := range lines {
+		l, err := cleanPoints(orb.Ring(src))
+		if err != nil {
+			return err
+		}
+		if rule != LongEdgesStraight && len(l) > 0 {
+			l = ring(unroll(orb.Ring(l)))
+		}
+		if slices.ContainsFunc(l, isWound) {
+			return badGeometry("a line winds around the world more than ten times: check its longitudes")
+		}
+		if len(l) > 1 {
+			r.lines = append(r.lines, l)
+			r.vertices += len(l)
+		}
+	}
+	return nil
+}
+
+// startLines makes the rows of lines ready to be taken, until stop is called.
+func (b *build) startLines(ctx context.Context, limit int) (stop func(), err error) {
+	levels, of, err := b.lineLevels(ctx)
+	if err != nil {
+		return func() {}, err
+	}
+	b.nextLine, stop = iter.Pull2(b.lineRows(levels, of, limit))
+	return stop, b.readLine()
+}
+
+// readLine takes the next row of lines. Behind the last it is empty.
+func (b *build) readLine() error {
+	row, err, ok := b.nextLine()
+	if b.line = row; !ok {
+		b.line = lineRow{}
+	}
+	return err
+}
+
+// lineLevels are the lines of all layers at each zoom, by the numbers of paths. of has the region
+// of each path. Each is a share of its own: two lines of a region that become one would cancel
+// each other if they ran in opposite directions.
+func (b *build) lineLevels(ctx context.Context) (levels []level, of []*region, err error) {
+	reg := grid.NewRegistry()
+	var all []grid.Line
+	for _, r := range b.sourceRegions() {
+		for _, l := range r.lines {
+			var chain []grid.Edge
+			at := layout.Mercator.Point(l[0][0], l[0][1])
+			for i := 1; i < len(l); i++ {
+				chain, at = appendSegment(chain, at, l[i-1], l[i], layout.Mercator)
+			}
+			all = grid.AppendLines(all, once(grid.CutLines(chain)), reg, int32(len(of)))
+			of = append(of, r)
+		}
+		r.lines = nil
+	}
+	if len(of) == 0 {
+		return nil, nil, nil
+	}
+	b.progress.begin("arranging lines", grid.MaxZoom+1, unitLevels)
+	n := grid.Noder{Reg: reg, Tiles: grid.TileShift(grid.MaxZoom), Crossings: true, Most: b.opts.mostVertices()}
+	if all, err = n.Node(grid.Merge(all, reg)); err != nil {
+		return nil, nil, b.badArrangement(err)
+	}
+	lv, err := b.simplified(ctx, all, reg, len(of))
+	if err != nil {
+		return nil, nil, err
+	}
+	outer := grid.TileBox(0, 0, 0, true)
+	levels = make([]level, grid.MaxZoom+1)
+	for z := range levels {
+		for path, edges := range grid.ByRegion(lv.lines[z], reg, len(of)) {
+			if around := grid.Copies(edges, outer); len(around) > 0 && z >= of[path].fromZoom {
+				levels[z] = append(levels[z], group{region: int32(path), edges: around})
+			}
+		}
+	}
+	return levels, of, nil
+}
+
+// once leaves out the edges of a line that it has been along before, which would cancel.
+func once(edges []grid.Edge) []grid.Edge {
+	seen := make(map[grid.Edge]bool, len(edges))
+	return slices.DeleteFunc(edges, func(e grid.Edge) bool {
+		if !e.Upward() {
+			e = e.Reversed()
+		}
+		was := seen[e]
+		seen[e] = true
+		return was
+	})
+}
+
+// lineRow holds the lines of one tile, in the order of families.
+type lineRow struct {
+	key   quadkey.Key
+	cells []cellstore.Cell
+}
+
+// lineWalker makes the rows of lines, in the order of their keys.
+type lineWalker struct {
+	b     *build
+	of    []*region
+	mem   arena
+	line  borderWriter
+	limit int
+	yield func(lineRow, error) bool
+}
+
+// lineRows yields the rows of lines. An error ends it.
+func (b *build) lineRows(levels []level, of []*region, limit int) iter.Seq2[lineRow, error] {
+	return func(yield func(lineRow, error) bool) {
+		w := lineWalker{b: b, of: of, limit: limit, yield: yield}
+		if len(of) > 0 {
+			w.tile(quadkey.Tile{}, levels)
+		}
+	}
+}
+
+// tile yields the rows of a tile's descendants and of itself. levels are those of its zoom and
+// deeper.
+func (w *lineWalker) tile(t quadkey.Tile, levels []level) bool {
+	if len(levels) > 1 {
+		for _, c := range t.Children() {
+			m := w.mem.mark()
+			box := grid.TileBox(int(c.Z), c.X, c.Y, true)
+			inside, any := make([]level, len(levels)-1), false
+			for i, l := range levels[1:] {
+				for _, g := range l {
+					if edges := w.mem.meeting(g.edges, box); len(edges) > 0 {
+						inside[i], any = append(inside[i], group{region: g.region, edges: edges}), true
+					}
+				}
+			}
+			if any && !w.tile(c, inside) {
+				return false
+			}
+			w.mem.release(m)
+		}
+	}
+	row := lineRow{key: t.Key()}
+	for groups := levels[0]; len(groups) > 0; {
+		layer := w.of[groups[0].region].layer
+		n := 1
+		for n < len(groups) && w.of[groups[n].region].layer == layer {
+			n++
+		}
+		l := &w.b.layers[layer]
+		value := w.value(l, t, groups[:n])
+		if groups = groups[n:]; value == nil {
+			continue
+		}
+		if len(value) > w.limit {
+			return w.yield(row, fmt.Errorf("%w: tile %v of %s takes %d bytes, the store takes %d in a value: leave out lines, or simplify them", ErrTooDetailed, t, l.typ, len(value), w.limit))
+		}
+		row.cells = append(row.cells, cellstore.Cell{Family: w.b.families[l.familyMVT], Timestamp: w.b.opts.Timestamp, Value: value})
+	}
+	slices.SortFunc(row.cells, func(c, d cellstore.Cell) int { return cmp.Compare(c.Family, d.Family) })
+	return len(row.cells) == 0 || w.yield(row, nil)
+}
+
+// value encodes the lines of a layer in a tile, or returns nil if there are none.
+func (w *lineWalker) value(l *buildLayer, t quadkey.Tile, groups level) []byte {
+	shift := grid.StepShift(int(t.Z))
+	inner, outer := grid.TileBox(int(t.Z), t.X, t.Y, false), grid.TileBox(int(t.Z), t.X, t.Y, true)
+	w.line.Reset(l.typ + layout.LayerLine)
+	for i := 0; i < len(groups); {
+		r := w.of[groups[i].region]
+		w.line.pieces = w.line.pieces[:0]
+		for ; i < len(groups) && w.of[groups[i].region] == r; i++ {
+			for _, e := range groups[i].edges {
+				if part, ok := grid.ClipEdge(e, outer, shift); ok {
+					w.line.pieces = append(w.line.pieces, piece{e: part})
+				}
+			}
+		}
+		slices.SortFunc(w.line.pieces, func(p, q piece) int { return grid.CompareEdges(p.e, q.e) })
+		if w.line.pieces = slices.Compact(w.line.pieces); len(w.line.pieces) > 0 {
+			w.line.BeginRegion(mvt.LineString, r.tag, r.id, r.name)
+			w.line.lines(w.line.pieces, inner.Corner(), shift)
+			w.line.End()
+		}
+	}
+	if w.line.Len() == 0 {
+		return nil
+	}
+	return w.line.AppendTo([]byte{layout.MarkMixed})
+}
