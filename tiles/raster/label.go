@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"quadrille/tiles/mvt"
 )
@@ -20,21 +22,16 @@ type name struct {
 	rank    float64
 	id      []byte
 	num     uint64
-	weight  float64
+	people  float64
 	order   int
 	capital bool
-	ranked  bool    // by the source, not by weight
+	place   bool    // that Style.Places is for
+	shown   bool    // with its name
+	ranked  bool    // by the source, not by people
 	disc    float64 // the radius of the dot, in pixels of a tile of 256
 	text    []byte
 	box     image.Rectangle // empty if nothing can be written
 }
-
-// A capital counts as a city of this many people more. It then wins against its
-// neighbours, but not against the world's great cities.
-const (
-	greatCapital = 200_000
-	capitalBonus = 2_000_000
-)
 
 // maxNames bounds the names of a tile that are considered. They are the most
 // important ones, which are the same for each tile nearby.
@@ -54,7 +51,7 @@ func discOf(radius float64, count float64) float64 {
 
 // drawPoints draws dots, then the names that touch no name of higher priority.
 func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
-	c.names = c.names[:0]
+	c.names, c.upper = c.names[:0], c.upper[:0]
 	for i, tile := range t.Points {
 		start := len(c.names)
 		if err := r.gather(c, tile, t, float64((i%3-1)*c.size), float64((i/3-1)*c.size)); err != nil {
@@ -72,20 +69,26 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 		}
 	}
 	defer func() { clear(c.names) }() // they refer to the caller's bytes
+	c.lift(t.Zoom)
+	c.names = slices.DeleteFunc(c.names, func(n name) bool { return n.place && !r.wanted(&n, t.Zoom) })
 	slices.SortFunc(c.names, comparePriority)
-	for i := range c.names {
-		c.place(&c.names[i])
+	if t.Zoom <= r.style.Places.ApartTo {
+		c.keepApart(r.style.Places.Apart * float64(c.scale))
 	}
 	for i := range c.names {
-		c.stepAside(i)
-	}
-	if err := c.drawDots(); err != nil {
-		return err
+		c.place(i)
 	}
 	frame := image.Rect(0, 0, c.size, c.size)
+	for i := range c.names {
+		n := &c.names[i]
+		n.shown = n.box.Overlaps(frame.Inset(-maxDot*c.scale-Reach)) && c.unobstructed(i)
+	}
+	if err := c.drawDots(t.Zoom >= r.style.Places.DotsFrom); err != nil {
+		return err
+	}
 	for i := len(c.names) - 1; i >= 0; i-- {
 		n := &c.names[i]
-		if !n.box.Overlaps(frame) || !c.unobstructed(i) {
+		if !n.shown || !n.box.Overlaps(frame) {
 			continue
 		}
 		c.text.breakLines(n.look.face, n.text, n.look.Text.Size)
@@ -96,24 +99,74 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	return nil
 }
 
-// stepAside moves the name of a dot from above the dot to below it, if a region's name of
-// higher priority is in the way. Names of regions do not move, so all tiles nearby decide
-// alike.
-func (c *canvas) stepAside(i int) {
-	n := &c.names[i]
-	if n.label || n.box.Empty() || c.clear(i, n.box) {
-		return
-	}
-	below := n.box.Add(image.Pt(0, n.box.Dy()+2*int(n.disc*float64(c.scale))-c.pad()))
-	if c.clear(i, below) && c.within(n, below) {
-		n.box = below
+// around is how near to a capital places count for it, in degrees, and in pixels at
+// most, so that all of them lie in the tiles around.
+const (
+	around     = 0.25
+	mostAround = 150
+)
+
+// lift lets a capital count as much as any place around it that is none: New Delhi
+// stands for Delhi.
+func (c *canvas) lift(zoom int) {
+	near := min(around/360*math.Exp2(float64(zoom))*tileSize, mostAround) * float64(c.scale)
+	for i := range c.names {
+		n := &c.names[i]
+		if !n.place || !n.capital {
+			continue
+		}
+		for j := range c.names {
+			if o := &c.names[j]; o.place && !o.capital && math.Abs(n.x-o.x) <= near && math.Abs(n.y-o.y) <= near {
+				n.people, n.rank = max(n.people, o.people), min(n.rank, o.rank-1)
+			}
+		}
 	}
 }
 
-// clear reports whether no region's name of higher priority than name i touches a box.
+// wanted reports whether a zoom shows a place of so many people.
+func (r *Renderer) wanted(n *name, zoom int) bool {
+	least := r.style.Places.Least
+	if n.capital {
+		least = r.style.Places.LeastOfCapital
+	}
+	return zoom >= len(least) || n.people >= least[max(zoom, 0)]
+}
+
+// keepApart leaves out places beside more important ones. Whether those are left out
+// themselves does not matter, so that all tiles nearby decide alike.
+func (c *canvas) keepApart(apart float64) {
+	kept := c.names[:0]
+	places := c.places[:0]
+	for _, n := range c.names {
+		if n.place {
+			at := [2]float64{n.x, n.y}
+			crowded := slices.ContainsFunc(places, func(o [2]float64) bool { return math.Hypot(at[0]-o[0], at[1]-o[1]) < apart })
+			places = append(places, at)
+			if crowded && !n.capital {
+				continue
+			}
+		}
+		kept = append(kept, n)
+	}
+	clear(c.names[len(kept):])
+	c.names, c.places = kept, places
+}
+
+// spot is where the dot of a name is.
+func (c *canvas) spot(n *name) image.Rectangle {
+	if n.label || n.disc == 0 {
+		return image.Rectangle{}
+	}
+	r := (n.disc + 1) * float64(c.scale)
+	return image.Rect(int(math.Floor(n.x-r)), int(math.Floor(n.y-r)), int(math.Ceil(n.x+r)), int(math.Ceil(n.y+r)))
+}
+
+// clear reports whether no region's name and no dot of higher priority than name i
+// touches a box, and no marker of any.
 func (c *canvas) clear(i int, box image.Rectangle) bool {
-	for j := range c.names[:i] {
-		if c.names[j].label && c.names[j].box.Overlaps(box) {
+	for j := range c.names {
+		n := &c.names[j]
+		if j < i && n.label && n.box.Overlaps(box) || j != i && (j < i || n.look.Marker) && c.spot(n).Overlaps(box) {
 			return false
 		}
 	}
@@ -127,11 +180,13 @@ func (c *canvas) within(n *name, box image.Rectangle) bool {
 	return box.In(image.Rect(at.X-reach, at.Y-reach, at.X+reach, at.Y+reach))
 }
 
-// unobstructed reports whether no name of higher priority touches name i.
+// unobstructed reports whether no name and no dot of higher priority touches name i
+// or its dot, and no marker of any.
 func (c *canvas) unobstructed(i int) bool {
-	box := c.names[i].box
-	for j := range c.names[:i] {
-		if c.names[j].box.Overlaps(box) {
+	box, own := c.names[i].box, c.spot(&c.names[i])
+	for j := range c.names {
+		n := &c.names[j]
+		if j < i && (n.box.Overlaps(box) || n.box.Overlaps(own)) || j != i && (j < i || n.look.Marker) && c.spot(n).Overlaps(box) {
 			return false
 		}
 	}
@@ -185,15 +240,17 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 			if err := n.read(&c.view, f); err != nil {
 				return err
 			}
-			if n.rank >= most || !n.ranked && drawn.Zoom < len(look.Least) && n.weight < look.Least[max(drawn.Zoom, 0)] {
+			if n.rank >= most || label && !look.Text.names(n.rank, drawn.Zoom) {
 				continue
 			}
-			if n.capital && r.capital != nil && look.Least != nil {
-				n.look, n.disc = r.capital, r.capital.Dot.Radius
+			if typ == placesType && !n.ranked && len(r.places) > 0 {
+				r.settle(&n)
+			} else if label && len(look.smaller) > 0 {
+				n.look = look.sized(n.rank, drawn.Zoom)
 			}
-			n.order = n.look.Order
-			if great := n.look.Great; great.Weight > 0 && !n.ranked && n.weight >= great.Weight {
-				n.order = great.Order
+			n.order = n.look.Turn
+			if n.look.Text.Upper {
+				n.text = c.capitals(n.text)
 			}
 			c.path.Reset(f)
 			pts, _, ok, err := c.path.Next(c.points[:0])
@@ -214,9 +271,55 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 	}
 }
 
+// settle gives a place the look of its tier. A great capital counts as Bonus people
+// more.
+func (r *Renderer) settle(n *name) {
+	p := &r.style.Places
+	tier := 1
+	weight := n.people
+	if n.capital && n.people >= p.GreatCapital {
+		tier, weight = 0, n.people+p.Bonus
+	}
+	for tier > 0 && tier < len(r.places)-1 && n.people < p.Tiers[tier].People {
+		tier++
+	}
+	ring := 0
+	if n.capital {
+		ring = 1
+	}
+	n.place, n.rank, n.look = true, -weight, r.places[min(tier, len(r.places)-1)][ring]
+	n.disc = n.look.Dot.Radius
+}
+
+// names reports whether a zoom has the name of a region of a rank.
+func (t *Text) names(rank float64, zoom int) bool {
+	return zoom >= t.From && (t.To == 0 || zoom <= t.To) && (zoom >= len(t.Ranks) || rank < t.Ranks[max(zoom, 0)])
+}
+
+// sized is the look of a region's name by its rank among those that a zoom names.
+func (l *look) sized(rank float64, zoom int) *look {
+	shown := math.Inf(1)
+	if n := len(l.Text.Ranks); n > 0 {
+		shown = l.Text.Ranks[min(max(zoom, 0), n-1)]
+	}
+	i := int(rank / shown * float64(len(l.smaller)+1))
+	if i <= 0 {
+		return l
+	}
+	return l.smaller[min(i, len(l.smaller))-1]
+}
+
+// capitals writes a name in capital letters.
+func (c *canvas) capitals(text []byte) []byte {
+	start := len(c.upper)
+	for _, r := range string(text) {
+		c.upper = utf8.AppendRune(c.upper, unicode.ToUpper(r))
+	}
+	return c.upper[start:]
+}
+
 // read reads the attributes of a name. Points without a rank are ranked by population, largest
-// first, where a great capital counts as two million people more. Points that stand for many come
-// before all others.
+// first. Points that stand for many come before all others.
 func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	n.rank = math.MaxFloat64
 	err := v.EachTag(f, func(key, value []byte) bool {
@@ -231,7 +334,7 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 			}
 		case "population":
 			if v, ok := mvt.NumberValue(value); ok && !math.IsNaN(v) {
-				n.weight = v
+				n.people = v
 			}
 		case "code":
 			code, _ := mvt.StringValue(value)
@@ -244,11 +347,8 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 		}
 		return true
 	})
-	if n.capital && n.weight >= greatCapital {
-		n.weight += capitalBonus
-	}
-	if !n.ranked && n.weight != 0 {
-		n.rank = -n.weight
+	if !n.ranked && n.people != 0 {
+		n.rank = -n.people
 	}
 	return err
 }
@@ -256,9 +356,11 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 // pad is the room around a name for its halo and some air, in pixels.
 func (c *canvas) pad() int { return 3 * c.scale }
 
-// place computes the pixels a name takes. Its corner is on a whole pixel, which
-// is the same in every tile.
-func (c *canvas) place(n *name) {
+// place computes the pixels that name i takes. Its corner is on a whole pixel, which
+// is the same in every tile. That of a dot stands on the first side that is clear of
+// what does not move and comes first: right, left, above, below.
+func (c *canvas) place(i int) {
+	n := &c.names[i]
 	t := &n.look.Text
 	if t.Size == 0 || len(n.text) == 0 {
 		return
@@ -270,27 +372,40 @@ func (c *canvas) place(n *name) {
 	size := t.Size * float64(c.scale)
 	width := int(math.Ceil(w*size)) + 2*c.pad()
 	height := int(math.Ceil(h*size)) + 2*c.pad()
-	x, y := int(math.Floor(n.x))-width/2, int(math.Floor(n.y))-height/2
-	if !n.label {
-		// The name goes above the dot. The padding gives enough air.
-		y = int(math.Floor(n.y)) - height - int(n.disc*float64(c.scale)) + c.pad()/2
+	x, y := int(math.Floor(n.x)), int(math.Floor(n.y))
+	at := func(left, top int) image.Rectangle { return image.Rect(left, top, left+width, top+height) }
+	off := int(n.disc*float64(c.scale)) + c.scale // the padding gives enough air
+	sides := [4]image.Rectangle{at(x+off, y-height/2), at(x-off-width, y-height/2), at(x-width/2, y-off-height), at(x-width/2, y+off)}
+	if n.label {
+		sides = [4]image.Rectangle{at(x-width/2, y-height/2)}
 	}
-	box := image.Rect(x, y, x+width, y+height)
-	if c.within(n, box) {
-		n.box = box
+	for _, box := range sides {
+		if box.Empty() || !c.within(n, box) {
+			continue
+		}
+		if n.box.Empty() {
+			n.box = box
+		}
+		if n.label {
+			return
+		}
+		if c.clear(i, box) {
+			n.box = box
+			return
+		}
 	}
 }
 
 // drawDots draws the dots of the points that are not labels, the most important
-// on top.
-func (c *canvas) drawDots() error {
+// on top; bare says whether places without a name have one.
+func (c *canvas) drawDots(bare bool) error {
 	for i := len(c.names) - 1; i >= 0; {
 		l, disc := c.names[i].look, c.names[i].disc
 		p := pen{c: c, inner: disc * float64(c.scale), outer: (disc + 1) * float64(c.scale)}
 		drawn := false
 		for ; i >= 0 && c.names[i].look == l && c.names[i].disc == disc; i-- {
 			n := &c.names[i]
-			if n.label || l.Dot.Radius == 0 {
+			if n.label || l.Dot.Radius == 0 || n.place && !n.shown && !bare {
 				continue
 			}
 			if !drawn {

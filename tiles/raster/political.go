@@ -27,6 +27,14 @@ func PoliticalStyle(p *Palette) Style {
 	line := func(width float64, c color.NRGBA, casingWidth float64, from int) Line {
 		return Line{Width: width, Color: c, Casing: casingWidth, Around: casing, From: from}
 	}
+	dashed := func(l Line) Line {
+		l.Dashed = true
+		return l
+	}
+	light := func(l Line) Line {
+		l.Light = 7
+		return l
+	}
 	text := func(size float64, c color.NRGBA, share float64) Text {
 		return Text{Size: size, Color: c, Halo: p.Halo, Share: share}
 	}
@@ -36,20 +44,16 @@ func PoliticalStyle(p *Palette) Style {
 	}
 	land := Fill{p.Land, 1}
 	one := func(c color.NRGBA, opacity float64) Fill { return Fill{[]color.NRGBA{c}, opacity} }
-	place := func(t Text, d Dot) Type {
-		return Type{Order: 9, Text: t, Dot: d, Least: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3}, Great: Great{Weight: 1e6, Order: 2}}
-	}
 	return Style{
-		Capital: place(bold(text(11, p.CapitalName, 0)), Dot{Radius: 2.5, Color: p.Rim, Rim: p.CapitalName}),
-		Land:    land,
-		Water:   p.Water,
+		Land:  land,
+		Water: p.Water,
 		Types: map[string]Type{
 			"continent": {
 				Order: 0, Fill: land, Border: line(1.4, p.Country, 0.8, 0), Coast: line(1.5, p.Coast, 0, 0),
 				Text: bold(text(14, p.CountryName, 0)),
 			},
 			"country": {
-				Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0), Coast: line(1.5, p.Coast, 0, -4),
+				Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0), Coast: light(line(1.5, p.Coast, 0, -4)),
 				Text: bold(text(12, p.CountryName, 6)),
 			},
 			"timezone": {
@@ -57,7 +61,7 @@ func PoliticalStyle(p *Palette) Style {
 				Text: text(11, p.StateName, 4),
 			},
 			"state": {
-				Order: 3, Parts: true, Fill: Fill{p.Shades, p.ShadeStrength}, Border: line(0.9, p.State, 0, 2), Coast: line(0.7, p.Coast, 0, 2),
+				Order: 3, Parts: true, Fill: Fill{p.Shades, p.ShadeStrength}, Border: dashed(line(0.9, p.State, 0, 2)), Coast: line(0.7, p.Coast, 0, 2),
 				Text: text(11, p.StateName, 0.6),
 			},
 			"county": {
@@ -65,15 +69,19 @@ func PoliticalStyle(p *Palette) Style {
 				Text: text(10, p.CountyName, 0.15),
 			},
 			"urban": {Order: 7, Fill: one(p.Urban, 0.55), Text: text(10, p.CountyName, 0.15)},
+			// Lines have nothing on either side, as coasts have on one.
+			"river":  {Order: 8, Coast: line(1.2, p.Lake, 0, 3)},
+			"road":   {Order: 7, Coast: line(0.8, p.Other, 0, 5)},
+			"marine": {Order: 4, Text: text(11, p.WaterName, 0)},
 			"lake": {
 				Order: 8, Fill: one(p.Lake, 1), Border: line(0.6, p.Coast, 0, 3), Coast: line(0.8, p.Coast, 0, 3),
 				Text: text(10, p.WaterName, 0.1),
 			},
-			"places": place(text(10.5, p.PlaceName, 0), Dot{Radius: 2, Color: p.Dot, Rim: p.Rim}),
+			"places": {Order: 9, Text: text(10.5, p.PlaceName, 0), Dot: Dot{Radius: 2, Color: p.Dot, Rim: p.Rim}},
 			"airports": {
 				Order: 10, Text: text(9.5, p.Airport, 0), Dot: Dot{Radius: 2, Color: p.Rim, Rim: p.Airport, Share: 1},
 			},
-			"points": {Order: 11, Text: text(9.5, p.Point, 0), Dot: Dot{Radius: 3, Color: p.Point, Rim: p.Rim}},
+			"points": {Order: 11, Marker: true, Text: text(9.5, p.Point, 0), Dot: Dot{Radius: 3, Color: p.Point, Rim: p.Rim}},
 		},
 		Other: Type{
 			Order: 6, Fill: Fill{p.Land, 0.4}, Border: line(0.9, p.Other, 0.5, 1), Coast: line(0.8, p.Coast, 0, 1),

@@ -48,15 +48,18 @@ type Tile struct {
 	Points [9][]byte
 }
 
+// placesType is the type of the layer whose points Style.Places is for.
+const placesType = "places"
+
 // Renderer draws tiles. Any number of goroutines may use one.
 type Renderer struct {
 	looks map[string]*look
 	other *look
-	// capital is nil if the style has none.
-	capital *look
-	land    palette
-	style   Style
-	pool    sync.Pool // of *canvas
+	// places has two looks for each tier, the second for capitals.
+	places [][2]*look
+	land   palette
+	style  Style
+	pool   sync.Pool // of *canvas
 }
 
 // look is a Type prepared for drawing.
@@ -64,6 +67,7 @@ type look struct {
 	Type
 	palette palette
 	face    *face
+	smaller []*look // of Type.Smaller
 }
 
 // New returns a renderer. Errors match ErrStyle.
@@ -75,16 +79,25 @@ func New(style Style) (*Renderer, error) {
 	if err != nil {
 		return nil, err
 	}
-	prepare := func(t Type) *look {
+	var prepare func(t Type) *look
+	prepare = func(t Type) *look {
+		t.Turn = cmp.Or(t.Turn, t.Order)
 		l := &look{Type: t, palette: t.Fill.palette(), face: fonts.regular}
 		if t.Text.Bold {
 			l.face = fonts.bold
 		}
+		for _, text := range t.Smaller {
+			l.smaller = append(l.smaller, prepare(Type{Turn: t.Turn, Text: text, Lands: t.Lands}))
+		}
 		return l
 	}
 	r := &Renderer{looks: make(map[string]*look), other: prepare(style.Other), land: style.Land.palette(), style: style}
-	if style.Capital.Dot.Radius > 0 {
-		r.capital = prepare(style.Capital)
+	for _, t := range style.Places.Tiers {
+		disc := Type{Turn: t.Turn, Text: t.Text, Dot: style.Types[placesType].Dot}
+		disc.Dot.Radius = t.Radius
+		ring := disc
+		ring.Dot.Color, ring.Dot.Rim = disc.Dot.Rim, t.Text.Color
+		r.places = append(r.places, [2]*look{prepare(disc), prepare(ring)})
 	}
 	for name, t := range style.Types {
 		r.looks[name] = prepare(t)
@@ -206,6 +219,8 @@ type canvas struct {
 	ends   []int // of rings among the points
 	layers []layer
 	names  []name
+	upper  []byte       // names in capital letters
+	places [][2]float64 // where places are
 	text   layout
 }
 

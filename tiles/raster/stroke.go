@@ -34,6 +34,9 @@ func (l *Line) strength(zoom int) float64 {
 
 func (c *canvas) strokeLines(style Line, coast bool, zoom int) error {
 	strength := style.strength(zoom)
+	if style.Light > 0 && zoom >= style.Light {
+		strength /= 2
+	}
 	k := float64(c.scale) * strength
 	p := pen{c: c, inner: style.Width / 2 * k, outer: (style.Width/2 + style.Casing) * k}
 	if style.Casing == 0 {
@@ -65,7 +68,11 @@ func (c *canvas) strokeLines(style Line, coast bool, zoom int) error {
 			c.points = pts
 			for j := 1; j < len(pts); j++ {
 				a, b := pts[j-1], pts[j]
-				if err := p.segment(float64(a.X)*scale, float64(a.Y)*scale, float64(b.X)*scale, float64(b.Y)*scale); err != nil {
+				draw := p.segment
+				if style.Dashed {
+					draw = p.dashes
+				}
+				if err := draw(float64(a.X)*scale, float64(a.Y)*scale, float64(b.X)*scale, float64(b.Y)*scale); err != nil {
 					return err
 				}
 			}
@@ -99,6 +106,37 @@ func (p *pen) lay(line, casing color.NRGBA) {
 		p.c.blendMask(&p.c.around, 0, 0, rgb{casing.R, casing.G, casing.B}, uint32(casing.A))
 	}
 	p.c.blendMask(&p.c.mask, 0, 0, rgb{line.R, line.G, line.B}, uint32(line.A))
+}
+
+// Dashes follow the pixels along the axis that a segment runs along more, of which a
+// tile has a whole number of periods: so they are the same in every tile.
+const (
+	dashPeriod = 8
+	dash       = 5
+)
+
+// dashes strokes the parts of a segment that are dashes.
+func (p *pen) dashes(ax, ay, bx, by float64) error {
+	from, to := ax, bx
+	if math.Abs(by-ay) > math.Abs(bx-ax) {
+		from, to = ay, by
+	}
+	if from > to {
+		ax, ay, bx, by, from, to = bx, by, ax, ay, to, from
+	}
+	size := float64(p.c.size)
+	period := dashPeriod * float64(p.c.scale)
+	for at := math.Floor(max(from, -size)/period) * period; at < min(to, 2*size); at += period {
+		start, end := max(at, from), min(at+period*dash/dashPeriod, to)
+		if start >= end && from != to {
+			continue
+		}
+		t, u := (start-from)/max(to-from, 1e-9), (end-from)/max(to-from, 1e-9)
+		if err := p.segment(ax+t*(bx-ax), ay+t*(by-ay), ax+u*(bx-ax), ay+u*(by-ay)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *pen) segment(ax, ay, bx, by float64) error {

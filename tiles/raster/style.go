@@ -16,26 +16,59 @@ type Style struct {
 	Types map[string]Type
 	// Other is the look of all other types.
 	Other Type
-	// Capital is the look of the points that are national capitals: those whose
-	// attribute code is PPLC.
-	Capital Type
+	// Places is how points with a population are told apart.
+	Places Places
 	// Land is the fill of the type that a tile names as its land.
 	Land Fill
 	// Water lies beneath the land of tiles that say so. It may be transparent.
 	Water color.NRGBA
 }
 
+// Places is how points are shown whose layer has the type places: by their
+// population, and as capitals if their attribute code is PPLC. Zooms are those of
+// tiles of 256 pixels.
+type Places struct {
+	// Tiers are the looks, from great capitals to the points that none of the
+	// others is for. Without any, points have the look of their type.
+	Tiers []Tier
+	// GreatCapital is the population from which a capital is one. It then counts
+	// as Bonus people more, which wins against its neighbours, but not against the
+	// world's great cities.
+	GreatCapital, Bonus float64
+	// Least and LeastOfCapital are, by zoom, the population that a point needs.
+	// From the last zoom of a list on, all points are shown.
+	Least, LeastOfCapital []float64
+	// Apart is how many pixels the dots of two points keep from each other up to the
+	// zoom ApartTo: the more important one stays, and capitals do in any case.
+	Apart   float64
+	ApartTo int
+	// DotsFrom is the first zoom that shows a dot whose name has no room.
+	DotsFrom int
+}
+
+// Tier is the look of points of at least a population. Capitals have a ring
+// instead of a disc.
+type Tier struct {
+	People float64
+	Turn   int
+	Text   Text
+	Radius float64
+}
+
 // Type is the look of a region type. Lengths are pixels of a tile of 256.
 type Type struct {
-	// Order sorts fills from bottom to top, and lines and names from top to
-	// bottom. Countries lie beneath states, but their borders and names come
-	// first.
-	Order  int
+	// Order sorts fills from bottom to top, and lines from top to bottom. Countries
+	// lie beneath states, but their borders come first.
+	Order int
+	// Turn sorts names: those of a lower one come first. 0 stands for Order.
+	Turn   int
 	Fill   Fill
 	Border Line // between two regions of the type
 	Coast  Line // where nothing of the type lies beyond
 	Text   Text
-	Dot    Dot // marks the points of layers that are not labels of regions
+	// Smaller are the looks of the names of smaller regions, by their rank.
+	Smaller []Text
+	Dot     Dot // marks the points of layers that are not labels of regions
 	// Lands says that the type has its fill, coast and names only where it is the
 	// land. Elsewhere only its borders are drawn.
 	Lands bool
@@ -44,18 +77,8 @@ type Type struct {
 	Parts bool
 	// First is the first zoom that draws the type's borders, unless the type is the land.
 	First int
-	// Least is, by zoom, the least weight of a point that is shown. The weight is the
-	// population, and two million more for great capitals. From the last zoom of the
-	// list on, all points are shown. Points that have a rank are always shown.
-	Least []float64
-	Great Great
-}
-
-// Great is the order of the names of points that have at least a weight: great
-// cities come before states. A Weight of 0 gives it to no point.
-type Great struct {
-	Weight float64
-	Order  int
+	// Marker says that no name covers the type's dots.
+	Marker bool
 }
 
 // Fill is a set of colours. A feature's attribute map_color chooses one of them.
@@ -74,6 +97,10 @@ type Line struct {
 	// From is the zoom where the line starts to grow. Over five zooms it grows
 	// from half its width and strength to the whole.
 	From int
+	// Dashed draws five pixels of eight.
+	Dashed bool
+	// Light is the first zoom where the line is half as heavy, 0 for none.
+	Light int
 }
 
 // Text is the look of names.
@@ -82,6 +109,12 @@ type Text struct {
 	Bold  bool
 	Color color.NRGBA
 	Halo  color.NRGBA
+	// Upper writes capital letters.
+	Upper bool
+	// From and To are the first and the last zoom with names; a To of 0 is no bound.
+	From, To int
+	// Ranks are bounds by zoom: regions of a rank below are named, beyond the list all.
+	Ranks []float64
 	// Share bounds how many names of regions a map of the world in one tile shows:
 	// only those whose rank is below Share. Each further zoom shows three times as
 	// many. 0 is no limit.
@@ -117,7 +150,12 @@ func (s *Style) check() error {
 		}
 	}
 	land := Type{Fill: s.Land}
-	return errors.Join(s.Other.check(), s.Capital.check(), land.check())
+	for _, t := range s.Places.Tiers {
+		if err := (&Type{Text: t.Text, Dot: Dot{Radius: t.Radius}}).check(); err != nil {
+			return fmt.Errorf("places: %w", err)
+		}
+	}
+	return errors.Join(s.Other.check(), land.check())
 }
 
 func (t *Type) check() error {

@@ -20,7 +20,10 @@ import (
 // test makes sure that their styles can be drawn.
 var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	for _, name := range look.Themes {
-		r, err := raster.New(raster.PoliticalStyle(pictureColors(look.Get().Themes[name])))
+		theme := look.Get().Themes[name]
+		style := raster.PoliticalStyle(pictureColors(theme))
+		writeNames(&style, theme)
+		r, err := raster.New(style)
 		if err != nil {
 			panic(err)
 		}
@@ -28,6 +31,49 @@ var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	}
 	return all
 })
+
+// pictureType is the size of names in pictures, as a share of that on the map page: a
+// tile of 256 pixels has less room, and its letters are not hinted.
+const pictureType = 0.88
+
+// pictureDot is the same for dots.
+const pictureDot = 0.65
+
+// writeNames gives a style the names that names.json has.
+func writeNames(style *raster.Style, theme *look.Theme) {
+	names := look.GetNames()
+	text := func(name string) raster.Text {
+		r := names.Looks[name]
+		return raster.Text{
+			Size: r.Size * pictureType, Bold: r.Weight >= 600, Upper: r.Transform == "uppercase",
+			Color: theme.Label.Ink(r.Ink).NRGBA, Halo: theme.Label.Halo.NRGBA,
+		}
+	}
+	for typ, t := range style.Types {
+		naming := names.Region(typ)
+		if t.Dot.Radius > 0 || t.Text.Size == 0 {
+			continue
+		}
+		var all []raster.Text
+		for _, name := range naming.Looks {
+			one := text(name)
+			one.From, one.To, one.Ranks = naming.From, naming.To, naming.Ranks
+			all = append(all, one)
+		}
+		t.Text, t.Smaller, t.Turn = all[0], all[1:], 1+naming.Turn
+		style.Types[typ] = t
+	}
+	p := &names.Places
+	style.Places = raster.Places{
+		GreatCapital: p.GreatCapital, Bonus: p.Bonus, Least: p.Least, LeastOfCapital: p.LeastOfCapital,
+		Apart: p.Apart, ApartTo: p.ApartTo, DotsFrom: p.DotsFrom,
+	}
+	for _, name := range []string{"capital", "major", "city", "town"} {
+		style.Places.Tiers = append(style.Places.Tiers, raster.Tier{
+			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name), Radius: p.Dots[name] * pictureDot,
+		})
+	}
+}
 
 // pictureColors are the colours of a theme as pictures use them.
 func pictureColors(theme *look.Theme) *raster.Palette {
