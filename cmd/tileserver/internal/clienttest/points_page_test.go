@@ -179,6 +179,36 @@ func TestMapPageOfPoints(t *testing.T) {
 		w.click(42.5, 13)
 		w.waitFor(title + ` === 'taxi 1'`)
 	})
+	t.Run("one position", func(t *testing.T) {
+		put("taxi 1", 41, 12)
+		put("taxi 2", 41, 12)
+		w := open(t, browser, site+"/#18/41/12", screen{width: 1280, height: 800, density: 1})
+		w.waitFor(asked("tiles/points:cars/17/"))
+		w.settled()
+		w.click(41, 12)
+		w.waitFor(`document.querySelectorAll('#card .places button').length === 2`)
+		w.press("#card .places button")
+		w.waitFor(title + ` === 'taxi 1'`)
+	})
+	t.Run("phone", func(t *testing.T) {
+		for _, size := range []screen{{width: 390, height: 844, density: 1}, {width: 320, height: 568, density: 1}} {
+			w := open(t, browser, site+"/#7/42/12", size)
+			w.settled()
+			w.press("#map")
+			w.waitFor(`document.querySelector('.pin span') !== null && !document.querySelector('#card').hidden`)
+			w.settled()
+			over := evaluate[[]string](w, `(() => {
+				const pin = document.querySelector('.pin span').getBoundingClientRect()
+				return [...document.querySelectorAll('.bar, #card, .layers, .leaflet-control')].filter(one => {
+					const box = one.getBoundingClientRect()
+					return box.width > 0 && box.left < pin.right && box.right > pin.left && box.top < pin.bottom && box.bottom > pin.top
+				}).map(one => one.className)
+			})()`)
+			if len(over) != 0 {
+				t.Errorf("%d x %d: %q lie over the pin, want nothing there", size.width, size.height, over)
+			}
+		}
+	})
 }
 
 // A fence fires on the map page: who asks to be told of a region is told of each point

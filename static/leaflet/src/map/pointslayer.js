@@ -2,18 +2,18 @@
 // as dots and clusters as discs with their number.
 import { canvas, CircleMarker, Layer, Util } from 'leaflet'
 import { vectorTile } from '../server/api.js'
-import { radiusOf, shortCount, shownPoints } from '../server/collections.js'
+import { radiusOf, shownPoints } from '../server/collections.js'
 import { TileCache } from '../engine/tilecache.js'
 import { coveringTiles, TILE_SIZE, tileZoomOf } from '../engine/tilegrid.js'
 
 const REACH = 6 // CSS pixels around a dot that still mean it
 const AHEAD = 64 // CSS pixels beyond the view that are held ready
-const CLOSE = 17 // the zoom from which on tiles are the map's own
+const CLOSE = 17 // the zoom from which on tiles are one coarser than the map's own
 
-/** The zoom of the tiles to ask for: two coarser, so that clusters stand 64 pixels apart, but close up. */
+/** The zoom of the tiles to ask for: two coarser, so that all stands 64 pixels apart, and half of that close up. */
 export function tileZoom(zoom) {
   const whole = tileZoomOf(zoom)
-  return whole >= CLOSE ? whole : Math.max(0, whole - 2)
+  return Math.max(0, whole - (whole < CLOSE ? 2 : 1))
 }
 
 /**
@@ -150,13 +150,13 @@ export const PointsLayer = Layer.extend({
 const Mark = CircleMarker.extend({
   _updatePath() {
     CircleMarker.prototype._updatePath.call(this)
-    const { shown: { point: { count } }, ink } = this.options
+    const { shown: { point: { count, short } }, ink } = this.options
     if (count === 0 || !this._renderer._drawing || this._empty()) return
     const context = this._renderer._ctx
     context.fillStyle = ink
     context.font = '600 11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
     context.textAlign = 'center'
     context.textBaseline = 'middle'
-    context.fillText(shortCount(count), this._point.x, this._point.y + 0.5)
+    context.fillText(short, this._point.x, this._point.y + 0.5)
   },
 })

@@ -4,11 +4,13 @@ import { languages } from '../words/language.js'
 import { t } from '../words/words.js'
 
 const KEPT = 'quadrille-units'
-const MILES = /-(us|gb|lr|mm)$/i // where people reckon in miles
+// Where people reckon in miles. Most browsers of the world say en-US, so the clock must be of such a country too.
+const MILES = /-(us|gb|lr|mm)$/i
+const CLOCKS = /^(US|Europe\/London|Africa\/Monrovia|Asia\/(Yangon|Rangoon)|Pacific\/Honolulu|America\/(New_York|Detroit|Kentucky|Louisville|Indiana|Chicago|Menominee|North_Dakota|Denver|Boise|Phoenix|Los_Angeles|Anchorage|Juneau|Sitka|Metlakatla|Yakutat|Nome|Adak))/
 
-/** Whether a reader of these languages, who chose before or did not, gets miles. */
-export function wantsMiles(kept, [first] = languages) {
-  return kept === 'imperial' || kept !== 'metric' && MILES.test(first)
+/** Whether a reader of these languages and this time zone, who chose before or did not, gets miles. */
+export function wantsMiles(kept, [first] = languages, clock = new Intl.DateTimeFormat().resolvedOptions().timeZone) {
+  return kept === 'imperial' || kept !== 'metric' && MILES.test(first) && CLOCKS.test(clock)
 }
 
 export const Scale = Control.Scale.extend({

@@ -9,6 +9,7 @@ import { leastZoom, nearestLongitude, unrollBox, worldView, zoomForRadius } from
 
 export const MAX_ZOOM = 18
 const EDGE = 24 // CSS pixels kept free around what a flight ends on
+const ROW = 56 // CSS pixels that the controls take above a sheet
 
 /** The map on an element, and what the rest of the page does with it. card and bar are what lies over it. */
 export function createView(root, { card, bar, permalink }) {
@@ -58,11 +59,15 @@ export function createView(root, { card, bar, permalink }) {
     const [left, right] = direction === 'rtl' ? [EDGE, beside + EDGE] : [beside + EDGE, EDGE]
     return roomy.matches
       ? { paddingTopLeft: [left, EDGE], paddingBottomRight: [right, EDGE] }
-      : { paddingTopLeft: [EDGE, bottom + EDGE], paddingBottomRight: [EDGE, (box ? innerHeight - box.top : 0) + EDGE] }
+      : { paddingTopLeft: [EDGE, bottom + EDGE], paddingBottomRight: [EDGE, (box ? innerHeight - box.top : 0) + ROW + EDGE] }
   }
 
   let goal = null // the zoom that a flight ends on
   map.on('moveend', () => { goal = null })
+  // The card grows while answers come, and must not grow over the pin; where the reader took the map, it stays.
+  let held = null
+  map.on('dragstart', () => { held = null })
+  new ResizeObserver(() => { if (held && goal === null) api.reveal(held) }).observe(card)
   function fly(bounds, options) {
     const animate = !prefersStill()
     map[animate ? 'flyToBounds' : 'fitBounds'](bounds, { ...padding(), ...options, animate, duration: 1.2 })
@@ -73,7 +78,7 @@ export function createView(root, { card, bar, permalink }) {
   const still = { interactive: false, keyboard: false }
   let pinned = []
   let marked = null
-  return {
+  const api = {
     map,
     linked: linked !== null,
 
@@ -91,6 +96,7 @@ export function createView(root, { card, bar, permalink }) {
     pin(point, radiusKm = 0) {
       for (const layer of pinned) layer.remove()
       pinned = []
+      held = point
       if (!point) return
       const at = near(point)
       if (radiusKm > 0) pinned.push(circle(at, { radius: 1000 * radiusKm, className: 'accuracy', interactive: false }).addTo(map))
@@ -129,4 +135,5 @@ export function createView(root, { card, bar, permalink }) {
       fly(latLngBounds([clamp(south), west], [clamp(north), east]), { maxZoom: 12 })
     },
   }
+  return api
 }

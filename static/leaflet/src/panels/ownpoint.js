@@ -1,8 +1,8 @@
 // The card of a point of a user's own collection.
-import { collectionPoint, collectionPointPath } from '../server/api.js'
-import { facts, note } from './card.js'
+import { collectionPoint, collectionPointPath, pointsNearby } from '../server/api.js'
+import { facts, failure, skeleton } from './card.js'
 import { linkOf } from '../server/collections.js'
-import { el } from '../dom.js'
+import { el, fill } from '../dom.js'
 import { coordinates, title } from '../words/format.js'
 import { displayText } from '../words/text.js'
 import { decimals } from '../hash.js'
@@ -34,18 +34,30 @@ export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
       const { geometry: { coordinates: [lon, lat] }, properties } = await collectionPoint(path, { signal: question })
       if (!question.aborted) show({ lat, lon }, 5, Object.entries(properties))
       return { lat, lon }
-    } catch { /* what the tile tells stays */
-      return rounded
-    }
+    } catch { /* what the tile tells stays */ }
+    return rounded
   }
 
-  return function own({ layer, point }) {
-    select(null)
-    if (point.count === 0) return ofPoint(layer, point)
-    signal()
+  // Points that no zoom tells apart are listed.
+  async function ofCluster(layer, point) {
+    const question = signal()
+    const list = el('ol', { class: 'places' }, skeleton(3))
     pin(point)
-    card.show({ kicker: layer.label, title: t('{count} points', { count: point.count }) }, note(t('They are too near to each other to be shown one by one.')))
-    return Promise.resolve(point)
+    card.show({ kicker: layer.label, title: t('{count} points', { count: point.count }) }, list)
+    try {
+      const { points } = await pointsNearby(layer.name, point, Math.min(point.count, MOST), { signal: question })
+      fill(list, ...points.map(({ id, lat, lon, properties }) => el('li', {}, el('button', {
+        type: 'button', onclick: () => ofPoint(layer, { id, lat, lon, properties: [] }),
+      }, el('bdi', { class: 'place-name' }, displayText(properties?.name) || displayText(id))))))
+    } catch (error) {
+      if (!question.aborted) fill(list, failure(error, () => ofCluster(layer, point), layer.label))
+    }
+    return point
+  }
+
+  return ({ layer, point }) => {
+    select(null)
+    return (point.count > 0 ? ofCluster : ofPoint)(layer, point)
   }
 }
 

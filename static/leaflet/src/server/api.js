@@ -130,6 +130,10 @@ export function collectionPointPath(name, id) {
   return `points/${segment(name)}/${word ? `%${id.charCodeAt(0).toString(16)}${id.slice(1)}` : segment(id)}`
 }
 
+/** The points of a collection nearest to a point, at most so many: { points }. */
+export const pointsNearby = (name, { lat, lon }, limit, options) =>
+  json(`points/${segment(name)}/nearby?lat=${lat}&lon=${lon}&limit=${limit}`, ({ points }) => Array.isArray(points) && points.every(isPosition), options)
+
 export const regionPath = (type, id) => `regions/${segment(type)}/${segment(id)}`
 export const region = (type, id, options) => json(regionPath(type, id), ({ id }) => typeof id === 'string', options)
 export const pointPath = (lat, lon) => `at?lat=${lat}&lon=${lon}${inLanguage()}`

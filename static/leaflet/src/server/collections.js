@@ -22,8 +22,8 @@ export function collectionLayers(answer) {
 }
 
 /**
- * What a vector tile shows of a collection: [{ id, name, count, lat, lon, properties }]. A cluster has a count and no id; the
- * properties are [name, value] of the others, in their order.
+ * What a vector tile shows of a collection: [{ id, name, count, lat, lon, properties }]. A cluster has a count, which short
+ * writes in few letters, and no id; the properties are [name, value] of the others, in their order.
  */
 export function shownPoints(bytes, type, { z, x, y }) {
   if (bytes.byteLength === 0) return []
@@ -32,20 +32,10 @@ export function shownPoints(bytes, type, { z, x, y }) {
     const { geometry, properties } = feature.toGeoJSON(x, y, z)
     const [lon, lat] = geometry.coordinates
     if (geometry.type !== 'Point' || !Number.isFinite(lat) || !Number.isFinite(lon)) return []
-    const { id, name, cluster, point_count: count, ...rest } = properties
-    if (cluster === true) return count > 0 ? [{ id: '', name: '', count, lat, lon, properties: [] }] : []
+    const { id, name, cluster, point_count: count, point_count_abbreviated: short, ...rest } = properties
+    if (cluster === true) return count > 0 ? [{ id: '', name: '', count, short: displayText(short, 8), lat, lon, properties: [] }] : []
     return [{ id: String(id), name: displayText(name), count: 0, lat, lon, properties: Object.entries(rest) }]
   })
-}
-
-/** A count in as few letters as a disc has room for. */
-export function shortCount(count) {
-  for (const [size, letter] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
-    if (count < size) continue
-    const scaled = count / size
-    return (scaled < 9.95 ? scaled.toFixed(1).replace(/\.0$/, '') : Math.round(scaled)) + letter
-  }
-  return String(count)
 }
 
 /** The radius of what stands for a point or a cluster, in CSS pixels. */
@@ -55,10 +45,5 @@ export function radiusOf(count) {
 
 /** The address in a text that is nothing but one, of the web, or ''. */
 export function linkOf(text) {
-  if (typeof text !== 'string' || !/^https?:\/\/[^\s]+$/i.test(text)) return ''
-  try {
-    return new URL(text).href
-  } catch {
-    return ''
-  }
+  return typeof text === 'string' && /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text) ? new URL(text).href : ''
 }
