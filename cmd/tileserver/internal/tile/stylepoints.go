@@ -117,17 +117,8 @@ func (p *palette) nameOfPoint(name string) styleLayer {
 func (p *palette) countOfCluster(name string) styleLayer {
 	l := ofPoints(name, ":count", "symbol", true)
 	count := []any{"get", "point_count"}
-	text := []any{"case"}
-	for _, unit := range []struct {
-		size   float64
-		letter string
-	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		scaled := []any{"/", count, unit.size}
-		short := []any{"case", []any{"<", scaled, 9.95}, []any{"/", []any{"round", []any{"*", scaled, 10}}, 10}, []any{"round", scaled}}
-		text = append(text, []any{">=", count, unit.size}, []any{"concat", short, unit.letter})
-	}
 	p.write(&l, "town")
-	l.Layout["text-field"] = append(text, []any{"to-string", count})
+	l.Layout["text-field"] = []any{"coalesce", []any{"get", "point_count_abbreviated"}, []any{"to-string", count}}
 	l.Layout["text-size"], l.Layout["symbol-sort-key"] = 11, []any{"-", count}
 	l.Layout["text-padding"] = 8 // other names keep away from the disc
 	l.Paint = map[string]any{"text-color": p.Map.PointsCount.CSS()}
