@@ -269,7 +269,7 @@ func TestBuildRefuses(t *testing.T) {
 		"bad id":      {[]Layer{{"land", []Feature{{ID: "A b", Geometry: good}}}}, ErrBadLayer},
 		"type twice":  {[]Layer{{"land", []Feature{{ID: "a", Geometry: good}}}, {"land", []Feature{{ID: "a", Geometry: good}}}}, ErrBadLayer},
 		"no geometry": {[]Layer{{"land", []Feature{{ID: "a"}}}}, ErrBadGeometry},
-		"a line":      {[]Layer{{"land", []Feature{{ID: "a", Geometry: orb.LineString{{0, 0}, {1, 1}}}}}}, ErrBadGeometry},
+		"a point":     {[]Layer{{"land", []Feature{{ID: "a", Geometry: orb.Point{0, 0}}}}}, ErrBadGeometry},
 		"not a number": {[]Layer{{"land", []Feature{{ID: "a", Geometry: orb.Polygon{{{0, 0}, {math.NaN(), 1}, {1, 1}}}}}}},
 			ErrBadGeometry},
 		"metres":       {[]Layer{{"land", []Feature{{ID: "a", Geometry: tilestest.Square(0, 0, 500000, 1000)}}}}, ErrBadGeometry},
