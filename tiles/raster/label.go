@@ -180,6 +180,11 @@ func (c *canvas) within(n *name, box image.Rectangle) bool {
 	return box.In(image.Rect(at.X-reach, at.Y-reach, at.X+reach, at.Y+reach))
 }
 
+// clearOfCapitals reports whether no capital's dot is in a box.
+func (c *canvas) clearOfCapitals(_ int, box image.Rectangle) bool {
+	return !slices.ContainsFunc(c.names, func(n name) bool { return n.place && n.capital && c.spot(&n).Overlaps(box) })
+}
+
 // unobstructed reports whether no name and no dot of higher priority touches name i
 // or its dot, and no marker of any.
 func (c *canvas) unobstructed(i int) bool {
@@ -240,7 +245,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 			if err := n.read(&c.view, f); err != nil {
 				return err
 			}
-			if n.rank >= most || label && !look.Text.names(n.rank, drawn.Zoom) {
+			if n.rank >= most || !look.Text.names(n.rank, drawn.Zoom) {
 				continue
 			}
 			if typ == placesType && !n.ranked && len(r.places) > 0 {
@@ -376,8 +381,11 @@ func (c *canvas) place(i int) {
 	at := func(left, top int) image.Rectangle { return image.Rect(left, top, left+width, top+height) }
 	off := int(n.disc*float64(c.scale)) + c.scale // the padding gives enough air
 	sides := [4]image.Rectangle{at(x+off, y-height/2), at(x-off-width, y-height/2), at(x-width/2, y-off-height), at(x-width/2, y+off)}
-	if n.label {
-		sides = [4]image.Rectangle{at(x-width/2, y-height/2)}
+	clear := c.clear
+	if n.label { // it steps aside for capitals, which do not move either
+		centre := at(x-width/2, y-height/2)
+		sides = [4]image.Rectangle{centre, centre.Add(image.Pt(0, height)), centre.Sub(image.Pt(0, height))}
+		clear = c.clearOfCapitals
 	}
 	for _, box := range sides {
 		if box.Empty() || !c.within(n, box) {
@@ -386,10 +394,7 @@ func (c *canvas) place(i int) {
 		if n.box.Empty() {
 			n.box = box
 		}
-		if n.label {
-			return
-		}
-		if c.clear(i, box) {
+		if clear(i, box) {
 			n.box = box
 			return
 		}
@@ -397,7 +402,7 @@ func (c *canvas) place(i int) {
 }
 
 // drawDots draws the dots of the points that are not labels, the most important
-// on top; bare says whether places without a name have one.
+// on top; bare says whether those without a name have one, which markers always do.
 func (c *canvas) drawDots(bare bool) error {
 	for i := len(c.names) - 1; i >= 0; {
 		l, disc := c.names[i].look, c.names[i].disc
@@ -405,7 +410,7 @@ func (c *canvas) drawDots(bare bool) error {
 		drawn := false
 		for ; i >= 0 && c.names[i].look == l && c.names[i].disc == disc; i-- {
 			n := &c.names[i]
-			if n.label || l.Dot.Radius == 0 || n.place && !n.shown && !bare {
+			if n.label || l.Dot.Radius == 0 || !l.Marker && !n.shown && !bare {
 				continue
 			}
 			if !drawn {

@@ -53,7 +53,7 @@ func PoliticalStyle(p *Palette) Style {
 				Text: bold(text(14, p.CountryName, 0)),
 			},
 			"country": {
-				Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0), Coast: light(line(1.5, p.Coast, 0, -4)),
+				Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0), Coast: light(line(1.2, p.Coast, 0, -4)),
 				Text: bold(text(12, p.CountryName, 6)),
 			},
 			"timezone": {

@@ -86,8 +86,12 @@ func New(style Style) (*Renderer, error) {
 		if t.Text.Bold {
 			l.face = fonts.bold
 		}
-		for _, text := range t.Smaller {
-			l.smaller = append(l.smaller, prepare(Type{Turn: t.Turn, Text: text, Lands: t.Lands}))
+		for i, text := range t.Smaller {
+			turn := t.Turn
+			if i == len(t.Smaller)-1 {
+				turn = max(turn, t.SmallTurn)
+			}
+			l.smaller = append(l.smaller, prepare(Type{Turn: turn, Text: text, Lands: t.Lands}))
 		}
 		return l
 	}

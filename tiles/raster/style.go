@@ -68,7 +68,9 @@ type Type struct {
 	Text   Text
 	// Smaller are the looks of the names of smaller regions, by their rank.
 	Smaller []Text
-	Dot     Dot // marks the points of layers that are not labels of regions
+	// SmallTurn is the turn of the smallest of them, unless Turn is later.
+	SmallTurn int
+	Dot       Dot // marks the points of layers that are not labels of regions
 	// Lands says that the type has its fill, coast and names only where it is the
 	// land. Elsewhere only its borders are drawn.
 	Lands bool

@@ -36,6 +36,9 @@ var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 // tile of 256 pixels has less room, and its letters are not hinted.
 const pictureType = 0.88
 
+// airportsFrom is the first zoom with airports, as in styles.
+const airportsFrom = 8
+
 // pictureDot is the same for dots.
 const pictureDot = 0.65
 
@@ -60,9 +63,12 @@ func writeNames(style *raster.Style, theme *look.Theme) {
 			one.From, one.To, one.Ranks = naming.From, naming.To, naming.Ranks
 			all = append(all, one)
 		}
-		t.Text, t.Smaller, t.Turn = all[0], all[1:], 1+naming.Turn
+		t.Text, t.Smaller, t.Turn, t.SmallTurn = all[0], all[1:], 1+naming.Turn, 2+names.Places.Turns["town"]
 		style.Types[typ] = t
 	}
+	airports := style.Types[ask.AirportsLayer]
+	airports.Text.From = airportsFrom
+	style.Types[ask.AirportsLayer] = airports
 	p := &names.Places
 	style.Places = raster.Places{
 		GreatCapital: p.GreatCapital, Bonus: p.Bonus, Least: p.Least, LeastOfCapital: p.LeastOfCapital,

@@ -39,7 +39,8 @@ export function candidates({ name, across, down, cut = false }, { looks }, measu
       // Past a city's dot. The name of a small country may step out of it, but not with its middle: it would name another.
       const out = high > 1 && !cut && down < 2.5 * height
       const step = out ? Math.min(1.2 * sizes[0].height, down / 2) : Math.min(1.5 * height, (down - height) / 2)
-      for (const rise of step > 2 ? [0, step, -step] : [0]) found.push({ look, lines, width, height, rise, out: out && rise !== 0 })
+      const far = out ? step : Math.min(3 * height, (down - height) / 2)
+      for (const rise of step > 2 ? [0, step, -step, ...far > step + 2 ? [far, -far] : []] : [0]) found.push({ look, lines, width, height, rise, out: out && rise !== 0 })
     }
   }
   return found
