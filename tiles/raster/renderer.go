@@ -99,7 +99,8 @@ func New(style Style) (*Renderer, error) {
 	for _, t := range style.Places.Tiers {
 		disc := Type{Turn: t.Turn, Text: t.Text, Dot: style.Types[placesType].Dot}
 		disc.Dot.Radius = t.Radius
-		ring := disc
+		ring := disc // comes as early as great capitals do
+		ring.Turn = style.Places.Tiers[0].Turn
 		ring.Dot.Color, ring.Dot.Rim = disc.Dot.Rim, t.Text.Color
 		r.places = append(r.places, [2]*look{prepare(disc), prepare(ring)})
 	}

@@ -59,7 +59,7 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
   const cities = []
   const sorted = weighed(places, zoom).sort(byWeight).slice(0, MOST)
   for (const item of sorted) {
-    item.turn = turns[item.tier]
+    item.turn = turns[isCapital(item.place) ? 'capital' : item.tier]
     item.dot = boxAround(item.place, 2 * (dots[item.tier] + AIR))
     item.cost = isCapital(item.place) ? Math.max(item.weight, SEAT) : item.weight
     if (item.cost >= tiers.city) cities.push(item)
