@@ -14,13 +14,14 @@ type tileKey struct {
 	form   web.Form
 	theme  uint8 // of a picture
 	coding web.Coding
+	lang   string // of names beside the local ones
 }
 
 func (k tileKey) Spread() uint64 {
 	return k.tile ^ uint64(k.from) ^ uint64(k.form)<<8 ^ uint64(k.coding)<<16 ^ uint64(k.theme)<<24
 }
 
-func (k tileKey) Extra() int { return len(k.layers) }
+func (k tileKey) Extra() int { return len(k.layers) + len(k.lang) }
 
 // tag is the entity tag of the response.
 func (k *tileKey) tag() web.Tag {

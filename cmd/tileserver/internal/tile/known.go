@@ -48,7 +48,15 @@ func (set *layerSet) known() (well, others []string) {
 
 func writePlaces(ctx context.Context, from feature.Tiler, l *pointLayer) error {
 	return from.(ask.Places).TilePlaces(ctx, l.tile, func(p places.Shown) error {
+		local, err := l.names.of(ctx, from, p.ID)
+		if err != nil {
+			return err
+		}
+		if local != "" && l.names.instead {
+			p.Name, local = local, ""
+		}
 		l.begin(p.ID, p.Lon, p.Lat, p.Name)
+		l.text(l.names.key(), shorten(local))
 		l.text("code", p.Code)
 		if p.Population > 0 {
 			l.TagInt("population", p.Population)

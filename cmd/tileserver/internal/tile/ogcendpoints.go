@@ -50,7 +50,7 @@ func (s *Room) tilesetEndpoints(k *tilesetKind, rank int, path, id, of string, w
 		ID:   id + "_getTile", Tag: "ogc", Rank: rank + 2,
 		Summary: "A tile of " + of,
 		Doc:     "The tile that `/tiles` has, whose x is the column and whose y is the row. Vector tiles of collections of points go to zoom 22, others to zoom 13: clients enlarge them.",
-		Params:  []endpoint.Param{which, tileMatrixSetParam, tileMatrixParam, tileRowParam, tileColParam, fVectorTileParam, pictureThemeParam},
+		Params:  []endpoint.Param{which, tileMatrixSetParam, tileMatrixParam, tileRowParam, tileColParam, fVectorTileParam, pictureThemeParam, endpoint.Names},
 		Handle:  s.getTileOf(k), Cost: endpoint.Mixed,
 		Answers: endpoint.Content{"application/vnd.mapbox-vector-tile": nil, "application/vnd.maplibre-tile": nil, "application/geo+json": TileFeatures{}, "image/png": nil}, Keeps: endpoint.Tagged,
 		Empty:    "The vector tile is empty.",

@@ -3,13 +3,16 @@ package tile
 import (
 	"context"
 
+	"quadrille/ask"
 	"quadrille/feature"
+	"quadrille/internal/jsontext"
 	"quadrille/quadkey"
 )
 
 // appendTileGeoJSON appends what a tile shows of a layer as GeoJSON features joined by commas.
-func appendTileGeoJSON(ctx context.Context, dst []byte, name string, from feature.Tiler, t quadkey.Tile) ([]byte, error) {
+func appendTileGeoJSON(ctx context.Context, dst []byte, name string, from feature.Tiler, t quadkey.Tile, names naming) ([]byte, error) {
 	start := len(dst)
+	var memory []byte
 	w := feature.Writer{GeoJSON: true, Nested: true, Numbers: known[name] != nil}
 	for f, err := range from.Tile(ctx, t) {
 		if err != nil {
@@ -21,6 +24,15 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, name string, from featur
 		if f.Members > 0 {
 			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{Name: "point_count", Value: feature.IntegerValue(f.Members)},
 				feature.Property{Name: "point_count_abbreviated", Value: feature.TextValue([]byte(shortCount(f.Members)))})
+		}
+		if name != ask.PlacesLayer {
+			// Others have no names in languages.
+		} else if local, err := names.of(ctx, from, uint32(f.Number)); err != nil {
+			return dst, err
+		} else if local != "" {
+			memory = append(f.Properties.AppendMembers(memory[:0]), ',')
+			memory = jsontext.AppendString(append(jsontext.AppendString(memory, names.key()), ':'), local)
+			f.Properties = feature.Compact(memory)
 		}
 		if dst, err = w.Append(dst, f, ""); err != nil {
 			return dst, err

@@ -22,7 +22,8 @@ const (
 // pointLayer is a layer of points of one tile.
 type pointLayer struct {
 	mvt.Layer
-	tile quadkey.Tile
+	tile  quadkey.Tile
+	names naming
 }
 
 var pointLayers = sync.Pool{New: func() any { return new(pointLayer) }}

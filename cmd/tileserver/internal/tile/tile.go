@@ -56,6 +56,9 @@ func (s *Room) sendTile(c echo.Context, q *endpoint.Params, v *view, layers stri
 	if err != nil {
 		return err
 	}
+	if v.naming, err = namingOf(q, f); err != nil {
+		return err
+	}
 	set, err := s.resolveLayers(r.Context(), v, layers)
 	if err != nil {
 		return err
@@ -107,7 +110,10 @@ func (s *Room) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []u
 	for _, id := range from {
 		h = h.Number(id)
 	}
-	return tileKey{layers: set.canonical, from: h, tile: uint64(t.Z)<<58 | t.Packed(), form: f, coding: web.Identity}, from, live
+	if v.naming.lang != "" {
+		h = h.Bytes("names").Bytes(v.naming.lang)
+	}
+	return tileKey{lang: v.naming.lang, layers: set.canonical, from: h, tile: uint64(t.Z)<<58 | t.Packed(), form: f, coding: web.Identity}, from, live
 }
 
 // errCompressionBusy says that a tile is too large to be compressed without a heavy
@@ -269,7 +275,7 @@ func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, se
 			dst = append(dst, ',')
 		}
 		comma := len(dst)
-		if dst, err = appendTileGeoJSON(ctx, dst, p.Name, l, t); err != nil {
+		if dst, err = appendTileGeoJSON(ctx, dst, p.Name, l, t, v.naming); err != nil {
 			return dst, err
 		}
 		if len(dst) == comma && comma > start {

@@ -79,7 +79,7 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	pinned := pinnedParam.Of(q) || s.PinTiles && !pinnedParam.Given(q)
-	picture := pictureFile(q)
+	picture, lang := pictureFile(q), endpoint.Names.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -102,6 +102,9 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	if columns {
 		h = h.Bytes(mltFile)
 	}
+	if lang != "" {
+		h = h.Bytes("names").Bytes(lang)
+	}
 	if live {
 		a.Cache = web.NoStore // the properties change
 	} else {
@@ -123,6 +126,13 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		if columns {
 			doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + mltFile
 			doc.Encoding = mltEncoding
+		}
+		if lang != "" {
+			mark := "?"
+			if strings.Contains(doc.Tiles[0], "?") {
+				mark = "&"
+			}
+			doc.Tiles[0] += mark + "names=" + lang
 		}
 		return doc, nil
 	})

@@ -56,7 +56,10 @@ func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		if k := known[p.Name]; k != nil {
 			write = k.write
 		}
-		if dst, err = appendLayer(dst, p.Name, t, func(l *pointLayer) error { return write(ctx, from, l) }); err != nil {
+		if dst, err = appendLayer(dst, p.Name, t, func(l *pointLayer) error {
+			l.names = v.naming
+			return write(ctx, from, l)
+		}); err != nil {
 			return dst, err
 		}
 	}

@@ -22,6 +22,8 @@ type view struct {
 	singles int
 	// collections are those that the client may ask for. It is nil if there are none.
 	collections *ask.Collections
+	// naming is how its places are named.
+	naming naming
 }
 
 // views are reused memory, so that sending a tile that is kept allocates no view.

@@ -20,10 +20,11 @@ export function decode(bytes, nameOf = ownName) {
   const types = new Map()
   if (bytes.byteLength === 0) return types
   const { layers } = new VectorTile(new PbfReader(bytes))
-  for (const [name, layer] of Object.entries(layers)) {
-    const companion = name.match(/^(.+)_(?:line|label)$/)
-    if (companion && Object.hasOwn(layers, companion[1])) continue
+  for (const [own, layer] of Object.entries(layers)) {
+    const [, base, kind] = own.match(/^(.+)_(line|label)$/) ?? []
+    if (base && Object.hasOwn(layers, base)) continue
     const polygons = features(layer, POLYGON)
+    const name = kind === 'line' && polygons.length === 0 ? base : own // rivers have nothing but lines
     const regions = polygons.map(({ id, properties, lines }) => ({
       id, name: nameOf(name, id, properties), number: properties.map_color, path: pathOf(lines, true),
     }))

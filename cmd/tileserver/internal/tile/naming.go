@@ -1,0 +1,39 @@
+package tile
+
+import (
+	"context"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+)
+
+// naming is how places are named besides their local names. The zero value adds nothing.
+type naming struct {
+	lang string
+	// instead says that the name takes the place of the local one, as in pictures.
+	instead bool
+}
+
+// namingOf reads the parameter names of a tile.
+func namingOf(q *endpoint.Params, f web.Form) (naming, error) {
+	lang := endpoint.Names.Of(q)
+	if q.Err == nil && lang != "" && !web.IsLanguage(lang) {
+		q.Refuse("names", "Set names to one language code such as de or zh-Hant, or leave it out.")
+	}
+	return naming{lang: lang, instead: f.Picture()}, q.Err
+}
+
+// key is the attribute that has the name.
+func (n naming) key() string { return "name:" + n.lang }
+
+// of returns the name of a place, "" if none is asked for or known. A tile has a bounded
+// number of places, so that its reads are bounded, too.
+func (n naming) of(ctx context.Context, from feature.Tiler, id uint32) (string, error) {
+	if n.lang == "" {
+		return "", nil
+	}
+	name, _, err := from.(ask.Places).NameIn(ctx, id, n.lang)
+	return name, err
+}
