@@ -162,15 +162,15 @@ func (w *lineWalker) tile(t quadkey.Tile, levels []level) bool {
 		for _, c := range t.Children() {
 			m := w.mem.mark()
 			box := grid.TileBox(int(c.Z), c.X, c.Y, true)
-			inside, any := make([]level, len(levels)-1), false
+			inside, some := make([]level, len(levels)-1), false
 			for i, l := range levels[1:] {
 				for _, g := range l {
 					if edges := w.mem.meeting(g.edges, box); len(edges) > 0 {
-						inside[i], any = append(inside[i], group{region: g.region, edges: edges}), true
+						inside[i], some = append(inside[i], group{region: g.region, edges: edges}), true
 					}
 				}
 			}
-			if any && !w.tile(c, inside) {
+			if some && !w.tile(c, inside) {
 				return false
 			}
 			w.mem.release(m)

@@ -83,7 +83,7 @@ func TestLinesAgainstSource(t *testing.T) {
 		t.Errorf("want river to be lines and land not: %+v", types)
 	}
 	seen := 0
-	for z := uint8(0); z <= 16; z++ {
+	for z := range uint8(17) {
 		done := map[quadkey.Tile]bool{}
 		for n, l := range sources {
 			for range 6 {

@@ -381,11 +381,11 @@ func (c *canvas) place(i int) {
 	at := func(left, top int) image.Rectangle { return image.Rect(left, top, left+width, top+height) }
 	off := int(n.disc*float64(c.scale)) + c.scale // the padding gives enough air
 	sides := [4]image.Rectangle{at(x+off, y-height/2), at(x-off-width, y-height/2), at(x-width/2, y-off-height), at(x-width/2, y+off)}
-	clear := c.clear
+	isClear := c.clear
 	if n.label { // it steps aside for capitals, which do not move either
 		centre := at(x-width/2, y-height/2)
 		sides = [4]image.Rectangle{centre, centre.Add(image.Pt(0, height)), centre.Sub(image.Pt(0, height))}
-		clear = c.clearOfCapitals
+		isClear = c.clearOfCapitals
 	}
 	for _, box := range sides {
 		if box.Empty() || !c.within(n, box) {
@@ -394,7 +394,7 @@ func (c *canvas) place(i int) {
 		if n.box.Empty() {
 			n.box = box
 		}
-		if clear(i, box) {
+		if isClear(i, box) {
 			n.box = box
 			return
 		}

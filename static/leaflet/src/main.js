@@ -256,17 +256,21 @@ function addTools(inspector, help, use) {
 }
 
 // A point of a collection that is drawn there answers before what lies beneath, and a cluster by opening.
-// So does the place or region whose name stands there.
-function askAt(points, latlng, name = names.at(latlng)) {
+// So does a name that was chosen by key, or the place whose name was clicked: a region is where its name stands.
+function askAt(points, latlng, chosen) {
   const shown = points?.layer.at(latlng)
-  if (!shown && name && selectionOfName(name)) answers.name(selectionOfName(name))
+  const under = names.at(latlng)
+  const selection = selectionOfName(chosen ?? (under?.kind === 'place' ? under : null))
+  if (!shown && selection) answers.name(selection)
   else if (!shown) answers.point(latlng)
   else if (shown.point.count > 0 && view.approach(shown.point)) announce(t('{count} points of {what}. The map goes closer.', { count: shown.point.count, what: shown.layer.label }))
   else answers.own(shown)
 }
 
 // Names are { kind, id } of the map, with the copy of the world they are in.
-function selectionOfName({ kind, id }) {
+function selectionOfName(name) {
+  if (!name) return null
+  const { kind, id } = name
   const own = id.replace(/:-?\d+$/, '')
   const [type, ...rest] = own.split('/')
   if (kind === 'region') return regionOf(type, rest.join('/'))
@@ -276,7 +280,7 @@ function selectionOfName({ kind, id }) {
 // Points at a name, and at the region that it is of.
 function aimAt(name) {
   names.aim(name)
-  const { kind, type, id } = name && selectionOfName(name) || {}
+  const { kind, type, id } = selectionOfName(name) ?? {}
   regions?.select(undefined, kind === 'region' ? { type, id } : null)
 }
 
