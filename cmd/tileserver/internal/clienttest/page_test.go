@@ -61,7 +61,7 @@ func TestMapPagePanels(t *testing.T) {
 
 	t.Run("here", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45/5/at=45.2,5.1", desktop)
-		w.drawn(1)
+		w.drawn(0)
 		w.waitFor(title + ` === 'South Westland' || ` + title + ` === 'North Westland'`)
 		if got := w.texts("#card .content > dl:first-child dt"); !slices.Equal(got, []string{"Country", "State"}) {
 			t.Errorf("regions of the point: %q", got)
@@ -102,7 +102,7 @@ func TestMapPagePanels(t *testing.T) {
 
 	t.Run("nearby", func(t *testing.T) {
 		w := open(t, browser, site+"/#6/45/5/at=45.2,5.1", desktop)
-		w.drawn(1)
+		w.drawn(0)
 		w.waitFor(listed + ` === 5`)
 		// Pointing at a row rings the place; the keyboard walks the rows.
 		evaluate[chromedp.Void](w, `document.querySelector('#card .places button').focus()`)
@@ -166,7 +166,7 @@ func TestMapPagePanels(t *testing.T) {
 
 	t.Run("inspector", func(t *testing.T) {
 		w := open(t, browser, site+"/#6/45/5", desktop)
-		w.drawn(1)
+		w.drawn(0)
 		w.key("g")
 		w.waitFor(`/B|kB/.test(document.querySelector('.inspector .tile-cost')?.textContent) && location.hash.endsWith('/tiles=1')`)
 		// 45° N 5° E at zoom 6 is in tile 32/23, and in the middle of the map.
@@ -215,7 +215,7 @@ func TestMapPagePanels(t *testing.T) {
 
 	t.Run("me", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45.00/12.00", desktop)
-		w.drawn(1)
+		w.drawn(0)
 		w.expect("404")
 		at := w.view()
 		w.press(".tool-locate")
@@ -228,7 +228,7 @@ func TestMapPagePanels(t *testing.T) {
 
 	t.Run("keyboard", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45/12", desktop)
-		w.drawn(1)
+		w.drawn(0)
 		// Every control is reached by Tab, and shows that it is.
 		seen := map[string]bool{}
 		for range 40 {
@@ -279,7 +279,7 @@ func TestMapPagePanels(t *testing.T) {
 
 	t.Run("phone", func(t *testing.T) {
 		w := open(t, browser, site+"/#6/45/5/at=45.2,5.1", phone)
-		w.drawn(1)
+		w.drawn(0)
 		w.waitFor(listed + ` === 5`)
 		w.keep("panel-phone-light")
 		low := evaluate[float64](w, `document.querySelector('#card').getBoundingClientRect().top`)
@@ -303,7 +303,7 @@ func TestMapPagePanels(t *testing.T) {
 	t.Run("below", func(t *testing.T) {
 		front := newFront(t, site)
 		w := open(t, browser, front.url+"/maps/#5/45/12", desktop)
-		w.drawn(1)
+		w.drawn(0)
 		w.lookUp("9.9.9.9")
 		w.waitFor(`document.querySelector('#card .subtitle')?.textContent === 'Westburg, Westland'`)
 		w.waitFor(`document.querySelectorAll('#map path.accuracy').length === 1`)
@@ -371,7 +371,7 @@ func TestMapPagePanels(t *testing.T) {
 		} {
 			name, s := on.name, on.screen
 			w := open(t, browser, front.url+"/maps/#5/45/12", s)
-			w.drawn(1)
+			w.drawn(0)
 			w.expect("400", "404", "429", "500", "502", "503", "ERR_")
 			say := func(question, text, want string, calm bool, picture string) {
 				t.Helper()

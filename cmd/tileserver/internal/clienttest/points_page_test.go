@@ -158,7 +158,7 @@ func TestMapPageOfPoints(t *testing.T) {
 		w.waitFor(asked("tiles/points:shops/"))
 		w.settled()
 		w.press(`.layers input[value="points:shops"]`)
-		w.waitFor(`location.hash.includes('layers=country,places,points:cars')`)
+		w.waitFor(`location.hash.includes('layers=country,places,neutral,points:cars')`)
 		w.settled()
 		w.click(44, 8)
 		w.waitFor(title + ` === 'Westland'`)

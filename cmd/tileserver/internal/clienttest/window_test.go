@@ -246,10 +246,11 @@ func (w *window) frames() {
 	w.waitFor(`window.frames2 === 2`)
 }
 
-// drawn waits until the tiles in view and at least so many names are drawn.
+// drawn waits until the tiles in view and their names are drawn, of places at
+// least so many.
 func (w *window) drawn(names int) {
 	w.t.Helper()
-	w.waitFor(fmt.Sprintf(`document.querySelectorAll('.regions canvas').length > 0 && %s.length >= %d`, placesShown, names))
+	w.waitFor(fmt.Sprintf(`document.querySelectorAll('.regions canvas').length > 0 && document.querySelector('.names canvas') && %s.length >= %d`, placesShown, names))
 	w.settled()
 }
 
