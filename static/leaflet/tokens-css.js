@@ -7,8 +7,7 @@ import { themes, type } from './src/tokens.js'
  *
  * Colours of the interface have their own name: --surface. Those of the map start with --map: --map-water, --map-land-0,
  * --map-border-country. Those of labels start with --ink: --ink-country; their halo is --halo. Sizes are --size-body,
- * weights --weight-strong, fonts --font-text; a rank of labels is --label-city-size, -weight, -spacing, -transform,
- * -slant and -ink.
+ * weights --weight-strong, fonts --font-text.
  */
 export function tokensCSS(name) {
   const rules = name === 'type' ? typeRules() : [`color-scheme: ${name}`, ...colourRules(themes[name])]

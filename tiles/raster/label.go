@@ -25,6 +25,7 @@ type name struct {
 	people  float64
 	order   int
 	capital bool
+	part    bool    // of a town, and counts a quarter
 	place   bool    // that Style.Places is for
 	shown   bool    // with its name
 	ranked  bool    // by the source, not by people
@@ -285,6 +286,9 @@ func (r *Renderer) settle(n *name) {
 	if n.capital && n.people >= p.GreatCapital {
 		tier, weight = 0, n.people+p.Bonus
 	}
+	if n.part {
+		weight /= 4
+	}
 	for tier > 0 && tier < len(r.places)-1 && n.people < p.Tiers[tier].People {
 		tier++
 	}
@@ -307,7 +311,7 @@ func (l *look) sized(rank float64, zoom int) *look {
 	if n := len(l.Text.Ranks); n > 0 {
 		shown = l.Text.Ranks[min(max(zoom, 0), n-1)]
 	}
-	i := int(rank / shown * float64(len(l.smaller)+1))
+	i := int(min(rank/shown*float64(len(l.smaller)+1), float64(len(l.smaller))))
 	if i <= 0 {
 		return l
 	}
@@ -343,7 +347,7 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 			}
 		case "code":
 			code, _ := mvt.StringValue(value)
-			n.capital = string(code) == "PPLC"
+			n.capital, n.part = string(code) == "PPLC", string(code) == "PPLX"
 		case "point_count":
 			if v, ok := mvt.NumberValue(value); ok && v > 0 {
 				n.rank, n.ranked = -v*1e12, true

@@ -68,7 +68,7 @@ func PoliticalStyle(p *Palette) Style {
 				Order: 4, Parts: true, First: 5, Border: line(0.6, p.County, 0, 5), Coast: line(0.5, p.Coast, 0, 5),
 				Text: text(10, p.CountyName, 0.15),
 			},
-			"urban": {Order: 7, Fill: one(p.Urban, 0.55), Text: text(10, p.CountyName, 0.15)},
+			"urban": {Order: 7, Fill: one(p.Urban, 0.55)}, // places name them
 			// Lines have nothing on either side, as coasts have on one.
 			"river":  {Order: 8, Coast: line(1.2, p.Lake, 0, 3)},
 			"road":   {Order: 7, Coast: line(0.8, p.Other, 0, 5)},

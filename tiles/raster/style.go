@@ -167,6 +167,11 @@ func (t *Type) check() error {
 		}
 		return fmt.Errorf("%w: set the %s to 0 to %v, not %v", ErrStyle, what, most, v)
 	}
+	for _, s := range t.Smaller {
+		if err := within("size of text", s.Size, maxText); err != nil {
+			return err
+		}
+	}
 	return errors.Join(
 		within("opacity", t.Fill.Opacity, 1), within("number of colours", float64(len(t.Fill.Colors)), maxColors),
 		within("border with its casing", t.Border.Width+2*t.Border.Casing, maxStroke), within("border's casing", t.Border.Casing, maxStroke),

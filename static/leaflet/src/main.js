@@ -179,6 +179,7 @@ function addLayerSwitch(switches, usual, { points, inspector, underlay }) {
   })
   element('layers').hidden = switches.length === 0
   element('layers').open = roomy.matches && innerHeight >= 560
+  element('layers').addEventListener('toggle', () => names.soon())
   layers.tellZoom(map.getZoom())
   map.on('zoomend', () => layers.tellZoom(map.getZoom()))
   return layers
@@ -258,7 +259,7 @@ function addTools(inspector, help, use) {
 // A point of a collection that is drawn there answers before what lies beneath, and a cluster by opening.
 // So does a name that was chosen by key, or the place whose name was clicked: a region is where its name stands.
 function askAt(points, latlng, chosen) {
-  const shown = points?.layer.at(latlng)
+  const shown = chosen ? null : points?.layer.at(latlng)
   const under = names.at(latlng)
   const selection = selectionOfName(chosen ?? (under?.kind === 'place' ? under : null))
   if (!shown && selection) answers.name(selection)
@@ -277,16 +278,8 @@ function selectionOfName(name) {
   return PLACE_ID.test(own) ? { kind: 'place', id: own } : null
 }
 
-// Points at a name, and at the region that it is of.
-function aimAt(name) {
-  names.aim(name)
-  const { kind, type, id } = selectionOfName(name) ?? {}
-  regions?.select(undefined, kind === 'region' ? { type, id } : null)
-}
-
 function step(by) {
   const name = names.next(by)
-  aimAt(name)
   if (name) announce(name.text)
 }
 
@@ -304,7 +297,12 @@ function ask(points) {
   map.on('mousemove', ({ latlng }) => {
     const name = map.dragging.moving() ? null : names.at(latlng)
     map.getContainer().classList.toggle('over-name', name !== null)
-    if (name?.id !== names.aimed?.id) aimAt(name)
+    if (name?.id !== names.aimed?.id) names.aim(name)
+  })
+  map.on('mouseout', () => names.aim(null))
+  names.on('aimed', () => {
+    const { kind, type, id } = selectionOfName(names.aimed) ?? {}
+    regions?.select(undefined, kind === 'region' ? { type, id } : null)
   })
   createSuggest({
     form: element('search-form'), input: element('search'), list: element('suggestions'),

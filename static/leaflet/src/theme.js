@@ -71,7 +71,7 @@ export function shownTheme() {
 
 export function onThemeChange(listener) {
   listeners.add(listener)
-  dark.addEventListener('change', listener)
+  for (const query of [dark, contrast]) query.addEventListener('change', listener)
 }
 
 /** Calls the listener when the page moves to a screen of another pixel density or is zoomed by the browser. */

@@ -76,18 +76,21 @@ const namesRest = `(() => {
 	return Boolean(canvas) && performance.now() - window.lastAt > 500 && document.querySelector('#map').ariaBusy === 'false'
 })()`
 
-// Text is measured anew, by the page's own canvas, in the narrowest font that any
-// look has: the boxes must have room for it.
+// Text is measured anew, by a canvas of the page in less than any size of the map: a
+// box must have room for it.
 const countOverlaps = `(() => {
 	const canvas = [...document.querySelectorAll('.names canvas')].at(-1)
 	const o = canvas.getBoundingClientRect()
-	const names = canvas.names.map(({ text, box }) => ({ text, left: o.left + box.left, right: o.left + box.right, top: o.top + box.top, bottom: o.top + box.bottom }))
+	const ruler = document.createElement('canvas').getContext('2d')
+	ruler.font = '400 10px "Noto Sans", "Segoe UI", "Helvetica Neue", sans-serif' // smaller than any look
+	const narrow = canvas.names.filter(({ text, box, look }) => box.bottom - box.top < 18 && ruler.measureText(text).width > box.right - box.left)
+	const names = canvas.names.filter(({ text }) => text).map(({ text, box }) => ({ text, left: o.left + box.left, right: o.left + box.right, top: o.top + box.top, bottom: o.top + box.bottom }))
 		.filter(({ left, right, top, bottom }) => right > 0 && left < innerWidth && bottom > 0 && top < innerHeight)
 	const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5
 	const over = [...document.querySelectorAll('.bar, #card:not([hidden]), #layers, .leaflet-control, .pin span')].map(one => one.getBoundingClientRect())
 	return {
 		names: names.length,
-		overlaps: names.flatMap((a, i) => names.slice(i + 1).filter(b => meet(a, b)).map(b => a.text + ' / ' + b.text)),
+		overlaps: narrow.map(({ text }) => text + ' is wider than its box').concat(names.flatMap((a, i) => names.slice(i + 1).filter(b => meet(a, b)).map(b => a.text + ' / ' + b.text))),
 		hidden: names.filter(name => over.some(one => meet(name, one))).map(({ text }) => text),
 	}
 })()`

@@ -118,7 +118,7 @@ const watchStart = `(() => {
 	const look = () => {
 		const map = document.querySelector('#map')
 		if (!firstMap && map?.ariaBusy === 'false' && document.querySelector('.regions .leaflet-tile-loaded')) window.firstMap = performance.now()
-		if (!firstNames && document.querySelector('.names canvas')) window.firstNames = performance.now()
+		if (!firstNames && [...document.querySelectorAll('.names canvas')].some(({ names }) => names?.length > 0)) window.firstNames = performance.now()
 		if (!firstMap || !firstNames) requestAnimationFrame(look)
 	}
 	requestAnimationFrame(look)

@@ -18,11 +18,18 @@ type naming struct {
 
 // namingOf reads the parameter names of a tile.
 func namingOf(q *endpoint.Params, f web.Form) (naming, error) {
-	lang := endpoint.Names.Of(q)
+	return naming{lang: langOf(q, "names", endpoint.Names), instead: f.Picture()}, q.Err
+}
+
+// langOf is the one language that a parameter asks for, or "".
+func langOf(q *endpoint.Params, name string, of interface {
+	Of(q *endpoint.Params) string
+}) string {
+	lang := of.Of(q)
 	if q.Err == nil && lang != "" && !web.IsLanguage(lang) {
-		q.Refuse("names", "Set names to one language code such as de or zh-Hant, or leave it out.")
+		q.Refuse(name, "Set "+name+" to one language code such as de or zh-Hant, or leave it out.")
 	}
-	return naming{lang: lang, instead: f.Picture()}, q.Err
+	return lang
 }
 
 // key is the attribute that has the name.

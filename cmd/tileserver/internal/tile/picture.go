@@ -66,6 +66,9 @@ func writeNames(style *raster.Style, theme *look.Theme) {
 		t.Text, t.Smaller, t.Turn, t.SmallTurn = all[0], all[1:], 1+naming.Turn, 2+names.Places.Turns["town"]
 		style.Types[typ] = t
 	}
+	o := names.Region("other")
+	style.Other.Text, style.Other.Turn = text(o.Looks[0]), 1+o.Turn
+	style.Other.Text.From, style.Other.Text.To, style.Other.Text.Ranks = o.From, o.To, o.Ranks
 	airports := style.Types[ask.AirportsLayer]
 	airports.Text.From = airportsFrom
 	style.Types[ask.AirportsLayer] = airports

@@ -79,7 +79,7 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	pinned := pinnedParam.Of(q) || s.PinTiles && !pinnedParam.Given(q)
-	picture, lang := pictureFile(q), endpoint.Names.Of(q)
+	picture, lang := pictureFile(q), langOf(q, "names", endpoint.Names)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -249,7 +249,7 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 	return []vectorLayer{
 		layer("", 2, what, fields),
 		layer("_line", 1, "Borders between regions of type "+t.Name, map[string]string{"right": "String", "left": "String"}),
-		layer("_label", 0, "A point inside each region of type "+t.Name+"; rank 0 is the largest",
+		layer("_label", 0, "A point inside each region of type "+t.Name+"; rank 0 is the first to be named",
 			map[string]string{"id": "String", "name": "String", "rank": "Number"}),
 	}
 }

@@ -11,9 +11,11 @@ import { project, TILE_SIZE, tileZoomOf } from './tilegrid.js'
  * the world at the view's zoom. inside(path, x, y) says whether a point lies in a Path2D.
  */
 export function arrangeView({ zoom, box }, tiles, measure, inside) {
-  const regions = new Map(tiles.flatMap(tile => regionsOf(tile, zoom)))
+  const all = new Map(tiles.flatMap(tile => regionsOf(tile, zoom)))
+  const regions = new Map([...all].filter(([, { type, rank }]) => isNamed(writingOf(type), rank, tileZoomOf(zoom))))
   for (const region of box ? spotsInView(tiles, zoom, box, inside) : []) {
     const known = regions.get(region.id)
+    if (!known && all.has(region.id)) continue // not yet at this zoom
     if (!known) {
       if (![...regions.values()].some(other => isSameLand(other, region, zoom))) regions.set(region.id, region)
     } else if (within(known, box)) known.spots = region.spots
@@ -44,8 +46,7 @@ function regionsOf({ z, world, names, view, types = [] }, zoom) {
   if (!names) return []
   const side = TILE_SIZE * view.scale * 2 ** (zoom - z)
   const column = view.tile.x + world * 2 ** view.tile.z
-  const named = type => (names.get(type.type)?.names ?? []).filter(({ rank }) => isNamed(writingOf(type), rank, tileZoomOf(zoom)))
-  return types.flatMap(type => named(type).map(name => {
+  return types.filter(({ role }) => role !== 'built' && role !== 'line').flatMap(type => (names.get(type.type)?.names ?? []).map(name => {
     const id = `${type.type}/${name.id}:${world}`
     const x = (column + name.x) * side
     const y = (view.tile.y + name.y) * side

@@ -100,7 +100,7 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
 
 function weighed(places, zoom) {
   const items = places.map(place => ({ place, id: place.id, tier: tier(place), weight: importance(place), people: place.population ?? 0 }))
-  for (const item of items.filter(({ place }) => isCapital(place))) {
+  for (const item of items.filter(({ place }) => isCapital(place)).slice(0, MOST)) {
     const { lat, lon } = item.place
     for (const { place } of items) {
       if (isCapital(place) || !(Math.abs(place.lat - lat) <= AROUND && Math.abs(place.lon - lon) <= AROUND)) continue
@@ -137,6 +137,6 @@ export function placeOf(feature, displayText, nameOf = (type, id, { name }) => d
   if (!Number.isFinite(lon) || !Number.isFinite(lat) || name === '') return null
   return {
     id: String(properties.id ?? feature.id ?? `${lon},${lat}`), name, lat, lon,
-    code: properties.code, population: Number(properties.population) || 0,
+    code: properties.code, population: Math.max(0, Number(properties.population) || 0),
   }
 }

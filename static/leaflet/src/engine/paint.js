@@ -56,7 +56,8 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
     if (layer && type.role !== 'built' && type.role !== 'names') draw(layer, inner => strokeBorders(context, layer, type, { theme, zoom: view.zoom, inner, shore: type === land }))
   }
   marked.forEach((one, i) => {
-    const layer = one && decoded.get(one.type)
+    const named = one && types.some(({ type, role }) => type === one.type && role === 'names') // its outline means nothing
+    const layer = one && !named && decoded.get(one.type)
     if (layer) draw(layer, inner => highlight(context, layer, one.id, { theme, zoom: view.zoom, inner, filled: i === 0 }))
   })
   if (lines) context.restore()

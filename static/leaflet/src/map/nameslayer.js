@@ -21,7 +21,7 @@ const FADE = 200 // milliseconds, as the style sheet has it
  * which returns the elements that lie over the map, and points, the PointsLayer if there is one: names keep clear of both, of the
  * map's controls and of pins. Fires
  * placesfailed with an error whose message is fit for the reader, or placesshown when no place is missing; of tiles of regions
- * that cannot be had their own layer tells. aimed is the name that is pointed at, or null.
+ * that cannot be had their own layer tells. aimed is the name that is pointed at, or null; a change of it fires aimed.
  */
 export const NamesLayer = Layer.extend({
   options: { studio: null, pane: 'names', places: true, regions: null, panels: () => [], points: null },
@@ -113,7 +113,7 @@ export const NamesLayer = Layer.extend({
   next(step) {
     const sheet = this._sheets.at(-1)
     const { x, y } = this._map.getSize()
-    const seen = this._map.getZoom() === sheet?.zoom ? sheet.names.filter(({ box: { left, right, top, bottom } }) => left > BEYOND && right < x + BEYOND && top > BEYOND && bottom < y + BEYOND) : []
+    const seen = this._map.getZoom() === sheet?.zoom ? sheet.names.filter(({ text, box: { left, right, top, bottom } }) => text && left > BEYOND && right < x + BEYOND && top > BEYOND && bottom < y + BEYOND) : []
     const row = ({ box }) => Math.round(box.top / 24)
     seen.sort((a, b) => row(a) - row(b) || a.box.left - b.box.left)
     const at = seen.findIndex(({ id }) => id === this.aimed?.id)
@@ -123,7 +123,9 @@ export const NamesLayer = Layer.extend({
 
   /** Shows which name is pointed at, or none. */
   aim(name) {
+    const other = this.aimed?.id !== name?.id
     this.aimed = name
+    if (other) this.fire('aimed')
     const sheet = this._sheets.at(-1)
     if (!sheet) return
     const { box: { left, top, right, bottom } = {} } = name ?? {}
@@ -176,7 +178,7 @@ export const NamesLayer = Layer.extend({
 
   _clear() {
     this._drop(this._sheets)
-    this.aimed = null
+    this.aim(null)
   },
 
   // How much larger the names are than they were arranged for.

@@ -31,7 +31,7 @@ export function pointAt({ lat, lon, zoom }) {
 export function createHere({ card, types, zoom, pin, mark, select, offer, flyToPoint, flyToBox, choose, signal, announce }) {
   // Shows the answer under the name of one of its regions, which the map outlines.
   function present(at, { answer, labelOf, heading, near, question, words }, chosen, focus = false) {
-    const found = regionList(answer)
+    const found = regionList(answer, types)
     const missing = new Set(Array.isArray(answer?.missing) ? answer.missing : [])
     const { title, around } = chosen ? called(chosen, labelOf(chosen)) : { title: missing.has('boundaries') ? t('A point on Earth') : t('Outside every region'), around: '' }
     select(chosen && { type: chosen.type, id: chosen.id })
@@ -67,7 +67,7 @@ export function createHere({ card, types, zoom, pin, mark, select, offer, flyToP
       // Names as people say them are a matter of the search; a server without one still answers.
       const [answer, labels] = await Promise.all([fetchPoint(at.lat, at.lon, question), reverse(at.lat, at.lon, question).catch(() => null)])
       if (question.signal.aborted) return
-      const found = regionList(answer)
+      const found = regionList(answer, types)
       present(at, { answer, labelOf: labelsOf(labels), heading, near, question, words }, usualLevel(found, highlighted(found, visibleTypes(types, zoom()))))
     } catch (error) {
       if (question.signal.aborted) return
@@ -78,9 +78,10 @@ export function createHere({ card, types, zoom, pin, mark, select, offer, flyToP
   }
 }
 
-// The regions of an answer, coarse first as the server sends them.
-function regionList(answer) {
-  return (Array.isArray(answer?.regions) ? answer.regions : []).filter(region => typeof region?.type === 'string')
+// The regions of an answer, coarse first as the server sends them, without those that are there for their names: seas are boxes.
+function regionList(answer, types) {
+  return (Array.isArray(answer?.regions) ? answer.regions : []).filter(region =>
+    typeof region?.type === 'string' && !types.some(({ type, role }) => type === region.type && role === 'names'))
 }
 
 function regionFacts(found, types, missing, choice) {

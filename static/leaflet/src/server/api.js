@@ -166,7 +166,9 @@ function inLanguage(sign = '&') {
 export const addressPath = ip => `ip/${segment(ip)}`
 export const address = (ip, options) => json(addressPath(ip), ({ ip }) => typeof ip === 'string', options)
 
-export const placeTilePath = ({ z, x, y }) => `tiles/places/${z}/${x}/${y}.geojson`
+// Names of places in the reader's language, beside those of the data.
+const inNames = askedLanguage(nameLanguages) && `?names=${askedLanguage(nameLanguages)}`
+export const placeTilePath = ({ z, x, y }) => `tiles/places/${z}/${x}/${y}.geojson${inNames}`
 export const vectorTilePath = (types, { z, x, y }) => `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt`
 
 /** Has the bytes of a tile of places read, GeoJSON or nothing for an empty tile; read resolves to false where they are neither. */
