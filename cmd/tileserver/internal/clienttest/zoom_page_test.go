@@ -136,9 +136,11 @@ func (w *window) named() {
 	w.waitFor(placesShown + `.some(({ text }) => text.endsWith('Sons'))`)
 	w.settled()
 	at := evaluate[[]float64](w, `(() => {
-		const { left, top } = [...document.querySelectorAll('.names canvas')].at(-1).getBoundingClientRect()
+		const canvas = [...document.querySelectorAll('.names canvas')].at(-1)
+		const { left, top, width } = canvas.getBoundingClientRect()
+		const grown = width / canvas.offsetWidth // until names of this zoom are written
 		const { dot: { x, y } } = `+placesShown+`.findLast(({ text }) => text.endsWith('Sons'))
-		return [left + x, top + y]
+		return [left + grown * x, top + grown * y]
 	})()`)
 	if x, y := w.pixel(44, 15); math.Hypot(at[0]-x, at[1]-y) > 6 {
 		w.t.Errorf("at %s a name stands at %.0f, want %.0f, %.0f", w.hash(), at, x, y)
