@@ -14,8 +14,8 @@ type Palette struct {
 	// Lines: coasts, and borders by the type of the regions that they separate.
 	Coast, Country, State, County, Other color.NRGBA
 	// Names by what they name.
-	CountryName, StateName, CountyName, CapitalName, PlaceName, WaterName, Halo color.NRGBA
-	Dot, Rim, Airport, Point                                                    color.NRGBA
+	CountryName, StateName, CountyName, PlaceName, WaterName, Halo color.NRGBA
+	Dot, Rim, Airport, Point                                       color.NRGBA
 }
 
 // PoliticalStyle is a quiet political map. Land has muted colours. Coasts are

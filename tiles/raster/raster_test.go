@@ -36,7 +36,7 @@ func someStyle() Style {
 	text := s.Types["places"].Text
 	s.Places = Places{
 		Tiers: []Tier{
-			{Turn: 2, Text: Text{Size: 11, Bold: true, Color: somePalette.CapitalName, Halo: text.Halo}, Radius: 2.5},
+			{Turn: 2, Text: Text{Size: 11, Bold: true, Color: somePalette.PlaceName, Halo: text.Halo}, Radius: 2.5},
 			{People: 1e6, Turn: 2, Text: text, Radius: 2.5}, {Turn: 9, Text: text, Radius: 2},
 		},
 		GreatCapital: 2e5, Bonus: 2e6, Least: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3}, LeastOfCapital: []float64{2e5, 2e5, 2e5, 1e5, 1e3},
@@ -565,7 +565,7 @@ var somePalette = Palette{
 	},
 	ShadeStrength: 0.16, Lake: hex(0xb7d9e9ff), Urban: hex(0xd8cbc1ff),
 	Coast: hex(0x4f7a94ff), Country: hex(0x74667fff), State: hex(0x9f95a7ff), County: hex(0xbdb6c3ff), Other: hex(0x7a6d93ff),
-	CountryName: hex(0x44374dff), StateName: hex(0x5a4f60ff), CountyName: hex(0x5d5365ff), CapitalName: hex(0x141b24ff), PlaceName: hex(0x242c35ff),
+	CountryName: hex(0x44374dff), StateName: hex(0x5a4f60ff), CountyName: hex(0x5d5365ff), PlaceName: hex(0x242c35ff),
 	WaterName: hex(0x175675ff), Halo: hex(0xfffffff0), Dot: hex(0x46545fff), Rim: hex(0xffffffff), Airport: hex(0x1f6582ff), Point: hex(0xb3261eff),
 }
 

@@ -51,6 +51,7 @@ const notice = createNotice(element('notice'))
 let regions = null
 let answers = null
 let names = null
+let chosen = null // the name that was chosen by key
 const card = createCard(element('card'), {
   announce,
   onClose(focused) {
@@ -258,10 +259,10 @@ function addTools(inspector, help, use) {
 
 // A point of a collection that is drawn there answers before what lies beneath, and a cluster by opening.
 // So does a name that was chosen by key, or the place whose name was clicked: a region is where its name stands.
-function askAt(points, latlng, chosen) {
-  const shown = chosen ? null : points?.layer.at(latlng)
+function askAt(points, latlng, name = null) {
+  const shown = name ? null : points?.layer.at(latlng)
   const under = names.at(latlng)
-  const selection = selectionOfName(chosen ?? (under?.kind === 'place' ? under : null))
+  const selection = selectionOfName(name ?? (under?.kind === 'place' ? under : null))
   if (!shown && selection) answers.name(selection)
   else if (!shown) answers.point(latlng)
   else if (shown.point.count > 0 && view.approach(shown.point)) announce(t('{count} points of {what}. The map goes closer.', { count: shown.point.count, what: shown.layer.label }))
@@ -279,8 +280,8 @@ function selectionOfName(name) {
 }
 
 function step(by) {
-  const name = names.next(by)
-  if (name) announce(name.text)
+  chosen = names.next(by)
+  if (chosen) announce(chosen.text)
 }
 
 function ask(points) {
@@ -292,15 +293,17 @@ function ask(points) {
   })
   map.on('dblclick', () => clearTimeout(pending))
   map.getContainer().addEventListener('keydown', event => {
-    if (event.target === map.getContainer() && event.key === 'Enter') askAt(points, map.getCenter(), names.aimed ?? undefined)
+    if (event.target === map.getContainer() && event.key === 'Enter') askAt(points, map.getCenter(), chosen)
   })
   map.on('mousemove', ({ latlng }) => {
     const name = map.dragging.moving() ? null : names.at(latlng)
     map.getContainer().classList.toggle('over-name', name !== null)
     if (name?.id !== names.aimed?.id) names.aim(name)
+    chosen = null
   })
   map.on('mouseout', () => names.aim(null))
   names.on('aimed', () => {
+    if (!names.aimed) chosen = null
     const { kind, type, id } = selectionOfName(names.aimed) ?? {}
     regions?.select(undefined, kind === 'region' ? { type, id } : null)
   })

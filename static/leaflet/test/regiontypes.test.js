@@ -17,6 +17,13 @@ test('a type whose name only looks like a companion stands for itself', () => {
   assert.deepEqual(names(regionTypes(layers('country', 'power_line'))), ['country', 'power_line'])
 })
 
+test('a type of lines has nothing but these', () => {
+  const fields = { id: 'String', name: 'String' }
+  const borders = { id: 'country_line', fields: { left: 'String', right: 'String' } }
+  const types = regionTypes({ vector_layers: [{ id: 'country', fields: { ...fields, map_color: 'Number' } }, borders, { id: 'river_line', fields }, { id: 'trail_line', fields }] })
+  assert.deepEqual(types.map(({ type, role }) => [type, role]), [['country', 'land'], ['river', 'line'], ['trail', 'overlay']])
+})
+
 test('a server without the usual types does not open on an empty map', () => {
   assert.deepEqual(regionTypes(layers('sales')).map(({ on, from }) => [on, from]), [[true, 0]])
   assert.deepEqual(regionTypes(layers('state')).map(({ on, from }) => [on, from]), [[true, 0]])

@@ -246,6 +246,19 @@ func TestMapPage(t *testing.T) {
 		w.waitFor(`document.querySelector('#card h2')?.textContent === ` + quote(eastland))
 		w.key("\x1b")
 		w.waitFor(`document.querySelector('#card').hidden`)
+
+		// A name is chosen by key, told, and opened.
+		w.waitFor(placesShown + `.length > 0`)
+		ringed := `document.querySelector('.aimed:not([hidden])') !== null`
+		for range 9 {
+			w.key("n")
+			w.waitFor(ringed + ` && document.querySelector('#announce').textContent !== ''`)
+			if told := evaluate[string](w, `document.querySelector('#announce').textContent`); told == sons {
+				break
+			}
+		}
+		w.key("\r")
+		w.waitFor(`document.querySelector('#card h2')?.textContent === ` + quote(sons))
 	})
 }
 

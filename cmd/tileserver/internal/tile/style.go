@@ -134,6 +134,11 @@ func (s *Room) makeStyle(ctx context.Context, v *view, set *layerSet, maps []und
 	if !how.names {
 		style.Layers = slices.DeleteFunc(style.Layers, nameless)
 	}
+	// Types of lines have no polygons and no labels, of which clients would complain.
+	style.Layers = slices.DeleteFunc(style.Layers, func(l styleLayer) bool {
+		return l.SourceLayer != "" && !strings.HasPrefix(l.Source, baseMapPrefix) &&
+			!slices.ContainsFunc(tiles.VectorLayers, func(v vectorLayer) bool { return v.ID == l.SourceLayer })
+	})
 	return style, nil
 }
 

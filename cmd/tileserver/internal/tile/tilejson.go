@@ -233,7 +233,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 }
 
 // regionLayers are the vector layers of a region type: its polygons, borders
-// and labels.
+// and labels, or its lines alone.
 func regionLayers(t tiles.TypeMeta) []vectorLayer {
 	fields := t.Fields
 	if fields == nil {
@@ -245,6 +245,9 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 	what := "Regions of type " + t.Name
 	if from := t.MergedBelow(); from > 0 {
 		what += "; below zoom " + strconv.Itoa(from) + " small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
+	}
+	if t.Lines {
+		return []vectorLayer{layer("_line", 1, "Lines of type "+t.Name, map[string]string{"id": "String", "name": "String"})}
 	}
 	return []vectorLayer{
 		layer("", 2, what, fields),

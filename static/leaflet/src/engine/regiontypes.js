@@ -36,7 +36,10 @@ const AIRPORTS = 'airports'
 export function regionTypes(tileJSON) {
   const layers = new Map()
   for (const layer of Array.isArray(tileJSON?.vector_layers) ? tileJSON.vector_layers : []) {
-    if (typeof layer?.id === 'string' && layer.id !== '') layers.set(layer.id, Number(layer.minzoom) || 0)
+    if (typeof layer?.id !== 'string' || layer.id === '') continue
+    // Rivers have nothing but lines, which have ids and names, unlike borders.
+    const lines = layer.fields && String(Object.keys(layer.fields).sort()) === 'id,name'
+    layers.set(lines ? layer.id.replace(/_line$/, '') : layer.id, Number(layer.minzoom) || 0)
   }
   layers.delete(PLACES.type)
   layers.delete(AIRPORTS)

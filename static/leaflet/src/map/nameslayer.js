@@ -104,7 +104,7 @@ export const NamesLayer = Layer.extend({
 
   /** The name at a point of the map, { lat, lng }, or null: { id, text, kind, look, box }, box in CSS pixels of the picture. */
   at(latlng) {
-    const [sheet] = this._sheets.slice(-1)
+    const sheet = this._sheets.at(-1)
     const { x, y } = sheet ? this._map.project(latlng, sheet.zoom).subtract(sheet.origin) : {}
     return sheet?.names.find(({ box }) => x > box.left && x < box.right && y > box.top && y < box.bottom) ?? null
   },

@@ -67,6 +67,7 @@ export function createView(root, { card, bar, permalink }) {
   // The card grows while answers come, and must not grow over the pin; where the reader took the map, it stays.
   let held = null
   map.on('dragstart', () => { held = null })
+  map.on('moveend', () => { if (held && !map.getBounds().contains(near(held))) held = null })
   if (card instanceof Element) new ResizeObserver(() => { if (held && goal === null) api.reveal(held) }).observe(card)
   function fly(bounds, options) {
     const animate = !prefersStill()

@@ -363,6 +363,9 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		}
 		rep.Note(fmt.Sprintf("%s: no region has a name: %s", in.Path, has))
 	}
+	if n := file.badZooms; n > 0 {
+		rep.Note(fmt.Sprintf("%s: min_zoom is no number from 0 to 13, so that tiles of every zoom have the line: %d, the first in line %d", in.Path, n, file.badZoom))
+	}
 	if l.lines && len(l.features) > before {
 		rep.Note(fmt.Sprintf("%s: %s is a layer of lines: vector tiles have them in %[2]s_line, and no question finds them", in.Path, in.Type))
 	}
@@ -384,8 +387,10 @@ type layerFile struct {
 	lost  job.LostProperties
 	// features whose LABEL_X, LABEL_Y or LABELRANK cannot be used, and the line of the first
 	badLabels, badLabel int
-	repaired            []string
-	columns             []string // properties of the first feature, for errors
+	// lines whose min_zoom cannot be used, and the line of the first
+	badZooms, badZoom int
+	repaired          []string
+	columns           []string // properties of the first feature, for errors
 
 	sawIDProperty bool
 	sawView       bool
@@ -450,8 +455,13 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 		file.badLabels, file.badLabel = file.badLabels+1, cmp.Or(file.badLabel, f.Line)
 	}
 	fromZoom := 0 // of lines, as Natural Earth's column says
-	if zoom, err := strconv.ParseFloat(c.written("min_zoom"), 64); isLines && err == nil && zoom > 0 {
-		fromZoom = int(min(zoom, 13))
+	if written := c.written("min_zoom"); isLines && written != "" {
+		zoom, err := strconv.ParseFloat(written, 64)
+		if err != nil || !(zoom >= 0 && zoom <= 13) {
+			file.badZooms, file.badZoom = file.badZooms+1, cmp.Or(file.badZoom, f.Line)
+		} else {
+			fromZoom = int(zoom)
+		}
 	}
 	l.claims = append(l.claims, d.claim)
 	l.viewed = append(l.viewed, v)
