@@ -355,7 +355,7 @@ $(PAGE_MODULES): static/leaflet/package-lock.json
 	@touch $@
 
 # The scripts run after the installation, unless npm is told to run none.
-$(SAMPLE): sample/package-lock.json sample/places.mjs sample/divisions.mjs sample/countries.mjs sample/lakes.mjs sample/timezones.mjs sample/write.mjs
+$(SAMPLE): sample/package-lock.json sample/seas.csv $(wildcard sample/*.mjs)
 	cd sample && rm -f build/timezones.json && $(NPM_CI) && { test -f build/timezones.json || npm run build; }
 	@touch $@
 
