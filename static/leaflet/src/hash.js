@@ -119,7 +119,8 @@ export function layerList(text) {
   return text === undefined ? null : text.split(',').filter(Boolean).slice(0, MOST_LAYERS)
 }
 
-function decoded(text) {
+/** A part of an address as text; '' where it is not encoded well. */
+export function decoded(text) {
   try {
     return decodeURIComponent(text)
   } catch {

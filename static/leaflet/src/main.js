@@ -111,7 +111,7 @@ async function start() {
   })
   ask(points)
   const help = createHelp(element('help'), has.status)
-  const use = createUse(element('use'), { announce, shown: () => ({ ...exactCentre(), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), theme: mapTheme() }) })
+  const use = createUse(element('use'), { announce, shown: () => ({ ...centre(decimals(map.getZoom())), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), theme: mapTheme() }) })
   const tools = addTools(inspector, help, use)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())
@@ -229,30 +229,26 @@ function addTools(inspector, help, use) {
     setTheme(next, { keep: true })
     permalink.set({ theme: next })
   }
-  const locate = () => answers.locate()
-  toolbar = new Toolbar([
-    { name: 'locate', label: t('Where am I'), key: 'm', press: locate },
+  const tools = [
+    { name: 'locate', label: t('Where am I'), key: 'm', press: () => answers.locate() },
     { name: 'grid', label: t('Tile grid'), key: 'g', press: () => inspector.toggle(), toggles: true },
     { name: 'theme', label: t('Light or dark'), key: 't', press: theme },
     { name: 'use', label: t('Use this map'), key: 'u', press: use },
     { name: 'help', label: t('Help and data'), key: '?', press: help },
-  ], { position: `bottom${END}` }).addTo(map)
+  ]
+  toolbar = new Toolbar(tools, { position: `bottom${END}` }).addTo(map)
   const layers = element('layers')
   listen({
+    ...Object.fromEntries(tools.map(({ key, press }) => [key, press])),
     '/': () => element('search').focus(),
     Escape: () => card.close(),
-    '?': help,
-    g: () => inspector.toggle(),
     l: () => {
       layers.open = !layers.open
       if (layers.open) layers.querySelector('input')?.focus()
     },
-    m: locate,
     n: () => step(1),
     N: () => step(-1),
     r: () => { if (inspector.on) inspector.measure() },
-    t: theme,
-    u: use,
   })
   return toolbar
 }
@@ -310,20 +306,12 @@ function ask(points) {
   createSuggest({
     form: element('search-form'), input: element('search'), list: element('suggestions'),
     choose: answers.found, fail: answers.nothing, lookup: answers.address,
-    // On a map of a country or less, what is called so there comes first.
-    near: () => map.getZoom() >= 6 ? centre() : null,
+    // On a map of a country or less, what is called so there comes first. Whole tenths of a degree let a cache answer.
+    near: () => map.getZoom() >= 6 ? centre(1) : null,
   })
 }
 
-// As exact as the screen is.
-function exactCentre() {
+function centre(digits) {
   const { lat, lng } = map.getCenter()
-  const round = degrees => Number(degrees.toFixed(decimals(map.getZoom())))
-  return { lat: round(lat), lon: round(wrapLongitude(lng)) }
-}
-
-// Whole tenths of a degree are near enough, and let a cache answer.
-function centre() {
-  const { lat, lng } = map.getCenter()
-  return { lat: lat.toFixed(1), lon: wrapLongitude(lng).toFixed(1) }
+  return { lat: Number(lat.toFixed(digits)), lon: Number(wrapLongitude(lng).toFixed(digits)) }
 }

@@ -1,37 +1,27 @@
 // Which of the tokens' themes holds: the canvas draws with it, anew whenever light turns dark. The style sheets are made of the
 // same tokens, and the dark one lies over the light one: which of the two holds is a matter of its media attribute.
 
+import { keep as remember, kept } from './kept.js'
 import { themes } from './tokens.js'
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const contrast = matchMedia('(prefers-contrast: more)')
 const still = matchMedia('(prefers-reduced-motion: reduce)')
 const sheet = document.querySelector('#dark')
-const KEPT = 'quadrille-theme'
 const listeners = new Set()
 let chosen = ''
 let neutral = false
 
 /** What the reader chose on an earlier visit: "light", "dark" or "" for the system's. */
 export function keptTheme() {
-  try {
-    const kept = localStorage.getItem(KEPT)
-    return kept === 'light' || kept === 'dark' ? kept : ''
-  } catch {
-    return '' // storage may be forbidden
-  }
+  return ['light', 'dark'].find(theme => theme === kept('theme')) ?? ''
 }
 
 /** Shows the page light or dark, or '' as the system is; kept says whether to remember it. */
 export function setTheme(theme, { keep = false } = {}) {
   chosen = theme
   sheet.media = { light: 'not all', dark: 'all' }[theme] ?? '(prefers-color-scheme: dark)'
-  if (keep) {
-    try {
-      if (theme) localStorage.setItem(KEPT, theme)
-      else localStorage.removeItem(KEPT)
-    } catch { /* then for this visit only */ }
-  }
+  if (keep) remember('theme', theme)
   tell()
 }
 

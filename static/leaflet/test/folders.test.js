@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 const src = fileURLToPath(new URL('../src', import.meta.url))
 const folders = ['words', 'server', 'engine', 'map', 'panels', 'docs']
 // Of the files beside the folders these are for all of them; the others wire a page.
-const forAll = ['dom.js', 'hash.js', 'theme.js', 'tokens.js']
+const forAll = ['dom.js', 'hash.js', 'kept.js', 'theme.js', 'tokens.js']
 
 test('a folder imports only those before it', async () => {
   for (const name of (await readdir(src, { recursive: true })).filter(name => name.endsWith('.js'))) {

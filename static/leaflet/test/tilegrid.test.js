@@ -12,11 +12,12 @@ test('columns wrap', () => {
 })
 
 test('covering tiles', () => {
-  assert.deepEqual(coveringTiles({ minX: 0, minY: 0, maxX: 256, maxY: 256 }, 0), [{ z: 0, x: 0, y: 0, world: 0 }])
-  assert.deepEqual(coveringTiles({ minX: -10, minY: -500, maxX: 10, maxY: 900 }, 0), [
+  assert.deepEqual(coveringTiles({ min: { x: 0, y: 0 }, max: { x: 256, y: 256 } }, 0, 0), [{ z: 0, x: 0, y: 0, world: 0 }])
+  assert.deepEqual(coveringTiles({ min: { x: -10, y: -500 }, max: { x: 10, y: 900 } }, 0, 0), [
     { z: 0, x: 0, y: 0, world: -1 }, { z: 0, x: 0, y: 0, world: 0 },
   ])
-  assert.deepEqual(coveringTiles({ minX: 300, minY: 300, maxX: 600, maxY: 400 }, 1), [
+  assert.deepEqual(coveringTiles({ min: { x: 600, y: 600 }, max: { x: 1200, y: 800 } }, 2, 1), coveringTiles({ min: { x: 300, y: 300 }, max: { x: 600, y: 400 } }, 1, 1))
+  assert.deepEqual(coveringTiles({ min: { x: 300, y: 300 }, max: { x: 600, y: 400 } }, 1, 1), [
     { z: 1, x: 1, y: 1, world: 0 }, { z: 1, x: 0, y: 1, world: 1 },
   ])
 })

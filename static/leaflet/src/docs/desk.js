@@ -2,14 +2,14 @@
 import { copyButton } from '../panels/copy.js'
 import { el, fill } from '../dom.js'
 import { next } from '../panels/tabs.js'
+import { keep, kept } from '../kept.js'
 import { ask } from './answer.js'
 import { addressOf, valuesOf } from './openapi.js'
 import { languages } from './snippets.js'
 
-const KEPT = 'quadrille-snippet'
 // All desks of a page speak one language and send one key, which is kept nowhere else.
 let key = ''
-let chosen = kept()
+let chosen = languages.has(kept('snippet')) ? kept('snippet') : 'curl'
 const desks = new Set()
 
 /**
@@ -100,17 +100,6 @@ function shareKey({ target }) {
 
 function speak(name) {
   chosen = name
-  try {
-    localStorage.setItem(KEPT, name)
-  } catch { /* then it is asked again next time */ }
+  keep('snippet', name)
   for (const draw of desks) draw()
-}
-
-function kept() {
-  try {
-    const name = localStorage.getItem(KEPT)
-    return languages.has(name) ? name : 'curl'
-  } catch {
-    return 'curl'
-  }
 }

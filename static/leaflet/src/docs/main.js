@@ -1,4 +1,5 @@
 // The description of the interface, one thing at a time, with a form for each request. The page is whole without this.
+import { decoded } from '../hash.js'
 import { operationsOf } from './openapi.js'
 import { createDesk } from './desk.js'
 import { createContents } from './contents.js'
@@ -35,14 +36,6 @@ function show() {
   contents.mark(article?.id ?? target.id)
   target.scrollIntoView({ block: article || id === START ? 'nearest' : 'start' })
   if (article || id === START) scrollTo(0, 0)
-}
-
-function decoded(text) {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return ''
-  }
 }
 
 function addDesks(description) {

@@ -92,20 +92,16 @@ function fill(context, { regions }, role, strength, theme, colours) {
 
 // The shore is that of the coarsest land: what finer types have of it runs beside.
 function strokeBorders(context, { borders, coast, disputed }, { type, role }, { theme, zoom, inner, shore }) {
-  context.lineWidth = borderWidth(type, zoom) / inner
-  context.strokeStyle = role === 'water' ? theme.coast : type === 'river' ? theme.lake : theme.border[type] ?? theme.border.other
-  if (type === 'state') context.setLineDash([6, 3].map(part => part / inner))
-  context.stroke(borders)
-  context.setLineDash([])
-  if (shore || role !== 'land') {
-    context.strokeStyle = shore ? theme.coast : context.strokeStyle
-    context.lineWidth = (shore ? coastWidth(zoom) : borderWidth(type, zoom)) / inner
-    context.stroke(coast)
+  const stroke = (path, colour, dashes = [], width = borderWidth(type, zoom)) => {
+    Object.assign(context, { lineWidth: width / inner, strokeStyle: colour })
+    context.setLineDash(dashes.map(part => part / inner))
+    context.stroke(path)
   }
-  context.lineWidth = borderWidth(type, zoom) / inner
-  context.strokeStyle = theme.border.disputed
-  context.setLineDash([5, 4].map(part => part / inner))
-  context.stroke(disputed)
+  const colour = role === 'water' ? theme.coast : type === 'river' ? theme.lake : theme.border[type] ?? theme.border.other
+  stroke(borders, colour, type === 'state' ? [6, 3] : [])
+  if (shore) stroke(coast, theme.coast, [], coastWidth(zoom))
+  else if (role !== 'land') stroke(coast, colour)
+  stroke(disputed, theme.border.disputed, [5, 4])
   context.setLineDash([])
 }
 

@@ -1,5 +1,11 @@
 // Tiles that are loading or loaded, shared by everyone who needs the same one.
 
+/** What is held from now on in the place of the old: let go of only then, so that what both need is not aborted. */
+export function held(now, old) {
+  for (const { release } of old) release()
+  return now
+}
+
 /**
  * Keeps the results of load(key, signal) by key. A load that nobody waits for any more is aborted; a failed one is
  * forgotten, so that asking again tries again; of the finished ones that nobody holds the least recently used go first
@@ -48,7 +54,6 @@ export class TileCache {
       },
     }
   }
-
 
   #forget(key, entry) {
     if (this.#entries.get(key) !== entry) return

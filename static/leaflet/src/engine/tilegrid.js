@@ -46,16 +46,17 @@ export function wrapColumn(x, z) {
 }
 
 /**
- * The tiles of zoom z that cover a box of world pixels of that zoom, rows outside the world left out. Columns are not
+ * The tiles of zoom z that cover a box { min, max } of world pixels of a zoom, rows outside the world left out. Columns are not
  * wrapped: world counts how many worlds to the east (or, negative, west) the column lies.
  */
-export function coveringTiles({ minX, minY, maxX, maxY }, z) {
+export function coveringTiles({ min, max }, zoom, z) {
   const width = 2 ** z
+  const side = TILE_SIZE * 2 ** (zoom - z)
   const tiles = []
-  const first = Math.max(0, Math.floor(minY / TILE_SIZE))
-  const last = Math.min(width - 1, Math.ceil(maxY / TILE_SIZE) - 1)
+  const first = Math.max(0, Math.floor(min.y / side))
+  const last = Math.min(width - 1, Math.ceil(max.y / side) - 1)
   for (let y = first; y <= last; y++) {
-    for (let column = Math.floor(minX / TILE_SIZE); column < Math.ceil(maxX / TILE_SIZE); column++) {
+    for (let column = Math.floor(min.x / side); column < Math.ceil(max.x / side); column++) {
       tiles.push({ z, x: wrapColumn(column, z), y, world: Math.floor(column / width) })
     }
   }

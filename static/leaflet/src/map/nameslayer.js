@@ -4,7 +4,7 @@ import { DomUtil, Layer, point, Util } from 'leaflet'
 import { el } from '../dom.js'
 import { placeTile } from '../server/api.js'
 import { prefersStill } from '../theme.js'
-import { TileCache } from '../engine/tilecache.js'
+import { held, TileCache } from '../engine/tilecache.js'
 import { show } from '../engine/studio.js'
 import { coveringTiles, regionZoomOf, tileZoomOf } from '../engine/tilegrid.js'
 import { turn } from '../engine/turns.js'
@@ -50,7 +50,7 @@ export const NamesLayer = Layer.extend({
   onRemove() {
     this._turn++
     clearTimeout(this._due)
-    this._hold([])
+    this._held = held([], this._held)
     this._clear()
   },
 
@@ -81,13 +81,14 @@ export const NamesLayer = Layer.extend({
     const latest = ++this._turn
     const { places, regions } = this.options
     const zoom = this._map.getZoom()
-    const ofPlaces = places ? this._covering(tileZoomOf(zoom), zoom) : []
-    const ofRegions = regions ? this._covering(regionZoomOf(zoom), zoom) : []
+    const view = this._map.getPixelBounds()
+    const ofPlaces = places ? coveringTiles(view, zoom, tileZoomOf(zoom)) : []
+    const ofRegions = regions ? coveringTiles(view, zoom, regionZoomOf(zoom)) : []
     const wanted = [
       ...ofPlaces.map(tile => ({ ...tile, ...this._cache.acquire(`places/${tile.z}/${tile.x}/${tile.y}`), role: 'places' })),
       ...ofRegions.map(tile => ({ ...tile, ...regions.hold(tile, zoom), role: 'names' })),
     ]
-    this._hold(wanted)
+    this._held = held(wanted, this._held)
     const results = await Promise.allSettled(wanted.map(({ promise }) => promise))
     if (latest !== this._turn) return
     const loaded = wanted.flatMap((tile, i) => results[i].status === 'fulfilled' ? [plain(tile, results[i].value)] : [])
@@ -147,13 +148,6 @@ export const NamesLayer = Layer.extend({
     return { minX: min.x, minY: min.y, maxX: max.x, maxY: max.y, covered }
   },
 
-  // The tiles of a zoom that cover the map, which is of another.
-  _covering(z, zoom) {
-    const { min, max } = this._map.getPixelBounds()
-    const part = 2 ** (z - zoom)
-    return coveringTiles({ minX: min.x * part, minY: min.y * part, maxX: max.x * part, maxY: max.y * part }, z)
-  },
-
   // The new picture comes over the old one, which goes when all of it is seen: what stays does not flicker.
   _show({ bitmap, names, density }, origin, zoom) {
     const canvas = el('canvas')
@@ -208,13 +202,6 @@ export const NamesLayer = Layer.extend({
       const scale = this._map.getZoomScale(zoom, own)
       DomUtil.setTransform(root, origin.multiplyBy(scale).subtract(this._map._getNewPixelOrigin(center, zoom)), scale)
     }
-  },
-
-  // Takes hold of the new tiles before letting go of the old, so that what both need is not aborted.
-  _hold(held) {
-    const old = this._held
-    this._held = held
-    for (const { release } of old) release()
   },
 })
 

@@ -3,7 +3,7 @@
 import { canvas, CircleMarker, Layer, Util } from 'leaflet'
 import { vectorTile } from '../server/api.js'
 import { radiusOf, shownPoints } from '../server/collections.js'
-import { TileCache } from '../engine/tilecache.js'
+import { held, TileCache } from '../engine/tilecache.js'
 import { coveringTiles, TILE_SIZE, tileZoomOf } from '../engine/tilegrid.js'
 
 const REACH = 6 // CSS pixels around a dot that still mean it
@@ -41,7 +41,7 @@ export const PointsLayer = Layer.extend({
 
   onRemove() {
     this._turn++
-    this._hold([])
+    this._held = held([], this._held)
     this._keep(new Map())
   },
 
@@ -89,18 +89,17 @@ export const PointsLayer = Layer.extend({
     const turn = ++this._turn
     const zoom = this._map.getZoom()
     const z = tileZoom(zoom)
-    const scale = 2 ** (zoom - z)
     const { min, max } = this._map.getPixelBounds()
-    const box = { minX: (min.x - AHEAD) / scale, minY: (min.y - AHEAD) / scale, maxX: (max.x + AHEAD) / scale, maxY: (max.y + AHEAD) / scale }
-    const held = this._on().flatMap(layer => coveringTiles(box, z).map(tile => ({
+    const view = { min: min.subtract([AHEAD, AHEAD]), max: max.add([AHEAD, AHEAD]) }
+    const wanted = this._on().flatMap(layer => coveringTiles(view, zoom, z).map(tile => ({
       layer, world: tile.world, ...this._cache.acquire([layer.type, layer.revision, tile.z, tile.x, tile.y].join('/')),
     })))
-    this._hold(held)
-    const results = await Promise.allSettled(held.map(({ promise }) => promise))
+    this._held = held(wanted, this._held)
+    const results = await Promise.allSettled(wanted.map(({ promise }) => promise))
     if (turn !== this._turn) return
     const shown = new Map()
     results.forEach(({ value = [] }, i) => {
-      const { layer, world } = held[i]
+      const { layer, world } = wanted[i]
       for (const point of value) {
         const lon = point.lon + 360 * world
         shown.set([layer.type, world, point.count, point.lat, point.lon, point.id].join('/'), { layer, point: { ...point, lon } })
@@ -114,13 +113,6 @@ export const PointsLayer = Layer.extend({
 
   _on() {
     return this.options.collections.filter(layer => layer.on)
-  },
-
-  // Takes hold of the new tiles before letting go of the old, so that what both need is not aborted.
-  _hold(held) {
-    const old = this._held
-    this._held = held
-    for (const { release } of old) release()
   },
 
   // Points that stay keep their marks. Clusters come first, so that no disc covers a point.

@@ -1,9 +1,9 @@
 // The scale bar in kilometres or miles: pressing it changes from one to the other, and is remembered.
 import { Control, DomEvent } from 'leaflet'
+import { keep, kept } from '../kept.js'
 import { languages } from '../words/language.js'
 import { t } from '../words/words.js'
 
-const KEPT = 'quadrille-units'
 // Where people reckon in miles. Most browsers of the world say en-US, so the clock must be of such a country too.
 const MILES = /-(us|gb|lr|mm)$/i
 const CLOCKS = /^(US|Europe\/London|Africa\/Monrovia|Asia\/(Yangon|Rangoon)|Pacific\/Honolulu|America\/(New_York|Detroit|Kentucky|Louisville|Indiana|Chicago|Menominee|North_Dakota|Denver|Boise|Phoenix|Los_Angeles|Anchorage|Juneau|Sitka|Metlakatla|Yakutat|Nome|Adak))/
@@ -28,15 +28,13 @@ export const Scale = Control.Scale.extend({
       event.stopPropagation()
       this._turn()
     })
-    this._show(wantsMiles(kept()))
+    this._show(wantsMiles(kept('units')))
     return root
   },
 
   _turn() {
     this._show(this._mScale.hidden === false)
-    try {
-      localStorage.setItem(KEPT, this._mScale.hidden ? 'imperial' : 'metric')
-    } catch { /* then for this visit only */ }
+    keep('units', this._mScale.hidden ? 'imperial' : 'metric')
   },
 
   _show(miles) {
@@ -44,11 +42,3 @@ export const Scale = Control.Scale.extend({
     this._iScale.hidden = !miles
   },
 })
-
-function kept() {
-  try {
-    return localStorage.getItem(KEPT)
-  } catch {
-    return null
-  }
-}

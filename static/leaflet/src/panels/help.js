@@ -1,10 +1,11 @@
 // The help: keys, where the API is described, and whose data these are, with their licences.
 import { splitLinks } from '../server/attribution.js'
 import { el, fill, icon } from '../dom.js'
+import { keep, kept } from '../kept.js'
 import { title } from '../words/format.js'
 import { displayText } from '../words/text.js'
 import { SHORTCUTS } from './shortcuts.js'
-import { choose, kept, SPOKEN, t } from '../words/words.js'
+import { SPOKEN, t } from '../words/words.js'
 
 const links = [['docs', t('API documentation')], ['openapi.json', t('OpenAPI')], ['status', t('Server status')], ['licenses.txt', t('Licences of the software')]]
 
@@ -27,9 +28,9 @@ export function createHelp(dialog, status) {
 // The page is loaded anew in the language that is chosen: so every part of it speaks it, names of places too.
 function languageChoice() {
   const select = el('select', { onchange: () => {
-    choose(select.value)
+    keep('language', select.value)
     location.reload()
-  } }, el('option', { value: '' }, t('As the browser')), ...Object.entries(SPOKEN).map(([code, name]) => el('option', { value: code, lang: code, selected: code === kept() }, name)))
+  } }, el('option', { value: '' }, t('As the browser')), ...Object.entries(SPOKEN).map(([code, name]) => el('option', { value: code, lang: code, selected: code === kept('language') }, name)))
   return el('label', {}, t('Language'), ' ', select)
 }
 

@@ -1,5 +1,5 @@
 // The list of places near a point: the nearest first, more on demand, of one kind or of every.
-import { placesNearby } from '../server/api.js'
+import { isPosition, placesNearby } from '../server/api.js'
 import { distanceAndWind } from './bearing.js'
 import { failure, skeleton } from './card.js'
 import { el, fill } from '../dom.js'
@@ -31,7 +31,7 @@ export function nearbyList({ lat, lon }, { mark, choose, signal, announce }) {
     try {
       const answer = await placesNearby({ lat, lon, limit, featureClass: kinds.value, cursor }, { signal })
       if (mine !== turn) return
-      const places = answer.places.filter(isPlace)
+      const places = answer.places.filter(isPosition)
       next = typeof answer.next === 'string' && list.children.length + places.length < MOST ? answer.next : ''
       const rows = places.map(place => row({ lat, lon }, place, { mark, choose }))
       list.append(...rows)
@@ -68,8 +68,6 @@ export function nearbyList({ lat, lon }, { mark, choose, signal, announce }) {
   load(FIRST)
   return root
 }
-
-const isPlace = place => Number.isFinite(place?.lat) && Number.isFinite(place?.lon)
 
 function row(at, place, { mark, choose }) {
   const people = population(place.population) && t('{count} people', { count: place.population })

@@ -88,13 +88,7 @@ async function request(path, { signal, accept, cache = 'default' }) {
 // Reads a body to its end, the empty one of a 204 too (a browser reports a body left unread as a failed request). An answer that
 // is not what was asked for is an error: it must not look like one with nothing in it.
 async function parse(response, signal, isAnswer) {
-  let text
-  try {
-    text = await response.text()
-  } catch (cause) {
-    if (signal?.aborted) throw cause
-    throw new ApiError(t('The connection to the server broke off. Try again.'), { cause })
-  }
+  const text = await whole(response, 'text', signal)
   if (text === '' && response.status === 204) return null
   try {
     const answer = JSON.parse(text)
@@ -107,7 +101,8 @@ async function json(path, isAnswer, { signal } = {}) {
   return parse(await request(path, { signal, accept: 'application/json, application/problem+json;q=0.5' }), signal, isAnswer)
 }
 
-const isPosition = ({ lat, lon }) => Number.isFinite(lat) && Number.isFinite(lon)
+/** Whether an answer has a position. */
+export const isPosition = answer => Number.isFinite(answer?.lat) && Number.isFinite(answer?.lon)
 const isPoint = answer => isPosition(answer) && (Array.isArray(answer.regions) || [answer.missing].flat().includes('boundaries'))
 const isFeature = ({ geometry, properties }) => geometry?.coordinates?.length >= 2 && geometry.coordinates.every(Number.isFinite) && properties !== null && typeof properties === 'object'
 const isList = ({ places }) => Array.isArray(places)
@@ -173,21 +168,22 @@ export const vectorTilePath = (types, { z, x, y }) => `tiles/${types.map(segment
 
 /** Has the bytes of a tile of places read, GeoJSON or nothing for an empty tile; read resolves to false where they are neither. */
 export async function placeTile(tile, read, signal) {
-  const bytes = await wholeBody(await tileRequest(placeTilePath(tile), PLACES_AS, signal), signal)
+  const bytes = await whole(await tileRequest(placeTilePath(tile), PLACES_AS, signal), 'arrayBuffer', signal)
   if (!await read(bytes)) throw new ApiError(UNREADABLE)
 }
 
 /** The bytes of a vector tile of the given region types; empty for an empty tile. */
 export async function vectorTile(types, tile, signal) {
-  return wholeBody(await tileRequest(vectorTilePath(types, tile), REGIONS_AS, signal), signal)
+  return whole(await tileRequest(vectorTilePath(types, tile), REGIONS_AS, signal), 'arrayBuffer', signal)
 }
 
-async function wholeBody(response, signal) {
+// The body as what a method of the answer makes of it.
+async function whole(response, method, signal) {
   try {
-    return await response.arrayBuffer()
+    return await response[method]()
   } catch (cause) {
     if (signal?.aborted) throw cause
-    throw new ApiError('The connection to the server broke off. Try again.', { cause })
+    throw new ApiError(t('The connection to the server broke off. Try again.'), { cause })
   }
 }
 

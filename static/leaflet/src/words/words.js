@@ -1,5 +1,6 @@
 // What the page says, in the reader's language. The English words are the keys; src/words has a plain file for every other
 // language, of English words and what they are called there.
+import { kept } from '../kept.js'
 import { languages } from './language.js'
 
 const files = {
@@ -19,8 +20,6 @@ export const SPOKEN = Object.freeze({
   en: 'English', de: 'Deutsch', fr: 'Français', es: 'Español', pt: 'Português', ru: 'Русский', ar: 'العربية', hi: 'हिन्दी', zh: '中文', ja: '日本語',
 })
 
-const KEPT = 'quadrille-language'
-
 /** The language that the page speaks to a reader who prefers these: what was chosen before, else the first that it can. */
 export function spoken(preferred, chosen = '') {
   return [chosen, ...preferred].map(code => code.toLowerCase().split('-')[0]).find(code => Object.hasOwn(SPOKEN, code)) ?? 'en'
@@ -28,7 +27,7 @@ export function spoken(preferred, chosen = '') {
 
 // The language that the page's own address asks for by lang=, which comes before what the reader keeps, or ''.
 const asked = new URLSearchParams(globalThis.location?.search).get('lang') ?? ''
-const wanted = Object.hasOwn(SPOKEN, asked.toLowerCase().split('-')[0]) ? asked : kept()
+const wanted = Object.hasOwn(SPOKEN, asked.toLowerCase().split('-')[0]) ? asked : Object.hasOwn(SPOKEN, kept('language')) ? kept('language') : ''
 
 /** The code of the page's language. */
 export const language = spoken(languages, wanted)
@@ -65,24 +64,6 @@ export function t(english, values = {}) {
     const value = values[name]
     return value === undefined ? all : typeof value === 'number' ? number.format(value) : String(value)
   })
-}
-
-/** Lets the page speak another language, or '' for the browser's, from the next load on. */
-export function choose(code) {
-  try {
-    if (code) localStorage.setItem(KEPT, code)
-    else localStorage.removeItem(KEPT)
-  } catch { /* then it lasts for no visit but this */ }
-}
-
-/** What the reader chose, or ''. */
-export function kept() {
-  try {
-    const code = localStorage.getItem(KEPT)
-    return Object.hasOwn(SPOKEN, code ?? '') ? code : ''
-  } catch {
-    return ''
-  }
 }
 
 /** Puts the document in the page's language: its tag, its direction, and the texts that its markup has in English. */
