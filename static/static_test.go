@@ -1,11 +1,15 @@
 package static_test
 
 import (
+	"bytes"
+	"io"
 	"io/fs"
 	"path"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/andybalholm/brotli"
 
 	"quadrille/static"
 )
@@ -103,5 +107,28 @@ func TestPageCarriesTheLicencesOfWhatItBundles(t *testing.T) {
 	}
 	if strings.Contains(string(texts), "esbuild") {
 		t.Error("licenses.txt names the bundler, which is not part of the page")
+	}
+}
+
+func TestPackedFilesAreThoseTheyLieBeside(t *testing.T) {
+	files, _ := page(t)
+	packed, err := fs.Glob(files, "assets/*.br")
+	if err != nil || len(packed) == 0 {
+		t.Fatalf("the page has %d packed files, %v, want some", len(packed), err)
+	}
+	for _, name := range packed {
+		want, err := fs.ReadFile(files, strings.TrimSuffix(name, ".br"))
+		if err != nil {
+			t.Errorf("%s is packed from nothing: %v", name, err)
+			continue
+		}
+		small, err := files.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(brotli.NewReader(small))
+		if _ = small.Close(); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s holds %d bytes, %v, want the %d of the file it is packed from", name, len(got), err, len(want))
+		}
 	}
 }

@@ -1,7 +1,8 @@
 // Bundles the pages into dist/: index.html, embed.html, assets/ with a hash of the content in each name (a server may let browsers
-// keep them for ever), and licenses.txt with the licences of what was bundled.
+// keep them for ever) and the same packed with brotli beside it, and licenses.txt with the licences of what was bundled.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
 import { fileURLToPath } from 'node:url'
 import * as esbuild from 'esbuild'
 import { tokensPlugin } from './tokens-css.js'
@@ -54,6 +55,12 @@ for (const [page, entryPoints] of Object.entries(pages)) {
 const docs = await bundle({ ...modules, entryPoints: [{ in: 'src/docs/main.js', out: 'docs' }] })
 await writeFile(path.join(dist, 'docs.js'), `import './${built(docs, 'src/docs/main.js')}'\n`)
 await writeFile(path.join(dist, 'licenses.txt'), await licenses([...inputs]))
+
+// What is sent to every reader is packed once, as small as it can be.
+for (const name of await readdir(path.join(dist, 'assets'))) {
+  const file = path.join(dist, 'assets', name)
+  if (/\.(js|css|svg)$/.test(name)) await writeFile(`${file}.br`, brotliCompressSync(await readFile(file)))
+}
 
 // bundle writes the entry points and what they import, and returns what esbuild says of it.
 async function bundle(options) {

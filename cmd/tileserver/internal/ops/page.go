@@ -47,6 +47,9 @@ func newPage(fsys fs.FS) *page {
 			}
 			if body, err := fs.ReadFile(fsys, name); err == nil {
 				p.assets["/"+name] = web.NewAsset(name, typ, body)
+				if packed, err := fs.ReadFile(fsys, name+".br"); err == nil {
+					p.assets["/"+name].Packed(packed)
+				}
 			}
 			return nil
 		})

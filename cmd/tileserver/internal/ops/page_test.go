@@ -18,6 +18,7 @@ func TestPage(t *testing.T) {
 		"index.html":                   {Data: []byte("<!doctype html><script type=module src=assets/map-ABCD2345.js></script>")},
 		"embed.html":                   {Data: []byte("<!doctype html><title>embedded</title>")},
 		"assets/map-ABCD2345.js":       {Data: []byte(script)},
+		"assets/map-ABCD2345.js.br":    {Data: []byte("packed at build time")},
 		"assets/map-ABCD2345.css":      {Data: []byte("a{}")},
 		"assets/main-component.js":     {Data: []byte("1")},
 		"assets/icon-ZZZZ2345.svg":     {Data: []byte("<svg/>")},
@@ -61,7 +62,14 @@ func TestPage(t *testing.T) {
 	if b := servertest.Body(t, res); res.Header.Get("Content-Encoding") != "gzip" || len(b) >= len(script) || res.Header.Get("Content-Length") != fmt.Sprint(len(b)) {
 		t.Errorf("script is not compressed: %v", res.Header)
 	}
-	for _, path := range []string{"/README.md", "/embed.html", "/embed/", "/secret", "/assets/nested/deep/x-23.wasm", "/assets/", "/assets", "//index.html", "/./index.html",
+	res = f.Get("/assets/map-ABCD2345.js", "Accept-Encoding", "br")
+	if b := servertest.Body(t, res); res.Header.Get("Content-Encoding") != "br" || b != "packed at build time" || res.Header.Get("Content-Length") != fmt.Sprint(len(b)) {
+		t.Errorf("script is not sent as it was packed: %v %q", res.Header, b)
+	}
+	if res := f.Get("/assets/map-ABCD2345.js", "Accept-Encoding", "br", "If-None-Match", res.Header.Get("Etag")); res.StatusCode != 304 {
+		t.Errorf("packed script: %d with its tag, want 304", res.StatusCode)
+	}
+	for _, path := range []string{"/README.md", "/assets/map-ABCD2345.js.br", "/embed.html", "/embed/", "/secret", "/assets/nested/deep/x-23.wasm", "/assets/", "/assets", "//index.html", "/./index.html",
 		"/assets/../index.html", "/..%2findex.html", "/%2e%2e/index.html", "/assets%2Fmap-ABCD2345.css%00", "/index.html/", "/assets/..%5cindex.html"} {
 		if res := f.Get(path); res.StatusCode != 404 {
 			t.Errorf("%s: %d, want 404", path, res.StatusCode)

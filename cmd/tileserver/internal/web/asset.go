@@ -18,6 +18,7 @@ type Asset struct {
 	contentType []string
 	cache       []string
 	coded       [codingCount]func() *codedAsset
+	hash        Hash // of the content
 	html        bool
 	framed      bool // other pages may show it in a frame
 }
@@ -66,7 +67,7 @@ func NewAsset(name, contentType string, body []byte) *Asset {
 		a.cache = immutable
 	}
 	sum := sha256.Sum256(body)
-	h := Hash(binary.BigEndian.Uint64(sum[:]))
+	a.hash = Hash(binary.BigEndian.Uint64(sum[:]))
 	for c := range codingCount {
 		// At the start, compressing the whole page takes longer than everything else.
 		a.coded[c] = sync.OnceValue(func() *codedAsset {
@@ -74,9 +75,18 @@ func NewAsset(name, contentType string, body []byte) *Asset {
 			if c != Identity {
 				coded = compressed(body, c)
 			}
-			return &codedAsset{body: coded, etag: h.Number(uint64(c)).Tag(), length: []string{strconv.Itoa(len(coded))}}
+			return &codedAsset{body: coded, etag: a.hash.Number(uint64(c)).Tag(), length: []string{strconv.Itoa(len(coded))}}
 		})
 	}
+	return a
+}
+
+// Packed gives an asset its body in brotli, made beforehand with more effort than a
+// request has time for.
+func (a *Asset) Packed(body []byte) *Asset {
+	etag := a.hash.Number(uint64(brotlied)).Number(uint64(len(body))).Tag()
+	as := &codedAsset{body: body, etag: etag, length: []string{strconv.Itoa(len(body))}}
+	a.coded[brotlied] = func() *codedAsset { return as }
 	return a
 }
 
