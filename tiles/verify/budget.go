@@ -35,6 +35,9 @@ func (p *checkPart) budget(t quadkey.Tile) {
 // eachCell calls fn for the cells of the row that are not empty.
 func (p *checkPart) eachCell(kinds []cellKind, fn func(*cellstore.Cell)) {
 	for i := range p.cells {
+		if p.v.types[i].Lines {
+			continue // not bounded
+		}
 		for _, k := range kinds {
 			for _, c := range p.cells[i][k] {
 				if len(c.Value) > 0 {

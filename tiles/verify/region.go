@@ -140,7 +140,7 @@ func (p *checkPart) region(typ int, r int32) {
 	if math.Abs(pt.area[r]-want.area) > want.bound {
 		find(ProblemArea, "its pieces at zoom %d have the area %.0f, its geometry %.0f, which rounding lets differ by %.0f", grid.MaxZoom, pt.area[r], want.area, want.bound)
 	}
-	if !p.v.bordered || zooms == 0 {
+	if !p.v.bordered || zooms == 0 || p.v.types[typ].Lines {
 		return
 	}
 	labelled := pt.labelled[r]

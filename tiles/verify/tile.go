@@ -46,6 +46,10 @@ type regionPiece struct {
 
 // tileRow checks the cells of a row that belong to one type.
 func (p *checkPart) tileRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell) {
+	if p.v.types[typ].Lines {
+		p.lineRow(typ, t, cells)
+		return
+	}
 	if labels := cells[kindLabel]; len(labels) > 0 {
 		p.labels(typ, t, labels[0].Value)
 	}
@@ -95,6 +99,43 @@ func (p *checkPart) tileRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell
 		}
 	}
 	p.formats(typ, t, leaf, cells[kindFeature])
+}
+
+// lineRow checks the cells of a row that belong to a type of lines. They enclose nothing, and the
+// budget does not bound them.
+func (p *checkPart) lineRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell) {
+	c, ct := &p.tile, p.v.types[typ]
+	if len(cells[kindTile]) != 1 || len(cells[kindFeature])+len(cells[kindLabel]) > 0 || len(cells[kindTile][0].Value) == 0 || cells[kindTile][0].Value[0] != layout.MarkMixed {
+		p.find(typ, ProblemRow, t, -1, "is not a row of lines alone")
+		return
+	}
+	tile := cells[kindTile][0].Value[1:]
+	err := mvt.Validate(tile)
+	if err != nil {
+		p.find(typ, ProblemTile, t, -1, "%v", err)
+		return
+	}
+	rest, some, err := mvt.NextLayer(tile, &c.view)
+	if err != nil || !some || len(rest) > 0 || string(c.view.Name) != ct.Name+layout.LayerLine || c.view.Extent != mvt.Extent || c.view.Len() == 0 {
+		p.find(typ, ProblemTile, t, -1, "has not the lines alone, with features and an extent of %d", mvt.Extent)
+		return
+	}
+	p.types[typ].Mixed[t.Z]++
+	for i := range c.view.Len() {
+		f, err := c.view.Feature(i)
+		if err != nil {
+			p.find(typ, ProblemTile, t, -1, "%v", err)
+			return
+		}
+		region, ok := p.regionOf(typ, t, f)
+		switch {
+		case !ok:
+			return
+		case f.Type != mvt.LineString:
+			p.find(typ, ProblemTile, t, region, "is not a line")
+		}
+		p.types[typ].zooms[region] |= 1 << t.Z
+	}
 }
 
 // decode reads the polygons of a tile into edges and pieces. It returns the

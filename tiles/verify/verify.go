@@ -111,6 +111,7 @@ type Options struct {
 //   - A region shown at some zoom is shown at all deeper ones, has one label at
 //     each of them, inside it, and its pieces at the deepest zoom have the area of its
 //     record's geometry, within the rounding of both.
+//   - A tile of lines has nothing else, each of a region that has a record.
 //   - [tiles.Reader.At] answers the witnesses as the source did before the build.
 //
 // Lines and labels are judged from row layout 2 on. The report lists what is
@@ -125,9 +126,6 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 	v := &verifier{opts: opts, budget: meta.TileBudget, bordered: meta.SchemaVersion >= 2, families: map[string]checkFamily{}}
 	for i, t := range meta.Types {
 		v.types = append(v.types, &checkType{TypeMeta: t})
-		if t.Lines {
-			continue // lines enclose nothing that could be judged
-		}
 		v.families[t.Name] = checkFamily{i, kindFeature}
 		v.families[t.Name+layout.FamilyMVT] = checkFamily{i, kindTile}
 		v.families[t.Name+layout.FamilyLabel] = checkFamily{i, kindLabel}

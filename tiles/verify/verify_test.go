@@ -63,6 +63,7 @@ func checkWorlds() map[string][]build.Layer {
 				region("islet", tilestest.Square(20.3, 30.111, 20.301, 30.112)),
 			}},
 			{Type: "park", Features: []build.Feature{region("p", tilestest.Square(19.9, 30.05, 20.1, 30.1))}},
+			{Type: "river", Features: []build.Feature{region("stream", orb.LineString{{19.75, 30.02}, {20.2, 30.2}}), region("canal", orb.LineString{{19.9, 30.01}, {20.1, 30.03}})}},
 		},
 		"board":        {{Type: "cell", Features: board}},
 		"antimeridian": {{Type: "land", Features: []build.Feature{region("a", tilestest.Square(175, -10, 185, 10.1)), region("b", tilestest.Square(185, -10, 190, 10.1))}}},
@@ -103,6 +104,12 @@ func TestVerify(t *testing.T) {
 			}
 			var leaves, mixed int64
 			for _, rt := range report.Types {
+				if rt.Name == "river" { // a build counts rows of regions
+					if slices.Contains(rt.Mixed[:], 0) {
+						t.Errorf("rivers have %v rows, want some at every zoom", rt.Mixed)
+					}
+					continue
+				}
 				for z := range rt.Leaves {
 					leaves, mixed = leaves+rt.Leaves[z], mixed+rt.Mixed[z]
 				}
@@ -378,8 +385,28 @@ func TestVerifyFindsDamage(t *testing.T) {
 				}
 			}
 		}},
+		{"river: a line lost at a zoom", ProblemZoom, 0, func(t *testing.T, s *pebblestore.Store) {
+			for _, tile := range rowsOf(t, s, "river", "canal", layout.MarkMixed) {
+				if tile.Z == 12 {
+					edited(t, s, tile, "river.mvt", "", drop)
+				}
+			}
+		}},
+		{"river: a line without a record", ProblemTile, 0, func(t *testing.T, s *pebblestore.Store) {
+			edited(t, s, rowsOf(t, s, "river", "canal", layout.MarkMixed)[0], "river.mvt", "", func(v []byte) []byte { return bytes.Replace(v, []byte("canal"), []byte("drain"), 1) })
+		}},
+		{"river: bytes cut off", ProblemTile, 0, func(t *testing.T, s *pebblestore.Store) {
+			edited(t, s, rowsOf(t, s, "river", "canal", layout.MarkMixed)[0], "river.mvt", "", func(v []byte) []byte { return v[:len(v)-3] })
+		}},
+		{"river: a label", ProblemRow, 0, func(t *testing.T, s *pebblestore.Store) {
+			edited(t, s, rowsOf(t, s, "river", "canal", layout.MarkMixed)[0], "river.label", "", func([]byte) []byte { return []byte("M") })
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			typ := "land"
+			if strings.HasPrefix(c.name, "river") {
+				typ = "river"
+			}
 			if tiles.SchemaVersion < c.since {
 				t.Skipf("rows of layout %d do not have this", tiles.SchemaVersion)
 			}
@@ -387,7 +414,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 			c.damage(t, store)
 			report := verify(t, store, meta)
 			if !slices.ContainsFunc(report.Findings, func(f Finding) bool {
-				return f.Type == "land" && f.Problem == c.want && f.Count > 0 && len(f.Examples) > 0
+				return f.Type == typ && f.Problem == c.want && f.Count > 0 && len(f.Examples) > 0
 			}) {
 				t.Errorf("no %s found, but %s", c.want, describeFindings(report))
 			}
