@@ -59,6 +59,26 @@ func TestMapPagePanels(t *testing.T) {
 		}
 	})
 
+	// However many layers there are, their list covers no button.
+	t.Run("many layers", func(t *testing.T) {
+		for _, s := range []screen{desktop, {width: 1000, height: 620, density: 1}, {width: 1000, height: 580, density: 1}} {
+			w := open(t, browser, site+"/#5/45/5", s)
+			w.drawn(0)
+			covered := evaluate[[]string](w, `(() => {
+				const list = document.querySelector('#layers fieldset')
+				for (let i = 0; i < 20; i++) list.append(list.lastElementChild.cloneNode(true))
+				document.querySelector('#layers').open = true
+				return [...document.querySelectorAll('.tools button, .leaflet-control-zoom a')].filter(button => {
+					const { left, right, top, bottom } = button.getBoundingClientRect()
+					return !button.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2))
+				}).map(button => button.title)
+			})()`)
+			if len(covered) > 0 {
+				t.Errorf("at %d × %d the list of layers covers %q", s.width, s.height, covered)
+			}
+		}
+	})
+
 	t.Run("here", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45/5/at=45.2,5.1", desktop)
 		w.drawn(0)
