@@ -3,9 +3,9 @@ import table from '../names.json' with { type: 'json' }
 
 const { regions } = table
 
-// How much of its region's width a name may take, and how much of its height; a country's may reach over its borders, and the
-// many small regions wait for room to spare.
-const fills = { 'country-large': { fill: 0.6 }, country: { fill: 1.2 }, 'country-small': { fill: 2.4, high: 1.6 }, county: { fill: 0.6 } }
+// How much of its region's width a name may take, and how much of its height; a country's may reach over its borders, that of
+// water over its shores, and the many small regions wait for room to spare.
+const fills = { 'country-large': { fill: 0.6 }, country: { fill: 1.2 }, 'country-small': { fill: 2.4, high: 1.6 }, county: { fill: 0.6 }, water: { fill: 1.5 } }
 
 /** How names of a region type { type, role } are written: { looks, turn, from, to, ranks }, as names.json has it. */
 export function writingOf({ type, role }) {
