@@ -31,6 +31,7 @@ import { createView, MAX_ZOOM } from './map/view.js'
 import { direction, t, translate } from './words/words.js'
 
 const DOUBLE_CLICK = 200 // milliseconds between the clicks of one, at most
+const REST = 60 // milliseconds that the mouse rests on a region to point at it
 const LOW = 600 // pixels; in lower windows the buttons lie in rows
 const COLUMN = 460 // and where a sheet leaves less than this, which the bar and a column of all buttons take
 
@@ -291,17 +292,29 @@ function ask(points) {
   map.getContainer().addEventListener('keydown', event => {
     if (event.target === map.getContainer() && event.key === 'Enter') askAt(points, map.getCenter(), chosen)
   })
+  let resting = 0
+  const point = region => regions?.select(undefined, region)
   map.on('mousemove', ({ latlng }) => {
     const name = map.dragging.moving() ? null : names.at(latlng)
     map.getContainer().classList.toggle('over-name', name !== null)
     if (name?.id !== names.aimed?.id) names.aim(name)
     chosen = null
+    clearTimeout(resting)
+    // What the mouse only crosses is not outlined.
+    if (!name && regions) resting = setTimeout(async () => {
+      const region = map.dragging.moving() ? null : await regions.under(latlng)
+      if (!names.aimed) point(region)
+    }, REST)
   })
-  map.on('mouseout', () => names.aim(null))
+  map.on('mouseout', () => {
+    clearTimeout(resting)
+    names.aim(null)
+    point(null)
+  })
   names.on('aimed', () => {
     if (!names.aimed) chosen = null
     const { kind, type, id } = selectionOfName(names.aimed) ?? {}
-    regions?.select(undefined, kind === 'region' ? { type, id } : null)
+    point(kind === 'region' ? { type, id } : null)
   })
   createSuggest({
     form: element('search-form'), input: element('search'), list: element('suggestions'),

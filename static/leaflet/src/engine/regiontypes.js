@@ -62,9 +62,12 @@ export function visibleTypes(types, zoom) {
   return types.filter(type => type.on && zoom >= type.from)
 }
 
+/** Those among types of which the map can highlight a region. */
+export const areas = types => types.filter(type => !['built', 'names', 'line'].includes(type.role))
+
 /** The most specific of the regions at a point that the map draws now, to be highlighted. */
 export function highlighted(regions, types) {
-  const ranks = new Map(types.filter(type => !['built', 'names', 'line'].includes(type.role)).map((type, rank) => [type.type, rank]))
+  const ranks = new Map(areas(types).map((type, rank) => [type.type, rank]))
   let best = null
   for (const region of regions) {
     if (ranks.has(region.type) && (!best || ranks.get(region.type) >= ranks.get(best.type))) best = region

@@ -64,6 +64,12 @@ export function createWorkshop({ newCanvas, picture }) {
       return { bitmap, transfer: [bitmap] }
     },
 
+    /** The most specific region at a point of a tile, x and y as parts of its side: { type, id } or null. Types are coarse first. */
+    under({ key, types, x, y }) {
+      const at = ({ extent, regions }) => regions.find(({ path }) => inside(path, x * extent, y * extent))
+      return types.map(type => ({ type, id: at(tiles.get(key)?.get(type) ?? NOTHING)?.id })).findLast(({ id }) => id) ?? null
+    },
+
     /**
      * The names of a view as arrangement.js arranges them, each { id, text, look, kind, box, dot }, and a picture of
      * those in `frame`: { names, bitmap, density }. Boxes are in CSS pixels of the picture.
@@ -79,6 +85,8 @@ export function createWorkshop({ newCanvas, picture }) {
     },
   }
 }
+
+const NOTHING = { extent: 1, regions: [] }
 
 const has = (decoded, marked) => Boolean(marked && decoded?.get(marked.type)?.regions.some(({ id }) => id === marked.id))
 

@@ -3,9 +3,9 @@ import { bounds, GridLayer } from 'leaflet'
 import { el } from '../dom.js'
 import { FineGrid } from './finegrid.js'
 import { keyOf, regionTiles } from '../engine/regiontiles.js'
-import { visibleTypes } from '../engine/regiontypes.js'
+import { areas, visibleTypes } from '../engine/regiontypes.js'
 import { show } from '../engine/studio.js'
-import { dataTile, regionZoomOf, tileZoomOf } from '../engine/tilegrid.js'
+import { dataTile, regionZoomOf, TILE_SIZE, tileZoomOf } from '../engine/tilegrid.js'
 
 const AHEAD = 48 // CSS pixels
 const COARSER = 3 // zooms between a tile and what lies beneath it
@@ -110,6 +110,16 @@ export const VectorLayer = FineGrid.extend({
     if (key(old) === key(now)) return
     this._marked = now
     for (const drawing of this._drawn.values()) this._paint(drawing, drawing.painted ? { unless: drawing.painted.marked } : {})
+  },
+
+  /** The most specific region that is drawn at a point of the map, { lat, lng }: the promise of { type, id } or null. */
+  async under(latlng) {
+    const { x, y } = this._map.project(latlng, this._tileZoom).divideBy(TILE_SIZE)
+    const drawing = [...this._drawn.values()].find(({ coords }) => coords.z === this._tileZoom && coords.x === Math.floor(x) && coords.y === Math.floor(y))
+    const { key, view, types } = drawing?.source ?? {}
+    return key ? this.options.studio.call('under', {
+      key, types: areas(types).map(({ type }) => type), x: (x - drawing.coords.x + view.offsetX) / view.scale, y: (y - drawing.coords.y + view.offsetY) / view.scale,
+    }) : null
   },
 
   /** Leaves areas out, or draws them again. */
