@@ -101,11 +101,8 @@ export function parseState(hash) {
 }
 
 function selection(values) {
-  const at = /^(-?\d{1,2}(?:\.\d+)?),(-?\d{1,3}(?:\.\d+)?)[)\]}>.,;:!?"']*$/.exec(values.get('at') ?? '')
-  if (at) {
-    const [lat, lon] = at.slice(1).map(Number)
-    if (Math.abs(lat) <= 90 && Math.abs(lon) <= 180) return { kind: 'point', lat, lon }
-  }
+  const [, lat, lon] = /^(-?\d{1,2}(?:\.\d+)?),(-?\d{1,3}(?:\.\d+)?)[)\]}>.,;:!?"']*$/.exec(values.get('at'))?.map(Number) ?? []
+  if (Math.abs(lat) <= 90 && Math.abs(lon) <= 180) return { kind: 'point', lat, lon }
   const text = (key, pattern) => pattern.test(values.get(key) ?? '') ? values.get(key) : ''
   const [id, code, ip] = [text('place', PLACE_ID), text('airport', AIRPORT_CODE), text('ip', /^[\w.:%-]{1,64}$/)]
   if (id) return { kind: 'place', id }

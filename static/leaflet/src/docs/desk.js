@@ -1,7 +1,7 @@
 // A request to fill in, send, and take along as a program.
 import { copyButton } from '../panels/copy.js'
 import { el, fill } from '../dom.js'
-import { next } from '../panels/tabs.js'
+import { show, walk } from '../panels/tabs.js'
 import { keep, kept } from '../kept.js'
 import { ask } from './answer.js'
 import { addressOf, valuesOf } from './openapi.js'
@@ -26,7 +26,7 @@ export function createDesk({ method, path, request, body, parameters, bodyType }
   const answer = el('div', { role: 'status', 'aria-live': 'polite' })
   const names = [...languages.keys()]
   const tabs = names.map(name => el('button', { type: 'button', role: 'tab', id: `${id}-${name}`, 'aria-controls': `${id}-code`, onclick: () => speak(name) }, name))
-  const row = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Language', onkeydown: walk }, ...tabs)
+  const row = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Language', onkeydown: event => walk(event, tabs, names.indexOf(chosen), i => speak(names[i])) }, ...tabs)
   const code = el('pre', { tabindex: '0', role: 'tabpanel', id: `${id}-code` })
   const send = el('button', { type: 'submit', class: 'strong' }, method === 'GET' ? 'Send' : `Send (${method})`)
   const form = el('form', { class: 'panel', onsubmit: submit, oninput: write },
@@ -46,19 +46,9 @@ export function createDesk({ method, path, request, body, parameters, bodyType }
   }
   function draw() {
     if (secret.value !== key) secret.value = key
-    tabs.forEach((tab, i) => {
-      tab.setAttribute('aria-selected', String(names[i] === chosen))
-      tab.tabIndex = names[i] === chosen ? 0 : -1
-    })
+    show(tabs, names.indexOf(chosen))
     code.setAttribute('aria-labelledby', `${id}-${chosen}`)
     write()
-  }
-  function walk(event) {
-    const i = next(event, names.indexOf(chosen), names.length)
-    if (i === null) return
-    event.preventDefault()
-    speak(names[i])
-    tabs[i].focus()
   }
   async function submit(event) {
     event.preventDefault()

@@ -61,6 +61,18 @@ export function createCard(root, { onClose, announce }) {
   }
 }
 
+/** A button that closes a dialog, as a click beside it does. */
+export function closer(dialog) {
+  dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() })
+  return el('button', { type: 'button', class: 'solid', onclick: () => dialog.close() }, t('Close'))
+}
+
+/** What rings a spot on the map while a button is pointed at or has the focus. */
+export function ringing(mark, spot) {
+  const [point, leave] = [() => mark(spot), () => mark(null)]
+  return { onpointerenter: point, onpointerleave: leave, onfocus: point, onblur: leave }
+}
+
 /** A link to the answer as the service gives it. */
 export function jsonLink(path) {
   return el('a', { class: 'chip', href: path, target: '_blank', rel: 'noopener' }, 'JSON')

@@ -1,5 +1,6 @@
 // The help: keys, where the API is described, and whose data these are, with their licences.
 import { splitLinks } from '../server/attribution.js'
+import { closer } from './card.js'
 import { el, fill, icon } from '../dom.js'
 import { keep, kept } from '../kept.js'
 import { title } from '../words/format.js'
@@ -11,7 +12,6 @@ const links = [['docs', t('API documentation')], ['openapi.json', t('OpenAPI')],
 
 /** Fills the dialog; the returned function opens it. status is /status's answer, or undefined when there is none. */
 export function createHelp(dialog, status) {
-  const close = el('button', { type: 'button', class: 'solid', onclick: () => dialog.close() }, t('Close'))
   fill(dialog,
     el('h2', {}, 'Quadrille'),
     el('p', { class: 'quiet' }, t('Click the map to learn what is there. Search for places, airports and IP addresses, by name, code or number.')),
@@ -20,8 +20,7 @@ export function createHelp(dialog, status) {
       el('section', {}, el('h3', {}, t('Keys')), el('dl', { class: 'keys' },
         ...SHORTCUTS.map(([key, words]) => el('div', {}, el('dt', {}, ...key.split(' ').map(cap)), el('dd', {}, words))))),
       el('section', {}, el('h3', {}, t('Data')), datasets(status))),
-    el('p', { class: 'help-foot' }, languageChoice(), close))
-  dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() }) // beside it
+    el('p', { class: 'help-foot' }, languageChoice(), closer(dialog)))
   return () => { if (!dialog.open) dialog.showModal() }
 }
 

@@ -1,7 +1,7 @@
 // "What is here": everything the server knows about a point, by one call, and the places near it.
 import { point as fetchPoint, pointPath, region as fetchRegion, reverse } from '../server/api.js'
 import { distanceAndWind } from './bearing.js'
-import { facts, failure, part, skeleton } from './card.js'
+import { facts, failure, part, ringing, skeleton } from './card.js'
 import { ticking } from './clock.js'
 import { el } from '../dom.js'
 import { coordinates, utcOffset, zoneBasis } from '../words/format.js'
@@ -125,8 +125,7 @@ function nearest(at, answer, missing, { mark, goTo }) {
 
 function spotButton(at, spot, code, { mark, goTo }) {
   return el('button', {
-    type: 'button', class: 'spot', title: t('Show on the map'), onclick: () => goTo(spot),
-    onpointerenter: () => mark(spot), onpointerleave: () => mark(null), onfocus: () => mark(spot), onblur: () => mark(null),
+    type: 'button', class: 'spot', title: t('Show on the map'), onclick: () => goTo(spot), ...ringing(mark, spot),
   },
   el('span', {}, el('bdi', {}, displayText(spot.name)), code && el('code', {}, code)),
   el('span', { class: 'place-distance' }, distanceAndWind(at, spot)))

@@ -1,7 +1,7 @@
 // The list of places near a point: the nearest first, more on demand, of one kind or of every.
 import { isPosition, placesNearby } from '../server/api.js'
 import { distanceAndWind } from './bearing.js'
-import { failure, skeleton } from './card.js'
+import { failure, ringing, skeleton } from './card.js'
 import { el, fill } from '../dom.js'
 import { featureClasses, placeKind, population } from '../words/format.js'
 import { displayText } from '../words/text.js'
@@ -72,10 +72,8 @@ export function nearbyList({ lat, lon }, { mark, choose, signal, announce }) {
 function row(at, place, { mark, choose }) {
   const people = population(place.population) && t('{count} people', { count: place.population })
   const kind = placeKind(place.class, place.code, place.population)
-  const point = () => mark(place)
-  const leave = () => mark(null)
   return el('li', {}, el('button', {
-    type: 'button', onclick: () => choose(place), onpointerenter: point, onpointerleave: leave, onfocus: point, onblur: leave,
+    type: 'button', onclick: () => choose(place), ...ringing(mark, place),
   },
   el('bdi', { class: 'place-name' }, displayText(place.name)),
   el('span', { class: 'place-distance' }, distanceAndWind(at, place)),

@@ -1,5 +1,6 @@
 // What a reader takes along from an answer: its coordinates, a link, the request as a program makes it, a line that embeds the map.
 import { absolute } from '../server/api.js'
+import { jsonLink } from './card.js'
 import { copyButton } from './copy.js'
 import { el } from '../dom.js'
 import { t } from '../words/words.js'
@@ -39,7 +40,7 @@ export function takeAlong({ title, path, at, zoom = () => 10, announce }) {
   return [
     canShare() && el('button', { type: 'button', class: 'chip', onclick: () => share(title) }, t('Share')),
     el('details', { class: 'copies' }, el('summary', { class: 'chip' }, t('Copy')), el('span', { class: 'chips' }, ...copies)),
-    path && el('a', { class: 'chip', href: path, target: '_blank', rel: 'noopener' }, 'JSON'),
+    path && jsonLink(path),
   ].filter(Boolean)
 }
 

@@ -1,8 +1,9 @@
 // "Use this map": what other programs need to draw what the map shows now.
+import { closer } from './card.js'
 import { copyButton } from './copy.js'
 import { el, fill } from '../dom.js'
 import { snippets } from './snippets.js'
-import { next } from './tabs.js'
+import { show, walk } from './tabs.js'
 import { t } from '../words/words.js'
 
 const advice = {
@@ -17,9 +18,7 @@ const PAGE = t('Save this as an HTML file and open it: it shows the layers of th
  */
 export function createUse(dialog, { shown, announce }) {
   let chosen = 0
-  const close = el('button', { type: 'button', class: 'solid', onclick: () => dialog.close() }, t('Close'))
-  dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() }) // beside it
-
+  const close = closer(dialog)
   return () => {
     if (dialog.open) return
     const list = snippets({ base: new URL('.', document.baseURI).href, ...shown() })
@@ -30,20 +29,11 @@ export function createUse(dialog, { shown, announce }) {
 
     function choose(i) {
       chosen = i
-      tabs.forEach((tab, j) => {
-        tab.setAttribute('aria-selected', String(i === j))
-        tab.tabIndex = i === j ? 0 : -1
-        panels[j].hidden = i !== j
-      })
+      show(tabs, i)
+      panels.forEach((panel, j) => { panel.hidden = i !== j })
     }
 
-    const row = el('div', { class: 'tabs', role: 'tablist', 'aria-labelledby': 'use-title', onkeydown: event => {
-      const i = next(event, chosen, tabs.length)
-      if (i === null) return
-      event.preventDefault()
-      choose(i)
-      tabs[i].focus()
-    } }, ...tabs)
+    const row = el('div', { class: 'tabs', role: 'tablist', 'aria-labelledby': 'use-title', onkeydown: event => walk(event, tabs, chosen, choose) }, ...tabs)
     fill(dialog, el('h2', { id: 'use-title' }, t('Use this map')), row, ...panels, el('p', { class: 'use-foot' }, close))
     choose(chosen)
     dialog.showModal()
