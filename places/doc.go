@@ -67,9 +67,10 @@
 // everything else: on a map their seat stands for them.
 //
 // A tile shows the most important place of each of its 4×4 parts, and up to zoom
-// 9 beside it that of another quarter of the part where that is a city of
-// millions; the part's most important capital in any case. A place that is shown at one zoom is therefore shown at every deeper one. From zoom 15 on
-// a tile shows all its places, at most 1000.
+// 9 beside it that of another quarter of the part where that is a great city; the
+// part's two most important capitals in any case. A place that is shown at one zoom
+// is therefore shown at every deeper one. From zoom 15 on a tile shows all its
+// places, at most 1000.
 //
 // # Concurrency and memory
 //

@@ -195,8 +195,8 @@ func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate
 }
 
 // bruteTile says which places a tile shows, by the rule of the documentation:
-// per part the most important, a great one of another quarter and the most
-// important capital, or all of them.
+// per part the most important, a great one of another quarter and the two most
+// important capitals, or all of them.
 func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 	better := func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))
@@ -233,9 +233,16 @@ func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 		if t.Z < allZoom {
 			all := c
 			c = append(c[:1:1], greatBeside(c, quarters)...)
-			i := slices.IndexFunc(all, func(one candidate) bool { return capitals[one.id] })
-			if i >= 0 && !slices.Contains(c, all[i]) {
-				c = append(c, all[i])
+			found := 0
+			for _, one := range all {
+				if found == 2 {
+					break
+				}
+				if capitals[one.id] {
+					if found++; !slices.Contains(c, one) {
+						c = append(c, one)
+					}
+				}
 			}
 		}
 		shown = append(shown, c...)

@@ -15,14 +15,14 @@ const (
 	// rollupZoom is the deepest zoom with a row in place_rollup.
 	rollupZoom = CountedZoom
 	// partZooms is the number of zooms from a tile down to its parts: a tile shows
-	// one place of each of its 4×4 parts, or two great ones, and a capital beside
-	// them: New Delhi beside Delhi.
+	// one place of each of its 4×4 parts, or two great ones, and two capitals beside
+	// them: New Delhi beside Delhi, Damascus beside Beirut.
 	partZooms = 2
 	parts     = 1 << (2 * partZooms)
 	// great is the importance from which a place may be shown beside the best place
 	// of its part. It must also be the best of another quarter of the part:
-	// Shanghai beside Beijing.
-	great = notArea | (tiers-high)<<weightBits | 2_000_000
+	// Amsterdam beside Brussels.
+	great = notArea | (tiers-high)<<weightBits | 300_000
 )
 
 // shown is a place picked to be shown, with copies of what is stored of it.
@@ -58,8 +58,8 @@ type rollup struct {
 	cell    quadkey.Cell
 	best    [rollupZoom + partZooms + 1]shown
 	filled  [rollupZoom + partZooms + 1]bool
-	second  [rollupZoom + partZooms + 1]shown // the best of another quarter than that of best; importance 0 for none
-	capital [rollupZoom + partZooms + 1]shown // the best capital; importance 0 for none
+	second  [rollupZoom + partZooms + 1]shown    // the best of another quarter than that of best; importance 0 for none
+	capital [rollupZoom + partZooms + 1][2]shown // the best capitals; importance 0 for none
 	tiles   [rollupZoom + 1]rollupTile
 
 	key     [5]byte
@@ -69,7 +69,7 @@ type rollup struct {
 
 type rollupTile struct {
 	counts [27]uint64 // by class: 0 unknown, 1 A, …
-	shown  [3 * parts]shown
+	shown  [4 * parts]shown
 	n      int
 }
 
@@ -87,9 +87,11 @@ func (r *rollup) add(c quadkey.Cell, p *place) error {
 	r.tiles[rollupZoom].counts[class]++
 
 	const deepest = rollupZoom + partZooms
-	if isCapital(p) && !r.capital[deepest].before(p.importance(), p.id) {
-		if err := r.capital[deepest].show(p); err != nil {
-			return err
+	if isCapital(p) {
+		if c := r.capitalFor(deepest, p.importance(), p.id); c != nil {
+			if err := c.show(p); err != nil {
+				return err
+			}
 		}
 	}
 	b := &r.best[deepest]
@@ -98,6 +100,19 @@ func (r *rollup) add(c quadkey.Cell, p *place) error {
 	}
 	r.filled[deepest] = true
 	return b.show(p)
+}
+
+// capitalFor makes room in the current tile of a zoom for a capital, if it is one of the two best.
+func (r *rollup) capitalFor(z int, importance uint64, id uint32) *shown {
+	two := &r.capital[z]
+	switch {
+	case !two[0].before(importance, id):
+		two[0], two[1] = two[1], two[0]
+		return &two[0]
+	case !two[1].before(importance, id):
+		return &two[1]
+	}
+	return nil
 }
 
 // show makes s a copy of a place.
@@ -145,15 +160,21 @@ func (r *rollup) close(from int) error {
 					t.shown[t.n].set(&r.second[z])
 					t.n++
 				}
-				if c := &r.capital[z]; c.importance > 0 && !slices.ContainsFunc(t.shown[:t.n], func(s shown) bool { return s.id == c.id }) {
-					t.shown[t.n].set(c)
-					t.n++
+				for i := range r.capital[z] {
+					c := &r.capital[z][i]
+					if c.importance > 0 && !slices.ContainsFunc(t.shown[:t.n], func(s shown) bool { return s.id == c.id }) {
+						t.shown[t.n].set(c)
+						t.n++
+					}
 				}
 			}
 			r.second[z].importance = 0
-			if c := &r.capital[z]; c.importance > 0 {
-				if z > 0 && !r.capital[z-1].before(c.importance, c.id) {
-					r.capital[z-1].set(c)
+			for i := range r.capital[z] {
+				c := &r.capital[z][i]
+				if c.importance > 0 && z > 0 {
+					if up := r.capitalFor(z-1, c.importance, c.id); up != nil {
+						up.set(c)
+					}
 				}
 				c.importance = 0
 			}

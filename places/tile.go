@@ -73,7 +73,7 @@ func (f *Finder) TilePlaces(ctx context.Context, t quadkey.Tile, fn func(Shown) 
 // picker chooses what a tile below the rollups shows.
 type picker struct {
 	picked []pick             // in the end, the most important first
-	byPart [2 * parts]int     // the best of each part, then the best capitals
+	byPart [3 * parts]int     // the best of each part, then the best capitals, then the second
 	best   near.Best[near.ID] // the best of all the places; its slots are the elements of picked
 }
 
@@ -131,8 +131,8 @@ func (p *picker) pick(ctx context.Context, f *Finder, t quadkey.Tile) error {
 	return nil
 }
 
-// takeBest keeps the most important place of each part of the tile, and the most
-// important capital.
+// takeBest keeps the most important place of each part of the tile, and the two most
+// important capitals.
 func (p *picker) takeBest(t quadkey.Tile, key []byte, x *place) error {
 	cell, err := quadkey.CellFromKey(key)
 	if err != nil {
@@ -141,21 +141,34 @@ func (p *picker) takeBest(t quadkey.Tile, key []byte, x *place) error {
 	part := uint32(cell) >> (2 * (quadkey.CellZoom - partZooms - uint32(t.Z))) % parts
 	p.offer(part, x)
 	if isCapital(x) {
-		p.offer(parts+part, x)
+		first, second := &p.byPart[parts+part], &p.byPart[2*parts+part]
+		if *first >= 0 && !p.picked[*first].after(x) {
+			p.offer(2*parts+part, x)
+			return nil
+		}
+		if *first, *second = *second, *first; *first < 0 {
+			*first = p.grow()
+		}
+		p.picked[*first].set(x, x.importance())
 	}
 	return nil
 }
 
-func (p *picker) offer(slot uint32, x *place) {
+// after reports whether a place is more important than the pick.
+func (a *pick) after(x *place) bool {
 	imp := x.importance()
+	return a.importance < imp || a.importance == imp && a.id > x.id
+}
+
+func (p *picker) offer(slot uint32, x *place) {
 	at := p.byPart[slot]
 	if at < 0 {
 		at = p.grow()
 		p.byPart[slot] = at
-	} else if b := &p.picked[at]; b.importance > imp || b.importance == imp && b.id < x.id {
+	} else if !p.picked[at].after(x) {
 		return
 	}
-	p.picked[at].set(x, imp)
+	p.picked[at].set(x, x.importance())
 }
 
 // complete reports whether every part has a place that outranks all of the
