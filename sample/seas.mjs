@@ -77,9 +77,9 @@ const features = rows.map((row, rank) => {
   const [west, south, east, north] = water(...asked) ?? []
   if (west === undefined) throw new Error(`seas.csv: no water in the box: ${row}`)
   return {
-    type: 'Feature', properties: { name, featurecla: kind, LABELRANK: rank },
+    type: 'Feature', properties: { name, featurecla: kind, LABELRANK: rank, LABEL_X: (west + east) / 2, LABEL_Y: (south + north) / 2 },
     geometry: { type: 'Polygon', coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]] },
   }
 })
-const decimals = (key, value) => typeof value === 'number' ? Math.round(value * PER_DEGREE) / PER_DEGREE : value
+const decimals = (key, value) => typeof value === 'number' ? Math.round(value * 100) / 100 : value
 write('seas.json', JSON.stringify({ type: 'FeatureCollection', features }, decimals) + '\n')

@@ -8,9 +8,9 @@ type Palette struct {
 	Land  []color.NRGBA
 	// Shades are laid over the land to distinguish its parts, with a strength of 0
 	// to 1.
-	Shades        []color.NRGBA
-	ShadeStrength float64
-	Lake, Urban   color.NRGBA
+	Shades             []color.NRGBA
+	ShadeStrength      float64
+	Lake, River, Urban color.NRGBA
 	// Lines: coasts, and borders by the type of the regions that they separate.
 	Coast, Country, State, County, Other color.NRGBA
 	// Names by what they name.
@@ -70,7 +70,7 @@ func PoliticalStyle(p *Palette) Style {
 			},
 			"urban": {Order: 7, Fill: one(p.Urban, 0.55)}, // places name them
 			// Lines have nothing on either side, as coasts have on one.
-			"river":  {Order: 8, Coast: line(1.2, p.Lake, 0, 3)},
+			"river":  {Order: 8, Coast: line(1.2, p.River, 0, 3)},
 			"road":   {Order: 7, Coast: line(0.8, p.Other, 0, 5)},
 			"marine": {Order: 4, Text: text(11, p.WaterName, 0)},
 			"lake": {

@@ -62,19 +62,41 @@ test('a country\'s name goes first, steps aside for a city, and leaves towns out
   const city = { id: 'city', name: 'City', x: 200, y: 100, population: 400_000 }
   const beside = split(arrange([city], [country], measure))
   assert.deepEqual(beside.places.map(({ place }) => place.id), ['city'])
-  assert.equal(beside.regions[0].y, 79)
+  assert.equal(beside.regions[0].y, 86)
   const over = split(arrange([{ ...city, population: 20 }], [country], measure))
   assert.deepEqual([over.places.length, over.regions[0].y], [0, 100])
   const low = { ...country, down: 30 }
   assert.equal(split(arrange([city], [low], measure)).regions[0].y, 100, 'for a city a small country\'s name stays')
   assert.equal(split(arrange([{ ...city, population: 9_000_000 }], [low], measure)).regions[0].y, 85, 'for one of the world\'s greatest it steps out')
-  assert.equal(split(arrange([{ ...city, population: 9_000_000 }], [{ ...country, down: 15 }], measure)).regions[0].y, 100, 'but not with its middle')
+  assert.equal(split(arrange([{ ...city, population: 9_000_000 }], [{ ...country, down: 15 }], measure)).regions.length, 0, 'but not with its middle')
   const aside = split(arrange([{ id: 'l', name: 'Large', x: 100, y: 100, population: 9e6 }, { id: 'p', name: 'P', x: 125, y: 100, population: 4e6 }], [], measure))
   assert.deepEqual(aside.places.map(({ side }) => side), ['left', 'right'], 'a city\'s name leaves its neighbour\'s dot free')
   const seat = { id: 'seat', name: 'Seat', x: 200, y: 120, code: 'PPLC', population: 300_000 }
   const lesser = { id: 'lesser', name: 'Lesser', x: 200, y: 79, population: 100_000 }
   const between = split(arrange([city, seat, lesser], [country], measure))
-  assert.deepEqual([between.places.map(({ place }) => place.id), between.regions[0].y], [['seat', 'city'], 79], 'the least city goes')
+  assert.deepEqual([between.places.map(({ place }) => place.id), between.regions[0].y], [['seat', 'city'], 86], 'the least city goes')
+})
+
+test('a country without room is named from zoom 6, after the capitals and where it covers no city', () => {
+  const country = { id: 'c', name: 'Luxembourg', x: 200, y: 100, across: 20, down: 25, rank: 3, type: types[0] }
+  const seat = { id: 'seat', name: 'Seat', x: 200, y: 100, code: 'PPLC', population: 130_000 }
+  const at = (places, zoom) => split(arrange(places, [country], measure, { zoom }))
+  assert.equal(at([seat], 5).regions.length, 0)
+  const named = at([seat], 6)
+  assert.deepEqual([named.places.length, Math.abs(named.regions[0].y - 100)], [1, 14])
+  const crowd = [0, 14, -14, 21, -21].map((y, i) => ({ id: `p${i}`, name: 'P', x: 200, y: 100 + y, population: 200_000 }))
+  assert.equal(at(crowd, 6).regions.length, 0)
+})
+
+test('of many cities in one the dominant is named, and its neighbours kilometres away are not', () => {
+  const city = { id: 'city', name: 'City', x: 200, y: 100, lat: 51.5, lon: 0, population: 8_900_000 }
+  const at = (other, zoom = 9) => split(arrange([city, { id: 'o', name: 'Other', x: 300, y: 100, lat: 51.5, lon: 0.2, ...other }], [], measure, { zoom })).places.length
+  assert.equal(at({ population: 300_000 }), 1, '14 km away')
+  assert.equal(at({ population: 300_000, lon: 0.4 }), 2, '28 km away')
+  assert.equal(at({ population: 3_900_000 }), 2, 'half as large')
+  assert.equal(at({ population: 300_000, code: 'PPLC' }), 2, 'a capital')
+  assert.equal(at({ population: 300_000 }, 11), 2, 'close up')
+  assert.equal(at({ population: 3_900_000, x: 209 }), 1, 'within a few pixels')
 })
 
 test('of two regions in one spot the larger is named, and a country before a state', () => {

@@ -37,7 +37,7 @@ test('a long name takes two lines, and any moves up and down where there is room
   const state = writingOf({ type: 'state', role: 'land' })
   assert.deepEqual(ways({ name: 'New South Wales', across: 120, down: 28 }, state), [['state', 'New South\nWales', 0]])
   assert.deepEqual(ways({ name: 'Ohio', across: 60, down: 30 }, state), [['state', 'Ohio', 0], ['state', 'Ohio', 8], ['state', 'Ohio', -8]])
-  assert.deepEqual(ways({ name: 'Ohio', across: 60, down: Infinity }, state).map(([,, rise]) => rise), [0, 21, -21, 42, -42])
+  assert.deepEqual(ways({ name: 'Ohio', across: 60, down: Infinity }, state).map(([,, rise]) => rise), [0, 7, -7, 14, -14, 21, -21, 31.5, -31.5, 42, -42])
 })
 
 test('names break in the middle', () => {

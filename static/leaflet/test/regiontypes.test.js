@@ -42,7 +42,7 @@ test('documents that are none give no types', () => {
 
 test('zoom thresholds', () => {
   const types = regionTypes(layers('country', 'state', 'county'))
-  for (const [zoom, want] of [[0, ['country']], [2, ['country']], [3, ['country', 'state']], [5, ['country', 'state']], [6, ['country', 'state', 'county']]]) {
+  for (const [zoom, want] of [[0, ['country']], [2, ['country']], [3, ['country', 'state']], [5, ['country', 'state']], [7, ['country', 'state']], [8, ['country', 'state', 'county']]]) {
     assert.deepEqual(names(visibleTypes(types, zoom)), want, `zoom ${zoom}`)
   }
   types[0].on = false

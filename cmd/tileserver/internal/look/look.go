@@ -46,6 +46,7 @@ type Map struct {
 	Shade         []Color `json:"shade"`
 	ShadeStrength float64 `json:"shade-strength"`
 	Lake          Color   `json:"lake"`
+	River         Color   `json:"river"` // as thin as it is, on land
 	Urban         Color   `json:"urban"`
 	Missing       Color   `json:"missing"`
 	Coast         Color   `json:"coast"`

@@ -49,7 +49,16 @@ type PlaceNaming struct {
 	LeastOfCapital []float64          `json:"least-of-capital"`
 	Apart          float64            `json:"apart"`     // CSS pixels between the dots of two cities
 	ApartTo        int                `json:"apart-to"`  // the last zoom that keeps them apart
+	AroundCity     AroundCity         `json:"around-city"`
 	DotsFrom       int                `json:"dots-from"` // the first zoom where a dot without a name tells something
+}
+
+// AroundCity says which places are not named, up to the zoom ApartTo, for the city that
+// they are around.
+type AroundCity struct {
+	People float64 `json:"people"` // that the city has
+	Times  float64 `json:"times"`  // as many as the place
+	KM     float64 `json:"km"`     // within which the place is
 }
 
 // Region is how regions of a type are named.

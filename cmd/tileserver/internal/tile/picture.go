@@ -95,7 +95,7 @@ func pictureColors(theme *look.Theme) *raster.Palette {
 	}
 	return &raster.Palette{
 		Water: m.Water.NRGBA, Land: list(m.Land), Shades: list(m.Shade), ShadeStrength: m.ShadeStrength,
-		Lake: m.Lake.NRGBA, Urban: m.Urban.NRGBA,
+		Lake: m.Lake.NRGBA, River: m.River.NRGBA, Urban: m.Urban.NRGBA,
 		Coast: m.Coast.NRGBA, Country: m.Border.Country.NRGBA, State: m.Border.State.NRGBA, County: m.Border.County.NRGBA, Other: m.Border.Other.NRGBA,
 		CountryName: names.Country.NRGBA, StateName: names.State.NRGBA, CountyName: names.County.NRGBA, PlaceName: names.City.NRGBA,
 		WaterName: names.Water.NRGBA, Halo: names.Halo.NRGBA,

@@ -57,7 +57,7 @@ func (p *palette) lines(typ string) []styleLayer {
 	case "marine", "urban":
 		return nil
 	case "river":
-		return []styleLayer{line("_line", m.Lake, nil, byZoom(3, 0.5, 10, 2))}
+		return []styleLayer{line("_line", m.River, nil, byZoom(3, 0.5, 10, 2))}
 	case "road":
 		return []styleLayer{line("_line", m.Border.State, nil, byZoom(5, 0.4, 12, 1.6))}
 	case "lake":
@@ -152,7 +152,7 @@ func (p *palette) places() (all []styleLayer) {
 		// Between two dots stand their paddings and the room of their pictures. Farther out names of
 		// regions need what they would take, and tiles have few cities that are so near.
 		room := table.Dots[tier] / spriteRadius * spriteSide
-		l.Layout["icon-image"], l.Layout["icon-padding"] = spriteDot, []any{"step", []any{"zoom"}, 0, 6, (table.Apart - room) / 2, table.ApartTo, 0}
+		l.Layout["icon-image"], l.Layout["icon-padding"] = spriteDot, []any{"step", []any{"zoom"}, 0, 6, max(0, (table.Apart-room)/2), table.ApartTo, 0}
 		l.Layout["icon-size"] = byTier(func(tier string) any { return table.Dots[tier] / spriteRadius })
 		l.Layout["symbol-sort-key"] = []any{"-", importance}
 		// Every capital has a ring.

@@ -2,7 +2,7 @@
 import rules from '../names.json' with { type: 'json' }
 import { candidates, writingOf } from './regionnames.js'
 
-const { tiers, turns, dots, least, bonus, apart, ...places } = rules.places
+const { tiers, turns, dots, least, bonus, apart, 'around-city': around, ...places } = rules.places
 
 const isCapital = ({ code }) => code === 'PPLC'
 
@@ -22,6 +22,8 @@ const AIR = 3 // kept free around everything
 const MOST = 500 // places looked at: a deep zoom of a dense city has thousands, and names for a tenth
 const MOST_REGIONS = 1000
 const AROUND = 0.25 // degrees from a capital to the towns that count as it
+const KM = 111.2 // of a degree of latitude
+const ALONE = 6 // the zoom from which a country is named that has no room for its name
 
 /**
  * People; a great capital counts as a city of two millions more, so that it wins against its neighbours, but not against the
@@ -48,9 +50,10 @@ const sides = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [1, 1], [-1, -1], [-1,
  * their middle, and dot the { x, y, radius, ring } of a place.
  *
  * A place has its name on the first free one of the sides; one whose dot is covered or whose name finds no room is left out, but
- * close up, where the dot alone tells something. So is one that a greater place stands beside, but for capitals: of many cities
- * in one, the dominant is named. A capital counts as much as any place around it. A region's name is written the way that covers
- * the least important cities, best none; it is left out where all ways are taken. measure(line, look) is the { width, height }
+ * close up, where the dot alone tells something. So is one that a greater place stands beside, or a much greater one some
+ * kilometres away, but for capitals: of many cities in one, the dominant is named. A capital counts as much as any place around
+ * it. A region's name is written the way that covers the least important cities, best none; it is left out where all ways are
+ * taken. A country's that would cover a capital comes after these. measure(line, look) is the { width, height }
  * of a line. obstacles are boxes that names keep clear of. The input's order does not matter.
  */
 export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } = {}) {
@@ -66,11 +69,13 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
   }
   const named = regions.map(region => ({ region, id: region.id, turn: writingOf(region.type).turn, weight: -region.rank })).sort(byWeight).slice(0, MOST_REGIONS)
   const arranged = []
-  const near = zoom <= rules.places['apart-to'] ? apart : 0
   const kept = []
+  const hides = (great, { x, y, lat, lon, population = 0 }) => Math.hypot(great.x - x, great.y - y) < apart ||
+    great.population >= around.people && great.population > around.times * population &&
+    KM * Math.hypot(great.lat - lat, (great.lon - lon) * Math.cos(lat * Math.PI / 180)) < around.km
 
   const addPlace = ({ place, tier, dot }) => {
-    if (!free(dot) || !isCapital(place) && kept.some(({ x, y }) => Math.hypot(place.x - x, place.y - y) < near)) return
+    if (!free(dot) || zoom <= rules.places['apart-to'] && !isCapital(place) && kept.some(great => hides(great, place))) return
     const { width, height } = measure(place.name, tier)
     const ways = sides.map(side => nameBox(place, side, dots[tier], width, height)).filter(free)
     // Better where no other city's dot would go: London stands aside for Paris.
@@ -80,21 +85,40 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
     kept.push(place)
     arranged.push({ id: place.id, place, look: tier, lines: box ? [place.name] : [], box: box ?? dot, dot: { x: place.x, y: place.y, radius: dots[tier], ring: isCapital(place) } })
   }
-  const addRegion = ({ region }) => {
-    const waysAt = (spots, cut) => spots.flatMap(({ x, y, across, down }) => candidates({ name: region.name, across, down, cut }, writingOf(region.type), measure)
-      .map(way => ({ ...way, box: boxAround({ x, y: y - way.rise }, way.width + 2 * AIR, way.height) }))).filter(({ box }) => free(box))
+  // False for a name that is to wait; late says that it has.
+  const addRegion = ({ region }, late = false) => {
+    const waits = region.type.type === 'country' && !late
+    const writing = writingOf(region.type)
+    const stand = ({ x, y }, ways) => ways.map(way => ({ ...way, box: boxAround({ x, y: y - way.rise }, way.width + 2 * AIR, way.height) })).filter(({ box }) => free(box))
+    const waysAt = (spots, cut) => spots.flatMap(spot => stand(spot, candidates({ ...spot, name: region.name, cut }, writing, measure)))
     let ways = Number.isFinite(region.x) ? waysAt([region], false) : []
     if (ways.length === 0) ways = waysAt(region.spots ?? [], true)
-    if (ways.length === 0) return
-    const costs = ways.map(({ box, out }) => cities.reduce((sum, { dot, cost }) => overlap(box, dot) ? sum + cost : sum, out ? OUTSIDE : 0))
-    const { look, lines, box } = ways[costs.indexOf(Math.min(...costs))]
+    const costOf = ({ box, out }) => cities.reduce((sum, { dot, cost }) => overlap(box, dot) ? sum + cost : sum, out ? OUTSIDE : 0)
+    if (late && zoom >= ALONE && Number.isFinite(region.x) && candidates(region, writing, measure).length === 0) {
+      const small = { ...writing, looks: writing.looks.slice(-1) }
+      const near = candidates({ name: region.name, across: Infinity, down: Infinity }, small, measure).filter(({ rise, height, lines }) => Math.abs(rise) <= 1.5 * height / lines.length)
+      ways = stand(region, near).filter(way => costOf(way) === 0)
+    }
+    const costs = ways.map(costOf)
+    const least = Math.min(...costs)
+    if (waits && !(least < SEAT)) return false
+    if (ways.length === 0) return true
+    const { look, lines, box } = ways[costs.indexOf(least)]
     taken.push(box)
     arranged.push({ id: region.id, region, look, lines, box })
+    return true
+  }
+  let waiting = []
+  const addWaiting = () => {
+    for (const item of waiting) addRegion(item, true)
+    waiting = []
   }
   for (const item of [...sorted, ...named].sort((a, b) => a.turn - b.turn || byWeight(a, b))) {
+    if (item.turn > turns.capital) addWaiting()
     if (item.place) addPlace(item)
-    else addRegion(item)
+    else if (!addRegion(item)) waiting.push(item)
   }
+  addWaiting()
   return arranged
 }
 

@@ -97,7 +97,7 @@ function strokeBorders(context, { borders, coast, disputed }, { type, role }, { 
     context.setLineDash(dashes.map(part => part / inner))
     context.stroke(path)
   }
-  const colour = role === 'water' ? theme.coast : type === 'river' ? theme.lake : theme.border[type] ?? theme.border.other
+  const colour = role === 'water' ? theme.coast : type === 'river' ? theme.river : theme.border[type] ?? theme.border.other
   stroke(borders, colour, type === 'state' ? [6, 3] : [])
   if (shore) stroke(coast, theme.coast, [], coastWidth(zoom))
   else if (role !== 'land') stroke(coast, colour)

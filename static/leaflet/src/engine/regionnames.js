@@ -5,7 +5,11 @@ const { regions } = table
 
 // How much of its region's width a name may take, and how much of its height; a country's may reach over its borders, that of
 // water over its shores, and the many small regions wait for room to spare.
-const fills = { 'country-large': { fill: 0.6 }, country: { fill: 1.2 }, 'country-small': { fill: 2.4, high: 1.6 }, county: { fill: 0.6 }, water: { fill: 1.5 } }
+const fills = {
+  'country-large': { fill: 0.6 }, country: { fill: 1.2 }, 'country-small': { fill: 2.4, high: 1.6 }, county: { fill: 0.6 },
+  'sea-large': { fill: 1.5, high: 1.6 }, sea: { fill: 1.8, high: 2.4 }, water: { fill: 1.5 },
+}
+const STEPS = [0.5, 1, 1.5, 2.25, 3] // of a name's height, that it moves up or down past a city's dot
 
 /** How names of a region type { type, role } are written: { looks, turn, from, to, ranks }, as names.json has it. */
 export function writingOf({ type, role }) {
@@ -37,10 +41,10 @@ export function candidates({ name, across, down, cut = false }, { looks }, measu
       const height = sizes.reduce((sum, size) => sum + size.height, 0)
       if (width > (cut ? Math.min(fill, 1) : fill) * across || height > (cut ? 1 : high) * down) continue
       // Past a city's dot. The name of a small country may step out of it, but not with its middle: it would name another.
-      const out = high > 1 && !cut && down < 2.5 * height
-      const step = out ? Math.min(1.2 * sizes[0].height, down / 2) : Math.min(1.5 * height, (down - height) / 2)
-      const far = out ? step : Math.min(3 * height, (down - height) / 2)
-      for (const rise of step > 2 ? [0, step, -step, ...far > step + 2 ? [far, -far] : []] : [0]) found.push({ look, lines, width, height, rise, out: out && rise !== 0 })
+      const out = look === 'country-small' && !cut && down < 2.5 * height
+      const most = out ? Math.min(1.2 * sizes[0].height, down / 2) : Math.min(3 * height, (down - height) / 2)
+      const steps = STEPS.map(step => step * height).filter(step => step < most - 2).concat(most > 2 ? [most] : [])
+      for (const rise of [0, ...steps.flatMap(step => [step, -step])]) found.push({ look, lines, width, height, rise, out: out && rise !== 0 })
     }
   }
   return found

@@ -11,7 +11,7 @@ const presets = [
   { type: 'continent', label: t('Continents'), role: 'land', from: 0, on: false },
   { type: 'country', label: t('Countries'), role: 'land', from: 0, on: true },
   { type: 'state', label: t('States'), role: 'land', from: 3, on: true },
-  { type: 'county', label: t('Counties'), role: 'land', from: 6, on: true },
+  { type: 'county', label: t('Counties'), role: 'land', from: 8, on: true },
   { type: 'urban', label: t('Urban areas'), role: 'built', from: 4, on: true },
   { type: 'river', label: t('Rivers'), role: 'line', from: 3, on: true },
   { type: 'road', label: t('Roads'), role: 'line', from: 5, on: true },
