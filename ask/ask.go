@@ -37,9 +37,9 @@ import (
 type Boundaries interface {
 	Types() []tiles.TypeMeta
 	Extent(ctx context.Context, layers []tiles.Selector, e *quadkey.Extent) error
-	AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
+	AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector, names ...tiles.LabelNames) ([]byte, error)
 	AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
-	AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error)
+	AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector, names ...tiles.LabelNames) ([]byte, error)
 	At(ctx context.Context, lat, lon float64, types ...string) ([]tiles.Region, error)
 	Nearest(ctx context.Context, lat, lon, radius float64, types ...string) ([]tiles.Match, error)
 	AppendCutout(ctx context.Context, dst []byte, typ, id string, b quadkey.Box) (out []byte, zoom int, err error)

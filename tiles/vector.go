@@ -14,6 +14,14 @@ import (
 	"quadrille/tiles/mvt"
 )
 
+// LabelNames gives the label of a region an attribute. The name "" stands for none, and an
+// attribute that the label has already is replaced.
+type LabelNames func(typ, id string) (key, name string, err error)
+
+// mostNamed bounds the labels of a layer that LabelNames are asked about. The first are the most
+// important.
+const mostNamed = 1000
+
 // AppendMVT appends the vector layers of a tile. If nothing is appended, the
 // tile is empty. Each type T that the selectors name has these layers, in the
 // data set's order and without the empty ones:
@@ -30,8 +38,8 @@ import (
 //
 // Polygons and lines extend 1/64 of the tile beyond it. Zooms beyond 13 are cut
 // from zoom 13. The cost is one seek per type, and one filter lookup for
-// labels. Errors match ErrUnknownType or come from the store.
-func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
+// labels. Errors match ErrUnknownType or come from the store, or from names.
+func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector, names ...LabelNames) ([]byte, error) {
 	s := r.scratch.Get().(*scratch)
 	defer r.scratch.Put(s)
 	var err error
@@ -61,7 +69,7 @@ func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, laye
 				}
 			}
 		}
-		if dst, err = s.cutLabels(dst, rt, base, t, ids); err != nil {
+		if dst, err = s.cutLabels(dst, rt, base, t, ids, names); err != nil {
 			return dst, err
 		}
 	}
@@ -70,7 +78,7 @@ func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, laye
 
 // AppendLabels appends the layers T_label of a tile, as AppendMVT does, and no
 // others.
-func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
+func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector, names ...LabelNames) ([]byte, error) {
 	s := r.scratch.Get().(*scratch)
 	defer r.scratch.Put(s)
 	var err error
@@ -83,7 +91,7 @@ func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, l
 	}
 	for _, rt := range s.types {
 		_, ids := wanted(layers, rt.Name)
-		if dst, err = s.cutLabels(dst, rt, base, t, ids); err != nil {
+		if dst, err = s.cutLabels(dst, rt, base, t, ids, names); err != nil {
 			return dst, err
 		}
 	}
@@ -102,8 +110,8 @@ func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) err
 }
 
 // cutLabels appends the labels of the chosen regions that lie in tile t, which
-// is base or one of its descendants.
-func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, ids []string) ([]byte, error) {
+// is base or one of its descendants. Layers in which names know nothing stay as they are stored.
+func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, ids []string, names []LabelNames) ([]byte, error) {
 	value, ok := s.labels.Value(rt.label, nil)
 	if !ok {
 		return dst, nil
@@ -112,13 +120,15 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 	if err != nil {
 		return dst, err
 	}
-	if base == t && ids == nil {
+	changed := base != t || ids != nil
+	if !changed && len(names) == 0 {
 		return append(dst, tile...), nil
 	}
 	s.layer.Reset(rt.Name + layout.LayerLabel)
 	scale, ox, oy := placeIn(base, t)
 	_, err = s.eachIn(tile, false, func(f mvt.Feature) error {
-		if ids != nil && !slices.Contains(ids, string(s.view.StringTag(f, layout.TagID))) {
+		id := string(s.view.StringTag(f, layout.TagID))
+		if ids != nil && !slices.Contains(ids, id) {
 			return nil
 		}
 		var p mvt.Path
@@ -133,13 +143,27 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 			return nil
 		}
 		s.layer.Begin(f.ID, mvt.Point)
-		if err := s.copyTags(f); err != nil {
+		written := ""
+		for i := 0; i < len(names) && s.layer.Len() < mostNamed; i++ {
+			key, name, err := names[i](rt.Name, id)
+			if err != nil {
+				return err
+			}
+			if name != "" {
+				changed, written = true, key
+				s.layer.TagString(key, name)
+			}
+		}
+		if err := s.copyTags(f, written); err != nil {
 			return err
 		}
 		s.layer.Point(at)
 		s.layer.End()
 		return nil
 	})
+	if !changed && err == nil {
+		return append(dst, tile...), nil
+	}
 	return s.layer.AppendTo(dst), err
 }
 
@@ -156,7 +180,7 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 	s.layer.Reset(rt.Name)
 	rest, err := s.eachRegion(tile, ids, func(f mvt.Feature, _, _ []byte) error {
 		s.layer.Begin(f.ID, mvt.Polygon)
-		if err := s.copyTags(f); err != nil {
+		if err := s.copyTags(f, ""); err != nil {
 			return err
 		}
 		if mark == layout.MarkLeaf {
@@ -185,7 +209,7 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 			return nil
 		}
 		s.layer.Begin(f.ID, mvt.LineString)
-		if err := s.copyTags(f); err != nil {
+		if err := s.copyTags(f, ""); err != nil {
 			return err
 		}
 		err := s.cropLines(f, base, t)
@@ -195,10 +219,12 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 	return s.layer.AppendTo(dst), err
 }
 
-// copyTags copies the attributes of a feature to the one being written.
-func (s *scratch) copyTags(f mvt.Feature) error {
+// copyTags copies the attributes of a feature, but for one, to the one being written.
+func (s *scratch) copyTags(f mvt.Feature, but string) error {
 	err := s.view.EachTag(f, func(key, value []byte) bool {
-		s.layer.TagValue(string(key), value)
+		if string(key) != but {
+			s.layer.TagValue(string(key), value)
+		}
 		return true
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,5 +71,61 @@ func TestLabelsOfTheSource(t *testing.T) {
 5 beyond at 102 3`
 	if d := cmp.Diff(want, strings.Join(got, "\n")); d != "" {
 		t.Error(d)
+	}
+}
+
+// Names are asked of the first thousand labels of a layer, which stays as it is stored if none is
+// known. A name may take the place of the stored one.
+func TestLabelNames(t *testing.T) {
+	store := tilestest.OpenStore(t)
+	var features []Feature
+	for i := range 1002 {
+		west, south := float64(i%40)*2, float64(i/40)*2
+		features = append(features, Feature{ID: fmt.Sprint("r", i), Name: "own", Geometry: tilestest.Square(west, south, west+0.5, south+0.5)})
+	}
+	meta, _, err := Run(t.Context(), store, []Layer{{Type: "land", Features: features}}, Options{Timestamp: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tiles.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	land := []tiles.Selector{{Type: "land"}}
+	stored, err := r.AppendLabels(t.Context(), nil, quadkey.Tile{}, land)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"name": "new <nil>", "name:de": "own new", "": "own <nil>"} {
+		asked := 0
+		tile, err := r.AppendLabels(t.Context(), nil, quadkey.Tile{}, land, func(typ, id string) (string, string, error) {
+			asked++
+			if typ != "land" || key == "" {
+				return "name", "", nil
+			}
+			return key, "new", nil
+		})
+		if err != nil || asked != 1000 {
+			t.Fatalf("%d labels were asked for, want 1000: %v", asked, err)
+		}
+		labels, err := orbmvt.Unmarshal(tile)
+		if err != nil || len(labels) != 1 || len(labels[0].Features) != len(features) {
+			t.Fatalf("%d layers of labels, want one with all: %v", len(labels), err)
+		}
+		for i, f := range labels[0].Features {
+			if i >= 1000 {
+				want = "own <nil>"
+			}
+			if got := fmt.Sprint(f.Properties["name"], " ", f.Properties["name:de"]); got != want || f.Properties["rank"] != float64(i) {
+				t.Errorf("label %d with %q is named %s, want %s", i, key, got, want)
+			}
+		}
+		if key == "" && string(tile) != string(stored) {
+			t.Error("without a name the layer differs from the stored one")
+		}
+	}
+	broken := errors.New("no reads")
+	if _, err := r.AppendMVT(t.Context(), nil, quadkey.Tile{}, land, func(string, string) (string, string, error) { return "", "", broken }); !errors.Is(err, broken) {
+		t.Errorf("%v, want %v", err, broken)
 	}
 }

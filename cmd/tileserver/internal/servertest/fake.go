@@ -247,11 +247,11 @@ func (f *BoundBoundaries) append(ctx context.Context, dst []byte, t quadkey.Tile
 	return append(dst, format...), nil
 }
 
-func (f *BoundBoundaries) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector) ([]byte, error) {
+func (f *BoundBoundaries) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, layers []tiles.Selector, _ ...tiles.LabelNames) ([]byte, error) {
 	return f.append(ctx, dst, t, layers, fmt.Sprintf("mvt %s %v", t, layers))
 }
 
-func (f *BoundBoundaries) AppendLabels(_ context.Context, dst []byte, t quadkey.Tile, _ []tiles.Selector) ([]byte, error) {
+func (f *BoundBoundaries) AppendLabels(_ context.Context, dst []byte, t quadkey.Tile, _ []tiles.Selector, _ ...tiles.LabelNames) ([]byte, error) {
 	if f.MakeLabels != nil {
 		dst = append(dst, f.MakeLabels(t)...)
 	}

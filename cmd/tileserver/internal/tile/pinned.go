@@ -102,7 +102,8 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 		return dataset.ErrNoGeneration
 	}
 	points := s.PinTiled(nil, g.numbers[1:])
-	v := &view{boundaries: ask.PinGeneration(s.Boundaries, g.numbers[0]), points: points, singles: len(points)}
+	// The address names no generation of names: what it stands for has local ones of regions.
+	v := &view{boundaries: ask.PinGeneration(s.Boundaries, g.numbers[0]), names: ask.Pin[ask.Names](nil), points: points, singles: len(points)}
 	defer v.release()
 	ids, errs := []uint64{v.boundaries.ID}, []error{v.boundaries.Err}
 	for i := range v.points {

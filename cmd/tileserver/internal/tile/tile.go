@@ -66,6 +66,9 @@ func (s *Room) sendTile(c echo.Context, q *endpoint.Params, v *view, layers stri
 	if how.ofTileset && int(t.Z) > set.deepest(f.Picture()) {
 		return endpoint.ErrTileOutside
 	}
+	if !v.renames(set, f) {
+		v.naming = naming{}
+	}
 	var memory [4]uint64
 	key, from, live := s.keyOf(v, set, t, f, memory[:0])
 	key.theme = theme
@@ -100,6 +103,9 @@ func (s *Room) empty(f web.Form, how manner) int {
 // and reports whether the tile must not be kept.
 func (s *Room) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
+	if v.naming.lang != "" && len(set.selectors) > 0 {
+		from = append(from, v.names.ID)
+	}
 	h := s.TagStart
 	// A vector tile that is 404 when it is empty must not have the tag of an empty tile in the
 	// other modes: that tag would be answered with 304 instead of 404.

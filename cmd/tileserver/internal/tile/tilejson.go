@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
@@ -89,9 +91,12 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
+	if v.renames(set, web.FormMVT) {
+		v.naming.lang = lang
+	}
 	h, from, live := s.describedBy(v, set, base)
-	// Addresses with generations do not name those of collections.
-	pinned = pinned && from == 0
+	// Addresses with generations do not name those of collections and of names.
+	pinned = pinned && from == 0 && (v.naming.lang == "" || len(set.selectors) == 0)
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
 	if pinned {
 		h = h.Bytes("pinned")
@@ -101,9 +106,6 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	}
 	if columns {
 		h = h.Bytes(mltFile)
-	}
-	if lang != "" {
-		h = h.Bytes("names").Bytes(lang)
 	}
 	if live {
 		a.Cache = web.NoStore // the properties change
@@ -127,12 +129,12 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 			doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + mltFile
 			doc.Encoding = mltEncoding
 		}
-		if lang != "" {
+		if v.naming.lang != "" {
 			mark := "?"
 			if strings.Contains(doc.Tiles[0], "?") {
 				mark = "&"
 			}
-			doc.Tiles[0] += mark + "names=" + lang
+			doc.Tiles[0] += mark + "names=" + v.naming.lang
 		}
 		return doc, nil
 	})
@@ -149,7 +151,9 @@ func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, fro
 			h = h.Number(id)
 		}
 	}
-	from = ids[1+v.singles]
+	if from = ids[1+v.singles]; v.naming.lang != "" {
+		h = h.Bytes("names").Bytes(v.naming.lang)
+	}
 	return h.Number(from), from, live
 }
 
@@ -170,7 +174,8 @@ func pictureFile(q *endpoint.Params) string {
 	return file
 }
 
-// describe makes the document of a layer set.
+// describe makes the document of a layer set. It does not name the language of the view, for the
+// address of the tiles may get another end.
 func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJSON, error) {
 	doc := &TileJSON{
 		TileJSON:     "3.0.0",
@@ -218,6 +223,14 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 		layer := describePoints(p.Name, about)
 		doc.VectorLayers = append(doc.VectorLayers, layer)
 		doc.MaxZoom = max(doc.MaxZoom, layer.MaxZoom)
+	}
+	if v.naming.lang != "" {
+		for i := range doc.VectorLayers {
+			if l := &doc.VectorLayers[i]; l.ID == ask.PlacesLayer || strings.HasSuffix(l.ID, "_label") {
+				l.Fields = maps.Clone(l.Fields)
+				l.Fields[v.naming.key()] = "String"
+			}
+		}
 	}
 	// Semantic, and larger after every publication.
 	numbers := v.generations(set).numbers

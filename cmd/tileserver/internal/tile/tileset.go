@@ -159,7 +159,11 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 	if k == mapTiles {
 		tilejson += ".png"
 	}
-	return append(all, ogcapi.Link{Href: tilejson + ".json", Rel: "describedby", Type: ogcapi.TypeJSON, Title: "TileJSON of the same tiles"})
+	tilejson += ".json"
+	if of.names != "" {
+		tilejson += "?names=" + of.names
+	}
+	return append(all, ogcapi.Link{Href: tilejson, Rel: "describedby", Type: ogcapi.TypeJSON, Title: "TileJSON of the same tiles"})
 }
 
 // tilesetKind is a sort of tilesets. The data as a whole and each collection have one of
@@ -185,6 +189,7 @@ type tiled struct {
 	// selection is the parameter collections, "" for all.
 	selection string
 	layers    string // as sendTile takes them
+	names     string // the language of names, ""
 	// rest are the values of the path behind the tileset's.
 	rest []string
 }
@@ -202,6 +207,9 @@ func (of *tiled) ask(form string) string {
 	q := "?f=" + form
 	if of.selection != "" {
 		q += "&collections=" + url.QueryEscape(of.selection)
+	}
+	if of.names != "" {
+		q += "&names=" + of.names
 	}
 	return q
 }

@@ -15,14 +15,18 @@ import (
 // another joins them. boundaries appends the layers of boundaries, or of their
 // labels.
 func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
-	boundaries func(ask.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector) ([]byte, error),
+	boundaries func(ask.Boundaries, context.Context, []byte, quadkey.Tile, []tiles.Selector, ...tiles.LabelNames) ([]byte, error),
 ) ([]byte, error) {
 	if len(set.selectors) > 0 {
 		b, err := v.boundaries.Get()
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = boundaries(b, ctx, dst, t, set.selectors); err != nil {
+		names, err := v.labels(ctx)
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = boundaries(b, ctx, dst, t, set.selectors, names...); err != nil {
 			return dst, err
 		}
 	}

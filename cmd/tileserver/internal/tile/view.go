@@ -16,13 +16,14 @@ import (
 // from.
 type view struct {
 	boundaries ask.Pinned[ask.Boundaries]
+	names      ask.Pinned[ask.Names] // of regions, in languages
 	// points are layers of points: all singles, which are one data set each, in the order of
 	// the registry, and then the collections that were asked for.
 	points  []ask.Tiled
 	singles int
 	// collections are those that the client may ask for. It is nil if there are none.
 	collections *ask.Collections
-	// naming is how its places are named.
+	// naming is how its places and regions are named.
 	naming naming
 }
 
@@ -33,7 +34,7 @@ var views = sync.Pool{New: func() any { return new(view) }}
 // collection. The caller releases the view.
 func (s *Room) pinTiles() *view {
 	v := views.Get().(*view)
-	v.boundaries, v.collections = ask.Pin(s.Boundaries), s.Collections
+	v.boundaries, v.names, v.collections = ask.Pin(s.Boundaries), ask.Pin(s.Names), s.Collections
 	v.points = s.PinTiled(v.points, nil)
 	v.singles = len(v.points)
 	return v
@@ -41,6 +42,7 @@ func (s *Room) pinTiles() *view {
 
 func (v *view) release() {
 	v.boundaries.Release()
+	v.names.Release()
 	for i := range v.points {
 		v.points[i].Release()
 	}
