@@ -1,5 +1,7 @@
 package places
 
+import "quadrille/feature"
+
 // The families of tile_places, most important first.
 const (
 	high = iota
@@ -83,6 +85,14 @@ func importance(qualifier []byte, population, weight uint64) uint64 {
 		return n
 	}
 	return n | notArea
+}
+
+// Importance is that of a feature of Finder.Tile, greater for what is more important. A weight of
+// its own is not known.
+func Importance(f *feature.Feature) uint64 {
+	value, _ := f.Properties.Lookup("population")
+	population, _ := value.Integer()
+	return importance([]byte(f.Properties.Text("class")+"."+f.Properties.Text("code")), uint64(population), 0)
 }
 
 func weightOf(qualifier []byte, population uint64) uint64 {

@@ -75,6 +75,32 @@ func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile)
 	return ids
 }
 
+// The importance of a feature is that of its place, unless that has a weight of its own.
+func TestImportanceOfFeatures(t *testing.T) {
+	for name, shape := range shapes {
+		list := scatter(22, 120, shape)
+		for i := range list {
+			list[i].Weight = 0
+		}
+		byID := map[uint32]Place{}
+		for _, p := range list {
+			byID[p.ID] = p
+		}
+		f := build(t, list)
+		for _, tile := range []quadkey.Tile{{}, {Z: 1, X: 1}, {Z: 11, X: 1058, Y: 714}} {
+			for x, err := range f.Tile(t.Context(), tile) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				p := byID[uint32(x.Number)]
+				if got, want := Importance(x), importance(appendQualifier(nil, p.Class, p.Code), uint64(p.Population), 0); got != want {
+					t.Errorf("%s: %s.%s with %d people has importance %d, want %d", name, p.Class, p.Code, p.Population, got, want)
+				}
+			}
+		}
+	}
+}
+
 // Every tile of every zoom that has places shows what the rule says; places
 // are counted and shown in one tile per zoom, and once shown stay shown.
 func TestTilesAgainstBruteForce(t *testing.T) {

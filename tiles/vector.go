@@ -18,8 +18,7 @@ import (
 // attribute that the label has already is replaced.
 type LabelNames func(typ, id string) (key, name string, err error)
 
-// mostNamed bounds the labels of a layer that LabelNames are asked about. The first are the most
-// important.
+// mostNamed bounds the labels of a layer that LabelNames are asked about, the most important first.
 const mostNamed = 1000
 
 // AppendMVT appends the vector layers of a tile. If nothing is appended, the

@@ -1,7 +1,9 @@
 package tile
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"quadrille/ask"
@@ -32,6 +34,39 @@ var known = map[string]*knownLayer{
 		},
 		write: writeAirports,
 	},
+}
+
+// doubled are places for maps that draw tiles twice as large: a tile shows what the four tiles in
+// it show, none of which a place is in twice.
+type doubled struct{ ask.Places }
+
+func (d doubled) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+	return feature.Answer(func(fn func(*feature.Feature) error) error {
+		var all []feature.Feature
+		for _, part := range t.Children() {
+			for f, err := range d.Places.Tile(ctx, part) {
+				if err != nil {
+					return err
+				}
+				all = append(all, f.Clone())
+			}
+		}
+		slices.SortStableFunc(all, func(a, b feature.Feature) int { return cmp.Compare(places.Importance(&b), places.Importance(&a)) })
+		for i := range all {
+			if err := fn(&all[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (d doubled) TilePlaces(ctx context.Context, t quadkey.Tile, fn func(places.Shown) error) error {
+	return feature.Each(d.Tile(ctx, t), func(f *feature.Feature) error {
+		population, _ := f.Properties.Lookup("population")
+		people, _ := population.Integer()
+		return fn(places.Shown{ID: uint32(f.Number), Lat: f.Lat, Lon: f.Lon, Name: f.Name(), Code: f.Properties.Text("code"), Population: people})
+	})
 }
 
 // known divides the layers of points of a set into those with a knownLayer and the others.

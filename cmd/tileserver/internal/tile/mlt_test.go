@@ -66,7 +66,7 @@ func TestMLTIsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, source := range style.Sources {
-		if source.Encoding != "mlt" || !strings.HasSuffix(source.URL, ".mlt.json") {
+		if source.Encoding != "mlt" || !strings.HasSuffix(strings.TrimSuffix(source.URL, "?pixels=512"), ".mlt.json") {
 			t.Errorf("%s: %+v", id, source)
 		}
 		_, path, _ := strings.Cut(strings.TrimPrefix(source.URL, "http://"), "/")

@@ -19,26 +19,24 @@ type naming struct {
 	instead bool
 }
 
-// namingOf reads the parameter names of a tile.
-func namingOf(q *endpoint.Params, f web.Form) (naming, error) {
-	return naming{lang: langOf(q, "names", endpoint.Names), instead: f.Picture()}, q.Err
-}
-
 // langOf is the one language that a parameter asks for, or "".
-func langOf(q *endpoint.Params, name string, of interface {
-	Of(q *endpoint.Params) string
-}) string {
+func langOf(q *endpoint.Params, of *endpoint.Value[string]) string {
 	lang := of.Of(q)
 	if q.Err == nil && lang != "" && !web.IsLanguage(lang) {
-		q.Refuse(name, "Set "+name+" to one language code such as de or zh-Hant, or leave it out.")
+		q.Refuse(of.Name, "Set "+of.Name+" to one language code such as de or zh-Hant, or leave it out.")
 	}
 	return lang
 }
 
-// renames reports whether a language changes the tiles of a set in a form. Where it does not,
-// the tiles are kept once for all languages.
-func (v *view) renames(set *layerSet, f web.Form) bool {
-	return slices.Contains(set.points, ask.PlacesLayer) || f != web.FormGeoJSON && len(set.selectors) > 0 && v.names.ID != ask.IDMissing
+// spare forgets what changes nothing of the tiles of a set in a form, so that they are kept once.
+func (v *view) spare(set *layerSet, f web.Form) {
+	if slices.Contains(set.points, ask.PlacesLayer) {
+		return
+	}
+	v.double = false
+	if f == web.FormGeoJSON || len(set.selectors) == 0 || v.names.ID == ask.IDMissing {
+		v.naming = naming{}
+	}
 }
 
 // key is the attribute that has the name.
@@ -55,20 +53,19 @@ func (n naming) of(ctx context.Context, from feature.Tiler, id uint32) (string, 
 }
 
 // labels names labels of regions, as far as names of regions are asked for and published.
-func (v *view) labels(ctx context.Context) ([]tiles.LabelNames, error) {
-	if v.naming.lang == "" {
-		return nil, nil
-	}
+func (v *view) labels(ctx context.Context) []tiles.LabelNames {
 	from, published, err := v.names.Have()
-	if !published {
-		return nil, err
+	if v.naming.lang == "" || err == nil && !published {
+		return nil
 	}
 	key := v.naming.key()
 	if v.naming.instead {
 		key = "name"
 	}
-	return []tiles.LabelNames{func(typ, id string) (string, string, error) {
-		name, _, err := from.NameIn(ctx, typ, id, v.naming.lang)
+	return []tiles.LabelNames{func(typ, id string) (_, name string, _ error) {
+		if err == nil {
+			name, _, err = from.NameIn(ctx, typ, id, v.naming.lang)
+		}
 		return key, shorten(name), err
-	}}, nil
+	}}
 }

@@ -205,13 +205,11 @@ func (s *Room) describeTileset(k *tilesetKind, describe func(t *Tileset, of *til
 		if err != nil {
 			return err
 		}
-		lang := langOf(q, "names", endpoint.Names)
-		if q.Err != nil {
+		if v.naming.lang = langOf(q, endpoint.Names); q.Err != nil {
 			return q.Err
 		}
-		if v.renames(set, web.FormMVT) {
-			v.naming.lang, of.names = lang, lang
-		}
+		v.spare(set, web.FormMVT)
+		of.names = v.naming.lang
 		t, err := newTileset(c.Request().Context(), v, set, k, &of, base)
 		if err != nil {
 			return err

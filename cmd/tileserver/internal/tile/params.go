@@ -8,6 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/quadkey"
 )
 
 // Parameters of this room alone.
@@ -15,6 +16,7 @@ var (
 	formatParam       = endpoint.Described(endpoint.InPath, "format", "mvt and pbf are the same: a Mapbox vector tile of version 2. mlt is a MapLibre Tile of version 1 of the same content.", endpoint.Schema{"type": "string", "enum": []string{"mvt", "pbf", "mlt", "geojson", "png"}}, "geojson")
 	pictureThemeParam = endpoint.Word("theme", "Colours of a png; other formats have none. Political gives countries colours of their own; light and dark are neutral, for data over them. The water is painted unless the layers are only points or single regions; plain leaves it transparent, for a map over another one.", look.Themes...).Bounded("default", look.Themes[0])
 	pinnedParam       = endpoint.Flag("pinned", "Whether the tiles have addresses that name their generations and may be kept for ever.").Like(true)
+	pixelsParam       = endpoint.Word("pixels", "How large the map draws a tile. Places are chosen for 256 pixels; with 512, as MapLibre draws vector tiles, a tile has those of the four tiles in it. Pictures have none.", "256", "512").Or("256").Like("512")
 	scaleParam        = endpoint.Word("scale", "Of the document of pictures: how many pixels of a picture stand for one of the map, whose tiles are 256 wide. Vector tiles have none.", "1", "2").Or("1")
 	styleLayersParam  = endpoint.Text("layers", 1024, "As in the paths of tiles. Left out, it stands for `all` and the public collections of points.").Like("country")
 	themeParam        = endpoint.Word("theme", "Colours: political gives countries colours of their own; light and dark are neutral, for data over them; plain has no background, for a map over another one.", look.Themes...).Or(look.Themes[0])
@@ -40,6 +42,14 @@ func (s *Room) layersParam() endpoint.Param {
 
 // tiledNames are the layers that are one data set, for texts.
 func (s *Room) tiledNames() string { return "`" + strings.Join(s.TiledNames(), "`, `") + "`" }
+
+// doubledBy reads the parameter pixels. The deepest tiles have no others in them.
+func doubledBy(q *endpoint.Params, picture bool, zoom uint8) bool {
+	if pixelsParam.Given(q) && picture {
+		q.Refuse("pixels", "Leave out pixels: pictures of 512 pixels are those that end in @2x.png.")
+	}
+	return pixelsParam.Of(q) == "512" && zoom < quadkey.MaxZoom
+}
 
 // pictureTheme reads the theme, an index into look.Themes. Forms that have no
 // colours are the same in all.

@@ -117,5 +117,6 @@ func (s *Room) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	if newGenerations(g.numbers, ids).mark != g.mark {
 		return dataset.ErrPruned
 	}
+	v.double = doubledBy(q, f.Picture(), t.Z)
 	return s.sendTile(c, q, v, values[1], t, f, manner{cache: s.PinnedCache, byAccept: byAccept})
 }

@@ -28,7 +28,7 @@ import (
 func (s *Room) getStyle(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	list := styleLayersParam.Of(q)
-	how := styling{theme: themeParam.Of(q), lang: langOf(q, "lang", endpoint.Lang), encoding: encodingParam.Of(q), names: namesParam.Of(q)}
+	how := styling{theme: themeParam.Of(q), lang: langOf(q, endpoint.Lang), encoding: encodingParam.Of(q), names: namesParam.Of(q)}
 	if styleLayersParam.Given(q) && list == "" {
 		q.Refuse("layers", "List at least one layer in layers, or leave it out for all.")
 	}

@@ -230,10 +230,10 @@ func (p *palette) names(typ string) []styleLayer {
 	l.Layout["symbol-sort-key"] = rank
 	// A name steps aside for the dots and names that are there, not far where countries are small.
 	aside := []any{}
-	for _, by := range [][]float64{{0, 0}, {0.8, 0}, {-0.8, 0}, {0, 0.8}, {0, -0.8}, {0, 1.5}, {0, 2.3}, {0, -1.5}, {0, -2.3}} {
+	for _, by := range [][]float64{{0, 0}, {0.8, 0}, {-0.8, 0}, {0, 0.8}, {0, -0.8}, {0.8, 0.8}, {-0.8, 0.8}, {0.8, -0.8}, {-0.8, -0.8}, {0, 1.5}, {0, 2.3}, {0, -1.5}, {0, -2.3}} {
 		aside = append(aside, "center", by)
 	}
-	l.Layout["text-variable-anchor-offset"] = []any{"step", []any{"zoom"}, []any{"literal", aside[:2*5]}, 2, []any{"literal", aside[:2*7]}, 3, []any{"literal", aside}}
+	l.Layout["text-variable-anchor-offset"] = []any{"step", []any{"zoom"}, []any{"literal", aside[:2*5]}, 2, []any{"literal", aside[:2*11]}, 3, []any{"literal", aside}}
 	l.Layout["text-padding"] = 1
 	small := len(naming.Looks) - 1
 	if small == 0 {

@@ -35,10 +35,7 @@ func (s *Room) everything(ctx context.Context, v *view) (*layerSet, error) {
 // one for each other layer, since their tiles are deeper than those of others, and may change while
 // those do not.
 func (p *palette) sources(set *layerSet, base string, how styling) map[string]styleSource {
-	lists, query := map[string][]string{}, ""
-	if how.lang != "" {
-		query = "?names=" + how.lang
-	}
+	lists := map[string][]string{}
 	for _, region := range set.regions {
 		typ, _, _ := strings.Cut(region, ":")
 		lists[p.source(typ)] = append(lists[p.source(typ)], region)
@@ -58,7 +55,10 @@ func (p *palette) sources(set *layerSet, base string, how styling) map[string]st
 			file, source.Encoding = mltFile+file, mltEncoding
 		}
 		if strings.HasPrefix(id, styleSourceName) {
-			file += query
+			file = with(file, "names", how.lang)
+		}
+		if slices.Contains(list, ask.PlacesLayer) {
+			file = with(file, "pixels", "512")
 		}
 		source.URL = base + "/tiles/" + escapeLayers(strings.Join(list, ",")) + file
 		all[id] = source

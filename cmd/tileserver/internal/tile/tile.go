@@ -36,6 +36,7 @@ func (s *Room) getTile(c echo.Context, q *endpoint.Params) error {
 	}
 	v := s.pinTiles()
 	defer v.release()
+	v.double = doubledBy(q, f.Picture(), t.Z)
 	return s.sendTile(c, q, v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
 }
 
@@ -52,11 +53,9 @@ type manner struct {
 // sendTile answers with a tile of the layers in a list, of the generations in v.
 func (s *Room) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Form, how manner) error {
 	r := c.Request()
+	v.naming = naming{lang: langOf(q, endpoint.Names), instead: f.Picture()}
 	theme, err := pictureTheme(q, f)
 	if err != nil {
-		return err
-	}
-	if v.naming, err = namingOf(q, f); err != nil {
 		return err
 	}
 	set, err := s.resolveLayers(r.Context(), v, layers)
@@ -66,9 +65,7 @@ func (s *Room) sendTile(c echo.Context, q *endpoint.Params, v *view, layers stri
 	if how.ofTileset && int(t.Z) > set.deepest(f.Picture()) {
 		return endpoint.ErrTileOutside
 	}
-	if !v.renames(set, f) {
-		v.naming = naming{}
-	}
+	v.spare(set, f)
 	var memory [4]uint64
 	key, from, live := s.keyOf(v, set, t, f, memory[:0])
 	key.theme = theme
@@ -118,6 +115,9 @@ func (s *Room) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []u
 	}
 	if v.naming.lang != "" {
 		h = h.Bytes("names").Bytes(v.naming.lang)
+	}
+	if v.double {
+		h = h.Number(512) // which no generation is
 	}
 	return tileKey{lang: v.naming.lang, layers: set.canonical, from: h, tile: uint64(t.Z)<<58 | t.Packed(), form: f, coding: web.Identity}, from, live
 }
@@ -273,7 +273,7 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 // at start, and the end of the FeatureCollection.
 func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	for _, p := range v.of(set) {
-		l, err := p.Get()
+		l, err := v.tiler(&p)
 		if err != nil {
 			return dst, err
 		}

@@ -81,19 +81,18 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	pinned := pinnedParam.Of(q) || s.PinTiles && !pinnedParam.Given(q)
-	picture, lang := pictureFile(q), langOf(q, "names", endpoint.Names)
+	picture := pictureFile(q)
+	v := s.pinTiles()
+	defer v.release()
+	v.naming.lang, v.double = langOf(q, endpoint.Names), doubledBy(q, drawn, 0)
 	if q.Err != nil {
 		return q.Err
 	}
-	v := s.pinTiles()
-	defer v.release()
 	set, err := s.resolveLayers(r.Context(), v, list)
 	if err != nil {
 		return err
 	}
-	if v.renames(set, web.FormMVT) {
-		v.naming.lang = lang
-	}
+	v.spare(set, web.FormMVT)
 	h, from, live := s.describedBy(v, set, base)
 	// Addresses with generations do not name those of collections and of names.
 	pinned = pinned && from == 0 && (v.naming.lang == "" || len(set.selectors) == 0)
@@ -129,15 +128,23 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 			doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + mltFile
 			doc.Encoding = mltEncoding
 		}
-		if v.naming.lang != "" {
-			mark := "?"
-			if strings.Contains(doc.Tiles[0], "?") {
-				mark = "&"
-			}
-			doc.Tiles[0] += mark + "names=" + v.naming.lang
+		doc.Tiles[0] = with(doc.Tiles[0], "names", v.naming.lang)
+		if v.double {
+			doc.Tiles[0] = with(doc.Tiles[0], "pixels", "512")
 		}
 		return doc, nil
 	})
+}
+
+// with adds a parameter to an address, if it has a value.
+func with(address, name, value string) string {
+	switch {
+	case value == "":
+		return address
+	case strings.Contains(address, "?"):
+		return address + "&" + name + "=" + value
+	}
+	return address + "?" + name + "=" + value
 }
 
 // describedBy returns a hash of what a document about the tiles of a set depends on
@@ -151,10 +158,8 @@ func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, fro
 			h = h.Number(id)
 		}
 	}
-	if from = ids[1+v.singles]; v.naming.lang != "" {
-		h = h.Bytes("names").Bytes(v.naming.lang)
-	}
-	return h.Number(from), from, live
+	from = ids[1+v.singles]
+	return h.Number(from).Bytes(v.naming.lang).Bytes(strconv.FormatBool(v.double)), from, live
 }
 
 // vectorFile is the end of addresses of vector tiles.
@@ -174,8 +179,7 @@ func pictureFile(q *endpoint.Params) string {
 	return file
 }
 
-// describe makes the document of a layer set. It does not name the language of the view, for the
-// address of the tiles may get another end.
+// describe makes the document of a layer set.
 func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJSON, error) {
 	doc := &TileJSON{
 		TileJSON:     "3.0.0",

@@ -159,10 +159,7 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 	if k == mapTiles {
 		tilejson += ".png"
 	}
-	tilejson += ".json"
-	if of.names != "" {
-		tilejson += "?names=" + of.names
-	}
+	tilejson = with(tilejson+".json", "names", of.names)
 	return append(all, ogcapi.Link{Href: tilejson, Rel: "describedby", Type: ogcapi.TypeJSON, Title: "TileJSON of the same tiles"})
 }
 
@@ -208,8 +205,5 @@ func (of *tiled) ask(form string) string {
 	if of.selection != "" {
 		q += "&collections=" + url.QueryEscape(of.selection)
 	}
-	if of.names != "" {
-		q += "&names=" + of.names
-	}
-	return q
+	return with(q, "names", of.names)
 }

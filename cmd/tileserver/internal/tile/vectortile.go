@@ -22,11 +22,7 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		if err != nil {
 			return dst, err
 		}
-		names, err := v.labels(ctx)
-		if err != nil {
-			return dst, err
-		}
-		if dst, err = boundaries(b, ctx, dst, t, set.selectors, names...); err != nil {
+		if dst, err = boundaries(b, ctx, dst, t, set.selectors, v.labels(ctx)...); err != nil {
 			return dst, err
 		}
 	}
@@ -52,7 +48,7 @@ func appendMLT(dst []byte, layers func([]byte) ([]byte, error)) ([]byte, error) 
 // appendPoints appends the layers of points that a set has.
 func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	for _, p := range v.of(set) {
-		from, err := p.Get()
+		from, err := v.tiler(&p)
 		if err != nil {
 			return dst, err
 		}

@@ -9,6 +9,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/tiles"
 )
 
@@ -23,8 +24,8 @@ type view struct {
 	singles int
 	// collections are those that the client may ask for. It is nil if there are none.
 	collections *ask.Collections
-	// naming is how its places and regions are named.
-	naming naming
+	naming      naming // of its places and regions
+	double      bool   // maps draw its tiles twice as large
 }
 
 // views are reused memory, so that sending a tile that is kept allocates no view.
@@ -133,6 +134,15 @@ func (v *view) of(set *layerSet) (list []ask.Tiled) {
 		}
 	}
 	return list
+}
+
+// tiler is a layer of the view.
+func (v *view) tiler(p *ask.Tiled) (feature.Tiler, error) {
+	l, err := p.Get()
+	if of, ok := l.(ask.Places); ok && v.double {
+		l = doubled{of}
+	}
+	return l, err
 }
 
 // from appends the generations that the tiles of a set depend on, 0 for each that plays
