@@ -89,7 +89,7 @@ func (s *Room) documentEndpoints() []endpoint.Endpoint {
 			Path: "/tiles/{layers}.json", Route: "/tiles/:file",
 			ID: "getTileJSON", Tag: "tiles", Rank: 3,
 			Summary: "TileJSON of layers",
-			Doc:     "Give its address to a map library; it leads to the tiles. Those of collections of points go to zoom 22, and have no addresses that name generations.",
+			Doc:     "Give its address to a map library; it leads to the tiles. Those of collections of points go to zoom 22, and have no addresses that name generations; nor have those of regions with `names=`.",
 			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, pixelsParam},
 			Handle:  s.getTileJSON, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": TileJSON{}}, Keeps: endpoint.Tagged,
