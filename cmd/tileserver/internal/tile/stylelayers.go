@@ -77,7 +77,7 @@ func (p *palette) lines(typ string) []styleLayer {
 	if typ == p.land || typ != "state" && typ != "county" { // the shore belongs to the land that these divide
 		// Near by the coast is no more than the edge of the land.
 		all = append(all, line("_coast", m.Coast, []any{"all", []any{"!", between}, []any{"!", disputed}},
-			[]any{"interpolate", []any{"linear"}, []any{"zoom"}, 2, 0.9, 5, 1.5, 6, 0.75, 10, 1.1}))
+			[]any{"interpolate", []any{"linear"}, []any{"zoom"}, 2, 0.8, 5, 1.2, 6, 0.7, 10, 1}))
 	}
 	return all
 }
