@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"quadrille/cmd/internal/programs"
 	"quadrille/internal/must"
 )
@@ -38,8 +40,7 @@ func TestMapPageNamesKeepApart(t *testing.T) {
 					must.Get(fmt.Sscanf(at, "#%f/%f/%f", &zoom, &lat, &lon)).In(t)
 					at += fmt.Sprintf("/at=%.4f,%.4f", lat, lon)
 				}
-				w.visit(site + "/" + at)
-				w.waitFor(namesRest)
+				w.visitNames(site + "/" + at)
 				got := evaluate[struct {
 					Names            int
 					Overlaps, Hidden []string
@@ -67,14 +68,23 @@ func randomView(chance *rand.Rand) string {
 	return fmt.Sprintf("#%.2f/%.2f/%.2f", between(5, 13), about[0]+between(-1, 1), about[1]+between(-1, 1))
 }
 
-// namesRest tells whether the picture of the names and the card have been the same
-// for a while.
-const namesRest = `(() => {
-	const canvas = [...document.querySelectorAll('.names canvas')].at(-1)
-	const high = document.querySelector('#card').offsetHeight
-	if (canvas !== window.lastNames || high !== window.lastHigh) [window.lastNames, window.lastHigh, window.lastAt] = [canvas, high, performance.now()]
-	return Boolean(canvas) && performance.now() - window.lastAt > 500 && document.querySelector('#map').ariaBusy === 'false'
-})()`
+// visitNames changes the view and waits until its own names, not those of the view before,
+// are on the map and have been the same for a while, as the card.
+func (w *window) visitNames(url string) {
+	w.t.Helper()
+	evaluate[chromedp.Void](w, `{ [window.lastNames, window.lastAt] = [`+lastNames+`, Infinity] }`)
+	w.visit(url)
+	w.waitFor(`(() => {
+		const canvas = ` + lastNames + `
+		const high = document.querySelector('#card').offsetHeight
+		if (canvas !== window.lastNames) window.lastAt = performance.now()
+		else if (high !== window.lastHigh) window.lastAt = Math.max(window.lastAt, performance.now())
+		;[window.lastNames, window.lastHigh] = [canvas, high]
+		return Boolean(canvas) && performance.now() - window.lastAt > 500 && document.querySelector('#map').ariaBusy === 'false'
+	})()`)
+}
+
+const lastNames = `[...document.querySelectorAll('.names canvas')].at(-1)`
 
 // Text is measured anew, by a canvas of the page in less than any size of the map: a
 // box must have room for it.
