@@ -7,8 +7,7 @@
 // layer's name. Polygons of layer T are filled, each feature in the colour of its
 // number map_color, or else one derived from its id. Lines of T_line are
 // stroked. Points of T_label are names. Points of any other layer are dots with
-// names. If the style gives a type a share, each zoom shows three times as many
-// of its points as the one before, by their attribute "rank".
+// names. Which of them a zoom shows, the style says by their attribute "rank".
 //
 // # Tiles meet without a seam
 //

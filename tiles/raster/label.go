@@ -50,8 +50,59 @@ func discOf(radius float64, count float64) float64 {
 	return min(radius+1+math.Floor(math.Log10(count)), 8)
 }
 
-// drawPoints draws dots, then the names that touch no name of higher priority.
+// Name is a name in a picture.
+type Name struct {
+	Type   string // of the region, or the layer of a point
+	ID     string // the attribute id, if it is a text
+	Number uint64 // of the feature
+	Text   string
+	Label  bool // of a region
+	Look   Text
+	Box    image.Rectangle // pixels from the picture's corner
+}
+
+// Names returns the names that the picture of a tile shows at least a part of, the most
+// important first. Its errors are those of AppendPNG.
+func (r *Renderer) Names(t *Tile) (all []Name, err error) {
+	err = r.with(t.Scale, func(c *canvas) error {
+		err := r.arrange(c, t)
+		for n := range c.visible {
+			all = append(all, Name{n.typ, string(n.id), n.num, string(n.text), n.label, n.look.Text, n.box})
+		}
+		return err
+	})
+	return all, err
+}
+
+// visible yields the names that are written, the most important first.
+func (c *canvas) visible(yield func(*name) bool) {
+	for i := range c.names {
+		if n := &c.names[i]; n.shown && n.box.Overlaps(image.Rect(0, 0, c.size, c.size)) && !yield(n) {
+			return
+		}
+	}
+}
+
+// drawPoints draws dots, then names.
 func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
+	if err := r.arrange(c, t); err != nil {
+		return err
+	}
+	if err := c.drawDots(t.Zoom >= r.style.Places.DotsFrom); err != nil {
+		return err
+	}
+	for n := range c.visible {
+		c.text.breakLines(n.look.face, n.text, n.look.Text.Size)
+		if err := c.write(n.look, n.box, c.pad()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arrange lists the points of a tile and of those around it, the most important first,
+// and shows the names that touch no name of higher priority.
+func (r *Renderer) arrange(c *canvas, t *Tile) error {
 	c.names, c.upper = c.names[:0], c.upper[:0]
 	for i, tile := range t.Points {
 		start := len(c.names)
@@ -69,7 +120,6 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 			c.names = c.names[:start+dots]
 		}
 	}
-	defer func() { clear(c.names) }() // they refer to the caller's bytes
 	c.lift(t.Zoom)
 	c.names = slices.DeleteFunc(c.names, func(n name) bool { return n.place && !r.wanted(&n, t.Zoom) })
 	slices.SortFunc(c.names, comparePriority)
@@ -83,19 +133,6 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	for i := range c.names {
 		n := &c.names[i]
 		n.shown = n.box.Overlaps(frame.Inset(-maxDot*c.scale-Reach)) && c.unobstructed(i)
-	}
-	if err := c.drawDots(t.Zoom >= r.style.Places.DotsFrom); err != nil {
-		return err
-	}
-	for i := len(c.names) - 1; i >= 0; i-- {
-		n := &c.names[i]
-		if !n.shown || !n.box.Overlaps(frame) {
-			continue
-		}
-		c.text.breakLines(n.look.face, n.text, n.look.Text.Size)
-		if err := c.write(n.look, n.box, c.pad()); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -226,13 +263,6 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 		if look.Text.Size == 0 && (label || look.Dot.Radius == 0) || label && look.Lands && typ != drawn.Land {
 			continue
 		}
-		most, share := math.Inf(1), look.Dot.Share
-		if label {
-			share = look.Text.Share
-		}
-		if share > 0 {
-			most = share * math.Pow(3, float64(drawn.Zoom))
-		}
 		scale := float64(c.size) / float64(c.view.Extent)
 		for i := range c.view.Len() {
 			f, err := c.view.Feature(i)
@@ -246,15 +276,18 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 			if err := n.read(&c.view, f); err != nil {
 				return err
 			}
-			if n.rank >= most || !look.Text.names(n.rank, drawn.Zoom) {
+			if !look.Text.names(n.rank, drawn.Zoom) {
 				continue
 			}
 			if typ == placesType && !n.ranked && len(r.places) > 0 {
 				r.settle(&n)
-			} else if label && len(look.smaller) > 0 {
+			} else if label {
 				n.look = look.sized(n.rank, drawn.Zoom)
 			}
 			n.order = n.look.Turn
+			if label && n.rank >= look.Text.bound(drawn.Zoom-1) {
+				n.order = max(n.order, look.LateTurn)
+			}
 			if n.look.Text.Upper {
 				n.text = c.capitals(n.text)
 			}
@@ -302,20 +335,29 @@ func (r *Renderer) settle(n *name) {
 
 // names reports whether a zoom has the name of a region of a rank.
 func (t *Text) names(rank float64, zoom int) bool {
-	return zoom >= t.From && (t.To == 0 || zoom <= t.To) && (zoom >= len(t.Ranks) || rank < t.Ranks[max(zoom, 0)])
+	return zoom >= t.From && (t.To == 0 || zoom <= t.To) && rank < t.bound(zoom)
 }
 
-// sized is the look of a region's name by its rank among those that a zoom names.
+// bound is the rank below which a zoom names regions.
+func (t *Text) bound(zoom int) float64 {
+	switch {
+	case zoom < 0:
+		return 0
+	case zoom < len(t.Ranks):
+		return t.Ranks[zoom]
+	}
+	return math.Inf(1)
+}
+
+// sized is the look of a region's name by the zooms that name it.
 func (l *look) sized(rank float64, zoom int) *look {
-	shown := math.Inf(1)
-	if n := len(l.Text.Ranks); n > 0 {
-		shown = l.Text.Ranks[min(max(zoom, 0), n-1)]
+	last := len(l.sizes) - 1
+	for i, one := range l.sizes[:last] {
+		if rank < l.Text.bound(zoom-last-1+i) {
+			return one
+		}
 	}
-	i := int(min(rank/shown*float64(len(l.smaller)+1), float64(len(l.smaller))))
-	if i <= 0 {
-		return l
-	}
-	return l.smaller[min(i, len(l.smaller))-1]
+	return l.sizes[last]
 }
 
 // capitals writes a name in capital letters.

@@ -1,9 +1,13 @@
 package raster
 
 import (
+	"errors"
+	"fmt"
 	"image"
 	"slices"
 	"testing"
+
+	"quadrille/tiles/mvt"
 )
 
 // A name stands to the right of its dot, and on another side for a region's name, a
@@ -86,5 +90,63 @@ func TestPlacesApart(t *testing.T) {
 	}
 	if c.names[0].look != r.places[0][1] {
 		t.Error("a capital has no ring")
+	}
+}
+
+// A region has the smallest look at the two zooms that name it first, and a larger one
+// zoom by zoom. Those that the zoom before does not name come late.
+func TestSizes(t *testing.T) {
+	s := someStyle()
+	country := s.Types["country"]
+	country.Turn, country.LateTurn, country.Text.Ranks = 1, 10, []float64{2, 5, 10, 20}
+	country.Smaller = []Text{{Size: 9, Ranks: country.Text.Ranks}, {Size: 8, Ranks: country.Text.Ranks}}
+	s.Types["country"] = country
+	r, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		rank  int64
+		sizes [8]float64 // by zoom; 0 for no name
+	}{
+		{0, [8]float64{8, 8, 9, 12, 12, 12, 12, 12}},
+		{4, [8]float64{0, 8, 8, 9, 12, 12, 12, 12}},
+		{19, [8]float64{0, 0, 0, 8, 8, 9, 12, 12}},
+		{20, [8]float64{0, 0, 0, 0, 8, 8, 9, 12}},
+	} {
+		for zoom, want := range tt.sizes {
+			p := &plane{points: []spot{{"country_label", "aa", "Land", tt.rank, mvt.XY{X: 2048, Y: 2048}}}}
+			got, err := r.Names(p.window(0, 0, zoom, 1))
+			if err != nil || len(got) > 1 || len(got) == 1 != (want > 0) || want > 0 && got[0].Look.Size != want {
+				t.Errorf("rank %d at zoom %d: %v, %v; want size %v", tt.rank, zoom, got, err, want)
+			}
+			// The place beside it is first where the name is new.
+			p.points = append(p.points, spot{"places", "1", "Town", 0, mvt.XY{X: 2100, Y: 2048}})
+			got, err = r.Names(p.window(0, 0, zoom, 1))
+			late := want > 0 && (zoom == 0 || tt.sizes[zoom-1] == 0)
+			if err != nil || len(got) != 1 && !late || (got[0].Type == "places") != (late || want == 0) {
+				t.Errorf("rank %d at zoom %d beside a place: %v, %v", tt.rank, zoom, got, err)
+			}
+		}
+	}
+}
+
+// The names that are told are those of the tile and of its neighbours that reach into it.
+func TestNamesTold(t *testing.T) {
+	r := newRenderer(t)
+	got, err := r.Names(sampleMap().window(0, 0, 5, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, n := range got {
+		told = append(told, fmt.Sprint(n.Type, "/", n.ID, " ", n.Text))
+	}
+	want := []string{"country/aa Westland", "country/bb United Kingdom of the East", "country/cc Over the edge", "state/aa-2 Süd-Štát", "places/1 Łódź", "places/2 Hamlet"}
+	if !slices.Equal(told, want) {
+		t.Errorf("the picture has %q, want %q", told, want)
+	}
+	if _, err := r.Names(&Tile{Scale: 3}); !errors.Is(err, ErrScale) {
+		t.Errorf("of scale 3: %v, want %v", err, ErrScale)
 	}
 }

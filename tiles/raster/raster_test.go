@@ -30,13 +30,31 @@ func newRenderer(t testing.TB) *Renderer {
 	return r
 }
 
-// someStyle is a style whose places have tiers.
+// someStyle is a style with names, whose places have tiers.
 func someStyle() Style {
 	s := PoliticalStyle(&somePalette)
-	text := s.Types["places"].Text
+	ink := func(c uint32, size float64, ranks ...float64) Text {
+		return Text{Size: size, Color: hex(c), Halo: somePalette.Halo, Ranks: ranks}
+	}
+	bold := func(t Text) Text {
+		t.Bold = true
+		return t
+	}
+	text := ink(0x242c35ff, 10.5)
+	for typ, t := range map[string]Text{
+		"continent": bold(ink(0x44374dff, 14)), "country": bold(ink(0x44374dff, 12, 6, 18, 54, 162)),
+		"timezone": ink(0x5a4f60ff, 11, 4, 12, 36, 108), "state": ink(0x5a4f60ff, 11, 0.6, 1.8, 5.4, 16.2, 48.6),
+		"county": ink(0x5d5365ff, 10, 0.15, 0.45, 1.35, 4.05, 12.15, 36.45), "marine": ink(0x175675ff, 11),
+		"lake": ink(0x175675ff, 10, 0.1, 0.3, 0.9, 2.7, 8.1, 24.3), "places": text, "airports": ink(0x1f6582ff, 9.5, 1, 3, 9, 27, 81, 243, 729), "points": ink(0xb3261eff, 9.5),
+	} {
+		one := s.Types[typ]
+		one.Text = t
+		s.Types[typ] = one
+	}
+	s.Other.Text = ink(0x5a4f60ff, 11, 1, 3, 9, 27, 81, 243)
 	s.Places = Places{
 		Tiers: []Tier{
-			{Turn: 2, Text: Text{Size: 11, Bold: true, Color: somePalette.PlaceName, Halo: text.Halo}, Radius: 2.5},
+			{Turn: 2, Text: bold(ink(0x242c35ff, 11)), Radius: 2.5},
 			{People: 1e6, Turn: 2, Text: text, Radius: 2.5}, {Turn: 9, Text: text, Radius: 2},
 		},
 		GreatCapital: 2e5, Bonus: 2e6, Least: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3}, LeastOfCapital: []float64{2e5, 2e5, 2e5, 1e5, 1e3},
@@ -338,9 +356,9 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestShares: points of a layer with a share appear by their rank, three times
-// as many at each zoom, dot and name alike. Others all appear.
-func TestShares(t *testing.T) {
+// TestRanks: points of a layer with ranks by zoom appear by their own, dot and name
+// alike. Others all appear.
+func TestRanks(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
 	ranks := []int64{0, 1, 3, 8, 9, 26, 27, 1 << 40}
@@ -565,8 +583,7 @@ var somePalette = Palette{
 	},
 	ShadeStrength: 0.16, Lake: hex(0xb7d9e9ff), River: hex(0x7fb2cfff), Urban: hex(0xd8cbc1ff),
 	Coast: hex(0x4f7a94ff), Country: hex(0x74667fff), State: hex(0x9f95a7ff), County: hex(0xbdb6c3ff), Other: hex(0x7a6d93ff),
-	CountryName: hex(0x44374dff), StateName: hex(0x5a4f60ff), CountyName: hex(0x5d5365ff), PlaceName: hex(0x242c35ff),
-	WaterName: hex(0x175675ff), Halo: hex(0xfffffff0), Dot: hex(0x46545fff), Rim: hex(0xffffffff), Airport: hex(0x1f6582ff), Point: hex(0xb3261eff),
+	Halo: hex(0xfffffff0), Dot: hex(0x46545fff), Rim: hex(0xffffffff), Airport: hex(0x1f6582ff), Point: hex(0xb3261eff),
 }
 
 func hex(c uint32) color.NRGBA {

@@ -67,7 +67,7 @@ type look struct {
 	Type
 	palette palette
 	face    *face
-	smaller []*look // of Type.Smaller
+	sizes   []*look // of its names: itself, and those of Type.Smaller
 }
 
 // New returns a renderer. Errors match ErrStyle.
@@ -86,12 +86,9 @@ func New(style Style) (*Renderer, error) {
 		if t.Text.Bold {
 			l.face = fonts.bold
 		}
-		for i, text := range t.Smaller {
-			turn := t.Turn
-			if i == len(t.Smaller)-1 {
-				turn = max(turn, t.SmallTurn)
-			}
-			l.smaller = append(l.smaller, prepare(Type{Turn: turn, Text: text, Lands: t.Lands}))
+		l.sizes = []*look{l}
+		for _, text := range t.Smaller {
+			l.sizes = append(l.sizes, prepare(Type{Turn: t.Turn, Text: text, Lands: t.Lands}))
 		}
 		return l
 	}
@@ -123,16 +120,25 @@ func (r *Renderer) look(name string) *look {
 // Errors match ErrScale, ErrTooComplex or mvt.ErrMalformed; dst is then returned
 // unchanged.
 func (r *Renderer) AppendPNG(dst []byte, t *Tile) ([]byte, error) {
-	if t.Scale != 1 && t.Scale != 2 {
-		return dst, fmt.Errorf("%w, not %d", ErrScale, t.Scale)
+	err := r.with(t.Scale, func(c *canvas) (err error) {
+		if err = r.draw(c, t); err == nil {
+			dst, err = c.appendPNG(dst)
+		}
+		return err
+	})
+	return dst, err
+}
+
+// with lends an empty canvas, which forgets the names, for they refer to the caller's bytes.
+func (r *Renderer) with(scale int, do func(*canvas) error) error {
+	if scale != 1 && scale != 2 {
+		return fmt.Errorf("%w, not %d", ErrScale, scale)
 	}
 	c := r.pool.Get().(*canvas)
 	defer r.pool.Put(c)
-	c.reset(t.Scale)
-	if err := r.draw(c, t); err != nil {
-		return dst, err
-	}
-	return c.appendPNG(dst)
+	defer func() { clear(c.names) }()
+	c.reset(scale)
+	return do(c)
 }
 
 // draw draws a tile's fills, then its lines, then its names.

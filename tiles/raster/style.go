@@ -66,11 +66,13 @@ type Type struct {
 	Border Line // between two regions of the type
 	Coast  Line // where nothing of the type lies beyond
 	Text   Text
-	// Smaller are the looks of the names of smaller regions, by their rank.
+	// Smaller are the looks of the names of smaller regions. A region has the last one at
+	// the two zooms that name it first, and a larger one zoom by zoom, as far as Text.
 	Smaller []Text
-	// SmallTurn is the turn of the smallest of them, unless Turn is later.
-	SmallTurn int
-	Dot       Dot // marks the points of layers that are not labels of regions
+	// LateTurn is the turn of the names that the zoom before does not have, unless Turn
+	// is later.
+	LateTurn int
+	Dot      Dot // marks the points of layers that are not labels of regions
 	// Lands says that the type has its fill, coast and names only where it is the
 	// land. Elsewhere only its borders are drawn.
 	Lands bool
@@ -115,12 +117,9 @@ type Text struct {
 	Upper bool
 	// From and To are the first and the last zoom with names; a To of 0 is no bound.
 	From, To int
-	// Ranks are bounds by zoom: regions of a rank below are named, beyond the list all.
+	// Ranks are bounds by zoom: what has a rank below is named, beyond the list all. Of a
+	// point that is not the dot is left out too.
 	Ranks []float64
-	// Share bounds how many names of regions a map of the world in one tile shows:
-	// only those whose rank is below Share. Each further zoom shows three times as
-	// many. 0 is no limit.
-	Share float64
 }
 
 // Dot is a disc with a rim.
@@ -128,9 +127,6 @@ type Dot struct {
 	Radius float64 // 0 draws none
 	Color  color.NRGBA
 	Rim    color.NRGBA
-	// Share means the same as in Text. Points whose rank is Share or more have
-	// neither a dot nor a name.
-	Share float64
 }
 
 // These bound strokes and letters. Strokes must stay within the buffers of
@@ -176,7 +172,7 @@ func (t *Type) check() error {
 		within("opacity", t.Fill.Opacity, 1), within("number of colours", float64(len(t.Fill.Colors)), maxColors),
 		within("border with its casing", t.Border.Width+2*t.Border.Casing, maxStroke), within("border's casing", t.Border.Casing, maxStroke),
 		within("coast with its casing", t.Coast.Width+2*t.Coast.Casing, maxStroke), within("coast's casing", t.Coast.Casing, maxStroke),
-		within("size of text", t.Text.Size, maxText), within("share of names", t.Text.Share, 1e9), within("radius of dots", t.Dot.Radius, maxDot), within("share of dots", t.Dot.Share, 1e9),
+		within("size of text", t.Text.Size, maxText), within("radius of dots", t.Dot.Radius, maxDot),
 	)
 }
 

@@ -20,10 +20,7 @@ import (
 // test makes sure that their styles can be drawn.
 var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	for _, name := range look.Themes {
-		theme := look.Get().Themes[name]
-		style := raster.PoliticalStyle(pictureColors(theme))
-		writeNames(&style, theme)
-		r, err := raster.New(style)
+		r, err := raster.New(PictureStyle(look.Get().Themes[name]))
 		if err != nil {
 			panic(err)
 		}
@@ -32,46 +29,44 @@ var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	return all
 })
 
-// pictureType is the size of names in pictures, as a share of that on the map page: a
-// tile of 256 pixels has less room, and its letters are not hinted.
-const pictureType = 0.88
+// pictureScale is the size of names and dots in pictures, as a share of that on the map
+// page. A name in a picture has four sides to stand on, not eight, and gives way also to
+// names that are left out, so that tiles agree. Smaller names make up for a part of that:
+// pictures then have 86 of 100 names of the page, else 82.
+const pictureScale = 0.88
 
-// airportsFrom is the first zoom with airports, as in styles.
-const airportsFrom = 8
-
-// pictureDot is the same for dots.
-const pictureDot = 0.65
-
-// writeNames gives a style the names that names.json has.
-func writeNames(style *raster.Style, theme *look.Theme) {
+// PictureStyle is how pictures are drawn in a theme. Their names are those that names.json has.
+func PictureStyle(theme *look.Theme) raster.Style {
+	style := raster.PoliticalStyle(pictureColors(theme))
 	names := look.GetNames()
-	text := func(name string) raster.Text {
+	text := func(name string, naming look.Naming) raster.Text {
 		r := names.Looks[name]
 		return raster.Text{
-			Size: r.Size * pictureType, Bold: r.Weight >= 600, Upper: r.Transform == "uppercase",
+			Size: r.Size * pictureScale, Bold: r.Weight >= 600, Upper: r.Transform == "uppercase",
 			Color: theme.Label.Ink(r.Ink).NRGBA, Halo: theme.Label.Halo.NRGBA,
+			From: naming.From, To: naming.To, Ranks: naming.Ranks,
 		}
 	}
-	for typ, t := range style.Types {
-		naming := names.Region(typ)
-		if t.Dot.Radius > 0 || t.Text.Size == 0 {
-			continue
-		}
+	write := func(t *raster.Type, naming look.Naming) {
 		var all []raster.Text
 		for _, name := range naming.Looks {
-			one := text(name)
-			one.From, one.To, one.Ranks = naming.From, naming.To, naming.Ranks
-			all = append(all, one)
+			all = append(all, text(name, naming))
 		}
-		t.Text, t.Smaller, t.Turn, t.SmallTurn = all[0], all[1:], 1+naming.Turn, 2+names.Places.Turns["town"]
+		t.Text, t.Smaller, t.Turn = all[0], all[1:], 1+naming.Turn
+	}
+	for typ, t := range style.Types {
+		switch {
+		case t.Dot.Radius > 0:
+			t.Text.Size = names.Looks["town"].Size * pictureScale
+		case !unnamed(typ):
+			write(&t, names.Region(typ))
+		}
+		if len(t.Smaller) > 0 { // cities say more than small countries
+			t.LateTurn = 2 + names.Places.Turns["town"]
+		}
 		style.Types[typ] = t
 	}
-	o := names.Region("other")
-	style.Other.Text, style.Other.Turn = text(o.Looks[0]), 1+o.Turn
-	style.Other.Text.From, style.Other.Text.To, style.Other.Text.Ranks = o.From, o.To, o.Ranks
-	airports := style.Types[ask.AirportsLayer]
-	airports.Text.From = airportsFrom
-	style.Types[ask.AirportsLayer] = airports
+	write(&style.Other, names.Region("other"))
 	p := &names.Places
 	style.Places = raster.Places{
 		GreatCapital: p.GreatCapital, Bonus: p.Bonus, Least: p.Least, LeastOfCapital: p.LeastOfCapital,
@@ -79,14 +74,15 @@ func writeNames(style *raster.Style, theme *look.Theme) {
 	}
 	for _, name := range []string{"capital", "major", "city", "town"} {
 		style.Places.Tiers = append(style.Places.Tiers, raster.Tier{
-			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name), Radius: p.Dots[name] * pictureDot,
+			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, look.Naming{}), Radius: p.Dots[name]*pictureScale - 0.5, // half of the rim is within on the page
 		})
 	}
+	return style
 }
 
 // pictureColors are the colours of a theme as pictures use them.
 func pictureColors(theme *look.Theme) *raster.Palette {
-	m, names := &theme.Map, &theme.Label
+	m := &theme.Map
 	list := func(colors []look.Color) (out []color.NRGBA) {
 		for _, c := range colors {
 			out = append(out, c.NRGBA)
@@ -97,9 +93,7 @@ func pictureColors(theme *look.Theme) *raster.Palette {
 		Water: m.Water.NRGBA, Land: list(m.Land), Shades: list(m.Shade), ShadeStrength: m.ShadeStrength,
 		Lake: m.Lake.NRGBA, River: m.River.NRGBA, Urban: m.Urban.NRGBA,
 		Coast: m.Coast.NRGBA, Country: m.Border.Country.NRGBA, State: m.Border.State.NRGBA, County: m.Border.County.NRGBA, Other: m.Border.Other.NRGBA,
-		CountryName: names.Country.NRGBA, StateName: names.State.NRGBA, CountyName: names.County.NRGBA, PlaceName: names.City.NRGBA,
-		WaterName: names.Water.NRGBA, Halo: names.Halo.NRGBA,
-		Dot: m.Dot.NRGBA, Rim: m.Rim.NRGBA, Airport: m.Airport.NRGBA, Point: m.Points[0].NRGBA,
+		Halo: theme.Label.Halo.NRGBA, Dot: m.Dot.NRGBA, Rim: m.Rim.NRGBA, Airport: m.Airport.NRGBA, Point: m.Points[0].NRGBA,
 	}
 }
 

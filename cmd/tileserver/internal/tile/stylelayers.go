@@ -212,14 +212,10 @@ func (p *palette) fonts(r look.Rank) []string {
 // names writes the names of the regions of a type, beginning with large regions. Those of
 // countries are three layers.
 func (p *palette) names(typ string) []styleLayer {
-	names := look.GetNames()
-	naming, named := names.Regions[typ]
-	if !named {
-		if typ == "urban" || typ == "road" || typ == "river" {
-			return nil // names of places say it
-		}
-		naming = names.Region(typ)
+	if unnamed(typ) {
+		return nil
 	}
+	naming := look.GetNames().Region(typ)
 	l := p.of(typ, "_label", "symbol")
 	p.write(&l, naming.Looks[0])
 	l.MinZoom = max(l.MinZoom, float64(naming.From-1))
@@ -259,6 +255,9 @@ func (p *palette) names(typ string) []styleLayer {
 	all[2].ID, all[2].Filter = l.ID+"_small", []any{"all", l.Filter, []any{">=", rank, before}}
 	return all
 }
+
+// unnamed reports whether names of places say what regions of a type are.
+func unnamed(typ string) bool { return typ == "urban" || typ == "road" || typ == "river" }
 
 var rank = []any{"get", "rank"}
 
