@@ -92,7 +92,7 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 		return err
 	}
 	for n := range c.visible {
-		c.text.breakLines(n.look.face, n.text, n.look.Text.Size)
+		c.text.breakLines(n.look.face, n.text, n.look.Text.Size, n.look.Text.Spacing)
 		if err := c.write(n.look, n.box, c.pad()); err != nil {
 			return err
 		}
@@ -416,7 +416,7 @@ func (c *canvas) place(i int) {
 	if t.Size == 0 || len(n.text) == 0 {
 		return
 	}
-	w, h := c.text.breakLines(n.look.face, n.text, t.Size)
+	w, h := c.text.breakLines(n.look.face, n.text, t.Size, t.Spacing)
 	if len(c.text.lines) == 0 {
 		return
 	}

@@ -418,7 +418,7 @@ func TestLayout(t *testing.T) {
 		{strings.Repeat("long name ", 20), "long name long name long|name long name long name|long name long name lon…"},
 	} {
 		var l layout
-		l.breakLines(fonts.regular, []byte(tt.name), 11)
+		l.breakLines(fonts.regular, []byte(tt.name), 11, 0)
 		var lines []string
 		for _, line := range l.lines {
 			var b strings.Builder
@@ -436,6 +436,15 @@ func TestLayout(t *testing.T) {
 		}
 		if got := strings.Join(lines, "|"); got != tt.want {
 			t.Errorf("%q is written %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	// Spacing makes room behind each letter, and breaks a line that is too long then.
+	var l layout
+	for name, want := range map[string]struct{ letters, lines int }{"Zürich": {6, 1}, "New Zealand": {7, 2}} {
+		tight, _ := l.breakLines(fonts.regular, []byte(name), 11, 0)
+		wide, _ := l.breakLines(fonts.regular, []byte(name), 11, 0.3)
+		if len(l.lines) != want.lines || want.lines == 1 && math.Abs(wide-tight-0.3*float64(want.letters)) > 1e-5 {
+			t.Errorf("%s: %v ems, and %v in %d lines with spacing", name, tight, wide, len(l.lines))
 		}
 	}
 }

@@ -109,10 +109,11 @@ type Line struct {
 
 // Text is the look of names.
 type Text struct {
-	Size  float64 // 0 writes none
-	Bold  bool
-	Color color.NRGBA
-	Halo  color.NRGBA
+	Size    float64 // 0 writes none
+	Spacing float64 // between letters, in ems
+	Bold    bool
+	Color   color.NRGBA
+	Halo    color.NRGBA
 	// Upper writes capital letters.
 	Upper bool
 	// From and To are the first and the last zoom with names; a To of 0 is no bound.
@@ -172,7 +173,7 @@ func (t *Type) check() error {
 		within("opacity", t.Fill.Opacity, 1), within("number of colours", float64(len(t.Fill.Colors)), maxColors),
 		within("border with its casing", t.Border.Width+2*t.Border.Casing, maxStroke), within("border's casing", t.Border.Casing, maxStroke),
 		within("coast with its casing", t.Coast.Width+2*t.Coast.Casing, maxStroke), within("coast's casing", t.Coast.Casing, maxStroke),
-		within("size of text", t.Text.Size, maxText), within("radius of dots", t.Dot.Radius, maxDot),
+		within("size of text", t.Text.Size, maxText), within("spacing of text", t.Text.Spacing, 1), within("radius of dots", t.Dot.Radius, maxDot),
 	)
 }
 

@@ -148,16 +148,20 @@ type textLine struct {
 	width    float32
 }
 
-// breakLines lays out a name at size pixels at scale 1. It returns the width
-// and height of the block in ems. A block without lines means that no character
-// of the name can be written.
-func (t *layout) breakLines(f *face, name []byte, size float64) (width, height float64) {
+// breakLines lays out a name at size pixels at scale 1, with spacing in ems behind
+// each letter. It returns the width and height of the block in ems. A block without
+// lines means that no character of the name can be written.
+func (t *layout) breakLines(f *face, name []byte, size, spacing float64) (width, height float64) {
 	t.lines = t.lines[:0]
 	t.glyphs = f.appendGlyphs(t.glyphs[:0], name)
 	if len(t.glyphs) == 0 {
 		return 0, 0
 	}
 	space := f.glyphs[' ']
+	space.advance += float32(spacing)
+	for i := range t.glyphs {
+		t.glyphs[i].advance += float32(spacing)
+	}
 	var total, word, longest float32
 	for _, g := range t.glyphs {
 		total += g.advance
@@ -208,7 +212,7 @@ func (t *layout) breakLines(f *face, name []byte, size float64) (width, height f
 // shorten ends a line before glyph i with an ellipsis, within a limit.
 func (t *layout) shorten(f *face, line *textLine, i int, limit float32) {
 	dots := f.glyphs['…']
-	for i > line.from && (line.width+dots.advance > limit || t.glyphs[i-1] == f.glyphs[' ']) {
+	for i > line.from && (line.width+dots.advance > limit || t.glyphs[i-1].index == f.glyphs[' '].index) {
 		i--
 		line.width -= t.glyphs[i].advance
 	}
@@ -237,7 +241,7 @@ func (c *canvas) write(l *look, box image.Rectangle, pad int) error {
 	ppem := fixed.Int26_6(math.Round(size * 64))
 	c.raster.Reset(w, h)
 	for i, line := range c.text.lines {
-		x := (float64(w) - float64(line.width)*size) / 2
+		x := (float64(w) - (float64(line.width)-l.Text.Spacing)*size) / 2
 		y := float64(pad) + (ascent+leading*float64(i))*size
 		for _, g := range c.text.glyphs[line.from:line.to] {
 			if err := c.glyph(l.face, g, ppem, float32(x), float32(y)); err != nil {

@@ -42,7 +42,7 @@ func PictureStyle(theme *look.Theme) raster.Style {
 	text := func(name string, naming look.Naming) raster.Text {
 		r := names.Looks[name]
 		return raster.Text{
-			Size: r.Size * pictureScale, Bold: r.Weight >= 600, Upper: r.Transform == "uppercase",
+			Size: r.Size * pictureScale, Spacing: r.Spacing, Bold: r.Weight >= 600, Upper: r.Transform == "uppercase",
 			Color: theme.Label.Ink(r.Ink).NRGBA, Halo: theme.Label.Halo.NRGBA,
 			From: naming.From, To: naming.To, Ranks: naming.Ranks,
 		}
