@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { broken, candidates, isNamed, writingOf } from '../src/engine/regionnames.js'
+import { broken, candidates, isNamed, looksAt, writingOf } from '../src/engine/regionnames.js'
 
 // Large looks are half as wide again.
 const measure = (line, look) => ({ width: line.length * (look.endsWith('large') ? 15 : 10), height: 14 })
@@ -50,4 +50,14 @@ test('far out only the first of a type are named, close up all, and neither befo
   const naming = { from: 1, to: 3, ranks: [0, 2, 5] }
   const named = [0, 1, 2, 3, 4].map(zoom => [0, 1, 2, 9].filter(rank => isNamed(naming, rank, zoom)))
   assert.deepEqual(named, [[], [0, 1], [0, 1, 2], [0, 1, 2, 9], []])
+})
+
+test('a name begins with the smallest look and gains a larger one zoom by zoom', () => {
+  const naming = { looks: ['large', 'middle', 'small'], ranks: [2, 5, 10] }
+  const most = rank => [0, 1, 2, 3, 4, 5, 6].map(zoom => looksAt(naming, rank, zoom)[0])
+  assert.deepEqual(most(0), ['small', 'small', 'middle', 'large', 'large', 'large', 'large'])
+  assert.deepEqual(most(9), ['small', 'small', 'small', 'small', 'middle', 'large', 'large'])
+  assert.deepEqual(most(10), ['small', 'small', 'small', 'small', 'small', 'middle', 'large'])
+  assert.deepEqual(looksAt({ looks: ['state'], ranks: [] }, 7, 0), ['state'])
+  assert.deepEqual(looksAt(naming, 0, 3), naming.looks, 'smaller ones are for where there is no room')
 })

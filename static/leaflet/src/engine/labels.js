@@ -1,6 +1,6 @@
 // Which places get a dot and a name, and which regions a name, so that names do not run into each other.
 import rules from '../names.json' with { type: 'json' }
-import { candidates, writingOf } from './regionnames.js'
+import { candidates, looksAt, writingOf } from './regionnames.js'
 
 const { tiers, turns, dots, least, bonus, apart, 'around-city': around, ...places } = rules.places
 
@@ -88,7 +88,7 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
   // False for a name that is to wait; late says that it has.
   const addRegion = ({ region }, late = false) => {
     const waits = region.type.type === 'country' && !late
-    const writing = writingOf(region.type)
+    const writing = { looks: looksAt(writingOf(region.type), region.rank, zoom) }
     const stand = ({ x, y }, ways) => ways.map(way => ({ ...way, box: boxAround({ x, y: y - way.rise }, way.width + 2 * AIR, way.height) })).filter(({ box }) => free(box))
     const waysAt = (spots, cut) => spots.flatMap(spot => stand(spot, candidates({ ...spot, name: region.name, cut }, writing, measure)))
     let ways = Number.isFinite(region.x) ? waysAt([region], false) : []

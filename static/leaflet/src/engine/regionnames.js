@@ -21,6 +21,11 @@ export function isNamed({ from, to, ranks }, rank, zoom) {
   return zoom >= from && zoom <= to && !(rank >= ranks[zoom])
 }
 
+/** The looks that a zoom has for a region of a rank, which begins with the smallest and gains a larger one zoom by zoom. */
+export function looksAt({ looks, ranks }, rank, zoom) {
+  return looks.filter((_, i) => i === looks.length - 1 || zoom + i >= looks.length && !(rank >= ranks[zoom + i - looks.length]))
+}
+
 /**
  * A name's candidates, the best first: { look, lines, width, height, rise, out }, out for one that steps out of its region. region
  * is { name, across, down }, the room for the name in CSS pixels; measure(line, look) gives a line's { width, height }; rise is
