@@ -32,7 +32,7 @@ var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 // pictureScale is the size of names and dots in pictures, as a share of that on the map
 // page. A name in a picture has four sides to stand on, not eight, and gives way also to
 // names that are left out, so that tiles agree. Smaller names make up for a part of that:
-// pictures then have 86 of 100 names of the page, else 82.
+// as large as the page's, a twentieth fewer of them would find room.
 const pictureScale = 0.88
 
 // PictureStyle is how pictures are drawn in a theme. Their names are those that names.json has.
