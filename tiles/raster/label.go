@@ -124,7 +124,7 @@ func (r *Renderer) arrange(c *canvas, t *Tile) error {
 	c.names = slices.DeleteFunc(c.names, func(n name) bool { return n.place && !r.wanted(&n, t.Zoom) })
 	slices.SortFunc(c.names, comparePriority)
 	if t.Zoom <= r.style.Places.ApartTo {
-		c.keepApart(r.style.Places.Apart * float64(c.scale))
+		c.keepApart(&r.style.Places, t)
 	}
 	for i := range c.names {
 		c.place(i)
@@ -170,16 +170,25 @@ func (r *Renderer) wanted(n *name, zoom int) bool {
 	return zoom >= len(least) || n.people >= least[max(zoom, 0)]
 }
 
+// equator is 40,075 km long.
+const equator = 40075.017
+
 // keepApart leaves out places beside more important ones. Whether those are left out
 // themselves does not matter, so that all tiles nearby decide alike.
-func (c *canvas) keepApart(apart float64) {
+func (c *canvas) keepApart(rule *Places, t *Tile) {
+	world := math.Exp2(float64(t.Zoom)) * float64(c.size)
 	kept := c.names[:0]
 	places := c.places[:0]
 	for _, n := range c.names {
 		if n.place {
-			at := [2]float64{n.x, n.y}
-			crowded := slices.ContainsFunc(places, func(o [2]float64) bool { return math.Hypot(at[0]-o[0], at[1]-o[1]) < apart })
-			places = append(places, at)
+			// Mercator's scale is 1/cos φ = cosh(π − 2πy), y from 0 in the north to 1.
+			y := (float64(t.Row)*float64(c.size) + n.y) / world
+			around := min(rule.Around.KM/equator*world*math.Cosh(math.Pi*(1-2*y)), mostAround*float64(c.scale))
+			crowded := slices.ContainsFunc(places, func(o [3]float64) bool {
+				away := math.Hypot(n.x-o[0], n.y-o[1])
+				return away < rule.Apart*float64(c.scale) || away < around && o[2] >= rule.Around.People && o[2] > rule.Around.Times*n.people
+			})
+			places = append(places, [3]float64{n.x, n.y, n.people})
 			if crowded && !n.capital {
 				continue
 			}

@@ -36,7 +36,7 @@ func TestSides(t *testing.T) {
 		{"a marker", nil, []name{marker}, true},
 		{"a place's name", []name{other}, nil, false},
 	} {
-		c := &canvas{scale: 1, names: append(append(tt.before[:len(tt.before):len(tt.before)], place(100, 100, 2)), tt.after...)}
+		c := &canvas{scale: 1, size: 256, names: append(append(tt.before[:len(tt.before):len(tt.before)], place(100, 100, 2)), tt.after...)}
 		i := len(tt.before)
 		c.place(i)
 		if box := c.names[i].box; box.Empty() || (box.Max.X <= 100) != tt.left || !tt.left && box.Min.X <= 100 {
@@ -80,7 +80,7 @@ func TestPlacesApart(t *testing.T) {
 		t.Errorf("wanted %q, want all but the hamlet", shown)
 	}
 	slices.SortFunc(c.names, comparePriority)
-	c.keepApart(30)
+	c.keepApart(&Places{Apart: 30}, &Tile{Zoom: 6, Row: 26})
 	shown = nil
 	for _, n := range c.names {
 		shown = append(shown, string(n.text))
@@ -90,6 +90,26 @@ func TestPlacesApart(t *testing.T) {
 	}
 	if c.names[0].look != r.places[0][1] {
 		t.Error("a capital has no ring")
+	}
+
+	// London's surroundings at zoom 9, in the row of 51.5° N, where a pixel is 190 m.
+	rule := Places{Apart: 12}
+	rule.Around.People, rule.Around.Times, rule.Around.KM = 5e5, 3, 20
+	for scale := 1; scale <= 2; scale++ {
+		at := func(x float64) float64 { return x * float64(scale) }
+		c = &canvas{scale: scale, size: 256 * scale, names: []name{
+			place("London", at(10), 9e6, true), place("Brent", at(10+80), 3e5, false), place("Luton", at(10-110), 2e5, false),
+			place("Half", at(10+90), 4e6, false), place("Seat", at(10+70), 1e3, true), place("Near", at(10+99), 3.9e6, false),
+		}}
+		slices.SortFunc(c.names, comparePriority)
+		c.keepApart(&rule, &Tile{Zoom: 9, Row: 170})
+		shown = nil
+		for _, n := range c.names {
+			shown = append(shown, string(n.text))
+		}
+		if slices.Sort(shown); !slices.Equal(shown, []string{"Half", "London", "Luton", "Seat"}) {
+			t.Errorf("kept %q around London at scale %d, want Half, London, Luton and Seat", shown, scale)
+		}
 	}
 }
 

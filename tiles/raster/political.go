@@ -32,11 +32,11 @@ func PoliticalStyle(p *Palette) Style {
 		Land:  land,
 		Water: p.Water,
 		Types: map[string]Type{
-			"continent": {Order: 0, Fill: land, Border: line(1.4, p.Country, 0.8, 0), Coast: line(1.5, p.Coast, 0, 0)},
-			"country":   {Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0), Coast: Line{Width: 1.2, Color: p.Coast, From: -4, Light: 7}},
+			"continent": {Order: 0, Fill: land, Border: line(1.4, p.Country, 0.8, 0), Coast: line(1.2, p.Coast, 0, 0)},
+			"country":   {Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0), Coast: Line{Width: 1, Color: p.Coast, From: -4, Light: 7}},
 			"timezone":  {Order: 2, Lands: true, Fill: Fill{p.Land, 0.3}, Border: line(0.6, p.County, 0, 2), Coast: line(0.6, p.Coast, 0, 0)},
 			"state":     {Order: 3, Parts: true, Fill: Fill{p.Shades, p.ShadeStrength}, Border: Line{Width: 0.9, Color: p.State, From: 2, Dashed: true}, Coast: line(0.7, p.Coast, 0, 2)},
-			"county":    {Order: 4, Parts: true, First: 5, Border: line(0.6, p.County, 0, 5), Coast: line(0.5, p.Coast, 0, 5)},
+			"county":    {Order: 4, Parts: true, First: 8, Border: line(0.6, p.County, 0, 8), Coast: line(0.5, p.Coast, 0, 8)},
 			"urban":     {Order: 7, Fill: one(p.Urban, 0.55)}, // places name them
 			// Lines have nothing on either side, as coasts have on one.
 			"river":    {Order: 8, Coast: line(1.2, p.River, 0, 3)},

@@ -705,7 +705,7 @@ func TestFirst(t *testing.T) {
 		zoom  int
 		land  string
 		drawn bool
-	}{{4, "country", false}, {5, "country", true}, {0, "county", true}} {
+	}{{7, "country", false}, {8, "country", true}, {0, "county", true}} {
 		tile := p.window(0, 0, tt.zoom, 1)
 		tile.Land = tt.land
 		if got := drawn(t, r, tile).RGBAAt(128, 128); (got.A > 0) != tt.drawn {

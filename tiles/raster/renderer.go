@@ -31,6 +31,8 @@ const budget = 1 << 24
 type Tile struct {
 	// Zoom is that of the tile. Lower zooms have thinner lines and fewer names.
 	Zoom int
+	// Row is that of the tile, 0 in the north. It tells how wide a kilometre is.
+	Row uint32
 	// Scale is 1 for 256 pixels, 2 for 512.
 	Scale int
 	// Land is the region type that is drawn beneath all others as the land, in the
@@ -231,7 +233,7 @@ type canvas struct {
 	layers []layer
 	names  []name
 	upper  []byte       // names in capital letters
-	places [][2]float64 // where places are
+	places [][3]float64 // where places are, and their people
 	text   layout
 }
 

@@ -42,6 +42,9 @@ type Places struct {
 	// zoom ApartTo: the more important one stays, and capitals do in any case.
 	Apart   float64
 	ApartTo int
+	// Around leaves out points around a city too, up to the same zoom: those within
+	// KM kilometres of a point of so many People, who are as many Times over.
+	Around struct{ People, Times, KM float64 }
 	// DotsFrom is the first zoom that shows a dot whose name has no room.
 	DotsFrom int
 }

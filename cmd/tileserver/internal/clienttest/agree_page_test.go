@@ -179,7 +179,7 @@ func (p *pictureNames) of(w *window, at string) (all []mapName) {
 // the world.
 func (p *pictureNames) in(zoom, column, row int) []raster.Name {
 	p.t.Helper()
-	picture := raster.Tile{Zoom: zoom, Scale: 1, Land: "country", Sea: true}
+	picture := raster.Tile{Zoom: zoom, Row: uint32(row), Scale: 1, Land: "country", Sea: true}
 	for i := range picture.Points {
 		picture.Points[i] = p.points(zoom, column+i%3-1, row+i/3-1)
 	}

@@ -47,8 +47,8 @@ type PlaceNaming struct {
 	Dots           map[string]float64 `json:"dots"`          // radius by tier, CSS pixels
 	Least          []float64          `json:"least"`         // people that a name needs, by zoom; beyond the list none
 	LeastOfCapital []float64          `json:"least-of-capital"`
-	Apart          float64            `json:"apart"`     // CSS pixels between the dots of two cities
-	ApartTo        int                `json:"apart-to"`  // the last zoom that keeps them apart
+	Apart          float64            `json:"apart"`    // CSS pixels between the dots of two cities
+	ApartTo        int                `json:"apart-to"` // the last zoom that keeps them apart
 	AroundCity     AroundCity         `json:"around-city"`
 	DotsFrom       int                `json:"dots-from"` // the first zoom where a dot without a name tells something
 }

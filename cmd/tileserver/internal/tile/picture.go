@@ -70,7 +70,7 @@ func PictureStyle(theme *look.Theme) raster.Style {
 	p := &names.Places
 	style.Places = raster.Places{
 		GreatCapital: p.GreatCapital, Bonus: p.Bonus, Least: p.Least, LeastOfCapital: p.LeastOfCapital,
-		Apart: p.Apart, ApartTo: p.ApartTo, DotsFrom: p.DotsFrom,
+		Apart: p.Apart, ApartTo: p.ApartTo, Around: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
 	}
 	for _, name := range []string{"capital", "major", "city", "town"} {
 		style.Places.Tiers = append(style.Places.Tiers, raster.Tier{
@@ -102,7 +102,7 @@ func pictureColors(theme *look.Theme) *raster.Palette {
 func (s *Room) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form, theme uint8) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()
-	picture := raster.Tile{Zoom: int(t.Z), Scale: 1}
+	picture := raster.Tile{Zoom: int(t.Z), Row: t.Y, Scale: 1}
 	picture.Land, picture.Sea = set.ground()
 	if f == formPNG2x {
 		picture.Scale = 2

@@ -82,7 +82,7 @@ func TestStyleSources(t *testing.T) {
 	want := map[string]string{
 		"quadrille":          "http://x/tiles/country,marine,places.mlt.json?names=de&pixels=512",
 		"quadrille_from_3":   "http://x/tiles/state.mlt.json?names=de",
-		"quadrille_from_5":   "http://x/tiles/county:a,county:b,airports.mlt.json?names=de",
+		"quadrille_from_7":   "http://x/tiles/county:a,county:b,airports.mlt.json?names=de",
 		"quadrille_timezone": "http://x/tiles/timezone.mlt.json?names=de",
 		"points:shops":       "http://x/tiles/points:shops.mlt.json",
 	}

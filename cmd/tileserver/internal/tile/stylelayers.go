@@ -67,7 +67,7 @@ func (p *palette) lines(typ string) []styleLayer {
 	case "state":
 		color, width = m.Border.State, byZoom(3, 0.5, 10, 1.3)
 	case "county":
-		color, width = m.Border.County, byZoom(5, 0.4, 10, 1)
+		color, width = m.Border.County, byZoom(7, 0.5, 10, 1)
 	}
 	border := line("_line", color, []any{"all", between, []any{"!", disputed}}, width)
 	if typ == "state" {

@@ -74,9 +74,9 @@ func (p *palette) first(name string) float64 {
 	case name == p.land:
 	case name == "state", name == "river":
 		return 3
-	case name == "county", name == "urban", name == "road":
+	case name == "urban", name == "road":
 		return 5
-	case name == ask.AirportsLayer:
+	case name == "county", name == ask.AirportsLayer:
 		return 7
 	}
 	return 0
@@ -88,7 +88,7 @@ func (p *palette) source(name string) string {
 	if p.hidden(name) {
 		return styleSourceName + "_" + name
 	}
-	if from := min(p.first(name), 5); from > 0 {
+	if from := p.first(name); from > 0 {
 		return fmt.Sprintf("%s_from_%g", styleSourceName, from)
 	}
 	return styleSourceName
