@@ -99,6 +99,14 @@ test('of many cities in one the dominant is named, and its neighbours kilometres
   assert.equal(at({ population: 3_900_000, x: 209 }), 1, 'within a few pixels')
 })
 
+test('a place under the pin has its name, beside it', () => {
+  const town = { id: 't', name: 'Town', x: 100, y: 100, population: 400_000 }
+  const over = { left: 90, top: 70, right: 110, bottom: 100 }
+  assert.equal(split(arrange([town], [], measure, { obstacles: [over] })).places.length, 0)
+  const { box } = arrange([town], [], measure, { obstacles: [{ ...over, pin: true }] })[0]
+  assert.ok(box.left >= 110 || box.right <= 90 || box.top >= 100, 'the name is clear of the pin')
+})
+
 test('of two regions in one spot the larger is named, and a country before a state', () => {
   const at = { x: 100, y: 100, across: 90, down: 40 }
   const [state, small, large] = [[types[1], 0], [types[0], 9], [types[0], 2]]

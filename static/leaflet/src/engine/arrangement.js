@@ -6,7 +6,7 @@ import { project, TILE_SIZE, tileZoomOf } from './tilegrid.js'
 
 /**
  * Arranges the names of a view { zoom, box }, box being as within (inview.js) has it, in pixels of the world: names keep clear of
- * what covers it. tiles are those that cover it, { z, world, types, view, names, places }: of regions with types and view as
+ * what covers it, and dots too but for a pin. tiles are those that cover it, { z, world, types, view, names, places }: of regions with types and view as
  * paint has them and names, decode's Map; of places with a list of placeOf's. The answer is arrange's (labels.js), in pixels of
  * the world at the view's zoom. inside(path, x, y) says whether a point lies in a Path2D.
  */
@@ -21,7 +21,7 @@ export function arrangeView({ zoom, box }, tiles, measure, inside) {
     } else if (within(known, box)) known.spots = region.spots
     else regions.set(region.id, { ...region, rank: known.rank })
   }
-  const obstacles = (box?.covered ?? []).map(({ minX: left, minY: top, maxX: right, maxY: bottom }) => ({ left, top, right, bottom }))
+  const obstacles = (box?.covered ?? []).map(({ minX: left, minY: top, maxX: right, maxY: bottom, pin }) => ({ left, top, right, bottom, pin }))
   return arrange(tiles.flatMap(tile => placesOf(tile, zoom)), [...regions.values()], measure, { zoom: tileZoomOf(zoom), obstacles })
 }
 

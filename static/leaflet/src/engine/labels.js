@@ -54,7 +54,7 @@ const sides = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [1, 1], [-1, -1], [-1,
  * kilometres away, but for capitals: of many cities in one, the dominant is named. A capital counts as much as any place around
  * it. A region's name is written the way that covers the least important cities, best none; it is left out where all ways are
  * taken. A country's that would cover a capital comes after these. measure(line, look) is the { width, height }
- * of a line. obstacles are boxes that names keep clear of. The input's order does not matter.
+ * of a line. obstacles are boxes that names keep clear of; a place whose dot is under one with pin set is named all the same. The input's order does not matter.
  */
 export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } = {}) {
   const taken = [...obstacles]
@@ -75,7 +75,7 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
     KM * Math.hypot(great.lat - lat, (great.lon - lon) * Math.cos(lat * Math.PI / 180)) < around.km
 
   const addPlace = ({ place, tier, dot }) => {
-    if (!free(dot) || zoom <= rules.places['apart-to'] && !isCapital(place) && kept.some(great => hides(great, place))) return
+    if (taken.some(other => !other.pin && overlap(dot, other)) || zoom <= rules.places['apart-to'] && !isCapital(place) && kept.some(great => hides(great, place))) return
     const { width, height } = measure(place.name, tier)
     const ways = sides.map(side => nameBox(place, side, dots[tier], width, height)).filter(free)
     // Better where no other city's dot would go: London stands aside for Paris.
