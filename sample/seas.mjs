@@ -60,7 +60,7 @@ function water(west, south, east, north) {
       for (let column = from; column <= cell(east + 180); column++) {
         if (column < cell(east + 180)) taken[column] |= land[top * columns + column]
         if (column < cell(east + 180) && !taken[column]) continue
-        const room = Math.min((column - from) * wide, LONG * high) + 1e-3 * (column - from) * high
+        const room = Math.min((column - from) * wide, LONG * high) + 1e-3 * (column - from) * high // area counts too, or it would be low and near the equator
         if (column > from && room > best.room) best = { room, box: [from / PER_DEGREE - 180, bottom / PER_DEGREE - 90, column / PER_DEGREE - 180, (top + 1) / PER_DEGREE - 90] }
         from = column + 1
       }

@@ -43,7 +43,7 @@ type Places struct {
 	Apart   float64
 	ApartTo int
 	// Around leaves out points around a city too, up to the same zoom: those within
-	// KM kilometres of a point of so many People, who are as many Times over.
+	// KM kilometres of a point that has People at least, and more than Times as many as they.
 	Around struct{ People, Times, KM float64 }
 	// DotsFrom is the first zoom that shows a dot whose name has no room.
 	DotsFrom int
@@ -121,8 +121,8 @@ type Text struct {
 	Upper bool
 	// From and To are the first and the last zoom with names; a To of 0 is no bound.
 	From, To int
-	// Ranks are bounds by zoom: what has a rank below is named, beyond the list all. Of a
-	// point that is not the dot is left out too.
+	// Ranks are bounds by zoom: what has a rank below is named, beyond the list all. A
+	// point that is not named has no dot either.
 	Ranks []float64
 }
 
@@ -168,7 +168,7 @@ func (t *Type) check() error {
 		return fmt.Errorf("%w: set the %s to 0 to %v, not %v", ErrStyle, what, most, v)
 	}
 	for _, s := range t.Smaller {
-		if err := within("size of text", s.Size, maxText); err != nil {
+		if err := errors.Join(within("size of text", s.Size, maxText), within("spacing of text", s.Spacing, 1)); err != nil {
 			return err
 		}
 	}

@@ -32,11 +32,12 @@ func (p *checkPart) budget(t quadkey.Tile) {
 	}
 }
 
-// eachCell calls fn for the cells of the row that are not empty.
+// eachCell calls fn for the cells of the row that are not empty, but for those of lines, which the
+// budget does not bound.
 func (p *checkPart) eachCell(kinds []cellKind, fn func(*cellstore.Cell)) {
 	for i := range p.cells {
 		if p.v.types[i].Lines {
-			continue // not bounded
+			continue
 		}
 		for _, k := range kinds {
 			for _, c := range p.cells[i][k] {

@@ -293,21 +293,27 @@ function ask(points) {
     if (event.target === map.getContainer() && event.key === 'Enter') askAt(points, map.getCenter(), chosen)
   })
   let resting = 0
+  let turn = 0
+  const leave = () => {
+    turn++
+    clearTimeout(resting)
+  }
   const point = region => regions?.select(undefined, region)
   map.on('mousemove', ({ latlng }) => {
     const name = map.dragging.moving() ? null : names.at(latlng)
     map.getContainer().classList.toggle('over-name', name !== null)
     if (name?.id !== names.aimed?.id) names.aim(name)
     chosen = null
-    clearTimeout(resting)
+    leave()
+    const mine = turn
     // What the mouse only crosses is not outlined.
     if (!name && regions) resting = setTimeout(async () => {
-      const region = map.dragging.moving() ? null : await regions.under(latlng)
-      if (!names.aimed) point(region)
+      const region = map.dragging.moving() ? null : await regions.under(latlng).catch(() => null)
+      if (mine === turn && !names.aimed) point(region)
     }, REST)
   })
   map.on('mouseout', () => {
-    clearTimeout(resting)
+    leave()
     names.aim(null)
     point(null)
   })

@@ -233,26 +233,31 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`document.querySelector('#tile').hidden && !document.querySelector('.inspector') && !location.hash.includes('tiles')`)
 	})
 
-	// The region that the mouse rests on is outlined, and no longer when it leaves.
+	// The region that the mouse rests on is outlined, in each copy of the world, and no longer
+	// when the mouse leaves it or the map.
 	t.Run("hover", func(t *testing.T) {
-		w := open(t, browser, site+"/#5/45/5", desktop)
-		w.drawn(0)
-		x, y := w.pixel(50, 3) // on its northern border
-		colour := fmt.Sprintf(`(() => {
-			const tile = [...document.querySelectorAll('.regions canvas')].map(canvas => ({ canvas, box: canvas.getBoundingClientRect() }))
-				.find(({ box }) => box.left <= %[1]v && box.right > %[1]v && box.top <= %[2]v && box.bottom > %[2]v)
-			const context = new OffscreenCanvas(1, 1).getContext('2d')
-			const { canvas, box } = tile, part = canvas.width / box.width
-			context.drawImage(canvas, Math.floor((%[1]v - box.left) * part), Math.floor((%[2]v - box.top) * part), 1, 1, 0, 0, 1, 1)
-			return String(context.getImageData(0, 0, 1, 1).data)
-		})()`, x, y)
-		before := evaluate[string](w, colour)
-		inX, inY := w.pixel(47, 3)
-		w.do(chromedp.MouseEvent("mouseMoved", inX, inY))
-		w.waitFor(colour + ` !== ` + quote(before))
-		outX, outY := w.pixel(47, -4)
-		w.do(chromedp.MouseEvent("mouseMoved", outX, outY))
-		w.waitFor(colour + ` === ` + quote(before))
+		for view, s := range map[string]screen{"/#5/45/5": desktop, "/#3/20/-178": {width: 2560, height: 800, density: 1}} {
+			w := open(t, browser, site+view, s)
+			w.drawn(0)
+			x, y := w.pixel(50, 3) // on its northern border
+			colour := fmt.Sprintf(`(() => {
+				const tile = [...document.querySelectorAll('.regions canvas')].map(canvas => ({ canvas, box: canvas.getBoundingClientRect() }))
+					.find(({ box }) => box.left <= %[1]v && box.right > %[1]v && box.top <= %[2]v && box.bottom > %[2]v)
+				const context = new OffscreenCanvas(3, 3).getContext('2d')
+				const { canvas, box } = tile, part = canvas.width / box.width
+				context.drawImage(canvas, Math.floor((%[1]v - box.left) * part) - 1, Math.floor((%[2]v - box.top) * part) - 1, 3, 3, 0, 0, 3, 3)
+				return String(context.getImageData(0, 0, 3, 3).data)
+			})()`, x, y)
+			before := evaluate[string](w, colour)
+			inX, inY := w.pixel(47, 3)
+			outX, outY := w.pixel(47, -4)
+			for _, out := range [][2]float64{{outX, outY}, {60, 30}} { // the sea, and the box for searching
+				w.do(chromedp.MouseEvent("mouseMoved", inX, inY))
+				w.waitFor(colour + ` !== ` + quote(before))
+				w.do(chromedp.MouseEvent("mouseMoved", out[0], out[1]))
+				w.waitFor(colour + ` === ` + quote(before))
+			}
+		}
 	})
 
 	t.Run("me", func(t *testing.T) {

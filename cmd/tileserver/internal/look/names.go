@@ -57,7 +57,7 @@ type PlaceNaming struct {
 // they are around.
 type AroundCity struct {
 	People float64 `json:"people"` // that the city has
-	Times  float64 `json:"times"`  // as many as the place
+	Times  float64 `json:"times"`  // of the place's people, which the city has more than
 	KM     float64 `json:"km"`     // within which the place is
 }
 

@@ -37,7 +37,7 @@ var known = map[string]*knownLayer{
 }
 
 // doubled are places for maps that draw tiles twice as large: a tile shows what the four tiles in
-// it show, none of which a place is in twice.
+// it show. No place is in two of them.
 type doubled struct{ ask.Places }
 
 func (d doubled) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {

@@ -6,6 +6,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/look"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/tiles"
@@ -17,6 +18,21 @@ type naming struct {
 	lang string
 	// instead says that the name takes the place of the local one, as in pictures.
 	instead bool
+	// left are the names that may still be looked up for a tile; nil is no bound.
+	left *int
+}
+
+// mostNames bounds the names that are looked up for a tile, or for a picture and the tiles
+// around it: of each layer the most important come first.
+const mostNames = 1000
+
+// take reports whether one more name may be looked up.
+func (n naming) take() bool {
+	if n.left == nil {
+		return true
+	}
+	*n.left--
+	return *n.left >= 0
 }
 
 // langOf is the one language that a parameter asks for, or "".
@@ -42,18 +58,23 @@ func (v *view) spare(set *layerSet, f web.Form) {
 // key is the attribute that has the name.
 func (n naming) key() string { return "name:" + n.lang }
 
-// of returns the name of a place, "" if none is asked for or known. A tile has a bounded
-// number of places, so that its reads are bounded, too.
+// of returns the name of a place, "" if none is asked for or known.
 func (n naming) of(ctx context.Context, from feature.Tiler, id uint32) (string, error) {
-	if n.lang == "" {
+	if n.lang == "" || !n.take() {
 		return "", nil
 	}
 	name, _, err := from.(ask.Places).NameIn(ctx, id, n.lang)
 	return name, err
 }
 
-// labels names labels of regions, as far as names of regions are asked for and published.
-func (v *view) labels(ctx context.Context) []tiles.LabelNames {
+// named reports whether regions of a set have names in the language.
+func (v *view) named(set *layerSet) bool {
+	return v.naming.lang != "" && len(set.selectors) > 0 && v.names.ID != ask.IDMissing
+}
+
+// labels names labels of regions in tiles of a zoom, as far as names of regions are asked for and
+// published, and pictures write them.
+func (v *view) labels(ctx context.Context, zoom uint8) []tiles.LabelNames {
 	from, published, err := v.names.Have()
 	if v.naming.lang == "" || err == nil && !published {
 		return nil
@@ -63,7 +84,10 @@ func (v *view) labels(ctx context.Context) []tiles.LabelNames {
 		key = "name"
 	}
 	return []tiles.LabelNames{func(typ, id string) (_, name string, _ error) {
-		if err == nil {
+		if at := look.GetNames().Region(typ); v.naming.instead && (int(zoom) < at.From || int(zoom) > at.To) {
+			return key, "", nil
+		}
+		if err == nil && v.naming.take() {
 			name, _, err = from.NameIn(ctx, typ, id, v.naming.lang)
 		}
 		return key, shorten(name), err

@@ -61,8 +61,12 @@ func PictureStyle(theme *look.Theme) raster.Style {
 		case !unnamed(typ):
 			write(&t, names.Region(typ))
 		}
-		if len(t.Smaller) > 0 { // cities say more than small countries
+		if typ == "country" { // cities say more than small ones
 			t.LateTurn = 2 + names.Places.Turns["town"]
+		}
+		if typ == "county" {
+			t.First = names.Region(typ).From
+			t.Border.From, t.Coast.From = t.First, t.First
 		}
 		style.Types[typ] = t
 	}

@@ -150,7 +150,7 @@ func (p *palette) places() (all []styleLayer) {
 		l.Layout["text-justify"] = "auto"
 		l.Layout["text-optional"] = []any{"step", []any{"zoom"}, false, table.DotsFrom - 1, true}
 		// Between two dots stand their paddings and the room of their pictures. Farther out names of
-		// regions need what they would take, and tiles have few cities that are so near.
+		// regions need what they would take.
 		room := table.Dots[tier] / spriteRadius * spriteSide
 		l.Layout["icon-image"], l.Layout["icon-padding"] = spriteDot, []any{"step", []any{"zoom"}, 0, 6, max(0, (table.Apart-room)/2), table.ApartTo, 0}
 		l.Layout["icon-size"] = byTier(func(tier string) any { return table.Dots[tier] / spriteRadius })

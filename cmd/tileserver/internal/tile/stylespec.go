@@ -76,7 +76,9 @@ func (p *palette) first(name string) float64 {
 		return 3
 	case name == "urban", name == "road":
 		return 5
-	case name == "county", name == ask.AirportsLayer:
+	case name == "county":
+		return float64(look.GetNames().Region(name).From - 1)
+	case name == ask.AirportsLayer:
 		return 7
 	}
 	return 0

@@ -184,6 +184,8 @@ func (s *Room) makeTile(ctx context.Context, out *web.Scratch, v *view, set *lay
 
 // appendTile appends a tile in the form and the theme of a key.
 func (s *Room) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, key *tileKey) ([]byte, error) {
+	left := mostNames
+	v.naming.left = &left
 	switch key.form {
 	case web.FormMVT:
 		return appendLayers(ctx, dst, v, set, t, ask.Boundaries.AppendMVT)

@@ -95,7 +95,7 @@ func (s *Room) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	v.spare(set, web.FormMVT)
 	h, from, live := s.describedBy(v, set, base)
 	// Addresses with generations do not name those of collections and of names.
-	pinned = pinned && from == 0 && (v.naming.lang == "" || len(set.selectors) == 0)
+	pinned = pinned && from == 0 && !v.named(set)
 	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
 	if pinned {
 		h = h.Bytes("pinned")
@@ -159,6 +159,9 @@ func (s *Room) describedBy(v *view, set *layerSet, base string) (h web.Hash, fro
 		}
 	}
 	from = ids[1+v.singles]
+	if v.named(set) {
+		h = h.Number(v.names.ID)
+	}
 	return h.Number(from).Bytes(v.naming.lang).Bytes(strconv.FormatBool(v.double)), from, live
 }
 
@@ -201,7 +204,16 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 			if !slices.Contains(set.types, t.Name) {
 				continue
 			}
-			doc.VectorLayers = append(doc.VectorLayers, regionLayers(t)...)
+			for _, l := range regionLayers(t) {
+				if strings.HasSuffix(l.ID, "_label") && v.named(set) {
+					l.Fields = maps.Clone(l.Fields)
+					l.Fields[v.naming.key()] = "String"
+				}
+				doc.VectorLayers = append(doc.VectorLayers, l)
+			}
+		}
+		if v.named(set) && v.names.Handle != nil {
+			credits = catalogue.AppendCredits(credits, v.names.Handle.Manifest())
 		}
 		if err := b.Extent(ctx, set.selectors, &extent); err != nil && !errors.Is(err, tiles.ErrNotFound) {
 			return nil, err
@@ -225,16 +237,12 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 		}
 		extent.Add(bounds)
 		layer := describePoints(p.Name, about)
+		if p.Name == ask.PlacesLayer && v.naming.lang != "" {
+			layer.Fields = maps.Clone(layer.Fields)
+			layer.Fields[v.naming.key()] = "String"
+		}
 		doc.VectorLayers = append(doc.VectorLayers, layer)
 		doc.MaxZoom = max(doc.MaxZoom, layer.MaxZoom)
-	}
-	if v.naming.lang != "" {
-		for i := range doc.VectorLayers {
-			if l := &doc.VectorLayers[i]; l.ID == ask.PlacesLayer || strings.HasSuffix(l.ID, "_label") {
-				l.Fields = maps.Clone(l.Fields)
-				l.Fields[v.naming.key()] = "String"
-			}
-		}
 	}
 	// Semantic, and larger after every publication.
 	numbers := v.generations(set).numbers

@@ -22,7 +22,7 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = boundaries(b, ctx, dst, t, set.selectors, v.labels(ctx)...); err != nil {
+		if dst, err = boundaries(b, ctx, dst, t, set.selectors, v.labels(ctx, t.Z)...); err != nil {
 			return dst, err
 		}
 	}

@@ -7,7 +7,7 @@ export function borderWidth(type, zoom) {
   return thin + (thick - thin) * grown
 }
 
-/** Width in CSS pixels of the coast at a zoom: far out about that of a border: a shore is long, and bays and islands make it heavy. */
+/** Width in CSS pixels of the coast at a zoom: far out about that of a border. A shore is long, and bays and islands make it heavy. */
 export function coastWidth(zoom) {
   return 0.9 * borderWidth('continent', zoom) * (1 - 0.5 * Math.min(1, Math.max(0, zoom - 6)))
 }

@@ -53,7 +53,8 @@ const sides = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [1, 1], [-1, -1], [-1,
  * close up, where the dot alone tells something. So is one that a greater place stands beside, or a much greater one some
  * kilometres away, but for capitals: of many cities in one, the dominant is named. A capital counts as much as any place around
  * it. A region's name is written the way that covers the least important cities, best none; it is left out where all ways are
- * taken. A country's that would cover a capital comes after these. measure(line, look) is the { width, height }
+ * taken. A country's that would cover a capital, or as many people, comes after the capitals; close up one without room is written
+ * small at its point, where it covers no city. measure(line, look) is the { width, height }
  * of a line. obstacles are boxes that names keep clear of; a place whose dot is under one with pin set is named all the same. The input's order does not matter.
  */
 export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } = {}) {
@@ -72,7 +73,7 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
   const kept = []
   const hides = (great, { x, y, lat, lon, population = 0 }) => Math.hypot(great.x - x, great.y - y) < apart ||
     great.population >= around.people && great.population > around.times * population &&
-    KM * Math.hypot(great.lat - lat, (great.lon - lon) * Math.cos(lat * Math.PI / 180)) < around.km
+    KM * Math.hypot(great.lat - lat, ((great.lon - lon + 540) % 360 - 180) * Math.cos(lat * Math.PI / 180)) < around.km
 
   const addPlace = ({ place, tier, dot }) => {
     if (taken.some(other => !other.pin && overlap(dot, other)) || zoom <= rules.places['apart-to'] && !isCapital(place) && kept.some(great => hides(great, place))) return
@@ -94,7 +95,7 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [] } 
     let ways = Number.isFinite(region.x) ? waysAt([region], false) : []
     if (ways.length === 0) ways = waysAt(region.spots ?? [], true)
     const costOf = ({ box, out }) => cities.reduce((sum, { dot, cost }) => overlap(box, dot) ? sum + cost : sum, out ? OUTSIDE : 0)
-    if (late && zoom >= ALONE && Number.isFinite(region.x) && candidates(region, writing, measure).length === 0) {
+    if (late && ways.length === 0 && zoom >= ALONE && Number.isFinite(region.x) && candidates(region, writing, measure).length === 0) {
       const small = { ...writing, looks: writing.looks.slice(-1) }
       const near = candidates({ name: region.name, across: Infinity, down: Infinity }, small, measure).filter(({ rise, height, lines }) => Math.abs(rise) <= 1.5 * height / lines.length)
       ways = stand(region, near).filter(way => costOf(way) === 0)

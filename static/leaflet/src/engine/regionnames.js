@@ -21,8 +21,12 @@ export function isNamed({ from, to, ranks }, rank, zoom) {
   return zoom >= from && zoom <= to && !(rank >= ranks[zoom])
 }
 
-/** The looks that a zoom has for a region of a rank, which begins with the smallest and gains a larger one zoom by zoom. */
+/**
+ * The looks that a zoom has for a region of a rank, which begins with the smallest and gains a larger one zoom by zoom. One of
+ * which only a part is in view has no rank, but a negative number: all but the largest are for it.
+ */
 export function looksAt({ looks, ranks }, rank, zoom) {
+  if (rank < 0) return looks.slice(-2)
   return looks.filter((_, i) => i === looks.length - 1 || zoom + i >= looks.length && !(rank >= ranks[zoom + i - looks.length]))
 }
 

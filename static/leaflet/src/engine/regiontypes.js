@@ -1,5 +1,6 @@
 // Which region types the map shows, how, and from which zoom: the server's TileJSON says what there is, the table below
 // how the usual types look. A type the table does not know appears by itself, as a tinted overlay.
+import table from '../names.json' with { type: 'json' }
 import { title } from '../words/format.js'
 import { t } from '../words/words.js'
 
@@ -11,7 +12,7 @@ const presets = [
   { type: 'continent', label: t('Continents'), role: 'land', from: 0, on: false },
   { type: 'country', label: t('Countries'), role: 'land', from: 0, on: true },
   { type: 'state', label: t('States'), role: 'land', from: 3, on: true },
-  { type: 'county', label: t('Counties'), role: 'land', from: 8, on: true },
+  { type: 'county', label: t('Counties'), role: 'land', from: table.regions.county.from, on: true },
   { type: 'urban', label: t('Urban areas'), role: 'built', from: 4, on: true },
   { type: 'river', label: t('Rivers'), role: 'line', from: 3, on: true },
   { type: 'road', label: t('Roads'), role: 'line', from: 5, on: true },

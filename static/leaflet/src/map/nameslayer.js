@@ -141,7 +141,7 @@ export const NamesLayer = Layer.extend({
     const container = this._map.getContainer()
     const map = container.getBoundingClientRect()
     const elements = [...panels(), ...container.querySelectorAll('.leaflet-control, .pin span, .ring span')]
-    const covered = elements.map(one => ({ box: one.getBoundingClientRect(), pin: one.matches('span') })).filter(({ box }) => box.width > 0)
+    const covered = elements.map(one => ({ box: one.getBoundingClientRect(), pin: one.matches('.pin span, .ring span') })).filter(({ box }) => box.width > 0)
       .map(({ box: { left, right, top, bottom }, pin }) => ({
         pin, minX: min.x + left - map.left, maxX: min.x + right - map.left, minY: min.y + top - map.top, maxY: min.y + bottom - map.top,
       })).concat(points?.boxes() ?? [])

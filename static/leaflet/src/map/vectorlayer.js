@@ -5,7 +5,7 @@ import { FineGrid } from './finegrid.js'
 import { keyOf, regionTiles } from '../engine/regiontiles.js'
 import { areas, visibleTypes } from '../engine/regiontypes.js'
 import { show } from '../engine/studio.js'
-import { dataTile, regionZoomOf, TILE_SIZE, tileZoomOf } from '../engine/tilegrid.js'
+import { dataTile, regionZoomOf, TILE_SIZE, tileZoomOf, wrapColumn } from '../engine/tilegrid.js'
 
 const AHEAD = 48 // CSS pixels
 const COARSER = 3 // zooms between a tile and what lies beneath it
@@ -115,10 +115,12 @@ export const VectorLayer = FineGrid.extend({
   /** The most specific region that is drawn at a point of the map, { lat, lng }: the promise of { type, id } or null. */
   async under(latlng) {
     const { x, y } = this._map.project(latlng, this._tileZoom).divideBy(TILE_SIZE)
-    const drawing = [...this._drawn.values()].find(({ coords }) => coords.z === this._tileZoom && coords.x === Math.floor(x) && coords.y === Math.floor(y))
+    const [column, row] = [Math.floor(x), Math.floor(y)]
+    const here = { z: this._tileZoom, x: wrapColumn(column, this._tileZoom), y: row }
+    const drawing = [...this._drawn.values()].find(({ coords }) => coords.z === here.z && coords.x === here.x && coords.y === here.y)
     const { key, view, types } = drawing?.source ?? {}
     return key ? this.options.studio.call('under', {
-      key, types: areas(types).map(({ type }) => type), x: (x - drawing.coords.x + view.offsetX) / view.scale, y: (y - drawing.coords.y + view.offsetY) / view.scale,
+      key, types: areas(types).map(({ type }) => type), x: (x - column + view.offsetX) / view.scale, y: (y - row + view.offsetY) / view.scale,
     }) : null
   },
 
