@@ -174,8 +174,8 @@ func (r *Renderer) wanted(n *name, zoom int) bool {
 const equator = 40075.017
 
 // keepApart leaves out places beside more important ones. Whether those are left out
-// themselves does not matter, so that tiles nearby decide alike, but for what a city far
-// in the next tile but one leaves out.
+// themselves does not matter: tiles nearby decide alike, except where the city that
+// leaves a place out lies beyond the tiles around.
 func (c *canvas) keepApart(rule *Places, t *Tile) {
 	world := math.Exp2(float64(t.Zoom)) * float64(c.size)
 	kept := c.names[:0]

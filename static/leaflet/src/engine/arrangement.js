@@ -6,7 +6,7 @@ import { project, TILE_SIZE, tileZoomOf } from './tilegrid.js'
 
 /**
  * Arranges the names of a view { zoom, box }, box being as within (inview.js) has it, in pixels of the world: names keep clear of
- * what covers it, and dots too but for a pin. tiles are those that cover it, { z, world, types, view, names, places }: of regions with types and view as
+ * what covers it; dots may lie under a pin. tiles are those that cover it, { z, world, types, view, names, places }: of regions with types and view as
  * paint has them and names, decode's Map; of places with a list of placeOf's. The answer is arrange's (labels.js), in pixels of
  * the world at the view's zoom. inside(path, x, y) says whether a point lies in a Path2D.
  */
