@@ -239,8 +239,8 @@ func TestRollback(t *testing.T) {
 	}
 	_, err = c.Activate(t.Context(), "ip", 9)
 	wantErr(t, err, ErrNoGeneration)
-	if _, err := c.Rollback(t.Context(), "ip"); err != nil {
-		t.Fatal(err)
+	if m, err := c.Rollback(t.Context(), "ip"); err != nil || m.Generation != 1 { // which was served before 3
+		t.Fatal(m.Generation, err)
 	}
 	// A number is never used twice, even after rolling back.
 	if m := mustIngest(t, c, "ip", "four"); m.Generation != 4 {
@@ -250,10 +250,44 @@ func TestRollback(t *testing.T) {
 		t.Errorf("generations %q", got)
 	}
 	// One that does not open is not published.
-	must.Do(t, os.Truncate(filepath.Join(c.generationDir("ip", 3), "store", "cells"), 1))
+	must.Do(t, os.Truncate(filepath.Join(c.generationDir("ip", 1), "store", "cells"), 1))
 	_, err = c.Rollback(t.Context(), "ip")
 	wantErr(t, err, cellstore.ErrCorrupt)
 	wantContent(t, c, "ip", "four")
+}
+
+// TestRollbackPastBad: after two bad deliveries a rollback goes to the good one before them,
+// which Prune keeps for it; and a bad one that was chosen by its number again counts.
+func TestRollbackPastBad(t *testing.T) {
+	c, _ := newCatalog(t)
+	for _, s := range []string{"older", "good", "bad"} {
+		mustIngest(t, c, "ip", s)
+	}
+	back := func(want string) {
+		t.Helper()
+		if _, err := c.Rollback(t.Context(), "ip"); err != nil {
+			t.Fatal(err)
+		}
+		wantContent(t, c, "ip", want)
+	}
+	back("good")
+	mustIngest(t, c, "ip", "bad again")
+	if _, err := c.Prune(t.Context(), 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := numbers(t, c, "ip"); got != "2 3 4*" {
+		t.Errorf("kept %s", got)
+	}
+	back("good")
+	_, err := c.Rollback(t.Context(), "ip")
+	wantErr(t, err, ErrNoGeneration)
+	for _, n := range []uint64{3, 4} {
+		if _, err := c.Activate(t.Context(), "ip", n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back("bad")
+	back("good")
 }
 
 func TestPrune(t *testing.T) {

@@ -77,6 +77,11 @@ func (g *Generations) publish(ctx context.Context, dataset string, e entry) (vis
 			last = p.Last
 		}
 		p, _ = adopt(dataset, p, stored)
+		for _, other := range p.Generations {
+			if p.Current != 0 && other.Generation > last && other.Generation != e.Generation {
+				p.serve(other.Generation) // it was published after this pointer was written
+			}
+		}
 		switch old, ok := p.find(e.Generation); {
 		case ok && old != e:
 			return nil, fmt.Errorf("%w: generation %d has been published by another program: %s again", ErrBuilding, e.Generation, g.fill)
@@ -85,7 +90,8 @@ func (g *Generations) publish(ctx context.Context, dataset string, e entry) (vis
 		case !ok:
 			p.add(e)
 		}
-		p.Current, p.Dropped, p.Last = e.Generation, 0, max(p.Last, e.Generation)
+		p.serve(e.Generation)
+		p.Last = max(p.Last, e.Generation)
 		return p, nil
 	})
 }
@@ -130,9 +136,9 @@ func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint
 	return generation, nil
 }
 
-// Rollback publishes the generation before the published one. After Drop it
-// publishes the one that Drop took away. The error matches ErrNoGeneration if there
-// is no such generation.
+// Rollback publishes the generation that was published before the published one, and never
+// one that a rollback went away from. After Drop it publishes the one that Drop took away.
+// The error matches ErrNoGeneration if there is no such generation.
 func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, error) {
 	var chosen uint64
 	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
@@ -151,13 +157,12 @@ func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, e
 		if p.Current == chosen {
 			return p, chosen, nil
 		}
-		for _, e := range slices.Backward(p.Generations) {
-			if e.Generation < p.Current {
-				chosen = e.Generation
-				return p, chosen, nil
-			}
+		if before := p.before(); len(before) > 0 {
+			chosen = before[len(before)-1]
+			return p, chosen, nil
 		}
-		return nil, 0, fmt.Errorf("%w: data set %s has none before generation %d: %s another instead", ErrNoGeneration, dataset, p.Current, g.fill)
+		return nil, 0, fmt.Errorf("%w: data set %s has none that was published before generation %d: %s another instead, or choose a generation by its number",
+			ErrNoGeneration, dataset, p.Current, g.fill)
 	})
 }
 
@@ -176,7 +181,7 @@ func (g *Generations) activate(ctx context.Context, dataset string, choose func(
 		if err != nil {
 			return nil, err
 		}
-		p.Current, p.Dropped = generation, 0
+		p.serve(generation)
 		m, err = g.back.servable(ctx, dataset, e)
 		return p, err
 	})
@@ -242,7 +247,8 @@ type Pruned struct {
 
 // Prune deletes all but the keep newest generations of the named data sets, or
 // of every one when none is named. It never deletes the published generation,
-// whichever number it has, nor one that may still be read; those stay listed.
+// whichever number it has, nor one that may still be read; those stay listed. If keep is
+// 2 or more, the one that Rollback would publish stays as well.
 //
 // In a Catalog a generation may be read while a process on this machine has it
 // open. A Depot cannot know who reads, so there a generation stays until grace
@@ -390,7 +396,10 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 		if err != nil {
 			return nil, err
 		}
-		old := len(p.Generations) - keep
+		old, back := len(p.Generations)-keep, p.before()
+		if keep < 2 || p.Current == 0 {
+			back = nil
+		}
 		if p.Current == 0 {
 			// Once another prune has removed the last, a new one may have its number.
 			if _, err := c.take(); err != nil {
@@ -400,7 +409,7 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 		}
 		var kept []entry
 		for i, e := range p.Generations {
-			if i >= old || e.Generation == p.Current {
+			if i >= old || e.Generation == p.Current || len(back) > 0 && e.Generation == back[len(back)-1] {
 				kept = append(kept, e)
 				continue
 			}

@@ -30,6 +30,28 @@ type model struct {
 	// pointer may have been lost: Activate takes them for such.
 	orphans map[uint64]string
 	dropped uint64 // published when the data set was dropped; 0 while one is
+	// served are the generations in the order in which they were published, up to the one
+	// that is or was dropped. Going back cuts off what came after.
+	served []uint64
+}
+
+// serve publishes a generation in the model.
+func (m *model) serve(n uint64) {
+	m.current, m.dropped = n, 0
+	if i := slices.Index(m.served, n); i >= 0 {
+		m.served = m.served[:i]
+	}
+	m.served = append(m.served, n)
+}
+
+// earlier are those before the last of served that are still listed.
+func (m *model) earlier() (list []uint64) {
+	for _, n := range m.served[:max(0, len(m.served)-1)] {
+		if _, ok := m.texts[n]; ok {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // wantNothing checks the error where nothing is published. A first publish that failed at the
@@ -201,13 +223,15 @@ func runModel(t *rapid.T, g *modelled) {
 			for _, e := range p.Generations {
 				if old, ok := m.orphans[e.Generation]; ok && e.Generation != n {
 					m.texts[e.Generation], m.last = old, max(m.last, e.Generation)
+					m.served = append(m.served, e.Generation)
 				}
 			}
 		}
 		if n <= m.last || g.consecutive && n != m.last+1 {
 			t.Fatalf("published %d after %d", n, m.last)
 		}
-		m.last, m.current, m.dropped = max(n, m.last), n, 0
+		m.last = max(n, m.last)
+		m.serve(n)
 		m.texts[n] = text
 	}
 	faulty := func(t *rapid.T) {
@@ -253,7 +277,7 @@ func runModel(t *rapid.T, g *modelled) {
 		"rollback": func(t *rapid.T) {
 			faulty(t)
 			got, err := g.Rollback(ctx, "ip")
-			before := slices.DeleteFunc(m.listed(), func(n uint64) bool { return n >= m.current })
+			before := m.earlier()
 			if m.dropped != 0 {
 				if before = m.listed(); slices.Contains(before, m.dropped) {
 					before = []uint64{m.dropped}
@@ -263,11 +287,11 @@ func runModel(t *rapid.T, g *modelled) {
 				m.wantNothing(t, err)
 				return
 			}
-			want := slices.Max(before)
+			want := before[len(before)-1]
 			if err != nil || got.Generation != want {
 				t.Fatalf("rolled back to %d, %v; want %d", got.Generation, err, want)
 			}
-			m.current, m.dropped = want, 0
+			m.serve(want)
 		},
 		"drop": func(t *rapid.T) {
 			faulty(t)
@@ -286,15 +310,17 @@ func runModel(t *rapid.T, g *modelled) {
 			n := rapid.Uint64Range(1, m.last+1).Draw(t, "generation")
 			_, err := g.Activate(ctx, "ip", n)
 			if _, ok := m.orphans[n]; ok && m.last == 0 && err == nil {
-				m.texts, m.current = m.orphans, n
-				m.last = slices.Max(m.listed())
+				m.texts = m.orphans
+				m.served = m.listed()
+				m.last = slices.Max(m.served)
+				m.serve(n)
 				return
 			}
 			if _, ok := m.texts[n]; ok != (err == nil) || !ok && !errors.Is(err, ErrNoGeneration) {
 				t.Fatalf("activate %d: %v; listed: %v", n, err, ok)
 			}
 			if err == nil {
-				m.current, m.dropped = n, 0
+				m.serve(n)
 			}
 		},
 		"prune": func(t *rapid.T) {
@@ -307,8 +333,12 @@ func runModel(t *rapid.T, g *modelled) {
 			if m.dropped != 0 {
 				keep = 0
 			}
+			back := uint64(0)
+			if earlier := m.earlier(); keep >= 2 && len(earlier) > 0 {
+				back = earlier[len(earlier)-1]
+			}
 			for _, n := range all[:max(0, len(all)-keep)] {
-				if n != m.current {
+				if n != m.current && n != back {
 					delete(m.texts, n)
 					removed++
 				}

@@ -26,6 +26,10 @@ type pointer struct {
 	Current uint64 `json:"current"` // 0 while the data set is dropped
 	// Dropped is the generation that was published when the data set was dropped.
 	Dropped uint64 `json:"dropped,omitempty"`
+	// Before are the generations that rollbacks go back to, the last one first. Nil
+	// stands for all listed ones below the published one, as it is without a rollback:
+	// only what differs is written, and programs that do not know it go by the numbers.
+	Before []uint64 `json:"before,omitzero"`
 	// Last is the highest number known. Numbers are not used again, so whatever was
 	// cached under one stays true, until Drop and Prune have removed the pointer too.
 	Last        uint64  `json:"last"`
@@ -74,6 +78,40 @@ func (p *pointer) lists(e entry) bool {
 func (p *pointer) add(e entry) {
 	p.Generations = append(p.Generations, e)
 	slices.SortFunc(p.Generations, func(a, b entry) int { return cmp.Compare(a.Generation, b.Generation) })
+}
+
+// before returns the listed generations that were published before the published one, or
+// before the one that was dropped, in the order of their service. One that a rollback went
+// away from is not among them.
+func (p *pointer) before() []uint64 {
+	if p.Before == nil {
+		return p.below()
+	}
+	return slices.DeleteFunc(slices.Clone(p.Before), func(n uint64) bool { _, listed := p.find(n); return !listed })
+}
+
+// below returns the numbers of the listed generations below the published one, or below
+// the one that was dropped, ascending.
+func (p *pointer) below() []uint64 {
+	numbers, last := []uint64{}, cmp.Or(p.Current, p.dropped())
+	for _, e := range p.Generations {
+		if e.Generation < last {
+			numbers = append(numbers, e.Generation)
+		}
+	}
+	return numbers
+}
+
+// serve makes a listed generation the published one. One that was published before is gone
+// back to: what came after it is not gone back to again.
+func (p *pointer) serve(generation uint64) {
+	before, was := p.before(), cmp.Or(p.Current, p.dropped())
+	if i := slices.Index(before, generation); i >= 0 {
+		before = before[:i]
+	} else if was != 0 && was != generation {
+		before = append(before, was)
+	}
+	p.Current, p.Dropped, p.Before = generation, 0, before
 }
 
 // dropped returns the generation that a rollback of a dropped data set
@@ -144,6 +182,9 @@ func encodePointer(p *pointer) ([]byte, error) {
 	p.Version = 1
 	if p.Current == 0 {
 		p.Version = 2
+	}
+	if p.Before = p.before(); slices.Equal(p.Before, p.below()) {
+		p.Before = nil
 	}
 	p.Checksum = ""
 	b, err := json.MarshalIndent(p, "", "  ")

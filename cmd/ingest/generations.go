@@ -198,11 +198,11 @@ func seeList(err error) error {
 
 type rollbackCmd struct {
 	Dataset string `arg:"" help:"The data set: ${datasets}, or points-COLLECTION."`
-	To      uint64 `placeholder:"GENERATION" help:"The generation to publish, as ingest list shows it; the one before the published one when not given. It may be a later one."`
+	To      uint64 `placeholder:"GENERATION" help:"The generation to publish, as ingest list shows it; the one that was published before this one when not given. It may be a later one."`
 }
 
 func (rollbackCmd) Help() string {
-	return `A running tileserver follows. The generation rolled back from stays, and ingest rollback --to publishes it again.
+	return `A running tileserver follows. The generation rolled back from stays, and ingest rollback --to publishes it again. Later rollbacks pass it over: after a second bad delivery they go to the good one that was served before both.
 
   ingest rollback boundaries
   ingest rollback boundaries --to 7`
@@ -257,7 +257,7 @@ type pruneCmd struct {
 }
 
 func (pruneCmd) Help() string {
-	return `The published generation is never deleted, nor one that a tileserver on this machine still serves, nor in --store one that was replaced less than --grace ago. What killed builds and pushes left behind goes as well. A generation whose manifest is missing or damaged stays, and a line says what to do. Of a data set that was dropped everything goes that nobody reads, whatever --keep says.
+	return `The published generation is never deleted, nor with --keep 2 or more the one that ingest rollback would publish, nor one that a tileserver on this machine still serves, nor in --store one that was replaced less than --grace ago. What killed builds and pushes left behind goes as well. A generation whose manifest is missing or damaged stays, and a line says what to do. Of a data set that was dropped everything goes that nobody reads, whatever --keep says.
 
   ingest prune
   ingest prune --keep 1 places`
