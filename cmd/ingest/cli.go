@@ -99,6 +99,7 @@ type session struct {
 	options  job.Options
 	toPush   []string // data sets published by this command
 	pushed   []string // those of them that --store already has
+	changed  []string // data sets of which this command has changed what --data publishes
 	json     bool
 	quiet    bool
 

@@ -223,6 +223,7 @@ func (c *rollbackCmd) Run(s *session) error {
 		Event string `json:"event"`
 		generation
 	}{"rolled back", describe(m)}, "published %s generation %d again, built %s", m.Dataset, m.Generation, m.Built.Local().Format("2006-01-02 15:04"))
+	s.republished(c.Dataset)
 	return nil
 }
 
@@ -233,7 +234,7 @@ type dropCmd struct {
 func (dropCmd) Help() string {
 	return `Nothing of the data set is published any more: a running tileserver answers as if it had never been. Its generations stay until ingest prune removes them, all of them; until then ingest rollback publishes the same generation again. With --store the data set is dropped there, and stays published in --data: world and refresh leave it dropped there until its sources change, and ingest push publishes it again.
 
-The next ingest publishes the data set anew, and so do world and refresh as long as they are told to. The names of a collection stay in searches until ingest names.
+The next ingest publishes the data set anew, and so do world and refresh as long as they are told to. The names for search follow: they are made anew without those of the data set.
 
   ingest drop points-shops
   ingest rollback points-shops    # undo
@@ -247,6 +248,7 @@ func (c *dropCmd) Run(s *session) error {
 	}
 	s.tell(told{Event: "dropped", Dataset: c.Dataset, Generation: generation},
 		"dropped %s, which was generation %d; ingest rollback %s publishes it again, ingest prune %s removes its files", c.Dataset, generation, c.Dataset, c.Dataset)
+	s.republished(c.Dataset)
 	return nil
 }
 

@@ -2,13 +2,21 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"quadrille/cellstore"
+	"quadrille/cellstore/dataset"
+	"quadrille/cellstore/pebblestore"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
+	"quadrille/places/search"
 )
 
 // TestForeignFile: a file that a file manager left in a generation is told, and
@@ -61,6 +69,77 @@ func TestDrop(t *testing.T) {
 		t.Errorf("left are %v, %v", left, err)
 	}
 	ingest("", "points", "shops", csv)
+}
+
+// TestNamesFollow: the names for search are those of what is published, whichever command
+// changed that, and in both directions.
+func TestNamesFollow(t *testing.T) {
+	data, dir := t.TempDir(), t.TempDir()
+	shops, regions := filepath.Join(dir, "p.csv"), filepath.Join(dir, "r.geojson")
+	testfile.Write(t, shops, "id,lat,lon,name\n1,48.2,16.4,Zwetschgenhof\n")
+	region := func(name string) {
+		testfile.Write(t, regions, `{"type":"Feature","id":"x","properties":{"name":"`+name+`"},"geometry":{"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]}}`)
+	}
+	ingest := func(args ...string) {
+		t.Helper()
+		if err := run(t.Context(), append(args, "--data", data), io.Discard, io.Discard); err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+	}
+	c, err := dataset.Open(data, func(_, dir string, _ bool) (cellstore.Store, error) {
+		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: true})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := func(want ...string) {
+		t.Helper()
+		var got []string
+		r, g, err := job.OpenCurrent(t.Context(), c, catalogue.NameIndex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g != nil {
+			defer g.Close()
+			for _, text := range []string{"Zwetschgenhof", "Alphaland", "Betaland"} {
+				hits, err := r.Search(t.Context(), search.Query{Text: strings.ToLower(text)}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(hits) > 0 {
+					got = append(got, text)
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("found are %q, want %q", got, want)
+		}
+	}
+	ingest("points", "shops", shops, "--search")
+	found("Zwetschgenhof")
+	ingest("drop", "points-shops")
+	found()
+	if _, err := c.Current(t.Context(), catalogue.NameIndex.Name); !errors.Is(err, dataset.ErrNoGeneration) {
+		t.Errorf("names are published where nothing has some: %v", err)
+	}
+	ingest("rollback", "points-shops")
+	found("Zwetschgenhof")
+	region("Alphaland")
+	ingest("boundaries", "--layer", "land="+regions)
+	region("Betaland")
+	ingest("boundaries", "--layer", "land="+regions)
+	found("Zwetschgenhof", "Betaland")
+	ingest("rollback", "boundaries")
+	found("Zwetschgenhof", "Alphaland")
+	ingest("rollback", "boundaries", "--to", "2")
+	found("Zwetschgenhof", "Betaland")
+	region("Alphaland")
+	ingest("boundaries", "--keep", "--layer", "other="+regions)
+	found("Zwetschgenhof", "Alphaland", "Betaland")
+	ingest("drop", "boundaries")
+	found("Zwetschgenhof")
+	ingest("points", "shops", shops)
+	found()
 }
 
 // TestVerifyWithoutPointer: whoever has everything verified is told of a lost CURRENT.

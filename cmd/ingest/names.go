@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job/names"
 	"quadrille/cmd/internal/catalogue"
 )
@@ -12,7 +14,7 @@ import (
 type namesCmd struct{ dryRun }
 
 func (namesCmd) Help() string {
-	return `Makes the index of names that search finds besides places: the regions of all layers, the airports, time zones and weather stations that are published, and the points of collections published with --search, with the people and the larger regions of each. It reads no file. The commands that publish one of these run it at their end, so that it is needed by itself only for data published by an older program.
+	return `Makes the index of names that search finds besides places: the regions of all layers, the airports, time zones and weather stations that are published, and the points of collections published with --search, with the people and the larger regions of each. It reads no file. The commands that publish one of these run it at their end, and so do rollback and drop, so that it is needed by itself only for data published by an older program.
 
   ingest names`
 }
@@ -22,23 +24,45 @@ func (c *namesCmd) Run(s *session) error {
 	return err
 }
 
-// indexNames publishes the names anew after a command has published what they are made
-// from. The command has done its work by then, so a failure here is a warning. The error
-// is that of an interruption.
+// indexNames publishes the names anew after a command has changed what is published of what
+// they are made from, and drops them where nothing is left that has some. The command has done
+// its work by then, so a failure here is a warning. The error is that of an interruption.
 func (s *session) indexNames() error {
-	made := func(name string) bool { return slices.Contains(s.toPush, name) }
+	made := func(name string) bool { return slices.Contains(s.changed, name) }
 	if made(catalogue.NameIndex.Name) || !slices.ContainsFunc(catalogue.NameIndex.Uses, made) && !s.searched() {
 		return nil
 	}
-	if _, err := names.Ingest(s.ctx, s.catalog, s.options); err != nil && s.ctx.Err() == nil && !errors.Is(err, names.ErrNoNames) {
+	_, err := names.Ingest(s.ctx, s.catalog, s.options)
+	if errors.Is(err, names.ErrNoNames) {
+		if _, err = s.catalog.Drop(s.ctx, catalogue.NameIndex.Name); errors.Is(err, dataset.ErrNoGeneration) {
+			return nil // there were none
+		}
+		if err == nil {
+			s.reporter.Note("dropped the names for search too: nothing is left that has some besides places")
+		}
+	}
+	if err != nil && s.ctx.Err() == nil {
 		s.reporter.Note("warning: the names for search stay as they were: " + err.Error() + "; run ingest names once that is mended")
 	}
 	return s.ctx.Err()
 }
 
+// republished notes that a command has put another generation of a data set in its place, or
+// none. The names for search follow; those in --store are made in --data, which has not changed.
+func (s *session) republished(name string) {
+	if s.depot == nil {
+		s.changed = append(s.changed, name)
+		return
+	}
+	if slices.Contains(catalogue.NameIndex.Uses, name) || strings.HasPrefix(name, catalogue.PointsPrefix) {
+		s.reporter.Note(fmt.Sprintf("the names for search in %s stay as they are: to let them follow, run this without --store too, then ingest push %s",
+			s.depot.Name(), catalogue.NameIndex.Name))
+	}
+}
+
 // searched reports whether a published collection is searched, or was.
 func (s *session) searched() bool {
-	for _, name := range s.toPush {
+	for _, name := range s.changed {
 		if !strings.HasPrefix(name, catalogue.PointsPrefix) {
 			continue
 		}

@@ -79,6 +79,7 @@ type published struct {
 func (p *published) Published(m dataset.Manifest) {
 	p.Reporter.Published(m)
 	p.session.toPush = append(p.session.toPush, m.Dataset)
+	p.session.changed = append(p.session.changed, m.Dataset)
 }
 
 // pushPublished pushes what a command has published. After world and refresh it

@@ -49,15 +49,17 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 	return nil
 }
 
-// Searched reports whether a published collection is to be in the index of names. It
+// Searched reports whether a collection is published and to be in the index of names. It
 // also does if the index has points, which may be those that the collection had before.
 func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
 	of, g, err := job.OpenCurrent(ctx, c, catalogue.Points(strings.TrimPrefix(collection, catalogue.PointsPrefix)))
-	if err != nil || g == nil {
+	if err != nil {
 		return false, err
 	}
-	if err := g.Close(); err != nil || of.Meta().Search {
-		return of.Meta().Search, err
+	if g != nil {
+		if err := g.Close(); err != nil || of.Meta().Search {
+			return of.Meta().Search, err
+		}
 	}
 	if _, g, err = job.OpenCurrent(ctx, c, catalogue.NameIndex); err != nil || g == nil {
 		return false, err
