@@ -17,7 +17,7 @@ import (
 type airportsCmd struct {
 	File string `arg:"" optional:"" config:"" name:"file" help:"airports.csv of OurAirports, plain, .gz or .zip."`
 
-	dryRun
+	publishing
 }
 
 func (airportsCmd) Help() string {
@@ -42,7 +42,7 @@ func (c *airportsCmd) Run(s *session) error {
 type timezonesCmd struct {
 	File string `arg:"" optional:"" config:"" extra:"" name:"file" help:"A release of timezone-boundary-builder, whose zones become the layer timezone."`
 
-	dryRun
+	publishing
 }
 
 func (timezonesCmd) Help() string {

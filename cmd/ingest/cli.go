@@ -140,7 +140,7 @@ type boundariesCmd struct {
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
 	Attribution string          `placeholder:"TEXT" help:"What a map must show for using the files."`
 
-	dryRun
+	publishing
 
 	keepZones bool // of ingest timezones, unless a layer timezone is named
 }

@@ -7,15 +7,20 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 )
 
-// dryRun is the flag of the commands that publish what they build.
-type dryRun struct {
-	DryRun bool `help:"Read, build and compare with what is published, say what would change, and publish nothing."`
+// publishing are the flags of the commands that publish what they build.
+type publishing struct {
+	DryRun    bool   `help:"Read, build and compare with what is published, say what would change, and publish nothing."`
+	MaxChange *share `placeholder:"SHARE" help:"Publish nothing when more than this share is other than what is published, such as 10%: of the records of a kind, or of all rows; of ip of the addresses, by their answers. The exit code is then 3."`
 }
 
-// options are those of a job. Refreshes set the flag for all their commands.
-func (d dryRun) options(s *session) job.Options {
+// options are those of a job. Refreshes set the flags for all their commands; a command's own
+// share wins.
+func (f publishing) options(s *session) job.Options {
 	o := s.options
-	o.DryRun = o.DryRun || d.DryRun
+	o.DryRun = o.DryRun || f.DryRun
+	if f.MaxChange != nil {
+		o.MaxChange = (*float64)(f.MaxChange)
+	}
 	return o
 }
 

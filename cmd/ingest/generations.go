@@ -21,10 +21,11 @@ type generation struct {
 	Bad        map[string]int64 `json:"bad,omitempty"`
 	Bytes      int64            `json:"bytes"`
 	Sources    []dataset.Source `json:"sources,omitempty"`
+	Warnings   []string         `json:"warnings,omitempty"`
 }
 
 func describe(m dataset.Manifest) generation {
-	return generation{m.Dataset, m.Generation, m.Built, m.Records, m.Bad, m.Size(), m.Sources}
+	return generation{m.Dataset, m.Generation, m.Built, m.Records, m.Bad, m.Size(), m.Sources, catalogue.Warnings(&m)}
 }
 
 // told is an event about a data set in JSON.
@@ -101,6 +102,11 @@ func (listCmd) Run(s *session) error {
 		return err
 	}
 	for _, in := range infos {
+		if in.Current {
+			for _, text := range catalogue.Warnings(&in.Manifest) {
+				fmt.Fprintf(s.stdout, "%s: %s\n", in.Dataset, text)
+			}
+		}
 		if in.Dropped {
 			fmt.Fprintf(s.stdout, "%s is dropped; ingest rollback %s publishes generation %d again, ingest prune %s removes its files\n",
 				in.Dataset, in.Dataset, in.Generation, in.Dataset)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/places/search"
@@ -140,6 +142,66 @@ func TestNamesFollow(t *testing.T) {
 	found("Zwetschgenhof")
 	ingest("points", "shops", shops)
 	found()
+}
+
+// TestLoss: a renewal that loses more than a tenth is told in the last line, in JSON and by
+// list; with --max-change it is refused, by itself and in a refresh, and so is one in which
+// the number stays and the rows are others.
+func TestLoss(t *testing.T) {
+	data, dir := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	wards, config := filepath.Join(dir, "wards.geojson"), filepath.Join(dir, "ingest.yaml")
+	write := func(n int, prefix string) {
+		var all []string
+		for i := range n {
+			all = append(all, jobtest.Square(fmt.Sprint(prefix, i), prefix, "", float64(2*i), 0, 1))
+		}
+		testfile.Write(t, wards, jobtest.Collect(all...))
+	}
+	testfile.Write(t, config, "data: "+data+"\nboundaries:\n  layer: [ward="+wards+":id]\n")
+	ingest := func(code int, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		err := run(t.Context(), append(args, "--data", data), &out, io.Discard)
+		if exitCode(err) != code {
+			t.Fatalf("%q: %v", args, err)
+		}
+		if err != nil {
+			return err.Error()
+		}
+		return out.String()
+	}
+	publish := []string{"boundaries", "--layer", "ward=" + wards + ":id"}
+	write(20, "a")
+	ingest(0, publish...)
+	write(5, "a")
+	const told = "20 ward in generation 1, 5 in generation 2, which replaced it"
+	for _, args := range [][]string{append(publish, "--max-change", "10%"), append(publish, "--max-change", "10%", "--dry-run"),
+		{"refresh", "--config", config, "--max-change", "10%"}} {
+		if got := ingest(3, args...); !strings.Contains(got, "75% fewer of ward: 20 are published, and 5 would be (compared with generation 1), and --max-change allows 10%") {
+			t.Errorf("%q says %q", args, got)
+		}
+	}
+	if got := ingest(0, publish...); !strings.HasSuffix(got, "\nwarning: boundaries: "+told+"; if that is not meant, go back by: ingest rollback boundaries\n") {
+		t.Errorf("the last line of %q", got)
+	}
+	if got := ingest(0, "list"); !strings.Contains(got, "\nboundaries: "+told+"\n") {
+		t.Errorf("list says %q", got)
+	}
+	write(20, "a")
+	ingest(0, publish...)
+	write(18, "a")
+	if got := ingest(0, publish...); strings.Contains(got, "warning") {
+		t.Errorf("a tenth is told: %q", got)
+	}
+	write(10, "a")
+	if got := ingest(0, append(publish, "--json")...); !strings.Contains(got, `"lost":[{"kind":"ward","before":18,"now":10}]`) || !strings.Contains(got, `"warnings":["18 ward in generation 4`) {
+		t.Errorf("events %q", got)
+	}
+	write(10, "b")
+	if got := ingest(3, append(publish, "--max-change", "50%")...); !strings.Contains(got, "of the rows would be other ones") {
+		t.Errorf("other wards: %q", got)
+	}
+	ingest(0, append(publish, "--max-change", "100%")...)
 }
 
 // TestVerifyWithoutPointer: whoever has everything verified is told of a lost CURRENT.

@@ -17,11 +17,10 @@ type ipCmd struct {
 	KeepPrivate bool          `help:"Keep what lists say of private networks, such as 10.0.0.0/8 and fc00::/7, which are cut out otherwise. Databases never locate them."`
 	Derive      bool          `default:"true" negatable:"" help:"Derive subdivision, time zone and country from coordinates, where a source lacks them and boundaries and places are published."`
 	Check       bool          `help:"Before publishing, say what share of the addresses changed against what is published. It does publish; --dry-run says the same and does not."`
-	MaxChange   *share        `placeholder:"SHARE" help:"Publish nothing when the answers of more than this share of the addresses changed, such as 5%; implies --check."`
 	License     string        `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status. Known for GeoLite2, DB-IP Lite, IPinfo Lite, ip-location-db and iptoasn.com."`
 	Attribution string        `placeholder:"TEXT" help:"What must be shown for using the files."`
 
-	dryRun
+	publishing
 }
 
 func (ipCmd) Help() string {
@@ -84,14 +83,8 @@ func (c *ipCmd) Run(s *session) error {
 			return &usageError{fmt.Errorf("--columns %s=…: that file is not among those named", flag.file)}
 		}
 	}
-	o := ip.Options{Options: c.options(s), Derive: c.Derive, KeepPrivate: c.KeepPrivate, MaxChange: 1}
-	o.Check = c.Check || c.MaxChange != nil || o.DryRun
-	if c.MaxChange != nil {
-		o.MaxChange = float64(*c.MaxChange)
-	}
-	if o.Check {
-		o.Compared = s.reporter.compared
-	}
+	o := ip.Options{Options: c.options(s), Derive: c.Derive, KeepPrivate: c.KeepPrivate, Compared: s.reporter.compared}
+	o.Check = c.Check || o.DryRun
 	_, err := ip.Ingest(s.ctx, s.catalog, inputs, o)
 	return err
 }

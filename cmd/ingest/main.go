@@ -16,7 +16,6 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/job"
-	"quadrille/cmd/ingest/internal/job/ip"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
 )
@@ -66,13 +65,12 @@ func main() {
 // 130 interrupted.
 func exitCode(err error) int {
 	var usage *usageError
-	var change *ip.ChangeError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
 		return 2
-	case errors.As(err, &change):
+	case errors.Is(err, job.ErrChanged):
 		return 3
 	case errors.Is(err, context.Canceled): // as interruptedError is
 		return 130
@@ -153,6 +151,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		err = errors.Join(err, s.indexNames())
 	}
 	err = errors.Join(err, s.pushPublished(command))
+	rep.warn()
 	if err = s.interrupted(command, err); err != nil {
 		rep.failed(err)
 	}

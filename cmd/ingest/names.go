@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 )
 
-type namesCmd struct{ dryRun }
+type namesCmd struct{ publishing }
 
 func (namesCmd) Help() string {
 	return `Makes the index of names that search finds besides places: the regions of all layers, the airports, time zones and weather stations that are published, and the points of collections published with --search, with the people and the larger regions of each. It reads no file. The commands that publish one of these run it at their end, and so do rollback and drop, so that it is needed by itself only for data published by an older program.
@@ -32,7 +32,9 @@ func (s *session) indexNames() error {
 	if made(catalogue.NameIndex.Name) || !slices.ContainsFunc(catalogue.NameIndex.Uses, made) && !s.searched() {
 		return nil
 	}
-	_, err := names.Ingest(s.ctx, s.catalog, s.options)
+	o := s.options
+	o.MaxChange = nil // that was asked of what the names are made from
+	_, err := names.Ingest(s.ctx, s.catalog, o)
 	if errors.Is(err, names.ErrNoNames) {
 		if _, err = s.catalog.Drop(s.ctx, catalogue.NameIndex.Name); errors.Is(err, dataset.ErrNoGeneration) {
 			return nil // there were none

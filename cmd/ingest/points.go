@@ -39,7 +39,7 @@ type pointsCmd struct {
 	IntoLive    string     `env:"-" placeholder:"URL" help:"Publish nothing, and write the points into the live collection of the tileserver at this address, such as http://127.0.0.1:8080. It is made if it is not there."`
 	KeyFile     string     `type:"path" placeholder:"FILE" help:"File whose first line is the key that may write the collection of --into-live."`
 
-	dryRun
+	publishing
 }
 
 func (pointsCmd) Help() string {
@@ -122,6 +122,9 @@ func (c *pointsCmd) Run(s *session) error {
 	}
 	if err := points.CheckName(c.Collection); err != nil {
 		return &usageError{err}
+	}
+	if c.MaxChange != nil && c.IntoLive != "" {
+		return &usageError{errors.New("--max-change is for collections that are published, and --into-live writes into one that is served: leave out one of them")}
 	}
 	if c.DryRun && c.IntoLive != "" {
 		return &usageError{errors.New("--dry-run is for collections that are published, and --into-live writes into one that is served: leave out one of them")}

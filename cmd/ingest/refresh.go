@@ -20,7 +20,7 @@ type refreshCmd struct {
 	Commands []string `arg:"" optional:"" name:"command" help:"The commands of the file to do; all when none is named."`
 	Force    bool     `help:"Ingest also what has not changed."`
 
-	dryRun
+	publishing
 }
 
 func (refreshCmd) Help() string {
@@ -211,7 +211,7 @@ func refreshRecord(s *session, name string) string {
 // basis lists what the result depends on.
 func (st step) basis(s *session) (renew.Basis, error) {
 	of := []string{"program " + version.String(), fmt.Sprint("max-bad ", s.options.MaxBad)}
-	for _, setting := range configfile.CommandSettings(st.ctx, st.cli.file, onlyFlags...) {
+	for _, setting := range configfile.CommandSettings(st.ctx, st.cli.file, append(onlyFlags, "max-change")...) {
 		of = append(of, fmt.Sprintf("%s %q", setting.Name, setting.Values))
 	}
 	var files []string

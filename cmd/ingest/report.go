@@ -16,6 +16,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/catalogue"
 )
 
 // reporter tells the user what a job does: bars on a terminal, a line now and
@@ -33,6 +34,7 @@ type reporter struct {
 	job    time.Time // begin of that
 
 	published []dataset.Manifest
+	warnings  []string // about what was published
 }
 
 var _ job.Reporter = (*reporter)(nil)
@@ -127,6 +129,9 @@ func (r *reporter) Published(m dataset.Manifest) {
 	took := time.Since(r.job)
 	r.job = time.Now()
 	r.published = append(r.published, m)
+	for _, text := range catalogue.Warnings(&m) {
+		r.warnings = append(r.warnings, m.Dataset+": "+text)
+	}
 	phases, peak := r.phases, peakMemory()
 	r.phases = nil
 	switch {
@@ -134,14 +139,28 @@ func (r *reporter) Published(m dataset.Manifest) {
 		r.event(struct {
 			Event string `json:"event"`
 			generation
-			Seconds    float64 `json:"seconds"`
-			Phases     []phase `json:"phases,omitempty"`
-			PeakMemory int64   `json:"peak_memory_bytes,omitempty"`
-		}{"published", describe(m), took.Seconds(), phases, peak})
+			Seconds    float64        `json:"seconds"`
+			Phases     []phase        `json:"phases,omitempty"`
+			PeakMemory int64          `json:"peak_memory_bytes,omitempty"`
+			Lost       []dataset.Loss `json:"lost,omitempty"`
+		}{"published", describe(m), took.Seconds(), phases, peak, catalogue.Losses(&m)})
 	case !r.quiet:
 		fmt.Fprintf(r.out, "published %s generation %d: %s, %s, in %s\n", m.Dataset, m.Generation,
 			recordCounts(m.Records), byteCount(m.Size()), took.Round(100*time.Millisecond))
 		fmt.Fprintln(r.out, "  "+phaseLine(phases, peak))
+	}
+}
+
+// warn ends a run with what looks wrong about what it published, where it is seen.
+func (r *reporter) warn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.json || r.quiet {
+		return
+	}
+	for _, text := range r.warnings {
+		r.clearBar()
+		fmt.Fprintf(r.out, "warning: %s; if that is not meant, go back by: ingest rollback %s\n", text, text[:strings.IndexByte(text, ':')])
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 type stationsCmd struct {
 	File string `arg:"" optional:"" config:"" name:"file" help:"NOAA's list of stations: isd-history.csv, plain or compressed by gzip."`
 
-	dryRun
+	publishing
 }
 
 func (stationsCmd) Help() string {
@@ -25,7 +25,7 @@ func (c *stationsCmd) Run(s *session) error {
 type weatherCmd struct {
 	Files []string `arg:"" optional:"" config:"" name:"file" help:"NOAA's isd-lite files, one for each station and year: 066600-99999-2024.gz …."`
 
-	dryRun
+	publishing
 }
 
 func (weatherCmd) Help() string {

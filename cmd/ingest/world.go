@@ -24,7 +24,7 @@ type worldCmd struct {
 	Places      string        `group:"what" enum:"allCountries,cities500,cities1000,cities5000,cities15000" default:"allCountries" help:"Which places: allCountries, the default, is all 12 million; cities500 those of 500 inhabitants and more, and so on."`
 	IP          string        `group:"what" name:"ip" enum:"ip-location-db,geolite2-city,geolite2-country,none" default:"ip-location-db" help:"Which IP data: ip-location-db, the default, which knows countries; geolite2-city or geolite2-country of MaxMind, for those with an account; none."`
 	IPFile      []string      `group:"what" name:"ip-file" type:"existingpath" placeholder:"FILE" help:"Your own source of address ranges, a file or folder as of ingest ip, which comes before what is downloaded; repeatable."`
-	MaxChange   *share        `placeholder:"SHARE" help:"Do not publish IP data that changes the answers of more than this share of the addresses, such as 10%."`
+	MaxChange   *share        `placeholder:"SHARE" help:"Do not publish a data set of which more than this share would be other than what is published, such as 10%: of the records of a kind, or of all rows; of ip of the addresses, by their answers."`
 	Downloads   string        `group:"download" default:"./downloads" type:"path" placeholder:"DIR" help:"Where downloads are kept, so that only what has changed is downloaded again."`
 	Mirror      string        `group:"download" placeholder:"URL" help:"Where all files are found under their own names, instead of at their publishers."`
 	Contact     string        `group:"download" placeholder:"URL" help:"Address under which publishers reach whoever runs this: a web page, or mailto:you@example.org. It is sent with each request."`
@@ -94,10 +94,10 @@ func (c *worldCmd) Run(s *session) error {
 			Note: s.reporter.Note,
 		},
 		Job: s.options,
-		IP:  ip.Options{Derive: true, Check: c.MaxChange != nil, MaxChange: 1, Compared: s.reporter.compared},
+		IP:  ip.Options{Derive: true, Compared: s.reporter.compared},
 	}
 	if c.MaxChange != nil {
-		plan.IP.MaxChange = float64(*c.MaxChange)
+		plan.Job.MaxChange = (*float64)(c.MaxChange)
 	}
 	sources, err := world.Sources(plan.Selection)
 	if err != nil {

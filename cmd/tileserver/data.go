@@ -149,6 +149,9 @@ func (s *followed) notify(st dataset.Status) {
 		if old := catalogue.Outdated(st.Serving, time.Now()); old != "" {
 			s.log.Warn(old, "dataset", st.Dataset, "generation", st.Serving.Generation)
 		}
+		for _, text := range catalogue.Warnings(st.Serving) {
+			s.log.Warn(text, "dataset", st.Dataset, "generation", st.Serving.Generation)
+		}
 	case st.Serving == nil && st.Published == 0:
 		s.log.Warn("data set is out of service, nothing of it is published any more", "dataset", st.Dataset)
 	}

@@ -72,6 +72,10 @@ type Options struct {
 	// DryRun does all but publish: it builds, compares with what is published, tells the
 	// reporter by Rehearsed, and leaves nothing on the disk.
 	DryRun bool
+	// MaxChange is the share, 0 to 1, of the records of a kind and of the rows of all tables
+	// that may be other than what is published; above it nothing is published, and the error
+	// matches ErrChanged. Nil allows all. The job ip compares answers in place of rows.
+	MaxChange *float64
 }
 
 // ReporterOrSilent returns Reporter, or one that reports nothing.
@@ -171,12 +175,25 @@ func Publish(ctx context.Context, c *dataset.Catalog, d catalogue.Dataset, o Opt
 	if m.Meta, err = json.Marshal(meta); err != nil {
 		return dataset.Manifest{}, err
 	}
-	if o.DryRun {
+	if o.DryRun || o.MaxChange != nil {
 		r, err := rehearsed(ctx, c, b, m, rep)
-		if err == nil {
-			rep.Rehearsed(r)
+		if err != nil {
+			return m, err
 		}
-		return m, err
+		if o.DryRun {
+			rep.Rehearsed(r)
+		} else if r.Why != nil {
+			rep.Note(fmt.Sprintf("warning: the rows of %s cannot be compared with those published, so --max-change goes by the numbers of records: %v", d.Name, r.Why))
+		}
+		if o.MaxChange != nil {
+			err = r.check(*o.MaxChange)
+		}
+		if o.DryRun || err != nil {
+			return m, err
+		}
+	}
+	if old, err := c.Current(ctx, d.Name); err == nil { // damage of it keeps nothing from being published
+		m.Replace(&old)
 	}
 	if m, err = b.Publish(ctx, m); err != nil {
 		return dataset.Manifest{}, err

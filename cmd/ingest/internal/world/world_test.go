@@ -142,7 +142,7 @@ func TestWorld(t *testing.T) {
 		Cache:     t.TempDir(), Program: "1",
 		Fetch: fetch.Options{UserAgent: "test", Attempts: 2, Wait: func(context.Context, time.Duration) error { return nil }},
 		Job:   job.Options{MaxBad: 0.01},
-		IP:    ip.Options{Derive: true, MaxChange: 1},
+		IP:    ip.Options{Derive: true},
 	}
 	run := func(wantErr, made string) {
 		t.Helper()
@@ -220,7 +220,8 @@ func TestWorld(t *testing.T) {
 	run("", "")
 	write("GeoLite2-Country-Locations-en.csv", "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,is_in_european_union\n1,en,OC,Oceania,NZ,New Zealand,0\n")
 	run("", "ip 6")
-	p.IP.Check, p.IP.MaxChange = true, 0
+	none := 0.0
+	p.Job.MaxChange = &none
 	m.set("geo-whois-asn-country-ipv4.csv", "9.9.9.0,9.9.9.255,CH\n", false)
 	var change *ip.ChangeError
 	if err := Run(t.Context(), c, p); !errors.As(err, &change) {

@@ -224,6 +224,7 @@ type datasetStatus struct {
 	Sources    []dataset.Source `json:"sources"`
 	Types      []typeStatus     `json:"types,omitempty"`
 	Outdated   string           `json:"outdated,omitempty" doc:"What the data set is made of that is too old, and what to do: a zone database that is more than a year old."`
+	Warnings   []string         `json:"warnings,omitempty" doc:"What the generation lost against the one it replaced, where that is more than a tenth of a kind, and sources older than those of that one."`
 }
 
 type typeStatus struct {
@@ -242,7 +243,7 @@ func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
 		if m := st.Serving; m != nil {
 			d.Generation, d.Built, d.Bytes, d.Since = m.Generation, m.Built, m.Size(), st.Since.UTC().Truncate(time.Second)
 			d.Records, d.Bad, d.Bounds = m.Records, m.Bad, m.Bounds
-			d.Outdated = catalogue.Outdated(m, time.Now())
+			d.Outdated, d.Warnings = catalogue.Outdated(m, time.Now()), catalogue.Warnings(m)
 			if m.Sources != nil {
 				d.Sources = m.Sources
 			}

@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 )
@@ -17,6 +18,7 @@ var (
 	descDamaged    = web.Metric("dataset_damaged", "1 when files of it are damaged.", "dataset")
 	descReadFailed = web.Metric("dataset_read_failures_total", "Reads failed by damage or the disk.", "dataset")
 	descRecords    = web.Metric("dataset_records", "Records of the generation in service, by kind.", "dataset", "kind")
+	descLost       = web.Metric("dataset_records_lost", "Records by which the generation in service has fewer of a kind than the one it replaced, where that is more than a tenth.", "dataset", "kind")
 )
 
 // descTrouble tells of all collections together, since some are private.
@@ -24,7 +26,7 @@ var descTrouble = web.Metric("store_troubles", "Live collections, and stores of 
 
 // Described are the metrics that collectDatasets makes.
 var Described = []*prometheus.Desc{
-	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords, descTrouble,
+	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords, descLost, descTrouble,
 }
 
 // collectDatasets tells the state of the data sets to Prometheus.
@@ -42,6 +44,9 @@ func (s *Room) collectDatasets(ch chan<- prometheus.Metric) {
 			web.Gauge(ch, descSince, float64(st.Since.UnixMilli())/1000, st.Dataset)
 			for kind, n := range g.Records {
 				web.Gauge(ch, descRecords, float64(n), st.Dataset, kind)
+			}
+			for _, l := range catalogue.Losses(g) {
+				web.Gauge(ch, descLost, float64(l.Before-l.Now), st.Dataset, l.Kind)
 			}
 		}
 		web.Gauge(ch, descGeneration, generation, st.Dataset)

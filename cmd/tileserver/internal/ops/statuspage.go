@@ -102,6 +102,7 @@ func newSetCard(d *datasetStatus, now time.Time) setCard {
 		fact("Size", size(d.Bytes))
 	}
 	fact("Outdated", d.Outdated)
+	fact("Warning", strings.Join(d.Warnings, "; "))
 	for _, name := range slices.Sorted(maps.Keys(d.Records)) {
 		fact(strings.ReplaceAll(name, "_", " "), grouped(d.Records[name]))
 	}

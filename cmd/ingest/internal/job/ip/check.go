@@ -61,15 +61,18 @@ type ChangeError struct {
 func (e *ChangeError) Error() string {
 	return fmt.Sprintf("%s of the %s addresses would be answered otherwise than by generation %d (%s added, %s removed, %s changed), and --max-change allows %s; "+
 		"nothing is published; if the change is meant, run this again with a larger --max-change or without it",
-		percent(e.Shares.Total()), e.Version, e.Published, percent(e.Shares.Added), percent(e.Shares.Removed), percent(e.Shares.Changed), percent(e.Max))
+		job.Percent(e.Shares.Total()), e.Version, e.Published, job.Percent(e.Shares.Added), job.Percent(e.Shares.Removed), job.Percent(e.Shares.Changed), job.Percent(e.Max))
 }
+
+// Is reports that the error matches job.ErrChanged.
+func (e *ChangeError) Is(target error) bool { return target == job.ErrChanged }
 
 // check compares a new table with the published one. With nothing published
 // there is nothing to compare.
 func check(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o Options) error {
 	rep := o.ReporterOrSilent()
 	old, g, err := job.OpenCurrent(ctx, c, catalogue.IPTable)
-	if errors.Is(err, cellstore.ErrLayout) && o.MaxChange >= 1 {
+	if errors.Is(err, cellstore.ErrLayout) && o.MaxChange == nil {
 		rep.Note("the published ip has another layout and cannot be compared with")
 		return nil
 	}
@@ -89,13 +92,8 @@ func check(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o Options) 
 	if o.Compared != nil {
 		o.Compared(change)
 	}
-	return change.check(o.MaxChange)
-}
-
-// percent writes a share for messages: "0.31%".
-func percent(share float64) string {
-	if p := 100 * share; p == 0 || p >= 0.01 {
-		return fmt.Sprintf("%.3g%%", p)
+	if o.MaxChange == nil {
+		return nil
 	}
-	return "under 0.01%"
+	return change.check(*o.MaxChange)
 }

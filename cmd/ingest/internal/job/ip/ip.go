@@ -35,13 +35,11 @@ type Options struct {
 	Derive bool
 	// KeepPrivate lets lists locate private networks, although they are not databases.
 	KeepPrivate bool
-	// Check compares what was built with what is published.
+	// Check compares what was built with what is published, as a MaxChange does: that is
+	// here the share of addresses whose answers may differ from the published ones, and the
+	// error a *ChangeError.
 	Check bool
-	// MaxChange, with Check, is the share of addresses, 0 to 1, whose answers
-	// may differ from the published ones; above it nothing is published and
-	// the error is a *ChangeError.
-	MaxChange float64
-	// Compared, if set, receives the result of Check.
+	// Compared, if set, receives the result of the comparison.
 	Compared func(Change)
 }
 
@@ -81,7 +79,9 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		}
 		defer fill.zones.Close()
 	}
-	return job.Publish(ctx, c, catalogue.IP.Dataset, o.Options, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
+	publish := o.Options
+	publish.MaxChange = nil // answers are compared below, not rows
+	return job.Publish(ctx, c, catalogue.IP.Dataset, publish, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		in, err := openRanges(ctx, inputs, o, fill, b.Dir())
 		if err != nil {
 			return nil, err
@@ -143,7 +143,7 @@ func finish(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ipge
 	if err != nil {
 		return err
 	}
-	if o.Check {
+	if o.Check || o.MaxChange != nil {
 		if err := check(ctx, c, r, o); err != nil {
 			return err
 		}

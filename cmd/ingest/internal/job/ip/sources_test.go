@@ -407,7 +407,7 @@ func TestIPCheck(t *testing.T) {
 	run := func(text string, most float64) (dataset.Manifest, error) {
 		told = nil
 		return Ingest(t.Context(), c, []Input{{Input: ipFile(t, "x.csv", text)}}, Options{
-			Options: job.Options{Reporter: &rep}, Check: true, MaxChange: most, Compared: func(ch Change) { told = append(told, ch) }})
+			Options: job.Options{Reporter: &rep, MaxChange: &most}, Compared: func(ch Change) { told = append(told, ch) }})
 	}
 	if _, err := run("9.0.0.0/24,CH\n", 0); err != nil || told != nil || !slices.ContainsFunc(rep.notes, func(n string) bool { return strings.Contains(n, "nothing to compare") }) {
 		t.Fatal(err, told, rep.notes)
@@ -444,7 +444,7 @@ func TestIPCheck(t *testing.T) {
 
 func TestPercent(t *testing.T) {
 	for share, want := range map[float64]string{0: "0%", 1: "100%", 0.123456: "12.3%", 0.0005: "0.05%", 1e-9: "under 0.01%"} {
-		if got := percent(share); got != want {
+		if got := job.Percent(share); got != want {
 			t.Errorf("%v: %s", share, got)
 		}
 	}

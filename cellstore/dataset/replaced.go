@@ -1,0 +1,84 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Replaced is the generation whose place another took when it was published.
+type Replaced struct {
+	Generation uint64           `json:"generation"`
+	Records    map[string]int64 `json:"records,omitempty"` // what it had stored, by kind
+	// Older is a sentence about a source that came out before the edition which the
+	// generation had; empty if there is none.
+	Older string `json:"older,omitempty"`
+}
+
+// Replace notes in m, which is to be published next, what it takes the place of.
+func (m *Manifest) Replace(old *Manifest) {
+	m.Replaced = &Replaced{Generation: old.Generation, Records: old.Records, Older: earlierEdition(m.Sources, old)}
+}
+
+// Loss is a kind of records of which a generation has fewer than the one it replaced.
+type Loss struct {
+	Kind   string `json:"kind"`
+	Before int64  `json:"before"`
+	Now    int64  `json:"now"`
+}
+
+// Losses lists the kinds of which more than the share most, 0 to 1, is gone since the
+// generation that was replaced, by name. There are none where nothing was replaced.
+func (m *Manifest) Losses(most float64) (list []Loss) {
+	if m.Replaced == nil {
+		return nil
+	}
+	for _, kind := range slices.Sorted(maps.Keys(m.Replaced.Records)) {
+		before, now := m.Replaced.Records[kind], m.Records[kind]
+		if float64(before-now) > most*float64(before) {
+			list = append(list, Loss{kind, before, now})
+		}
+	}
+	return list
+}
+
+// sameDay is how much earlier a source may be without being an older edition. Clocks and
+// time zones of those who packed it differ.
+const sameDay = 24 * time.Hour
+
+// earlierEdition names a source of which old has a later edition. Sources are the same if their names
+// are; where no name is in both, all sources of one generation stand for one.
+func earlierEdition(sources []Source, old *Manifest) string {
+	say := func(name string, now, before time.Time) string {
+		if now.IsZero() || before.IsZero() || before.Sub(now) < sameDay {
+			return ""
+		}
+		return fmt.Sprintf("%s is of %s, older than that of generation %d, which is of %s", name, now.Format(time.DateOnly), old.Generation, before.Format(time.DateOnly))
+	}
+	known := false
+	for _, now := range sources {
+		for _, before := range old.Sources {
+			if now.Name != before.Name {
+				continue
+			}
+			known = true
+			if text := say(now.Name, now.Modified, before.Modified); text != "" && now.SHA256 != before.SHA256 {
+				return text
+			}
+		}
+	}
+	if known || len(sources) == 0 {
+		return ""
+	}
+	return say(sources[0].Name, newest(sources), newest(old.Sources))
+}
+
+func newest(sources []Source) (at time.Time) {
+	for _, s := range sources {
+		if s.Modified.After(at) {
+			at = s.Modified
+		}
+	}
+	return at
+}

@@ -1,0 +1,67 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// ErrChanged is matched by errors that refuse a generation because more of it is other than
+// what is published than Options.MaxChange allows.
+var ErrChanged = errors.New("more has changed than --max-change allows")
+
+// ChangeError refuses a generation that differs too much from the published one.
+type ChangeError struct {
+	What      string  // "of the ward are gone: 20 are published, and 5 would be"
+	Share     float64 // 0 to 1
+	Max       float64
+	Published uint64 // the generation compared with
+}
+
+func (e *ChangeError) Error() string {
+	return fmt.Sprintf("%s %s (compared with generation %d), and --max-change allows %s; "+
+		"nothing is published; if the change is meant, run this again with a larger --max-change or without it", Percent(e.Share), e.What, e.Published, Percent(e.Max))
+}
+
+// Is reports that the error matches ErrChanged.
+func (e *ChangeError) Is(target error) bool { return target == ErrChanged }
+
+// Percent writes a share for messages: "0.31%".
+func Percent(share float64) string {
+	if p := 100 * share; p == 0 || p >= 0.01 {
+		return fmt.Sprintf("%.3g%%", p)
+	}
+	return "under 0.01%"
+}
+
+// check returns a *ChangeError when the number of records of a kind, or more rows than the
+// share most of them all, have changed. A kind that was not there before is no change of it,
+// and rows that cannot be compared count as the same.
+func (r *Rehearsal) check(most float64) error {
+	if r.Published == nil {
+		return nil
+	}
+	for _, kind := range slices.Sorted(maps.Keys(r.Published.Records)) {
+		before, now := r.Published.Records[kind], r.Would.Records[kind]
+		if before == 0 {
+			continue
+		}
+		how, share := "more", float64(now-before)/float64(max(now, before))
+		if share < 0 {
+			how, share = "fewer", -share
+		}
+		if share > most {
+			return &ChangeError{fmt.Sprintf("%s of %s: %d are published, and %d would be", how, kind, before, now), share, most, r.Published.Generation}
+		}
+	}
+	var sum TableChange
+	for _, t := range r.Tables {
+		sum.Added, sum.Removed, sum.Changed, sum.Same = sum.Added+t.Added, sum.Removed+t.Removed, sum.Changed+t.Changed, sum.Same+t.Same
+	}
+	other := sum.Added + sum.Removed + sum.Changed
+	if share := float64(other) / float64(max(1, other+sum.Same)); share > most {
+		return &ChangeError{fmt.Sprintf("of the rows would be other ones: %d added, %d removed, %d changed", sum.Added, sum.Removed, sum.Changed), share, most, r.Published.Generation}
+	}
+	return nil
+}
