@@ -315,6 +315,8 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 	}{
 		{"nothing", nil, 0, "name at least one"},
 		{"no places", placeFiles(file("countryInfo.txt", countries)), 0, "no file of places"},
+		{"one day's changes", placeFiles(file("modifications-2026-11-20.txt", jobtest.RowBern), file("deletes-2026-11-20.txt", "1\tA\t\n")), 0, "name the whole file beside it"},
+		{"one day's changes as places", []Input{{Input: job.Input{Path: file("Modifications-2026-11-20.txt.gz", jobtest.RowBern)}, Kind: geonames.KindPlaces}}, 0, "one day's changes"},
 		{"named twice", placeFiles(good, good), 0, "named twice"},
 		{"linked", placeFiles(good, link), 0, "named twice"},
 		{"twice as something else", append(placeFiles(good), Input{Input: job.Input{Path: good}, Kind: geonames.KindAdmin5}), 0, "named twice"},

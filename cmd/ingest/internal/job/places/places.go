@@ -111,7 +111,7 @@ type placesFile struct {
 
 // recognise finds out what the files hold.
 func (j *placesJob) recognise(inputs []Input) error {
-	var found bool
+	var found, whole bool
 	for _, in := range inputs {
 		info, err := os.Stat(in.Path)
 		if err != nil {
@@ -132,11 +132,16 @@ func (j *placesJob) recognise(inputs []Input) error {
 				return err
 			}
 		}
-		found = found || in.Kind == geonames.KindPlaces
+		if in.Kind == geonames.KindPlaces {
+			found, whole = true, whole || !geonames.IsChanges(in.Path)
+		}
 		j.files = append(j.files, &placesFile{Input: in, info: info})
 	}
 	if !found {
 		return errors.New("no file of places; name at least one, such as cities15000.zip")
+	}
+	if !whole {
+		return fmt.Errorf("%s holds one day's changes, and would take the place of everything that is published; name the whole file beside it, such as allCountries.zip", j.of(geonames.KindPlaces)[0].Path)
 	}
 	return nil
 }

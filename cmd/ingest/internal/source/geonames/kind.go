@@ -113,6 +113,12 @@ func kindByName(name string) (Kind, error) {
 	return "", nil
 }
 
+var changes = regexp.MustCompile(`^modifications-`)
+
+// IsChanges reports whether the name of a file of places says that it holds one day's changes
+// alone.
+func IsChanges(name string) bool { return changes.MatchString(stem(name)) }
+
 // DeletedOn is the day that the name of a file of deletions gives.
 func DeletedOn(name string) (time.Time, error) {
 	s, ok := strings.CutPrefix(stem(name), "deletes-")
