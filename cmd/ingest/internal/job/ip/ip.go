@@ -198,7 +198,9 @@ func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, di
 		}
 	}()
 	in.tally.Floor = 1 // in a small list one row is more than any share
-	in.tally.Excuse = func(b *source.BadRecord) bool { return b.Reason == iprecord.ReasonRegion || b.Reason == reasonAgain }
+	in.tally.Excuse = func(b *source.BadRecord) bool {
+		return b.Reason == iprecord.ReasonRegion || b.Reason == iprecord.ReasonOrigins || b.Reason == reasonAgain
+	}
 	if in.temp, err = os.MkdirTemp(dir, "unpacked-"); err != nil {
 		return nil, err
 	}

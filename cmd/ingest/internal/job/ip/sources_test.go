@@ -486,6 +486,10 @@ func TestIPAsItIsMeant(t *testing.T) {
 		"networks of Amazon": {[]string{`{"syncToken":"1","prefixes":[{"ip_prefix":"9.0.0.0/24","region":"eu-west-1","service":"AMAZON"},{"ip_prefix":"9.0.0.0/24","region":"eu-west-1","service":"EC2"}],
 			"ipv6_prefixes":[{"ipv6_prefix":"2003::/32","region":"GLOBAL","service":"S3"}]}`}, map[string]string{
 			"9.0.0.1": `{"extra":{"region":"eu-west-1","service":"EC2"},"traits":{"is_hosting_provider":true,"organization":"Amazon"}}`, "2003::1": `"service":"S3"`}, ""},
+		"networks of Amazon in another order": {[]string{`{"prefixes":[{"ip_prefix":"9.0.0.0/24","region":"us-east-1","service":"EC2"},{"ip_prefix":"9.0.0.0/24","region":"us-east-1","service":"AMAZON"},
+			{"ip_prefix":"9.0.1.0/24","region":"us-east-1","service":"S3"},{"ip_prefix":"9.0.1.0/24","region":"us-east-1","service":"EC2"},{"ip_prefix":"9.0.2.0/24","region":"us-east-1","service":"EC2"},
+			{"ip_prefix":"9.0.3.0/24","region":"us-east-1","service":"AMAZON"},{"ip_prefix":"9.0.4.0/24","region":"eu-west-1","service":"EC2"},{"ip_prefix":"9.0.4.0/24","region":"GLOBAL","service":"EC2"}]}`}, map[string]string{
+			"9.0.0.1": `"service":"EC2"`, "9.0.1.1": `"service":"S3"`, "9.0.2.1": `"service":"EC2"`, "9.0.3.1": `"service":"AMAZON"`, "9.0.4.1": `"region":"eu-west-1"`}, ""},
 		"networks of Google": {[]string{`{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24","service":"Google Cloud","scope":"asia-east1"},{"ipv6Prefix":"2003::/32","service":"Google Cloud","scope":"global"}]}`,
 			`{"prefixes":[{"ipv4Prefix":"9.0.0.0/16"}],"syncToken":"1"}`}, map[string]string{"9.0.0.1": `"extra":{"region":"asia-east1","service":"Google Cloud"}`, "2003::1": `"organization":"Google"`,
 			"9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Google"}}`}, ""},
@@ -494,6 +498,15 @@ func TestIPAsItIsMeant(t *testing.T) {
 			{"name":"AzureCloud.eastus","properties":{"region":"eastus","systemService":"","addressPrefixes":["9.0.0.0/24"]}}]}`}, map[string]string{
 			"9.0.0.1": `"extra":{"region":"eastus","service":"SQL"}`, "9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Microsoft"}}`}, ""},
 		"bars and semicolons": {[]string{"9.0.0.0/24|DE\n", "9.0.1.0;9.0.1.255;US\n"}, map[string]string{"9.0.0.1": `"iso_code":"DE"`, "9.0.1.1": `"iso_code":"US"`}, ""},
+		"ids of places in a list without cities": {[]string{"network,geoname_id,continent_code,country_iso_code,country_name\n9.0.0.0/24,2635167,EU,GB,United Kingdom\n9.0.1.0/24,6255148,EU,,\n",
+			"network,country,city,latitude,longitude\n9.0.0.0/16,GB,London,51.5,-0.1\n"}, map[string]string{
+			"9.0.0.1": `{"city":{"names":{"en":"London"}},"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"geoname_id":2635167,"iso_code":"GB","names":{"en":"United Kingdom"}},"location":{"latitude":51.5,"longitude":-0.1}}`,
+			"9.0.1.1": `"continent":{"code":"EU","geoname_id":6255148,`}, ""},
+		"and in one with some": {[]string{"network,geoname_id,country,region,city,postal\n9.0.0.0/24,2643743,GB,ENG,London,\n9.0.1.0/24,6269131,GB,ENG,,\n9.0.2.0/24,2635167,GB,,,\n9.0.3.0/24,1,,,,E1\n"}, map[string]string{
+			"9.0.0.1": `"city":{"geoname_id":2643743,`, "9.0.1.1": `"subdivisions":[{"geoname_id":6269131,`, "9.0.2.1": `"country":{"geoname_id":2635167,`, "9.0.3.1": `"extra":{"geoname_id":1}`}, ""},
+		"several systems of a network": {[]string{"prefix\tlength\tasn\n9.0.0.0\t24\t64500_64501\n9.0.1.0\t24\t64502,64503_64504\n9.0.2.0\t23\t64505\n"}, map[string]string{
+			"9.0.0.1": `{"traits":{"autonomous_system_number":64500}}`, "9.0.1.1": `"autonomous_system_number":64502}`, "9.0.3.255": `"autonomous_system_number":64505}`}, iprecord.ReasonOrigins + " 2, first line 2"},
+		"names that nobody knows": {[]string{"address,vlan,description\n9.0.0.0/24,104,Office\n"}, map[string]string{"9.0.0.1": `{"extra":{"description":"Office","vlan":"104"}}`}, ""},
 		"flags of a list": {[]string{"network,vpn,relay,is_hosting,is_shop\n9.0.0.0/24,true,false,1,no\n"},
 			map[string]string{"9.0.0.1": `{"traits":{"is_anonymous_vpn":true,"is_hosting_provider":true}}`}, ""},
 	} {
