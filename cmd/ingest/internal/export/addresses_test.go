@@ -382,12 +382,12 @@ func TestAddressesRefused(t *testing.T) {
 	}
 }
 
-// What was exported as a MaxMind DB or CSV file and ingested again is the same.
+// What was exported and ingested again is the same.
 func TestAddressesAgain(t *testing.T) {
 	r, m := ranges(t, list(t, "offices.csv", strings.ReplaceAll(offices, "Telekom,x", "Telekom,")))
 	dir := t.TempDir()
 	for name, o := range map[string]export.AddressOptions{
-		"a.mmdb": {}, "a.csv": {Fields: export.DefaultColumns + ",extra.carrier"},
+		"a.mmdb": {}, "a.ndjson": {}, "a.csv": {Fields: export.DefaultColumns + ",extra.carrier"},
 	} {
 		path := filepath.Join(dir, name)
 		if _, err := export.WriteAddresses(t.Context(), r, m, path, o); err != nil {

@@ -264,7 +264,7 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 		rep.Note(fmt.Sprintf("%d networks of geofeeds are not to be located: no wider network of their feed answers for them", in.blank))
 	}
 	for _, s := range in.sources {
-		if l, ok := s.(*listSource); ok && l.table.Systems > 0 {
+		if l, ok := s.(*listSource); ok && l.table != nil && l.table.Systems > 0 {
 			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.Systems))
 		}
 	}

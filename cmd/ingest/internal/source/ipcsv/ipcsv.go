@@ -254,7 +254,7 @@ func (t *Table) settle(rows [][][]byte) error {
 		columns = append(columns, string(c))
 	}
 	return fmt.Errorf("every network in it is one address that begins a network, such as %s: if its prefix length or mask is in another column, name that one prefix_length; "+
-		"if it is lost, write it behind the address (10.240.0.0/12); if these addresses alone are meant, say so by --columns %s", source.Excerpt(rows[0][column]), strings.Join(columns, ","))
+		"if it is lost, write it behind the address (10.240.0.0/12); if these addresses alone are meant, say so by --columns %s", source.Excerpt(field(rows[0], column)), strings.Join(columns, ","))
 }
 
 // Columns returns what the fields of the records hold.
@@ -490,6 +490,19 @@ func parse(fields [][]byte, first, last int, network bool, rec *Record) (reason 
 	}
 	rec.First, rec.Last = a, b
 	return "", nil
+}
+
+// ParseRange reads both ends of a range as records have them, or with an empty last one a
+// network, a range with a hyphen, or an address that is one alone. length is a mask or the
+// length of a prefix, or empty. The reason is empty if all are valid and fit each other.
+func ParseRange(first, last, length string) (a, b netip.Addr, reason string) {
+	var rec Record
+	if reason, _ = parse([][]byte{[]byte(first), []byte(last)}, 0, 1, last == "", &rec); reason == "" && length != "" {
+		m := readMask([]byte(length))
+		t := Table{wildcards: m.wildcard && !m.either}
+		reason = t.mask([]byte(length), last == "" && !isWhole([]byte(first)), &rec)
+	}
+	return rec.First, rec.Last, reason
 }
 
 // isWhole reports whether a field has both ends of a range.

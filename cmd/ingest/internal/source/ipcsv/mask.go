@@ -109,6 +109,16 @@ func joined(rows [][][]byte) (all [][][]byte) {
 	return all
 }
 
+// BeginNetworks reports whether all of some networks are single addresses that begin one, so
+// that their lengths were lost.
+func BeginNetworks(networks []string) bool {
+	var rows [][][]byte
+	for _, n := range networks {
+		rows = append(rows, [][]byte{[]byte(n)})
+	}
+	return areFirsts(rows, 0)
+}
+
 // areFirsts reports whether every network in a column is one address that begins a network,
 // such as one that ends in .0: hardly a list of single addresses, and rather one whose
 // lengths were lost. Rows without an address say nothing.
