@@ -61,10 +61,10 @@ func (p *parts) founded(part int) int {
 	return stated
 }
 
-// geographic are the parts that say where an address is. If a source names
-// another country, its parts are not mixed with those of the chosen country.
+// geographic are the parts that say where an address is. Those of a source that is
+// elsewhere are not mixed with those of the others.
 var geographic = [...]int{
-	partContinent, partCity, partPoint, partRadius, partIncome, partMetro, partDensity, partZone, partPostal, partSubdivisions,
+	partContinent, partCountry, partCity, partPoint, partRadius, partIncome, partMetro, partDensity, partZone, partPostal, partSubdivisions,
 }
 
 // together are the parts that describe one place. They come from one source, or
@@ -75,6 +75,95 @@ var together = [...]int{partCity, partPoint, partRadius, partMetro, partPostal, 
 // country.
 func placed(p parts) bool {
 	return p.part[partCity] != "" || p.part[partPoint] != "" || p.part[partPostal] != "" || p.part[partSubdivisions] != ""
+}
+
+// oneCountry removes from each source that is elsewhere than those before it what it says of
+// where an address is.
+func oneCountry(sources []parts) (code string) {
+	for i := range sources {
+		src := &sources[i]
+		for j := range i {
+			if sources[j].elsewhere(src) {
+				for _, p := range geographic {
+					src.part[p] = ""
+				}
+				src.code = ""
+				break
+			}
+		}
+		if code == "" {
+			code = src.code
+		}
+	}
+	return code
+}
+
+// elsewhere reports whether another source places the address elsewhere. Two countries tell
+// that, or else what both have: continents, and places.
+func (p *parts) elsewhere(src *parts) bool {
+	if p.code != "" && src.code != "" {
+		return p.code != src.code
+	}
+	return otherContinent(p.part[partContinent], src.part[partContinent]) || placed(*p) && placed(*src) && p.apart(src)
+}
+
+func otherContinent(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	code, _ := memberText(a, "code")
+	other, _ := memberText(b, "code")
+	if code != "" && other != "" {
+		return code != other
+	}
+	return hasText(a) && hasText(b) && !shareText(a, b)
+}
+
+// Places whose points lie farther apart than this and both radii, in metres, are not in one
+// country for all that is known. The point of a source that names nothing smaller than the
+// country is its middle.
+const (
+	farPlaces = 500e3
+	farMiddle = 5000e3
+)
+
+// apart reports whether two places are not the same, nor near each other.
+func (p *parts) apart(src *parts) bool {
+	a, b := p.part[partCity], src.part[partCity]
+	id, _ := memberText(a, "geoname_id")
+	other, _ := memberText(b, "geoname_id")
+	if id != "" && id == other {
+		return false
+	}
+	lat, lon, ok := readCoordinates(p.coordinates)
+	if srcLat, srcLon, srcOK := readCoordinates(src.coordinates); ok && srcOK {
+		far := farPlaces
+		if !p.local() || !src.local() {
+			far = farMiddle
+		}
+		return quadkey.Distance(lon, lat, srcLon, srcLat) > far+p.radius()+src.radius()
+	}
+	if id != "" && other != "" || hasText(a) && hasText(b) {
+		return !shareText(a, b)
+	}
+	return p.otherDivision(src)
+}
+
+// otherDivision reports whether both sources state codes of subdivisions, and none in common.
+func (p *parts) otherDivision(src *parts) bool {
+	return p.founded(partSubdivisions) != derived && src.founded(partSubdivisions) != derived && otherCodes(p.part[partSubdivisions], src.part[partSubdivisions])
+}
+
+// local reports whether a source names something smaller than a country.
+func (p *parts) local() bool {
+	return p.code == "" || p.part[partCity] != "" || p.part[partPostal] != "" || p.part[partSubdivisions] != ""
+}
+
+// radius is the accuracy radius of the point, in metres.
+func (p *parts) radius() float64 {
+	text, _ := memberText(p.part[partPoint], "accuracy_radius")
+	km, _ := strconv.ParseFloat(text, 64) // 0 for none
+	return km * 1000
 }
 
 // onePlace removes the parts of together from the sources that do not name the
@@ -103,8 +192,7 @@ func onePlace(sources []parts) {
 // sameAs reports whether another source names the same place: the city or, where p
 // knows no more of the place, the subdivision.
 func (p *parts) sameAs(src *parts) bool {
-	a, b := p.part[partSubdivisions], src.part[partSubdivisions]
-	if p.founded(partSubdivisions) != derived && src.founded(partSubdivisions) != derived && otherCodes(a, b) {
+	if p.otherDivision(src) {
 		return false
 	}
 	if city := p.part[partCity]; city != "" {
@@ -115,7 +203,7 @@ func (p *parts) sameAs(src *parts) bool {
 	if p.part[partPoint] != "" || p.part[partPostal] != "" {
 		return false
 	}
-	return shareText(a, b)
+	return shareText(p.part[partSubdivisions], src.part[partSubdivisions])
 }
 
 // otherCodes reports whether two lists of subdivisions have codes, and none in common:
@@ -159,6 +247,8 @@ func shareText(a, b string) bool {
 	return false
 }
 
+func hasText(s string) bool { text, _ := nextText(s); return text != "" }
+
 func nextText(s string) (text, rest string) {
 	for {
 		quoted, rest := nextQuoted(s)
@@ -184,8 +274,7 @@ func nextQuoted(s string) (quoted, rest string) {
 // merger merges the records that sources give for the same addresses into an
 // answer. Each part is from the first source that states it, or else from the first
 // where it follows from what is stated, by the code of the country or by other data
-// sets. A source that
-// names another country than the chosen one contributes none of the geographic
+// sets. A source that is elsewhere than one before it contributes none of the geographic
 // parts, one that names another city none of those of its place, and one that
 // names another autonomous system not the organization. Answers are cached within
 // a bound, because the same records meet again and again.
@@ -247,19 +336,7 @@ func (m *merger) merge(sources []parts) {
 	out := &m.out
 	extra := out.extra[:0]
 	*out = parts{}
-	for i := range sources {
-		if out.code = sources[i].code; out.code != "" {
-			break
-		}
-	}
-	for i := range sources {
-		src := &sources[i]
-		if src.code != "" && src.code != out.code {
-			for _, p := range geographic {
-				src.part[p] = ""
-			}
-		}
-	}
+	out.code = oneCountry(sources)
 	onePlace(sources)
 	number := ""
 	for i := range sources {

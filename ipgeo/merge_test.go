@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"testing"
@@ -19,14 +20,8 @@ import (
 // mergeRecords is the reference of merger: field by field, as documented.
 func mergeRecords(records []Record) Record {
 	var out Record
-	for _, r := range records {
-		if out.Country.ISOCode == "" {
-			out.Country.ISOCode = r.Country.ISOCode
-		}
-	}
-	code := out.Country.ISOCode
-	out.Country = Country{}
 	records = slices.Clone(records)
+	code := oneCountryOf(records)
 	onePlaceOf(records, code)
 	number := uint32(0)
 	for _, r := range records {
@@ -108,6 +103,41 @@ func mergeRecords(records []Record) Record {
 		}
 	}
 	return out
+}
+
+// oneCountryOf is the reference of oneCountry, for records with names in English alone and
+// without ids and codes of subdivisions.
+func oneCountryOf(records []Record) (code string) {
+	elsewhere := func(a, b *Record) bool {
+		if a.Country.ISOCode != "" && b.Country.ISOCode != "" {
+			return a.Country.ISOCode != b.Country.ISOCode
+		}
+		if x, y := a.Continent.Code, b.Continent.Code; x != "" && y != "" && x != y {
+			return true
+		}
+		if a.Location.Latitude != nil && b.Location.Latitude != nil {
+			const metresPerDegree = 111e3 // of latitude; the points have one longitude
+			far := 500e3
+			for _, r := range []*Record{a, b} {
+				if r.Country.ISOCode != "" && len(r.City.Names)+len(r.Subdivisions) == 0 && r.Postal.Code == "" {
+					far = 5000e3
+				}
+			}
+			return math.Abs(*a.Location.Latitude-*b.Location.Latitude)*metresPerDegree > far
+		}
+		x, y := a.City.Names["en"], b.City.Names["en"]
+		return x != "" && y != "" && x != y
+	}
+	for i := range records {
+		r := &records[i]
+		for j := range i {
+			if elsewhere(&records[j], r) {
+				r.Continent, r.Country, r.City, r.Subdivisions, r.Postal, r.Location = Continent{}, Country{}, City{}, nil, Postal{}, Location{}
+			}
+		}
+		code = stdcmp.Or(code, r.Country.ISOCode)
+	}
+	return code
 }
 
 // onePlaceOf is the reference of onePlace, for records with names in English alone.
@@ -194,7 +224,7 @@ func drawPartial(t *rapid.T) Record {
 		r.Postal.Code = rapid.SampledFrom([]string{"1", "2"}).Draw(t, "postal")
 	}
 	if some() {
-		r.Location.Latitude, r.Location.Longitude = ptr(float64(rapid.IntRange(0, 2).Draw(t, "lat"))), ptr(1.5)
+		r.Location.Latitude, r.Location.Longitude = ptr(rapid.SampledFrom([]float64{0, 1, 2, 40, 80}).Draw(t, "lat")), ptr(1.5)
 		r.Location.AccuracyRadius = rapid.Uint16Range(0, 1).Draw(t, "radius")
 	}
 	if some() {
@@ -252,6 +282,35 @@ func TestMerge(t *testing.T) {
 			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"traits":{"isp":"i","network":"8.8.8.0/24"}`},
 		{"a city without a country is anybody's", []Record{{City: City{GeoNameID: 1}}, country("FR")},
 			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"city":{"geoname_id":1},"traits":{"network":"8.8.8.0/24"}`},
+		{"a country of another continent", []Record{{Continent: Continent{Code: "EU"}}, {Country: Country{ISOCode: "US"}, Continent: Continent{Code: "NA"}, Location: Location{TimeZone: "America/Chicago"}, Traits: Traits{ISP: "i"}}},
+			`"continent":{"code":"EU"},"traits":{"isp":"i","network":"8.8.8.0/24"}`},
+		{"a continent that a country is not on", []Record{{Country: Country{ISOCode: "US"}, Continent: Continent{Code: "NA"}, Implied: []string{"continent"}}, {Continent: Continent{Code: "EU", GeoNameID: 1}}},
+			`"continent":{"code":"NA"},"country":{"iso_code":"US"},"traits":{"network":"8.8.8.0/24"}`},
+		{"continents by name", []Record{{Continent: Continent{Names: Names{"en": "Europe"}}}, {Country: Country{ISOCode: "US"}, Continent: Continent{Code: "NA", Names: Names{"en": "North America"}}}},
+			`"continent":{"names":{"en":"Europe"}},"traits":{"network":"8.8.8.0/24"}`},
+		{"a country that is told to lie on two continents", []Record{{Country: Country{ISOCode: "RU"}, Continent: Continent{Code: "EU"}}, {Country: Country{ISOCode: "RU"}, Continent: Continent{Code: "AS"}, City: City{GeoNameID: 1}}},
+			`"continent":{"code":"EU"},"country":{"iso_code":"RU"},"city":{"geoname_id":1},"traits":{"network":"8.8.8.0/24"}`},
+		{"a place without a country, and another far away", []Record{
+			{City: City{Names: Names{"en": "Berlin"}}, Location: at(52.52, 13.405)}, {Country: Country{ISOCode: "GB"}, City: City{Names: Names{"en": "London"}}, Location: zoned(at(51.5, -0.1), "Europe/London")}},
+			`"city":{"names":{"en":"Berlin"}},"location":{"latitude":52.52,"longitude":13.405},"traits":{"network":"8.8.8.0/24"},"quadkey":"1202102332221200"`},
+		{"the same in another order", []Record{
+			{Country: Country{ISOCode: "GB"}, City: City{Names: Names{"en": "London"}}}, {City: City{Names: Names{"en": "Berlin"}}, Location: zoned(at(52.52, 13.405), "Europe/Berlin")}},
+			`"country":{"iso_code":"GB"},"city":{"names":{"en":"London"}},"traits":{"network":"8.8.8.0/24"}`},
+		{"and one near it", []Record{
+			{City: City{Names: Names{"en": "Potsdam"}}, Location: at(52.4, 13.06)}, {Country: Country{ISOCode: "DE"}, City: City{Names: Names{"en": "Berlin"}}, Location: zoned(at(52.52, 13.405), "Europe/Berlin")}},
+			`"country":{"iso_code":"DE"},"city":{"names":{"en":"Potsdam"}},"location":{"latitude":52.4,"longitude":13.06,"time_zone":"Europe/Berlin"},"traits":{"network":"8.8.8.0/24"},"quadkey":"1202120101023001"`},
+		{"one of the same name far away", []Record{
+			{City: City{Names: Names{"en": "Berlin"}}, Location: at(52.52, 13.405)}, {Country: Country{ISOCode: "US"}, City: City{Names: Names{"en": "Berlin"}}, Location: at(44.47, -71.18)}},
+			`"city":{"names":{"en":"Berlin"}},"location":{"latitude":52.52,"longitude":13.405},"traits":{"network":"8.8.8.0/24"},"quadkey":"1202102332221200"`},
+		{"one of the same id far away", []Record{
+			{City: City{GeoNameID: 7}, Location: at(52.52, 13.405)}, {Country: Country{ISOCode: "DE"}, City: City{GeoNameID: 7}, Location: at(44, 11)}},
+			`"country":{"iso_code":"DE"},"city":{"geoname_id":7},"location":{"latitude":52.52,"longitude":13.405},"traits":{"network":"8.8.8.0/24"},"quadkey":"1202102332221200"`},
+		{"a place far from the middle of its country", []Record{
+			{City: City{Names: Names{"en": "Seattle"}}, Location: at(47.6, -122.3)}, {Country: Country{ISOCode: "US"}, Location: Location{Latitude: ptr(37.751), Longitude: ptr(-97.822), AccuracyRadius: 1000}}},
+			`"country":{"iso_code":"US"},"city":{"names":{"en":"Seattle"}},"location":{"latitude":47.6,"longitude":-122.3},"traits":{"network":"8.8.8.0/24"},"quadkey":"0212300302202113"`},
+		{"a place beside names alone", []Record{
+			{City: City{Names: Names{"en": "Munich", "de": "München"}}}, {Country: Country{ISOCode: "DE"}, City: City{Names: Names{"en": "München"}}}, {Country: Country{ISOCode: "FR"}, City: City{Names: Names{"en": "Paris"}}}},
+			`"country":{"iso_code":"DE"},"city":{"names":{"de":"München","en":"Munich"}},"traits":{"network":"8.8.8.0/24"}`},
 		{"names without their code give way", []Record{{Country: Country{Names: Names{"en": "Nowhere"}}}, country("FR")},
 			`"country":{"iso_code":"FR","names":{"en":"Land of FR"}},"traits":{"network":"8.8.8.0/24"}`},
 		{"of another place neither city nor coordinates nor code", []Record{
@@ -306,6 +365,11 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%s: got\n%s, want\n%s", tc.name, got.JSON, tc.want)
 		}
 	}
+}
+
+func zoned(l Location, zone string) Location {
+	l.TimeZone = zone
+	return l
 }
 
 // The answers kept are bounded, and forgetting them changes nothing.

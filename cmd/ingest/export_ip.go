@@ -12,9 +12,9 @@ import (
 
 type exportIPCmd struct {
 	File         string `arg:"" type:"path" help:"The file to write: its name ends in .mmdb, .csv or .ndjson. One that is there is replaced."`
-	Fields       string `placeholder:"LIST" help:"What to write of each network, as in /ip?fields=, such as country.iso_code,city.names.en; all of it when not given, and in a CSV file the usual columns."`
+	Fields       string `placeholder:"LIST" help:"What to write of each network, as in /ip?fields=, such as country.iso_code,city.names.en; all of it or the fields of --database-type when not given, and in a CSV file the usual columns."`
 	RecordSize   int    `enum:"0,24,28,32" default:"0" placeholder:"BITS" help:"Size of a record in the search tree of an .mmdb file, 24, 28 or 32 bits; the least that it needs when not given."`
-	DatabaseType string `placeholder:"TYPE" help:"Type that an .mmdb file says it has; Quadrille-City, -Country, -ASN or -Traits by its content when not given. Some clients ask for one they know, such as GeoLite2-ASN."`
+	DatabaseType string `placeholder:"TYPE" help:"Type that an .mmdb file says it has; Quadrille-City, -Country, -ASN or -Traits by its content when not given. Some clients ask for one they know, such as GeoLite2-ASN: then the fields of that type are written, where its clients look for them."`
 	Generation   uint64 `placeholder:"GENERATION" help:"The generation to export, as ingest list shows it; the published one when not given."`
 }
 
@@ -26,7 +26,7 @@ func (exportIPCmd) Help() string {
   .ndjson  a JSON object for each network, with the members of the answers of /ip.
 
   ingest export ip world.mmdb
-  ingest export ip asn.mmdb --fields traits.autonomous_system_number,traits.autonomous_system_organization --database-type GeoLite2-ASN
+  ingest export ip asn.mmdb --database-type GeoLite2-ASN
   ingest export ip countries.csv --fields country.iso_code`
 }
 

@@ -99,7 +99,66 @@ func TestProxies(t *testing.T) {
 	}
 }
 
+// TestNginxDeny runs the example of nginx with the line that refuses countries.
+func TestNginxDeny(t *testing.T) {
+	p := proxies["nginx"]
+	program, err := exec.LookPath(p.program)
+	if err != nil {
+		t.Skipf("%s is not on the PATH", p.program)
+	}
+	const line, deny = "proxy_pass http://quadrille/ip/headers;", "proxy_pass http://quadrille/ip/headers?deny=FR,AT;"
+	doc := document(t, "docs", "ip.md")
+	_, example, _ := strings.Cut(doc, "```nginx\n")
+	example, _, _ = strings.Cut(example, "```")
+	if !strings.Contains(example, line) || !strings.Contains(doc, deny) {
+		t.Fatalf("docs/ip.md lacks %q or %q", line, deny)
+	}
+	ask, out, stop := p.begin(t, program, strings.Replace(example, line, deny, 1))
+	for _, method := range []string{"GET", "POST"} {
+		for client, want := range map[string]int{toyworld.Address(0).String(): 200, toyworld.Address(3).String(): 403, "10.0.0.1": 200} {
+			if status, _ := ask(method, client); status != want {
+				t.Errorf("%s by %s: %d, want %d: %s", method, client, status, want, out)
+			}
+		}
+	}
+	stop()
+	if status, _ := ask("GET", toyworld.Address(3).String()); status != 200 {
+		t.Errorf("the server is down: %d", status)
+	}
+}
+
 func (p proxy) judge(t *testing.T, program, example string) {
+	try, out, stop := p.begin(t, program, example)
+	ask := func(method, client string) http.Header {
+		t.Helper()
+		status, h := try(method, client)
+		if status != 200 {
+			t.Fatalf("%s: %d: %s", client, status, out)
+		}
+		return h
+	}
+	for _, method := range []string{"GET", "POST"} {
+		if h := ask(method, toyworld.Address(0).String()); h.Get("X-Geo-Status") != "found" || h.Get("X-Geo-Country") != "DE" || h.Get("X-Geo-City") != "" {
+			t.Errorf("known: %v", h)
+		}
+		if h := ask(method, toyworld.Address(3).String()); h.Get("X-Geo-Country") != "FR" {
+			t.Errorf("known, IPv6: %v", h)
+		}
+		if h := ask(method, "10.0.0.1"); h.Get("X-Geo-Status") != "reserved" || h.Get("X-Geo-Country") != "" {
+			t.Errorf("reserved: %v", h)
+		}
+	}
+	stop()
+	if h := ask("GET", toyworld.Address(0).String()); len(h["X-Geo-Status"]) != 0 || len(h["X-Geo-Country"]) != 0 || len(h["X-Geo-City"]) != 0 {
+		t.Errorf("the server is down: %v", h)
+	}
+}
+
+// begin starts the proxy before a server and an application. ask asks as a client that claims
+// to know where it is, and returns the status and, if that is 200, the headers that the
+// application saw; out is what the proxy writes, and stop stops the server.
+func (p proxy) begin(t *testing.T, program, example string) (ask func(method, client string) (int, http.Header), out fmt.Stringer, stop func()) {
+	t.Helper()
 	data := t.TempDir()
 	c := catalogIn(t, data)
 	if err := toyworld.PublishAddresses(t.Context(), c); err != nil {
@@ -118,7 +177,7 @@ func (p proxy) judge(t *testing.T, program, example string) {
 	server, _, stop := start(t, args...)
 	seen := make(chan http.Header, 1)
 	application := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header }))
-	defer application.Close()
+	t.Cleanup(application.Close)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -136,20 +195,20 @@ func (p proxy) judge(t *testing.T, program, example string) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "conf.yaml")
 	testfile.Write(t, file, p.configure(strings.NewReplacer(replace...).Replace(example), front, dir))
-	var out syncBuffer
+	output := new(syncBuffer)
 	cmd := exec.CommandContext(t.Context(), program, p.args(file, dir)...)
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout, cmd.Stderr = output, output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	defer func() { _, _ = cmd.Process.Kill(), <-ended }()
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), <-ended })
 	waitFor(t, p.program, func() bool {
 		select {
 		case err := <-ended:
 			ended <- err
-			t.Fatalf("%s ended: %v\n%s", p.program, err, &out)
+			t.Fatalf("%s ended: %v\n%s", p.program, err, output)
 		default:
 		}
 		conn, err := net.DialTimeout("tcp", front, time.Second)
@@ -159,7 +218,7 @@ func (p proxy) judge(t *testing.T, program, example string) {
 		return err == nil
 	})
 
-	ask := func(method, client string) http.Header {
+	return func(method, client string) (int, http.Header) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+front+"/shop?id=1", strings.NewReader("a body"))
 		if err != nil {
@@ -176,25 +235,10 @@ func (p proxy) judge(t *testing.T, program, example string) {
 		}
 		res.Body.Close()
 		if res.StatusCode != 200 {
-			t.Fatalf("%s: %s: %s", client, res.Status, &out)
+			return res.StatusCode, nil
 		}
-		return <-seen
-	}
-	for _, method := range []string{"GET", "POST"} {
-		if h := ask(method, toyworld.Address(0).String()); h.Get("X-Geo-Status") != "found" || h.Get("X-Geo-Country") != "DE" || h.Get("X-Geo-City") != "" {
-			t.Errorf("known: %v", h)
-		}
-		if h := ask(method, toyworld.Address(3).String()); h.Get("X-Geo-Country") != "FR" {
-			t.Errorf("known, IPv6: %v", h)
-		}
-		if h := ask(method, "10.0.0.1"); h.Get("X-Geo-Status") != "reserved" || h.Get("X-Geo-Country") != "" {
-			t.Errorf("reserved: %v", h)
-		}
-	}
-	stop()
-	if h := ask("GET", toyworld.Address(0).String()); len(h["X-Geo-Status"]) != 0 || len(h["X-Geo-Country"]) != 0 || len(h["X-Geo-City"]) != 0 {
-		t.Errorf("the server is down: %v", h)
-	}
+		return res.StatusCode, <-seen
+	}, output, stop
 }
 
 func host(t *testing.T, address string) string {

@@ -20,6 +20,10 @@ type Country struct {
 	EU bool
 }
 
+// Assigned reports whether the code is that of a country. EU and AP are not, nor are codes
+// that are reserved, such as FX.
+func (c Country) Assigned() bool { return c.Continent != "" && c.Code != "EU" }
+
 // Lookup returns what is known about a code, in either case of letters, and
 // whether the code is one. Two letters that stand for no country are a code
 // without a name, except those that stand for "unknown", which are none: ZZ

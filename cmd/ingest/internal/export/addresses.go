@@ -19,11 +19,12 @@ import (
 
 // AddressOptions say which part of the published IP ranges is exported.
 type AddressOptions struct {
-	// Fields are as in /ip?fields=; the empty string stands for all of a record, and
-	// for a CSV file for DefaultColumns.
+	// Fields are as in /ip?fields=; the empty string stands for all of a record, or for
+	// those of DatabaseType, and for a CSV file for DefaultColumns.
 	Fields string
 	// DatabaseType and RecordSize are fields of a MaxMind DB file. Zero values are
-	// chosen by the content.
+	// chosen by the content. A type of GeoIP2, alone or as a part of another name, as in
+	// DBIP-ASN-Lite, has fields of its own, and no others may be named.
 	DatabaseType string
 	RecordSize   int
 	Memory       int64 // about how many bytes the export may take; 0 is mmdb's
@@ -69,7 +70,64 @@ func CheckAddresses(path string, o AddressOptions) error {
 	} else if _, err := chosen(o.Fields); err != nil {
 		return err
 	}
+	if _, err := o.typed(); err != nil {
+		return err
+	}
 	return checkPlace(path)
+}
+
+// databaseTypes are the types of GeoIP2 by the part of their names that clients look for,
+// each with its fields; "" for all of a record. Of several parts the first counts: there is
+// a DBIP-Location-ISP.
+var databaseTypes = []struct{ name, fields string }{
+	{"Enterprise", ""},
+	{"City", ""},
+	{"Location", ""},
+	{"Country", "continent,country,registered_country,represented_country,traits.is_anycast"},
+	{"Anonymous-IP", anonymous},
+	{"Anonymous-Plus", anonymous},
+	{"Connection-Type", "traits.connection_type"},
+	{"Domain", "traits.domain"},
+	{"Static-IP-Score", "traits.static_ip_score"},
+	{"ISP", systems + ",traits.isp,traits.organization,traits.mobile_country_code,traits.mobile_network_code"},
+	{"ASN", systems},
+}
+
+const (
+	systems   = "traits.autonomous_system_number,traits.autonomous_system_organization"
+	anonymous = "traits.is_anonymous,traits.is_anonymous_vpn,traits.is_hosting_provider,traits.is_public_proxy,traits.is_residential_proxy,traits.is_tor_exit_node"
+)
+
+// typed returns the options with the fields of the type. A client that asks a database of a
+// type finds nothing in fields of another, and takes that for an answer.
+func (o AddressOptions) typed() (AddressOptions, error) {
+	_, name, compatible := strings.Cut(strings.TrimSuffix(o.DatabaseType, ")"), "(compat=")
+	if !compatible {
+		name = o.DatabaseType
+	}
+	for _, t := range databaseTypes {
+		if name != t.name && !strings.Contains("-"+name+"-", "-"+t.name+"-") {
+			continue
+		}
+		if o.Fields == "" {
+			o.Fields = t.fields
+			return o, nil
+		}
+		for field := range strings.SplitSeq(o.Fields, ",") {
+			if flat := strings.HasPrefix(t.fields, "traits."); flat && top(field) != "extra" && field != "traits" && !slices.Contains(strings.Split(t.fields, ","), field) {
+				return o, fmt.Errorf("--database-type %s: clients of this type look for %s, and not for %s; leave --fields out, or give another type", o.DatabaseType, t.fields, field)
+			}
+		}
+		return o, nil
+	}
+	if strings.HasPrefix(name, "GeoIP2-") || strings.HasPrefix(name, "GeoLite2-") {
+		var known []string
+		for _, t := range databaseTypes {
+			known = append(known, t.name)
+		}
+		return o, fmt.Errorf("--database-type %s: what its clients look for is not known; those known end in %s; or give a type of your own", o.DatabaseType, strings.Join(known, ", "))
+	}
+	return o, nil
 }
 
 // chosen reads a list of fields that belong to a record.
@@ -95,6 +153,10 @@ func chosen(list string) (ipgeo.Fields, error) {
 // range has any of the fields.
 func WriteAddresses(ctx context.Context, r *ipgeo.Reader, m *dataset.Manifest, path string, o AddressOptions) (AddressStats, error) {
 	if err := CheckAddresses(path, o); err != nil {
+		return AddressStats{}, err
+	}
+	o, err := o.typed()
+	if err != nil {
 		return AddressStats{}, err
 	}
 	var meta ipgeo.Meta
@@ -173,6 +235,7 @@ func (a *addresses) writeMMDB(ctx context.Context, m *dataset.Manifest, path str
 		return stats, err
 	}
 	kind := kindOf(o.Fields, fields)
+	kind.database = o.DatabaseType
 	w, err := mmdb.Create(path, mmdb.Options{RecordSize: o.RecordSize, Memory: o.Memory, Shape: kind.shape})
 	if err != nil {
 		return stats, err
@@ -241,6 +304,7 @@ type kind struct {
 	city, country bool // may be in records
 	hasCity       bool
 	hasCountry    bool
+	database      string // the type that was asked for
 }
 
 func kindOf(list string, f ipgeo.Fields) *kind {
@@ -278,6 +342,23 @@ func (k *kind) name() string {
 	return "Quadrille-Traits"
 }
 
+// named gives traits the names and the meaning that they have in a database of GeoIP2: there
+// an address of any kind of anonymous network is anonymous.
+func (k *kind) named(traits map[string]json.RawMessage) {
+	if score := traits["static_ip_score"]; score != nil && strings.Contains(k.database, "Static-IP-Score") {
+		traits["score"] = score
+		delete(traits, "static_ip_score")
+	}
+	if !strings.Contains(k.database, "Anonymous-") {
+		return
+	}
+	for path := range strings.SplitSeq(anonymous, ",") {
+		if traits[strings.TrimPrefix(path, "traits.")] != nil {
+			traits["is_anonymous"] = json.RawMessage("true")
+		}
+	}
+}
+
 // members are the members of a record of GeoIP2. A source's own fields do not replace them.
 var members = strings.Split(recordFields, ",")
 
@@ -301,6 +382,7 @@ func (k *kind) shape(record []byte) ([]byte, error) {
 		}
 		delete(all, part)
 	}
+	k.named(traits)
 	maps.Copy(all, traits)
 	rest := map[string]json.RawMessage{}
 	for name, v := range extra {

@@ -308,6 +308,47 @@ func TestAddressFields(t *testing.T) {
 	}
 }
 
+// A type of GeoIP2 has the fields that its clients look for, where they look for them.
+func TestAddressTypes(t *testing.T) {
+	r, m := ranges(t, list(t, "a.csv", "network,country,city,asn,as_name,isp,domain,connection_type,tor,hosting,static_ip_score,color\n"+
+		"1.0.0.0/24,DE,Bonn,3320,Any AG,Any,any.net,Cable,1,0,1.5,red\n1.0.1.0/24,,,,,,,,0,1,,\n1.0.2.0/24,,,3320,,,,,0,0,,\n"))
+	const systems = `"autonomous_system_number":3320,"autonomous_system_organization":"Any AG"`
+	for typ, want := range map[string][3]string{
+		"GeoLite2-ASN":                          {"{" + systems + "}", "null", `{"autonomous_system_number":3320}`},
+		"DBIP-ASN-Lite (compat=GeoLite2-ASN)":   {"{" + systems + "}", "null", `{"autonomous_system_number":3320}`},
+		"GeoIP2-ISP":                            {"{" + systems + `,"isp":"Any"}`, "null", `{"autonomous_system_number":3320}`},
+		"GeoIP2-Domain":                         {`{"domain":"any.net"}`, "null", "null"},
+		"GeoIP2-Connection-Type":                {`{"connection_type":"Cable"}`, "null", "null"},
+		"GeoIP2-Anonymous-IP":                   {`{"is_anonymous":true,"is_tor_exit_node":true}`, `{"is_anonymous":true,"is_hosting_provider":true}`, "null"},
+		"GeoIP2-Static-IP-Score":                {`{"score":1.5}`, "null", "null"},
+		"GeoLite2-Country":                      {`{"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"DE","names":{"en":"Germany"}}}`, "null", "null"},
+		"Mine":                                  {"", `{"traits":{"is_hosting_provider":true}}`, `{"traits":{"autonomous_system_number":3320}}`},
+		"GeoLite2-City":                         {"", `{"traits":{"is_hosting_provider":true}}`, `{"traits":{"autonomous_system_number":3320}}`},
+		"DBIP-Location-ISP (compat=Enterprise)": {"", `{"traits":{"is_hosting_provider":true}}`, `{"traits":{"autonomous_system_number":3320}}`},
+	} {
+		path := filepath.Join(t.TempDir(), "a.mmdb")
+		if _, err := export.WriteAddresses(t.Context(), r, m, path, export.AddressOptions{DatabaseType: typ}); err != nil {
+			t.Fatal(err)
+		}
+		db, err := maxminddb.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range want {
+			b, err := json.Marshal(stored(t, db, netip.AddrFrom4([4]byte{1, 0, byte(i), 9})))
+			if err != nil || want != "" && string(b) != want || db.Metadata.DatabaseType != typ {
+				t.Errorf("%s, network %d: %s, %v, want %s", typ, i, b, err, want)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := export.WriteAddresses(t.Context(), r, m, filepath.Join(t.TempDir(), "a.mmdb"), export.AddressOptions{DatabaseType: "GeoLite2-ASN", Fields: "traits.autonomous_system_number,extra.color"}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAddressesRefused(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -323,6 +364,8 @@ func TestAddressesRefused(t *testing.T) {
 		{"a.csv", export.AddressOptions{Fields: "city.names"}, "city.names.en"},
 		{"a.mmdb", export.AddressOptions{Fields: "traits.network"}, "every row has its network"},
 		{"a.mmdb", export.AddressOptions{Fields: "planet"}, "no such member"},
+		{"a.mmdb", export.AddressOptions{Fields: "traits.isp", DatabaseType: "GeoLite2-ASN"}, "not for traits.isp; leave --fields out"},
+		{"a.mmdb", export.AddressOptions{DatabaseType: "GeoIP2-DensityIncome"}, "or give a type of your own"},
 	} {
 		if err := export.CheckAddresses(filepath.Join(dir, c.file), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %+v: %v, want %q", c.file, c.o, err, c.want)
@@ -339,12 +382,12 @@ func TestAddressesRefused(t *testing.T) {
 	}
 }
 
-// What was exported as a MaxMind DB or CSV file and ingested again is the same.
+// What was exported and ingested again is the same.
 func TestAddressesAgain(t *testing.T) {
 	r, m := ranges(t, list(t, "offices.csv", strings.ReplaceAll(offices, "Telekom,x", "Telekom,")))
 	dir := t.TempDir()
 	for name, o := range map[string]export.AddressOptions{
-		"a.mmdb": {}, "a.csv": {Fields: export.DefaultColumns + ",extra.carrier"},
+		"a.mmdb": {}, "a.ndjson": {}, "a.csv": {Fields: export.DefaultColumns + ",extra.carrier"},
 	} {
 		path := filepath.Join(dir, name)
 		if _, err := export.WriteAddresses(t.Context(), r, m, path, o); err != nil {

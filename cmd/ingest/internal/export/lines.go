@@ -106,7 +106,7 @@ func columns(list string) (paths, names []string, err error) {
 		}
 		paths = append(paths, path)
 		if own, ok := strings.CutPrefix(path, ipcsv.Extra); ok {
-			if _, err := ipcsv.ParseColumns("network," + own); err != nil { // none of its own
+			if _, err := ipcsv.ParseColumns("network," + own); err != nil && ipcsv.ColumnNamed(own) == "" { // none of its own
 				path = own
 			}
 		}

@@ -21,15 +21,15 @@ type Columns struct {
 }
 
 // ForColumns prepares for a list. places are those that its columns geoname_id
-// refer to. Without places these columns hold the ids of the cities themselves.
+// refer to. Without places these columns hold ids of what the rows name.
 func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error) {
 	c := &Columns{columns: columns, set: make([]setter, len(columns)), places: places}
 	for i, col := range columns {
 		switch col {
-		case ipcsv.First, ipcsv.Last, ipcsv.Network, ipcsv.Skip:
+		case ipcsv.First, ipcsv.Last, ipcsv.Network, ipcsv.PrefixLength, ipcsv.Skip:
 			continue
 		case ipcsv.Place:
-			c.set[i] = number(func(d *draft) *uint32 { return &d.City.GeoNameID })
+			c.set[i] = placeID
 			if places != nil {
 				c.set[i] = c.place
 			}
@@ -118,6 +118,8 @@ func (c *Columns) Record(fields [][]byte) (ipgeo.Record, error) {
 	}
 	return c.draft.finish()
 }
+
+var placeID = number(func(d *draft) *uint32 { return &d.place })
 
 func (c *Columns) find(path string, v any) (*geolite.Place, error) {
 	id, err := strconv.ParseUint(string(v.(cell)), 10, 32)

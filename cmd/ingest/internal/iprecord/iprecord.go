@@ -45,6 +45,7 @@ const (
 	ReasonHalf      = "latitude without longitude, or the reverse"
 	ReasonRegion    = "region is not of the country, and was left out"
 	ReasonPlace     = "no place has this geoname_id"
+	ReasonOrigins   = "several autonomous systems, of which the first counts"
 )
 
 func refuse(reason, path string, v any) error {
@@ -59,6 +60,8 @@ type draft struct {
 	ipgeo.Record
 	country string // a code or a name
 	region  string // ISO 3166-2 code, which is checked against the country
+	place   uint32 // geoname_id of the narrowest thing that is named
+	lost    error  // a *Loss
 }
 
 // setter puts a value into the record; path names it in errors.
@@ -118,6 +121,11 @@ func asn(d *draft, path string, v any) error {
 		}
 		if s == "" {
 			return nil
+		}
+		// Prefix-to-AS lists join the origins of a network by _, and sets of them by commas.
+		if i := strings.IndexAny(string(s), "_,"); i > 0 && source.IsDigits(strings.NewReplacer("_", "", ",", "").Replace(string(s))) {
+			d.lost = &Loss{Refusal{ReasonOrigins, source.Excerpt(s)}}
+			s = s[:i]
 		}
 		v = s
 	}
@@ -346,7 +354,6 @@ func (d *draft) finish() (ipgeo.Record, error) {
 		}
 		*c = known.Code
 	}
-	addCountry(&d.Record)
 	switch code := strings.ToUpper(d.Continent.Code); {
 	case ipcsv.IsUnknown(code):
 		d.Continent.Code = ""
@@ -360,7 +367,9 @@ func (d *draft) finish() (ipgeo.Record, error) {
 	if (d.Location.Latitude == nil) != (d.Location.Longitude == nil) {
 		return ipgeo.Record{}, &Refusal{Reason: ReasonHalf}
 	}
-	lost := d.place()
+	if lost := d.setRegion(); lost != nil {
+		d.lost = lost
+	}
 	if z := d.Location.TimeZone; z != "" && !isZoneName(z) {
 		d.Location.TimeZone = ""
 		d.keep("time_zone", z)
@@ -375,7 +384,9 @@ func (d *draft) finish() (ipgeo.Record, error) {
 	if len(d.Subdivisions) == 0 {
 		d.Subdivisions = nil
 	}
-	return d.Record, lost
+	d.setPlace()
+	addCountry(&d.Record)
+	return d.Record, d.lost
 }
 
 // addCountry adds what follows from the code of the country alone and is
@@ -418,9 +429,29 @@ func SetCountry(r *ipgeo.Record, code string) bool {
 	return c != nil
 }
 
-// place puts the ISO 3166-2 code of a region into its subdivision. One of another
+// setPlace gives the id of a place to the narrowest thing that the record names: publishers
+// write that of a country where they know no city. Where only a point is known, it may be of
+// anything, and is kept as it came.
+func (d *draft) setPlace() {
+	r, id := &d.Record, d.place
+	switch {
+	case id == 0:
+	case len(r.City.Names) > 0:
+		r.City.GeoNameID = id
+	case len(r.Subdivisions) > 0:
+		r.Subdivisions[len(r.Subdivisions)-1].GeoNameID = id
+	case r.Location.Latitude != nil || r.Postal.Code != "":
+		d.keep("geoname_id", uint64(id))
+	case r.Country.ISOCode == "" && len(r.Country.Names) == 0 && (r.Continent.Code != "" || len(r.Continent.Names) > 0):
+		r.Continent.GeoNameID = id
+	default:
+		r.Country.GeoNameID = id
+	}
+}
+
+// setRegion puts the ISO 3166-2 code of a region into its subdivision. One of another
 // country is lost: the country counts, for it says more.
-func (d *draft) place() error {
+func (d *draft) setRegion() error {
 	country, code, whole := strings.Cut(d.region, "-")
 	if !whole {
 		country, code = d.Country.ISOCode, d.region

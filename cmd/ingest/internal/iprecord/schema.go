@@ -88,7 +88,7 @@ var ipinfo = Schema{
 			"is_hosting is_satellite hosting vpn is_vpn tor is_tor proxy is_proxy"),
 		map[string]setter{
 			"country":    either(columnSetters[ipcsv.CountryCode], english(countryNames)),
-			"geoname_id": written(number(func(d *draft) *uint32 { return &d.City.GeoNameID })),
+			"geoname_id": written(placeID),
 			"radius":     written(columnSetters[ipcsv.Radius]), // km
 			"dma_code":   written(columnSetters[ipcsv.Metro]),
 			"name":       named,

@@ -58,6 +58,9 @@ func foreigner(head []byte, want Content) string {
 	if len(head) == 0 && want == OfAddresses { // readers of shapes say what they expect
 		return "the file is empty; fetch it again"
 	}
+	if want == OfAddresses && isBIN(head) {
+		return "is a BIN file of IP2Location, which nothing here reads; take the CSV or the MMDB edition"
+	}
 	text := bytes.TrimSpace(head)
 	if isUTF16(head) {
 		text = []byte(foreigners[0].begin)
@@ -87,6 +90,17 @@ func isUTF16(head []byte) bool {
 		}
 	}
 	return true
+}
+
+// isBIN reports whether a file begins as the databases of IP2Location and IP2Proxy do: by the
+// number of the product, that of its columns, and the date in three bytes.
+func isBIN(head []byte) bool {
+	const products, columns = 30, 30 // there are fewer
+	if len(head) < 64 {
+		return false
+	}
+	date := head[2:5]
+	return 0 < head[0] && head[0] <= products && 1 < head[1] && head[1] <= columns && date[0] < 100 && 0 < date[1] && date[1] <= 12 && 0 < date[2] && date[2] <= 31 && bytes.IndexByte(head[5:64], 0) >= 0
 }
 
 // FirstBytes are enough of a file to tell its format.

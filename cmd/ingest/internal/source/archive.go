@@ -59,6 +59,9 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 	}
 	a := &Archive{Path: name, Size: size}
 	for _, m := range z.File {
+		if is := workbooks[m.Name]; is != "" {
+			return nil, fmt.Errorf("%s: is %s; save its sheet as CSV and name that file", name, is)
+		}
 		// Macintosh archives hold a shadow of each file under these names.
 		if strings.HasPrefix(m.Name, "__MACOSX/") || strings.HasPrefix(path.Base(m.Name), "._") {
 			continue
@@ -68,6 +71,12 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 		}
 	}
 	return a, nil
+}
+
+// workbooks are kinds of files that are zip archives and none of data, by a member.
+var workbooks = map[string]string{
+	"xl/workbook.xml": "an Excel workbook", "xl/workbook.bin": "an Excel workbook",
+	"content.xml": "an OpenDocument spreadsheet or text", "Index/Document.iwa": "a Numbers document",
 }
 
 // plainName reports whether a name is a relative path without tricks. No

@@ -449,7 +449,7 @@ func (p *Params) countries(name string) []string {
 // for no country must not filter: the empty result would look like an answer.
 func CountryCode(s string) (code string, ok bool) {
 	c, ok := iso3166.Lookup(s)
-	if !ok || c.Name == "" {
+	if !ok || c.Name == "" || !c.Assigned() {
 		return "", false
 	}
 	return c.Code, true

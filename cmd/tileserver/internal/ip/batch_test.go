@@ -137,6 +137,17 @@ func TestBatchHeaders(t *testing.T) {
 
 // What is wrong with a whole batch is a status when nothing has been answered,
 // and the last line otherwise.
+// curl takes the ends of lines out unless it is told not to.
+func TestBatchOfCurl(t *testing.T) {
+	f := servertest.NewAddresses(t, nil)
+	for kind, told := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {
+		text := servertest.Body(t, f.Post("/ip/batch", strings.NewReader(servertest.CityIP+servertest.GapIP), "Content-Type", kind))
+		if !strings.Contains(text, `"bad-line"`) || strings.Contains(text, "--data-binary @FILE") != told {
+			t.Errorf("%s: %s", kind, text)
+		}
+	}
+}
+
 func TestBatchRefused(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 100, 64<<10 })
 	gz := servertest.Gzipped(t, strings.Repeat(servertest.CityIP+"\n", 90))

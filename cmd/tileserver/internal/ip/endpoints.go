@@ -14,11 +14,15 @@ var (
 	langParam          = endpoint.Text("lang", endpoint.MaxLanguage, endpoint.Lang.Doc).Bounded("pattern", endpoint.Lang.Schema["pattern"]).Like("de")
 	ipParam            = endpoint.Described(endpoint.InQuery, "ip", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, nil)
 	anyPathParam       = endpoint.Described(endpoint.InPath, "path", "Anything: some proxies append the path they ask about.", endpoint.Schema{"type": "string"}, nil)
-	rangesCountryParam = endpoint.Country.As("Networks located in this country, by its ISO 3166-1 code. Either this or `asn`, or both for what is in both.").Like("de")
+	denyParam          = endpoint.New("deny", "Countries whose callers are refused with 403, so that the proxy refuses their requests.", endpoint.Schema{"type": "array", "items": endpoint.Country.Schema, "minItems": 1, "maxItems": maxDenied}, readCountries)
+	rangesCountryParam = endpoint.New("country", "Networks located in this country, by its ISO 3166-1 code, or by a code that sources use for one, such as `EU`. Either this or `asn`, or both for what is in both.", endpoint.Country.Schema, readCountry).Like("de")
 	rangesASNParam     = endpoint.New("asn", "Networks of this autonomous system, by its number, with or without `AS` before it.", endpoint.Schema{"type": "string", "pattern": "^([Aa][Ss])?[0-9]{1,10}$"}, readASN)
 	ipVersionParam     = endpoint.Word("version", "Networks of this version of IP; both if absent.", "4", "6")
 	rangesFormatParam  = endpoint.Word("format", "Form of the answer; without it the Accept header chooses among the first three. text is a network in each line, ndjson an object in each, nft a file for `nft -f` and ipset one for `ipset restore`, with a set for each version of IP.", "text", "json", "ndjson", "nft", "ipset")
 )
+
+// proxyHeaders are those of an answer to a proxy.
+var proxyHeaders = []string{"X-Geo-Database-Optional", "X-Geo-Status", "X-Geo-Ip", "X-Geo-Network", "X-Geo-Continent", "X-Geo-Country", "X-Geo-Subdivision", "X-Geo-City", "X-Geo-Timezone", "X-Geo-Latitude", "X-Geo-Longitude", "X-Geo-Asn"}
 
 // added are endpoints that other files declare.
 var added endpoint.Added[*Room]
@@ -74,16 +78,20 @@ func (s *Room) addressEndpoints() []endpoint.Endpoint {
 			Path: "/ip/headers/{path}", Also: []string{"/ip/headers"}, Any: true,
 			ID: "getAddressHeaders", Tag: "addresses", Rank: 4,
 			Summary: "The caller's place as headers, for a proxy",
-			Doc:     "For the sub-request of a proxy, of any method. It never fails, and is never refused by a status: `X-Geo-Status` says what is known, or that the key is missing or wrong, or its limit used up. There is no body, and that of the request is not read.",
-			Params:  []endpoint.Param{anyPathParam},
+			Doc:     "For the sub-request of a proxy, of any method. It never fails, and is refused by a status only in the countries of `deny`: `X-Geo-Status` says what is known, or that the key is missing or wrong, or its limit used up. There is no body, and that of the request is not read.",
+			Params:  []endpoint.Param{anyPathParam, denyParam},
 			Loose:   true,
 			Handle:  s.getHeaders, Cost: endpoint.Light,
 			Keys: endpoint.KeysOfProxy, Refuse: s.refuseHeaders,
-			Body:    true,
-			Keeps:   endpoint.Never,
-			Others:  []endpoint.Other{{Status: 200, Text: "Headers that the proxy passes on.", Headers: []string{"X-Geo-Database-Optional", "X-Geo-Status", "X-Geo-Ip", "X-Geo-Network", "X-Geo-Continent", "X-Geo-Country", "X-Geo-Subdivision", "X-Geo-City", "X-Geo-Timezone", "X-Geo-Latitude", "X-Geo-Longitude", "X-Geo-Asn"}}},
+			Body:     true,
+			Keeps:    endpoint.Never,
+			Problems: []string{"bad-parameter"},
+			Others: []endpoint.Other{
+				{Status: 200, Text: "Headers that the proxy passes on.", Headers: proxyHeaders},
+				{Status: 403, Text: "The same headers; the caller is in a country of `deny`.", Headers: proxyHeaders},
+			},
 			Example: endpoint.Example{Request: "/ip/headers"},
-			Dearest: []string{"/ip/headers/a/b?c=d", "/ip/headers"},
+			Dearest: []string{"/ip/headers/a/b?c=d", "/ip/headers", "/ip/headers?deny=US"},
 		},
 	}
 }
@@ -95,7 +103,7 @@ func (s *Room) rangeEndpoints() []endpoint.Endpoint {
 			Path: "/ip/ranges",
 			ID:   "getAddressRanges", Tag: "addresses", Rank: 5,
 			Summary: "The networks of a country or an autonomous system",
-			Doc:     "In the order of addresses, IPv4 before IPv6, adjacent ranges joined and written as the fewest networks. They are sent while the table is read; an answer that is cut off ends its connection. One that nothing is known of has an empty list.",
+			Doc:     "In the order of addresses, IPv4 before IPv6, adjacent ranges joined and written as the fewest networks. They are sent while the table is read; an answer that is cut off ends its connection. One that nothing is known of has an empty list, unless its code is no country's.",
 			Params:  []endpoint.Param{rangesCountryParam, rangesASNParam, ipVersionParam, rangesFormatParam},
 			Handle:  s.getRanges, Cost: endpoint.Heavy,
 			Answers: endpoint.Content{"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkLine{}}, Keeps: endpoint.Tagged,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -17,9 +18,10 @@ import (
 
 // Where the caller is, as headers of an empty answer: for reverse proxies that
 // ask about each request before they pass it on, and copy the headers into it
-// (docs/ip.md). The answer is always 200, even if nothing is known or nothing works,
-// because a proxy refuses the request otherwise. X-Geo-Status says what happened. Every header is in every answer, empty where nothing is
-// known, so that it replaces one that the client made up.
+// (docs/ip.md). The answer is 200, even if nothing is known or nothing works, because a
+// proxy refuses the request otherwise; only a caller in a country that is to be refused gets
+// 403. X-Geo-Status says what happened. Every header is in every answer, empty where nothing
+// is known, so that it replaces one that the client made up.
 
 // What X-Geo-Status says.
 var (
@@ -46,9 +48,19 @@ var geoHeaders = []struct{ name, field string }{
 // getHeaders answers requests of any method to /ip/headers and to all paths
 // below it: some proxies keep the method and append the path of the request
 // they ask about.
-func (s *Room) getHeaders(c echo.Context, _ *endpoint.Params) error {
-	s.locateHeaders(c, c.Request(), s.beginHeaders(c))
-	c.Response().WriteHeader(http.StatusOK)
+func (s *Room) getHeaders(c echo.Context, p *endpoint.Params) error {
+	denied := denyParam.Of(p)
+	if p.Err != nil {
+		web.LeaveBody(c)
+		return p.Err
+	}
+	h := s.beginHeaders(c)
+	s.locateHeaders(c, c.Request(), h)
+	status := http.StatusOK
+	if country := h["X-Geo-Country"][0]; country != "" && slices.Contains(denied, country) {
+		status = http.StatusForbidden
+	}
+	c.Response().WriteHeader(status)
 	return nil
 }
 

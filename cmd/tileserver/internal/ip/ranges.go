@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
+	"quadrille/cmd/internal/iso3166"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ipdatabase"
 	"quadrille/cmd/tileserver/internal/web"
@@ -18,6 +19,7 @@ import (
 // rangesQuery says which networks are asked for.
 type rangesQuery struct {
 	country string // "" for any
+	loose   bool   // the country is none, and only some sources have it
 	asn     uint32 // 0 for any
 	version int64  // of IP; 0 for both
 	format  string
@@ -38,6 +40,35 @@ func readASN(p *endpoint.Params, name string) uint32 {
 	return uint32(n)
 }
 
+// maxDenied bounds the countries that are refused: there are 250.
+const maxDenied = 250
+
+// readCountry reads the code of a country, or of what sources of addresses use for one, such
+// as EU.
+func readCountry(p *endpoint.Params, name string) string { return knownCode(p, name, p.Text(name, 64)) }
+
+// readCountries reads several such codes.
+func readCountries(p *endpoint.Params, name string) []string {
+	codes := p.List(name, maxDenied)
+	for i := range codes {
+		codes[i] = knownCode(p, name, codes[i])
+	}
+	return codes
+}
+
+func knownCode(p *endpoint.Params, name, text string) string {
+	c, ok := iso3166.Lookup(text)
+	if !ok || c.Name == "" {
+		p.Refuse(name, "Set "+name+" to the two letters of a country code in use, such as FR (ISO 3166-1).")
+	}
+	return c.Code
+}
+
+// noCountry refuses a code that is no country's, and no source has.
+func noCountry(code string) error {
+	return endpoint.Refuse(endpoint.ErrParameter, "country", "Set country to the two letters of a country code in use, such as FR (ISO 3166-1); "+code+" is not the code of a country, and no source has it.")
+}
+
 // readRanges reads the parameters of /ip/ranges.
 func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) {
 	q.country = rangesCountryParam.Of(p)
@@ -49,6 +80,9 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 	q.format = rangesFormatParam.Of(p)
 	if q.accept = !rangesFormatParam.Given(p); q.accept {
 		q.format = formats[web.Preferred(r, "text/plain", "application/json", "application/x-ndjson")]
+	}
+	if c, ok := iso3166.Lookup(q.country); ok {
+		q.loose = !c.Assigned()
 	}
 	q.name = "as" + strconv.FormatUint(uint64(q.asn), 10)
 	if q.country != "" {
@@ -98,6 +132,7 @@ func (s *Room) getRanges(c echo.Context, p *endpoint.Params) error {
 	answer := web.Answer{Form: q.form(), ByAccept: q.accept}
 	return s.Stream(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		w := newRangesWriter(out, &q)
+		missing := q.loose
 		for res, err := range reader.All(ctx) {
 			if err == nil {
 				err = web.Step(ctx)
@@ -105,7 +140,8 @@ func (s *Room) getRanges(c echo.Context, p *endpoint.Params) error {
 			if err != nil {
 				return err
 			}
-			if q.version == 4 && res.Addr.Is6() {
+			missing = missing && res.Country != q.country
+			if q.version == 4 && res.Addr.Is6() && !missing {
 				break // IPv4 comes first
 			}
 			if !q.wants(res) || w.span.Extend(res.First, res.Last) {
@@ -115,6 +151,9 @@ func (s *Room) getRanges(c echo.Context, p *endpoint.Params) error {
 				return err
 			}
 			w.span = ipgeo.Span{First: res.First, Last: res.Last}
+		}
+		if missing {
+			return noCountry(q.country)
 		}
 		if err := w.flush(); err != nil {
 			return err

@@ -23,6 +23,7 @@ func manyRanges() []ipgeo.Range {
 	return append(servertest.IPRanges(),
 		german("2.0.0.0", "2.0.0.255", 3320), german("2.0.1.0", "2.0.1.255", 680), // one /23 of a country
 		german("2.0.3.1", "2.0.3.2", 3320),
+		ipgeo.Range{First: netip.MustParseAddr("2.1.0.0"), Last: netip.MustParseAddr("2.1.0.255"), Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "EU"}}},
 		german("2a00:2::", "2a00:3:ffff:ffff:ffff:ffff:ffff:ffff", 3320), // beside that of ipRanges, but no network with it
 	)
 }
@@ -36,7 +37,11 @@ func TestUnknownCountry(t *testing.T) {
 		"/geocode?q=place&", "/stations/nearby?lat=47&lon=5&", "/stations/within?bbox=4,46,6,48&",
 		"/ogc/collections/places/items?",
 	} {
-		for _, code := range []string{"zz", "XX", "qq", "wl", "A1", "GBR", ""} {
+		codes := []string{"zz", "XX", "qq", "wl", "A1", "GBR", "", "FX", "AP"}
+		if path != "/ip/ranges?" { // whose sources have it
+			codes = append(codes, "EU")
+		}
+		for _, code := range codes {
 			res := w.Get(path + "country=" + code)
 			if p := servertest.WantProblem(t, res, 400, "bad-parameter"); p.Parameter != "country" {
 				t.Errorf("%s%s: %+v", path, code, p)
@@ -64,6 +69,9 @@ func TestRanges(t *testing.T) {
 		{"asn=3320&version=6&format=text", "text/plain;charset=UTF-8", "2a00:2::/31\n"},
 		{"asn=AS680", "text/plain;charset=UTF-8", "2.0.1.0/24\n"},
 		{"asn=680&country=us", "text/plain;charset=UTF-8", ""},
+		{"country=EU", "text/plain;charset=UTF-8", "2.1.0.0/24\n"},
+		{"country=eu&version=6", "text/plain;charset=UTF-8", ""},
+		{"country=EU&asn=680", "text/plain;charset=UTF-8", ""},
 		{"asn=4294967295&format=json", "application/json", `{"networks":[]}` + "\n"},
 		{"asn=3320&format=json", "application/json", `{"networks":["2.0.0.0/24",` + "\n" + `"2.0.3.1/32",` + "\n" + `"2.0.3.2/32",` + "\n" + `"2a00:2::/31"]}` + "\n"},
 		{"asn=680&format=ndjson", "application/x-ndjson", `{"network":"2.0.1.0/24"}` + "\n"},
@@ -120,6 +128,11 @@ add -exist as3320_6 2a00:2::/31
 		res := f.Get("/ip/ranges?country=de", "Accept", accept)
 		if got := res.Header.Get("Content-Type"); got != want || !strings.Contains(res.Header.Get("Vary"), "Accept,") {
 			t.Errorf("Accept %s: %s, Vary %q", accept, got, res.Header.Get("Vary"))
+		}
+	}
+	for _, query := range []string{"country=AP", "country=fx&format=json", "country=FX&version=4&format=nft"} {
+		if p := servertest.WantProblem(t, f.Get("/ip/ranges?"+query), 400, "bad-parameter"); p.Parameter != "country" || !strings.Contains(p.Detail, "no source has it") {
+			t.Errorf("%s: %+v", query, p)
 		}
 	}
 	// Another generation has another tag.

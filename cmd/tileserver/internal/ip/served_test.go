@@ -140,6 +140,25 @@ func TestIPHeaders(t *testing.T) {
 	}
 }
 
+// A caller in a country that is to be refused gets the one status that is no 200.
+func TestIPHeadersDenied(t *testing.T) {
+	f := servertest.NewAddresses(t, nil)
+	for _, tt := range []struct {
+		query, ip string
+		status    int
+	}{
+		{"?deny=CH", servertest.CityIP, 403}, {"/shop?deny=fr,ch", servertest.CityIP, 403}, {"?deny=DE", servertest.CityIP, 200}, {"?deny=DE", servertest.CountryIP, 403},
+		{"?deny=CH", servertest.GapIP, 200}, {"?deny=CH", "10.1.2.3", 200}, {"?deny=XX", servertest.CityIP, 400}, {"?deny=", servertest.CityIP, 400},
+	} {
+		for _, method := range []string{"GET", "POST", "HEAD"} {
+			res := f.Do(method, "/ip/headers"+tt.query, "X-Forwarded-For", tt.ip)
+			if res.StatusCode != tt.status || tt.status != 400 && res.Header.Get("X-Geo-Ip") != tt.ip || tt.status == 403 && res.Header.Get("X-Geo-Country") == "" {
+				t.Errorf("%s %s for %s: %d %v", method, tt.query, tt.ip, res.StatusCode, res.Header)
+			}
+		}
+	}
+}
+
 // A proxy refuses its clients when it is refused: whatever fails here must not
 // show as a status.
 func TestIPHeadersUnavailable(t *testing.T) {

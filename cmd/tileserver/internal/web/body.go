@@ -15,6 +15,9 @@ import (
 	"quadrille/internal/bom"
 )
 
+// formType is what curl calls the body of a request whatever it is.
+const formType = "application/x-www-form-urlencoded"
+
 // bodyType returns the media type of a body of JSON. It returns "" if the request does not
 // say, which includes curl -d, since that calls everything a form. Other types are refused,
 // except lines and plain text if the body may be such.
@@ -23,7 +26,7 @@ func bodyType(r *http.Request, lines, text bool) (string, error) {
 	t, _, _ := mime.ParseMediaType(given)
 	_, sub, _ := strings.Cut(t, "/")
 	switch {
-	case given == "", t == "text/plain", t == "application/octet-stream", t == "application/x-www-form-urlencoded":
+	case given == "", t == "text/plain", t == "application/octet-stream", t == formType:
 		return "", nil
 	case sub == "json-patch+json":
 	case sub == "json", sub == "geojson", strings.HasSuffix(sub, "+json"):

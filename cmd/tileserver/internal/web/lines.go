@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
@@ -44,6 +45,9 @@ type LineError struct {
 // member that says what the line was about; name is "" for none.
 func (b *Batch) RefuseLine(name, value string, err error) {
 	_, p := b.kit.Classify(b.kit.Replaced(err))
+	if b.Line == 1 && strings.HasPrefix(b.c.Request().Header.Get("Content-Type"), formType) {
+		p.Detail += " curl -d takes the ends of lines out, so that all are one: use --data-binary @FILE."
+	}
 	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), b.Line, 10)
 	if value != "" {
 		b.Body = appendText(append(append(append(b.Body, `,"`...), name...), `":`...), value)

@@ -198,7 +198,9 @@ func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, di
 		}
 	}()
 	in.tally.Floor = 1 // in a small list one row is more than any share
-	in.tally.Excuse = func(b *source.BadRecord) bool { return b.Reason == iprecord.ReasonRegion || b.Reason == reasonAgain }
+	in.tally.Excuse = func(b *source.BadRecord) bool {
+		return b.Reason == iprecord.ReasonRegion || b.Reason == iprecord.ReasonOrigins || b.Reason == reasonAgain
+	}
 	if in.temp, err = os.MkdirTemp(dir, "unpacked-"); err != nil {
 		return nil, err
 	}
@@ -262,7 +264,7 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 		rep.Note(fmt.Sprintf("%d networks of geofeeds are not to be located: no wider network of their feed answers for them", in.blank))
 	}
 	for _, s := range in.sources {
-		if l, ok := s.(*listSource); ok && l.table.Systems > 0 {
+		if l, ok := s.(*listSource); ok && l.table != nil && l.table.Systems > 0 {
 			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.Systems))
 		}
 	}

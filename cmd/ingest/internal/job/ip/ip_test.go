@@ -214,7 +214,7 @@ func TestIPFailures(t *testing.T) {
 		{"missing file", t.Context(), []job.Input{good, {Path: filepath.Join(t.TempDir(), "none.csv")}}, 0, "no such file"},
 		{"a bad record", t.Context(), []job.Input{oneBad}, 0, "1 of 51 records are bad"},
 		{"too many bad records", t.Context(), []job.Input{twoBad}, 0.01, "2 of 52 records are bad"},
-		{"not a list of ranges", t.Context(), []job.Input{good, ipFile(t, "x.csv", "name,population\nParis,2000000\n")}, 1, "no range in it can be read"},
+		{"not a list of ranges", t.Context(), []job.Input{good, ipFile(t, "x.csv", "name,population\nParis,2000000\n")}, 1, "none of these holds addresses"},
 		{"empty", t.Context(), []job.Input{good, ipFile(t, "x.csv", "# nothing\n")}, 1, "no range in it can be read"},
 		{"nothing assigned", t.Context(), []job.Input{ipFile(t, "x.csv", "9.9.9.0,9.9.9.255,ZZ\n10.0.0.0,10.0.0.1,FR\n")}, 1, "say nothing of any public address"},
 		{"truncated gzip", t.Context(), []job.Input{truncated(t)}, 1, "truncated"},

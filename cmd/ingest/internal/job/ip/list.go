@@ -21,12 +21,13 @@ import (
 	"quadrille/ipgeo"
 )
 
-// listSource is a list of ranges in columns.
+// listSource is a list of ranges, in columns or as objects.
 type listSource struct {
-	in    Input
-	file  *source.File
-	table *ipcsv.Table
-	cols  *iprecord.Columns
+	in     Input
+	file   *source.File
+	table  *ipcsv.Table // nil for objects
+	cols   *iprecord.Columns
+	schema *iprecord.Schema // of objects
 }
 
 func openListSource(in Input, f *source.File) (_ *listSource, err error) {
@@ -42,10 +43,17 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 		f.Modified = f.Packed
 	}
 	s := &listSource{in: in, file: f}
+	objects, err := objectSchema(f.Reader())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Path, err)
+	}
 	switch json := ipcsv.IsJSON(f.Reader()); {
 	case json && in.Columns != nil:
 		return nil, fmt.Errorf("%s: is JSON, and columns are those of lists of lines; leave --columns out, or say of which list they are by --columns FILE=…, "+
 			"or make this one a list of lines, such as by jq -r '… | @csv'", in.Path)
+	case objects != nil:
+		s.schema = objects
+		return s, nil
 	case json:
 		s.table, err = ipcsv.OpenJSON(f.Reader(), in.Path)
 	default:
@@ -65,6 +73,9 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 
 func (s *listSource) path() string { return s.in.Path }
 func (s *listSource) kind() string {
+	if s.schema != nil {
+		return "list of JSON objects, schema of " + s.schema.Name
+	}
 	if guess := s.table.Guess(); guess != "" {
 		return s.table.Layout() + ", " + guess
 	}
@@ -83,6 +94,9 @@ func (s *listSource) describe(context.Context) ([]dataset.Source, error) {
 }
 
 func (s *listSource) ranges(c *converter) iter.Seq2[ipRange, error] {
+	if s.schema != nil {
+		return objectRanges(s.file, s.schema, s.in.Path, c)
+	}
 	c.feed = s.table.IsGeofeed()
 	return listRanges(s.table, s.cols, s.in.Path, c)
 }

@@ -199,29 +199,32 @@ func TestIPSourceErrors(t *testing.T) {
 		want string
 		is   error
 	}{
-		"zip of nothing":   {ipFile(t, "x.zip", testfile.Zip([2]string{"readme.txt"})), "holds no .mmdb, .csv, .tsv or .json", nil},
-		"folder":           {job.Input{Path: t.TempDir()}, "Blocks-IPv4.csv", nil},
-		"binary":           {ipFile(t, "x.bin", "\x00\x01\x02\x03"), "x.bin", mmdb.ErrDamaged},
-		"page of an error": {ipFile(t, "x.mmdb", "\n<!DOCTYPE html>\n<html>\n"), "a page in HTML", nil},
-		"a message":        {ipFile(t, "x.mmdb", "Invalid license key\n"), `"Invalid license key"`, nil},
-		"an empty file":    {ipFile(t, "x.csv", ""), "is empty", nil},
-		"JSON":             {ipFile(t, "x.csv", "{\"error\": \"expired\"}"), `{\"error\": \"expired\"}`, nil},
-		"of a crawler":     {ipFile(t, "x.json", `{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`), "jq -r", ipcsv.ErrColumns},
-		"a late list":      {ipFile(t, "x.json", strings.Repeat(" ", 600)+`{"prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`), `begins with "{\"prefixes\"`, ipcsv.ErrColumns},
-		"other JSON":       {ipFile(t, "x.json", `{"features":[`+strings.Repeat("{},\n", 2000)+"oops"), "no list of networks", ipcsv.ErrColumns},
-		"a huge entry":     {ipFile(t, "x.json", "{\"values\":[\n{\"properties\":{\"addressPrefixes\":[\""+strings.Repeat("9", 5<<20)+"\"]}}]}"), "line 2: an entry of more than 4 MiB", nil},
-		"JSON cut off":     {ipFile(t, "x.json", `{"prefixes":[{"ip_prefix":"9.0.0.0/24"},`), "truncated", nil},
-		"networks alone":   {ipFile(t, "x.txt", "9.0.0.0/24\n9.0.2.0/24\n"), "--columns network,country=DE", ipcsv.ErrColumns},
-		"addresses alone":  {ipFile(t, "x.txt", "# exits\n9.0.0.1\n9.0.2.1\n"), "--columns network,country=DE", ipcsv.ErrColumns},
-		"Parquet":          {ipFile(t, "x.gz", "PAR1\x15\x04\x15"), "CSV or MMDB", nil},
-		"UTF-16":           {ipFile(t, "x.csv", "\xff\xfen\x00e\x00t\x00"), "iconv", nil},
-		"without a mark":   {ipFile(t, "x.csv", "9\x00.\x000\x00.\x000\x00.\x000\x00/\x008\x00"), "iconv", nil},
-		"of the other end": {ipFile(t, "x.csv", "\x00n\x00e\x00t\x00,\x00c"), "iconv", nil},
-		"a cut header":     {ipFile(t, "x.csv", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"), "truncated", nil},
-		"a cut archive":    {ipFile(t, "x.csv", packed[:len(packed)/2]), "truncated", nil},
-		"Latin-1":          {ipFile(t, "x.csv", "network,city\n9.0.0.0/8,M\xfcnchen\n"), "x.csv:2: not UTF-8", nil},
-		"unknown columns":  {ipFile(t, "x.csv", "9.0.0.0,9.0.0.1,1.5,x\n"), "--columns", ipcsv.ErrColumns},
-		"unknown fields":   {mmdbFile(t, "x.mmdb", unknown), "no schema knows (a)", nil},
+		"zip of nothing":    {ipFile(t, "x.zip", testfile.Zip([2]string{"readme.txt"})), "holds no .mmdb, .csv, .tsv or .json", nil},
+		"folder":            {job.Input{Path: t.TempDir()}, "Blocks-IPv4.csv", nil},
+		"binary":            {ipFile(t, "x.bin", "\x00\x01\x02\x03"), "x.bin", mmdb.ErrDamaged},
+		"page of an error":  {ipFile(t, "x.mmdb", "\n<!DOCTYPE html>\n<html>\n"), "a page in HTML", nil},
+		"a message":         {ipFile(t, "x.mmdb", "Invalid license key\n"), `"Invalid license key"`, nil},
+		"an empty file":     {ipFile(t, "x.csv", ""), "is empty", nil},
+		"JSON":              {ipFile(t, "x.csv", "{\"error\": \"expired\"}"), `{\"error\": \"expired\"}`, nil},
+		"of a crawler":      {ipFile(t, "x.json", `{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`), "jq -r", ipcsv.ErrColumns},
+		"a late list":       {ipFile(t, "x.json", strings.Repeat(" ", 600)+`{"prefixes":[{"ipv4Prefix":"9.0.0.0/24"}]}`), `begins with "{\"prefixes\"`, ipcsv.ErrColumns},
+		"other JSON":        {ipFile(t, "x.json", `{"features":[`+strings.Repeat("{},\n", 2000)+"oops"), "no list of networks", ipcsv.ErrColumns},
+		"a huge entry":      {ipFile(t, "x.json", "{\"values\":[\n{\"properties\":{\"addressPrefixes\":[\""+strings.Repeat("9", 5<<20)+"\"]}}]}"), "line 2: an entry of more than 4 MiB", nil},
+		"JSON cut off":      {ipFile(t, "x.json", `{"prefixes":[{"ip_prefix":"9.0.0.0/24"},`), "truncated", nil},
+		"a workbook":        {ipFile(t, "x.xlsx", testfile.Zip([2]string{"xl/workbook.xml", "x"}, [2]string{"[Content_Types].xml", "x"})), "is an Excel workbook; save its sheet as CSV", nil},
+		"a BIN":             {ipFile(t, "x.BIN", "\x01\x02\x1a\x0b\x14\x02"+strings.Repeat("\x00", 90)), "BIN file of IP2Location", nil},
+		"objects of firsts": {ipFile(t, "x.ndjson", `{"ip":"9.0.0.0","country":"DE"}`+"\n"), "behind it, /32 if", nil},
+		"networks alone":    {ipFile(t, "x.txt", "9.0.0.0/24\n9.0.2.0/24\n"), "--columns network,country=DE", ipcsv.ErrColumns},
+		"addresses alone":   {ipFile(t, "x.txt", "# exits\n9.0.0.1\n9.0.2.1\n"), "--columns network,country=DE", ipcsv.ErrColumns},
+		"Parquet":           {ipFile(t, "x.gz", "PAR1\x15\x04\x15"), "CSV or MMDB", nil},
+		"UTF-16":            {ipFile(t, "x.csv", "\xff\xfen\x00e\x00t\x00"), "iconv", nil},
+		"without a mark":    {ipFile(t, "x.csv", "9\x00.\x000\x00.\x000\x00.\x000\x00/\x008\x00"), "iconv", nil},
+		"of the other end":  {ipFile(t, "x.csv", "\x00n\x00e\x00t\x00,\x00c"), "iconv", nil},
+		"a cut header":      {ipFile(t, "x.csv", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"), "truncated", nil},
+		"a cut archive":     {ipFile(t, "x.csv", packed[:len(packed)/2]), "truncated", nil},
+		"Latin-1":           {ipFile(t, "x.csv", "network,city\n9.0.0.0/8,M\xfcnchen\n"), "x.csv:2: not UTF-8", nil},
+		"unknown columns":   {ipFile(t, "x.csv", "9.0.0.0,9.0.0.1,1.5,x\n"), "--columns", ipcsv.ErrColumns},
+		"unknown fields":    {mmdbFile(t, "x.mmdb", unknown), "no schema knows (a)", nil},
 	} {
 		c := jobtest.Catalog(t)
 		_, err := ipJob(t, c, job.Options{MaxBad: 1}, tc.in)
@@ -486,6 +489,10 @@ func TestIPAsItIsMeant(t *testing.T) {
 		"networks of Amazon": {[]string{`{"syncToken":"1","prefixes":[{"ip_prefix":"9.0.0.0/24","region":"eu-west-1","service":"AMAZON"},{"ip_prefix":"9.0.0.0/24","region":"eu-west-1","service":"EC2"}],
 			"ipv6_prefixes":[{"ipv6_prefix":"2003::/32","region":"GLOBAL","service":"S3"}]}`}, map[string]string{
 			"9.0.0.1": `{"extra":{"region":"eu-west-1","service":"EC2"},"traits":{"is_hosting_provider":true,"organization":"Amazon"}}`, "2003::1": `"service":"S3"`}, ""},
+		"networks of Amazon in another order": {[]string{`{"prefixes":[{"ip_prefix":"9.0.0.0/24","region":"us-east-1","service":"EC2"},{"ip_prefix":"9.0.0.0/24","region":"us-east-1","service":"AMAZON"},
+			{"ip_prefix":"9.0.1.0/24","region":"us-east-1","service":"S3"},{"ip_prefix":"9.0.1.0/24","region":"us-east-1","service":"EC2"},{"ip_prefix":"9.0.2.0/24","region":"us-east-1","service":"EC2"},
+			{"ip_prefix":"9.0.3.0/24","region":"us-east-1","service":"AMAZON"},{"ip_prefix":"9.0.4.0/24","region":"eu-west-1","service":"EC2"},{"ip_prefix":"9.0.4.0/24","region":"GLOBAL","service":"EC2"}]}`}, map[string]string{
+			"9.0.0.1": `"service":"EC2"`, "9.0.1.1": `"service":"S3"`, "9.0.2.1": `"service":"EC2"`, "9.0.3.1": `"service":"AMAZON"`, "9.0.4.1": `"region":"eu-west-1"`}, ""},
 		"networks of Google": {[]string{`{"creationTime":"","prefixes":[{"ipv4Prefix":"9.0.0.0/24","service":"Google Cloud","scope":"asia-east1"},{"ipv6Prefix":"2003::/32","service":"Google Cloud","scope":"global"}]}`,
 			`{"prefixes":[{"ipv4Prefix":"9.0.0.0/16"}],"syncToken":"1"}`}, map[string]string{"9.0.0.1": `"extra":{"region":"asia-east1","service":"Google Cloud"}`, "2003::1": `"organization":"Google"`,
 			"9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Google"}}`}, ""},
@@ -494,6 +501,25 @@ func TestIPAsItIsMeant(t *testing.T) {
 			{"name":"AzureCloud.eastus","properties":{"region":"eastus","systemService":"","addressPrefixes":["9.0.0.0/24"]}}]}`}, map[string]string{
 			"9.0.0.1": `"extra":{"region":"eastus","service":"SQL"}`, "9.0.1.1": `{"traits":{"is_hosting_provider":true,"organization":"Microsoft"}}`}, ""},
 		"bars and semicolons": {[]string{"9.0.0.0/24|DE\n", "9.0.1.0;9.0.1.255;US\n"}, map[string]string{"9.0.0.1": `"iso_code":"DE"`, "9.0.1.1": `"iso_code":"US"`}, ""},
+		"ids of places in a list without cities": {[]string{"network,geoname_id,continent_code,country_iso_code,country_name\n9.0.0.0/24,2635167,EU,GB,United Kingdom\n9.0.1.0/24,6255148,EU,,\n",
+			"network,country,city,latitude,longitude\n9.0.0.0/16,GB,London,51.5,-0.1\n"}, map[string]string{
+			"9.0.0.1": `{"city":{"names":{"en":"London"}},"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"geoname_id":2635167,"iso_code":"GB","names":{"en":"United Kingdom"}},"location":{"latitude":51.5,"longitude":-0.1}}`,
+			"9.0.1.1": `"continent":{"code":"EU","geoname_id":6255148,`}, ""},
+		"and in one with some": {[]string{"network,geoname_id,country,region,city,postal\n9.0.0.0/24,2643743,GB,ENG,London,\n9.0.1.0/24,6269131,GB,ENG,,\n9.0.2.0/24,2635167,GB,,,\n9.0.3.0/24,1,,,,E1\n"}, map[string]string{
+			"9.0.0.1": `"city":{"geoname_id":2643743,`, "9.0.1.1": `"subdivisions":[{"geoname_id":6269131,`, "9.0.2.1": `"country":{"geoname_id":2635167,`, "9.0.3.1": `"extra":{"geoname_id":1}`}, ""},
+		"several systems of a network": {[]string{"prefix\tlength\tasn\n9.0.0.0\t24\t64500_64501\n9.0.1.0\t24\t64502,64503_64504\n9.0.2.0\t23\t64505\n"}, map[string]string{
+			"9.0.0.1": `{"traits":{"autonomous_system_number":64500}}`, "9.0.1.1": `"autonomous_system_number":64502}`, "9.0.3.255": `"autonomous_system_number":64505}`}, iprecord.ReasonOrigins + " 2, first line 2"},
+		"objects as they are exported": {[]string{`{"network":"9.0.0.0/24","country":{"iso_code":"DE"},"city":{"names":{"en":"Berlin"}},"location":{"latitude":52.5,"longitude":13.4},"traits":{"autonomous_system_number":64500},"extra":{"site":"HQ"}}` + "\n\n" +
+			`{"network":"2003::/32","country":{"iso_code":"AT"},"postal":null}` + "\n"}, map[string]string{
+			"9.0.0.9": `{"city":{"names":{"en":"Berlin"}},"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"DE","names":{"en":"Germany"}},"extra":{"site":"HQ"},"location":{"latitude":52.5,"longitude":13.4},"traits":{"autonomous_system_number":64500}}`,
+			"2003::1": `"iso_code":"AT"`}, ""},
+		"objects of a publisher": {[]string{`{"start_ip":"9.0.0.0","end_ip":"9.0.0.255","country":"DE","country_name":"Germany","asn":"AS64500","as_name":"Any"}` + "\n" +
+			`{"start_ip":"9.0.1.0","end_ip":"9.0.1.255","country":"AT","country_name":"Austria","asn":"","as_name":""}`}, map[string]string{
+			"9.0.0.255": `{"autonomous_system_number":64500,"autonomous_system_organization":"Any"}`, "9.0.1.1": `"country":{"iso_code":"AT","names":{"en":"Austria"}}`}, ""},
+		"objects with masks, and bad ones": {[]string{strings.Repeat(`{"ip":"9.0.0.0","netmask":"255.255.255.0","country":"DE"}`+"\n", 500) +
+			`{"ip":"9.1.0.1","prefix_length":16,"country":"DE"}` + "\n" + `{"country":"DE"}` + "\n[]\n"}, map[string]string{"9.0.0.9": `"DE"`, "9.1.0.1": ""},
+			reasonNetwork + " 1, first line 502; " + reasonObject + " 1, first line 503; " + ipcsv.ReasonHost + " 1, first line 501"},
+		"names that nobody knows": {[]string{"address,vlan,description\n9.0.0.0/24,104,Office\n"}, map[string]string{"9.0.0.1": `{"extra":{"description":"Office","vlan":"104"}}`}, ""},
 		"flags of a list": {[]string{"network,vpn,relay,is_hosting,is_shop\n9.0.0.0/24,true,false,1,no\n"},
 			map[string]string{"9.0.0.1": `{"traits":{"is_anonymous_vpn":true,"is_hosting_provider":true}}`}, ""},
 	} {

@@ -106,7 +106,7 @@ func countryZones(dirs []string) (map[string]string, error) {
 	defer f.Close()
 	const anew = "install the zone database of the system (tzdata) anew"
 	only, seen := map[string]string{}, map[string]bool{}
-	rows := delimited.New(f, path, delimited.Format{Separator: '\t', MaxBytes: maxZoneLine, Comments: true})
+	rows := delimited.New(f, path, delimited.Format{Separator: '\t', MaxBytes: maxZoneLine, Comments: []string{"#"}})
 	for {
 		if _, err = rows.Next(); errors.Is(err, io.EOF) {
 			return only, nil

@@ -34,8 +34,11 @@ type Format struct {
 	// Lax rows may have blanks around themselves and their fields, which are
 	// dropped, and a quote within a field that is not quoted. Where the quotes of a
 	// row do not fit and the row has the header's columns without them, they are text.
-	Lax      bool
-	Comments bool // rows that begin with # are passed over
+	Lax bool
+	// Comments are the beginnings of rows that are passed over. One that ends in a blank
+	// also stands for a row of it alone.
+	Comments []string
+	Trailing bool // what follows a # outside quotes is a comment, too
 	UTF8     bool // other rows are bad
 	// Columns are the numbers of columns that a row may have; none: any number.
 	Columns []int
@@ -136,8 +139,11 @@ func (r *Reader) Next() (text []byte, err error) {
 		case r.format.Lax:
 			r.text = trimmed
 		}
-		if len(r.text) == 0 || r.format.Comments && len(trimmed) > 0 && trimmed[0] == '#' {
+		if len(r.text) == 0 || r.format.isComment(trimmed) {
 			continue
+		}
+		if r.format.Trailing {
+			r.text = beforeHash(r.text)
 		}
 		if !r.format.quotes() && len(r.format.Columns) > 0 {
 			// Lines are counted here, so that callers that walk the text need no Fields.
@@ -171,6 +177,30 @@ func (r *Reader) line() ([]byte, error) {
 		return nil, r.Bad(ReasonLong, fmt.Sprintf("over %d bytes", r.format.MaxBytes))
 	}
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'}), nil
+}
+
+// isComment reports whether a row, without the blanks around it, is a comment.
+func (f *Format) isComment(row []byte) bool {
+	for _, begin := range f.Comments {
+		if bytes.HasPrefix(row, []byte(begin)) || len(row) > 0 && len(row)+1 == len(begin) && begin == string(row)+" " {
+			return true
+		}
+	}
+	return false
+}
+
+// beforeHash returns a row without the comment behind it.
+func beforeHash(row []byte) []byte {
+	quoted := false
+	for i, c := range row {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case c == '#' && !quoted:
+			return bytes.TrimRight(row[:i], " ")
+		}
+	}
+	return row
 }
 
 // Text is what Next returned.

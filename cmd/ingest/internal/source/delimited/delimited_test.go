@@ -58,7 +58,9 @@ var (
 func TestRows(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	comments, columns, text := tabs, tabs, lax
-	comments.Comments, columns.Columns, text.UTF8 = true, []int{2, 3}, true
+	comments.Comments, columns.Columns, text.UTF8 = []string{"#"}, []int{2, 3}, true
+	marks, behind := lax, lax
+	marks.Comments, behind.Trailing = []string{"//", "; "}, true
 	strictText := strict
 	strictText.UTF8 = true
 	for _, tc := range []struct {
@@ -80,6 +82,8 @@ func TestRows(t *testing.T) {
 		{strictText, "\"a\n\xff\"\nb", []string{"1! not UTF-8", "2! not UTF-8", "3: b"}},
 		{tabs, " a\t\"b\t\n#\t", []string{"1:  a|\"b|", "2: #|"}},
 		{comments, "# a\n #\nb", []string{"3: b"}},
+		{marks, "// a\n ; b\n;\n;c\n/d", []string{"4: ;c", "5: /d"}},
+		{behind, "a,b # c, d\n\"#\",b#\n\"# a", []string{"1: a|b", "2: #|b", "3! " + delimited.ReasonQuotes}},
 		{columns, "a\na\tb\na\t\t\na\t\t\t", []string{"1! not 2 or 3 columns", "2: a|b", "3: a||", "4! not 2 or 3 columns"}},
 		{strict, "a,\"b\r\nc\",\" \"\"\"\r\nd", []string{"1: a|b\nc| \"", "3: d"}},
 		{strict, "\"1\n2\n3\"\nd\n\"1\n2\n3\n4\"", []string{"1: 1\n2\n3", "4: d", "5! " + delimited.ReasonQuotes, "6: 2", "7: 3", "8! " + delimited.ReasonQuotes}},
@@ -255,7 +259,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("a,b\n1,\"\n2,\"\r3\"\",4\n\"\n", byte(0xff))
 	f.Add("\ufeff# a\n\"\n\"\n\"\n\"\nb\t\xff\r\n", byte(7))
 	f.Fuzz(func(t *testing.T, text string, how byte) {
-		format := delimited.Format{Separator: ',', MaxBytes: 32, MaxLines: int(how>>4) % 5, Lax: how&1 != 0, Comments: how&2 != 0, UTF8: how&4 != 0}
+		format := delimited.Format{Separator: ',', MaxBytes: 32, MaxLines: int(how>>4) % 5, Lax: how&1 != 0, Comments: []string{"#", "; "}[:how>>1&1*2], UTF8: how&4 != 0}
 		if how&8 != 0 {
 			format.Separator, format.Quoted = '\t', how&1 == 0
 		}

@@ -52,7 +52,7 @@ const (
 func ReadCountries(r io.Reader, name string) iter.Seq2[Country, error] {
 	seen := codes{}
 	f := format(columns)
-	f.Comments = true
+	f.Comments = []string{"#"}
 	return rows(r, name, f, func(r row, rec *Country) (reason, detail string) {
 		rec.Line = r.line
 		if reason, detail = rec.parse(r); reason == "" {

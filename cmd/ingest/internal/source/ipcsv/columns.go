@@ -1,16 +1,13 @@
 package ipcsv
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
-
-	"quadrille/cmd/ingest/internal/source"
 )
 
-// Column says what a column holds: First, Last or Network, or a field of a
-// record by its path, such as "country.iso_code". The others are Skip, and
+// Column says what a column holds: First, Last, Network or PrefixLength, or a field of
+// a record by its path, such as "country.iso_code". The others are Skip, and
 // Extra followed by a name for what is kept by that name.
 type Column string
 
@@ -19,6 +16,12 @@ const (
 	First   Column = "first"   // address of a range
 	Last    Column = "last"    // address of a range
 	Network Column = "network" // in CIDR notation, or an address alone
+	// PrefixLength is the rest of a network whose address stands in another column: the
+	// length of its prefix, a netmask or a wildcard mask.
+	PrefixLength Column = "prefix_length"
+	// Address is, in a list of columns given, a Network that is one address where nothing
+	// else is said. A Table has Network in its place.
+	Address Column = "address"
 )
 
 // Skip is a column that is not read.
@@ -54,7 +57,14 @@ const (
 	RepresentedPlace Column = "represented_country.geoname_id"
 )
 
-func isValue(c Column) bool { return c != First && c != Last && c != Network && c != Skip }
+// IsValue reports whether a column says something of addresses, and is none of them.
+func IsValue(c Column) bool {
+	switch c {
+	case First, Last, Network, PrefixLength, Address, Skip:
+		return false
+	}
+	return true
+}
 
 // traits are the columns called like the trait they hold.
 const traits = "connection_type domain isp mobile_country_code mobile_network_code organization static_ip_score user_count user_type " +
@@ -64,14 +74,16 @@ const traits = "connection_type domain isp mobile_country_code mobile_network_co
 var columnNames = func() map[string]Column {
 	m := make(map[string]Column)
 	add := func(c Column, names string) {
-		m[string(c)] = c
+		m[squeezed(string(c))] = c
 		for name := range strings.FieldsSeq(names) {
-			m[name] = c
+			m[squeezed(name)] = c
 		}
 	}
-	add(First, "start from start_ip ip_start range_start ip_range_start ip_from first_ip")
-	add(Last, "end to end_ip ip_end range_end ip_range_end ip_to last_ip")
-	add(Network, "cidr prefix ip_prefix ip subnet")
+	add(First, "start from start_ip ip_start range_start ip_range_start ip_from from_ip first_ip first_address start_address network_start_ip network_start_integer")
+	add(Last, "end to end_ip ip_end range_end ip_range_end ip_to to_ip last_ip last_address end_address network_last_ip network_last_integer")
+	add(Network, "cidr prefix ip_prefix ip subnet ip_address ip_network netblock")
+	add(PrefixLength, "prefix_len mask netmask net_mask subnet_mask network_mask mask_length mask_len mask_bits wildcard wildcard_mask host_mask")
+	add(Address, "")
 	add(Continent, "")
 	add(ContinentCode, "continent_code")
 	add(ContinentName, "continent_name")
@@ -111,7 +123,10 @@ var columnNames = func() map[string]Column {
 }()
 
 // ColumnNamed returns the column for which lists use a name, or "" if there is none.
-func ColumnNamed(name string) Column { return columnNames[name] }
+func ColumnNamed(name string) Column { return columnNames[squeezed(name)] }
+
+// squeezed is a name as a key: countryCode and country_code are one.
+func squeezed(name string) string { return strings.ReplaceAll(name, "_", "") }
 
 const (
 	// maxColumns bounds the columns of a file, and maxName a name of one that
@@ -128,16 +143,17 @@ func ParseColumns(list string) ([]Column, error) {
 	for i, entry := range strings.Split(list, ",") {
 		name, value, fixed := strings.Cut(entry, "=")
 		name = columnName(name)
-		c, known := columnNames[name]
+		c := ColumnNamed(name)
+		known := c != ""
 		if rest, ok := strings.CutPrefix(name, Extra); ok && rest != "" && len(rest) <= maxName {
 			c, known = Column(name), true
 		}
-		if !known || fixed && (!isValue(c) || value == "" || strings.ContainsAny(value, "\r\n")) {
+		if !known || fixed && (!IsValue(c) || value == "" || strings.ContainsAny(value, "\r\n")) {
 			hint := ""
 			if i == 0 && !fixed {
 				hint = " (if it is a value, as of country=DE,network, write it behind a column: network,country=DE)"
 			}
-			return nil, fmt.Errorf("%q is not a column%s; those known are network, or first and last, and country, country_name, continent, region, city, postal, "+
+			return nil, fmt.Errorf("%q is not a column%s; those known are network, alone or with prefix_length, address, or first and last, and country, country_name, continent, region, city, postal, "+
 				"latitude, longitude, timezone, asn, as_name and the names of GeoLite2 files; - leaves one out, extra.NAME keeps it by a name, country=DE holds for all rows", entry, hint)
 		}
 		if names = append(names, c); fixed {
@@ -158,6 +174,9 @@ func (t *Table) fix(columns []Column) {
 		if name, value, fixed := strings.Cut(string(c), "="); fixed {
 			names, t.fixed = append(names, Column(name)), append(t.fixed, []byte(value))
 		} else {
+			if c == Address {
+				c, t.single = Network, true
+			}
 			t.columns = append(t.columns, c)
 		}
 	}
@@ -168,7 +187,7 @@ func check(columns []Column) error {
 	if len(columns) > maxColumns {
 		return fmt.Errorf("%d columns are too many; there may be %d", len(columns), maxColumns)
 	}
-	var first, last, network, values int
+	var first, last, network, lengths, values int
 	for i, c := range columns {
 		switch {
 		case c == Skip:
@@ -179,14 +198,16 @@ func check(columns []Column) error {
 			first++
 		case c == Last:
 			last++
-		case c == Network:
+		case c == Network, c == Address:
 			network++
+		case c == PrefixLength:
+			lengths++
 		default:
 			values++
 		}
 	}
-	if first+last+network == 0 || first+network > 1 || last > first || network == 0 && last == 0 {
-		return fmt.Errorf("the addresses are in the columns first and last, or in the column network; name these, and no others for them")
+	if first+last+network == 0 || first+network > 1 || last > first || network == 0 && last == 0 || lengths > 0 && slices.Contains(columns, Address) {
+		return fmt.Errorf("the addresses are in the columns first and last, or in the column network, with or without prefix_length, or in the column address; name these, and no others for them")
 	}
 	if values == 0 {
 		return fmt.Errorf("no column says anything of the addresses; name one, such as country")
@@ -203,77 +224,4 @@ func columnName(s string) string {
 		return s
 	}
 	return wordBreaks.Replace(s)
-}
-
-// leftOver returns the columns of a header that are not known fields, as a sentence.
-func leftOver(header [][]byte, columns []Column) string {
-	var kept, left []string
-	for i, c := range columns {
-		if strings.HasPrefix(string(c), Extra) {
-			kept = append(kept, source.Excerpt(header[i]))
-		} else if c == Skip && columnName(string(header[i])) != string(Skip) {
-			left = append(left, source.Excerpt(header[i]))
-		}
-	}
-	var says []string
-	if kept != nil {
-		says = append(says, "kept as extra: "+strings.Join(kept, ", "))
-	}
-	if left != nil {
-		says = append(says, "not read: "+strings.Join(left, ", "))
-	}
-	return strings.Join(says, "; ")
-}
-
-// isHeader reports whether a line names columns: its first field is a word where
-// an address would be. An address is never a word, since IPv6 addresses have
-// colons.
-func isHeader(fields [][]byte) bool {
-	f := fields[0]
-	return len(f) > 0 && !bytes.ContainsAny(f, ".:/") && ('a' <= f[0]|0x20 && f[0]|0x20 <= 'z' || f[0] == '_')
-}
-
-// named returns the columns that a header names. Unknown ones keep their own
-// names. It returns nil if the header does not name both an address and
-// something known about it.
-func named(header [][]byte) []Column {
-	if len(header) > maxColumns {
-		return nil
-	}
-	columns := make([]Column, len(header))
-	for i, f := range header {
-		name := columnName(string(f))
-		c, ok := columnNames[name]
-		switch {
-		case ok && (c == Skip || !slices.Contains(columns[:i], c)):
-			columns[i] = c
-		case strings.HasPrefix(name, Extra) && len(name) > len(Extra) && len(name) <= maxName && !slices.Contains(columns[:i], Column(name)): // as export writes names that are also those of fields
-			columns[i] = Column(name)
-		case name == "" || len(name) > maxName || slices.Contains(columns[:i], Extra+Column(name)):
-			columns[i] = Skip
-		default:
-			columns[i] = Extra + Column(name)
-		}
-	}
-	// Of a network and its bounds the network is enough.
-	if slices.Contains(columns, Network) {
-		for i, c := range columns {
-			if c == First || c == Last {
-				columns[i] = Skip
-			}
-		}
-	} else if i := slices.Index(columns, First); i >= 0 && !slices.Contains(columns, Last) {
-		columns[i] = Network
-	}
-	// A name beside it is the name of the system; the domain then belongs to its owner.
-	if i := slices.Index(columns, Extra+"name"); i >= 0 && slices.Contains(columns, ASN) && !slices.Contains(columns, ASOrganization) {
-		columns[i] = ASOrganization
-		if i = slices.Index(columns, "traits.domain"); i >= 0 {
-			columns[i] = Extra + "domain"
-		}
-	}
-	if check(columns) != nil {
-		return nil
-	}
-	return columns
 }

@@ -1,5 +1,5 @@
 // Package ipcsv reads lists of IP address ranges with what is known of each:
-// text in columns separated by commas, tabs, semicolons or vertical bars, such as
+// text in columns separated by commas, tabs, semicolons, vertical bars or blanks, such as
 //
 //	1.0.0.0,1.0.0.255,AU
 //	2001:200::,2001:200:ffff:ffff:ffff:ffff:ffff:ffff,JP
@@ -9,10 +9,11 @@
 // Both addresses are included in their range. They are dotted, in any spelling
 // of IPv6, or decimal numbers: two numbers below 2³² are IPv4 addresses, and if
 // either is larger both are IPv6. A network, or both addresses with a hyphen between
-// them, in place of the first address stands for both. Fields between commas may be quoted, lines end in LF or
-// CRLF, blank lines and lines that begin with # are comments, and a line of
-// column names may come first. Without one the columns are recognised by what
-// they hold: see layouts.
+// them, in place of the first address stands for both, and so does an address with the
+// length of its prefix or its mask in another column. Fields between commas may be quoted, lines end in LF or
+// CRLF, blank lines and lines that begin with #, ; or // are comments, and a line of
+// column names may come first: then the columns are what it says. Without one they are
+// recognised by what they hold: see layouts.
 //
 // Geofeeds (RFC 8805) are such lists too, and so are the registries' files of
 // delegations. OpenJSON opens providers' lists.
@@ -27,6 +28,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/delimited"
@@ -61,6 +63,10 @@ const (
 	ReasonAddress = "not an IP address"
 	ReasonZone    = "address with a zone"
 	ReasonPort    = "address in brackets or with a port"
+	// ReasonMask is of masks with holes, too, and of those that are not as the others are.
+	ReasonMask  = "neither a prefix length nor a mask of these addresses"
+	ReasonHost  = "the address is not the first of the network that its mask makes"
+	ReasonOther = "the mask is not that of the network"
 	// ReasonDelegation is of lines among delegations.
 	ReasonDelegation = "no delegation of a registry"
 )
@@ -72,6 +78,7 @@ var ErrColumns = errors.New("its columns are not known")
 type Table struct {
 	rows   *delimited.Reader
 	header bool
+	blanks bool // separate the columns
 
 	delegated bool
 	// Systems is the number of lines about autonomous systems that were passed over in
@@ -87,6 +94,17 @@ type Table struct {
 	shape   *layout  // nil when the columns were named
 	open    bool     // more fields than columns may come
 	least   int      // fields that a row must have, when the columns were named
+
+	first, last int  // columns of addresses, or negative; first is that of networks, too
+	length      int  // the column of masks, or negative
+	network     bool // is in the column first
+
+	single    bool // the networks are single addresses where nothing else is said
+	masks     bool // in a shape: the second column has those of the first
+	wildcards bool // the masks are wildcard masks
+	maskName  string
+
+	parted [][]byte // the fields of a row that blanks separate
 }
 
 // Open reads the first lines of r and learns from them what the columns hold,
@@ -99,36 +117,144 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	if err != nil || len(head) == sampleBytes {
 		whole = head[:bytes.LastIndexAny(head, "\r\n")+1]
 	}
-	format, fields := sample(whole)
-	t := &Table{rows: delimited.New(io.MultiReader(bytes.NewReader(head), r), name, format)}
+	t, format, err := learn(whole, columns, false)
+	if bytes.IndexByte(whole, '#') >= 0 {
+		// Behind a row a comment stands only in geofeeds: names of companies have a #.
+		if feed, trailing, feedErr := learn(whole, columns, true); feedErr == nil && feed.isPlain() {
+			t, format, err = feed, trailing, nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	t.name, t.rows = name, delimited.New(io.MultiReader(bytes.NewReader(head), r), name, format)
+	return t, nil
+}
+
+// learn finds out from the first lines of a list how it is written and what its columns
+// are. trailing says that comments may stand behind its rows.
+func learn(lines []byte, columns []Column, trailing bool) (*Table, delimited.Format, error) {
+	format, blanks, rows := sample(lines, trailing)
+	t := &Table{blanks: blanks}
+	var err error
 	switch {
 	case columns != nil:
 		t.layout, t.open = "list with the columns given", true
 		t.fix(columns)
 		at := max(slices.Index(t.columns, First), slices.Index(t.columns, Network))
-		t.header = len(fields) > 0 && at < len(fields[0]) && isHeader(fields[0][at:])
-	case format.Separator == '|' && areDelegations(fields): // of which the first looks like a header
+		if t.header = len(rows) > 0 && at < len(rows[0]) && isWord(rows[0][at]); t.header {
+			rows = rows[1:]
+		}
+	case format.Separator == '|' && areDelegations(rows): // of which the first looks like a header
 		t.columns, t.layout, t.delegated = []Column{First, Last, Country}, "list of delegations", true
-		t.header = isVersion(fields[0])
-	case len(fields) > 0 && isHeader(fields[0]):
-		t.columns, t.layout = named(fields[0]), "list with column names"
-		t.header = t.columns != nil || len(fields) > 1 // words alone are a message, and no header
-		t.guess = leftOver(fields[0], t.columns)
-		fields = fields[1:]
+		t.header = isVersion(rows[0])
+	case isHeader(rows):
+		t.header, t.layout = true, "list with column names"
+		var h *header
+		h, err = readHeader(rows[0], rows[1:])
+		t.columns, t.guess = h.columns, h.leftOver()
+		if i := slices.Index(h.columns, PrefixLength); i >= 0 {
+			t.maskName = columnName(string(rows[0][i]))
+		}
+		rows = rows[1:]
+	default:
+		err = t.recognise(rows)
 	}
-	if t.columns != nil {
-		t.least = 1 + max(slices.Index(t.columns, First), slices.Index(t.columns, Last), slices.Index(t.columns, Network),
-			slices.IndexFunc(t.columns[:len(t.columns)-len(t.fixed)], isValue))
-		return t, nil
+	if err == nil {
+		t.locate()
+		err = t.settle(rows)
 	}
-	if t.shape, t.guess = recognise(fields); t.shape == nil {
-		return nil, fmt.Errorf("%s: %w; name them in a first line or by --columns, such as --columns first,last,country,-,city, or --columns network,country=DE for networks alone", name, ErrColumns)
+	if err != nil && !errors.Is(err, ErrColumns) {
+		err = fmt.Errorf("%w: %w", ErrColumns, err)
+	}
+	return t, format, err
+}
+
+// recognise finds out from rows what the columns are that nobody names.
+func (t *Table) recognise(rows [][][]byte) error {
+	if t.masks = maskLasts(rows, 0, 1); t.masks {
+		t.wildcards = areWildcards(rows, 1, "")
+		rows = joined(rows)
+	}
+	if t.shape, t.guess = recognise(rows); t.shape == nil {
+		return fmt.Errorf("%w; name them in a first line or by --columns, such as --columns first,last,country,-,city, or --columns network,prefix_length,asn, "+
+			"or --columns network,country=DE for networks alone%s", ErrColumns, advice(rows))
 	}
 	t.layout, t.open = t.shape.name, t.shape.open
 	for _, c := range t.shape.columns {
 		t.columns = append(t.columns, c.column)
 	}
-	return t, nil
+	return nil
+}
+
+// advice says in which column networks are that do not come first.
+func advice(rows [][][]byte) string {
+	h := header{rows: rows}
+	for _, is := range []func([]byte) bool{func(s []byte) bool { return isWhole(s) && isAddress(s) }, isAddress} {
+		for i := range min(width(rows), maxColumns) {
+			if h.holds(i, is) {
+				if i == 0 {
+					return ""
+				}
+				return fmt.Sprintf("; networks are in column %d: --columns %snetwork,country=DE", i+1, strings.Repeat("-,", i))
+			}
+		}
+	}
+	if len(rows) == 0 || resembles(rows[0][0]) {
+		return ""
+	}
+	return "; no row has an address, such as the one that begins with " + source.Excerpt(rows[0][0])
+}
+
+// width is the number of columns of the first rows.
+func width(rows [][][]byte) (most int) {
+	for _, f := range rows {
+		most = max(most, len(f))
+	}
+	return most
+}
+
+// locate finds the columns of addresses among the others.
+func (t *Table) locate() {
+	t.first, t.last, t.length = slices.Index(t.columns, First), slices.Index(t.columns, Last), slices.Index(t.columns, PrefixLength)
+	if t.network = t.first < 0; t.network {
+		t.first = slices.Index(t.columns, Network)
+	}
+	if t.shape == nil {
+		t.least = 1 + max(t.first, t.last, t.length, slices.IndexFunc(t.columns[:len(t.columns)-len(t.fixed)], IsValue))
+	}
+}
+
+// settle finds out how masks are written, and refuses networks that lack one.
+func (t *Table) settle(rows [][][]byte) error {
+	column, alone := t.first, t.network && t.length < 0
+	if t.shape != nil {
+		column, alone = 0, t.shape.network && !t.masks && !slices.ContainsFunc(rows, func(f [][]byte) bool {
+			_, _, alone, ok := split(f)
+			return ok && !alone
+		})
+	}
+	if t.length >= 0 {
+		t.wildcards = areWildcards(rows, t.length, t.maskName)
+	}
+	if !alone || t.single || !areFirsts(rows, column) {
+		return nil
+	}
+	columns := []string{string(Address)}
+	if t.shape == nil {
+		columns = nil
+	}
+	for i, c := range t.columns {
+		switch own := len(t.columns) - len(t.fixed); {
+		case c == Network:
+			c = Address
+		case i >= own:
+			c += Column("=") + Column(t.fixed[i-own])
+		}
+		columns = append(columns, string(c))
+	}
+	return fmt.Errorf("every network in it is one address that begins a network, such as %s: if its prefix length or mask is in another column, name that one prefix_length; "+
+		"if it is lost, write it behind the address (10.240.0.0/12); if these addresses alone are meant, say so by --columns %s", source.Excerpt(field(rows[0], column)), strings.Join(columns, ","))
 }
 
 // Columns returns what the fields of the records hold.
@@ -142,51 +268,69 @@ func (t *Table) Layout() string { return t.layout }
 func (t *Table) Guess() string { return t.guess }
 
 // IsGeofeed reports whether the list has what a geofeed has, and nothing else.
-func (t *Table) IsGeofeed() bool {
-	return slices.Contains(t.columns, Region) && !slices.ContainsFunc(t.columns, func(c Column) bool {
-		return !slices.Contains([]Column{Network, Country, CountryCode, Region, City, Postal, Skip}, c)
+func (t *Table) IsGeofeed() bool { return slices.Contains(t.columns, Region) && t.isPlain() }
+
+// isPlain reports whether the list has nothing that a geofeed has not.
+func (t *Table) isPlain() bool {
+	return !slices.ContainsFunc(t.columns, func(c Column) bool {
+		return !slices.Contains([]Column{First, Last, Network, Country, CountryCode, Region, City, Postal, Skip}, c)
 	})
 }
 
 // sample finds out from the first lines of a list how it is written, and
 // returns the fields of its first rows.
-func sample(lines []byte) (format delimited.Format, rows [][][]byte) {
-	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: true, UTF8: true}
-	in := delimited.New(bytes.NewReader(lines), "", format)
-	first := true
-	for range sampled {
-		text, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			break
+func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, rows [][][]byte) {
+	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: []string{"#", "//", ";"}, Trailing: trailing, UTF8: true}
+	next := func(row func(*delimited.Reader, []byte) bool) {
+		in := delimited.New(bytes.NewReader(lines), "", format)
+		for range sampled {
+			text, err := in.Next()
+			if errors.Is(err, io.EOF) || err == nil && !row(in, text) {
+				break
+			}
+		} // a bad row tells nothing
+	}
+	next(func(_ *delimited.Reader, text []byte) bool {
+		c := separator(text)
+		if c != 0 {
+			format.Separator = c
 		}
-		if err != nil {
-			continue // a bad row tells nothing
+		blanks = c == 0 && areBlanks(text)
+		return c == 0 && !blanks
+	})
+	if format.Separator == ';' {
+		format.Comments[2] = "; " // without a blank it ends an empty field
+	}
+	next(func(in *delimited.Reader, text []byte) bool {
+		fields, err := bytes.Fields(text), error(nil)
+		if !blanks {
+			fields, err = in.Fields()
 		}
-		begins := first
-		first = false
-		if begins {
-			format.Separator = separator(text)
-		}
-		if begins && format.Separator != ',' {
-			in = delimited.New(bytes.NewReader(lines), "", format)
-			continue
-		}
-		if fields, err := in.Fields(); err == nil {
+		if err == nil {
 			row := make([][]byte, len(fields))
 			for i, f := range fields {
 				row[i] = bytes.Clone(f)
 			}
 			rows = append(rows, row)
 		}
-	}
-	return format, rows
+		return true
+	})
+	return format, blanks, rows
+}
+
+// areBlanks reports whether blanks separate the columns of a line without other separators:
+// an address and something behind it that is not the rest of a range.
+func areBlanks(line []byte) bool {
+	fields := bytes.Fields(line)
+	return len(fields) > 1 && isAddress(fields[0]) && !bytes.HasPrefix(fields[1], []byte{'-'})
 }
 
 var inQuotes = regexp.MustCompile(`"[^"]*"`)
 
 // separator returns what separates the columns of a line: the first comma or tab
 // outside quotes, or else the first semicolon or vertical bar. Commas and tabs come
-// first because lists that use one of them have the other characters in names.
+// first because lists that use one of them have the other characters in names. It returns 0
+// for a line without any.
 func separator(line []byte) byte {
 	line = inQuotes.ReplaceAll(line, nil)
 	i := bytes.IndexAny(line, ",\t")
@@ -194,7 +338,7 @@ func separator(line []byte) byte {
 		i = bytes.IndexAny(line, ";|")
 	}
 	if i < 0 {
-		return ','
+		return 0
 	}
 	return line[i]
 }
@@ -223,7 +367,7 @@ func (t *Table) Records() iter.Seq2[Record, error] {
 			header = false
 			return delimited.ErrSkip
 		}
-		fields, err := t.rows.Fields()
+		fields, err := t.fields()
 		if err != nil {
 			return err
 		}
@@ -246,19 +390,40 @@ func (t *Table) Records() iter.Seq2[Record, error] {
 	})
 }
 
+// fields are those of the row read last. The last of columns that blanks separate may have
+// blanks itself, if the columns are named.
+func (t *Table) fields() ([][]byte, error) {
+	if !t.blanks {
+		return t.rows.Fields()
+	}
+	fields, rest := t.parted[:0], t.rows.Text()
+	for len(rest) > 0 {
+		i := bytes.IndexAny(rest, " \t")
+		if i < 0 || t.shape == nil && len(fields)+1 == len(t.columns)-len(t.fixed) {
+			i = len(rest)
+		}
+		fields, rest = append(fields, rest[:i]), bytes.TrimLeft(rest[i:], " \t")
+	}
+	t.parted = fields
+	return fields, nil
+}
+
 // record reads the fields of a line into rec, or returns which field is wrong, and why.
 func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []byte) {
 	whole := func() []byte { return bytes.Join(fields, []byte{','}) }
 	if t.shape != nil {
-		values, network := fields, isWhole(fields[0]) || t.shape.network
-		if network {
+		values, network, length := fields, isWhole(fields[0]) || t.shape.network, -1
+		switch {
+		case len(values) > 1 && t.masks:
+			values, network, length = values[2:], true, 1
+		case network && !t.masks:
 			values = values[1:]
-		} else if len(values) > 1 {
+		case len(values) > 1:
 			values = values[2:]
-		} else {
+		default:
 			return ReasonColumns, whole()
 		}
-		if reason, detail = parse(fields, 0, 1, network, rec); reason != "" {
+		if reason, detail = t.addresses(fields, 0, 1, length, network, rec); reason != "" {
 			return reason, detail
 		}
 		if len(values) < min(t.shape.least, 1) {
@@ -269,20 +434,24 @@ func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []by
 	if len(fields) < t.least {
 		return ReasonColumns, whole()
 	}
-	first, network := slices.Index(t.columns, First), false
-	if first < 0 {
-		first, network = slices.Index(t.columns, Network), true
-	}
 	// A network may also stand in the column of first addresses, with the last
 	// address left empty.
-	last := slices.Index(t.columns, Last)
-	if last >= 0 && len(fields[last]) == 0 && isWhole(fields[first]) {
-		network = true
-	}
-	if reason, detail = parse(fields, first, last, network, rec); reason != "" {
+	network := t.network || t.last >= 0 && len(fields[t.last]) == 0 && isWhole(fields[t.first])
+	if reason, detail = t.addresses(fields, t.first, t.last, t.length, network, rec); reason != "" {
 		return reason, detail
 	}
 	return t.values(fields, rec, whole)
+}
+
+// addresses reads the addresses, of which length is the column of masks, or negative.
+func (t *Table) addresses(fields [][]byte, first, last, length int, network bool, rec *Record) (reason string, detail []byte) {
+	if reason, detail = parse(fields, first, last, network, rec); reason != "" || length < 0 {
+		return reason, detail
+	}
+	if reason = t.mask(fields[length], network && !isWhole(fields[first]), rec); reason != "" {
+		return reason, bytes.Join([][]byte{fields[first], fields[length]}, []byte{' '})
+	}
+	return "", nil
 }
 
 // values takes the fields that belong to the columns.
@@ -294,7 +463,7 @@ func (t *Table) values(fields [][]byte, rec *Record, whole func() []byte) (reaso
 		rec.Fields[i] = nil
 		if own := len(t.columns) - len(t.fixed); i >= own {
 			rec.Fields[i] = t.fixed[i-own]
-		} else if i < len(fields) && isValue(c) {
+		} else if i < len(fields) && IsValue(c) {
 			rec.Fields[i] = fields[i]
 		}
 	}
@@ -321,6 +490,19 @@ func parse(fields [][]byte, first, last int, network bool, rec *Record) (reason 
 	}
 	rec.First, rec.Last = a, b
 	return "", nil
+}
+
+// ParseRange reads both ends of a range as records have them, or with an empty last one a
+// network, a range with a hyphen, or an address that is one alone. length is a mask or the
+// length of a prefix, or empty. The reason is empty if all are valid and fit each other.
+func ParseRange(first, last, length string) (a, b netip.Addr, reason string) {
+	var rec Record
+	if reason, _ = parse([][]byte{[]byte(first), []byte(last)}, 0, 1, last == "", &rec); reason == "" && length != "" {
+		m := readMask([]byte(length))
+		t := Table{wildcards: m.wildcard && !m.either}
+		reason = t.mask([]byte(length), last == "" && !isWhole([]byte(first)), &rec)
+	}
+	return rec.First, rec.Last, reason
 }
 
 // isWhole reports whether a field has both ends of a range.

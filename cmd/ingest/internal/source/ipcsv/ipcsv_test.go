@@ -47,7 +47,7 @@ func lines(t testing.TB, text string, columns ...Column) []string {
 	return out
 }
 
-const notKnown = "its columns are not known; name them in a first line or by --columns, such as --columns first,last,country,-,city, or --columns network,country=DE for networks alone"
+const notKnown = "its columns are not known; name them in a first line or by --columns, such as --columns first,last,country,-,city, or --columns network,prefix_length,asn, or --columns network,country=DE for networks alone"
 
 func TestRead(t *testing.T) {
 	for _, tc := range []struct {
@@ -61,7 +61,7 @@ func TestRead(t *testing.T) {
 		{"BOM", "\ufeff1.0.0.0,1.0.0.255,AU\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
 		{"BOM and header", "\ufeffstart,end,country\n1.0.0.0,1.0.0.255,AU\n", []string{"2 1.0.0.0-1.0.0.255 ||AU"}},
 		{"comments and blanks", "# a\n\n  # b\n \t\n1.0.0.0,1.0.0.255,AU\n#c\n", []string{"5 1.0.0.0-1.0.0.255 AU"}},
-		{"header after comment", "# a\nfoo,bar,baz\n1.0.0.0,1.0.0.255,AU\n", []string{"3 1.0.0.0-1.0.0.255 AU"}},
+		{"header after comment", "# a\nfoo,bar,baz\n1.0.0.0,1.0.0.255,AU\n", []string{"3 1.0.0.0-1.0.0.255 ||AU"}},
 		{"header once", "start,end,country\nstart,end,country\n", []string{"2! not an IP address"}},
 		{"quoted", `"1.0.0.0","1.0.0.255","AU","Australia ""b"", c"` + "\n", []string{`1 1.0.0.0-1.0.0.255 AU|Australia "b", c`}},
 		{"blanks", " 1.0.0.0 ,\t1.0.0.255 , \" AU \" ,\n", []string{"1 1.0.0.0-1.0.0.255 AU"}},
@@ -121,6 +121,141 @@ func TestRead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A mask, a prefix length or a wildcard mask in a column of its own is part of the network.
+// Python's ipaddress.ip_network agrees on each, as does its refusal.
+func TestMasks(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"netmasks", "subnet,netmask,country\n10.240.0.0,255.240.0.0,DE\n10.248.3.0,255.255.255.0,AT\n10.0.0.1,255.255.255.255,CH\n0.0.0.0,0.0.0.0,FR\n", []string{
+			"2 10.240.0.0-10.255.255.255 ||DE", "3 10.248.3.0-10.248.3.255 ||AT", "4 10.0.0.1-10.0.0.1 ||CH", "5 0.0.0.0-255.255.255.255 ||FR"}},
+		{"lengths", "prefix\tlength\tasn\n5.1.0.0\t24\t64500\n5.1.4.0\t/22\t64501\n2001:db8::\t32\t64502\n", []string{
+			"2 5.1.0.0-5.1.0.255 ||64500", "3 5.1.4.0-5.1.7.255 ||64501", "4 2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff ||64502"}},
+		{"wildcard masks", "network,wildcard,country\n10.240.0.0,0.15.255.255,DE\n10.0.0.1,0.0.0.0,AT\n0.0.0.0,255.255.255.255,CH\n", []string{
+			"2 10.240.0.0-10.255.255.255 ||DE", "3 10.0.0.1-10.0.0.1 ||AT", "4 0.0.0.0-255.255.255.255 ||CH"}},
+		{"wildcard masks called masks", "ip,mask,country\n10.240.0.0,0.15.255.255,DE\n10.0.0.1,0.0.0.0,AT\n", []string{"2 10.240.0.0-10.255.255.255 ||DE", "3 10.0.0.1-10.0.0.1 ||AT"}},
+		{"a wildcard mask alone", "ip,wildcard,country\n10.0.0.1,0.0.0.0,AT\n", []string{"2 10.0.0.1-10.0.0.1 ||AT"}},
+		{"of both kinds", "ip,mask,country\n10.240.0.0,255.240.0.0,DE\n10.0.0.0,0.255.255.255,AT\n", []string{"2 10.240.0.0-10.255.255.255 ||DE", "3! " + ReasonMask}},
+		{"contradicted", "ip,mask,country\n10.240.0.1,255.240.0.0,DE\n10.0.0.0/8,16,AT\n10.0.0.0/8,8,AT\n10.0.0.0 - 10.0.0.255,24,AT\n10.0.0.0 - 10.0.1.0,24,AT\n", []string{
+			"2! " + ReasonHost, "3! " + ReasonOther, "4 10.0.0.0-10.255.255.255 ||AT", "5 10.0.0.0-10.0.0.255 ||AT", "6! " + ReasonOther}},
+		{"no masks", "ip,mask,country\n10.0.0.0,255.0.255.0,DE\n10.0.0.0,0.255.0.255,DE\n10.0.0.0,33,DE\n2001:db8::,129,DE\n2001:db8::,255.0.0.0,DE\n10.0.0.0,,DE\n10.0.0.0,-8,DE\n10.0.0.0,8,DE\n10.0.0.0,9,DE\n10.0.0.0,10,DE\n", []string{
+			"2! " + ReasonMask, "3! " + ReasonMask, "4! " + ReasonMask, "5! " + ReasonMask, "6! " + ReasonMask, "7! " + ReasonMask, "8! " + ReasonMask,
+			"9 10.0.0.0-10.255.255.255 ||DE", "10 10.0.0.0-10.127.255.255 ||DE", "11 10.0.0.0-10.63.255.255 ||DE"}},
+		{"beside both ends", "first,last,netmask,country\n10.0.0.0,10.0.0.255,255.255.255.0,DE\n10.0.0.1,10.0.0.254,255.255.255.0,DE\n", []string{"2 10.0.0.0-10.0.0.255 |||DE", "3! " + ReasonOther}},
+		{"without names", "10.240.0.0,255.240.0.0,DE\n10.248.3.0,255.255.255.0,AT\n", []string{"1 10.240.0.0-10.255.255.255 DE", "2 10.248.3.0-10.248.3.255 AT"}},
+		{"with unknown names", "Netz,Maske,country\n10.240.0.0,255.240.0.0,DE\n", []string{"2 10.240.0.0-10.255.255.255 ||DE"}},
+		{"with one known name", "ip,Maske,country\n10.240.0.0,255.240.0.0,DE\n", []string{"2 10.240.0.0-10.255.255.255 ||DE"}},
+		{"two names for networks", "prefix,ip,country\n24,10.0.0.0,DE\n", []string{"2 10.0.0.0-10.0.0.255 ||DE"}},
+		{"a mask of another kind", "network,mask,country\n10.0.0.0/24,FFP2,DE\n", []string{"2 10.0.0.0-10.0.0.255 |FFP2|DE"}},
+		{"a length of something else", "network,length,country\n10.0.0.0/24,7,DE\n", []string{"2 10.0.0.0-10.0.0.255 |7|DE"}},
+		{"the last range of all", "0.0.0.0,9.255.255.255,ZZ\n224.0.0.0,255.255.255.255,ZZ\n", []string{"1 0.0.0.0-9.255.255.255 ZZ", "2 224.0.0.0-255.255.255.255 ZZ"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if d := cmp.Diff(tc.want, lines(t, tc.text)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// What is not understood is refused, and the message names what is meant.
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"ip,country\n10.240.0.0,DE\n10.248.3.0,DE\n":        "--columns address,country",
+		"ip,country\n2001:db8::,DE\n2001:db8:1::,DE\n":      "prefix length",
+		"9.0.0.0,US,US-CA,Reno,\n":                          "--columns address,country,region,city.names.en,postal.code",
+		"first,last,country\n10.0.0.0,255.0.0.0,DE\n":       "masks and no last addresses; call it netmask",
+		"start_ip,country\n9.0.0.1,DE\n":                    "no last ones",
+		"network,country,country\n9.0.0.0/8,DE,FR\n":        `two columns called "country"`,
+		"network,network,country\n9.0.0.0/8,8.0.0.0/8,FR\n": `two columns called "network"`,
+		"von,bis,country\n9.0.0.5,9.0.0.1,DE\n":             `"von", "bis", "country", of which several hold addresses`,
+		"host,gateway,vlan\n9.0.0.5,9.0.0.254,7\n":          "several hold addresses",
+		"site,country\nBerlin,DE\nVienna,AT\n":              `"site", "country", and none of these holds addresses`,
+		"network\n9.0.0.0/8\n":                              "no column says anything",
+		"A|B|5.1.0.0/24|x\nA|B|5.2.0.0/24|y\n":              "networks are in column 3: --columns -,-,network,country=DE",
+		"5.1.0.0\t24\t64500\n5.1.4.0\t22\t64501\n":          "network,prefix_length,asn",
+		"5.1.0.0/24 64500\n":                                notKnown,
+		"Account disabled\n":                                `no row has an address, such as the one that begins with "Account disabled"`,
+	} {
+		if got := lines(t, text); len(got) != 1 || !strings.HasPrefix(got[0], ErrColumns.Error()) || !strings.Contains(got[0], want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The lists that need columns, or names that nobody knows.
+func TestNamesCount(t *testing.T) {
+	for _, tc := range []struct{ name, columns, text, guess, want string }{
+		{"a name for addresses that is not known", "", "Adresse,vlan,description\n9.0.0.0/24,104,Office\n", `networks from "Adresse", by what it holds; kept as extra: "vlan", "description"`, "2 9.0.0.0-9.0.0.255 |104|Office"},
+		{"two of them", "", "von,bis,lang\n9.0.0.0,9.0.0.255,de\n9.0.1.0,9.0.1.255,no\n", `ranges from "von" and "bis", by what it holds; kept as extra: "lang"`, "2 9.0.0.0-9.0.0.255 ||de, 3 9.0.1.0-9.0.1.255 ||no"},
+		{"one of them", "", "first,bis,lang\n9.0.0.5,9.0.0.255,de\n", `last addresses from "bis", by what it holds; kept as extra: "lang"`, "2 9.0.0.5-9.0.0.255 ||de"},
+		{"words together", "", "ipAddress,countryCode,abuseScore\n9.0.0.5,DE,100\n", `kept as extra: "abuseScore"`, "2 9.0.0.5-9.0.0.5 |DE|100"},
+		{"a number of rows", "", ";network;country\n0;9.0.0.0/24;DE\n", `not read: ""`, "2 9.0.0.0-9.0.0.255 ||DE"},
+		{"the same twice", "", "network,country,country\n9.0.0.0/24,DE,DE\n", `kept as extra: "country"`, "2 9.0.0.0-9.0.0.255 |DE|DE"},
+		{"a damaged row first", "", "localhost,DE\n9.0.0.0/24,DE\n9.0.1.0/24,AT\n", `by its content; after the addresses it has country "DE"`, "1! not an IP address, 2 9.0.0.0-9.0.0.255 DE, 3 9.0.1.0-9.0.1.255 AT"},
+		{"a title first", "", "Networks of today\n9.0.0.0/24,DE\n", `by its content; after the addresses it has country "DE"`, "1! too few columns, 2 9.0.0.0-9.0.0.255 DE"},
+		{"comments", "network,extra.id", "; a list, of networks\n// and\tmore\n# of them\n;\n9.0.0.0/24 ; L1\n; the end\n", "", "5 9.0.0.0-9.0.0.255 |L1"},
+		{"comments before tabs", "network,asn", ";IP-ASN32-DAT file\n; \n9.0.0.0/24\t64500\n", "", "3 9.0.0.0-9.0.0.255 |64500"},
+		{"blanks", "network,asn", "9.0.0.0/24 64500\n2a00:200::/32   64502\n", "", "1 9.0.0.0-9.0.0.255 |64500, 2 2a00:200::-2a00:200:ffff:ffff:ffff:ffff:ffff:ffff |64502"},
+		{"blanks in the last column", "network,asn,as_name", "9.0.0.0/24 64500 Any Net\n", "", "1 9.0.0.0-9.0.0.255 |64500|Any Net"},
+		{"blanks in a range", "network,country=DE", "9.0.0.0 - 9.0.0.9\n", "", "1 9.0.0.0-9.0.0.9 |DE"},
+		{"names between blanks", "", "prefix asn\n9.0.0.0/24 64500\n", "", "2 9.0.0.0-9.0.0.255 |64500"},
+		{"lengths without names", "network,prefix_length,asn", "9.0.0.0\t24\t64500\n", "", "1 9.0.0.0-9.0.0.255 ||64500"},
+		{"addresses alone", "address,country", "9.0.0.0,DE\n9.1.0.0,AT\n", "", "1 9.0.0.0-9.0.0.0 |DE, 2 9.1.0.0-9.1.0.0 |AT"},
+		{"comments behind rows of a geofeed", "", "9.0.0.0/24,DE,DE-BE,Berlin # office, of all\n9.0.1.0/24,DE,DE-HH,Hamburg,# \"harbour\n9.0.2.0/24,DE,DE-HH,\"#1\",\n", `by its content; after the addresses it has country "DE", region "DE-BE", city.names.en "Berlin"`, "1 9.0.0.0-9.0.0.255 DE|DE-BE|Berlin|, 2 9.0.1.0-9.0.1.255 DE|DE-HH|Hamburg|, 3 9.0.2.0-9.0.2.255 DE|DE-HH|#1|"},
+		{"and of one with names", "", "prefix,alpha2code,region,city,postal_code\n9.0.0.0/24,DE,DE-BE,Berlin # office\n", "", "2 9.0.0.0-9.0.0.255 |DE|DE-BE|Berlin|"},
+		{"no comment in a name", "", "network,asn,as_name\n9.0.0.0/24,64500,Company #1\n", "", "2 9.0.0.0-9.0.0.255 |64500|Company #1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var columns []Column
+			if tc.columns != "" {
+				var err error
+				if columns, err = ParseColumns(tc.columns); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := strings.Join(lines(t, tc.text, columns...), ", "); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+			if tc.columns != "" {
+				return
+			}
+			if got := open(t, strings.NewReader(tc.text)).Guess(); got != tc.guess {
+				t.Errorf("guess %s", got)
+			}
+		})
+	}
+	for _, list := range []string{"prefix_length,country", "address,prefix_length,country", "address,network,country"} {
+		if _, err := ParseColumns(list); err == nil {
+			t.Error(list)
+		}
+	}
+}
+
+// A mask gives the range that netip makes of the prefix, whichever way it is written.
+func TestMaskAgainstPrefix(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		length := rapid.IntRange(1, 31).Draw(t, "length")
+		p := netip.PrefixFrom(netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "address"))), length).Masked()
+		mask := ^uint32(0) << (32 - length)
+		dotted := func(n uint32) string {
+			return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}).String()
+		}
+		for name, text := range map[string]string{"netmask": dotted(mask), "wildcard": dotted(^mask), "prefix_length": fmt.Sprint(length)} {
+			table, err := Open(strings.NewReader(fmt.Sprintf("ip,%s,country\n%s,%s,DE\n", name, p.Addr(), text)), "x", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for r, err := range table.Records() {
+				if err != nil || r.First != p.Addr() || r.Last != source.LastAddr(p) {
+					t.Fatalf("%s with %s: %v to %v, %v", p, text, r.First, r.Last, err)
+				}
+			}
+		}
+	})
 }
 
 func open(t testing.TB, r io.Reader) *Table {

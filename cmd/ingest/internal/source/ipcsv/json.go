@@ -67,8 +67,8 @@ func begin(r *bufio.Reader) []byte {
 }
 
 // OpenJSON reads the whole list of a provider's networks: AWS, Azure or Google. Of
-// several entries of one network the one that fills the most columns counts, and of
-// equals the last. The error matches ErrColumns for other JSON.
+// several entries of one network the narrowest counts, whatever their order: the one that
+// says the most, and of equals the one whose service has the fewest entries. The error matches ErrColumns for other JSON.
 func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	t := &Table{name: name, layout: "list of a provider's networks", least: 1,
 		columns: []Column{Network, "traits.organization", "traits.is_hosting_provider", Extra + "region", Extra + "service"}}
@@ -76,6 +76,7 @@ func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	head := begin(r)
 	unknown := fmt.Errorf("%s: %w: it begins with %s, which is JSON and no list of networks of AWS, Azure or Google; "+instead,
 		name, ErrColumns, source.Excerpt(head[:min(len(head), 40)]))
+	t.locate()
 	known, google, nameless := false, false, false // google: the list has its syncToken, before its networks or behind
 	s := jsonscan.New(r)
 	element := func(int) error {
@@ -113,17 +114,45 @@ func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	if kind, _ := s.Kind(); err == nil && kind != jsonscan.End {
 		err = fmt.Errorf("%s: line %d: JSON goes on behind the list; make it one list, or a list of lines", name, s.Line())
 	}
-	// They are yielded from behind, and the first of a network counts.
-	slices.SortStableFunc(t.listed, func(a, b Record) int { return cmp.Compare(filled(a), filled(b)) })
+	t.sortByWidth()
 	return t, jsonscan.Explain(err, name, "JSON")
 }
 
-// filled counts the fields of a row that say something.
-func filled(r Record) (n int) {
-	for _, f := range r.Fields {
-		if len(f) > 0 {
-			n++
+// The columns of a provider's list.
+const (
+	ownerField = 1 + iota
+	flagField
+	regionField
+	serviceField
+	listFields
+)
+
+// sortByWidth puts the narrowest rows last: rows are yielded from behind, and the first of a
+// network counts.
+func (t *Table) sortByWidth() {
+	entries := map[string]int{} // by service
+	for _, r := range t.listed {
+		if len(r.Fields) == listFields {
+			entries[string(r.Fields[serviceField])]++
 		}
+	}
+	slices.SortStableFunc(t.listed, func(a, b Record) int {
+		if len(a.Fields) != listFields || len(b.Fields) != listFields { // one is bad
+			return cmp.Compare(len(a.Fields), len(b.Fields))
+		}
+		x, y := a.Fields[serviceField], b.Fields[serviceField]
+		return cmp.Or(cmp.Compare(said(a), said(b)), cmp.Compare(entries[string(y)], entries[string(x)]), bytes.Compare(y, x), bytes.Compare(b.Fields[regionField], a.Fields[regionField]))
+	})
+}
+
+// said counts what a row says of its network. The region of all and the service that is
+// called like its owner, which has all networks, say nothing.
+func said(r Record) (n int) {
+	if region := r.Fields[regionField]; len(region) > 0 && !bytes.EqualFold(region, []byte("global")) {
+		n++
+	}
+	if service := r.Fields[serviceField]; len(service) > 0 && !bytes.EqualFold(service, r.Fields[ownerField]) {
+		n++
 	}
 	return n
 }

@@ -93,8 +93,9 @@ func trimEmpty(fields [][]byte) [][]byte {
 // recognise returns the layout that most rows have. Of equally frequent layouts it
 // returns the one that says more. It also returns what the columns are taken for,
 // with the first example of each. It returns nil if fewer than half of the rows
-// have a layout, or they hold addresses alone. Rows without addresses say nothing:
-// if all are such, the plainest layout lets each be refused for its own fault.
+// have a layout, or they hold addresses alone. Rows without addresses say nothing: if all
+// are such, but look as if they had one, the plainest layout lets each be refused for its own
+// fault.
 func recognise(rows [][][]byte) (best *layout, guess string) {
 	most, of, bare := 0, 0, 0
 	counts := make([]int, len(layouts))
@@ -124,7 +125,7 @@ func recognise(rows [][][]byte) (best *layout, guess string) {
 		}
 	}
 	switch {
-	case of+bare == 0:
+	case of+bare == 0 && (len(rows) == 0 || slices.ContainsFunc(rows, func(f [][]byte) bool { return resembles(f[0]) })):
 		return &countryList, ""
 	case most == 0 || most*2 < of:
 		return nil, ""
@@ -184,15 +185,25 @@ func split(fields [][]byte) (values [][]byte, network, alone, ok bool) {
 		_, _, reason := parseNetwork(fields[0])
 		return fields[1:], true, false, reason == ""
 	}
-	if _, _, reason := parseAddr(fields[0]); reason != "" {
+	_, first, reason := parseAddr(fields[0]) // first: it is a number
+	if reason != "" {
 		return nil, false, false, false
 	}
 	if len(fields) > 1 {
-		if _, _, reason := parseAddr(fields[1]); reason == "" {
+		b, number, reason := parseAddr(fields[1])
+		switch {
+		case reason == "" && number && !first && b.Is4() && len(fields[1]) <= 3: // the length of a prefix, which no layout has
+			return nil, false, false, true
+		case reason == "":
 			return fields[2:], false, false, true
 		}
 	}
 	return fields[1:], true, true, true
+}
+
+// resembles reports whether a field looks like an address, or is empty.
+func resembles(s []byte) bool {
+	return len(s) == 0 || bytes.ContainsAny(s, "0123456789") && (bytes.ContainsAny(s, ".:") || !isWord(s))
 }
 
 func isAny([]byte) bool { return true }

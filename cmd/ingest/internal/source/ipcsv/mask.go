@@ -1,0 +1,148 @@
+package ipcsv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// mask is what a column of masks says of a row: a length, a netmask or a wildcard mask.
+type mask struct {
+	length int // of the prefix; -1 for a text that is none of these
+	// A dotted mask is a netmask, a wildcard mask, or, as 0.0.0.0 and
+	// 255.255.255.255, either.
+	dotted, wildcard, either bool
+}
+
+// readMask reads 24, /24, 255.255.255.0 or 0.0.0.255. A mask with holes is none.
+func readMask(s []byte) mask {
+	if digits := bytes.TrimPrefix(s, []byte{'/'}); len(digits) <= 3 && source.IsDigits(digits) {
+		n, _ := strconv.Atoi(string(digits)) // three digits
+		return mask{length: n}
+	}
+	a, ok := parseDotted(s)
+	if !ok {
+		return mask{length: -1}
+	}
+	b := a.As4()
+	n := binary.BigEndian.Uint32(b[:])
+	m := mask{dotted: true, wildcard: n>>31 == 0, either: n == 0 || n == 1<<32-1}
+	if m.wildcard {
+		n = ^n
+	}
+	if m.length = bits.LeadingZeros32(^n); n != ^uint32(0)<<(32-m.length) {
+		return mask{length: -1}
+	}
+	return m
+}
+
+// turned is a mask that is a netmask or a wildcard mask, as the others of its list are.
+func (m mask) turned(wildcards bool) mask {
+	if m.either && m.wildcard != wildcards {
+		m.length, m.wildcard = 32-m.length, wildcards
+	}
+	return m
+}
+
+// mask makes a network of the addresses of a row and its mask. bare says that the row has a
+// single address. The reason is empty if the two do not contradict each other.
+func (t *Table) mask(s []byte, bare bool, rec *Record) (reason string) {
+	m := readMask(s).turned(t.wildcards)
+	if m.length < 0 || m.length > rec.First.BitLen() || m.dotted && (!rec.First.Is4() || m.wildcard != t.wildcards) {
+		return ReasonMask
+	}
+	p := netip.PrefixFrom(rec.First, m.length)
+	switch last := source.LastAddr(p); {
+	case p.Masked().Addr() != rec.First && bare:
+		return ReasonHost
+	case bare:
+		rec.Last = last
+	case p.Masked().Addr() != rec.First || rec.Last != last:
+		return ReasonOther
+	}
+	return ""
+}
+
+// areWildcards reports whether the first mask in a column that is one or the other is a
+// wildcard mask. Where none is, the name of the column decides.
+func areWildcards(rows [][][]byte, column int, name string) bool {
+	for _, f := range rows {
+		if m := readMask(field(f, column)); m.dotted && !m.either && m.length >= 0 {
+			return m.wildcard
+		}
+	}
+	return strings.Contains(name, "wild") || strings.Contains(name, "host")
+}
+
+// maskLasts reports whether the second of two addresses in most rows is a mask for the first,
+// and no last address. A mask of all bits is also the last address of all, and tells nothing.
+func maskLasts(rows [][][]byte, first, last int) bool {
+	masks, of, telling := 0, 0, false
+	for _, f := range rows {
+		a, ok := parseDotted(field(f, first))
+		if !ok {
+			continue
+		}
+		of++
+		if m := readMask(field(f, last)); m.dotted && m.length >= 0 && netip.PrefixFrom(a, m.length).Masked().Addr() == a {
+			masks++
+			telling = telling || !m.either
+		}
+	}
+	return masks*2 > of && telling
+}
+
+// joined are rows whose first two columns are a network and its mask, with the network alone
+// in their place.
+func joined(rows [][][]byte) (all [][][]byte) {
+	for _, f := range rows {
+		if len(f) > 1 {
+			all = append(all, append([][]byte{slices.Concat(f[0], []byte("/32"))}, f[2:]...))
+		}
+	}
+	return all
+}
+
+// BeginNetworks reports whether all of some networks are single addresses that begin one, so
+// that their lengths were lost.
+func BeginNetworks(networks []string) bool {
+	var rows [][][]byte
+	for _, n := range networks {
+		rows = append(rows, [][]byte{[]byte(n)})
+	}
+	return areFirsts(rows, 0)
+}
+
+// areFirsts reports whether every network in a column is one address that begins a network,
+// such as one that ends in .0: hardly a list of single addresses, and rather one whose
+// lengths were lost. Rows without an address say nothing.
+func areFirsts(rows [][][]byte, column int) bool {
+	some := false
+	for _, f := range rows {
+		if column >= len(f) {
+			continue
+		}
+		if isWhole(f[column]) {
+			return false
+		}
+		a, _, reason := parseAddr(f[column])
+		if reason != "" {
+			continue
+		}
+		host := 8
+		if a.Is6() {
+			host = 64
+		}
+		if netip.PrefixFrom(a, a.BitLen()-host).Masked().Addr() != a {
+			return false
+		}
+		some = true
+	}
+	return some
+}
