@@ -141,6 +141,10 @@ type Table struct {
 	told     string     // Order
 	srid     int64      // the last that a position had
 	system   crs.System // of srid
+	// address is the last that a position had, of this system.
+	address       string
+	addressSystem crs.System
+	latFirst      bool
 	// geometries reads geometries of GeoJSON in a column.
 	geometries geojson.Geometries
 	size       int    // of the properties of the row before

@@ -124,6 +124,12 @@ func TestPositions(t *testing.T) {
 		"MULTIPOINT((7 46))":    "46 7 ",
 		"MULTIPOINT (7 46)":     "46 7 ",
 		"SRID=4326;POINT(7 46)": "46 7 ",
+		"<http://www.opengis.net/def/crs/OGC/1.3/CRS84> POINT(7 46)":   "46 7 ",
+		"<https://www.opengis.net/def/crs/EPSG/0/4326>Point (46 7)":    "46 7 ",
+		"<http://www.opengis.net/def/crs/EPSG/0/4258> POINT(46 7)":     "46 7 ",
+		"<http://www.opengis.net/def/crs/EPSG/0/7084> POINT(7 46)":     "46 7 ",
+		"<urn:ogc:def:crs:EPSG::4326> POINT(46 7)":                     "46 7 ",
+		"<http://www.wikidata.org/entity/Q2> Point(7 46)":              "46 7 ",
 		`{"type":"Point","coordinates":[7,46,1]}`:                      "46 7 ",
 		`{"coordinates":[[7,46]],"type":"MultiPoint"}`:                 "46 7 ",
 		"01010000000000000000001C400000000000004740":                   "46 7 ",
@@ -143,11 +149,21 @@ func TestPositions(t *testing.T) {
 		"LINESTRING(7 46,8 46)":     source.NotAPoint,
 		"MULTIPOINT((7 46),(8 46))": source.NotAPoint,
 		`{"type":"LineString","coordinates":[[7,46],[8,46]]}`: source.NotAPoint,
-		`{"type":"Point"}`:                                       source.Damaged,
-		`{"type":"Point","coordinates":[]}`:                      source.NoGeometry,
-		`{"type":"Point"`:                                        source.Damaged,
-		"SRID=3857;POINT(7 46)":                                  pointtable.ReasonSystem,
-		"SRID=x;POINT(7 46)":                                     pointtable.ReasonSystem,
+		`{"type":"Point"}`:                                                   source.Damaged,
+		`{"type":"Point","coordinates":[]}`:                                  source.NoGeometry,
+		`{"type":"Point"`:                                                    source.Damaged,
+		"SRID=3857;POINT(7 46)":                                              pointtable.ReasonSystem,
+		"SRID=x;POINT(7 46)":                                                 pointtable.ReasonSystem,
+		"<http://www.wikidata.org/entity/Q405> Point(7 46)":                  pointtable.ReasonSystem + `: "http://www.wikidata.org/entity/Q405"`,
+		"<http://www.opengis.net/def/crs/EPSG/0/3857> POINT(7 46)":           pointtable.ReasonSystem,
+		"<http://www.opengis.net/def/crs/OGC/1.3/CRS27> POINT(7 46)":         pointtable.ReasonSystem,
+		"<http://example.org/CRS84> POINT(7 46)":                             pointtable.ReasonSystem,
+		"<> POINT(7 46)":                                                     pointtable.ReasonSystem,
+		"<http://www.opengis.net/def/crs/EPSG/0/4326> LINESTRING(46 7,46 8)": source.NotAPoint,
+		"<http://www.opengis.net/def/crs/EPSG/0/4326>":                       pointtable.ReasonNoPosition,
+		"<b>":               pointtable.ReasonSystem,
+		"<7 46":             pointtable.ReasonSystem,
+		"POINT(7 46 5 1 2)": source.NotAPoint,
 		"0101000020110F00000000000000001c400000000000004740":     pointtable.ReasonSystem,
 		"0102000000000000000000000000000000000000000000000000":   source.NotAPoint,
 		"010400000000000000000000000000000000000000000000000000": source.NoGeometry,
@@ -175,6 +191,16 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// Well-known text of any length spoils its row alone.
+func TestLongPosition(t *testing.T) {
+	for _, long := range []string{"POINT(" + strings.Repeat("7 ", 100_000), "<http://example.org/" + strings.Repeat("x", 1_000_000) + "> POINT(7 46)"} {
+		found, _, bad, err := read("n,wkt\n1,"+long+"\n2,POINT(7 46)\n", pointtable.Columns{})
+		if err != nil || len(found) != 1 || len(bad) != 1 || len(bad[0]) > 500 {
+			t.Errorf("%d bytes: %d points, %.200q %v", len(long), len(found), bad, err)
+		}
+	}
+}
+
 // Positions in a system that is nearly WGS84 are taken, and it is told once.
 func TestSystems(t *testing.T) {
 	table := pointtable.New(bufio.NewReader(strings.NewReader("wkt\nSRID=4326;POINT(1 2)\nSRID=0;POINT(1 2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", pointtable.Columns{})
@@ -191,6 +217,7 @@ func TestSystems(t *testing.T) {
 
 func FuzzTable(f *testing.F) {
 	f.Add("id,lat,lon,a\nx,1,2,\"y\nz\"\n")
+	f.Add("wkt\n<http://www.opengis.net/def/crs/EPSG/0/4326> POINT(46 7)\n<http://www.wikidata.org/entity/Q405> Point(1 2)\n<> <\n")
 	f.Add("wkt\ta\nPOINT(1 2)\t\nSRID=4326;POINT Z (1 2 3)\tx\nPOINT\n")
 	f.Add("location;n\n(1,2);\n1,2,3;4\n")
 	f.Add("lat,lat,\n1")
