@@ -24,8 +24,8 @@ type BuildOptions struct {
 	// the points.
 	Schema feature.Schema
 	// Text says that all properties are texts, as in tables. Properties that look like numbers,
-	// booleans or times in 99 of 100 points become such. Their other values are left out;
-	// [feature.Learner.Odd] reports them.
+	// booleans or times in all points become such. [feature.Learner.Odd] reports those that do
+	// not because of a few.
 	Text bool
 	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for what does not
 	// fit.
@@ -213,12 +213,8 @@ func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
 		}
 		b.meta.Points++
 		key = key[:len(key)-sortTail]
-		convert := b.meta.Schema.Convert
-		if b.opts.Text { // at most a few values are of another type
-			convert = b.meta.Schema.ConvertMost
-		}
 		var err error
-		if b.properties, err = convert(b.properties[:0], value[valueHead:]); err != nil {
+		if b.properties, err = b.meta.Schema.Convert(b.properties[:0], value[valueHead:]); err != nil {
 			return fmt.Errorf("point %q: %w", key[keyHead:], err)
 		}
 		c := counted{position{

@@ -174,7 +174,7 @@ func (j *pointsJob) spool(o job.Options) (s *spooled, err error) {
 		}
 		first, last = false, append(last[:0], id...)
 		var err error
-		if properties, err = meta.Schema.ConvertMost(properties[:0], value[spoolHead:]); err != nil {
+		if properties, err = meta.Schema.Convert(properties[:0], value[spoolHead:]); err != nil {
 			return fmt.Errorf("point %q: %w", id, err)
 		}
 		text = appendFeature(text[:0], string(id), value, properties)

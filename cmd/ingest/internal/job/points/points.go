@@ -20,6 +20,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
@@ -326,9 +327,12 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 		}
 	}
 	for _, odd := range l.Odd() {
+		if l.Commas(odd.Name) {
+			continue
+		}
 		f, line, _ := j.place(odd.At)
-		j.rep.Note(fmt.Sprintf("%d of %d values of %s are bad and left out, since the others have the type %s; the first is %s:%d; --type %s=text keeps all",
-			odd.Count, odd.Of, source.Excerpt(odd.Name), odd.Kind, f.Path, line, odd.Name))
+		j.rep.Note(fmt.Sprintf("%s is text, since %d of its %d values are not of the type %s, the first %s in %s:%d; --type %s makes them bad records",
+			source.Excerpt(odd.Name), odd.Count, odd.Of, odd.Kind, source.Excerpt(odd.Text), f.Path, line, crs.Quoted(odd.Name+"="+odd.Kind.String())))
 	}
 	if n := l.Unlisted(); n > 0 {
 		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", feature.MaxFields, n))

@@ -382,27 +382,29 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 	}
 }
 
-// Of a column of numbers one text in a hundred is a bad value, and told.
+// One text among the numbers of a column makes it text, however late it comes: nothing is dropped
+// because of a guess. It is told.
 func TestPointsOddValues(t *testing.T) {
-	text := "id,lat,lon,n\n" + strings.Repeat("%d,46,7,1.5\n", 99) + "%d,46,7,n/a\n"
-	ids := make([]any, 100)
-	for i := range ids {
-		ids[i] = i
+	text := strings.Builder{}
+	text.WriteString("id,lat,lon,number\n")
+	for i := range 5000 {
+		fmt.Fprintf(&text, "%d,46,7,%d\n", i, 10+i)
 	}
-	path := testfile.Temp(t, "file.csv", fmt.Sprintf(text, ids...))
-	want := `1 of 100 values of "n" are bad and left out, since the others have the type number; the first is ` + path + ":101; --type n=text keeps all"
+	text.WriteString("late,46,7,998A\n")
+	path := testfile.Temp(t, "file.csv", text.String())
+	want := `"number" is text, since 1 of its 5001 values are not of the type number, the first "998A" in ` + path + ":5002; --type number=number makes them bad records"
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	m, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep})
-	if err != nil || m.Records["points"] != 100 || !slices.Contains(rep.Notes, want) {
+	if err != nil || m.Records["points"] != 5001 || m.Bad != nil || !slices.Contains(rep.Notes, want) {
 		t.Errorf("%v %v %q", err, m.Records, rep.Notes)
 	}
 	got := answers(t, openPoints(t, c, "mine"))["all"]
-	if !slices.Contains(got, "99 46 7 {}") || !slices.Contains(got, `98 46 7 {"n":1.5}`) {
-		t.Errorf("%q", got)
+	if !slices.Contains(got, `late 46 7 {"number":"998A"}`) || !slices.Contains(got, `98 46 7 {"number":"108"}`) {
+		t.Errorf("%.500q", got)
 	}
 	server, rep := &liveServer{}, &jobtest.Recorder{}
-	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, server.target(t), job.Options{Reporter: rep}); err != nil || !slices.Contains(rep.Notes, want) {
-		t.Errorf("%v %q", err, rep.Notes)
+	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, server.target(t), job.Options{Reporter: rep}); err != nil || !slices.Contains(rep.Notes, want) || len(server.lines) != 5001 {
+		t.Errorf("%v %q %d", err, rep.Notes, len(server.lines))
 	}
 }
 
