@@ -38,6 +38,8 @@ type Collection struct {
 	Columns pointtable.Columns // of tables; of other files the id and the name
 	// Types are the types of properties that are not to be found from the points.
 	Types feature.Schema
+	// Repeated says which of the points with one id counts. IntoLive writes all of them.
+	Repeated Repeated
 	// Layer is the layer to read from GeoPackages and archives that have several. An
 	// input may name another one behind #.
 	Layer string
@@ -50,9 +52,17 @@ type Collection struct {
 	Stdin io.Reader
 }
 
+// Repeated says what becomes of points with the id of another one, in the order of the files.
+type Repeated string
+
+const (
+	Refuse Repeated = ""      // the first is taken, and the others are bad records
+	First  Repeated = "first" // the first is taken, and the others are left out
+	Last   Repeated = "last"  // the last is taken, and the others are left out
+)
+
 // Ingest reads files of points and publishes a generation of a collection. Either all
-// files are tables, or none is. Of several points with one id the first is taken, in
-// the order of the files; the others are bad records. A point without an id gets the
+// files are tables, or none is. A point without an id gets the
 // number of its record, counted over all files.
 func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []string, o job.Options) (dataset.Manifest, error) {
 	if err := points.CheckName(of.Name); err != nil {
@@ -75,7 +85,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		meta, err := points.Build(ctx, b.Store(), job.Sequence(j.read), points.BuildOptions{
 			Name: of.Name, Schema: of.Types, Text: j.tables(), Timestamp: j.newest().UnixMilli(),
 			Memory: o.MemoryLimit() / 4, TempDir: j.dir,
-			Duplicate: j.duplicate, Learned: func(l *feature.Learner) { unseen = j.learned(l) }, Progress: job.ProgressOf(j.rep, "points"),
+			Last: of.Repeated == Last, Duplicate: j.duplicate, Learned: func(l *feature.Learner) { unseen = j.learned(l) }, Progress: job.ProgressOf(j.rep, "points"),
 		})
 		if err = cmp.Or(err, unseen); err != nil {
 			return nil, err
@@ -132,6 +142,7 @@ type pointsJob struct {
 	first   *points.Point              // that is good
 	number  int64                      // of the records so far, including bad ones
 	unnamed int64                      // points that got their number as id
+	repeats counted                    // points that are left out because another one has their id
 	lost    job.LostProperties
 	swapped int64
 	object  []byte // of properties; reused
@@ -280,10 +291,28 @@ func orNull(object []byte) []byte {
 	return object
 }
 
-// duplicate counts a point as bad because an earlier one has its id.
+// counted counts records and knows the file and line of the first.
+type counted struct {
+	count int64
+	first string
+}
+
+func (c *counted) add(path string, line int) {
+	if c.count++; c.count == 1 {
+		c.first = fmt.Sprintf("%s:%d", path, line)
+	}
+}
+
+// duplicate leaves out a point because another one has its id.
 func (j *pointsJob) duplicate(id string, at int64) error {
+	if j.of.Repeated != Refuse {
+		f, line, _ := j.place(at)
+		j.tally.Retract()
+		j.repeats.add(f.Path, line)
+		return nil
+	}
 	if err := j.leaveOut(at, reasonRepeated, source.Excerpt(id)); err != nil {
-		return fmt.Errorf("%w; if another property tells the points apart, name it by --id", err)
+		return fmt.Errorf("%w; if another property tells the points apart, name it by --id; --repeated last takes the last of each id, and first the first", err)
 	}
 	return nil
 }
@@ -362,6 +391,9 @@ func (j *pointsJob) note(meta *points.Meta) {
 	j.lost.Note(j.rep)
 	if j.unnamed > 0 {
 		j.rep.Note(fmt.Sprintf("%d points have no id and got the number of their record; --id names the property that is the id", j.unnamed))
+	}
+	if j.repeats.count > 0 {
+		j.rep.Note(fmt.Sprintf("%d records have the id of another one, of which the %s counts, and are left out, one in %s", j.repeats.count, j.of.Repeated, j.repeats.first))
 	}
 	if c := j.of.Columns; !j.tables() && (c.Lat != "" || c.Lon != "") {
 		j.rep.Note("--lat and --lon are for tables; these files have positions of their own")

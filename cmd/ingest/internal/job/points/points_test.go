@@ -382,6 +382,34 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 	}
 }
 
+// Of records with one id the first counts, or the last, over all files; the others are no bad records
+// then.
+func TestRepeated(t *testing.T) {
+	head := "MMSI,lat,lon\n"
+	paths := []string{testfile.Temp(t, "a.csv", head+"1,1,1\n2,1,1\n1,2,2\n"), testfile.Temp(t, "b.csv", head+"1,3,3\n3,1,1\n")}
+	of := Collection{Name: "mine", Columns: pointtable.Columns{ID: "MMSI"}}
+	for repeated, want := range map[Repeated]struct {
+		point, note string
+	}{
+		First: {"1 1 1 {}", "2 records have the id of another one, of which the first counts, and are left out, one in " + paths[0] + ":4"},
+		Last:  {"1 3 3 {}", "2 records have the id of another one, of which the last counts, and are left out, one in " + paths[0] + ":2"},
+	} {
+		of.Repeated = repeated
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		m, err := Ingest(t.Context(), c, of, paths, job.Options{Reporter: rep})
+		if err != nil || m.Records["points"] != 3 || m.Bad != nil || !slices.Contains(rep.Notes, want.note) {
+			t.Fatalf("%s: %v %v %q", repeated, err, m, rep.Notes)
+		}
+		if got := answers(t, openPoints(t, c, "mine"))["all"]; !slices.Contains(got, want.point) {
+			t.Errorf("%s: %q", repeated, got)
+		}
+	}
+	of.Repeated = Refuse
+	if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, paths, job.Options{MaxBad: 0.1}); err == nil || !strings.Contains(err.Error(), "--repeated last") {
+		t.Error(err)
+	}
+}
+
 // One text among the numbers of a column makes it text, however late it comes: nothing is dropped
 // because of a guess. It is told.
 func TestPointsOddValues(t *testing.T) {
