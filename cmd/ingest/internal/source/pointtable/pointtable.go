@@ -157,7 +157,7 @@ func New(r *bufio.Reader, name string, told Columns) *Table {
 	t := &Table{Columns: told, told: told.Order, name: name}
 	head, _ := bom.Skip(r).Peek(64 << 10) // reading tells the error
 	t.in = delimited.New(r, name, delimited.Format{
-		Separator: separator(head), Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true, Header: t.header,
+		Separator: separator(head), Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true, Header: t.header, Certain: t.isPoint,
 	})
 	return t
 }
@@ -314,6 +314,12 @@ func (t *Table) row(p *source.Point) error {
 		p.Properties = append(out, '}')
 	}
 	return nil
+}
+
+// isPoint reports whether fields have a position.
+func (t *Table) isPoint(fields [][]byte) bool {
+	var p source.Point
+	return t.position(fields, &p) == nil && math.Abs(p.Lat) <= 90 && math.Abs(p.Lon) <= 180
 }
 
 // degrees parses a coordinate.

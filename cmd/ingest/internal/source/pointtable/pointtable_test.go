@@ -191,6 +191,34 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// Quotes of two rows near each other do not join them, however few columns there are. Text in
+// quotes may have lines of as many columns.
+func TestStrayQuotes(t *testing.T) {
+	for text, want := range map[string]string{
+		"id,name,lat,lon\n1,\"Hirsch,48.1,11.1\n2,Post\",48.2,11.2\n3,Adler,48.3,11.3\n":          "48.1 48.2 48.3",
+		"id,name,lat,lon\n1,\"Hirsch,48.1,11.1\n2,Lamm,,\n3,Krone,48.25,11\n4,Post\",48.2,11.2\n": "48.1 bad 48.25 48.2",
+		"name,wkt\n\"Hirsch,POINT(11.1 48.1)\nPost\",POINT(11.2 48.2)\n":                          "48.1 48.2",
+		"lat;lon;name\n48.1;11.1;\"Hirsch\n48.2;11.2;Post\"\n":                                    "48.1 48.2",
+		"name\tlat\tlon\n\"Hirsch\t48.1\t11.1\nPost\"\t48.2\t11.2\n":                              "48.1 48.2",
+		"id,name,lat,lon\n1,\"Hirsch, Hof,\nEingang 2,\n links\",48.1,11.1\n2,Post,48.2,11.2\n":   "48.1 48.2",
+		"id,lat,lon,note\n1,48.1,11.1,\"see\n2,x,y,z\"\n2,48.2,11.2,\n":                           "48.1 48.2",
+		"id,lat,lon,note\n1,48.1,11.1,\"first\nsecond\"\n2,48.2,11.2,\n":                          "48.1 48.2",
+		"id,name,lat,lon\n1,\"a,48.3,11.1\n2,b,48.4,11.2\n\",48.1,11.1\n2,Post,48.2,11.2\n":       "48.1 48.2", // a table in a cell
+	} {
+		var got []string
+		for p, err := range pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", pointtable.Columns{}).Points() {
+			if err != nil {
+				got = append(got, "bad")
+				continue
+			}
+			got = append(got, fmt.Sprint(p.Lat))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // Well-known text of any length spoils its row alone.
 func TestLongPosition(t *testing.T) {
 	for _, long := range []string{"POINT(" + strings.Repeat("7 ", 100_000), "<http://example.org/" + strings.Repeat("x", 1_000_000) + "> POINT(7 46)"} {
