@@ -30,6 +30,7 @@ type pointsCmd struct {
 	Lon         string     `env:"QUADRILLE_POINTS_LON" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees; that of --lat again where it has positions."`
 	AxisOrder   string     `env:"QUADRILLE_POINTS_AXIS_ORDER" enum:",lat-lon,lon-lat" default:"" placeholder:"ORDER" help:"The order of two numbers in one column, lat-lon or lon-lat. Left out, [a, b] has the longitude first, and a,b and (a, b) the latitude."`
 	Type        []typeFlag `env:"QUADRILLE_POINTS_TYPE" sep:";" placeholder:"PROPERTY=TYPE" help:"The type of a property: text, number, boolean, time, texts or any; repeatable. Left out, it is found from the values. In the environment several are separated by semicolons."`
+	Encoding    string     `env:"QUADRILLE_POINTS_ENCODING" placeholder:"NAME" help:"The encoding of tables and GeoJSON, such as windows-1252, iso-8859-2, cp850, shift_jis or utf-16le. Left out, text is UTF-8, or windows-1252 where it is not and every byte fits; that is told."`
 	Repeated    string     `env:"QUADRILLE_POINTS_REPEATED" enum:",refuse,first,last" default:"" placeholder:"WHICH" help:"Which of the records with one id counts: first, or last. Left out, or with refuse, the first does, and the others are bad records."`
 	Layer       string     `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
 	Title       string     `env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
@@ -54,7 +55,7 @@ func (pointsCmd) Help() string {
 
 FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it, such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip or be alone of its kind in a .zip:
 
-  A table of UTF-8 text with a header: columns separated by commas, semicolons or tabs.
+  A table of text (UTF-8, or what --encoding names) with a header: columns separated by commas, semicolons or tabs.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).
   A GeoPackage; FILE.gpkg#TABLE or --layer where there are several layers of points.
   A shapefile: .shp with what belongs to it beside it, or the .zip they came in.
@@ -136,8 +137,9 @@ func (c *pointsCmd) Run(s *session) error {
 	of := pointsjob.Collection{
 		Repeated: pointsjob.Repeated(strings.TrimPrefix(c.Repeated, "refuse")),
 		Name:     c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Search: c.Search, Stdin: os.Stdin,
-		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
-		Credit:  job.Credit{License: c.License, Attribution: c.Attribution},
+		Encoding: c.Encoding,
+		Columns:  pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
+		Credit:   job.Credit{License: c.License, Attribution: c.Attribution},
 	}
 	if c.IntoLive == "" {
 		if c.KeyFile != "" {

@@ -189,8 +189,8 @@ func TestManyPointsIntoLive(t *testing.T) {
 // Nothing is made or written where too many records are bad.
 func TestNothingIntoLive(t *testing.T) {
 	for name, text := range map[string]string{
-		"bad":        "id,lat,lon\na,1,1\nb,x,1\n",
-		"empty":      "id,lat,lon\n",
+		"bad":   "id,lat,lon\na,1,1\nb,x,1\n",
+		"empty": "id,lat,lon\n",
 	} {
 		s := &liveServer{}
 		err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{testfile.Temp(t, "file", text)}, s.target(t), job.Options{MaxBad: 0.1})

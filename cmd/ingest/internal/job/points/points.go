@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/encoding"
+
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
@@ -38,6 +40,9 @@ type Collection struct {
 	Columns pointtable.Columns // of tables; of other files the id and the name
 	// Types are the types of properties that are not to be found from the points.
 	Types feature.Schema
+	// Encoding is the name of the encoding of tables and GeoJSON. Without one it is UTF-8, or
+	// windows-1252 where the text can be nothing else.
+	Encoding string
 	// Repeated says which of the points with one id counts. IntoLive writes all of them.
 	Repeated Repeated
 	// Layer is the layer to read from GeoPackages and archives that have several. An
@@ -136,7 +141,8 @@ type pointsJob struct {
 	tally *job.Tally
 	dir   string
 	files []*pointFile
-	temp  []string // files to remove
+	text  encoding.Encoding // that is named; nil for UTF-8
+	temp  []string          // files to remove
 
 	near    func(*points.Point) string // names the place at a point
 	first   *points.Point              // that is good
@@ -394,6 +400,9 @@ func (j *pointsJob) note(meta *points.Meta) {
 	}
 	if j.repeats.count > 0 {
 		j.rep.Note(fmt.Sprintf("%d records have the id of another one, of which the %s counts, and are left out, one in %s", j.repeats.count, j.of.Repeated, j.repeats.first))
+	}
+	if j.of.Encoding != "" && !slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.format == pointsTable || f.format == pointsJSON }) {
+		j.rep.Note("--encoding is for tables and GeoJSON; a GeoPackage is always UTF-8, and the .cpg of a shapefile says what it is")
 	}
 	if c := j.of.Columns; !j.tables() && (c.Lat != "" || c.Lon != "") {
 		j.rep.Note("--lat and --lon are for tables; these files have positions of their own")

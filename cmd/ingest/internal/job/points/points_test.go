@@ -382,6 +382,45 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 	}
 }
 
+// Text that is not UTF-8 is read as windows-1252 where it fits, which is told, or as --encoding says.
+func TestEncodings(t *testing.T) {
+	rows := strings.Repeat("x;46;7\n", 100)
+	feature := `{"type":"Feature","geometry":{"type":"Point","coordinates":[7,46]},"properties":{"name":"`
+	for name, tc := range map[string]struct {
+		text, encoding, want, note string
+	}{
+		"windows-1252":  {text: "name;lat;lon\n" + rows + "B\xe4ck \x96 M\xfcller;46;7\n", want: "Bäck – Müller", note: `: is not UTF-8 and is read as windows-1252, such as "Bäck – Müller;46;7"`},
+		"header":        {text: "name;lat;lon;H\xf6he\n" + "x;46;7;B\xe4ck\n", want: "Bäck", note: "read as windows-1252"},
+		"gzip":          {text: testfile.Gzip("name;lat;lon\nB\xe4ck;46;7\n"), want: "Bäck", note: "read as windows-1252"},
+		"GeoJSON":       {text: feature + "B\xe4ck\"}}", want: "Bäck", note: "read as windows-1252"},
+		"one bad row":   {text: "name;lat;lon\nZürich;46;7\nKöln;46;7\nB\xe4ck;46;7\n", want: "", note: "--encoding NAME says what it is"},
+		"UTF-8 by mark": {text: "\ufeffname;lat;lon\n" + rows + "B\xe4ck;46;7\n", want: "", note: ""},
+		"named UTF-8":   {text: "name;lat;lon\n" + rows + "B\xe4ck;46;7\n", encoding: "utf-8", want: "", note: ""},
+		"named":         {text: "name;lat;lon\nB\x84ck;46;7\n", encoding: "cp850", want: "Bäck", note: ""},
+		"UTF-16":        {text: "n\x00a\x00m\x00e\x00,\x00l\x00a\x00t\x00,\x00l\x00o\x00n\x00\n\x00B\x00\xe4\x00c\x00k\x00,\x004\x006\x00,\x007\x00\n\x00", encoding: "utf-16le", want: "Bäck", note: ""},
+		"wrong":         {text: "name;lat;lon\nB\x81ck;46;7\n", encoding: "windows-1252", want: "B\uFFFDck", note: "1 characters are not in the encoding"},
+		"named GeoJSON": {text: feature + "B\x84ck\"}}", encoding: "850", want: "Bäck", note: ""},
+	} {
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		of := Collection{Name: "mine", Encoding: tc.encoding}
+		_, err := Ingest(t.Context(), c, of, []string{testfile.Temp(t, "file", tc.text)}, job.Options{Reporter: rep, MaxBad: 0.5})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, notes := strings.Join(answers(t, openPoints(t, c, "mine"))["all"], "\n"), strings.Join(rep.Notes, "\n")
+		if !strings.Contains(got, `"`+tc.want) || tc.want == "" && strings.Contains(got, "ck") || !strings.Contains(notes, tc.note) || tc.note == "" && strings.Contains(notes, "--encoding") {
+			t.Errorf("%s: %.300q\n%s", name, got, notes)
+		}
+		if n := strings.Count(notes, "windows-1252"); n > 1 {
+			t.Errorf("%s: told %d times", name, n)
+		}
+	}
+	_, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine", Encoding: "klingon"}, []string{testfile.Temp(t, "file", "lat,lon\n1,1\n")}, job.Options{})
+	if err == nil || !strings.Contains(err.Error(), "name one such as windows-1252") {
+		t.Error(err)
+	}
+}
+
 // Of records with one id the first counts, or the last, over all files; the others are no bad records
 // then.
 func TestRepeated(t *testing.T) {
@@ -536,7 +575,7 @@ func TestPointsBadRecords(t *testing.T) {
 		"too large":     {text: head + "bad,46,7," + long + "\ngood,46,7,1\n", reason: reasonProperties},
 		"type":          {text: head + "bad,46,7,one\ngood,46,7,1\n", types: feature.Schema{{Name: "n", Kind: feature.Number}}, reason: reasonType, at: ":2: "},
 		"columns":       {text: head + "bad,46,7\ngood,46,7,1\n", reason: "not as many columns as the header"},
-		"encoding":      {text: head + "bad,46,7,\xe9\ngood,46,7,1\n", reason: "not UTF-8"},
+		"encoding":      {text: head + "bad,46,7,\x81\ngood,46,7,1\n", reason: "not UTF-8"},
 		"not text":      {text: "id,wkt,n\nbad,\"LINESTRING(0 0,1 1)\",1\ngood,POINT(7 46),1\n", reason: source.NotAPoint},
 		"nested":        {text: strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`, 1), reason: reasonProperties},
 		"large feature": {text: strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":"`+strings.Repeat("x", 300_000)+`"}`, 1), reason: source.TooLarge},

@@ -34,7 +34,7 @@ type Format struct {
 	// Lax rows may have blanks around themselves and their fields, which are
 	// dropped, and a quote within a field that is not quoted. Where the quotes of a
 	// row do not fit and the row has the header's columns without them, they are text.
-	Lax      bool
+	Lax bool
 	// Certain, if set, reports whether the fields of a line can be nothing but a row, such as by
 	// numbers where they must be. Quotes from one such line to another are text if most lines
 	// between are rows.
