@@ -30,6 +30,7 @@ type pointsCmd struct {
 	Lon         string     `env:"QUADRILLE_POINTS_LON" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees; that of --lat again where it has positions."`
 	AxisOrder   string     `env:"QUADRILLE_POINTS_AXIS_ORDER" enum:",lat-lon,lon-lat" default:"" placeholder:"ORDER" help:"The order of two numbers in one column, lat-lon or lon-lat. Left out, [a, b] has the longitude first, and a,b and (a, b) the latitude."`
 	Type        []typeFlag `env:"QUADRILLE_POINTS_TYPE" sep:";" placeholder:"PROPERTY=TYPE" help:"The type of a property: text, number, boolean, time, texts or any; repeatable. Left out, it is found from the values. In the environment several are separated by semicolons."`
+	Empty       []string   `env:"QUADRILLE_POINTS_EMPTY" placeholder:"WORDS" help:"The words that stand for an empty cell, separated by commas; none with --empty=. Left out, they are, in tables, \\N, NULL, null, NA, N/A, n/a, #N/A, NaN, nan, None and -."`
 	Encoding    string     `env:"QUADRILLE_POINTS_ENCODING" placeholder:"NAME" help:"The encoding of tables and GeoJSON, such as windows-1252, iso-8859-2, cp850, shift_jis or utf-16le. Left out, text is UTF-8, or windows-1252 where it is not and every byte fits; that is told."`
 	Repeated    string     `env:"QUADRILLE_POINTS_REPEATED" enum:",refuse,first,last" default:"" placeholder:"WHICH" help:"Which of the records with one id counts: first, or last. Left out, or with refuse, the first does, and the others are bad records."`
 	Layer       string     `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
@@ -41,7 +42,7 @@ type pointsCmd struct {
 	IntoLive    string     `env:"-" placeholder:"URL" help:"Publish nothing, and write the points into the live collection of the tileserver at this address, such as http://127.0.0.1:8080. It is made if it is not there."`
 	KeyFile     string     `type:"path" placeholder:"FILE" help:"File whose first line is the key that may write the collection of --into-live."`
 
-	dryRun
+	positioned
 }
 
 func (pointsCmd) Help() string {
@@ -62,7 +63,7 @@ FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a
 
 Tables and other files do not mix. A MultiPoint of one position is a point; other geometries are bad records.
 
-Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng, long, longitude, x, …), or one column with positions, called wkt, geometry, geo_point_2d, location, coordinates or so: POINT(lon lat), a geometry of GeoJSON or of PostGIS, "lat,lon" or "[lon, lat]", whose order --axis-order changes. The first position read is printed. The id is the column id, _id, identifier, uuid, guid, osm_id or stop_id, or key, code or ident if they tell the points apart. The columns taken are printed. All other columns with a name become properties. An empty cell is no property. A column of whose texts all are numbers becomes numbers, unless they look like codes (007, 10E2), and so it is with true and false and with times (2026-01-31T12:00:00Z or 2026-01-31).
+Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng, long, longitude, x, …), or one column with positions, called wkt, geometry, geo_point_2d, location, coordinates or so: POINT(lon lat), a geometry of GeoJSON or of PostGIS, "lat,lon" or "[lon, lat]", whose order --axis-order changes. The first position read is printed. The id is the column id, _id, identifier, uuid, guid, osm_id or stop_id, or key, code or ident if they tell the points apart. The columns taken are printed. All other columns with a name become properties. An empty cell is no property, and neither is a word for that, such as NULL, NA or -, which --empty changes. A column of whose texts all are numbers becomes numbers, unless they look like codes (007, 10E2), and so it is with true and false and with times (2026-01-31T12:00:00Z or 2026-01-31).
 
 The id of a feature is its own, or else the property id, and of a row of a GeoPackage its primary key. Points without an id, where no column is one, get the number of their record: 1, 2, 3 and so on over all files. Of points with one id the first is taken; the others are bad records, unless --repeated says first or last.
 
@@ -137,9 +138,9 @@ func (c *pointsCmd) Run(s *session) error {
 	of := pointsjob.Collection{
 		Repeated: pointsjob.Repeated(strings.TrimPrefix(c.Repeated, "refuse")),
 		Name:     c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Search: c.Search, Stdin: os.Stdin,
-		Encoding: c.Encoding,
-		Columns:  pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
-		Credit:   job.Credit{License: c.License, Attribution: c.Attribution},
+		Empty: c.Empty, Encoding: c.Encoding,
+		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
+		Credit:  job.Credit{License: c.License, Attribution: c.Attribution},
 	}
 	if c.IntoLive == "" {
 		if c.KeyFile != "" {
@@ -160,7 +161,7 @@ func (c *pointsCmd) Run(s *session) error {
 			s.reporter.Note("warning: the key goes to " + to.Server.Host + " unencrypted, where others may read it; name the server by https://")
 		}
 	}
-	return pointsjob.IntoLive(s.ctx, of, c.Files, to, s.options)
+	return pointsjob.IntoLive(s.ctx, of, c.Files, to, c.options(s))
 }
 
 // serverURL reads the address of a tileserver.

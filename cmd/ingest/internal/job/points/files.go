@@ -67,6 +67,7 @@ type pointFile struct {
 	number    int64               // of the record in it
 	columns   *pointtable.Columns // that are taken, nil for GeoJSON; those of a table are known with its first record
 	table     *pointtable.Table
+	emptied   source.Tally     // of a file that is no table
 	key       string           // of the rows of a GeoPackage
 	src       []dataset.Source // once it has been read
 }
@@ -297,6 +298,7 @@ func (f *pointFile) open() (*source.File, error) {
 // readFile hands over the points of a file.
 func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error {
 	before := j.tally.Taken()
+	f.emptied = source.Tally{} // of looking at it
 	err := j.readFormat(f, func(seq iter.Seq2[source.Point, error], report func()) error {
 		return job.ReadRecords(j.ctx, job.Ahead(j.checked(f, seq)), j.tally, report, take)
 	})
@@ -521,7 +523,7 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, columns []string, 
 		return true
 	}
 	for _, column := range columns {
-		if v, ok := of.Properties[column]; !ok {
+		if v, ok := of.Properties[column]; !ok || j.isEmpty(f, v, of.Line) {
 			continue
 		} else if column == id {
 			p.ID = idText(v)
@@ -530,6 +532,9 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, columns []string, 
 		}
 	}
 	for _, m := range of.Members {
+		if j.isEmptyJSON(f, m.Value, of.Line) {
+			continue
+		}
 		if m.Name == id {
 			p.ID = idOf(m.Value)
 		} else if begin(m.Name) {
@@ -545,6 +550,26 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, columns []string, 
 		j.object = p.Properties
 	}
 	return p, nil
+}
+
+// isEmpty reports whether a property of a source.Feature is a word for an empty value.
+func (j *pointsJob) isEmpty(f *pointFile, value any, line int) bool {
+	text, ok := value.(string)
+	if !ok || !j.empty.Has([]byte(text)) {
+		return false
+	}
+	f.emptied.Add([]byte(text), line)
+	return true
+}
+
+// isEmptyJSON is isEmpty for a value as JSON spells it.
+func (j *pointsJob) isEmptyJSON(f *pointFile, value []byte, line int) bool {
+	if j.of.Empty == nil || value[0] != '"' || len(value) > 1<<10 {
+		return false
+	}
+	var text string
+	_ = json.Unmarshal(value, &text) // it has been scanned
+	return j.isEmpty(f, text, line)
 }
 
 // appendValue appends a property of a source.Feature.

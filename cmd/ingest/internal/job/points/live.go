@@ -27,7 +27,7 @@ const reasonRefused = "the server refuses it"
 // could be read. It writes all records in their order, so that the last one of an
 // id stays. Points that are not in the files stay.
 func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o job.Options) (err error) {
-	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), near: func(*points.Point) string { return "" }}
+	j := newJob(ctx, of, o)
 	to.Note = j.rep.Note
 	client := liveclient.New(to)
 	there, err := client.Exists(ctx)

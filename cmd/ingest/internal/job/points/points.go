@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/crs"
+	"quadrille/cmd/ingest/internal/source/delimited"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
@@ -40,6 +41,9 @@ type Collection struct {
 	Columns pointtable.Columns // of tables; of other files the id and the name
 	// Types are the types of properties that are not to be found from the points.
 	Types feature.Schema
+	// Empty are the words that stand for an empty value. If it is nil, they are
+	// source.EmptyWords in tables, and none in other files, which have a null of their own.
+	Empty []string
 	// Encoding is the name of the encoding of tables and GeoJSON. Without one it is UTF-8, or
 	// windows-1252 where the text can be nothing else.
 	Encoding string
@@ -78,7 +82,8 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	}
 	d := catalogue.Points(of.Name).Dataset
 	near := func(p *points.Point) string { return nearest(ctx, c, p) }
-	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), near: near}
+	j := newJob(ctx, of, o)
+	j.near = near
 	defer func() { j.tally.Report(j.rep) }()
 	return job.Publish(ctx, c, d, o, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
 		j.dir = filepath.Dir(b.Dir())
@@ -142,16 +147,28 @@ type pointsJob struct {
 	dir   string
 	files []*pointFile
 	text  encoding.Encoding // that is named; nil for UTF-8
+	empty *source.Words     // of files that are no tables, and not nil
 	temp  []string          // files to remove
 
 	near    func(*points.Point) string // names the place at a point
 	first   *points.Point              // that is good
 	number  int64                      // of the records so far, including bad ones
 	unnamed int64                      // points that got their number as id
+	zero    job.Zero                   // points at exactly 0, 0
 	repeats counted                    // points that are left out because another one has their id
 	lost    job.LostProperties
 	swapped int64
 	object  []byte // of properties; reused
+}
+
+func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
+	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), zero: job.Zero{Drop: o.DropZero}}
+	j.near = func(*points.Point) string { return "" }
+	j.empty = source.NewWords(of.Empty...)
+	if of.Empty != nil {
+		j.of.Columns.Empty = j.empty
+	}
+	return j
 }
 
 // tables reports whether the files are tables.
@@ -174,10 +191,11 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 			return j.explain(f, err)
 		}
 	}
-	if j.tally.Taken()+j.tally.LeftOut() == 0 {
+	err := j.tally.Err()
+	if err == nil && j.tally.Taken() == 0 && (j.tally.LeftOut() == 0 || j.zero.Drop) {
 		return errors.New("the files hold no points; check that they are the files you mean")
 	}
-	return j.explain(j.files[len(j.files)-1], j.tally.Err())
+	return j.explain(j.files[len(j.files)-1], err)
 }
 
 // Enough records to tell that a file has latitudes and longitudes swapped.
@@ -254,6 +272,9 @@ func (j *pointsJob) point(f *pointFile, rec *source.Point, at int64) (points.Poi
 			return refuse(reasonSwapped, err)
 		}
 		return refuse(reasonRange, err)
+	}
+	if err := j.zero.Check(p.Lat, p.Lon, f.Path, rec.Line); err != nil {
+		return p, err
 	}
 	if p.ID == "" {
 		j.unnamed++
@@ -384,6 +405,9 @@ func (j *pointsJob) note(meta *points.Meta) {
 		} else if f.format == pointsTable {
 			taken = append(taken, fmt.Sprintf("latitude from %q, longitude from %q", c.Lat, c.Lon))
 		}
+		if note := f.emptied.Note(f.Path + ": " + source.NoteEmptied); note != "" {
+			j.rep.Note(note)
+		}
 		if f.columns != nil && f.columns.ID != "" {
 			taken = append(taken, fmt.Sprintf("id from %q", f.columns.ID))
 		}
@@ -395,6 +419,7 @@ func (j *pointsJob) note(meta *points.Meta) {
 		j.rep.Note(fmt.Sprintf("the first position is latitude %v, longitude %v%s", j.first.Lat, j.first.Lon, j.near(j.first)))
 	}
 	j.lost.Note(j.rep)
+	j.zero.Note(j.rep)
 	if j.unnamed > 0 {
 		j.rep.Note(fmt.Sprintf("%d points have no id and got the number of their record; --id names the property that is the id", j.unnamed))
 	}
@@ -410,6 +435,7 @@ func (j *pointsJob) note(meta *points.Meta) {
 	if _, ok := meta.Schema.Lookup("name"); !ok && j.of.Columns.Name != "" {
 		j.rep.Note(fmt.Sprintf("warning: no point has the property %s of --name", source.Excerpt(j.of.Columns.Name)))
 	}
+	j.noteSearch(meta.Schema)
 	const most = 30
 	var fields []string
 	for _, f := range meta.Schema[:min(len(meta.Schema), most)] {
@@ -421,6 +447,38 @@ func (j *pointsJob) note(meta *points.Meta) {
 	if len(fields) > 0 {
 		j.rep.Note("properties: " + strings.Join(fields, ", "))
 	}
+}
+
+// noteSearch tells what searches will not find. The index of names takes a text that is called
+// name, in any case.
+func (j *pointsJob) noteSearch(schema feature.Schema) {
+	texts := slices.DeleteFunc(slices.Clone(schema), func(f feature.Field) bool { return f.Kind != feature.Text && f.Kind != feature.Any })
+	if !j.of.Search || slices.ContainsFunc(texts, func(f feature.Field) bool { return strings.EqualFold(f.Name, "name") }) {
+		return
+	}
+	advice := "--name says which property it is"
+	if like := likeName(texts); like != "" {
+		advice = fmt.Sprintf("%s looks like one: give --name %s", source.Excerpt(like), crs.Quoted(like))
+	}
+	j.rep.Note("warning: --search finds points by their property name, and as none has a text of that name, it will find none of them; " + advice)
+}
+
+// likeNames are parts of what people call the name of something, the most certain ones first.
+var likeNames = []string{"name", "title", "label", "bezeichnung", "nom", "titel"}
+
+// likeName returns the field that looks most like a name, the shortest of its kind, or "".
+func likeName(fields feature.Schema) (best string) {
+	for _, part := range likeNames {
+		for _, f := range fields {
+			if strings.Contains(delimited.Key(f.Name), part) && (best == "" || len(f.Name) < len(best)) {
+				best = f.Name
+			}
+		}
+		if best != "" {
+			return best
+		}
+	}
+	return ""
 }
 
 // idText is a property of a source.Feature as an id.

@@ -382,6 +382,89 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 	}
 }
 
+// Words for an empty value say nothing about a type, are told, and are those of --empty. Files that have
+// a null of their own mean what they write unless --empty is given.
+func TestEmptyValues(t *testing.T) {
+	table := "id,lat,lon,price,note\na,1,1,9.5,x\nb,2,2,NULL,-\nc,3,3,7,?\n"
+	geo := `{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,1]},"properties":{"note":"-","path":"\\N"}}`
+	gpkg := string(geoPackage(t, []shop{{id: "a", brand: "-", lat: 1, lon: 1}}, "shops"))
+	for name, tc := range map[string]struct {
+		text  string
+		empty []string
+		want  []string
+		note  string
+	}{
+		"table":       {table, nil, []string{`a 1 1 {"price":9.5,"note":"x"}`, `b 2 2 {}`, `c 3 3 {"price":7,"note":"?"}`}, `2 values are a word for an empty one and are left out ("-" 1, "NULL" 1), the first in line 3`},
+		"other words": {table, []string{"NULL", "?"}, []string{`a 1 1 {"price":9.5,"note":"x"}`, `b 2 2 {"note":"-"}`, `c 3 3 {"price":7}`}, `("?" 1, "NULL" 1)`},
+		"no words":    {table, []string{}, []string{`b 2 2 {"price":"NULL","note":"-"}`}, ""},
+		"GeoJSON":     {geo, nil, []string{`a 1 1 {"note":"-","path":"\\N"}`}, ""},
+		"told":        {geo, []string{`\N`, "-"}, []string{`a 1 1 {}`}, `2 values are a word for an empty one and are left out ("-" 1, "\\N" 1), the first in line 1`},
+		"GeoPackage":  {gpkg, []string{"-"}, nil, `1 values are a word for an empty one`},
+	} {
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		_, err := Ingest(t.Context(), c, Collection{Name: "mine", Empty: tc.empty}, []string{testfile.Temp(t, "file", tc.text)}, job.Options{Reporter: rep})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, notes := answers(t, openPoints(t, c, "mine"))["all"], strings.Join(rep.Notes, "\n")
+		for _, want := range tc.want {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %q, want %s", name, got, want)
+			}
+		}
+		if !strings.Contains(notes, tc.note) || tc.note == "" && strings.Contains(notes, "--empty") {
+			t.Errorf("%s: %s", name, notes)
+		}
+	}
+}
+
+// Positions of exactly 0, 0 are told, or left out and counted apart.
+func TestZeroPositions(t *testing.T) {
+	path := testfile.Temp(t, "stops.csv", "stop_id,stop_lat,stop_lon\na,0,1\nb,0.0,-0\nc,0,0\nd,0.0000001,0\n")
+	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+	m, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep})
+	want := "warning: positions that are exactly 0, 0, as many programs write unknown ones: 2, the first in " + path + ":3; --drop-zero leaves them out"
+	if err != nil || m.Records["points"] != 4 || !slices.Contains(rep.Notes, want) {
+		t.Errorf("%v %v %q", err, m.Records, rep.Notes)
+	}
+	rep = &jobtest.Recorder{}
+	m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep, DropZero: true})
+	if err != nil || m.Records["points"] != 2 || m.Bad[source.AtZero] != 2 || len(rep.Notes) != 3 || !strings.HasPrefix(rep.Notes[2], "2 of 4 records are left out and not counted as bad, such as "+path+":3: position is exactly 0, 0") {
+		t.Errorf("%v %v %v %q", err, m.Records, m.Bad, rep.Notes)
+	}
+	path = testfile.Temp(t, "most.csv", "stop_id,stop_lat,stop_lon\na,0,0\nb,0.0,-0\nc,0,1\n")
+	if m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{DropZero: true}); err != nil || m.Records["points"] != 1 {
+		t.Error(err, m.Records)
+	}
+	path = testfile.Temp(t, "all.csv", "stop_id,stop_lat,stop_lon\na,0,0\n")
+	if _, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{DropZero: true}); err == nil || !strings.Contains(err.Error(), "hold no points") {
+		t.Error(err)
+	}
+}
+
+// A collection that is to be searched and has no names is told of.
+func TestSearchWithoutNames(t *testing.T) {
+	for head, want := range map[string]string{
+		"lat,lon,Store Name,Owner's full name": `"Store Name" looks like one: give --name 'Store Name'`,
+		"lat,lon,city,label":                   `"label" looks like one: give --name label`,
+		"lat,lon,city,x":                       "--name says which property it is",
+		"lat,lon,NAME,Store Name":              "",
+		"lat,lon,name,Store Name":              "",
+	} {
+		for _, search := range []bool{true, false} {
+			rep := &jobtest.Recorder{}
+			of := Collection{Name: "mine", Search: search}
+			if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "file", head+"\n1,1,a,b\n")}, job.Options{Reporter: rep}); err != nil {
+				t.Fatal(err)
+			}
+			notes := strings.Join(rep.Notes, "\n")
+			if got := strings.Contains(notes, "it will find none of them; "+want); got != (search && want != "") {
+				t.Errorf("%s: %s", head, notes)
+			}
+		}
+	}
+}
+
 // Text that is not UTF-8 is read as windows-1252 where it fits, which is told, or as --encoding says.
 func TestEncodings(t *testing.T) {
 	rows := strings.Repeat("x;46;7\n", 100)

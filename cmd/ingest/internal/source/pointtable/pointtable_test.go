@@ -191,6 +191,55 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// Words for an empty value are no values, ids or coordinates, and are counted. What may be more is kept:
+// a town, a code of two letters.
+func TestEmptyWords(t *testing.T) {
+	head := "id,lat,lon,price,town,country\n"
+	for _, tc := range []struct {
+		rows  string
+		told  *source.Words
+		want  string
+		notes []string
+	}{
+		{head + "1,1,1,\\N,NULL,n/a\n2,2,2,null,N/A,-\n3,3,3,NaN,#N/A,None\n", nil, `  `,
+			[]string{`f: 9 values are a word for an empty one and are left out ("#N/A" 1, "-" 1, "N/A" 1, "NULL" 1, "NaN" 1, "None" 1, "\\N" 1, "n/a" 1, "null" 1), the first in line 2; --empty says which words are`}},
+		{head + "1,1,1,-1,Nan,CH\n2,2,2,--,none,NA\n3,3,3,N,Na,ZA\n", nil,
+			`{"price":"-1","town":"Nan","country":"CH"} {"price":"--","town":"none","country":"NA"} {"price":"N","town":"Na","country":"ZA"}`,
+			[]string{`f: 1 values NA are kept, as their columns have codes of two letters ("country" 1), the first in line 3; --empty NA takes them for empty ones`}},
+		{head + "1,1,1,NA,NA,CH\n2,2,2,,Bern,NA\n", source.NewWords("NA"), `{"country":"CH"} {"town":"Bern"}`, []string{
+			`f: 3 values are a word for an empty one and are left out ("NA" 3), the first in line 2; --empty says which words are`}},
+		{head + "1,1,1,NULL,-,\n", source.NewWords(), `{"price":"NULL","town":"-"}`, nil},
+		{head + "1,1,1,?,k. A.,\n", source.NewWords("?", "k. A."), ``, []string{
+			`f: 2 values are a word for an empty one and are left out ("?" 1, "k. A." 1), the first in line 2; --empty says which words are`}},
+	} {
+		var got []string
+		table := pointtable.New(bufio.NewReader(strings.NewReader(tc.rows)), "f", pointtable.Columns{Empty: tc.told})
+		for p, err := range table.Points() {
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, string(p.Properties))
+		}
+		if strings.Join(got, " ") != tc.want || !slices.Equal(table.Notes(), tc.notes) {
+			t.Errorf("%q: %q %q", tc.rows, got, table.Notes())
+		}
+	}
+	// Coordinates and ids.
+	for row, want := range map[string]string{
+		"NULL,1,1":      source.NoID,
+		"-,1,1":         source.NoID,
+		"1,null,NAN":    source.NoGeometry,
+		"1,-,none":      source.NoGeometry,
+		"1,NULL,8.5":    pointtable.ReasonNoPosition,
+		"1,8.5,\\N":     pointtable.ReasonNoPosition,
+		"1,nothing,8.5": source.NotANumber,
+	} {
+		if _, _, bad, err := read("id,lat,lon\n"+row+"\n", pointtable.Columns{}); err != nil || len(bad) != 1 || !strings.Contains(bad[0], ": "+want) {
+			t.Errorf("%s: %q %v", row, bad, err)
+		}
+	}
+}
+
 // Quotes of two rows near each other do not join them, however few columns there are. Text in
 // quotes may have lines of as many columns.
 func TestStrayQuotes(t *testing.T) {

@@ -27,7 +27,7 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 	text := bytes.TrimSpace(fields[t.lat])
 	var reason, detail string
 	switch system, shape, coded := bytes.Cut(text, []byte{';'}); {
-	case isNothing(text) && isNothing(fields[t.lon]):
+	case t.isNothing(text) && t.isNothing(fields[t.lon]):
 		return t.in.Bad(source.NoGeometry, "its coordinates are empty")
 	case t.lat != t.lon:
 		return t.degreesOf(p, text, fields[t.lon])
@@ -59,17 +59,10 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 	return t.in.Bad(reason, detail)
 }
 
-// isNothing reports whether a coordinate is empty, or a word that databases and statisticians
-// write for an empty value.
-func isNothing(text []byte) bool {
-	if text = bytes.TrimSpace(text); len(text) > len("null") {
-		return false
-	}
-	switch string(bytes.ToLower(text)) {
-	case "", "null", "na", "n/a", "nan", "none", `\n`:
-		return true
-	}
-	return false
+// isNothing reports whether a coordinate is empty, or a word for that.
+func (t *Table) isNothing(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return len(text) == 0 || t.empty.HasFold(text)
 }
 
 // inDegrees reports whether positions with a code of EPSG are taken. Code 0 means that none is
