@@ -45,16 +45,21 @@ func (w *Words) HasFold(value []byte) bool {
 
 // Tally counts words and knows the line of the first.
 type Tally struct {
-	counts map[string]int64
+	counts map[string]*int64
 	line   int
 }
 
 // Add counts a word.
 func (t *Tally) Add(word []byte, line int) {
-	if t.counts == nil {
-		t.counts, t.line = map[string]int64{}, line
+	if n := t.counts[string(word)]; n != nil { // allocates nothing
+		*n++
+		return
 	}
-	t.counts[string(word)]++
+	if t.counts == nil {
+		t.counts, t.line = map[string]*int64{}, line
+	}
+	one := int64(1)
+	t.counts[string(word)] = &one
 }
 
 // Note tells with a format how many there are, which, and the first line. Without any it is "".
@@ -62,8 +67,8 @@ func (t *Tally) Note(format string) string {
 	var all int64
 	var words []string
 	for word, n := range t.counts {
-		all += n
-		words = append(words, fmt.Sprintf("%s %d", Excerpt(word), n))
+		all += *n
+		words = append(words, fmt.Sprintf("%s %d", Excerpt(word), *n))
 	}
 	if all == 0 {
 		return ""

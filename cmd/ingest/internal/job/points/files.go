@@ -555,7 +555,7 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, columns []string, 
 // isEmpty reports whether a property of a source.Feature is a word for an empty value.
 func (j *pointsJob) isEmpty(f *pointFile, value any, line int) bool {
 	text, ok := value.(string)
-	if !ok || !j.empty.Has([]byte(text)) {
+	if j.of.Empty == nil || !ok || !j.empty.Has([]byte(text)) {
 		return false
 	}
 	f.emptied.Add([]byte(text), line)

@@ -113,7 +113,7 @@ func TestPointsIntoLive(t *testing.T) {
 func TestIntoLiveTakesTypes(t *testing.T) {
 	s, rep := &liveServer{there: true, schema: `{"name":"code","type":"text"},{"name":"price","type":"number"},{"name":"mixed","type":"any"},{"name":"rare","type":"time"},{"name":"tags","type":"text"}`}, &examples{}
 	of := Collection{Name: "mine", Types: feature.Schema{{Name: "tags", Kind: feature.Texts}},
-		Stdin: strings.NewReader("id,lat,lon,code,price,mixed,tags\na,1,2,7,3,5,x;y\nb,1,2,8,n/a,6,\n")}
+		Stdin: strings.NewReader("id,lat,lon,code,price,mixed,tags\na,1,2,7,3,5,x;y\nb,1,2,8,ask,6,\n")}
 	if err := IntoLive(t.Context(), of, []string{"-"}, s.target(t), job.Options{Reporter: rep, MaxBad: 0.9}); err != nil {
 		t.Fatal(err)
 	}

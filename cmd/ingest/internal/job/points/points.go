@@ -405,8 +405,8 @@ func (j *pointsJob) note(meta *points.Meta) {
 		} else if f.format == pointsTable {
 			taken = append(taken, fmt.Sprintf("latitude from %q, longitude from %q", c.Lat, c.Lon))
 		}
-		if note := f.emptied.Note(f.Path + ": " + source.NoteEmptied); note != "" {
-			j.rep.Note(note)
+		if note := f.emptied.Note(source.NoteEmptied); note != "" {
+			j.rep.Note(f.Path + ": " + note)
 		}
 		if f.columns != nil && f.columns.ID != "" {
 			taken = append(taken, fmt.Sprintf("id from %q", f.columns.ID))

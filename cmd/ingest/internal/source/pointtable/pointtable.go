@@ -138,6 +138,7 @@ type Table struct {
 	in       *delimited.Reader
 	name     string
 	names    []string // of all columns, as properties
+	keys     [][]byte // the same
 	prefixes [][]byte // of the members of the properties; nil: no property
 	empty    *source.Words
 	head     []byte // of the table, until the header is read
@@ -220,7 +221,7 @@ func (t *Table) isEmpty(column int, field []byte) bool {
 		return false
 	}
 	if t.codes[column] && string(field) == notAvailable {
-		t.kept.Add([]byte(t.names[column]), t.in.Line)
+		t.kept.Add(t.keys[column], t.in.Line)
 		return false
 	}
 	t.emptied.Add(field, t.in.Line)
@@ -276,6 +277,9 @@ func (t *Table) header(fields [][]byte, err error) error {
 	if err := t.find(); err != nil {
 		return err
 	}
+	for _, name := range t.names {
+		t.keys = append(t.keys, []byte(name))
+	}
 	t.findCodes()
 	t.prefixes = make([][]byte, len(t.names))
 	for i, name := range t.names {
@@ -305,10 +309,13 @@ func (t *Table) Notes() (notes []string) {
 		}
 	}
 	const kept = "%d values NA are kept, as their columns have codes of two letters (%s), the first in line %d; --empty NA takes them for empty ones"
-	for _, note := range []string{t.emptied.Note(t.name + ": " + source.NoteEmptied), t.kept.Note(t.name + ": " + kept), t.systemNote} {
+	for _, note := range []string{t.emptied.Note(source.NoteEmptied), t.kept.Note(kept)} {
 		if note != "" {
-			notes = append(notes, note)
+			notes = append(notes, t.name+": "+note)
 		}
+	}
+	if t.systemNote != "" {
+		notes = append(notes, t.systemNote)
 	}
 	return notes
 }
