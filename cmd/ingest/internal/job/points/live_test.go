@@ -121,7 +121,7 @@ func TestIntoLiveTakesTypes(t *testing.T) {
 	if d := gocmp.Diff(want, s.lines); d != "" {
 		t.Error(d)
 	}
-	if len(rep.first) != 1 || !strings.Contains(rep.first[0], `price: "n/a" is no number`) {
+	if len(rep.first) != 1 || !strings.Contains(rep.first[0], `price: "ask" is no number`) {
 		t.Errorf("%q", rep.first)
 	}
 }
