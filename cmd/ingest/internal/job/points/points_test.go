@@ -465,6 +465,47 @@ func TestSearchWithoutNames(t *testing.T) {
 	}
 }
 
+// The files of others in shared/cases have the points that they mean, without a flag or with one.
+func TestCasesOfTables(t *testing.T) {
+	const cases = "../../../../../../shared/cases/"
+	if _, err := os.Stat(cases + "points-2"); err != nil {
+		t.Skip("no shared/cases/points-2")
+	}
+	for file, tc := range map[string]struct {
+		of     Collection
+		points int64
+		want   []string
+		note   string
+	}{
+		"places-2/geosparql-crs84-prefix.csv":                  {points: 3, want: []string{`1 47.37 8.54 {"name":"Zürich"}`}},
+		"places-2/gnis-unknown-is-zero.tsv":                    {of: Collection{Columns: pointtable.Columns{Lat: "prim_lat_dec", Lon: "prim_long_dec"}}, points: 8, note: "unknown ones: 2,"},
+		"points-2/gtfs-stops-three-at-0-0.csv":                 {points: 43, note: "unknown ones: 3,"},
+		"points-2/mysql-backslash-n-in-values.tsv":             {points: 3, want: []string{`4 19.44 -99.14 {}`, `1 41.38 2.17 {"name":"A","price":9.5}`}, note: `("\\N" 2)`},
+		"points-2/house-numbers-12A-dropped.csv":               {points: 1000, want: []string{`998 47.0998 8.0998 {"number":"998A","street":"Main St"}`}, note: `"number" is text, since 5 of its 1000 values`},
+		"points-2/excel-ansi-one-umlaut-row-lost.csv":          {points: 300, note: "Bäckerei Müller"},
+		"points-2/adjacent-stray-quotes-one-row-lost.csv":      {points: 3, want: []string{`1 48.1 11.1 {"name":"\"Hirsch"}`}},
+		"points-2/ais-day-ships-repeat-times-without-zone.csv": {of: Collection{Columns: pointtable.Columns{ID: "MMSI"}, Repeated: Last}, points: 3, note: "4 records have the id of another one, of which the last counts"},
+		"points-2/store-locator-store-name.csv":                {of: Collection{Search: true}, points: 4, note: `give --name 'Store Name'`},
+	} {
+		tc.of.Name = "mine"
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		m, err := Ingest(t.Context(), c, tc.of, []string{cases + file}, job.Options{Reporter: rep})
+		if err != nil || m.Records["points"] != tc.points {
+			t.Errorf("%s: %v %v", file, err, m.Records)
+			continue
+		}
+		got := answers(t, openPoints(t, c, "mine"))["all"]
+		for _, want := range tc.want {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %.600q, want %s", file, got, want)
+			}
+		}
+		if notes := strings.Join(rep.Notes, "\n"); !strings.Contains(notes, tc.note) {
+			t.Errorf("%s: %s", file, notes)
+		}
+	}
+}
+
 // Text that is not UTF-8 is read as windows-1252 where it fits, which is told, or as --encoding says.
 func TestEncodings(t *testing.T) {
 	rows := strings.Repeat("x;46;7\n", 100)
