@@ -28,12 +28,7 @@ func typeError(format string, args ...any) error {
 // A member is left out if its text is empty and its field has neither the type
 // text nor any, if its text splits into nothing, or if it is an empty list and
 // its field is no list. Null stays, and so do members that the schema lacks.
-func (s Schema) Convert(dst, object []byte) ([]byte, error) { return s.convert(dst, object, false) }
-
-// ConvertMost is Convert, but leaves out members that are not of the type of their field.
-func (s Schema) ConvertMost(dst, object []byte) ([]byte, error) { return s.convert(dst, object, true) }
-
-func (s Schema) convert(dst, object []byte, most bool) ([]byte, error) {
+func (s Schema) Convert(dst, object []byte) ([]byte, error) {
 	out := append(dst, '{')
 	start := len(out)
 	for name, value := range Members(object) {
@@ -49,9 +44,7 @@ func (s Schema) convert(dst, object []byte, most bool) ([]byte, error) {
 		out = appendMember(out, start, name, nil)
 		valueStart := len(out)
 		var reason string
-		if out, reason = appendTyped(out, value, t); reason != "" && most {
-			out = out[:valueStart]
-		} else if reason != "" {
+		if out, reason = appendTyped(out, value, t); reason != "" {
 			return dst, typeError("%s: %s", TextOf(name), reason)
 		}
 		if len(out) == valueStart {

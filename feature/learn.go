@@ -28,9 +28,15 @@ type column struct {
 	kinds    kinds  // of its values, or of the last values when no more come
 	seen     bool   // for a declared property: a feature had it
 	counts   [kindCount]int64
-	// For a table: where the first value of each kind stands, and how numbers are written.
-	first [kindCount]int64
+	// For a table: the first value of each kind, and how numbers are written.
+	first [kindCount]sighting
 	forms forms
+}
+
+// sighting is a value of a table and where it stands.
+type sighting struct {
+	at   int64
+	text string
 }
 
 // forms tell codes from numbers.
@@ -44,6 +50,9 @@ const (
 
 // maxTexts is the number of texts that make a column text if nothing else has come before them.
 const maxTexts = 1 << 10
+
+// maxSighting bounds the bytes that are kept of a value.
+const maxSighting = 100
 
 // kinds is the set of the kinds of a column's values.
 type kinds uint8
@@ -224,7 +233,7 @@ func kindOf(value []byte, have kinds) kinds {
 	return kindOther
 }
 
-// LearnText takes in a row of a table, whose values are all text. If 99 of 100 texts of
+// LearnText takes in a row of a table, whose values are all text. If all texts of
 // a column are numbers, the column has numbers; the same holds for true and false and
 // for times. A column of codes made of digits has text. Empty texts say nothing about a
 // type.
@@ -250,7 +259,7 @@ func (l *Learner) LearnText(object []byte) {
 			i = 0 // a text
 		}
 		if c.counts[i]++; c.counts[i] == 1 {
-			c.first[i] = l.At
+			c.first[i] = sighting{l.At, string(text[:min(len(text), maxSighting)])}
 		}
 	}
 }
@@ -272,29 +281,38 @@ func formsOf(column string, text []byte, kind kinds) forms {
 	return 0
 }
 
-// Odd reports values of a table that are not of the type of most of their column.
+// Odd reports a property of a table that is text because of a few values, while nine of ten
+// are of one other type.
 type Odd struct {
-	Field
-	Count, Of int64 // of them, and of all values of the column
-	At        int64 // of the first
+	Field           // its Kind is the type of most
+	Count, Of int64 // of the others, and of all values
+	At        int64 // of the first of the others
+	Text      string
 }
 
-// Odd returns the fields of tables some of whose values have another type.
+// Odd returns the properties of tables that are text because of a few values.
 func (l *Learner) Odd() (odd []Odd) {
 	for i := range l.columns {
 		c := &l.columns[i]
-		o := Odd{Field: Field{Name: string(TextOf([]byte(c.name))), Kind: c.kind()}, At: math.MaxInt64}
-		if c.declared != Null || c.kinds&fromTable == 0 || o.Kind == Text {
+		if c.declared != Null || c.kinds&fromTable == 0 || c.codes() {
+			continue
+		}
+		most, all := 0, int64(0)
+		for kind, n := range c.counts {
+			if all += n; n > c.counts[most] {
+				most = kind
+			}
+		}
+		o := Odd{Field: Field{Name: string(TextOf([]byte(c.name))), Kind: typeOfKinds(1 << most)}, Count: all - c.counts[most], Of: all, At: math.MaxInt64}
+		if o.Kind == Text || o.Count == 0 || 10*o.Count > all {
 			continue
 		}
 		for kind, n := range c.counts {
-			if o.Of += n; n > 0 && typeOfKinds(1<<kind) != o.Kind {
-				o.Count, o.At = o.Count+n, min(o.At, c.first[kind])
+			if first := c.first[kind]; n > 0 && kind != most && first.at < o.At {
+				o.At, o.Text = first.at, first.text
 			}
 		}
-		if o.Count > 0 {
-			odd = append(odd, o)
-		}
+		odd = append(odd, o)
 	}
 	return odd
 }
@@ -344,18 +362,15 @@ func (c *column) kind() Kind {
 	if c.kinds&fromTable == 0 {
 		return typeOfKinds(c.kinds)
 	}
-	if c.forms&formCode == 0 && c.forms&(formExponent|formReal) != formExponent {
-		var all int64
-		for _, n := range c.counts {
-			all += n
-		}
-		for kind, n := range c.counts {
-			if n > 0 && n >= (99*all+99)/100 {
-				return typeOfKinds(1 << kind)
-			}
-		}
+	if found := typeOfKinds(c.kinds &^ fromTable); found != Any && !c.codes() {
+		return found
 	}
 	return Text
+}
+
+// codes reports whether the numbers of a table's column are codes made of digits.
+func (c *column) codes() bool {
+	return c.forms&formCode != 0 || c.forms&(formExponent|formReal) == formExponent
 }
 
 func typeOfKinds(k kinds) Kind {

@@ -65,14 +65,15 @@ func ParsePosition(text, lang string) (Result, bool) {
 	return parseDegrees(text, lang)
 }
 
-// forms are positions as programs print them, with the group that is the latitude: points of WKT
-// and GeoJSON, and of MapLibre, which have the longitude first, numbers with names, with the zoom
+// forms are positions as programs print them, with the group that is the latitude: points of WKT,
+// whose system may stand before them and tells the order, and of GeoJSON, and of MapLibre, which have the longitude first, numbers with names, with the zoom
 // or height of a map, and those of ISO 6709.
 var forms = []struct {
 	text *regexp.Regexp
 	lat  int
 }{
-	{regexp.MustCompile(`^(?i:(?:SRID=4326;)?\s*POINT(?:\s*Z)?|LngLat)\s*\(\s*([^\s,()]+)[\s,]+([^\s,()]+)(?:\s+[^\s,()]+)?\s*\)$`), 2},
+	{regexp.MustCompile(`^(?i:(?:SRID=4326;|<(?:https?://www\.opengis\.net/def/crs/OGC/[^/>]*/CRS84|https?://www\.wikidata\.org/entity/Q2)>)?\s*POINT(?:\s*Z)?|LngLat)` + inBrackets), 2},
+	{regexp.MustCompile(`^(?i:<https?://www\.opengis\.net/def/crs/EPSG/[^/>]*/4326>\s*POINT)` + inBrackets), 1},
 	{regexp.MustCompile(`"coordinates"\s*:\s*\[\s*([^\s,\]]+)\s*,\s*([^\s,\]]+)[^\[\]]*\][^\[\]]*$`), 2},
 	{regexp.MustCompile(`^` + latName + of + lonName + of + `\W*$`), 1},
 	{regexp.MustCompile(`^` + lonName + of + latName + of + `\W*$`), 2},
@@ -81,6 +82,9 @@ var forms = []struct {
 }
 
 const (
+	// inBrackets are two numbers, or three with a height.
+	inBrackets = `\s*\(\s*([^\s,()]+)[\s,]+([^\s,()]+)(?:\s+[^\s,()]+)?\s*\)$`
+
 	latName = `\W*(?i:lat(?:itude)?)["']?`
 	lonName = `\W*(?i:lon(?:gitude)?|lng|long)["']?`
 	of      = `\s*[:=]?\s*["']?([^\s,;&}"']+)`
@@ -113,7 +117,7 @@ func area(b quadkey.Box, typ string) Result {
 }
 
 // maxPosition bounds the bytes of a position.
-const maxPosition = 80
+const maxPosition = 120
 
 func cutFold(text, prefix string) (string, bool) {
 	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {

@@ -94,6 +94,10 @@ func TestParsePosition(t *testing.T) {
 		{`{"longitude":"13.405","latitude":"52.52"}`, 52.52, 13.405},
 		{`{"type":"Point","coordinates":[13.405,52.52]}`, 52.52, 13.405},
 		{"SRID=4326;POINT(13.405 52.52)", 52.52, 13.405},
+		{"<http://www.opengis.net/def/crs/OGC/1.3/CRS84> POINT(13.405 52.52)", 52.52, 13.405},
+		{"<http://www.opengis.net/def/crs/EPSG/0/4326> POINT(52.52 13.405)", 52.52, 13.405},
+		{"<http://www.opengis.net/def/crs/EPSG/0/4326> POINT(52.520008123456 13.404954123456)", 52.520008123, 13.404954123},
+		{"<http://www.wikidata.org/entity/Q2> Point(13.405 52.52)", 52.52, 13.405},
 		{"POINT Z (13.405 52.52 34)", 52.52, 13.405},
 		{"LatLng(52.52, 13.405)", 52.52, 13.405},
 		{"LngLat(13.405, 52.52)", 52.52, 13.405},
@@ -141,6 +145,7 @@ func TestNoPosition(t *testing.T) {
 		"", "zürich", "47", "47 8", "12 34", "10115 berlin", "91.5, 181.5", "200.5, 8.5", "nan, nan", "inf,inf", "1e1, 1e1", "47.37N 8.54N",
 		"geo:", "geo:x,y", "geo:91,0", "8FVC9G8F", "8FVC9G8F+6", "XXVC9G8F+6W", "8FVA9G8F+6W", "8FVC0000+6W", "23/1/1/1", "1/2/0", "99/0/0", "33/0/0",
 		"444444", "47°61'N 8°0'E", "47.5°30'N 8°0'E", "n47 e8 x", strings.Repeat("4", 300), "N47.37 8.54", "lat=91&lon=10", "POINT(10 91)",
+		"<http://www.wikidata.org/entity/Q405> Point(10 20)", "<http://www.opengis.net/def/crs/EPSG/0/3857> POINT(10 20)", "<http://example.org/CRS84> POINT(10 20)",
 		"91,0", "91, 0", "0, 181", "100 5", "120,-45", "95;10", "91.5,0", "lat=91&lng=0", "@91,0,3z", "https://www.openstreetmap.org/#map=1/91/0", "https://yandex.ru/maps/?ll=13.4,52.5",
 		"\u202e\x00", "https://example.org/", "#map", "@", "?", "10:30 11:45", "10,20,30,40.5", "13.1,52.3,13.7,52.6", "32 33 34 35", "32 33 34 35 36.5", "1.5.2024, 12", "N 5 E", "5 West 42nd", "route 66", "24/7",
 	} {

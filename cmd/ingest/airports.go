@@ -17,7 +17,7 @@ import (
 type airportsCmd struct {
 	File string `arg:"" optional:"" config:"" name:"file" help:"airports.csv of OurAirports, plain, .gz or .zip."`
 
-	publishing
+	positioned
 }
 
 func (airportsCmd) Help() string {

@@ -24,6 +24,20 @@ func (f publishing) options(s *session) job.Options {
 	return o
 }
 
+// positioned are the flags of the commands that publish what has positions.
+type positioned struct {
+	DropZero bool `help:"Leave out positions of exactly 0, 0, which many programs write for an unknown one. Without it they are taken and told."`
+
+	publishing
+}
+
+// options are those of a job.
+func (p positioned) options(s *session) job.Options {
+	o := p.publishing.options(s)
+	o.DropZero = p.DropZero
+	return o
+}
+
 // Rehearsed implements job.Reporter.
 func (r *reporter) Rehearsed(d job.Rehearsal) {
 	r.mu.Lock()

@@ -15,7 +15,7 @@ type placesCmd struct {
 	Files []string   `arg:"" optional:"" config:"" extra:"" name:"file" help:"Files of GeoNames: allCountries.zip, cities15000.zip, NL.txt, alternateNamesV2.zip, countryInfo.txt, …."`
 	As    []kindFlag `sep:";" placeholder:"KIND=FILE" help:"One more file, and what it holds: needed where neither its name nor its rows tell; repeatable. In the environment several are separated by semicolons."`
 
-	publishing
+	positioned
 }
 
 func (placesCmd) Help() string {

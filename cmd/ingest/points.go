@@ -30,6 +30,9 @@ type pointsCmd struct {
 	Lon         string     `env:"QUADRILLE_POINTS_LON" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees; that of --lat again where it has positions."`
 	AxisOrder   string     `env:"QUADRILLE_POINTS_AXIS_ORDER" enum:",lat-lon,lon-lat" default:"" placeholder:"ORDER" help:"The order of two numbers in one column, lat-lon or lon-lat. Left out, [a, b] has the longitude first, and a,b and (a, b) the latitude."`
 	Type        []typeFlag `env:"QUADRILLE_POINTS_TYPE" sep:";" placeholder:"PROPERTY=TYPE" help:"The type of a property: text, number, boolean, time, texts or any; repeatable. Left out, it is found from the values. In the environment several are separated by semicolons."`
+	Empty       []string   `env:"QUADRILLE_POINTS_EMPTY" placeholder:"WORDS" help:"The words that stand for an empty cell, separated by commas; none with --empty=. Left out, they are, in tables, \\N, NULL, null, NA, N/A, n/a, #N/A, NaN, nan, None and -."`
+	Encoding    string     `env:"QUADRILLE_POINTS_ENCODING" placeholder:"NAME" help:"The encoding of tables and GeoJSON, such as windows-1252, iso-8859-2, cp850, shift_jis or utf-16le. Left out, text is UTF-8, or windows-1252 where it is not and every byte fits; that is told."`
+	Repeated    string     `env:"QUADRILLE_POINTS_REPEATED" enum:",refuse,first,last" default:"" placeholder:"WHICH" help:"Which of the records with one id counts: first, or last. Left out, or with refuse, the first does, and the others are bad records."`
 	Layer       string     `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
 	Title       string     `env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
 	Attribution string     `placeholder:"TEXT" help:"What a map must show for using the points."`
@@ -39,7 +42,7 @@ type pointsCmd struct {
 	IntoLive    string     `env:"-" placeholder:"URL" help:"Publish nothing, and write the points into the live collection of the tileserver at this address, such as http://127.0.0.1:8080. It is made if it is not there."`
 	KeyFile     string     `type:"path" placeholder:"FILE" help:"File whose first line is the key that may write the collection of --into-live."`
 
-	publishing
+	positioned
 }
 
 func (pointsCmd) Help() string {
@@ -53,18 +56,18 @@ func (pointsCmd) Help() string {
 
 FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it, such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip or be alone of its kind in a .zip:
 
-  A table of UTF-8 text with a header: columns separated by commas, semicolons or tabs.
+  A table of text (UTF-8, or what --encoding names) with a header: columns separated by commas, semicolons or tabs.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).
   A GeoPackage; FILE.gpkg#TABLE or --layer where there are several layers of points.
   A shapefile: .shp with what belongs to it beside it, or the .zip they came in.
 
 Tables and other files do not mix. A MultiPoint of one position is a point; other geometries are bad records.
 
-Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng, long, longitude, x, …), or one column with positions, called wkt, geometry, geo_point_2d, location, coordinates or so: POINT(lon lat), a geometry of GeoJSON or of PostGIS, "lat,lon" or "[lon, lat]", whose order --axis-order changes. The first position read is printed. The id is the column id, _id, identifier, uuid, guid, osm_id or stop_id, or key, code or ident if they tell the points apart. The columns taken are printed. All other columns with a name become properties. An empty cell is no property. A column of whose texts 99 of 100 are numbers becomes numbers, unless they look like codes (007, 10E2), and so it is with true and false and with times (2026-01-31T12:00:00Z or 2026-01-31).
+Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng, long, longitude, x, …), or one column with positions, called wkt, geometry, geo_point_2d, location, coordinates or so: POINT(lon lat), a geometry of GeoJSON or of PostGIS, "lat,lon" or "[lon, lat]", whose order --axis-order changes. The first position read is printed. The id is the column id, _id, identifier, uuid, guid, osm_id or stop_id, or key, code or ident if they tell the points apart. The columns taken are printed. All other columns with a name become properties. An empty cell is no property, and neither is a word for that, such as NULL, NA or -, which --empty changes. A column of whose texts all are numbers becomes numbers, unless they look like codes (007, 10E2), and so it is with true and false and with times (2026-01-31T12:00:00Z or 2026-01-31).
 
-The id of a feature is its own, or else the property id, and of a row of a GeoPackage its primary key. Points without an id, where no column is one, get the number of their record: 1, 2, 3 and so on over all files. Of points with one id the first is taken; the others are bad records.
+The id of a feature is its own, or else the property id, and of a row of a GeoPackage its primary key. Points without an id, where no column is one, get the number of their record: 1, 2, 3 and so on over all files. Of points with one id the first is taken; the others are bad records, unless --repeated says first or last.
 
-With --into-live the points are put into a live collection of a running tileserver, in place of those of the same ids. Points that the files lack stay in it. A point that the server refuses is a bad record.
+With --into-live the points are put into a live collection of a running tileserver, in the order of the files, in place of those of the same ids. Points that the files lack stay in it. A point that the server refuses is a bad record.
 
   ingest points shops shops.csv --into-live http://127.0.0.1:8080 --key-file writer.key
 
@@ -132,8 +135,13 @@ func (c *pointsCmd) Run(s *session) error {
 	if c.Search && (c.Private || c.IntoLive != "") {
 		return &usageError{errors.New("--search is for published collections that everybody may read: leave out --private and --into-live, or --search")}
 	}
+	if c.IntoLive != "" && c.Repeated != "" && c.Repeated != string(pointsjob.Last) {
+		return &usageError{errors.New("--into-live writes the records in their order, and the last one of an id stays: leave out --repeated " + c.Repeated)}
+	}
 	of := pointsjob.Collection{
-		Name: c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Search: c.Search, Stdin: os.Stdin,
+		Repeated: pointsjob.Repeated(strings.TrimPrefix(c.Repeated, "refuse")),
+		Name:     c.Collection, Types: types, Layer: c.Layer, Title: c.Title, Private: c.Private, Search: c.Search, Stdin: os.Stdin,
+		Empty: c.Empty, Encoding: c.Encoding,
 		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
 		Credit:  job.Credit{License: c.License, Attribution: c.Attribution},
 	}
@@ -156,7 +164,7 @@ func (c *pointsCmd) Run(s *session) error {
 			s.reporter.Note("warning: the key goes to " + to.Server.Host + " unencrypted, where others may read it; name the server by https://")
 		}
 	}
-	return pointsjob.IntoLive(s.ctx, of, c.Files, to, s.options)
+	return pointsjob.IntoLive(s.ctx, of, c.Files, to, c.options(s))
 }
 
 // serverURL reads the address of a tileserver.

@@ -14,10 +14,17 @@ var mark = []byte("\ufeff")
 // Trim returns a text without the mark it may begin with.
 func Trim(text []byte) []byte { return bytes.TrimPrefix(text, mark) }
 
+// Begins reports whether what is read begins with the mark. The next read returns an error, if
+// there is one.
+func Begins(r *bufio.Reader) bool {
+	begin, _ := r.Peek(len(mark))
+	return bytes.Equal(begin, mark)
+}
+
 // Skip passes over the mark at the beginning of what is read. The next read returns an
 // error, if there is one.
 func Skip(r *bufio.Reader) *bufio.Reader {
-	if begin, _ := r.Peek(len(mark)); bytes.Equal(begin, mark) {
+	if Begins(r) {
 		_, _ = r.Discard(len(mark)) // just peeked
 	}
 	return r

@@ -24,8 +24,8 @@ type BuildOptions struct {
 	// the points.
 	Schema feature.Schema
 	// Text says that all properties are texts, as in tables. Properties that look like numbers,
-	// booleans or times in 99 of 100 points become such. Their other values are left out;
-	// [feature.Learner.Odd] reports them.
+	// booleans or times in all points become such. [feature.Learner.Odd] reports those that do
+	// not because of a few.
 	Text bool
 	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for what does not
 	// fit.
@@ -34,7 +34,9 @@ type BuildOptions struct {
 	// Timestamp is the version of all points: when their source was changed, in
 	// milliseconds since 1970.
 	Timestamp int64
-	// Duplicate is called with a point that is left out because an earlier one has the
+	// Last says that of points with the same id the last one counts, and not the first.
+	Last bool
+	// Duplicate is called with a point that is left out because another one has the
 	// same id. Its error ends the build. If it is nil, duplicates are left out silently.
 	Duplicate func(id string, line int64) error
 	// Learned, if set, is called with what was found about the properties, when all
@@ -56,11 +58,11 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, erro
 	b := &builder{
 		opts: opts, learner: feature.NewLearner(opts.Schema),
 		ids: extsort.NewBytes(opts.TempDir, opts.Memory/4), points: extsort.NewBytes(opts.TempDir, opts.Memory*3/4),
+		dropped: extsort.NewBytes(opts.TempDir, opts.Memory/4), // when ids are sorted
 		planter: newPlanter(), summary: newSummary(),
-		dropped: map[string]bool{},
-		meta:    Meta{SchemaVersion: SchemaVersion, Name: opts.Name, Bounds: [4]float64{180, 90, -180, -90}},
+		meta: Meta{SchemaVersion: SchemaVersion, Name: opts.Name, Bounds: [4]float64{180, 90, -180, -90}},
 	}
-	defer func() { _ = errors.Join(b.ids.Close(), b.points.Close()) }() // a temporary file stays at worst
+	defer func() { _ = errors.Join(b.ids.Close(), b.points.Close(), b.dropped.Close()) }() // a temporary file stays at worst
 	for p, err := range seq {
 		if err == nil {
 			err = b.add(&p)
@@ -103,11 +105,10 @@ type builder struct {
 	opts        BuildOptions
 	learner     *feature.Learner
 	ids, points *extsort.ByteSorter
+	dropped     *extsort.ByteSorter // the sort keys of points whose id another point has
 	planter     *planter
 	summary     *summary
 	meta        Meta
-	// dropped are the sort keys of points whose id another point has.
-	dropped map[string]bool
 
 	taken uint64 // points
 
@@ -121,9 +122,6 @@ func (b *builder) sortKey(p position, id string, number uint64) []byte {
 	b.key = appendPointKey(b.key[:0], p.key, id)
 	return binary.BigEndian.AppendUint64(append(b.key, 0), number)
 }
-
-// maxDropped bounds the points left out because of their ids.
-const maxDropped = 1_000_000
 
 const sortTail = 9
 
@@ -171,54 +169,73 @@ func (b *builder) progress(ctx context.Context, stage string, done int64) error 
 
 // writeIDs writes the rows of ids, and finds the ids that several points have.
 func (b *builder) writeIDs(ctx context.Context, l *bulkload.Load) error {
-	var last []byte
+	var last, kept []byte // the id before, and the value of its point that counts
 	var done int64
-	first := true
-	return b.ids.Each(func(id, value []byte) error {
+	write := func() error {
+		b.key = append(append(b.key[:0], rowID), last...)
+		return l.Add(b.key, cellstore.Cell{Family: famID, Timestamp: b.opts.Timestamp, Value: kept[:idValue]})
+	}
+	err := b.ids.Each(func(id, value []byte) error {
 		if err := b.progress(ctx, "writing ids", done); err != nil {
 			return err
 		}
-		done++
-		if !first && bytes.Equal(id, last) {
-			lat, lon := int32(binary.BigEndian.Uint32(value[8:])), int32(binary.BigEndian.Uint32(value[12:]))
-			number, line := binary.BigEndian.Uint64(value[idValue:]), int64(binary.BigEndian.Uint64(value[idValue+8:]))
-			if b.opts.Duplicate != nil {
-				if err := b.opts.Duplicate(string(id), line); err != nil {
-					return err
-				}
+		if done++; kept != nil && bytes.Equal(id, last) {
+			if !b.opts.Last {
+				return b.drop(id, value)
 			}
-			b.dropped[string(b.sortKey(positionOf(lat, lon), string(id), number))] = true
-			if len(b.dropped) > maxDropped {
-				return fmt.Errorf("%w: more than %d have ids that others have: take another property as their id", ErrPoint, maxDropped)
+			if err := b.drop(id, kept); err != nil {
+				return err
 			}
-			return nil
+		} else if kept != nil {
+			if err := write(); err != nil {
+				return err
+			}
 		}
-		first, last = false, append(last[:0], id...)
-		b.key = append(append(b.key[:0], rowID), id...)
-		return l.Add(b.key, cellstore.Cell{Family: famID, Timestamp: b.opts.Timestamp, Value: value[:idValue]})
+		last, kept = append(last[:0], id...), append(kept[:0], value...)
+		return nil
 	})
+	if err == nil && kept != nil {
+		err = write()
+	}
+	return err
+}
+
+// drop leaves out a point of ids.
+func (b *builder) drop(id, value []byte) error {
+	lat, lon := int32(binary.BigEndian.Uint32(value[8:])), int32(binary.BigEndian.Uint32(value[12:]))
+	number, line := binary.BigEndian.Uint64(value[idValue:]), int64(binary.BigEndian.Uint64(value[idValue+8:]))
+	if b.opts.Duplicate != nil {
+		if err := b.opts.Duplicate(string(id), line); err != nil {
+			return err
+		}
+	}
+	return b.dropped.Add(b.sortKey(positionOf(lat, lon), string(id), number), nil)
 }
 
 // writePoints writes the rows of points, and plants the tree.
 func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
 	b.meta.Schema = b.learner.Schema()
+	drop, stop := iter.Pull2(sorted(b.dropped))
+	defer stop()
+	dropped, err, some := drop()
+	if err != nil {
+		return err
+	}
 	var done int64
 	return b.points.Each(func(key, value []byte) error {
 		if err := b.progress(ctx, "writing points", done); err != nil {
 			return err
 		}
 		done++
-		if len(b.dropped) > 0 && b.dropped[string(key)] {
-			return nil
+		if some && bytes.Equal(key, dropped) { // both are in order
+			var err error
+			dropped, err, some = drop()
+			return err
 		}
 		b.meta.Points++
 		key = key[:len(key)-sortTail]
-		convert := b.meta.Schema.Convert
-		if b.opts.Text { // at most a few values are of another type
-			convert = b.meta.Schema.ConvertMost
-		}
 		var err error
-		if b.properties, err = convert(b.properties[:0], value[valueHead:]); err != nil {
+		if b.properties, err = b.meta.Schema.Convert(b.properties[:0], value[valueHead:]); err != nil {
 			return fmt.Errorf("point %q: %w", key[keyHead:], err)
 		}
 		c := counted{position{
@@ -230,6 +247,22 @@ func (b *builder) writePoints(ctx context.Context, l *bulkload.Load) error {
 		b.value = append(append(b.value[:0], value[:valueHead]...), b.properties...)
 		return l.Add(key, cellstore.Cell{Family: famPoint, Timestamp: b.opts.Timestamp, Value: b.value})
 	})
+}
+
+// sorted yields the keys of a sorter, each valid until the next is asked for.
+func sorted(s *extsort.ByteSorter) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		enough := errors.New("no more is wanted")
+		err := s.Each(func(key, _ []byte) error {
+			if !yield(key, nil) {
+				return enough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, enough) {
+			yield(nil, err)
+		}
+	}
 }
 
 // bound widens the bounds of the collection to a point.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -326,21 +327,34 @@ func compareTiles(t *testing.T, c *points.Collection, ref reference, tile quadke
 	}
 }
 
-// Of points with one id the first stays, in whatever order they are kept.
+// Of points with one id the first stays, or the last, in whatever order they are kept.
 func TestDuplicates(t *testing.T) {
+	for last, from := range map[bool]int{false: 0, true: 200} {
+		testDuplicates(t, last, from)
+	}
+}
+
+func testDuplicates(t *testing.T, last bool, from int) {
+	t.Helper()
 	var list []points.Point
 	for i := range 300 {
-		list = append(list, points.Point{ID: fmt.Sprint(i % 100), Lat: float64(i / 150), Lon: float64(i % 3), Properties: fmt.Appendf(nil, `{"n":%d}`, i)})
+		list = append(list, points.Point{ID: fmt.Sprint(i % 100), Lat: float64(i / 150), Lon: float64(i % 3), Properties: fmt.Appendf(nil, `{"n":%d}`, i), Line: int64(i)})
 	}
 	told := 0
-	c := build(t, list, points.BuildOptions{Duplicate: func(string, int64) error { told++; return nil }})
+	c := build(t, list, points.BuildOptions{Last: last, Duplicate: func(id string, line int64) error {
+		if told++; fmt.Sprint(line%100) != id || line >= int64(from) && line < int64(from)+100 {
+			t.Errorf("%s of line %d is left out", id, line)
+		}
+		return nil
+	}})
 	if c.Meta().Points != 100 || told != 200 {
 		t.Fatalf("%d points, %d left out", c.Meta().Points, told)
 	}
 	n := 0
 	err := c.Each(t.Context(), points.WithinQuery{Area: feature.Tile{}}, func(h *points.Hit) error {
 		n++
-		if want := fmt.Sprintf(`{"n":%s}`, h.ID); string(h.Properties) != want {
+		id, _ := strconv.Atoi(h.ID)
+		if want := fmt.Sprintf(`{"n":%d}`, from+id); string(h.Properties) != want {
 			return fmt.Errorf("%s has %s", h.ID, h.Properties)
 		}
 		return nil

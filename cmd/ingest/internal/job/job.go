@@ -69,6 +69,8 @@ type Options struct {
 	// generation holds when layers of that generation are kept, else
 	// build.DefaultTileBudget.
 	TileBudget *int64
+	// DropZero leaves out records of points at exactly 0, 0, which are told otherwise.
+	DropZero bool
 	// DryRun does all but publish: it builds, compares with what is published, tells the
 	// reporter by Rehearsed, and leaves nothing on the disk.
 	DryRun bool
@@ -307,7 +309,10 @@ func isApart(reason string) bool { return reason == source.NoGeometry || reason 
 // not the one that was meant, and the records counted apart are bad.
 func (t *Tally) IsOther() bool { return t.apart > t.good }
 
-func (t *Tally) excuses(r *source.BadRecord) bool { return t.Excuse != nil && t.Excuse(r) }
+// excuses also tells of records that are left out because the user wants it.
+func (t *Tally) excuses(r *source.BadRecord) bool {
+	return r.Reason == source.AtZero || t.Excuse != nil && t.Excuse(r)
+}
 
 // Merge adds what another tally counted.
 func (t *Tally) Merge(other *Tally) {
@@ -342,8 +347,8 @@ func (t *Tally) Counts() map[string]int64 {
 func (t *Tally) Report(rep Reporter) {
 	for _, reason := range t.byCount() {
 		b := t.reasons[reason]
-		if isApart(reason) && !t.IsOther() {
-			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.bad+t.apart, b.examples[0]))
+		if isApart(reason) && !t.IsOther() || reason == source.AtZero {
+			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.LeftOut(), b.examples[0]))
 			continue
 		}
 		rep.Bad(reason, b.count, b.examples)

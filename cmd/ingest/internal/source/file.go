@@ -40,6 +40,8 @@ type File struct {
 	// Packed is the time of the last change of the member that is read from a zip
 	// archive, by its publisher's clock. It is zero for other files.
 	Packed time.Time
+	// Marked says that the text begins with the byte order mark of UTF-8.
+	Marked bool
 	// GDAL is GDAL's name for what is read, whether it is packed or not.
 	GDAL string
 
@@ -101,7 +103,9 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 		f.left = f.Size
 		text = &boundedReader{f: f, r: counted}
 	}
-	f.text = bom.Skip(bufio.NewReaderSize(text, 256<<10))
+	f.text = bufio.NewReaderSize(text, 256<<10)
+	f.Marked = bom.Begins(f.text)
+	bom.Skip(f.text)
 	return f, nil
 }
 

@@ -40,6 +40,7 @@ const (
 	UnknownKind    = "geometry is of a kind that is not read"
 	TooLarge       = "properties are too large"
 	NoID           = "id is missing"
+	AtZero         = "position is exactly 0, 0, which --drop-zero leaves out"
 )
 
 // AddRepair adds one more thing that a reader made up about a feature to the

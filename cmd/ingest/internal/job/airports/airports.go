@@ -35,7 +35,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options
 		return dataset.Manifest{}, err
 	}
 	defer zones.Close()
-	r := &airportReader{ctx: ctx, in: in, file: f, rep: rep, tally: job.NewTally(o.MaxBad), zones: zones, ids: map[uint32]string{}}
+	r := &airportReader{ctx: ctx, in: in, file: f, rep: rep, tally: job.NewTally(o.MaxBad), zones: zones, ids: map[uint32]string{}, zero: job.Zero{Drop: o.DropZero}}
 	return job.Publish(ctx, c, catalogue.Airports.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := airports.Build(ctx, b.Store(), job.Sequence(r.read), airports.BuildOptions{
 			TempDir: filepath.Dir(b.Dir()), Modified: f.Modified,
@@ -67,8 +67,9 @@ type airportReader struct {
 	zones *zonefinder.Finder
 	ids   map[uint32]string // ident by id, of files without ids
 
-	ignored  int64 // fields
-	zoneless int64 // airports
+	zero     job.Zero // airports at exactly 0, 0
+	ignored  int64    // fields
+	zoneless int64    // airports
 }
 
 // read hands over the airports of the good records.
@@ -117,6 +118,9 @@ func (r *airportReader) airport(rec *ourairports.Record) (airports.Airport, erro
 	if err := a.Validate(); err != nil {
 		return a, bad("airport cannot be stored", err.Error())
 	}
+	if err := r.zero.Check(a.Lat, a.Lon, r.in.Path, rec.Line); err != nil {
+		return a, err
+	}
 	if a.TimeZone == "" {
 		var err error
 		if a.TimeZone, a.TimeZoneSource, err = r.zones.Find(r.ctx, a.Lat, a.Lon, a.Country); err != nil {
@@ -139,6 +143,7 @@ func identID(ident string) uint32 {
 
 // note tells what the user may want to know or do.
 func (r *airportReader) note(stats *airports.Stats) {
+	r.zero.Note(r.rep)
 	if stats.Conflicts > 0 {
 		r.rep.Note(fmt.Sprintf("%d codes belong to several airports: each finds the most important of them", stats.Conflicts))
 	}

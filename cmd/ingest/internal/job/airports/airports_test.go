@@ -91,6 +91,21 @@ func TestAirports(t *testing.T) {
 }
 
 // Where a time zone comes from when the file has none.
+// Airports at exactly 0, 0 are told, or left out.
+func TestZeroAirports(t *testing.T) {
+	path := testfile.Temp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+strings.Replace(jobtest.AirportSuva, "-18.1,178.5", "0,0", 1))
+	for drop, want := range map[bool]string{
+		false: "exactly 0, 0, as many programs write unknown ones: 1, the first in " + path + ":3; --drop-zero",
+		true:  "1 of 2 records are left out and not counted as bad, such as " + path + ":3: position is exactly 0, 0",
+	} {
+		rep := &jobtest.Recorder{}
+		m, err := Ingest(t.Context(), jobtest.Catalog(t), job.Input{Path: path}, job.Options{Reporter: rep, DropZero: drop})
+		if left := m.Bad[source.AtZero]; err != nil || m.Records["airports"] != 2-left || (left == 1) != drop || !strings.Contains(strings.Join(rep.Notes, "\n"), want) {
+			t.Errorf("%v: %v %v %q", drop, err, m, rep.Notes)
+		}
+	}
+}
+
 func TestAirportZones(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	row := func(id int, country string, lat, lon float64) string {

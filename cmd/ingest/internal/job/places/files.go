@@ -159,6 +159,9 @@ func (j *placesJob) place(f *placesFile, r geonames.Record) (places.Place, bool,
 		j.gone++
 		return p, false, nil
 	}
+	if err := j.zero.Check(r.Lat, r.Lon, f.Path, r.Line); err != nil {
+		return p, false, err
+	}
 	if j.zones != nil && r.TimeZone != "" && !j.zones[r.TimeZone] {
 		if j.unknownZones++; j.unknownZones == 1 {
 			j.unknownZone = r.TimeZone

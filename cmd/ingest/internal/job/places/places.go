@@ -39,7 +39,7 @@ type Input struct {
 // rows have no dates are dated by their name or their archive, if these say a date, and
 // otherwise not at all.
 func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Options) (dataset.Manifest, error) {
-	j := &placesJob{ctx: ctx, rep: o.ReporterOrSilent(), maxBad: o.MaxBad, tally: job.NewTally(o.MaxBad)}
+	j := &placesJob{ctx: ctx, rep: o.ReporterOrSilent(), maxBad: o.MaxBad, tally: job.NewTally(o.MaxBad), zero: job.Zero{Drop: o.DropZero}}
 	if err := j.recognise(inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -93,6 +93,7 @@ type placesJob struct {
 	languages map[string]string // codes of two letters, by those of three
 	zones     map[string]bool   // nil: not given
 
+	zero         job.Zero       // places at exactly 0, 0
 	several      bool           // files of alternate names
 	names        geonames.IDSet // of the alternate names of several files
 	repeated     int64          // alternate names that several of them hold
@@ -148,6 +149,7 @@ func (j *placesJob) recognise(inputs []Input) error {
 
 // note reports on all files together.
 func (j *placesJob) note(stats *places.Stats) {
+	j.zero.Note(j.rep)
 	for _, n := range []struct {
 		count int64
 		text  string

@@ -45,6 +45,22 @@ func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manif
 	return f, g.Manifest
 }
 
+// Places at exactly 0, 0 are told, or left out.
+func TestZeroPlaces(t *testing.T) {
+	unknown := strings.Replace(jobtest.RowThun, "46.75118\t7.62166", "0\t0.0", 1)
+	path := testfile.Temp(t, "places.txt", jobtest.RowBern+"\n"+unknown+"\n")
+	for drop, want := range map[bool]string{
+		false: "exactly 0, 0, as many programs write unknown ones: 1, the first in " + path + ":2; --drop-zero",
+		true:  "1 of 2 records are left out and not counted as bad, such as " + path + ":2: position is exactly 0, 0",
+	} {
+		rep := &jobtest.Recorder{}
+		m, err := Ingest(t.Context(), jobtest.Catalog(t), placeFiles(path), job.Options{Reporter: rep, DropZero: drop})
+		if left := m.Bad[source.AtZero]; err != nil || m.Records["places"] != 2-left || (left == 1) != drop || !strings.Contains(strings.Join(rep.Notes, "\n"), want) {
+			t.Errorf("%v: %v %v %q", drop, err, m, rep.Notes)
+		}
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	older := strings.Replace(strings.Replace(jobtest.RowBern, "Bern\t", "Old Bern\t", 1), "2019-09-05", "2001-01-01", 1)
 	text1 := jobtest.RowBern + "\nnot a row\n" + jobtest.RowThun + "\n" + strings.Replace(jobtest.RowThun, "46.75118", "NaN", 1) + "\n"

@@ -20,7 +20,7 @@ func BenchmarkPointsRead(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				j := &pointsJob{ctx: b.Context(), rep: job.Silent{}, tally: job.NewTally(0)}
+				j := newJob(b.Context(), Collection{}, job.Options{})
 				if err := j.open([]string{path}); err != nil {
 					b.Fatal(err)
 				}

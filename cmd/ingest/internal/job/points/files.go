@@ -2,6 +2,7 @@ package points
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -22,11 +23,13 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/charset"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/geopackage"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/shapefile"
+	"quadrille/internal/bom"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -64,6 +67,7 @@ type pointFile struct {
 	number    int64               // of the record in it
 	columns   *pointtable.Columns // that are taken, nil for GeoJSON; those of a table are known with its first record
 	table     *pointtable.Table
+	emptied   source.Tally     // of a file that is no table
 	key       string           // of the rows of a GeoPackage
 	src       []dataset.Source // once it has been read
 }
@@ -85,6 +89,12 @@ const stdinName = "standard input"
 func (j *pointsJob) open(paths []string) error {
 	if len(paths) > maxPointFiles {
 		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
+	}
+	if j.of.Encoding != "" {
+		var known bool
+		if j.text, known = charset.Find(j.of.Encoding); !known {
+			return fmt.Errorf("--encoding %s is not known; name one such as windows-1252, iso-8859-2, cp850, shift_jis or utf-8", source.Excerpt(j.of.Encoding))
+		}
 	}
 	// A killed run has left its copies. No other run is active now.
 	left, err := fs.Glob(os.DirFS(j.dir), copies)
@@ -214,7 +224,7 @@ func (j *pointsJob) recognise(f *pointFile) (err error) {
 		f.read, err = j.copied(file, f.Path)
 		return err
 	}
-	if err := job.RefuseForeign(file, job.OfShapes); err != nil {
+	if text, err = j.decodedHead(file, text); err != nil {
 		return err
 	}
 	switch trimmed := bytes.TrimLeft(text, " \t\r\n\x1e"); {
@@ -226,6 +236,28 @@ func (j *pointsJob) recognise(f *pointFile) (err error) {
 		return fmt.Errorf("%s: is neither a table, GeoJSON, a GeoPackage nor a shapefile; convert it by: ogr2ogr out.geojson FILE", f.Path)
 	}
 	return nil
+}
+
+// decodedHead returns the beginning of a text file in UTF-8. Without a named encoding, it refuses
+// what is no such text.
+func (j *pointsJob) decodedHead(file *source.File, head []byte) ([]byte, error) {
+	if j.text == nil {
+		return head, job.RefuseForeign(file, job.OfShapes)
+	}
+	decoded, err := io.ReadAll(charset.New(bytes.NewReader(head), file.Path, j.text))
+	return bom.Trim(decoded), err
+}
+
+// decoded returns the text of a file in UTF-8. note returns what was guessed about it.
+func (j *pointsJob) decoded(f *pointFile, file *source.File) (text *bufio.Reader, note func() string) {
+	if j.of.Encoding == "" && file.Marked {
+		return file.Reader(), func() string { return "" }
+	}
+	r := charset.New(file, f.Path, j.text)
+	if j.of.Encoding == "" {
+		r = charset.Guess(file, f.Path, func() (io.ReadCloser, error) { return f.open() })
+	}
+	return bom.Skip(bufio.NewReaderSize(r, 256<<10)), r.Note
 }
 
 // shapeMagic begins shapefiles.
@@ -266,6 +298,7 @@ func (f *pointFile) open() (*source.File, error) {
 // readFile hands over the points of a file.
 func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error {
 	before := j.tally.Taken()
+	f.emptied = source.Tally{} // of looking at it
 	err := j.readFormat(f, func(seq iter.Seq2[source.Point, error], report func()) error {
 		return job.ReadRecords(j.ctx, job.Ahead(j.checked(f, seq)), j.tally, report, take)
 	})
@@ -356,8 +389,10 @@ func (j *pointsJob) readShapefile(f *pointFile, read takeRecords) error {
 
 func (j *pointsJob) readJSON(f *pointFile, file *source.File, read takeRecords, report func()) error {
 	var note string
-	err := read(j.features(f, geojson.Read(file, f.Path, &note), nil), report)
+	text, guessed := j.decoded(f, file)
+	err := read(j.features(f, geojson.Read(text, f.Path, &note), nil), report)
 	j.noteOf(note, err)
+	j.noteOf(guessed(), err)
 	if errors.Is(err, geojson.ErrTopology) {
 		err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.word())
 	}
@@ -368,10 +403,11 @@ func (j *pointsJob) readJSON(f *pointFile, file *source.File, read takeRecords, 
 }
 
 func (j *pointsJob) readTable(f *pointFile, file *source.File, read takeRecords, report func()) error {
-	table := pointtable.New(file.Reader(), f.Path, j.of.Columns)
+	text, guessed := j.decoded(f, file)
+	table := pointtable.New(text, f.Path, j.of.Columns)
 	f.table, f.columns = table, &table.Columns
 	err := read(table.Points(), report)
-	for _, note := range table.Notes() {
+	for _, note := range append(table.Notes(), guessed()) {
 		j.noteOf(note, err)
 	}
 	return err
@@ -487,7 +523,7 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, columns []string, 
 		return true
 	}
 	for _, column := range columns {
-		if v, ok := of.Properties[column]; !ok {
+		if v, ok := of.Properties[column]; !ok || j.isEmpty(f, v, of.Line) {
 			continue
 		} else if column == id {
 			p.ID = idText(v)
@@ -496,6 +532,9 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, columns []string, 
 		}
 	}
 	for _, m := range of.Members {
+		if j.isEmptyJSON(f, m.Value, of.Line) {
+			continue
+		}
 		if m.Name == id {
 			p.ID = idOf(m.Value)
 		} else if begin(m.Name) {
@@ -511,6 +550,26 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, columns []string, 
 		j.object = p.Properties
 	}
 	return p, nil
+}
+
+// isEmpty reports whether a property of a source.Feature is a word for an empty value.
+func (j *pointsJob) isEmpty(f *pointFile, value any, line int) bool {
+	text, ok := value.(string)
+	if j.of.Empty == nil || !ok || !j.empty.Has([]byte(text)) {
+		return false
+	}
+	f.emptied.Add([]byte(text), line)
+	return true
+}
+
+// isEmptyJSON is isEmpty for a value as JSON spells it.
+func (j *pointsJob) isEmptyJSON(f *pointFile, value []byte, line int) bool {
+	if j.of.Empty == nil || value[0] != '"' || len(value) > 1<<10 {
+		return false
+	}
+	var text string
+	_ = json.Unmarshal(value, &text) // it has been scanned
+	return j.isEmpty(f, text, line)
 }
 
 // appendValue appends a property of a source.Feature.

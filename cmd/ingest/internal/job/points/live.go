@@ -2,7 +2,6 @@ package points
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -17,7 +16,6 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/feature"
-	"quadrille/internal/extsort"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -26,9 +24,10 @@ const reasonRefused = "the server refuses it"
 
 // IntoLive reads files of points as Ingest does and writes them into a live
 // collection, which it makes if there is none. It writes nothing unless all files
-// could be read. Points that are not in the files stay.
+// could be read. It writes all records in their order, so that the last one of an
+// id stays. Points that are not in the files stay.
 func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o job.Options) (err error) {
-	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), near: func(*points.Point) string { return "" }}
+	j := newJob(ctx, of, o)
 	to.Note = j.rep.Note
 	client := liveclient.New(to)
 	there, err := client.Exists(ctx)
@@ -48,7 +47,7 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 	if err := j.open(paths); err != nil {
 		return err
 	}
-	s, err := j.spool(o)
+	s, err := j.spool()
 	if err != nil {
 		return err
 	}
@@ -89,23 +88,24 @@ func typesThere(ctx context.Context, client *liveclient.Client, told feature.Sch
 	return feature.NewSchema(append(types, told...))
 }
 
-// spooled is a file of the features to be written. Before each stand its place in the
-// input and its length.
+// spooled is a file of the points to be written, in the order of the input. Before each stands
+// its length.
 type spooled struct {
-	file  *os.File
-	count int64
-	read  time.Time // when all files had been read
+	file   *os.File
+	schema feature.Schema
+	count  int64
+	read   time.Time // when all files had been read
 }
 
 // spoolMargin is more bytes than one feature has.
 const spoolMargin = feature.MaxPropertiesBytes + 8<<10
 
-// spoolHead is how many bytes a sorted point has before its properties: its line, latitude,
-// longitude and when it expires, 8 bytes each.
-const spoolHead = 32
+// spoolHead is how many bytes a spooled point has before its id: its line, latitude,
+// longitude and when it expires, 8 bytes each, and the length of the id, 2 bytes.
+const spoolHead = 34
 
-// appendSorted appends a point as it is sorted by its id.
-func appendSorted(dst []byte, p *points.Point) []byte {
+// appendSpooled appends a point. Its properties come last.
+func appendSpooled(dst []byte, p *points.Point) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(p.Line))
 	dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(p.Lat))
 	dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(p.Lon))
@@ -114,90 +114,75 @@ func appendSorted(dst []byte, p *points.Point) []byte {
 		expires = p.Expires.UnixMilli()
 	}
 	dst = binary.BigEndian.AppendUint64(dst, uint64(expires))
-	return append(dst, p.Properties...)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(p.ID)))
+	return append(append(dst, p.ID...), p.Properties...)
 }
 
-// appendFeature appends a sorted point as GeoJSON, with properties instead of its own.
-func appendFeature(dst []byte, id string, sorted, properties []byte) []byte {
-	dst = jsontext.AppendString(append(dst, `{"type":"Feature","id":`...), id)
+// appendFeature appends a spooled point as GeoJSON, with the types of a schema.
+func appendFeature(dst, spooled []byte, schema feature.Schema) ([]byte, error) {
+	properties := spoolHead + int(binary.BigEndian.Uint16(spooled[spoolHead-2:]))
+	dst = jsontext.AppendString(append(dst, `{"type":"Feature","id":`...), string(spooled[spoolHead:properties]))
 	dst = append(dst, `,"geometry":{"type":"Point","coordinates":[`...)
-	dst = strconv.AppendFloat(dst, math.Float64frombits(binary.BigEndian.Uint64(sorted[16:])), 'f', -1, 64)
+	dst = strconv.AppendFloat(dst, math.Float64frombits(binary.BigEndian.Uint64(spooled[16:])), 'f', -1, 64)
 	dst = append(dst, ',')
-	dst = strconv.AppendFloat(dst, math.Float64frombits(binary.BigEndian.Uint64(sorted[8:])), 'f', -1, 64)
-	dst = append(append(dst, `]},"properties":`...), properties...)
-	if expires := int64(binary.BigEndian.Uint64(sorted[24:])); expires != 0 {
+	dst = strconv.AppendFloat(dst, math.Float64frombits(binary.BigEndian.Uint64(spooled[8:])), 'f', -1, 64)
+	dst, err := schema.Convert(append(dst, `]},"properties":`...), spooled[properties:])
+	if err != nil {
+		return nil, err
+	}
+	if expires := int64(binary.BigEndian.Uint64(spooled[24:])); expires != 0 {
 		dst = time.UnixMilli(expires).UTC().AppendFormat(append(dst, `,"expires":"`...), time.RFC3339Nano+`"`)
 	}
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }
 
 // spool reads all files. Only then are types known, so what is to be sent waits on disk.
-func (j *pointsJob) spool(o job.Options) (s *spooled, err error) {
-	sorter := extsort.NewBytes(j.dir, o.MemoryLimit()/4)
-	defer func() { err = errors.Join(err, sorter.Close()) }()
+func (j *pointsJob) spool() (s *spooled, err error) {
+	s = &spooled{}
+	file, err := os.CreateTemp(j.dir, "features-*")
+	if err != nil {
+		return nil, err
+	}
+	s.file = file
+	defer func() {
+		if err != nil {
+			_ = file.Close() // and goes with its directory
+		}
+	}()
 	learner := feature.NewLearner(j.types)
 	learn := learner.Learn
 	if j.tables() {
 		learn = learner.LearnText
 	}
-	var value []byte
+	out := bufio.NewWriterSize(s.file, 1<<20)
+	var value, size []byte
 	err = j.read(func(p points.Point) error {
 		learner.At = p.Line
 		learn(p.Properties)
-		value = appendSorted(value[:0], &p)
-		return sorter.Add([]byte(p.ID), value)
+		value = appendSpooled(value[:0], &p)
+		size = binary.AppendUvarint(size[:0], uint64(len(value)))
+		s.count++
+		_, err := out.Write(size)
+		if err == nil {
+			_, err = out.Write(value)
+		}
+		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = j.learned(learner)
 	}
-	if err := j.learned(learner); err != nil {
-		return nil, err
-	}
-	meta := points.Meta{Schema: learner.Schema()}
-	j.note(&meta)
-	s = &spooled{}
-	if s.file, err = os.CreateTemp(j.dir, "features-*"); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			s.file.Close()
-		}
-	}()
-	out := bufio.NewWriterSize(s.file, 1<<20)
-	var last, properties, text, head []byte
-	first := true
-	err = sorter.Each(func(id, value []byte) error {
-		at := int64(binary.BigEndian.Uint64(value))
-		if !first && bytes.Equal(id, last) {
-			return j.duplicate(string(id), at)
-		}
-		first, last = false, append(last[:0], id...)
-		var err error
-		if properties, err = meta.Schema.ConvertMost(properties[:0], value[spoolHead:]); err != nil {
-			return fmt.Errorf("point %q: %w", id, err)
-		}
-		text = appendFeature(text[:0], string(id), value, properties)
-		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(at)), uint64(len(text)))
-		if _, err := out.Write(head); err != nil {
-			return err
-		}
-		if _, err := out.Write(text); err != nil {
-			return err
-		}
-		if s.count++; s.count%job.ProgressRows == 0 {
-			return j.ctx.Err()
-		}
-		return nil
-	})
 	if err == nil {
 		err = out.Flush()
 	}
 	if err == nil {
 		_, err = s.file.Seek(0, io.SeekStart)
 	}
-	s.read = time.Now()
-	return s, err
+	if err != nil {
+		return nil, err
+	}
+	s.schema, s.read = learner.Schema(), time.Now()
+	j.note(&points.Meta{Schema: s.schema})
+	return s, nil
 }
 
 // send writes what was spooled.
@@ -214,12 +199,17 @@ func (j *pointsJob) send(client *liveclient.Client, s *spooled) (written, refuse
 	var batch []liveclient.Line
 	size := 0
 	for n := range s.count {
-		l, err := nextSpooled(in)
+		l, err := s.next(in)
+		if errors.Is(err, feature.ErrProperties) {
+			refused++
+			err = j.leaveOut(l.At, reasonProperties, err.Error())
+		} else if err == nil {
+			batch, size = append(batch, l), size+len(l.Text)
+		}
 		if err != nil {
 			return written, refused, err
 		}
-		batch, size = append(batch, l), size+len(l.Text)
-		if len(batch) < liveclient.MaxLines && size < liveclient.MaxBytes-spoolMargin && n < s.count-1 {
+		if len(batch) < liveclient.MaxLines && size < liveclient.MaxBytes-spoolMargin && n < s.count-1 || len(batch) == 0 {
 			continue
 		}
 		if err := client.Write(j.ctx, batch, answered); err != nil {
@@ -231,16 +221,17 @@ func (j *pointsJob) send(client *liveclient.Client, s *spooled) (written, refuse
 	return written, refused, nil
 }
 
-func nextSpooled(in *bufio.Reader) (l liveclient.Line, err error) {
-	at, err := binary.ReadUvarint(in)
-	if err != nil {
-		return l, err
-	}
+// next reads the next point. An error that is feature.ErrProperties concerns that point alone.
+func (s *spooled) next(in *bufio.Reader) (l liveclient.Line, err error) {
 	n, err := binary.ReadUvarint(in)
 	if err != nil {
 		return l, err
 	}
-	l = liveclient.Line{At: int64(at), Text: make([]byte, n)}
-	_, err = io.ReadFull(in, l.Text)
+	value := make([]byte, n)
+	if _, err = io.ReadFull(in, value); err != nil {
+		return l, err
+	}
+	l.At = int64(binary.BigEndian.Uint64(value))
+	l.Text, err = appendFeature(nil, value, s.schema)
 	return l, err
 }

@@ -17,9 +17,13 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/encoding"
+
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/crs"
+	"quadrille/cmd/ingest/internal/source/delimited"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
@@ -37,6 +41,14 @@ type Collection struct {
 	Columns pointtable.Columns // of tables; of other files the id and the name
 	// Types are the types of properties that are not to be found from the points.
 	Types feature.Schema
+	// Empty are the words that stand for an empty value. If it is nil, they are
+	// source.EmptyWords in tables, and none in other files, which have a null of their own.
+	Empty []string
+	// Encoding is the name of the encoding of tables and GeoJSON. Without one it is UTF-8, or
+	// windows-1252 where the text can be nothing else.
+	Encoding string
+	// Repeated says which of the points with one id counts. IntoLive writes all of them.
+	Repeated Repeated
 	// Layer is the layer to read from GeoPackages and archives that have several. An
 	// input may name another one behind #.
 	Layer string
@@ -49,9 +61,17 @@ type Collection struct {
 	Stdin io.Reader
 }
 
+// Repeated says what becomes of points with the id of another one, in the order of the files.
+type Repeated string
+
+const (
+	Refuse Repeated = ""      // the first is taken, and the others are bad records
+	First  Repeated = "first" // the first is taken, and the others are left out
+	Last   Repeated = "last"  // the last is taken, and the others are left out
+)
+
 // Ingest reads files of points and publishes a generation of a collection. Either all
-// files are tables, or none is. Of several points with one id the first is taken, in
-// the order of the files; the others are bad records. A point without an id gets the
+// files are tables, or none is. A point without an id gets the
 // number of its record, counted over all files.
 func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []string, o job.Options) (dataset.Manifest, error) {
 	if err := points.CheckName(of.Name); err != nil {
@@ -62,7 +82,8 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	}
 	d := catalogue.Points(of.Name).Dataset
 	near := func(p *points.Point) string { return nearest(ctx, c, p) }
-	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), near: near}
+	j := newJob(ctx, of, o)
+	j.near = near
 	defer func() { j.tally.Report(j.rep) }()
 	return job.Publish(ctx, c, d, o, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
 		j.dir = filepath.Dir(b.Dir())
@@ -74,7 +95,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		meta, err := points.Build(ctx, b.Store(), job.Sequence(j.read), points.BuildOptions{
 			Name: of.Name, Schema: of.Types, Text: j.tables(), Timestamp: j.newest().UnixMilli(),
 			Memory: o.MemoryLimit() / 4, TempDir: j.dir,
-			Duplicate: j.duplicate, Learned: func(l *feature.Learner) { unseen = j.learned(l) }, Progress: job.ProgressOf(j.rep, "points"),
+			Last: of.Repeated == Last, Duplicate: j.duplicate, Learned: func(l *feature.Learner) { unseen = j.learned(l) }, Progress: job.ProgressOf(j.rep, "points"),
 		})
 		if err = cmp.Or(err, unseen); err != nil {
 			return nil, err
@@ -125,15 +146,29 @@ type pointsJob struct {
 	tally *job.Tally
 	dir   string
 	files []*pointFile
-	temp  []string // files to remove
+	text  encoding.Encoding // that is named; nil for UTF-8
+	empty *source.Words     // of files that are no tables, and not nil
+	temp  []string          // files to remove
 
 	near    func(*points.Point) string // names the place at a point
 	first   *points.Point              // that is good
 	number  int64                      // of the records so far, including bad ones
 	unnamed int64                      // points that got their number as id
+	zero    job.Zero                   // points at exactly 0, 0
+	repeats counted                    // points that are left out because another one has their id
 	lost    job.LostProperties
 	swapped int64
 	object  []byte // of properties; reused
+}
+
+func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
+	j := &pointsJob{ctx: ctx, rep: o.ReporterOrSilent(), of: of, types: of.Types, tally: job.NewTally(o.MaxBad), zero: job.Zero{Drop: o.DropZero}}
+	j.near = func(*points.Point) string { return "" }
+	j.empty = source.NewWords(of.Empty...)
+	if of.Empty != nil {
+		j.of.Columns.Empty = j.empty
+	}
+	return j
 }
 
 // tables reports whether the files are tables.
@@ -156,10 +191,11 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 			return j.explain(f, err)
 		}
 	}
-	if j.tally.Taken()+j.tally.LeftOut() == 0 {
+	err := j.tally.Err()
+	if err == nil && j.tally.Taken() == 0 && (j.tally.LeftOut() == 0 || j.zero.Drop) {
 		return errors.New("the files hold no points; check that they are the files you mean")
 	}
-	return j.explain(j.files[len(j.files)-1], j.tally.Err())
+	return j.explain(j.files[len(j.files)-1], err)
 }
 
 // Enough records to tell that a file has latitudes and longitudes swapped.
@@ -237,6 +273,9 @@ func (j *pointsJob) point(f *pointFile, rec *source.Point, at int64) (points.Poi
 		}
 		return refuse(reasonRange, err)
 	}
+	if err := j.zero.Check(p.Lat, p.Lon, f.Path, rec.Line); err != nil {
+		return p, err
+	}
 	if p.ID == "" {
 		j.unnamed++
 		p.ID = strconv.FormatInt(j.number, 10)
@@ -279,10 +318,28 @@ func orNull(object []byte) []byte {
 	return object
 }
 
-// duplicate counts a point as bad because an earlier one has its id.
+// counted counts records and knows the file and line of the first.
+type counted struct {
+	count int64
+	first string
+}
+
+func (c *counted) add(path string, line int) {
+	if c.count++; c.count == 1 {
+		c.first = fmt.Sprintf("%s:%d", path, line)
+	}
+}
+
+// duplicate leaves out a point because another one has its id.
 func (j *pointsJob) duplicate(id string, at int64) error {
+	if j.of.Repeated != Refuse {
+		f, line, _ := j.place(at)
+		j.tally.Retract()
+		j.repeats.add(f.Path, line)
+		return nil
+	}
 	if err := j.leaveOut(at, reasonRepeated, source.Excerpt(id)); err != nil {
-		return fmt.Errorf("%w; if another property tells the points apart, name it by --id", err)
+		return fmt.Errorf("%w; if another property tells the points apart, name it by --id; --repeated last takes the last of each id, and first the first", err)
 	}
 	return nil
 }
@@ -326,9 +383,12 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 		}
 	}
 	for _, odd := range l.Odd() {
+		if l.Commas(odd.Name) {
+			continue
+		}
 		f, line, _ := j.place(odd.At)
-		j.rep.Note(fmt.Sprintf("%d of %d values of %s are bad and left out, since the others have the type %s; the first is %s:%d; --type %s=text keeps all",
-			odd.Count, odd.Of, source.Excerpt(odd.Name), odd.Kind, f.Path, line, odd.Name))
+		j.rep.Note(fmt.Sprintf("%s is text, since %d of its %d values are not of the type %s, the first %s in %s:%d; --type %s makes them bad records",
+			source.Excerpt(odd.Name), odd.Count, odd.Of, odd.Kind, source.Excerpt(odd.Text), f.Path, line, crs.Quoted(odd.Name+"="+odd.Kind.String())))
 	}
 	if n := l.Unlisted(); n > 0 {
 		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type", feature.MaxFields, n))
@@ -345,6 +405,9 @@ func (j *pointsJob) note(meta *points.Meta) {
 		} else if f.format == pointsTable {
 			taken = append(taken, fmt.Sprintf("latitude from %q, longitude from %q", c.Lat, c.Lon))
 		}
+		if note := f.emptied.Note(source.NoteEmptied); note != "" {
+			j.rep.Note(f.Path + ": " + note)
+		}
 		if f.columns != nil && f.columns.ID != "" {
 			taken = append(taken, fmt.Sprintf("id from %q", f.columns.ID))
 		}
@@ -356,8 +419,15 @@ func (j *pointsJob) note(meta *points.Meta) {
 		j.rep.Note(fmt.Sprintf("the first position is latitude %v, longitude %v%s", j.first.Lat, j.first.Lon, j.near(j.first)))
 	}
 	j.lost.Note(j.rep)
+	j.zero.Note(j.rep)
 	if j.unnamed > 0 {
 		j.rep.Note(fmt.Sprintf("%d points have no id and got the number of their record; --id names the property that is the id", j.unnamed))
+	}
+	if j.repeats.count > 0 {
+		j.rep.Note(fmt.Sprintf("%d records have the id of another one, of which the %s counts, and are left out, one in %s", j.repeats.count, j.of.Repeated, j.repeats.first))
+	}
+	if j.of.Encoding != "" && !slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.format == pointsTable || f.format == pointsJSON }) {
+		j.rep.Note("--encoding is for tables and GeoJSON; a GeoPackage is always UTF-8, and the .cpg of a shapefile says what it is")
 	}
 	if c := j.of.Columns; !j.tables() && (c.Lat != "" || c.Lon != "") {
 		j.rep.Note("--lat and --lon are for tables; these files have positions of their own")
@@ -365,6 +435,7 @@ func (j *pointsJob) note(meta *points.Meta) {
 	if _, ok := meta.Schema.Lookup("name"); !ok && j.of.Columns.Name != "" {
 		j.rep.Note(fmt.Sprintf("warning: no point has the property %s of --name", source.Excerpt(j.of.Columns.Name)))
 	}
+	j.noteSearch(meta.Schema)
 	const most = 30
 	var fields []string
 	for _, f := range meta.Schema[:min(len(meta.Schema), most)] {
@@ -376,6 +447,38 @@ func (j *pointsJob) note(meta *points.Meta) {
 	if len(fields) > 0 {
 		j.rep.Note("properties: " + strings.Join(fields, ", "))
 	}
+}
+
+// noteSearch tells what searches will not find. The index of names takes a text that is called
+// name, in any case.
+func (j *pointsJob) noteSearch(schema feature.Schema) {
+	texts := slices.DeleteFunc(slices.Clone(schema), func(f feature.Field) bool { return f.Kind != feature.Text && f.Kind != feature.Any })
+	if !j.of.Search || slices.ContainsFunc(texts, func(f feature.Field) bool { return strings.EqualFold(f.Name, "name") }) {
+		return
+	}
+	advice := "--name says which property it is"
+	if like := likeName(texts); like != "" {
+		advice = fmt.Sprintf("%s looks like one: give --name %s", source.Excerpt(like), crs.Quoted(like))
+	}
+	j.rep.Note("warning: --search finds points by their property name, and as none has a text of that name, it will find none of them; " + advice)
+}
+
+// likeNames are parts of what people call the name of something, the most certain ones first.
+var likeNames = []string{"name", "title", "label", "bezeichnung", "nom", "titel"}
+
+// likeName returns the field that looks most like a name, the shortest of its kind, or "".
+func likeName(fields feature.Schema) (best string) {
+	for _, part := range likeNames {
+		for _, f := range fields {
+			if strings.Contains(delimited.Key(f.Name), part) && (best == "" || len(f.Name) < len(best)) {
+				best = f.Name
+			}
+		}
+		if best != "" {
+			return best
+		}
+	}
+	return ""
 }
 
 // idText is a property of a source.Feature as an id.

@@ -382,27 +382,220 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 	}
 }
 
-// Of a column of numbers one text in a hundred is a bad value, and told.
-func TestPointsOddValues(t *testing.T) {
-	text := "id,lat,lon,n\n" + strings.Repeat("%d,46,7,1.5\n", 99) + "%d,46,7,n/a\n"
-	ids := make([]any, 100)
-	for i := range ids {
-		ids[i] = i
+// Words for an empty value say nothing about a type, are told, and are those of --empty. Files that have
+// a null of their own mean what they write unless --empty is given.
+func TestEmptyValues(t *testing.T) {
+	table := "id,lat,lon,price,note\na,1,1,9.5,x\nb,2,2,NULL,-\nc,3,3,7,?\n"
+	geo := `{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,1]},"properties":{"note":"-","path":"\\N"}}`
+	gpkg := string(geoPackage(t, []shop{{id: "a", brand: "-", lat: 1, lon: 1}}, "shops"))
+	for name, tc := range map[string]struct {
+		text  string
+		empty []string
+		want  []string
+		note  string
+	}{
+		"table":       {table, nil, []string{`a 1 1 {"price":9.5,"note":"x"}`, `b 2 2 {}`, `c 3 3 {"price":7,"note":"?"}`}, `2 values are a word for an empty one and are left out ("-" 1, "NULL" 1), the first in line 3`},
+		"other words": {table, []string{"NULL", "?"}, []string{`a 1 1 {"price":9.5,"note":"x"}`, `b 2 2 {"note":"-"}`, `c 3 3 {"price":7}`}, `("?" 1, "NULL" 1)`},
+		"no words":    {table, []string{}, []string{`b 2 2 {"price":"NULL","note":"-"}`}, ""},
+		"GeoJSON":     {geo, nil, []string{`a 1 1 {"note":"-","path":"\\N"}`}, ""},
+		"told":        {geo, []string{`\N`, "-"}, []string{`a 1 1 {}`}, `2 values are a word for an empty one and are left out ("-" 1, "\\N" 1), the first in line 1`},
+		"GeoPackage":  {gpkg, []string{"-"}, nil, `1 values are a word for an empty one`},
+	} {
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		_, err := Ingest(t.Context(), c, Collection{Name: "mine", Empty: tc.empty}, []string{testfile.Temp(t, "file", tc.text)}, job.Options{Reporter: rep})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, notes := answers(t, openPoints(t, c, "mine"))["all"], strings.Join(rep.Notes, "\n")
+		for _, want := range tc.want {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %q, want %s", name, got, want)
+			}
+		}
+		if !strings.Contains(notes, tc.note) || tc.note == "" && strings.Contains(notes, "--empty") {
+			t.Errorf("%s: %s", name, notes)
+		}
 	}
-	path := testfile.Temp(t, "file.csv", fmt.Sprintf(text, ids...))
-	want := `1 of 100 values of "n" are bad and left out, since the others have the type number; the first is ` + path + ":101; --type n=text keeps all"
+}
+
+// Positions of exactly 0, 0 are told, or left out and counted apart.
+func TestZeroPositions(t *testing.T) {
+	path := testfile.Temp(t, "stops.csv", "stop_id,stop_lat,stop_lon\na,0,1\nb,0.0,-0\nc,0,0\nd,0.0000001,0\n")
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	m, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep})
-	if err != nil || m.Records["points"] != 100 || !slices.Contains(rep.Notes, want) {
+	want := "warning: positions that are exactly 0, 0, as many programs write unknown ones: 2, the first in " + path + ":3; --drop-zero leaves them out"
+	if err != nil || m.Records["points"] != 4 || !slices.Contains(rep.Notes, want) {
+		t.Errorf("%v %v %q", err, m.Records, rep.Notes)
+	}
+	rep = &jobtest.Recorder{}
+	m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep, DropZero: true})
+	if err != nil || m.Records["points"] != 2 || m.Bad[source.AtZero] != 2 || len(rep.Notes) != 3 || !strings.HasPrefix(rep.Notes[2], "2 of 4 records are left out and not counted as bad, such as "+path+":3: position is exactly 0, 0") {
+		t.Errorf("%v %v %v %q", err, m.Records, m.Bad, rep.Notes)
+	}
+	path = testfile.Temp(t, "most.csv", "stop_id,stop_lat,stop_lon\na,0,0\nb,0.0,-0\nc,0,1\n")
+	if m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{DropZero: true}); err != nil || m.Records["points"] != 1 {
+		t.Error(err, m.Records)
+	}
+	path = testfile.Temp(t, "all.csv", "stop_id,stop_lat,stop_lon\na,0,0\n")
+	if _, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{DropZero: true}); err == nil || !strings.Contains(err.Error(), "hold no points") {
+		t.Error(err)
+	}
+}
+
+// A collection that is to be searched and has no names is told of.
+func TestSearchWithoutNames(t *testing.T) {
+	for head, want := range map[string]string{
+		"lat,lon,Store Name,Owner's full name": `"Store Name" looks like one: give --name 'Store Name'`,
+		"lat,lon,city,label":                   `"label" looks like one: give --name label`,
+		"lat,lon,city,x":                       "--name says which property it is",
+		"lat,lon,NAME,Store Name":              "",
+		"lat,lon,name,Store Name":              "",
+	} {
+		for _, search := range []bool{true, false} {
+			rep := &jobtest.Recorder{}
+			of := Collection{Name: "mine", Search: search}
+			if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "file", head+"\n1,1,a,b\n")}, job.Options{Reporter: rep}); err != nil {
+				t.Fatal(err)
+			}
+			notes := strings.Join(rep.Notes, "\n")
+			if got := strings.Contains(notes, "it will find none of them; "+want); got != (search && want != "") {
+				t.Errorf("%s: %s", head, notes)
+			}
+		}
+	}
+}
+
+// The files of others in shared/cases have the points that they mean, without a flag or with one.
+func TestCasesOfTables(t *testing.T) {
+	const cases = "../../../../../../shared/cases/"
+	if _, err := os.Stat(cases + "points-2"); err != nil {
+		t.Skip("no shared/cases/points-2")
+	}
+	for file, tc := range map[string]struct {
+		of     Collection
+		points int64
+		want   []string
+		note   string
+	}{
+		"places-2/geosparql-crs84-prefix.csv":                  {points: 3, want: []string{`1 47.37 8.54 {"name":"Zürich"}`}},
+		"places-2/gnis-unknown-is-zero.tsv":                    {of: Collection{Columns: pointtable.Columns{Lat: "prim_lat_dec", Lon: "prim_long_dec"}}, points: 8, note: "unknown ones: 2,"},
+		"points-2/gtfs-stops-three-at-0-0.csv":                 {points: 43, note: "unknown ones: 3,"},
+		"points-2/mysql-backslash-n-in-values.tsv":             {points: 3, want: []string{`4 19.44 -99.14 {}`, `1 41.38 2.17 {"name":"A","price":9.5}`}, note: `("\\N" 2)`},
+		"points-2/house-numbers-12A-dropped.csv":               {points: 1000, want: []string{`998 47.0998 8.0998 {"number":"998A","street":"Main St"}`}, note: `"number" is text, since 5 of its 1000 values`},
+		"points-2/excel-ansi-one-umlaut-row-lost.csv":          {points: 300, note: "Bäckerei Müller"},
+		"points-2/adjacent-stray-quotes-one-row-lost.csv":      {points: 3, want: []string{`1 48.1 11.1 {"name":"\"Hirsch"}`}},
+		"points-2/ais-day-ships-repeat-times-without-zone.csv": {of: Collection{Columns: pointtable.Columns{ID: "MMSI"}, Repeated: Last}, points: 3, note: "4 records have the id of another one, of which the last counts"},
+		"points-2/store-locator-store-name.csv":                {of: Collection{Search: true}, points: 4, note: `give --name 'Store Name'`},
+	} {
+		tc.of.Name = "mine"
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		m, err := Ingest(t.Context(), c, tc.of, []string{cases + file}, job.Options{Reporter: rep})
+		if err != nil || m.Records["points"] != tc.points {
+			t.Errorf("%s: %v %v", file, err, m.Records)
+			continue
+		}
+		got := answers(t, openPoints(t, c, "mine"))["all"]
+		for _, want := range tc.want {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %.600q, want %s", file, got, want)
+			}
+		}
+		if notes := strings.Join(rep.Notes, "\n"); !strings.Contains(notes, tc.note) {
+			t.Errorf("%s: %s", file, notes)
+		}
+	}
+}
+
+// Text that is not UTF-8 is read as windows-1252 where it fits, which is told, or as --encoding says.
+func TestEncodings(t *testing.T) {
+	rows := strings.Repeat("x;46;7\n", 100)
+	feature := `{"type":"Feature","geometry":{"type":"Point","coordinates":[7,46]},"properties":{"name":"`
+	for name, tc := range map[string]struct {
+		text, encoding, want, note string
+	}{
+		"windows-1252":  {text: "name;lat;lon\n" + rows + "B\xe4ck \x96 M\xfcller;46;7\n", want: "Bäck – Müller", note: `: is not UTF-8 and is read as windows-1252, such as "Bäck – Müller;46;7"`},
+		"header":        {text: "name;lat;lon;H\xf6he\n" + "x;46;7;B\xe4ck\n", want: "Bäck", note: "read as windows-1252"},
+		"gzip":          {text: testfile.Gzip("name;lat;lon\nB\xe4ck;46;7\n"), want: "Bäck", note: "read as windows-1252"},
+		"GeoJSON":       {text: feature + "B\xe4ck\"}}", want: "Bäck", note: "read as windows-1252"},
+		"one bad row":   {text: "name;lat;lon\nZürich;46;7\nKöln;46;7\nB\xe4ck;46;7\n", want: "", note: "--encoding NAME says what it is"},
+		"UTF-8 by mark": {text: "\ufeffname;lat;lon\n" + rows + "B\xe4ck;46;7\n", want: "", note: ""},
+		"named UTF-8":   {text: "name;lat;lon\n" + rows + "B\xe4ck;46;7\n", encoding: "utf-8", want: "", note: ""},
+		"named":         {text: "name;lat;lon\nB\x84ck;46;7\n", encoding: "cp850", want: "Bäck", note: ""},
+		"UTF-16":        {text: "n\x00a\x00m\x00e\x00,\x00l\x00a\x00t\x00,\x00l\x00o\x00n\x00\n\x00B\x00\xe4\x00c\x00k\x00,\x004\x006\x00,\x007\x00\n\x00", encoding: "utf-16le", want: "Bäck", note: ""},
+		"wrong":         {text: "name;lat;lon\nB\x81ck;46;7\n", encoding: "windows-1252", want: "B\uFFFDck", note: "1 characters are not in the encoding"},
+		"named GeoJSON": {text: feature + "B\x84ck\"}}", encoding: "850", want: "Bäck", note: ""},
+	} {
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		of := Collection{Name: "mine", Encoding: tc.encoding}
+		_, err := Ingest(t.Context(), c, of, []string{testfile.Temp(t, "file", tc.text)}, job.Options{Reporter: rep, MaxBad: 0.5})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, notes := strings.Join(answers(t, openPoints(t, c, "mine"))["all"], "\n"), strings.Join(rep.Notes, "\n")
+		if !strings.Contains(got, `"`+tc.want) || tc.want == "" && strings.Contains(got, "ck") || !strings.Contains(notes, tc.note) || tc.note == "" && strings.Contains(notes, "--encoding") {
+			t.Errorf("%s: %.300q\n%s", name, got, notes)
+		}
+		if n := strings.Count(notes, "windows-1252"); n > 1 {
+			t.Errorf("%s: told %d times", name, n)
+		}
+	}
+	_, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine", Encoding: "klingon"}, []string{testfile.Temp(t, "file", "lat,lon\n1,1\n")}, job.Options{})
+	if err == nil || !strings.Contains(err.Error(), "name one such as windows-1252") {
+		t.Error(err)
+	}
+}
+
+// Of records with one id the first counts, or the last, over all files; the others are no bad records
+// then.
+func TestRepeated(t *testing.T) {
+	head := "MMSI,lat,lon\n"
+	paths := []string{testfile.Temp(t, "a.csv", head+"1,1,1\n2,1,1\n1,2,2\n"), testfile.Temp(t, "b.csv", head+"1,3,3\n3,1,1\n")}
+	of := Collection{Name: "mine", Columns: pointtable.Columns{ID: "MMSI"}}
+	for repeated, want := range map[Repeated]struct {
+		point, note string
+	}{
+		First: {"1 1 1 {}", "2 records have the id of another one, of which the first counts, and are left out, one in " + paths[0] + ":4"},
+		Last:  {"1 3 3 {}", "2 records have the id of another one, of which the last counts, and are left out, one in " + paths[0] + ":2"},
+	} {
+		of.Repeated = repeated
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		m, err := Ingest(t.Context(), c, of, paths, job.Options{Reporter: rep})
+		if err != nil || m.Records["points"] != 3 || m.Bad != nil || !slices.Contains(rep.Notes, want.note) {
+			t.Fatalf("%s: %v %v %q", repeated, err, m, rep.Notes)
+		}
+		if got := answers(t, openPoints(t, c, "mine"))["all"]; !slices.Contains(got, want.point) {
+			t.Errorf("%s: %q", repeated, got)
+		}
+	}
+	of.Repeated = Refuse
+	if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, paths, job.Options{MaxBad: 0.1}); err == nil || !strings.Contains(err.Error(), "--repeated last") {
+		t.Error(err)
+	}
+}
+
+// One text among the numbers of a column makes it text, however late it comes: nothing is dropped
+// because of a guess. It is told.
+func TestPointsOddValues(t *testing.T) {
+	text := strings.Builder{}
+	text.WriteString("id,lat,lon,number\n")
+	for i := range 5000 {
+		fmt.Fprintf(&text, "%d,46,7,%d\n", i, 10+i)
+	}
+	text.WriteString("late,46,7,998A\n")
+	path := testfile.Temp(t, "file.csv", text.String())
+	want := `"number" is text, since 1 of its 5001 values are not of the type number, the first "998A" in ` + path + ":5002; --type number=number makes them bad records"
+	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+	m, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep})
+	if err != nil || m.Records["points"] != 5001 || m.Bad != nil || !slices.Contains(rep.Notes, want) {
 		t.Errorf("%v %v %q", err, m.Records, rep.Notes)
 	}
 	got := answers(t, openPoints(t, c, "mine"))["all"]
-	if !slices.Contains(got, "99 46 7 {}") || !slices.Contains(got, `98 46 7 {"n":1.5}`) {
-		t.Errorf("%q", got)
+	if !slices.Contains(got, `late 46 7 {"number":"998A"}`) || !slices.Contains(got, `98 46 7 {"number":"108"}`) {
+		t.Errorf("%.500q", got)
 	}
 	server, rep := &liveServer{}, &jobtest.Recorder{}
-	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, server.target(t), job.Options{Reporter: rep}); err != nil || !slices.Contains(rep.Notes, want) {
-		t.Errorf("%v %q", err, rep.Notes)
+	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, server.target(t), job.Options{Reporter: rep}); err != nil || !slices.Contains(rep.Notes, want) || len(server.lines) != 5001 {
+		t.Errorf("%v %q %d", err, rep.Notes, len(server.lines))
 	}
 }
 
@@ -506,7 +699,7 @@ func TestPointsBadRecords(t *testing.T) {
 		"too large":     {text: head + "bad,46,7," + long + "\ngood,46,7,1\n", reason: reasonProperties},
 		"type":          {text: head + "bad,46,7,one\ngood,46,7,1\n", types: feature.Schema{{Name: "n", Kind: feature.Number}}, reason: reasonType, at: ":2: "},
 		"columns":       {text: head + "bad,46,7\ngood,46,7,1\n", reason: "not as many columns as the header"},
-		"encoding":      {text: head + "bad,46,7,\xe9\ngood,46,7,1\n", reason: "not UTF-8"},
+		"encoding":      {text: head + "bad,46,7,\x81\ngood,46,7,1\n", reason: "not UTF-8"},
 		"not text":      {text: "id,wkt,n\nbad,\"LINESTRING(0 0,1 1)\",1\ngood,POINT(7 46),1\n", reason: source.NotAPoint},
 		"nested":        {text: strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`, 1), reason: reasonProperties},
 		"large feature": {text: strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":"`+strings.Repeat("x", 300_000)+`"}`, 1), reason: source.TooLarge},

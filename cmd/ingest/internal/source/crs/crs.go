@@ -1,6 +1,6 @@
 // Package crs judges coordinate systems for every reader: whether coordinates are longitudes and
 // latitudes in degrees that can be taken as WGS84's. Whatever order a system gives its axes, the
-// formats that are read have longitude first.
+// formats that are read have longitude first, but for well-known text behind an address.
 package crs
 
 import (
@@ -129,6 +129,46 @@ func Named(name string) System {
 		s.Kind = Other
 	}
 	return s
+}
+
+// address matches those that name a coordinate system before well-known text: the OGC's own, and
+// Wikidata's, which stand for a body in space.
+var address = regexp.MustCompile(`(?i)^(?:https?://www\.opengis\.net/def/crs/(OGC|EPSG)/[^/]*/|urn:ogc:def:crs:(OGC|EPSG):[^:]*:|https?://www\.wikidata\.org/entity/(Q))([0-9A-Z]+)$`)
+
+// eastFirst are the codes among those of codes whose longitudes come first by EPSG.
+var eastFirst = []int64{7035, 7037, 7039, 7041, 7084, 7086, 7088, 7133, 8902, 9779, 9784, 10307, 10312, 10673}
+
+// newCodes are those from which on the order is not known, but for eastFirst.
+const newCodes = 10639
+
+// Address is the system that an address stands for before well-known text, as GeoSPARQL and Wikidata
+// write it. latFirst says that latitudes come first there, as EPSG has it; the OGC's own systems
+// have the longitude first, and so has Wikidata, whose Q2 is the Earth. An address that is not
+// known is of kind Other.
+func Address(iri string) (s System, latFirst bool) {
+	other := System{Other, source.Excerpt(iri)}
+	m := address.FindStringSubmatch(iri)
+	if m == nil {
+		return other, false
+	}
+	name := m[4]
+	switch strings.ToUpper(m[1] + m[2] + m[3]) {
+	case "Q":
+		if name == "2" {
+			return System{WGS84, iri}, false
+		}
+	case "OGC":
+		if s = Named("OGC:" + name); s.Kind < Other {
+			return s, false
+		}
+	case "EPSG":
+		code, err := strconv.ParseInt(name, 10, 64)
+		east := slices.Contains(eastFirst, code)
+		if s = Code(code); err == nil && s.Kind < Other && (east || code < newCodes) {
+			return s, !east
+		}
+	}
+	return other, false
 }
 
 // wgs84 are the names of its datum, by their letters and digits.

@@ -1,6 +1,7 @@
 package crs_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,37 @@ func TestNamed(t *testing.T) {
 	for _, code := range []int64{-1, 0, 1<<16 + 4283, 1 << 40} {
 		if got := crs.Code(code); got.Kind != crs.Other {
 			t.Error(code, got)
+		}
+	}
+}
+
+func TestAddress(t *testing.T) {
+	for iri, want := range map[string]string{
+		"http://www.opengis.net/def/crs/OGC/1.3/CRS84":               "0 false",
+		"https://www.opengis.net/def/crs/OGC/0/CRS84h":               "0 false",
+		"urn:ogc:def:crs:OGC:1.3:CRS84":                              "0 false",
+		"http://www.opengis.net/def/crs/OGC/1.3/CRS83":               "1 false",
+		"http://www.opengis.net/def/crs/EPSG/0/4326":                 "0 true",
+		"http://www.opengis.net/def/crs/EPSG/9.9.1/4979":             "0 true",
+		"urn:ogc:def:crs:EPSG::4258":                                 "1 true",
+		"http://www.opengis.net/def/crs/EPSG/0/7084":                 "1 false", // RGF93 v1 (lon-lat)
+		"http://www.opengis.net/def/crs/EPSG/0/11043":                "2 false", // which comes first is not known
+		"http://www.opengis.net/def/crs/EPSG/0/3857":                 "2 false",
+		"http://www.opengis.net/def/crs/EPSG/0/4230":                 "2 false",
+		"http://www.opengis.net/def/crs/OGC/1.3/CRS27":               "2 false",
+		"http://www.opengis.net/def/crs/EPSG/0/x4326":                "2 false",
+		"http://www.opengis.net/def/crs/IAU/2015/30100":              "2 false",
+		"http://www.opengis.net/def/crs/EPSG/0/4326/extra":           "2 false",
+		"http://example.org/def/crs/EPSG/0/4326":                     "2 false",
+		"http://www.wikidata.org/entity/Q2":                          "0 false",
+		"https://www.wikidata.org/entity/Q2":                         "0 false",
+		"http://www.wikidata.org/entity/Q405":                        "2 false", // the Moon
+		"http://www.wikidata.org/entity/Q22":                         "2 false",
+		"http://www.opengis.net/def/crs/EPSG/0/99999999999999999999": "2 false", "": "2 false", "CRS84": "2 false", "4326": "2 false",
+	} {
+		system, latFirst := crs.Address(iri)
+		if got := fmt.Sprint(int(system.Kind), " ", latFirst); got != want || system.Name == "" && iri != "" {
+			t.Errorf("%s: %s %q, want %s", iri, got, system.Name, want)
 		}
 	}
 }

@@ -35,6 +35,10 @@ type Format struct {
 	// dropped, and a quote within a field that is not quoted. Where the quotes of a
 	// row do not fit and the row has the header's columns without them, they are text.
 	Lax bool
+	// Certain, if set, reports whether the fields of a line can be nothing but a row, such as by
+	// numbers where they must be. Quotes from one such line to another are text if most lines
+	// between are rows.
+	Certain func(fields [][]byte) bool
 	// Comments are the beginnings of rows that are passed over. One that ends in a blank
 	// also stands for a row of it alone.
 	Comments []string
@@ -268,8 +272,10 @@ func (r *Reader) Fields() ([][]byte, error) {
 		}
 		stray := s.misfit || s.quoted
 		r.fields = s.fields
-		if stray && !(r.format.Lax && r.isRow(text)) {
-			return nil, r.Bad(ReasonQuotes, source.Excerpt(text))
+		if stray {
+			if row, _ := r.isRow(text); !row || !r.format.Lax {
+				return nil, r.Bad(ReasonQuotes, source.Excerpt(text))
+			}
 		}
 		if !stray {
 			return r.fields, r.count(len(r.fields), text)
@@ -280,16 +286,15 @@ func (r *Reader) Fields() ([][]byte, error) {
 	return r.fields, r.count(len(r.fields), text)
 }
 
-// isRow reports whether a line alone has the header's columns. Quotes that do not fit
-// in it count as text.
-func (r *Reader) isRow(line []byte) bool {
+// isRow reports whether a line alone has the header's columns, and whether its fields are a row
+// for certain. Quotes that do not fit in it count as text.
+func (r *Reader) isRow(line []byte) (row, certain bool) {
 	s := splitter{format: &r.format}
-	s.feed(line)
-	columns := len(s.fields)
-	if s.misfit || s.quoted {
-		columns = 1 + bytes.Count(line, []byte{r.format.Separator})
+	if s.feed(line); s.misfit || s.quoted {
+		s.fields = r.format.split(line, nil)
 	}
-	return r.header && columns == r.format.Columns[0]
+	row = r.header && len(s.fields) == r.format.Columns[0]
+	return row, row && r.format.Certain != nil && r.format.Certain(s.fields)
 }
 
 // join feeds the lines behind one with open quotes, up to the line that closes them. If
@@ -299,6 +304,8 @@ func (r *Reader) isRow(line []byte) bool {
 // for each such quote.
 func (r *Reader) join(s *splitter) error {
 	size, lines, rows, most := 0, 0, 0, r.format.MaxBytes-len(r.first)
+	first, certain := r.isRow(r.first)
+	last := false // the line that closes them is a row for certain
 	defer func() { r.apart = r.Line + 1 + lines/2 }()
 	for look := min(512, most); s.quoted && !s.misfit; look = min(2*look, most) {
 		text, err := r.in.Peek(look)
@@ -315,7 +322,8 @@ func (r *Reader) join(s *splitter) error {
 				return nil
 			}
 			line = bytes.TrimSuffix(line, []byte{'\r'})
-			if r.isRow(line) {
+			var row bool
+			if row, last = r.isRow(line); row {
 				rows++
 			}
 			s.text = append(s.text, '\n')
@@ -327,7 +335,7 @@ func (r *Reader) join(s *splitter) error {
 	}
 	columns := len(s.fields)
 	// A few separators may be right by chance, as those of opening hours or an address in a cell.
-	switch apart := 2*rows > lines && rows*(columns-1) > 20 && r.isRow(r.first); {
+	switch apart := first && 2*rows > lines && (rows*(columns-1) > 20 || certain && last); {
 	case s.quoted, s.misfit:
 		return nil
 	case apart, r.header && columns != r.format.Columns[0]:

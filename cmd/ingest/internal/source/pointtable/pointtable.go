@@ -6,6 +6,7 @@ package pointtable
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +47,8 @@ type Columns struct {
 	// Certain says that only columns that are certainly ids count as ids unless one is named,
 	// not those that may be by their names.
 	Certain bool
+	// Empty are the words that stand for an empty cell; nil: source.EmptyWords.
+	Empty *source.Words
 }
 
 // Names that columns have, the most certain ones first, as keys.
@@ -135,12 +138,22 @@ type Table struct {
 	in       *delimited.Reader
 	name     string
 	names    []string // of all columns, as properties
+	keys     [][]byte // the same
 	prefixes [][]byte // of the members of the properties; nil: no property
-	id       int      // -1: none
+	empty    *source.Words
+	head     []byte // of the table, until the header is read
+	codes    []bool // columns of codes of two letters, of which NA may be one
+	emptied  source.Tally
+	kept     source.Tally // NA in such columns, by their names
+	id       int          // -1: none
 	lat, lon int
 	told     string     // Order
 	srid     int64      // the last that a position had
 	system   crs.System // of srid
+	// address is the last that a position had, of this system.
+	address       string
+	addressSystem crs.System
+	latFirst      bool
 	// geometries reads geometries of GeoJSON in a column.
 	geometries geojson.Geometries
 	size       int    // of the properties of the row before
@@ -150,12 +163,69 @@ type Table struct {
 // New returns a reader of the table in r. name is the name in errors and bad rows.
 // Columns that are not named are found by their headers.
 func New(r *bufio.Reader, name string, told Columns) *Table {
-	t := &Table{Columns: told, told: told.Order, name: name}
+	t := &Table{Columns: told, told: told.Order, name: name, empty: cmp.Or(told.Empty, source.EmptyWords)}
 	head, _ := bom.Skip(r).Peek(64 << 10) // reading tells the error
-	t.in = delimited.New(r, name, delimited.Format{
-		Separator: separator(head), Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true, Header: t.header,
-	})
+	t.head = bytes.Clone(head)
+	format := t.format()
+	format.Header, format.Certain = t.header, t.isPoint
+	t.in = delimited.New(r, name, format)
 	return t
+}
+
+// format is how the table is written.
+func (t *Table) format() delimited.Format {
+	return delimited.Format{Separator: separator(t.head), Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true}
+}
+
+// notAvailable stands for an empty value, but among codes of two letters for Namibia or North
+// America.
+const notAvailable = "NA"
+
+// findCodes finds the columns of codes of two letters by the first rows.
+func (t *Table) findCodes() {
+	codes, others := make([]bool, len(t.names)), make([]bool, len(t.names))
+	format := t.format()
+	format.Columns = []int{len(t.names)} // more or fewer are bad rows
+	in := delimited.New(bytes.NewReader(t.head), t.name, format)
+	t.head = nil
+	for row := 0; ; row++ {
+		_, err := in.Next()
+		var fields [][]byte
+		if err == nil {
+			fields, err = in.Fields()
+		}
+		if err != nil && !delimited.IsBad(err) {
+			break // the end
+		}
+		if row == 0 || err != nil {
+			continue
+		}
+		for i, f := range fields {
+			two := source.IsCode(string(f), 2)
+			codes[i] = codes[i] || two && string(f) != notAvailable
+			others[i] = others[i] || !two && len(f) > 0 && !t.empty.Has(f)
+		}
+	}
+	for i := range codes {
+		codes[i] = codes[i] && !others[i] && t.Columns.Empty == nil
+	}
+	t.codes = codes
+}
+
+// isEmpty reports whether the field of a column is empty or a word for that.
+func (t *Table) isEmpty(column int, field []byte) bool {
+	if len(field) == 0 {
+		return true
+	}
+	if !t.empty.Has(field) {
+		return false
+	}
+	if t.codes[column] && string(field) == notAvailable {
+		t.kept.Add(t.keys[column], t.in.Line)
+		return false
+	}
+	t.emptied.Add(field, t.in.Line)
+	return true
 }
 
 // separator returns the one of comma, semicolon and tab that is most frequent in the first row.
@@ -207,6 +277,10 @@ func (t *Table) header(fields [][]byte, err error) error {
 	if err := t.find(); err != nil {
 		return err
 	}
+	for _, name := range t.names {
+		t.keys = append(t.keys, []byte(name))
+	}
+	t.findCodes()
 	t.prefixes = make([][]byte, len(t.names))
 	for i, name := range t.names {
 		switch {
@@ -232,6 +306,12 @@ func (t *Table) Notes() (notes []string) {
 	}{{t.in.Stray, "have a quote that stands for itself and is read as text"}, {t.in.Joined, "go over several lines, between quotes"}} {
 		if seen.Count > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d rows %s, the first in line %d", t.name, seen.Count, seen.what, seen.Line))
+		}
+	}
+	const kept = "%d values NA are kept, as their columns have codes of two letters (%s), the first in line %d; --empty NA takes them for empty ones"
+	for _, note := range []string{t.emptied.Note(source.NoteEmptied), t.kept.Note(kept)} {
+		if note != "" {
+			notes = append(notes, t.name+": "+note)
 		}
 	}
 	if t.systemNote != "" {
@@ -295,13 +375,13 @@ func (t *Table) row(p *source.Point) error {
 		return err
 	}
 	if t.id >= 0 {
-		if p.ID = string(bytes.TrimSpace(fields[t.id])); p.ID == "" {
+		if p.ID = string(fields[t.id]); t.isEmpty(t.id, fields[t.id]) {
 			return t.in.Bad(source.NoID, "the column "+source.Excerpt(t.Columns.ID)+" is empty")
 		}
 	}
 	out := make([]byte, 0, t.size+t.size/8+64)
 	for i, f := range fields {
-		if prefix := t.prefixes[i]; prefix != nil && len(f) > 0 {
+		if prefix := t.prefixes[i]; prefix != nil && !t.isEmpty(i, f) {
 			out = jsontext.AppendString(append(out, prefix...), string(f))
 		}
 	}
@@ -312,6 +392,12 @@ func (t *Table) row(p *source.Point) error {
 	return nil
 }
 
+// isPoint reports whether fields have a position.
+func (t *Table) isPoint(fields [][]byte) bool {
+	var p source.Point
+	return t.position(fields, &p) == nil && math.Abs(p.Lat) <= 90 && math.Abs(p.Lon) <= 180
+}
+
 // degrees parses a coordinate.
 func (t *Table) degrees(text []byte) (float64, error) {
 	text = bytes.TrimSpace(text)
@@ -319,7 +405,7 @@ func (t *Table) degrees(text []byte) (float64, error) {
 		return v, nil
 	}
 	switch {
-	case len(text) == 0:
+	case t.isNothing(text):
 		return 0, t.in.Bad(ReasonNoPosition, "")
 	case bytes.Count(text, []byte{','}) == 1:
 		if _, ok := source.Decimal(bytes.Replace(text, []byte{','}, []byte{'.'}, 1), math.MaxFloat64); ok {

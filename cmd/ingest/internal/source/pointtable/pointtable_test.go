@@ -124,6 +124,12 @@ func TestPositions(t *testing.T) {
 		"MULTIPOINT((7 46))":    "46 7 ",
 		"MULTIPOINT (7 46)":     "46 7 ",
 		"SRID=4326;POINT(7 46)": "46 7 ",
+		"<http://www.opengis.net/def/crs/OGC/1.3/CRS84> POINT(7 46)":   "46 7 ",
+		"<https://www.opengis.net/def/crs/EPSG/0/4326>Point (46 7)":    "46 7 ",
+		"<http://www.opengis.net/def/crs/EPSG/0/4258> POINT(46 7)":     "46 7 ",
+		"<http://www.opengis.net/def/crs/EPSG/0/7084> POINT(7 46)":     "46 7 ",
+		"<urn:ogc:def:crs:EPSG::4326> POINT(46 7)":                     "46 7 ",
+		"<http://www.wikidata.org/entity/Q2> Point(7 46)":              "46 7 ",
 		`{"type":"Point","coordinates":[7,46,1]}`:                      "46 7 ",
 		`{"coordinates":[[7,46]],"type":"MultiPoint"}`:                 "46 7 ",
 		"01010000000000000000001C400000000000004740":                   "46 7 ",
@@ -143,11 +149,21 @@ func TestPositions(t *testing.T) {
 		"LINESTRING(7 46,8 46)":     source.NotAPoint,
 		"MULTIPOINT((7 46),(8 46))": source.NotAPoint,
 		`{"type":"LineString","coordinates":[[7,46],[8,46]]}`: source.NotAPoint,
-		`{"type":"Point"}`:                                       source.Damaged,
-		`{"type":"Point","coordinates":[]}`:                      source.NoGeometry,
-		`{"type":"Point"`:                                        source.Damaged,
-		"SRID=3857;POINT(7 46)":                                  pointtable.ReasonSystem,
-		"SRID=x;POINT(7 46)":                                     pointtable.ReasonSystem,
+		`{"type":"Point"}`:                                                   source.Damaged,
+		`{"type":"Point","coordinates":[]}`:                                  source.NoGeometry,
+		`{"type":"Point"`:                                                    source.Damaged,
+		"SRID=3857;POINT(7 46)":                                              pointtable.ReasonSystem,
+		"SRID=x;POINT(7 46)":                                                 pointtable.ReasonSystem,
+		"<http://www.wikidata.org/entity/Q405> Point(7 46)":                  pointtable.ReasonSystem + `: "http://www.wikidata.org/entity/Q405"`,
+		"<http://www.opengis.net/def/crs/EPSG/0/3857> POINT(7 46)":           pointtable.ReasonSystem,
+		"<http://www.opengis.net/def/crs/OGC/1.3/CRS27> POINT(7 46)":         pointtable.ReasonSystem,
+		"<http://example.org/CRS84> POINT(7 46)":                             pointtable.ReasonSystem,
+		"<> POINT(7 46)":                                                     pointtable.ReasonSystem,
+		"<http://www.opengis.net/def/crs/EPSG/0/4326> LINESTRING(46 7,46 8)": source.NotAPoint,
+		"<http://www.opengis.net/def/crs/EPSG/0/4326>":                       pointtable.ReasonNoPosition,
+		"<b>":               pointtable.ReasonSystem,
+		"<7 46":             pointtable.ReasonSystem,
+		"POINT(7 46 5 1 2)": source.NotAPoint,
 		"0101000020110F00000000000000001c400000000000004740":     pointtable.ReasonSystem,
 		"0102000000000000000000000000000000000000000000000000":   source.NotAPoint,
 		"010400000000000000000000000000000000000000000000000000": source.NoGeometry,
@@ -175,6 +191,93 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// Words for an empty value are no values, ids or coordinates, and are counted. What may be more is kept:
+// a town, a code of two letters.
+func TestEmptyWords(t *testing.T) {
+	head := "id,lat,lon,price,town,country\n"
+	for _, tc := range []struct {
+		rows  string
+		told  *source.Words
+		want  string
+		notes []string
+	}{
+		{head + "1,1,1,\\N,NULL,n/a\n2,2,2,null,N/A,-\n3,3,3,NaN,#N/A,None\n", nil, `  `,
+			[]string{`f: 9 values are a word for an empty one and are left out ("#N/A" 1, "-" 1, "N/A" 1, "NULL" 1, "NaN" 1, "None" 1, "\\N" 1, "n/a" 1, "null" 1), the first in line 2; --empty says which words are`}},
+		{head + "1,1,1,-1,Nan,CH\n2,2,2,--,none,NA\n3,3,3,N,Na,ZA\n", nil,
+			`{"price":"-1","town":"Nan","country":"CH"} {"price":"--","town":"none","country":"NA"} {"price":"N","town":"Na","country":"ZA"}`,
+			[]string{`f: 1 values NA are kept, as their columns have codes of two letters ("country" 1), the first in line 3; --empty NA takes them for empty ones`}},
+		{head + "1,1,1,NA,NA,CH\n2,2,2,,Bern,NA\n", source.NewWords("NA"), `{"country":"CH"} {"town":"Bern"}`, []string{
+			`f: 3 values are a word for an empty one and are left out ("NA" 3), the first in line 2; --empty says which words are`}},
+		{head + "1,1,1,NULL,-,\n", source.NewWords(), `{"price":"NULL","town":"-"}`, nil},
+		{head + "1,1,1,?,k. A.,\n", source.NewWords("?", "k. A."), ``, []string{
+			`f: 2 values are a word for an empty one and are left out ("?" 1, "k. A." 1), the first in line 2; --empty says which words are`}},
+	} {
+		var got []string
+		table := pointtable.New(bufio.NewReader(strings.NewReader(tc.rows)), "f", pointtable.Columns{Empty: tc.told})
+		for p, err := range table.Points() {
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, string(p.Properties))
+		}
+		if strings.Join(got, " ") != tc.want || !slices.Equal(table.Notes(), tc.notes) {
+			t.Errorf("%q: %q %q", tc.rows, got, table.Notes())
+		}
+	}
+	// Coordinates and ids.
+	for row, want := range map[string]string{
+		"NULL,1,1":      source.NoID,
+		"-,1,1":         source.NoID,
+		"1,null,NAN":    source.NoGeometry,
+		"1,-,none":      source.NoGeometry,
+		"1,NULL,8.5":    pointtable.ReasonNoPosition,
+		"1,8.5,\\N":     pointtable.ReasonNoPosition,
+		"1,nothing,8.5": source.NotANumber,
+	} {
+		if _, _, bad, err := read("id,lat,lon\n"+row+"\n", pointtable.Columns{}); err != nil || len(bad) != 1 || !strings.Contains(bad[0], ": "+want) {
+			t.Errorf("%s: %q %v", row, bad, err)
+		}
+	}
+}
+
+// Quotes of two rows near each other do not join them, however few columns there are. Text in
+// quotes may have lines of as many columns.
+func TestStrayQuotes(t *testing.T) {
+	for text, want := range map[string]string{
+		"id,name,lat,lon\n1,\"Hirsch,48.1,11.1\n2,Post\",48.2,11.2\n3,Adler,48.3,11.3\n":          "48.1 48.2 48.3",
+		"id,name,lat,lon\n1,\"Hirsch,48.1,11.1\n2,Lamm,,\n3,Krone,48.25,11\n4,Post\",48.2,11.2\n": "48.1 bad 48.25 48.2",
+		"name,wkt\n\"Hirsch,POINT(11.1 48.1)\nPost\",POINT(11.2 48.2)\n":                          "48.1 48.2",
+		"lat;lon;name\n48.1;11.1;\"Hirsch\n48.2;11.2;Post\"\n":                                    "48.1 48.2",
+		"name\tlat\tlon\n\"Hirsch\t48.1\t11.1\nPost\"\t48.2\t11.2\n":                              "48.1 48.2",
+		"id,name,lat,lon\n1,\"Hirsch, Hof,\nEingang 2,\n links\",48.1,11.1\n2,Post,48.2,11.2\n":   "48.1 48.2",
+		"id,lat,lon,note\n1,48.1,11.1,\"see\n2,x,y,z\"\n2,48.2,11.2,\n":                           "48.1 48.2",
+		"id,lat,lon,note\n1,48.1,11.1,\"first\nsecond\"\n2,48.2,11.2,\n":                          "48.1 48.2",
+		"id,name,lat,lon\n1,\"a,48.3,11.1\n2,b,48.4,11.2\n\",48.1,11.1\n2,Post,48.2,11.2\n":       "48.1 48.2", // a table in a cell
+	} {
+		var got []string
+		for p, err := range pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", pointtable.Columns{}).Points() {
+			if err != nil {
+				got = append(got, "bad")
+				continue
+			}
+			got = append(got, fmt.Sprint(p.Lat))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Well-known text of any length spoils its row alone.
+func TestLongPosition(t *testing.T) {
+	for _, long := range []string{"POINT(" + strings.Repeat("7 ", 100_000), "<http://example.org/" + strings.Repeat("x", 1_000_000) + "> POINT(7 46)"} {
+		found, _, bad, err := read("n,wkt\n1,"+long+"\n2,POINT(7 46)\n", pointtable.Columns{})
+		if err != nil || len(found) != 1 || len(bad) != 1 || len(bad[0]) > 500 {
+			t.Errorf("%d bytes: %d points, %.200q %v", len(long), len(found), bad, err)
+		}
+	}
+}
+
 // Positions in a system that is nearly WGS84 are taken, and it is told once.
 func TestSystems(t *testing.T) {
 	table := pointtable.New(bufio.NewReader(strings.NewReader("wkt\nSRID=4326;POINT(1 2)\nSRID=0;POINT(1 2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", pointtable.Columns{})
@@ -191,6 +294,7 @@ func TestSystems(t *testing.T) {
 
 func FuzzTable(f *testing.F) {
 	f.Add("id,lat,lon,a\nx,1,2,\"y\nz\"\n")
+	f.Add("wkt\n<http://www.opengis.net/def/crs/EPSG/0/4326> POINT(46 7)\n<http://www.wikidata.org/entity/Q405> Point(1 2)\n<> <\n")
 	f.Add("wkt\ta\nPOINT(1 2)\t\nSRID=4326;POINT Z (1 2 3)\tx\nPOINT\n")
 	f.Add("location;n\n(1,2);\n1,2,3;4\n")
 	f.Add("lat,lat,\n1")

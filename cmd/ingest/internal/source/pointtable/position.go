@@ -21,13 +21,13 @@ const (
 )
 
 // position reads two columns, or one by what its text looks like: well-known text, with the
-// number of its coordinate system before it or without; well-known binary in
+// number or the address of its coordinate system before it or without; well-known binary in
 // hexadecimal, as PostGIS writes it; a geometry of GeoJSON; or two numbers.
 func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 	text := bytes.TrimSpace(fields[t.lat])
 	var reason, detail string
 	switch system, shape, coded := bytes.Cut(text, []byte{';'}); {
-	case isNothing(text) && isNothing(fields[t.lon]):
+	case t.isNothing(text) && t.isNothing(fields[t.lon]):
 		return t.in.Bad(source.NoGeometry, "its coordinates are empty")
 	case t.lat != t.lon:
 		return t.degreesOf(p, text, fields[t.lon])
@@ -49,6 +49,8 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 			return t.in.Bad(ReasonSystem, source.Excerpt(text))
 		}
 		return t.wellKnownText(shape, p)
+	case text[0] == '<':
+		return t.addressed(text, p)
 	case 'A' <= text[0]&^0x20 && text[0]&^0x20 <= 'Z' && bytes.IndexByte(text, '\n') < 0:
 		return t.wellKnownText(text, p)
 	default:
@@ -57,17 +59,10 @@ func (t *Table) position(fields [][]byte, p *source.Point) (err error) {
 	return t.in.Bad(reason, detail)
 }
 
-// isNothing reports whether a coordinate is empty, or a word that databases and statisticians
-// write for an empty value.
-func isNothing(text []byte) bool {
-	if text = bytes.TrimSpace(text); len(text) > len("null") {
-		return false
-	}
-	switch string(bytes.ToLower(text)) {
-	case "", "null", "na", "n/a", "nan", "none", `\n`:
-		return true
-	}
-	return false
+// isNothing reports whether a coordinate is empty, or a word for that.
+func (t *Table) isNothing(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return len(text) == 0 || t.empty.HasFold(text)
 }
 
 // inDegrees reports whether positions with a code of EPSG are taken. Code 0 means that none is
@@ -82,6 +77,27 @@ func (t *Table) inDegrees(srid int64) bool {
 	return srid == 0 || t.system.Kind < crs.Other
 }
 
+// addressed reads well-known text behind <the address of its coordinate system>, which tells
+// the order of its numbers as well.
+func (t *Table) addressed(text []byte, p *source.Point) error {
+	address, shape, _ := bytes.Cut(text[1:], []byte{'>'})
+	if string(address) != t.address || t.address == "" {
+		t.address = string(address)
+		t.addressSystem, t.latFirst = crs.Address(t.address)
+		if t.systemNote == "" {
+			t.systemNote, _ = t.addressSystem.Take(t.name, "")
+		}
+	}
+	if t.addressSystem.Kind >= crs.Other {
+		return t.in.Bad(ReasonSystem, t.addressSystem.Name)
+	}
+	err := t.wellKnownText(bytes.TrimSpace(shape), p)
+	if t.latFirst {
+		p.Lat, p.Lon = p.Lon, p.Lat
+	}
+	return err
+}
+
 func isHex(text []byte) bool {
 	return len(bytes.Trim(text, "0123456789abcdefABCDEF")) == 0 && len(text)%2 == 0
 }
@@ -94,7 +110,7 @@ func (t *Table) wellKnownText(text []byte, p *source.Point) (err error) {
 	switch point := bytes.HasPrefix(kind, []byte("POINT")); {
 	case !open && !bytes.HasSuffix(kind, []byte(" EMPTY")):
 		return t.in.Bad(ReasonNoPosition, source.Excerpt(text)+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
-	case !point && !bytes.HasPrefix(kind, []byte("MULTIPOINT")), bytes.IndexByte(inner, ',') >= 0:
+	case !point && !bytes.HasPrefix(kind, []byte("MULTIPOINT")), bytes.IndexByte(inner, ',') >= 0, len(numbers) > 4:
 		return t.in.Bad(source.NotAPoint, source.Excerpt(text))
 	case len(numbers) == 0:
 		return t.in.Bad(source.NoGeometry, source.Excerpt(text))

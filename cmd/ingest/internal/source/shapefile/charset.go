@@ -9,27 +9,10 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/htmlindex"
-	"golang.org/x/text/encoding/japanese"
-	"golang.org/x/text/encoding/korean"
-	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/traditionalchinese"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/charset"
 )
-
-// pages are the code pages .cpg files name by number.
-var pages = map[string]encoding.Encoding{
-	"437": charmap.CodePage437, "850": charmap.CodePage850, "852": charmap.CodePage852, "855": charmap.CodePage855,
-	"858": charmap.CodePage858, "860": charmap.CodePage860, "862": charmap.CodePage862, "863": charmap.CodePage863,
-	"865": charmap.CodePage865, "866": charmap.CodePage866, "874": charmap.Windows874,
-	"932": japanese.ShiftJIS, "936": simplifiedchinese.GBK, "949": korean.EUCKR, "950": traditionalchinese.Big5,
-	"1250": charmap.Windows1250, "1251": charmap.Windows1251, "1252": charmap.Windows1252, "1253": charmap.Windows1253,
-	"1254": charmap.Windows1254, "1255": charmap.Windows1255, "1256": charmap.Windows1256, "1257": charmap.Windows1257,
-	"1258": charmap.Windows1258, "28591": charmap.Windows1252, "28592": charmap.ISO8859_2, "28595": charmap.ISO8859_5,
-	"28599": charmap.ISO8859_9, "28605": charmap.ISO8859_15, "54936": simplifiedchinese.GB18030,
-}
 
 // languages are the language bytes of dBase that name a code page. 0x57 means
 // whatever was usual on the machine of the writer, which leaves Latin-1.
@@ -103,50 +86,29 @@ func (s *texts) decoder(page string, language byte) (d *encoding.Decoder, note s
 }
 
 // decoder returns the decoder of a table's text, nil for UTF-8. The .cpg file names it, or else
-// the table's language byte stands for it; the default is Latin-1. Latin-1 is read as
-// Windows-1252, which has letters and quotes where Latin-1 has nothing, and is the same
-// otherwise.
+// the table's language byte stands for it; the default is Latin-1.
 func decoder(page string, language byte) (*encoding.Decoder, error) {
 	if page == "" {
 		page, ok := languages[language]
 		if !ok {
 			page = "1252"
 		}
-		e := pages[page]
-		if e == nil {
+		e, known := charset.Find(page)
+		if !known {
 			return nil, fmt.Errorf("its text is in code page %s, which is not known; convert it to UTF-8, and say so in a .cpg beside it", page)
 		}
 		return e.NewDecoder(), nil
 	}
-	name := strings.ToUpper(page)
-	if id, ok := strings.CutPrefix(name, "LDID/"); ok {
+	if id, ok := strings.CutPrefix(strings.ToUpper(page), "LDID/"); ok {
 		if n, err := strconv.ParseUint(id, 10, 8); err == nil {
 			return decoder("", byte(n))
 		}
 	}
-	for _, prefix := range []string{"ANSI", "OEM", "WINDOWS", "IBM", "CP", "MS", "X-"} {
-		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			name = strings.TrimLeft(rest, " -_")
-		}
-	}
-	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(name)
-	switch plain {
-	case "UTF8", "65001", "UTF8BOM":
-		return nil, nil //nolint:nilnil // UTF-8 needs no decoder
-	case "ISO88591", "88591", "LATIN1", "ISO885901", "ASCII", "USASCII":
-		return charmap.Windows1252.NewDecoder(), nil
-	}
-	if e := pages[plain]; e != nil {
+	switch e, known := charset.Find(page); {
+	case !known:
+		return nil, fmt.Errorf("its .cpg says that text is encoded as %s, which is not known; write UTF-8, ISO-8859-1 or the number of the code page there", source.Excerpt(page))
+	case e != nil:
 		return e.NewDecoder(), nil
 	}
-	// ESRI writes ISO 8859 parts both as 8859-2 and as 88592.
-	if part, ok := strings.CutPrefix(strings.TrimPrefix(plain, "ISO"), "8859"); ok && part != "" {
-		name = "ISO-8859-" + part
-	}
-	for _, try := range []string{name, page} {
-		if e, err := htmlindex.Get(strings.TrimSpace(try)); err == nil {
-			return e.NewDecoder(), nil
-		}
-	}
-	return nil, fmt.Errorf("its .cpg says that text is encoded as %s, which is not known; write UTF-8, ISO-8859-1 or the number of the code page there", source.Excerpt(page))
+	return nil, nil //nolint:nilnil // UTF-8 needs no decoder
 }

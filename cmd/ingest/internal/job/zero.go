@@ -1,0 +1,38 @@
+package job
+
+import (
+	"fmt"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// Zero counts records at exactly 0, 0, which many programs write for an unknown position. One
+// goroutine at a time uses it.
+type Zero struct {
+	Drop bool // leaves them out
+
+	count int64
+	first string
+}
+
+// Check counts a record at that position. Where such records are left out, the error is a
+// *source.BadRecord, which says nothing against the file.
+func (z *Zero) Check(lat, lon float64, path string, line int) error {
+	if lat != 0 || lon != 0 {
+		return nil
+	}
+	if z.Drop {
+		return &source.BadRecord{Source: path, Line: line, Reason: source.AtZero}
+	}
+	if z.count++; z.count == 1 {
+		z.first = fmt.Sprintf("%s:%d", path, line)
+	}
+	return nil
+}
+
+// Note tells of those that were not left out, if there are any.
+func (z *Zero) Note(rep Reporter) {
+	if z.count > 0 {
+		rep.Note(fmt.Sprintf("warning: positions that are exactly 0, 0, as many programs write unknown ones: %d, the first in %s; --drop-zero leaves them out", z.count, z.first))
+	}
+}

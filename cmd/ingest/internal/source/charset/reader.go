@@ -1,0 +1,201 @@
+package charset
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/transform"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// Reader reads text as UTF-8. One goroutine uses it.
+type Reader struct {
+	name  string
+	in    io.Reader
+	again func() (io.ReadCloser, error) // nil once it is decided
+	held  []byte                        // the beginning of a character at the end of what was read
+	note  string
+	named bool  // the encoding is, and is not UTF-8
+	lost  int64 // characters that it has not
+}
+
+// New returns a reader of text in an encoding, or in UTF-8 if it is nil.
+func New(in io.Reader, name string, e encoding.Encoding) *Reader {
+	if e != nil {
+		in = transform.NewReader(in, e.NewDecoder())
+	}
+	return &Reader{name: name, in: in, named: e != nil}
+}
+
+// Guess returns a reader of text that should be UTF-8. Where it is not, the whole text, which again
+// opens from its beginning, tells whether it is windows-1252. If so, it is read as that; otherwise
+// what is no UTF-8 stays as it is. name is the subject of Note.
+func Guess(in io.Reader, name string, again func() (io.ReadCloser, error)) *Reader {
+	return &Reader{name: name, in: in, again: again}
+}
+
+// Note tells what was guessed or lost in what has been read, or is "".
+func (r *Reader) Note() string {
+	if r.lost > 0 {
+		return fmt.Sprintf("warning: %s: %d characters are not in the encoding that --encoding names and are lost; check that it is the right one", r.name, r.lost)
+	}
+	return r.note
+}
+
+// Read implements [io.Reader]. p has room for a character, which a [bufio.Reader] sees to.
+func (r *Reader) Read(p []byte) (int, error) {
+	n := copy(p, r.held) // nothing once it is decided
+	r.held = r.held[:0]
+	m, err := r.in.Read(p[n:])
+	n += m
+	if r.again == nil {
+		if r.named {
+			r.lost += int64(bytes.Count(p[:n], []byte("\uFFFD")))
+		}
+		return n, err
+	}
+	whole := n
+	if err == nil {
+		whole = cut(p[:n])
+	}
+	if utf8.Valid(p[:whole]) {
+		r.held = append(r.held[:0], p[whole:n]...)
+		return whole, err
+	}
+	again := r.again
+	r.again = nil
+	why, failed := survey(again)
+	if failed != nil {
+		return 0, failed
+	}
+	example := exampleOf(p[:n])
+	if why != "" {
+		r.note = fmt.Sprintf("%s: has text that is not UTF-8, such as %s, and is not read as windows-1252, since %s; --encoding NAME says what it is", r.name, source.Excerpt(example), why)
+		return n, err
+	}
+	latin, _ := charmap.Windows1252.NewDecoder().Bytes(example) // every byte has a character
+	r.note = fmt.Sprintf("%s: is not UTF-8 and is read as windows-1252, such as %s; --encoding NAME says otherwise", r.name, source.Excerpt(latin))
+	rest := io.Reader(bytes.NewReader(bytes.Clone(p[:n])))
+	if err == nil {
+		rest = io.MultiReader(rest, r.in)
+	} else if !errors.Is(err, io.EOF) {
+		rest = io.MultiReader(rest, failing{err})
+	}
+	r.in = transform.NewReader(rest, charmap.Windows1252.NewDecoder())
+	return r.in.Read(p)
+}
+
+// failing is a reader that fails.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// cut returns the length of text without a character that it ends within.
+func cut(text []byte) int {
+	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRune(text[i:]) {
+				return i
+			}
+			break
+		}
+	}
+	return len(text)
+}
+
+// exampleOf is what stands around the first bytes that are not UTF-8, in their line.
+func exampleOf(text []byte) []byte {
+	const around = 30
+	at := 0
+	for at < len(text) {
+		c, size := utf8.DecodeRune(text[at:])
+		if c == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	before, after := text[max(0, at-around):at], text[at:min(len(text), at+around)]
+	if i := bytes.LastIndexAny(before, "\r\n"); i >= 0 {
+		before = before[i+1:]
+	}
+	if i := bytes.IndexAny(after, "\r\n"); i >= 0 {
+		after = after[:i]
+	}
+	return append(bytes.Clone(before), after...)
+}
+
+// survey reads a whole text that is not UTF-8, and returns why it is not windows-1252 either. It is
+// if that has all of its bytes, if hardly any of its characters could be UTF-8's, and if its
+// letters do not stand side by side as those of other alphabets do.
+func survey(open func() (io.ReadCloser, error)) (why string, err error) {
+	file, err := open()
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 256<<10)
+	var utf, other, words, long int64 // characters of UTF-8, other bytes; runs of letters, of three and more
+	run := 0
+	for {
+		text, err := in.Peek(1 << 10)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		if len(text) == 0 {
+			break
+		}
+		end := len(text)
+		if err == nil {
+			end = cut(text)
+		}
+		for i := 0; i < end; {
+			c, size := utf8.DecodeRune(text[i:end])
+			switch {
+			case c == 0, size == 1 && missing(text[i]):
+				return fmt.Sprintf("that has no byte %#02x", text[i]), nil
+			case size > 1:
+				utf++
+			case c == utf8.RuneError:
+				other++
+			}
+			for _, b := range text[i : i+size] {
+				if b >= 0xC0 {
+					run++
+					continue
+				}
+				if run > 0 {
+					words++
+				}
+				if run > 2 {
+					long++
+				}
+				run = 0
+			}
+			i += size
+		}
+		_, _ = in.Discard(end) // just peeked
+	}
+	switch {
+	case 100*utf > other:
+		return "other text of it is UTF-8", nil
+	case long > 2 && 2*long > words:
+		return "its words would be made of foreign letters alone", nil
+	}
+	return "", nil
+}
+
+// missing reports whether windows-1252 has no character for a byte.
+func missing(b byte) bool {
+	switch b {
+	case 0x81, 0x8D, 0x8F, 0x90, 0x9D:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Words are those that a table writes for an empty value.
+type Words struct {
+	exact, folded map[string]bool
+	first         [256]bool // bytes that they begin with, in any case
+	longest       int
+}
+
+// EmptyWords are those that databases, statisticians and spreadsheets write. A table of text has
+// no other way to say so; files that have one, such as GeoJSON, mean what they write.
+var EmptyWords = NewWords(`\N`, "NULL", "null", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "-")
+
+// NewWords makes a list of words.
+func NewWords(words ...string) *Words {
+	w := &Words{exact: map[string]bool{}, folded: map[string]bool{}}
+	for _, word := range words {
+		if word = strings.TrimSpace(word); word == "" {
+			continue // is empty anyway
+		}
+		w.exact[word], w.folded[strings.ToLower(word)] = true, true
+		w.longest = max(w.longest, len(word))
+		for _, text := range []string{word, strings.ToLower(word), strings.ToUpper(word)} {
+			w.first[text[0]] = true
+		}
+	}
+	return w
+}
+
+// Has reports whether a value is one of the words as it is written: Nan is a town, and NaN is not.
+func (w *Words) Has(value []byte) bool {
+	return len(value) > 0 && len(value) <= w.longest && w.first[value[0]] && w.exact[string(value)]
+}
+
+// HasFold is Has in any case, for values that cannot be names, such as coordinates.
+func (w *Words) HasFold(value []byte) bool {
+	return len(value) > 0 && len(value) <= w.longest && w.first[value[0]] && w.folded[strings.ToLower(string(value))]
+}
+
+// Tally counts words and knows the line of the first.
+type Tally struct {
+	counts map[string]*int64
+	line   int
+}
+
+// Add counts a word.
+func (t *Tally) Add(word []byte, line int) {
+	if n := t.counts[string(word)]; n != nil { // allocates nothing
+		*n++
+		return
+	}
+	if t.counts == nil {
+		t.counts, t.line = map[string]*int64{}, line
+	}
+	one := int64(1)
+	t.counts[string(word)] = &one
+}
+
+// Note tells with a format how many there are, which, and the first line. Without any it is "".
+func (t *Tally) Note(format string) string {
+	var all int64
+	var words []string
+	for word, n := range t.counts {
+		all += *n
+		words = append(words, fmt.Sprintf("%s %d", Excerpt(word), *n))
+	}
+	if all == 0 {
+		return ""
+	}
+	slices.Sort(words)
+	const most = 10
+	if more := len(words) - most; more > 0 {
+		words = append(words[:most], fmt.Sprintf("and %d more words", more))
+	}
+	return fmt.Sprintf(format, all, strings.Join(words, ", "), t.line)
+}
+
+// NoteEmptied is the format of a note of values that are read as empty because of a word.
+const NoteEmptied = "%d values are a word for an empty one and are left out (%s), the first in line %d; --empty says which words are"
