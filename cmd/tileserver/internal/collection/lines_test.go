@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -132,7 +133,15 @@ func TestLinesEnd(t *testing.T) {
 	if err := l.Get(t.Context(), "c", time.Time{}, &h); err != nil {
 		t.Error(err)
 	}
-	got = answersIn(t, s.send(shopsKey, "POST", "/points/shops", text("a")+strings.Repeat("x", 2000)).Body.String())
+	s.want(s.send(shopsKey, "POST", "/points/shops", text("told")+strings.Repeat("x", 2000)), 413, "batch-too-long")
+	if err := l.Get(t.Context(), "told", time.Time{}, &h); !errors.Is(err, points.ErrNotFound) {
+		t.Errorf("a batch whose length was too much has written: %v", err)
+	}
+	r := httptest.NewRequest("POST", "/points/shops", io.MultiReader(strings.NewReader(text("a")+strings.Repeat("x", 2000))))
+	r.Header.Set("X-Api-Key", shopsKey)
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	got = answersIn(t, w.Body.String())
 	if len(got) != 2 || got[0].Status != 200 || got[1].Status != 413 {
 		t.Errorf("%+v", got)
 	}

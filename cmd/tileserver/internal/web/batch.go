@@ -29,13 +29,7 @@ import (
 // while lines come in, so a client must read while it writes; what memory a batch takes
 // does not depend on its size.
 
-const (
-	batchBuffer = 32 << 10 // of what is read at once
-	// batchLinger bounds for how long, and maxLinger for how many bytes, a body is
-	// read on after it was given up.
-	batchLinger = 500 * time.Millisecond
-	maxLinger   = 256 << 10
-)
+const batchBuffer = 32 << 10 // of what is read at once
 
 // BatchLimits bound a batch.
 type BatchLimits struct {
@@ -104,6 +98,9 @@ func (b *Batch) Run() error {
 		return err
 	}
 	defer func() { b.kit.charge(b.c, b.Line) }()
+	if told := b.c.Request().ContentLength; told > b.Bytes {
+		return bodyTold(told, b.Bytes)
+	}
 	err = b.open(cd)
 	if err == nil {
 		err = b.Answer()
@@ -119,9 +116,6 @@ func (b *Batch) Run() error {
 	case errors.Is(err, ErrGone):
 		return nil
 	case err != nil && !b.begun && (b.first == 0 || b.Line <= b.first):
-		if !whole {
-			b.linger()
-		}
 		return err
 	case err != nil:
 		err = b.kit.Replaced(err)
@@ -130,8 +124,7 @@ func (b *Batch) Run() error {
 	}
 	_ = b.finish() // the client is gone if this fails
 	if !whole {
-		_ = b.rc.Flush() // a client that reads slowly has the time of its own
-		b.linger()
+		leaveRead(b.c)
 	}
 	return nil
 }
@@ -143,13 +136,6 @@ func (b *Batch) hangUp() {
 	// A handler tells this by reading beyond the limit of such a reader.
 	beyond := http.MaxBytesReader(b.c.Response().Writer, io.NopCloser(strings.NewReader("x")), 0)
 	_, _ = io.Copy(io.Discard, beyond)
-}
-
-// linger reads on for a moment. A connection that is closed while something is
-// on its way takes the answer with it.
-func (b *Batch) linger() {
-	_ = b.rc.SetReadDeadline(time.Now().Add(batchLinger)) // a writer without deadlines is a test's
-	_, _ = io.CopyN(io.Discard, b.body.r, maxLinger)
 }
 
 // open prepares the body to be read while the answer is written.
