@@ -53,6 +53,11 @@ type Batch struct {
 	Wait func() error
 	// Refuse appends to Body why the batch ends with the line Line.
 	Refuse func(err error)
+	// Untaken says that no line has been taken so far, and that nothing is sent for as long.
+	// What ends such a batch is its status, and a batch of refusals alone is 400.
+	Untaken bool
+	// Sample is what a line looks like, for those who send something else.
+	Sample string
 
 	// Line is the number of the line that Each gave last, from 1.
 	Line  int64
@@ -115,12 +120,14 @@ func (b *Batch) Run() error {
 	switch {
 	case errors.Is(err, ErrGone):
 		return nil
-	case err != nil && !b.begun && (b.first == 0 || b.Line <= b.first):
+	case err != nil && !b.begun && (b.Untaken || b.first == 0 || b.Line <= b.first):
 		return err
 	case err != nil:
 		err = b.kit.Replaced(err)
 		b.kit.judge(b.c, err)
 		b.Refuse(err)
+	case b.Untaken && len(b.Body) > 0:
+		b.answer.Status = http.StatusBadRequest
 	}
 	_ = b.finish() // the client is gone if this fails
 	if !whole {
@@ -195,10 +202,12 @@ func (b *Batch) next() ([]byte, error) {
 }
 
 // list matches the beginning of a FeatureCollection, or of another object with a list in it.
-// array matches the beginning of a list, but not of an address in brackets.
+// array matches the beginning of a list, but not of an address in brackets. form matches the
+// fields of a form.
 var (
 	list  = regexp.MustCompile(`^\{\s*("type"\s*:\s*"FeatureCollection"|"features"\s*:)`)
 	array = regexp.MustCompile(`^\[\s*["{[]`)
+	form  = regexp.MustCompile(`^[\w.%+-]+=[^&{]*(&[\w.%+-]+=[^&{]*)*$`)
 )
 
 // foreign returns what to do if the first line shows that the body is not made of
@@ -213,10 +222,20 @@ func (b *Batch) foreign(line []byte) string {
 		return "The body is a FeatureCollection: send each of its features in a line of its own (jq -c '.features[]')."
 	case first == '{' && open:
 		return "The first line is not a whole object: write each object in one line (jq -c .)."
-	case first != '{' && !b.Text:
-		return "Begin each line with {, the beginning of a JSON object."
+	case b.Text || first == '{':
+		return ""
+	case form.Match(line):
+		return "The body is a form, as trackers send it: send a JSON object in each line" + b.sample()
 	}
-	return ""
+	return "Begin each line with {, the beginning of a JSON object" + b.sample()
+}
+
+// sample ends a sentence with what a line looks like.
+func (b *Batch) sample() string {
+	if b.Sample == "" {
+		return "."
+	}
+	return ", such as " + b.Sample
 }
 
 // read returns the next line. If it is too long, it returns only enough to show that.
