@@ -23,7 +23,8 @@ export function collectionLayers(answer) {
 
 /**
  * What a vector tile shows of a collection: [{ id, name, count, lat, lon, properties }]. A cluster has a count, which short
- * writes in few letters, and no id; the properties are [name, value] of the others, in their order.
+ * writes in few letters, the name cluster by which its points are asked for, and no id; the properties are [name, value] of
+ * the others, in their order.
  */
 export function shownPoints(bytes, type, { z, x, y }) {
   if (bytes.byteLength === 0) return []
@@ -33,7 +34,10 @@ export function shownPoints(bytes, type, { z, x, y }) {
     const [lon, lat] = geometry.coordinates
     if (geometry.type !== 'Point' || !Number.isFinite(lat) || !Number.isFinite(lon)) return []
     const { id, name, cluster, point_count: count, point_count_abbreviated: short, ...rest } = properties
-    if (cluster === true) return count > 0 ? [{ id: '', name: '', count, short: displayText(short, 8), lat, lon, properties: [] }] : []
+    if (cluster === true) {
+      const shown = { id: '', name: '', count, short: displayText(short, 8), cluster: String(rest.cluster_id), lat, lon, properties: [] }
+      return count > 0 ? [shown] : []
+    }
     return [{ id: String(id), name: displayText(name), count: 0, lat, lon, properties: Object.entries(rest) }]
   })
 }
