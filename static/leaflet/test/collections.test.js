@@ -18,7 +18,7 @@ test('each public collection has a row in the switch, the first three are on', (
 })
 
 test('what is no list of collections is an empty one', () => {
-  for (const answer of [undefined, null, {}, { collections: 5 }, { collections: [{}, null, { name: 5 }, { name: '../x' }, { name: 'A' }, { name: 'a/b' }] }]) {
+  for (const answer of [undefined, null, {}, { collections: 5 }, { collections: [{}, null, { name: 5 }, { name: '../x' }, { name: 'A' }, { name: 'a/b' }, { name: 'broken', live: true, state: 'damaged' }] }]) {
     assert.deepEqual(collectionLayers(answer), [])
   }
   assert.ok(collectionLayers({ collections: Array.from({ length: 500 }, (_, i) => ({ name: `c${i}` })) }).length <= 20)
