@@ -29,7 +29,7 @@ var List = listing.Set{
 			"/points/shops/within/country/{region}?limit=1000&sort=-price",
 			"/points/shops/within/country/{region}?format=ndjson",
 		}},
-		"/cluster/{cluster}": {Example: "/points/shops/cluster/0-51?fields=name&limit=1", Dearest: []string{
+		"/cluster/{cluster}": {Example: "/points/shops/cluster/0-ay?fields=name&limit=1", Dearest: []string{
 			"/points/shops/cluster/{cluster}?limit=1000&sort=-price",
 			"/points/shops/cluster/{cluster}?format=ndjson",
 		}},

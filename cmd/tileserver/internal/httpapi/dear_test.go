@@ -3,6 +3,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -216,7 +217,11 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	}
 	_, rest, _ := strings.Cut(tiles.Tiles[0], "/g/")
 	generations, _, _ := strings.Cut(rest, "/")
-	words := []string{"{key}", servertest.Key, "{pinned}", "/g/" + generations, "{place}", fmt.Sprint(found.Places[0].ID), "{cluster}", clusters.Features[0].Properties.ID}
+	cluster := ""
+	for _, f := range clusters.Features {
+		cluster = cmp.Or(cluster, f.Properties.ID)
+	}
+	words := []string{"{key}", servertest.Key, "{pinned}", "/g/" + generations, "{place}", fmt.Sprint(found.Places[0].ID), "{cluster}", cluster}
 	if made {
 		words = append(words, "{region}", "wl", "{airport}", "WLD", "{station}", "066600-99999", "{address}", toyworld.Address(31).String())
 	} else {
