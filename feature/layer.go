@@ -35,7 +35,7 @@ type Feature struct {
 	Version int64
 	Expires time.Time
 	// Members is the number of features that a cluster stands for. The cluster itself is not a
-	// feature of the layer. 0 means that this is no cluster.
+	// feature of the layer, and its ID is that of a Clusterer. 0 means that this is no cluster.
 	Members int64
 }
 
@@ -144,6 +144,14 @@ type Tiler interface {
 	Layer
 	// Tile yields what a map shows in a tile: features, the most important first, and clusters.
 	Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*Feature, error]
+}
+
+// Clusterer is a Tiler whose clusters have ids.
+type Clusterer interface {
+	Tiler
+	// Cluster returns the ground on which the features of a cluster are, and no others: each
+	// feature is in one cluster of a zoom at most. id is the ID of the cluster in a tile.
+	Cluster(ctx context.Context, id string) (Area, error)
 }
 
 // Stop is where a feature was from an instant on.

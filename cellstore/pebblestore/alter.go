@@ -64,7 +64,7 @@ func (s *Store) alterTable(ctx context.Context, schema cellstore.Schema) error {
 // their bytes, new ones get bytes never used before.
 func (t storedTable) alter(s cellstore.Schema) (storedTable, error) {
 	fresh := newStoredTable(s)
-	next := storedTable{Name: t.Name, NextByte: t.NextByte, format: t.format}
+	next := storedTable{Name: t.Name, NextByte: t.NextByte, format: t.format, ledger: t.ledger}
 	for _, f := range fresh.Families {
 		if i := slices.IndexFunc(t.Families, func(old storedFamily) bool { return old.Name == f.Name }); i >= 0 {
 			f.Byte = t.Families[i].Byte

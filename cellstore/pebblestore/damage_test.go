@@ -162,7 +162,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	s, _ := fixture(t, "s", &Options{FS: mem})
 	must(0, s.Close())
 	name := "s/tables/t/schema.json"
-	data := strings.Replace(string(must(readFile(mem, name))), `"format":2`, `"format":3`, 1)
+	data := strings.Replace(string(must(readFile(mem, name))), `"format":1`, `"format":3`, 1)
 	must(0, writeFile(mem, name, []byte(data)))
 	_, err := readAll(mem)
 	if !errors.Is(err, cellstore.ErrNewer) || errors.Is(err, cellstore.ErrCorrupt) || !strings.Contains(err.Error(), "update the program") {

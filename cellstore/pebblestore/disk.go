@@ -158,7 +158,13 @@ func (d *disk) Rename(oldName, name string) error {
 		return d.FS.Rename(oldName, name)
 	}
 	if d.failure() == nil {
-		err := d.FS.Rename(oldName, name)
+		var err error
+		if base := d.FS.PathBase(name); isOptions(base) {
+			err = d.ledger.announce(base)
+		}
+		if err == nil {
+			err = d.FS.Rename(oldName, name)
+		}
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -34,6 +34,10 @@ import (
 // in length bytes. A slot is written after each synchronisation of a log and not
 // synchronised itself: it is a lower bound. But before a file is removed, both slots
 // without it are on the disk.
+//
+// The ledger also names the files of options that the engine has made, with no bytes: it makes
+// one whenever it opens a database for writing. If the last of them is not named, a program
+// without ledgers has written since.
 type ledger struct {
 	fs   vfs.FS
 	path string
@@ -101,7 +105,7 @@ func (l *ledger) slot() ([]byte, error) {
 	b := append(l.buf[:0], make([]byte, slotHead)...)
 	count := 0
 	for name, e := range l.entries {
-		if !e.named() {
+		if !e.named() && !isOptions(name) {
 			continue
 		}
 		b = append(append(b, byte(len(name))), name...)
@@ -198,6 +202,17 @@ func (l *ledger) begin(name string) *entry {
 	e := &entry{of: l}
 	l.entries[name] = e
 	return e
+}
+
+// announce names a file of options before it is there.
+func (l *ledger) announce(name string) error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries[name] = &entry{of: l, listed: true}
+	return l.writeBoth()
 }
 
 // remove takes a file out of the ledger, before it is removed.
@@ -361,6 +376,9 @@ func makeLedger(fsys vfs.FS, path, db string) error {
 	}
 	l := &ledger{path: path, clean: true, entries: map[string]*entry{}}
 	for _, name := range names {
+		if isOptions(name) {
+			l.entries[name] = &entry{listed: true}
+		}
 		if !ledgered(name) {
 			continue
 		}
@@ -397,6 +415,9 @@ func extentOf(fsys vfs.FS, path string, bytes int64) (extent, error) {
 func checkFiles(fsys vfs.FS, db string, clean bool, entries map[string]extent) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		if isOptions(name) {
+			continue
+		}
 		want := entries[name]
 		path := fsys.PathJoin(db, name)
 		switch got, err := extentOf(fsys, path, want.bytes); {
@@ -427,3 +448,19 @@ func ledgered(name string) bool {
 
 // isList reports whether a file of a database is a list of its files.
 func isList(name string) bool { return strings.HasPrefix(name, "MANIFEST-") }
+
+// isOptions reports whether a file of a database has the options that it was opened with.
+func isOptions(name string) bool { return strings.HasPrefix(name, "OPTIONS-") }
+
+// lastOptions returns the last file of options of a database, "" if there is none.
+func lastOptions(fsys vfs.FS, db string) (string, error) {
+	names, err := fsys.List(db)
+	last := ""
+	for _, name := range names {
+		// Numbers of more digits are larger.
+		if isOptions(name) && (len(name) > len(last) || len(name) == len(last) && name > last) {
+			last = name
+		}
+	}
+	return last, err
+}

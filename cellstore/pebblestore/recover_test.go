@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"quadrille/internal/testrace"
 	"quadrille/internal/testseed"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -382,8 +384,64 @@ func older(t *testing.T, fsys vfs.FS) {
 	t.Helper()
 	path := "s/tables/t/schema.json"
 	stored := must(readSchema(fsys, path, "t"))
-	stored.format = 1
+	stored.ledger = false
 	must(0, writeSchema(fsys, path, stored))
+}
+
+// TestGoneBackFrom: programs without ledgers read and write what this one has written, and what
+// they wrote in between is no damage. What is damaged afterwards is found as before.
+func TestGoneBackFrom(t *testing.T) {
+	mem := vfs.NewMem()
+	s, made := fixture(t, "s", &Options{FS: mem})
+	was := must(all(made, cellstore.Scan{}))
+	for turn := range 3 {
+		must(0, s.Close())
+		var file schemaFile
+		must(0, json.Unmarshal(must(readFile(mem, "s/tables/t/schema.json")), &file))
+		if file.Format != 1 {
+			t.Fatalf("the table is of format %d, which the first release does not read", file.Format)
+		}
+		// The database is opened as a program does that knows of no ledger.
+		earlier := must(newTable(s, "s/tables/t", must(readSchema(mem, "s/tables/t/schema.json", "t"))))
+		o := earlier.engineOptions(earlier.opened, false)
+		o.FS, o.Cache, o.FileCache = mem, nil, nil
+		db := must(pebble.Open("s/tables/t/db", o))
+		key := must(keyIn(db))
+		if turn > 0 {
+			must(0, db.Set(key, fmt.Appendf(nil, "earlier %d", turn), pebble.Sync))
+		}
+		must(0, db.Close())
+		s = must(Open("s", &Options{FS: mem}))
+		tab := must(s.Table(ctx, "t"))
+		got := must(all(tab, cellstore.Scan{}))
+		if turn == 0 && got != was || turn > 0 && !strings.Contains(got, fmt.Sprintf("%x", fmt.Sprintf("earlier %d", turn))) {
+			t.Errorf("turn %d: %s", turn, got)
+		}
+		must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Appendf(nil, "later %d", turn), Ops: []cellstore.Op{cellstore.PutAt("a", nil, 1, []byte("x"))}}))
+	}
+	must(0, s.Close())
+	var log string
+	for _, name := range files(mem, "s") {
+		if strings.HasSuffix(name, ".log") {
+			log = name
+		}
+	}
+	b := must(readFile(mem, log))
+	must(0, writeFile(mem, log, b[:len(b)-1]))
+	s = must(Open("s", &Options{FS: mem}))
+	_, err := s.Table(ctx, "t")
+	wantErr(t, "open a table whose log was cut off", err, cellstore.ErrCorrupt)
+	must(0, s.Close())
+}
+
+// keyIn returns the first key of a database.
+func keyIn(db *pebble.DB) ([]byte, error) {
+	it, err := db.NewIter(nil)
+	if err != nil {
+		return nil, err
+	}
+	it.First()
+	return bytes.Clone(it.Key()), it.Close()
 }
 
 // TestOlderTable opens a table without a ledger, and one with a ledger from before an
@@ -404,8 +462,8 @@ func TestOlderTable(t *testing.T) {
 		}
 		must(0, s.Close())
 	}
-	if stored := must(readSchema(d, "s/tables/t/schema.json", "t")); stored.format != schemaFormat {
-		t.Errorf("it is of format %d after it was opened for writing", stored.format)
+	if stored := must(readSchema(d, "s/tables/t/schema.json", "t")); !stored.ledger || stored.format != schemaFormat {
+		t.Errorf("it has no ledger after it was opened for writing, or another format: %+v", stored)
 	}
 	older(t, d)
 	must(0, d.Remove("s/tables/t/ledger"))

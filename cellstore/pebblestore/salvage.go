@@ -194,8 +194,8 @@ func numberOf(name string) (n uint64) {
 func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 	fsys, t := v.store.fs, v.table
 	var entries map[string]extent
-	var err error
-	if t.opened.ledgered() {
+	counts, err := t.ledgered(t.opened)
+	if counts {
 		_, entries, _, err = readLedger(fsys, t.ledgerPath())
 	}
 	if err == nil && entries == nil {
@@ -211,7 +211,7 @@ func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 			}
 		}
 		for name := range entries {
-			if isList(name) {
+			if !strings.HasSuffix(name, ".log") {
 				continue
 			}
 			oldestLog = min(oldestLog, numberOf(name))

@@ -19,16 +19,21 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// schemaFormat is the newest layout of a table this code reads: of
-// schema.json, the cell key and the Pebble database. Before format 2 a table had no
-// ledger; it gets one when it is opened for writing.
-const schemaFormat = 2
+// Layouts of a table: of schema.json, the cell key and the Pebble database. schemaFormat is
+// the one that is written, so that programs since the first can be gone back to, and
+// newestFormat the newest that is read. It differs in that the table always has a ledger.
+const (
+	schemaFormat = 1
+	newestFormat = 2
+)
 
-// schemaFile is schema.json. The checksum covers the bytes of Table.
+// schemaFile is schema.json. The checksum covers the bytes of Table. Ledger says that the table
+// has a ledger. Programs that know of none pass over it, and leave it out when they write.
 type schemaFile struct {
 	Format   int             `json:"format"`
 	Checksum string          `json:"crc32c"`
 	Table    json.RawMessage `json:"table"`
+	Ledger   bool            `json:"ledger,omitempty"`
 }
 
 type storedTable struct {
@@ -38,7 +43,8 @@ type storedTable struct {
 	Families []storedFamily `json:"families"`
 	NextByte byte           `json:"next_byte"`
 
-	format int // of the file from which the schema was read
+	format int  // of the file from which the schema was read
+	ledger bool // whether a program has made a ledger of the table
 }
 
 type storedFamily struct {
@@ -67,7 +73,7 @@ type family struct {
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
 func newStoredTable(s cellstore.Schema) storedTable {
-	t := storedTable{Name: s.Table, NextByte: 1, format: schemaFormat}
+	t := storedTable{Name: s.Table, NextByte: 1, format: schemaFormat, ledger: true}
 	for _, f := range s.Families {
 		t.Families = append(t.Families, storedFamily{
 			Byte:        t.NextByte,
@@ -84,9 +90,6 @@ func newStoredTable(s cellstore.Schema) storedTable {
 	return t
 }
 
-// ledgered reports whether the table has a ledger that counts.
-func (t storedTable) ledgered() bool { return t.format > 1 }
-
 func writeSchema(fsys vfs.FS, name string, t storedTable) error {
 	table, err := json.Marshal(t)
 	if err != nil {
@@ -96,6 +99,7 @@ func writeSchema(fsys vfs.FS, name string, t storedTable) error {
 		Format:   t.format,
 		Checksum: fmt.Sprintf("%08x", crc32.Checksum(table, crcTable)),
 		Table:    table,
+		Ledger:   t.ledger,
 	})
 	if err != nil {
 		return err
@@ -130,7 +134,7 @@ func parseSchema(data []byte) (storedTable, error) {
 	if file.Format < 1 {
 		return storedTable{}, fmt.Errorf("%w: format %d", cellstore.ErrCorrupt, file.Format)
 	}
-	if err := cellstore.CheckLayout("the schema", file.Format, 1, schemaFormat, ""); err != nil {
+	if err := cellstore.CheckLayout("the schema", file.Format, 1, newestFormat, ""); err != nil {
 		return storedTable{}, err
 	}
 	if sum := fmt.Sprintf("%08x", crc32.Checksum(file.Table, crcTable)); sum != file.Checksum {
@@ -140,7 +144,7 @@ func parseSchema(data []byte) (storedTable, error) {
 	if err := json.Unmarshal(file.Table, &t); err != nil {
 		return storedTable{}, fmt.Errorf("%w: %w", cellstore.ErrCorrupt, err)
 	}
-	t.format = file.Format
+	t.format, t.ledger = file.Format, file.Ledger || file.Format > schemaFormat
 	return t, t.validate()
 }
 

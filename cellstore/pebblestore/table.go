@@ -185,15 +185,16 @@ func (t *table) check(stored storedTable, again bool) error {
 	if _, err := pebble.Peek(t.dbDir(), fsys); newerEngine(err) {
 		return err
 	}
-	if !stored.ledgered() {
+	counts, err := t.ledgered(stored)
+	if err != nil {
+		return err
+	}
+	if !counts {
 		return checkManifest(fsys, t.dbDir(), t.store.opts.ReadOnly)
 	}
 	clean, entries, _, err := readLedger(fsys, path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case entries == nil:
-		return fmt.Errorf("%w: %s is missing", cellstore.ErrCorrupt, path)
 	}
 	if err := checkFiles(fsys, t.dbDir(), clean, entries); err != nil {
 		return err
@@ -204,6 +205,29 @@ func (t *table) check(stored storedTable, again bool) error {
 	return nil
 }
 
+// ledgered reports whether the table has a ledger that counts. One does not if a program that
+// knows of none has written to the database since.
+func (t *table) ledgered(stored storedTable) (bool, error) {
+	if !stored.ledger {
+		return false, nil
+	}
+	_, entries, _, err := readLedger(t.store.fs, t.ledgerPath())
+	switch {
+	case err != nil:
+		return false, err
+	case entries == nil:
+		return false, fmt.Errorf("%w: %s is missing", cellstore.ErrCorrupt, t.ledgerPath())
+	case stored.format > schemaFormat: // such a program does not open it
+		return true, nil
+	}
+	last, err := lastOptions(t.store.fs, t.dbDir())
+	if err != nil {
+		return false, err
+	}
+	_, known := entries[last]
+	return known || last == "", nil
+}
+
 func (t *table) ledgerPath() string { return t.store.fs.PathJoin(t.dir, ledgerName) }
 
 // openForWriting opens the database of a table that has been checked.
@@ -212,12 +236,16 @@ func (t *table) openForWriting(stored storedTable) error {
 	if err := fsys.Remove(fsys.PathJoin(t.dir, probeName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if !stored.ledgered() {
+	counts, err := t.ledgered(stored)
+	if err != nil {
+		return err
+	}
+	if !counts {
 		// One that is there is from before an earlier program wrote again.
 		if err := makeLedger(fsys, t.ledgerPath(), t.dbDir()); err != nil {
 			return err
 		}
-		stored.format = schemaFormat
+		stored.ledger = true
 		if err := writeSchema(fsys, fsys.PathJoin(t.dir, "schema.json"), stored); err != nil {
 			return err
 		}

@@ -37,6 +37,7 @@ type grouping struct {
 	square [side * side]int32 // their first cells, and 0 for none
 	asked  [side * side]bool  // where the last look at heads was
 	heads  []cluster
+	text   []byte
 }
 
 // cell is a small tile whose points are never told apart.
@@ -62,6 +63,8 @@ type cluster struct {
 	first, last quadkey.PointKey // of the head
 	all         int64            // points
 	at          quadkey.Position
+	square      quadkey.PointKey // by which it is known
+	idBytes     int
 }
 
 var groupings = sync.Pool{New: func() any { return new(grouping) }}
@@ -265,7 +268,7 @@ func (g *grouping) shown() []cluster {
 	for at := range g.cells {
 		if k := &g.cells[at]; k.all.count > 0 && g.within(k, shift) {
 			if pos := g.middle(k); g.holds(pos) {
-				g.heads = append(g.heads, cluster{k.first, k.last, k.all.count, pos})
+				g.heads = append(g.heads, cluster{k.first, k.last, k.all.count, pos, g.squareOfHead(k), 0})
 			}
 		}
 	}

@@ -16,12 +16,12 @@ import (
 var (
 	_ interface {
 		feature.Counter
-		feature.Tiler
+		feature.Clusterer
 		feature.Tracker
 	} = (*Collection)(nil)
 	_ interface {
 		feature.Counter
-		feature.Tiler
+		feature.Clusterer
 		feature.Tracker
 	} = (*LiveCollection)(nil)
 )

@@ -378,6 +378,15 @@ func (c *LiveCollection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*fe
 	return c.answers(ctx, func(now *Collection, fn func(*feature.Feature) error) error { return now.showTile(ctx, t, fn) })
 }
 
+// Cluster is that of Collection.
+func (c *LiveCollection) Cluster(ctx context.Context, id string) (in feature.Area, err error) {
+	err = c.read(ctx, func(now *Collection) (err error) {
+		in, err = now.Cluster(ctx, id)
+		return err
+	})
+	return in, err
+}
+
 // answers is read for an answer that comes bit by bit. Once some of it has come, it does not
 // begin again.
 func (c *LiveCollection) answers(ctx context.Context, ask func(*Collection, func(*feature.Feature) error) error) iter.Seq2[*feature.Feature, error] {

@@ -23,6 +23,34 @@ func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*featur
 
 // showTile calls fn with what a map shows in a tile. The argument of fn is used again.
 func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feature.Feature) error) error {
+	return c.grouped(ctx, t, func(s *search, g *grouping, clusters []cluster) error {
+		if c.tree == nil {
+			s.rangeOf(t)
+			return s.show(ctx, maxTile, fn)
+		}
+		ids := g.ids(clusters) // one text for all
+		for i := range clusters {
+			k := &clusters[i]
+			if k.all > 1 {
+				s.shown = feature.Feature{ID: ids[:k.idBytes], Position: k.at, Members: k.all}
+				ids = ids[k.idBytes:]
+				if err := fn(&s.shown); err != nil {
+					return err
+				}
+				continue
+			}
+			s.key, s.until = appendPointKey(s.key[:0], k.first, ""), appendEnd(s.until[:0], k.last)
+			if err := s.show(ctx, 1, fn); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// grouped calls fn with what a tile shows, nothing where the tree does not tell, and with a
+// search in the state that it shows.
+func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, fn func(s *search, g *grouping, clusters []cluster) error) error {
 	g := groupings.Get().(*grouping)
 	defer groupings.Put(g)
 	g.begin(t)
@@ -36,29 +64,27 @@ func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feat
 	}
 	defer c.end(r)
 	return c.askOf(ctx, r, &feature.Query{}, func(s *search) error {
-		if c.tree == nil {
-			s.rangeOf(t)
-			return s.show(ctx, maxTile, fn)
-		}
-		clusters, err := s.group(ctx, g)
-		if err != nil {
-			return err
-		}
-		for _, k := range clusters {
-			if k.all > 1 {
-				s.shown = feature.Feature{Position: k.at, Members: k.all}
-				if err := fn(&s.shown); err != nil {
-					return err
-				}
-				continue
-			}
-			s.key, s.until = appendPointKey(s.key[:0], k.first, ""), appendEnd(s.until[:0], k.last)
-			if err := s.show(ctx, 1, fn); err != nil {
+		var clusters []cluster
+		if c.tree != nil {
+			if clusters, err = s.group(ctx, g); err != nil {
 				return err
 			}
 		}
-		return nil
+		return fn(s, g, clusters)
 	})
+}
+
+// ids returns the ids of clusters, one behind the other.
+func (g *grouping) ids(clusters []cluster) string {
+	g.text = g.text[:0]
+	for i := range clusters {
+		if k := &clusters[i]; k.all > 1 {
+			from := len(g.text)
+			g.text = appendClusterID(g.text, g.tile.Z, k.square)
+			k.idBytes = len(g.text) - from
+		}
+	}
+	return string(g.text)
 }
 
 // group returns what a tile shows. Which leaves must be divided is seen at looking at others.

@@ -62,13 +62,12 @@ func rankOf(object []byte, by feature.Sort) uint64 {
 
 // walk calls fn with the points in an area that pass the filter, each in s.record.
 func (s *search) walk(ctx context.Context, a feature.Area, from quadkey.PointKey, fn func() error) error {
-	return eachPart(ctx, a, quadkey.Cell(from>>cellShift), func(p *feature.Part) error { return s.walkPart(ctx, p, from, fn) })
+	return eachRun(ctx, a, from, func(keys keyRange, p *feature.Part) error { return s.walkPart(ctx, keys, p, fn) })
 }
 
 // walkPart is walk in one part of an area.
-func (s *search) walkPart(ctx context.Context, p *feature.Part, from quadkey.PointKey, fn func() error) error {
-	first, last := pointKeys(p.Cells)
-	first = max(first, from)
+func (s *search) walkPart(ctx context.Context, keys keyRange, p *feature.Part, fn func() error) error {
+	first, last := keys.first, keys.last
 	for first <= last {
 		run, rest, found := s.run(first, last)
 		if found {
@@ -199,14 +198,13 @@ func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err 
 	// The tree counts the tiles that lie inside as a whole. The points of other tiles are
 	// read, from the same state of the collection.
 	var whole, parts []keyRange
-	err = eachPart(ctx, q.In, 0, func(p *feature.Part) error {
-		first, last := pointKeys(p.Cells)
+	err = eachRun(ctx, q.In, 0, func(keys keyRange, p *feature.Part) error {
 		switch end := len(whole) - 1; {
 		case p.Contains != nil:
-		case end >= 0 && whole[end].last+1 == first:
-			whole[end].last = last
+		case end >= 0 && whole[end].last+1 == keys.first:
+			whole[end].last = keys.last
 		default:
-			whole = append(whole, keyRange{first, last})
+			whole = append(whole, keys)
 		}
 		return nil
 	})
@@ -228,21 +226,13 @@ func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err 
 				return err
 			}
 		}
-		return eachPart(ctx, q.In, 0, func(p *feature.Part) error {
+		return eachRun(ctx, q.In, 0, func(keys keyRange, p *feature.Part) error {
 			if p.Contains == nil {
 				return nil
 			}
-			return s.walkPart(ctx, p, 0, count)
+			return s.walkPart(ctx, keys, p, count)
 		})
 	})
-}
-
-// eachPart calls fn with the parts of an area from a cell on; a nil area is the world.
-func eachPart(ctx context.Context, a feature.Area, from quadkey.Cell, fn func(p *feature.Part) error) error {
-	if a == nil {
-		return fn(&feature.Part{Cells: quadkey.Range{Last: math.MaxUint32}})
-	}
-	return a.Cover(ctx, from, fn)
 }
 
 // count counts the points of the tiles in a run of keys. Where a run ends within a leaf

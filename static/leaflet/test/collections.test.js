@@ -18,7 +18,7 @@ test('each public collection has a row in the switch, the first three are on', (
 })
 
 test('what is no list of collections is an empty one', () => {
-  for (const answer of [undefined, null, {}, { collections: 5 }, { collections: [{}, null, { name: 5 }, { name: '../x' }, { name: 'A' }, { name: 'a/b' }] }]) {
+  for (const answer of [undefined, null, {}, { collections: 5 }, { collections: [{}, null, { name: 5 }, { name: '../x' }, { name: 'A' }, { name: 'a/b' }, { name: 'broken', live: true, state: 'damaged' }] }]) {
     assert.deepEqual(collectionLayers(answer), [])
   }
   assert.ok(collectionLayers({ collections: Array.from({ length: 500 }, (_, i) => ({ name: `c${i}` })) }).length <= 20)
@@ -68,12 +68,12 @@ function tile(name, points) {
 test('a tile shows points with their properties, and clusters', () => {
   const bytes = tile('points:shops', [
     { at: [2048, 2048], tags: { id: 'a/1', name: '<b>A\u0000</b>', open: true, stars: 4.5 } },
-    { at: [0, 2048], tags: { cluster: true, point_count: 1200, point_count_abbreviated: '1.2k' } },
+    { at: [0, 2048], tags: { cluster: true, point_count: 1200, point_count_abbreviated: '1.2k', cluster_id: '0-a1' } },
     { at: [0, 0], tags: { cluster: true, point_count: 0 } },
   ])
   assert.deepEqual(shownPoints(bytes, 'points:shops', { z: 0, x: 0, y: 0 }), [
     { id: 'a/1', name: '<b>A </b>', count: 0, lat: 0, lon: 0, properties: [['open', true], ['stars', 4.5]] },
-    { id: '', name: '', count: 1200, short: '1.2k', lat: 0, lon: -180, properties: [] },
+    { id: '', name: '', count: 1200, short: '1.2k', cluster: '0-a1', lat: 0, lon: -180, properties: [] },
   ])
   assert.deepEqual(shownPoints(bytes, 'points:others', { z: 0, x: 0, y: 0 }), [])
   assert.deepEqual(shownPoints(new ArrayBuffer(0), 'points:shops', { z: 0, x: 0, y: 0 }), [])

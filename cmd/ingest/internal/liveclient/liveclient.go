@@ -211,8 +211,8 @@ func (c *Client) post(ctx context.Context, lines []Line) (refusals []string, err
 	return refusals, nil
 }
 
-// do sends a request. If the answer is not a success, the error is a *RefusedError. The
-// caller calls cancel once it has read the answer.
+// do sends a request. If the answer is neither a success nor made of lines, the error is a
+// *RefusedError. The caller calls cancel once it has read the answer.
 func (c *Client) do(ctx context.Context, method string, body []byte) (res *http.Response, cancel context.CancelFunc, err error) {
 	ctx, cancel = context.WithTimeout(ctx, longestAnswer)
 	req, err := http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader(body))
@@ -226,7 +226,7 @@ func (c *Client) do(ctx context.Context, method string, body []byte) (res *http.
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-ndjson")
 	}
-	if res, err = c.http.Do(req); err == nil && res.StatusCode/100 != 2 {
+	if res, err = c.http.Do(req); err == nil && res.StatusCode/100 != 2 && !refusedLines(res) {
 		err = c.refusal(res)
 		res.Body.Close()
 	}
@@ -235,6 +235,11 @@ func (c *Client) do(ctx context.Context, method string, body []byte) (res *http.
 		return nil, nil, err
 	}
 	return res, cancel, nil
+}
+
+// refusedLines reports whether an answer has the lines of a batch none of which was taken.
+func refusedLines(res *http.Response) bool {
+	return res.StatusCode == http.StatusBadRequest && res.Header.Get("Content-Type") == "application/x-ndjson"
 }
 
 // repeat calls send until its error is none that may pass. An attempt that has done

@@ -205,3 +205,24 @@ func TestExistsAndCreate(t *testing.T) {
 		t.Error(ok, err)
 	}
 }
+
+// A request of which no line is taken is answered by lines too, with another status.
+func TestWriteOfBadLinesAlone(t *testing.T) {
+	c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.WriteHeader(http.StatusBadRequest)
+		for i := range 3 {
+			fmt.Fprintf(w, `{"line":%d,"status":400,"type":"bad-point","detail":"Correct it."}`+"\n", i+1)
+		}
+	})
+	refused := 0
+	err := c.Write(t.Context(), lines(3), func(_ *liveclient.Line, refusal string) error {
+		if refusal == "Correct it." {
+			refused++
+		}
+		return nil
+	})
+	if err != nil || refused != 3 {
+		t.Errorf("%d of 3 lines refused, %v", refused, err)
+	}
+}

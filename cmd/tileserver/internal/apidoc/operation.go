@@ -164,8 +164,16 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 		all["304"] = object{"description": "What the client has already, by If-None-Match, is still the answer.", "headers": headers}
 	}
 	b.addProblems(all, e)
+	problems := b.problemsOf(e)
 	for _, o := range e.Others {
-		all[strconv.Itoa(o.Status)] = b.other(e, &o)
+		answer := b.other(e, &o)
+		if kinds := problems[o.Status]; kinds != nil { // it may be either
+			problem := b.problemResponse(kinds)
+			answer["description"] = o.Text + "\n\n" + problem["description"].(string)
+			maps.Copy(answer["headers"].(object), problem["headers"].(object))
+			maps.Copy(answer["content"].(mediaTypes), problem["content"].(mediaTypes))
+		}
+		all[strconv.Itoa(o.Status)] = answer
 	}
 	if e.Keys != endpoint.KeysUnasked && e.Keys != endpoint.KeysInside {
 		for status, r := range all {
@@ -330,14 +338,25 @@ func (b *builder) problem(typ string) *Problem {
 	return &b.options.Problems[i]
 }
 
-// addProblems adds a response for each status. Endpoints with the same problems share one.
-func (b *builder) addProblems(all object, e *endpoint.Endpoint) {
+// problemsOf are the problems of an endpoint, by status.
+func (b *builder) problemsOf(e *endpoint.Endpoint) map[int][]*Problem {
 	byStatus := map[int][]*Problem{}
 	for _, typ := range problemTypes(e) {
 		k := b.problem(typ)
 		byStatus[k.Status] = append(byStatus[k.Status], k)
 	}
-	for status, kinds := range byStatus {
+	return byStatus
+}
+
+// addProblems adds a response for each status. Endpoints with the same problems share one.
+func (b *builder) addProblems(all object, e *endpoint.Endpoint) {
+	others := func(status int) bool {
+		return slices.ContainsFunc(e.Others, func(o endpoint.Other) bool { return o.Status == status && o.Content != nil })
+	}
+	for status, kinds := range b.problemsOf(e) {
+		if others(status) {
+			continue
+		}
 		all[strconv.Itoa(status)] = b.share("responses", strconv.Itoa(status)+"-"+kinds[0].Type, b.problemResponse(kinds))
 	}
 }

@@ -68,6 +68,8 @@ type changeReader struct {
 	seen  uint
 	patch []byte
 	other string // a member that is not known
+	// foreigner is what has such a member, "" if none is known.
+	foreigner string
 	// patching says that members are changes.
 	patching bool
 
@@ -93,7 +95,9 @@ func (r *changeReader) object(text []byte, f form) error {
 			if !json.Valid(value) {
 				return syntaxError("a value", o.i-len(value))
 			}
-			r.other = shorten(name)
+			if r.other = shorten(name); r.foreigner == "" {
+				r.foreigner = foreigners[r.other]
+			}
 			continue
 		case r.seen&member != 0:
 			return refusePoint("Give " + string(name) + " once.")
@@ -202,6 +206,9 @@ func (r *changeReader) live(seconds float64) error {
 // line finds out what a line is.
 func (r *changeReader) line() error {
 	const others = memberType | memberGeometry | memberProperties | memberExpires | memberTTL
+	if r.seen&(memberType|memberGeometry|memberDelete|memberPatch) == 0 {
+		return refusePoint(r.foreign() + "Write a Feature with an id in each line, such as " + sampleLine)
+	}
 	if r.w.ID == "" {
 		return refusePoint("Add id, which every line needs.")
 	}
@@ -236,6 +243,26 @@ func (r *changeReader) line() error {
 	return r.check(formPatch)
 }
 
+// sampleLine is what a line of a batch looks like.
+const sampleLine = `{"type":"Feature","id":"v1","geometry":{"type":"Point","coordinates":[8.54,47.37]},"properties":{}}.`
+
+// foreigners are what other programs send, by a member that only they have.
+var foreigners = map[string]string{
+	"_type":     "an object of OwnTracks",
+	"device_id": "a position of a Traccar client", "deviceId": "a position of Traccar",
+	"index": "an action of an Elasticsearch bulk", "create": "an action of an Elasticsearch bulk", "update": "an action of an Elasticsearch bulk",
+	"locations": "a list of positions of a tracker",
+	"lat":       "an object with lat and lon", "latitude": "an object with latitude and longitude",
+}
+
+// foreign begins the refusal of an object that is no write.
+func (r *changeReader) foreign() string {
+	if r.foreigner == "" {
+		return ""
+	}
+	return "This is " + r.foreigner + ", and no write. "
+}
+
 var noProperties = []byte("{}")
 
 var errOtherID = refusePoint("Leave the id out here, or make the two ids the same.")
@@ -251,7 +278,7 @@ func (r *changeReader) check(f form) error {
 	}
 	r.w.Kind = points.Put
 	if r.seen&memberType == 0 || r.seen&memberGeometry == 0 {
-		return refusePoint(`Write a GeoJSON Feature, such as {"type":"Feature","id":"a1","geometry":{"type":"Point","coordinates":[2.35,48.85]},"properties":{"name":"x"}}.`)
+		return refusePoint(r.foreign() + `Write a GeoJSON Feature, such as {"type":"Feature","id":"a1","geometry":{"type":"Point","coordinates":[2.35,48.85]},"properties":{"name":"x"}}.`)
 	}
 	if r.w.Properties == nil {
 		r.w.Properties = noProperties

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -15,6 +16,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/places/points"
@@ -61,7 +63,9 @@ type Collection struct {
 	_           struct{}        `doc:"A collection of points."`
 	Name        string          `json:"name"`
 	Title       string          `json:"title,omitempty"`
-	Points      int64           `json:"points" doc:"How many there are." schema:"min=0"`
+	Points      *int64          `json:"points,omitempty" doc:"How many there are; absent if they cannot be read." schema:"min=0"`
+	State       string          `json:"state,omitempty" doc:"What keeps a live collection from being read or written; absent if nothing does." schema:"enum=damaged|full|failing"`
+	Detail      string          `json:"detail,omitempty" doc:"What the operator can do about the state."`
 	BBox        []float64       `json:"bbox,omitempty" doc:"Of a published collection: west, south, east, north of all points, in degrees." schema:"minItems=4,maxItems=4"`
 	Live        bool            `json:"live" doc:"Whether points are written while it is served."`
 	Private     bool            `json:"private,omitempty" doc:"Whether only some keys may read it; absent if all may."`
@@ -80,8 +84,9 @@ type CollectionList struct {
 // describe describes a collection.
 func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 	m := a.meta
+	count := m.Points
 	d = Collection{
-		Name: a.name, Title: m.Title, Points: m.Points, Live: a.pin.Live != nil, Private: m.Private,
+		Name: a.name, Title: m.Title, Points: &count, Live: a.pin.Live != nil, Private: m.Private,
 		Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema,
 	}
 	if d.Schema == nil {
@@ -92,7 +97,7 @@ func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 	}
 	switch {
 	case d.Live:
-		d.Points, err = a.from.Count(ctx, &feature.Query{})
+		count, err = a.from.Count(ctx, &feature.Query{})
 	case m.Points > 0:
 		d.BBox = m.Bounds[:]
 	}
@@ -135,10 +140,31 @@ func (s *Room) getCollections(c echo.Context, _ *endpoint.Params) error {
 			}
 			doc.Collections = append(doc.Collections, d)
 		}
+		s.addTroubled(c, &doc)
 		var err error
 		out.Body, err = appendJSON(out.Body, &doc)
 		return err
 	})
+}
+
+// addTroubled says of the live collections in a list what is wrong with them, and adds those
+// that cannot be read: whoever looks for one must not believe that it is gone.
+func (s *Room) addTroubled(c echo.Context, doc *CollectionList) {
+	if s.Collections == nil || s.Collections.Live == nil {
+		return
+	}
+	byName := func(d Collection, name string) int { return strings.Compare(d.Name, name) }
+	for _, t := range s.Collections.Live.Troubles() {
+		if !s.mayRead(c, t.Name, &points.Meta{Private: t.Private}) {
+			continue
+		}
+		at, is := slices.BinarySearchFunc(doc.Collections, t.Name, byName)
+		if !is {
+			doc.Collections = slices.Insert(doc.Collections, at, Collection{Name: t.Name, Live: true, Private: t.Private, Schema: []feature.Field{}})
+		}
+		trouble := problems.NewTrouble("live", t.Name, t.Err)
+		doc.Collections[at].State, doc.Collections[at].Detail = trouble.State, trouble.Detail
+	}
 }
 
 // getCollection answers GET /points/{collection}: the description of one.

@@ -112,11 +112,12 @@ func (s *Room) collectionEndpoints() []endpoint.Endpoint {
 			Path: "/points/{collection}", Methods: []string{http.MethodPost},
 			ID: "postPoints", Tag: "collections", Rank: 22,
 			Summary: "Write many points",
-			Doc:     "A write in each line of the body: a Feature with an id, `{\"id\":…,\"delete\":true}`, or `{\"id\":…,\"patch\":{…}}` with what PATCH takes. A line for each comes back, in order, once it is on the disk, while further lines are sent: read while writing. A line that cannot be written spoils only itself.",
+			Doc:     "A write in each line of the body: a Feature with an id, `{\"id\":…,\"delete\":true}`, or `{\"id\":…,\"patch\":{…}}` with what PATCH takes. A line for each comes back, in order, once it is on the disk, while further lines are sent: read while writing. A line that cannot be written spoils only itself. A batch of which no line is a valid write is 400, with the same lines.",
 			Params:  []endpoint.Param{collectionParam},
 			Handle:  unconditional(s.postLines), Cost: endpoint.Streamed,
 			Body: true, Takes: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}}, Needed: true,
 			Answers: endpoint.Content{"application/x-ndjson": WrittenLine{}}, Keeps: endpoint.Never,
+			Others:   []endpoint.Other{{Status: http.StatusBadRequest, Text: "No line is a valid write: the lines say why. A body that is not made of lines gets a problem.", Content: endpoint.Content{"application/x-ndjson": WrittenLine{}}}},
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "batch-too-long", "bad-line", "batch-timeout", "dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,6 +19,13 @@ import (
 const (
 	maxLines     = 1000
 	maxLineBytes = 1 << 20 // of the text of all
+)
+
+// A client that sends no line that can be taken gets a status that says so. Refusals are kept
+// back until a line is taken.
+const (
+	maxUntaken  = 2 << 20                // bytes of refusals, after which the batch ends
+	untakenWait = 500 * time.Millisecond // for how long, where the client may wait for them
 )
 
 // postLines answers POST /points/{collection}: a write in each line.
@@ -35,11 +43,12 @@ func (s *Room) postLines(c echo.Context, _ *endpoint.Params) error {
 		queue: make(chan *chunk, 1),
 		// The context of the request ends when its client closes its half of the
 		// connection, which it may do because it has sent everything.
-		ctx:  context.WithoutCancel(c.Request().Context()),
-		turn: s.Processors.Turn(s.ClientOf(c)),
+		ctx:    context.WithoutCancel(c.Request().Context()),
+		turn:   s.Processors.Turn(s.ClientOf(c)),
+		length: c.Request().ContentLength,
 	}
 	defer b.Release()
-	b.LineBytes = maxBody
+	b.LineBytes, b.Untaken, b.Sample = maxBody, true, sampleLine
 	b.Answer, b.Wait, b.Refuse = b.answer, b.wait, b.refuse
 	return b.Run()
 }
@@ -56,6 +65,8 @@ type batch struct {
 	waiting bool   // the last chunk was queued because there was nothing to read
 
 	turn *web.Turn // for reading lines
+
+	length int64 // of the body as the client tells it, -1 if it does not
 
 	queue chan *chunk
 	err   error           // why no more is written
@@ -179,8 +190,10 @@ func (b *batch) writeAll() {
 		select {
 		case c, open = <-b.queue:
 		default:
-			if b.err = b.Flush(); b.err == nil {
-				c, open = <-b.queue
+			if c, open = b.untaken(); c == nil && open {
+				if b.err = b.Flush(); b.err == nil {
+					c, open = <-b.queue
+				}
 			}
 		}
 		if !open {
@@ -192,6 +205,26 @@ func (b *batch) writeAll() {
 		if b.err != nil {
 			return
 		}
+	}
+}
+
+// untaken waits for the next chunk while no line has been taken. It returns no chunk when the
+// refusals are to be sent: the client may not go on before. One that has told how much it
+// sends does.
+func (b *batch) untaken() (c *chunk, open bool) {
+	if !b.Untaken {
+		return nil, true
+	}
+	var end <-chan time.Time
+	if len(b.Body) > 0 && b.length < 0 {
+		end = time.After(untakenWait)
+	}
+	select {
+	case c, open = <-b.queue:
+		return c, open
+	case <-end:
+		b.Untaken = false
+		return nil, true
 	}
 }
 
@@ -217,19 +250,28 @@ func (b *batch) write(c *chunk) error {
 		}
 		if l.err != nil {
 			err := b.s.Replaced(refusal(l.err))
-			if k, _ := b.s.Classify(err); k.Status >= http.StatusInternalServerError {
+			k, _ := b.s.Classify(err)
+			if k.Status >= http.StatusInternalServerError {
 				return err
 			}
+			b.Untaken = b.Untaken && k.Status == http.StatusBadRequest
 			b.appendRefusal(l.number, l.id, err)
 			continue
 		}
+		b.Untaken = false
 		b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), l.number, 10)
 		b.Body = jsontext.AppendString(append(b.Body, `,"id":`...), l.id)
 		b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(statusOf(w, o)), 10)
 		b.Body = strconv.AppendInt(append(b.Body, `,"version":`...), o.Version, 10)
 		b.Body = append(b.Body, "}\n"...)
 	}
-	return b.Spill()
+	switch {
+	case !b.Untaken:
+		return b.Spill()
+	case len(b.Body) > maxUntaken:
+		return endpoint.Refuse(endpoint.ErrLine, "", "None of the first "+strconv.FormatInt(b.at, 10)+" lines was taken, and no more were read. Write a Feature in each, such as "+sampleLine)
+	}
+	return nil
 }
 
 // statusOf is the status that a write would have alone.

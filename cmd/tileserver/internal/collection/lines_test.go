@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -132,7 +133,15 @@ func TestLinesEnd(t *testing.T) {
 	if err := l.Get(t.Context(), "c", time.Time{}, &h); err != nil {
 		t.Error(err)
 	}
-	got = answersIn(t, s.send(shopsKey, "POST", "/points/shops", text("a")+strings.Repeat("x", 2000)).Body.String())
+	s.want(s.send(shopsKey, "POST", "/points/shops", text("told")+strings.Repeat("x", 2000)), 413, "batch-too-long")
+	if err := l.Get(t.Context(), "told", time.Time{}, &h); !errors.Is(err, points.ErrNotFound) {
+		t.Errorf("a batch whose length was too much has written: %v", err)
+	}
+	r := httptest.NewRequest("POST", "/points/shops", io.MultiReader(strings.NewReader(text("a")+strings.Repeat("x", 2000))))
+	r.Header.Set("X-Api-Key", shopsKey)
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	got = answersIn(t, w.Body.String())
 	if len(got) != 2 || got[0].Status != 200 || got[1].Status != 413 {
 		t.Errorf("%+v", got)
 	}
@@ -146,6 +155,80 @@ func TestLinesEnd(t *testing.T) {
 	c := &chunk{lines: []line{{number: 1}}, writes: make([]points.Write, 1)}
 	if err := b.write(c); err == nil {
 		t.Error("a dropped collection was written")
+	}
+}
+
+// A batch of which no line is a valid write has a status that says so, for programs that look
+// at nothing else, and says what is wanted. One whose writes were answered has not.
+func TestNoLineTaken(t *testing.T) {
+	s := newService(t, nil)
+	s.make("shops", "")
+	const sample = `{\"type\":\"Feature\",\"id\":`
+	good, bad := pointFeature("a", 1, 2, "{}")+"\n", pointFeature("b", 1, 200, "{}")+"\n"
+	for _, tt := range []struct {
+		name, body, media string
+		status            int
+		text              string
+	}{
+		{"OwnTracks", `{"_type":"location","tid":"JD","lat":47.37,"lon":8.54,"tst":1764300000}`, "application/json", 400, "OwnTracks"},
+		{"a Traccar client", `{"location":{"coords":{"latitude":47.4,"longitude":8.5}},"device_id":"7"}`, "application/json", 400, "Traccar"},
+		{"Traccar's form", "id=7&lat=47.4&lon=8.5&timestamp=1764300000", "application/x-www-form-urlencoded", 400, "form"},
+		{"bulk", `{"index":{"_index":"shops","_id":"1"}}` + "\n" + `{"name":"x","location":[8.5,47.4]}` + "\n", "application/x-ndjson", 400, "Elasticsearch"},
+		{"positions", `{"lat":1,"lon":2}` + "\n" + `{"lat":1,"lon":2}` + "\n", "application/x-ndjson", 400, "lat and lon"},
+		{"bad lines", bad + bad, "", 400, `{"line":2,"id":"b","status":400,`},
+		{"many bad lines", strings.Repeat(bad, 3*maxLines), "", 400, `{"line":3000,`},
+		{"more bad lines than are kept back", strings.Repeat(bad, 30*maxLines) + good, "", 400, "None of the first "},
+		{"one taken at last", strings.Repeat(bad, 3*maxLines) + good, "", 200, `{"line":3001,"id":"a","status":2`},
+		{"one taken at first", good + bad, "", 200, `{"line":2,"id":"b","status":400,`},
+		{"a condition that does not hold", strings.TrimSuffix(good, "}\n") + `,"if_none_match":"*"}`, "", 200, `"status":412`},
+		{"nothing to delete", `{"id":"z","delete":true}`, "", 200, `"status":404`},
+		{"no line", "\n\n", "", 200, ""},
+	} {
+		for _, told := range []bool{true, false} {
+			var body io.Reader = strings.NewReader(tt.body)
+			if !told {
+				body = io.MultiReader(body)
+			}
+			r := httptest.NewRequest("POST", "/points/shops", body)
+			r.Header.Set("X-Api-Key", rootKey)
+			r.Header.Set("Content-Type", tt.media)
+			w := httptest.NewRecorder()
+			s.handler.ServeHTTP(w, r)
+			text := w.Body.String()
+			if w.Code != tt.status || !strings.Contains(text, tt.text) || tt.media != "" && !strings.Contains(text, sample) {
+				t.Errorf("%s (length told: %v): %d %.300s, want %d %s", tt.name, told, w.Code, text, tt.status, tt.text)
+			}
+			if n := strings.Count(text, "\n"); w.Header().Get("Content-Type") == "application/x-ndjson" && n != len(strings.Fields(strings.ReplaceAll(tt.body, " ", ""))) {
+				t.Errorf("%s: %d answers", tt.name, n)
+			}
+		}
+	}
+}
+
+// A client that waits for the answer to each line gets the refusals too.
+func TestRefusalsAreAnsweredAtOnce(t *testing.T) {
+	s := newService(t, nil)
+	s.make("shops", "")
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	from, to := io.Pipe()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/points/shops", from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Api-Key", shopsKey)
+	go func() { _, _ = io.WriteString(to, `{"id":"a"}`+"\n") }()
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := bufio.NewReader(res.Body).ReadString('\n')
+	if err != nil || res.StatusCode != 200 || answersIn(t, text)[0].Status != 400 {
+		t.Errorf("%d %s, %v", res.StatusCode, text, err)
+	}
+	if err := to.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

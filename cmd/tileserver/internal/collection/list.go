@@ -29,6 +29,10 @@ var List = listing.Set{
 			"/points/shops/within/country/{region}?limit=1000&sort=-price",
 			"/points/shops/within/country/{region}?format=ndjson",
 		}},
+		"/cluster/{cluster}": {Example: "/points/shops/cluster/0-ay?fields=name&limit=1", Dearest: []string{
+			"/points/shops/cluster/{cluster}?limit=1000&sort=-price",
+			"/points/shops/cluster/{cluster}?format=ndjson",
+		}},
 		"/count":      {Example: "/points/shops/count?region=country:ch&category=cafe", Dearest: []string{"/points/shops/count?price=7", "/points/shops/count?region=country:{region}"}},
 		"/{id}":       {Example: "/points/shops/zh-1", Dearest: []string{"/points/shops/s-7"}},
 		"/{id}/track": {Example: "/points/vans/van-7/track", Dearest: []string{"/points/shops/s-7/track"}},

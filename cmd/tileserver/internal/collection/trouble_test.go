@@ -55,9 +55,10 @@ func TestFullDisk(t *testing.T) {
 		}
 		s.want(s.send(rootKey, method, target, body), 507, "insufficient-storage")
 	}
-	if w := s.send(rootKey, "POST", "/points/shops", pointFeature("c", 8, 47, "{}")+"\n"); !strings.Contains(w.Body.String(), `"type":"insufficient-storage"`) {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	s.want(s.send(rootKey, "PATCH", "/points/shops", `{"history":"1h"}`), 507, "insufficient-storage")
+	lines := strings.Repeat(pointFeature("c", 8, 47, "{}")+"\n", 3)
+	s.want(s.send(rootKey, "POST", "/points/shops", lines), 507, "insufficient-storage")
+	s.want(s.send(rootKey, "POST", "/points/shops", "{\"id\":1}\n"+lines), 507, "insufficient-storage")
 	s.want(s.send(rootKey, "DELETE", "/points/shops", ""), 507, "insufficient-storage")
 	if got := problems.Troubles(s.room.Collections, true); len(got) != 1 || got[0].Collection != "shops" || got[0].State != "full" {
 		t.Errorf("troubles: %v", got)
@@ -95,8 +96,14 @@ func TestDamagedCollection(t *testing.T) {
 		s.want(s.send("", "GET", "/points/shops/a", ""), 503, "data-damaged")
 		s.want(s.send(rootKey, "GET", "/points/whole/a", ""), 200, "")
 		s.want(s.send(rootKey, "PUT", "/points/whole/b", pointFeature("b", 8, 47, "{}")), 201, "")
-		if w := s.send(rootKey, "GET", "/points", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"whole"`) || strings.Contains(w.Body.String(), "shops") {
-			t.Errorf("%d %s", w.Code, w.Body)
+	}
+	// A damaged collection is listed as that to those who may know of it.
+	listed := func(s *service, key string, want bool) {
+		t.Helper()
+		w := s.send(key, "GET", "/points", "")
+		damaged := strings.Contains(w.Body.String(), `{"name":"shops","state":"damaged","detail":"Stop the server and `)
+		if w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"whole","points":2,`) || damaged != want || strings.Contains(w.Body.String(), "shops") != want {
+			t.Errorf("%d %s, want the damaged one: %v", w.Code, w.Body, want)
 		}
 	}
 	both := []string{
@@ -120,6 +127,8 @@ func TestDamagedCollection(t *testing.T) {
 		full.Store(false)
 		refused(s, both...)
 		known(s, false, "shops")
+		listed(s, rootKey, true)
+		listed(s, "", true)
 	})
 	t.Run("at the start", func(t *testing.T) {
 		dir := t.TempDir()
@@ -129,6 +138,8 @@ func TestDamagedCollection(t *testing.T) {
 		refused(s, append(both, "GET /points/shops/hooks", "POST /points/shops")...)
 		known(s, true, "shops")
 		known(s, false, "") // it may be private
+		listed(s, rootKey, true)
+		listed(s, "", false)
 	})
 }
 

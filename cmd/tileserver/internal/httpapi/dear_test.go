@@ -3,6 +3,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -202,14 +203,25 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	w.router = w.Handler.(*echo.Echo)
 	var tiles struct{ Tiles []string }
 	var found struct{ Places []struct{ ID int } }
-	for path, into := range map[string]any{"/tiles/all.json?pinned=true": &tiles, "/places/nearby?lat=52&lon=5&limit=1": &found} {
+	var clusters struct {
+		Features []struct {
+			Properties struct {
+				ID string `json:"cluster_id"`
+			}
+		}
+	}
+	for path, into := range map[string]any{"/tiles/points:shops/0/0/0.geojson": &clusters, "/tiles/all.json?pinned=true": &tiles, "/places/nearby?lat=52&lon=5&limit=1": &found} {
 		if err := json.Unmarshal([]byte(servertest.Body(t, w.ask(path))), into); err != nil {
 			t.Fatal(path, err)
 		}
 	}
 	_, rest, _ := strings.Cut(tiles.Tiles[0], "/g/")
 	generations, _, _ := strings.Cut(rest, "/")
-	words := []string{"{key}", servertest.Key, "{pinned}", "/g/" + generations, "{place}", fmt.Sprint(found.Places[0].ID)}
+	cluster := ""
+	for _, f := range clusters.Features {
+		cluster = cmp.Or(cluster, f.Properties.ID)
+	}
+	words := []string{"{key}", servertest.Key, "{pinned}", "/g/" + generations, "{place}", fmt.Sprint(found.Places[0].ID), "{cluster}", cluster}
 	if made {
 		words = append(words, "{region}", "wl", "{airport}", "WLD", "{station}", "066600-99999", "{address}", toyworld.Address(31).String())
 	} else {

@@ -25,6 +25,7 @@ var (
 	boxParam        = endpoint.BBox.As("West, south, east, north in degrees. Without an area all are counted.").May()
 	inRegionParam   = endpoint.Text("region", endpoint.MaxListText, "A region: its type, a colon and its id.").Like("country:ch")
 	oneParam        = endpoint.Described(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
+	clusterParam    = endpoint.Described(endpoint.InPath, "cluster", "`cluster_id` of a cluster in a tile.", endpoint.Schema{"type": "string"}, "8-1z3k")
 	trackFromParam  = endpoint.Moment("from", "The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.", readInstant).Like("2026-07-01T12:00:00Z")
 	trackToParam    = endpoint.Moment("to", "The latest instant, RFC 3339 or milliseconds since 1970.", readInstant).Like("2026-07-02T12:00:00Z")
 	trackLimitParam = endpoint.Integer("limit", 1, maxStops, "Most stops of a page.").Or(defaultStops)
@@ -73,7 +74,7 @@ func (s *Room) Endpoints() (all []endpoint.Endpoint) {
 			all = append(all, l.one())
 		}
 		if l.named {
-			all = append(all, l.track())
+			all = append(all, l.cluster(), l.track())
 		}
 	}
 	return all
@@ -169,6 +170,15 @@ func (l *list) withinRegion() endpoint.Endpoint {
 	} else {
 		l.area(&e, ofTypeParam, ofIDParam)
 	}
+	return e
+}
+
+func (l *list) cluster() endpoint.Endpoint {
+	e := l.endpoint("/cluster/{cluster}", "Cluster", 2, false)
+	e.Summary, e.Handle = "The "+l.Words.Things+" in a cluster", l.getCluster
+	e.Doc = "Exactly those that the cluster of a tile stands for: every point is in one cluster of a zoom, or shown alone. A cluster is one of the tiles as they are now; when points have moved, its id may be gone."
+	e.Problems = append(e.Problems, "cluster-not-found")
+	l.area(&e, clusterParam)
 	return e
 }
 

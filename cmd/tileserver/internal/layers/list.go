@@ -159,7 +159,7 @@ func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
 	default:
 		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
 	}
-	return l.sendWithin(c, p, func() (area, error) { return in, nil })
+	return l.sendWithin(c, p, func(feature.Layer) (area, error) { return in, nil })
 }
 
 // getWithinRegion answers GET …/within/{type}/{id}: the features in a region.
@@ -172,12 +172,31 @@ func (l *list) getWithinRegion(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	typ, id := values[len(values)-2], values[len(values)-1]
-	return l.sendWithin(c, p, func() (area, error) { return l.room.inRegion(typ, id, "type") })
+	return l.sendWithin(c, p, func(feature.Layer) (area, error) { return l.room.inRegion(typ, id, "type") })
+}
+
+// getCluster answers GET …/cluster/{cluster}: the features in a cluster of a tile.
+func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
+	if endpoint.RunsOn(c) {
+		return endpoint.ErrNoRoute
+	}
+	values, err := endpoint.PathParams(c)
+	if err != nil {
+		return err
+	}
+	return l.sendWithin(c, p, func(of feature.Layer) (area, error) {
+		clusters, ok := of.(feature.Clusterer)
+		if !ok {
+			return area{}, endpoint.ErrNoRoute
+		}
+		in, err := clusters.Cluster(c.Request().Context(), values[len(values)-1])
+		return area{Area: in}, err
+	})
 }
 
 // sendWithin answers with the features in an area: a page of them or, in a form for all,
 // every one.
-func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, error)) error {
+func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature.Layer) (area, error)) error {
 	limit, cursor := int(listing.Limit.Of(p)), endpoint.Cursor.Of(p)
 	sort := ""
 	if l.Open {
@@ -204,9 +223,9 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func() (area, e
 			return err
 		}
 	}
-	where, err := in()
+	where, err := in(of.Layer.Layer)
 	if err != nil {
-		return err
+		return q.explain(err)
 	}
 	defer where.release()
 	query.In = where.Area

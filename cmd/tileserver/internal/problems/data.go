@@ -49,6 +49,8 @@ var (
 	Points = []web.Kind{
 		{Err: points.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 			Detail: "Use one of the collections that /points lists."},
+		{Err: points.ErrNoCluster, Status: http.StatusNotFound, Type: "cluster-not-found", Title: "There is no such cluster",
+			Detail: "Ask the tile again, and use a cluster_id of it; points may have moved, or have been published anew."},
 		{Err: points.ErrNotFound, Status: http.StatusNotFound, Type: "point-not-found", Title: "There is no such point",
 			Detail: "Check the point's id; it may have been removed, or have expired."},
 	}

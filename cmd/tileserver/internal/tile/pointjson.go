@@ -23,7 +23,8 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, name string, from featur
 		}
 		if f.Members > 0 {
 			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{Name: "point_count", Value: feature.IntegerValue(f.Members)},
-				feature.Property{Name: "point_count_abbreviated", Value: feature.TextValue([]byte(shortCount(f.Members)))})
+				feature.Property{Name: "point_count_abbreviated", Value: feature.TextValue([]byte(shortCount(f.Members)))},
+				feature.Property{Name: "cluster_id", Value: feature.TextValue([]byte(f.ID))})
 		}
 		if name != ask.PlacesLayer {
 			// Others have no names in languages.

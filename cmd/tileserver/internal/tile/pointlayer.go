@@ -65,6 +65,7 @@ func (l *pointLayer) show(f *feature.Feature) {
 		l.TagBool("cluster", true)
 		l.TagInt("point_count", f.Members)
 		l.TagString("point_count_abbreviated", shortCount(f.Members))
+		l.text("cluster_id", f.ID)
 		l.End()
 		return
 	}

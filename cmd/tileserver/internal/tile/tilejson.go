@@ -314,7 +314,7 @@ func describePoints(name string, about *feature.Info) vectorLayer {
 		l.Fields, l.Description = k.fields, k.description
 		return l
 	}
-	l.Fields = map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number", "point_count_abbreviated": "String"}
+	l.Fields = map[string]string{"id": "String", "cluster": "Boolean", "point_count": "Number", "point_count_abbreviated": "String", "cluster_id": "String"}
 	for _, f := range about.Schema {
 		if _, own := l.Fields[f.Name]; !own && fieldTypes[f.Kind] != "" {
 			l.Fields[f.Name] = fieldTypes[f.Kind]

@@ -29,13 +29,7 @@ import (
 // while lines come in, so a client must read while it writes; what memory a batch takes
 // does not depend on its size.
 
-const (
-	batchBuffer = 32 << 10 // of what is read at once
-	// batchLinger bounds for how long, and maxLinger for how many bytes, a body is
-	// read on after it was given up.
-	batchLinger = 500 * time.Millisecond
-	maxLinger   = 256 << 10
-)
+const batchBuffer = 32 << 10 // of what is read at once
 
 // BatchLimits bound a batch.
 type BatchLimits struct {
@@ -59,6 +53,11 @@ type Batch struct {
 	Wait func() error
 	// Refuse appends to Body why the batch ends with the line Line.
 	Refuse func(err error)
+	// Untaken says that no line has been taken so far, and that nothing is sent for as long.
+	// What ends such a batch is its status, and a batch of refusals alone is 400.
+	Untaken bool
+	// Sample is what a line looks like, for those who send something else.
+	Sample string
 
 	// Line is the number of the line that Each gave last, from 1.
 	Line  int64
@@ -104,6 +103,9 @@ func (b *Batch) Run() error {
 		return err
 	}
 	defer func() { b.kit.charge(b.c, b.Line) }()
+	if told := b.c.Request().ContentLength; told > b.Bytes {
+		return bodyTold(told, b.Bytes)
+	}
 	err = b.open(cd)
 	if err == nil {
 		err = b.Answer()
@@ -118,20 +120,18 @@ func (b *Batch) Run() error {
 	switch {
 	case errors.Is(err, ErrGone):
 		return nil
-	case err != nil && !b.begun && (b.first == 0 || b.Line <= b.first):
-		if !whole {
-			b.linger()
-		}
+	case err != nil && !b.begun && (b.Untaken || b.first == 0 || b.Line <= b.first):
 		return err
 	case err != nil:
 		err = b.kit.Replaced(err)
 		b.kit.judge(b.c, err)
 		b.Refuse(err)
+	case b.Untaken && len(b.Body) > 0:
+		b.answer.Status = http.StatusBadRequest
 	}
 	_ = b.finish() // the client is gone if this fails
 	if !whole {
-		_ = b.rc.Flush() // a client that reads slowly has the time of its own
-		b.linger()
+		leaveRead(b.c)
 	}
 	return nil
 }
@@ -143,13 +143,6 @@ func (b *Batch) hangUp() {
 	// A handler tells this by reading beyond the limit of such a reader.
 	beyond := http.MaxBytesReader(b.c.Response().Writer, io.NopCloser(strings.NewReader("x")), 0)
 	_, _ = io.Copy(io.Discard, beyond)
-}
-
-// linger reads on for a moment. A connection that is closed while something is
-// on its way takes the answer with it.
-func (b *Batch) linger() {
-	_ = b.rc.SetReadDeadline(time.Now().Add(batchLinger)) // a writer without deadlines is a test's
-	_, _ = io.CopyN(io.Discard, b.body.r, maxLinger)
 }
 
 // open prepares the body to be read while the answer is written.
@@ -209,10 +202,12 @@ func (b *Batch) next() ([]byte, error) {
 }
 
 // list matches the beginning of a FeatureCollection, or of another object with a list in it.
-// array matches the beginning of a list, but not of an address in brackets.
+// array matches the beginning of a list, but not of an address in brackets. form matches the
+// fields of a form.
 var (
 	list  = regexp.MustCompile(`^\{\s*("type"\s*:\s*"FeatureCollection"|"features"\s*:)`)
 	array = regexp.MustCompile(`^\[\s*["{[]`)
+	form  = regexp.MustCompile(`^[\w.%+-]+=[^&{]*(&[\w.%+-]+=[^&{]*)*$`)
 )
 
 // foreign returns what to do if the first line shows that the body is not made of
@@ -227,10 +222,20 @@ func (b *Batch) foreign(line []byte) string {
 		return "The body is a FeatureCollection: send each of its features in a line of its own (jq -c '.features[]')."
 	case first == '{' && open:
 		return "The first line is not a whole object: write each object in one line (jq -c .)."
-	case first != '{' && !b.Text:
-		return "Begin each line with {, the beginning of a JSON object."
+	case b.Text || first == '{':
+		return ""
+	case form.Match(line):
+		return "The body is a form, as trackers send it: send a JSON object in each line" + b.sample()
 	}
-	return ""
+	return "Begin each line with {, the beginning of a JSON object" + b.sample()
+}
+
+// sample ends a sentence with what a line looks like.
+func (b *Batch) sample() string {
+	if b.Sample == "" {
+		return "."
+	}
+	return ", such as " + b.Sample
 }
 
 // read returns the next line. If it is too long, it returns only enough to show that.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
@@ -94,6 +95,46 @@ func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaTyp
 		return nil, "", errBodyCorrupt
 	}
 	return bom.Trim(body), mediaType, nil
+}
+
+// Bounds of reading a body on after the request was answered.
+const (
+	lingerPause = 2 * time.Second // between bytes
+	lingerTime  = 30 * time.Second
+	lingerBytes = 1 << 30
+)
+
+// leaveRead sends the answer to a request whose body may not have been read to its end, and
+// reads on for a while. Many clients look for an answer only once they have sent everything.
+// A connection that is closed before takes the answer with it. What is read is thrown away.
+func leaveRead(c echo.Context) {
+	r := c.Request()
+	if r.Body == nil || r.Body == http.NoBody {
+		return
+	}
+	rc := http.NewResponseController(c.Response().Writer)
+	if rc.Flush() != nil {
+		return // the client is gone
+	}
+	var piece [8 << 10]byte
+	end := time.Now().Add(lingerTime)
+	for left := lingerBytes; left > 0; {
+		now := time.Now()
+		if !now.Before(end) {
+			return
+		}
+		_ = rc.SetReadDeadline(now.Add(lingerPause)) // a writer without deadlines is a test's
+		n, err := r.Body.Read(piece[:])
+		if err != nil {
+			return
+		}
+		left -= n
+	}
+}
+
+// bodyTold refuses a body by the length that the request tells of it.
+func bodyTold(told, max int64) error {
+	return endpoint.Refuse(errBatchTooLong, "", "The body has "+strconv.FormatInt(told, 10)+" bytes, and nothing of it was done; send it in requests of at most "+strconv.FormatInt(max, 10)+" bytes each.")
 }
 
 func bodyTooLong(max int64) error {

@@ -39,6 +39,7 @@ func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
 			s.metrics.unmatched.one(c.Response().Status, c.Response().Size)
 		}
 		s.logAccess(c, time.Time{})
+		leaveRead(c)
 	}
 	for i := range all {
 		if all[i].Handle == nil {
@@ -194,6 +195,9 @@ func (s *Kit) answering(h echo.HandlerFunc) echo.HandlerFunc {
 		s.run(h, c)
 		if s.access != nil {
 			s.logAccess(c, start)
+		}
+		if c.Response().Status >= http.StatusBadRequest {
+			leaveRead(c)
 		}
 		return nil
 	}

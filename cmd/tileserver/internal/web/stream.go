@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -73,7 +74,7 @@ func (o *Stream) writeHeader() {
 			o.zip.Reset(o.c.Response())
 		}
 	}
-	o.c.Response().WriteHeader(http.StatusOK)
+	o.c.Response().WriteHeader(cmp.Or(o.answer.Status, http.StatusOK))
 	if r.ProtoMajor == 1 && r.ProtoMinor == 0 {
 		o.reset = resettableOf(r)
 	}

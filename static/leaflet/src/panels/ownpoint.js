@@ -1,5 +1,5 @@
 // The card of a point of a user's own collection.
-import { collectionPoint, collectionPointPath, pointsNearby } from '../server/api.js'
+import { clusterPoints, collectionPoint, collectionPointPath } from '../server/api.js'
 import { facts, failure, skeleton } from './card.js'
 import { linkOf } from '../server/collections.js'
 import { el, fill } from '../dom.js'
@@ -45,7 +45,7 @@ export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
     pin(point)
     card.show({ kicker: layer.label, title: t('{count} points', { count: point.count }) }, list)
     try {
-      const { points } = await pointsNearby(layer.name, point, Math.min(point.count, MOST), { signal: question })
+      const { points } = await clusterPoints(layer.name, point.cluster, Math.min(point.count, MOST), { signal: question })
       fill(list, ...points.map(({ id, lat, lon, properties }) => el('li', {}, el('button', {
         type: 'button', onclick: () => ofPoint(layer, { id, lat, lon, properties: [] }),
       }, el('bdi', { class: 'place-name' }, displayText(properties?.name) || displayText(id))))))

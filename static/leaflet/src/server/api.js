@@ -125,9 +125,9 @@ export function collectionPointPath(name, id) {
   return `points/${segment(name)}/${word ? `%${id.charCodeAt(0).toString(16)}${id.slice(1)}` : segment(id)}`
 }
 
-/** The points of a collection nearest to a point, at most so many: { points }. */
-export const pointsNearby = (name, { lat, lon }, limit, options) =>
-  json(`points/${segment(name)}/nearby?lat=${lat}&lon=${lon}&limit=${limit}`, ({ points }) => Array.isArray(points) && points.every(isPosition), options)
+/** The points in a cluster of a collection, at most so many: { points }. */
+export const clusterPoints = (name, cluster, limit, options) =>
+  json(`points/${segment(name)}/cluster/${segment(cluster)}?limit=${limit}`, ({ points }) => Array.isArray(points) && points.every(isPosition), options)
 
 export const regionPath = (type, id) => `regions/${segment(type)}/${segment(id)}`
 export const region = (type, id, options) => json(regionPath(type, id), ({ id }) => typeof id === 'string', options)

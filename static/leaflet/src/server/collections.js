@@ -10,11 +10,11 @@ const COLOURS = 6 // that every theme has for collections
 
 /**
  * The collections of the service's list as rows of the layer switch: { type, label, role, from, on, name, live, colour, revision }.
- * Private ones are not for the map. revision counts how often a live one has changed.
+ * Private ones are not for the map, nor are damaged ones. revision counts how often a live one has changed.
  */
 export function collectionLayers(answer) {
   const list = Array.isArray(answer?.collections) ? answer.collections : []
-  return list.filter(one => typeof one?.name === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(one.name) && !one.private)
+  return list.filter(one => typeof one?.name === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(one.name) && !one.private && one.state !== 'damaged')
     .slice(0, MOST).map(({ name, title: given, live }, i) => ({
       type: `points:${name}`, label: displayText(given, 40) || title(name), role: 'points', from: 0, on: i < MOST_ON,
       name, live: live === true, colour: i % COLOURS, revision: 0,
@@ -23,7 +23,8 @@ export function collectionLayers(answer) {
 
 /**
  * What a vector tile shows of a collection: [{ id, name, count, lat, lon, properties }]. A cluster has a count, which short
- * writes in few letters, and no id; the properties are [name, value] of the others, in their order.
+ * writes in few letters, the name cluster by which its points are asked for, and no id; the properties are [name, value] of
+ * the others, in their order.
  */
 export function shownPoints(bytes, type, { z, x, y }) {
   if (bytes.byteLength === 0) return []
@@ -33,7 +34,10 @@ export function shownPoints(bytes, type, { z, x, y }) {
     const [lon, lat] = geometry.coordinates
     if (geometry.type !== 'Point' || !Number.isFinite(lat) || !Number.isFinite(lon)) return []
     const { id, name, cluster, point_count: count, point_count_abbreviated: short, ...rest } = properties
-    if (cluster === true) return count > 0 ? [{ id: '', name: '', count, short: displayText(short, 8), lat, lon, properties: [] }] : []
+    if (cluster === true) {
+      const shown = { id: '', name: '', count, short: displayText(short, 8), cluster: String(rest.cluster_id), lat, lon, properties: [] }
+      return count > 0 ? [shown] : []
+    }
     return [{ id: String(id), name: displayText(name), count: 0, lat, lon, properties: Object.entries(rest) }]
   })
 }

@@ -1,0 +1,163 @@
+package points
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+)
+
+// ErrNoCluster is matched when no tile shows a cluster of an id.
+var ErrNoCluster = errors.New("no such cluster")
+
+// A cluster is known by the zoom and by the square, cellZooms deeper, in which the mean of its
+// head is, in base 36: 8-3f9k2. There is one head in a square at most.
+const clusterBase = 36
+
+// squareShift makes a square of a key.
+func squareShift(z uint8) uint { return 2 * (32 - uint(z+cellZooms)) }
+
+// squareOfHead returns the square in which the mean of a head is.
+func (g *grouping) squareOfHead(k *cell) quadkey.PointKey {
+	lat, lon := k.mean()
+	return positionOf(int32(lat), int32(lon)).key >> squareShift(g.tile.Z)
+}
+
+func appendClusterID(dst []byte, z uint8, square quadkey.PointKey) []byte {
+	return strconv.AppendUint(append(strconv.AppendUint(dst, uint64(z), 10), '-'), uint64(square), clusterBase)
+}
+
+// parseClusterID returns the zoom and the square of an id.
+func parseClusterID(id string) (z uint8, square quadkey.PointKey, err error) {
+	zoom, rest, _ := strings.Cut(id, "-")
+	n, zerr := strconv.ParseUint(zoom, 10, 8)
+	at, err := strconv.ParseUint(rest, clusterBase, 64)
+	z, square = uint8(n), quadkey.PointKey(at)
+	if zerr != nil || err != nil || z > quadkey.MaxZoom || at>>(2*uint(z+cellZooms)) != 0 || string(appendClusterID(nil, z, square)) != id {
+		return 0, 0, fmt.Errorf("%w: %.40q", ErrNoCluster, id)
+	}
+	return z, square, nil
+}
+
+// Cluster implements feature.Clusterer. What is in a cluster is told by that which makes the
+// clusters of a tile. The error matches ErrNoCluster if tiles show none of the id now.
+func (c *Collection) Cluster(ctx context.Context, id string) (feature.Area, error) {
+	z, square, err := parseClusterID(id)
+	if err != nil {
+		return nil, err
+	}
+	if c.tree == nil {
+		return nil, fmt.Errorf("%w: %.40q", ErrNoCluster, id) // tiles show points alone
+	}
+	tile := (square << squareShift(z)).Tile(z)
+	m := &members{id: id}
+	err = c.grouped(ctx, tile, func(_ *search, g *grouping, _ []cluster) error {
+		m.keys = g.membersOf(square)
+		return nil
+	})
+	if err == nil && m.keys == nil {
+		err = fmt.Errorf("%w: %.40q", ErrNoCluster, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// membersOf returns the runs of keys of the points in a cluster whose head is in the tile, nil
+// if there is none. shown has been called.
+func (g *grouping) membersOf(square quadkey.PointKey) (runs []keyRange) {
+	head := int32(0)
+	for at := int32(1); at < int32(len(g.cells)); at++ {
+		if k := &g.cells[at]; k.all.count > 1 && g.squareOfHead(k) == square {
+			head = at
+		}
+	}
+	if head == 0 {
+		return nil
+	}
+	for at := range g.cells {
+		if k := &g.cells[at]; k.head == head && g.within(k, apart+shift) {
+			runs = append(runs, keyRange{k.first, k.last})
+		}
+	}
+	slices.SortFunc(runs, func(a, b keyRange) int {
+		if a.first < b.first {
+			return -1
+		}
+		return 1
+	})
+	return runs
+}
+
+// members is the ground of the points in a cluster.
+type members struct {
+	id   string
+	keys []keyRange // in order, and apart
+}
+
+// String implements feature.Area.
+func (m *members) String() string { return "cluster " + m.id }
+
+// Cover implements feature.Area.
+func (m *members) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
+	var part feature.Part
+	part.Contains = func(at quadkey.Position) (bool, error) { return m.holds(at), nil }
+	for i := 0; i < len(m.keys); i++ {
+		part.Cells = quadkey.Range{First: quadkey.Cell(m.keys[i].first >> cellShift), Last: quadkey.Cell(m.keys[i].last >> cellShift)}
+		for ; i+1 < len(m.keys) && quadkey.Cell(m.keys[i+1].first>>cellShift) == part.Cells.Last; i++ {
+			part.Cells.Last = quadkey.Cell(m.keys[i+1].last >> cellShift)
+		}
+		if part.Cells.Last < from {
+			continue
+		}
+		if err := fn(&part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *members) holds(at quadkey.Position) bool {
+	key, err := quadkey.PointKeyOf(at.Lon, at.Lat)
+	i, found := slices.BinarySearchFunc(m.keys, key, func(r keyRange, key quadkey.PointKey) int {
+		switch {
+		case r.last < key:
+			return -1
+		case r.first > key:
+			return 1
+		}
+		return 0
+	})
+	return err == nil && found && i < len(m.keys)
+}
+
+// eachRun calls fn with the runs of keys of an area, from one on, and what else holds of the
+// points in them. A cell can have far more points than a cluster in it.
+func eachRun(ctx context.Context, a feature.Area, from quadkey.PointKey, fn func(keys keyRange, p *feature.Part) error) error {
+	if m, is := a.(*members); is {
+		for _, keys := range m.keys {
+			if keys.last < from {
+				continue
+			}
+			if err := fn(keyRange{max(keys.first, from), keys.last}, &feature.Part{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	part := func(p *feature.Part) error {
+		first, last := pointKeys(p.Cells)
+		return fn(keyRange{max(first, from), last}, p)
+	}
+	if a == nil {
+		return part(&feature.Part{Cells: quadkey.Range{Last: math.MaxUint32}})
+	}
+	return a.Cover(ctx, quadkey.Cell(from>>cellShift), part)
+}
