@@ -21,6 +21,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -278,6 +279,14 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 			}
 		}
 	}
+	for _, l := range layers {
+		if err := l.said.Missing(fmt.Sprintf("--layer %s=PAGE1 --layer %[1]s=PAGE2", l.typ)); err != nil {
+			return nil, nil, err
+		}
+		if note := l.said.Together(); note != "" {
+			rep.Note(note)
+		}
+	}
 	if !vertices.fits() {
 		return nil, nil, moreMemory(&build.MemoryError{Vertices: vertices.n, Need: build.MemoryFor(vertices.n)})
 	}
@@ -306,7 +315,9 @@ type layer struct {
 	features []build.Feature // without ids as yet, unless kept
 	sources  []dataset.Source
 	kept     bool
-	lines    bool // its first feature, and so all, are lines
+	said     geojson.Said // by its files
+	named    bool         // the property with the ids was named for each of its files
+	lines    bool         // its first feature, and so all, are lines
 }
 
 // kindOf names the type of lines as a file does.
@@ -328,7 +339,7 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	}
 	defer func() { all.Merge(file.tally) }()
 	before := len(l.features)
-	src, err = readPolygons(ctx, in, file.preset.objects, rep, "reading "+l.typ, func(f source.Feature, err error) error {
+	src, err = readPolygons(ctx, in, file.preset.objects, &l.said, rep, "reading "+l.typ, func(f source.Feature, err error) error {
 		if err != nil {
 			return file.tally.Bad(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
@@ -116,7 +117,7 @@ const (
 )
 
 // pointsJob is the work of Ingest and IntoLive. The goroutine that reads ahead has number, unnamed,
-// lost, swapped and object while it runs.
+// lost, swapped, object, said and rows while it runs.
 type pointsJob struct {
 	ctx   context.Context
 	rep   job.Reporter
@@ -133,7 +134,9 @@ type pointsJob struct {
 	unnamed int64                      // points that got their number as id
 	lost    job.LostProperties
 	swapped int64
-	object  []byte // of properties; reused
+	object  []byte       // of properties; reused
+	said    geojson.Said // by the files of GeoJSON
+	rows    *pointFile   // a file whose ids number its features
 }
 
 // tables reports whether the files are tables.
@@ -155,6 +158,9 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 		if err := j.readFile(f, take); err != nil {
 			return j.explain(f, err)
 		}
+	}
+	if err := j.said.Missing("ingest points " + j.of.Name + " PAGE1 PAGE2"); err != nil {
+		return err
 	}
 	if j.tally.Taken()+j.tally.LeftOut() == 0 {
 		return errors.New("the files hold no points; check that they are the files you mean")
@@ -356,8 +362,14 @@ func (j *pointsJob) note(meta *points.Meta) {
 		j.rep.Note(fmt.Sprintf("the first position is latitude %v, longitude %v%s", j.first.Lat, j.first.Lon, j.near(j.first)))
 	}
 	j.lost.Note(j.rep)
+	if note := j.said.Together(); note != "" {
+		j.rep.Note(note)
+	}
 	if j.unnamed > 0 {
 		j.rep.Note(fmt.Sprintf("%d points have no id and got the number of their record; --id names the property that is the id", j.unnamed))
+	}
+	if j.rows != nil {
+		j.rep.Note(j.rows.Path + ": the ids of features number the rows (0, 1, …), and change with the next export; --id names the property that is the id")
 	}
 	if c := j.of.Columns; !j.tables() && (c.Lat != "" || c.Lon != "") {
 		j.rep.Note("--lat and --lon are for tables; these files have positions of their own")
