@@ -35,8 +35,8 @@ type Options struct {
 	// processor.
 	Workers int
 	// Repaired, if set, is called before anything is written: for regions whose
-	// borders had to be repaired, and for regions or rings that enclose
-	// nothing, or whose labels would not stand inside of them.
+	// borders had to be repaired, that are too small for the grid, for regions or
+	// rings that enclose nothing, and those whose labels would not stand inside of them.
 	Repaired func(typ, id, name, what string)
 	// Assumed, if set, is called for regions whose border can be read in more
 	// than one way, by LongEdgesAuto and at the poles. It says which reading
@@ -228,17 +228,18 @@ func (b *build) prepare(ctx context.Context) error {
 			if what := r.assumed.String(); what != "" && b.opts.Assumed != nil {
 				b.opts.Assumed(l.typ, r.id, r.name, what)
 			}
-			empty := r.area == 0 && r.empty
 			switch {
-			case empty:
-				b.repaired(l.typ, r.id, r.name, "it encloses nothing")
+			case r.grown:
+				b.repaired(l.typ, r.id, r.name, "nothing of it is as wide as the grid, which is about a metre: it was drawn as a square of four metres")
+			case r.area == 0 && !l.lines && r.bounds[1] < quadkey.MaxLatitude && r.bounds[3] > -quadkey.MaxLatitude:
+				b.repaired(l.typ, r.id, r.name, "it is narrower than the grid of the tiles: none shows it, and no place lies in it")
 			case r.repaired:
 				b.repaired(l.typ, r.id, r.name, "its rings cross or overlap: they were joined")
 			}
 			if r.astray {
 				b.repaired(l.typ, r.id, r.name, "the place of its label is not inside of it: another one was chosen")
 			}
-			if n := len(r.assumed.flat); n > 0 && !empty {
+			if n := len(r.assumed.flat); n > 0 {
 				b.repaired(l.typ, r.id, r.name, fmt.Sprintf("rings that enclose nothing were left out: %d", n))
 			}
 		}
@@ -314,14 +315,10 @@ func (b *build) meta() tiles.Meta {
 			t.Fields[layout.TagMerged] = "Number"
 		}
 		t.OverBudget = l.overBudget
-		empty := true
-		for _, r := range l.regions {
+		for i, r := range l.regions {
 			rb := r.bounds
-			if r.empty {
-				continue // the region encloses nothing, so it has no place
-			}
-			if empty {
-				t.Bounds, empty = rb, false
+			if i == 0 {
+				t.Bounds = rb
 			}
 			if rb[0] > rb[2] {
 				rb[0], rb[2] = -180, 180

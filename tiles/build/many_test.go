@@ -101,8 +101,8 @@ func TestLongRing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.regions[0].empty || b.regions[0].vertices != n {
-		t.Errorf("a region of %d vertices, empty %v", b.regions[0].vertices, b.regions[0].empty)
+	if b.regions[0].grown || b.regions[0].vertices != n {
+		t.Errorf("a region of %d vertices, grown %v", b.regions[0].vertices, b.regions[0].grown)
 	}
 }
 

@@ -86,7 +86,7 @@ type region struct {
 	// plate is the border in plate carrée, for the caps and the record. The
 	// border on the tiles' grid is in levels.
 	plate    []grid.Edge
-	empty    bool  // it encloses nothing
+	grown    bool  // nothing was left of it on the grid: it is a square now
 	area     int64 // twice the area on the tiles' grid
 	repaired bool  // its rings crossed or overlapped
 	astray   bool  // the source's place of its label is not inside
@@ -166,11 +166,14 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 // prepare computes everything about a region but its border in tiles. regions
 // is the number of regions in the layer.
 func (r *region) prepare(typ string, regions int) (err error) {
-	r.witnesses = appendWitnesses(nil, r.polygons, r.assumed.flat, regions, r.tag)
-	if r.plate, err = r.plateBorder(); err != nil {
+	if r.plate, err = r.plateBorder(); err == nil && len(r.plate) == 0 && len(r.polygons) > 0 {
+		r.grown, r.polygons = true, [][]ring{{squareAt(r.polygons[0][0][0])}}
+		r.plate, err = r.plateBorder()
+	}
+	if err != nil {
 		return badRegion(typ, r.id, r.name, err)
 	}
-	r.empty = len(r.plate)+len(r.lines) == 0
+	r.witnesses = appendWitnesses(nil, r.polygons, r.assumed.flat, regions, r.tag)
 	shells := r.polygons
 	for _, l := range r.lines {
 		shells = append(shells, []ring{l})
@@ -181,6 +184,14 @@ func (r *region) prepare(typ string, regions int) (err error) {
 		r.label.At, r.astray = nil, true
 	}
 	return nil
+}
+
+// squareAt returns a square that begins at a place and is wide enough to be left whole by the
+// rounding to the grid: about four metres.
+func squareAt(p orb.Point) ring {
+	const side = 3 * 360.0 / grid.WorldSize
+	w, s := p[0], min(p[1], 90-side)
+	return ring{{w, s}, {w + side, s}, {w + side, s + side}, {w, s + side}}
 }
 
 // holdsLabel reports whether a place in degrees is inside the region and on the tiles.

@@ -21,6 +21,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -153,7 +154,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 // finishLayers gives the regions their ids, and notes those that have several names.
 func finishLayers(layers []*layer, rep job.Reporter) (built []build.Layer) {
 	for _, l := range layers {
-		layer, shared := l.finish()
+		layer, shared := l.finish(rep)
 		built = append(built, layer)
 		job.NoteFew(rep, 5, "and %d more regions of several names", shared)
 		if len(shared) > 0 {
@@ -278,6 +279,14 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 			}
 		}
 	}
+	for _, l := range layers {
+		if err := l.said.Missing(fmt.Sprintf("--layer %s=PAGE1 --layer %[1]s=PAGE2", l.typ)); err != nil {
+			return nil, nil, err
+		}
+		if note := l.said.Together(); note != "" {
+			rep.Note(note)
+		}
+	}
 	if !vertices.fits() {
 		return nil, nil, moreMemory(&build.MemoryError{Vertices: vertices.n, Need: build.MemoryFor(vertices.n)})
 	}
@@ -306,7 +315,9 @@ type layer struct {
 	features []build.Feature // without ids as yet, unless kept
 	sources  []dataset.Source
 	kept     bool
-	lines    bool // its first feature, and so all, are lines
+	said     geojson.Said // by its files
+	named    bool         // the property with the ids was named for each of its files
+	lines    bool         // its first feature, and so all, are lines
 }
 
 // kindOf names the type of lines as a file does.
@@ -323,21 +334,36 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		return l.readKept(ctx, in, vertices, rep)
 	}
 	file := &layerFile{in: in, view: in.Worldview, preset: presetFor(l.typ), tally: job.NewTally(all.Max)}
+	file.from = file.preset.from
+	if file.preset.own {
+		file.from = append(slices.Clip(file.from), "features' own ids", "")
+	}
+	if in.IDProperty != "" {
+		file.from = append([]string{in.IDProperty}, file.from...)
+	}
+	l.named = in.IDProperty != "" && (l.named || len(l.features) == 0)
 	if !hasWorldviews(in.Type) {
 		file.view = ""
 	}
 	defer func() { all.Merge(file.tally) }()
 	before := len(l.features)
-	src, err = readPolygons(ctx, in, file.preset.objects, rep, "reading "+l.typ, func(f source.Feature, err error) error {
+	src, err = readPolygons(ctx, in, file.preset.objects, &l.said, rep, "reading "+l.typ, func(f source.Feature, err error) error {
 		if err != nil {
 			return file.tally.Bad(err)
 		}
 		if vertices.n += int64(countVertices(f.Geometry)); !vertices.fits() {
-			l.features, l.claims, l.viewed = nil, nil, nil
+			l.features, l.claims, l.viewed, file.waiting = nil, nil, nil, nil
+			return nil
+		}
+		if file.preset.numbers && (len(file.waiting) > 0 || isNumber(f.ID)) {
+			file.waiting = append(file.waiting, f)
 			return nil
 		}
 		return l.add(file, &f)
 	})
+	if err == nil && len(file.waiting) > 0 {
+		err = l.addWaiting(file)
+	}
 	file.lost.Note(rep)
 	if n := file.badLabels; n > 0 {
 		rep.Note(fmt.Sprintf("%s: places or ranks of labels that are not used, for they are no numbers or not in the world: %d, the first in line %d", in.Path, n, file.badLabel))
@@ -352,6 +378,9 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	job.NoteFew(rep, 5, in.Path+": and %d more repaired", file.repaired)
 	if err != nil || !vertices.fits() {
 		return src, err
+	}
+	if file.preset.own {
+		file.settle(l, before, rep)
 	}
 	if err := file.check(len(l.features) > before); err != nil {
 		return src, err
@@ -392,6 +421,11 @@ type layerFile struct {
 	repaired          []string
 	columns           []string // properties of the first feature, for errors
 
+	waiting  []source.Feature // until it is known what their ids are
+	numbered bool             // ids that are numbers are those of countries
+	own      ownIDs
+	from     []string // what the candidates of the features are
+
 	sawIDProperty bool
 	sawView       bool
 	views         []string // worldviews that the file knows
@@ -405,7 +439,8 @@ type layerFile struct {
 func (l *layer) add(file *layerFile, f *source.Feature) error {
 	in := &file.in
 	c := newColumns(f)
-	d := file.preset.describe(c)
+	c.numbered = file.numbered
+	d := file.preset.of(c)
 	lines, isLines := f.Geometry.(orb.MultiLineString)
 	if len(l.features) == 0 {
 		l.lines = isLines
@@ -435,10 +470,12 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 		file.columns = slices.Sorted(maps.Values(c.names))
 	}
 	if in.IDProperty != "" {
-		d = withIDProperty(d, c, in.IDProperty)
-		if _, ok := c.folded[strings.ToLower(in.IDProperty)]; ok {
-			file.sawIDProperty = true
-		}
+		var has bool
+		d, has = withIDProperty(d, c, in.IDProperty)
+		file.sawIDProperty = file.sawIDProperty || has
+	}
+	if file.preset.own {
+		file.own.add(c)
 	}
 	if f.Repair != "" {
 		file.repaired = append(file.repaired, fmt.Sprintf("%s:%d %s: %s", in.Path, f.Line, d.name, f.Repair))
@@ -463,9 +500,22 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 			fromZoom = int(zoom)
 		}
 	}
+	d.from = file.from
 	l.claims = append(l.claims, d.claim)
 	l.viewed = append(l.viewed, v)
 	l.features = append(l.features, build.Feature{Name: d.name, Properties: d.properties, Geometry: f.Geometry, LongEdges: in.LongEdges, Label: label, FromZoom: fromZoom})
+	return nil
+}
+
+// addWaiting adds the features that waited for the others of the file.
+func (l *layer) addWaiting(file *layerFile) error {
+	file.numbered = countryNumbers(file.waiting)
+	for i := range file.waiting {
+		if err := l.add(file, &file.waiting[i]); err != nil {
+			return err
+		}
+	}
+	file.waiting = nil
 	return nil
 }
 
@@ -496,11 +546,12 @@ func (file *layerFile) check(some bool) error {
 // the region its name. So features that are part of a region only by a worldview come last,
 // and of the others the largest comes first: Ashmore and Cartier Islands have Australia's
 // code in world-atlas. finish reports which features of different names are one region.
-func (l *layer) finish() (out build.Layer, shared []string) {
+func (l *layer) finish(rep job.Reporter) (out build.Layer, shared []string) {
 	if l.kept {
 		return build.Layer{Type: l.typ, Features: l.features}, nil
 	}
 	ids := assignIDs(l.typ, l.claims, func(i int) spot { return spotOf(l.features[i].Geometry) })
+	l.noteIDs(ids, rep)
 	merged := l.merge(ids)
 	count := map[string]int{}
 	for i, id := range ids {

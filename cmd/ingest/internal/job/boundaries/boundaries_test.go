@@ -39,7 +39,13 @@ func TestBoundaries(t *testing.T) {
 	if d := cmp.Diff([]string{"reading ward", "reading county", "preparing borders", "arranging borders", "arranging zoom levels", "measuring tiles", "writing records", "placing labels", "building tiles", "publishing boundaries"}, rep.Stages); d != "" {
 		t.Error(d)
 	}
-	if len(rep.Manifests) != 1 || len(rep.Notes) != 2 || rep.Notes[0] != "ward e (East ward): The island of it has the same id and is a part of it" || rep.Counts != nil {
+	notes := []string{
+		"ward: ids are made of code (3, such as w-1, e); names (1, such as nord-ward)",
+		"ward e (East ward): The island of it has the same id and is a part of it",
+		"if these are several regions, name a property that tells them apart: --layer ward=FILE:PROPERTY",
+		"county: ids are made of FIPS codes (2, such as 20173, 01001)",
+	}
+	if len(rep.Manifests) != 1 || !slices.Equal(rep.Notes, notes) || rep.Counts != nil {
 		t.Errorf("%+v", rep)
 	}
 	if m.Dataset != catalogue.Boundaries.Name || m.Generation != 1 || m.SchemaVersion != tiles.SchemaVersion ||
@@ -198,7 +204,7 @@ func TestCollapsedRegion(t *testing.T) {
 	if err != nil || m.Records["country"] != 1 {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	if len(rep.Notes) != 1 || !strings.HasSuffix(rep.Notes[0], "a.json:1 Vatican: "+source.Collapsed) {
+	if len(rep.Notes) != 2 || !strings.HasSuffix(rep.Notes[0], "a.json:1 Vatican: "+source.Collapsed) {
 		t.Errorf("%q", rep.Notes)
 	}
 }
@@ -207,13 +213,13 @@ func TestCollapsedRegion(t *testing.T) {
 func TestLikelyNames(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	for properties, want := range map[string]struct{ name, column string }{
-		`"GM_NAAM":"Reimerswaal","GM_CODE":"GM0703"`:                                       {"reimerswaal", "GM_NAAM"},
-		`"reg_name":"Sicilia","reg_istat_code":"06"`:                                       {"sicilia", "reg_name"},
-		`"NAME_0":"Japan","NAME_1":"Miyagi","NAME_2":"Tome","VARNAME_2":"","TYPE_2":"Shi"`: {"tome", "NAME_2"},
-		`"NL_NAME_1":"廣東","NAME_1":"Guangdong"`:                                            {"guangdong", "NAME_1"},
-		`"region name":"A","dept_region_name":"B"`:                                         {"a", "region name"},
-		`"code":"7","surname":"A","name":"Usual"`:                                          {"usual", ""},
-		`"code":"7","surname":"A"`:                                                         {"zone", ""},
+		`"GM_NAAM":"Reimerswaal","GM_CODE":"GM0703"`:                                       {"Reimerswaal", "GM_NAAM"},
+		`"reg_name":"Sicilia","reg_istat_code":"06"`:                                       {"Sicilia", "reg_name"},
+		`"NAME_0":"Japan","NAME_1":"Miyagi","NAME_2":"Tome","VARNAME_2":"","TYPE_2":"Shi"`: {"Tome", "NAME_2"},
+		`"NL_NAME_1":"廣東","NAME_1":"Guangdong"`:                                            {"Guangdong", "NAME_1"},
+		`"region name":"A","dept_region_name":"B"`:                                         {"A", "region name"},
+		`"code":"7","surname":"A","name":"Usual"`:                                          {"Usual", ""},
+		`"code":"7","surname":"A"`:                                                         {"", ""},
 	} {
 		path := testfile.Temp(t, "in.geojson", `{"type":"Feature","properties":{`+properties+`},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}}`)
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
@@ -226,7 +232,7 @@ func TestLikelyNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		for f, err := range l.Features(t.Context(), &feature.Query{}) {
-			if err != nil || !strings.HasPrefix(f.ID, want.name) {
+			if name := f.Properties.Text("name"); err != nil || name != want.name {
 				t.Errorf("%s: %+v, %v", properties, f, err)
 			}
 		}

@@ -26,14 +26,15 @@ import (
 
 // readPolygons reads a file of polygons in whatever format it has, which shows
 // in its first bytes, not in its name, and describes what was read. each gets
-// the features, or the errors of those that cannot be used.
-func readPolygons(ctx context.Context, in Input, objects []string, rep job.Reporter, stage string, each func(source.Feature, error) error) ([]dataset.Source, error) {
+// the features, or the errors of those that cannot be used. said gets what files of GeoJSON say of
+// themselves; its notes are passed on.
+func readPolygons(ctx context.Context, in Input, objects []string, said *geojson.Said, rep job.Reporter, stage string, each func(source.Feature, error) error) ([]dataset.Source, error) {
 	file, layer := source.SplitLayer(in.Path)
 	head, err := job.FirstBytes(file)
 	if err != nil {
 		return nil, err
 	}
-	r := polygonReader{ctx: ctx, in: in.Input, long: in.LongEdges, rep: rep, stage: stage, each: each}
+	r := polygonReader{ctx: ctx, in: in.Input, long: in.LongEdges, rep: rep, stage: stage, each: each, said: said}
 	switch {
 	case strings.HasPrefix(head, geopackage.Magic):
 		return r.geopackage(file, layer)
@@ -80,6 +81,7 @@ type polygonReader struct {
 	rep   job.Reporter
 	stage string
 	each  func(source.Feature, error) error
+	said  *geojson.Said
 
 	object string // named by the user, which only a topology has
 }
@@ -134,11 +136,13 @@ func (r *polygonReader) json(objects []string) ([]dataset.Source, error) {
 		src, err := r.in.Describe(f)
 		return []dataset.Source{src}, err
 	}
-	var note string
-	src, err := read(func(rd io.Reader, name string) iter.Seq2[source.Feature, error] { return geojson.Read(rd, name, &note) })
-	if note != "" {
+	src, err := read(func(rd io.Reader, name string) iter.Seq2[source.Feature, error] {
+		return geojson.Read(rd, name, r.said)
+	})
+	for _, note := range r.said.Notes {
 		r.rep.Note(note)
 	}
+	r.said.Notes = nil
 	if errors.Is(err, geojson.ErrTopology) {
 		return read(func(rd io.Reader, name string) iter.Seq2[source.Feature, error] {
 			return topojson.Read(rd, name, objects...)

@@ -31,6 +31,8 @@ type candidate struct {
 type claim struct {
 	candidates []candidate
 	fallback   string
+	from       []string // what the candidates are, in words
+	level      int      // of the candidate that assignIDs has taken, from 1; 0: none
 }
 
 // spot tells features without a code or a name of their own apart by where they
@@ -80,7 +82,7 @@ func assignIDs(typ string, claims []claim, spotOf func(i int) spot) []string {
 				}
 				taken[id] = true
 				for _, i := range claimants[v] {
-					ids[i] = id
+					ids[i], claims[i].level = id, level+1
 				}
 			}
 		}

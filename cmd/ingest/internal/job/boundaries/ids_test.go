@@ -134,7 +134,7 @@ func readLayer(t *testing.T, typ, file string) []build.Feature {
 	if tally.Counts() != nil {
 		t.Error(tally.Example())
 	}
-	layer, _ := l.finish()
+	layer, _ := l.finish(job.Silent{})
 	return layer.Features
 }
 

@@ -211,7 +211,7 @@ func TestKeptLayerComesBack(t *testing.T) {
 	if err != nil || vertices.n != 16 {
 		t.Fatal(vertices, err)
 	}
-	kept, _ := l.finish()
+	kept, _ := l.finish(job.Silent{})
 	if d := cmp.Diff(sources, got) + cmp.Diff(want, kept); d != "" {
 		t.Error(d)
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/paulmach/orb"
 	"golang.org/x/text/language"
 
 	"quadrille/cmd/ingest/internal/job"
@@ -28,6 +29,16 @@ type preset struct {
 	// objects are the names the layer has within a topology.
 	objects  []string
 	describe func(*columns) described
+	// from says what the candidates for an id are, in words.
+	from []string
+	// numbers says that features' ids may be the numbers of countries. Only all features of a file
+	// together can tell.
+	numbers bool
+	// own says that an id may be made of a column of codes or of the feature's own id, if it
+	// cannot be made of what describe says.
+	own bool
+	// apart says that a region is not any of its features, so that it has none of their properties.
+	apart bool
 }
 
 type described struct {
@@ -67,37 +78,56 @@ func (d *described) addNames(c *columns) {
 func presetFor(typ string) preset {
 	switch typ {
 	case "country":
-		return preset{[]string{"country", "countries"}, country}
+		return preset{objects: []string{"country", "countries"}, describe: country, from: countryIDs, numbers: true}
 	case "state":
-		return preset{[]string{"state", "states"}, state}
+		return preset{objects: []string{"state", "states"}, describe: state, from: []string{"iso_3166_2", "FIPS codes", "adm1_code"}, own: true}
 	case "county":
-		return preset{[]string{"county", "counties"}, county}
+		return preset{objects: []string{"county", "counties"}, describe: county, from: []string{"FIPS codes", "adm2_code"}, own: true}
 	case "lake":
-		return preset{[]string{"lake", "lakes"}, lake}
+		return preset{objects: []string{"lake", "lakes"}, describe: lake}
 	case "marine":
-		return preset{[]string{"marine", "seas", "geography_marine_polys"}, lake}
+		return preset{objects: []string{"marine", "seas", "geography_marine_polys"}, describe: lake}
 	case "urban":
-		return preset{[]string{"urban", "urban_areas"}, urban}
+		return preset{objects: []string{"urban", "urban_areas"}, describe: urban}
 	case "continent":
-		return preset{[]string{"continent", "continents", "countries"}, continent}
+		return preset{objects: []string{"continent", "continents", "countries"}, describe: continent, from: []string{"names of continents"}, numbers: true, apart: true}
 	case "timezone":
-		return preset{[]string{"timezone", "timezones", "time_zones"}, timezone}
+		return preset{objects: []string{"timezone", "timezones", "time_zones"}, describe: timezone, from: []string{"names of zones", "offsets"}}
 	}
-	return preset{[]string{typ, typ + "s"}, custom}
+	return preset{objects: []string{typ, typ + "s"}, describe: custom, own: true}
+}
+
+// of describes a feature: by what is known of its type, and then by all other columns, under the
+// file's own names, sorted.
+func (p preset) of(c *columns) described {
+	d := p.describe(c)
+	if !p.apart && d.refused == "" {
+		d.addOthers(c)
+	}
+	if p.own {
+		d.addOwn(c)
+	}
+	return d
 }
 
 // columns are the properties of a feature, found whatever the case of their
 // names: Natural Earth writes NAME in one layer, name in the next, and both in
 // some.
 type columns struct {
-	id     string // of the feature itself
-	lost   source.Lost
-	folded map[string]any
-	names  map[string]string // folded name to the file's own
+	id       string // of the feature itself
+	numbered bool   // the ids of the file that are numbers are those of countries
+	lost     source.Lost
+	folded   map[string]any
+	names    map[string]string // folded name to the file's own
+	known    map[string]bool   // folded names of the columns that the preset has looked at
+	geometry orb.Geometry
 }
 
 func newColumns(f *source.Feature) *columns {
-	c := &columns{id: f.ID, lost: f.Lost, folded: make(map[string]any, len(f.Properties)), names: make(map[string]string, len(f.Properties))}
+	c := &columns{
+		id: f.ID, lost: f.Lost, folded: make(map[string]any, len(f.Properties)), names: make(map[string]string, len(f.Properties)),
+		known: map[string]bool{}, geometry: f.Geometry,
+	}
 	for name, v := range f.Properties {
 		key := strings.ToLower(name)
 		// Of two names that differ only in case the first in byte order wins.
@@ -113,6 +143,7 @@ func newColumns(f *source.Feature) *columns {
 // writes -99, -1 and -099 for unknown values.
 func (c *columns) text(names ...string) string {
 	for _, name := range names {
+		c.known[name] = true
 		switch s := c.written(name); s {
 		case "", "-", "-1", "-99", "-099", "-9999":
 		default:
@@ -179,6 +210,7 @@ func (c *columns) code(re *regexp.Regexp, names ...string) string {
 // number returns a column that is a known number, as int64 if it is whole, and
 // else nil.
 func (c *columns) number(name string) any {
+	c.known[name] = true
 	var f float64
 	switch v := c.folded[name].(type) {
 	case int64:
@@ -254,10 +286,17 @@ func padded(s string, width int) string {
 	return zeroWidth[:width-len(s)] + s
 }
 
+var countryIDs = []string{"ISO 3166-1 codes", "ISO 3166-1 codes", "ISO 3166-1 codes of three letters", "features' ids, which are ISO 3166-1 codes,", "codes of three letters"}
+
+// countryName is the name that country takes.
+func countryName(c *columns) string {
+	return c.text("name", "name_en", "name_long", "admin", "geounit", "sovereignt")
+}
+
 // country understands Natural Earth's admin 0 and world-atlas, whose features
 // have ISO 3166-1 numeric ids and a name.
 func country(c *columns) (d described) {
-	d.name = c.text("name", "name_en", "name_long", "admin", "geounit", "sovereignt")
+	d.name = countryName(c)
 	iso2 := c.code(alpha2, "iso_a2", "iso3166-1-alpha-2", "iso2", "country_code")
 	// ISO_A2_EH fills most of the gaps of ISO_A2, but gives dependencies the
 	// code of their sovereign too: Clipperton Island has France's. Then the
@@ -266,18 +305,19 @@ func country(c *columns) (d described) {
 	if eh, adm0 := c.code(alpha3, "iso_a3_eh"), c.code(alpha3, "adm0_a3"); eh != "" && adm0 != "" && eh != adm0 {
 		own = ""
 	}
-	region, byID := regionOf(c.id)
 	adm0 := c.code(alpha3, "adm0_a3", "iso_a3", "iso3166-1-alpha-3", "iso3")
-	d.candidates = []candidate{{value: iso2}, {value: own}, {value: byID, shared: true}, {value: adm0}}
-
-	if iso2 == "" {
-		iso2 = own
-	}
-	if iso2 == "" {
-		iso2 = byID
-	}
 	iso3 := c.code(alpha3, "iso_a3", "iso_a3_eh", "iso3166-1-alpha-3", "iso3")
 	iso1 := c.code(numeric3, "iso_n3", "iso_n3_eh")
+	region, byID := c.idRegion()
+	_, longer := regionOf(cmp.Or(c.code(alpha3, "iso_a3", "iso3166-1-alpha-3", "iso3"), adm0, c.code(numeric3, "iso_n3")))
+	d.candidates = []candidate{{value: iso2}, {value: own}, {value: longer}, {value: byID, shared: true}, {value: adm0}}
+
+	iso2 = cmp.Or(iso2, own, longer)
+	if iso2 == "" {
+		iso2 = byID
+	} else {
+		byID = "" // what a column says counts more than an id
+	}
 	if iso2 == "" {
 		iso3, iso1 = "", "" // codes of the sovereign
 	}
@@ -315,6 +355,15 @@ func country(c *columns) (d described) {
 	return d
 }
 
+// idRegion is regionOf the feature's own id. A number is the code of a country only if all of the
+// file says so.
+func (c *columns) idRegion() (language.Region, string) {
+	if isNumber(c.id) && !c.numbered {
+		return language.Region{}, ""
+	}
+	return regionOf(c.id)
+}
+
 // regionOf turns an ISO 3166-1 code of any of the three kinds into its region
 // and its two letters.
 func regionOf(id string) (language.Region, string) {
@@ -345,14 +394,20 @@ func state(c *columns) (d described) {
 	if code := c.code(fips2, "statefp", "state_fips", "fips", "geoid"); code != "" {
 		us, _ = stateByFIPS(padded(code, 2))
 	} else if fips2.MatchString(c.id) {
-		us, _ = stateByFIPS(padded(c.id, 2))
+		// A number says nothing by itself: Spain counts by two digits as well.
+		if by, ok := stateByFIPS(padded(c.id, 2)); ok && (strings.EqualFold(d.name, by.name) || by.box.holds(c.geometry)) {
+			us = by
+		}
+	}
+	if us.fips != "" && c.foreign(us) {
+		us = usState{}
 	}
 	if us.fips != "" {
 		byFIPS = "US-" + us.postal
 	} else {
 		us, _ = stateByISO(iso)
 	}
-	d.candidates = []candidate{{value: iso}, {value: byFIPS, shared: true}, {value: adm1, shared: true}, {value: c.id, shared: true}}
+	d.candidates = []candidate{{value: iso}, {value: byFIPS, shared: true}, {value: adm1, shared: true}}
 
 	if iso == "" {
 		iso = byFIPS
@@ -386,7 +441,7 @@ func state(c *columns) (d described) {
 func county(c *columns) (d described) {
 	d.name = c.text("name", "name_en", "namelsad")
 	code := c.code(fips5, "fips", "geoid")
-	if code == "" && fips5.MatchString(c.id) {
+	if code == "" && fips5.MatchString(c.id) && c.inUS(padded(c.id, 5)[:2]) {
 		code = c.id
 	}
 	if code == "" {
@@ -395,7 +450,10 @@ func county(c *columns) (d described) {
 		}
 	}
 	code = padded(code, 5)
-	d.candidates = []candidate{{value: code, shared: true}, {value: c.text("adm2_code"), shared: true}, {value: c.id, shared: true}}
+	if us, ok := stateByFIPS(code[:min(2, len(code))]); ok && c.foreign(us) {
+		code = ""
+	}
+	d.candidates = []candidate{{value: code, shared: true}, {value: c.text("adm2_code"), shared: true}}
 	d.add("fips", code)
 	iso := c.code(iso31662, "iso_3166_2")
 	countryCode := c.code(alpha2, "iso_a2")
@@ -410,14 +468,40 @@ func county(c *columns) (d described) {
 	return d
 }
 
+// foreign reports whether a column says another country than a state's: other countries number
+// their divisions by columns called fips too. Territories have codes of countries of their own.
+func (c *columns) foreign(us usState) bool {
+	code := c.code(alpha2, "iso_a2")
+	return code != "" && code != "US" && (us.fips < "60" || code != us.postal)
+}
+
+// inUS reports whether a county lies where the state of this code does, or names the country or
+// the state. Its number says nothing by itself: a town of Spain has five digits as well.
+func (c *columns) inUS(fips string) bool {
+	us, ok := stateByFIPS(fips)
+	if !ok {
+		return false
+	}
+	for _, column := range []string{"iso_a2", "country", "country_code", "state", "state_name", "statename", "stusps", "state_abbr"} {
+		switch c.written(column) {
+		case "US", "USA", us.name, us.postal:
+			return true
+		}
+	}
+	return us.box.holds(c.geometry)
+}
+
 // continent makes one region of all countries of a continent, from the same
 // files as country.
 func continent(c *columns) (d described) {
 	d.name = c.text("continent")
 	if d.name == "" {
-		_, code := regionOf(c.id)
+		code := c.code(alpha2, "iso_a2", "iso_a2_eh")
 		if code == "" {
-			code = c.code(alpha2, "iso_a2", "iso_a2_eh")
+			_, code = regionOf(c.code(alpha3, "iso_a3", "iso3166-1-alpha-3", "iso3", "adm0_a3"))
+		}
+		if code == "" {
+			_, code = c.idRegion()
 		}
 		if known, ok := iso3166.Lookup(code); ok {
 			d.name = iso3166.ContinentName(known.Continent)
@@ -477,7 +561,7 @@ func timezone(c *columns) (d described) {
 	return d
 }
 
-// Bounds on the properties of a type without preset.
+// Bounds on the properties of a region.
 const (
 	maxProperties   = 100
 	maxPropertyText = 4 << 10
@@ -489,49 +573,62 @@ var (
 	tooLongProperty   = fmt.Sprintf("it is longer than %d bytes", maxPropertyText)
 )
 
-// custom keeps what the file has, under the file's own names, sorted.
+// custom keeps what the file has.
 func custom(c *columns) (d described) {
 	d.name = c.text("name", "name_en", "title", "label")
-	d.candidates = []candidate{{value: clean(c.id), shared: true}}
+	c.known = map[string]bool{"name": true}
+	return d
+}
+
+// addOthers adds the columns that are not in the properties yet: those that the preset does not
+// know, and those that it knows by their names but whose values it could not use.
+func (d *described) addOthers(c *columns) {
 	d.lost = c.lost
-	keys := make([]string, 0, len(c.folded))
-	for key := range c.folded {
-		keys = append(keys, key)
+	taken := make(map[string]any, len(d.properties)+len(c.folded))
+	said := map[string]bool{"": true, d.name: true}
+	for _, p := range d.properties {
+		taken[p.Name] = p.Value
+		said[unpadded(fmt.Sprint(p.Value))] = true
 	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(c.folded)) {
 		name, v := clean(c.names[key]), c.folded[key]
-		if len(d.properties) == maxProperties {
+		raw, isRaw := v.(json.RawMessage)
+		_, isBool := v.(bool)
+		known := c.known[key]
+		if known && !isRaw && !isBool && said[unpadded(c.text(key))] {
+			continue
+		}
+		if len(d.properties) >= maxProperties {
 			d.lost.Add(name, tooManyProperties)
 			continue
 		}
 		switch key {
-		case "name":
-			continue
 		case "id", "type", "bbox", "geometry":
-			name = "source_" + name // the one without a suffix says which region this is
+			known = true // the one without a prefix says which region this is
 		}
-		long := 0
-		switch t := v.(type) {
-		case string:
-			t = clean(t)
-			v, long = t, len(t)
-		case json.RawMessage:
-			long = len(t)
+		if known {
+			name = "source_" + name
+		}
+		long := len(raw)
+		if text, is := v.(string); is {
+			text = clean(text)
+			v, long = text, len(text)
 		}
 		if long > maxPropertyText {
 			d.lost.Add(name, tooLongProperty)
 			continue
 		}
-		d.add(name, v)
+		other, is := taken[name]
+		for is && (isRaw || other != v) {
+			name = "source_" + name // the other is made of what is known of the type
+			other, is = taken[name]
+		}
+		if !is {
+			taken[name] = v
+			d.add(name, v)
+		}
 	}
-	return d
 }
 
-// withIDProperty puts a property the user named before everything else an id
-// could be made of.
-func withIDProperty(d described, c *columns, property string) described {
-	value := c.text(strings.ToLower(property))
-	d.candidates = append([]candidate{{value: value, shared: true}}, d.candidates...)
-	return d
-}
+// unpadded is a text without the zeros that numbers lose.
+func unpadded(text string) string { return strings.TrimLeft(text, "0") }

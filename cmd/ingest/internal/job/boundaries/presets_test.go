@@ -46,7 +46,7 @@ func TestSlug(t *testing.T) {
 func TestAssignIDs(t *testing.T) {
 	own := func(v string) candidate { return candidate{value: v} }
 	shared := func(v string) candidate { return candidate{value: v, shared: true} }
-	c := func(fallback string, cs ...candidate) claim { return claim{cs, fallback} }
+	c := func(fallback string, cs ...candidate) claim { return claim{candidates: cs, fallback: fallback} }
 	at := func(i int) spot { return spot{"here", strconv.Itoa(i)} }
 	for name, tc := range map[string]struct {
 		claims []claim
@@ -79,7 +79,7 @@ func TestIDsWithoutOrder(t *testing.T) {
 		n := 0
 		claims := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) numbered {
 			n++
-			return numbered{claim{[]candidate{{value: value.Draw(t, "own")}, {value: value.Draw(t, "shared"), shared: true}}, value.Draw(t, "fallback")}, n}
+			return numbered{claim{candidates: []candidate{{value: value.Draw(t, "own")}, {value: value.Draw(t, "shared"), shared: true}}, fallback: value.Draw(t, "fallback")}, n}
 		}), 0, 12).Draw(t, "claims")
 		ids := func(claims []numbered) map[int]string {
 			var plain []claim
@@ -117,9 +117,9 @@ func TestAssignIDsProperties(t *testing.T) {
 	value := rapid.SampledFrom([]string{"", "", "a", "A", "b", "a b", "a-b", "a-2", "2", "-", "ß", "ss", "日本"})
 	rapid.Check(t, func(t *rapid.T) {
 		claims := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) claim {
-			return claim{[]candidate{
+			return claim{candidates: []candidate{
 				{value: value.Draw(t, "own")}, {value: value.Draw(t, "shared"), shared: true}, {value: value.Draw(t, "other")},
-			}, value.Draw(t, "fallback")}
+			}, fallback: value.Draw(t, "fallback")}
 		}), 0, 12).Draw(t, "claims")
 		ids := assignIDs("x", claims, func(i int) spot { return spot{"here", "there"} })
 		for i, id := range ids {
@@ -141,7 +141,9 @@ func TestAssignIDsProperties(t *testing.T) {
 func TestPresets(t *testing.T) {
 	describe := func(typ, id string, properties map[string]any) string {
 		f := source.Feature{ID: id, Properties: properties}
-		d := presetFor(typ).describe(newColumns(&f))
+		c := newColumns(&f)
+		c.numbered = true
+		d := presetFor(typ).of(c)
 		var values []string
 		for _, c := range d.candidates {
 			values = append(values, c.value)
@@ -159,31 +161,31 @@ func TestPresets(t *testing.T) {
 		want       string
 	}{
 		{"country", "", properties{"NAME": "France", "ISO_A2": "-99", "ISO_A2_EH": "FR", "ISO_A3": "-99", "ISO_A3_EH": "FRA", "ISO_N3_EH": "250", "ADM0_A3": "FRA", "CONTINENT": "Europe", "POP_EST": 67059887.0, "POP_YEAR": int64(2019), "TYPE": "Country", "featurecla": "Admin-0 country"},
-			"France ( FR  FRA) iso_a2=FR iso_a3=FRA iso_n3=250 continent=Europe population=67059887 population_year=2019 kind=Country"},
+			"France ( FR FR  FRA) iso_a2=FR iso_a3=FRA iso_n3=250 continent=Europe population=67059887 population_year=2019 kind=Country featurecla=Admin-0 country"},
 		{"country", "", properties{"NAME": "Clipperton I.", "ISO_A2": "-99", "ISO_A2_EH": "FR", "ISO_A3_EH": "FRA", "ADM0_A3": "CLP", "SOVEREIGNT": "France", "POP_EST": int64(0)},
-			"Clipperton I. (   CLP) population=0 sovereign=France"},
+			"Clipperton I. (    CLP) population=0 sovereign=France source_ADM0_A3=CLP source_ISO_A2_EH=FR source_ISO_A3_EH=FRA"},
 		{"country", "", properties{"NAME": "Taiwan", "ISO_A2": "CN-TW", "ISO_A2_EH": "TW", "ISO_A3_EH": "TWN", "ADM0_A3": "TWN", "ISO_N3": "158"},
-			"Taiwan ( TW  TWN) iso_a2=TW iso_a3=TWN iso_n3=158"},
+			"Taiwan ( TW TW  TWN) iso_a2=TW iso_a3=TWN iso_n3=158 source_ISO_A2=CN-TW"},
 		{"country", "", properties{"name": "Namibia", "iso_a2": "NA", "pop_est": int64(-99), "gdp": nil},
-			"Namibia (NA   ) iso_a2=NA"},
+			"Namibia (NA    ) iso_a2=NA"},
 		{"country", "", properties{"NAME": "Somaliland", "ISO_A2": "-99", "ISO_A2_EH": "-99", "ADM0_A3": "SOL", "ISO_A3": "-99", "ISO_N3": "-099"},
-			"Somaliland (   SOL) "},
-		{"country", "036", properties{"name": "Australia"}, "Australia (  AU ) iso_a2=AU iso_a3=AUS iso_n3=036 continent=Oceania"},
-		{"country", "36", properties{"name": "Australia"}, "Australia (  AU ) iso_a2=AU iso_a3=AUS iso_n3=036 continent=Oceania"},
-		{"country", "DEU", properties{"name": "Germany"}, "Germany (  DE ) iso_a2=DE iso_a3=DEU iso_n3=276 continent=Europe"},
-		{"country", "001", properties{"name": "World"}, "World (   ) "},
-		{"country", "", properties{"name": "Kosovo"}, "Kosovo (   ) "},
+			"Somaliland (    SOL) source_ADM0_A3=SOL"},
+		{"country", "036", properties{"name": "Australia"}, "Australia (   AU ) iso_a2=AU iso_a3=AUS iso_n3=036 continent=Oceania"},
+		{"country", "36", properties{"name": "Australia"}, "Australia (   AU ) iso_a2=AU iso_a3=AUS iso_n3=036 continent=Oceania"},
+		{"country", "DEU", properties{"name": "Germany"}, "Germany (   DE ) iso_a2=DE iso_a3=DEU iso_n3=276 continent=Europe"},
+		{"country", "001", properties{"name": "World"}, "World (    ) "},
+		{"country", "", properties{"name": "Kosovo"}, "Kosovo (    ) "},
 		{"state", "", properties{"iso_3166_2": "US-MN", "adm1_code": "USA-3514", "iso_a2": "US", "name": "Minnesota", "postal": "MN", "type_en": "State", "fips": "US27", "admin": "United States of America"},
-			"Minnesota (US-MN  USA-3514 ) iso_3166_2=US-MN country=US country_name=United States of America fips=27 adm1_code=USA-3514 postal=MN kind=State"},
+			"Minnesota (US-MN  USA-3514  ) iso_3166_2=US-MN country=US country_name=United States of America fips=27 adm1_code=USA-3514 postal=MN kind=State source_fips=US27"},
 		{"state", "", properties{"iso_3166_2": "FR-", "adm1_code": "FRA-5314", "iso_a2": "-1", "name": nil, "name_local": "Marne"},
-			"Marne (  FRA-5314 ) adm1_code=FRA-5314"},
-		{"state", "20", properties{"name": "Kansas"}, "Kansas ( US-KS  20) iso_3166_2=US-KS country=US fips=20 postal=KS"},
-		{"state", "6", properties{"name": "California"}, "California ( US-CA  6) iso_3166_2=US-CA country=US fips=06 postal=CA"},
-		{"state", "03", properties{"name": "None"}, "None (   03) "},
-		{"county", "20173", nil, " (20173  20173) fips=20173 state=Kansas iso_3166_2=US-KS country=US"},
-		{"county", "1001", nil, " (01001  1001) fips=01001 state=Alabama iso_3166_2=US-AL country=US"},
-		{"county", "", properties{"ADM2_CODE": "USA-53073", "NAME": "Whatcom"}, "Whatcom (53073 USA-53073 ) fips=53073 state=Washington iso_3166_2=US-WA country=US"},
-		{"county", "", properties{"NAME": nil, "FIPS": nil}, " (  ) "},
+			"Marne (  FRA-5314  ) adm1_code=FRA-5314 source_iso_3166_2=FR-"},
+		{"state", "20", properties{"name": "Kansas"}, "Kansas ( US-KS  20 ) iso_3166_2=US-KS country=US fips=20 postal=KS"},
+		{"state", "6", properties{"name": "California"}, "California ( US-CA  6 ) iso_3166_2=US-CA country=US fips=06 postal=CA"},
+		{"state", "03", properties{"name": "None"}, "None (   03 ) "},
+		{"county", "20173", nil, " (  20173 ) "},
+		{"county", "1001", nil, " (  1001 ) "},
+		{"county", "", properties{"ADM2_CODE": "USA-53073", "NAME": "Whatcom"}, "Whatcom (53073 USA-53073  ) fips=53073 state=Washington iso_3166_2=US-WA country=US source_ADM2_CODE=USA-53073"},
+		{"county", "", properties{"NAME": nil, "FIPS": nil}, " (   ) "},
 		{"continent", "", properties{"NAME": "France", "CONTINENT": "Europe"}, "Europe (Europe) "},
 		{"continent", "250", properties{"name": "France"}, "Europe (Europe) "},
 		{"continent", "", properties{"NAME": "Namibia", "iso_a2": "NA"}, "Africa (Africa) "},
@@ -191,8 +193,8 @@ func TestPresets(t *testing.T) {
 		{"lake", "", properties{"name": "Lake\rBaikal", "featurecla": "Lake", "scalerank": int64(0), "admin": nil}, "Lake Baikal () kind=Lake scale_rank=0"},
 		{"urban", "", properties{"area_sqkm": 1002.565, "scalerank": int64(3)}, " () area_km2=1002.565 scale_rank=3"},
 		{"timezone", "", properties{"tz_name1st": "Asia/Kolkata", "time_zone": "UTC+05:30", "zone": 5.5}, "Asia/Kolkata (Asia/Kolkata UTC-plus-05:30) time_zone=Asia/Kolkata utc_offset=UTC+05:30 offset_hours=5.5"},
-		{"timezone", "", properties{"tz_name1st": "Antarctica/", "time_zone": "UTC-03:00", "zone": -3.0}, "UTC-03:00 ( UTC-minus-03:00) utc_offset=UTC-03:00 offset_hours=-3"},
-		{"ward", "7", properties{"Name": "Seven", "type": "x", "ID": 9.5, "b": true, "A": "", "long": strings.Repeat("x", 5000)}, "Seven (7) b=true source_ID=9.5 source_type=x"},
+		{"timezone", "", properties{"tz_name1st": "Antarctica/", "time_zone": "UTC-03:00", "zone": -3.0}, "UTC-03:00 ( UTC-minus-03:00) utc_offset=UTC-03:00 offset_hours=-3 source_tz_name1st=Antarctica/"},
+		{"ward", "7", properties{"Name": "Seven", "type": "x", "ID": 9.5, "b": true, "A": "", "long": strings.Repeat("x", 5000)}, "Seven (7 ) b=true source_ID=9.5 source_type=x"},
 	} {
 		if got := describe(tc.typ, tc.id, tc.properties); got != tc.want {
 			t.Errorf("%s %q %v:\ngot  %s\nwant %s", tc.typ, tc.id, tc.properties, got, tc.want)
@@ -204,13 +206,13 @@ func TestPresets(t *testing.T) {
 		many[fmt.Sprintf("p%d", i)] = int64(i)
 	}
 	f := source.Feature{Properties: many}
-	if d := custom(newColumns(&f)); len(d.properties) != maxProperties {
+	if d := presetFor("ward").of(newColumns(&f)); len(d.properties) != maxProperties {
 		t.Errorf("%d properties", len(d.properties))
 	}
 	// Values a record cannot hold would fail the build at its end.
 	for _, typ := range []string{"country", "state", "county", "lake", "urban", "timezone", "continent", "ward"} {
 		f := source.Feature{Properties: many}
-		for _, p := range presetFor(typ).describe(newColumns(&f)).properties {
+		for _, p := range presetFor(typ).of(newColumns(&f)).properties {
 			switch p.Value.(type) {
 			case string, int64, float64, bool:
 			default:
@@ -224,8 +226,8 @@ func TestIDPropertyOfTheUser(t *testing.T) {
 	for value, want := range map[any]string{"A 1": "A 1", int64(12): "12", 1.5: "1.5", 1e6: "1000000", true: "", nil: ""} {
 		f := source.Feature{ID: "own", Properties: map[string]any{"Ward_No": value}}
 		c := newColumns(&f)
-		d := withIDProperty(custom(c), c, "WARD_no")
-		if d.candidates[0] != (candidate{want, true}) || d.candidates[1] != (candidate{"own", true}) {
+		d, has := withIDProperty(presetFor("ward").of(c), c, "WARD_no")
+		if !has || d.candidates[0] != (candidate{want, true}) || d.candidates[1] != (candidate{"own", true}) {
 			t.Errorf("%v: %+v", value, d.candidates)
 		}
 	}

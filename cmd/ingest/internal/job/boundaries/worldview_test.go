@@ -77,7 +77,7 @@ func regionsOf(t *testing.T, in Input) string {
 		t.Fatal(err)
 	}
 	names := map[string]string{}
-	layer, _ := l.finish()
+	layer, _ := l.finish(job.Silent{})
 	for _, f := range layer.Features {
 		if _, ok := names[f.ID]; !ok {
 			names[f.ID] = f.Name

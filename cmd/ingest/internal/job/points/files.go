@@ -388,10 +388,12 @@ func (j *pointsJob) readShapefile(f *pointFile, read takeRecords) error {
 }
 
 func (j *pointsJob) readJSON(f *pointFile, file *source.File, read takeRecords, report func()) error {
-	var note string
 	text, guessed := j.decoded(f, file)
-	err := read(j.features(f, geojson.Read(text, f.Path, &note), nil), report)
-	j.noteOf(note, err)
+	err := read(j.features(f, geojson.Read(text, f.Path, &j.said), nil), report)
+	for _, note := range j.said.Notes {
+		j.noteOf(note, err)
+	}
+	j.said.Notes = nil
 	j.noteOf(guessed(), err)
 	if errors.Is(err, geojson.ErrTopology) {
 		err = fmt.Errorf("%w; convert it with: ogr2ogr out.geojson %s", err, f.word())
@@ -478,9 +480,21 @@ func (j *pointsJob) features(f *pointFile, seq iter.Seq2[source.Feature, error],
 		f.columns = &taken
 	}
 	return func(yield func(source.Point, error) bool) {
+		counted := int64(0) // features whose ids number them from 0
+		numbered := f.format == pointsJSON && taken.ID == ""
+		defer func() {
+			if numbered && counted > 1 {
+				j.rows = f
+			}
+		}()
 		for feature, err := range seq {
 			var p source.Point
 			if err == nil {
+				if numbered {
+					n, bad := strconv.ParseInt(feature.ID, 10, 64)
+					numbered = bad == nil && n == counted
+					counted++
+				}
 				p, err = j.feature(f, &feature, columns, taken.ID)
 			}
 			if !yield(p, err) {

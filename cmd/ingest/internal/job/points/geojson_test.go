@@ -163,3 +163,39 @@ func TestPointsWithoutGeometry(t *testing.T) {
 		})
 	}
 }
+
+// A page of a service is not published, and ids that number rows are told.
+func TestPagesOfPoints(t *testing.T) {
+	page := func(name, before string, ids ...string) string {
+		var features []string
+		for _, id := range ids {
+			features = append(features, `{"type":"Feature","id":`+id+`,"properties":{"name":"A"},"geometry":{"type":"Point","coordinates":[7,46]}}`)
+		}
+		return testfile.Temp(t, name, `{"type":"FeatureCollection",`+before+`"features":[`+strings.Join(features, ",")+`]}`)
+	}
+	first, last := page("a.json", `"properties":{"exceededTransferLimit":true},"numberMatched":3,`, "7", "8"), page("b.json", `"numberMatched":3,`, "9")
+	rows := page("c.json", "", `"0"`, "1", `"2"`)
+	const told = "c.json: the ids of features number the rows (0, 1, …), and change with the next export; --id names the property that is the id"
+	for _, tc := range []struct {
+		paths     []string
+		err, note string
+	}{
+		{[]string{first}, "give them together: ingest points mine PAGE1 PAGE2", ""},
+		{[]string{last}, "it says that there are 3 features, and 1 were read", ""},
+		{[]string{last, first}, "", "with the last page 3 features were read"},
+		{[]string{rows}, "", told},
+		{[]string{last, first, rows}, "", told},
+	} {
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		_, err := Ingest(t.Context(), c, Collection{Name: "mine"}, tc.paths, job.Options{Reporter: rep})
+		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+			t.Errorf("%q: %v", tc.paths, err)
+		}
+		if infos, _ := c.List(t.Context()); tc.err != "" && len(infos) > 0 {
+			t.Errorf("%q: published", tc.paths)
+		}
+		if tc.note != "" && !slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasSuffix(n, tc.note) }) {
+			t.Errorf("%q: %q", tc.paths, rep.Notes)
+		}
+	}
+}

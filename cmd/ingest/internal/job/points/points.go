@@ -24,6 +24,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/delimited"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/feature"
@@ -137,7 +138,7 @@ const (
 )
 
 // pointsJob is the work of Ingest and IntoLive. The goroutine that reads ahead has number, unnamed,
-// lost, swapped and object while it runs.
+// lost, swapped, object, said and rows while it runs.
 type pointsJob struct {
 	ctx   context.Context
 	rep   job.Reporter
@@ -158,7 +159,9 @@ type pointsJob struct {
 	repeats counted                    // points that are left out because another one has their id
 	lost    job.LostProperties
 	swapped int64
-	object  []byte // of properties; reused
+	object  []byte       // of properties; reused
+	said    geojson.Said // by the files of GeoJSON
+	rows    *pointFile   // a file whose ids number its features
 }
 
 func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
@@ -190,6 +193,9 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 		if err := j.readFile(f, take); err != nil {
 			return j.explain(f, err)
 		}
+	}
+	if err := j.said.Missing("ingest points " + j.of.Name + " PAGE1 PAGE2"); err != nil {
+		return err
 	}
 	err := j.tally.Err()
 	if err == nil && j.tally.Taken() == 0 && (j.tally.LeftOut() == 0 || j.zero.Drop) {
@@ -420,8 +426,14 @@ func (j *pointsJob) note(meta *points.Meta) {
 	}
 	j.lost.Note(j.rep)
 	j.zero.Note(j.rep)
+	if note := j.said.Together(); note != "" {
+		j.rep.Note(note)
+	}
 	if j.unnamed > 0 {
 		j.rep.Note(fmt.Sprintf("%d points have no id and got the number of their record; --id names the property that is the id", j.unnamed))
+	}
+	if j.rows != nil {
+		j.rep.Note(j.rows.Path + ": the ids of features number the rows (0, 1, …), and change with the next export; --id names the property that is the id")
 	}
 	if j.repeats.count > 0 {
 		j.rep.Note(fmt.Sprintf("%d records have the id of another one, of which the %s counts, and are left out, one in %s", j.repeats.count, j.of.Repeated, j.repeats.first))

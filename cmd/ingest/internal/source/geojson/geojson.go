@@ -39,11 +39,14 @@ const (
 // Read yields the features of the file with this name, in order, their properties as
 // Members. The member expires of a Feature, as our server writes it, is kept. A feature
 // that cannot be used is a *source.BadRecord and reading goes on; any other error ends it,
-// and says by line and byte where the file is at fault. If note is not nil, it gets a
-// sentence for the user about a coordinate system that was taken as WGS84.
-func Read(r io.Reader, name string, note *string) iter.Seq2[source.Feature, error] {
+// and says by line and byte where the file is at fault. If said is not nil, what the file says of
+// itself is added to it; see [Said.Missing].
+func Read(r io.Reader, name string, said *Said) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
-		d := &reader{name: name, s: jsonscan.New(&unseparated{r: r}), yield: yield, note: note}
+		d := &reader{name: name, s: jsonscan.New(&unseparated{r: r}), yield: yield, said: said}
+		if d.said == nil {
+			d.said = &Said{}
+		}
 		err := d.documents()
 		if err != nil && !errors.Is(err, errStop) {
 			yield(source.Feature{}, jsonscan.Explain(err, name, "GeoJSON"))
@@ -71,7 +74,8 @@ type reader struct {
 	name  string
 	s     *jsonscan.Scanner
 	yield func(source.Feature, error) bool
-	note  *string // nil: nobody wants it
+	said  *Said
+	whole collection // of the document being read
 
 	points         []orb.Point // of the arrays being read; reused
 	vertices       int         // that the feature being read has
@@ -102,19 +106,27 @@ func (d *reader) documents() error {
 // document reads a value of the top level. Members come in any order, so it is read as
 // collection, feature and geometry at once, and its type judged at the end.
 func (d *reader) document() error {
-	collection := false
+	isCollection := false
+	whole := &d.whole
+	*whole = collection{}
 	f, bare := d.begin(), shape{}
 	err := d.s.Object(func(member []byte) error {
 		switch string(member) {
 		case "features":
-			collection = true
+			isCollection = true
 			d.s.KeepMembers()
-			return d.s.Array(func(int) error { return d.feature() })
+			return d.s.Array(func(int) error {
+				whole.features++
+				return d.feature()
+			})
 		case "crs":
 			d.s.KeepMembers()
 			return d.crs()
 		case "coordinates", "geometries":
 			return d.shapeMember(&bare, member)
+		}
+		if known, err := whole.member(d.s, member); known {
+			return err
 		}
 		err := d.member(&f, member)
 		if err == nil && f.typ == "Topology" {
@@ -126,13 +138,20 @@ func (d *reader) document() error {
 	switch {
 	case err != nil:
 		return err
-	case f.typ == "FeatureCollection" && !collection:
+	case f.typ == "FeatureCollection" && !isCollection:
 		return fmt.Errorf("%s: a FeatureCollection without features", d.name)
 	case f.typ == "FeatureCollection":
+		whole.properties(f.Members)
+		d.said.add(d.name, whole)
 		return nil
 	case known:
 		bare.kind, f.typ = f.typ, "Feature"
 		f.Geometry, f.reason, f.detail = bare.geometry()
+		if parts, is := f.Geometry.(orb.Collection); is && len(parts) > 1 && !d.said.told {
+			d.said.told = true
+			d.said.Notes = append(d.said.Notes, fmt.Sprintf("%s: is a GeometryCollection without attributes: its %d geometries are one feature; to make a feature of each: ogr2ogr -explodecollections out.geojson %s",
+				d.name, len(parts), crs.Quoted(d.name)))
+		}
 	}
 	return d.emit(&f)
 }
@@ -478,8 +497,8 @@ func (d *reader) crs() error {
 	})
 	if err == nil && name != "" {
 		var note string
-		if note, err = crs.Named(name).Take(d.name, "out.geojson"); note != "" && d.note != nil {
-			*d.note = note
+		if note, err = crs.Named(name).Take(d.name, "out.geojson"); note != "" {
+			d.said.Notes = append(d.said.Notes, note)
 		}
 	}
 	return err

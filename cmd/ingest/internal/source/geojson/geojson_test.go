@@ -46,7 +46,8 @@ func read(text string) (r result) {
 func polygons(r io.Reader, name string) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
 		values := jsonscan.New(nil)
-		for f, err := range geojson.Read(r, name, nil) {
+		var said geojson.Said
+		for f, err := range geojson.Read(r, name, &said) {
 			if err == nil {
 				var reason, detail string
 				if f.Geometry, f.Repair, reason, detail = source.Polygons(f.Geometry); reason != "" {
@@ -324,6 +325,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(collection(feature(`{"type":"GeometryCollection","geometries":[{"type":"Polygon","coordinates":[` + square + `]},{}]}`)))
 	f.Add(`{"type":"Polygon","coordinates":[[[0,0],[1,NaN],[1e999,1],[0,0]]]}`)
 	f.Add(`{"type":"Topology"}`)
+	f.Add(`{"numberMatched":33,"numberReturned":1e99,"links":[{"rel":"next"}],"properties":{"exceededTransferLimit":true},"exceededTransferLimit":true,` + collection(feature(`null`))[1:])
 	f.Add("\x1e" + feature(`null`) + "\n\x1e" + feature(`{"type":"MultiPolygon","coordinates":[[],[[]],[`+square+`,[]]]}`))
 	f.Fuzz(func(t *testing.T, text string) {
 		r := read(text)

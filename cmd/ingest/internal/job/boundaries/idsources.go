@@ -1,0 +1,314 @@
+package boundaries
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/iso3166"
+	"quadrille/tiles/build"
+)
+
+// isNumber reports whether a text is digits alone.
+func isNumber(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+// countryNumbers reports whether the ids of features that are plain numbers are those of ISO
+// 3166-1. A number alone says nothing, since tools number rows. At least half of the names must be
+// those of the numbers' countries. Names in another language never are. So the names are not asked
+// if every number of many is that of a country, and if there are none: one number in four is.
+func countryNumbers(features []source.Feature) bool {
+	const many, few = 20, 3
+	numbers, valid, named, agreed := 0, 0, 0, 0
+	for i := range features {
+		f := &features[i]
+		if !isNumber(f.ID) {
+			continue
+		}
+		numbers++
+		_, code := regionOf(f.ID)
+		if code != "" {
+			valid++
+		}
+		if name := countryName(newColumns(f)); name != "" {
+			if named++; code != "" && sameCountry(name, code) {
+				agreed++
+			}
+		}
+	}
+	if valid == numbers && (numbers >= many || numbers >= few && named == 0) {
+		return true
+	}
+	return named > 0 && 2*agreed >= named
+}
+
+// sameCountry reports whether a name shares a word with that of the country of a code, such as
+// "Dem. Rep. Congo" with "Congo - Kinshasa".
+func sameCountry(name, code string) bool {
+	c, ok := iso3166.Lookup(code)
+	if !ok {
+		return false
+	}
+	words := func(text string) []string {
+		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+	}
+	own := words(c.Name)
+	return slices.ContainsFunc(words(name), func(w string) bool {
+		switch w {
+		case "island", "islands", "republic", "south", "north", "saint", "united", "territory", "territories":
+			return false
+		}
+		return len(w) > 3 && slices.Contains(own, w)
+	})
+}
+
+// ownIDs gathers what the ids of a file may be made of where the preset knows nothing better:
+// features' own ids, and columns that are called codes.
+type ownIDs struct {
+	features int
+	columns  map[string]*codeColumn // by folded name
+	// serial says that the ids so far are the values of a column in which a database numbers rows.
+	serial bool
+}
+
+// codeColumn is a column that may hold codes, one for each feature, and "" for none.
+type codeColumn struct {
+	name   string
+	rank   int // of its name, the lowest first
+	values []string
+}
+
+// serialColumns are folded names of columns in which databases and other tools number rows.
+var serialColumns = []string{"objectid", "objectid_1", "fid", "ogc_fid", "gid", "oid"}
+
+// Names of columns of codes, in the order of their ranks: those of ids; those of codes, such as
+// WARD_CODE, LAD23CD, ADM2_PCODE, CD_MUN, GID_2 and ref:INSEE; and other ids.
+var codeNames = []*regexp.Regexp{
+	regexp.MustCompile(`^id$`),
+	regexp.MustCompile(`^(?:geoid|fips|insee|ags|ars|pcode|nuts_id|statcode|iso[_-]?3166[_-]2|ref:.*)$`),
+	regexp.MustCompile(`(?:code|kode|codigo|codice|(?:^|[_ .:0-9])(?:cd|cod|kod|nr|no|ref))(?:_?[0-9]{1,4})?$`),
+	regexp.MustCompile(`^(?:cd|cod|code|gid|pro_com)(?:_[a-z0-9]+)?$`),
+	regexp.MustCompile(`(?:[_ .:-]id|shapeid|uid)(?:_?[0-9]{1,4})?$`),
+}
+
+// codeRank returns the rank of a column by its name; ok says whether it may hold codes at all.
+func codeRank(name string) (rank int, ok bool) {
+	if slices.Contains(serialColumns, name) {
+		return 0, false
+	}
+	rank = slices.IndexFunc(codeNames, func(re *regexp.Regexp) bool { return re.MatchString(name) })
+	return rank, rank >= 0
+}
+
+// add adds the columns of one more feature.
+func (o *ownIDs) add(c *columns) {
+	if o.features == 0 {
+		o.columns, o.serial = map[string]*codeColumn{}, true
+		for _, key := range slices.Sorted(maps.Keys(c.names)) {
+			name := c.names[key]
+			if rank, ok := codeRank(key); ok && len(o.columns) < maxProperties {
+				o.columns[key] = &codeColumn{name: name, rank: rank}
+			}
+		}
+	}
+	o.features++
+	for key, column := range o.columns {
+		column.values = append(column.values, codeOf(c, key))
+	}
+	o.serial = o.serial && c.id != "" && slices.ContainsFunc(serialColumns, func(key string) bool { return c.written(key) == c.id })
+}
+
+// codeOf is the value of a column if it can be a code: short, of one word, and no fraction.
+func codeOf(c *columns, key string) string {
+	const most = 60
+	text := c.text(key)
+	if _, fraction := c.folded[key].(float64); fraction && strings.Contains(text, ".") || len(text) > most || strings.Contains(text, " ") {
+		return ""
+	}
+	return text
+}
+
+// wrong returns how many features lack a value or repeat that of another, and the first of them.
+func (c *codeColumn) wrong() (n, first int) {
+	seen := make(map[string]bool, len(c.values))
+	for i, v := range c.values {
+		if v == "" || seen[v] {
+			if n++; n == 1 {
+				first = i
+			}
+		}
+		seen[v] = true
+	}
+	return n, first
+}
+
+// code returns the column whose values can be ids, the first by its name, or nil. almost is a
+// column that comes before it, or the first, but that a few features lack or repeat.
+func (o *ownIDs) code() (best, almost *codeColumn) {
+	columns := make([]*codeColumn, 0, len(o.columns))
+	for _, c := range o.columns {
+		columns = append(columns, c)
+	}
+	// Of the levels of GADM and OCHA the deepest is the feature's own.
+	slices.SortFunc(columns, func(a, b *codeColumn) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(a.name), len(b.name)), strings.Compare(b.name, a.name))
+	})
+	for _, c := range columns {
+		const few = 10
+		wrong, _ := c.wrong()
+		first, counted := rowNumbers(c.values)
+		switch {
+		case counted && (first == 0 || c.rank == 0):
+		case wrong == 0:
+			return c, almost
+		case almost == nil && wrong*few <= len(c.values):
+			almost = c
+		}
+	}
+	return nil, almost
+}
+
+// rowNumbers reports whether texts are the whole numbers from 0 or from 1 on, each once, in any
+// order.
+func rowNumbers(texts []string) (first int, ok bool) {
+	seen := make([]bool, len(texts)+1)
+	for _, text := range texts {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > len(texts) || seen[n] || strconv.Itoa(n) != text {
+			return 0, false
+		}
+		seen[n] = true
+	}
+	if len(texts) > 0 && !seen[0] {
+		first = 1
+	}
+	return first, len(texts) > 0 && (first == 1 || !seen[len(texts)])
+}
+
+// Where in the candidates of a feature, counted from the end, the two are that ownIDs settles.
+const (
+	ofCode = 1
+	ofID   = 2
+)
+
+// addOwn adds candidates for what ownIDs settles once the file has been read.
+func (d *described) addOwn(c *columns) {
+	d.candidates = append(d.candidates, candidate{value: clean(c.id), shared: true}, candidate{})
+}
+
+// settle decides whether features' own ids are ids, and which column has codes. Numbers of rows
+// are none: they are others once a file is sorted, cut or exported anew. The features of the file
+// are those of the layer from an index on.
+func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
+	claims, o := l.claims[from:], &file.own
+	values := make([]string, len(claims))
+	has, needed := false, false // needed: somebody has nothing better
+	for i, c := range claims {
+		better, own := c.candidates[:len(c.candidates)-ofID], c.candidates[len(c.candidates)-ofID]
+		values[i] = own.value
+		has = has || own.value != ""
+		needed = needed || !slices.ContainsFunc(better, func(c candidate) bool { return c.value != "" })
+	}
+	named := file.in.IDProperty != ""
+	var code, almost *codeColumn
+	if !named {
+		code, almost = o.code()
+	}
+	first, counted := rowNumbers(values)
+	dropped := counted && first == 0 || o.serial && (code != nil || counted && uniqueNames(l.features[from:]))
+	if dropped && !named && needed {
+		rep.Note(fmt.Sprintf("%s: the ids of features number the rows (%s), and change with the next export: they are no ids; if they are, name them by --layer %s=FILE:id",
+			file.in.Path, strings.Join(values[:min(3, len(values))], ", "), file.in.Type))
+	}
+	if almost != nil && needed && (!has || dropped) {
+		wrong, at := almost.wrong()
+		rep.Note(fmt.Sprintf("%s: %s is no id: %d of %d regions lack one or repeat one, the first is number %d; if regions of one code are one, name it by --layer %s=FILE:%s",
+			file.in.Path, source.Excerpt(almost.name), wrong, len(almost.values), at+1, file.in.Type, almost.name))
+	}
+	for i := range claims {
+		c := claims[i].candidates
+		if dropped {
+			c[len(c)-ofID].value = ""
+		}
+		if code != nil {
+			c[len(c)-ofCode] = candidate{value: code.values[i], shared: true}
+		}
+	}
+	if code != nil {
+		file.from[len(file.from)-ofCode] = code.name
+	}
+}
+
+// takesOwnID reports whether a named property is the feature's own id, unless the file has a
+// property of that name.
+func takesOwnID(property string) bool { return strings.EqualFold(property, "id") }
+
+// uniqueNames reports whether the names of features tell them apart.
+func uniqueNames(features []build.Feature) bool {
+	seen := make(map[string]bool, len(features))
+	for i := range features {
+		name := features[i].Name
+		if name == "" || seen[name] {
+			return false
+		}
+		seen[name] = true
+	}
+	return true
+}
+
+// withIDProperty puts a property the user named before everything else an id
+// could be made of. has says whether the feature has it.
+func withIDProperty(d described, c *columns, property string) (out described, has bool) {
+	key := strings.ToLower(property)
+	value := c.text(key)
+	if _, has = c.folded[key]; !has && takesOwnID(property) {
+		value, has = clean(c.id), c.id != ""
+	}
+	d.candidates = append([]candidate{{value: value, shared: true}}, d.candidates...)
+	return d, has
+}
+
+// noteIDs notes what the ids of the layer were made of, each with three examples, unless all are
+// of properties that were named.
+func (l *layer) noteIDs(ids []string, rep job.Reporter) {
+	type made struct {
+		of       string
+		n        int
+		examples []string
+	}
+	var all []*made
+	for i, c := range l.claims {
+		of := "names"
+		switch {
+		case c.level > 0:
+			of = c.from[c.level-1]
+		case c.fallback == "":
+			of = "the type and the place, for want of a name"
+		}
+		at := slices.IndexFunc(all, func(m *made) bool { return m.of == of })
+		if at < 0 {
+			at, all = len(all), append(all, &made{of: of})
+		}
+		m := all[at]
+		if m.n++; len(m.examples) < 3 && !slices.Contains(m.examples, ids[i]) {
+			m.examples = append(m.examples, ids[i])
+		}
+	}
+	if len(all) == 0 || len(all) == 1 && l.named {
+		return
+	}
+	slices.SortStableFunc(all, func(a, b *made) int { return cmp.Compare(b.n, a.n) })
+	parts := make([]string, len(all))
+	for i, m := range all {
+		parts[i] = fmt.Sprintf("%s (%d, such as %s)", m.of, m.n, strings.Join(m.examples, ", "))
+	}
+	rep.Note(l.typ + ": ids are made of " + strings.Join(parts, "; "))
+}
