@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/web"
 )
 
 // Parameters of this room alone.
@@ -83,12 +84,12 @@ func (s *Room) addressEndpoints() []endpoint.Endpoint {
 			Loose:   true,
 			Handle:  s.getHeaders, Cost: endpoint.Light,
 			Keys: endpoint.KeysOfProxy, Refuse: s.refuseHeaders,
-			Body:     true,
-			Keeps:    endpoint.Never,
-			Problems: []string{"bad-parameter"},
+			Body:  true,
+			Keeps: endpoint.Never,
 			Others: []endpoint.Other{
 				{Status: 200, Text: "Headers that the proxy passes on.", Headers: proxyHeaders},
 				{Status: 403, Text: "The same headers; the caller is in a country of `deny`.", Headers: proxyHeaders},
+				{Status: 400, Text: "`deny` is no list of country codes.", Content: endpoint.Content{"application/problem+json": web.Problem{}}},
 			},
 			Example: endpoint.Example{Request: "/ip/headers"},
 			Dearest: []string{"/ip/headers/a/b?c=d", "/ip/headers", "/ip/headers?deny=US"},
