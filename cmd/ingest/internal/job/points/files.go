@@ -29,7 +29,6 @@ import (
 	"quadrille/cmd/ingest/internal/source/geopackage"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/shapefile"
-	"quadrille/internal/bom"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -244,8 +243,7 @@ func (j *pointsJob) decodedHead(file *source.File, head []byte) ([]byte, error) 
 	if j.text == nil {
 		return head, job.RefuseForeign(file, job.OfShapes)
 	}
-	decoded, err := io.ReadAll(charset.New(bytes.NewReader(head), file.Path, j.text))
-	return bom.Trim(decoded), err
+	return io.ReadAll(charset.New(bytes.NewReader(head), file.Path, j.text).Text())
 }
 
 // decoded returns the text of a file in UTF-8. note returns what was guessed about it.
@@ -257,7 +255,7 @@ func (j *pointsJob) decoded(f *pointFile, file *source.File) (text *bufio.Reader
 	if j.of.Encoding == "" {
 		r = charset.Guess(file, f.Path, func() (io.ReadCloser, error) { return f.open() })
 	}
-	return bom.Skip(bufio.NewReaderSize(r, 256<<10)), r.Note
+	return r.Text(), r.Note
 }
 
 // shapeMagic begins shapefiles.

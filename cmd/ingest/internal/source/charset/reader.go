@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/internal/bom"
 )
 
 // Reader reads text as UTF-8. One goroutine uses it.
@@ -40,6 +41,9 @@ func New(in io.Reader, name string, e encoding.Encoding) *Reader {
 func Guess(in io.Reader, name string, again func() (io.ReadCloser, error)) *Reader {
 	return &Reader{name: name, in: in, again: again}
 }
+
+// Text returns a buffer of what is read, behind a byte order mark.
+func (r *Reader) Text() *bufio.Reader { return bom.Skip(bufio.NewReaderSize(r, 256<<10)) }
 
 // Note tells what was guessed or lost in what has been read, or is "".
 func (r *Reader) Note() string {
