@@ -380,7 +380,7 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 		layer(t.Name, "Regions of type "+t.Name, t.Fields)
 		if m.SchemaVersion > 1 {
 			layer(t.Name+"_line", "Borders of type "+t.Name, map[string]string{"left": "String", "right": "String"})
-			layer(t.Name+"_label", "Label points of type "+t.Name, map[string]string{"id": "String", "name": "String", "rank": "Number"})
+			layer(t.Name+"_label", "Label points of type "+t.Name, t.LabelFields())
 		}
 	}
 	var extent quadkey.Extent

@@ -277,8 +277,7 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 	return []vectorLayer{
 		layer("", 2, what, fields),
 		layer("_line", 1, "Borders between regions of type "+t.Name, map[string]string{"right": "String", "left": "String"}),
-		layer("_label", 0, "A point inside each region of type "+t.Name+"; rank 0 is the first to be named",
-			map[string]string{"id": "String", "name": "String", "rank": "Number"}),
+		layer("_label", 0, "A point inside each region of type "+t.Name+"; rank 0 is the first to be named", t.LabelFields()),
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
@@ -150,12 +151,12 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 	})
 }
 
-// finishLayers gives the regions their ids, and notes those that have several names.
+// finishLayers gives the regions their ids, and notes those that have several names or spellings.
 func finishLayers(layers []*layer, rep job.Reporter) (built []build.Layer) {
 	for _, l := range layers {
 		layer, shared := l.finish()
 		built = append(built, layer)
-		job.NoteFew(rep, 5, "and %d more regions of several names", shared)
+		job.NoteFew(rep, 5, "and %d more regions of several names or ids", shared)
 		if len(shared) > 0 {
 			rep.Note("if these are several regions, name a property that tells them apart: --layer " + l.typ + "=FILE:PROPERTY")
 		}
@@ -186,7 +187,7 @@ func tileBudget(ctx context.Context, c *dataset.Catalog, base *uint64, o job.Opt
 		return 0, err
 	}
 	var meta tiles.Meta
-	if err := json.Unmarshal(m.Meta, &meta); err != nil || meta.SchemaVersion != tiles.SchemaVersion {
+	if err := json.Unmarshal(m.Meta, &meta); err != nil || meta.SchemaVersion < tiles.OldestSchema {
 		return build.DefaultTileBudget, err
 	}
 	return meta.TileBudget, nil
@@ -495,12 +496,20 @@ func (file *layerFile) check(some bool) error {
 // finish gives the features their ids. If several features are one region, the first gives
 // the region its name. So features that are part of a region only by a worldview come last,
 // and of the others the largest comes first: Ashmore and Cartier Islands have Australia's
-// code in world-atlas. finish reports which features of different names are one region.
+// code in world-atlas. finish reports which features of different names or ids are one region.
 func (l *layer) finish() (out build.Layer, shared []string) {
 	if l.kept {
 		return build.Layer{Type: l.typ, Features: l.features}, nil
 	}
+	spellings := unify(l.claims)
 	ids := assignIDs(l.typ, l.claims, func(i int) spot { return spotOf(l.features[i].Geometry) })
+	for i, id := range ids {
+		for _, other := range spellings[i] {
+			if feature.SameID(id, other) {
+				shared = append(shared, fmt.Sprintf("%s %s: %s differs only in case, so that it is the same id", l.typ, id, other))
+			}
+		}
+	}
 	merged := l.merge(ids)
 	count := map[string]int{}
 	for i, id := range ids {

@@ -39,7 +39,7 @@ func TestBoundaries(t *testing.T) {
 	if d := cmp.Diff([]string{"reading ward", "reading county", "preparing borders", "arranging borders", "arranging zoom levels", "measuring tiles", "writing records", "placing labels", "building tiles", "publishing boundaries"}, rep.Stages); d != "" {
 		t.Error(d)
 	}
-	if len(rep.Manifests) != 1 || len(rep.Notes) != 2 || rep.Notes[0] != "ward e (East ward): The island of it has the same id and is a part of it" || rep.Counts != nil {
+	if len(rep.Manifests) != 1 || len(rep.Notes) != 2 || rep.Notes[0] != "ward E (East ward): The island of it has the same id and is a part of it" || rep.Counts != nil {
 		t.Errorf("%+v", rep)
 	}
 	if m.Dataset != catalogue.Boundaries.Name || m.Generation != 1 || m.SchemaVersion != tiles.SchemaVersion ||
@@ -56,8 +56,8 @@ func TestBoundaries(t *testing.T) {
 		want     []tiles.Region
 	}{
 		{0.5, 0.5, []tiles.Region{{Type: "ward", ID: "w-1", Name: "West ward"}}},
-		{0.5, 1.5, []tiles.Region{{Type: "ward", ID: "e", Name: "East ward"}}},
-		{5.05, 5.05, []tiles.Region{{Type: "ward", ID: "e", Name: "East ward"}}},
+		{0.5, 1.5, []tiles.Region{{Type: "ward", ID: "E", Name: "East ward"}}},
+		{5.05, 5.05, []tiles.Region{{Type: "ward", ID: "E", Name: "East ward"}}},
 		{1.5, 0.5, []tiles.Region{{Type: "ward", ID: "nord-ward", Name: "Nörd — wård"}}},
 		{20.5, 10.5, []tiles.Region{{Type: "county", ID: "20173", Name: "Sedgwick"}}},
 		{20.5, 11.5, []tiles.Region{{Type: "county", ID: "01001"}}},
@@ -70,7 +70,7 @@ func TestBoundaries(t *testing.T) {
 	}
 	for _, tc := range []struct{ typ, id, want string }{
 		{"ward", "w-1", `{"type":"ward","id":"w-1","name":"West ward","bbox":[0,0,1,1],"map_color":0,"CODE":"W 1","old":true,"pop":12,"share":0.5,"source_type":"rural"}`},
-		{"ward", "e", `{"type":"ward","id":"e","name":"East ward","bbox":[1,0,5.1,5.1],"map_color":3,"CODE":"E"}`},
+		{"ward", "e", `{"type":"ward","id":"E","name":"East ward","bbox":[1,0,5.1,5.1],"map_color":3,"CODE":"E"}`},
 		{"county", "20173", `{"type":"county","id":"20173","name":"Sedgwick","bbox":[10,20,11,21],"map_color":3,"fips":"20173","state":"Kansas","iso_3166_2":"US-KS","country":"US"}`},
 		{"county", "01001", `{"type":"county","id":"01001","bbox":[11,20,12,21],"map_color":1,"fips":"01001","state":"Alabama","iso_3166_2":"US-AL","country":"US"}`},
 	} {
