@@ -70,12 +70,16 @@ type Input struct {
 // typeName is what package tiles takes.
 var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
+// taken are the names that stand for other layers in addresses, which write a collection of
+// points as points:NAME and a region as TYPE:ID.
+var taken = []string{"all", "points", catalogue.Places.Name, catalogue.Airports.Name, catalogue.Stations.Name}
+
 // CheckType says whether a region type can be named so.
 func CheckType(typ string) error {
 	switch {
 	case !typeName.MatchString(typ):
 		return fmt.Errorf("%q cannot name a region type: use a lower-case letter, then up to 31 of a-z, 0-9 and _", typ)
-	case typ == "all" || typ == catalogue.Places.Name || typ == catalogue.Airports.Name || typ == catalogue.Stations.Name:
+	case slices.Contains(taken, typ):
 		return fmt.Errorf("%q cannot name a region type, it means something else in addresses of layers; choose another", typ)
 	case strings.HasSuffix(typ, "_line") || strings.HasSuffix(typ, "_label"):
 		return fmt.Errorf("%q cannot name a region type: layers ending in _line and _label hold the lines and labels of another; choose another", typ)

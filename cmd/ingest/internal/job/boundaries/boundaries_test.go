@@ -152,6 +152,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 		"bad type":         {ctx, []Input{layerInput("X y", "testdata/squares.geojson", "")}, 0, "cannot name a region type"},
 		"reserved type":    {ctx, []Input{layerInput("places", "testdata/squares.geojson", "")}, 0, "means something else"},
 		"type of stations": {ctx, []Input{layerInput("stations", "testdata/squares.geojson", "")}, 0, "means something else"},
+		"type of points":   {ctx, []Input{layerInput("points", "testdata/squares.geojson", "")}, 0, "means something else"},
 		"too many types":   {ctx, many, 0, "more than 16"},
 		"not JSON":         {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", "<html>"), "")}, 0, "it is a page in HTML"},
 		"truncated":        {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", collection(square)[:90]), "")}, 1, "truncated"},
