@@ -89,10 +89,11 @@ func Layers(ctx context.Context, r *tiles.Reader, list string) ([]tiles.Selector
 			}
 			return nil, fmt.Errorf("%w: %q; there are %s", tiles.ErrUnknownType, typ, strings.Join(names, ", "))
 		case one:
-			if _, err := r.Region(ctx, typ, id, false); err != nil {
+			record, err := r.Region(ctx, typ, id, false)
+			if err != nil {
 				return nil, err
 			}
-			selectors = append(selectors, tiles.Selector{Type: typ, ID: id})
+			selectors = append(selectors, tiles.Selector{Type: typ, ID: tiles.RecordID(record)})
 		default:
 			selectors = append(selectors, tiles.Selector{Type: typ})
 		}
