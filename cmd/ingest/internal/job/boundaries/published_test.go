@@ -1,7 +1,6 @@
 package boundaries
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +49,7 @@ func TestCodesAsPublished(t *testing.T) {
 		rep := &jobtest.Recorder{}
 		l := &layer{typ: c.typ}
 		in := layerInput(c.typ, squaresWith(t, c.codes...), "code")
-		if _, err := l.read(context.Background(), in, job.NewTally(0), new(vertexCount), rep); err != nil {
+		if _, err := l.read(t.Context(), in, job.NewTally(0), new(vertexCount), rep); err != nil {
 			t.Fatal(err)
 		}
 		built, shared := l.finish()
