@@ -61,7 +61,7 @@ func (r *Reader) Cover(ctx context.Context, typ, id string, from quadkey.Cell, f
 	if err != nil {
 		return err
 	}
-	c := &cover{r: r, ctx: ctx, rt: r.types[typ], ids: []string{id}, from: from, fn: fn}
+	c := &cover{r: r, ctx: ctx, rt: r.types[typ], ids: []string{rec.id}, from: from, fn: fn}
 	c.tile.cover = c
 	c.keep = func(f mvt.Feature, _, _ []byte) error {
 		c.feature, c.found = f, true

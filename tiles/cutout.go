@@ -65,7 +65,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	if err != nil {
 		return dst, 0, err
 	}
-	c := cutout{r: r, ctx: ctx, rt: r.types[typ], id: id}
+	c := cutout{r: r, ctx: ctx, rt: r.types[typ], id: rec.id}
 	c.s = r.scratch.Get().(*scratch)
 	defer r.scratch.Put(c.s)
 	if _, apart := compareBounds(b, rec.bounds, 1e-4); apart {
@@ -94,7 +94,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	if len(polys) == 0 {
 		return dst, zoom, nil
 	}
-	dst = layout.AppendFeatureHead(dst, typ, id, string(rec.name), 0)
+	dst = layout.AppendFeatureHead(dst, typ, rec.id, string(rec.name), 0)
 	dst = layout.AppendMultiPolygon(dst, polys, finePosition)
 	return append(dst, '}'), zoom, nil
 }

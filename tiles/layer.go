@@ -166,8 +166,8 @@ func (a *answer) within(box quadkey.Box) error {
 	w := a.r.newWithin(a.ctx, box)
 	defer w.release()
 	w.after, w.step = string(a.q.After), a.q.Step
-	return w.each(a.rt, func(id string, rec *record, meets bool) error {
-		rec.feature(&a.f, id, &a.members)
+	return w.each(a.rt, func(rec *record, meets bool) error {
+		rec.feature(&a.f, &a.members)
 		return a.one(meets, false)
 	})
 }
@@ -200,7 +200,7 @@ func (l *layer) read(f *feature.Feature, id string, row *cellstore.Row, members 
 	if err != nil {
 		return err
 	}
-	rec.feature(f, id, members)
+	rec.feature(f, members)
 	if whole {
 		f.Geometry, err = l.geometry(id, row)
 	}
@@ -221,11 +221,11 @@ func (l *layer) geometry(id string, row *cellstore.Row) (feature.Geometry, error
 }
 
 // feature writes a region without its geometry over f. Its properties are in members.
-func (rec *record) feature(f *feature.Feature, id string, members *[]byte) {
+func (rec *record) feature(f *feature.Feature, members *[]byte) {
 	*members = append(append((*members)[:0], rec.before...), rec.after...)
 	*f = feature.Feature{
-		ID: id, Position: middle(rec.bounds), Bounds: boxOf(rec.bounds), Geometry: feature.NoGeometry,
-		Properties: feature.Compact(*members), Mark: append(f.Mark[:0], id...),
+		ID: rec.id, Position: middle(rec.bounds), Bounds: boxOf(rec.bounds), Geometry: feature.NoGeometry,
+		Properties: feature.Compact(*members), Mark: append(f.Mark[:0], rec.id...),
 	}
 }
 

@@ -1,12 +1,19 @@
 package tiles
 
 import (
+	"cmp"
+
 	"quadrille/feature"
 	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
 )
 
-// SchemaVersion is the version of the row layouts. A reader refuses others.
-const SchemaVersion = 2
+// SchemaVersion is the version of the row layouts. Layout 3 has ids of regions as they are
+// published, and labels with ids of their own. A reader also takes OldestSchema and those between.
+const (
+	SchemaVersion = 3
+	OldestSchema  = 2
+)
 
 // MaxZoom is the deepest zoom with rows of its own. Deeper tiles are cut from it.
 const MaxZoom = grid.MaxZoom
@@ -29,9 +36,12 @@ type TypeMeta struct {
 	Bounds  [4]float64 `json:"bounds"` // west, south, east, north in degrees; −180 and 180 when it crosses ±180°
 	// Lines says that the regions are lines and enclose nothing: vector tiles have them in
 	// the layer of lines, with ids and names, and no question finds them at a place.
-	Lines   bool `json:"lines,omitempty"`
-	MinZoom int  `json:"min_zoom"`
-	MaxZoom int  `json:"max_zoom"`
+	Lines bool `json:"lines,omitempty"`
+	// LabelOf is the attribute of labels that has the id of their region. It is empty in data
+	// sets that older programs built, whose labels have the region's own: "id".
+	LabelOf string `json:"label_of,omitempty"`
+	MinZoom int    `json:"min_zoom"`
+	MaxZoom int    `json:"max_zoom"`
 	// Fields are the attributes of the type's vector-tile features and their
 	// types, in TileJSON form.
 	Fields map[string]string `json:"fields"`
@@ -45,6 +55,12 @@ type TypeMeta struct {
 	// OverBudget is the number of zoom-13 tiles that exceed the budget. Zoom 13
 	// stays exact even then.
 	OverBudget int `json:"over_budget,omitempty"`
+}
+
+// LabelFields are the attributes of the type's labels in vector tiles and their types, in
+// TileJSON form.
+func (t *TypeMeta) LabelFields() map[string]string {
+	return map[string]string{cmp.Or(t.LabelOf, layout.TagID): "String", layout.TagName: "String", layout.TagRank: "Number"}
 }
 
 // MergedBelow is the first zoom at which no regions of the type are merged. 0

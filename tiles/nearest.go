@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -249,7 +250,7 @@ func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
 				prev = q
 			}
 		}
-		if best < n.best || best == n.best && n.m.Kind == MatchSnapped && string(id) < n.m.ID {
+		if best < n.best || best == n.best && n.m.Kind == MatchSnapped && feature.CompareIDs(id, n.m.ID) < 0 {
 			n.best = best
 			n.m.Region = Region{n.m.Type, string(id), string(name)}
 			n.m.Kind = MatchSnapped

@@ -65,7 +65,7 @@ type scratch struct {
 // Open binds a reader to the store of a data set that meta describes. One of another layout is
 // refused with cellstore.ErrLayout.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
-	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, SchemaVersion, SchemaVersion, "run ingest boundaries"); err != nil {
+	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, OldestSchema, SchemaVersion, "run ingest boundaries"); err != nil {
 		return nil, err
 	}
 	r := &Reader{meta: meta, types: make(map[string]*readerType)}
@@ -99,7 +99,12 @@ func (r *Reader) Types() []TypeMeta { return slices.Clip(r.meta.Types) }
 // Selector chooses from a tile layer: all regions of a type, or one region.
 type Selector struct {
 	Type string
-	ID   string // empty for all
+	ID   string // empty for all; as feature.SameID compares them
+}
+
+// among reports whether an id is one of those asked for. nil asks for all.
+func among[T ~string | ~[]byte](ids []string, id T) bool {
+	return ids == nil || slices.ContainsFunc(ids, func(asked string) bool { return feature.SameID(id, asked) })
 }
 
 // wanted returns what a set of selectors asks of one type.
@@ -209,15 +214,15 @@ func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, 
 		}
 		for c := range s.rows[i].Cells {
 			cell := &s.rows[i].Cells[c]
-			if ids != nil && !slices.Contains(ids, string(cell.Qualifier)) {
+			if !among(ids, cell.Qualifier) {
 				continue
 			}
-			mark, feature, err := splitMark(cell.Value)
+			mark, text, err := splitMark(cell.Value)
 			if err != nil {
 				return dst, err
 			}
 			dst = separate(dst, start)
-			dst = append(dst, feature...)
+			dst = append(dst, text...)
 			if mark == layout.MarkLeaf {
 				dst = append(layout.AppendSquare(dst, t), '}')
 			}
@@ -273,7 +278,8 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 
 // Region returns the record of a region as a JSON object. With geometry set,
 // its member "geometry" is the whole geometry, a GeoJSON Polygon or
-// MultiPolygon. Errors match ErrUnknownType or ErrNotFound, or come from the
+// MultiPolygon. The region is found as feature.SameID compares ids; RecordID tells
+// its own. Errors match ErrUnknownType or ErrNotFound, or come from the
 // store.
 func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error) {
 	rt := r.types[typ]

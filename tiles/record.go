@@ -10,6 +10,7 @@ import (
 
 // record holds the parts of a region's record that are used. It refers to the stored bytes.
 type record struct {
+	id     string // as published
 	name   []byte
 	bounds [4]float64
 	// before and after are the members on either side of the bounds, each with the commas
@@ -17,15 +18,28 @@ type record struct {
 	before, after []byte
 }
 
+// RecordID returns the id that a region's record has, as it is published, or "".
+func RecordID(record []byte) string {
+	for name, v := range feature.Members(record) {
+		if string(name) == `"id"` && feature.IsText(v) {
+			return string(feature.TextOf(v))
+		}
+	}
+	return ""
+}
+
 // parseRecord reads the record of a region by the names of its members. A member inside
-// a property of the source is thus never taken for one of the record.
+// a property of the source is thus never taken for one of the record. The id is any that
+// names the region.
 func (rt *readerType) parseRecord(id string, value []byte) (rec record, err error) {
 	// Every member takes a colon and the comma or the brace behind it.
-	at, own, bounded := 1, false, false
+	at, bounded := 1, false
 	for name, v := range feature.Members(value) {
 		switch string(name) {
 		case `"id"`:
-			own = feature.IsText(v) && string(feature.TextOf(v)) == id
+			if feature.IsText(v) {
+				rec.id = string(feature.TextOf(v))
+			}
 		case `"name"`:
 			if feature.IsText(v) {
 				rec.name = feature.TextOf(v)
@@ -40,7 +54,7 @@ func (rt *readerType) parseRecord(id string, value []byte) (rec record, err erro
 		}
 		at += len(name) + len(":") + len(v) + 1
 	}
-	if !own || !bounded || at != len(value) || value[0] != '{' || value[at-1] != '}' {
+	if !feature.SameID(rec.id, id) || !bounded || at != len(value) || value[0] != '{' || value[at-1] != '}' {
 		return rec, fmt.Errorf("%w: record of %s %s", ErrCorrupt, rt.Name, id)
 	}
 	return rec, nil

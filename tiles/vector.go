@@ -2,10 +2,10 @@ package tiles
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
@@ -32,8 +32,10 @@ const mostNamed = 1000
 //	T_line   borders, one feature for each pair of neighbours: right and left,
 //	         the ids of the regions on the line's two sides, one of which may be
 //	         absent
-//	T_label  points: id, name, and rank, 0 for the type's largest region; each
-//	         region has one in one tile of every zoom that shows it by itself
+//	T_label  points: region, which is the id of it, name, and rank, 0 for the
+//	         type's largest region; each region has one in one tile of every zoom
+//	         that shows it by itself. Data sets of older versions have id, as the
+//	         polygons do
 //
 // Polygons and lines extend 1/64 of the tile beyond it. Zooms beyond 13 are cut
 // from zoom 13. The cost is one seek per type, and one filter lookup for
@@ -123,11 +125,12 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 	if !changed && len(names) == 0 {
 		return append(dst, tile...), nil
 	}
+	of := cmp.Or(rt.LabelOf, layout.TagID)
 	s.layer.Reset(rt.Name + layout.LayerLabel)
 	scale, ox, oy := placeIn(base, t)
 	_, err = s.eachIn(tile, false, func(f mvt.Feature) error {
-		id := string(s.view.StringTag(f, layout.TagID))
-		if ids != nil && !slices.Contains(ids, id) {
+		id := string(s.view.StringTag(f, of))
+		if !among(ids, id) {
 			return nil
 		}
 		var p mvt.Path
@@ -203,8 +206,8 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 	}
 	s.layer.Reset(rt.Name + layout.LayerLine)
 	_, err = s.eachIn(rest, false, func(f mvt.Feature) error {
-		of := func(tag string) bool { return slices.Contains(ids, string(s.view.StringTag(f, tag))) }
-		if ids != nil && !of(layout.TagID) && !of(layout.TagRight) && !of(layout.TagLeft) {
+		of := func(tag string) bool { return among(ids, s.view.StringTag(f, tag)) }
+		if !of(layout.TagID) && !of(layout.TagRight) && !of(layout.TagLeft) {
 			return nil
 		}
 		s.layer.Begin(f.ID, mvt.LineString)
@@ -291,7 +294,7 @@ func (s *scratch) eachIn(tile []byte, polygons bool, fn func(f mvt.Feature) erro
 func (s *scratch) eachRegion(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) (rest []byte, err error) {
 	return s.eachIn(tile, true, func(f mvt.Feature) error {
 		id := s.view.StringTag(f, layout.TagID)
-		if ids != nil && !slices.Contains(ids, string(id)) {
+		if !among(ids, id) {
 			return nil
 		}
 		return fn(f, id, s.view.StringTag(f, layout.TagName))

@@ -11,7 +11,7 @@ import (
 func vectorIDs(t testing.TB, tile []byte) []string {
 	t.Helper()
 	var out []string
-	seen := map[string]bool{}
+	seen, numbers := map[string]bool{}, map[uint64]bool{}
 	var v mvt.View
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &v)
@@ -31,7 +31,14 @@ func vectorIDs(t testing.TB, tile []byte) []string {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if f.ID != 0 && numbers[f.ID] {
+				t.Fatalf("two features have the number %d", f.ID)
+			}
+			numbers[f.ID] = true
 			name := string(v.StringTag(f, "id"))
+			if f.Type == mvt.Point {
+				name = string(v.StringTag(f, "region"))
+			}
 			if f.Type == mvt.LineString {
 				name = string(v.StringTag(f, "left")) + "|" + string(v.StringTag(f, "right"))
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -51,14 +52,14 @@ func (w *within) release() { w.r.scratch.Put(w.s) }
 
 // each calls fn with regions of a type in the order of their ids. All regions that meet the box
 // are among them. The record is valid until fn returns. An error of fn ends the walk.
-func (w *within) each(rt *readerType, fn func(id string, rec *record, meets bool) error) error {
+func (w *within) each(rt *readerType, fn func(rec *record, meets bool) error) error {
 	names, err := w.seen(rt, &w.window, w.whole, "")
 	if err != nil {
 		return err
 	}
 	if w.whole {
-		for _, id := range slices.Sorted(maps.Keys(names)) {
-			if id <= w.after {
+		for _, id := range slices.SortedFunc(maps.Keys(names), feature.CompareIDs) {
+			if feature.CompareIDs(id, w.after) <= 0 {
 				continue
 			}
 			rec, err := w.r.record(w.ctx, rt.Name, id)
@@ -68,7 +69,7 @@ func (w *within) each(rt *readerType, fn func(id string, rec *record, meets bool
 			if err != nil {
 				return err
 			}
-			if err := fn(id, &rec, true); err != nil {
+			if err := fn(&rec, true); err != nil {
 				return err
 			}
 		}
@@ -78,18 +79,17 @@ func (w *within) each(rt *readerType, fn func(id string, rec *record, meets bool
 		if err != nil {
 			return err
 		}
-		id := string(row.Key[1:])
-		rec, err := rt.parseRecord(id, row.Cells[0].Value)
+		rec, err := rt.parseRecord(string(row.Key[1:]), row.Cells[0].Value)
 		if err != nil {
 			return err
 		}
-		_, meets := names[id]
+		_, meets := names[rec.id]
 		if !meets {
-			if meets, err = w.meets(rt, id, rec.bounds); err != nil {
+			if meets, err = w.meets(rt, rec.id, rec.bounds); err != nil {
 				return err
 			}
 		}
-		if err := fn(id, &rec, meets); err != nil {
+		if err := fn(&rec, meets); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ type Query struct {
 	Lat, Lon float64   // degrees
 	At       time.Time // of the local time
 	Types    []string  // types of the regions in the answer; none means all types
-	Lang     string    // ISO 639 code of the place's name; "" means its usual name
+	Lang     string    // ISO 639 code of the names of regions and of the place; "" means the usual ones
 }
 
 // Answer is everything about a point. What it points to is its own memory, which the next Ask
@@ -41,7 +41,8 @@ type Query struct {
 // goroutine; the zero value is ready.
 type Answer struct {
 	Cell quadkey.Cell // that holds the point
-	// Regions hold the point, in the order of tiles.Reader.At: localtime.MatchInside.
+	// Regions hold the point, in the order of tiles.Reader.At: localtime.MatchInside. They have their
+	// names in Query.Lang as far as these are known.
 	Regions []tiles.Region
 	// Zone is the time zone, with how it was found. Its ID is "" where none is known.
 	Zone localtime.LocalZone
@@ -100,6 +101,30 @@ func (a *Answer) Ask(ctx context.Context, v *localtime.View, q Query) (err error
 	}
 	if len(a.Missing) == sets {
 		return ask.ErrMissing
+	}
+	return a.nameRegions(ctx, v, q.Lang)
+}
+
+// nameRegions gives the regions their names in a language. It comes last: zones are known by the
+// usual names of their regions.
+func (a *Answer) nameRegions(ctx context.Context, v *localtime.View, lang string) error {
+	if lang == "" {
+		return nil
+	}
+	from, published, err := v.Names.Have()
+	if !published {
+		return err
+	}
+	a.Regions = slices.Clone(a.Regions)
+	for i := range a.Regions {
+		r := &a.Regions[i]
+		name, ok, err := from.NameIn(ctx, r.Type, r.ID, lang)
+		if err != nil {
+			return ask.Inside(err)
+		}
+		if ok {
+			r.Name = name
+		}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
+	"quadrille/feature"
 	"quadrille/places/points"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -191,8 +192,8 @@ func (f *Set) appendShapes(dst []Event, move *points.Event, typ string, in, out 
 // appendNew appends the regions of in that out lacks and a fence is about.
 func appendNew(dst []Event, move *points.Event, typ string, list []Region, in, out []tiles.Region) []Event {
 	for _, r := range in {
-		same := func(o tiles.Region) bool { return o.Type == r.Type && o.ID == r.ID }
-		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || f.ID == r.ID) }
+		same := func(o tiles.Region) bool { return o.Type == r.Type && feature.SameID(o.ID, r.ID) }
+		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || feature.SameID(f.ID, r.ID)) }
 		if slices.ContainsFunc(list, wanted) && !slices.ContainsFunc(out, same) {
 			dst = append(dst, Event{Type: typ, Fence: r.Type + ":" + r.ID, Event: move})
 		}

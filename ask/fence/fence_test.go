@@ -79,10 +79,11 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What appears is entered, and what is gone has left.
+// What appears is entered, and what is gone has left. Regions are found in any case of their ids, and
+// events have them as they are published.
 func TestEnds(t *testing.T) {
 	set := must.Get(New(Fences{
-		Enter: []Region{{"state", ""}}, Leave: []Region{{"state", "north"}},
+		Enter: []Region{{"state", ""}}, Leave: []Region{{"state", "NORTH"}},
 		Boxes: []Box{{Name: "box", Box: quadkey.Box{West: 0, South: 0, East: 2, North: 2}}},
 	})).In(t)
 	boundaries := dataset.Fixed[ask.Boundaries](land{}, dataset.Manifest{})

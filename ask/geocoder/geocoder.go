@@ -19,6 +19,7 @@ import (
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
 	"quadrille/cellstore/dataset"
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -571,7 +572,7 @@ func inside(f, region *names.Feature) bool {
 	if region.Type == hierarchy.Country && !outlined(region) && f.Country == region.Country {
 		return true
 	}
-	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && p.ID == region.ID })
+	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && feature.SameID(p.ID, region.ID) })
 }
 
 // outlined reports whether a layer draws a region.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -57,7 +58,7 @@ func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	if own := p.Country + "." + p.Admin1; v.Names != nil {
 		switch only, known := v.Names.State(own); {
 		case only != "":
-			return yesOrNo(only == state.ID)
+			return yesOrNo(feature.SameID(only, state.ID))
 		case known && (code == "" || code == own):
 			return unknown // it may be in another part of the division
 		case known:

@@ -176,12 +176,12 @@ func (r *row) county(ctx context.Context) error {
 			return err
 		}
 		for _, c := range near {
-			feature, known, err := r.Names.Feature(ctx, names.Number(names.Region, County, c.ID))
+			f, known, err := r.Names.Feature(ctx, names.Number(names.Region, County, c.ID))
 			if err != nil {
 				return err
 			}
-			in := func(p names.Parent) bool { return p.Type == State && p.ID == r.list[state].ID }
-			if !known || !slices.ContainsFunc(feature.Parents, in) {
+			in := func(p names.Parent) bool { return p.Type == State && feature.SameID(p.ID, r.list[state].ID) }
+			if !known || !slices.ContainsFunc(f.Parents, in) {
 				continue
 			}
 			switch inCounty(c.ID, r.Country, row.admin2) {

@@ -138,7 +138,7 @@ type boundariesCmd struct {
 	LongEdges   build.LongEdges `default:"auto" placeholder:"HOW" help:"How an edge wider than 180° is meant: straight, as drawn; shortest, across ±180°; auto tells by the looks of each ring, and says what it took. See below."`
 	TileBudget  bytesize.Size   `default:"500kB" placeholder:"SIZE" help:"Most bytes a tile may have after gzip, all layers together, ${default} if not given. Zooms that would have more show simpler borders and merge their smallest regions; zoom 13 is exact. 0 is no budget."`
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
-	Attribution string          `placeholder:"TEXT" help:"What a map must show for using the files."`
+	Attribution attribution     `placeholder:"TEXT" help:"What a map must show for using the files: text, with links as <a href=\"https://example.org\">text</a>."`
 
 	publishing
 
@@ -162,7 +162,7 @@ FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a
 
 Polygons of a type may overlap.
 
-TYPE names the regions in addresses: /tiles/ward/…, /regions/ward/12. The types country, state, county, lake, urban, timezone and continent know the columns of Natural Earth, world-atlas and us-atlas and make ids such as us, us-ks and 20173. Any other type, such as ward, takes its ids from ID_PROPERTY, or from the features' own ids (id names them), or from a column that is called a code, or from their names; numbers of rows are no ids. Features with one id are one region.
+TYPE names the regions in addresses: /tiles/ward/…, /regions/ward/12. The types country, state, county, lake, urban, timezone and continent know the columns of Natural Earth, world-atlas and us-atlas and make ids such as us, us-ks and 20173. Any other type, such as ward, takes its ids from ID_PROPERTY, or from the features' own ids (id names them), or from a column that is called a code, or from their names; numbers of rows are no ids. Such ids stay as they are written, E06000001 or KEN.1.1_1, and are found in either case. Features with one id are one region.
 
 --long-edges says what to do with edges of more than 180° of longitude. GeoJSON (RFC 7946) and most other sources are cut at ±180°, and such an edge is drawn as it is: straight. Stitched sources, such as world-atlas and many TopoJSON files, cross ±180° by it: shortest. Left out, or auto, such edges are straight unless they look like crossings: a box from -100 to 100 is as wide as it says, and so are a band around the globe and any polygon of few corners. They cross where the rest of the ring is drawn in detail and comes up to ±180° on both sides, as the coasts of Russia and Fiji do, and where a ring goes around the globe and encloses nothing otherwise. What was taken is said, with the region's name. An edge of exactly 180° is always straight. A ring around the globe holds the pole on its side, and so does a border that ends along a full parallel beyond 85.0511°, nearer to the pole than to the other side of the region, unless --long-edges=straight.
 
@@ -216,7 +216,7 @@ func (c *boundariesCmd) Run(s *session) error {
 			credit.License = c.License
 		}
 		if c.Attribution != "" {
-			credit.Attribution = c.Attribution
+			credit.Attribution = string(c.Attribution)
 		}
 		inputs[i] = boundaries.Input{Type: l.typ, Input: job.Input{Path: l.file, Credit: credit}, IDProperty: l.id, Worldview: c.Worldview, LongEdges: c.LongEdges}
 	}

@@ -17,7 +17,7 @@
 //
 // The table local_name has a row for each name of a region in a language:
 //
-//	row     type │ 0x00 │ id │ 0x00 │ language in lower case
+//	row     type │ 0x00 │ folded id │ 0x00 │ language in lower case
 //	family  n     the name to display
 //
 // Ids are numbers of one build: they begin at 1 and mean nothing in another.

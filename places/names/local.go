@@ -22,7 +22,7 @@ const maxLocal = 255
 // appendLocalKey appends the row of a feature's name in a language. Types, ids and
 // languages have no zero byte.
 func appendLocalKey(dst []byte, typ, id, lang string) []byte {
-	return append(append(append(append(append(dst, typ...), 0), id...), 0), lang...)
+	return append(append(append(append(append(dst, typ...), 0), keptID(typ, id)...), 0), lang...)
 }
 
 // sortLocal hands one name for each language of a region to a sorter: preferably an

@@ -126,3 +126,21 @@ func TestNumbersStay(t *testing.T) {
 		}
 	}
 }
+
+// A region is the same however its id is written, so that boundaries and names of two generations
+// go together. Divisions and airports are what their codes say.
+func TestNumberOfSpellings(t *testing.T) {
+	for _, ids := range [][2]string{{"E06000001", "e06000001"}, {"KEN.1.1_1", "ken-1-1-1"}} {
+		if names.Number(names.Region, "ward", ids[0]) != names.Number(names.Region, "ward", ids[1]) {
+			t.Errorf("%q are two regions", ids)
+		}
+	}
+	for _, typ := range []names.Kind{names.Airport, names.Point} {
+		if names.Number(typ, "", "A.1") == names.Number(typ, "", "a-1") {
+			t.Errorf("of %s A.1 and a-1 are one", typ)
+		}
+	}
+	if names.Number(names.Region, names.Division, "DE.02") == names.Number(names.Region, names.Division, "de-02") {
+		t.Error("a gazetteer's code is folded")
+	}
+}

@@ -8,18 +8,31 @@ import (
 	"hash/fnv"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 )
 
 // Number is a number for a feature that stays the same from build to build, for services
 // whose ids are numbers. It has 52 bits, which every JSON reader keeps whole. Airports
-// keep theirs when their type changes.
+// keep theirs when their type changes, and regions when the case of their ids does.
 func Number(kind Kind, typ, id string) uint64 {
 	if kind != Region {
 		typ = ""
 	}
+	if kind == Region {
+		id = keptID(typ, id)
+	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(string(kind) + "\x00" + typ + "\x00" + id)) // never fails
 	return h.Sum64() >> 12
+}
+
+// keptID is the id by which a region is kept: the fold, so that a region is found while boundaries
+// and names write its id in two ways. A Division has the gazetteer's code.
+func keptID(typ, id string) string {
+	if typ == Division {
+		return id
+	}
+	return feature.FoldedID(id)
 }
 
 // numberMark begins the keys of rows that lead from a number to a feature: no build has

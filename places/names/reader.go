@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/places/search"
 )
 
@@ -18,6 +19,7 @@ type Reader struct {
 	names    *search.Reader
 	meta     *Meta
 	states   map[string]string // the only one of each code of Meta.Divisions, "" of several
+	codes    map[string]string // Meta.Divisions by the folds of the ids
 }
 
 // Open returns a Reader of the tables in a store. Meta is what Build returned. Tables of
@@ -26,9 +28,9 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	if err := cellstore.CheckLayout("names", meta.SchemaVersion, SchemaVersion, SchemaVersion, "run ingest names"); err != nil {
 		return nil, err
 	}
-	r := &Reader{meta: &meta}
-	r.states = map[string]string{}
+	r := &Reader{meta: &meta, states: map[string]string{}, codes: map[string]string{}}
 	for state, code := range meta.Divisions {
+		r.codes[feature.FoldedID(state)] = code
 		if _, two := r.states[code]; two {
 			state = ""
 		}
@@ -58,7 +60,7 @@ func (r *Reader) Drawn(country string) []string { return r.meta.Drawn[country] }
 
 // Division returns the source's code of the division that a region of type state is, or is
 // a part of, "" if that is unknown: see Meta.
-func (r *Reader) Division(state string) string { return r.meta.Divisions[state] }
+func (r *Reader) Division(state string) string { return r.codes[feature.FoldedID(state)] }
 
 // State returns the id of the only region of type state with a code of Division, "" if several
 // are parts of that division. known is false if none has it.

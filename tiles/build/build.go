@@ -306,7 +306,7 @@ func (b *build) meta() tiles.Meta {
 	for _, l := range b.layers {
 		t := tiles.TypeMeta{
 			Name: l.typ, Byte: l.typeByte, Regions: len(l.regions),
-			MinZoom: 0, MaxZoom: grid.MaxZoom, Schema: l.schema, Lines: l.lines,
+			MinZoom: 0, MaxZoom: grid.MaxZoom, Schema: l.schema, Lines: l.lines, LabelOf: layout.TagRegion,
 			Fields: map[string]string{layout.TagID: "String", layout.TagName: "String", layout.TagColor: "Number"},
 		}
 		if len(l.generalised) > 0 {

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -444,13 +445,7 @@ func (g *generaliser) join(v *view, t *target, layer int, to []int32) []*region 
 }
 
 func compareShown(r, s *region) int {
-	if r.id != s.id {
-		if r.id < s.id {
-			return -1
-		}
-		return 1
-	}
-	return int(r.number) - int(s.number)
+	return cmp.Or(cmp.Compare(r.key, s.key), cmp.Compare(r.number, s.number))
 }
 
 // merged returns the region that stands for several at a zoom. It has the id of
@@ -469,9 +464,9 @@ func (g *generaliser) merged(z int, typ string, in []*region) *region {
 	for _, r := range in {
 		named = named && (r == head || r.area < 2*side*side)
 	}
-	m := &region{head: head.number, merged: len(in), area: sum, bounds: head.bounds, id: head.id, name: head.name, tag: head.tag, color: head.color}
+	m := &region{head: head.number, merged: len(in), area: sum, bounds: head.bounds, id: head.id, key: head.key, name: head.name, tag: head.tag, color: head.color}
 	if !named {
-		m.id, m.name = layout.MergedID(head.id), ""
+		m.id, m.key, m.name = layout.MergedID(head.id), layout.MergedID(head.key), ""
 		m.tag = layout.FeatureID(typ, m.id)
 	}
 	m.feature = layout.AppendFeatureHead(nil, typ, m.id, m.name, m.merged)

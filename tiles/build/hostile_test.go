@@ -131,7 +131,7 @@ func TestEveryRegionHasItsLabel(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					labels[string(v.StringTag(f, layout.TagID))]++
+					labels[string(v.StringTag(f, layout.TagRegion))]++
 				}
 			}
 		}

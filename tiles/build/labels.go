@@ -13,7 +13,6 @@ import (
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
-	"quadrille/tiles/mvt"
 )
 
 // label is a region's label. It stands where the source says, or else at the pole
@@ -245,8 +244,7 @@ func (b *build) labelCells(dst []cellstore.Cell, row labelRow, w *layout.LayerWr
 		w.Reset(b.layers[layer].typ + layout.LayerLabel)
 		for ; i < len(row.labels) && row.labels[i].layer == layer; i++ {
 			l := row.labels[i]
-			w.BeginRegion(mvt.Point, l.region.tag, l.region.id, l.region.name)
-			w.TagInt(layout.TagRank, int64(l.rank))
+			w.BeginLabel(l.region.tag, l.region.id, l.region.name, int64(l.rank))
 			w.Point(l.at.In(origin, shift))
 			w.End()
 		}

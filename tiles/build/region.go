@@ -9,6 +9,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -26,9 +27,9 @@ type Property struct {
 
 // Feature is one feature of a layer.
 type Feature struct {
-	// ID names the region within its type: lower-case letters, digits, '-' and
-	// '_'. Features with equal ids form one region, and the first supplies its
-	// name and properties.
+	// ID names the region within its type: a letter or digit of ASCII, then such, '-', '_' and
+	// '.'. Features with equal ids form one region, and the first supplies its name and
+	// properties. Ids that differ only in case or in those marks cannot be in one layer.
 	ID, Name   string
 	Properties []Property
 	// Geometry is a Polygon, a MultiPolygon or a Collection of them, or in a layer
@@ -66,13 +67,14 @@ func (l Layer) isLines() bool { return len(l.Features) > 0 && isLines(l.Features
 
 // region is a region being built.
 type region struct {
-	number   int32 // through all layers
-	layer    int   // its number
-	vertices int   // of its source
-	head     int32 // number of the region whose name it has: its own, unless it is merged
-	merged   int   // how many regions it stands for at one zoom; 0 for a region of the source
-	shown    uint8 // the first zoom that shows it with its id
-	color    uint8 // its number among layout.MapColors
+	number   int32  // through all layers
+	layer    int    // its number
+	vertices int    // of its source
+	head     int32  // number of the region whose name it has: its own, unless it is merged
+	merged   int    // how many regions it stands for at one zoom; 0 for a region of the source
+	shown    uint8  // the first zoom that shows it with its id
+	color    uint8  // its number among layout.MapColors
+	key      string // the id's fold, by which rows are ordered
 	id, name string
 	props    []Property
 	label    Label
@@ -115,10 +117,14 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 		if !layout.IDPattern.MatchString(f.ID) {
 			return nil, fmt.Errorf("%w: %s id %q must match %s", ErrBadLayer, l.Type, f.ID, layout.IDPattern)
 		}
-		r := byID[f.ID]
+		key := feature.FoldedID(f.ID)
+		r := byID[key]
+		if r != nil && r.id != f.ID {
+			return nil, fmt.Errorf("%w: the %s ids %q and %q differ only in case or in '.', '_' and '-': rename one", ErrBadLayer, l.Type, r.id, f.ID)
+		}
 		if r == nil {
-			r = &region{id: f.ID, name: f.Name, props: f.Properties, label: f.Label, fromZoom: f.FromZoom, tag: layout.FeatureID(l.Type, f.ID)}
-			byID[f.ID] = r
+			r = &region{id: f.ID, key: key, name: f.Name, props: f.Properties, label: f.Label, fromZoom: f.FromZoom, tag: layout.FeatureID(l.Type, f.ID)}
+			byID[key] = r
 			regions = append(regions, r)
 		}
 		if isLines(f.Geometry) != lines {
@@ -152,7 +158,7 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 	if len(regions) == 0 {
 		return nil, fmt.Errorf("%w: %s has no features that enclose anything: name a file that has some", ErrBadLayer, l.Type)
 	}
-	slices.SortFunc(regions, func(a, b *region) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(regions, func(a, b *region) int { return cmp.Compare(a.key, b.key) })
 	tags := make(map[uint64]string, len(regions))
 	for _, r := range regions {
 		if other, ok := tags[r.tag]; ok {

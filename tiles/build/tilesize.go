@@ -353,8 +353,7 @@ func (m *meter) weigh(n *node) tileSize {
 // addLabel adds a label of a region at any place, because its size hardly
 // depends on the place.
 func (m *meter) addLabel(r *region, at int) {
-	m.label.BeginRegion(mvt.Point, r.tag, r.id, r.name)
-	m.label.TagInt(layout.TagRank, int64(r.number))
+	m.label.BeginLabel(r.tag, r.id, r.name, int64(r.number))
 	m.label.Point(grid.Pt(int32(r.tag)&(mvt.Extent-1), int32(r.tag>>12+uint64(at))&(mvt.Extent-1)))
 	m.label.End()
 }

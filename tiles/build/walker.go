@@ -67,7 +67,7 @@ func (w *walker) leaf(ln *layerNode) {
 	w.mvt.Reset(layer.typ)
 	for _, g := range ln.levels[0] {
 		r := layer.shown[g.region]
-		w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
+		w.rows.cell(layer.family, r.key, func(dst []byte) []byte {
 			return append(append(dst, layout.MarkLeaf), r.feature...)
 		})
 		w.begin(r)
@@ -104,7 +104,7 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 			w.begin(r)
 			w.mvt.Ring(layout.BufferedSquare)
 			w.mvt.End()
-			w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
+			w.rows.cell(layer.family, r.key, func(dst []byte) []byte {
 				dst = append(append(dst, layout.MarkMixed), r.feature...)
 				return append(layout.AppendSquare(dst, t), '}')
 			})
@@ -118,7 +118,7 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 		}
 		inside := grid.CarryWinding(g.edges, outerCorner, innerCorner, g.w)
 		if polys := w.clip.Polygons(g.edges, inside, inner, shift); len(polys) > 0 {
-			w.rows.cell(layer.family, r.id, func(dst []byte) []byte {
+			w.rows.cell(layer.family, r.key, func(dst []byte) []byte {
 				dst = append(append(dst, layout.MarkMixed), r.feature...)
 				return append(layout.AppendMultiPolygon(dst, polys, w.b.position[z]), '}')
 			})

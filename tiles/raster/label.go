@@ -385,7 +385,7 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	n.rank = math.MaxFloat64
 	err := v.EachTag(f, func(key, value []byte) bool {
 		switch string(key) {
-		case "id":
+		case "id", "region": // of a point, and of a region's label
 			n.id, _ = mvt.StringValue(value)
 		case "name":
 			n.text, _ = mvt.StringValue(value)

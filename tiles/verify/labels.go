@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 
 	"quadrille/cellstore"
@@ -75,7 +76,7 @@ func (p *checkPart) labels(typ int, t quadkey.Tile, value []byte) {
 			p.find(typ, ProblemTile, t, -1, "labels: %v", err)
 			return
 		}
-		region, ok := p.regionOf(typ, t, f)
+		region, ok := p.regionOf(typ, t, f, cmp.Or(p.v.types[typ].LabelOf, layout.TagID))
 		if !ok {
 			continue
 		}

@@ -124,7 +124,7 @@ func (p *checkPart) readLines(typ int, t quadkey.Tile, tile []byte) bool {
 			if id == nil {
 				return -1
 			}
-			if r, ok := ct.byTag[string(id)]; ok {
+			if r, ok := ct.numberOf(string(id)); ok {
 				return r
 			}
 			p.find(typ, ProblemTile, t, -1, "a border of %q, which has no record", id)

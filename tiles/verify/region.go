@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/tiles"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -38,8 +39,9 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 			continue
 		}
 		t := v.types[i]
-		id := string(row.Key[1:])
-		t.byTag[id] = int32(len(t.ids))
+		key := string(row.Key[1:])
+		id := v.idOf(i, row, key)
+		t.byTag[key] = int32(len(t.ids))
 		t.ids = append(t.ids, id)
 		var a regionArea
 		if g, ok := row.Value(layout.FamilyGeometry, nil); ok {
@@ -65,14 +67,23 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 			continue
 		}
 		for _, id := range t.ids[:t.records] {
-			id = layout.MergedID(id)
-			t.byTag[id] = int32(len(t.ids))
-			t.ids = append(t.ids, id)
+			t.byTag[layout.MergedID(feature.FoldedID(id))] = int32(len(t.ids))
+			t.ids = append(t.ids, layout.MergedID(id))
 		}
 		t.area = append(t.area, make([]regionArea, t.records)...)
 		t.witnesses = append(t.witnesses, make([][]layout.Witness, t.records)...)
 	}
 	return nil
+}
+
+// idOf returns the id that a record has, and finds fault with one that the key is not of.
+func (v *verifier) idOf(typ int, row *cellstore.Row, key string) string {
+	value, _ := row.Value(layout.FamilyRecord, nil)
+	if id := tiles.RecordID(value); feature.SameID(id, key) {
+		return id
+	}
+	v.ofRecords.add(v.opts.Examples, typ, v.types[typ].Name, ProblemRow, Example{Region: key, Detail: "its record has another id, or none"})
+	return key
 }
 
 // finish checks the regions after all rows have been read.

@@ -127,7 +127,7 @@ func (p *checkPart) lineRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell
 			p.find(typ, ProblemTile, t, -1, "%v", err)
 			return
 		}
-		region, ok := p.regionOf(typ, t, f)
+		region, ok := p.regionOf(typ, t, f, layout.TagID)
 		switch {
 		case !ok:
 			return
@@ -164,7 +164,7 @@ func (p *checkPart) decode(typ int, t quadkey.Tile, tile []byte) (rest []byte, o
 			p.find(typ, ProblemTile, t, -1, "%v", err)
 			return nil, false
 		}
-		region, ok := p.regionOf(typ, t, f)
+		region, ok := p.regionOf(typ, t, f, layout.TagID)
 		if !ok {
 			return nil, false
 		}
@@ -205,18 +205,22 @@ func (p *checkPart) decode(typ int, t quadkey.Tile, tile []byte) (rest []byte, o
 	return rest, true
 }
 
-// regionOf returns the region of a feature by its id, and checks that the
-// feature's number is the region's.
-func (p *checkPart) regionOf(typ int, t quadkey.Tile, f mvt.Feature) (int32, bool) {
+// regionOf returns the region of a feature by an attribute that has its id, and checks that the
+// feature's number is the region's, or that of its label.
+func (p *checkPart) regionOf(typ int, t quadkey.Tile, f mvt.Feature, attribute string) (int32, bool) {
 	ct := p.v.types[typ]
-	id := string(p.tile.view.StringTag(f, layout.TagID))
-	region, ok := ct.byTag[id]
+	id := string(p.tile.view.StringTag(f, attribute))
+	region, ok := ct.numberOf(id)
 	if !ok {
 		p.find(typ, ProblemTile, t, -1, "shows a region %q that has no record", id)
 		return 0, false
 	}
-	if f.ID != layout.FeatureID(ct.Name, id) {
-		p.find(typ, ProblemTile, t, region, "feature has the number %d, its region's is %d", f.ID, layout.FeatureID(ct.Name, id))
+	want := layout.FeatureID(ct.Name, id)
+	if attribute == layout.TagRegion {
+		want = layout.LabelID(want)
+	}
+	if f.ID != want {
+		p.find(typ, ProblemTile, t, region, "feature has the number %d, its region's is %d", f.ID, want)
 	}
 	return region, true
 }
@@ -300,7 +304,7 @@ func (p *checkPart) formats(typ int, t quadkey.Tile, leaf bool, features []*cell
 		if leaf { // each reader makes its geometry for the tile it answers
 			c.json = append(c.json, "null}"...)
 		}
-		if !json.Valid(c.json) || !bytes.HasPrefix(c.json, fmt.Appendf(nil, `{"type":"Feature","id":"%s:%s",`, name, f.Qualifier)) {
+		if !json.Valid(c.json) || !bytes.HasPrefix(c.json, fmt.Appendf(nil, `{"type":"Feature","id":"%s:%s",`, name, p.v.types[typ].ids[region])) {
 			p.find(typ, ProblemFormats, t, region, "GeoJSON is not a Feature of the region")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/tiles"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -157,7 +158,7 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 	if err := whole.finish(ctx); err != nil {
 		return Report{}, err
 	}
-	if meta.SchemaVersion == tiles.SchemaVersion {
+	if meta.SchemaVersion >= tiles.OldestSchema {
 		reader, err := tiles.Open(ctx, store, meta)
 		if err != nil {
 			return Report{}, err
@@ -187,12 +188,18 @@ type verifier struct {
 type checkType struct {
 	tiles.TypeMeta
 	ids   []string         // with the regions of merged polygons, where small regions are merged, at the end
-	byTag map[string]int32 // by id
+	byTag map[string]int32 // by the id's fold
 	area  []regionArea
 
 	records int // number of regions
 
 	witnesses [][]layout.Witness
+}
+
+// numberOf returns the number of the region with an id as its record has it.
+func (t *checkType) numberOf(id string) (int32, bool) {
+	region, ok := t.byTag[feature.FoldedID(id)]
+	return region, ok && t.ids[region] == id
 }
 
 type cellKind uint8

@@ -174,6 +174,67 @@ func boundsTable(t *testing.T, store cellstore.Store) cellstore.Table {
 	return table
 }
 
+// Labels of layout 2 have the id of their region as their own, and its number. They are read, and
+// found to be right.
+func TestOlderLabels(t *testing.T) {
+	store, meta, _ := built(t, build.Layer{Type: "land", Features: []build.Feature{
+		{ID: "west", Name: "West", Geometry: tilestest.Square(0, 0, 1, 1)}, {ID: "east", Name: "East", Geometry: tilestest.Square(1, 0, 2, 1)},
+	}})
+	scan := cellstore.Scan{Selection: cellstore.Selection{Families: []string{"land.label"}}}
+	var at []quadkey.Tile
+	for row, err := range boundsTable(t, store).Scan(t.Context(), scan) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tile, _ := layout.RowTile(row.Key)
+		at = append(at, tile)
+	}
+	for _, tile := range at {
+		edited(t, store, tile, "land.label", "", func(value []byte) []byte {
+			var v mvt.View
+			if _, _, err := mvt.NextLayer(value[1:], &v); err != nil {
+				t.Fatal(err)
+			}
+			var l layout.LayerWriter
+			l.Reset("land_label")
+			for i := range v.Len() {
+				f, err := v.Feature(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				id := string(v.StringTag(f, layout.TagRegion))
+				l.BeginRegion(mvt.Point, layout.FeatureID("land", id), id, string(v.StringTag(f, layout.TagName)))
+				l.TagInt(layout.TagRank, map[string]int64{"east": 0, "west": 1}[id])
+				var p mvt.Path
+				p.Reset(f)
+				pts, _, _, _ := p.Next(nil)
+				l.Point(pts[0])
+				l.End()
+			}
+			return l.AppendTo([]byte{layout.MarkMixed})
+		})
+	}
+	if report := verify(t, store, meta); len(report.Findings) == 0 {
+		t.Error("labels without a region pass for newer ones")
+	}
+	meta.SchemaVersion, meta.Types[0].LabelOf = tiles.OldestSchema, ""
+	if report := verify(t, store, meta); len(report.Findings) > 0 || report.Types[0].Labels == 0 || report.Types[0].Witnesses == 0 {
+		t.Error(describeFindings(report))
+	}
+	r, err := tiles.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, known := meta.Types[0].LabelFields()["id"]; !known {
+		t.Error("their id is not described")
+	}
+	named := func(_, id string) (string, string, error) { return "name", "called " + id, nil }
+	tile, err := r.AppendLabels(t.Context(), nil, quadkey.Tile{}, []tiles.Selector{{Type: "land", ID: "WEST"}}, named)
+	if err != nil || !bytes.Contains(tile, []byte("called west")) || bytes.Contains(tile, []byte("called east")) {
+		t.Errorf("%q, %v", tile, err)
+	}
+}
+
 // edited replaces a value of a row by what fn makes of it; nil deletes it.
 func edited(t *testing.T, store *pebblestore.Store, tile quadkey.Tile, family, qualifier string, fn func([]byte) []byte) {
 	t.Helper()
@@ -314,9 +375,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 			edited(t, s, islet, "land.label", "", func([]byte) []byte {
 				var l layout.LayerWriter
 				l.Reset("land_label")
-				l.Begin(layout.FeatureID("land", "islet"), mvt.Point)
-				l.TagString("id", "islet")
-				l.TagInt("rank", 3)
+				l.BeginLabel(layout.FeatureID("land", "islet"), "islet", "", 3)
 				l.Point(mvt.XY{X: 1, Y: 4095})
 				l.End()
 				return l.AppendTo([]byte{layout.MarkMixed})

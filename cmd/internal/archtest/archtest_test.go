@@ -283,7 +283,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/internal/catalogue"},
-		ours:  []string{"cellstore", "cellstore/dataset", "tiles", "places/...", "ipgeo"},
+		ours:  []string{"cellstore", "cellstore/dataset", "tiles", "places/...", "ipgeo", "cmd/internal/credit"},
 		never: []string{"net/http/..."},
 		why:   "both programs read the list of data sets, so it knows neither handlers nor jobs",
 	},
@@ -333,7 +333,7 @@ var rules = []rule{
 	},
 	{
 		of:    []string{"cmd/tileserver/internal/archive/..."},
-		ours:  []string{"quadkey", "cmd/internal/catalogue", "cmd/internal/pmtiles", "cmd/internal/sqlitefile", "cmd/tileserver/internal/bytecache"},
+		ours:  []string{"quadkey", "cmd/internal/catalogue", "cmd/internal/credit", "cmd/internal/pmtiles", "cmd/internal/sqlitefile", "cmd/tileserver/internal/bytecache"},
 		never: []string{"github.com/labstack/..."},
 		why:   "other people's archives are read and judged without a server",
 	},

@@ -5,12 +5,12 @@ package catalogue
 
 import (
 	"context"
-	"html"
 	"slices"
 	"strings"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
+	"quadrille/cmd/internal/credit"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/airports"
@@ -138,7 +138,7 @@ func State(st dataset.Status) string {
 // each once. They are HTML, because maps show HTML.
 func AppendCredits(credits []string, m *dataset.Manifest) []string {
 	for _, src := range m.Sources {
-		if c := html.EscapeString(src.Attribution); c != "" && !slices.Contains(credits, c) {
+		if c, _ := credit.Of(src.Attribution); c != "" && !slices.Contains(credits, c) {
 			credits = append(credits, c)
 		}
 	}

@@ -15,15 +15,17 @@ globalThis.Path2D = class {
 const EXTENT = 4096
 const zigzag = n => (n << 1) ^ (n >> 31)
 
-// The bytes of a tile with the given layers, each a list of { id, type, rings, name, rank }.
+// The bytes of a tile with the given layers, each a list of { id, type, rings, name, rank }; labels have region, or as in
+// older data sets id.
 function tile(layers) {
   const out = new PbfWriter()
   for (const [name, features] of Object.entries(layers)) {
     out.writeMessage(3, (_, layer) => {
       layer.writeVarintField(15, 2)
       layer.writeStringField(1, name)
-      for (const key of ['id', 'name', 'rank']) layer.writeStringField(3, key)
-      for (const { id, name = '', rank = 0 } of features) {
+      const own = features.some(({ region }) => region) ? 'region' : 'id'
+      for (const key of [own, 'name', 'rank']) layer.writeStringField(3, key)
+      for (const { [own]: id, name = '', rank = 0 } of features) {
         for (const text of [id, name]) layer.writeMessage(4, (_, value) => value.writeStringField(1, text))
         layer.writeMessage(4, (_, value) => value.writeVarintField(5, rank))
       }
@@ -68,10 +70,13 @@ test('border lines of their own replace the outlines, and labels are no regions'
   const layers = decode(tile({
     state: [{ id: 'a', rings: [square] }],
     state_line: [{ id: '', type: 2, rings: [[[10, 10], [20, 20]]] }],
-    state_label: [{ id: 'a', type: 1, rings: [[[5, 5]]] }],
+    state_label: [{ region: 'a', type: 1, rings: [[[5, 5]]], name: 'A' }],
+    county: [{ id: 'c', rings: [square] }],
+    county_label: [{ id: 'c', type: 1, rings: [[[5, 5]]], name: 'C' }],
     power_line: [{ id: 'p', rings: [square] }],
   }))
-  assert.deepEqual([...layers.keys()], ['state', 'power_line'])
+  assert.deepEqual([...layers.keys()], ['state', 'county', 'power_line'])
+  assert.deepEqual(['state', 'county'].map(type => layers.get(type).names.map(({ id, name }) => [id, name])), [[['a', 'A']], [['c', 'C']]])
   assert.deepEqual(layers.get('state').borders.calls, [['M', 10, 10], ['L', 20, 20]])
 })
 
@@ -83,10 +88,10 @@ test('names come with the room about their points, as parts of the tile', () => 
   const names = decode(tile({
     lake: [{ id: 'a', rings: [[[1024, 1024], [3072, 1024], [3072, 2048], [1024, 2048]]] }, { id: 'b', rings: [square] }],
     lake_label: [
-      { id: 'a', type: 1, rings: [[[1536, 1536]]], name: 'Lac\u202E  A', rank: 7 },
-      { id: 'b', type: 1, rings: [[[10, 20]]], name: 'B' },
-      { id: 'gone', type: 1, rings: [[[10, 20]]], name: 'No area yet' },
-      { id: 'c', type: 1, rings: [[[10, 20]]], name: '\u0007' },
+      { region: 'a', type: 1, rings: [[[1536, 1536]]], name: 'Lac\u202E  A', rank: 7 },
+      { region: 'b', type: 1, rings: [[[10, 20]]], name: 'B' },
+      { region: 'gone', type: 1, rings: [[[10, 20]]], name: 'No area yet' },
+      { region: 'c', type: 1, rings: [[[10, 20]]], name: '\u0007' },
     ],
   })).get('lake').names
   assert.deepEqual(names, [

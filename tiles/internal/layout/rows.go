@@ -9,6 +9,7 @@ import (
 	"regexp"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/quadkey"
 )
 
@@ -26,7 +27,7 @@ import (
 //
 // For each region type T three families, each its own ordered partition:
 //
-//	T        qualifier: region id   value: mark, GeoJSON Feature
+//	T        qualifier: folded id   value: mark, GeoJSON Feature
 //	T.mvt    qualifier: none        value: mark, vector layer T, vector layer T_line
 //	T.label  qualifier: none        value: mark, vector layer T_label
 //
@@ -48,8 +49,10 @@ import (
 // Table region_info, one row per region:
 //
 //	+-----------+-----------+
-//	| type byte | region id |
+//	| type byte | folded id |
 //	+-----------+-----------+
+//
+// The fold of an id is feature.FoldedID. Records, GeoJSON and vector tiles have the id itself.
 //
 //	r  qualifier: none   value: the record, a JSON object
 //	g  qualifier: none   value: the geometry, a GeoJSON Polygon or MultiPolygon
@@ -78,7 +81,7 @@ const (
 // What the names of region types and the ids of regions must match.
 var (
 	TypePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
-	IDPattern   = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,127}$`)
+	IDPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 )
 
 // Schemas declares the tables for the given types.
@@ -108,20 +111,24 @@ func Schemas(types []string) []cellstore.Schema {
 
 // RegionKey is the key of a region's record.
 func RegionKey(typeByte uint8, id string) []byte {
-	return append([]byte{typeByte}, id...)
+	return feature.AppendFoldedID(append(make([]byte, 0, 1+len(id)), typeByte), id)
 }
 
 // FeatureID returns the id of a region's vector-tile feature. It has 53 bits,
 // so it is exact in JavaScript. It is hashed from type and id, so it is the
-// same in every tile, zoom and build.
+// same in every tile, zoom and build, however the id is written.
 func FeatureID(typ, id string) uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s\x00%s", typ, id)
+	fmt.Fprintf(h, "%s\x00%s", typ, feature.FoldedID(id))
 	// FNV's low bits are its best; fold the high ones in.
 	v := h.Sum64()
 	v = (v ^ v>>53) & (1<<53 - 1)
 	return max(v, 1)
 }
+
+// LabelID returns the id of the feature that is a region's label: clients that look features up
+// by their ids alone would else find the label in place of the polygon.
+func LabelID(featureID uint64) uint64 { return featureID ^ 1<<52 }
 
 // RowTile returns the tile a row belongs to; a polar row belongs to none.
 func RowTile(key []byte) (quadkey.Tile, bool) {

@@ -11,6 +11,10 @@ const (
 	TagName = "name"
 	TagRank = "rank"
 
+	// TagRegion is the id of the region that a label is of. Labels have no TagID: what asks a
+	// tile for the feature with an id is to find the polygon.
+	TagRegion = "region"
+
 	TagLeft  = "left"
 	TagRight = "right"
 
@@ -49,6 +53,16 @@ func (l *LayerWriter) BeginRegion(shape mvt.GeomType, number uint64, id, name st
 	if name != "" {
 		l.TagString(TagName, name)
 	}
+}
+
+// BeginLabel starts the feature of a region's label.
+func (l *LayerWriter) BeginLabel(number uint64, id, name string, rank int64) {
+	l.Begin(LabelID(number), mvt.Point)
+	l.TagString(TagRegion, id)
+	if name != "" {
+		l.TagString(TagName, name)
+	}
+	l.TagInt(TagRank, rank)
 }
 
 // Polygons adds polygons to the current feature, moved to an origin and scaled

@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/export/mmdb"
+	"quadrille/cmd/internal/credit"
 	"quadrille/ipgeo"
 )
 
@@ -289,7 +290,7 @@ func describeSources(m *dataset.Manifest) string {
 		}
 		text += s.Name
 		if s.Attribution != "" {
-			text += " (" + s.Attribution + ")"
+			text += " (" + credit.Text(s.Attribution) + ")"
 		}
 	}
 	const most = 2000

@@ -89,10 +89,11 @@ func Layers(ctx context.Context, r *tiles.Reader, list string) ([]tiles.Selector
 			}
 			return nil, fmt.Errorf("%w: %q; there are %s", tiles.ErrUnknownType, typ, strings.Join(names, ", "))
 		case one:
-			if _, err := r.Region(ctx, typ, id, false); err != nil {
+			record, err := r.Region(ctx, typ, id, false)
+			if err != nil {
 				return nil, err
 			}
-			selectors = append(selectors, tiles.Selector{Type: typ, ID: id})
+			selectors = append(selectors, tiles.Selector{Type: typ, ID: tiles.RecordID(record)})
 		default:
 			selectors = append(selectors, tiles.Selector{Type: typ})
 		}
@@ -380,7 +381,7 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 		layer(t.Name, "Regions of type "+t.Name, t.Fields)
 		if m.SchemaVersion > 1 {
 			layer(t.Name+"_line", "Borders of type "+t.Name, map[string]string{"left": "String", "right": "String"})
-			layer(t.Name+"_label", "Label points of type "+t.Name, map[string]string{"id": "String", "name": "String", "rank": "Number"})
+			layer(t.Name+"_label", "Label points of type "+t.Name, t.LabelFields())
 		}
 	}
 	var extent quadkey.Extent

@@ -245,6 +245,9 @@ func TestRefused(t *testing.T) {
 	if err != nil || fmt.Sprint(layers) != "[{country } {state }]" {
 		t.Errorf("%v, %v", layers, err)
 	}
+	if layers, err := export.Layers(ctx, r, "country:WL,country:wl"); err != nil || fmt.Sprint(layers) != "[{country wl}]" {
+		t.Errorf("a region in two spellings: %v, %v", layers, err)
+	}
 	dir := t.TempDir()
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()

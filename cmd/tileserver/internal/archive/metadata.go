@@ -3,16 +3,11 @@ package archive
 import (
 	"encoding/json"
 	"fmt"
-	"html"
 	"math"
-	"net/url"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	xhtml "golang.org/x/net/html"
-
+	"quadrille/cmd/internal/credit"
 	"quadrille/quadkey"
 )
 
@@ -69,8 +64,8 @@ func (d described) text(name string) (s string) {
 
 // set reads texts by their names.
 func (m *Metadata) set(text func(name string) string) {
-	m.Title, m.Description = clean(text("name"), maxTitle), clean(text("description"), maxText)
-	m.CreditHTML, m.Credit = credit(text("attribution"))
+	m.Title, m.Description = credit.Line(text("name"), maxTitle), credit.Line(text("description"), maxText)
+	m.CreditHTML, m.Credit = credit.Read(text("attribution"))
 	m.Overlay = text("type") == "overlay"
 }
 
@@ -95,102 +90,22 @@ func (d described) layers(deepest uint8) (all []Layer) {
 	for _, l := range list[:min(len(list), maxLayers)] {
 		id, _ := l.ID.(string)
 		// An id is the layer's name in the tiles, so it is taken unchanged or not at all.
-		if id == "" || clean(id, maxTitle) != id {
+		if id == "" || credit.Line(id, maxTitle) != id {
 			continue
 		}
 		layer := Layer{ID: id, Fields: map[string]string{}, MinZoom: zoom(l.MinZoom, 0), MaxZoom: zoom(l.MaxZoom, deepest)}
 		about, _ := l.Description.(string)
-		layer.Description = clean(about, maxText)
+		layer.Description = credit.Line(about, maxText)
 		fields, _ := l.Fields.(map[string]any)
 		for name, kind := range fields {
 			k, _ := kind.(string)
-			if len(layer.Fields) < maxFields && clean(name, maxTitle) == name {
-				layer.Fields[name] = clean(k, maxTitle)
+			if len(layer.Fields) < maxFields && credit.Line(name, maxTitle) == name {
+				layer.Fields[name] = credit.Line(k, maxTitle)
 			}
 		}
 		all = append(all, layer)
 	}
 	return all
-}
-
-// clean makes other people's text fit to be shown: one line without control characters.
-func clean(s string, most int) string {
-	s = strings.TrimSpace(printable(s))
-	if len(s) <= most {
-		return s
-	}
-	for !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
-}
-
-// printable leaves out characters that do not show, or that turn the text beside them around.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
-
-// credit turns an attribution, which is untrusted HTML, into HTML that has links and
-// nothing else, and into text.
-func credit(s string) (asHTML, asText string) {
-	s = clean(s, maxText)
-	var rich, plain strings.Builder
-	link, depth := "", 0
-	tokens := xhtml.NewTokenizer(strings.NewReader(s))
-	for {
-		kind := tokens.Next()
-		if kind == xhtml.ErrorToken {
-			break // the end: reading a text fails at no other place
-		}
-		token := tokens.Token()
-		hidden := token.Data == "script" || token.Data == "style"
-		switch {
-		case kind == xhtml.TextToken && depth == 0:
-			text := printable(token.Data) // a reference may stand for any character
-			rich.WriteString(html.EscapeString(text))
-			plain.WriteString(text)
-		case kind == xhtml.StartTagToken && hidden:
-			depth++
-		case kind == xhtml.EndTagToken && hidden && depth > 0:
-			depth--
-		case kind == xhtml.StartTagToken && token.Data == "a" && link == "":
-			if link = address(token.Attr); link != "" {
-				rich.WriteString(`<a href="` + html.EscapeString(link) + `" target="_blank" rel="noopener">`)
-			}
-		case kind == xhtml.EndTagToken && token.Data == "a" && link != "":
-			rich.WriteString("</a>")
-			plain.WriteString(", " + link)
-			link = ""
-		}
-	}
-	if link != "" {
-		rich.WriteString("</a>")
-		plain.WriteString(", " + link)
-	}
-	return strings.TrimSpace(rich.String()), clean(plain.String(), 2*maxText)
-}
-
-// address returns the target of a link, or "" if that is not an address of the web.
-func address(attributes []xhtml.Attribute) string {
-	for _, a := range attributes {
-		if a.Key != "href" {
-			continue
-		}
-		u, err := url.Parse(a.Val)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-			return ""
-		}
-		return u.String()
-	}
-	return ""
 }
 
 // numbers reads a list of so many numbers. It returns nil for anything else.

@@ -1,51 +1,6 @@
 package archive
 
-import (
-	"strings"
-	"testing"
-	"unicode/utf8"
-)
-
-func TestCredit(t *testing.T) {
-	for _, c := range []struct{ in, html, text string }{
-		{"Us & them", "Us &amp; them", "Us & them"},
-		{`<a href="https://osm.org/copyright" onclick="x()" target="_top">&copy; OSM</a> people`,
-			`<a href="https://osm.org/copyright" target="_blank" rel="noopener">© OSM</a> people`, "© OSM, https://osm.org/copyright people"},
-		{`<a href="javascript:alert(1)">x</a>`, "x", "x"},
-		{`<a href="https://u:p@osm.org/">x</a>`, "x", "x"},
-		{`<a href='https://a.org/"><script>'>x`, `<a href="https://a.org/%22%3E%3Cscript%3E" target="_blank" rel="noopener">x</a>`, "x, https://a.org/%22%3E%3Cscript%3E"},
-		{`a<script>alert(1)</script>b<style>c</style>d`, "abd", "abd"},
-		{`<img src=x onerror=alert(1)>y`, "y", "y"},
-		{`<b>bold</b> <!-- no --> &lt;i&gt;`, "bold  &lt;i&gt;", "bold  <i>"},
-		{"line\nof\x00\u202etext&#x202e;", "line oftext", "line oftext"},
-	} {
-		html, text := credit(c.in)
-		if html != c.html || text != c.text {
-			t.Errorf("%q:\n%q, want\n%q\n%q, want\n%q", c.in, html, c.html, text, c.text)
-		}
-	}
-	if html, text := credit(strings.Repeat("é<", 10_000)); len(html) > 6*maxText || len(text) > 2*maxText {
-		t.Errorf("%d bytes of HTML and %d of text", len(html), len(text))
-	}
-}
-
-func FuzzCredit(f *testing.F) {
-	f.Add(`<a href="https://osm.org">x</a>`)
-	f.Fuzz(func(t *testing.T, s string) {
-		rich, plain := credit(s)
-		for part := range strings.SplitSeq(rich, "<") {
-			if part != "" && strings.HasPrefix(rich, part) {
-				continue // before the first tag
-			}
-			if part != "" && !strings.HasPrefix(part, `a href="http`) && !strings.HasPrefix(part, "/a>") {
-				t.Errorf("%q became %q", s, rich)
-			}
-		}
-		if !utf8.ValidString(plain) || strings.ContainsAny(plain, "\x00\n") {
-			t.Errorf("%q became %q", s, plain)
-		}
-	})
-}
+import "testing"
 
 func TestPlace(t *testing.T) {
 	world := [4]float64{-180, -85.05112877980659, 180, 85.05112877980659}

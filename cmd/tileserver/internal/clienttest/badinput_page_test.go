@@ -58,7 +58,7 @@ func hostileData(t *testing.T) string {
 	}
 	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country="+write("countries.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(countries, ",")+`]}`)+":code",
-		"--attribution", scriptName+" "+strings.Repeat(longName, 4)+", https://example.org/"+strings.Repeat("long/", 30))
+		"--attribution", strings.Repeat(longName, 4)+", https://example.org/"+strings.Repeat("long/", 30))
 	ingest("--data", dir, "places", write("places.tsv", places.String()))
 	return dir
 }

@@ -52,7 +52,7 @@ func smallData(t *testing.T) string {
 	dir := t.TempDir()
 	ingest := programs.Ingester(t)
 	ingest("--data", dir, "boundaries", "--layer", "country=testdata/browser/countries.geojson:code",
-		"--layer", "state=testdata/browser/states.geojson:code", "--attribution", `Us <i>& "friends"</i>, https://example.org/credits`)
+		"--layer", "state=testdata/browser/states.geojson:code", "--attribution", `Us & <a href="https://example.org/credits">"friends"</a>`)
 	ingest("--data", dir, "places", "testdata/browser/places.tsv")
 	return dir
 }

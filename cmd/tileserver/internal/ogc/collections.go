@@ -2,10 +2,13 @@ package ogc
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"time"
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/ogcapi"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 )
 
@@ -29,6 +32,14 @@ func (s *Room) open(name string) (*collection, error) {
 		err = s.noCollection()
 	}
 	return nil, err
+}
+
+// read reads the feature with an id, and sends the client on if its id is written otherwise.
+func (c *collection) read(ctx context.Context, id string, f *feature.Feature) error {
+	if err := c.Get(ctx, id, time.Time{}, f); err != nil {
+		return err
+	}
+	return web.IsAt(id, f.ID)
 }
 
 func newCollection(l ask.Layer) *collection {

@@ -356,14 +356,14 @@ func (s *Room) getItem(c echo.Context, q *endpoint.Params) error {
 		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 		defer cancel()
 		var f feature.Feature
-		if err := of.Get(ctx, values[1], time.Time{}, &f); err != nil {
+		if err := of.read(ctx, values[1], &f); err != nil {
 			return err
 		}
 		return s.sendItemPage(c, base, of, &f)
 	}
 	return s.sendFeatures(c, of, base, in, byAccept, func(ctx context.Context, dst []byte) ([]byte, error) {
 		var f feature.Feature
-		if err := of.Get(ctx, values[1], time.Time{}, &f); err != nil {
+		if err := of.read(ctx, values[1], &f); err != nil {
 			return dst, err
 		}
 		dst, err := in.writer().Open(dst, &f, "")

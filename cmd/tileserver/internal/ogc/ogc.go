@@ -19,6 +19,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"quadrille/ask"
+	"quadrille/cmd/internal/credit"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
@@ -193,7 +194,7 @@ type extent struct {
 
 func (s *Room) describeCollection(base string, c *collection) *Collection {
 	d := &Collection{
-		ID: c.About.Name, Title: c.About.Title, Description: c.About.Description, Attribution: c.About.Attribution,
+		ID: c.About.Name, Title: c.About.Title, Description: c.About.Description, Attribution: credit.Text(c.About.Attribution),
 		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri, Links: s.links(base, c),
 	}
 	b := c.About.Bounds

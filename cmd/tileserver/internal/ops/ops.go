@@ -19,6 +19,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/credit"
 	"quadrille/cmd/tileserver/internal/apidoc"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/guide"
@@ -244,8 +245,9 @@ func (s *Room) getStatus(c echo.Context, _ *endpoint.Params) error {
 			d.Generation, d.Built, d.Bytes, d.Since = m.Generation, m.Built, m.Size(), st.Since.UTC().Truncate(time.Second)
 			d.Records, d.Bad, d.Bounds = m.Records, m.Bad, m.Bounds
 			d.Outdated, d.Warnings = catalogue.Outdated(m, time.Now()), catalogue.Warnings(m)
-			if m.Sources != nil {
-				d.Sources = m.Sources
+			for _, source := range m.Sources {
+				source.Attribution = credit.Text(source.Attribution)
+				d.Sources = append(d.Sources, source)
 			}
 			if st.Dataset == catalogue.Boundaries.Name {
 				d.Types = s.regionTypes()

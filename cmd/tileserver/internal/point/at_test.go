@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"quadrille/ask"
+	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/feature"
 	"quadrille/places"
@@ -80,6 +83,23 @@ func TestTimeZoneAt(t *testing.T) {
 		if z.Nautical != (tt.source == "longitude") || (z.DistanceM != nil) != (tt.match == "nearest") {
 			t.Errorf("%s: %+v", tt.name, z)
 		}
+	}
+}
+
+// Regions and the place have their names in the language asked for, as those of /reverse have. The
+// zone is known by the usual name of its region.
+func TestAtInALanguage(t *testing.T) {
+	g := servertest.NewGlobe(t, func(c *httpapi.Config) { c.Names = dataset.Fixed[ask.Names](servertest.Names{}, dataset.Manifest{}) })
+	for query, want := range map[string]string{"": "Switzerland", "&lang=de": "Schweiz", "&lang=es-MX": "Suiza", "&lang=fr": "Switzerland", "&lang=de&types=country": "Schweiz"} {
+		for range 2 { // a reader's own regions keep their names
+			text := servertest.Body(t, g.Get("/at?lat=47.4&lon=8.5&at=2026-01-01T00:00:00Z"+query))
+			if !strings.Contains(text, `{"type":"country","id":"ch","name":"`+want+`","match":"inside"}`) || !strings.Contains(text, `"timezone":{"id":"Europe/Zurich"`) {
+				t.Errorf("%s: %s", query, text)
+			}
+		}
+	}
+	if text := servertest.Body(t, g.Get("/reverse?lat=47.4&lon=8.5&lang=de&kinds=region")); !strings.Contains(text, `"name":"Schweiz"`) {
+		t.Errorf("/reverse: %s", text)
 	}
 }
 

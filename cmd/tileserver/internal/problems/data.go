@@ -19,7 +19,7 @@ var (
 		{Err: tiles.ErrUnknownType, Status: http.StatusNotFound, Type: "unknown-layer", Title: "There is no such layer",
 			Detail: "Use a layer that /tiles/all.json lists."},
 		{Err: tiles.ErrNotFound, Status: http.StatusNotFound, Type: "region-not-found", Title: "There is no such region",
-			Detail: "Check the region's id; ids are lower case, such as country/fr."},
+			Detail: "Check the region's type and id, such as country/fr; letters of the id may be in either case."},
 		{Err: tiles.ErrTooLarge, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 			Detail: "Ask for the region in a smaller bbox: its border in this one is too much for one answer."},
 	}

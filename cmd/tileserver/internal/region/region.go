@@ -139,6 +139,9 @@ func (s *Room) getRegion(c echo.Context, q *endpoint.Params) error {
 			if errors.Is(err, tiles.ErrUnknownType) {
 				return problems.UnknownType(b, "type")
 			}
+			if err == nil {
+				err = web.IsAt(id, tiles.RecordID(record))
+			}
 			out.Body = append(out.Body, record...)
 			return err
 		})

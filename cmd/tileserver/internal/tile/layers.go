@@ -108,8 +108,8 @@ func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 		n.types[typ] = true
 		return nil
 	}
-	n.regions[typ] = append(n.regions[typ], id)
-	_, err = b.Region(ctx, typ, id, false)
+	record, err := b.Region(ctx, typ, id, false)
+	n.regions[typ] = append(n.regions[typ], tiles.RecordID(record))
 	return err
 }
 

@@ -103,7 +103,7 @@ func TestNamesOfRegions(t *testing.T) {
 		known := 0
 		for _, l := range want {
 			for _, f := range l.Features {
-				switch id := f.Properties["id"]; {
+				switch id := f.Properties["region"]; {
 				case l.Name == "country_label" && id == "wl":
 					f.Properties["name:de"] = "Westland, deutsch"
 					known++

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
 	"maps"
 	"math"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/credit"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
@@ -232,8 +232,8 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 				bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
 			}
 		}
-		if credit := html.EscapeString(about.Attribution); credit != "" && !slices.Contains(credits, credit) {
-			credits = append(credits, credit)
+		if c, _ := credit.Of(about.Attribution); c != "" && !slices.Contains(credits, c) {
+			credits = append(credits, c)
 		}
 		extent.Add(bounds)
 		layer := describePoints(p.Name, about)
@@ -277,8 +277,7 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 	return []vectorLayer{
 		layer("", 2, what, fields),
 		layer("_line", 1, "Borders between regions of type "+t.Name, map[string]string{"right": "String", "left": "String"}),
-		layer("_label", 0, "A point inside each region of type "+t.Name+"; rank 0 is the first to be named",
-			map[string]string{"id": "String", "name": "String", "rank": "Number"}),
+		layer("_label", 0, "A point inside each region of type "+t.Name+"; rank 0 is the first to be named", t.LabelFields()),
 	}
 }
 

@@ -22,6 +22,11 @@ const RetryAfter = "1"
 // router's error handler too, so that unknown paths and methods answer in the
 // same form.
 func (s *Kit) Fail(err error, c echo.Context) {
+	var to *moved
+	if errors.As(err, &to) {
+		to.redirect(c)
+		return
+	}
 	err = s.Replaced(err)
 	if errors.Is(err, context.Canceled) && c.Request().Context().Err() == nil {
 		// Another request was cancelled; that must not pass for this client's doing.
@@ -44,11 +49,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	html := PrefersHTML(c.Request())
 	body := p.encode(html, look.Root(c.Request().URL.EscapedPath()))
 	h := res.Header()
-	for name := range h {
-		if !survives(name) {
-			delete(h, name)
-		}
-	}
+	onlySurvivors(h)
 	h["Cache-Control"] = NoStore
 	h["Content-Type"] = problemTypes
 	if html {
@@ -111,6 +112,15 @@ var problemPage = template.Must(template.New("problem").Parse(`<main id="main" c
 <p><a class="button strong" href="{{.Root}}.">Open the map</a> <a class="button" href="{{.Root}}docs">Read the docs</a></p>
 </main>
 `))
+
+// onlySurvivors leaves out headers of the answer that has failed.
+func onlySurvivors(h http.Header) {
+	for name := range h {
+		if !survives(name) {
+			delete(h, name)
+		}
+	}
+}
 
 // survives reports whether a failure keeps a header that was set before. All
 // other headers belong to the answer that has failed.

@@ -37,7 +37,7 @@ export function decode(bytes, nameOf = ownName) {
     const labels = layers[`${name}_label`]
     types.set(name, {
       extent: layer.extent, regions, borders, coast, disputed,
-      names: labels ? namesOf(labels, layer.extent, polygons, properties => nameOf(name, String(properties.id), properties)) : [],
+      names: labels ? namesOf(labels, layer.extent, polygons, (id, properties) => nameOf(name, id, properties)) : [],
     })
   }
   return types
@@ -50,7 +50,7 @@ function namesOf(labels, extent, polygons, nameOf) {
   const rings = new Map()
   for (const { id, lines } of polygons) rings.set(id, [...rings.get(id) ?? [], ...lines])
   return features(labels, POINT).flatMap(({ id, properties, lines: [[point]] }) => {
-    const name = nameOf(properties)
+    const name = nameOf(id, properties)
     if (name === '') return []
     const [x, y] = [point.x, point.y].map(part => part / labels.extent)
     const room = roomAround({ x: x * extent, y: y * extent }, rings.get(id) ?? [], extent)
@@ -62,7 +62,8 @@ function features(layer, type) {
   return Array.from({ length: layer.length }, (_, i) => layer.feature(i)).filter(feature => feature.type === type)
     .map(feature => {
       const { id, properties } = feature
-      return { id: String(properties.id ?? id), properties, lines: feature.loadGeometry() }
+      // A label says which region it is of, in tiles of older data sets by the region's own id.
+      return { id: String(properties.id ?? properties.region ?? id), properties, lines: feature.loadGeometry() }
     })
 }
 

@@ -27,6 +27,7 @@ export function createRegionCard({ card, pin, select, offer, flyToBox, signal, a
     try {
       const { name, bbox, type: _, id: own, ...properties } = await fetchRegion(type, id, { signal: question })
       if (question.aborted) return
+      if (own !== id) select({ type, id: own }) // tiles have it as it is published
       const labelled = hit ?? await labelAt(type, own, bbox, question)
       if (question.aborted) return
       const { title, around } = called({ name: hit?.name ?? name, id: own }, labelled)

@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
@@ -70,12 +71,16 @@ type Input struct {
 // typeName is what package tiles takes.
 var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
+// taken are the names that stand for other layers in addresses, which write a collection of
+// points as points:NAME and a region as TYPE:ID.
+var taken = []string{"all", "points", catalogue.Places.Name, catalogue.Airports.Name, catalogue.Stations.Name}
+
 // CheckType says whether a region type can be named so.
 func CheckType(typ string) error {
 	switch {
 	case !typeName.MatchString(typ):
 		return fmt.Errorf("%q cannot name a region type: use a lower-case letter, then up to 31 of a-z, 0-9 and _", typ)
-	case typ == "all" || typ == catalogue.Places.Name || typ == catalogue.Airports.Name || typ == catalogue.Stations.Name:
+	case slices.Contains(taken, typ):
 		return fmt.Errorf("%q cannot name a region type, it means something else in addresses of layers; choose another", typ)
 	case strings.HasSuffix(typ, "_line") || strings.HasSuffix(typ, "_label"):
 		return fmt.Errorf("%q cannot name a region type: layers ending in _line and _label hold the lines and labels of another; choose another", typ)
@@ -151,12 +156,12 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 	})
 }
 
-// finishLayers gives the regions their ids, and notes those that have several names.
+// finishLayers gives the regions their ids, and notes those that have several names or spellings.
 func finishLayers(layers []*layer, rep job.Reporter) (built []build.Layer) {
 	for _, l := range layers {
 		layer, shared := l.finish(rep)
 		built = append(built, layer)
-		job.NoteFew(rep, 5, "and %d more regions of several names", shared)
+		job.NoteFew(rep, 5, "and %d more regions of several names or ids", shared)
 		if len(shared) > 0 {
 			rep.Note("if these are several regions, name a property that tells them apart: --layer " + l.typ + "=FILE:PROPERTY")
 		}
@@ -187,7 +192,7 @@ func tileBudget(ctx context.Context, c *dataset.Catalog, base *uint64, o job.Opt
 		return 0, err
 	}
 	var meta tiles.Meta
-	if err := json.Unmarshal(m.Meta, &meta); err != nil || meta.SchemaVersion != tiles.SchemaVersion {
+	if err := json.Unmarshal(m.Meta, &meta); err != nil || meta.SchemaVersion < tiles.OldestSchema {
 		return build.DefaultTileBudget, err
 	}
 	return meta.TileBudget, nil
@@ -545,12 +550,20 @@ func (file *layerFile) check(some bool) error {
 // finish gives the features their ids. If several features are one region, the first gives
 // the region its name. So features that are part of a region only by a worldview come last,
 // and of the others the largest comes first: Ashmore and Cartier Islands have Australia's
-// code in world-atlas. finish reports which features of different names are one region.
+// code in world-atlas. finish reports which features of different names or ids are one region.
 func (l *layer) finish(rep job.Reporter) (out build.Layer, shared []string) {
 	if l.kept {
 		return build.Layer{Type: l.typ, Features: l.features}, nil
 	}
+	spellings := unify(l.claims)
 	ids := assignIDs(l.typ, l.claims, func(i int) spot { return spotOf(l.features[i].Geometry) })
+	for i, id := range ids {
+		for _, other := range spellings[i] {
+			if feature.SameID(id, other) {
+				shared = append(shared, fmt.Sprintf("%s %s: %s differs only in case, so that it is the same id", l.typ, id, other))
+			}
+		}
+	}
 	l.noteIDs(ids, rep)
 	merged := l.merge(ids)
 	count := map[string]int{}

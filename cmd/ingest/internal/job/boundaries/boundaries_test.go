@@ -41,7 +41,7 @@ func TestBoundaries(t *testing.T) {
 	}
 	notes := []string{
 		"ward: ids are made of code (3, such as w-1, e); names (1, such as nord-ward)",
-		"ward e (East ward): The island of it has the same id and is a part of it",
+		"ward E (East ward): The island of it has the same id and is a part of it",
 		"if these are several regions, name a property that tells them apart: --layer ward=FILE:PROPERTY",
 		"county: ids are made of FIPS codes (2, such as 20173, 01001)",
 	}
@@ -62,8 +62,8 @@ func TestBoundaries(t *testing.T) {
 		want     []tiles.Region
 	}{
 		{0.5, 0.5, []tiles.Region{{Type: "ward", ID: "w-1", Name: "West ward"}}},
-		{0.5, 1.5, []tiles.Region{{Type: "ward", ID: "e", Name: "East ward"}}},
-		{5.05, 5.05, []tiles.Region{{Type: "ward", ID: "e", Name: "East ward"}}},
+		{0.5, 1.5, []tiles.Region{{Type: "ward", ID: "E", Name: "East ward"}}},
+		{5.05, 5.05, []tiles.Region{{Type: "ward", ID: "E", Name: "East ward"}}},
 		{1.5, 0.5, []tiles.Region{{Type: "ward", ID: "nord-ward", Name: "Nörd — wård"}}},
 		{20.5, 10.5, []tiles.Region{{Type: "county", ID: "20173", Name: "Sedgwick"}}},
 		{20.5, 11.5, []tiles.Region{{Type: "county", ID: "01001"}}},
@@ -76,7 +76,7 @@ func TestBoundaries(t *testing.T) {
 	}
 	for _, tc := range []struct{ typ, id, want string }{
 		{"ward", "w-1", `{"type":"ward","id":"w-1","name":"West ward","bbox":[0,0,1,1],"map_color":0,"CODE":"W 1","old":true,"pop":12,"share":0.5,"source_type":"rural"}`},
-		{"ward", "e", `{"type":"ward","id":"e","name":"East ward","bbox":[1,0,5.1,5.1],"map_color":3,"CODE":"E"}`},
+		{"ward", "e", `{"type":"ward","id":"E","name":"East ward","bbox":[1,0,5.1,5.1],"map_color":3,"CODE":"E"}`},
 		{"county", "20173", `{"type":"county","id":"20173","name":"Sedgwick","bbox":[10,20,11,21],"map_color":3,"fips":"20173","state":"Kansas","iso_3166_2":"US-KS","country":"US"}`},
 		{"county", "01001", `{"type":"county","id":"01001","bbox":[11,20,12,21],"map_color":1,"fips":"01001","state":"Alabama","iso_3166_2":"US-AL","country":"US"}`},
 	} {
@@ -158,6 +158,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 		"bad type":         {ctx, []Input{layerInput("X y", "testdata/squares.geojson", "")}, 0, "cannot name a region type"},
 		"reserved type":    {ctx, []Input{layerInput("places", "testdata/squares.geojson", "")}, 0, "means something else"},
 		"type of stations": {ctx, []Input{layerInput("stations", "testdata/squares.geojson", "")}, 0, "means something else"},
+		"type of points":   {ctx, []Input{layerInput("points", "testdata/squares.geojson", "")}, 0, "means something else"},
 		"too many types":   {ctx, many, 0, "more than 16"},
 		"not JSON":         {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", "<html>"), "")}, 0, "it is a page in HTML"},
 		"truncated":        {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", collection(square)[:90]), "")}, 1, "truncated"},

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/paulmach/orb"
 	"golang.org/x/text/unicode/norm"
+
+	"quadrille/feature"
 )
 
 // maxID is the longest region id made, in bytes, before a suffix.
@@ -40,8 +43,59 @@ type claim struct {
 // differs whenever the geometry does.
 type spot struct{ near, exact string }
 
-// assignIDs gives every claim the id made of its first candidate that is good:
-// lower case and URL-safe, [a-z0-9-]. Claims with one id are one region. Those
+// publishable is what an id may be as it is published: it means the same in every address.
+var publishable = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9][A-Za-z0-9._-]{0,%d}$`, maxID-1))
+
+// ownCodes are the codes by which regions of some types are called in lower case, whatever file
+// they are from: fr, us-ks, usa-3514, africa.
+var ownCodes = map[string]*regexp.Regexp{
+	"country":   regexp.MustCompile(`^[A-Za-z]{2,3}$`),
+	"state":     regexp.MustCompile(`^[A-Za-z]{2}-[A-Za-z0-9]{1,3}$|^[A-Za-z]{3}-[0-9]+$`),
+	"county":    regexp.MustCompile(`^[A-Za-z]{3}-[0-9]+$`),
+	"continent": regexp.MustCompile(``),
+	"timezone":  regexp.MustCompile(``),
+}
+
+// spelled is the id made of a value: the value as it is written if it may be, or else its slug.
+func spelled(typ, value, slug string) string {
+	if own, ok := ownCodes[typ]; !publishable.MatchString(value) || ok && own.MatchString(value) {
+		return slug
+	}
+	return value
+}
+
+// unify gives values of one candidate that differ only in case one spelling, that with the most
+// capitals, for ids are compared so. It returns the other spellings of the claims that have some.
+func unify(claims []claim) (others map[int][]string) {
+	type place struct {
+		level int
+		value string // in lower case
+	}
+	first := map[place]string{}
+	for _, c := range claims {
+		for level := range c.candidates {
+			v := c.candidates[level].value
+			at := place{level, strings.ToLower(v)}
+			if known, ok := first[at]; !ok || v < known {
+				first[at] = v
+			}
+		}
+	}
+	others = map[int][]string{}
+	for i := range claims {
+		for level := range claims[i].candidates {
+			c := &claims[i].candidates[level]
+			if one := first[place{level, strings.ToLower(c.value)}]; one != c.value {
+				others[i] = append(others[i], c.value)
+				c.value = one
+			}
+		}
+	}
+	return others
+}
+
+// assignIDs gives every claim the id made of its first candidate that is good, as spelled says.
+// All others are lower case and URL-safe, [a-z0-9-]. Claims with one id are one region. Those
 // with no good candidate get a slug of the name, or of the type, and where
 // several would have the same, of the name and the spot. An id does not depend
 // on the order of the claims, unless they are alike in everything.
@@ -73,14 +127,14 @@ func assignIDs(typ string, claims []claim, spotOf func(i int) spot) []string {
 			slices.SortFunc(values[s], func(a, b candidate) int { return strings.Compare(a.value, b.value) })
 			for _, v := range values[s] {
 				alone := len(values[s]) == 1 && !taken[s]
-				id := s
+				id := spelled(typ, v.value, s)
 				switch {
 				case !v.shared && (!alone || len(claimants[v]) > 1):
 					continue
 				case !alone:
 					id = unused(taken, s+"-"+hash(v.value))
 				}
-				taken[id] = true
+				taken[feature.FoldedID(id)] = true
 				for _, i := range claimants[v] {
 					ids[i], claims[i].level = id, level+1
 				}

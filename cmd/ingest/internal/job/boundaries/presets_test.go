@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/feature"
 )
 
 func TestSlug(t *testing.T) {
@@ -52,7 +53,7 @@ func TestAssignIDs(t *testing.T) {
 		claims []claim
 		want   []string
 	}{
-		"first good":              {[]claim{c("A", own("AA"), own("x")), c("B", own(""), own("bbb")), c("C")}, []string{"aa", "bbb", "c"}},
+		"first good":              {[]claim{c("A", own("AA"), own("x")), c("B", own(""), own("bbb")), c("C")}, []string{"AA", "bbb", "c"}},
 		"own twice":               {[]claim{c("A", own("X"), own("a1")), c("B", own("X"), own("b1"))}, []string{"a1", "b1"}},
 		"own twice after folding": {[]claim{c("A", own("x y"), own("a1")), c("B", own("X-Y"), own("b1"))}, []string{"a1", "b1"}},
 		"shared":                  {[]claim{c("A", shared("036")), c("B", shared("004")), c("C", shared("036"))}, []string{"036", "004", "036"}},
@@ -113,7 +114,7 @@ func TestSpot(t *testing.T) {
 
 // Every id is valid, and two claims have one id only if they share a value.
 func TestAssignIDsProperties(t *testing.T) {
-	valid := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	valid := regexp.MustCompile(`^[A-Za-z0-9]+(-[a-z0-9]+)*$`)
 	value := rapid.SampledFrom([]string{"", "", "a", "A", "b", "a b", "a-b", "a-2", "2", "-", "ß", "ss", "日本"})
 	rapid.Check(t, func(t *rapid.T) {
 		claims := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) claim {
@@ -127,6 +128,9 @@ func TestAssignIDsProperties(t *testing.T) {
 				t.Fatalf("%q", id)
 			}
 			for j := range i {
+				if ids[j] != id && feature.SameID(ids[j], id) {
+					t.Fatalf("%q is found by %q, which is another's", id, ids[j])
+				}
 				if ids[j] == id && claims[j].candidates[1] != claims[i].candidates[1] {
 					t.Fatalf("%+v and %+v are both %q", claims[i], claims[j], id)
 				}

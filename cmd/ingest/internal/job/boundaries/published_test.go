@@ -1,0 +1,79 @@
+package boundaries
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/internal/testfile"
+	"quadrille/feature"
+)
+
+// squaresWith is a file of squares side by side, each with a code and the name N1, N2 and so on.
+func squaresWith(t *testing.T, codes ...string) string {
+	t.Helper()
+	var features []string
+	for i, code := range codes {
+		features = append(features, fmt.Sprintf(`{"type":"Feature","properties":{"code":%q,"name":"N%d"},"geometry":{"type":"Polygon","coordinates":[[[%d,0],[%[3]d,1],[%d,1],[%[4]d,0],[%[3]d,0]]]}}`, code, i+1, i, i+1))
+	}
+	return testfile.Temp(t, "squares.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(features, ",")+`]}`)
+}
+
+// Codes stay as their publisher writes them. Those that everybody has, and what is no id, are
+// spelled as ever. Ids that differ only in case are one region, which is told.
+func TestCodesAsPublished(t *testing.T) {
+	for _, c := range []struct {
+		typ   string
+		codes []string
+		want  string
+		told  []string
+	}{
+		{"ward", []string{"E06000001", "KEN.1.1_1", "DE21", "01001"}, "E06000001 KEN.1.1_1 DE21 01001", nil},
+		{"ward", []string{"Bad Ems", "07/1", "-x", "é", "A B"}, "bad-ems 07-1 x e a-b", nil},
+		{"ward", []string{strings.Repeat("A", 80), strings.Repeat("B", 81)}, strings.Repeat("A", 80) + " " + strings.Repeat("b", 80), nil},
+		{"country", []string{"FR", "de", "X.1"}, "fr de X.1", nil},
+		{"state", []string{"US-KS", "us-mo", "E12000001"}, "us-ks us-mo E12000001", nil},
+		{"county", []string{"20001", "E10000002"}, "20001 E10000002", nil},
+		{"ward", []string{"de21", "DE22", "DE21", "dE21"}, "DE21 DE22 DE21 DE21", []string{
+			"ward DE21: de21 differs only in case, so that it is the same id", "ward DE21: dE21 differs only in case, so that it is the same id",
+			"ward DE21 (N1): N3 has the same id and is a part of it",
+		}},
+		// What differs in more is told apart, as it always was.
+		{"ward", []string{"1.1", "1-1", "11"}, "1-1-" + hash("1.1") + " 1-1-" + hash("1-1") + " 11", nil},
+	} {
+		rep := &jobtest.Recorder{}
+		l := &layer{typ: c.typ}
+		in := layerInput(c.typ, squaresWith(t, c.codes...), "code")
+		if _, err := l.read(t.Context(), in, job.NewTally(0), new(vertexCount), rep); err != nil {
+			t.Fatal(err)
+		}
+		built, shared := l.finish()
+		ids := make([]string, len(c.codes))
+		for _, f := range built.Features {
+			var n int
+			if _, err := fmt.Sscanf(f.Name, "N%d", &n); err != nil {
+				t.Fatal(err)
+			}
+			ids[n-1] = f.ID
+		}
+		if got := strings.Join(ids, " "); got != c.want || !slices.Equal(shared, c.told) {
+			t.Errorf("%s %q:\n%s, want\n%s\n%q", c.typ, c.codes, got, c.want, shared)
+		}
+	}
+}
+
+// The id that older programs made of a code is the fold of the one that it is now, so that it
+// leads to the same region.
+func TestSlugsAreFolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		code := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,79}`).Draw(t, "code")
+		if s := slug(code); s != feature.FoldedID(code) {
+			t.Fatalf("%q was %q, and is folded to %q", code, s, feature.FoldedID(code))
+		}
+	})
+}

@@ -1,0 +1,156 @@
+// Package credit judges what people must be shown of where data is from: attributions of archives,
+// of sources and of collections. It is untrusted text that maps write into pages.
+package credit
+
+import (
+	"errors"
+	"html"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	xhtml "golang.org/x/net/html"
+)
+
+// maxText bounds an attribution, in bytes.
+const maxText = 2000
+
+// ErrMarkup is matched by the error of Check.
+var ErrMarkup = errors.New(`markup other than links; write text, and links as <a href="https://example.org">text</a>`)
+
+// Of returns an attribution as HTML that has links and nothing else, and as text with the
+// addresses of its links. It is HTML itself if it has a link to http or https, and else text.
+func Of(attribution string) (asHTML, asText string) {
+	if r := parse(attribution); r.links > 0 {
+		return r.html()
+	}
+	return html.EscapeString(attribution), attribution
+}
+
+// Text is Of as text.
+func Text(attribution string) string {
+	_, text := Of(attribution)
+	return text
+}
+
+// Check returns an error that matches ErrMarkup if an attribution has markup that Of would show
+// as text, or leave out.
+func Check(attribution string) error {
+	if r := parse(attribution); r.other || r.links == 0 && html.UnescapeString(attribution) != attribution {
+		return ErrMarkup
+	}
+	return nil
+}
+
+// Read is Of for an attribution that is HTML, such as that of an archive of tiles.
+func Read(attribution string) (asHTML, asText string) {
+	r := parse(attribution)
+	return r.html()
+}
+
+// Line makes other people's text fit to be shown: one line without control characters.
+func Line(s string, most int) string {
+	s = strings.TrimSpace(printable(s))
+	if len(s) <= most {
+		return s
+	}
+	for !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// printable leaves out characters that do not show, or that turn the text beside them around.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// reading is an attribution that is read as HTML.
+type reading struct {
+	rich, plain strings.Builder
+	link        string // the address of the link that is open
+	links       int
+	other       bool // it has other markup
+}
+
+func (r *reading) html() (asHTML, asText string) {
+	return strings.TrimSpace(r.rich.String()), Line(r.plain.String(), 2*maxText)
+}
+
+func parse(s string) *reading {
+	r := new(reading)
+	depth := 0 // within what does not show
+	tokens := xhtml.NewTokenizer(strings.NewReader(Line(s, maxText)))
+	for {
+		kind := tokens.Next()
+		if kind == xhtml.ErrorToken {
+			break // the end: reading a text fails at no other place
+		}
+		token := tokens.Token()
+		hidden := token.Data == "script" || token.Data == "style"
+		switch {
+		case kind == xhtml.TextToken && depth == 0:
+			text := printable(token.Data) // a reference may stand for any character
+			r.rich.WriteString(html.EscapeString(text))
+			r.plain.WriteString(text)
+			continue
+		case kind == xhtml.StartTagToken && hidden:
+			depth++
+		case kind == xhtml.EndTagToken && hidden && depth > 0:
+			depth--
+		case kind == xhtml.StartTagToken && token.Data == "a" && r.open(token.Attr), kind == xhtml.EndTagToken && token.Data == "a" && r.close():
+			continue
+		}
+		r.other = true
+	}
+	r.close()
+	return r
+}
+
+// open begins a link, if it is one and none is open.
+func (r *reading) open(attributes []xhtml.Attribute) bool {
+	if r.link != "" {
+		return false
+	}
+	if r.link = address(attributes); r.link == "" {
+		return false
+	}
+	r.links++
+	r.rich.WriteString(`<a href="` + html.EscapeString(r.link) + `" target="_blank" rel="noopener">`)
+	return true
+}
+
+// close ends the link that is open.
+func (r *reading) close() bool {
+	if r.link == "" {
+		return false
+	}
+	r.rich.WriteString("</a>")
+	r.plain.WriteString(", " + r.link)
+	r.link = ""
+	return true
+}
+
+// address returns the target of a link, or "" if that is not an address of the web.
+func address(attributes []xhtml.Attribute) string {
+	for _, a := range attributes {
+		if a.Key != "href" {
+			continue
+		}
+		u, err := url.Parse(a.Val)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+			return ""
+		}
+		return u.String()
+	}
+	return ""
+}

@@ -1,0 +1,68 @@
+package feature
+
+// Ids of regions are what their publishers write: E06000001, KEN.1.1_1. Neither case nor what
+// separates their parts tells two regions apart, so that they are found however people type
+// them, and by the ids that older programs made of them: ken-1-1-1. Rows are kept by the fold.
+
+// text is what an id can be.
+type text interface{ ~string | ~[]byte }
+
+// lower is an ASCII letter in lower case, and any other byte as it is.
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// foldAt returns the byte of the fold that begins at i, and where the next one does. The byte is
+// 0 at the end.
+func foldAt[T text](id T, i int) (c byte, next int) {
+	mark := func() bool { return i < len(id) && (id[i] == '.' || id[i] == '_' || id[i] == '-') }
+	if mark() {
+		for mark() {
+			i++
+		}
+		if i < len(id) {
+			return '-', i
+		}
+	}
+	if i >= len(id) {
+		return 0, i
+	}
+	return lower(id[i]), i + 1
+}
+
+// AppendFoldedID appends the fold of a region's id: ASCII letters in lower case, and one hyphen
+// for any number of hyphens, full stops and underscores, none at the end.
+func AppendFoldedID[T text](dst []byte, id T) []byte {
+	for c, i := foldAt(id, 0); c != 0; c, i = foldAt(id, i) {
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// FoldedID is AppendFoldedID as a text.
+func FoldedID(id string) string {
+	var room [64]byte
+	if fold := AppendFoldedID(room[:0], id); string(fold) != id {
+		return string(fold)
+	}
+	return id
+}
+
+// CompareIDs orders regions as their rows are: by their folds.
+func CompareIDs[T, U text](a T, b U) int {
+	i, j := 0, 0
+	for {
+		var c, d byte
+		c, i = foldAt(a, i)
+		d, j = foldAt(b, j)
+		if c != d || c == 0 {
+			return int(c) - int(d)
+		}
+	}
+}
+
+// SameID reports whether two ids are of one region.
+func SameID[T, U text](a T, b U) bool { return CompareIDs(a, b) == 0 }
