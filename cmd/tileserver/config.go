@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/hbasedepot"
+	"quadrille/cmd/internal/memlimit"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
 	"quadrille/cmd/tileserver/internal/httpapi"
@@ -87,7 +88,7 @@ type config struct {
 	PinTiles     bool   `group:"answers" help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`
 	CORSOrigin   string `group:"answers" name:"cors-origin" default:"*" placeholder:"ORIGIN,…" help:"Access-Control-Allow-Origin: the web origins whose pages may read the answers, such as https://a.example, joined by commas; * (the default) for all, none for no header."`
 
-	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, or rows of a remote one, half for finished tiles."`
+	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB. If not given, ${default}, or less where the container or the machine has little. Half is for blocks of the store, or rows of a remote one, half for finished tiles."`
 	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
 	RequestTimeout time.Duration `group:"work" default:"10s" help:"Longest time to spend reading the data for one answer."`
 	BatchLines     int64         `group:"work" default:"1000000" placeholder:"N" help:"Longest batch, in lines, ${default} if not given."`
@@ -122,6 +123,7 @@ type config struct {
 	file     *configfile.File     // of --config
 	reloads  []func()             // look at files again, on SIGHUP
 	faces    []httpapi.Settings   // which are Faces
+	memory   memory               // that the process may take
 }
 
 // flagGroups are the headings of --help, in this order.
@@ -188,6 +190,7 @@ func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	}
 	cfg.command = ctx.Command()
 	cfg.settings = configfile.Settings(ctx, cfg.file, onlyFlags...)
+	cfg.fitMemory(memlimit.Of())
 	return cfg, nil
 }
 

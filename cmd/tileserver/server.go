@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -37,7 +36,8 @@ func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error
 	for _, err := range variables.Unknown(os.Environ()) {
 		log.Warn(err.Error())
 	}
-	tuneMemory(int64(cfg.Cache))
+	cfg.memory.say(cfg, log)
+	cfg.memory.tune(int64(cfg.Cache))
 	cfg.clock = cfg.newClock(log)
 	cfg.Guard.clock = cfg.clock
 	return serveData(ctx, cfg, log, lines, address)
@@ -228,22 +228,3 @@ func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, s
 	}
 	return nil
 }
-
-// tuneMemory spends memory that is free anyway on fewer garbage collections:
-// with a small heap they would run hundreds of times a second under load. Above
-// the caches and workingMemory the collector becomes as eager as it has to be.
-// Settings in the environment win.
-func tuneMemory(cache int64) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(cache + workingMemory)
-	}
-}
-
-// workingMemory is the number of bytes that the server may use apart from its
-// caches before memory becomes more important than speed. The store's memory
-// outside the heap, some 10 MiB, comes on top: together they are below the 100
-// MiB that `httpbench start` measures against.
-const workingMemory = 84 << 20

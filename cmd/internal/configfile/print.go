@@ -21,6 +21,19 @@ type Setting struct {
 	Source string   // "default", "command line", "environment NAME", "FILE:LINE"
 }
 
+// Derive gives a setting that nobody has given another value than its default, and
+// says why in source. It does nothing, and returns false, if somebody has: what is asked
+// for wins. target is the flag's.
+func Derive[T any](all []Setting, name string, target *T, value T, source string) bool {
+	i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == name })
+	if i < 0 || all[i].Source != "default" {
+		return false
+	}
+	*target = value
+	all[i].Values, all[i].Source = texts(reflect.ValueOf(value)), source
+	return true
+}
+
 // Settings lists the flags of an application as a parser has left them, in the
 // order of its help. file may be nil. The value of a flag tagged secret:"" must
 // not be shown, nor may the user and password in an address.
