@@ -19,7 +19,7 @@ type ipCmd struct {
 	Check       bool          `help:"Before publishing, say what share of the addresses changed against what is published. It does publish; --dry-run says the same and does not."`
 	MaxChange   *share        `placeholder:"SHARE" help:"Publish nothing when the answers of more than this share of the addresses changed, such as 5%; implies --check."`
 	License     string        `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status. Known for GeoLite2, DB-IP Lite, IPinfo Lite, ip-location-db and iptoasn.com."`
-	Attribution string        `placeholder:"TEXT" help:"What must be shown for using the files."`
+	Attribution string        `text:"" placeholder:"TEXT" help:"What must be shown for using the files."`
 
 	dryRun
 }

@@ -31,8 +31,8 @@ type pointsCmd struct {
 	AxisOrder   string     `env:"QUADRILLE_POINTS_AXIS_ORDER" enum:",lat-lon,lon-lat" default:"" placeholder:"ORDER" help:"The order of two numbers in one column, lat-lon or lon-lat. Left out, [a, b] has the longitude first, and a,b and (a, b) the latitude."`
 	Type        []typeFlag `env:"QUADRILLE_POINTS_TYPE" sep:";" placeholder:"PROPERTY=TYPE" help:"The type of a property: text, number, boolean, time, texts or any; repeatable. Left out, it is found from the values. In the environment several are separated by semicolons."`
 	Layer       string     `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
-	Title       string     `env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
-	Attribution string     `placeholder:"TEXT" help:"What a map must show for using the points."`
+	Title       string     `text:"" env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
+	Attribution string     `text:"" placeholder:"TEXT" help:"What a map must show for using the points."`
 	License     string     `placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
 	Private     bool       `env:"QUADRILLE_POINTS_PRIVATE" help:"Show the collection only to those who may read it."`
 	Search      bool       `env:"QUADRILLE_POINTS_SEARCH" help:"Let searches of all names find the points, by their property name."`

@@ -190,6 +190,9 @@ func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	}
 	cfg.command = ctx.Command()
 	cfg.settings = configfile.Settings(ctx, cfg.file, onlyFlags...)
+	if err := configfile.CheckValues(cfg.settings); err != nil {
+		return nil, &usageError{err}
+	}
 	cfg.fitMemory(memlimit.Of())
 	return cfg, nil
 }
@@ -265,8 +268,9 @@ func (c *config) Validate() error {
 		return errors.New("--tls-cert and --tls-key go together: give both, or neither")
 	case c.Glyphs != "" && (!strings.Contains(c.Glyphs, "{fontstack}") || !strings.Contains(c.Glyphs, "{range}")):
 		return errors.New("--glyphs must have {fontstack} and {range} in it, such as https://fonts.example.org/{fontstack}/{range}.pbf")
-	case strings.ContainsAny(c.CacheControl, "\r\n\x00"):
-		return errors.New("--cache-control must be one line")
+	}
+	if err := web.CheckCacheControl(c.CacheControl); err != nil {
+		return fmt.Errorf("--cache-control: %w", err)
 	}
 	if err := web.CheckOrigins(c.CORSOrigin); err != nil {
 		return fmt.Errorf("--cors-origin: %w", err)
