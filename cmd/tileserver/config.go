@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -169,32 +170,62 @@ func newParser(c *config, stdout, stderr io.Writer) (*kong.Kong, error) {
 	)
 }
 
-// parse reads the command line and the environment.
+// parse reads the command line and the environment. cfg says how to log also if there is an
+// error.
 func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	cfg = &config{}
 	parser, err := newParser(cfg, stdout, stderr)
 	if err != nil {
-		return nil, err
+		return cfg, err
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			if _, ok := p.(exit); !ok {
 				panic(p)
 			}
-			cfg, err = nil, errDone
+			err = errDone
 		}
 	}()
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		return nil, &usageError{err}
+		cfg.LogFormat = cfg.wantedLogFormat(args)
+		return cfg, &usageError{err}
 	}
 	cfg.command = ctx.Command()
 	cfg.settings = configfile.Settings(ctx, cfg.file, onlyFlags...)
 	if err := configfile.CheckValues(cfg.settings); err != nil {
-		return nil, &usageError{err}
+		return cfg, &usageError{err}
 	}
 	cfg.fitMemory(memlimit.Of())
 	return cfg, nil
+}
+
+// wantedLogFormat is --log-format of a command line that cannot be parsed: whoever reads the
+// log reads the reason too.
+func (c *config) wantedLogFormat(args []string) string {
+	if format := given(args, "log-format"); format != "" {
+		return format
+	}
+	if path := given(args, "config"); c.file == nil && path != "" {
+		c.file, _ = configfile.Load(path) // if not, that is the reason
+	}
+	if inFile := c.file.Argument("", "log-format"); len(inFile) > 0 {
+		return inFile[0]
+	}
+	return ""
+}
+
+// given is what a command line or the environment says about a flag, without a parser.
+func given(args []string, name string) string {
+	value := os.Getenv(variables.Prefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	for i, arg := range args {
+		if v, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
+			value = v
+		} else if arg == "--"+name && i+1 < len(args) {
+			value = args[i+1]
+		}
+	}
+	return value
 }
 
 // serverFlags are the server's flags that commands with arguments of their own take too.
@@ -256,8 +287,6 @@ func (c *config) Validate() error {
 		return errors.New("--base-path must be a path of letters, digits and -._~, such as /maps")
 	case c.Listen == unixPrefix:
 		return errors.New("--listen unix: needs the path of a socket, such as unix:/run/quadrille.sock")
-	case !strings.HasPrefix(c.Listen, unixPrefix) && c.Listen != inherited && !isHostPort(c.Listen):
-		return fmt.Errorf("--listen %q must be an address and port such as :8080 or 127.0.0.1:8080, unix: and the path of a socket, or systemd", c.Listen)
 	case c.AccessLogSample < 1 || c.SlowRequest <= 0:
 		return errors.New("--access-log-sample must be at least 1 and --slow-request positive, such as 1s")
 	case c.Cache < 1<<20:
@@ -268,6 +297,16 @@ func (c *config) Validate() error {
 		return errors.New("--tls-cert and --tls-key go together: give both, or neither")
 	case c.Glyphs != "" && (!strings.Contains(c.Glyphs, "{fontstack}") || !strings.Contains(c.Glyphs, "{range}")):
 		return errors.New("--glyphs must have {fontstack} and {range} in it, such as https://fonts.example.org/{fontstack}/{range}.pbf")
+	}
+	if !strings.HasPrefix(c.Listen, unixPrefix) && c.Listen != inherited {
+		if err := checkAddress(c.Listen); err != nil {
+			return fmt.Errorf("--listen %w; or give unix: and the path of a socket, or systemd", err)
+		}
+	}
+	if c.AdminListen != "" {
+		if err := checkAddress(c.AdminListen); err != nil {
+			return fmt.Errorf("--admin-listen %w", err)
+		}
 	}
 	if err := web.CheckCacheControl(c.CacheControl); err != nil {
 		return fmt.Errorf("--cache-control: %w", err)

@@ -14,10 +14,11 @@ import (
 	"math"
 	"os"
 	"path"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+
+	"quadrille/cmd/internal/bytesize"
 )
 
 // Limit is the least of all limits that are known.
@@ -28,11 +29,13 @@ type Limit struct {
 	Unread error
 }
 
-// Of returns the limit of this process. It is called before anything sets Go's own memory
-// limit.
+// Of returns the limit of this process.
 func Of() Limit {
 	l := of(os.DirFS("/"))
-	l.lower(debug.SetMemoryLimit(-1), "GOMEMLIMIT")
+	var own bytesize.Size
+	if own.UnmarshalText([]byte(os.Getenv("GOMEMLIMIT"))) == nil { // else it is off, or Go has refused it
+		l.lower(int64(own), "GOMEMLIMIT")
+	}
 	return l
 }
 

@@ -99,6 +99,11 @@ func TestLimit(t *testing.T) {
 
 // What a machine tells of itself is a number that a program can go by.
 func TestThisMachine(t *testing.T) {
+	t.Setenv("GOMEMLIMIT", "1MiB")
+	if l := Of(); l.Bytes != 1<<20 || l.From != "GOMEMLIMIT" {
+		t.Errorf("%+v", l)
+	}
+	t.Setenv("GOMEMLIMIT", "off")
 	if l := Of(); l.Bytes < 0 || (l.Bytes == 0) != (l.From == "") {
 		t.Errorf("%+v", l)
 	}
