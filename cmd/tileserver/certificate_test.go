@@ -8,7 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"fmt"
+	"errors"
 	"io"
 	"math"
 	"math/big"
@@ -113,7 +113,7 @@ func TestJSONLines(t *testing.T) {
 	var out bytes.Buffer
 	c := &config{LogFormat: "json"}
 	c.sayServing(&out, "http://127.0.0.1:1")
-	c.sayLast(&out, fmt.Errorf("two\nlines"))
+	c.sayLast(&out, errors.New("two\nlines"))
 	for line := range strings.Lines(out.String()) {
 		if !strings.HasPrefix(line, `{"time":"`) || !strings.HasSuffix(line, "}\n") {
 			t.Errorf("%q is not JSON", line)

@@ -89,20 +89,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // run does what the command line asks for.
-func (cfg *config) run(ctx context.Context, stdout, stderr io.Writer) error {
-	switch cfg.command {
+func (c *config) run(ctx context.Context, stdout, stderr io.Writer) error {
+	switch c.command {
 	case "serve":
-		return runServer(ctx, cfg, stdout, stderr)
+		return runServer(ctx, c, stdout, stderr)
 	case "keys new <name>":
-		return cfg.KeyCommand.New.run(ctx, cfg.Guard.Keys, stdout, stderr)
+		return c.KeyCommand.New.run(ctx, c.Guard.Keys, stdout, stderr)
 	case "live verify <dir>":
-		return cfg.LiveCommand.Verify.run(ctx, stdout)
+		return c.LiveCommand.Verify.run(ctx, stdout)
 	case "live export <dir>":
-		return cfg.LiveCommand.Export.run(ctx, stdout, stderr)
+		return c.LiveCommand.Export.run(ctx, stdout, stderr)
 	case "live repair <dir>":
-		return cfg.LiveCommand.Repair.run(ctx, stdout)
+		return c.LiveCommand.Repair.run(ctx, stdout)
 	case "live backup <dir> <to>":
-		return cfg.LiveCommand.Backup.run(ctx, cfg.AdminListen, stdout)
+		return c.LiveCommand.Backup.run(ctx, c.AdminListen, stdout)
 	}
-	return cfg.inspect(stdout)
+	return c.inspect(stdout)
 }
