@@ -77,6 +77,8 @@ func settings(ctx *kong.Context, file *File, section string, arguments []*kong.V
 		fromFile := file.Argument(section, a.Name)
 		if at, ok := inFile(a.Name); ok && slices.Equal(fromFile, s.Values) {
 			s.Source = at
+		} else if len(s.Values) == 0 {
+			s.Source = "default" // nobody has emptied what takes files
 		}
 		all = append(all, s)
 	}
