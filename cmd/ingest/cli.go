@@ -50,7 +50,7 @@ type cli struct {
 	Store   string           `group:"every" placeholder:"URL" help:"HBase cluster that servers read from, hbase://host:port[,host:port]/namespace; see docs/hbase.md in the source. What is published in --data is pushed there too, and list, verify, rollback, drop and prune are about what is there."`
 	Config  string           `group:"every" env:"QUADRILLE_INGEST_CONFIG" type:"path" placeholder:"FILE" help:"YAML file of settings, lines such as data: /srv/quadrille; those of a command indented beneath its name. An unknown one is an error."`
 	MaxBad  share            `group:"every" default:"1%" placeholder:"SHARE" help:"Fail when more than this share of the records is bad, such as 0.5% or 0.005; those below it are counted and left out."`
-	Memory  bytesize.Size    `group:"every" default:"2GiB" placeholder:"SIZE" help:"About how much memory the command may take in all, ${default} if not given, 256MiB at least. What does not fit is sorted on disk beside the data sets; what cannot be is refused before the work begins."`
+	Memory  bytesize.Size    `group:"every" default:"2GiB" placeholder:"SIZE" help:"About how much memory the command may take in all, 256MiB at least. If not given, ${default}, or what the container or the machine has if that is less. What does not fit is sorted on disk beside the data sets; what cannot be is refused before the work begins."`
 	JSON    bool             `group:"every" name:"json" help:"Write progress and results to standard output as JSON, one object per line."`
 	Quiet   bool             `group:"every" short:"q" help:"Say nothing but errors, and what was asked for."`
 	Version kong.VersionFlag `group:"every" env:"-" help:"Print the version and exit."`
@@ -138,7 +138,7 @@ type boundariesCmd struct {
 	LongEdges   build.LongEdges `default:"auto" placeholder:"HOW" help:"How an edge wider than 180° is meant: straight, as drawn; shortest, across ±180°; auto tells by the looks of each ring, and says what it took. See below."`
 	TileBudget  bytesize.Size   `default:"500kB" placeholder:"SIZE" help:"Most bytes a tile may have after gzip, all layers together, ${default} if not given. Zooms that would have more show simpler borders and merge their smallest regions; zoom 13 is exact. 0 is no budget."`
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
-	Attribution attribution     `placeholder:"TEXT" help:"What a map must show for using the files: text, with links as <a href=\"https://example.org\">text</a>."`
+	Attribution attribution     `text:"" placeholder:"TEXT" help:"What a map must show for using the files: text, with links as <a href=\"https://example.org\">text</a>."`
 
 	publishing
 

@@ -86,7 +86,14 @@ func (c *cli) complete(ctx *kong.Context) error {
 			return fmt.Errorf("no %s to read: name it, or write it as %s: beneath %s: into the file of --config", arg.Name, arg.Name, node.Name)
 		}
 	}
-	return nil
+	return c.checked(ctx)
+}
+
+// checked refuses values of flags that have something around them, of the program and of
+// the command.
+func (c *cli) checked(ctx *kong.Context) error {
+	return errors.Join(configfile.CheckValues(configfile.Settings(ctx, c.file, onlyFlags...)),
+		configfile.CheckValues(configfile.CommandFlags(ctx, c.file, onlyFlags...)))
 }
 
 // target is the command that was parsed, as its fields have been set.

@@ -18,7 +18,7 @@ type ipCmd struct {
 	Derive      bool          `default:"true" negatable:"" help:"Derive subdivision, time zone and country from coordinates, where a source lacks them and boundaries and places are published."`
 	Check       bool          `help:"Before publishing, say what share of the addresses changed against what is published. It does publish; --dry-run says the same and does not."`
 	License     string        `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status. Known for GeoLite2, DB-IP Lite, IPinfo Lite, ip-location-db and iptoasn.com."`
-	Attribution attribution   `placeholder:"TEXT" help:"What must be shown for using the files: text, with links as <a href=\"https://example.org\">text</a>."`
+	Attribution attribution   `text:"" placeholder:"TEXT" help:"What must be shown for using the files: text, with links as <a href=\"https://example.org\">text</a>."`
 
 	publishing
 }

@@ -16,12 +16,35 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cellstore/pebblestore"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
+	"quadrille/cmd/internal/memlimit"
 	"quadrille/cmd/internal/variables"
 )
 
 // minMemory is the memory of a build that holds hardly anything at once.
 const minMemory = 256 << 20
+
+// fitMemory lowers --memory, if nobody has set it, to what this process may take, and says
+// so. An eighth is left for what the system counts and nobody here does, such as pages of
+// files.
+func (c *cli) fitMemory(limit memlimit.Limit, settings []configfile.Setting) (said []string) {
+	if limit.Unread != nil {
+		said = append(said, fmt.Sprintf("warning: the limit of memory cannot be read in full: if this process may take less, set --memory: %v", limit.Unread))
+	}
+	if limit.Bytes == 0 {
+		return said
+	}
+	most := max(bytesize.Size(limit.Bytes/8*7)>>20<<20, minMemory)
+	why := fmt.Sprintf("of %dMiB of memory, by %s", limit.Bytes>>20, limit.From)
+	if most < c.Memory && configfile.Derive(settings, "memory", &c.Memory, most, why) {
+		said = append(said, fmt.Sprintf("--memory is %dMiB, %s", int64(most)>>20, why))
+	}
+	if int64(c.Memory) > limit.Bytes {
+		said = append(said, fmt.Sprintf("warning: the system may end this process: --memory is %dMiB %s: raise its limit", int64(c.Memory)>>20, why))
+	}
+	return said
+}
 
 // limitMemory checks --memory and makes the garbage collector work harder near
 // it. Left alone, the heap grows to twice what is in use. A quarter is left for
@@ -109,7 +132,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		args = []string{"--help"}
 	}
 	command, err := parser.Parse(args)
+	var settings []configfile.Setting
+	var memory []string
 	if err == nil {
+		settings = configfile.Settings(command, c.file, onlyFlags...)
+		memory = c.fitMemory(memlimit.Of(), settings)
 		err = errors.Join(c.complete(command), c.limitMemory())
 	}
 	if err != nil {
@@ -128,7 +155,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		ctx: ctx, catalog: catalog, reporter: rep, stdout: stdout,
 		options: job.Options{Reporter: rep, MaxBad: float64(c.MaxBad), Memory: int64(c.Memory)},
 		json:    c.JSON, quiet: c.Quiet,
-		cli: &c, settings: configfile.Settings(command, c.file, onlyFlags...),
+		cli: &c, settings: settings,
 	}
 	s.options.Reporter = &published{Reporter: rep, session: s}
 	if err := s.openDepot(); err != nil {
@@ -138,6 +165,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if command.Command() != "config check" { // which fails for these
 		for _, unknown := range variables.Unknown(os.Environ()) {
 			rep.Note("warning: " + unknown.Error())
+		}
+	}
+	if node := command.Selected(); node != nil && node.Group != nil && node.Group.Key == "publish" {
+		for _, line := range memory { // others take little
+			rep.Note(line)
 		}
 	}
 	for _, node := range parser.Model.Children {

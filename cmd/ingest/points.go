@@ -34,8 +34,8 @@ type pointsCmd struct {
 	Encoding    string      `env:"QUADRILLE_POINTS_ENCODING" placeholder:"NAME" help:"The encoding of tables and GeoJSON, such as windows-1252, iso-8859-2, cp850, shift_jis or utf-16le. Left out, text is UTF-8, or windows-1252 where it is not and every byte fits; that is told."`
 	Repeated    string      `env:"QUADRILLE_POINTS_REPEATED" enum:",refuse,first,last" default:"" placeholder:"WHICH" help:"Which of the records with one id counts: first, or last. Left out, or with refuse, the first does, and the others are bad records."`
 	Layer       string      `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
-	Title       string      `env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
-	Attribution attribution `placeholder:"TEXT" help:"What a map must show for using the points: text, with links as <a href=\"https://example.org\">text</a>."`
+	Title       string      `text:"" env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
+	Attribution attribution `text:"" placeholder:"TEXT" help:"What a map must show for using the points: text, with links as <a href=\"https://example.org\">text</a>."`
 	License     string      `placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
 	Private     bool        `env:"QUADRILLE_POINTS_PRIVATE" help:"Show the collection only to those who may read it."`
 	Search      bool        `env:"QUADRILLE_POINTS_SEARCH" help:"Let searches of all names find the points, by their property name."`

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/hbasedepot"
+	"quadrille/cmd/internal/memlimit"
 	"quadrille/cmd/internal/variables"
 	"quadrille/cmd/internal/version"
 	"quadrille/cmd/tileserver/internal/httpapi"
@@ -87,7 +89,7 @@ type config struct {
 	PinTiles     bool   `group:"answers" help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`
 	CORSOrigin   string `group:"answers" name:"cors-origin" default:"*" placeholder:"ORIGIN,…" help:"Access-Control-Allow-Origin: the web origins whose pages may read the answers, such as https://a.example, joined by commas; * (the default) for all, none for no header."`
 
-	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB, ${default} if not given: half for blocks of the store, or rows of a remote one, half for finished tiles."`
+	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB. If not given, ${default}, or less where the container or the machine has little. Half is for blocks of the store, or rows of a remote one, half for finished tiles."`
 	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once, ${default} if not given; more are told to come back in a second."`
 	RequestTimeout time.Duration `group:"work" default:"10s" help:"Longest time to spend reading the data for one answer."`
 	BatchLines     int64         `group:"work" default:"1000000" placeholder:"N" help:"Longest batch, in lines, ${default} if not given."`
@@ -122,6 +124,7 @@ type config struct {
 	file     *configfile.File     // of --config
 	reloads  []func()             // look at files again, on SIGHUP
 	faces    []httpapi.Settings   // which are Faces
+	memory   memory               // that the process may take
 }
 
 // flagGroups are the headings of --help, in this order.
@@ -167,28 +170,62 @@ func newParser(c *config, stdout, stderr io.Writer) (*kong.Kong, error) {
 	)
 }
 
-// parse reads the command line and the environment.
+// parse reads the command line and the environment. cfg says how to log also if there is an
+// error.
 func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	cfg = &config{}
 	parser, err := newParser(cfg, stdout, stderr)
 	if err != nil {
-		return nil, err
+		return cfg, err
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			if _, ok := p.(exit); !ok {
 				panic(p)
 			}
-			cfg, err = nil, errDone
+			err = errDone
 		}
 	}()
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		return nil, &usageError{err}
+		cfg.LogFormat = cfg.wantedLogFormat(args)
+		return cfg, &usageError{err}
 	}
 	cfg.command = ctx.Command()
 	cfg.settings = configfile.Settings(ctx, cfg.file, onlyFlags...)
+	if err := configfile.CheckValues(cfg.settings); err != nil {
+		return cfg, &usageError{err}
+	}
+	cfg.fitMemory(memlimit.Of())
 	return cfg, nil
+}
+
+// wantedLogFormat is --log-format of a command line that cannot be parsed: whoever reads the
+// log reads the reason too.
+func (c *config) wantedLogFormat(args []string) string {
+	if format := given(args, "log-format"); format != "" {
+		return format
+	}
+	if path := given(args, "config"); c.file == nil && path != "" {
+		c.file, _ = configfile.Load(path) // if not, that is the reason
+	}
+	if inFile := c.file.Argument("", "log-format"); len(inFile) > 0 {
+		return inFile[0]
+	}
+	return ""
+}
+
+// given is what a command line or the environment says about a flag, without a parser.
+func given(args []string, name string) string {
+	value := os.Getenv(variables.Prefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	for i, arg := range args {
+		if v, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
+			value = v
+		} else if arg == "--"+name && i+1 < len(args) {
+			value = args[i+1]
+		}
+	}
+	return value
 }
 
 // serverFlags are the server's flags that commands with arguments of their own take too.
@@ -250,8 +287,6 @@ func (c *config) Validate() error {
 		return errors.New("--base-path must be a path of letters, digits and -._~, such as /maps")
 	case c.Listen == unixPrefix:
 		return errors.New("--listen unix: needs the path of a socket, such as unix:/run/quadrille.sock")
-	case !strings.HasPrefix(c.Listen, unixPrefix) && c.Listen != inherited && !isHostPort(c.Listen):
-		return fmt.Errorf("--listen %q must be an address and port such as :8080 or 127.0.0.1:8080, unix: and the path of a socket, or systemd", c.Listen)
 	case c.AccessLogSample < 1 || c.SlowRequest <= 0:
 		return errors.New("--access-log-sample must be at least 1 and --slow-request positive, such as 1s")
 	case c.Cache < 1<<20:
@@ -262,8 +297,19 @@ func (c *config) Validate() error {
 		return errors.New("--tls-cert and --tls-key go together: give both, or neither")
 	case c.Glyphs != "" && (!strings.Contains(c.Glyphs, "{fontstack}") || !strings.Contains(c.Glyphs, "{range}")):
 		return errors.New("--glyphs must have {fontstack} and {range} in it, such as https://fonts.example.org/{fontstack}/{range}.pbf")
-	case strings.ContainsAny(c.CacheControl, "\r\n\x00"):
-		return errors.New("--cache-control must be one line")
+	}
+	if !strings.HasPrefix(c.Listen, unixPrefix) && c.Listen != inherited {
+		if err := checkAddress(c.Listen); err != nil {
+			return fmt.Errorf("--listen %w; or give unix: and the path of a socket, or systemd", err)
+		}
+	}
+	if c.AdminListen != "" {
+		if err := checkAddress(c.AdminListen); err != nil {
+			return fmt.Errorf("--admin-listen %w", err)
+		}
+	}
+	if err := web.CheckCacheControl(c.CacheControl); err != nil {
+		return fmt.Errorf("--cache-control: %w", err)
 	}
 	if err := web.CheckOrigins(c.CORSOrigin); err != nil {
 		return fmt.Errorf("--cors-origin: %w", err)

@@ -38,6 +38,9 @@ func (l *limit) UnmarshalText(text []byte) error {
 	return err
 }
 
+// MarshalText is the inverse of UnmarshalText.
+func (l limit) MarshalText() ([]byte, error) { return []byte(quota.Limit(l).String()), nil }
+
 func sumLimits(flag string, list []limit) (all quota.Limits, err error) {
 	for _, l := range list {
 		if err := all.Add(quota.Limit(l)); err != nil {

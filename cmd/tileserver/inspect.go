@@ -15,11 +15,11 @@ import (
 )
 
 // inspect does the commands that look at the configuration.
-func (c *config) inspect(log *slog.Logger, stdout io.Writer) error {
+func (c *config) inspect(stdout io.Writer) error {
 	if c.command == "config print" {
 		return configfile.Print(stdout, c.settings)
 	}
-	if err := c.check(log); err != nil {
+	if err := c.check(); err != nil {
 		return &usageError{err}
 	}
 	_, err := fmt.Fprintln(stdout, "The configuration can be used.")
@@ -27,8 +27,8 @@ func (c *config) inspect(log *slog.Logger, stdout io.Writer) error {
 }
 
 // check reads what the settings name, as a server does when it starts.
-func (c *config) check(log *slog.Logger) error {
-	_, terr := c.tlsConfig(log)
+func (c *config) check() error {
+	terr := c.checkCertificate()
 	derr := error(nil)
 	if st, err := os.Stat(c.Data); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && !st.IsDir() {
 		derr = fmt.Errorf("--data: %s is not a directory that can be read: name the one that ingest fills", c.Data)

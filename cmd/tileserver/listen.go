@@ -1,16 +1,12 @@
 package main
 
 import (
-	"crypto/tls"
 	"errors"
-	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
 
 	"github.com/pires/go-proxyproto"
-
-	"quadrille/internal/bom"
 )
 
 // behindProxies lets the peers in from say for whom they connect, by the PROXY
@@ -44,31 +40,3 @@ func behindProxies(l net.Listener, from []prefix, cfg *config) net.Listener {
 }
 
 var errProxyAddress = errors.New("a PROXY header is for something else than TCP")
-
-// tlsConfig serves the certificate of the configured files, and a renewed one
-// as soon as it is there.
-func (c *config) tlsConfig(log *slog.Logger) (*tls.Config, error) {
-	if c.TLSCert == "" {
-		return nil, nil
-	}
-	certificate, err := newReloaded(log, "--tls-cert, --tls-key", func() (*tls.Certificate, error) {
-		chain, err := bom.ReadFile(c.TLSCert)
-		if err != nil {
-			return nil, err
-		}
-		key, err := bom.ReadFile(c.TLSKey)
-		if err != nil {
-			return nil, err
-		}
-		pair, err := tls.X509KeyPair(chain, key)
-		return &pair, err
-	}, c.TLSCert, c.TLSKey)
-	if err != nil {
-		return nil, err
-	}
-	c.reloads = append(c.reloads, certificate.again)
-	return &tls.Config{
-		MinVersion:     tls.VersionTLS12,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate.get(), nil },
-	}, nil
-}

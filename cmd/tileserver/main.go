@@ -32,21 +32,33 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal drains; a second one, after this, kills.
 	context.AfterFunc(ctx, stop)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	cfg, err := parse(os.Args[1:], os.Stdout, os.Stderr)
+	if err == nil {
+		err = cfg.run(ctx, os.Stdout, os.Stderr)
+	}
 	stop()
-	if err != nil {
-		last := newLogQueue(os.Stderr, (&config{}).handler) // whose reader may be stuck
-		fmt.Fprintln(last, "tileserver:", err)
+	if err != nil && !errors.Is(err, errDone) {
+		last := newLogQueue(os.Stderr, cfg.handler) // whose reader may be stuck
+		cfg.sayLast(last, err)
 		last.Close(logTimeout)
 	}
 	os.Exit(exitCode(err))
+}
+
+// sayLast writes why the program ends, as the log is written.
+func (c *config) sayLast(w io.Writer, err error) {
+	if c.LogFormat == "json" {
+		slog.New(c.handler(w)).Error("tileserver ends", "error", err)
+		return
+	}
+	fmt.Fprintln(w, "tileserver:", err)
 }
 
 // exitCode: 0 done, 1 failed, 2 asked wrongly. Both programs have these.
 func exitCode(err error) int {
 	var usage *usageError
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errDone):
 		return 0
 	case errors.As(err, &usage):
 		return 2
@@ -73,19 +85,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	switch cfg.command {
+	return cfg.run(ctx, stdout, stderr)
+}
+
+// run does what the command line asks for.
+func (c *config) run(ctx context.Context, stdout, stderr io.Writer) error {
+	switch c.command {
 	case "serve":
-		return runServer(ctx, cfg, stdout, stderr)
+		return runServer(ctx, c, stdout, stderr)
 	case "keys new <name>":
-		return cfg.KeyCommand.New.run(ctx, cfg.Guard.Keys, stdout, stderr)
+		return c.KeyCommand.New.run(ctx, c.Guard.Keys, stdout, stderr)
 	case "live verify <dir>":
-		return cfg.LiveCommand.Verify.run(ctx, stdout)
+		return c.LiveCommand.Verify.run(ctx, stdout)
 	case "live export <dir>":
-		return cfg.LiveCommand.Export.run(ctx, stdout, stderr)
+		return c.LiveCommand.Export.run(ctx, stdout, stderr)
 	case "live repair <dir>":
-		return cfg.LiveCommand.Repair.run(ctx, stdout)
+		return c.LiveCommand.Repair.run(ctx, stdout)
 	case "live backup <dir> <to>":
-		return cfg.LiveCommand.Backup.run(ctx, cfg.AdminListen, stdout)
+		return c.LiveCommand.Backup.run(ctx, c.AdminListen, stdout)
 	}
-	return cfg.inspect(slog.New(cfg.handler(stderr)), stdout)
+	return c.inspect(stdout)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -37,7 +37,8 @@ func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error
 	for _, err := range variables.Unknown(os.Environ()) {
 		log.Warn(err.Error())
 	}
-	tuneMemory(int64(cfg.Cache))
+	cfg.memory.say(cfg, log)
+	cfg.memory.tune(int64(cfg.Cache))
 	cfg.clock = cfg.newClock(log)
 	cfg.Guard.clock = cfg.clock
 	return serveData(ctx, cfg, log, lines, address)
@@ -76,6 +77,10 @@ func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQue
 		log.Warn("nothing is published yet, or cannot be reached: run ingest with the same --data or --store, and its data will be served as soon as it is there", "data", data.name)
 	}
 	begin()
+	secure, err := cfg.tlsConfig(log, observed.registry)
+	if err != nil {
+		return err
+	}
 	observed.registry.MustRegister(api.Metrics, lines.metric())
 	metrics := observed.handler(log)
 	if cfg.PublicMetrics {
@@ -105,7 +110,7 @@ func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQue
 	if err := cfg.fitFiles(live, log); err != nil {
 		return err
 	}
-	return serve(ctx, cfg, handler, log, stdout)
+	return serve(ctx, cfg, handler, secure, log, stdout)
 }
 
 // api returns what the flags alone say about the interface to the followed data sets.
@@ -170,12 +175,17 @@ func (c *config) guardAPI(ctx context.Context, api *httpapi.Config, observed *ob
 	return top, stop, nil
 }
 
-// serve answers requests until ctx ends, and then those that are running.
-func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, stdout io.Writer) error {
-	secure, err := cfg.tlsConfig(log)
-	if err != nil {
-		return err
+// sayServing writes where the server is, for people, or for who reads its log.
+func (c *config) sayServing(stdout io.Writer, url string) {
+	if c.LogFormat == "json" {
+		slog.New(c.handler(stdout)).Info("Quadrille serves", "url", url)
+		return
 	}
+	fmt.Fprintf(stdout, "Quadrille serves %s\n", url) // to a queue, which never fails
+}
+
+// serve answers requests until ctx ends, and then those that are running.
+func serve(ctx context.Context, cfg *config, h http.Handler, secure *tls.Config, log *slog.Logger, stdout io.Writer) error {
 	listener, err := cfg.listen(log)
 	if err != nil {
 		return err
@@ -201,9 +211,7 @@ func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, s
 		}
 		failed <- server.Serve(l)
 	}()
-	if _, err := fmt.Fprintf(stdout, "Quadrille serves %s\n", cfg.url(listener.Addr())); err != nil {
-		log.Debug("standard output is closed", "error", err)
-	}
+	cfg.sayServing(stdout, cfg.url(listener.Addr()))
 
 	select {
 	case err := <-failed:
@@ -228,22 +236,3 @@ func serve(ctx context.Context, cfg *config, h http.Handler, log *slog.Logger, s
 	}
 	return nil
 }
-
-// tuneMemory spends memory that is free anyway on fewer garbage collections:
-// with a small heap they would run hundreds of times a second under load. Above
-// the caches and workingMemory the collector becomes as eager as it has to be.
-// Settings in the environment win.
-func tuneMemory(cache int64) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(cache + workingMemory)
-	}
-}
-
-// workingMemory is the number of bytes that the server may use apart from its
-// caches before memory becomes more important than speed. The store's memory
-// outside the heap, some 10 MiB, comes on top: together they are below the 100
-// MiB that `httpbench start` measures against.
-const workingMemory = 84 << 20

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,10 +22,24 @@ const (
 	firstFD   = 3
 )
 
-// isHostPort reports whether an address has the form of net.Listen's.
-func isHostPort(address string) bool {
+// checkAddress refuses what is no address and port of net.Listen's, and says what was given
+// instead.
+func checkAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
-	return err == nil && port != ""
+	scheme, rest, isURL := strings.Cut(address, "://")
+	_, nameless := strconv.ParseUint(address, 10, 16)
+	switch {
+	case isURL:
+		return fmt.Errorf("%q is an address with a scheme: write host and port alone, such as %s", address, strings.TrimRight(cmp.Or(rest, "127.0.0.1:8080"), "/")+
+			map[string]string{"https": ", and give a certificate by --tls-cert"}[scheme])
+	case nameless == nil:
+		return fmt.Errorf("%q is a port alone: write :%s for every interface, or 127.0.0.1:%s for this machine", address, address, address)
+	case err == nil && strings.Contains(port, "/"):
+		return fmt.Errorf("%q has a path: write host and port alone, and the path into --base-path", address)
+	case err != nil || port == "":
+		return fmt.Errorf("%q must be an address and port such as :8080 or 127.0.0.1:8080", address)
+	}
+	return nil
 }
 
 // listen opens what --listen names, with at most --max-connections at once.

@@ -201,7 +201,7 @@ func TestDrain(t *testing.T) {
 				close(running)
 				<-finish
 				_, _ = io.WriteString(w, "finished")
-			}), slog.New(slog.DiscardHandler), in)
+			}), nil, slog.New(slog.DiscardHandler), in)
 		}()
 		line, err := bufio.NewReader(out).ReadString('\n')
 		if err != nil {

@@ -278,6 +278,13 @@ func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver,
 		if _, ok := environment(flag); ok {
 			return nil, nil
 		}
+		if v.many && flag.Tag.Sep == -1 { // a value may have any sign in it
+			list := make([]any, len(v.list))
+			for i, one := range v.list {
+				list[i] = one
+			}
+			return list, nil
+		}
 		if v.many {
 			return kong.JoinEscaped(v.list, flag.Tag.Sep), nil
 		}

@@ -19,6 +19,20 @@ type Setting struct {
 	List   bool     // it may have several values
 	Secret bool     // Values must not be shown
 	Source string   // "default", "command line", "environment NAME", "FILE:LINE"
+	text   bool     // tagged text:"", for people to read
+}
+
+// Derive gives a setting that nobody has given another value than its default, and
+// says why in source. It does nothing, and returns false, if somebody has: what is asked
+// for wins. target is the flag's.
+func Derive[T any](all []Setting, name string, target *T, value T, source string) bool {
+	i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == name })
+	if i < 0 || all[i].Source != "default" {
+		return false
+	}
+	*target = value
+	all[i].Values, all[i].Source = texts(reflect.ValueOf(value)), source
+	return true
 }
 
 // Settings lists the flags of an application as a parser has left them, in the
@@ -26,6 +40,11 @@ type Setting struct {
 // not be shown, nor may the user and password in an address.
 func Settings(ctx *kong.Context, file *File, except ...string) []Setting {
 	return settings(ctx, file, "", nil, Flags(ctx.Model), append(except, "help"))
+}
+
+// CommandFlags lists the flags of the command that was parsed, as Settings does.
+func CommandFlags(ctx *kong.Context, file *File, except ...string) []Setting {
+	return settings(ctx, file, ctx.Selected().Name, nil, ctx.Selected().Flags, append(except, "help"))
 }
 
 // CommandSettings lists the arguments that a file may hold, and the flags, of the
@@ -58,6 +77,8 @@ func settings(ctx *kong.Context, file *File, section string, arguments []*kong.V
 		fromFile := file.Argument(section, a.Name)
 		if at, ok := inFile(a.Name); ok && slices.Equal(fromFile, s.Values) {
 			s.Source = at
+		} else if len(s.Values) == 0 {
+			s.Source = "default" // nobody has emptied what takes files
 		}
 		all = append(all, s)
 	}
@@ -65,7 +86,7 @@ func settings(ctx *kong.Context, file *File, section string, arguments []*kong.V
 		if slices.Contains(except, flag.Name) {
 			continue
 		}
-		s := Setting{Name: flag.Name, Source: "default", List: flag.IsSlice(), Secret: flag.Tag.Has("secret")}
+		s := Setting{Name: flag.Name, Source: "default", List: flag.IsSlice(), Secret: flag.Tag.Has("secret"), text: flag.Tag.Has("text")}
 		s.Values = texts(flag.Target)
 		env, set := environment(flag)
 		at, ok := inFile(flag.Name)
@@ -120,6 +141,9 @@ func texts(v reflect.Value) []string {
 	return nil
 }
 
+// emptied reports whether somebody has set a value to nothing, which is not its default.
+func (s *Setting) emptied() bool { return len(s.Values) == 0 && !s.List && s.Source != "default" }
+
 // Print writes settings as a configuration file that says the same, each with
 // its source in a comment. What is not set, or must not be shown, is a comment
 // as a whole.
@@ -128,6 +152,8 @@ func Print(w io.Writer, settings []Setting) error {
 	lines := make([]string, len(settings))
 	for i, s := range settings {
 		switch {
+		case len(s.Values) == 0 && s.emptied():
+			lines[i] = s.Name + `: ""`
 		case len(s.Values) == 0:
 			lines[i] = "# " + s.Name + ":"
 		case s.Secret:
@@ -143,7 +169,7 @@ func Print(w io.Writer, settings []Setting) error {
 	}
 	for i, s := range settings {
 		source := s.Source
-		if len(s.Values) == 0 {
+		if len(s.Values) == 0 && !s.emptied() {
 			source = "not set"
 		}
 		if _, err := fmt.Fprintf(w, "%-*s  # %s\n", width, lines[i], source); err != nil {

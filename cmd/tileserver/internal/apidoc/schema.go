@@ -107,7 +107,8 @@ func (s *schemas) members(t reflect.Type) object {
 		case f.IsExported() && name != "-":
 			m := s.of(f.Type)
 			if optional && f.Type.Kind() == reflect.Bool {
-				m = object{"const": true} // a false one is missing
+				// Makers of clients write code that does not compile for a const of booleans.
+				m["description"] = "False is left out."
 			}
 			if name = cmp.Or(name, f.Name); !optional || f.Tag.Get("schema") == "required" {
 				required = append(required, name)

@@ -78,7 +78,7 @@ func TestSchemas(t *testing.T) {
 			"required":["Raw","eight","kinds","map","name","pair","self","sure"],
 			"properties":{
 				"name":{"type":"string"}, "often":{"type":"boolean"}, "same":{"type":"string","description":"of Whole","examples":["1","x"],"pattern":"^[0-9]{1,2}$"},
-				"at":{"type":"string","format":"date-time"}, "true":{"const":true}, "sure":{"type":"array","items":{"type":"integer"}},
+				"at":{"type":"string","format":"date-time"}, "true":{"type":"boolean","description":"False is left out."}, "sure":{"type":"array","items":{"type":"integer"}},
 				"next":{"$ref":"#/components/schemas/Whole"}, "kinds":{"type":"array","minItems":1,"items":{"type":"string","enum":["a","b"]}},
 				"pair":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"number","minimum":0,"maximum":1.5}},
 				"map":{"type":"object","additionalProperties":{"type":["string","null"]}}, "eight":{"const":8}, "lists":{"type":"object","additionalProperties":{"description":"One of: string, array."}},

@@ -94,3 +94,36 @@ func TestExposedHeaders(t *testing.T) {
 		t.Errorf("none: %q", got)
 	}
 }
+
+// Pages that keep themselves apart from other sites may show what all may read, without
+// CORS: of no list of origins, for the header knows none.
+func TestResourcePolicy(t *testing.T) {
+	f := servertest.New(t, nil, servertest.All...)
+	paths := []string{"/tiles/country/1/0/0.mvt", "/tiles/places/0/0/0.png", "/tiles/country.json", "/style.json", "/regions/at?lat=1&lon=1"}
+	for origin, want := range map[string]string{"*": "cross-origin", "none": "", "https://a.example": "", "https://a.example,https://b.example": ""} {
+		f.Config.CORSOrigin = origin
+		f.Serve()
+		for _, path := range paths {
+			res := f.Get(path)
+			if got := res.Header.Get("Cross-Origin-Resource-Policy"); got != want || res.StatusCode != 200 && res.StatusCode != 204 {
+				t.Errorf("%s for %s: %d, %q, want %q", path, origin, res.StatusCode, got, want)
+			}
+		}
+	}
+}
+
+// A path with a slash too many is refused with words that name it.
+func TestSlashes(t *testing.T) {
+	f := servertest.New(t, nil, servertest.All...)
+	for path, want := range map[string]string{
+		"//healthz": `write \"/healthz\" instead`, "/tiles//country/1/0/0.mvt": `write \"/tiles/country/1/0/0.mvt\" instead`, "/regions//at?lat=1&lon=1": "two slashes in a row",
+		"/ogc///collections": `write \"/ogc/collections\" instead`, "/regions/at/?lat=1&lon=1": "ends with a slash: leave it out", "/docs/": "ends with a slash",
+		"/nowhere": "", "/": "", "/tiles/country/x/0/0.mvt": "",
+	} {
+		res := f.Get(path)
+		body := servertest.Body(t, res)
+		if strings.Contains(body, "slash") != (want != "") || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s, want %q", path, res.StatusCode, body, want)
+		}
+	}
+}

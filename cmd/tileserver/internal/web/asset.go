@@ -134,6 +134,7 @@ func (s *Kit) SendAsset(c echo.Context, a *Asset) error {
 		cd = Identity
 		as = a.coded[cd]()
 	}
+	s.allowResource(h)
 	h["Cache-Control"] = a.cache
 	h["Etag"] = as.etag.header()
 	if as.etag.matches(r.Header["If-None-Match"], true) {

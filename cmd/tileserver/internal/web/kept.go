@@ -123,8 +123,8 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 	case tags != nil && a.Tag.matches(tags, true):
 		return s.notModified(c, a) // "*": by now it is known to exist
 	}
-	s.headers(h, a, res.large, res.etag)
 	if res.Body == nil {
+		s.headers(h, a, res.large, res.etag)
 		return sendEmpty(c, a)
 	}
 	h["Content-Type"] = contentTypes[a.Form]
@@ -132,6 +132,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 	if res.encoding != nil {
 		h["Content-Encoding"] = res.encoding
 	}
+	s.headers(h, a, res.large, res.etag)
 	c.Response().WriteHeader(http.StatusOK)
 	return write(c, res.Body)
 }

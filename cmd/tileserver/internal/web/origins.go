@@ -29,6 +29,15 @@ func (s *Kit) allowOrigin(c echo.Context) {
 	}
 }
 
+// allowResource lets pages of all sites show an answer that they load without CORS, if all
+// origins may read it. The policy knows all sites or none: with a list of origins, pages
+// have to ask by CORS.
+func (s *Kit) allowResource(h http.Header) {
+	if len(s.origins) == 1 && s.origins[0] == "*" {
+		h["Cross-Origin-Resource-Policy"] = crossOrigin
+	}
+}
+
 // preflight answers the question that browsers ask before a cross-origin request
 // with headers of its own. Pages of any origin may ask: writes need a key, which no
 // browser sends by itself.

@@ -189,7 +189,17 @@ func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	if etag != nil {
 		h["Etag"] = etag
 	}
+	// Not what may be of a private collection. Elements of a page load pictures and scripts;
+	// all else is asked for by CORS, and gets the header unless it is one too many for the
+	// memory of a small map.
+	shown := a.Form.Picture() || a.Form == FormScript
+	if &a.Cache[0] != &NoStore[0] && &a.Cache[0] != &PrivateNoStore[0] && (shown || len(h) < smallMap) {
+		s.allowResource(h)
+	}
 }
+
+// smallMap is how many entries a map has before it grows, which takes three allocations.
+const smallMap = 8
 
 // sendEmpty answers with nothing, by 204, or by 200 with no bytes.
 func sendEmpty(c echo.Context, a *Answer) error {

@@ -1,0 +1,184 @@
+// Package memlimit says how much memory this process may take, so that caches and budgets
+// follow the machine: a container that takes more than it may is killed without a word.
+//
+// It reads what Linux tells: the limits of the control group (version 1 and 2) and of all
+// groups above it that can be seen, and the memory of the machine. Elsewhere only
+// GOMEMLIMIT is known.
+package memlimit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/internal/bytesize"
+)
+
+// Limit is the least of all limits that are known.
+type Limit struct {
+	Bytes int64  // 0 if none is known
+	From  string // the file that says so, or GOMEMLIMIT
+	// Unread are files that may say less and could not be read, nil for none.
+	Unread error
+}
+
+// Of returns the limit of this process.
+func Of() Limit {
+	l := of(os.DirFS("/"))
+	var own bytesize.Size
+	if own.UnmarshalText([]byte(os.Getenv("GOMEMLIMIT"))) == nil { // else it is off, or Go has refused it
+		l.lower(int64(own), "GOMEMLIMIT")
+	}
+	return l
+}
+
+// unlimited is from when on a limit is none: version 1 writes the largest number of whole
+// pages for none.
+const unlimited = math.MaxInt64 >> 3
+
+// lower makes a limit the one that counts if it is less than those before.
+func (l *Limit) lower(limit int64, from string) {
+	if limit > 0 && limit < unlimited && (l.Bytes == 0 || limit < l.Bytes) {
+		l.Bytes, l.From = limit, from
+	}
+}
+
+// of is Of for the files of a system.
+func of(system fs.FS) (l Limit) {
+	groups, err := fs.ReadFile(system, "proc/self/cgroup")
+	mounts, merr := fs.ReadFile(system, "proc/self/mountinfo")
+	if err = errors.Join(err, merr); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.Unread = err
+	}
+	for line := range bytes.Lines(mounts) {
+		if m, ok := mountOf(string(line)); ok {
+			l.group(system, m, groups)
+		}
+	}
+	l.machine(system)
+	return l
+}
+
+// machine is the memory of the whole machine, which Linux tells.
+func (l *Limit) machine(system fs.FS) {
+	text, _ := fs.ReadFile(system, "proc/meminfo")
+	total := strings.TrimSuffix(field(text, "MemTotal:"), " kB")
+	if kib, err := strconv.ParseInt(total, 10, 64); err == nil && kib < unlimited>>10 {
+		l.lower(kib<<10, "/proc/meminfo")
+	}
+}
+
+// mount is where a hierarchy of control groups can be seen, which may be a part of it.
+type mount struct {
+	root, point string // of the hierarchy, and in the file system
+	unified     bool   // version 2
+}
+
+// mountOf reads a line of mountinfo. ok is false if it is of something else than control
+// groups that limit memory.
+func mountOf(line string) (m mount, ok bool) {
+	before, after, _ := strings.Cut(line, " - ")
+	what, kind := strings.Fields(before), strings.Fields(after)
+	if len(what) < 5 || len(kind) < 3 {
+		return m, false
+	}
+	m = mount{root: unescape(what[3]), point: unescape(what[4]), unified: kind[0] == "cgroup2"}
+	return m, m.unified || kind[0] == "cgroup" && slices.Contains(strings.Split(kind[2], ","), "memory")
+}
+
+// unescape undoes what mountinfo does to blanks and the like: \040.
+func unescape(s string) string {
+	var b []byte
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b, i = append(b, byte(n)), i+3
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}
+
+// group lowers the limit to those of the process's group and of the groups above it, as
+// far as a mount shows them. A limit above counts for all below.
+func (l *Limit) group(system fs.FS, m mount, groups []byte) {
+	top := path.Join("/", m.point)
+	dir := path.Join(top, m.below(groups))
+	names := []string{"memory.limit_in_bytes", "memory.stat"}
+	if m.unified {
+		names = []string{"memory.max", "memory.high"}
+	}
+	for {
+		for _, name := range names {
+			l.file(system, strings.TrimPrefix(path.Join(dir, name), "/"))
+		}
+		if dir == top || dir == "/" {
+			return
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+// below is the path of the process's group beneath the mount. It is empty if the mount
+// shows another part of the hierarchy, as in a container that was given the host's name of
+// its group: what it shows is its own then.
+func (m mount) below(groups []byte) string {
+	for line := range bytes.Lines(groups) {
+		of := strings.SplitN(strings.TrimRight(string(line), "\n"), ":", 3)
+		if len(of) < 3 || (of[0] == "0" && of[1] == "") != m.unified || !m.unified && !slices.Contains(strings.Split(of[1], ","), "memory") {
+			continue
+		}
+		below, ok := strings.CutPrefix(of[2], strings.TrimSuffix(m.root, "/"))
+		if ok && (below == "" || below[0] == '/') && !strings.HasPrefix(below, "/..") {
+			return below
+		}
+	}
+	return ""
+}
+
+// file lowers the limit to what a file of a group says.
+func (l *Limit) file(system fs.FS, name string) {
+	text, err := fs.ReadFile(system, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // of the group at the top, or a group whose memory nobody counts
+	}
+	if err != nil {
+		l.Unread = errors.Join(l.Unread, err)
+		return
+	}
+	value := strings.TrimSpace(string(text))
+	if path.Base(name) == "memory.stat" {
+		// Of version 1, it knows also groups above that cannot be seen.
+		if value = field(text, "hierarchical_memory_limit"); value == "" {
+			return
+		}
+	}
+	if value == "max" {
+		return
+	}
+	limit, err := strconv.ParseUint(value, 10, 64)
+	if err != nil {
+		l.Unread = errors.Join(l.Unread, fmt.Errorf("/%s: %.32q is not a number of bytes", name, value))
+		return
+	}
+	l.lower(int64(min(limit, math.MaxInt64)), "/"+name) //nolint:gosec // just bounded
+}
+
+// field is what stands behind a name that begins a line of a file, "" if none has it.
+func field(text []byte, name string) string {
+	for line := range bytes.Lines(text) {
+		if value, ok := bytes.CutPrefix(line, []byte(name+" ")); ok {
+			return string(bytes.TrimSpace(value))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"quadrille/cmd/internal/bytesize"
+	"quadrille/cmd/internal/configfile"
+	"quadrille/cmd/internal/memlimit"
+)
+
+// workingMemory is the number of bytes that the server may use apart from its
+// caches before memory becomes more important than speed. The store's memory
+// outside the heap, some 10 MiB, comes on top: together they are below the 100
+// MiB that `httpbench start` measures against.
+const workingMemory = 84 << 20
+
+const (
+	// memoryOfRequest is what a running request may take for a while: the tile or the region
+	// it makes, and its body in both codings.
+	memoryOfRequest = 1 << 20
+	// memoryOfConnection is what an open connection takes: buffers and stacks.
+	memoryOfConnection = 32 << 10
+)
+
+// memory is how the server goes by the memory that it may take.
+type memory struct {
+	memlimit.Limit
+	followed []any // settings that are lower for it, and their values, for the log
+}
+
+// outside is what is left for what Go does not count: the store's memory outside the heap,
+// the program, pages of files that are being read, and what a collection comes too late for.
+func (m *memory) outside() int64 { return m.Bytes / 8 }
+
+// fitMemory lowers the defaults that take memory to what the process may take. What
+// somebody has set stays.
+func (c *config) fitMemory(limit memlimit.Limit) {
+	c.memory = memory{Limit: limit}
+	if limit.Bytes == 0 {
+		return
+	}
+	why := fmt.Sprintf("of %dMiB of memory, by %s", limit.Bytes>>20, limit.From)
+	// Half of what is left goes to caches: the other half is for the moments when many
+	// large answers are made at once.
+	left := limit.Bytes - c.memory.outside() - workingMemory
+	lower(c, "cache", &c.Cache, max(bytesize.Size(left/2)>>20<<20, 1<<20), why)
+	lower(c, "max-concurrent", &c.MaxConcurrent, int(max(limit.Bytes/memoryOfRequest, fewConnections)), why)
+	lower(c, "max-connections", &c.MaxConnections, int(max(limit.Bytes/memoryOfConnection, fewConnections)), why)
+}
+
+// lower makes a default less, if the memory wants it.
+func lower[T int | bytesize.Size](c *config, name string, target *T, most T, why string) {
+	if *target > most && configfile.Derive(c.settings, name, target, most, why) {
+		c.memory.followed = append(c.memory.followed, name, int64(most))
+	}
+}
+
+// say logs what follows from the limit, and what cannot.
+func (m *memory) say(c *config, log *slog.Logger) {
+	if m.Unread != nil {
+		log.Warn("the limit of memory cannot be read in full: if this process may take less, set GOMEMLIMIT", "error", m.Unread)
+	}
+	log = log.With("limit", m.Bytes, "from", m.From)
+	if len(m.followed) > 0 {
+		log.Info("settings follow the memory that this process may take", m.followed...)
+	}
+	if need := int64(c.Cache) + workingMemory + m.outside(); m.Bytes > 0 && need > m.Bytes {
+		log.Warn("there may be too little memory, and the system would end this process: raise its limit, or lower --cache", "cache", int64(c.Cache), "need", need)
+	}
+}
+
+// tune spends memory that is free anyway on fewer garbage collections: with a small heap
+// they would run hundreds of times a second under load. Above the caches and
+// workingMemory, or near the limit of the process, the collector becomes as eager as it
+// has to be. Settings in the environment win.
+func (m *memory) tune(cache int64) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		most := cache + workingMemory
+		if m.Bytes > 0 {
+			most = min(most, m.Bytes-m.outside())
+		}
+		debug.SetMemoryLimit(most)
+	}
+}
