@@ -28,7 +28,7 @@ type TypeMeta struct {
 	Regions int        `json:"regions"`
 	Bounds  [4]float64 `json:"bounds"` // west, south, east, north in degrees; −180 and 180 when it crosses ±180°
 	// Lines says that the regions are lines and enclose nothing: vector tiles have them in
-	// the layer of lines, with ids and names, and no question finds them at a place.
+	// the layer of lines, with ids and names, and no question finds them at a place, but in a box.
 	Lines   bool `json:"lines,omitempty"`
 	MinZoom int  `json:"min_zoom"`
 	MaxZoom int  `json:"max_zoom"`

@@ -8,7 +8,10 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/tiles"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
@@ -43,10 +46,15 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 		t.ids = append(t.ids, id)
 		var a regionArea
 		if g, ok := row.Value(layout.FamilyGeometry, nil); ok {
-			if a, err = geometryArea(g, limit); err != nil {
+			if t.Lines {
+				err = checkLines(g)
+			} else {
+				a, err = geometryArea(g, limit)
+			}
+			if err != nil {
 				v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: fmt.Sprintf("its geometry: %v", err)})
 			}
-		} else if !t.Lines {
+		} else if !t.Lines { // older programs stored none of lines
 			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: "has a record and no area"})
 		}
 		t.area = append(t.area, a)
@@ -73,6 +81,20 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 		t.witnesses = append(t.witnesses, make([][]layout.Witness, t.records)...)
 	}
 	return nil
+}
+
+// checkLines checks the geometry of a record of lines.
+func checkLines(g []byte) error {
+	f := feature.Feature{Geometry: feature.GeoJSON(g)}
+	shape, err := f.Orb()
+	if err != nil {
+		return err
+	}
+	switch shape.(type) {
+	case orb.LineString, orb.MultiLineString:
+		return nil
+	}
+	return fmt.Errorf("not a LineString or MultiLineString: %s", shape.GeoJSONType())
 }
 
 // finish checks the regions after all rows have been read.

@@ -52,7 +52,8 @@ import (
 //	+-----------+-----------+
 //
 //	r  qualifier: none   value: the record, a JSON object
-//	g  qualifier: none   value: the geometry, a GeoJSON Polygon or MultiPolygon
+//	g  qualifier: none   value: the geometry, a GeoJSON Polygon or MultiPolygon; of a region of
+//	                     lines a LineString or MultiLineString
 //	w  qualifier: none   value: points of the source, each 10⁷ times its longitude
 //	                     as an int32, big-endian, and so its latitude, shifted left
 //	                     by a bit that says whether the point lies in the region
